@@ -7,15 +7,16 @@ mod kept;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use varve_repository::RepositoryError;
 
 use varve_fetch::{
     Budget, Client, Credentials, CredentialsError, Guard, Limits, Options, Proxies, ProxyTexts,
 };
 
-use crate::archive::read_settings;
+use crate::crawl::error::CrawlError;
 use crate::crawl::origin_of;
-use crate::error::ArchiveError;
-use crate::layout::Layout;
+use varve_repository::archive::read_settings;
+use varve_repository::layout::Layout;
 
 pub use kept::{SavedNetworkOptions, SecretName};
 
@@ -57,13 +58,13 @@ pub(crate) struct ClientOptions<'a> {
 }
 
 /// Whom sites may turn to, as the `varve.toml` in that folder says, if there is one.
-pub fn contact_in(layout: &Layout) -> Result<Option<String>, ArchiveError> {
+pub fn contact_in(layout: &Layout) -> Result<Option<String>, CrawlError> {
     if layout.is_archive() { Ok(read_settings(layout)?.contact) } else { Ok(None) }
 }
 
 impl NetworkOptions {
     /// As far as the `varve.toml` in that folder allows as well, if there is one.
-    pub fn within(mut self, layout: &Layout) -> Result<Self, ArchiveError> {
+    pub fn within(mut self, layout: &Layout) -> Result<Self, CrawlError> {
         if layout.is_archive() {
             let allowed = read_settings(layout)?.allow_private;
             self.allow
@@ -73,19 +74,19 @@ impl NetworkOptions {
     }
 
     /// A client that reaches as far.
-    pub(crate) fn client(&self, asker: &ClientOptions<'_>) -> Result<Client, ArchiveError> {
+    pub(crate) fn client(&self, asker: &ClientOptions<'_>) -> Result<Client, CrawlError> {
         let mut options = Options::new(asker.temporary);
         asker.user_agent.clone_into(&mut options.user_agent);
         options.limits = asker.limits;
         options.budget.clone_from(&asker.budget);
         options.guard = if self.allow_private { Guard::allow_private() } else { Guard::new() };
         self.allow.iter().try_for_each(|entry| options.guard.allow(entry))?;
-        options.credentials = self.credentials_for(asker.seeds).map_err(ArchiveError::Credentials)?;
+        options.credentials = self.credentials_for(asker.seeds).map_err(CrawlError::Credentials)?;
         options.proxies = Proxies::read(&self.proxies)?;
-        let read = |path: &PathBuf| fs::read(path).map_err(ArchiveError::read(path));
+        let read = |path: &PathBuf| fs::read(path).map_err(RepositoryError::read(path));
         options.additional_roots = self.certificates.as_ref().map(read).transpose()?;
         options.idle_per_origin = asker.per_host.max(1);
-        Client::new(options).map_err(ArchiveError::Roots)
+        Client::new(options).map_err(CrawlError::Roots)
     }
 
     /// The proxies that requests go through, as silos say it.

@@ -13,8 +13,8 @@ use varve_archive::expectations::UrlsError;
 use varve_archive::verbs::doctor::DoctorError;
 use varve_archive::verbs::urls::add::AddError;
 use varve_archive::{
-    AardwarcError, ArchiveError, CatalogError, EditError, IndexError, LockError, PackError, SettingsError,
-    StoreError,
+    AardwarcError, ArchiveError, CatalogError, CrawlError, EditError, IndexError, LockError, PackError,
+    RepositoryError, SettingsError, StoreError,
 };
 use varve_serve::ServeError;
 
@@ -119,6 +119,18 @@ pub(crate) enum Error {
     },
 }
 
+impl From<CrawlError> for Error {
+    fn from(failure: CrawlError) -> Self {
+        Self::Archive(failure.into())
+    }
+}
+
+impl From<RepositoryError> for Error {
+    fn from(failure: RepositoryError) -> Self {
+        Self::Archive(failure.into())
+    }
+}
+
 impl Error {
     /// Whether the reader of our output went away, as `head` does: the end of the work, not a failure.
     pub(crate) fn is_closed_pipe(&self) -> bool {
@@ -219,46 +231,26 @@ fn for_reaching(failure: &Error) -> Option<String> {
 /// What can be done where silos say what cannot be read.
 const BEHIND: &str = "`varve audit` names what is missing or damaged: put it back, or use the varve that wrote it, and all goes on; where it is lost for good, `varve rebuild` makes the catalog of what is left, and says what it leaves out";
 
+/// Hints for the verbs themselves.
 fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
     match failure {
+        ArchiveError::Repository(failure) => for_repository(failure),
+        ArchiveError::Crawl(failure) => for_crawl(failure),
         ArchiveError::None { .. } => {
             Some("`varve init DIR` makes an archive; `-C DIR` or VARVE_ARCHIVE names one that is elsewhere")
         }
-        ArchiveError::NotAnArchive { .. } => Some("`varve init DIR` makes an archive"),
         ArchiveError::NoDictionary { .. } => {
             Some("it is made of what the archive holds: capture or commit some pages first")
         }
-        ArchiveError::NotEmpty { .. } => Some("choose a new name, or an empty folder"),
         ArchiveError::InsideArchive { .. } => Some("choose a folder elsewhere"),
         ArchiveError::CheckedOutTo { .. } => Some("wait until it is done, or choose another folder"),
-        ArchiveError::Settings { source: SettingsError::Format { .. }, .. } => {
-            Some("use the varve that made it, or a later one")
-        }
-        ArchiveError::Catalog(failure) => for_catalog(failure),
         ArchiveError::NoBodies { missing: true, .. } => Some(crate::troubles::WHY_NOT_HERE),
         ArchiveError::NoBodies { .. } => Some("`varve audit` names the damage"),
-        ArchiveError::Unsettled { .. } => {
-            Some("`varve housekeeping` puts them there; so does any verb that writes")
-        }
-        ArchiveError::Behind { .. } => Some(BEHIND),
-        ArchiveError::HalfEntered { source, .. } if source.lacks_room() => Some(
-            "make room on that disk: the next verb that writes then enters it, and it need not be made again",
-        ),
-        ArchiveError::HalfEntered { .. } => Some(
-            "it need not be made again: the next verb that writes enters it, and `varve log` shows it then",
-        ),
-        ArchiveError::NoCatalog { .. } => Some("`varve rebuild` makes it again: the silos hold everything"),
-        ArchiveError::OnlyChecks => {
-            Some("`varve capture URL` makes a version that the web can be held against")
-        }
         ArchiveError::NotAUrl { text, .. } if !text.contains("://") => {
             Some("a URL begins with its scheme, as in `https://example.com/`")
         }
         ArchiveError::NotAFolderUrl { .. } => {
             Some("give the URL of the folder alone, as in `--base-url https://example.com/docs/`")
-        }
-        ArchiveError::BadHead { .. } => {
-            Some("`varve log` lists versions; `varve checkout VERSION` moves HEAD")
         }
         ArchiveError::Exchange { .. } => {
             Some("the archive is as it was; its disk must be able to exchange two folders in one step")
@@ -275,47 +267,141 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::NoPlaceForRenderings => Some(
             "without `--browser` the answers become revisions; `varve init DIR` makes an archive, which keeps renderings too",
         ),
-        ArchiveError::NotForVersions { .. } => {
-            Some("`varve import` brings it into an archive, which keeps versions")
-        }
-        ArchiveError::DownloadFailed { .. } => Some(
-            "`--newest-good` shows the newest capture with a good answer; `varve log URL` shows them all",
-        ),
-        ArchiveError::BodyLost { .. } => Some("`varve crystal verify` finds all that is lost"),
-        ArchiveError::Crystal(failure) => crate::commands::crystal::hint(failure),
-        ArchiveError::NoIndex { .. } => Some(REBUILD),
-        ArchiveError::OnlyObjects { .. } => Some(
-            "`varve get`, `varve filter` and `varve audit` read it where it is; `varve import` brings it into an archive, which has all the rest",
-        ),
-        ArchiveError::NoAardwarcSilos { .. } => {
-            Some("name the folder in which `0` holds the first silos, or put `silo.directory` right")
-        }
         ArchiveError::AuditedWhole { .. } => Some("leave them out; `--quick` is understood"),
-        ArchiveError::Aardwarc { source: AardwarcError::Ambiguous { .. }, .. } => Some("give more digits"),
-        ArchiveError::Aardwarc { source: AardwarcError::NotWhole { .. }, .. } => {
-            Some("`varve audit` names all that is not whole; the missing silo may be in a copy of the store")
-        }
         ArchiveError::NotImportable { .. } => Some(
             "import takes a Crystal project, or the folder of an AardWARC store, in which `0` holds the first silos",
         ),
-        ArchiveError::Lock(LockError::Held { .. }) => {
-            Some("wait until it has finished; reading needs no waiting")
-        }
-        ArchiveError::Lock(LockError::Io { source, .. }) => for_writing(source.kind()),
         ArchiveError::NoCapture { at: Some(_), .. } => Some("`varve log URL` lists when it was captured"),
-        ArchiveError::NotAnId { .. } => {
-            Some("an id is 64 hex digits, as `varve store` prints it, or at least the first 4 of them")
-        }
         ArchiveError::Exists { .. } => Some("choose another name, or overwrite it with `--force`"),
         ArchiveError::Folder { .. } => Some("`varve stow` keeps a folder with all that is in it"),
-        ArchiveError::NotAFolder { .. } => Some("`varve store` keeps single files"),
         ArchiveError::MediaType { .. } => {
             Some("a media type is two words with `/` between them: `text/plain`")
         }
-        ArchiveError::Write { source, .. } => for_writing(source.kind()),
+        ArchiveError::NoTag { .. } => Some("`varve tag` lists all tags"),
+        ArchiveError::BadTag { .. } => Some(
+            "a tag has letters, digits and `._-/+`, begins with none of `.-/`, and is neither HEAD nor like an id or a time such as `2d`",
+        ),
+        ArchiveError::NoSilos { .. } => Some("`varve gc` removes versions and bodies from a Moku site"),
+        ArchiveError::LostRows { .. } | ArchiveError::LostVersion { .. } => Some(
+            "no body was removed; put `moku.db` back as it was; if those rows are gone for good, `varve gc --accept-lost` clears up what they left",
+        ),
+        ArchiveError::NotASite { .. } => Some("`varve moku new DIR` makes one"),
+        ArchiveError::NoRoots => {
+            Some("`varve plan root add URL` adds one; `varve capture URL` needs no plan")
+        }
+        ArchiveError::PlanProblem { .. } => Some("`varve plan check` lists them all"),
+        ArchiveError::PlanEdit(EditError::InUse { .. }) => {
+            Some("`--cascade` lets them be found on all pages")
+        }
+        ArchiveError::PlanEdit(EditError::Absent { .. }) => Some("`varve plan show` lists what there is"),
+        ArchiveError::UserInfo { .. } => Some(
+            "leave them out of the URL; to capture with them, write a line `HOST Authorization: Basic ...` into a file, and name it with `--credentials`",
+        ),
         _ if failure.lacks_room() => for_writing(io::ErrorKind::StorageFull),
-        ArchiveError::Store(failure) => for_store(failure),
-        _ => for_version(failure).or_else(|| for_site(failure)).or_else(|| for_capture(failure)),
+        _ => None,
+    }
+}
+
+/// Hints for opening, reading and writing an archive.
+fn for_repository(failure: &RepositoryError) -> Option<&'static str> {
+    match failure {
+        RepositoryError::NotAnArchive { .. } => Some("`varve init DIR` makes an archive"),
+        RepositoryError::NotEmpty { .. } => Some("choose a new name, or an empty folder"),
+        RepositoryError::Settings { source: SettingsError::Format { .. }, .. } => {
+            Some("use the varve that made it, or a later one")
+        }
+        RepositoryError::Catalog(failure) => for_catalog(failure),
+        RepositoryError::Unsettled { .. } => {
+            Some("`varve housekeeping` puts them there; so does any verb that writes")
+        }
+        RepositoryError::Behind { .. } => Some(BEHIND),
+        RepositoryError::HalfEntered { source, .. } if source.lacks_room() => Some(
+            "make room on that disk: the next verb that writes then enters it, and it need not be made again",
+        ),
+        RepositoryError::HalfEntered { .. } => Some(
+            "it need not be made again: the next verb that writes enters it, and `varve log` shows it then",
+        ),
+        RepositoryError::NoCatalog { .. } => {
+            Some("`varve rebuild` makes it again: the silos hold everything")
+        }
+        RepositoryError::BadHead { .. } => {
+            Some("`varve log` lists versions; `varve checkout VERSION` moves HEAD")
+        }
+        RepositoryError::NotForVersions { .. } => {
+            Some("`varve import` brings it into an archive, which keeps versions")
+        }
+        RepositoryError::DownloadFailed { .. } => Some(
+            "`--newest-good` shows the newest capture with a good answer; `varve log URL` shows them all",
+        ),
+        RepositoryError::BodyLost { .. } => Some("`varve crystal verify` finds all that is lost"),
+        RepositoryError::Crystal(failure) => crate::commands::crystal::hint(failure),
+        RepositoryError::NoIndex { .. } => Some(REBUILD),
+        RepositoryError::OnlyObjects { .. } => Some(
+            "`varve get`, `varve filter` and `varve audit` read it where it is; `varve import` brings it into an archive, which has all the rest",
+        ),
+        RepositoryError::NoAardwarcSilos { .. } => {
+            Some("name the folder in which `0` holds the first silos, or put `silo.directory` right")
+        }
+        RepositoryError::Aardwarc { source: AardwarcError::Ambiguous { .. }, .. } => Some("give more digits"),
+        RepositoryError::Aardwarc { source: AardwarcError::NotWhole { .. }, .. } => {
+            Some("`varve audit` names all that is not whole; the missing silo may be in a copy of the store")
+        }
+        RepositoryError::Lock(LockError::Held { .. }) => {
+            Some("wait until it has finished; reading needs no waiting")
+        }
+        RepositoryError::Lock(LockError::Io { source, .. }) => for_writing(source.kind()),
+        RepositoryError::NotAnId { .. } => {
+            Some("an id is 64 hex digits, as `varve store` prints it, or at least the first 4 of them")
+        }
+        RepositoryError::NotAFolder { .. } => Some("`varve store` keeps single files"),
+        RepositoryError::Write { source, .. } => for_writing(source.kind()),
+        RepositoryError::NoVersions => Some("`varve capture URL` or `varve commit` makes the first one"),
+        RepositoryError::NoVersion { .. } => Some(
+            "a version is HEAD, a tag, an id or four or more digits of its beginning, or a time; `varve log` lists them",
+        ),
+        RepositoryError::NotByTime { .. } => Some(
+            "a version is named by HEAD, a tag, or its id or the beginning of it; `varve log` lists them",
+        ),
+        RepositoryError::BeforeFirst { .. } | RepositoryError::NoVersionYet { .. } => {
+            Some("`varve log` lists versions, the first one last")
+        }
+        RepositoryError::AmbiguousVersion { .. } => Some("give more digits"),
+        RepositoryError::Removed { .. } | RepositoryError::VersionRemoved { .. } => {
+            Some("`varve get TOMBSTONE` prints what is known of it")
+        }
+        RepositoryError::TooManyVersions { in_silos: true, .. } => Some(
+            "in an archive versions stay for good: give a larger number, or begin another archive with `varve init DIR`",
+        ),
+        RepositoryError::TooManyVersions { .. } => {
+            Some("`varve gc --keep-last N` removes all but the newest versions; or give a larger number")
+        }
+        RepositoryError::LostDatabase { .. } => Some(
+            "nothing was changed; put `moku.db` back from a copy, or keep the bodies in an archive with `varve store`",
+        ),
+        _ if failure.lacks_room() => for_writing(io::ErrorKind::StorageFull),
+        RepositoryError::Store(failure) => for_store(failure),
+        _ => None,
+    }
+}
+
+/// Hints for capturing and checking the live web.
+fn for_crawl(failure: &CrawlError) -> Option<&'static str> {
+    match failure {
+        CrawlError::OnlyChecks => {
+            Some("`varve capture URL` makes a version that the web can be held against")
+        }
+        CrawlError::UnfinishedRun => Some(
+            "`varve capture --resume` goes on with it; `varve capture --finish` leaves it at what it has got",
+        ),
+        CrawlError::NoRun => Some("`varve capture URL` begins one"),
+        CrawlError::NoBrowser | CrawlError::NotABrowser { .. } => {
+            Some("install Chromium (Debian's package is `chromium`), or name it with `--chromium FILE`")
+        }
+        CrawlError::SecretMissing { .. } => Some(
+            "give it again as when the run was begun, with `--header`, `--credentials`, `--proxy` or the variable VARVE_CREDENTIALS; `--without-credentials` goes on without it",
+        ),
+        CrawlError::Credentials(_) => Some("a line is `HOST NAME: VALUE`: `example.com Cookie: a=b`"),
+        _ => None,
     }
 }
 
@@ -329,81 +415,6 @@ fn for_store(failure: &StoreError) -> Option<&'static str> {
         StoreError::Pack(PackError::Io(source)) if source.kind() == io::ErrorKind::InvalidData => Some(
             "`dictionary.zstd` is damaged: `varve train` makes another, and without the file records are packed without one",
         ),
-        _ => None,
-    }
-}
-
-/// What is said where a version is not found, or cannot be named so.
-fn for_version(failure: &ArchiveError) -> Option<&'static str> {
-    match failure {
-        ArchiveError::NoVersions => Some("`varve capture URL` or `varve commit` makes the first one"),
-        ArchiveError::NoVersion { .. } => Some(
-            "a version is HEAD, a tag, an id or four or more digits of its beginning, or a time; `varve log` lists them",
-        ),
-        ArchiveError::NotByTime { .. } => Some(
-            "a version is named by HEAD, a tag, or its id or the beginning of it; `varve log` lists them",
-        ),
-        ArchiveError::BeforeFirst { .. } | ArchiveError::NoVersionYet { .. } => {
-            Some("`varve log` lists versions, the first one last")
-        }
-        ArchiveError::AmbiguousVersion { .. } => Some("give more digits"),
-        ArchiveError::NoTag { .. } => Some("`varve tag` lists all tags"),
-        ArchiveError::BadTag { .. } => Some(
-            "a tag has letters, digits and `._-/+`, begins with none of `.-/`, and is neither HEAD nor like an id or a time such as `2d`",
-        ),
-        ArchiveError::Removed { .. } | ArchiveError::VersionRemoved { .. } => {
-            Some("`varve get TOMBSTONE` prints what is known of it")
-        }
-        _ => None,
-    }
-}
-
-/// What is said of Moku sites alone.
-fn for_site(failure: &ArchiveError) -> Option<&'static str> {
-    match failure {
-        ArchiveError::TooManyVersions { in_silos: true, .. } => Some(
-            "in an archive versions stay for good: give a larger number, or begin another archive with `varve init DIR`",
-        ),
-        ArchiveError::TooManyVersions { .. } => {
-            Some("`varve gc --keep-last N` removes all but the newest versions; or give a larger number")
-        }
-        ArchiveError::NoSilos { .. } => Some("`varve gc` removes versions and bodies from a Moku site"),
-        ArchiveError::LostDatabase { .. } => Some(
-            "nothing was changed; put `moku.db` back from a copy, or keep the bodies in an archive with `varve store`",
-        ),
-        ArchiveError::LostRows { .. } | ArchiveError::LostVersion { .. } => Some(
-            "no body was removed; put `moku.db` back as it was; if those rows are gone for good, `varve gc --accept-lost` clears up what they left",
-        ),
-        ArchiveError::NotASite { .. } => Some("`varve moku new DIR` makes one"),
-        _ => None,
-    }
-}
-
-/// What `capture` and `plan` may fail with.
-fn for_capture(failure: &ArchiveError) -> Option<&'static str> {
-    match failure {
-        ArchiveError::UnfinishedRun => Some(
-            "`varve capture --resume` goes on with it; `varve capture --finish` leaves it at what it has got",
-        ),
-        ArchiveError::NoRun => Some("`varve capture URL` begins one"),
-        ArchiveError::NoRoots => {
-            Some("`varve plan root add URL` adds one; `varve capture URL` needs no plan")
-        }
-        ArchiveError::PlanProblem { .. } => Some("`varve plan check` lists them all"),
-        ArchiveError::PlanEdit(EditError::InUse { .. }) => {
-            Some("`--cascade` lets them be found on all pages")
-        }
-        ArchiveError::PlanEdit(EditError::Absent { .. }) => Some("`varve plan show` lists what there is"),
-        ArchiveError::NoBrowser | ArchiveError::NotABrowser { .. } => {
-            Some("install Chromium (Debian's package is `chromium`), or name it with `--chromium FILE`")
-        }
-        ArchiveError::UserInfo { .. } => Some(
-            "leave them out of the URL; to capture with them, write a line `HOST Authorization: Basic ...` into a file, and name it with `--credentials`",
-        ),
-        ArchiveError::SecretMissing { .. } => Some(
-            "give it again as when the run was begun, with `--header`, `--credentials`, `--proxy` or the variable VARVE_CREDENTIALS; `--without-credentials` goes on without it",
-        ),
-        ArchiveError::Credentials(_) => Some("a line is `HOST NAME: VALUE`: `example.com Cookie: a=b`"),
         _ => None,
     }
 }

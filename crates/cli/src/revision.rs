@@ -2,6 +2,7 @@
 //!
 //! The rooms below have no clock; here the present is added, and what is an id or a tag stays one.
 
+use varve_archive::RepositoryError;
 pub(crate) use varve_archive::history::resolve_named_version;
 use varve_archive::history::{Holdings, resolve_version as resolve_exactly};
 use varve_archive::verbs::cat::{At, at as at_exactly};
@@ -14,7 +15,7 @@ pub(crate) const NAMES: &str = "The version: HEAD, a tag, an id or its beginning
 
 /// The version that a person means: HEAD, a tag, an id, the beginning of one, a step back from any of them, or a time.
 pub(crate) fn resolve_version(holdings: &dyn Holdings, text: &str) -> Result<VersionId, ArchiveError> {
-    or_ago(text, |text| resolve_exactly(holdings, text))
+    or_ago(text, |text| Ok(resolve_exactly(holdings, text)?))
 }
 
 /// What a person's text means: a time, or a version.
@@ -26,13 +27,15 @@ pub(crate) fn at(holdings: &dyn Holdings, text: &str) -> Result<At, ArchiveError
 fn or_ago<T>(text: &str, ask: impl Fn(&str) -> Result<T, ArchiveError>) -> Result<T, ArchiveError> {
     let answer = ask(text);
     match (&answer, clock::parse_ago(text)) {
-        (Err(ArchiveError::NoVersion { .. }), Some(time)) => match ask(&time.to_string()) {
-            // What was typed is what people know.
-            Err(ArchiveError::NoVersionYet { .. }) => {
-                Err(ArchiveError::NoVersionYet { text: text.to_owned() })
+        (Err(ArchiveError::Repository(RepositoryError::NoVersion { .. })), Some(time)) => {
+            match ask(&time.to_string()) {
+                // What was typed is what people know.
+                Err(ArchiveError::Repository(RepositoryError::NoVersionYet { .. })) => {
+                    Err(ArchiveError::Repository(RepositoryError::NoVersionYet { text: text.to_owned() }))
+                }
+                other => other,
             }
-            other => other,
-        },
+        }
         _ => answer,
     }
 }

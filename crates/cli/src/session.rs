@@ -5,6 +5,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use varve_archive::RepositoryError;
 
 use clap::ArgMatches;
 use varve_archive::history::{
@@ -117,9 +118,9 @@ impl Session {
 
     /// Opens something for reading. If a rewrite was killed in the moment between two states, what is missing lies ready, and is put in
     /// its place first, unless nothing may be written.
-    pub(crate) fn settled<T>(&self, open: impl Fn() -> Result<T, ArchiveError>) -> Result<T, Error> {
+    pub(crate) fn settled<T>(&self, open: impl Fn() -> Result<T, RepositoryError>) -> Result<T, Error> {
         let opened = open();
-        if !matches!(opened, Err(ArchiveError::Unsettled { .. })) || self.readonly {
+        if !matches!(opened, Err(RepositoryError::Unsettled { .. })) || self.readonly {
             return Ok(opened?);
         }
         match ArchiveWriter::open(&self.root()?, self.opening()?) {
@@ -166,7 +167,9 @@ impl Session {
             Err(Error::Archive(error)) if error.lacks_room() => {
                 Ok(Err("there is no room left on its disk".to_owned()))
             }
-            Err(Error::Archive(ArchiveError::Catalog(CatalogError::EarlyMoku { .. }))) => {
+            Err(Error::Archive(ArchiveError::Repository(RepositoryError::Catalog(
+                CatalogError::EarlyMoku { .. },
+            )))) => {
                 Ok(Err("the site is of an early Moku; `varve moku upgrade` makes it one that can be written"
                     .to_owned()))
             }

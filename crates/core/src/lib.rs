@@ -8,6 +8,7 @@
 //! where; no input panics, and none costs more than time and memory proportional to its length.
 
 pub mod alias;
+pub mod allowed_host;
 pub mod body;
 pub mod catalog;
 pub mod exchange;

@@ -4,6 +4,7 @@
 //! against the old one by the rules of noise: a page in which only nonces and clocks differ is as it was.
 
 use std::io::Read;
+use varve_repository::RepositoryError;
 
 use serde_json::{Value, json};
 use varve_core::exchange::Exchange;
@@ -16,16 +17,16 @@ use varve_diff::compare::{Options, Side, compare};
 use varve_expect::{Departure, Follow, Observed};
 
 use super::{CheckCase, CheckTarget, Judgement};
-use crate::error::ArchiveError;
+use crate::crawl::error::CrawlError;
 use crate::expectations::report::{CheckedUrl, ContentComparison};
 use crate::expectations::{ProbeRequest, ProbeResponse, Verdict};
-use crate::history::{Holdings, Pages};
-use crate::history::{Loaded, said_in_full};
-use crate::verbs::diff::{LONGEST, side};
 use crate::wire_exchange;
+use varve_repository::history::LONGEST;
+use varve_repository::history::{Holdings, Pages};
+use varve_repository::history::{Loaded, said_in_full};
 
 /// Reads an object that is a fact.
-pub(crate) type ReadFact<'a> = &'a dyn Fn(RecordId) -> Result<Vec<u8>, ArchiveError>;
+pub(crate) type ReadFact<'a> = &'a dyn Fn(RecordId) -> Result<Vec<u8>, CrawlError>;
 
 /// A capture that the web should still be like, with all that was said of it.
 struct ArchivedPage<'a> {
@@ -38,7 +39,7 @@ pub(crate) fn archived_cases<'a>(
     holdings: &'a dyn Holdings,
     read: ReadFact<'_>,
     takes: &dyn Fn(&Capture) -> bool,
-) -> Result<Vec<CheckCase<'a>>, ArchiveError> {
+) -> Result<Vec<CheckCase<'a>>, CrawlError> {
     let version = last_version(holdings, read)?;
     let mut cases: Vec<CheckCase<'a>> = Vec::new();
     for capture in Pages::new(holdings.catalog(), Some(version)) {
@@ -54,7 +55,7 @@ pub(crate) fn archived_cases<'a>(
     Ok(cases)
 }
 
-fn last_version(holdings: &dyn Holdings, read: ReadFact<'_>) -> Result<VersionId, ArchiveError> {
+fn last_version(holdings: &dyn Holdings, read: ReadFact<'_>) -> Result<VersionId, CrawlError> {
     let mut next = holdings.head()?;
     while let Some(id) = next {
         let Some(info) = holdings.catalog().version(&id)? else { break };
@@ -63,10 +64,10 @@ fn last_version(holdings: &dyn Holdings, read: ReadFact<'_>) -> Result<VersionId
         }
         next = info.version.parent;
     }
-    Err(if holdings.head()?.is_some() { ArchiveError::OnlyChecks } else { ArchiveError::NoVersions })
+    Err(if holdings.head()?.is_some() { CrawlError::OnlyChecks } else { RepositoryError::NoVersions.into() })
 }
 
-fn made_by_check(record: Option<RecordId>, read: ReadFact<'_>) -> Result<bool, ArchiveError> {
+fn made_by_check(record: Option<RecordId>, read: ReadFact<'_>) -> Result<bool, CrawlError> {
     let Some(record) = record else { return Ok(false) };
     let manifest = serde_json::from_slice::<Manifest>(&read(record)?);
     Ok(manifest.is_ok_and(|manifest| manifest.verdicts.is_some()))
@@ -178,20 +179,20 @@ impl ArchivedPage<'_> {
     }
 
     /// Whether only noise differs. What cannot be read cannot be excused.
-    fn is_noise(&self, exchange: &Exchange) -> Result<bool, ArchiveError> {
+    fn is_noise(&self, exchange: &Exchange) -> Result<bool, CrawlError> {
         if self.capture.length.unwrap_or(0) > LONGEST || exchange.response.len() > LONGEST {
             return Ok(false);
         }
         let old = Loaded::of(self.holdings, Some(&self.capture), LONGEST)?;
         let mut body = Vec::new();
-        let unreadable = |error| ArchiveError::Body(varve_core::body::BodyError::new(error));
+        let unreadable = |error| RepositoryError::Body(varve_core::body::BodyError::new(error));
         if let Some(content) = wire_exchange::open_wire_body(&exchange.response).map_err(unreadable)? {
             content.take(LONGEST).read_to_end(&mut body).map_err(unreadable)?;
         }
         let head = exchange.head().map_err(unreadable)?;
         let headers = head.map(|head| HeaderView::of(&head.headers, Redaction::On)).unwrap_or_default();
         let new = Side { id: "live", headers: &headers, body: &body, media_type: None };
-        Ok(!compare(&side(&old, "archive"), &new, &Options::default()).body.is_changed())
+        Ok(!compare(&old.side("archive"), &new, &Options::default()).body.is_changed())
     }
 }
 

@@ -6,8 +6,8 @@ use varve_core::history::{Capture, CaptureFilter, ListCursor, StoredVerdict, Tim
 use varve_expect::{Observed, Outcome, Seen, Standing, standing};
 
 use super::CheckTarget;
-use crate::error::ArchiveError;
-use crate::history::{Holdings, said_in_full};
+use crate::crawl::error::CrawlError;
+use varve_repository::history::{Holdings, said_in_full};
 
 /// So many checks tell whether a URL is flaky.
 const RECENT_CHECKS: usize = 10;
@@ -23,7 +23,7 @@ pub(crate) struct CheckHistory<'a> {
 impl CheckHistory<'_> {
     /// What is to be thought of a URL whose last verdict is known. How long something fails is looked up to the
     /// beginning; for what is fine the last few checks are enough.
-    pub(crate) fn standing(&self, url: &str, fails: bool) -> Result<Standing, ArchiveError> {
+    pub(crate) fn standing(&self, url: &str, fails: bool) -> Result<Standing, CrawlError> {
         let limit = if fails { usize::MAX } else { RECENT_CHECKS };
         let verdicts = self.holdings.catalog().verdicts_of(url, limit)?;
         Ok(standing(verdicts.iter().rev().map(seen)))
@@ -36,7 +36,7 @@ impl CheckHistory<'_> {
         url: &str,
         promise: &dyn CheckTarget,
         before: Moment,
-    ) -> Result<Option<Capture>, ArchiveError> {
+    ) -> Result<Option<Capture>, CrawlError> {
         let verdicts = self.holdings.catalog().verdicts_of(url, usize::MAX)?;
         if let Some(met) = verdicts.iter().find(|row| row.verdict == "met" && row.time < before)
             && let Some(capture) = self.evidence(met)?
@@ -56,7 +56,7 @@ impl CheckHistory<'_> {
     }
 
     /// The capture that a verdict names.
-    fn evidence(&self, row: &StoredVerdict) -> Result<Option<Capture>, ArchiveError> {
+    fn evidence(&self, row: &StoredVerdict) -> Result<Option<Capture>, CrawlError> {
         let Ok(detail) = serde_json::from_str::<VerdictDetail>(&row.json) else { return Ok(None) };
         let url = detail.final_url.as_deref().unwrap_or(&row.url);
         let (since, until) = (Some(row.time), Some(row.time));

@@ -9,15 +9,16 @@ use varve_core::exchange::Exchange;
 use varve_core::fact::{Fact, UrlVerdict, VerdictDetail, Verdicts, media_type};
 use varve_core::history::Capture;
 use varve_core::{Moment, RecordId, RunId};
+use varve_repository::RepositoryError;
 use varve_store::exchange::ExchangeWriter;
 use varve_warc::write::Packer;
 
 use super::{CheckCase, CheckFinding};
-use crate::error::ArchiveError;
-use crate::history::{ArchiveHistory, HistoryWriter, Holdings};
-use crate::rows::{OddFact, row_of_receipt, rows_of_fact};
+use crate::crawl::error::CrawlError;
 use crate::run_description::RunDescription;
 use crate::wire_exchange::{self, RunRecord};
+use varve_repository::history::{ArchiveHistory, HistoryWriter, Holdings};
+use varve_repository::rows::{OddFact, row_of_receipt, rows_of_fact};
 
 /// So many rows are applied at a time.
 const ROWS_PER_BATCH: usize = 2000;
@@ -46,7 +47,7 @@ impl<'a> CheckEvidence<'a> {
     pub(crate) fn begin(
         history: &'a ArchiveHistory,
         etiquette: Option<&RunDescription>,
-    ) -> Result<Self, ArchiveError> {
+    ) -> Result<Self, CrawlError> {
         let store = history.writer().store();
         let id = RunId::new(Uuid::now_v7());
         let described_by =
@@ -70,7 +71,7 @@ impl<'a> CheckEvidence<'a> {
         &mut self,
         case: &CheckCase<'_>,
         finding: &CheckFinding,
-    ) -> Result<RecordedVerdict, ArchiveError> {
+    ) -> Result<RecordedVerdict, CrawlError> {
         let mut capture = None;
         for exchange in &finding.exchanges {
             capture = self.keep(exchange)?;
@@ -100,7 +101,7 @@ impl<'a> CheckEvidence<'a> {
     }
 
     /// Now. Captures are dated more finely than the clock that is given here, and verdicts must stay in order.
-    fn later_than_the_last(&self, url: &str) -> Result<Moment, ArchiveError> {
+    fn later_than_the_last(&self, url: &str) -> Result<Moment, CrawlError> {
         let now = self.history.now();
         let last = self.history.catalog().verdicts_of(url, 1)?.first().map(|row| row.time);
         Ok(match last {
@@ -109,7 +110,7 @@ impl<'a> CheckEvidence<'a> {
         })
     }
 
-    fn keep(&mut self, exchange: &Exchange) -> Result<Option<Capture>, ArchiveError> {
+    fn keep(&mut self, exchange: &Exchange) -> Result<Option<Capture>, CrawlError> {
         let kept = wire_exchange::store_exchange(&self.keeper, &mut self.packer, self.run, exchange, None)?;
         let row = row_of_receipt(&kept.receipt, self.history.redaction());
         let capture = match &row {
@@ -124,7 +125,7 @@ impl<'a> CheckEvidence<'a> {
     }
 
     /// Writes the verdicts down, after all answers are safe; gives the record that holds them.
-    pub(crate) fn write_down(&mut self, noted: &[RecordedVerdict]) -> Result<Option<RecordId>, ArchiveError> {
+    pub(crate) fn write_down(&mut self, noted: &[RecordedVerdict]) -> Result<Option<RecordId>, CrawlError> {
         self.history.apply(std::mem::take(&mut self.rows))?;
         let captured = noted.iter().any(|noted| noted.capture.is_some());
         let verdicts = Verdicts {
@@ -137,7 +138,7 @@ impl<'a> CheckEvidence<'a> {
         let record = self.history.keep_fact(&about, media_type::VERDICTS, &json)?;
         if let Some(record) = record {
             let rows = rows_of_fact(record, &json, &Fact::Verdicts(verdicts))
-                .map_err(|source| OddFact { record, source })?;
+                .map_err(|source| RepositoryError::from(OddFact { record, source }))?;
             self.history.apply(rows)?;
         }
         Ok(record)

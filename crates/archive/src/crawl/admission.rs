@@ -18,14 +18,14 @@ use super::robots::RobotsDecision;
 use super::scope::SkipRule;
 use super::task::CrawlTask;
 use super::writer_pool::JobInput;
-use crate::error::ArchiveError;
+use crate::crawl::error::CrawlError;
 
 /// So many sitemaps are read in a run.
 const MOST_SITEMAPS: u32 = 5_000;
 
 impl Crawl<'_> {
     /// Takes a task that just came out of the frontier.
-    pub(super) fn consider(&mut self, task: CrawlTask) -> Result<(), ArchiveError> {
+    pub(super) fn consider(&mut self, task: CrawlTask) -> Result<(), CrawlError> {
         self.went_out(&task);
         match self.refusal(&task) {
             Some(rule) => {
@@ -89,7 +89,7 @@ impl Crawl<'_> {
     }
 
     /// Takes a task that may be asked for, unless there is a capture of it already.
-    pub(super) fn admit(&mut self, mut task: CrawlTask) -> Result<(), ArchiveError> {
+    pub(super) fn admit(&mut self, mut task: CrawlTask) -> Result<(), CrawlError> {
         if let Some(rule) = self.limit().filter(|_| task.reason != FetchReason::Robots) {
             self.skip(task, &rule);
             return Ok(());
@@ -192,7 +192,7 @@ impl Crawl<'_> {
     }
 
     /// A page beyond the limit is skipped, once it is certain that those before it came.
-    fn hold_page(&mut self, task: CrawlTask) -> Result<(), ArchiveError> {
+    fn hold_page(&mut self, task: CrawlTask) -> Result<(), CrawlError> {
         let most = self.context.plan.settings.max_pages;
         if most.is_some_and(|most| self.tally.pages >= most) {
             self.skip(task, &SkipRule::Limit("pages"));
@@ -203,7 +203,7 @@ impl Crawl<'_> {
     }
 
     /// Asks what the host wants of robots, first.
-    pub(super) fn ask_robots(&mut self, task: CrawlTask) -> Result<(), ArchiveError> {
+    pub(super) fn ask_robots(&mut self, task: CrawlTask) -> Result<(), CrawlError> {
         let origin: Box<str> = super::address::origin_of(&task.url).into();
         let urgent = task.reply.is_some();
         match self.robots.judge(task) {

@@ -21,7 +21,7 @@ use super::request_pool::CrawlMessage;
 use super::response_cache::{CacheReservation, CachedResponse, ResponseCache};
 use super::scope::SkipRule;
 use super::task::CrawlTask;
-use crate::error::ArchiveError;
+use crate::crawl::error::CrawlError;
 
 /// A word is waited for so long: the file for robots of a host may have to be had first.
 const ADMISSION_TIMEOUT: Duration = Duration::from_secs(20);
@@ -145,7 +145,7 @@ impl varve_fetch::Turn for Way {
 
 impl Crawl<'_> {
     /// Judges what a page asks for: now, or when the file for robots of its host is here.
-    pub(super) fn asked(&mut self, inquiry: AdmissionRequest) -> Result<(), ArchiveError> {
+    pub(super) fn asked(&mut self, inquiry: AdmissionRequest) -> Result<(), CrawlError> {
         let AdmissionRequest { url, reply } = inquiry;
         let plan = self.context.plan;
         // Patterns and robots are about what is asked for, however a script spells it.

@@ -9,8 +9,8 @@ use varve_core::history::Capture;
 use super::dispatcher::Crawl;
 use super::past_captures::{PastLookup, SpellingMatch};
 use super::response_cache::{MAX_RESPONSE_BYTES, is_reusable};
-use crate::error::ArchiveError;
-use crate::history::{ArchiveHistory, Holdings};
+use crate::crawl::error::CrawlError;
+use varve_repository::history::{ArchiveHistory, Holdings};
 
 /// The question what this run was answered.
 pub(crate) struct CacheLookup {
@@ -22,7 +22,7 @@ pub(crate) struct CacheLookup {
 
 impl Crawl<'_> {
     /// Gives a page what this run has, if it has it.
-    pub(super) fn give_again(&mut self, recall: CacheLookup) -> Result<(), ArchiveError> {
+    pub(super) fn give_again(&mut self, recall: CacheLookup) -> Result<(), CrawlError> {
         if self.fresh.contains(&recall.url) {
             // It is kept, and cannot be found before that is safe.
             self.checkpoint()?;
@@ -43,7 +43,7 @@ impl Crawl<'_> {
 pub(super) fn stored_response(
     history: &ArchiveHistory,
     capture: &Capture,
-) -> Result<Option<Exchange>, ArchiveError> {
+) -> Result<Option<Exchange>, CrawlError> {
     if capture.truncated || capture.length.is_none_or(|length| length > MAX_RESPONSE_BYTES) {
         return Ok(None);
     }

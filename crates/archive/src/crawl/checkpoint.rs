@@ -10,7 +10,7 @@ use varve_catalog::FrontierOutcome;
 use super::dispatcher::{Crawl, FrontierUpdate};
 use super::event::CrawlEvent;
 use super::request_pool::CrawlMessage;
-use crate::error::ArchiveError;
+use crate::crawl::error::CrawlError;
 
 /// A crash loses so much time at most.
 const EVERY: Duration = Duration::from_secs(2);
@@ -26,7 +26,7 @@ impl Crawl<'_> {
     }
 
     /// Makes everything safe, and lets go on what waited for it.
-    pub(super) fn checkpoint(&mut self) -> Result<(), ArchiveError> {
+    pub(super) fn checkpoint(&mut self) -> Result<(), CrawlError> {
         self.make_safe()?;
         self.judge_doubtful()?;
         if self.keeping_now > 0 {
@@ -40,7 +40,7 @@ impl Crawl<'_> {
         Ok(())
     }
 
-    fn make_safe(&mut self) -> Result<(), ArchiveError> {
+    fn make_safe(&mut self) -> Result<(), CrawlError> {
         self.wait_for_keepers()?;
         self.push_entries()?;
         self.context.destination.save(std::mem::take(&mut self.rows))?;
@@ -50,7 +50,7 @@ impl Crawl<'_> {
     }
 
     /// Lets keepers finish what they have. Answers that come meanwhile wait.
-    fn wait_for_keepers(&mut self) -> Result<(), ArchiveError> {
+    fn wait_for_keepers(&mut self) -> Result<(), CrawlError> {
         while self.keeping_now > 0 {
             match self.context.messages.recv() {
                 Ok(CrawlMessage::Kept(kept)) => self.kept(*kept)?,
@@ -61,7 +61,7 @@ impl Crawl<'_> {
         Ok(())
     }
 
-    fn settle_all(&mut self) -> Result<(), ArchiveError> {
+    fn settle_all(&mut self) -> Result<(), CrawlError> {
         let outcomes: Vec<_> = self.settled.iter().map(|(no, settled)| (*no, outcome_of(settled))).collect();
         self.context.frontier.settle(&outcomes)?;
         self.settled.clear();

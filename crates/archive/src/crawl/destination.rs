@@ -18,10 +18,10 @@ use super::crawl_policy::CrawlPolicy;
 use super::past_captures::{PastLookup, SpellingMatch, look_up};
 use super::task::CrawlTask;
 use super::writer_pool::{ArchiveWriters, JobInput, StoredResponse};
-use crate::error::ArchiveError;
-use crate::history::{ArchiveHistory, HistoryWriter, Holdings};
+use crate::crawl::error::CrawlError;
 use crate::run_description::RunDescription;
 use crate::wire_exchange::RunRecord;
+use varve_repository::history::{ArchiveHistory, HistoryWriter, Holdings};
 
 /// Where a run puts what it gets.
 pub(crate) trait Destination: Sync {
@@ -32,10 +32,10 @@ pub(crate) trait Destination: Sync {
     fn hiding(&self) -> Redaction;
 
     /// What is here of a URL already, by the text as it is or by any spelling.
-    fn past(&self, run: RunId, url: &str, by: SpellingMatch) -> Result<PastLookup, ArchiveError>;
+    fn past(&self, run: RunId, url: &str, by: SpellingMatch) -> Result<PastLookup, CrawlError>;
 
     /// What this run has got, as an answer that can be given again; none if it cannot.
-    fn recall(&self, _stored: &StoredCapture) -> Result<Option<Exchange>, ArchiveError> {
+    fn recall(&self, _stored: &StoredCapture) -> Result<Option<Exchange>, CrawlError> {
         Ok(None)
     }
 
@@ -44,19 +44,19 @@ pub(crate) trait Destination: Sync {
         &'k self,
         run: RunId,
         plan: &'k CrawlPolicy,
-    ) -> Result<Box<dyn ResponseWriters + 'k>, ArchiveError>;
+    ) -> Result<Box<dyn ResponseWriters + 'k>, CrawlError>;
 
     /// A URL could not be had, and will not be tried again: the sort of failure as a word, and a sentence.
     fn given_up(&self, _url: &str, _kind: &str, _message: &str) {}
 
     /// Makes everything safe that was kept so far, and the rows that are made from it. No keeper works meanwhile.
-    fn save(&self, rows: Vec<CatalogRow>) -> Result<(), ArchiveError>;
+    fn save(&self, rows: Vec<CatalogRow>) -> Result<(), CrawlError>;
 
     /// URLs to ask for besides the seeds, each with the number of its group in the plan.
     fn members(
         &self,
-        _each: &mut dyn FnMut(String, u32) -> Result<(), ArchiveError>,
-    ) -> Result<(), ArchiveError> {
+        _each: &mut dyn FnMut(String, u32) -> Result<(), CrawlError>,
+    ) -> Result<(), CrawlError> {
         Ok(())
     }
 }
@@ -69,7 +69,7 @@ pub(crate) trait ResponseWriters: Sync {
 
 /// Keeps an answer, or looks again at one that is kept, and says what is in it.
 pub(crate) type ResponseWriter<'w> =
-    Box<dyn FnMut(&CrawlTask, JobInput) -> Result<StoredResponse, ArchiveError> + 'w>;
+    Box<dyn FnMut(&CrawlTask, JobInput) -> Result<StoredResponse, CrawlError> + 'w>;
 
 /// What a run has got already.
 #[derive(Debug)]
@@ -107,11 +107,11 @@ impl Destination for ArchiveDestination<'_> {
         self.history.redaction()
     }
 
-    fn past(&self, run: RunId, url: &str, by: SpellingMatch) -> Result<PastLookup, ArchiveError> {
+    fn past(&self, run: RunId, url: &str, by: SpellingMatch) -> Result<PastLookup, CrawlError> {
         look_up(self.history, (run, self.stops), url, by)
     }
 
-    fn recall(&self, stored: &StoredCapture) -> Result<Option<Exchange>, ArchiveError> {
+    fn recall(&self, stored: &StoredCapture) -> Result<Option<Exchange>, CrawlError> {
         stored.capture().map_or(Ok(None), |capture| stored_response(self.history, capture))
     }
 
@@ -119,7 +119,7 @@ impl Destination for ArchiveDestination<'_> {
         &'k self,
         run: RunId,
         plan: &'k CrawlPolicy,
-    ) -> Result<Box<dyn ResponseWriters + 'k>, ArchiveError> {
+    ) -> Result<Box<dyn ResponseWriters + 'k>, CrawlError> {
         let store = self.history.writer().store();
         let described_by =
             Some(store.describe_run(&RunDescription::of(&plan.settings, self.proxy.clone()).fields(run))?);
@@ -127,7 +127,7 @@ impl Destination for ArchiveDestination<'_> {
         Ok(Box::new(ArchiveWriters { history: self.history, keeper, plan, run }))
     }
 
-    fn save(&self, rows: Vec<CatalogRow>) -> Result<(), ArchiveError> {
-        if rows.is_empty() { Ok(()) } else { self.history.apply(rows) }
+    fn save(&self, rows: Vec<CatalogRow>) -> Result<(), CrawlError> {
+        if rows.is_empty() { Ok(()) } else { Ok(self.history.apply(rows)?) }
     }
 }

@@ -36,7 +36,7 @@ use super::seen_urls::SeenUrls;
 use super::task::{CrawlTask, FrontierEntry};
 use super::unfollowed_links::UnfollowedLinks;
 use super::writer_pool::{JobInput, WriteJob};
-use crate::error::ArchiveError;
+use crate::crawl::error::CrawlError;
 
 /// So many URLs are taken out of the frontier at most.
 const WINDOW: usize = 2048;
@@ -184,7 +184,7 @@ impl<'a> Crawl<'a> {
     }
 
     /// Runs until nothing is left, or until it is told to stop.
-    pub(crate) fn run(&mut self) -> Result<RunEnding, ArchiveError> {
+    pub(crate) fn run(&mut self) -> Result<RunEnding, CrawlError> {
         loop {
             if self.context.stop.load(Ordering::Relaxed) {
                 return self.wind_down();
@@ -216,7 +216,7 @@ impl<'a> Crawl<'a> {
     }
 
     /// Stops: answers that are nearly here are waited for, so that nothing is asked for twice; the others are asked for by whoever resumes.
-    fn wind_down(&mut self) -> Result<RunEnding, ArchiveError> {
+    fn wind_down(&mut self) -> Result<RunEnding, CrawlError> {
         let (end, mut until) = (Instant::now() + GRACE, Instant::now() + SILENCE);
         while self.fetching_now > 0 && Instant::now() < until.min(end) {
             let under_way = self.fetching_now;
@@ -233,7 +233,7 @@ impl<'a> Crawl<'a> {
     }
 
     /// Says how it ended, when there is nothing more to do.
-    fn end(&mut self) -> Result<RunEnding, ArchiveError> {
+    fn end(&mut self) -> Result<RunEnding, CrawlError> {
         self.list_refused()?;
         self.tell_given_up();
         let counts = self.context.frontier.counts()?;
@@ -252,7 +252,7 @@ impl<'a> Crawl<'a> {
     }
 
     /// Takes more out of the frontier, if there is room.
-    fn fill(&mut self) -> Result<(), ArchiveError> {
+    fn fill(&mut self) -> Result<(), CrawlError> {
         let hungry = self.agenda.waiting() < self.context.plan.settings.concurrency * 2;
         if self.has_many_entries() || (hungry && !self.entries.is_empty()) {
             self.push_entries()?;
@@ -270,7 +270,7 @@ impl<'a> Crawl<'a> {
     }
 
     /// Puts leads into the frontier.
-    pub(super) fn push_entries(&mut self) -> Result<(), ArchiveError> {
+    pub(super) fn push_entries(&mut self) -> Result<(), CrawlError> {
         if self.entries.is_empty() {
             return Ok(());
         }
@@ -283,7 +283,7 @@ impl<'a> Crawl<'a> {
     }
 
     /// Takes URLs out of the frontier; says how many.
-    fn claim(&mut self) -> Result<usize, ArchiveError> {
+    fn claim(&mut self) -> Result<usize, CrawlError> {
         let room = WINDOW.saturating_sub(self.out_in_all);
         let (out, resting, given_up) = (&self.out, &self.resting, &self.given_up);
         let mut has_room = |host: &str| {
@@ -330,7 +330,7 @@ impl<'a> Crawl<'a> {
     }
 
     /// Waits for messages, and deals with them.
-    fn listen(&mut self, until: Option<Instant>) -> Result<(), ArchiveError> {
+    fn listen(&mut self, until: Option<Instant>) -> Result<(), CrawlError> {
         let wait = until.map_or(BLINK, |until| until.saturating_duration_since(Instant::now()).min(BLINK));
         let first = match self.inbox.pop_front() {
             Some(message) => message,
@@ -350,7 +350,7 @@ impl<'a> Crawl<'a> {
         Ok(())
     }
 
-    fn take(&mut self, message: CrawlMessage) -> Result<(), ArchiveError> {
+    fn take(&mut self, message: CrawlMessage) -> Result<(), CrawlError> {
         match message {
             CrawlMessage::Fetched(fetched) => self.fetched(*fetched),
             CrawlMessage::Kept(kept) => self.kept(*kept),
@@ -380,7 +380,7 @@ impl<'a> Crawl<'a> {
 
 impl Crawl<'_> {
     /// Learns again what an earlier process of the same run had learned.
-    pub(crate) fn recall(&mut self) -> Result<(), ArchiveError> {
+    pub(crate) fn recall(&mut self) -> Result<(), CrawlError> {
         let (known, watch, plan) = (&mut self.known, &mut self.watch, self.context.plan);
         self.tally.failed_before = self.context.frontier.counts()?.failed;
         let given_up = &mut self.given_up;

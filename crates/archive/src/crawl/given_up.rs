@@ -17,7 +17,7 @@ use super::dispatcher::Crawl;
 use super::event::CrawlEvent;
 use super::scope::SkipRule;
 use super::task::CrawlTask;
-use crate::error::ArchiveError;
+use crate::crawl::error::CrawlError;
 
 /// So many origins are remembered to have given something.
 const MOST: usize = 1 << 18;
@@ -170,7 +170,7 @@ impl Crawl<'_> {
     }
 
     /// At the end: what has no answer has failed, unless its host was given up. Whether there was any.
-    pub(super) fn settle_silences(&mut self) -> Result<bool, ArchiveError> {
+    pub(super) fn settle_silences(&mut self) -> Result<bool, CrawlError> {
         let hosts: Vec<String> = self.given_up.silent.keys().cloned().collect();
         if hosts.is_empty() {
             return Ok(false);
@@ -192,7 +192,7 @@ impl Crawl<'_> {
         tasks: impl Iterator<Item = CrawlTask>,
         asked_to_the_end: bool,
         why: (&str, &str),
-    ) -> Result<(), ArchiveError> {
+    ) -> Result<(), CrawlError> {
         for (at, task) in tasks.enumerate() {
             let has_failed = at == 0 && asked_to_the_end && self.given_up.resumed;
             if has_failed || task.origin.is_some() || !self.waits_for(&task.url, why) {
@@ -215,7 +215,7 @@ impl Crawl<'_> {
     }
 
     /// Looks again at what was left in doubt, once the rest is done; whether there is something to do now.
-    pub(super) fn look_again_at_doubts(&mut self) -> Result<bool, ArchiveError> {
+    pub(super) fn look_again_at_doubts(&mut self) -> Result<bool, CrawlError> {
         let GivenUp { heard, gave, left, closed, .. } = &mut self.given_up;
         let gives = |host: &str| gave.iter().any(|origin| host_of(origin) == host);
         let is_cleared = |host: &String| heard.contains(host.as_str()) || (!heard.is_empty() && !gives(host));

@@ -20,8 +20,8 @@ use super::scope::SkipRule;
 use super::seen_urls::Novelty;
 use super::task::{CrawlTask, FrontierEntry};
 use super::writer_pool::{JobInput, StoreResult, StoredResponse, StoredRevision};
-use crate::error::ArchiveError;
-use crate::rows::row_of_receipt;
+use crate::crawl::error::CrawlError;
+use varve_repository::rows::row_of_receipt;
 
 /// The first status of an answer that is not what was asked for.
 const REFUSED: u16 = 400;
@@ -30,7 +30,7 @@ const SOWN_AT_ONCE: usize = 2048;
 
 impl Crawl<'_> {
     /// A request ended. What will be tried again is not kept: the last answer counts.
-    pub(super) fn fetched(&mut self, fetched: FinishedRequest) -> Result<(), ArchiveError> {
+    pub(super) fn fetched(&mut self, fetched: FinishedRequest) -> Result<(), CrawlError> {
         self.fetching_now -= 1;
         let FinishedRequest { task, tries, outcome, result, renderings, refused, notes, unfinished, .. } =
             fetched;
@@ -109,7 +109,7 @@ impl Crawl<'_> {
     }
 
     /// Gives a URL up.
-    pub(super) fn fail(&mut self, task: CrawlTask, kind: &str, message: &str) -> Result<(), ArchiveError> {
+    pub(super) fn fail(&mut self, task: CrawlTask, kind: &str, message: &str) -> Result<(), CrawlError> {
         if let Some(reply) = task.reply {
             if kind == SkipRule::GUARD {
                 self.tell_failure(&task.url, kind, message);
@@ -144,7 +144,7 @@ impl Crawl<'_> {
 
     /// The file for robots of a host cannot be had, and without it nothing is asked of the host: what waited has the same
     /// reason to fail, or to be left.
-    fn robots_lost(&mut self, origin: &str, kind: &str, message: &str) -> Result<(), ArchiveError> {
+    fn robots_lost(&mut self, origin: &str, kind: &str, message: &str) -> Result<(), CrawlError> {
         let waits = self.waits_for(origin, (kind, message));
         for waiting in self.robots.unreachable(origin, (kind, message), waits) {
             if waits && waiting.reply.is_none() {
@@ -157,7 +157,7 @@ impl Crawl<'_> {
     }
 
     /// A keeper has done a job.
-    pub(super) fn kept(&mut self, kept: StoreResult) -> Result<(), ArchiveError> {
+    pub(super) fn kept(&mut self, kept: StoreResult) -> Result<(), CrawlError> {
         self.keeping_now -= 1;
         let StoreResult { task, result } = kept;
         let outcome = match result {
@@ -254,7 +254,7 @@ impl Crawl<'_> {
     }
 
     /// Puts a lead on its way into the frontier, unless it is there.
-    fn follow(&mut self, mut lead: DiscoveredLink, from: &CrawlTask) -> Result<(), ArchiveError> {
+    fn follow(&mut self, mut lead: DiscoveredLink, from: &CrawlTask) -> Result<(), CrawlError> {
         match lead.unfollowed {
             // It is known and captured, which is why it is not followed.
             Some(UnfollowedReason::Loop) => {
@@ -302,7 +302,7 @@ impl Crawl<'_> {
     }
 
     /// Whether redirects lead back to where they came from.
-    fn turn(&self, lead: &DiscoveredLink, from: &CrawlTask) -> Result<Turn, ArchiveError> {
+    fn turn(&self, lead: &DiscoveredLink, from: &CrawlTask) -> Result<Turn, CrawlError> {
         let mut before = from.no.filter(|_| from.redirects > 0);
         let mut turn = Turn::Onward;
         for _ in 0..=from.redirects {
@@ -320,7 +320,7 @@ impl Crawl<'_> {
     }
 
     /// Begins with seeds.
-    pub(crate) fn sow(&mut self, seeds: &[String]) -> Result<(), ArchiveError> {
+    pub(crate) fn sow(&mut self, seeds: &[String]) -> Result<(), CrawlError> {
         for seed in seeds {
             let lead = self.context.plan.link_to(seed.clone(), FetchReason::Page { depth: 0 });
             self.known.note(&lead);
@@ -334,7 +334,7 @@ impl Crawl<'_> {
 
     /// Begins with members of groups that are known already, though not from a page of this run: each with the number of
     /// its group.
-    pub(crate) fn sow_members(&mut self) -> Result<(), ArchiveError> {
+    pub(crate) fn sow_members(&mut self) -> Result<(), CrawlError> {
         let destination = self.context.destination;
         destination.members(&mut |url, group| {
             let lead = self.context.plan.link_to(url, FetchReason::Page { depth: group });
@@ -347,7 +347,7 @@ impl Crawl<'_> {
     }
 
     /// The file for robots of a host came, or word that there is none.
-    fn robots_came(&mut self, task: &CrawlTask, outcome: StoredResponse) -> Result<(), ArchiveError> {
+    fn robots_came(&mut self, task: &CrawlTask, outcome: StoredResponse) -> Result<(), CrawlError> {
         let origin = task.origin.clone().unwrap_or_else(|| origin_of(&task.url).into());
         let onward = outcome.links.into_iter().find(|lead| lead.redirect);
         if let Some(lead) = onward.filter(|_| task.redirects < MOST_ROBOTS_REDIRECTS) {

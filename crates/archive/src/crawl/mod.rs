@@ -29,6 +29,7 @@ mod compiled_plan;
 mod crawl_policy;
 mod destination;
 mod dispatcher;
+pub mod error;
 mod event;
 mod extract_links;
 mod fetch_reason;

@@ -12,8 +12,8 @@ use varve_store::exchange::RevisitOriginal;
 use varve_warc::record::RecordType;
 
 use super::destination::StoredCapture;
-use crate::error::ArchiveError;
-use crate::history::{ArchiveHistory, Holdings};
+use crate::crawl::error::CrawlError;
+use varve_repository::history::{ArchiveHistory, Holdings};
 
 /// So many captures are looked at; a 304 has often lost the headers that its elder brothers have.
 const MAX_CAPTURES_READ: usize = 8;
@@ -54,7 +54,7 @@ pub(crate) fn look_up(
     (run, stops): (RunId, &[VersionId]),
     url: &str,
     by: SpellingMatch,
-) -> Result<PastLookup, ArchiveError> {
+) -> Result<PastLookup, CrawlError> {
     let catalog = history.catalog();
     let filter = CaptureFilter::default();
     let page = ListCursor::first(MAX_CAPTURES_READ);
@@ -117,7 +117,7 @@ fn condition(
     history: &ArchiveHistory,
     newest: &Capture,
     all: &[Capture],
-) -> Result<Option<Validators>, ArchiveError> {
+) -> Result<Option<Validators>, CrawlError> {
     if !is_whole(newest) {
         return Ok(None);
     }
@@ -142,7 +142,7 @@ pub(crate) fn first_header(capture: &Capture, name: &str) -> Option<String> {
 }
 
 /// The answer that holds the body of a capture.
-fn original(history: &ArchiveHistory, capture: &Capture) -> Result<Option<RevisitOriginal>, ArchiveError> {
+fn original(history: &ArchiveHistory, capture: &Capture) -> Result<Option<RevisitOriginal>, CrawlError> {
     let Some(located) = history.writer().reader().find(capture.body.as_bytes())? else { return Ok(None) };
     let (Some(url), Some(date)) = (located.header.target_uri(), located.header.fields.get("WARC-Date"))
     else {

@@ -22,8 +22,8 @@ use super::fetch_reason::FetchReason;
 use super::past_captures::{PastLookup, SpellingMatch};
 use super::task::CrawlTask;
 use super::writer_pool::{ArchiveWriters, JobInput, NonCaptureExchange, StoredResponse};
-use crate::error::ArchiveError;
-use crate::history::Holdings;
+use crate::crawl::error::CrawlError;
+use varve_repository::history::Holdings;
 
 /// The type of every document.
 const DOCUMENT_MEDIA_TYPE: &str = "text/html; charset=utf-8";
@@ -117,7 +117,7 @@ impl ArchiveWriters<'_> {
         task: &CrawlTask,
         capture: &Capture,
         leads: &mut Vec<DiscoveredLink>,
-    ) -> Result<(), ArchiveError> {
+    ) -> Result<(), CrawlError> {
         let Some(id) = self.history.renderings(capture)?.document else { return Ok(()) };
         let Some(document) = self.history.writer().reader().object(id.as_bytes())? else { return Ok(()) };
         self.follow_document(task, capture.status, &mut document.read()?, leads);
@@ -133,7 +133,7 @@ impl Crawl<'_> {
         (exchanges, asked_for): (Vec<Exchange>, usize),
         mut shown: Option<DisplayedPage>,
         mut steps: RedirectCounts,
-    ) -> Result<(), ArchiveError> {
+    ) -> Result<(), CrawlError> {
         for (at, exchange) in exchanges.into_iter().enumerate() {
             let (url, redirects) = (exchange.url.clone(), steps.take(&exchange));
             let shown = shown.take_if(|shown| shown.at == at);
@@ -185,7 +185,7 @@ impl Crawl<'_> {
     }
 
     /// Looks again at answers to what this run had asked for, or was about to keep.
-    pub(super) fn judge_doubtful(&mut self) -> Result<(), ArchiveError> {
+    pub(super) fn judge_doubtful(&mut self) -> Result<(), CrawlError> {
         for exchange in std::mem::take(&mut self.doubtful) {
             if self.busy.contains(&exchange.url) {
                 self.doubtful.push(exchange);

@@ -10,8 +10,8 @@ use varve_core::fact::{Page, sort_pages};
 use varve_core::history::Capture;
 
 use super::settings::CrawlSettings;
-use crate::error::ArchiveError;
-use crate::history::{Holdings, Pages};
+use crate::crawl::error::CrawlError;
+use varve_repository::history::{Holdings, Pages};
 
 /// What a run was asked to do, and what lies behind it. Kept with the frontier.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,8 +36,8 @@ impl ResumableRun {
     }
 
     /// From what the frontier kept.
-    pub(crate) fn parse(json: &str) -> Result<Self, ArchiveError> {
-        serde_json::from_str(json).map_err(ArchiveError::RunSettings)
+    pub(crate) fn parse(json: &str) -> Result<Self, CrawlError> {
+        serde_json::from_str(json).map_err(CrawlError::RunSettings)
     }
 
     /// The version that was made at the last stop.
@@ -46,13 +46,13 @@ impl ResumableRun {
     }
 
     /// All that was captured up to the last stop, as the next version names it.
-    pub(crate) fn earlier_pages(&self, holdings: &dyn Holdings) -> Result<Vec<Page>, ArchiveError> {
+    pub(crate) fn earlier_pages(&self, holdings: &dyn Holdings) -> Result<Vec<Page>, CrawlError> {
         if self.stop_versions.is_empty() {
             return Ok(Vec::new());
         }
         let captures = Pages::new(holdings.catalog(), self.last_stop_version());
         let mut pages =
-            captures.map(|capture| Ok(page_of(capture?))).collect::<Result<Vec<_>, ArchiveError>>()?;
+            captures.map(|capture| Ok(page_of(capture?))).collect::<Result<Vec<_>, CrawlError>>()?;
         sort_pages(&mut pages);
         Ok(pages)
     }

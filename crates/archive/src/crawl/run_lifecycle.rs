@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
+use varve_repository::RepositoryError;
 
 use serde::Serialize;
 use uuid::Uuid;
@@ -19,10 +20,10 @@ use super::request_pool::{CrawlFetchers, RequestPool};
 use super::resumable_run::ResumableRun;
 use super::settings::CrawlSettings;
 use super::writer_pool;
-use crate::error::ArchiveError;
-use crate::history::{ArchiveHistory, HistoryWriter, Holdings};
+use crate::crawl::error::CrawlError;
 use crate::network_options::SavedNetworkOptions;
-use crate::verbs::commit::{Intent, write_version};
+use varve_repository::history::{ArchiveHistory, HistoryWriter, Holdings};
+use varve_repository::history::{Intent, write_version};
 
 /// The media type of what is written down about a run when it begins.
 const RUN_MEDIA_TYPE: &str = "application/vnd.varve.run+json";
@@ -58,7 +59,7 @@ pub(crate) fn begin(
     run: RunId,
     fetchers: CrawlFetchers,
     report: &mut dyn FnMut(CrawlEvent<'_>),
-) -> Result<RunEnd, ArchiveError> {
+) -> Result<RunEnd, CrawlError> {
     let history = conduct.history;
     let course = ResumableRun::new(settings);
     record_run_settings(history, run, &course)?;
@@ -71,15 +72,15 @@ pub(crate) fn begin(
 pub(crate) fn resume(
     conduct: &RunEnvironment<'_>,
     run: RunId,
-    change: impl FnOnce(&mut CrawlSettings) -> Result<CrawlFetchers, ArchiveError>,
+    change: impl FnOnce(&mut CrawlSettings) -> Result<CrawlFetchers, CrawlError>,
     report: &mut dyn FnMut(CrawlEvent<'_>),
-) -> Result<RunEnd, ArchiveError> {
+) -> Result<RunEnd, CrawlError> {
     let history = conduct.history;
     let (mut frontier, mut course) = open_run(history, run)?;
     let begun = course.settings.clone();
     let fetchers = change(&mut course.settings)?;
     if course.settings.message.trim().is_empty() {
-        return Err(ArchiveError::NoMessage);
+        return Err(RepositoryError::NoMessage.into());
     }
     let version = history.sqlite().version_of_run(&run)?;
     course.stop_versions.extend(version);
@@ -93,7 +94,7 @@ pub(crate) fn resume(
 }
 
 /// Makes a version of what a run has captured, without asking for more. If that was done when it was stopped, it is that one.
-pub(crate) fn finish(conduct: &RunEnvironment<'_>, run: RunId) -> Result<RunEnd, ArchiveError> {
+pub(crate) fn finish(conduct: &RunEnvironment<'_>, run: RunId) -> Result<RunEnd, CrawlError> {
     let history = conduct.history;
     let (frontier, course) = open_run(history, run)?;
     let made = match history.sqlite().version_of_run(&run)? {
@@ -104,8 +105,8 @@ pub(crate) fn finish(conduct: &RunEnvironment<'_>, run: RunId) -> Result<RunEnd,
     Ok(made.run_end(run, CrawlTally::default(), 0))
 }
 
-fn open_run(history: &ArchiveHistory, run: RunId) -> Result<(Frontier, ResumableRun), ArchiveError> {
-    let frontier = Frontier::resume(Arc::clone(history.sqlite()), run)?.ok_or(ArchiveError::NoRun)?;
+fn open_run(history: &ArchiveHistory, run: RunId) -> Result<(Frontier, ResumableRun), CrawlError> {
+    let frontier = Frontier::resume(Arc::clone(history.sqlite()), run)?.ok_or(CrawlError::NoRun)?;
     let course = ResumableRun::parse(&frontier.settings()?)?;
     Ok((frontier, course))
 }
@@ -115,7 +116,7 @@ fn record_run_settings(
     history: &ArchiveHistory,
     run: RunId,
     course: &ResumableRun,
-) -> Result<(), ArchiveError> {
+) -> Result<(), CrawlError> {
     let ResumableRun { settings, stop_versions: stops } = course;
     let settings = &CrawlSettings { network: SavedNetworkOptions::default(), ..settings.clone() };
     let robots = if settings.obey_robots { "obey" } else { "ignore" };
@@ -132,7 +133,7 @@ fn crawl(
     fetchers: CrawlFetchers,
     resumed: bool,
     report: &mut dyn FnMut(CrawlEvent<'_>),
-) -> Result<RunEnd, ArchiveError> {
+) -> Result<RunEnd, CrawlError> {
     let plan = CrawlPolicy::new(course.settings.clone());
     let RunEnvironment { history, threads, stop, .. } = *conduct;
     let destination =
@@ -182,11 +183,11 @@ pub(crate) struct RunInput<'a> {
 pub(crate) fn run_crawl(
     share: RunInput<'_>,
     report: &mut dyn FnMut(CrawlEvent<'_>),
-) -> Result<(RunEnding, CrawlTally), ArchiveError> {
+) -> Result<(RunEnding, CrawlTally), CrawlError> {
     let RunInput { destination, frontier, plan, fetchers, resumed, threads, stop } = share;
     let (job_sender, job_receiver) = mpsc::channel();
     let (sender, messages) = mpsc::channel();
-    let fetching = RequestPool::new(fetchers, sender.clone(), threads).map_err(ArchiveError::Threads)?;
+    let fetching = RequestPool::new(fetchers, sender.clone(), threads).map_err(CrawlError::Threads)?;
     let keepers = destination.keepers(frontier.run(), plan)?;
     let backlog = LinkBacklog::default();
     let jobs = Mutex::new(job_receiver);
@@ -229,7 +230,7 @@ fn make_version(
     run: RunId,
     course: &ResumableRun,
     message: String,
-) -> Result<RunVersion, ArchiveError> {
+) -> Result<RunVersion, CrawlError> {
     let history = conduct.history;
     let captures = history.catalog().captures_of_run(&run)?;
     if let Some(stop) = course.last_stop_version().filter(|_| captures == 0) {
@@ -247,8 +248,8 @@ fn make_version(
 }
 
 /// A version that is there already.
-fn existing_version(history: &ArchiveHistory, version: VersionId) -> Result<RunVersion, ArchiveError> {
-    let info = history.catalog().version(&version)?.ok_or(ArchiveError::NoRun)?;
+fn existing_version(history: &ArchiveHistory, version: VersionId) -> Result<RunVersion, CrawlError> {
+    let info = history.catalog().version(&version)?.ok_or(CrawlError::NoRun)?;
     Ok(RunVersion { version: Some(version), parent: info.version.parent, captures: info.captures })
 }
 
@@ -298,10 +299,7 @@ impl RunVersion {
 }
 
 /// Seals a run and makes it a version, to which HEAD then points. A run without captures becomes none.
-pub(crate) fn version_of_run(
-    history: &ArchiveHistory,
-    new: NewRunVersion,
-) -> Result<RunVersion, ArchiveError> {
+pub(crate) fn version_of_run(history: &ArchiveHistory, new: NewRunVersion) -> Result<RunVersion, CrawlError> {
     let summary = seal(history, new.run)?;
     if summary.captures == 0 {
         return Ok(RunVersion::default());
@@ -326,7 +324,7 @@ pub(crate) fn version_of_run(
     Ok(RunVersion { version: Some(version), parent, captures })
 }
 
-fn seal(history: &ArchiveHistory, run: RunId) -> Result<RunSummary, ArchiveError> {
+fn seal(history: &ArchiveHistory, run: RunId) -> Result<RunSummary, CrawlError> {
     let mut records: Vec<RecordId> = Vec::new();
     history.sqlite().each_record_of_run(&run, &mut |record| records.push(record))?;
     let captures = records.len() as u64;

@@ -9,7 +9,7 @@ use super::crawl_policy::{DiscoveredLink, UnfollowedReason};
 use super::dispatcher::Crawl;
 use super::event::CrawlEvent;
 use super::past_captures::{PastLookup, SpellingMatch};
-use crate::error::ArchiveError;
+use crate::crawl::error::CrawlError;
 
 /// So many are listed.
 const MAX_UNFOLLOWED_LINKS: usize = 50_000;
@@ -30,14 +30,14 @@ impl UnfollowedLinks {
 
 impl Crawl<'_> {
     /// Lists what was not followed and not captured for another reason.
-    pub(super) fn list_refused(&mut self) -> Result<(), ArchiveError> {
+    pub(super) fn list_refused(&mut self) -> Result<(), CrawlError> {
         let mut refused: Vec<(String, (String, UnfollowedReason))> =
             std::mem::take(&mut self.refused.0).into_iter().collect();
         refused.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         for (address, (url, refusal)) in refused {
             let is_here =
                 |url: &str| match self.context.destination.past(self.context.run, url, SpellingMatch::Any)? {
-                    PastLookup::ThisRun(_) => Ok::<_, ArchiveError>(true),
+                    PastLookup::ThisRun(_) => Ok::<_, CrawlError>(true),
                     PastLookup::Earlier(_) | PastLookup::Nothing => Ok(false),
                 };
             if self.known.has_page(&address) || is_here(&url)? {

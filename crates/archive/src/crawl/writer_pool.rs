@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
+use varve_repository::RepositoryError;
 
 use varve_core::Moment;
 use varve_core::exchange::{Exchange, LONGEST_HEAD, ResponseHead, Wire};
@@ -27,9 +28,9 @@ use super::link_backlog::LinkBacklog;
 use super::past_captures::first_header;
 use super::rendering;
 use super::task::CrawlTask;
-use crate::error::ArchiveError;
-use crate::history::{ArchiveHistory, Holdings};
+use crate::crawl::error::CrawlError;
 use crate::wire_exchange::{self, RunRecord};
+use varve_repository::history::{ArchiveHistory, Holdings};
 
 /// Work for a keeper.
 pub(crate) struct WriteJob {
@@ -52,7 +53,7 @@ pub(crate) struct StoreResult {
     /// What was fetched.
     pub(crate) task: CrawlTask,
     /// What came of it.
-    pub(crate) result: Result<StoredResponse, ArchiveError>,
+    pub(crate) result: Result<StoredResponse, CrawlError>,
 }
 
 /// An answer that was kept, and what is in it.
@@ -131,9 +132,10 @@ pub(crate) fn run_writer<M: From<StoreResult>>(
         let result = catch_unwind(AssertUnwindSafe(|| worker(&task, material))).unwrap_or_else(|_| {
             // One page must not end a crawl. The worker may be in the middle of a record.
             worker = keepers.worker();
-            Err(ArchiveError::Store(StoreError::Content(io::Error::other(
+            Err(RepositoryError::Store(StoreError::Content(io::Error::other(
                 "a bug in varve: reading it panicked",
-            ))))
+            )))
+            .into())
         });
         backlog.add(result.as_ref().map_or(0, |outcome| outcome.links.len()));
         if done.send(M::from(StoreResult { task, result })).is_err() {
@@ -155,11 +157,11 @@ impl ArchiveWriters<'_> {
         task: &CrawlTask,
         material: JobInput,
         packer: &mut Option<Packer>,
-    ) -> Result<StoredResponse, ArchiveError> {
+    ) -> Result<StoredResponse, CrawlError> {
         match material {
             JobInput::Stored(stored) => match stored.capture() {
                 Some(capture) => self.look_again(task, capture),
-                None => Err(ArchiveError::Absent { id: task.url.clone() }),
+                None => Err(RepositoryError::Absent { id: task.url.clone() }.into()),
             },
             JobInput::Response(exchange, renderings) => {
                 let packer = match packer {
@@ -179,7 +181,7 @@ impl ArchiveWriters<'_> {
         exchange: &Exchange,
         renderings: &[Rendering],
         packer: &mut Packer,
-    ) -> Result<StoredResponse, ArchiveError> {
+    ) -> Result<StoredResponse, CrawlError> {
         let new = rendering::new_renderings(renderings);
         let kept = wire_exchange::record_non_capture(&self.keeper, packer, self.run, exchange, &new)?;
         let aside = Some(NonCaptureExchange { method: exchange.method().to_owned(), length: kept.length });
@@ -196,7 +198,7 @@ impl ArchiveWriters<'_> {
         exchange: &Exchange,
         renderings: &[Rendering],
         packer: &mut Packer,
-    ) -> Result<StoredResponse, ArchiveError> {
+    ) -> Result<StoredResponse, CrawlError> {
         let condition = task.earlier.as_ref().and_then(|earlier| earlier.condition.as_ref());
         let original = condition.map(|condition| condition.original.clone());
         let new = rendering::new_renderings(renderings);
@@ -226,7 +228,7 @@ impl ArchiveWriters<'_> {
         &self,
         task: &CrawlTask,
         receipt: &Receipt,
-    ) -> Result<(Vec<DiscoveredLink>, Option<Vec<u8>>), ArchiveError> {
+    ) -> Result<(Vec<DiscoveredLink>, Option<Vec<u8>>), CrawlError> {
         let Some(earlier) = &task.earlier else { return Ok((Vec::new(), None)) };
         let mut headers = receipt.headers.clone();
         let content_type = earlier.condition.as_ref().and_then(|condition| condition.content_type.as_deref());
@@ -236,7 +238,7 @@ impl ArchiveWriters<'_> {
     }
 
     /// Reads a capture of this run again, for another reason.
-    fn look_again(&self, task: &CrawlTask, capture: &Capture) -> Result<StoredResponse, ArchiveError> {
+    fn look_again(&self, task: &CrawlTask, capture: &Capture) -> Result<StoredResponse, CrawlError> {
         let head = self.history.wire_head(capture)?.unwrap_or_default();
         let mut headers = ResponseHead::read(&head).map(|head| head.headers).unwrap_or_default();
         if capture.status == 304 {
@@ -249,7 +251,7 @@ impl ArchiveWriters<'_> {
     }
 
     /// The type that an earlier capture with the same body had.
-    fn former_type(&self, capture: &Capture) -> Result<Option<String>, ArchiveError> {
+    fn former_type(&self, capture: &Capture) -> Result<Option<String>, CrawlError> {
         let filter = varve_core::history::CaptureFilter { until: Some(capture.time), ..Default::default() };
         let page = varve_core::history::ListCursor { after: Some(capture), limit: 8 };
         let order = varve_core::history::TimeOrder::NewestFirst;
@@ -295,8 +297,8 @@ fn complete(headers: &mut Headers, content_type: Option<&str>) {
 }
 
 /// The body of an answer, with its codings undone where they can be.
-pub(super) fn body_of(wire: &Wire) -> Result<Box<dyn Read + Send + '_>, ArchiveError> {
-    let unreadable = |error| ArchiveError::Store(StoreError::Content(error));
+pub(super) fn body_of(wire: &Wire) -> Result<Box<dyn Read + Send + '_>, CrawlError> {
+    let unreadable = |error| RepositoryError::Store(StoreError::Content(error));
     wire.start(LONGEST_HEAD).map_err(unreadable)?;
     Ok(match wire_exchange::open_wire_body(wire) {
         Ok(Some(body)) if body.coding_left_alone().is_none() => Box::new(body),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use varve_fetch::{Proxies, ProxyTexts};
 
 use super::NetworkOptions;
-use crate::error::ArchiveError;
+use crate::crawl::error::CrawlError;
 
 /// The name of what a proxy is told.
 const PROXY_AUTHORIZATION: &str = "Proxy-Authorization";
@@ -53,8 +53,8 @@ impl NetworkOptions {
     }
 
     /// What a run from these seeds keeps of it.
-    pub(crate) fn kept(&self, seeds: &[String]) -> Result<SavedNetworkOptions, ArchiveError> {
-        let credentials = self.credentials_for(seeds).map_err(ArchiveError::Credentials)?;
+    pub(crate) fn kept(&self, seeds: &[String]) -> Result<SavedNetworkOptions, CrawlError> {
+        let credentials = self.credentials_for(seeds).map_err(CrawlError::Credentials)?;
         let mut secrets: Vec<SecretName> = Vec::new();
         for (origin, name) in credentials.names() {
             let secret = SecretName { origin, name };
@@ -75,7 +75,7 @@ impl NetworkOptions {
     }
 
     /// As far as a run from these seeds reached, and what was said now besides. What is secret must have been said again.
-    pub(crate) fn again(&self, kept: &SavedNetworkOptions, seeds: &[String]) -> Result<Self, ArchiveError> {
+    pub(crate) fn again(&self, kept: &SavedNetworkOptions, seeds: &[String]) -> Result<Self, CrawlError> {
         let mut reach = self.clone();
         reach.allow_private |= kept.allow_private;
         if reach.certificates.is_none() {
@@ -85,7 +85,7 @@ impl NetworkOptions {
         if let Some(proxy) = kept.proxy.as_deref().filter(|_| !names_proxy) {
             reach.proxies = ProxyTexts::all(proxy);
         }
-        let credentials = self.credentials_for(seeds).map_err(ArchiveError::Credentials)?;
+        let credentials = self.credentials_for(seeds).map_err(CrawlError::Credentials)?;
         let is_missing = |secret: &&SecretName| match secret.name.as_str() {
             // Who names a proxy now names it with what it wants.
             PROXY_AUTHORIZATION => !names_proxy,
@@ -94,7 +94,7 @@ impl NetworkOptions {
         let mut missing = kept.secrets.iter().filter(is_missing);
         match missing.next().filter(|_| !self.without_credentials) {
             None => Ok(reach),
-            Some(first) => Err(ArchiveError::SecretMissing { secret: first.clone(), more: missing.count() }),
+            Some(first) => Err(CrawlError::SecretMissing { secret: first.clone(), more: missing.count() }),
         }
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
 use varve_fetch::Fetcher;
 
-use crate::error::ArchiveError;
+use crate::crawl::error::CrawlError;
 use crate::expectations::{OnAnswer, ProbeRequest, Prober};
 use crate::network_options::ClientOptions;
 use crate::run_description::RunDescription;
@@ -35,7 +35,7 @@ pub struct WebProber {
 
 impl WebProber {
     /// One that asks in that manner.
-    pub fn new(asking: ProbeOptions) -> Result<Self, ArchiveError> {
+    pub fn new(asking: ProbeOptions) -> Result<Self, CrawlError> {
         let client = asking.network.client(&ClientOptions {
             temporary: &asking.temporary,
             user_agent: &asking.user_agent,
@@ -50,7 +50,7 @@ impl WebProber {
             .thread_name("probe")
             .enable_all()
             .build()
-            .map_err(ArchiveError::Threads)?;
+            .map_err(CrawlError::Threads)?;
         Ok(Self { fetcher: Arc::new(client), runtime: Some(runtime), asking })
     }
 

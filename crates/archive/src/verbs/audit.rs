@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
+use varve_repository::RepositoryError;
 
 use varve_store::StoreError;
 use varve_store::aardwarc;
@@ -13,9 +14,9 @@ use varve_store::index::IndexOptions;
 use varve_store::lock::is_held;
 use varve_store::silo::SiloFile;
 
-use crate::archive::Archive;
 use crate::error::ArchiveError;
-use crate::history::HistoryAudit;
+use varve_repository::archive::Archive;
+use varve_repository::history::HistoryAudit;
 
 pub use varve_store::audit::{AuditDone, AuditFinding, AuditKind, AuditSeverity};
 
@@ -95,9 +96,9 @@ pub fn audit_aardwarc(
     progress: &dyn Fn(u64),
     found: &mut dyn FnMut(AuditFinding),
 ) -> Result<AuditDone, ArchiveError> {
-    let failed = |source| ArchiveError::Aardwarc { path: root.to_owned(), source };
+    let failed = |source| RepositoryError::Aardwarc { path: root.to_owned(), source };
     let done = aardwarc::audit(root, quick, progress, found).map_err(failed)?;
-    done.ok_or_else(|| ArchiveError::NoAardwarcSilos { path: root.to_owned() })
+    Ok(done.ok_or_else(|| RepositoryError::NoAardwarcSilos { path: root.to_owned() })?)
 }
 
 /// When a file was last written; one of which that is not known counts as new, so that it is looked at.

@@ -8,6 +8,7 @@ mod diffs;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
+use varve_repository::RepositoryError;
 
 use serde::Serialize;
 use varve_catalog::CatalogError;
@@ -21,7 +22,7 @@ use varve_store::audit::{AuditFinding, AuditKind};
 use varve_store::body::LooseFile;
 
 use crate::error::ArchiveError;
-use crate::history::{
+use varve_repository::history::{
     BODY, HEADERS, HeadState, Holdings, MokuHoldings, Pages, are_headers_of, digest_of, original_folder,
     tree_folder,
 };
@@ -71,7 +72,7 @@ pub fn audit_site(
     if head == HeadState::Right && !quick {
         match working_tree(&site, &mut tell) {
             // A row that makes no capture is a finding like any other.
-            Err(ArchiveError::Catalog(error @ CatalogError::Damaged { .. })) => {
+            Err(ArchiveError::Repository(RepositoryError::Catalog(error @ CatalogError::Damaged { .. }))) => {
                 tell(finding(AuditKind::Rows, None, error.to_string()));
             }
             other => other?,
@@ -258,7 +259,7 @@ fn pages_of_manifest(
     for page in Pages::new(site.catalog(), Some(version)) {
         let page = match page {
             // A row that makes no capture makes no page either, and is told elsewhere.
-            Err(ArchiveError::Catalog(CatalogError::Damaged { .. })) => return Ok(None),
+            Err(RepositoryError::Catalog(CatalogError::Damaged { .. })) => return Ok(None),
             other => other?,
         };
         let Some(length) = page.length else { return Ok(None) };

@@ -2,10 +2,12 @@
 //!
 //! The work is done by [`crawl`](crate::crawl). Here it is decided where it begins and who asks.
 
+use crate::crawl::error::CrawlError;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use varve_repository::RepositoryError;
 
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -22,8 +24,8 @@ use crate::crawl::{
     limits_for_robots,
 };
 use crate::error::ArchiveError;
-use crate::history::ArchiveHistory;
 use crate::network_options::ClientOptions;
+use varve_repository::history::ArchiveHistory;
 
 pub use crate::crawl::{
     CapturedPage, CrawlEvent, CrawlProgress, CrawlSettings, CrawlTally, RunEnd, ScopeKind, SkipRule,
@@ -57,10 +59,10 @@ pub fn capture(
     report: &mut dyn FnMut(CrawlEvent<'_>),
 ) -> Result<RunEnd, ArchiveError> {
     if !unfinished(history)?.is_empty() {
-        return Err(ArchiveError::UnfinishedRun);
+        return Err(CrawlError::UnfinishedRun.into());
     }
     if settings.message.trim().is_empty() {
-        return Err(ArchiveError::NoMessage);
+        return Err(RepositoryError::NoMessage.into());
     }
     if let Some(plan) = &settings.plan {
         settings.seeds = roots(plan)?;
@@ -70,7 +72,7 @@ pub fn capture(
     settings.network = manner.reach.kept(&settings.seeds)?;
     let fetchers = fetchers(history, &settings, &manner.reach)?;
     let run = RunId::new(Uuid::now_v7());
-    begin(&conduct(history, manner), settings, run, fetchers, report)
+    Ok(begin(&conduct(history, manner), settings, run, fetchers, report)?)
 }
 
 /// Goes on with the run that is not finished. `change` may put other settings in the place of those that it was begun with, and
@@ -82,21 +84,21 @@ pub fn resume(
     manner: RunOptions<'_>,
     report: &mut dyn FnMut(CrawlEvent<'_>),
 ) -> Result<RunEnd, ArchiveError> {
-    let run = unfinished(history)?.first().map(|open| open.run).ok_or(ArchiveError::NoRun)?;
+    let run = unfinished(history)?.first().map(|open| open.run).ok_or(CrawlError::NoRun)?;
     let reach = manner.reach.clone();
     let change = |settings: &mut CrawlSettings| {
         change(settings);
         let reach = resumed(&reach, settings)?;
         fetchers(history, settings, &reach)
     };
-    crate::crawl::resume(&conduct(history, manner), run, change, report)
+    Ok(crate::crawl::resume(&conduct(history, manner), run, change, report)?)
 }
 
 /// How far a run reaches that goes on, which it keeps.
 pub(crate) fn resumed(
     reach: &NetworkOptions,
     settings: &mut CrawlSettings,
-) -> Result<NetworkOptions, ArchiveError> {
+) -> Result<NetworkOptions, CrawlError> {
     let reach = reach.again(&settings.network, &settings.seeds)?;
     settings.network = reach.kept(&settings.seeds)?;
     Ok(reach)
@@ -111,8 +113,8 @@ pub fn end_browsers() {
 /// Leaves the unfinished run at the version that was made when it was stopped; if it was not stopped but broke off, makes a
 /// version of what it has captured.
 pub fn finish(history: &ArchiveHistory, manner: RunOptions<'_>) -> Result<RunEnd, ArchiveError> {
-    let run = unfinished(history)?.first().map(|open| open.run).ok_or(ArchiveError::NoRun)?;
-    crate::crawl::finish(&conduct(history, manner), run)
+    let run = unfinished(history)?.first().map(|open| open.run).ok_or(CrawlError::NoRun)?;
+    Ok(crate::crawl::finish(&conduct(history, manner), run)?)
 }
 
 fn conduct<'a>(history: &'a ArchiveHistory, manner: RunOptions<'a>) -> RunEnvironment<'a> {
@@ -150,7 +152,7 @@ fn fetchers(
     history: &ArchiveHistory,
     settings: &CrawlSettings,
     reach: &NetworkOptions,
-) -> Result<CrawlFetchers, ArchiveError> {
+) -> Result<CrawlFetchers, CrawlError> {
     let layout = history.writer().layout();
     usual_and_pages(&layout.temporary(), settings, &reach.clone().within(layout)?)
 }
@@ -160,7 +162,7 @@ pub(crate) fn usual_and_pages(
     folder: &Path,
     settings: &CrawlSettings,
     reach: &NetworkOptions,
-) -> Result<CrawlFetchers, ArchiveError> {
+) -> Result<CrawlFetchers, CrawlError> {
     let (budget, proxy) = (settings.max_bytes.map(Budget::new), reach.proxies_shown());
     let client = client(folder, settings, reach, budget.clone())?;
     let robots = limits_for_robots(settings.fetch_limits());
@@ -168,7 +170,7 @@ pub(crate) fn usual_and_pages(
         let usual: Arc<dyn Fetcher> = Arc::new(client);
         return Ok(CrawlFetchers { pages: Arc::clone(&usual), usual, door: None, budget, robots, proxy });
     }
-    let executable = reach.browser.as_deref().ok_or(ArchiveError::NoBrowser)?;
+    let executable = reach.browser.as_deref().ok_or(CrawlError::NoBrowser)?;
     let pace = Arc::new(Pace::new(settings.per_host, Duration::from_millis(settings.delay)));
     let door = Arc::new(BrowserGate::new(Arc::clone(&pace)));
     let usual = Arc::new(Paced { client: client.clone(), pace });
@@ -182,10 +184,10 @@ fn browser(
     (executable, folder): (&Path, &Path),
     redirects: u8,
     door: Arc<BrowserGate>,
-) -> Result<Arc<dyn Fetcher>, ArchiveError> {
+) -> Result<Arc<dyn Fetcher>, CrawlError> {
     use varve_fetch::browser::{Browser, BrowserOptions, Identity, identify};
-    if let Identity::Other { said } = identify(executable).map_err(ArchiveError::read(executable))? {
-        return Err(ArchiveError::NotABrowser { path: executable.to_owned(), said });
+    if let Identity::Other { said } = identify(executable).map_err(RepositoryError::read(executable))? {
+        return Err(CrawlError::NotABrowser { path: executable.to_owned(), said });
     }
     let options = BrowserOptions { redirects, ..BrowserOptions::new(executable, folder) };
     let browser = Browser::new(client, options).with_gate(door);
@@ -193,13 +195,8 @@ fn browser(
 }
 
 #[cfg(not(unix))]
-fn browser(
-    _: Client,
-    _: (&Path, &Path),
-    _: u8,
-    _: Arc<BrowserGate>,
-) -> Result<Arc<dyn Fetcher>, ArchiveError> {
-    Err(ArchiveError::NoBrowser)
+fn browser(_: Client, _: (&Path, &Path), _: u8, _: Arc<BrowserGate>) -> Result<Arc<dyn Fetcher>, CrawlError> {
+    Err(CrawlError::NoBrowser)
 }
 
 /// A browser takes hundreds of megabytes: no more of them than this at a time.
@@ -226,7 +223,7 @@ pub(crate) fn client(
     settings: &CrawlSettings,
     reach: &NetworkOptions,
     budget: Option<Budget>,
-) -> Result<Client, ArchiveError> {
+) -> Result<Client, CrawlError> {
     reach.client(&ClientOptions {
         temporary: folder,
         user_agent: &settings.user_agent,

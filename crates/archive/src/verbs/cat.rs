@@ -1,14 +1,16 @@
 //! `cat`: a page as it was.
 
 use std::io::{self, Read};
+use varve_repository::RepositoryError;
 
-use varve_catalog::{CatalogRead, Removal};
+use varve_catalog::CatalogRead;
 use varve_core::history::{Belongs, Capture, CaptureFilter, Choice, ListCursor, TimeOrder};
-use varve_core::{Moment, RecordId, VersionId};
+use varve_core::{Moment, VersionId};
 
 use super::log::{at_address, first_kept};
 use crate::error::ArchiveError;
-use crate::history::{Holdings, known_version, meant_time, named_version, resolve_version};
+use varve_repository::history::{Holdings, known_version, meant_time, named_version, resolve_version};
+pub use varve_repository::history::{open_body_or_removal as body, removal_of};
 
 /// So many captures are looked at together, after the first.
 const PIECE: usize = 20;
@@ -31,7 +33,7 @@ pub fn at(holdings: &dyn Holdings, text: &str) -> Result<At, ArchiveError> {
     match (named_version(holdings, text)?, meant_time(text)) {
         (Some(version), _) => Ok(At::Version(known_version(holdings, &version)?.version.id)),
         (None, Some(time)) => Ok(At::Time(time)),
-        (None, None) => resolve_version(holdings, text).map(At::Version),
+        (None, None) => Ok(At::Version(resolve_version(holdings, text)?)),
     }
 }
 
@@ -84,7 +86,7 @@ fn in_version(
         let spelling = spellings.first().copied().unwrap_or(url);
         return Ok(catalog.captures_at_path(version, spelling)?.into_iter().next());
     }
-    let path = crate::page_path(url);
+    let path = varve_repository::page_path::page_path(url);
     let mut found = catalog.captures_at_path(version, &path)?;
     // A Moku site knows no queries in its paths.
     if let Some((bare, _)) = path.split_once('?').filter(|_| found.is_empty()) {
@@ -162,45 +164,9 @@ pub fn look_up(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Capture, A
         Ok(removals.find(|removal| run.is_none_or(|run| run == removal.tombstone.run)))
     })?;
     Err(match removed {
-        Some(removal) => ArchiveError::Removed { url: url.to_owned(), removal: Box::new(removal) },
+        Some(removal) => RepositoryError::Removed { url: url.to_owned(), removal: Box::new(removal) }.into(),
         None => missing,
     })
-}
-
-/// What tells that a capture was taken out of its version, or its body out of the silos; none when it is there, or was lost
-/// otherwise.
-pub fn removal_of(holdings: &dyn Holdings, capture: &Capture) -> Result<Option<Removal>, ArchiveError> {
-    if let Some(removal) = holdings.catalog().removal_of_page(capture)? {
-        return Ok(Some(removal));
-    }
-    let body = RecordId::new(capture.body.into_inner());
-    let mut records = vec![body];
-    records.extend(capture.record.filter(|record| *record != body));
-    for record in records {
-        let mut removals = holdings.catalog().removals_of(&record)?.into_iter();
-        let takes_record =
-            |removal: &Removal| removal.tombstone.is_of_record() && removal.tombstone.replaced_by.is_none();
-        let Some(removal) = removals.find(takes_record) else {
-            continue;
-        };
-        // The same content may have come again.
-        return match holdings.open_body(capture) {
-            Err(ArchiveError::Absent { .. }) => Ok(Some(removal)),
-            opened => opened.map(|_| None),
-        };
-    }
-    Ok(None)
-}
-
-/// Opens the body of a capture. Of one that was taken out it says so.
-pub fn body(holdings: &dyn Holdings, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
-    match holdings.open_body(capture) {
-        Err(absent @ ArchiveError::Absent { .. }) => Err(match removal_of(holdings, capture)? {
-            Some(removal) => ArchiveError::Removed { url: capture.url.clone(), removal: Box::new(removal) },
-            None => absent,
-        }),
-        opened => opened,
-    }
 }
 
 /// The answer as it was on the wire where that was kept, else a head and the body.
@@ -217,7 +183,7 @@ pub fn wire(holdings: &dyn Holdings, capture: &Capture) -> Result<Box<dyn Read +
 /// says so: the head went with the body.
 pub fn head(holdings: &dyn Holdings, capture: &Capture) -> Result<Vec<u8>, ArchiveError> {
     if let Some(removal) = removal_of(holdings, capture)? {
-        return Err(ArchiveError::Removed { url: capture.url.clone(), removal: Box::new(removal) });
+        return Err(RepositoryError::Removed { url: capture.url.clone(), removal: Box::new(removal) }.into());
     }
     if let Some(head) = holdings.wire_head(capture)? {
         return Ok(head);

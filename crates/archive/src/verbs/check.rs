@@ -4,8 +4,10 @@
 //! failure is told with what was there before: the last capture that was as promised, and since when it is not so.
 //! Elsewhere, or when it is asked for, the web is only looked at.
 
+use crate::crawl::error::CrawlError;
 use std::collections::BTreeMap;
 use std::io::Read;
+use varve_repository::RepositoryError;
 
 use varve_core::history::Capture;
 use varve_core::{Moment, RecordId, RunId, VersionId};
@@ -13,8 +15,7 @@ use varve_diff::compare::compare;
 use varve_store::StoreReader;
 
 use super::commit::Intent;
-use super::diff::{LONGEST, Options, PageDiff, side};
-use crate::archive::{digits, object};
+use super::diff::{LONGEST, Options, PageDiff};
 use crate::checking::{
     CheckCase, CheckEvidence, CheckFinding, CheckHistory, RecordedVerdict, archived_cases, ask_all,
     expected_cases,
@@ -23,9 +24,12 @@ use crate::crawl::{NewRunVersion, origin_of, version_of_run};
 use crate::error::ArchiveError;
 use crate::expectations::report::CheckedUrl;
 use crate::expectations::{Loaded, Prober, UrlDatabase, UrlsError, Verdict};
-use crate::history::Loaded as LoadedPage;
-use crate::history::{ArchiveHistory, ArchiveHoldings, BodyInput, Change, HistoryWriter, Holdings, Pair};
 use crate::run_description::RunDescription;
+use varve_repository::archive::{digits, object};
+use varve_repository::history::Loaded as LoadedPage;
+use varve_repository::history::{
+    ArchiveHistory, ArchiveHoldings, BodyInput, Change, HistoryWriter, Holdings, Pair,
+};
 
 pub use super::urls::check::{CheckProgress, Request};
 pub use super::urls::list::Filter;
@@ -70,7 +74,11 @@ pub fn look<E: From<ArchiveError>>(
     each: impl FnMut(CheckedUrl) -> Result<(), E>,
 ) -> Result<(), E> {
     let read = |record| read_fact(archive.archive().store(), record);
-    let cases = chosen(archived_cases(archive, &read, &|capture| takes(&request.filter, capture))?, request)?;
+    let cases = chosen(
+        archived_cases(archive, &read, &|capture| takes(&request.filter, capture))
+            .map_err(ArchiveError::from)?,
+        request,
+    )?;
     let mut verdicts: Vec<Option<CheckedUrl>> = cases.iter().map(|_| None).collect();
     ask_all(&cases, request.passes(), prober, progress, |number, finding| {
         fill(verdicts[number].insert(cases[number].checked.clone()), finding);
@@ -96,12 +104,15 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
         Promised::ByArchive => {
             let read = |record| read_fact(&history.writer().reader(), record);
             let takes = |capture: &Capture| takes(&request.filter, capture);
-            (chosen(archived_cases(history, &read, &takes)?, request)?, Intent::default())
+            (
+                chosen(archived_cases(history, &read, &takes).map_err(ArchiveError::from)?, request)?,
+                Intent::default(),
+            )
         }
     };
     let etiquette =
         prober.run_description().map(|etiquette| RunDescription { retries: request.retries, ..etiquette });
-    let mut evidence = CheckEvidence::begin(history, etiquette.as_ref())?;
+    let mut evidence = CheckEvidence::begin(history, etiquette.as_ref()).map_err(ArchiveError::from)?;
     let mut found: Vec<Option<(RecordedVerdict, CheckedUrl)>> = cases.iter().map(|_| None).collect();
     ask_all(&cases, request.passes(), prober, progress, |number, finding| {
         let noted = evidence.note(&cases[number], &finding)?;
@@ -139,10 +150,10 @@ pub fn explain<E: From<ArchiveError>>(
         return Ok(true);
     }
     let load = |page| LoadedPage::as_far_as_possible(holdings, Some(page), LONGEST);
-    let (old, new) = (load(base)?, load(head)?);
+    let (old, new) = (load(base).map_err(ArchiveError::from)?, load(head).map_err(ArchiveError::from)?);
     let trouble = [old.trouble, new.trouble];
     let (old_id, new_id) = (base.id.to_string(), head.id.to_string());
-    let comparison = compare(&side(&old, &old_id), &side(&new, &new_id), options);
+    let comparison = compare(&old.side(&old_id), &new.side(&new_id), options);
     let comparison = (trouble == [None; 2]).then_some(&comparison);
     each(&PageDiff { pair: &pair, change: Change::Changed, comparison, trouble })?;
     Ok(true)
@@ -228,10 +239,10 @@ fn takes(filter: &Filter, capture: &Capture) -> bool {
         && filter.path_prefix.as_deref().is_none_or(|prefix| path.starts_with(prefix))
 }
 
-fn read_fact(store: &StoreReader, record: RecordId) -> Result<Vec<u8>, ArchiveError> {
+fn read_fact(store: &StoreReader, record: RecordId) -> Result<Vec<u8>, CrawlError> {
     let mut bytes = Vec::new();
     let id = digits(record);
     let mut object = object(store, record)?.read()?;
-    object.read_to_end(&mut bytes).map_err(|source| ArchiveError::Object { id, source })?;
+    object.read_to_end(&mut bytes).map_err(|source| RepositoryError::Object { id, source })?;
     Ok(bytes)
 }

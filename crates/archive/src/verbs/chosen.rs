@@ -9,7 +9,7 @@ use varve_core::history::{Capture, VersionFilter};
 
 use super::cat::version_of;
 use crate::error::ArchiveError;
-use crate::history::Holdings;
+use varve_repository::history::Holdings;
 
 /// Tells captures of the versions that are asked for from others.
 pub struct Chosen<'a> {

@@ -8,28 +8,27 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+use varve_repository::RepositoryError;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
-use varve_catalog::CatalogRow;
-use varve_core::fact::{Manifest, Page, media_type, sort_pages};
+use varve_core::fact::{Manifest, Page, sort_pages};
 use varve_core::headers::{HeaderView, Headers};
-use varve_core::history::StoredDiff;
 use varve_core::secret::ShownUrl;
 use varve_core::url::normalise;
-use varve_core::{Moment, RecordId, VersionId};
+use varve_core::{Moment, VersionId};
 
 use crate::crawl::has_user_info;
 use crate::error::ArchiveError;
-use crate::history::{
-    BodyInput, Change, HeadMove, HistoryWriter, Pages, Pair, Pairs, WorkingTree, known_version, shortened,
-    whole_stored_diff,
+pub use varve_repository::history::Intent;
+use varve_repository::history::{
+    BodyInput, Change, Covered, HistoryWriter, Pair, WorkingTree, half_entered, known_version,
+    pairs_with_parent, settle, write_with_diff,
 };
-use crate::in_order::{Crew, in_order};
-use crate::media_type::{BYTES, of_name};
-use crate::page_path::{in_site, page_path};
-use crate::rows::{capture_of, rows_of_version};
-use crate::seen_files::SeenFiles;
-use crate::verbs::checkout::{Covered, settle};
+use varve_repository::in_order::{Crew, in_order};
+use varve_repository::media_type::{BYTES, of_name};
+use varve_repository::page_path::{in_site, page_path};
+use varve_repository::rows::capture_of;
+use varve_repository::seen_files::SeenFiles;
 
 /// A thread takes so many pages at a time.
 const TOGETHER: usize = 16;
@@ -94,15 +93,6 @@ pub struct Request {
     pub most_versions: Option<u64>,
 }
 
-/// What people want, kept with a version so that it can be brought back.
-#[derive(Clone, Debug, Default)]
-pub struct Intent {
-    /// The plan.
-    pub plan: Option<RecordId>,
-    /// The files of expectations, by name.
-    pub expectations: BTreeMap<String, RecordId>,
-}
-
 /// What became of it.
 #[derive(Debug)]
 pub struct Committed {
@@ -129,11 +119,11 @@ pub struct Unwritten {
     /// How many there are.
     pub count: u64,
     /// The URLs of the first of them, and why they could not be written.
-    pub first: Vec<(String, ArchiveError)>,
+    pub first: Vec<(String, RepositoryError)>,
 }
 
 impl Unwritten {
-    fn add(&mut self, url: String, why: ArchiveError) {
+    fn add(&mut self, url: String, why: RepositoryError) {
         self.count += 1;
         if self.first.len() < MOST_NAMED {
             self.first.push((url, why));
@@ -243,7 +233,7 @@ pub fn commit(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Committed, ArchiveError> {
     if request.message.trim().is_empty() {
-        return Err(ArchiveError::NoMessage);
+        return Err(RepositoryError::NoMessage.into());
     }
     request.parent.map(|parent| known_version(history.as_holdings(), &parent)).transpose()?;
     settle_urls(&mut pages)?;
@@ -289,7 +279,10 @@ pub fn commit(
 
 /// Refuses to go on where there are as many versions as somebody wants, or more. Whoever writes something before it calls [`commit`] asks
 /// here first.
-pub fn must_have_room(history: &dyn HistoryWriter, most_versions: Option<u64>) -> Result<(), ArchiveError> {
+pub fn must_have_room(
+    history: &dyn HistoryWriter,
+    most_versions: Option<u64>,
+) -> Result<(), RepositoryError> {
     let Some(most) = most_versions else { return Ok(()) };
     if history.catalog().count_versions(most)? < most {
         return Ok(());
@@ -297,7 +290,7 @@ pub fn must_have_room(history: &dyn HistoryWriter, most_versions: Option<u64>) -
     // Only who is refused is told how many there are: counting all of them takes longer, the more there are.
     let found = history.catalog().count_versions(u64::MAX)?;
     let in_silos = history.loose(history.now()).is_none();
-    Err(ArchiveError::TooManyVersions { found, most, in_silos })
+    Err(RepositoryError::TooManyVersions { found, most, in_silos })
 }
 
 /// Writes the pages of a version to the layout's own working tree. The version is there by now: what cannot be written keeps
@@ -306,7 +299,7 @@ fn write_to_tree(
     history: &dyn HistoryWriter,
     version: VersionId,
     manifest: &Manifest,
-) -> Result<(Unwritten, Covered), ArchiveError> {
+) -> Result<(Unwritten, Covered), RepositoryError> {
     let (mut unwritten, mut covered) = (Unwritten::default(), Covered::default());
     let (mut lost, mut written) = (None, BTreeMap::<PathBuf, Vec<String>>::new());
     let Some(root) = history.working_tree() else { return Ok((unwritten, covered)) };
@@ -323,72 +316,6 @@ fn write_to_tree(
     let mut taken = HashMap::new();
     written.into_iter().for_each(|(folder, urls)| settle(&mut taken, &mut covered, folder, urls));
     lost.map_or(Ok((unwritten, covered)), Err)
-}
-
-/// Writes a version down, which has all its pages in `manifest`, and makes its rows. HEAD stays where it is, for the caller
-/// to move.
-pub(crate) fn write_version(
-    history: &dyn HistoryWriter,
-    manifest: &Manifest,
-) -> Result<VersionId, ArchiveError> {
-    write_with_diff(history, manifest).map(|(version, _)| version)
-}
-
-/// The same; with the version comes whether a diff is kept with it in this layout and could not be made.
-fn write_with_diff(
-    history: &dyn HistoryWriter,
-    manifest: &Manifest,
-) -> Result<(VersionId, bool), ArchiveError> {
-    let (written, list) = shortened(history, manifest)?;
-    let json = serde_json::to_vec(&written).expect("a manifest can be written as JSON");
-    let version = Manifest::version_id(&json);
-    // In a silo a record is only ever found behind whole ones: one sync is enough for the bodies and what names them.
-    let record = history.keep_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json)?;
-    let mut rows = rows_of_version(version, record, manifest, &manifest.pages);
-    rows.extend(list);
-    let wanted = manifest.parent.filter(|_| history.keeps_diffs());
-    let diff = match wanted {
-        Some(parent) => diff_row(history, manifest, (parent, version))?,
-        None => None,
-    };
-    let lacks_diff = wanted.is_some() && diff.is_none();
-    rows.extend(diff);
-    history.intend_head(&version, HeadMove::Commit)?;
-    // Where there are no facts, rows are all there is, and without them nothing was kept.
-    history.apply(rows).map_err(|source| match record {
-        Some(_) => half_entered(version, source),
-        None => source,
-    })?;
-    Ok((version, lacks_diff))
-}
-
-fn half_entered(version: VersionId, source: ArchiveError) -> ArchiveError {
-    ArchiveError::HalfEntered { version, source: Box::new(source) }
-}
-
-/// The diff against the parent; none where a body of it is damaged or not here, which must keep nobody from going on.
-fn diff_row(
-    history: &dyn HistoryWriter,
-    manifest: &Manifest,
-    (parent, version): (VersionId, VersionId),
-) -> Result<Option<CatalogRow>, ArchiveError> {
-    let pairs = pairs_with_parent(history, manifest, version);
-    let ends = (parent, version);
-    let diff = whole_stored_diff(history.as_holdings(), history.redaction(), ends, pairs)?;
-    let row =
-        |json| CatalogRow::Diff(StoredDiff { base: Some(parent), head: version, json, time: manifest.time });
-    Ok(diff.map(|diff| row(diff.to_json())))
-}
-
-/// The pages of the parent, and those of a version that no row tells of yet.
-fn pairs_with_parent<'a>(
-    history: &'a dyn HistoryWriter,
-    manifest: &Manifest,
-    version: VersionId,
-) -> Pairs<'a> {
-    let catalog = history.catalog();
-    let head = manifest.pages.iter().map(|page| capture_of(version, page)).collect();
-    Pairs::between(Pages::new(catalog, manifest.parent), Pages::listed(catalog, head))
 }
 
 /// Gives each page the one spelling of its URL under which it will be looked for.
@@ -486,7 +413,8 @@ fn keep_bodies(
 
 /// What the headers say it is, or else the name of the file.
 fn media_type_of(page: &NewPage) -> String {
-    let said = page.headers.get_text(CONTENT_TYPE).filter(|text| crate::media_type::is_media_type(text));
+    let said =
+        page.headers.get_text(CONTENT_TYPE).filter(|text| varve_repository::media_type::is_media_type(text));
     match (said, &page.body) {
         (Some(said), _) => said.into_owned(),
         (None, NewBody::File(path)) => of_name(path).to_owned(),
@@ -495,8 +423,8 @@ fn media_type_of(page: &NewPage) -> String {
 }
 
 /// How many pages are new, or differ from those of the parent.
-fn changed(history: &dyn HistoryWriter, manifest: &Manifest) -> Result<u64, ArchiveError> {
-    let differs = |pair: &Result<Pair, ArchiveError>| match pair {
+fn changed(history: &dyn HistoryWriter, manifest: &Manifest) -> Result<u64, RepositoryError> {
+    let differs = |pair: &Result<Pair, RepositoryError>| match pair {
         Ok(pair) => matches!(pair.lasting_change(), Change::Added | Change::Changed),
         Err(_) => true,
     };

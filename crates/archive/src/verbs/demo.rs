@@ -7,8 +7,8 @@ use tempfile::TempDir;
 
 use super::init::init;
 use crate::error::ArchiveError;
-use crate::settings::ArchiveSettings;
-use crate::writer::Opening;
+use varve_repository::settings::ArchiveSettings;
+use varve_repository::writer::Opening;
 
 /// An archive, and a folder for what is not to stay.
 pub struct Stage {

@@ -8,13 +8,16 @@ use std::collections::BTreeMap;
 use varve_catalog::CatalogRow;
 use varve_core::VersionId;
 use varve_core::history::{Capture, StoredDiff};
-use varve_diff::compare::{Side, compare, compare_heads, learn};
+use varve_diff::compare::{compare, compare_heads, learn};
 
-use crate::body_trouble::BodyTrouble;
 use crate::error::ArchiveError;
-use crate::history::{HistoryWriter, Holdings, Loaded, NOT_MODIFIED, Pair, Pairs, said_in_full, stored_diff};
+use varve_repository::RepositoryError;
+use varve_repository::body_trouble::BodyTrouble;
+pub use varve_repository::history::LONGEST;
+use varve_repository::history::{
+    HistoryWriter, Holdings, Loaded, NOT_MODIFIED, Pair, Pairs, said_in_full, stored_diff,
+};
 
-pub use crate::history::Change;
 pub use varve_core::headers::REDACTED;
 pub use varve_diff::compare::{Alike, Body, Comparison, Mode, Options, Report, chunk_place};
 pub use varve_diff::headers::RedactedSide;
@@ -22,9 +25,7 @@ pub use varve_diff::nodes::NodeChange;
 pub use varve_diff::text::{
     Chunk, ChunkKind, Hunk, HunkLine, RunKind, Segment, Span, Style, UNENDED, View, html,
 };
-
-/// Bodies longer than this are not compared, only weighed.
-pub const LONGEST: u64 = 64 << 20;
+pub use varve_repository::history::Change;
 
 /// What to compare.
 #[derive(Clone, Debug, Default)]
@@ -117,10 +118,10 @@ pub fn diff<E: From<ArchiveError>>(
     // What is hidden is for the layout to say, and not for whoever asks.
     let options = as_shown(holdings, &request.options);
     let request = &Request { options, ..request.clone() };
-    let (pairs, same) = wanted_pairs(holdings, request)?;
+    let (pairs, same) = wanted_pairs(holdings, request).map_err(ArchiveError::from)?;
     totals.unchanged += same;
     for pair in pairs {
-        let pair = pair?;
+        let pair = pair.map_err(ArchiveError::from)?;
         if pair.change() == Change::Unchanged {
             totals.unchanged += 1;
             continue;
@@ -136,13 +137,13 @@ pub fn diff<E: From<ArchiveError>>(
     }
 }
 
-type SomePairs<'a> = Box<dyn Iterator<Item = Result<Pair, ArchiveError>> + 'a>;
+type SomePairs<'a> = Box<dyn Iterator<Item = Result<Pair, RepositoryError>> + 'a>;
 
 /// The pages to compare, and how many of those that are asked for are the same and left out.
 fn wanted_pairs<'a>(
     holdings: &'a dyn Holdings,
     request: &'a Request,
-) -> Result<(SomePairs<'a>, u64), ArchiveError> {
+) -> Result<(SomePairs<'a>, u64), RepositoryError> {
     let (base, head) = (request.base, request.head);
     let Some(url) = request.url.as_deref() else {
         let (pairs, same) = Pairs::that_differ(holdings.catalog(), base, head)?;
@@ -153,7 +154,7 @@ fn wanted_pairs<'a>(
     }
     let is_wanted = |pair: &Result<Pair, _>| pair.as_ref().map_or(true, |pair| is_page(pair, url));
     // Where it should lie, a page of Moku's perhaps without its query. Elsewhere it lies only where somebody chose its path.
-    let path = crate::page_path(url);
+    let path = varve_repository::page_path::page_path(url);
     let bare = path.split('?').next().unwrap_or_default().to_owned();
     let mut paths = vec![bare, path];
     paths.dedup();
@@ -170,11 +171,11 @@ fn as_shown(holdings: &dyn Holdings, options: &Options) -> Options {
 }
 
 /// One page of a layout that itself decides which URLs mean the same, and finds it without a look at the others.
-fn one_page(holdings: &dyn Holdings, request: &Request, url: &str) -> Result<Option<Pair>, ArchiveError> {
+fn one_page(holdings: &dyn Holdings, request: &Request, url: &str) -> Result<Option<Pair>, RepositoryError> {
     let page = |version: Option<VersionId>| {
         let Some(version) = version else { return Ok(None) };
         let found = holdings.catalog().captures_at_path(&version, url)?;
-        Ok::<_, ArchiveError>(found.into_iter().next())
+        Ok::<_, RepositoryError>(found.into_iter().next())
     };
     let pair = Pair { base: page(request.base)?, head: page(request.head)? };
     Ok((pair.base.is_some() || pair.head.is_some()).then_some(pair))
@@ -207,10 +208,11 @@ fn compare_pair<E: From<ArchiveError>>(
         true => Loaded::head_of(holdings, page.as_ref()),
         false => Loaded::as_far_as_possible(holdings, page.as_ref(), LONGEST),
     };
-    let (base, head) = (load(&pair.base)?, load(&pair.head)?);
+    let (base, head) =
+        (load(&pair.base).map_err(ArchiveError::from)?, load(&pair.head).map_err(ArchiveError::from)?);
     let trouble = [base.trouble, head.trouble];
     let (base_id, head_id) = (name(request.base), name(request.head));
-    let sides = [side(&base, &base_id), side(&head, &head_id)];
+    let sides = [base.side(&base_id), head.side(&head_id)];
     let comparison = if is_long || base.is_bodiless() || head.is_bodiless() {
         compare_heads(&sides[0], &sides[1], has_same_body(pair), &request.options)
     } else {
@@ -289,7 +291,7 @@ fn taught(
     if twin.is_bodiless() {
         return Ok(None);
     }
-    let volatile = learn(&side(head, "head"), &side(&twin, "twin"), &request.options);
+    let volatile = learn(&head.side("head"), &twin.side("twin"), &request.options);
     Ok(Some(Options { volatile, ..request.options.clone() }))
 }
 
@@ -311,11 +313,7 @@ pub fn captures<T>(
         return Ok(None);
     }
     let options = as_shown(holdings, options);
-    Ok(Some(show(&compare(&side(&base, &base_id), &side(&head, &head_id), &options))))
-}
-
-pub(crate) fn side<'a>(page: &'a Loaded, id: &'a str) -> Side<'a> {
-    Side { id, headers: &page.headers, body: &page.body, media_type: None }
+    Ok(Some(show(&compare(&base.side(&base_id), &head.side(&head_id), &options))))
 }
 
 /// Computes the diff of two versions as rows hold it, and keeps it.
@@ -326,7 +324,7 @@ pub fn keep(
 ) -> Result<(), ArchiveError> {
     let pairs = Pairs::new(history.catalog(), base, Some(head));
     let json = stored_diff(history.as_holdings(), history.redaction(), (base, head), pairs)?.to_json();
-    history.apply(vec![CatalogRow::Diff(StoredDiff { base, head, json, time: history.now() })])
+    Ok(history.apply(vec![CatalogRow::Diff(StoredDiff { base, head, json, time: history.now() })])?)
 }
 
 fn name(version: Option<VersionId>) -> String {

@@ -2,12 +2,13 @@
 
 use varve_core::RecordId;
 use varve_core::id::IdError;
+use varve_repository::RepositoryError;
 
 use varve_store::aardwarc::AardwarcStore;
 
-use crate::archive::{Archive, without_brackets};
 use crate::error::ArchiveError;
-use crate::objects::aardwarc_digits;
+use varve_repository::archive::{Archive, without_brackets};
+use varve_repository::objects::aardwarc_digits;
 
 /// Reads one whole id, in either form and any case, with or without brackets: the first word of a line.
 pub fn parse(text: &str) -> Result<RecordId, IdError> {
@@ -29,5 +30,5 @@ pub fn parse_aardwarc(text: &str) -> Result<String, IdError> {
 /// Whether each of the ids is in an AardWARC store. A digest in full means what is kept under its first digits.
 pub fn here_in_aardwarc(store: &AardwarcStore, ids: &[String]) -> Result<Vec<bool>, ArchiveError> {
     let path = store.silos().first().cloned().unwrap_or_default();
-    store.have(ids).map_err(|source| ArchiveError::Aardwarc { path, source })
+    Ok(store.have(ids).map_err(|source| RepositoryError::Aardwarc { path, source })?)
 }

@@ -20,7 +20,8 @@ use varve_store::body::LooseFile;
 
 use self::diffs::Going;
 use crate::error::ArchiveError;
-use crate::history::{HistoryWriter, Holdings, Loose, Pages, Pairs, whole_stored_diff};
+use varve_repository::RepositoryError;
+use varve_repository::history::{HistoryWriter, Holdings, Loose, Pages, Pairs, whole_stored_diff};
 
 /// So many versions are read at a time.
 const PIECE: usize = 500;
@@ -197,9 +198,9 @@ pub struct Performed {
     pub stayed: Stayed,
     /// Why the database is still as large as it was, if it could not give back what its rows left: there was no room for it, or
     /// another program was writing. Nothing is wrong with it.
-    pub kept_room: Option<ArchiveError>,
+    pub kept_room: Option<RepositoryError>,
     /// Why it could not be written down when this was done, if it could not. All else is done.
-    pub undated: Option<ArchiveError>,
+    pub undated: Option<RepositoryError>,
 }
 
 /// Does what was planned, and writes down when. Bodies that came to be wanted meanwhile stay.
@@ -380,7 +381,7 @@ fn marks(
 }
 
 /// Every body that a row refers to, also those of runs that are not finished.
-fn referred(holdings: &dyn Holdings) -> Result<HashSet<BodyId>, ArchiveError> {
+fn referred(holdings: &dyn Holdings) -> Result<HashSet<BodyId>, RepositoryError> {
     let mut referred = HashSet::new();
     holdings.catalog().each_body(&mut |body| {
         referred.insert(body);

@@ -11,6 +11,7 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
+use varve_repository::RepositoryError;
 
 use data_encoding::HEXLOWER;
 use varve_catalog::{CatalogRead as _, SqliteCatalog};
@@ -19,10 +20,10 @@ use varve_core::{BodyId, RecordId};
 use varve_store::Object;
 use varve_store::aardwarc::AardwarcObject;
 
-use crate::archive::{Archive, digits};
 use crate::error::ArchiveError;
-use crate::objects::{Objects, aardwarc_object};
 use varve_file::NewFile;
+use varve_repository::archive::{Archive, digits};
+use varve_repository::objects::{Objects, aardwarc_object};
 
 /// Which bytes of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,12 +49,12 @@ pub fn find<'a>(archive: &'a Archive, id: &str) -> Result<Found<'a>, ArchiveErro
 }
 
 /// What tells that an object is not here because it was taken out; nothing where that is not known.
-fn taken_out(archive: &Archive, error: &ArchiveError) -> Option<ArchiveError> {
-    let ArchiveError::Absent { id } = error else { return None };
+fn taken_out(archive: &Archive, error: &RepositoryError) -> Option<RepositoryError> {
+    let RepositoryError::Absent { id } = error else { return None };
     let record: [u8; 32] = HEXLOWER.decode(id.as_bytes()).ok()?.try_into().ok()?;
     let catalog = SqliteCatalog::open_to_read(&archive.layout().catalog()).ok()?;
     let removal = catalog.removals_of(&RecordId::new(record)).ok()?.into_iter().next()?;
-    Some(ArchiveError::Removed { url: id.clone(), removal: Box::new(removal) })
+    Some(RepositoryError::Removed { url: id.clone(), removal: Box::new(removal) })
 }
 
 /// Finds the object that a person's text means, in an archive or an AardWARC store.
@@ -134,7 +135,7 @@ impl Found<'_> {
         if !overwrite && path.symlink_metadata().is_ok() {
             return Err(ArchiveError::Exists { path: path.to_owned() });
         }
-        let unwritten = |source| ArchiveError::Write { path: path.to_owned(), source };
+        let unwritten = |source| ArchiveError::write(path)(source);
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut draft = NewFile::new_in(folder).map_err(unwritten)?;
         let written = self.write_to(range, &mut draft, progress).map_err(|error| match error {
@@ -181,7 +182,7 @@ impl Found<'_> {
             Source::Aardwarc(_) => Ok(None),
         };
         let body = body.map_err(|error| self.unreadable(io::Error::other(error)))?;
-        Ok(body.ok_or_else(|| ArchiveError::Absent { id: self.digits() })?)
+        Ok(body.ok_or_else(|| RepositoryError::Absent { id: self.digits() })?)
     }
 
     /// The bytes that are meant: from the first up to, not including, the last.
@@ -200,7 +201,7 @@ impl Found<'_> {
     }
 
     fn unreadable(&self, source: io::Error) -> ArchiveError {
-        ArchiveError::Object { id: self.digits(), source }
+        RepositoryError::Object { id: self.digits(), source }.into()
     }
 }
 

@@ -1,7 +1,7 @@
 //! `housekeeping`: merges recent index entries into the sorted ones, so that finding stays quick.
 
 use crate::error::ArchiveError;
-use crate::writer::ArchiveWriter;
+use varve_repository::writer::ArchiveWriter;
 
 pub use varve_store::index::HousekeepingDone;
 

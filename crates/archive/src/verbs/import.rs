@@ -6,6 +6,7 @@
 //! out. Importing again adds nothing.
 
 use std::path::{Path, PathBuf};
+use varve_repository::RepositoryError;
 
 use varve_store::aardwarc::{Aardwarc, AardwarcError, AardwarcFinding, AardwarcObject};
 use varve_store::audit::AuditKind;
@@ -17,7 +18,7 @@ use varve_warc::record::RecordType;
 use varve_warc::write::{Draft, Packer};
 
 use crate::error::ArchiveError;
-use crate::writer::ArchiveWriter;
+use varve_repository::writer::ArchiveWriter;
 
 /// So many objects share a sync.
 const GROUP: u64 = 1000;
@@ -58,7 +59,7 @@ pub fn import(
     folder: &Path,
     progress: &dyn Fn(u64),
 ) -> Result<Imported, ArchiveError> {
-    let read = |error| ArchiveError::Aardwarc { path: folder.to_owned(), source: error };
+    let read = |error| RepositoryError::Aardwarc { path: folder.to_owned(), source: error };
     let source = Aardwarc::open(folder, &|_| {}).map_err(read)?;
     let source = source.ok_or_else(|| ArchiveError::NotImportable { path: folder.to_owned() })?;
     // An id that follows from nothing was forced, and is told as what becomes of it.

@@ -6,13 +6,15 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
+use varve_repository::RepositoryError;
 
 use crate::error::ArchiveError;
-use crate::history::ArchiveHistory;
-use crate::layout::Layout;
-use crate::settings::ArchiveSettings;
-use crate::writer::Opening;
 use varve_file::NewFile;
+use varve_repository::history::ArchiveHistory;
+use varve_repository::layout::Layout;
+use varve_repository::settings::ArchiveSettings;
+use varve_repository::tree::require_empty;
+use varve_repository::writer::Opening;
 
 /// Makes an archive in `folder`, which is made if need be, and opens it once so that everything is in its place.
 pub fn init(folder: &Path, settings: &ArchiveSettings, opening: Opening) -> Result<(), ArchiveError> {
@@ -20,7 +22,7 @@ pub fn init(folder: &Path, settings: &ArchiveSettings, opening: Opening) -> Resu
     if layout.is_archive() {
         return Err(ArchiveError::Already { path: folder.to_owned() });
     }
-    let as_settings = |source| ArchiveError::Settings { path: layout.settings(), source };
+    let as_settings = |source| RepositoryError::Settings { path: layout.settings(), source };
     settings.check().map_err(as_settings)?;
     require_empty(folder)?;
     fs::create_dir_all(folder).map_err(ArchiveError::write(folder))?;
@@ -28,22 +30,8 @@ pub fn init(folder: &Path, settings: &ArchiveSettings, opening: Opening) -> Resu
     for place in [layout.silos(), layout.index(), layout.temporary()] {
         fs::create_dir_all(&place).map_err(ArchiveError::write(&place))?;
     }
-    ArchiveHistory::open(folder, opening).map(|_| ())
-}
-
-/// Refuses a folder that holds anything, or something else than a folder; a missing one is fine.
-pub(crate) fn require_empty(folder: &Path) -> Result<(), ArchiveError> {
-    match fs::read_dir(folder) {
-        Ok(mut entries) => match entries.next() {
-            None => Ok(()),
-            Some(_) => Err(ArchiveError::NotEmpty { path: folder.to_owned() }),
-        },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            Err(ArchiveError::NotAFolder { path: folder.to_owned() })
-        }
-        Err(source) => Err(ArchiveError::Read { path: folder.to_owned(), source }),
-    }
+    ArchiveHistory::open(folder, opening)?;
+    Ok(())
 }
 
 /// Writes a file that is there whole or not at all, also after a power cut.

@@ -7,16 +7,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use varve_repository::RepositoryError;
 
 use varve_core::fact::Manifest;
 use varve_core::{RecordId, VersionId};
 
 use super::commit::Intent;
 use super::get;
-use crate::archive::{Archive, digits};
 use crate::error::ArchiveError;
-use crate::history::{ArchiveHoldings, BodyInput, HistoryWriter, Holdings};
-use crate::layout::Layout;
+use varve_repository::archive::{Archive, digits};
+use varve_repository::history::{ArchiveHoldings, BodyInput, HistoryWriter, Holdings};
+use varve_repository::layout::Layout;
 
 /// The media type of both.
 const YAML: &str = "application/yaml";
@@ -45,7 +46,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, ArchiveError> {
     let file = match fs::File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(ArchiveError::Read { path: path.to_owned(), source }),
+        Err(source) => return Err(RepositoryError::Read { path: path.to_owned(), source }.into()),
     };
     let mut bytes = Vec::new();
     file.take(LONGEST).read_to_end(&mut bytes).map_err(ArchiveError::read(path))?;
@@ -56,7 +57,7 @@ fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>, ArchiveError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(ArchiveError::Read { path: folder.to_owned(), source }),
+        Err(source) => return Err(RepositoryError::Read { path: folder.to_owned(), source }.into()),
     };
     let mut found = Vec::new();
     for entry in entries {
@@ -132,12 +133,12 @@ fn write(differs: bool, path: PathBuf, text: &[u8]) -> Result<Restored, ArchiveE
 }
 
 fn manifest(holdings: &ArchiveHoldings, version: VersionId) -> Result<Manifest, ArchiveError> {
-    let missing = || ArchiveError::NoVersion { text: version.to_string() };
+    let missing = || RepositoryError::NoVersion { text: version.to_string() };
     let info = holdings.catalog().version(&version)?.ok_or_else(missing)?;
     let record = info.version.record.ok_or_else(missing)?;
     let json = object(holdings.archive(), record)?;
-    let unreadable = |error| ArchiveError::Object { id: digits(record), source: io::Error::other(error) };
-    serde_json::from_slice(&json).map_err(unreadable)
+    let unreadable = |error| RepositoryError::Object { id: digits(record), source: io::Error::other(error) };
+    Ok(serde_json::from_slice(&json).map_err(unreadable)?)
 }
 
 fn object(archive: &Archive, id: RecordId) -> Result<Vec<u8>, ArchiveError> {
@@ -145,7 +146,7 @@ fn object(archive: &Archive, id: RecordId) -> Result<Vec<u8>, ArchiveError> {
     let found = get::find(archive, &digits(id))?;
     found.write_to(None, &mut bytes, &|_| {}).map_err(|error| match error {
         get::GetError::Archive(error) => error,
-        get::GetError::Output(source) => ArchiveError::Object { id: digits(id), source },
+        get::GetError::Output(source) => RepositoryError::Object { id: digits(id), source }.into(),
     })?;
     Ok(bytes)
 }

@@ -7,7 +7,7 @@ use varve_core::{Moment, VersionId};
 
 use super::cat::At;
 use crate::error::ArchiveError;
-use crate::history::Holdings;
+use varve_repository::history::Holdings;
 
 pub use varve_catalog::Removal;
 pub use varve_core::history::{CaptureFilter, ListCursor, TimeOrder, VersionFilter, VersionInfo};

@@ -1,15 +1,18 @@
 //! `moku`: what only Moku sites have. Making one, and what is set in it.
 
 use std::path::Path;
+use varve_repository::RepositoryError;
 
 use varve_catalog::CatalogError;
 use varve_core::VersionId;
 use varve_core::headers::Redaction;
 
-use super::init::require_empty;
 use crate::error::ArchiveError;
-use crate::history::{Holdings, Kind, MokuHistory, MokuHoldings, MokuOpening, Pages, WorkingTree, kind_of};
-use crate::writer::Opening;
+use varve_repository::history::{
+    Holdings, Kind, MokuHistory, MokuHoldings, MokuOpening, Pages, WorkingTree, kind_of,
+};
+use varve_repository::tree::require_empty;
+use varve_repository::writer::Opening;
 
 pub use varve_moku::MokuOptions;
 
@@ -51,7 +54,8 @@ impl Settings {
 /// Makes a site in `folder`, which is made if need be and must hold nothing.
 pub fn create(folder: &Path, settings: Settings, opening: Opening) -> Result<(), ArchiveError> {
     require_empty(folder)?;
-    MokuHistory::open(folder, &settings.opening(), opening).map(drop)
+    MokuHistory::open(folder, &settings.opening(), opening)?;
+    Ok(())
 }
 
 /// Sets what is to be set in the site at `root`. A project that is not the site's is refused, unless it is forced. Where secrets
@@ -61,13 +65,13 @@ pub fn set(root: &Path, settings: Settings, opening: Opening) -> Result<(), Arch
     let hides = settings.redacts == Some(true);
     let history = MokuHistory::open(root, &settings.opening(), opening)?;
     match history.head()?.filter(|_| hides) {
-        Some(head) => rewrite_headers(&history, root, head),
+        Some(head) => Ok(rewrite_headers(&history, root, head)?),
         None => Ok(()),
     }
 }
 
 /// Writes the headers of all pages in the tree of HEAD again; bodies stay as they are.
-fn rewrite_headers(history: &MokuHistory, root: &Path, head: VersionId) -> Result<(), ArchiveError> {
+fn rewrite_headers(history: &MokuHistory, root: &Path, head: VersionId) -> Result<(), RepositoryError> {
     let mut tree = WorkingTree::new(root);
     Pages::new(history.catalog(), Some(head)).try_for_each(|page| tree.rewrite_headers(history, &page?))
 }
@@ -86,13 +90,13 @@ pub fn info(root: &Path) -> Result<SiteInfo, ArchiveError> {
 
 /// Refuses a site that belongs to another project. One that belongs to none is anybody's, other layouts have no project, and what
 /// cannot be read is told by whoever opens it.
-pub fn must_belong(root: &Path, project: &str) -> Result<(), ArchiveError> {
+pub fn must_belong(root: &Path, project: &str) -> Result<(), RepositoryError> {
     if kind_of(root) != Some(Kind::Moku) {
         return Ok(());
     }
     let Ok(site) = MokuHoldings::open(root) else { return Ok(()) };
     match site.moku().project_id()? {
-        Some(found) if found != project => Err(ArchiveError::Catalog(CatalogError::OtherProject {
+        Some(found) if found != project => Err(RepositoryError::Catalog(CatalogError::OtherProject {
             path: site.moku().path().to_owned(),
             wanted: project.to_owned(),
             found,

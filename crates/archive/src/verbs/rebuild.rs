@@ -10,14 +10,14 @@ use varve_store::index::IndexOptions;
 use varve_store::rebuild::{bytes_to_read as silo_bytes, rebuild as rebuild_store};
 use varve_store::steps::step;
 
-use crate::archive::{read_settings, silo_files};
 use crate::error::ArchiveError;
-use crate::history::{Filled, Filling, catch_up};
-use crate::layout::Layout;
-use crate::unsettled::remove;
-use crate::writer::{ArchiveWriter, Opening};
+use varve_repository::archive::{read_settings, silo_files};
+use varve_repository::history::{Filled, Filling, catch_up};
+use varve_repository::layout::Layout;
+use varve_repository::unsettled::remove;
+use varve_repository::writer::{ArchiveWriter, Opening};
 
-pub use crate::history::LeftOut;
+pub use varve_repository::history::LeftOut;
 pub use varve_store::rebuild::RebuildDone;
 
 /// What a rebuild came to.

@@ -12,7 +12,7 @@ use varve_core::history::{Capture, CaptureFilter, Choice, ListCursor, TimeOrder}
 use super::cat::{self, At};
 use super::log::{first_kept, spellings};
 use crate::error::ArchiveError;
-use crate::history::{Holdings, NOT_MODIFIED, headers_of};
+use varve_repository::history::{Holdings, NOT_MODIFIED, headers_of};
 
 /// So many captures on either side are looked at.
 const LOOK: usize = 8;

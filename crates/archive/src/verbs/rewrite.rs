@@ -27,9 +27,9 @@ use varve_store::purge::{copy_silos_without, first_to_copy};
 use varve_store::{NewObject, StoreWriter};
 use varve_warc::write::Packer;
 
-use crate::archive::silo_files;
 use crate::error::ArchiveError;
-use crate::writer::ArchiveWriter;
+use varve_repository::archive::silo_files;
+use varve_repository::writer::ArchiveWriter;
 
 pub use choose::Choice;
 pub use dictionary::Dictionaries;

@@ -20,11 +20,11 @@ use varve_score::{
     score as score_page,
 };
 
-use crate::body_trouble::{BodyTrouble, Troubles};
 use crate::error::ArchiveError;
-use crate::history::{Change, HistoryWriter, Holdings, Loaded, Pair, Pairs};
-use crate::rows::row_of_score;
-use crate::verbs::cat::removal_of;
+use varve_repository::body_trouble::{BodyTrouble, Troubles};
+use varve_repository::history::removal_of;
+use varve_repository::history::{Change, HistoryWriter, Holdings, Loaded, Pair, Pairs};
+use varve_repository::rows::row_of_score;
 
 pub use varve_score::PageScore;
 pub use varve_score::security::SecurityDiff;

@@ -2,14 +2,14 @@
 
 use varve_core::VersionId;
 
-use crate::error::ArchiveError;
-use crate::history::{Holdings, Pair, Pairs, known_version};
+use varve_repository::RepositoryError;
+use varve_repository::history::{Holdings, Pair, Pairs, known_version};
 
-pub use crate::history::Change;
 pub use varve_core::history::VersionInfo;
+pub use varve_repository::history::Change;
 
 /// A version; where it is not here, the error says why not.
-pub fn version(holdings: &dyn Holdings, id: &VersionId) -> Result<VersionInfo, ArchiveError> {
+pub fn version(holdings: &dyn Holdings, id: &VersionId) -> Result<VersionInfo, RepositoryError> {
     known_version(holdings, id)
 }
 
@@ -19,7 +19,7 @@ pub fn pages<'a>(
     holdings: &'a dyn Holdings,
     info: &VersionInfo,
     all: bool,
-) -> Result<(impl Iterator<Item = Result<Pair, ArchiveError>> + use<'a>, u64), ArchiveError> {
+) -> Result<(impl Iterator<Item = Result<Pair, RepositoryError>> + use<'a>, u64), RepositoryError> {
     let (catalog, base, head) = (holdings.catalog(), info.version.parent, Some(info.version.id));
     match all {
         true => Ok((Pairs::new(catalog, base, head), 0)),

@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use varve_store::StoredObject;
 use varve_warc::write::Packer;
 
-use crate::archive::without_brackets;
-use crate::content::{About, store_file, store_reader};
 use crate::error::ArchiveError;
-use crate::in_order::{Crew, in_order};
-use crate::media_type;
-use crate::writer::ArchiveWriter;
+use varve_repository::archive::without_brackets;
+use varve_repository::content::{About, store_file, store_reader};
+use varve_repository::in_order::{Crew, in_order};
+use varve_repository::media_type;
+use varve_repository::writer::ArchiveWriter;
 
-pub use crate::content::Kept;
+pub use varve_repository::content::Kept;
 
 /// So many files share a sync at most: what a crash in between makes one store again.
 const GROUP: usize = 1000;
@@ -139,12 +139,12 @@ impl<'a> Job<'a> {
     fn store(&self, packer: &mut Packer, source: Source) -> Result<StoredObject, ArchiveError> {
         match source {
             Source::Stream(mut content) => {
-                store_reader(self.writer, packer, &self.about(media_type::BYTES), &mut content)
+                Ok(store_reader(self.writer, packer, &self.about(media_type::BYTES), &mut content)?)
             }
             Source::File(path) => {
                 let file = open(&path)?;
                 let about = self.about(media_type::of_name(&path));
-                store_file(self.writer, packer, &about, (&file, &path), self.progress)
+                Ok(store_file(self.writer, packer, &about, (&file, &path), self.progress)?)
             }
         }
     }
@@ -168,7 +168,7 @@ fn referent(writer: &ArchiveWriter, text: &str) -> Result<String, ArchiveError> 
     if is_other_uri && text.contains(is_unfit) {
         return Err(ArchiveError::Reference { text: text.to_owned() });
     }
-    if is_other_uri { Ok(text.to_owned()) } else { writer.resolve(text).map(|id| id.to_string()) }
+    if is_other_uri { Ok(text.to_owned()) } else { Ok(writer.resolve(text)?.to_string()) }
 }
 
 fn open(path: &Path) -> Result<File, ArchiveError> {

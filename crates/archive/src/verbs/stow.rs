@@ -7,19 +7,20 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io::{BufWriter, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use varve_repository::RepositoryError;
 
 use rustix::fs::OFlags;
 use varve_store::{BufferedObject, StoredObject};
 use varve_warc::write::Packer;
 
-use crate::content::{About, Kept, hold_file, store_file};
 use crate::error::ArchiveError;
-use crate::in_order::{Crew, together_in_order};
-use crate::media_type;
-use crate::tree::{self, Entry, Kind, Step, Walk};
-use crate::writer::ArchiveWriter;
+use varve_repository::content::{About, Kept, hold_file, store_file};
+use varve_repository::in_order::{Crew, together_in_order};
+use varve_repository::media_type;
+use varve_repository::tree::{self, Entry, Kind, Step, Walk};
+use varve_repository::writer::ArchiveWriter;
 
-pub use crate::tree::{Exclude, Skipped, Survey};
+pub use varve_repository::tree::{Exclude, Skipped, Survey};
 
 /// After so many new objects the silo is synced, so that little is lost and little is held in memory.
 const GROUP: u64 = 8192;
@@ -98,7 +99,7 @@ pub fn stow(
     let root = writer.layout().root();
     let walk = Walk::new(&request.folder, &request.exclude, root)?;
     let temporary = writer.layout().temporary();
-    let unwritten = |source| ArchiveError::Write { path: temporary.clone(), source };
+    let unwritten = |source| RepositoryError::Write { path: temporary.clone(), source };
     let spool = BufWriter::new(tempfile::tempfile_in(&temporary).map_err(unwritten)?);
     let mut gathering = Gathering {
         spool,
@@ -265,7 +266,7 @@ impl Worker<'_> {
         let (name, path) = match step {
             Step::Known(entry) => return Ok(Begun::Done(Outcome::Known(entry))),
             Step::Skipped(path, why) => return Ok(Begun::Done(Outcome::Skipped(path, why))),
-            Step::Failed(error) => return Err(error),
+            Step::Failed(error) => return Err(error.into()),
             Step::File(name, path) => (name, path),
         };
         let file = open(&path).map_err(ArchiveError::read(&path))?;

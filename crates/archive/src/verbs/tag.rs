@@ -5,8 +5,8 @@ use varve_core::history::Tag;
 use varve_core::{Moment, VersionId};
 
 use crate::error::ArchiveError;
-use crate::history::{HistoryWriter, Holdings, known_version};
 use varve_catalog::CatalogRow;
+use varve_repository::history::{HistoryWriter, Holdings, known_version};
 
 /// No name is longer.
 const LONGEST: usize = 200;
@@ -33,7 +33,7 @@ pub fn set(history: &dyn HistoryWriter, name: &str, version: Option<VersionId>) 
     let fact = TagSet { name: name.to_owned(), version, time };
     let json = serde_json::to_vec(&fact).expect("a tag can be written as JSON");
     history.keep_fact(&format!("urn:uuid:{about}"), media_type::TAG, &json)?;
-    history.apply(vec![CatalogRow::Tag { name: fact.name, version, time }])
+    Ok(history.apply(vec![CatalogRow::Tag { name: fact.name, version, time }])?)
 }
 
 /// A tag must not be mistaken for something else that people call a version.

@@ -8,6 +8,7 @@
 
 use std::collections::HashSet;
 use std::io::Read;
+use varve_repository::RepositoryError;
 
 use varve_core::RecordId;
 use varve_core::history::{Capture, CaptureFilter, ListCursor, TimeOrder};
@@ -15,13 +16,12 @@ use varve_store::purge::samples;
 use varve_store::silo::SiloFiles;
 use varve_warc::write::{DictionaryDraft, train_dictionary};
 
-use crate::archive::silo_files;
 use crate::error::ArchiveError;
-use crate::history::{ArchiveHistory, Holdings, Pages, replace};
-use crate::settings::PackingMethod;
+use varve_repository::archive::silo_files;
+use varve_repository::history::{ArchiveHistory, Holdings, Pages, replace};
+use varve_repository::settings::PackingMethod;
 
-/// What a dictionary may hold, and usually does where a site has so much: readers are asked to hold so much, and no more.
-pub const LARGEST_SIZE: usize = 8 << 20;
+pub use varve_repository::settings::LARGEST_SIZE;
 /// What records have in common gets so much of it: the size that zstd's own tools choose.
 const IN_COMMON: usize = 112 << 10;
 /// So many bytes of records are looked at.
@@ -104,13 +104,13 @@ fn add_pages(
         if !seen.insert(page.body) {
             continue;
         }
-        let unread = |source| ArchiveError::Object { id: page.body.to_string(), source };
+        let unread = |source| RepositoryError::Object { id: page.body.to_string(), source };
         let mut bytes = Vec::new();
         match holdings.open_body(&page) {
             Ok(mut body) => body.read_to_end(&mut bytes).map_err(unread)?,
             // Taken out by a rewrite.
-            Err(ArchiveError::Absent { .. }) => continue,
-            Err(error) => return Err(error),
+            Err(RepositoryError::Absent { .. }) => continue,
+            Err(error) => return Err(error.into()),
         };
         left -= length;
         draft.add(&bytes).map_err(unread)?;

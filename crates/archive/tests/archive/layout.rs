@@ -1,6 +1,7 @@
 //! Making, finding, opening and locking archives.
 
 use std::fs;
+use varve_archive::RepositoryError;
 
 use varve_archive::verbs::init::init;
 use varve_archive::{
@@ -26,14 +27,20 @@ fn no_archive_is_made_of_a_folder_that_holds_something() {
     let again = init(&scene.root(), &settings, opening("init"));
     assert!(matches!(again, Err(ArchiveError::Already { .. })), "{again:?}");
     let full = init(scene.folder.path(), &settings, opening("init"));
-    assert!(matches!(full, Err(ArchiveError::NotEmpty { .. })), "{full:?}");
+    assert!(matches!(full, Err(ArchiveError::Repository(RepositoryError::NotEmpty { .. }))), "{full:?}");
     assert!(!scene.path("varve.toml").exists());
     let file = scene.file("file", b"");
-    assert!(matches!(init(&file, &settings, opening("init")), Err(ArchiveError::NotAFolder { .. })));
+    assert!(matches!(
+        init(&file, &settings, opening("init")),
+        Err(ArchiveError::Repository(RepositoryError::NotAFolder { .. }))
+    ));
     let empty = scene.path("deep/empty");
     init(&empty, &settings, opening("init")).unwrap();
     let bad = init(&scene.path("bad"), &ArchiveSettings::new("a\nb"), opening("init"));
-    assert!(matches!(bad, Err(ArchiveError::Settings { source: SettingsError::Line { .. }, .. })));
+    assert!(matches!(
+        bad,
+        Err(ArchiveError::Repository(RepositoryError::Settings { source: SettingsError::Line { .. }, .. }))
+    ));
     assert!(!scene.path("bad").exists());
 }
 
@@ -41,10 +48,10 @@ fn no_archive_is_made_of_a_folder_that_holds_something() {
 fn what_is_no_archive_is_not_opened() {
     let scene = Scene::new();
     let none = Archive::open(scene.folder.path());
-    assert!(matches!(none, Err(ArchiveError::NotAnArchive { .. })));
+    assert!(matches!(none, Err(RepositoryError::NotAnArchive { .. })));
     fs::write(scene.root().join("varve.toml"), "format = 7\nname = \"x\"\n").unwrap();
     let later = Archive::open(&scene.root()).err().unwrap();
-    let ArchiveError::Settings { source, .. } = &later else { panic!("{later:?}") };
+    let RepositoryError::Settings { source, .. } = &later else { panic!("{later:?}") };
     assert_eq!(*source, SettingsError::Format { found: 7 });
 }
 
@@ -53,7 +60,9 @@ fn one_writes_and_the_second_is_told_who() {
     let scene = Scene::new();
     let first = ArchiveWriter::open(&scene.root(), opening("varve store, process 12")).unwrap();
     match ArchiveWriter::open(&scene.root(), opening("another")).err().unwrap() {
-        ArchiveError::Lock(LockError::Held { holder }) => assert_eq!(holder, "varve store, process 12"),
+        RepositoryError::Lock(LockError::Held { holder }) => {
+            assert_eq!(holder, "varve store, process 12")
+        }
         other => panic!("{other:?}"),
     }
     scene.archive();
@@ -82,7 +91,7 @@ fn an_index_that_is_gone_is_named_and_made_again() {
     let scene = Scene::new();
     let id = scene.store_bytes(b"kept");
     fs::remove_dir_all(scene.root().join("index")).unwrap();
-    assert!(matches!(Archive::open(&scene.root()), Err(ArchiveError::NoIndex { .. })));
+    assert!(matches!(Archive::open(&scene.root()), Err(RepositoryError::NoIndex { .. })));
     scene.writer();
     assert_eq!(scene.archive().object(id).unwrap().length(), 4);
 }

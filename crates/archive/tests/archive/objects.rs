@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use varve_archive::RepositoryError;
 
 use varve_archive::verbs::filter;
 use varve_archive::verbs::get::{Range, find};
@@ -83,7 +84,9 @@ fn one_file_that_cannot_be_read_spoils_no_other() {
     let paths = [one.as_path(), &missing, scene.folder.path(), &two];
     let kept = store_all(&scene.writer(), &threads(2), files(&paths));
     assert!(kept[0].is_ok() && kept[3].is_ok());
-    assert!(matches!(&kept[1], Err(ArchiveError::Read { path, .. }) if *path == missing));
+    assert!(
+        matches!(&kept[1], Err(ArchiveError::Repository(RepositoryError::Read { path, .. })) if *path == missing)
+    );
     assert!(matches!(&kept[2], Err(ArchiveError::Folder { .. })));
 }
 
@@ -104,9 +107,9 @@ fn ids_are_known_by_either_form_any_case_and_their_beginning() {
         assert_eq!(get(&scene, &text, None).unwrap(), b"x", "{text}");
     }
     let archive = scene.archive();
-    assert!(matches!(archive.resolve(&digits[..3]), Err(ArchiveError::NotAnId { .. })));
-    assert!(matches!(archive.resolve("../../etc/passwd"), Err(ArchiveError::NotAnId { .. })));
-    assert!(matches!(archive.resolve(&"0".repeat(64)), Err(ArchiveError::Absent { .. })));
+    assert!(matches!(archive.resolve(&digits[..3]), Err(RepositoryError::NotAnId { .. })));
+    assert!(matches!(archive.resolve("../../etc/passwd"), Err(RepositoryError::NotAnId { .. })));
+    assert!(matches!(archive.resolve(&"0".repeat(64)), Err(RepositoryError::Absent { .. })));
 }
 
 #[test]
@@ -123,7 +126,9 @@ fn a_beginning_that_fits_several_is_refused_with_their_number() {
     let (one, _) = ids.iter().zip(&ids[1..]).find(|(one, other)| one[..4] == other[..4]).unwrap();
     let same = ids.iter().filter(|id| id[..4] == one[..4]).count();
     match scene.archive().resolve(&one[..4]) {
-        Err(ArchiveError::Store(StoreError::Ambiguous { count, .. })) => assert_eq!(count, same),
+        Err(RepositoryError::Store(StoreError::Ambiguous { count, .. })) => {
+            assert_eq!(count, same)
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -204,7 +209,7 @@ fn metadata_is_about_something_that_is_here() {
     let other = store_all(&writer, &about("urn:uuid:6a7d0f3e-0000-4000-8000-000000000000"), note()).remove(0);
     assert_ne!(other.unwrap().id, kept.id);
     let refused = store(&writer, &about(&"0".repeat(64)), note().into_iter(), &|_| {}, |_, _| Ok(()));
-    assert!(matches!(refused, Err(ArchiveError::Absent { .. })));
+    assert!(matches!(refused, Err(ArchiveError::Repository(RepositoryError::Absent { .. }))));
     drop(writer);
     let archive = scene.archive();
     let found = find(&archive, &kept.id.to_string()).unwrap();

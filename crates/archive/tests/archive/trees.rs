@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
+use varve_archive::RepositoryError;
 
 use varve_archive::tree::{self, ManifestError, Problem, Restored};
 use varve_archive::verbs::get::find;
@@ -169,7 +170,7 @@ fn special_files_and_the_archive_itself_are_named_and_left_out() {
     let file = scene.file("file", b"");
     let request = Request { folder: file, exclude: Exclude::new(&[]).unwrap(), threads: 1 };
     let refused = stow(&scene.writer(), &request, &|_| {}, |_| {});
-    assert!(matches!(refused, Err(ArchiveError::NotAFolder { .. })));
+    assert!(matches!(refused, Err(ArchiveError::Repository(RepositoryError::NotAFolder { .. }))));
 }
 
 #[test]
@@ -183,7 +184,7 @@ fn the_folder_must_be_new_or_empty() {
     fs::create_dir(&target).unwrap();
     fs::write(target.join("file"), "old").unwrap();
     let refused = restore(&scene, stowed.manifest.id, &target);
-    assert!(matches!(refused, Err(ArchiveError::NotEmpty { .. })));
+    assert!(matches!(refused, Err(ArchiveError::Repository(RepositoryError::NotEmpty { .. }))));
     assert_eq!(fs::read(target.join("file")).unwrap(), b"old");
 }
 
@@ -223,7 +224,10 @@ fn hostile_manifests_write_nothing_at_all() {
         let target = scene.path("target");
         let manifest = hostile(&scene, &lines);
         match restore(&scene, manifest, &target) {
-            Err(ArchiveError::Manifest { source: ManifestError::Line { problem, .. }, .. }) => {
+            Err(ArchiveError::Repository(RepositoryError::Manifest {
+                source: ManifestError::Line { problem, .. },
+                ..
+            })) => {
                 assert_eq!(problem, wanted, "{lines}");
             }
             other => panic!("{lines}: {other:?}"),
@@ -234,7 +238,10 @@ fn hostile_manifests_write_nothing_at_all() {
     assert!(!scene.path("evil").exists());
     let plain = scene.store_bytes(b"no manifest");
     let refused = restore(&scene, plain, &scene.path("target"));
-    assert!(matches!(refused, Err(ArchiveError::Manifest { source: ManifestError::Format, .. })));
+    assert!(matches!(
+        refused,
+        Err(ArchiveError::Repository(RepositoryError::Manifest { source: ManifestError::Format, .. }))
+    ));
 }
 
 #[test]
@@ -281,7 +288,7 @@ fn what_cannot_be_read_is_named_and_left_out() {
     let (stowed, notes) = stow_noting(&scene, &source, &[]);
     assert_eq!((stowed.failed, stowed.survey.files), (1, 1));
     assert!(
-        matches!(&notes[..], [Note::Failed(ArchiveError::Read { path, .. })] if path.ends_with("secret"))
+        matches!(&notes[..], [Note::Failed(ArchiveError::Repository(RepositoryError::Read { path, .. }))] if path.ends_with("secret"))
     );
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use varve_archive::CrawlError;
 
 use varve_archive::ArchiveError;
 use varve_archive::history::HistoryWriter as _;
@@ -155,7 +156,10 @@ fn a_resumed_run_that_gets_nothing_more_is_the_version_of_its_stop() {
     assert!(stopped.stopped && stopped.version.is_some());
     let told = scene.resume();
     assert_eq!((told.ended().version, told.ended().stopped), (stopped.version, false));
-    assert!(matches!(scene.run_until(None, NetworkOptions::default(), 1), Err(ArchiveError::NoRun)));
+    assert!(matches!(
+        scene.run_until(None, NetworkOptions::default(), 1),
+        Err(ArchiveError::Crawl(CrawlError::NoRun))
+    ));
     scene.assert_sound();
 }
 
@@ -185,12 +189,12 @@ fn an_unfinished_run_stands_in_the_way_until_it_is_finished() {
     let stopped = told.ended();
     assert!(stopped.stopped && stopped.captures >= 20 && stopped.queued > 0);
     let refused = scene.run_until(Some(settings), reach.clone(), usize::MAX);
-    assert!(matches!(refused, Err(ArchiveError::UnfinishedRun)));
+    assert!(matches!(refused, Err(ArchiveError::Crawl(CrawlError::UnfinishedRun))));
     let ended = scene.finish();
     assert_eq!((ended.version, ended.parent), (stopped.version, stopped.parent), "it is that of the stop");
     let kept: BTreeSet<String> = scene.paths_of(ended.version.unwrap()).into_iter().collect();
     assert_eq!(kept.len() as u64, ended.captures);
-    assert!(matches!(scene.run_until(None, reach, usize::MAX), Err(ArchiveError::NoRun)));
+    assert!(matches!(scene.run_until(None, reach, usize::MAX), Err(ArchiveError::Crawl(CrawlError::NoRun))));
     scene.assert_sound();
 }
 

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use varve_archive::CrawlError;
 
 use varve_archive::ArchiveError;
 use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, ScopeKind};
@@ -145,7 +146,7 @@ fn hosts_that_never_answer_fail_once_others_do() {
     assert!(!told.ended().stopped, "{:?} {:?}", told.ended(), told.given_up);
     assert_eq!(told.failed.len(), 5, "{:?}", told.failed);
     assert_eq!(pages(&scene, &told), PAGES);
-    assert!(matches!(scene.run_until(None, reach(), 1), Err(ArchiveError::NoRun)));
+    assert!(matches!(scene.run_until(None, reach(), 1), Err(ArchiveError::Crawl(CrawlError::NoRun))));
     scene.assert_sound();
 }
 
@@ -158,5 +159,5 @@ fn a_run_that_gets_nothing_from_its_only_host_ends() {
     drop(gone);
     let told = scene.run(CrawlSettings { seeds, ..scene.settings(&[], ScopeKind::Host) });
     assert_eq!((told.failed.len(), told.ended().version, told.ended().stopped), (2, None, false));
-    assert!(matches!(scene.run_until(None, reach(), 1), Err(ArchiveError::NoRun)));
+    assert!(matches!(scene.run_until(None, reach(), 1), Err(ArchiveError::Crawl(CrawlError::NoRun))));
 }

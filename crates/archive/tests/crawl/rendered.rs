@@ -4,6 +4,7 @@ use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use varve_archive::CrawlError;
 
 use varve_archive::history::{ArchiveHoldings, Holdings};
 use varve_archive::verbs::capture::{
@@ -25,7 +26,7 @@ fn without_chromium_nothing_begins() {
     let scene = Scene::new(Site::new());
     let refused =
         scene.run_until(Some(settings(&scene)), NetworkOptions::default(), 1).map(|_| ()).unwrap_err();
-    assert!(matches!(refused, ArchiveError::NoBrowser));
+    assert!(matches!(refused, ArchiveError::Crawl(CrawlError::NoBrowser)));
 }
 
 /// What scripts ask for is captured, links that scripts make are followed, and nothing is captured twice.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use varve_archive::CrawlError;
+use varve_archive::RepositoryError;
 
 use varve_archive::history::CrystalHoldings;
 use varve_archive::verbs::capture::{CrawlEvent, CrawlSettings, NetworkOptions, ScopeKind};
@@ -341,7 +343,7 @@ fn a_run_that_was_stopped_goes_on_without_asking_twice() {
     assert!(!stopped.finished && stopped.revisions >= 5);
     assert!(matches!(
         scene.run_as(Some(scene.settings(&["/"])), NetworkOptions::default(), 1),
-        Err(ArchiveError::UnfinishedRun)
+        Err(ArchiveError::Crawl(CrawlError::UnfinishedRun))
     ));
     let resumed = scene.run_as(None, NetworkOptions::default(), usize::MAX).unwrap();
     assert!(resumed.finished);
@@ -350,7 +352,10 @@ fn a_run_that_was_stopped_goes_on_without_asking_twice() {
     assert_eq!(downloads.keys().filter(|path| path.starts_with("/site/40/")).count(), 40);
     assert_eq!(resumed.revisions, downloads.len() as u64);
     scene.assert_at_rest();
-    assert!(matches!(scene.run_as(None, NetworkOptions::default(), 1), Err(ArchiveError::NoRun)));
+    assert!(matches!(
+        scene.run_as(None, NetworkOptions::default(), 1),
+        Err(ArchiveError::Crawl(CrawlError::NoRun))
+    ));
 }
 
 #[test]
@@ -382,7 +387,10 @@ fn a_second_writer_is_refused() {
     let scene = Scene::new(site());
     let held = ProjectWriter::open(&scene.project).unwrap();
     let refused = scene.run_as(Some(scene.settings(&["/"])), NetworkOptions::default(), usize::MAX);
-    assert!(matches!(refused, Err(ArchiveError::Crystal(varve_crystal::Error::Locked { .. }))));
+    assert!(matches!(
+        refused,
+        Err(ArchiveError::Repository(RepositoryError::Crystal(varve_crystal::Error::Locked { .. })))
+    ));
     drop(held);
     scene.run(&["/about"]);
 }
@@ -465,7 +473,7 @@ fn real_projects_are_captured_into_and_lose_nothing() {
         let Some(project) = fixture(name, folder.path()) else { return };
         let scene = Scene { _folder: folder, project, web: Web::serve(site()) };
         let refused = scene.run_as(Some(scene.settings(&["/"])), NetworkOptions::default(), usize::MAX);
-        assert!(matches!(refused, Err(ArchiveError::Crystal(_))), "{name}");
+        assert!(matches!(refused, Err(ArchiveError::Repository(RepositoryError::Crystal(_)))), "{name}");
         assert_eq!(scene.web.total(), 0, "{name}: nothing is asked for what cannot be kept");
     }
 }

@@ -1,6 +1,7 @@
 //! A project that is read where it lies.
 
 use std::io::{Read, Write};
+use varve_archive::RepositoryError;
 
 use varve_archive::history::{
     ArchiveHistory, CrystalHoldings, Holdings, Kind, Pages, kind_of, open_history, open_holdings,
@@ -38,7 +39,7 @@ fn a_project_is_known_by_its_folder_and_by_its_opener() {
     assert_eq!(find_root(&path.join("revisions")), Some(path.clone()));
     assert_eq!(kind_of(home.path()), None);
     assert!(open_holdings(&path.join("OPEN ME.crystalopen")).is_ok());
-    assert!(matches!(open_history(&path, opening()), Err(ArchiveError::NotForVersions { .. })));
+    assert!(matches!(open_history(&path, opening()), Err(RepositoryError::NotForVersions { .. })));
 }
 
 #[test]
@@ -62,7 +63,7 @@ fn the_newest_is_shown_even_if_it_failed_unless_a_good_one_is_wanted() {
     let home = tempfile::tempdir().unwrap();
     let holdings = open_holdings(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
     let failed = holdings.open_body(&newest(&*holdings, HOME)).err().unwrap();
-    assert!(matches!(failed, ArchiveError::DownloadFailed { ref kind, .. } if kind == "TimeoutError"));
+    assert!(matches!(failed, RepositoryError::DownloadFailed { ref kind, .. } if kind == "TimeoutError"));
     let good = find(&*holdings, HOME, &At::NewestGood).unwrap();
     assert_eq!(text(&*holdings, &good), "<p>two</p>");
     let then = find(&*holdings, HOME, &At::Time("2022-07-29T12:00:01Z".parse().unwrap())).unwrap();

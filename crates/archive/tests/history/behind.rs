@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use varve_archive::RepositoryError;
 
 use crate::losing::{assert_usable, rebuilt};
 use crate::scene::*;
@@ -64,7 +65,7 @@ fn stopped(root: &Path) -> (VersionId, VersionId) {
 fn assert_refused(root: &Path) -> String {
     let before = (rows(&*holdings(root)), fs::read(root.join("HEAD")).expect("read"));
     let Err(error) = open_history(root, opening()) else { panic!("opened") };
-    assert!(matches!(error, ArchiveError::Behind { .. }), "{error:?}");
+    assert!(matches!(error, RepositoryError::Behind { .. }), "{error:?}");
     assert_eq!((rows(&*holdings(root)), fs::read(root.join("HEAD")).expect("read")), before);
     std::error::Error::source(&error).expect("a cause").to_string()
 }
@@ -174,7 +175,7 @@ fn while_another_program_holds_the_rows_nothing_is_written_down() {
         other.execute_batch("BEGIN EXCLUSIVE").expect("held");
         let request = commit::Request { message: "2".to_owned(), ..Default::default() };
         let refused = commit::commit(&*writer, &request, vec![page("https://e.org/", "2")], &|_| {});
-        assert!(matches!(refused, Err(ArchiveError::Catalog(_))), "{kind:?}");
+        assert!(matches!(refused, Err(ArchiveError::Repository(RepositoryError::Catalog(_)))), "{kind:?}");
         assert_eq!(before, (kind == Kind::Archive).then(|| silo_bytes(root)));
         other.execute_batch("ROLLBACK").expect("let go");
         drop(writer);
@@ -201,7 +202,9 @@ fn a_version_that_is_kept_and_not_entered_says_so() {
     fs::create_dir_all(root.join("HEAD/in the way")).expect("made");
     let request = commit::Request { message: "2".to_owned(), parent: newest(&*writer), ..Default::default() };
     let half = commit::commit(&*writer, &request, vec![page("https://e.org/", "2")], &|_| {});
-    let Err(ArchiveError::HalfEntered { version, .. }) = half else { panic!("{half:?}") };
+    let Err(ArchiveError::Repository(RepositoryError::HalfEntered { version, .. })) = half else {
+        panic!("{half:?}")
+    };
     drop(writer);
     fs::remove_dir_all(root.join("HEAD")).expect("removed");
     assert_eq!(history(root).head().expect("read"), Some(version));

@@ -1,6 +1,7 @@
 //! Every verb of history, on both layouts.
 
 use crate::scene::*;
+use varve_archive::RepositoryError;
 use varve_archive::history::{Change, Pairs, resolve_version};
 use varve_archive::verbs::cat::{At, at, find};
 use varve_archive::verbs::commit::{Request, commit};
@@ -143,7 +144,7 @@ fn one_of_two_writers_is_refused_and_nothing_is_lost() {
         make(kind, root.path());
         let writer = history(root.path());
         let other = varve_archive::history::open_history(root.path(), opening());
-        assert!(matches!(other, Err(ArchiveError::Lock(_))), "{kind:?}");
+        assert!(matches!(other, Err(RepositoryError::Lock(_))), "{kind:?}");
         commit_pages(&*writer, "first", &[("https://e.org/", "1")]);
         assert_eq!(rows(&*holdings(root.path())), rows(writer.as_holdings()));
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use varve_archive::RepositoryError;
 
 use crate::rebuilding::check_numbers;
 use crate::rewriting::{request, rewrite};
@@ -11,7 +12,7 @@ use varve_archive::verbs::audit::{AuditFinding, AuditKind, AuditRequest, AuditSe
 use varve_archive::verbs::log::{ListCursor, VersionFilter, versions};
 use varve_archive::verbs::rebuild::{LeftOut, Rebuilt, rebuild};
 use varve_archive::verbs::{checkout, score, tag};
-use varve_archive::{Archive, ArchiveError, Layout, VersionId};
+use varve_archive::{Archive, Layout, VersionId};
 
 fn silo(root: &Path) -> PathBuf {
     root.join("warc/0/00000000.warc.gz")
@@ -246,7 +247,7 @@ fn any_one_record_may_be_lost() {
         forget_rows(&root);
         match open_history(&root, opening()) {
             Ok(writer) => drop(writer),
-            Err(ArchiveError::Behind { .. }) => _ = rebuilt(&root),
+            Err(RepositoryError::Behind { .. }) => _ = rebuilt(&root),
             Err(error) => panic!("{offset}: {error:?}"),
         }
         assert_usable(&root);

@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use varve_archive::RepositoryError;
 
 use crate::scene::*;
 use crate::sites::{blob, site, sql};
@@ -124,7 +125,14 @@ fn versions_that_moku_makes_while_bodies_are_kept_are_counted_too() {
         moku_commits(root, "https://e.org/", "", "{}");
     });
     assert!(
-        matches!(done, Err(ArchiveError::TooManyVersions { found: 3, most: 3, in_silos: false })),
+        matches!(
+            done,
+            Err(ArchiveError::Repository(RepositoryError::TooManyVersions {
+                found: 3,
+                most: 3,
+                in_silos: false
+            }))
+        ),
         "{done:?}"
     );
     assert_eq!(writer.catalog().count_versions(10).expect("counted"), 3);

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::path::Path;
+use varve_archive::RepositoryError;
 
 use crate::scene::*;
 use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_holdings, resolve_version};
@@ -359,14 +360,14 @@ fn a_version_that_is_gone_is_named_by_nothing_new() {
     rewrite(root, &Request { versions: vec![gone], ..request(&[]) });
     let writer = history(root);
     let is_told = |error: ArchiveError| match error {
-        ArchiveError::VersionRemoved { version, removal } => {
+        ArchiveError::Repository(RepositoryError::VersionRemoved { version, removal }) => {
             version == gone && removal.tombstone.who == "Ada"
         }
         other => panic!("{other}"),
     };
     let id = gone.to_string();
     for name in ["HEAD~1", "HEAD~3", &id, &id[..8]] {
-        assert!(is_told(resolve_version(writer.as_holdings(), name).expect_err("gone")), "{name}");
+        assert!(is_told(resolve_version(writer.as_holdings(), name).expect_err("gone").into()), "{name}");
         assert!(is_told(at(writer.as_holdings(), name).expect_err("gone")), "{name}");
     }
     assert!(is_told(tag::set(&*writer, "old", Some(gone)).expect_err("gone")));
@@ -395,7 +396,7 @@ fn what_is_gone_is_told_by_its_tombstone_until_it_comes_again() {
     let receipt = rewrite(root, &request(&[crawled, committed]));
     let holdings = open_holdings(root).expect("opened");
     let told = |url: &str, at: At| match look_up(&*holdings, url, &at) {
-        Err(ArchiveError::Removed { removal, .. }) => Some(removal.tombstone),
+        Err(ArchiveError::Repository(RepositoryError::Removed { removal, .. })) => Some(removal.tombstone),
         Err(ArchiveError::NoCapture { .. }) => None,
         other => panic!("{other:?}"),
     };
@@ -409,7 +410,7 @@ fn what_is_gone_is_told_by_its_tombstone_until_it_comes_again() {
     let listed = look_up(&*holdings, committed, &At::Version(third)).expect("listed");
     let removal = removal_of(&*holdings, &listed).expect("read").expect("told");
     assert_eq!((removal.tombstone.who.as_str(), removal.tombstone.why.as_str()), ("Ada", "asked for"));
-    assert!(matches!(body(&*holdings, &listed).err(), Some(ArchiveError::Removed { .. })));
+    assert!(matches!(body(&*holdings, &listed).err(), Some(RepositoryError::Removed { .. })));
     let before = rows(&*holdings);
     let told = receipt.tombstones.len() + receipt.pages.len();
     assert_eq!(before.iter().filter(|row| row.starts_with("{\"removal\"")).count(), told);

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use varve_archive::RepositoryError;
 
 use crate::rewriting::*;
 use crate::scene::*;
 use varve_archive::history::open_holdings;
 use varve_archive::verbs::cat::{self, At, look_up};
-use varve_archive::{Archive, ArchiveError, ArchiveWriter};
+use varve_archive::{Archive, ArchiveWriter};
 
 const KEPT: &str = "https://e.org/kept";
 
@@ -78,7 +79,8 @@ fn what_lies_ready_is_put_in_place_by_who_writes_next() {
     // Caches of the silos before may still be there.
     std::fs::create_dir(root.join("index")).expect("made");
     std::fs::write(root.join("catalog.db-wal"), b"of another catalog").expect("written");
-    let unsettled = |opened: Option<ArchiveError>| matches!(opened, Some(ArchiveError::Unsettled { .. }));
+    let unsettled =
+        |opened: Option<RepositoryError>| matches!(opened, Some(RepositoryError::Unsettled { .. }));
     assert!(unsettled(open_holdings(root).err()) && unsettled(Archive::open(root).err()));
     drop(ArchiveWriter::open(root, opening()).expect("opened"));
     assert_eq!(index(), made, "it was put there, and not made again");

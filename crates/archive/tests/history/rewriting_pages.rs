@@ -1,6 +1,7 @@
 //! A page that is taken out is out of every version, whoever else holds its body; and nothing of its answer is shown.
 
 use std::path::Path;
+use varve_archive::RepositoryError;
 
 use crate::rewriting::*;
 use crate::scene::*;
@@ -18,7 +19,7 @@ const COPY: &str = "https://e.org/copy";
 pub(crate) fn shown(holdings: &dyn Holdings, version: VersionId) -> Vec<(String, String)> {
     let pages = Pages::new(holdings.catalog(), Some(version)).map(|page| page.expect("read"));
     let shown = pages.filter_map(|page| match holdings.open_body(&page) {
-        Err(ArchiveError::Absent { .. }) => None,
+        Err(RepositoryError::Absent { .. }) => None,
         _ => Some((page.url.clone(), body(holdings, &page))),
     });
     shown.collect()
@@ -64,8 +65,14 @@ fn a_page_whose_body_another_page_holds_is_out_of_all_versions_before() {
             let listed = look_up(&*holdings, ORIGINAL, &At::Version(version)).expect("listed");
             let removal = removal_of(&*holdings, &listed).expect("read").expect("told");
             assert_eq!((removal.tombstone.who.as_str(), removal.tombstone.page()), ("Ada", Some(ORIGINAL)));
-            for told in [cat::body(&*holdings, &listed).err(), cat::head(&*holdings, &listed).err()] {
-                assert!(matches!(told, Some(ArchiveError::Removed { .. })), "{told:?}");
+            for told in [
+                cat::body(&*holdings, &listed).err().map(ArchiveError::from),
+                cat::head(&*holdings, &listed).err(),
+            ] {
+                assert!(
+                    matches!(told, Some(ArchiveError::Repository(RepositoryError::Removed { .. }))),
+                    "{told:?}"
+                );
             }
             let copy = look_up(&*holdings, COPY, &At::Version(version)).expect("listed");
             assert_eq!(removal_of(&*holdings, &copy).expect("read"), None);
@@ -157,7 +164,10 @@ fn headers_of_a_page_that_is_out_are_not_in_the_catalog_and_not_shown() {
         for version in versions {
             let listed = look_up(&*holdings, ORIGINAL, &At::Version(version)).expect("listed");
             assert!(listed.headers.is_empty());
-            assert!(matches!(cat::head(&*holdings, &listed), Err(ArchiveError::Removed { .. })));
+            assert!(matches!(
+                cat::head(&*holdings, &listed),
+                Err(ArchiveError::Repository(RepositoryError::Removed { .. }))
+            ));
             let copy = look_up(&*holdings, COPY, &At::Version(version)).expect("listed");
             assert_eq!(copy.headers.get("x-user"), Some(&["another".to_owned()][..]));
         }
@@ -213,7 +223,10 @@ fn a_body_that_only_an_answer_holds_stays_for_the_page_that_has_it() {
     assert_sound(root);
     let holdings = open_holdings(root).expect("opened");
     assert_eq!(shown(&*holdings, second), texts(&[(ORIGINAL, "shared")]));
-    assert!(matches!(look_up(&*holdings, COPY, &At::Newest), Err(ArchiveError::Removed { .. })));
+    assert!(matches!(
+        look_up(&*holdings, COPY, &At::Newest),
+        Err(ArchiveError::Repository(RepositoryError::Removed { .. }))
+    ));
     drop(holdings);
     assert_same_when_rebuilt(root);
     // And goes with the page.

@@ -2,6 +2,7 @@
 
 use crate::scene::*;
 use std::path::Path;
+use varve_archive::RepositoryError;
 use varve_archive::history::{HistoryWriter, Pages};
 use varve_archive::verbs::commit::{NewBody, Request, commit};
 use varve_archive::verbs::score::{Scored, score};
@@ -274,5 +275,5 @@ fn a_diff_of_an_archive_is_kept_when_asked_and_is_the_same_when_computed_again()
     diff::keep(&*writer, Some(first), second).expect("kept");
     assert_eq!(writer.catalog().diff(Some(&first), &second).expect("read").expect("kept").json, kept);
     let none = score(&*writer, varve_archive::VersionId::new(uuid::Uuid::nil()), &|_| {});
-    assert!(matches!(none, Err(ArchiveError::NoVersion { .. })));
+    assert!(matches!(none, Err(ArchiveError::Repository(RepositoryError::NoVersion { .. }))));
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
+use varve_archive::RepositoryError;
 
 use crate::scene::*;
 use rusqlite::{Connection, params};
@@ -495,7 +496,7 @@ fn a_checkout_that_fails_leaves_head_and_tree_as_they_were() {
     checkout::checkout(&*writer, first, &mut |_| {}).expect("moved");
     fs::write(root.join("b"), "in the way").expect("written");
     let failed = checkout::checkout(&*writer, second, &mut |_| {});
-    assert!(matches!(failed, Err(ArchiveError::InTheWay { .. })), "{failed:?}");
+    assert!(matches!(failed, Err(ArchiveError::Repository(RepositoryError::InTheWay { .. }))), "{failed:?}");
     drop(writer);
     let writer = history(root);
     assert_eq!((writer.head().expect("read"), writer.mended_head()), (Some(first), None));

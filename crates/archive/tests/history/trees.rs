@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use varve_archive::RepositoryError;
 
 use crate::scene::*;
 use crate::sites::{blob, leave_behind, site};
@@ -165,7 +166,7 @@ fn a_link_in_a_tree_is_never_followed() {
         varve_archive::verbs::commit::Request { message: "m".into(), threads: 1, ..Default::default() };
     let done = varve_archive::verbs::commit::commit(&*writer, &request, pages, &|_| {}).expect("committed");
     assert_eq!((done.unwritten.count, writer.head().expect("read")), (1, Some(done.version)));
-    assert!(matches!(done.unwritten.first[0].1, ArchiveError::InTheWay { .. }));
+    assert!(matches!(done.unwritten.first[0].1, RepositoryError::InTheWay { .. }));
     assert_eq!(fs::read_dir(&elsewhere).expect("read").count(), 0);
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use varve_archive::RepositoryError;
 
 use varve_archive::history::{HistoryWriter, Holdings};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::audit_site::audit_site;
 use varve_archive::verbs::gc::plan;
 use varve_archive::verbs::log::ListCursor;
-use varve_archive::{Archive, ArchiveError, Layout, VersionId};
+use varve_archive::{Archive, Layout, VersionId};
 
 use crate::operations::{NEW, POLICY, SECRET, collect, export, take_out};
 use crate::scene;
@@ -44,7 +45,7 @@ fn all(holdings: &dyn Holdings) -> BTreeMap<String, (VersionId, Pages)> {
         let captures =
             varve_archive::history::Pages::new(holdings.catalog(), Some(id)).map(|page| page.unwrap());
         let bodies = captures.filter_map(|page| match holdings.open_body(&page) {
-            Err(ArchiveError::Absent { .. }) => None,
+            Err(RepositoryError::Absent { .. }) => None,
             _ => Some((page.url.clone(), scene::body(holdings, &page))),
         });
         bodies.collect()

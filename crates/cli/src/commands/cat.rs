@@ -1,6 +1,7 @@
 //! `varve cat`: a page as it was.
 
 use std::io::{self, Write};
+use varve_archive::RepositoryError;
 
 use varve_archive::Choice;
 use varve_archive::verbs::cat::{At, body, head, look_up, wire};
@@ -83,7 +84,10 @@ fn copy(input: &mut dyn io::Read, output: &mut dyn Write) -> Result<(), Error> {
             Ok(count) => output.write_all(&buffer[..count]).map_err(Error::Output)?,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(source) => {
-                return Err(varve_archive::ArchiveError::Body(varve_archive::BodyError::new(source)).into());
+                return Err(varve_archive::ArchiveError::Repository(RepositoryError::Body(
+                    varve_archive::BodyError::new(source),
+                ))
+                .into());
             }
         }
     }

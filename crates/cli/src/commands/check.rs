@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use varve_archive::RepositoryError;
 
 use varve_archive::expectations::report::{CheckReporter, CheckedUrl, ReportFormat};
 use varve_archive::expectations::{ProbeFailure, UrlDatabase, Verdict};
@@ -282,7 +283,10 @@ impl Check {
             Err(error) => return Err(error),
         };
         if !layout.is_archive() {
-            return Err(ArchiveError::NotAnArchive { path: layout.root().to_owned() }.into());
+            return Err(ArchiveError::Repository(RepositoryError::NotAnArchive {
+                path: layout.root().to_owned(),
+            })
+            .into());
         }
         Ok(Some(layout))
     }

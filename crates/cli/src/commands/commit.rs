@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use varve_archive::verbs::commit::{
     Below, Committed, LeftOut, NewBody, NewPage, NotAPage, Request, commit, files_below, must_have_room,
 };
-use varve_archive::{ArchiveError, Headers, Moment, Size};
+use varve_archive::{Headers, Moment, RepositoryError, Size};
 
 use super::checkout::say_covered;
 use super::{Outcome, Verb};
@@ -215,8 +215,8 @@ fn warn(printer: &mut Printer, left_out: &[LeftOut]) {
 }
 
 /// Pages that could not be written to the working tree, with the reasons in words.
-fn not_in_tree(pages: Vec<(String, ArchiveError)>) -> Vec<NotInTree> {
-    let told = |(url, why)| NotInTree { url, why: report(&Error::Archive(why)).one_line() };
+fn not_in_tree(pages: Vec<(String, RepositoryError)>) -> Vec<NotInTree> {
+    let told = |(url, why): (_, RepositoryError)| NotInTree { url, why: report(&why.into()).one_line() };
     pages.into_iter().map(told).collect()
 }
 

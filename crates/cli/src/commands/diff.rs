@@ -7,6 +7,7 @@ mod notes;
 mod summary;
 
 use serde::Serialize;
+use varve_archive::RepositoryError;
 use varve_archive::history::Holdings;
 use varve_archive::verbs::diff::{
     Body, Change, ChunkKind, HunkLine, Mode, Options, PageDiff, Report, Request, Totals, UNENDED, View,
@@ -184,7 +185,9 @@ impl Diff {
             None if !holdings.has_versions() => return Err(ArchiveError::KeepsNoVersions.into()),
             None => match version(holdings, &head)?.version.parent.map(|parent| version(holdings, &parent)) {
                 Some(Ok(parent)) => Some(parent.version.id),
-                Some(Err(gone @ (ArchiveError::VersionRemoved { .. } | ArchiveError::NoVersion { .. }))) => {
+                Some(Err(
+                    gone @ (RepositoryError::VersionRemoved { .. } | RepositoryError::NoVersion { .. }),
+                )) => {
                     printer.say(format_args!(
                         "its parent is not here, so that all pages count as added: {gone}"
                     ));

@@ -7,7 +7,7 @@ use varve_archive::history::Holdings;
 use varve_archive::verbs::gc::{
     Action, Actions, Performed, Policy, TooSoon, perform, plan_to_show, too_soon, totals,
 };
-use varve_archive::{ArchiveError, Moment};
+use varve_archive::{ArchiveError, Moment, RepositoryError};
 
 use super::log::short;
 use super::{Outcome, Verb};
@@ -196,7 +196,7 @@ impl Gc {
 
 /// Says what did not come about as it was meant.
 fn remark(done: &mut Performed, printer: &mut Printer) {
-    let mut say = |what: &str, why: Option<ArchiveError>| {
+    let mut say = |what: &str, why: Option<RepositoryError>| {
         if let Some(why) = why {
             printer.say(format_args!("{what}: {}", error::report(&why.into()).one_line()));
         }

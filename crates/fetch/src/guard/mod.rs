@@ -13,6 +13,8 @@ mod ranges;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
+pub use varve_core::allowed_host::AllowError;
+use varve_core::allowed_host::AllowedHost;
 
 pub use ranges::refusal;
 
@@ -23,11 +25,6 @@ pub struct Guard {
     hosts: Vec<String>,
     networks: Vec<IpNet>,
 }
-
-/// An entry of an allow-list is neither a host nor a network.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is neither a host name, an address nor a network such as `10.0.0.0/8`")]
-pub struct AllowError(pub String);
 
 impl Guard {
     /// Refuses everything that is not public.
@@ -42,15 +39,9 @@ impl Guard {
 
     /// Lets through one more host (`intranet.example`, or `*.example` for all below), address or network.
     pub fn allow(&mut self, entry: &str) -> Result<(), AllowError> {
-        let entry = entry.trim();
-        if let Ok(network) = entry.parse::<IpNet>() {
-            self.networks.push(network);
-        } else if let Ok(address) = entry.trim_matches(['[', ']']).parse::<IpAddr>() {
-            self.networks.push(address.into());
-        } else if is_host_pattern(entry) {
-            self.hosts.push(entry.trim_end_matches('.').to_ascii_lowercase());
-        } else {
-            return Err(AllowError(entry.to_owned()));
+        match entry.parse()? {
+            AllowedHost::Network(network) => self.networks.push(network),
+            AllowedHost::Name(pattern) => self.hosts.push(pattern),
         }
         Ok(())
     }
@@ -87,12 +78,6 @@ impl Guard {
         let plain = address.to_canonical();
         self.networks.iter().any(|network| network.contains(&address) || network.contains(&plain))
     }
-}
-
-fn is_host_pattern(entry: &str) -> bool {
-    let name = entry.strip_prefix("*.").unwrap_or(entry);
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    !name.is_empty() && name.bytes().all(fits) && !name.starts_with('.')
 }
 
 /// Names that a resolver answers with this machine, this link or this organisation.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use varve_archive::RepositoryError;
 
 use axum::response::Response;
 use http::StatusCode;
@@ -68,13 +69,16 @@ fn capture_response(
     let mut response = match replayed(state, request, address, &found.capture) {
         Ok(response) => response,
         Err(error) => {
-            let is_failure = matches!(error, ArchiveError::DownloadFailed { .. });
+            let is_failure =
+                matches!(error, ArchiveError::Repository(RepositoryError::DownloadFailed { .. }));
             // If looking for the removal fails too, the first error is reported.
             match removal_of(&*state.holdings, &found.capture) {
-                Ok(Some(removal)) => error_pages::removed(&ArchiveError::Removed {
-                    url: found.capture.url.clone(),
-                    removal: Box::new(removal),
-                }),
+                Ok(Some(removal)) => {
+                    error_pages::removed(&ArchiveError::Repository(RepositoryError::Removed {
+                        url: found.capture.url.clone(),
+                        removal: Box::new(removal),
+                    }))
+                }
                 _ => error_pages::body_failed(&found.capture, &error, is_failure),
             }
         }
@@ -97,8 +101,9 @@ fn replayed(
     let content_type = first_value(&view, "content-type");
     // A response to HEAD also says whether the body can be opened.
     let body = state.holdings.open_body(capture)?;
-    let body =
-        BodyPrefix::read(body).map_err(|error| ArchiveError::Body(varve_archive::BodyError::new(error)))?;
+    let body = BodyPrefix::read(body).map_err(|error| {
+        ArchiveError::Repository(RepositoryError::Body(varve_archive::BodyError::new(error)))
+    })?;
     let form = BodyForm::of(content_type, &body.start, address.modifier, request.header("sec-fetch-dest"));
     let coded = open_coded(state, request, &address, &view, capture)?;
     let etag = etag_of(capture, if coded.is_some() { 'c' } else { form.etag_letter() });

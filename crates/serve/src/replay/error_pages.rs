@@ -4,6 +4,7 @@ use axum::response::Response;
 use http::StatusCode;
 use http::request::Parts;
 use maud::html;
+use varve_archive::RepositoryError;
 use varve_archive::history::Holdings;
 use varve_archive::verbs::log::ListCursor;
 use varve_archive::{ArchiveError, Capture, CatalogError};
@@ -142,14 +143,14 @@ fn outside_archive(url: &str, target: &str) -> Response {
 
 /// The archive reported an error.
 pub(super) fn archive_failed(error: &ArchiveError) -> Response {
-    if let ArchiveError::Catalog(CatalogError::Outside { url, target }) = error {
+    if let ArchiveError::Repository(RepositoryError::Catalog(CatalogError::Outside { url, target })) = error {
         return outside_archive(url, target);
     }
     let status = match error {
         ArchiveError::NoCapture { .. }
-        | ArchiveError::NoVersion { .. }
-        | ArchiveError::NoVersionYet { .. }
-        | ArchiveError::BeforeFirst { .. } => StatusCode::NOT_FOUND,
+        | ArchiveError::Repository(RepositoryError::NoVersion { .. })
+        | ArchiveError::Repository(RepositoryError::NoVersionYet { .. })
+        | ArchiveError::Repository(RepositoryError::BeforeFirst { .. }) => StatusCode::NOT_FOUND,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
     error_page::error(status, "The archive could not be read", html! { p { strong { (error.to_string()) } } })

@@ -27,6 +27,7 @@ mod replay_page;
 mod version_pages;
 
 use std::sync::Arc;
+use varve_archive::RepositoryError;
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -141,9 +142,9 @@ impl IntoResponse for PageError {
         match self {
             Self::NotFound(message) => error_page::plain(StatusCode::NOT_FOUND, &message, ""),
             Self::BadRequest(message) => error_page::plain(StatusCode::BAD_REQUEST, &message, ""),
-            Self::Archive(ArchiveError::Catalog(error @ CatalogError::Outside { .. })) => {
-                error_page::plain(StatusCode::NOT_FOUND, "Not in the archive", &error.to_string())
-            }
+            Self::Archive(ArchiveError::Repository(RepositoryError::Catalog(
+                error @ CatalogError::Outside { .. },
+            ))) => error_page::plain(StatusCode::NOT_FOUND, "Not in the archive", &error.to_string()),
             Self::Archive(error) => {
                 let status = StatusCode::INTERNAL_SERVER_ERROR;
                 error_page::plain(status, "The archive could not be read.", &error.to_string())

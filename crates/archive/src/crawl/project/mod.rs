@@ -28,10 +28,10 @@ use super::address::has_user_info;
 use super::crawl_policy::{CrawlPolicy, Spelling};
 use super::destination::{Destination, ResponseWriters, StoredCapture};
 use super::past_captures::{PastLookup, SpellingMatch};
-use crate::error::ArchiveError;
-use crate::writer::Clock;
+use crate::crawl::error::CrawlError;
 pub(crate) use conditional_fetch::CrystalFetcher;
 use pending::PendingRevisions;
+use varve_repository::writer::Clock;
 use writers::ProjectWriters;
 
 /// A project that is crawled into.
@@ -57,7 +57,7 @@ pub(crate) struct SharedProject {
 
 impl SharedProject {
     /// A project in which a run goes on that began after that revision.
-    pub(crate) fn new(writer: ProjectWriter, after: RevisionId) -> Result<Arc<Self>, ArchiveError> {
+    pub(crate) fn new(writer: ProjectWriter, after: RevisionId) -> Result<Arc<Self>, CrawlError> {
         let aliases = writer.alias_rules()?;
         let sites = SiteRules::built_in();
         Ok(Arc::new(Self { writer: Mutex::new(Some(writer)), sites, aliases, after }))
@@ -116,9 +116,9 @@ impl SharedProject {
     }
 
     /// What opening the project put in order, and its folder.
-    pub(crate) fn about(&self) -> Result<(OpenReport, PathBuf), ArchiveError> {
+    pub(crate) fn about(&self) -> Result<(OpenReport, PathBuf), CrawlError> {
         let lock = self.lock();
-        let writer = lock.as_ref().ok_or(ArchiveError::NoRun)?;
+        let writer = lock.as_ref().ok_or(CrawlError::NoRun)?;
         Ok((writer.report().clone(), writer.path().to_owned()))
     }
 
@@ -126,7 +126,7 @@ impl SharedProject {
     pub(crate) fn close(
         &self,
         last: impl FnOnce(&mut ProjectWriter) -> varve_crystal::Result<()>,
-    ) -> Result<(), ArchiveError> {
+    ) -> Result<(), CrawlError> {
         let Some(mut writer) = self.lock().take() else { return Ok(()) };
         last(&mut writer)?;
         Ok(writer.close()?)
@@ -163,7 +163,7 @@ impl Destination for ProjectDestination {
         Redaction::On
     }
 
-    fn past(&self, _: RunId, url: &str, _: SpellingMatch) -> Result<PastLookup, ArchiveError> {
+    fn past(&self, _: RunId, url: &str, _: SpellingMatch) -> Result<PastLookup, CrawlError> {
         let Some(resource) = self.open.resource(url)? else { return Ok(PastLookup::Nothing) };
         let newest =
             self.open.ask(|project| project.revision_of_at(resource.id, RevisionId(i64::MAX)))?.flatten();
@@ -177,7 +177,7 @@ impl Destination for ProjectDestination {
         &'k self,
         _: RunId,
         plan: &'k CrawlPolicy,
-    ) -> Result<Box<dyn ResponseWriters + 'k>, ArchiveError> {
+    ) -> Result<Box<dyn ResponseWriters + 'k>, CrawlError> {
         Ok(Box::new(ProjectWriters { into: self, plan }))
     }
 
@@ -186,7 +186,7 @@ impl Destination for ProjectDestination {
         self.pending().fail(url, kind, message, cookie);
     }
 
-    fn save(&self, _: Vec<CatalogRow>) -> Result<(), ArchiveError> {
+    fn save(&self, _: Vec<CatalogRow>) -> Result<(), CrawlError> {
         let waiting = self.pending().take();
         match &mut *self.open.lock() {
             Some(writer) => Ok(waiting.keep_in(writer)?),
@@ -195,10 +195,7 @@ impl Destination for ProjectDestination {
     }
 
     /// Members that the project knows from links, and that were never asked for.
-    fn members(
-        &self,
-        each: &mut dyn FnMut(String, u32) -> Result<(), ArchiveError>,
-    ) -> Result<(), ArchiveError> {
+    fn members(&self, each: &mut dyn FnMut(String, u32) -> Result<(), CrawlError>) -> Result<(), CrawlError> {
         let lock = self.open.lock();
         let Some(project) = lock.as_deref() else { return Ok(()) };
         for (number, group) in &self.groups {

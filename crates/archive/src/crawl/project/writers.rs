@@ -5,6 +5,7 @@
 //! that was cut short, unless its row itself says so by the length that it promises: that is what Crystal does.
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use varve_repository::RepositoryError;
 
 use sha2::{Digest, Sha256};
 use varve_core::exchange::{Exchange, LONGEST_HEAD, Wire};
@@ -23,7 +24,7 @@ use super::super::task::CrawlTask;
 use super::super::writer_pool::{JobInput, StoredResponse, StoredRevision, body_of, read};
 use super::response_head::{metadata, only_tag};
 use super::{ProjectDestination, download_error};
-use crate::error::ArchiveError;
+use crate::crawl::error::CrawlError;
 
 /// So many links of one page are recorded.
 const MAX_RECORDED_LINKS: usize = 60_000;
@@ -48,13 +49,15 @@ impl ResponseWriters for ProjectWriters<'_> {
         Box::new(move |task, material| match material {
             JobInput::Response(exchange, _) => self.keep(task, &exchange),
             JobInput::Stored(StoredCapture::Revision(id)) => self.look_again(task, id),
-            JobInput::Stored(StoredCapture::Capture(_)) => Err(ArchiveError::Absent { id: task.url.clone() }),
+            JobInput::Stored(StoredCapture::Capture(_)) => {
+                Err(RepositoryError::Absent { id: task.url.clone() }.into())
+            }
         })
     }
 }
 
 impl ProjectWriters<'_> {
-    fn keep(&self, task: &CrawlTask, exchange: &Exchange) -> Result<StoredResponse, ArchiveError> {
+    fn keep(&self, task: &CrawlTask, exchange: &Exchange) -> Result<StoredResponse, CrawlError> {
         let cookie = self.into.credentials.cookie_for(&task.url);
         let bytes = exchange.response.len();
         let start = exchange.response.start(LONGEST_HEAD).map_err(unreadable)?;
@@ -103,14 +106,14 @@ impl ProjectWriters<'_> {
     }
 
     /// Records an answer as the failure that it is, and gives the words for it.
-    fn keep_failure(&self, url: &str, cookie: Option<Secret<String>>, error: DownloadError) -> ArchiveError {
+    fn keep_failure(&self, url: &str, cookie: Option<Secret<String>>, error: DownloadError) -> CrawlError {
         let DownloadError { kind, message } = error.clone();
         self.into.pending().add(url, cookie, Got::Failed(error));
-        ArchiveError::RecordedAsFailure { kind, message }
+        CrawlError::RecordedAsFailure { kind, message }
     }
 
     /// Looks again at what this run has got, for another reason.
-    fn look_again(&self, task: &CrawlTask, id: RevisionId) -> Result<StoredResponse, ArchiveError> {
+    fn look_again(&self, task: &CrawlTask, id: RevisionId) -> Result<StoredResponse, CrawlError> {
         let found = self.into.open.ask(|project| {
             let revision = project.revision(id)?;
             revision.map(|revision| project.resolve(revision)).transpose()
@@ -161,7 +164,7 @@ impl ProjectWriters<'_> {
     }
 
     /// Writes the body of an answer to `tmp`, durably.
-    fn write_body(&self, response: &Wire) -> Result<(BodyDraft, Vec<u8>), ArchiveError> {
+    fn write_body(&self, response: &Wire) -> Result<(BodyDraft, Vec<u8>), CrawlError> {
         let lock = self.into.open.lock();
         let begun = lock.as_ref().map(|writer| writer.begin_body()).transpose()?;
         drop(lock);
@@ -217,8 +220,8 @@ fn nothing(bytes: u64) -> StoredResponse {
     StoredResponse { bytes, ..StoredResponse::nothing(0) }
 }
 
-fn unreadable(error: io::Error) -> ArchiveError {
-    ArchiveError::Store(StoreError::Content(error))
+fn unreadable(error: io::Error) -> CrawlError {
+    RepositoryError::Store(StoreError::Content(error)).into()
 }
 
 /// What Crystal leaves alone is no resource.

@@ -4,6 +4,7 @@
 //! and leaves out what is gone: of its diffs only the text of each chunk is looked for where the chunk says that it stands.
 
 use std::collections::HashMap;
+use varve_repository::RepositoryError;
 
 use varve_core::VersionId;
 use varve_core::body::BodySource;
@@ -12,12 +13,11 @@ use varve_diff::text::{Chunk, ChunkKind, VersionDiff};
 use varve_store::audit::{AuditFinding, AuditKind};
 
 use super::finding;
-use crate::error::ArchiveError;
-use crate::history::{Holdings, Loaded, MokuHoldings, NOT_MODIFIED, Pair, Pairs, stored_diff};
-use crate::verbs::diff::LONGEST;
+use varve_repository::history::LONGEST;
+use varve_repository::history::{Holdings, Loaded, MokuHoldings, NOT_MODIFIED, Pair, Pairs, stored_diff};
 
 /// Looks at every diff. Those whose versions are not there are told with the rows.
-pub(super) fn diffs(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Result<(), ArchiveError> {
+pub(super) fn diffs(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Result<(), RepositoryError> {
     for number in site.moku().diff_numbers()? {
         let Some(row) = site.moku().diff_row(number)? else { continue };
         let Some((base, head)) = ends(site, &row.base, &row.head)? else { continue };
@@ -38,8 +38,8 @@ fn ends(
     site: &MokuHoldings,
     base: &str,
     head: &str,
-) -> Result<Option<(Option<VersionId>, VersionId)>, ArchiveError> {
-    let there = |text: &str| -> Result<Option<VersionId>, ArchiveError> {
+) -> Result<Option<(Option<VersionId>, VersionId)>, RepositoryError> {
+    let there = |text: &str| -> Result<Option<VersionId>, RepositoryError> {
         let Ok(id) = text.parse() else { return Ok(None) };
         Ok(site.catalog().version(&id)?.map(|info| info.version.id))
     };
@@ -74,7 +74,7 @@ impl Diff {
         site: &MokuHoldings,
         kept: &VersionDiff,
         is_ours: bool,
-    ) -> Result<Option<&'static str>, ArchiveError> {
+    ) -> Result<Option<&'static str>, RepositoryError> {
         let pairs = Pairs::new(site.catalog(), self.base, Some(self.head)).collect::<Result<Vec<_>, _>>();
         let judged = pairs.and_then(|pairs| match (is_ours, can_tell(site, &pairs)?) {
             (_, false) => Ok(None),
@@ -89,7 +89,7 @@ impl Diff {
         });
         match judged {
             // What is damaged is told where it lies.
-            Err(ArchiveError::Body(_) | ArchiveError::Catalog(_)) => Ok(None),
+            Err(RepositoryError::Body(_) | RepositoryError::Catalog(_)) => Ok(None),
             judged => judged,
         }
     }
@@ -101,7 +101,7 @@ impl Diff {
         site: &MokuHoldings,
         pairs: &[Pair],
         kept: &VersionDiff,
-    ) -> Result<bool, ArchiveError> {
+    ) -> Result<bool, RepositoryError> {
         let across = Pairs::across_hosts(site.catalog(), self.base, Some(self.head));
         let across: Vec<Pair> = across.collect::<Result<_, _>>()?;
         let mut is_cut = false;
@@ -122,7 +122,7 @@ impl Diff {
 }
 
 /// Whether all bodies are here. Headers of an answer that said that nothing changed may be those of a version that is forgotten.
-fn can_tell(site: &MokuHoldings, pairs: &[Pair]) -> Result<bool, ArchiveError> {
+fn can_tell(site: &MokuHoldings, pairs: &[Pair]) -> Result<bool, RepositoryError> {
     let pages = || pairs.iter().flat_map(|pair| [&pair.base, &pair.head]).flatten();
     if pages().any(|page| page.status == NOT_MODIFIED) {
         return Ok(false);
@@ -132,7 +132,7 @@ fn can_tell(site: &MokuHoldings, pairs: &[Pair]) -> Result<bool, ArchiveError> {
 }
 
 /// Whether each chunk stands where it says. Pages that share a path cannot be told apart, and letters beyond ASCII are counted otherwise.
-fn stands_there(site: &MokuHoldings, pairs: &[Pair], kept: &VersionDiff) -> Result<bool, ArchiveError> {
+fn stands_there(site: &MokuHoldings, pairs: &[Pair], kept: &VersionDiff) -> Result<bool, RepositoryError> {
     let mut by_path: HashMap<&str, Vec<&Pair>> = HashMap::new();
     for pair in pairs {
         by_path.entry(pair.any().path.trim_start_matches('/')).or_default().push(pair);

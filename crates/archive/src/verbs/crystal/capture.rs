@@ -4,6 +4,7 @@
 //! whatever page they were found: a source only says where to look, and is looked at because it is a root or a member
 //! itself. Members that the project knows and never downloaded are asked for as well.
 
+use crate::crawl::error::CrawlError;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,8 +25,8 @@ use crate::crawl::{
 use crate::error::ArchiveError;
 use crate::network_options::NetworkOptions;
 use crate::verbs::capture::{resumed, usual_and_pages};
-use crate::writer::Clock;
 use varve_core::secret::ShownUrl;
+use varve_repository::writer::Clock;
 
 /// The property that says after which revision the capture began that is not finished.
 const AFTER: &str = "varve.capture_after";
@@ -74,7 +75,7 @@ pub fn capture(
     let writer = ProjectWriter::open(path)?;
     writer.room()?;
     if is_unfinished(writer.path())? {
-        return Err(ArchiveError::UnfinishedRun);
+        return Err(CrawlError::UnfinishedRun.into());
     }
     let after = writer.newest_revision()?.unwrap_or(RevisionId(0));
     let (rows, folder) = (Rows::read(&writer)?, writer.path().to_owned());
@@ -111,7 +112,7 @@ pub fn resume(
     writer.room()?;
     let (mut frontier, after) = unfinished(&writer)?;
     let begun: CrawlSettings =
-        serde_json::from_str(&frontier.settings()?).map_err(ArchiveError::RunSettings)?;
+        serde_json::from_str(&frontier.settings()?).map_err(CrawlError::RunSettings)?;
     let mut settings = begun.clone();
     change(&mut settings);
     let reach = resumed(&manner.reach, &mut settings)?;
@@ -152,11 +153,11 @@ fn is_unfinished(project: &Path) -> Result<bool, ArchiveError> {
 
 fn unfinished(writer: &ProjectWriter) -> Result<(Frontier, RevisionId), ArchiveError> {
     if !is_unfinished(writer.path())? {
-        return Err(ArchiveError::NoRun);
+        return Err(CrawlError::NoRun.into());
     }
     let catalog = frontier_of(writer.path())?;
-    let run = Frontier::runs(&catalog)?.first().map(|open| open.run).ok_or(ArchiveError::NoRun)?;
-    let frontier = Frontier::resume(catalog, run)?.ok_or(ArchiveError::NoRun)?;
+    let run = Frontier::runs(&catalog)?.first().map(|open| open.run).ok_or(CrawlError::NoRun)?;
+    let frontier = Frontier::resume(catalog, run)?.ok_or(CrawlError::NoRun)?;
     let after = writer.property(AFTER)?.and_then(|text| text.parse().ok()).map(RevisionId);
     Ok((frontier, after.unwrap_or(RevisionId(i64::MAX))))
 }
@@ -205,7 +206,7 @@ fn crawl(
         Arc::new(CrystalFetcher::new(Arc::clone(open), fetcher, whole)) as Arc<dyn Fetcher>
     };
     let fetchers = CrawlFetchers { usual: asks(usual), pages: asks(pages), door, budget, robots, proxy };
-    let credentials = reach.credentials_for(&settings.seeds).map_err(ArchiveError::Credentials)?;
+    let credentials = reach.credentials_for(&settings.seeds).map_err(CrawlError::Credentials)?;
     let into = ProjectDestination::new(
         Arc::clone(open),
         Arc::clone(&manner.clock),

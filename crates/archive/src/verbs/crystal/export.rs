@@ -10,15 +10,16 @@ mod restore;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use varve_repository::RepositoryError;
 
 use varve_core::fact::Manifest;
 use varve_core::{RecordId, VersionId};
 use varve_crystal::{CreateOptions, PROJECT_SUFFIX, ProjectWriter, Resolved, resolve};
 
 use super::fact::{MEDIA_TYPE, ProjectFact};
-use crate::archive::digits;
 use crate::error::ArchiveError;
-use crate::history::{ArchiveHoldings, Holdings};
+use varve_repository::archive::digits;
+use varve_repository::history::{ArchiveHoldings, Holdings};
 
 /// What an export came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,7 +90,7 @@ fn read_json<T: serde::de::DeserializeOwned>(
 ) -> Result<T, ArchiveError> {
     let mut json = Vec::new();
     let mut reader = holdings.archive().object(record)?.read()?;
-    reader.read_to_end(&mut json).map_err(|source| ArchiveError::Object { id: digits(record), source })?;
+    reader.read_to_end(&mut json).map_err(|source| RepositoryError::Object { id: digits(record), source })?;
     serde_json::from_slice(&json).map_err(|_| ArchiveError::BadProjectFact { id: digits(record) })
 }
 
@@ -101,7 +102,7 @@ fn body_from(
 ) -> Result<varve_crystal::BodyDraft, ArchiveError> {
     let mut body = writer.begin_body()?;
     std::io::copy(&mut from, &mut body)
-        .map_err(|source| ArchiveError::Object { id: digits(record), source })?;
+        .map_err(|source| RepositoryError::Object { id: digits(record), source })?;
     Ok(body)
 }
 

@@ -7,6 +7,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
+use varve_repository::RepositoryError;
 
 use data_encoding::BASE64URL_NOPAD;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
@@ -33,7 +34,7 @@ impl Seal {
                 Self::of(&bytes).ok_or_else(|| ArchiveError::BadKey { path: path.to_owned() }).map(Some)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(ArchiveError::Read { path: path.to_owned(), source }),
+            Err(source) => Err(RepositoryError::Read { path: path.to_owned(), source }.into()),
         }
     }
 

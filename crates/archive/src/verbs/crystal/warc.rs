@@ -17,9 +17,9 @@ use varve_warc::write::{
 
 use super::import::exchange::{CUT_SHORT, head};
 use crate::error::ArchiveError;
-use crate::history::time_of_revision;
-use crate::writer::Clock;
 use varve_file::NewFile;
+use varve_repository::history::time_of_revision;
+use varve_repository::writer::Clock;
 
 /// What an export came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

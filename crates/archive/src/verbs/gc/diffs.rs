@@ -9,7 +9,7 @@ use varve_core::history::{StoredDiffInfo, VersionInfo};
 use varve_core::{Moment, VersionId};
 
 use crate::error::ArchiveError;
-use crate::history::Holdings;
+use varve_repository::history::Holdings;
 
 /// The diffs that do not stay as they are, because versions go.
 #[derive(Default)]

@@ -9,14 +9,15 @@ pub mod suggest;
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
+use varve_repository::RepositoryError;
 
 use varve_yaml::comments;
 
 use super::crystal::OpenReport;
 use super::crystal::plan as project_plan;
 use crate::error::ArchiveError;
-use crate::history::{Kind, kind_of};
-use crate::layout::Layout;
+use varve_repository::history::{Kind, kind_of};
+use varve_repository::layout::Layout;
 
 pub use varve_core::alias::Alias;
 pub use varve_plan::{EditError, Group, Plan, Problem, Removed, Root};
@@ -49,7 +50,7 @@ pub fn load(layout: &Layout) -> Result<PlanFile, ArchiveError> {
         return Ok(PlanFile { path, plan, comments: Vec::new(), exists: true });
     }
     if !layout.is_archive() {
-        return Err(ArchiveError::NotAnArchive { path: layout.root().to_owned() });
+        return Err(RepositoryError::NotAnArchive { path: layout.root().to_owned() }.into());
     }
     let path = layout.plan();
     let text = match fs::read_to_string(&path) {
@@ -57,11 +58,11 @@ pub fn load(layout: &Layout) -> Result<PlanFile, ArchiveError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Ok(PlanFile { path, plan: Plan::default(), comments: Vec::new(), exists: false });
         }
-        Err(source) => return Err(ArchiveError::Read { path, source }),
+        Err(source) => return Err(RepositoryError::Read { path, source }.into()),
     };
     match Plan::parse(&text) {
         Ok(plan) => Ok(PlanFile { path, plan, comments: comments(&text), exists: true }),
-        Err(source) => Err(ArchiveError::Plan { path, source }),
+        Err(source) => Err(RepositoryError::Plan { path, source }.into()),
     }
 }
 
@@ -98,6 +99,6 @@ fn lock(layout: &Layout) -> Result<Option<File>, ArchiveError> {
         Ok(()) => Ok(Some(folder)),
         // Some file systems have no locks; editing there is as safe as with any editor.
         Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
-        Err(source) => Err(ArchiveError::Read { path: root.to_owned(), source }),
+        Err(source) => Err(RepositoryError::Read { path: root.to_owned(), source }.into()),
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! The page is read from the archive where there is a capture of it; otherwise it is fetched, and not kept.
 
+use crate::crawl::error::CrawlError;
 use std::collections::HashSet;
 use std::io::{self, Read};
+use varve_repository::RepositoryError;
 
 use varve_core::exchange::ResponseHead;
 use varve_core::headers::Headers;
@@ -15,9 +17,9 @@ use varve_warc::http::{BodyLimits, Head, open_body};
 
 use crate::crawl::{CrawlSettings, asked};
 use crate::error::ArchiveError;
-use crate::history::Holdings;
 use crate::verbs::capture::{NetworkOptions, client};
 use crate::verbs::cat::{At, find};
+use varve_repository::history::Holdings;
 
 pub use varve_core::pattern::SuggestedGroup;
 
@@ -62,7 +64,7 @@ pub fn of_capture(holdings: &dyn Holdings, text: &str) -> Result<Option<Suggesti
             }
         }
         let body = match holdings.open_body(capture) {
-            Err(ArchiveError::DownloadFailed { .. }) => return Ok(None),
+            Err(RepositoryError::DownloadFailed { .. }) => return Ok(None),
             body => body?,
         };
         let read = links(&url, &headers, (300..400).contains(&capture.status) && capture.status != 304, body);
@@ -83,12 +85,12 @@ pub fn of_live_page(
 ) -> Result<Suggestion, ArchiveError> {
     let client = client(folder, settings, reach, None)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(ArchiveError::Threads)?;
+    let runtime = runtime.map_err(CrawlError::Threads)?;
     let mut url = page_address(text)?;
     for _ in 0..=MOST_REDIRECTS {
         let failed = |source| ArchiveError::Fetch { url: url.clone(), source };
         let fetched = runtime.block_on(client.fetch(FetchRequest::get(url.clone()))).map_err(failed)?;
-        let unreadable = |source| ArchiveError::Read { path: url.clone().into(), source };
+        let unreadable = |source| RepositoryError::Read { path: url.clone().into(), source };
         let Some(exchange) = fetched.exchanges.first() else { break };
         let start = exchange.response.start(varve_core::exchange::LONGEST_HEAD).map_err(unreadable)?;
         let Some(head) = Head::parse(&start) else { break };

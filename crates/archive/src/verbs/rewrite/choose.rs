@@ -16,11 +16,11 @@ use varve_warc::record::{Header, RecordType, media_type};
 
 use super::Request;
 use super::holders::Holders;
-use crate::archive::silo_files;
 use crate::error::ArchiveError;
-use crate::history::Lists;
 use crate::verbs::log::spellings;
-use crate::writer::ArchiveWriter;
+use varve_repository::archive::silo_files;
+use varve_repository::history::Lists;
+use varve_repository::writer::ArchiveWriter;
 
 /// What goes.
 #[derive(Clone, Debug, Default)]

@@ -12,12 +12,12 @@ use varve_core::RecordId;
 use varve_store::purge::first_with_dictionary;
 use varve_warc::write::{Dictionary, Packing};
 
-use crate::archive::silo_files;
 use crate::error::ArchiveError;
-use crate::history::ArchiveHoldings;
-use crate::settings::PackingMethod;
 use crate::verbs::train::{self, LARGEST_SIZE};
-use crate::writer::ArchiveWriter;
+use varve_repository::archive::silo_files;
+use varve_repository::history::ArchiveHoldings;
+use varve_repository::settings::PackingMethod;
+use varve_repository::writer::ArchiveWriter;
 
 /// What becomes of dictionaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use varve_store::record::record_and_body_ids;
 use varve_warc::record::{Header, RecordType, media_type};
 
 use crate::error::ArchiveError;
-use crate::tree::{Kind, MEDIA_TYPE, ManifestReader};
+use varve_repository::tree::{Kind, MEDIA_TYPE, ManifestReader};
 
 /// What was seen of them so far.
 #[derive(Default)]

@@ -8,12 +8,12 @@ use varve_store::steps::step;
 use varve_store::{StoreSettings, StoreWriter};
 
 use super::dictionary::{Dictionaries, Renewed};
-use crate::archive::silo_files;
 use crate::error::ArchiveError;
-use crate::layout::Layout;
-use crate::unsettled::{prepared, remove, rename, settle, sync};
 use crate::verbs::rebuild::rebuild_catalog;
-use crate::writer::ArchiveWriter;
+use varve_repository::archive::silo_files;
+use varve_repository::layout::Layout;
+use varve_repository::unsettled::{prepared, remove, rename, settle, sync};
+use varve_repository::writer::ArchiveWriter;
 
 /// Bytes of all silos.
 pub(super) fn bytes(layout: &Layout) -> Result<u64, ArchiveError> {
@@ -143,5 +143,5 @@ fn sync_below(folder: &Path) -> Result<(), ArchiveError> {
             sync(&entry.path())?;
         }
     }
-    sync(folder)
+    Ok(sync(folder)?)
 }

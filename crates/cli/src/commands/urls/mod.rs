@@ -8,6 +8,7 @@ mod remove;
 mod show;
 
 use std::path::{Path, PathBuf};
+use varve_archive::RepositoryError;
 
 use varve_archive::expectations::{UrlDatabase, UrlsError};
 use varve_archive::verbs::urls::list::Filter;
@@ -73,7 +74,10 @@ impl DatabasePlace {
         }
         let layout = Layout::new(&session.root()?);
         if !layout.is_archive() {
-            return Err(ArchiveError::NotAnArchive { path: layout.root().to_owned() }.into());
+            return Err(ArchiveError::Repository(RepositoryError::NotAnArchive {
+                path: layout.root().to_owned(),
+            })
+            .into());
         }
         Ok(layout.expectations())
     }

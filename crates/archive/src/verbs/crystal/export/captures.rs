@@ -11,7 +11,7 @@ use varve_warc::http::{Head, StartLine};
 
 use super::{BATCH, ProjectExported, body_from, catalog, is_refusal};
 use crate::error::ArchiveError;
-use crate::history::{ArchiveHoldings, Holdings, Pages};
+use varve_repository::history::{ArchiveHoldings, Holdings, Pages};
 
 /// What a server answers when nothing changed.
 const NOT_MODIFIED: u16 = 304;

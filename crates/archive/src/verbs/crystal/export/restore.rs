@@ -4,13 +4,14 @@ use varve_core::RunId;
 use varve_crystal::{
     BodyDraft, NewRevision, Outcome, ProjectWriter, Resource, ResourceId, RevisionId, property_name,
 };
+use varve_repository::RepositoryError;
 
 use super::super::fact::{PartFact, ProjectFact, RevisionRow};
 use super::super::seal::Seal;
 use super::{BATCH, ProjectExported, body_from, is_refusal, read_json};
-use crate::archive::digits;
 use crate::error::ArchiveError;
-use crate::history::ArchiveHoldings;
+use varve_repository::archive::digits;
+use varve_repository::history::ArchiveHoldings;
 
 /// Fills an empty project with what the fact and its parts say.
 pub(super) fn restore(
@@ -103,7 +104,7 @@ impl Restoring<'_> {
         let Some(length) = row.length else { return Ok(None) };
         let Some(record) = row.record else { return Ok(Some(self.writer.begin_body()?)) };
         let payload = self.holdings.archive().store().response_payload(record.as_bytes())?;
-        let payload = payload.ok_or_else(|| ArchiveError::Absent { id: digits(record) })?;
+        let payload = payload.ok_or_else(|| RepositoryError::Absent { id: digits(record) })?;
         let body = body_from(self.writer, payload, record)?;
         if body.length() != length {
             return Err(ArchiveError::BadProjectFact { id: digits(record) });

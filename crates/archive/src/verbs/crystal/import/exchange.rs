@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
+use varve_repository::RepositoryError;
 
 use varve_crystal::{Body, Metadata, Revision};
 use varve_store::exchange::{KeptExchange, NewExchange, RevisitOriginal};
@@ -13,7 +14,7 @@ use varve_warc::source::ReadAt;
 
 use super::Importing;
 use crate::error::ArchiveError;
-use crate::history::time_of_revision;
+use varve_repository::history::time_of_revision;
 
 /// Answers up to this size are held in memory.
 const IN_MEMORY: u64 = 1 << 20;
@@ -97,7 +98,7 @@ impl Importing<'_> {
         let Some(body) = self.project.body(revision.id)? else { return Ok(Box::new(head)) };
         let path = body.path().to_owned();
         let read = if length <= IN_MEMORY { in_memory(head, body) } else { self.in_file(&head, body) };
-        read.map_err(|source| ArchiveError::Read { path, source })
+        Ok(read.map_err(|source| RepositoryError::Read { path, source })?)
     }
 
     fn in_file(&self, head: &[u8], mut body: Body) -> io::Result<Box<dyn ReadAt>> {

@@ -29,11 +29,11 @@ use varve_warc::write::Packer;
 use super::fact::{ProjectFact, RevisionRow};
 use super::seal::Seal;
 use crate::error::ArchiveError;
-use crate::history::{ArchiveHistory, HistoryWriter, Holdings};
-use crate::page_path::page_path;
-use crate::rows::row_of_receipt;
-use crate::verbs::commit::write_version;
 use parts::Parts;
+use varve_repository::history::write_version;
+use varve_repository::history::{ArchiveHistory, HistoryWriter, Holdings};
+use varve_repository::page_path::page_path;
+use varve_repository::rows::row_of_receipt;
 
 /// So many captures share a sync and a transaction.
 const BATCH: usize = 1000;
@@ -213,7 +213,7 @@ impl Importing<'_> {
     }
 
     fn keep_rows(&mut self) -> Result<(), ArchiveError> {
-        self.history.apply(std::mem::take(&mut self.rows))
+        Ok(self.history.apply(std::mem::take(&mut self.rows))?)
     }
 
     fn project_fact(&mut self, parts: Vec<RecordId>) -> Result<RecordId, ArchiveError> {

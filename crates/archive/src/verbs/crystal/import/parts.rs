@@ -6,7 +6,7 @@ use varve_crystal::Resource;
 
 use super::super::fact::{MEDIA_TYPE, PartFact, RevisionRow};
 use crate::error::ArchiveError;
-use crate::history::{ArchiveHistory, HistoryWriter};
+use varve_repository::history::{ArchiveHistory, HistoryWriter};
 
 /// A part holds at most so many rows …
 const MOST_ROWS: usize = 2000;

@@ -1,0 +1,146 @@
+//! An archive, open for reading.
+//!
+//! Needs no lock and writes nothing, not even on a medium that could be written: any number of these may be open while
+//! another process writes.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use varve_core::RecordId;
+use varve_core::id::IdPrefix;
+use varve_store::disk::LocalDisk;
+use varve_store::index::IndexWriter;
+use varve_store::silo::SiloFiles;
+use varve_store::{Object, StoreError, StoreReader};
+
+use crate::error::RepositoryError;
+use crate::history::{Kind, kind_of};
+use crate::layout::Layout;
+use crate::settings::ArchiveSettings;
+use crate::unsettled::when_settled;
+
+/// An archive that can be read.
+pub struct Archive {
+    layout: Layout,
+    settings: ArchiveSettings,
+    store: StoreReader,
+    lost_index: Option<LostIndex>,
+}
+
+/// In place of an index that cannot be read.
+struct LostIndex {
+    /// Why not.
+    why: String,
+    /// Holds an empty one.
+    _folder: tempfile::TempDir,
+}
+
+impl Archive {
+    /// Opens the archive at `root`.
+    pub fn open(root: &Path) -> Result<Self, RepositoryError> {
+        when_settled(&Layout::new(root), || Self::open_now(root))
+    }
+
+    fn open_now(root: &Path) -> Result<Self, RepositoryError> {
+        let layout = Layout::new(root);
+        let settings = read_settings(&layout)?;
+        let index = layout.index();
+        if !index.is_dir() {
+            return Err(RepositoryError::NoIndex { path: index });
+        }
+        let store = StoreReader::open(silo_files(&layout), &index)?;
+        Ok(Self { layout, settings, store, lost_index: None })
+    }
+
+    /// Opens the archive at `root` to be audited: also one whose index is lost or damaged, which then knows of nothing.
+    pub fn open_to_audit(root: &Path) -> Result<Self, RepositoryError> {
+        let why = match Self::open(root) {
+            Err(error @ (RepositoryError::NoIndex { .. } | RepositoryError::Store(StoreError::Index(_)))) => {
+                error.to_string()
+            }
+            opened => return opened,
+        };
+        let layout = Layout::new(root);
+        let settings = read_settings(&layout)?;
+        let folder = tempfile::tempdir().map_err(RepositoryError::write(&std::env::temp_dir()))?;
+        IndexWriter::create(&LocalDisk, folder.path()).map_err(StoreError::from)?;
+        let store = StoreReader::open(silo_files(&layout), folder.path())?;
+        Ok(Self { layout, settings, store, lost_index: Some(LostIndex { why, _folder: folder }) })
+    }
+
+    /// Why its index cannot be read, if it was opened without.
+    pub fn lost_index(&self) -> Option<&str> {
+        self.lost_index.as_ref().map(|lost| lost.why.as_str())
+    }
+
+    /// Where its parts lie.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> &ArchiveSettings {
+        &self.settings
+    }
+
+    /// Its objects.
+    pub fn store(&self) -> &StoreReader {
+        &self.store
+    }
+
+    /// The one id that a person's text means: an id in either form, or the beginning of one.
+    pub fn resolve(&self, text: &str) -> Result<RecordId, RepositoryError> {
+        resolve(&self.store, text)
+    }
+
+    /// Opens the object of an id that was resolved.
+    pub fn object(&self, id: RecordId) -> Result<Object, RepositoryError> {
+        object(&self.store, id)
+    }
+}
+
+/// Opens the object with this id, or fails with `Absent`.
+pub fn object(store: &StoreReader, id: RecordId) -> Result<Object, RepositoryError> {
+    store.object(id.as_bytes())?.ok_or_else(|| RepositoryError::Absent { id: digits(id) })
+}
+
+/// The digits of an id: what people see of it.
+pub fn digits(id: RecordId) -> String {
+    data_encoding::HEXLOWER.encode(id.as_bytes())
+}
+
+/// An id as records write it, `<urn:sha256:…>`, without its brackets.
+pub fn without_brackets(text: &str) -> &str {
+    text.strip_prefix('<').and_then(|text| text.strip_suffix('>')).unwrap_or(text)
+}
+
+/// The record id that a full or abbreviated id names.
+pub fn resolve(store: &StoreReader, text: &str) -> Result<RecordId, RepositoryError> {
+    let not_an_id = |source| RepositoryError::NotAnId { text: text.to_owned(), source };
+    let prefix: IdPrefix = without_brackets(text.trim()).to_ascii_lowercase().parse().map_err(not_an_id)?;
+    match store.resolve(&prefix.to_string())? {
+        Some(id) => Ok(RecordId::new(id)),
+        None => Err(RepositoryError::Absent { id: prefix.to_string() }),
+    }
+}
+
+/// Reads and checks `varve.toml`.
+pub fn read_settings(layout: &Layout) -> Result<ArchiveSettings, RepositoryError> {
+    if !layout.is_archive() {
+        let path = layout.root().to_owned();
+        let is_aardwarc = kind_of(&path) == Some(Kind::Aardwarc);
+        return Err(if is_aardwarc {
+            RepositoryError::OnlyObjects { path }
+        } else {
+            RepositoryError::NotAnArchive { path }
+        });
+    }
+    let path = layout.settings();
+    let text = std::fs::read_to_string(&path).map_err(RepositoryError::read(&path))?;
+    ArchiveSettings::parse(&text).map_err(|source| RepositoryError::Settings { path, source })
+}
+
+/// The silos of an archive on the local disk.
+pub fn silo_files(layout: &Layout) -> SiloFiles {
+    SiloFiles::new(Arc::new(LocalDisk), layout.silos(), None)
+}

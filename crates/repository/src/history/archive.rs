@@ -1,0 +1,499 @@
+//! The history of a varve archive: facts in silos, rows in `catalog.db`.
+//!
+//! Opening for writing reads forward from the last place that the catalog knows, so that a crash between the silo and
+//! the catalog costs nothing; an archive without a catalog gets one.
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use varve_catalog::{Catalog, CatalogRead, CatalogRow, Frontier, LatestPageList, SqliteCatalog};
+use varve_core::body::KeptBody;
+use varve_core::fact::PageList;
+use varve_core::headers::Redaction;
+use varve_core::history::Capture;
+use varve_core::receipt::Renderings;
+use varve_core::{BodyId, Moment, RecordId, VersionId};
+use varve_store::exchange::scan_from;
+use varve_store::index::{IndexPrefix, SiloPlace};
+use varve_store::steps::step;
+use varve_store::{NewObject, StoreError, StoreReader};
+use varve_warc::date::Date;
+use varve_warc::write::Packer;
+
+use super::filling::weight;
+use super::head_state::{HeadState, named};
+use super::in_store::{open_body, open_payload, order_of, place, read_body, renderings, wire_head};
+use super::packers::Packers;
+use super::{BodyInput, BodyWorker, HeadMove, HistoryWriter, Holdings, RecordPlace, head, part_of};
+use crate::archive::{Archive, silo_files};
+use crate::content::{About, store_file};
+use crate::error::RepositoryError;
+use crate::layout::Layout;
+use crate::rows::RowMaker;
+use crate::unsettled::when_settled;
+use crate::writer::{ArchiveWriter, Opening};
+
+/// So many rows are applied at a time while the catalog catches up.
+const BATCH: usize = 20_000;
+
+/// What is not found is looked for again so often, while the index goes on changing.
+const MOST_TIMES: usize = 5;
+
+/// A varve archive, open for reading, as long as anybody likes: what others write meanwhile is found.
+pub struct ArchiveHoldings {
+    archive: Archive,
+    catalog: SqliteCatalog,
+    newer: Mutex<Newer>,
+}
+
+/// The store as it was opened last. An index is read as it was when it was opened, while rows are always the newest: a body that is
+/// not found is looked for again, if the index has changed since.
+#[derive(Default)]
+struct Newer {
+    store: Option<Arc<StoreReader>>,
+    index: IndexState,
+}
+
+/// The files of an index: name, length, time of the last change.
+type IndexState = Vec<(OsString, u64, Option<SystemTime>)>;
+
+fn index_state(folder: &Path) -> IndexState {
+    // What cannot be looked at has not changed as far as anybody can tell.
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: IndexState = entries
+        .filter_map(|entry| {
+            let about = entry.metadata().ok()?;
+            Some((entry.file_name(), about.len(), about.modified().ok()))
+        })
+        .collect();
+    files.sort_unstable();
+    files
+}
+
+impl ArchiveHoldings {
+    /// Opens the archive at `root`.
+    pub fn open(root: &Path) -> Result<Self, RepositoryError> {
+        when_settled(&Layout::new(root), || Self::open_now(root))
+    }
+
+    fn open_now(root: &Path) -> Result<Self, RepositoryError> {
+        let archive = Archive::open(root)?;
+        let path = archive.layout().catalog();
+        if !path.is_file() {
+            return Err(RepositoryError::NoCatalog { path });
+        }
+        // Before the rows are opened, so that what comes in between is looked for once more.
+        let newer = Newer { store: None, index: index_state(&archive.layout().index()) };
+        Ok(Self { catalog: SqliteCatalog::open_to_read(&path)?, archive, newer: Mutex::new(newer) })
+    }
+
+    /// Asks the store; again, if it does not know, or lies elsewhere by now, and the index has changed since it was opened.
+    fn ask<T>(
+        &self,
+        mut question: impl FnMut(&StoreReader) -> Result<T, RepositoryError>,
+    ) -> Result<T, RepositoryError> {
+        let known = self.newer().store.clone();
+        let mut answer = question(known.as_deref().unwrap_or(self.archive.store()));
+        for _ in 0..MOST_TIMES {
+            if answer.is_ok() {
+                break;
+            }
+            let Some(store) = self.refreshed()? else { break };
+            answer = question(&store);
+        }
+        answer
+    }
+
+    /// The store opened anew, if its index has changed.
+    fn refreshed(&self) -> Result<Option<Arc<StoreReader>>, RepositoryError> {
+        let layout = self.archive.layout();
+        let mut newer = self.newer();
+        let found = when_settled(layout, || {
+            let state = index_state(&layout.index());
+            if newer.index == state {
+                return Ok(None);
+            }
+            Ok(Some((Arc::new(StoreReader::open(silo_files(layout), &layout.index())?), state)))
+        })?;
+        Ok(found.map(|(store, index)| {
+            *newer = Newer { store: Some(Arc::clone(&store)), index };
+            store
+        }))
+    }
+
+    /// As [`ask`](Self::ask), about a page. One that was taken out of its version is not here, whoever else has its body.
+    fn ask_about<T>(
+        &self,
+        capture: &Capture,
+        question: impl FnMut(&StoreReader) -> Result<T, RepositoryError>,
+    ) -> Result<T, RepositoryError> {
+        must_be_shown(&self.catalog, capture)?;
+        self.ask(question)
+    }
+
+    /// As [`ask_about`](Self::ask_about), where nothing is an answer.
+    fn ask_unless_hidden<T: Default>(
+        &self,
+        capture: &Capture,
+        question: impl FnMut(&StoreReader) -> Result<T, RepositoryError>,
+    ) -> Result<T, RepositoryError> {
+        if is_hidden(&self.catalog, capture)? { Ok(T::default()) } else { self.ask(question) }
+    }
+
+    fn newer(&self) -> MutexGuard<'_, Newer> {
+        self.newer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its objects and settings.
+    pub fn archive(&self) -> &Archive {
+        &self.archive
+    }
+}
+
+impl Holdings for ArchiveHoldings {
+    fn redaction(&self) -> Redaction {
+        self.archive.settings().redaction()
+    }
+
+    fn unfinished_since(&self) -> Result<Option<Moment>, RepositoryError> {
+        Ok(Frontier::runs(&self.catalog)?.first().map(|open| open.time))
+    }
+
+    fn catalog(&self) -> &dyn CatalogRead {
+        &self.catalog
+    }
+
+    /// Where the file is lost, what the catalog says: it is made from it, and from the silos.
+    fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
+        match head::read(&self.archive.layout().head())? {
+            None => Ok(self.catalog.head()?),
+            head => Ok(head),
+        }
+    }
+
+    /// What the catalog says is what it is brought to by the next who writes.
+    fn head_state(&self) -> Result<HeadState, RepositoryError> {
+        let wanted = || Ok(self.catalog.head()?);
+        Ok(named(&self.catalog, &self.archive.layout().head(), wanted)?.err().unwrap_or(HeadState::Right))
+    }
+
+    fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
+        self.ask_about(capture, |store| open_body(store, capture))
+    }
+
+    fn open_part(
+        &self,
+        capture: &Capture,
+        start: u64,
+        end: u64,
+    ) -> Result<Box<dyn Read + Send>, RepositoryError> {
+        self.ask_about(capture, |store| match store.open_segments(&capture.body, start, end)? {
+            Some(part) => Ok(Box::new(part) as Box<dyn Read + Send>),
+            None => part_of(open_body(store, capture)?, start, end),
+        })
+    }
+
+    fn read_body(&self, capture: &Capture, most: u64, into: &mut Vec<u8>) -> Result<bool, RepositoryError> {
+        self.ask_about(capture, |store| read_body(store, capture, most, into))
+    }
+
+    fn order_of(&self, captures: &[&Capture]) -> Result<Vec<u64>, RepositoryError> {
+        self.ask(|store| order_of(store, captures))
+    }
+
+    fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, RepositoryError> {
+        self.ask_unless_hidden(capture, |store| wire_head(store, capture))
+    }
+
+    fn open_payload(&self, capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, RepositoryError> {
+        self.ask_unless_hidden(capture, |store| open_payload(store, capture))
+    }
+
+    fn open_wire(&self, capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, RepositoryError> {
+        match capture.record {
+            Some(record) => {
+                self.ask_unless_hidden(capture, |store| Ok(store.response_block(record.as_bytes())?))
+            }
+            None => Ok(None),
+        }
+    }
+
+    fn place(&self, capture: &Capture) -> Result<Option<RecordPlace>, RepositoryError> {
+        match self.ask_about(capture, |store| place(store, capture)) {
+            // Taken out by a rewrite, or lost, which audit tells apart: it lies nowhere.
+            Err(RepositoryError::Absent { .. }) => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
+    fn renderings(&self, capture: &Capture) -> Result<Renderings, RepositoryError> {
+        self.ask_unless_hidden(capture, |store| renderings(store, capture))
+    }
+}
+
+/// Whether a page was taken out of its version.
+fn is_hidden(catalog: &SqliteCatalog, capture: &Capture) -> Result<bool, RepositoryError> {
+    Ok(catalog.removal_of_page(capture)?.is_some())
+}
+
+/// Refuses a page that was taken out of its version.
+fn must_be_shown(catalog: &SqliteCatalog, capture: &Capture) -> Result<(), RepositoryError> {
+    if is_hidden(catalog, capture)? {
+        return Err(RepositoryError::Absent { id: capture.body.to_string() });
+    }
+    Ok(())
+}
+
+/// A varve archive, open for adding to its history.
+pub struct ArchiveHistory {
+    catalog: Arc<SqliteCatalog>,
+    writer: ArchiveWriter,
+    packers: Packers,
+}
+
+impl ArchiveHistory {
+    /// Opens the archive at `root` and lets its catalog catch up.
+    pub fn open(root: &Path, opening: Opening) -> Result<Self, RepositoryError> {
+        Self::of(ArchiveWriter::open(root, opening)?)
+    }
+
+    /// Adds to an archive that is open for writing.
+    pub fn of(writer: ArchiveWriter) -> Result<Self, RepositoryError> {
+        step("open the catalog", &writer.layout().catalog());
+        let catalog = SqliteCatalog::open_to_write(&writer.layout().catalog())?;
+        let redaction = writer.settings().redaction();
+        catch_up(writer.layout(), &catalog, redaction)?;
+        let packers = Packers::new(writer.store().settings());
+        Ok(Self { catalog: Arc::new(catalog), writer, packers })
+    }
+
+    /// The archive.
+    pub fn writer(&self) -> &ArchiveWriter {
+        &self.writer
+    }
+
+    /// Lets somebody pack.
+    fn with_packer<T>(
+        &self,
+        pack: impl FnOnce(&mut Packer) -> Result<T, RepositoryError>,
+    ) -> Result<T, RepositoryError> {
+        let mut packer = match self.packers.take() {
+            Some(packer) => packer,
+            None => self.writer.store().small_packer().inspect_err(|_| self.packers.give_up())?,
+        };
+        let done = pack(&mut packer);
+        self.packers.give_back(packer);
+        done
+    }
+
+    /// The catalog.
+    pub fn sqlite(&self) -> &Arc<SqliteCatalog> {
+        &self.catalog
+    }
+}
+
+/// Gives the catalog the rows of all that the silos hold and it does not know. HEAD follows. A score or a move of HEAD that is about
+/// a version which is not here stands in nobody's way: rebuild and audit name it. All else that cannot be entered is an error:
+/// what cannot be read now may be there tomorrow, and whoever went past it would go on from an older version for good.
+pub fn catch_up(
+    layout: &Layout,
+    catalog: &SqliteCatalog,
+    redaction: Redaction,
+) -> Result<(), RepositoryError> {
+    let from = catalog.scanned_up_to()?.map(SiloPlace::from_number);
+    let spent = catalog.latest_page_list()?.map_or(0, |last| last.deviations);
+    let unread = RefCell::new(Ok(()));
+    let find = |record| {
+        // Only who was stopped between a manifest and its rows left something that asks for this.
+        let store = StoreReader::open(silo_files(layout), &layout.index()).map_err(RepositoryError::from);
+        let found = store.and_then(|store| read_list(&store, record));
+        found.map_err(|error| *unread.borrow_mut() = Err(error)).ok().flatten()
+    };
+    let mut maker = match from {
+        Some(_) => RowMaker::behind(redaction, spent, Box::new(find)),
+        None => RowMaker::new(redaction),
+    };
+    let apply = |rows: &mut dyn Iterator<Item = CatalogRow>| catalog.apply_what_is_left(rows, &mut drop);
+    let mut pending: Vec<CatalogRow> = Vec::new();
+    let mut failure: Result<(), RepositoryError> = Ok(());
+    let end = scan_from(&silo_files(layout), from, &mut |scanned| {
+        if failure.is_ok() {
+            failure = (|| {
+                let rows = maker.rows_of(&scanned);
+                // That a list cannot be read does not mean that it is lost.
+                unread.replace(Ok(())).map_err(RepositoryError::behind)?;
+                pending.extend(rows.map_err(RepositoryError::behind)?);
+                if weight(&pending) >= BATCH {
+                    apply(&mut pending.drain(..))?;
+                }
+                Ok(())
+            })();
+        }
+        Ok::<(), StoreError>(())
+    });
+    failure?;
+    let end = end.map_err(RepositoryError::behind)?;
+    if let Some(end) = end.filter(|end| Some(*end) != from) {
+        pending.push(CatalogRow::ScannedUpTo(end.number()));
+        step("catch up", catalog.path());
+        apply(&mut pending.into_iter())?;
+    }
+    follow_head(layout, catalog)
+}
+
+/// A list of pages by its record; none when it is not here.
+fn read_list(store: &StoreReader, record: RecordId) -> Result<Option<PageList>, RepositoryError> {
+    let Some(object) = store.object(record.as_bytes())? else { return Ok(None) };
+    let list = serde_json::from_reader(std::io::BufReader::new(object.read()?));
+    list.map(Some).map_err(|error| RepositoryError::Object {
+        id: record.to_string(),
+        source: std::io::Error::from(error),
+    })
+}
+
+/// Brings the file HEAD to where the catalog knows it should point.
+fn follow_head(layout: &Layout, catalog: &SqliteCatalog) -> Result<(), RepositoryError> {
+    let path = layout.head();
+    match catalog.head()? {
+        Some(version) if head::read(&path).ok().flatten() != Some(version) => head::write(&path, &version),
+        _ => Ok(()),
+    }
+}
+
+impl Holdings for ArchiveHistory {
+    fn redaction(&self) -> Redaction {
+        self.writer.settings().redaction()
+    }
+
+    fn catalog(&self) -> &dyn CatalogRead {
+        &*self.catalog
+    }
+
+    fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
+        head::read(&self.writer.layout().head())
+    }
+
+    fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
+        must_be_shown(&self.catalog, capture)?;
+        open_body(&self.writer.reader(), capture)
+    }
+
+    fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, RepositoryError> {
+        if is_hidden(&self.catalog, capture)? {
+            return Ok(None);
+        }
+        wire_head(&self.writer.reader(), capture)
+    }
+
+    fn renderings(&self, capture: &Capture) -> Result<Renderings, RepositoryError> {
+        if is_hidden(&self.catalog, capture)? {
+            return Ok(Renderings::default());
+        }
+        renderings(&self.writer.reader(), capture)
+    }
+}
+
+impl HistoryWriter for ArchiveHistory {
+    fn rows(&self) -> &dyn Catalog {
+        &*self.catalog
+    }
+
+    fn now(&self) -> Moment {
+        Moment::from(self.writer.now().instant)
+    }
+
+    fn body_worker(&self) -> BodyWorker<'_> {
+        Box::new(move |input, media_type| {
+            let date = self.writer.now();
+            let stored = self.with_packer(|packer| match input {
+                BodyInput::File(file, path) => {
+                    let about = About { date, media_type: media_type.to_owned(), refers_to: None };
+                    store_file(&self.writer, packer, &about, (&file, path), &|_| {})
+                }
+                BodyInput::Bytes(bytes) => {
+                    let object = new_object(date, media_type, None);
+                    Ok(self.writer.store().store_bytes(packer, &object, bytes)?)
+                }
+            })?;
+            Ok(KeptBody { id: BodyId::new(stored.id), length: stored.length, new: stored.new })
+        })
+    }
+
+    fn sync_bodies(&self) -> Result<(), RepositoryError> {
+        Ok(self.writer.store().sync()?)
+    }
+
+    fn write_fact(
+        &self,
+        about: &str,
+        media_type: &str,
+        json: &[u8],
+    ) -> Result<Option<RecordId>, RepositoryError> {
+        let store = self.writer.store();
+        let object = new_object(self.writer.now(), media_type, Some(about.to_owned()));
+        // In one record, however long: whoever looks for facts looks at records.
+        let stored = self.with_packer(|packer| Ok(store.store_bytes(packer, &object, json)?))?;
+        Ok(Some(RecordId::new(stored.id)))
+    }
+
+    fn last_list(&self) -> Result<Option<(LatestPageList, PageList)>, RepositoryError> {
+        let Some(last) = self.catalog.latest_page_list()? else { return Ok(None) };
+        // One that cannot be read is as good as none: another is written.
+        let list = read_list(&self.writer.reader(), last.record).ok().flatten();
+        Ok(list.map(|list| (last, list)))
+    }
+
+    fn are_indexed(&self, bodies: &[BodyId]) -> Result<Vec<bool>, RepositoryError> {
+        let prefixes: Vec<IndexPrefix> = bodies.iter().map(|body| IndexPrefix::of(body.as_bytes())).collect();
+        let mut known = vec![false; bodies.len()];
+        let found = self.writer.store().index().find_many(&prefixes, |number, _| known[number] = true);
+        found.map_err(StoreError::from)?;
+        Ok(known)
+    }
+
+    fn seen_files(&self) -> Option<(PathBuf, SystemTime)> {
+        let layout = self.writer.layout();
+        let opened = std::fs::metadata(layout.lock()).and_then(|lock| lock.modified()).ok()?;
+        Some((layout.seen_files(), opened))
+    }
+
+    fn apply(&self, mut rows: Vec<CatalogRow>) -> Result<(), RepositoryError> {
+        self.writer.store().sync()?;
+        if let Some(end) = self.writer.store().end()? {
+            rows.push(CatalogRow::ScannedUpTo(end.number()));
+        }
+        step("begin a transaction", self.catalog.path());
+        self.catalog.apply(&mut rows.into_iter())?;
+        step("transaction done", self.catalog.path());
+        Ok(())
+    }
+
+    fn alone(&self, work: &mut dyn FnMut() -> Result<(), RepositoryError>) -> Result<(), RepositoryError> {
+        self.catalog.alone(work)
+    }
+
+    /// The silos say so already: opening follows them.
+    fn intend_head(&self, _: &VersionId, _: HeadMove) -> Result<(), RepositoryError> {
+        Ok(())
+    }
+
+    fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
+        head::write(&self.writer.layout().head(), version)
+    }
+
+    fn keeps_diffs(&self) -> bool {
+        false
+    }
+
+    fn as_holdings(&self) -> &dyn Holdings {
+        self
+    }
+}
+
+fn new_object(date: Date, media_type: &str, refers_to: Option<String>) -> NewObject {
+    NewObject { date, content_type: media_type.to_owned(), refers_to, known: None }
+}

@@ -1,0 +1,397 @@
+//! Is history what it was? The manifests in the silos, held against each other, the captures and the catalog.
+//!
+//! The id of a version is the digest of its manifest, which names its parent: whoever changes the past changes every id
+//! after it. A version of a run carries a seal over its captures. And the catalog, being made from all this, must be
+//! what would be made again.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::io;
+use std::path::Path;
+
+use varve_catalog::{CatalogError, CatalogRead, SqliteCatalog, dump_rows};
+use varve_core::body::BodySource;
+use varve_core::fact::{Fact, Manifest, Tombstone};
+use varve_core::{BodyId, RecordId, VersionId};
+use varve_store::StoreError;
+use varve_store::audit::{AuditFinding, AuditKind, find_ids_in_silos, is_out_of_space};
+use varve_store::exchange::ScannedRecord;
+use varve_store::index::SiloPlace;
+
+use super::filling::{Filled, Filling, LeftOut};
+use super::head;
+use super::lists::Lists;
+use super::run_records::RunRecords;
+use super::seals::{Sealed, broken_seals};
+use crate::archive::Archive;
+use crate::error::RepositoryError;
+use crate::rows::row_of_score;
+
+/// Bodies are looked for so many at a time.
+const BATCH: usize = 4096;
+
+/// An audit of history, which listens to the records of an archive while they are read.
+pub struct HistoryAudit<'a> {
+    archive: &'a Archive,
+    chain: Chain,
+    /// The catalog that is made again, if there is room for one.
+    again: Result<Again, RepositoryError>,
+    failure: Result<(), RepositoryError>,
+}
+
+/// A catalog in the making, among temporary files.
+struct Again {
+    filling: Filling,
+    /// Holds it for as long as it is needed.
+    _folder: tempfile::TempDir,
+}
+
+impl Again {
+    fn begin(archive: &Archive) -> Result<Self, RepositoryError> {
+        let folder = tempfile::tempdir().map_err(RepositoryError::write(&std::env::temp_dir()))?;
+        let catalog = SqliteCatalog::open_to_write(&folder.path().join("catalog.db"))?;
+        Ok(Self { filling: Filling::new(catalog, archive.settings().redaction()), _folder: folder })
+    }
+}
+
+impl<'a> HistoryAudit<'a> {
+    /// Begins, before the first record was read.
+    pub fn begin(archive: &'a Archive) -> Self {
+        Self { archive, chain: Chain::default(), again: Again::begin(archive), failure: Ok(()) }
+    }
+
+    /// Takes in what the next record says.
+    pub fn hear(&mut self, scanned: ScannedRecord) {
+        if let Ok(again) = &mut self.again {
+            again.filling.add(&scanned);
+        }
+        if self.failure.is_ok() {
+            self.failure = self.chain.add(self.archive, scanned);
+        }
+    }
+
+    /// Everything was read: tells `found` what is not as it should be. What an index does not know that is behind the silos may
+    /// still be in them, and is looked for there.
+    pub fn finish(
+        mut self,
+        is_ahead_of_index: bool,
+        found: &mut dyn FnMut(AuditFinding),
+    ) -> Result<(), RepositoryError> {
+        self.failure?;
+        self.chain.look_for_bodies(self.archive)?;
+        if is_ahead_of_index {
+            self.chain.look_in_silos(self.archive)?;
+        }
+        self.chain.finish(found);
+        let layout = self.archive.layout();
+        let again = self.again.and_then(|Again { filling, _folder }| Ok((filling.finish()?, _folder)));
+        match again {
+            Ok((Filled { catalog: again, left_out }, _folder)) => {
+                // A record that cannot be understood was named already, and so was a list that is lost.
+                let told = left_out
+                    .iter()
+                    .filter(|left_out| !matches!(left_out, LeftOut::Fact(_) | LeftOut::List(_)));
+                told.for_each(|left_out| found(AuditFinding::new(AuditKind::History, left_out.to_string())));
+                let wrong = found_about_head(&layout.head(), again.head()?, lacks_silos(self.archive)?);
+                wrong.into_iter().for_each(&mut *found);
+                compare_catalogs(self.archive, &again, found)
+            }
+            // The silos are what matters, and they were read.
+            Err(error) => {
+                let what = "catalog and HEAD were not compared with the silos";
+                found(AuditFinding::not_compared(what, &error, error.lacks_room()));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What the silos say about history, so far.
+#[derive(Default)]
+struct Chain {
+    versions: HashSet<VersionId>,
+    parents: Vec<(VersionId, VersionId, RecordId)>,
+    runs: RunRecords,
+    sealed: Vec<Sealed>,
+    /// Why the records of runs could not be kept, if they could not.
+    no_room: Option<io::Error>,
+    bodies: Vec<(BodyId, VersionId)>,
+    /// Answers that versions have from what was captured before them.
+    answers: Vec<(RecordId, VersionId)>,
+    /// The list of pages that was read last.
+    lists: Lists<'static>,
+    /// The last list whose bodies were looked for.
+    looked_at: Option<RecordId>,
+    /// Bodies that are not here; whether they should be is known when all tombstones are.
+    missing: Vec<(BodyId, VersionId)>,
+    /// Answers that are not here, likewise.
+    missing_answers: Vec<(RecordId, VersionId)>,
+    tombstones: Vec<Tombstone>,
+    findings: Vec<AuditFinding>,
+}
+
+impl Chain {
+    fn add(&mut self, archive: &Archive, scanned: ScannedRecord) -> Result<(), RepositoryError> {
+        match scanned {
+            ScannedRecord::Capture(receipt) => {
+                if let Some(run) = receipt.run.filter(|_| self.no_room.is_none()) {
+                    self.no_room = self.runs.add(run, receipt.record).err();
+                }
+            }
+            ScannedRecord::Fact { record, about, media_type, json } => {
+                match Fact::parse(&media_type, &json) {
+                    Some(Ok(Fact::Version(manifest))) => {
+                        self.add_version(record, &about, &json, *manifest);
+                    }
+                    Some(Ok(Fact::Pages(list))) => _ = self.lists.hear(record, list),
+                    // That of a page takes no record away.
+                    Some(Ok(Fact::Tombstone(tombstone))) if tombstone.is_of_record() => {
+                        self.tombstones.push(*tombstone);
+                    }
+                    Some(Ok(Fact::Score(score))) => {
+                        let odd = row_of_score(&score).err();
+                        self.findings.extend(odd.map(|error| finding(record, error.to_string())));
+                    }
+                    Some(Err(error)) => self.findings.push(finding(record, error.to_string())),
+                    _ => {}
+                }
+                if self.bodies.len() + self.answers.len() >= BATCH {
+                    self.look_for_bodies(archive)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_version(&mut self, record: RecordId, about: &str, json: &[u8], manifest: Manifest) {
+        let id = Manifest::version_id(json);
+        if about != format!("urn:uuid:{id}") {
+            let message =
+                format!("this manifest says that it is {about}, and its content makes it version {id}");
+            self.findings.push(finding(record, message));
+        }
+        self.versions.insert(id);
+        self.parents.extend(manifest.parent.map(|parent| (id, parent, record)));
+        self.add_pages(record, id, &manifest);
+        self.sealed.extend(manifest.run.map(|run| Sealed { version: id, run, record }));
+    }
+
+    /// The bodies of a list are looked for once, for the first version that names it.
+    fn add_pages(&mut self, record: RecordId, id: VersionId, manifest: &Manifest) {
+        let by_hand = manifest.pages.iter().filter(|page| page.record.is_none());
+        self.bodies.extend(by_hand.map(|page| (page.body, id)));
+        self.answers.extend(manifest.pages.iter().filter_map(|page| Some((page.record?, id))));
+        match self.lists.pages_of(manifest) {
+            Ok(pages) if manifest.list != self.looked_at => {
+                self.looked_at = manifest.list;
+                let by_hand = pages.iter().filter(|page| page.record.is_none());
+                self.bodies.extend(by_hand.map(|page| (page.body, id)));
+            }
+            Ok(_) => {}
+            Err(error) => self.findings.push(finding(record, format!("{error}: {}", error.source))),
+        }
+    }
+
+    fn look_for_bodies(&mut self, archive: &Archive) -> Result<(), RepositoryError> {
+        for batch in self.bodies.chunks(BATCH) {
+            let ids: Vec<BodyId> = batch.iter().map(|(body, _)| *body).collect();
+            let here = archive.store().have_bodies(&ids)?;
+            let missing = batch.iter().zip(here).filter(|(_, here)| !here).map(|(body, _)| *body);
+            self.missing.extend(missing);
+        }
+        self.bodies.clear();
+        for (record, version) in std::mem::take(&mut self.answers) {
+            if archive.store().find(record.as_bytes())?.is_none() {
+                self.missing_answers.push((record, version));
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for what the index did not know in the silos themselves.
+    fn look_in_silos(&mut self, archive: &Archive) -> Result<(), RepositoryError> {
+        let bodies = self.missing.iter().map(|(body, _)| *body.as_bytes());
+        let answers = self.missing_answers.iter().map(|(record, _)| *record.as_bytes());
+        let wanted: HashSet<[u8; 32]> = bodies.chain(answers).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let held = find_ids_in_silos(archive.store(), &wanted, threads)?;
+        self.missing.retain(|(body, _)| !held.contains(body.as_bytes()));
+        self.missing_answers.retain(|(record, _)| !held.contains(record.as_bytes()));
+        Ok(())
+    }
+
+    fn finish(mut self, found: &mut dyn FnMut(AuditFinding)) {
+        self.findings.drain(..).for_each(&mut *found);
+        // What was taken out on purpose is accounted for by its tombstone.
+        let gone: HashSet<RecordId> = self.tombstones.iter().map(|tombstone| tombstone.record).collect();
+        let gone_versions: HashSet<VersionId> =
+            self.tombstones.iter().filter_map(|tombstone| tombstone.version).collect();
+        for (body, version) in &self.missing {
+            if !gone.contains(&RecordId::new(body.into_inner())) {
+                let message = format!("body {body} of version {version} is not in this archive");
+                found(AuditFinding::new(AuditKind::History, message));
+            }
+        }
+        for (record, version) in self.missing_answers.iter().filter(|(record, _)| !gone.contains(record)) {
+            let message = format!("answer {record} of version {version} is not in this archive");
+            found(AuditFinding::new(AuditKind::History, message));
+        }
+        for (version, parent, record) in &self.parents {
+            if !self.versions.contains(parent) && !gone_versions.contains(parent) {
+                let message =
+                    format!("version {version} descends from {parent}, which is not in this archive");
+                found(finding(*record, message));
+            }
+        }
+        if self.sealed.is_empty() {
+            return;
+        }
+        let broken = match self.no_room {
+            Some(error) => Err(error),
+            None => broken_seals(self.sealed, self.runs, &self.tombstones),
+        };
+        match broken {
+            Ok(broken) => broken.into_iter().for_each(|(record, message)| found(finding(record, message))),
+            Err(error) => {
+                let what = "the seals of runs were not checked";
+                found(AuditFinding::not_compared(what, &error, is_out_of_space(&error)));
+            }
+        }
+    }
+}
+
+fn finding(record: RecordId, message: String) -> AuditFinding {
+    AuditFinding { id: Some(record.to_string()), ..AuditFinding::new(AuditKind::History, message) }
+}
+
+/// What is wrong with the file HEAD, which should name the version that the silos say.
+fn found_about_head(path: &Path, should_be: Option<VersionId>, lacks_silos: bool) -> Option<AuditFinding> {
+    let name =
+        |version: Option<VersionId>| version.map_or_else(|| "no version".to_owned(), |id| id.to_string());
+    let is = match head::read(path) {
+        Ok(version) if version == should_be => return None,
+        Ok(version) => format!("names {}", name(version)),
+        Err(error) => format!("cannot be read ({error})"),
+    };
+    let remedy = match (lacks_silos, path.is_dir()) {
+        (true, _) => "put the silos back that are missing",
+        (_, true) => "a folder is in its place: move it away, and the next verb that writes puts HEAD right",
+        _ => "the next verb that writes puts it right",
+    };
+    let message = format!("HEAD {is}, and the silos say {}; {remedy}", name(should_be));
+    Some(AuditFinding::new(AuditKind::Catalog, message))
+}
+
+/// Compares the catalog that is kept, if one is, with the one that was made again.
+fn compare_catalogs(
+    archive: &Archive,
+    again: &SqliteCatalog,
+    found: &mut dyn FnMut(AuditFinding),
+) -> Result<(), RepositoryError> {
+    let path = archive.layout().catalog();
+    if !path.is_file() {
+        return Ok(());
+    }
+    let compared = SqliteCatalog::open_to_read(&path).map_err(RepositoryError::from).and_then(|kept| {
+        let difference = first_difference(&kept, again)?;
+        Ok(difference.map(|row| (is_behind(&kept, archive), row)))
+    });
+    let difference = match compared {
+        Ok(difference) => difference,
+        // It is a cache: the silos are what is audited, and they were read.
+        Err(RepositoryError::Catalog(error)) if !matches!(error, CatalogError::Busy { .. }) => {
+            let what = match error {
+                CatalogError::Newer { .. } => {
+                    "the catalog is of a later varve: use that one; `varve rebuild` makes one for this"
+                }
+                _ => "the catalog cannot be read; `varve rebuild` makes it again",
+            };
+            found(AuditFinding::new(AuditKind::Catalog, format!("{what}: {error}")));
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    if let Some((is_behind, row)) = difference {
+        let what = match is_behind? {
+            true => {
+                "the catalog is behind the silos; the next verb that writes brings it up to them, as does `varve rebuild`"
+            }
+            false if lacks_silos(archive)? => {
+                "the catalog knows more than the silos that are here: put back those that are missing; where they are lost for good, `varve rebuild` makes it of what is left"
+            }
+            false => "the catalog is not what the silos say; `varve rebuild` makes it again",
+        };
+        found(AuditFinding::new(AuditKind::Catalog, format!("{what}: {row}")));
+    }
+    Ok(())
+}
+
+/// Whether the last silos are missing: the catalog has read others behind those that are here. Where it cannot say, none are.
+fn lacks_silos(archive: &Archive) -> Result<bool, RepositoryError> {
+    let here = archive.store().files().list().map_err(StoreError::from)?;
+    let known =
+        SqliteCatalog::open_to_read(&archive.layout().catalog()).and_then(|kept| kept.scanned_up_to());
+    let reached = known.ok().flatten().map(|place| SiloPlace::from_number(place).silo());
+    Ok(reached > here.keys().next_back().copied())
+}
+
+/// Whether a catalog knows that it does not know all that the silos hold, as after a crash.
+fn is_behind(kept: &SqliteCatalog, archive: &Archive) -> Result<bool, RepositoryError> {
+    let silos = archive.store().files().list().map_err(StoreError::from)?;
+    let end = silos.values().next_back().map(|last| (last.number, last.length));
+    let reached =
+        kept.scanned_up_to()?.map(SiloPlace::from_number).map(|place| (place.silo(), place.offset()));
+    Ok(reached < end)
+}
+
+/// As much of a row as it takes to know it: one of a score has thousands of letters.
+fn beginning(row: &str) -> Cow<'_, str> {
+    const MOST: usize = 300;
+    match row.char_indices().nth(MOST) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &row[..end])),
+        None => Cow::Borrowed(row),
+    }
+}
+
+/// The first row that only one of two catalogs has.
+fn first_difference(
+    one: &dyn CatalogRead,
+    other: &dyn CatalogRead,
+) -> Result<Option<String>, RepositoryError> {
+    let (sender, receiver) = std::sync::mpsc::sync_channel::<String>(1024);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(move || {
+            dump_rows(other, &mut |row| {
+                // The reader stops listening when it has found a difference.
+                let _ = sender.send(row.to_owned());
+                Ok(())
+            })
+        });
+        let mut difference = None;
+        dump_rows(one, &mut |row| {
+            if difference.is_none() {
+                match receiver.recv() {
+                    Ok(same) if same == row => {}
+                    Ok(other) => {
+                        difference =
+                            Some(format!("{} where {} should be", beginning(row), beginning(&other)));
+                    }
+                    Err(_) => difference = Some(format!("{} should not be", beginning(row))),
+                }
+            }
+            Ok(())
+        })?;
+        if difference.is_none() {
+            difference = receiver.recv().ok().map(|row| format!("{} is missing", beginning(&row)));
+        }
+        drop(receiver);
+        match writer.join() {
+            Ok(result) => result?,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+        Ok(difference)
+    })
+}

@@ -1,0 +1,165 @@
+//! Bodies of a project, as the rest of varve means them: with content codings undone.
+//!
+//! Crystal keeps what came after the transfer coding alone was undone. What says that it is gzip and is not stays as it
+//! is. A body's id is the digest of its bytes, which no row of a project has, so that it is read to be named; what was
+//! learnt is remembered for a while, since two versions side by side ask for the same body twice.
+
+use std::collections::HashMap;
+use std::io::{self, BufReader, Read};
+
+use sha2::{Digest, Sha256};
+use varve_core::BodyId;
+use varve_core::body::BodyError;
+use varve_crystal::{Body, BodyLookup, Metadata, Result, Revision, RevisionId};
+use varve_warc::http::{BodyLimits, Head, open_body};
+
+use super::Inner;
+use crate::error::RepositoryError;
+
+/// The SHA-256 of nothing.
+pub(super) const EMPTY: [u8; 32] = [
+    0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14, 0x9a, 0xfb, 0xf4, 0xc8, 0x99, 0x6f, 0xb9, 0x24, 0x27,
+    0xae, 0x41, 0xe4, 0x64, 0x9b, 0x93, 0x4c, 0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55,
+];
+/// So many bodies are remembered: those of a few pages of a list.
+const MOST_KNOWN: usize = 4096;
+
+/// What was learnt of a body by reading it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BodyFacts {
+    pub(super) id: BodyId,
+    pub(super) length: u64,
+    /// Whether its content codings can be undone.
+    decodes: bool,
+}
+
+/// Bodies that were read a moment ago, by revision. Ids of deleted revisions are given again, but not while a project
+/// is being looked at by one command.
+#[derive(Default)]
+pub(super) struct KnownBodies(HashMap<RevisionId, BodyFacts>);
+
+impl KnownBodies {
+    fn remember(&mut self, revision: RevisionId, facts: BodyFacts) {
+        if self.0.len() >= MOST_KNOWN {
+            self.0.clear();
+        }
+        self.0.insert(revision, facts);
+    }
+}
+
+impl Inner {
+    /// What is known of the body that a revision stands for; nothing if it never had one, or lost it.
+    pub(super) fn examine(&mut self, revision: Revision) -> Result<Option<BodyFacts>> {
+        let meant = self.project.resolve(revision)?.revision;
+        if let Some(facts) = self.known.0.get(&meant.id) {
+            return Ok(Some(*facts));
+        }
+        let codings = content_codings(&meant);
+        let BodyLookup::Found(body) = self.project.body_of(&meant)? else { return Ok(None) };
+        let decoded = codings.as_ref().and_then(|head| digest(decoded(head, body).ok()?).ok());
+        let facts = match decoded {
+            Some((id, length)) => BodyFacts { id, length, decodes: true },
+            None => {
+                let BodyLookup::Found(body) = self.project.body_of(&meant)? else { return Ok(None) };
+                let path = body.path().to_owned();
+                let failed = |source| varve_crystal::Error::Io { doing: "read", path, source };
+                let (id, length) = digest(body).map_err(failed)?;
+                BodyFacts { id, length, decodes: false }
+            }
+        };
+        self.known.remember(meant.id, facts);
+        Ok(Some(facts))
+    }
+
+    /// Opens the body that a revision stands for.
+    pub(super) fn open_body(
+        &mut self,
+        url: &str,
+        revision: Revision,
+    ) -> std::result::Result<Box<dyn Read + Send>, RepositoryError> {
+        let facts = self.examine(revision.clone())?;
+        let meant = self.project.resolve(revision)?.revision;
+        let body = match self.project.body_of(&meant)? {
+            BodyLookup::Found(body) => body,
+            BodyLookup::NeverHad => return Err(failure(url, &meant)),
+            BodyLookup::Missing { expected } => {
+                return Err(RepositoryError::BodyLost { url: url.to_owned(), expected });
+            }
+        };
+        let codings = content_codings(&meant).filter(|_| facts.is_some_and(|facts| facts.decodes));
+        match codings {
+            Some(head) => Ok(Box::new(decoded(&head, body).map_err(BodyError::new)?)),
+            None => Ok(Box::new(body)),
+        }
+    }
+}
+
+/// Why a revision has no body.
+fn failure(url: &str, revision: &Revision) -> RepositoryError {
+    let said = revision.download_error().ok().flatten();
+    let (kind, message) = said.map_or_else(
+        || ("error".to_owned(), "what is recorded cannot be read".to_owned()),
+        |error| (error.kind, error.message),
+    );
+    RepositoryError::DownloadFailed { url: url.to_owned(), kind, message }
+}
+
+/// Whether a body is not as it will be read.
+pub(super) fn has_content_codings(revision: &Revision) -> bool {
+    content_codings(revision).is_some()
+}
+
+/// A head that says nothing but which content codings there are, if there are any.
+fn content_codings(revision: &Revision) -> Option<Head> {
+    let metadata = revision.metadata().ok().flatten()?;
+    let mut head = b"HTTP/1.1 200 OK\r\n".to_vec();
+    for header in metadata.wire_headers().iter().filter(|header| header.is(b"content-encoding")) {
+        head.extend_from_slice(b"Content-Encoding: ");
+        head.extend(header.value.iter().filter(|byte| !matches!(byte, b'\r' | b'\n')));
+        head.extend_from_slice(b"\r\n");
+    }
+    head.extend_from_slice(b"\r\n");
+    Head::parse(&head).filter(|head| !head.content_codings().is_empty())
+}
+
+/// The body with its content codings undone; an error if one of them is not known, or plainly not there.
+fn decoded(head: &Head, body: Body) -> io::Result<varve_warc::http::Body<'static>> {
+    let opened = open_body(head, BufReader::new(body), BodyLimits::default())?;
+    match opened.coding_left_alone() {
+        Some(coding) => Err(io::Error::other(format!("content coding {coding} is left alone"))),
+        None => Ok(opened),
+    }
+}
+
+fn digest(mut body: impl Read) -> io::Result<(BodyId, u64)> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 64 << 10];
+    let mut length = 0;
+    loop {
+        match body.read(&mut buffer) {
+            Ok(0) => return Ok((BodyId::new(hasher.finalize().into()), length)),
+            Ok(count) => {
+                hasher.update(&buffer[..count]);
+                length += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The head of an answer as it was on the wire, as far as a row has it.
+pub(super) fn wire_head(metadata: &Metadata) -> Vec<u8> {
+    let version = if metadata.http_version == 10 { "1.0" } else { "1.1" };
+    let mut head = format!("HTTP/{version} {} {}", metadata.status_code, metadata.reason_phrase).into_bytes();
+    head.truncate(head.trim_ascii_end().len());
+    head.extend_from_slice(b"\r\n");
+    for header in metadata.wire_headers().iter() {
+        head.extend_from_slice(&header.name);
+        head.extend_from_slice(b": ");
+        head.extend_from_slice(&header.value);
+        head.extend_from_slice(b"\r\n");
+    }
+    head.extend_from_slice(b"\r\n");
+    head
+}

@@ -1,0 +1,134 @@
+//! A Crystal project, read in place: revisions are captures.
+//!
+//! A version is a committed set, and a project has none. What it has is an order: revisions are numbered as they came. So
+//! a version here is how the project was when one revision was its newest, and HEAD is how it is now. Everything that
+//! compares versions thereby compares two moments of a project, named by times or by `r` and a revision's number.
+//!
+//! Pages have no paths but their URLs, so that a list of them needs no sorting: the project's index on URLs has it already.
+//! Which of several spellings means a page is decided by the project's own rules, its aliases above all.
+
+mod body;
+mod capture;
+mod catalog;
+mod moment;
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use varve_catalog::CatalogRead;
+use varve_core::headers::Redaction;
+use varve_core::history::{Capture, CaptureFilter, Choice, ListCursor};
+use varve_core::{BodyId, VersionId};
+use varve_crystal::{Project, Revision, RevisionId};
+
+use super::Holdings;
+use crate::error::RepositoryError;
+use body::KnownBodies;
+pub use moment::time_of as time_of_revision;
+
+/// A Crystal project, open for reading.
+pub struct CrystalHoldings {
+    catalog: CrystalCatalog,
+}
+
+/// The project and what was learnt of its bodies. One thread at a time: the project has one connection.
+pub(super) struct CrystalCatalog {
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    project: Project,
+    known: KnownBodies,
+    /// Which revision stands for a URL where one must be chosen.
+    choice: Choice,
+}
+
+impl CrystalHoldings {
+    /// Opens the project that `path` means. Nothing in it is changed. The newest revision stands for a URL, as in Crystal.
+    pub fn open(path: &Path) -> Result<Self, RepositoryError> {
+        let (project, choice) = (Project::open(path)?, Choice::Newest);
+        let inner = Inner { project, known: KnownBodies::default(), choice };
+        Ok(Self { catalog: CrystalCatalog { inner: Mutex::new(inner) } })
+    }
+
+    /// The same, with another rule for which revision stands for a URL.
+    #[must_use]
+    pub fn choosing(self, choice: Choice) -> Self {
+        self.catalog.lock().choice = choice;
+        self
+    }
+}
+
+impl CrystalCatalog {
+    /// The project as it is now: one that was opened where no lock could be had is opened again when it has changed.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if inner.project.is_behind()
+            && let Ok(project) = Project::open(inner.project.path())
+        {
+            *inner = Inner { project, known: KnownBodies::default(), choice: inner.choice };
+        }
+        inner
+    }
+}
+
+impl Inner {
+    /// The revision that a capture stands for.
+    fn revision(&self, capture: &Capture) -> Result<Revision, RepositoryError> {
+        let id = capture::revision_of(&capture.id);
+        let found = self.project.revision(id)?;
+        found.ok_or_else(|| RepositoryError::Absent { id: capture.id.to_string() })
+    }
+
+    /// How the project is now.
+    fn newest(&self) -> varve_crystal::Result<Option<RevisionId>> {
+        Ok(self.project.newest_revision()?.filter(|id| id.get() > 0))
+    }
+}
+
+impl Holdings for CrystalHoldings {
+    fn redaction(&self) -> Redaction {
+        // A project says nothing about it: what it holds is shown as it is.
+        Redaction::Off
+    }
+
+    fn catalog(&self) -> &dyn CatalogRead {
+        &self.catalog
+    }
+
+    fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
+        Ok(self.catalog.lock().newest()?.map(capture::version_at))
+    }
+
+    fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
+        let mut inner = self.catalog.lock();
+        let revision = inner.revision(capture)?;
+        inner.open_body(&capture.url, revision)
+    }
+
+    fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, RepositoryError> {
+        let revision = self.catalog.lock().revision(capture)?;
+        Ok(revision.metadata().ok().flatten().map(|metadata| body::wire_head(&metadata)))
+    }
+
+    fn has_versions(&self) -> bool {
+        false
+    }
+
+    fn choice(&self) -> Choice {
+        self.catalog.lock().choice
+    }
+
+    fn name_body(&self, capture: &Capture) -> Result<BodyId, RepositoryError> {
+        Ok(self.catalog.lock().named(capture)?)
+    }
+
+    fn latest_captures(
+        &self,
+        filter: &CaptureFilter,
+        page: ListCursor<&Capture>,
+    ) -> Result<Vec<Capture>, RepositoryError> {
+        Ok(self.catalog.latest(filter, page)?)
+    }
+}

@@ -1,0 +1,145 @@
+//! A catalog being made from what the silos say, in batches.
+//!
+//! Who reads the silos is left to others: a rebuild and an audit read every record anyway and pass on what it says.
+//! Where something is lost, all the rest has its rows: what is said of it is left out, and told.
+
+use std::fmt;
+
+use varve_catalog::{CatalogRead as _, CatalogRow, SqliteCatalog};
+use varve_core::VersionId;
+use varve_core::headers::Redaction;
+use varve_store::exchange::ScannedRecord;
+
+use crate::error::RepositoryError;
+use crate::rows::{LostList, OddFact, RowMaker};
+
+/// Rows are applied so many at a time.
+const BATCH: usize = 4096;
+
+/// Something that silos say, of which no row can be made because something else is lost.
+#[derive(Debug)]
+pub enum LeftOut {
+    /// A record that says nothing that can be understood, or only together with one that is lost.
+    Fact(OddFact),
+    /// The pages of a version that a list has which is lost. The version is kept, and the pages that it names itself.
+    List(LostList),
+    /// The score of a version that is not here.
+    Score(VersionId),
+    /// HEAD was moved to a version that is not here.
+    Head(VersionId),
+    /// A tag stands for a version that is not here. It is kept.
+    Tag {
+        /// Its name.
+        name: String,
+        /// The version.
+        version: VersionId,
+    },
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fact(OddFact { record, source }) => {
+                write!(formatter, "record {record} cannot be understood: {source}: {}", source.source)
+            }
+            Self::List(LostList { version, list, known }) => {
+                write!(formatter, "version {version} has pages of a list that is lost, record {list}: ")?;
+                write!(
+                    formatter,
+                    "{known} of its pages are known, and nobody knows how many others there were"
+                )
+            }
+            Self::Score(version) => {
+                write!(formatter, "there is a score of version {version}, which is not in this archive")
+            }
+            Self::Head(version) => {
+                write!(formatter, "HEAD was moved to version {version}, which is not in this archive")
+            }
+            Self::Tag { name, version } => {
+                write!(formatter, "tag `{name}` stands for version {version}, which is not in this archive")
+            }
+        }
+    }
+}
+
+impl LeftOut {
+    /// What a row was about that was left out.
+    pub(super) fn of_row(row: CatalogRow) -> Option<Self> {
+        match row {
+            CatalogRow::Score(score) => Some(Self::Score(score.version)),
+            CatalogRow::Head(version) => Some(Self::Head(version)),
+            _ => None,
+        }
+    }
+}
+
+/// A catalog that was filled, and what could not be entered.
+pub struct Filled {
+    /// The catalog.
+    pub catalog: SqliteCatalog,
+    /// Records that could not be entered.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A catalog that is being filled. The first failure is kept until the end, and nothing is done after it.
+pub struct Filling {
+    catalog: SqliteCatalog,
+    maker: RowMaker<'static>,
+    rows: Vec<CatalogRow>,
+    left_out: Vec<LeftOut>,
+    failure: Result<(), RepositoryError>,
+}
+
+impl Filling {
+    /// Begins with an empty catalog.
+    pub fn new(catalog: SqliteCatalog, redaction: Redaction) -> Self {
+        let maker = RowMaker::new(redaction);
+        Self { catalog, maker, rows: Vec::new(), left_out: Vec::new(), failure: Ok(()) }
+    }
+
+    /// Adds the rows of what a record says.
+    pub fn add(&mut self, scanned: &ScannedRecord) {
+        if self.failure.is_err() {
+            return;
+        }
+        match self.maker.rows_of(scanned) {
+            Ok(rows) => self.rows.extend(rows),
+            Err(odd) => match self.maker.rows_without_list(scanned) {
+                Some((rows, lost)) => {
+                    self.rows.extend(rows);
+                    self.left_out.push(LeftOut::List(lost));
+                }
+                None => self.left_out.push(LeftOut::Fact(odd)),
+            },
+        }
+        if weight(&self.rows) >= BATCH {
+            self.failure = self.apply();
+        }
+    }
+
+    fn apply(&mut self) -> Result<(), RepositoryError> {
+        let Self { catalog, rows, left_out, .. } = self;
+        Ok(catalog
+            .apply_what_is_left(&mut rows.drain(..), &mut |row| left_out.extend(LeftOut::of_row(row)))?)
+    }
+
+    /// The catalog, with all that was added.
+    pub fn finish(mut self) -> Result<Filled, RepositoryError> {
+        std::mem::replace(&mut self.failure, Ok(()))?;
+        self.apply()?;
+        let Self { catalog, mut left_out, .. } = self;
+        for tag in catalog.tags()? {
+            if catalog.version(&tag.version)?.is_none() {
+                left_out.push(LeftOut::Tag { name: tag.name, version: tag.version });
+            }
+        }
+        Ok(Filled { catalog, left_out })
+    }
+}
+
+/// How many rows these are, each capture counted.
+pub(super) fn weight(rows: &[CatalogRow]) -> usize {
+    let held =
+        |row: &CatalogRow| if let CatalogRow::Pages { captures, .. } = row { captures.len() } else { 0 };
+    rows.len() + rows.iter().map(held).sum::<usize>()
+}

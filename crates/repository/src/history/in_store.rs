@@ -1,0 +1,81 @@
+//! What a store holds of a capture: its body, the head of its answer, where its record lies.
+//!
+//! Whether the page may be shown at all is asked before.
+
+use std::io::Read;
+
+use varve_core::body::BodySource;
+use varve_core::history::Capture;
+use varve_core::receipt::Renderings;
+use varve_core::{BodyId, RecordId};
+use varve_store::StoreReader;
+
+use super::{RecordPlace, read_opened};
+use crate::error::RepositoryError;
+
+/// Longer records are not read only to say how long they are.
+const LONGEST_MEASURED: u64 = 1 << 20;
+
+/// The body by its id; that of an answer that was cut short is only found through its record.
+pub(super) fn open_body(
+    store: &StoreReader,
+    capture: &Capture,
+) -> Result<Box<dyn Read + Send>, RepositoryError> {
+    if let Some(body) = store.open_body(&capture.body)? {
+        return Ok(body);
+    }
+    let record = capture.record.unwrap_or(RecordId::new(capture.body.into_inner()));
+    match store.response_body(record.as_bytes())? {
+        Some(body) => Ok(Box::new(body)),
+        None => Err(RepositoryError::Absent { id: capture.body.to_string() }),
+    }
+}
+
+pub(super) fn read_body(
+    store: &StoreReader,
+    capture: &Capture,
+    most: u64,
+    into: &mut Vec<u8>,
+) -> Result<bool, RepositoryError> {
+    if store.read_body(&capture.body, most, into)? {
+        return Ok(true);
+    }
+    read_opened(open_body(store, capture)?, capture, most, into)
+}
+
+pub(super) fn order_of(store: &StoreReader, captures: &[&Capture]) -> Result<Vec<u64>, RepositoryError> {
+    let bodies: Vec<BodyId> = captures.iter().map(|capture| capture.body).collect();
+    Ok(store.order_of(&bodies)?)
+}
+
+pub(super) fn wire_head(store: &StoreReader, capture: &Capture) -> Result<Option<Vec<u8>>, RepositoryError> {
+    match capture.record {
+        Some(record) => Ok(store.response_head(record.as_bytes())?),
+        None => Ok(None),
+    }
+}
+
+pub(super) fn open_payload(
+    store: &StoreReader,
+    capture: &Capture,
+) -> Result<Option<Box<dyn Read + Send>>, RepositoryError> {
+    let Some(record) = capture.record else { return Ok(None) };
+    let payload = store.response_payload(record.as_bytes())?;
+    Ok(payload.map(|payload| Box::new(payload) as Box<dyn Read + Send>))
+}
+
+pub(super) fn place(store: &StoreReader, capture: &Capture) -> Result<RecordPlace, RepositoryError> {
+    let record = capture.record.unwrap_or(RecordId::new(capture.body.into_inner()));
+    let absent = || RepositoryError::Absent { id: record.to_string() };
+    let located = store.find(record.as_bytes())?.ok_or_else(absent)?;
+    let is_long = located.header.content_length().unwrap_or(0) > LONGEST_MEASURED;
+    let length = if is_long { None } else { store.packed_length(located.place)? };
+    let file = store.silo_name(located.place.silo())?.ok_or_else(absent)?;
+    Ok(RecordPlace { file, offset: located.place.offset(), length })
+}
+
+pub(super) fn renderings(store: &StoreReader, capture: &Capture) -> Result<Renderings, RepositoryError> {
+    let Some(record) = capture.record else { return Ok(Renderings::default()) };
+    let located = store.find(record.as_bytes())?;
+    Ok(located.map(|located| varve_store::exchange::renderings_of(&located.header)).unwrap_or_default())
+}

@@ -1,0 +1,224 @@
+//! Lists of pages: what the manifests of several versions have in common.
+//!
+//! A manifest of many pages would say each time what hardly changes, and digests do not pack. So the pages are written
+//! down once, as a list, and manifests name it and say what differs. A manifest only ever names the list that was
+//! written last before it: whoever reads the silos from their beginning needs to hold no other. A list is written anew
+//! when all that was said against the old one, taken together, is as much as the list itself.
+//!
+//! Manifests of earlier builds may name one from further back, where a site had become what it was before. So those are remembered
+//! as well: some in memory, the others in a file that nobody else sees.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+
+use serde::de::Error as _;
+use varve_catalog::{CatalogRow, LatestPageList};
+use varve_core::RecordId;
+use varve_core::fact::{FactError, ListedPage, Manifest, Page, PageList, media_type};
+
+use super::HistoryWriter;
+use crate::error::RepositoryError;
+
+/// A version of fewer pages lists them itself.
+const FEWEST: usize = 24;
+
+/// Lists from further back are held while they have no more pages than this, together.
+const MOST_HELD: usize = 1 << 16;
+
+/// Finds a list by its record; none when it is not here.
+pub type FindList<'a> = Box<dyn Fn(RecordId) -> Option<PageList> + 'a>;
+
+/// What is known of lists while silos are read.
+#[derive(Default)]
+pub struct Lists<'a> {
+    /// The one that was heard or named last.
+    pub held: Option<(RecordId, PageList)>,
+    /// Some of those before it.
+    earlier: VecDeque<(RecordId, PageList)>,
+    /// The others.
+    laid_by: LaidBy,
+    /// How much was said against it.
+    pub spent: u64,
+    /// Where those are found that were not heard, for who does not read from the beginning.
+    pub find: Option<FindList<'a>>,
+}
+
+impl<'a> Lists<'a> {
+    /// For who reads on from where so much was said against the last list, which `find` finds.
+    pub fn behind(spent: u64, find: FindList<'a>) -> Self {
+        Self { spent, find: Some(find), ..Self::default() }
+    }
+
+    /// Takes in a list that comes next.
+    pub fn hear(&mut self, record: RecordId, list: PageList) -> CatalogRow {
+        self.hold(record, list);
+        self.spent = 0;
+        CatalogRow::PageList(LatestPageList { record, deviations: 0 })
+    }
+
+    fn hold(&mut self, record: RecordId, list: PageList) {
+        self.earlier.extend(self.held.replace((record, list)));
+        let mut pages: usize = self.earlier.iter().map(|(_, list)| list.pages.len()).sum();
+        while pages > MOST_HELD
+            && let Some((record, list)) = self.earlier.front()
+            // Memory is what there is where nothing can be written.
+            && self.laid_by.put(*record, list).is_ok()
+        {
+            pages -= list.pages.len();
+            self.earlier.pop_front();
+        }
+    }
+
+    /// All pages of a manifest.
+    pub fn pages_of(&mut self, manifest: &Manifest) -> Result<Vec<Page>, FactError> {
+        let Some(record) = manifest.list else { return Ok(manifest.pages.clone()) };
+        if self.held.as_ref().is_none_or(|(held, _)| *held != record) {
+            let list = self.look_for(record)?.ok_or_else(|| missing(record))?;
+            if self.held.is_some() {
+                // As it was when the manifest was written: what is said against this list begins anew.
+                self.spent = 0;
+            }
+            self.hold(record, list);
+        }
+        Ok(self.held.as_ref().map(|(_, list)| manifest.all_pages(list)).unwrap_or_default())
+    }
+
+    /// A list that is not the last one.
+    fn look_for(&mut self, record: RecordId) -> Result<Option<PageList>, FactError> {
+        if let Some(place) = self.earlier.iter().position(|(earlier, _)| *earlier == record) {
+            return Ok(self.earlier.remove(place).map(|(_, list)| list));
+        }
+        match self.laid_by.get(record)? {
+            None => Ok(self.find.as_ref().and_then(|find| find(record))),
+            found => Ok(found),
+        }
+    }
+
+    /// Counts what a manifest says against its list.
+    pub fn spend(&mut self, manifest: &Manifest) -> Option<CatalogRow> {
+        let record = manifest.list?;
+        self.spent += said(manifest);
+        Some(CatalogRow::PageList(LatestPageList { record, deviations: self.spent }))
+    }
+}
+
+/// Lists in a file without a name, which goes with this.
+#[derive(Default)]
+struct LaidBy {
+    file: Option<File>,
+    /// Where each begins, and how long it is.
+    places: HashMap<RecordId, (u64, u64)>,
+}
+
+impl LaidBy {
+    fn put(&mut self, record: RecordId, list: &PageList) -> io::Result<()> {
+        if self.places.contains_key(&record) {
+            return Ok(());
+        }
+        let json = serde_json::to_vec(list)?;
+        let mut file = match &self.file {
+            Some(file) => file,
+            None => self.file.insert(tempfile::tempfile()?),
+        };
+        let start = file.seek(SeekFrom::End(0))?;
+        file.write_all(&json)?;
+        self.places.insert(record, (start, json.len() as u64));
+        Ok(())
+    }
+
+    fn get(&self, record: RecordId) -> Result<Option<PageList>, FactError> {
+        let Some(((start, length), mut file)) = self.places.get(&record).copied().zip(self.file.as_ref())
+        else {
+            return Ok(None);
+        };
+        let sought = file.seek(SeekFrom::Start(start)).map_err(serde_json::Error::io);
+        let list = sought.and_then(|_| serde_json::from_reader(BufReader::new(file.take(length))));
+        list.map(Some).map_err(|source| FactError { media_type: media_type::PAGES.to_owned(), source })
+    }
+}
+
+fn missing(record: RecordId) -> FactError {
+    let message = format!("the list of pages that it names, {record}, does not stand before it");
+    FactError { media_type: media_type::VERSION.to_owned(), source: serde_json::Error::custom(message) }
+}
+
+/// How much a manifest says against its list.
+fn said(manifest: &Manifest) -> u64 {
+    (manifest.pages.len() + manifest.without.len()) as u64
+}
+
+/// The manifest as it is written down, and the row that goes with it: where there are many pages, it names a list, which
+/// is written first if need be. `manifest` has all pages.
+pub fn shortened(
+    history: &dyn HistoryWriter,
+    manifest: &Manifest,
+) -> Result<(Manifest, Option<CatalogRow>), RepositoryError> {
+    // A page with a time of its own, as those have that were captured before, is told by the manifest in any case.
+    let shared = || manifest.pages.iter().filter(|page| page.time == manifest.time && page.record.is_none());
+    if shared().count() < FEWEST {
+        return Ok((manifest.clone(), None));
+    }
+    if let Some((last, list)) = history.last_list()? {
+        let short = manifest.against(&list, last.record);
+        let spent = last.deviations + said(&short);
+        if spent <= manifest.pages.len() as u64 {
+            return Ok((short, Some(CatalogRow::PageList(LatestPageList { deviations: spent, ..last }))));
+        }
+    }
+    let list = PageList { time: Some(manifest.time), pages: shared().map(ListedPage::from).collect() };
+    let json = serde_json::to_vec(&list).expect("a list of pages can be written as JSON");
+    // It is about nothing but itself.
+    let about = format!("urn:uuid:{}", Manifest::version_id(&json));
+    let Some(record) = history.write_fact(&about, media_type::PAGES, &json)? else {
+        return Ok((manifest.clone(), None));
+    };
+    let short = manifest.against(&list, record);
+    let row = CatalogRow::PageList(LatestPageList { record, deviations: said(&short) });
+    Ok((short, Some(row)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use varve_core::{BodyId, Moment};
+
+    const PAGES: usize = MOST_HELD / 2;
+
+    fn record(number: u8) -> RecordId {
+        RecordId::new([number; 32])
+    }
+
+    /// A list whose pages have this status, so that it is known again.
+    fn list(number: u8) -> PageList {
+        let page = |page| ListedPage {
+            url: format!("https://e.org/{page}"),
+            path: format!("/{page}"),
+            status: u16::from(number),
+            headers: Default::default(),
+            body: BodyId::new([0; 32]),
+            length: 0,
+        };
+        PageList { time: None, pages: (0..PAGES).map(page).collect() }
+    }
+
+    fn naming(number: u8) -> Manifest {
+        let json = serde_json::json!({ "parent": null, "message": "", "time": Moment::from_micros(0), "list": record(number) });
+        serde_json::from_value(json).expect("a manifest")
+    }
+
+    #[test]
+    fn a_list_is_known_however_many_came_behind_it() {
+        let mut lists = Lists::default();
+        for number in 0..5 {
+            lists.hear(record(number), list(number));
+        }
+        let held: usize = lists.earlier.iter().map(|(_, list)| list.pages.len()).sum();
+        assert!(held <= MOST_HELD && !lists.laid_by.places.is_empty());
+        for number in [0, 3, 0, 4] {
+            let pages = lists.pages_of(&naming(number)).expect("known");
+            assert_eq!((pages.len(), pages[PAGES - 1].status), (PAGES, u16::from(number)));
+        }
+        assert!(lists.pages_of(&naming(9)).is_err());
+    }
+}

@@ -1,0 +1,413 @@
+//! The history of a Moku site: rows in `.moku/moku.db`, bodies below `.moku/blobs`, a working tree beside them.
+//!
+//! Everything is written as Moku itself would, so that it opens what varve wrote; what varve knows beyond that lies in
+//! tables of its own.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use varve_catalog::{Catalog, CatalogRead, CatalogRow};
+use varve_core::body::{BodySource, BodyStore, KeptBody};
+use varve_core::headers::Redaction;
+use varve_core::history::Capture;
+use varve_core::{Moment, RecordId, VersionId};
+use varve_moku::{MokuCatalog, MokuOptions};
+use varve_store::body::LooseBodies;
+use varve_store::disk::LocalDisk;
+use varve_store::lock::WriteLock;
+use varve_store::steps::step;
+
+use super::head_state::HeadState;
+use super::moku_head;
+use super::neighbours::is_open_elsewhere;
+use super::tree_update::{write_tree, write_what_can_be};
+use super::{BodyInput, BodyWorker, HeadMove, HistoryWriter, Holdings, Loose, head};
+use crate::error::RepositoryError;
+use crate::writer::{Clock, Opening};
+
+/// Where things lie in a Moku site.
+#[derive(Clone, Debug)]
+struct Site {
+    root: PathBuf,
+}
+
+impl Site {
+    fn new(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
+    fn database(&self) -> PathBuf {
+        self.root.join(".moku/moku.db")
+    }
+
+    fn head(&self) -> PathBuf {
+        self.root.join(".moku/HEAD")
+    }
+
+    /// Where HEAD is about to point; only there while it is being moved.
+    fn intended_head(&self) -> PathBuf {
+        self.root.join(".moku/varve.head")
+    }
+
+    fn bodies(&self) -> LooseBodies {
+        LooseBodies::new(Arc::new(LocalDisk), self.root.join(".moku/blobs"))
+    }
+
+    fn lock(&self) -> PathBuf {
+        self.root.join(".moku/varve.lock")
+    }
+}
+
+/// How a Moku site is opened for writing.
+#[derive(Clone, Debug, Default)]
+pub struct MokuOpening {
+    /// The project it belongs to, and what becomes of an early one.
+    pub options: MokuOptions,
+    /// Whether sensitive headers are hidden from now on; without it, as the site says.
+    pub redaction: Option<Redaction>,
+}
+
+/// A Moku site, open for reading.
+pub struct MokuHoldings {
+    site: Site,
+    catalog: MokuCatalog,
+    bodies: LooseBodies,
+}
+
+impl MokuHoldings {
+    /// Opens the site at `root`.
+    pub fn open(root: &Path) -> Result<Self, RepositoryError> {
+        let site = Site::new(root);
+        Ok(Self { catalog: MokuCatalog::open_to_read(&site.database())?, bodies: site.bodies(), site })
+    }
+
+    /// Its folder.
+    pub fn root(&self) -> &Path {
+        &self.site.root
+    }
+
+    /// Its rows, as only a site has them.
+    pub fn moku(&self) -> &MokuCatalog {
+        &self.catalog
+    }
+
+    /// Its bodies.
+    pub fn bodies(&self) -> &LooseBodies {
+        &self.bodies
+    }
+
+    /// What is wrong with the file HEAD, whatever somebody was about to do with it.
+    pub fn head_as_it_is(&self) -> Result<HeadState, RepositoryError> {
+        moku_head::judge(&self.catalog, &self.site.head())
+    }
+
+    /// Where HEAD was about to point when somebody was stopped.
+    pub fn intended_head(&self) -> Option<VersionId> {
+        let intended = head::read_intended(&self.site.intended_head())?;
+        intended.stands(self.head().ok().flatten()).then_some(intended.to)
+    }
+}
+
+impl Holdings for MokuHoldings {
+    fn redaction(&self) -> Redaction {
+        // Where that cannot be read, nothing is shown that should not be.
+        self.catalog.redaction().unwrap_or(Redaction::On)
+    }
+
+    fn catalog(&self) -> &dyn CatalogRead {
+        &self.catalog
+    }
+
+    fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
+        head::read(&self.site.head())
+    }
+
+    fn settled_head(&self) -> Result<Option<VersionId>, RepositoryError> {
+        self.head_state()?.wanted().map_or_else(|| self.head(), |to| Ok(Some(to)))
+    }
+
+    fn head_state(&self) -> Result<HeadState, RepositoryError> {
+        match self.intended_head() {
+            Some(to) if self.catalog.version(&to)?.is_some() => Ok(HeadState::Intended { to }),
+            _ => self.head_as_it_is(),
+        }
+    }
+
+    fn working_tree(&self) -> Option<&Path> {
+        Some(&self.site.root)
+    }
+
+    fn lost_head(&self) -> Result<Option<VersionId>, RepositoryError> {
+        match self.head_as_it_is()? {
+            HeadState::Absent { named, .. } => Ok(Some(named)),
+            _ => Ok(self.catalog.lost_head()?),
+        }
+    }
+
+    fn lost_versions(&self) -> Result<Vec<VersionId>, RepositoryError> {
+        Ok(self.catalog.lost_versions()?)
+    }
+
+    fn loose(&self, now: Moment) -> Option<Loose<'_>> {
+        let since = Duration::from_micros(u64::try_from(now.micros()).unwrap_or_default());
+        let settled = SystemTime::UNIX_EPOCH + since;
+        Some(loose(&self.site, &self.bodies, settled))
+    }
+
+    fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
+        open_body(&self.bodies, capture)
+    }
+
+    fn wire_head(&self, _: &Capture) -> Result<Option<Vec<u8>>, RepositoryError> {
+        Ok(None)
+    }
+}
+
+fn open_body(bodies: &LooseBodies, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
+    bodies.open_body(&capture.body)?.ok_or_else(|| RepositoryError::Absent { id: capture.body.to_string() })
+}
+
+/// A Moku site, open for adding to its history.
+pub struct MokuHistory {
+    site: Site,
+    catalog: MokuCatalog,
+    bodies: LooseBodies,
+    redaction: Redaction,
+    clock: Clock,
+    /// What HEAD was, if not what it should have been.
+    mended: Option<HeadState>,
+    /// Bodies that were written later may belong to what somebody is still writing.
+    settled: SystemTime,
+    /// Last, so that it is given up last.
+    _lock: WriteLock,
+}
+
+impl MokuHistory {
+    /// Opens the site at `root`, making it if there is none yet.
+    pub fn open(root: &Path, site_opening: &MokuOpening, opening: Opening) -> Result<Self, RepositoryError> {
+        let site = Site::new(root);
+        let folder = root.join(".moku");
+        std::fs::create_dir_all(folder.join("blobs")).map_err(RepositoryError::write(&folder))?;
+        let lock = WriteLock::take(&site.lock(), &opening.holder)?;
+        let settled = settled(&site)?;
+        refuse_lost_database(&site)?;
+        step("open the database", &site.database());
+        let catalog = MokuCatalog::open_to_write(&site.database(), &site_opening.options)?;
+        let bodies = site.bodies();
+        if let Some(redaction) = site_opening.redaction {
+            catalog.set_redaction(redaction)?;
+        }
+        let redaction = catalog.redaction()?;
+        let clock = opening.clock;
+        let mut history =
+            Self { site, catalog, bodies, redaction, clock, mended: None, settled, _lock: lock };
+        let followed = history.follow_intention()?;
+        history.mended = history.mend_head()?.or(followed);
+        Ok(history)
+    }
+
+    /// Brings about what somebody who was stopped meant to: rows are there, HEAD and the working tree are behind. Gives what
+    /// that was, if HEAD moved.
+    fn follow_intention(&self) -> Result<Option<HeadState>, RepositoryError> {
+        let intended = head::read_intended(&self.site.intended_head());
+        let before = self.head().ok().flatten();
+        let Some(head::Intention { to, by, .. }) = intended.filter(|intended| intended.stands(before)) else {
+            return self.forget_intention().map(|()| None);
+        };
+        if self.catalog.version(&to)?.is_none() {
+            return self.forget_intention().map(|()| None);
+        }
+        self.bring_to(to, by)?;
+        Ok((before != Some(to)).then_some(HeadState::Intended { to }))
+    }
+
+    /// Moves a HEAD that Moku left behind, or that is lost; gives what it was.
+    fn mend_head(&self) -> Result<Option<HeadState>, RepositoryError> {
+        let state = moku_head::judge(&self.catalog, &self.site.head())?;
+        match state.wanted() {
+            Some(version) => {
+                // Once HEAD is mended nothing else tells that rows are missing.
+                if let HeadState::Absent { named, .. } = &state {
+                    self.catalog.set_lost_head(Some(*named))?;
+                }
+                self.intend_head(&version, HeadMove::Commit)?;
+                self.bring_to(version, HeadMove::Commit)?;
+                Ok(Some(state))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Lets working tree, rows and HEAD be those of a version.
+    fn bring_to(&self, version: VersionId, by: HeadMove) -> Result<(), RepositoryError> {
+        // The tree is a convenience: what cannot be written there must not keep anyone from the site. Audit names it.
+        let root = &self.site.root;
+        let before = self.head().ok().flatten().filter(|_| by == HeadMove::Checkout);
+        if write_tree(self, root, before, version, &mut |_| {}).is_err() {
+            write_what_can_be(self, root, before, version);
+        }
+        self.apply(vec![CatalogRow::Head(version)])?;
+        self.set_head(&version)
+    }
+}
+
+/// A new database in the place of a lost one would say that nothing is here, and the next sweep would make it so.
+fn refuse_lost_database(site: &Site) -> Result<(), RepositoryError> {
+    let path = site.database();
+    let is_there = match std::fs::metadata(&path) {
+        Ok(found) => found.len() > 0,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+        Err(source) => return Err(RepositoryError::Read { path, source }),
+    };
+    // A database may be nothing yet but its log.
+    let log = path.with_extension("db-wal");
+    if is_there || std::fs::metadata(log).is_ok_and(|found| found.len() > 0) {
+        return Ok(());
+    }
+    let has_head = std::fs::metadata(site.head()).is_ok_and(|found| found.len() > 0);
+    if has_head || site.bodies().list()?.iter().any(|file| file.id.is_some()) {
+        return Err(RepositoryError::LostDatabase { path });
+    }
+    Ok(())
+}
+
+/// Since when bodies may belong to what is not written down yet.
+fn settled(site: &Site) -> Result<SystemTime, RepositoryError> {
+    let path = site.lock();
+    std::fs::metadata(&path).and_then(|found| found.modified()).map_err(RepositoryError::read(&path))
+}
+
+/// Bodies as those see them who sweep. Moku knows nothing of varve's lock, writes bodies before rows, and writes none that it finds: so
+/// while it has the site open it may be about to name any of them.
+fn loose<'a>(site: &'a Site, bodies: &'a LooseBodies, settled: SystemTime) -> Loose<'a> {
+    Loose { bodies, settled, is_shared: Box::new(|| is_open_elsewhere(&site.database())) }
+}
+
+impl Holdings for MokuHistory {
+    fn redaction(&self) -> Redaction {
+        self.redaction
+    }
+
+    fn catalog(&self) -> &dyn CatalogRead {
+        &self.catalog
+    }
+
+    fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
+        head::read(&self.site.head())
+    }
+
+    fn working_tree(&self) -> Option<&Path> {
+        Some(&self.site.root)
+    }
+
+    fn lost_head(&self) -> Result<Option<VersionId>, RepositoryError> {
+        Ok(self.catalog.lost_head()?)
+    }
+
+    fn lost_versions(&self) -> Result<Vec<VersionId>, RepositoryError> {
+        Ok(self.catalog.lost_versions()?)
+    }
+
+    fn loose(&self, _: Moment) -> Option<Loose<'_>> {
+        Some(loose(&self.site, &self.bodies, self.settled))
+    }
+
+    fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
+        open_body(&self.bodies, capture)
+    }
+
+    fn wire_head(&self, _: &Capture) -> Result<Option<Vec<u8>>, RepositoryError> {
+        Ok(None)
+    }
+}
+
+impl HistoryWriter for MokuHistory {
+    fn rows(&self) -> &dyn Catalog {
+        &self.catalog
+    }
+
+    fn now(&self) -> Moment {
+        self.as_kept(Moment::from((self.clock)().instant))
+    }
+
+    fn as_kept(&self, time: Moment) -> Moment {
+        // Moku counts in seconds: what is said must be what is kept.
+        Moment::from_seconds(time.seconds())
+    }
+
+    fn body_worker(&self) -> BodyWorker<'_> {
+        Box::new(|input, _| -> Result<KeptBody, RepositoryError> {
+            Ok(match input {
+                BodyInput::File(mut file, path) => {
+                    let length = file.metadata().map_err(RepositoryError::read(path))?.len();
+                    self.bodies.keep_body(&mut (&mut file).take(length.max(1)))?
+                }
+                BodyInput::Bytes(mut bytes) => self.bodies.keep_body(&mut bytes)?,
+            })
+        })
+    }
+
+    fn sync_bodies(&self) -> Result<(), RepositoryError> {
+        Ok(self.bodies.sync_bodies()?)
+    }
+
+    fn write_fact(&self, _: &str, _: &str, _: &[u8]) -> Result<Option<RecordId>, RepositoryError> {
+        Ok(None)
+    }
+
+    fn apply(&self, rows: Vec<CatalogRow>) -> Result<(), RepositoryError> {
+        step("begin a transaction", self.catalog.path());
+        self.catalog.apply(&mut rows.into_iter())?;
+        step("transaction done", self.catalog.path());
+        Ok(())
+    }
+
+    fn intend_head(&self, version: &VersionId, by: HeadMove) -> Result<(), RepositoryError> {
+        let from = self.head().ok().flatten();
+        head::write_intended(&self.site.intended_head(), version, by, from)
+    }
+
+    fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
+        head::write(&self.site.head(), version)?;
+        moku_head::outlive_children(&self.catalog, &self.site.head(), *version)?;
+        self.forget_intention()
+    }
+
+    fn forget_intention(&self) -> Result<(), RepositoryError> {
+        let path = self.site.intended_head();
+        step("remove", &path);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(RepositoryError::Write { path, source: error })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn keeps_diffs(&self) -> bool {
+        true
+    }
+
+    fn mended_head(&self) -> Option<&HeadState> {
+        self.mended.as_ref()
+    }
+
+    fn alone(&self, work: &mut dyn FnMut() -> Result<(), RepositoryError>) -> Result<(), RepositoryError> {
+        self.catalog.alone(work)
+    }
+
+    fn give_back_room(&self) -> Result<(), RepositoryError> {
+        step("give back room", self.catalog.path());
+        Ok(self.catalog.vacuum()?)
+    }
+
+    fn forget_lost_head(&self) -> Result<(), RepositoryError> {
+        Ok(self.catalog.set_lost_head(None)?)
+    }
+
+    fn as_holdings(&self) -> &dyn Holdings {
+        self
+    }
+}

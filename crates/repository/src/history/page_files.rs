@@ -1,0 +1,89 @@
+//! Files of pages in a working tree: are they what was written there?
+//!
+//! Whatever lies in a tree may be somebody's own work, or the last good copy of something, so nothing is removed that is not
+//! known to be what was written there: the body and the headers of a page, byte for byte and value for value.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use varve_core::BodyId;
+use varve_core::headers::{HeaderView, Redaction};
+use varve_core::history::Capture;
+use varve_warc::digest::Algorithm;
+
+use super::working_tree::{BODY, HEADERS, headers_json};
+
+/// The SHA-256 of a file. A link is not followed, and what is no file, such as a pipe, is not waited for.
+pub fn digest_of(path: &Path) -> io::Result<BodyId> {
+    must_be_file(path)?;
+    struct Hash(varve_warc::digest::Hasher);
+    impl io::Write for Hash {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.update(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut hash = Hash(Algorithm::Sha256.hasher());
+    io::copy(&mut File::open(path)?, &mut hash)?;
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(hash.0.finish().bytes());
+    Ok(BodyId::new(bytes))
+}
+
+fn must_be_file(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path)?.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file")),
+    }
+}
+
+/// Whether these are the headers of a page, with secrets or without, which may have been decided otherwise since, and however their names
+/// are spelled: Moku leaves those of a batch as they came.
+pub fn are_headers_of(page: &Capture, text: &str) -> bool {
+    let value = |text: &str| {
+        let names: BTreeMap<String, Vec<String>> = serde_json::from_str(text).ok()?;
+        let pairs = names.iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value)));
+        Some(HeaderView::from_pairs(pairs, Redaction::Off))
+    };
+    let found = value(text);
+    let both = [Redaction::On, Redaction::Off];
+    found.is_some() && both.into_iter().any(|redaction| value(&headers_json(page, redaction)) == found)
+}
+
+/// Whether what lies in a folder is this page as it was written. A file that is not there speaks against nothing.
+pub(super) fn is_as_written(folder: &Path, page: &Capture) -> io::Result<bool> {
+    let is_fit = |fits: io::Result<bool>| match fits {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        // Bytes that are no text are no headers, and what is no file is nothing that was written.
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(false),
+        fits => fits,
+    };
+    let body = digest_of(&folder.join(BODY)).map(|is| is == page.body);
+    let headers = folder.join(HEADERS);
+    let headers = must_be_file(&headers).and_then(|()| fs::read_to_string(&headers));
+    let headers = headers.map(|text| are_headers_of(page, &text));
+    Ok(is_fit(body)? && is_fit(headers)?)
+}
+
+/// Where Moku itself puts a page, which undoes dots instead of spelling them out; none where that leads out of the tree.
+pub fn original_folder(path: &str) -> Option<PathBuf> {
+    let mut folder = PathBuf::new();
+    for segment in path.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                if !folder.pop() {
+                    return None;
+                }
+            }
+            name => folder.push(name),
+        }
+    }
+    Some(folder)
+}

@@ -1,0 +1,53 @@
+//! The pages of a version, all of them, a piece at a time.
+
+use varve_catalog::CatalogRead;
+use varve_core::VersionId;
+use varve_core::history::{Capture, ListCursor};
+
+use crate::error::RepositoryError;
+
+/// So many are read at a time.
+const PIECE: usize = 500;
+
+/// The captures of a version by path and URL, in memory for one piece only.
+pub struct Pages<'a> {
+    catalog: &'a dyn CatalogRead,
+    version: Option<VersionId>,
+    piece: std::vec::IntoIter<Capture>,
+    last: Option<(String, String)>,
+}
+
+impl<'a> Pages<'a> {
+    /// The captures of a version; of none, for no version.
+    pub fn new(catalog: &'a dyn CatalogRead, version: Option<VersionId>) -> Self {
+        Self { catalog, version, piece: Vec::new().into_iter(), last: None }
+    }
+
+    /// These captures, which no catalog needs to know yet; sorted by path and URL.
+    pub fn listed(catalog: &'a dyn CatalogRead, captures: Vec<Capture>) -> Self {
+        Self { catalog, version: None, piece: captures.into_iter(), last: None }
+    }
+
+    fn fetch(&mut self) -> Result<Option<Capture>, RepositoryError> {
+        if let Some(next) = self.piece.next() {
+            return Ok(Some(next));
+        }
+        let Some(version) = self.version else { return Ok(None) };
+        let after = self.last.as_ref().map(|(path, url)| (path.as_str(), url.as_str()));
+        let piece = self.catalog.captures_in(&version, ListCursor { after, limit: PIECE })?;
+        match piece.last() {
+            Some(last) if piece.len() == PIECE => self.last = Some((last.path.clone(), last.url.clone())),
+            _ => self.version = None,
+        }
+        self.piece = piece.into_iter();
+        Ok(self.piece.next())
+    }
+}
+
+impl Iterator for Pages<'_> {
+    type Item = Result<Capture, RepositoryError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.fetch().transpose()
+    }
+}

@@ -1,0 +1,264 @@
+//! Two versions side by side: which page of the one is which page of the other.
+//!
+//! Pages are paired by path, however it was written. Where several share one, those with the same URL belong together, then those of one
+//! host. Pages of two hosts are a pair only where each is alone with its path: then a site has moved, which is a change. Every site has a
+//! `/robots.txt`, and that of one is not that of another.
+//!
+//! Both lists come sorted and are read once, so comparing two versions of a million pages holds only those of one path.
+
+use std::iter::Peekable;
+
+use varve_catalog::CatalogRead;
+use varve_core::VersionId;
+use varve_core::headers::Redaction;
+use varve_core::history::Capture;
+use varve_diff::compare::{Options, Side, compare_heads};
+
+use super::pages::Pages;
+use super::pages_by_key::{Key, PagesByKey};
+use crate::error::RepositoryError;
+
+/// What became of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It is only in the newer version.
+    Added,
+    /// It is only in the older version.
+    Removed,
+    /// Body, status or headers differ.
+    Changed,
+    /// Nothing differs.
+    Unchanged,
+}
+
+/// A page in two versions; at least one of them has it.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// As it was.
+    pub base: Option<Capture>,
+    /// As it is.
+    pub head: Option<Capture>,
+}
+
+impl Pair {
+    /// The newer of the two, or the one there is.
+    pub fn any(&self) -> &Capture {
+        self.head.as_ref().or(self.base.as_ref()).expect("a pair has at least one page")
+    }
+
+    /// What became of it, before noise is considered.
+    pub fn change(&self) -> Change {
+        match (&self.base, &self.head) {
+            (None, _) => Change::Added,
+            (_, None) => Change::Removed,
+            (Some(base), Some(head)) if same(base, head) && self.moved().is_none() => Change::Unchanged,
+            _ => Change::Changed,
+        }
+    }
+
+    /// The same, where headers that are other each time, such as the clock of a server, do not count.
+    pub fn lasting_change(&self) -> Change {
+        match (self.change(), &self.base, &self.head) {
+            (Change::Changed, Some(base), Some(head))
+                if self.moved().is_none() && same_but_clocks(base, head) =>
+            {
+                Change::Unchanged
+            }
+            (change, ..) => change,
+        }
+    }
+
+    /// Where it was and where it is, if that is another host.
+    pub fn moved(&self) -> Option<[&str; 2]> {
+        let urls = [self.base.as_ref()?, self.head.as_ref()?].map(|page| page.url.as_str());
+        (!is_one_host(urls)).then_some(urls)
+    }
+}
+
+/// Whether two URLs are of one host, encrypted or not, with `www.` or without.
+fn is_one_host(urls: [&str; 2]) -> bool {
+    let [one, other] = urls.map(|url| {
+        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        host.strip_prefix("www.").unwrap_or(host)
+    });
+    one.eq_ignore_ascii_case(other)
+}
+
+/// Whether two captures differ in nothing but headers that are noise.
+fn same_but_clocks(base: &Capture, head: &Capture) -> bool {
+    // Values are compared and not shown.
+    let options = Options { redaction: Redaction::Off, ..Options::default() };
+    base.body == head.body
+        && base.status == head.status
+        && !compare_heads(&head_of(base), &head_of(head), true, &options).is_changed()
+}
+
+/// Whether two captures say the same. A server that said that nothing changed sent few headers, which says nothing.
+fn same(base: &Capture, head: &Capture) -> bool {
+    const NOT_MODIFIED: u16 = 304;
+    let is_answer = base.status != NOT_MODIFIED && head.status != NOT_MODIFIED;
+    base.body == head.body && (!is_answer || (base.status == head.status && base.headers == head.headers))
+}
+
+fn head_of(capture: &Capture) -> Side<'_> {
+    Side { id: "", headers: &capture.headers, body: &[], media_type: None }
+}
+
+/// The pages of two versions, in the order of their paths.
+pub struct Pairs<'a> {
+    base: Peekable<PagesByKey<'a>>,
+    head: Peekable<PagesByKey<'a>>,
+    key: Key,
+    ready: std::vec::IntoIter<Pair>,
+}
+
+impl<'a> Pairs<'a> {
+    /// Pairs the pages of two versions. No base means that all pages are new.
+    pub fn new(catalog: &'a dyn CatalogRead, base: Option<VersionId>, head: Option<VersionId>) -> Self {
+        Self::between(Pages::new(catalog, base), Pages::new(catalog, head))
+    }
+
+    /// The pairs of which something may differ, and how many pages are the same in both versions and left out. Where little
+    /// changed, the cost is that of what changed.
+    pub fn that_differ(
+        catalog: &'a dyn CatalogRead,
+        base: Option<VersionId>,
+        head: Option<VersionId>,
+    ) -> Result<(Self, u64), RepositoryError> {
+        let (Some(from), Some(to)) = (base, head) else { return Ok((Self::new(catalog, base, head), 0)) };
+        let Some(paths) = catalog.paths_that_differ(&from, &to)? else {
+            return Ok((Self::new(catalog, base, head), 0));
+        };
+        let (from, to) = (at_paths(catalog, base, &paths)?, at_paths(catalog, head, &paths)?);
+        // A page that has its path from elsewhere may belong to one that is left out.
+        if from.iter().chain(&to).any(|page| Key::Page.of(page) != page.path) {
+            return Ok((Self::new(catalog, base, head), 0));
+        }
+        let held =
+            head.map(|head| catalog.version(&head)).transpose()?.flatten().map_or(0, |info| info.captures);
+        let left_out = held.saturating_sub(to.len() as u64);
+        Ok((Self::between(Pages::listed(catalog, from), Pages::listed(catalog, to)), left_out))
+    }
+
+    /// The pairs at some paths, sorted, of which each page has one.
+    pub fn at(
+        catalog: &'a dyn CatalogRead,
+        base: Option<VersionId>,
+        head: Option<VersionId>,
+        paths: &[String],
+    ) -> Result<Self, RepositoryError> {
+        let (from, to) = (at_paths(catalog, base, paths)?, at_paths(catalog, head, paths)?);
+        Ok(Self::between(Pages::listed(catalog, from), Pages::listed(catalog, to)))
+    }
+
+    /// Pairs pages wherever they come from, each side sorted by path and URL.
+    pub fn between(base: Pages<'a>, head: Pages<'a>) -> Self {
+        Self::by(Key::Page, base, head)
+    }
+
+    /// Pairs pages of all hosts, as diffs were made that some sites keep.
+    pub fn across_hosts(
+        catalog: &'a dyn CatalogRead,
+        base: Option<VersionId>,
+        head: Option<VersionId>,
+    ) -> Self {
+        Self::by(Key::AnyHost, Pages::new(catalog, base), Pages::new(catalog, head))
+    }
+
+    /// Pairs what lies in the same place of a working tree.
+    pub fn in_place(catalog: &'a dyn CatalogRead, base: Option<VersionId>, head: Option<VersionId>) -> Self {
+        Self::by(Key::Place, Pages::new(catalog, base), Pages::new(catalog, head))
+    }
+
+    fn by(key: Key, base: Pages<'a>, head: Pages<'a>) -> Self {
+        let side = |pages| PagesByKey::new(key, pages).peekable();
+        Self { base: side(base), head: side(head), key, ready: Vec::new().into_iter() }
+    }
+
+    fn fetch(&mut self) -> Result<Option<Pair>, RepositoryError> {
+        if let Some(pair) = self.ready.next() {
+            return Ok(Some(pair));
+        }
+        let next = [key_of(&mut self.base)?, key_of(&mut self.head)?];
+        let Some(key) = next.into_iter().flatten().min() else { return Ok(None) };
+        let base = take(&mut self.base, &key)?;
+        let head = take(&mut self.head, &key)?;
+        self.ready = pair_up(self.key, base, head).into_iter();
+        Ok(self.ready.next())
+    }
+}
+
+/// The captures of a version at some paths.
+fn at_paths(
+    catalog: &dyn CatalogRead,
+    version: Option<VersionId>,
+    paths: &[String],
+) -> Result<Vec<Capture>, RepositoryError> {
+    let Some(version) = version else { return Ok(Vec::new()) };
+    let found = paths.iter().map(|path| catalog.captures_at_path(&version, path));
+    Ok(found.collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+fn key_of(pages: &mut Peekable<PagesByKey<'_>>) -> Result<Option<String>, RepositoryError> {
+    match pages.peek() {
+        Some(Ok((key, _))) => Ok(Some(key.clone())),
+        None => Ok(None),
+        Some(Err(_)) => match pages.next() {
+            Some(Err(error)) => Err(error),
+            _ => Ok(None),
+        },
+    }
+}
+
+/// All pages with `key`, which is where the list stands if it has any.
+fn take(pages: &mut Peekable<PagesByKey<'_>>, key: &str) -> Result<Vec<Capture>, RepositoryError> {
+    let mut taken = Vec::new();
+    while let Some(page) = pages.next_if(|page| page.as_ref().map_or(true, |(found, _)| found == key)) {
+        taken.push(page?.1);
+    }
+    Ok(taken)
+}
+
+/// Pairs the pages of one key, each of which is in at most one pair.
+fn pair_up(key: Key, base: Vec<Capture>, head: Vec<Capture>) -> Vec<Pair> {
+    let are_alone = base.len() == 1 && head.len() == 1;
+    let mut sides = Sides { base, head, pairs: Vec::new() };
+    sides.pair(|base, head| base.url == head.url);
+    sides.pair(|base, head| is_one_host([&base.url, &head.url]));
+    if are_alone || key != Key::Page {
+        sides.pair(|_, _| true);
+    }
+    let Sides { base, head, mut pairs } = sides;
+    pairs.extend(head.into_iter().map(|head| Pair { base: None, head: Some(head) }));
+    pairs.extend(base.into_iter().map(|base| Pair { base: Some(base), head: None }));
+    pairs.sort_by(|one, other| one.any().url.cmp(&other.any().url));
+    pairs
+}
+
+/// Pages that have no partner yet, and those that have.
+struct Sides {
+    base: Vec<Capture>,
+    head: Vec<Capture>,
+    pairs: Vec<Pair>,
+}
+
+impl Sides {
+    /// Makes pairs of those that belong together, in their order.
+    fn pair(&mut self, belong: impl Fn(&Capture, &Capture) -> bool) {
+        for head in std::mem::take(&mut self.head) {
+            match self.base.iter().position(|base| belong(base, &head)) {
+                Some(at) => self.pairs.push(Pair { base: Some(self.base.remove(at)), head: Some(head) }),
+                None => self.head.push(head),
+            }
+        }
+    }
+}
+
+impl Iterator for Pairs<'_> {
+    type Item = Result<Pair, RepositoryError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.fetch().transpose()
+    }
+}

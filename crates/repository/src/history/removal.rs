@@ -1,0 +1,51 @@
+//! Finds the tombstone of a capture that was purged.
+
+use std::io::Read;
+
+use varve_catalog::Removal;
+use varve_core::RecordId;
+use varve_core::history::Capture;
+
+use super::Holdings;
+use crate::error::RepositoryError;
+
+/// What tells that a capture was taken out of its version, or its body out of the silos; none when it is there, or was lost
+/// otherwise.
+pub fn removal_of(holdings: &dyn Holdings, capture: &Capture) -> Result<Option<Removal>, RepositoryError> {
+    if let Some(removal) = holdings.catalog().removal_of_page(capture)? {
+        return Ok(Some(removal));
+    }
+    let body = RecordId::new(capture.body.into_inner());
+    let mut records = vec![body];
+    records.extend(capture.record.filter(|record| *record != body));
+    for record in records {
+        let mut removals = holdings.catalog().removals_of(&record)?.into_iter();
+        let takes_record =
+            |removal: &Removal| removal.tombstone.is_of_record() && removal.tombstone.replaced_by.is_none();
+        let Some(removal) = removals.find(takes_record) else {
+            continue;
+        };
+        // The same content may have come again.
+        return match holdings.open_body(capture) {
+            Err(RepositoryError::Absent { .. }) => Ok(Some(removal)),
+            opened => opened.map(|_| None),
+        };
+    }
+    Ok(None)
+}
+
+/// Opens the body of a capture. Of one that was taken out it says so.
+pub fn open_body_or_removal(
+    holdings: &dyn Holdings,
+    capture: &Capture,
+) -> Result<Box<dyn Read + Send>, RepositoryError> {
+    match holdings.open_body(capture) {
+        Err(absent @ RepositoryError::Absent { .. }) => Err(match removal_of(holdings, capture)? {
+            Some(removal) => {
+                RepositoryError::Removed { url: capture.url.clone(), removal: Box::new(removal) }
+            }
+            None => absent,
+        }),
+        opened => opened,
+    }
+}

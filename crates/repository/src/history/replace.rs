@@ -1,0 +1,112 @@
+//! Replacing a file as a whole, so that its name always leads to the old content or to the new.
+//!
+//! What is not whole yet has a name that follows from the file's own: if the process ends on the way, the next who
+//! replaces the file takes that name over, and nothing is left behind.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, Write};
+use std::path::{Path, PathBuf};
+
+use varve_store::steps::step;
+
+/// Replaces a file. Without `durable` a power cut may leave an empty one: for what can be made again.
+pub fn replace(path: &Path, content: &mut dyn BufRead, durable: bool) -> io::Result<()> {
+    let unfinished = unfinished(path);
+    let written = write(&unfinished, content, durable).and_then(|()| {
+        step("rename", path);
+        fs::rename(&unfinished, path)
+    });
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&unfinished);
+        return written;
+    }
+    if durable {
+        step("sync a folder", path);
+        File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// How a file is called before it is whole.
+pub(super) fn unfinished(path: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".tmp-varve-");
+    name.push(path.file_name().unwrap_or_default());
+    path.with_file_name(name)
+}
+
+fn write(path: &Path, content: &mut dyn BufRead, durable: bool) -> io::Result<()> {
+    step("create", path);
+    let mut file = create(path)?;
+    step("write", path);
+    pour(content, &mut file)?;
+    if durable {
+        step("sync", path);
+        file.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Writes content to a file, each time as much as is at hand: what is in memory in one go.
+pub(super) fn pour(content: &mut dyn BufRead, file: &mut File) -> io::Result<()> {
+    loop {
+        let bytes = match content.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            bytes => bytes?,
+        };
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        file.write_all(bytes)?;
+        let count = bytes.len();
+        content.consume(count);
+    }
+}
+
+/// A new file, never one that is there: a link under that name could lead anywhere.
+pub(super) fn create(path: &Path) -> io::Result<File> {
+    let mut how = OpenOptions::new();
+    how.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut how, 0o644);
+    match how.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(path)?;
+            how.open(path)
+        }
+        opened => opened,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_left_unfinished_is_taken_over_and_links_are_not_followed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, elsewhere) = (folder.path().join("HEAD"), folder.path().join("elsewhere"));
+        fs::write(&elsewhere, "untouched").expect("written");
+        std::os::unix::fs::symlink(&elsewhere, unfinished(&path)).expect("linked");
+        replace(&path, &mut &b"new"[..], true).expect("replaced");
+        assert_eq!(fs::read(&path).expect("read"), b"new");
+        assert_eq!(fs::read(&elsewhere).expect("read"), b"untouched");
+        assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 2);
+    }
+
+    #[test]
+    fn a_content_that_cannot_be_read_replaces_nothing() {
+        struct Broken;
+        impl io::Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("broken"))
+            }
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("page");
+        replace(&path, &mut &b"old"[..], false).expect("replaced");
+        assert!(replace(&path, &mut io::BufReader::new(Broken), false).is_err());
+        assert_eq!(fs::read(&path).expect("read"), b"old");
+        assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 1);
+    }
+}

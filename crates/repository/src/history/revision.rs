@@ -1,0 +1,181 @@
+//! What people call a version: HEAD, a tag, an id or its beginning, a step back from any of them, or a time.
+
+use varve_catalog::Removal;
+use varve_core::history::{ListCursor, VersionFilter, VersionInfo};
+use varve_core::{Moment, VersionId};
+
+use super::Holdings;
+use crate::error::RepositoryError;
+
+/// So many candidates of a beginning are named.
+const MOST_CANDIDATES: usize = 10;
+/// So many tombstones are looked at together.
+const PIECE: usize = 500;
+/// No id has a shorter beginning: a word of two letters is a tag that is not there.
+const SHORTEST_PREFIX: usize = 4;
+
+/// The version that a person means: `HEAD`, `HEAD~2`, a tag, an id, the beginning of one, or a time, which means the newest
+/// version not after it.
+pub fn resolve_version(holdings: &dyn Holdings, text: &str) -> Result<VersionId, RepositoryError> {
+    let (name, steps) = split_steps(text);
+    let version = match named_version(holdings, name)? {
+        Some(version) => version,
+        None => {
+            let time = meant_time(name).ok_or_else(|| unknown(named(name, text)))?;
+            newest_until(holdings, time, name)?
+        }
+    };
+    back(holdings, version, steps, text)
+}
+
+/// The same without times: for what cannot be undone, a version must be named.
+pub fn resolve_named_version(holdings: &dyn Holdings, text: &str) -> Result<VersionId, RepositoryError> {
+    let (name, steps) = split_steps(text);
+    let version = named_version(holdings, name)?.ok_or_else(|| match meant_time(name) {
+        Some(_) => RepositoryError::NotByTime { text: name.to_owned() },
+        None => unknown(named(name, text)),
+    })?;
+    back(holdings, version, steps, text)
+}
+
+/// What is known of a version that something names; where it is not here, why not.
+pub fn known_version(holdings: &dyn Holdings, id: &VersionId) -> Result<VersionInfo, RepositoryError> {
+    if let Some(info) = holdings.catalog().version(id)? {
+        return Ok(info);
+    }
+    let removal = removed(holdings, |version| version == *id)?;
+    Err(removal.unwrap_or_else(|| unknown(&id.to_string())))
+}
+
+/// What tells that a version was taken out of the silos. It looks at all tombstones, and only whoever asks for what is not here does.
+fn removed(
+    holdings: &dyn Holdings,
+    is_wanted: impl Fn(VersionId) -> bool,
+) -> Result<Option<RepositoryError>, RepositoryError> {
+    let mut after = None;
+    loop {
+        let removals = holdings.catalog().removals(ListCursor { after, limit: PIECE })?;
+        let Some(last) = removals.last() else { return Ok(None) };
+        after = Some(last.tombstone_record);
+        let version_of = |removal: &Removal| removal.tombstone.version.filter(|version| is_wanted(*version));
+        if let Some((version, removal)) =
+            removals.into_iter().find_map(|removal| Some((version_of(&removal)?, removal)))
+        {
+            return Ok(Some(RepositoryError::VersionRemoved { version, removal: Box::new(removal) }));
+        }
+    }
+}
+
+/// So many steps back from a version, which `text` asks for.
+fn back(
+    holdings: &dyn Holdings,
+    version: VersionId,
+    steps: u32,
+    text: &str,
+) -> Result<VersionId, RepositoryError> {
+    let mut info = known_version(holdings, &version)?;
+    for _ in 0..steps {
+        let parent =
+            info.version.parent.ok_or_else(|| RepositoryError::BeforeFirst { text: text.to_owned() })?;
+        info = known_version(holdings, &parent)?;
+    }
+    Ok(info.version.id)
+}
+
+/// The instant as of which a person asks who names a time in the place of a version, as [`Moment::parse_end`] has it. Digits alone are the
+/// beginning of an id and no time, unless they are all those of one, as replay writes it: whoever has mistyped an id must not be given
+/// another version.
+pub fn meant_time(text: &str) -> Option<Moment> {
+    const WHOLE_TIME: usize = 14;
+    Moment::parse_end(text).ok().filter(|_| !may_begin_id(text) || text.len() == WHOLE_TIME)
+}
+
+/// What is said to be unknown: the name, or all that was typed where there is none.
+fn named<'t>(name: &'t str, text: &'t str) -> &'t str {
+    if name.is_empty() { text } else { name }
+}
+
+fn newest_until(holdings: &dyn Holdings, time: Moment, name: &str) -> Result<VersionId, RepositoryError> {
+    let filter = VersionFilter { until: Some(time), ..VersionFilter::default() };
+    let found = holdings.catalog().versions(&filter, ListCursor::first(1))?;
+    found
+        .first()
+        .map(|info| info.version.id)
+        .ok_or_else(|| RepositoryError::NoVersionYet { text: name.to_owned() })
+}
+
+/// `HEAD~2` is HEAD and two steps back; `HEAD~` is one; `HEAD~2~` is three.
+fn split_steps(text: &str) -> (&str, u32) {
+    let (mut name, mut steps) = (text, 0u32);
+    while let Some((rest, digits)) = name.rsplit_once('~') {
+        let Some(more) = digits.parse::<u32>().ok().or(digits.is_empty().then_some(1)) else { break };
+        (name, steps) = (rest, steps.saturating_add(more));
+    }
+    (name, steps)
+}
+
+/// The version of that name: HEAD, a tag, an id or its beginning. None where nothing is called so.
+pub fn named_version(holdings: &dyn Holdings, name: &str) -> Result<Option<VersionId>, RepositoryError> {
+    let catalog = holdings.catalog();
+    if name == "HEAD" || name == "@" {
+        let head = holdings.head()?.ok_or(RepositoryError::NoVersions)?;
+        return known_version(holdings, &head).map(|_| Some(head));
+    }
+    if let Some(tag) = catalog.tag(name)? {
+        return Ok(Some(tag.version));
+    }
+    if !may_begin_id(name) {
+        return Ok(None);
+    }
+    let digits: String = name.chars().filter(|letter| *letter != '-').collect();
+    let digits = digits.to_ascii_lowercase();
+    match catalog.versions_beginning(&digits, MOST_CANDIDATES)?.as_slice() {
+        [] => {
+            let begins = |version: VersionId| version.to_string().replace('-', "").starts_with(&digits);
+            removed(holdings, begins)?.map_or(Ok(None), Err)
+        }
+        [one] => Ok(Some(*one)),
+        several => Err(RepositoryError::AmbiguousVersion { text: name.to_owned(), count: several.len() }),
+    }
+}
+
+/// Whether an id may begin so: hexadecimal digits, with hyphens where an id has them, or without. A day has its hyphens elsewhere.
+fn may_begin_id(name: &str) -> bool {
+    const HYPHENS: [usize; 4] = [8, 13, 18, 23];
+    let is_digit = |byte: u8| byte.is_ascii_hexdigit();
+    let fits = |(at, byte): (usize, u8)| is_digit(byte) || (byte == b'-' && HYPHENS.contains(&at));
+    name.bytes().filter(|byte| is_digit(*byte)).count() >= SHORTEST_PREFIX
+        && name.bytes().enumerate().all(fits)
+}
+
+fn unknown(text: &str) -> RepositoryError {
+    RepositoryError::NoVersion { text: text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_add_up() {
+        for (text, name, steps) in [
+            ("HEAD", "HEAD", 0),
+            ("HEAD~", "HEAD", 1),
+            ("HEAD~3~1", "HEAD", 4),
+            ("HEAD~~", "HEAD", 2),
+            ("a~b~2", "a~b", 2),
+        ] {
+            assert_eq!(split_steps(text), (name, steps), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_day_begins_no_id() {
+        for id in ["2026", "20261117", "2026111a-22bb-8", "deadbeef-"] {
+            assert!(may_begin_id(id), "{id}");
+        }
+        for other in ["2026-11-17", "202", "2d", "dead-beef", "HEAD"] {
+            assert!(!may_begin_id(other), "{other}");
+        }
+    }
+}

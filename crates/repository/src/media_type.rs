@@ -1,0 +1,105 @@
+//! Media types: a guess from a name, and whether a text is one.
+//!
+//! A small table of what names say reliably. What is not in it is called bytes, which is always true.
+
+use std::path::Path;
+
+/// Bytes, of which nothing more is known.
+pub const BYTES: &str = "application/octet-stream";
+
+/// Endings whose meaning nobody disputes. `.ts`, `.doc` and their like are left out: they mean several things.
+const BY_ENDING: [(&str, &str); 46] = [
+    ("avif", "image/avif"),
+    ("bmp", "image/bmp"),
+    ("bz2", "application/x-bzip2"),
+    ("css", "text/css"),
+    ("csv", "text/csv"),
+    ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    ("epub", "application/epub+zip"),
+    ("flac", "audio/flac"),
+    ("gif", "image/gif"),
+    ("gz", "application/gzip"),
+    ("htm", "text/html"),
+    ("html", "text/html"),
+    ("ico", "image/vnd.microsoft.icon"),
+    ("ics", "text/calendar"),
+    ("jpeg", "image/jpeg"),
+    ("jpg", "image/jpeg"),
+    ("js", "text/javascript"),
+    ("json", "application/json"),
+    ("jsonl", "application/jsonl"),
+    ("md", "text/markdown"),
+    ("mjs", "text/javascript"),
+    ("mp3", "audio/mpeg"),
+    ("mp4", "video/mp4"),
+    ("odp", "application/vnd.oasis.opendocument.presentation"),
+    ("ods", "application/vnd.oasis.opendocument.spreadsheet"),
+    ("odt", "application/vnd.oasis.opendocument.text"),
+    ("otf", "font/otf"),
+    ("pdf", "application/pdf"),
+    ("png", "image/png"),
+    ("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+    ("svg", "image/svg+xml"),
+    ("tar", "application/x-tar"),
+    ("tif", "image/tiff"),
+    ("tiff", "image/tiff"),
+    ("toml", "application/toml"),
+    ("ttf", "font/ttf"),
+    ("txt", "text/plain"),
+    ("wasm", "application/wasm"),
+    ("wav", "audio/wav"),
+    ("webm", "video/webm"),
+    ("webp", "image/webp"),
+    ("woff2", "font/woff2"),
+    ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    ("xml", "application/xml"),
+    ("zip", "application/zip"),
+    ("zst", "application/zstd"),
+];
+
+/// What a file of that name probably is.
+pub fn of_name(path: &Path) -> &'static str {
+    let Some(ending) = path.extension().and_then(|ending| ending.to_str()) else { return BYTES };
+    let ending = ending.to_ascii_lowercase();
+    match BY_ENDING.binary_search_by_key(&ending.as_str(), |(known, _)| known) {
+        Ok(found) => BY_ENDING[found].1,
+        Err(_) => BYTES,
+    }
+}
+
+/// Whether the text is a media type, with or without parameters (RFC 9110, 8.3.1).
+pub fn is_media_type(text: &str) -> bool {
+    let (essence, _) = text.split_once(';').unwrap_or((text, ""));
+    let is_token = |part: &str| {
+        !part.is_empty()
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+    };
+    let has_two =
+        essence.trim_end().split_once('/').is_some_and(|(kind, sub)| is_token(kind) && is_token(sub));
+    has_two && !text.contains(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted_and_right() {
+        assert!(BY_ENDING.is_sorted());
+        assert!(BY_ENDING.iter().all(|(_, media_type)| is_media_type(media_type)));
+        assert_eq!(of_name(Path::new("a/Page.HTML")), "text/html");
+        assert_eq!(of_name(Path::new("a/tree.avif")), "image/avif");
+        assert_eq!(of_name(Path::new("html")), BYTES);
+        assert_eq!(of_name(Path::new("x.unheard-of")), BYTES);
+    }
+
+    #[test]
+    fn media_types_have_two_parts() {
+        for text in ["text/plain", "text/html; charset=utf-8", "application/vnd.varve.tree", "a/b ;c"] {
+            assert!(is_media_type(text), "{text}");
+        }
+        for text in ["", "text", "text/", "/plain", "text/pl ain", "text/plain\r\nX: y", "tëxt/plain"] {
+            assert!(!is_media_type(text), "{text}");
+        }
+    }
+}

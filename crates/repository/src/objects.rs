@@ -1,0 +1,57 @@
+//! What holds objects that are found by id: an archive, or an AardWARC store where it is.
+
+use std::path::Path;
+
+use varve_core::id::{IdError, IdPrefix};
+use varve_store::aardwarc::{AardwarcObject, AardwarcStore};
+
+use crate::archive::{Archive, without_brackets};
+use crate::error::RepositoryError;
+use crate::history::{Kind, kind_of};
+
+/// Objects, open for reading.
+pub enum Objects {
+    /// Those of an archive.
+    Archive(Box<Archive>),
+    /// Those of an AardWARC store, of which nothing is ever changed.
+    Aardwarc(Box<AardwarcStore>),
+}
+
+impl Objects {
+    /// Opens what is at `root`. The headers of an AardWARC store are read, and `progress` hears how many more bytes of
+    /// its silos were gone through.
+    pub fn open(root: &Path, progress: &dyn Fn(u64)) -> Result<Self, RepositoryError> {
+        if kind_of(root) != Some(Kind::Aardwarc) {
+            return Ok(Self::Archive(Box::new(Archive::open(root)?)));
+        }
+        let failed = |source| RepositoryError::Aardwarc { path: root.to_owned(), source };
+        let store = AardwarcStore::open(root, progress).map_err(failed)?;
+        let store = store.ok_or_else(|| RepositoryError::NoAardwarcSilos { path: root.to_owned() })?;
+        Ok(Self::Aardwarc(Box::new(store)))
+    }
+
+    /// How many bytes of silos are gone through to open what is at `root`; none where opening reads nothing.
+    pub fn bytes_to_read(root: &Path) -> Result<Option<u64>, RepositoryError> {
+        if kind_of(root) != Some(Kind::Aardwarc) {
+            return Ok(None);
+        }
+        let failed = |source| RepositoryError::Aardwarc { path: root.to_owned(), source };
+        AardwarcStore::bytes_to_read(root).map(Some).map_err(failed)
+    }
+}
+
+/// The object of an AardWARC store that a person's text means: an id with its prefix or without, or its beginning.
+pub fn aardwarc_object(store: &AardwarcStore, text: &str) -> Result<AardwarcObject, RepositoryError> {
+    let digits =
+        aardwarc_digits(text).map_err(|source| RepositoryError::NotAnId { text: text.to_owned(), source })?;
+    let path = store.silos().first().cloned().unwrap_or_default();
+    let object = store.object(&digits).map_err(|source| RepositoryError::Aardwarc { path, source })?;
+    object.ok_or(RepositoryError::Absent { id: digits })
+}
+
+/// The digits of an id as AardWARC writes it: those behind its prefix.
+pub fn aardwarc_digits(text: &str) -> Result<String, IdError> {
+    let text = without_brackets(text.trim()).to_ascii_lowercase();
+    let digits = text.rsplit('/').next().unwrap_or_default();
+    digits.parse::<IdPrefix>().map(|prefix| prefix.to_string())
+}

@@ -1,0 +1,197 @@
+//! The one way from what silos say to rows of the catalog.
+//!
+//! Used on the day, when something is captured or committed, and by rebuild and recovery: because they all come through
+//! here, a catalog that is made again is the same.
+
+use serde::Deserialize;
+use varve_catalog::{CatalogRow, Removal};
+use varve_core::fact::{Fact, FactError, HeadMoved, Manifest, Page, TagSet, UrlVerdict, media_type};
+use varve_core::headers::{HeaderView, Redaction};
+use varve_core::history::{Belongs, Capture, StoredScore, StoredVerdict};
+use varve_core::receipt::Receipt;
+use varve_core::{RecordId, VersionId};
+use varve_store::exchange::ScannedRecord;
+
+use crate::history::{FindList, Lists};
+use crate::page_path::{page_path, path_written};
+
+/// A record that should be a fact and cannot be read as one.
+#[derive(Debug, thiserror::Error)]
+#[error("record {record} cannot be understood")]
+pub struct OddFact {
+    /// The record.
+    pub record: RecordId,
+    /// Why.
+    pub source: FactError,
+}
+
+/// A version whose list of pages is lost.
+#[derive(Debug)]
+pub struct LostList {
+    /// The version.
+    pub version: VersionId,
+    /// The record of the list.
+    pub list: RecordId,
+    /// How many of its pages are known all the same.
+    pub known: usize,
+}
+
+/// Makes rows of what silos say, told in their order.
+pub struct RowMaker<'a> {
+    redaction: Redaction,
+    lists: Lists<'a>,
+}
+
+impl<'a> RowMaker<'a> {
+    /// One that is told everything from the beginning.
+    pub fn new(redaction: Redaction) -> Self {
+        Self { redaction, lists: Lists::default() }
+    }
+
+    /// One that is told what comes behind a place: what was listed before it is looked for elsewhere.
+    pub fn behind(redaction: Redaction, spent: u64, find: FindList<'a>) -> Self {
+        Self { redaction, lists: Lists::behind(spent, find) }
+    }
+
+    /// The rows of whatever a silo says next.
+    pub fn rows_of(&mut self, scanned: &ScannedRecord) -> Result<Vec<CatalogRow>, OddFact> {
+        match scanned {
+            ScannedRecord::Capture(receipt) => {
+                Ok(row_of_receipt(receipt, self.redaction).into_iter().collect())
+            }
+            ScannedRecord::Fact { record, media_type, json, .. } => match Fact::parse(media_type, json) {
+                Some(fact) => {
+                    let rows = fact.and_then(|fact| self.rows_of_fact(*record, json, fact));
+                    rows.map_err(|source| OddFact { record: *record, source })
+                }
+                None => Ok(Vec::new()),
+            },
+        }
+    }
+
+    /// The rows of a version whose list of pages is lost: itself, and the pages that its manifest has. None for anything else.
+    pub fn rows_without_list(&mut self, scanned: &ScannedRecord) -> Option<(Vec<CatalogRow>, LostList)> {
+        let ScannedRecord::Fact { record, media_type, json, .. } = scanned else { return None };
+        let Some(Ok(Fact::Version(manifest))) = Fact::parse(media_type, json) else { return None };
+        let version = Manifest::version_id(json);
+        let lost = LostList { version, list: manifest.list?, known: manifest.pages.len() };
+        let mut rows = rows_of_version(version, Some(*record), &manifest, &manifest.pages);
+        // So that the next version does not name a list from before it.
+        rows.extend(self.lists.spend(&manifest));
+        Some((rows, lost))
+    }
+
+    fn rows_of_fact(
+        &mut self,
+        record: RecordId,
+        json: &[u8],
+        fact: Fact,
+    ) -> Result<Vec<CatalogRow>, FactError> {
+        match fact {
+            Fact::Pages(list) => Ok(vec![self.lists.hear(record, list)]),
+            Fact::Version(manifest) if manifest.list.is_some() => {
+                let pages = self.lists.pages_of(&manifest)?;
+                let mut rows = rows_of_version(Manifest::version_id(json), Some(record), &manifest, &pages);
+                rows.extend(self.lists.spend(&manifest));
+                Ok(rows)
+            }
+            other => rows_of_fact(record, json, &other),
+        }
+    }
+}
+
+/// The row of a capture; none when it belongs to no run.
+pub fn row_of_receipt(receipt: &Receipt, redaction: Redaction) -> Option<CatalogRow> {
+    let belongs = Belongs::Run(receipt.run?);
+    let capture = Capture {
+        id: Capture::derive_id(belongs, &receipt.url, receipt.time, &receipt.record),
+        belongs,
+        url: receipt.url.clone(),
+        path: page_path(&receipt.url),
+        time: receipt.time,
+        status: receipt.status,
+        headers: HeaderView::of(&receipt.headers, redaction),
+        body: receipt.body,
+        length: Some(receipt.length),
+        record: Some(receipt.record),
+        truncated: receipt.truncated.is_some(),
+    };
+    Some(CatalogRow::Capture(Box::new(capture)))
+}
+
+/// The rows of a fact whose record has these bytes.
+pub fn rows_of_fact(record: RecordId, json: &[u8], fact: &Fact) -> Result<Vec<CatalogRow>, FactError> {
+    Ok(match fact {
+        Fact::Version(manifest) => {
+            rows_of_version(Manifest::version_id(json), Some(record), manifest, &manifest.pages)
+        }
+        Fact::Tag(TagSet { name, version, time }) => {
+            vec![CatalogRow::Tag { name: name.clone(), version: *version, time: *time }]
+        }
+        Fact::Head(HeadMoved { version, .. }) => vec![CatalogRow::Head(*version)],
+        Fact::Verdicts(verdicts) => verdicts.verdicts.iter().map(row_of_verdict).collect(),
+        Fact::Score(score) => vec![CatalogRow::Score(Box::new(row_of_score(score)?))],
+        Fact::Tombstone(tombstone) => {
+            vec![CatalogRow::Removal(Box::new(Removal {
+                tombstone_record: record,
+                tombstone: (**tombstone).clone(),
+            }))]
+        }
+        // What is listed has the rows of the versions that name the list.
+        Fact::Pages(_) => Vec::new(),
+    })
+}
+
+/// The row of a score. Its fact is the row itself, so that evidence and attributions need not be found again by rules
+/// that may have changed since.
+pub fn row_of_score(fact: &serde_json::Value) -> Result<StoredScore, FactError> {
+    let media_type = media_type::SCORE.to_owned();
+    StoredScore::deserialize(fact).map_err(|source| FactError { media_type, source })
+}
+
+fn row_of_verdict(verdict: &UrlVerdict) -> CatalogRow {
+    CatalogRow::Verdict(StoredVerdict {
+        url: verdict.url.clone(),
+        time: verdict.time,
+        verdict: verdict.verdict.clone(),
+        status: verdict.status.unwrap_or(0),
+        json: serde_json::to_string(&verdict.detail).expect("plain values can be written as JSON"),
+    })
+}
+
+/// The rows of a version and of all its pages.
+pub fn rows_of_version(
+    id: VersionId,
+    record: Option<RecordId>,
+    manifest: &Manifest,
+    pages: &[Page],
+) -> Vec<CatalogRow> {
+    let mut rows = vec![CatalogRow::Version(manifest.version(id, record))];
+    if !pages.is_empty() {
+        rows.push(CatalogRow::Pages {
+            version: id,
+            captures: pages.iter().map(|page| capture_of(id, page)).collect(),
+        });
+    }
+    rows
+}
+
+/// The capture that a page of a manifest stands for.
+pub fn capture_of(version: VersionId, page: &Page) -> Capture {
+    let belongs = Belongs::Version(version);
+    // A body that was committed by hand is an object of its own, of the same id.
+    let record = page.record.unwrap_or(RecordId::new(page.body.into_inner()));
+    Capture {
+        id: Capture::derive_id(belongs, &page.url, page.time, &record),
+        belongs,
+        url: page.url.clone(),
+        path: path_written(&page.url, &page.path),
+        time: page.time,
+        status: page.status,
+        headers: page.headers.clone(),
+        body: page.body,
+        length: Some(page.length),
+        record: Some(record),
+        truncated: page.truncated,
+    }
+}

@@ -1,0 +1,293 @@
+//! `varve.toml`: what an archive is called and how it is written.
+//!
+//! The number of the format is read before anything else, so that an archive of a later varve is refused by that number
+//! and not by some key it has more. A key that is not known is refused as well: the alternative would be to ignore a
+//! word that somebody meant, `silo-size` for `silo_size`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use varve_core::allowed_host::{AllowError, AllowedHost};
+use varve_core::headers::Redaction;
+use varve_warc::write::{Dictionary, Packing};
+
+use crate::size::Size;
+
+/// The only format so far.
+pub const FORMAT: u32 = 1;
+
+/// Silos are not smaller: each begins with a description, and a large object has a segment in each.
+const SMALLEST_SILO: Size = Size(1 << 20);
+/// Silos are not larger, so that every offset in them fits the index.
+const LARGEST_SILO: Size = Size(1 << 40);
+/// zstd's own usual level.
+const ZSTD_LEVEL: i32 = 3;
+/// The level beside a dictionary: most of a page is found there at once, and what is left is worth a longer look. The pages of 200
+/// versions of a site came to 51.6 MB at the third level and to 44.5 at this one, in twice the time.
+const TRAINED_LEVEL: i32 = 6;
+/// The largest dictionary that a reader is asked to hold in memory.
+pub const LARGEST_SIZE: usize = 8 << 20;
+/// A name or an operator is a line, not a text.
+const LONGEST_LINE: usize = 1000;
+
+/// What `varve.toml` says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArchiveSettings {
+    /// The number of the format.
+    pub format: u32,
+    /// What people call the archive; each silo says it.
+    pub name: String,
+    /// Who keeps it; each silo says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator: Option<String>,
+    /// A silo is sealed before it would grow beyond this.
+    #[serde(default = "default_silo_size")]
+    pub silo_size: Size,
+    /// How records are packed.
+    #[serde(default)]
+    pub packing: PackingMethod,
+    /// Whether the values of sensitive headers (cookies, tokens) are hidden in rows, diffs and manifests.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub redact_headers: bool,
+    /// How hard the packer tries: for gzip 1 to 12, for zstd 1 to 19.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packing_level: Option<u8>,
+    /// An address under which whoever runs the sites that are asked can reach those who ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contact: Option<String>,
+    /// Hosts, addresses and networks that may be fetched although they are private.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow_private: Vec<String>,
+}
+
+/// How records are packed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PackingMethod {
+    /// A gzip member a record: every tool reads it.
+    #[default]
+    Gzip,
+    /// Zstandard frames: faster to read, and fewer tools do.
+    Zstd,
+}
+
+/// Why a `varve.toml` cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// Not TOML, or a key or value that is not known.
+    #[error("line {line}: {message}")]
+    Text {
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong there.
+        message: String,
+    },
+    /// It does not say which format it has.
+    #[error("it has no `format` number")]
+    NoFormat,
+    /// Made by another varve.
+    #[error("its format is number {found}, and this varve knows number {FORMAT}")]
+    Format {
+        /// The number it has.
+        found: i64,
+    },
+    /// A silo size out of bounds.
+    #[error("`silo_size` is {size}, and may be from {SMALLEST_SILO} to {LARGEST_SILO}")]
+    SiloSize {
+        /// What it is.
+        size: Size,
+    },
+    /// A level out of bounds.
+    #[error("`packing_level` is {level}, and may be from 1 to {most}")]
+    Level {
+        /// What it is.
+        level: u8,
+        /// The greatest for that method.
+        most: u8,
+    },
+    /// An entry of `allow_private` that is none.
+    #[error("`allow_private`: {0}")]
+    Allow(#[source] AllowError),
+    /// A text that cannot stand in a silo's description.
+    #[error("`{key}` must be one line of at most {LONGEST_LINE} bytes, and not empty")]
+    Line {
+        /// Which.
+        key: &'static str,
+    },
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+fn default_silo_size() -> Size {
+    Size(1 << 30)
+}
+
+impl ArchiveSettings {
+    /// The settings of a new archive of that name.
+    pub fn new(name: &str) -> Self {
+        Self {
+            format: FORMAT,
+            name: name.to_owned(),
+            operator: None,
+            silo_size: default_silo_size(),
+            packing: PackingMethod::default(),
+            redact_headers: true,
+            packing_level: None,
+            contact: None,
+            allow_private: Vec::new(),
+        }
+    }
+
+    /// Whether sensitive headers are hidden.
+    pub fn redaction(&self) -> Redaction {
+        if self.redact_headers { Redaction::On } else { Redaction::Off }
+    }
+
+    /// A name for the archive in `folder`: that of the folder, as far as it can be written.
+    pub fn name_of(folder: &Path) -> String {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let name: String = name.chars().filter(|letter| !letter.is_control()).collect();
+        if name.is_empty() { "archive".to_owned() } else { name }
+    }
+
+    /// Reads the text of a `varve.toml`.
+    pub fn parse(text: &str) -> Result<Self, SettingsError> {
+        let wrong = |error: toml::de::Error| SettingsError::Text {
+            line: line_of(text, error.span().map_or(0, |span| span.start)),
+            message: error.message().to_owned(),
+        };
+        let table: toml::Table = toml::from_str(text).map_err(wrong)?;
+        match table.get("format").and_then(toml::Value::as_integer) {
+            Some(found) if found == i64::from(FORMAT) => {}
+            Some(found) => return Err(SettingsError::Format { found }),
+            None => return Err(SettingsError::NoFormat),
+        }
+        let settings: Self = toml::from_str(text).map_err(wrong)?;
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// The text of its `varve.toml`.
+    pub fn text(&self) -> String {
+        let keys = toml::to_string(self).expect("plain values can always be written as TOML");
+        format!(
+            "# An archive made by varve. The silos in `warc` are the archive; `index` is made from them.\n{keys}"
+        )
+    }
+
+    /// Whether all values are within their bounds.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        if !(SMALLEST_SILO..=LARGEST_SILO).contains(&self.silo_size) {
+            return Err(SettingsError::SiloSize { size: self.silo_size });
+        }
+        let most = match self.packing {
+            PackingMethod::Gzip => 12,
+            PackingMethod::Zstd => 19,
+        };
+        if let Some(level) = self.packing_level.filter(|level| !(1..=most).contains(level)) {
+            return Err(SettingsError::Level { level, most });
+        }
+        let check_entry = |entry: &String| entry.parse::<AllowedHost>().map(|_| ());
+        self.allow_private.iter().try_for_each(check_entry).map_err(SettingsError::Allow)?;
+        check_line("name", &self.name)?;
+        self.contact.as_deref().map_or(Ok(()), |contact| check_line("contact", contact))?;
+        self.operator.as_deref().map_or(Ok(()), |operator| check_line("operator", operator))
+    }
+
+    /// As the WARC room says it; a dictionary is for zstd alone.
+    pub fn packing(&self, dictionary: Option<Dictionary>) -> Packing {
+        match (self.packing, self.packing_level) {
+            (PackingMethod::Gzip, None) => Packing::Gzip,
+            (PackingMethod::Gzip, Some(level)) => Packing::GzipLevel(level),
+            (PackingMethod::Zstd, level) => {
+                let usual = if dictionary.is_some() { TRAINED_LEVEL } else { ZSTD_LEVEL };
+                let level = level.map_or(usual, i32::from);
+                Packing::Zstd { level, dictionary: dictionary.map(Arc::new) }
+            }
+        }
+    }
+
+    /// What every silo says of itself.
+    pub fn description(&self, software: &str) -> Vec<(String, String)> {
+        let mut fields = vec![
+            ("software", software),
+            ("format", "WARC File Format 1.1"),
+            ("conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"),
+            ("isPartOf", &self.name),
+        ];
+        fields.extend(self.operator.as_deref().map(|operator| ("operator", operator)));
+        fields.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+}
+
+fn check_line(key: &'static str, text: &str) -> Result<(), SettingsError> {
+    if text.trim().is_empty() || text.len() > LONGEST_LINE || text.contains(char::is_control) {
+        return Err(SettingsError::Line { key });
+    }
+    Ok(())
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_reads_the_same() {
+        let mut settings = ArchiveSettings::new("the \"lake\"");
+        assert_eq!(ArchiveSettings::parse(&settings.text()), Ok(settings.clone()));
+        settings.operator = Some("Anna".into());
+        settings.silo_size = Size(5_000_000);
+        settings.packing = PackingMethod::Zstd;
+        settings.packing_level = Some(19);
+        settings.allow_private = vec!["10.0.0.0/8".into(), "wiki.example".into()];
+        assert_eq!(ArchiveSettings::parse(&settings.text()), Ok(settings));
+    }
+
+    #[test]
+    fn only_format_and_name_are_needed() {
+        let settings = ArchiveSettings::parse("format = 1\nname = \"x\"\n").unwrap();
+        assert_eq!(settings, ArchiveSettings::new("x"));
+        let settings = ArchiveSettings::parse("format = 1\nname = \"x\"\nsilo_size = 2000000").unwrap();
+        assert_eq!(settings.silo_size, Size(2_000_000));
+    }
+
+    #[test]
+    fn each_mistake_is_named_with_its_line() {
+        let said = |text: &str| ArchiveSettings::parse(text).unwrap_err().to_string();
+        assert_eq!(
+            said("format = 2\nname = \"x\"\ncolour = 3"),
+            "its format is number 2, and this varve knows number 1"
+        );
+        assert_eq!(said("name = \"x\""), "it has no `format` number");
+        let unknown = said("format = 1\nname = \"x\"\nsilo-size = \"1 GiB\"");
+        assert!(unknown.starts_with("line 3: unknown field `silo-size`"), "{unknown}");
+        assert!(said("format = 1\nname = ").starts_with("line 2: "));
+        let size = said("format = 1\nname = \"x\"\nsilo_size = \"1.5 GiB\"");
+        assert!(size.starts_with("line 3: a size is a whole number"), "{size}");
+        let small = said("format = 1\nname = \"x\"\nsilo_size = \"1 kB\"");
+        assert_eq!(small, "`silo_size` is 1 kB, and may be from 1 MiB to 1 TiB");
+        let level = said("format = 1\nname = \"x\"\npacking_level = 13");
+        assert_eq!(level, "`packing_level` is 13, and may be from 1 to 12");
+        assert!(said("format = 1\nname = \"a\\nb\"").starts_with("`name` must be one line"));
+        let allow = said("format = 1\nname = \"x\"\nallow_private = [\"10.0.0.0/99\"]");
+        assert!(allow.starts_with("`allow_private`: `10.0.0.0/99` is neither"), "{allow}");
+    }
+
+    #[test]
+    fn a_folder_gives_its_name() {
+        assert_eq!(ArchiveSettings::name_of(Path::new("/srv/museum")), "museum");
+        assert_eq!(ArchiveSettings::name_of(Path::new("/")), "archive");
+    }
+}

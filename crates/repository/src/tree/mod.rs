@@ -1,0 +1,41 @@
+//! A tree of files as an object: its manifest, and the way back.
+//!
+//! A manifest is JSON lines. The first is `{"format":"varve-tree","number":1}`; each further line is one entry:
+//!
+//! | key | of | value |
+//! | --- | --- | --- |
+//! | `path` | all | relative to the tree, parts divided by `/`; `.` for the tree itself |
+//! | `kind` | all | `file`, `folder` or `link` |
+//! | `mode` | files, folders | the permission bits, four octal digits |
+//! | `mtime` | all | seconds since 1970 with nine decimals, as text |
+//! | `size` | files | the length in bytes |
+//! | `id` | files | the 64 hex digits of the object that holds the content |
+//! | `target` | links | where it leads, as it is written in the link |
+//!
+//! A path or target that is not UTF-8 stands as `path_base64` or `target_base64` instead. Entries are in order: the tree
+//! itself first, then by path, compared part by part as bytes. So each folder is followed by all that is in it, and a
+//! reader needs to remember no more than the folder it is in. Nothing in a manifest depends on when, where or by whom it
+//! was made: the same tree has the same manifest, and so the same id.
+//!
+//! Owners, access lists, extended attributes and the sharing of hard links are deliberately not kept.
+
+mod entry;
+mod read;
+mod restore;
+mod walk;
+
+pub use entry::{Entry, Kind, Moment};
+pub use read::{ManifestError, ManifestReader, Problem};
+
+pub use restore::{Restored, Survey, require_empty, restore, survey};
+pub use walk::{Exclude, Skipped};
+pub use walk::{Step, Walk, modified, special};
+
+/// The media type of a manifest.
+pub const MEDIA_TYPE: &str = "application/vnd.varve.tree";
+
+/// The first line, without its end.
+pub const FIRST_LINE: &str = r#"{"format":"varve-tree","number":1}"#;
+
+/// The tree itself, as a path.
+pub const ROOT: &[u8] = b".";
