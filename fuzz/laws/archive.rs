@@ -7,9 +7,9 @@ use varve_warc::date::Date;
 use varve_warc::inspect::{Options, Report, inspect};
 use varve_warc::repair::{Repair, RepairError};
 use varve_warc::rule::{Finding, Rule};
-use varve_warc::source::ReadAt;
 use varve_warc::write::Packing;
 use varve_warc::{Encoding, Error, Format, Reader};
+use varve_wire::ReadAt;
 
 /// A record as it was read.
 #[derive(Debug, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 use std::io::{self, BufRead, Read};
 
 use varve_warc::digest::Algorithm;
-use varve_warc::http::{BodyLimits, ChunkEnd, Chunked, Head, HeadParser, open_body};
 use varve_warc::payload::{Payload, PayloadKind, PayloadTracker};
+use varve_wire::{ChunkEnd, ChunkedDecoder, DecodeLimits, HeadCollector, MessageHead, open_body};
 
 /// A message: its head, its payload, its body.
 pub(crate) fn message(bytes: &[u8]) {
-    let head = Head::parse(bytes);
+    let head = MessageHead::parse(bytes);
     let (collected, taken) = collect(bytes, usize::MAX);
     let (in_pieces, taken_in_pieces) = collect(bytes, 3);
     assert_eq!((collected.bytes(), taken), (in_pieces.bytes(), taken_in_pieces));
@@ -24,21 +24,21 @@ pub(crate) fn message(bytes: &[u8]) {
     }
 }
 
-fn collect(bytes: &[u8], step: usize) -> (HeadParser, usize) {
-    let mut parser = HeadParser::new();
+fn collect(bytes: &[u8], step: usize) -> (HeadCollector, usize) {
+    let mut collector = HeadCollector::new();
     let mut taken = 0;
     for piece in bytes.chunks(step.min(bytes.len()).max(1)) {
         let mut rest = piece;
         while !rest.is_empty() {
-            let (count, complete) = parser.push(rest);
+            let (count, complete) = collector.push(rest);
             taken += count;
             rest = &rest[count..];
             if complete {
-                return (parser, taken);
+                return (collector, taken);
             }
         }
     }
-    (parser, taken)
+    (collector, taken)
 }
 
 fn track(kind: PayloadKind, bytes: &[u8], step: usize) -> Payload {
@@ -72,9 +72,14 @@ impl BufRead for Stingy<'_> {
 }
 
 /// The body, as far as it can be had, and whether that is all of it.
-fn body(head: &Head, stored: impl BufRead + Send, step: usize, limits: BodyLimits) -> (Vec<u8>, bool) {
+fn body(
+    head: &MessageHead,
+    stored: impl BufRead + Send,
+    step: usize,
+    limits: DecodeLimits,
+) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
-    let Ok(mut body) = open_body(head, stored, limits) else { return (bytes, false) };
+    let Ok(mut body) = open_body(&head.headers, stored, limits) else { return (bytes, false) };
     let mut buffer = vec![0; step];
     loop {
         match body.read(&mut buffer) {
@@ -87,12 +92,12 @@ fn body(head: &Head, stored: impl BufRead + Send, step: usize, limits: BodyLimit
 
 /// Pieces do not show in a body that can be read to its end; of one that cannot, one reading begins the other. Where a
 /// coding lies under another, decoders may lose what came before damage, and the upper may or may not be content with it.
-fn same_body(head: &Head, stored: &[u8]) {
-    let limits = BodyLimits { most: 1 << 20, ratio: 2000, ratio_from: 1 << 16 };
+fn same_body(head: &MessageHead, stored: &[u8]) {
+    let limits = DecodeLimits { max_bytes: 1 << 20, max_ratio: 2000, ratio_free_bytes: 1 << 16 };
     let (whole, complete) = body(head, stored, 1 << 16, limits);
     let (pieces, complete_in_pieces) = body(head, Stingy { bytes: stored, step: 2 }, 7, limits);
     assert!(whole.len() <= 1 << 20);
-    let is_nested = head.content_codings().len() > 1;
+    let is_nested = head.headers.content_codings().len() > 1;
     assert!(complete == complete_in_pieces || is_nested);
     if complete && complete_in_pieces {
         assert_eq!(whole, pieces);
@@ -108,7 +113,7 @@ pub(crate) fn chunked(bytes: &[u8]) {
     assert_eq!((&whole, end), (&unchunk(bytes, 7).0, unchunk(bytes, 7).1));
     assert!(whole.len() <= bytes.len());
     if end == ChunkEnd::NotChunked {
-        assert_eq!(whole, bytes, "what is not chunked is left as it is");
+        assert_eq!(whole, bytes, "bytes that are not chunked stay as they are");
     }
 
     let size = 1 + bytes.first().map_or(0, |byte| usize::from(*byte));
@@ -119,11 +124,11 @@ pub(crate) fn chunked(bytes: &[u8]) {
         stored.extend_from_slice(b"\r\n");
     }
     stored.extend_from_slice(b"0\r\nTrailer: x\r\n\r\n");
-    assert_eq!(unchunk(&stored, 3), (bytes.to_vec(), ChunkEnd::Complete), "what was chunked comes back");
+    assert_eq!(unchunk(&stored, 3), (bytes.to_vec(), ChunkEnd::Complete), "chunked bytes come back");
 }
 
 fn unchunk(bytes: &[u8], step: usize) -> (Vec<u8>, ChunkEnd) {
-    let mut decoder = Chunked::new();
+    let mut decoder = ChunkedDecoder::new();
     let mut payload = Vec::new();
     for piece in bytes.chunks(step.min(bytes.len()).max(1)) {
         decoder.push(piece, &mut |bytes| payload.extend_from_slice(bytes));

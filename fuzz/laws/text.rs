@@ -3,7 +3,7 @@
 use varve_warc::date::Date;
 use varve_warc::digest::Digest;
 use varve_warc::encoded_word;
-use varve_warc::fields::{Fields, Oddity};
+use varve_wire::{FoldedLines, HeaderDefect, Headers};
 
 /// Any of them.
 pub(crate) fn text(bytes: &[u8]) {
@@ -41,8 +41,8 @@ fn digest(bytes: &[u8]) {
 
 /// Fields that are written again are read as the same, and nothing is odd about them then.
 fn fields(bytes: &[u8]) {
-    let mut fields = Fields::new();
-    let taken = fields.read(bytes, |_: Oddity, at| assert!(at < bytes.len()));
+    let mut fields = Headers::new();
+    let taken = fields.read(bytes, FoldedLines::Join, |_: HeaderDefect, at| assert!(at < bytes.len()));
     assert!(taken <= bytes.len());
     let mut written = Vec::new();
     for (name, value) in fields.iter() {
@@ -56,6 +56,6 @@ fn fields(bytes: &[u8]) {
         written.extend_from_slice(&[name, b": ", value, b"\r\n"].concat());
     }
     let again =
-        Fields::parse(&written, |oddity, at| panic!("{oddity:?} at {at} of {}", written.escape_ascii()));
+        Headers::parse(&written, |defect, at| panic!("{defect:?} at {at} of {}", written.escape_ascii()));
     assert!(again.iter().eq(fields.iter()));
 }

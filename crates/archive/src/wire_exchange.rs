@@ -2,18 +2,17 @@
 //!
 //! Shared by whoever crawls and whoever checks. It knows nothing of why an answer was asked for.
 
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io;
 
-use varve_core::exchange::{Exchange, LONGEST_HEAD, Timing, Wire};
+use varve_core::exchange::{Exchange, Timing};
 use varve_core::{RecordId, RunId};
 use varve_store::StoreError;
 use varve_store::exchange::{
     ExchangeWriter, KeptExchange, KeptNonCapture, NewExchange, NewRenderings, RevisitOriginal,
 };
 use varve_warc::date::Date;
-use varve_warc::http::{Body, BodyLimits, Head, open_body};
-use varve_warc::source::ReadAt;
 use varve_warc::write::Packer;
+use varve_wire::{DecodeLimits, DecodedBody, MessageBytes};
 
 /// The run that answers belong to.
 #[derive(Clone, Copy)]
@@ -44,8 +43,8 @@ pub(crate) fn store_rendered(
     unchanged: Option<RevisitOriginal>,
     renderings: &NewRenderings<'_>,
 ) -> Result<KeptExchange, StoreError> {
-    let (timing, response) = (timing_text(&exchange.timing), WireSource(&exchange.response));
-    let new = NewExchange { unchanged, ..new_exchange(exchange, run, &response, &timing) };
+    let timing = timing_text(&exchange.timing);
+    let new = NewExchange { unchanged, ..new_exchange(exchange, run, &timing) };
     keeper.keep_rendered(packer, &new, renderings)
 }
 
@@ -57,25 +56,18 @@ pub(crate) fn record_non_capture(
     exchange: &Exchange,
     renderings: &NewRenderings<'_>,
 ) -> Result<KeptNonCapture, StoreError> {
-    let (timing, response) = (timing_text(&exchange.timing), WireSource(&exchange.response));
-    let new = NewExchange {
-        non_capture_method: Some(exchange.method()),
-        ..new_exchange(exchange, run, &response, &timing)
-    };
+    let timing = timing_text(&exchange.timing);
+    let new =
+        NewExchange { non_capture_method: Some(exchange.method()), ..new_exchange(exchange, run, &timing) };
     keeper.keep_non_capture(packer, &new, renderings)
 }
 
-fn new_exchange<'a>(
-    exchange: &'a Exchange,
-    run: RunRecord,
-    response: &'a WireSource<'a>,
-    timing: &'a str,
-) -> NewExchange<'a> {
+fn new_exchange<'a>(exchange: &'a Exchange, run: RunRecord, timing: &'a str) -> NewExchange<'a> {
     NewExchange {
         url: &exchange.url,
         date: Date::from_instant(exchange.at.utc()),
         request: &exchange.request,
-        response,
+        response: &exchange.response,
         ip: exchange.ip,
         protocols: &exchange.protocol,
         cipher: exchange.cipher.as_deref(),
@@ -89,34 +81,9 @@ fn new_exchange<'a>(
     }
 }
 
-/// The body of an answer, with its codings undone as far as they can be; none when it does not begin as HTTP does.
-pub(crate) fn open_wire_body(wire: &Wire) -> io::Result<Option<Body<'_>>> {
-    let start = wire.start(LONGEST_HEAD)?;
-    let Some(head) = Head::parse(&start) else { return Ok(None) };
-    if let Some(bytes) = wire.in_memory() {
-        return open_body(&head, &bytes[head.length.min(bytes.len())..], BodyLimits::default()).map(Some);
-    }
-    let mut reader = wire.reader();
-    reader.seek(SeekFrom::Start(head.length as u64))?;
-    open_body(&head, BufReader::with_capacity(64 << 10, reader), BodyLimits::default()).map(Some)
-}
-
-/// The bytes of an answer, as the store reads them.
-struct WireSource<'a>(&'a Wire);
-
-impl ReadAt for WireSource<'_> {
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        if let Some(bytes) = self.0.in_memory() {
-            return bytes.read_at(buffer, offset);
-        }
-        let mut reader = self.0.reader();
-        reader.seek(SeekFrom::Start(offset))?;
-        reader.read(buffer)
-    }
-
-    fn size(&self) -> io::Result<u64> {
-        Ok(self.0.len())
-    }
+/// The body of a response with its codings removed as far as possible. None without an HTTP head.
+pub(crate) fn open_wire_body(response: &MessageBytes) -> io::Result<Option<DecodedBody<'_>>> {
+    response.open_body(DecodeLimits::default())
 }
 
 /// How long each step took, as records say it.

@@ -285,7 +285,7 @@ impl Inner {
             url: target.url,
             at,
             request: request.recorded,
-            response: answer.spool.into_wire().await.map_err(FetchError::spool)?,
+            response: answer.spool.into_message().await.map_err(FetchError::spool)?,
             interim: answer.interim,
             ip: facts.ip,
             protocol: facts.protocol.clone(),

@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
-use varve_core::exchange::Truncated;
+use varve_wire::{FramingEnd, HeadLimits, ResponseFramer, TruncationReason};
 
 use crate::compose::Composed;
 use crate::error::{FetchError, FetchErrorKind};
-use crate::framing::{Ending, Framing, HeadLimits};
 use crate::limits::Limits;
 use crate::spool::Spool;
 use crate::stream::Stream;
@@ -40,7 +39,7 @@ impl Line {
 /// What came of asking.
 pub(crate) struct Answer {
     pub(crate) spool: Spool,
-    pub(crate) truncated: Option<Truncated>,
+    pub(crate) truncated: Option<TruncationReason>,
     pub(crate) interim: u32,
     /// Lines behind the body that are not in its bytes.
     pub(crate) trailers: Vec<String>,
@@ -107,7 +106,7 @@ pub(crate) async fn exchange(
         Err(_) => return Err(patience.too_long()),
     };
     let head = HeadLimits { bytes: limits.head_bytes, lines: limits.head_lines };
-    let framing = Framing::new(request.is_head(), head);
+    let framing = ResponseFramer::new(request.is_head(), head);
     let mut reading = Reading { framing, spool, started, first_byte: None, lost: unsent };
     let stop =
         reading.run(line, patience).await.map_err(|error| Silence::Failed(FetchError::spool(error)))?;
@@ -121,7 +120,7 @@ async fn send(stream: &mut Stream, bytes: &[u8]) -> io::Result<()> {
 
 /// An answer on its way in.
 struct Reading {
-    framing: Framing,
+    framing: ResponseFramer,
     spool: Spool,
     started: Instant,
     first_byte: Option<Duration>,
@@ -171,16 +170,16 @@ impl Reading {
         let proper = !matches!(stop, Stop::Closed { proper: false });
         let overflowing = self.spool.has_overflowed() || (self.spool.is_full() && !self.framing.is_done());
         let reusable = matches!(stop, Stop::End) && self.framing.is_reusable() && self.lost.is_none();
-        let interim = self.framing.interim();
+        let interim = self.framing.interim_responses();
         let spool = &mut self.spool;
         let ending = self.framing.end(proper, &mut |bytes| spool.keep(bytes));
         let truncated = match (ending, &stop) {
-            (Ending::Nothing, Stop::TooLong) => return Err(patience.too_long()),
-            (Ending::Nothing, _) => return Err(self.nothing(interim)),
-            (_, Stop::TooLong) => Some(Truncated::Time),
-            _ if overflowing => Some(Truncated::Length),
-            (Ending::Cut(why), _) => Some(why),
-            (Ending::Whole, _) => None,
+            (FramingEnd::Nothing, Stop::TooLong) => return Err(patience.too_long()),
+            (FramingEnd::Nothing, _) => return Err(self.nothing(interim)),
+            (_, Stop::TooLong) => Some(TruncationReason::Time),
+            _ if overflowing => Some(TruncationReason::Length),
+            (FramingEnd::Truncated(why), _) => Some(why),
+            (FramingEnd::Complete, _) => None,
         };
         let first_byte = self.first_byte.unwrap_or_default();
         Ok(Answer { spool: self.spool, truncated, interim, trailers: Vec::new(), first_byte, reusable })

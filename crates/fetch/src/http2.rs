@@ -12,7 +12,7 @@ use h2::RecvStream;
 use h2::client::SendRequest;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
-use varve_core::exchange::Truncated;
+use varve_wire::TruncationReason;
 
 use crate::compose::Composed;
 use crate::error::{FetchError, FetchErrorKind};
@@ -73,7 +73,7 @@ impl Session {
         let truncated = if fits {
             taking.take_body(patience).await.map_err(Silence::Failed)?
         } else {
-            Some(Truncated::Length)
+            Some(TruncationReason::Length)
         };
         let trailers = if truncated.is_none() { taking.trailers(patience).await } else { Vec::new() };
         self.closed = truncated.is_some();
@@ -156,23 +156,23 @@ impl Taking {
     }
 
     /// Takes in the data; says why it is not whole, if it is not.
-    async fn take_body(&mut self, patience: &Patience<'_>) -> Result<Option<Truncated>, FetchError> {
+    async fn take_body(&mut self, patience: &Patience<'_>) -> Result<Option<TruncationReason>, FetchError> {
         loop {
             let idle: Duration = patience.left(patience.limits.idle);
             let data = match timeout(idle, poll_fn(|context| self.body.poll_data(context))).await {
-                Err(_) => return Ok(Some(Truncated::Time)),
+                Err(_) => return Ok(Some(TruncationReason::Time)),
                 Ok(None) => return Ok(None),
-                Ok(Some(Err(_))) => return Ok(Some(Truncated::Disconnect)),
+                Ok(Some(Err(_))) => return Ok(Some(TruncationReason::Disconnect)),
                 Ok(Some(Ok(data))) => data,
             };
             self.spool.keep(&data);
             self.spool.settle().await.map_err(FetchError::spool)?;
             if self.spool.is_full() {
                 let whole = self.body.is_end_stream() && !self.spool.has_overflowed();
-                return Ok(if whole { None } else { Some(Truncated::Length) });
+                return Ok(if whole { None } else { Some(TruncationReason::Length) });
             }
             if Instant::now() >= patience.deadline {
-                return Ok(Some(Truncated::Time));
+                return Ok(Some(TruncationReason::Time));
             }
             // Only what was put down makes room for more. It fails on a stream that is gone, which the next look tells.
             let _ = self.body.flow_control().release_capacity(data.len());

@@ -17,7 +17,6 @@ mod connect;
 mod credentials;
 mod error;
 mod fetcher;
-mod framing;
 mod gate;
 pub mod guard;
 mod http1;

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use varve_core::exchange::{Wire, WireBytes};
+use varve_wire::MessageBytes;
 
 use crate::budget::Budget;
 
@@ -107,40 +107,17 @@ impl Spool {
     }
 
     /// The answer.
-    pub(crate) async fn into_wire(mut self) -> io::Result<Wire> {
+    pub(crate) async fn into_message(mut self) -> io::Result<MessageBytes> {
         if self.file.is_some() && !self.memory.is_empty() {
             self.flush().await?;
         }
         Ok(match self.file {
-            Some(file) => Wire::new(Spooled { file, length: self.in_file }),
+            Some(file) => MessageBytes::from_source(file, self.in_file),
             None => {
                 self.memory.shrink_to_fit();
-                Wire::from(self.memory)
+                MessageBytes::from(self.memory)
             }
         })
-    }
-}
-
-/// An answer in a file.
-#[derive(Debug)]
-struct Spooled {
-    file: File,
-    length: u64,
-}
-
-impl WireBytes for Spooled {
-    fn len(&self) -> u64 {
-        self.length
-    }
-
-    #[cfg(unix)]
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        std::os::unix::fs::FileExt::read_at(&self.file, buffer, offset)
-    }
-
-    #[cfg(windows)]
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        std::os::windows::fs::FileExt::seek_read(&self.file, buffer, offset)
     }
 }
 
@@ -150,17 +127,17 @@ mod tests {
 
     use super::*;
 
-    async fn spooled(pieces: &[&[u8]], threshold: usize, most: u64) -> (Wire, tempfile::TempDir) {
+    async fn spooled(pieces: &[&[u8]], threshold: usize, most: u64) -> (MessageBytes, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let mut spool = Spool::new(folder.path().into(), threshold, most);
         for piece in pieces {
             spool.keep(piece);
             spool.settle().await.unwrap();
         }
-        (spool.into_wire().await.unwrap(), folder)
+        (spool.into_message().await.unwrap(), folder)
     }
 
-    fn read_all(wire: &Wire) -> Vec<u8> {
+    fn read_all(wire: &MessageBytes) -> Vec<u8> {
         let mut bytes = Vec::new();
         wire.reader().read_to_end(&mut bytes).unwrap();
         bytes
@@ -187,8 +164,8 @@ mod tests {
         other.keep(b"head");
         assert!(one.is_full() && other.is_full());
         one.keep(b"body");
-        assert_eq!(read_all(&one.into_wire().await.unwrap()), b"head");
-        assert_eq!(read_all(&other.into_wire().await.unwrap()), b"head");
+        assert_eq!(read_all(&one.into_message().await.unwrap()), b"head");
+        assert_eq!(read_all(&other.into_message().await.unwrap()), b"head");
     }
 
     #[tokio::test]

@@ -8,11 +8,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use varve_core::exchange::Truncated;
 use varve_fetch::browser::{Browser, BrowserOptions};
 use varve_fetch::{
     Client, FetchError, FetchErrorKind, FetchRequest, Fetched, Fetcher, Guard, Options, RenderingKind,
 };
+use varve_wire::TruncationReason;
 
 /// A server that answers each path as it is told; every request is written down.
 fn serve(
@@ -274,7 +274,7 @@ async fn a_page_whose_time_is_over_is_kept_as_far_as_it_came() {
         "/drip" => Some("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n<p>here".to_owned()),
         _ => None,
     });
-    for (path, truncated) in [("/", None), ("/drip", Some(Truncated::Time))] {
+    for (path, truncated) in [("/", None), ("/drip", Some(TruncationReason::Time))] {
         let mut request = FetchRequest::get(format!("http://{address}{path}"));
         request.until = Some(Instant::now() + Duration::from_secs(8));
         let fetched = studio.browser().fetch(request).await.unwrap();

@@ -44,7 +44,7 @@ impl RobotsMeta {
     pub fn from_headers(headers: &Headers) -> Self {
         let mut robots = Self::default();
         for value in headers.get_all("x-robots-tag") {
-            let text = varve_core::headers::decode(value);
+            let text = varve_core::headers::decode_header_text(value);
             let named = text.split_once(':').is_some_and(|(name, _)| !name.contains([',', ' ']));
             if !named || text.trim_start().to_ascii_lowercase().starts_with("unavailable_after") {
                 robots.add(&text);

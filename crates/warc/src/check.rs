@@ -5,12 +5,12 @@
 use std::io::BufRead;
 
 use crate::digest::{Digest, DigestError, Hasher};
-use crate::http::ChunkEnd;
 use crate::payload::{Payload, PayloadKind, PayloadTracker};
 use crate::reader::{Error, Record};
 use crate::rule::{Finding, Rule};
-use crate::source::ReadAt;
 use crate::validate;
+use varve_wire::ChunkEnd;
+use varve_wire::ReadAt;
 
 /// What became of a digest field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

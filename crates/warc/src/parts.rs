@@ -15,7 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 
 use crate::member::{Encoding, Gate, GivenUp};
 use crate::reader::{Error, Format, Reader};
-use crate::source::ReadAt;
+use varve_wire::ReadAt;
 
 /// Parts are no larger than this, so that what a part yields stays small.
 const LARGEST_PART: u64 = 16 << 20;

@@ -5,8 +5,8 @@
 //! counts, so checking and writing share one notion of a payload and nobody buffers a body.
 
 use crate::digest::{Digest, Hasher};
-use crate::http::{ChunkEnd, Chunked, Head, HeadParser, StartLine};
 use crate::record::{Header, RecordType};
+use varve_wire::{ChunkEnd, ChunkedDecoder, HeadCollector, MessageHead, StartLine};
 
 /// Where in a block the payload is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub struct Payload {
     /// The digest of what follows the first empty line, for blocks that should be an HTTP message and are not.
     pub unheaded_digest: Option<Digest>,
     /// The head of the HTTP message.
-    pub head: Option<Head>,
+    pub head: Option<MessageHead>,
     /// The block should be an HTTP message and is not.
     pub not_http: bool,
     /// How a chunked body ended.
@@ -66,13 +66,13 @@ pub struct Payload {
 #[derive(Default)]
 pub struct PayloadTracker {
     kind: PayloadKind,
-    parser: HeadParser,
+    parser: HeadCollector,
     /// The head is complete, or there is none.
     in_body: bool,
     not_http: bool,
-    head: Option<Head>,
+    head: Option<MessageHead>,
     hasher: Option<Hasher>,
-    chunked: Option<(Chunked, Option<Hasher>)>,
+    chunked: Option<(ChunkedDecoder, Option<Hasher>)>,
     unheaded: Option<Hasher>,
     length: u64,
 }
@@ -139,8 +139,8 @@ impl PayloadTracker {
             .head()
             .filter(|head| matches!(head.start_line, StartLine::Request { .. }) == wants_request);
         match &self.head {
-            Some(head) if head.is_chunked() && self.kind != PayloadKind::Revisit => {
-                self.chunked = Some((Chunked::new(), self.hasher.clone()));
+            Some(head) if head.headers.is_chunked() && self.kind != PayloadKind::Revisit => {
+                self.chunked = Some((ChunkedDecoder::new(), self.hasher.clone()));
             }
             Some(_) => {}
             None => {

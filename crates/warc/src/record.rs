@@ -5,7 +5,7 @@
 
 use crate::date::Date;
 use crate::digest::{Digest, DigestError};
-use crate::fields::Fields;
+use varve_wire::Headers;
 
 /// The version line of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -115,7 +115,7 @@ pub struct Header {
     /// The version of its first line; WARC/1.0 for a record of an ARC file.
     pub version: Version,
     /// Its fields. A record of an ARC file has those that its line amounts to.
-    pub fields: Fields,
+    pub fields: Headers,
 }
 
 impl Header {
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn lenient_getters() {
-        let fields = Fields::parse(
+        let fields = Headers::parse(
             b"WARC-Type: RESPONSE\r\nWARC-Target-URI: <http://a/>\r\nContent-Type: application/http;msgtype=response\r\n",
             |_, _| {},
         );

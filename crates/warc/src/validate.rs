@@ -9,10 +9,9 @@ use std::str::FromStr;
 
 use crate::date::{Date, Precision};
 use crate::digest::DigestError;
-use crate::fields::Fields;
-use crate::http::is_token;
 use crate::record::{Header, RecordType, Version, decimal, is_reason, media_type, unbracketed};
 use crate::rule::{Finding, Rule, shown};
+use varve_wire::{Headers, is_token};
 
 use RecordType::{Continuation, Conversion, Metadata, Request, Resource, Response, Revisit, Warcinfo};
 
@@ -135,7 +134,7 @@ pub fn header(header: &Header, offset: u64, strict: bool, findings: &mut Vec<Fin
 
 struct Check<'a> {
     header: &'a Header,
-    fields: &'a Fields,
+    fields: &'a Headers,
     offset: u64,
     findings: &'a mut Vec<Finding>,
 }
@@ -440,7 +439,7 @@ mod tests {
 
     fn codes(version: Version, lines: &str) -> Vec<&'static str> {
         let text = lines.replace('\n', "\r\n");
-        let fields = Fields::parse(text.as_bytes(), |_, _| {});
+        let fields = Headers::parse(text.as_bytes(), |_, _| {});
         let mut findings = Vec::new();
         header(&Header { version, fields }, 0, true, &mut findings);
         findings.iter().map(|finding| finding.rule.code()).collect()

@@ -208,7 +208,7 @@ struct Counting<'a> {
     reads: &'a AtomicUsize,
 }
 
-impl varve_warc::source::ReadAt for Counting<'_> {
+impl varve_wire::ReadAt for Counting<'_> {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.bytes.read_at(buffer, offset)

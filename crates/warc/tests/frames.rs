@@ -1,12 +1,14 @@
 //! Zstandard frames of every shape are read alike, whether they are unpacked in one go or streamed, with a dictionary and without.
 
+use std::any::Any;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use varve_warc::rule::{Finding, Rule};
-use varve_warc::source::{Decoders, DecodersOf, ReadAt};
 use varve_warc::write::{DictionaryDraft, train_dictionary};
+use varve_warc::{DecoderPool, FileDecoders};
 use varve_warc::{Error, Reader};
+use varve_wire::ReadAt;
 use zstd::stream::raw::CParameter;
 
 /// How a frame is made.
@@ -191,7 +193,13 @@ fn places_of(findings: &[Finding], rule: Rule) -> Vec<u64> {
 /// A file whose readers share what they made ready.
 struct Shared<'a> {
     file: &'a [u8],
-    decoders: Arc<Decoders>,
+    decoders: FileDecoders,
+}
+
+impl<'a> Shared<'a> {
+    fn new(file: &'a [u8]) -> Self {
+        Self { file, decoders: FileDecoders::new(&Arc::new(DecoderPool::default()), 7) }
+    }
 }
 
 impl ReadAt for Shared<'_> {
@@ -203,8 +211,8 @@ impl ReadAt for Shared<'_> {
         self.file.size()
     }
 
-    fn decoders(&self) -> Option<DecodersOf> {
-        Some(DecodersOf::new(&self.decoders, 7))
+    fn reader_state(&self) -> Option<&(dyn Any + Send + Sync)> {
+        Some(&self.decoders)
     }
 }
 
@@ -216,7 +224,7 @@ fn frames_for_another_dictionary_are_each_told() {
     // One that has no number is another as well.
     for held in [ours.as_slice(), b"the lake in winter, spring, summer, autumn"] {
         let (file, places) = small_file(held, &[held, &other, &other, &[], held, &other]);
-        let shared = Shared { file: &file, decoders: Arc::default() };
+        let shared = Shared::new(&file);
         // The first reads the dictionary, the others take a decoder that is ready.
         for _ in 0..3 {
             let (records, findings) = read(&shared).expect("an archive");
@@ -237,7 +245,7 @@ fn a_dictionary_that_zstd_can_make_nothing_of_is_told() {
     // Behind the number the tables begin.
     broken[8..40].fill(0xff);
     let (file, places) = small_file(&broken, &[&[], &whole, &whole, &[]]);
-    let shared = Shared { file: &file, decoders: Arc::default() };
+    let shared = Shared::new(&file);
     for _ in 0..3 {
         let (records, findings) = read(&shared).expect("an archive");
         assert_eq!(records, 2, "{findings:?}");

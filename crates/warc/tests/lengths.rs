@@ -10,9 +10,9 @@ use serde_json::Value;
 use varve_warc::date::Date;
 use varve_warc::digest::Algorithm;
 use varve_warc::repair::Repair;
-use varve_warc::source::ReadAt;
 use varve_warc::write::Packing;
 use varve_warc::{Encoding, Reader};
+use varve_wire::ReadAt;
 
 const DATE: &[u8] = b"2026-11-15T23:30:01Z";
 

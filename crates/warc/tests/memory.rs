@@ -11,8 +11,8 @@ use flate2::{Compress, Compression, FlushCompress};
 use made::{codes, packed, record};
 use varve_warc::inspect::{Options, Report, inspect};
 use varve_warc::rule::Rule;
-use varve_warc::source::ReadAt;
 use varve_warc::{Encoding, Error};
+use varve_wire::ReadAt;
 
 /// The system's allocator, counting.
 struct Counting;

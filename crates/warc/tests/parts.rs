@@ -10,7 +10,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use varve_warc::Encoding;
 use varve_warc::inspect::{Options, inspect};
-use varve_warc::source::ReadAt;
+use varve_wire::ReadAt;
 
 /// Something that a file may hold.
 #[derive(Clone, Debug)]

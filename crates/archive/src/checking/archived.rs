@@ -190,7 +190,7 @@ impl ArchivedPage<'_> {
             content.take(LONGEST).read_to_end(&mut body).map_err(unreadable)?;
         }
         let head = exchange.head().map_err(unreadable)?;
-        let headers = head.map(|head| HeaderView::of(&head.headers, Redaction::On)).unwrap_or_default();
+        let headers = head.map(|head| HeaderView::of(head.headers, Redaction::On)).unwrap_or_default();
         let new = Side { id: "live", headers: &headers, body: &body, media_type: None };
         Ok(!compare(&old.side("archive"), &new, &Options::default()).body.is_changed())
     }

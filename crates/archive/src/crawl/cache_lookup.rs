@@ -3,8 +3,9 @@
 use std::io::Read;
 
 use tokio::sync::oneshot;
-use varve_core::exchange::{Exchange, ResponseHead};
+use varve_core::exchange::Exchange;
 use varve_core::history::Capture;
+use varve_wire::MessageHead;
 
 use super::dispatcher::Crawl;
 use super::past_captures::{PastLookup, SpellingMatch};
@@ -48,17 +49,19 @@ pub(super) fn stored_response(
         return Ok(None);
     }
     let wire = history.wire_head(capture)?.unwrap_or_default();
-    let Some(head) = ResponseHead::read(&wire).filter(is_reusable) else { return Ok(None) };
+    let parsed = MessageHead::parse(&wire);
+    let response = parsed.as_ref().and_then(MessageHead::response);
+    let Some(head) = response.filter(is_reusable) else { return Ok(None) };
     let mut bytes = format!("HTTP/1.1 {} ", head.status).into_bytes();
-    bytes.extend_from_slice(&head.reason);
+    bytes.extend_from_slice(head.reason);
     bytes.extend_from_slice(b"\r\n");
     let is_framing = |name: &[u8]| {
         ["content-encoding", "transfer-encoding"]
             .iter()
             .any(|other| name.eq_ignore_ascii_case(other.as_bytes()))
     };
-    for header in head.headers.iter().filter(|header| !is_framing(&header.name)) {
-        bytes.extend_from_slice(&[&header.name[..], b": ", &header.value[..], b"\r\n"].concat());
+    for (name, value) in head.headers.iter().filter(|(name, _)| !is_framing(name)) {
+        bytes.extend_from_slice(&[name, b": ", value, b"\r\n"].concat());
     }
     bytes.extend_from_slice(b"\r\n");
     // What cannot be read is asked for again; `audit` says what is wrong with it.

@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
-use varve_core::exchange::{Exchange, Truncated};
+use varve_core::exchange::Exchange;
 use varve_fetch::politeness::{PolitenessPolicy, RequestOutcome, retry_after};
 use varve_fetch::{Budget, FetchError, FetchRequest, Fetcher, Limits, Rendering};
+use varve_wire::TruncationReason;
 
 use super::browser_gate::{AdmissionRequest, BrowserGate};
 use super::cache_lookup::CacheLookup;
@@ -205,7 +206,7 @@ pub(crate) fn request_outcome(result: &Result<Box<Exchange>, FetchError>) -> Req
         Err(error) if error.kind.is_silence() => RequestOutcome::Silent,
         Err(error) if error.kind.may_pass() => RequestOutcome::Failed,
         Err(_) => RequestOutcome::Hopeless,
-        Ok(exchange) if exchange.truncated.is_some_and(|cut| cut != Truncated::Length) => {
+        Ok(exchange) if exchange.truncated.is_some_and(|cut| cut != TruncationReason::Length) => {
             RequestOutcome::Failed
         }
         Ok(exchange) => match exchange.head() {

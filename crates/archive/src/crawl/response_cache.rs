@@ -8,7 +8,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
-use varve_core::exchange::{Exchange, ResponseHead};
+use varve_core::exchange::Exchange;
+use varve_wire::ResponseHead;
 
 /// So many bytes are held, all together.
 const MAX_CACHED_BYTES: u64 = 64 << 20;
@@ -154,7 +155,7 @@ impl Drop for CacheReservation {
 
 /// Whether an answer is one for whoever asks. A piece of something is not, nor what depends on who asks, nor that a server could not
 /// answer now.
-pub(crate) fn is_reusable(head: &ResponseHead) -> bool {
+pub(crate) fn is_reusable(head: &ResponseHead<'_>) -> bool {
     let says = |name: &str, word: &str| {
         let values = head.headers.get_text(name).unwrap_or_default().to_ascii_lowercase();
         values.split(',').any(|value| value.trim() == word)
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_given_again_is_held_and_the_rest_is_not() {
+    fn what_is_reusable_is_held_and_the_rest_is_not() {
         let memory = Arc::new(ResponseCache::default());
         let held = |head: &str| {
             let asking = memory.ask("http://h/").unwrap();

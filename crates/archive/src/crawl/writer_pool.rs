@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use varve_repository::RepositoryError;
 
 use varve_core::Moment;
-use varve_core::exchange::{Exchange, LONGEST_HEAD, ResponseHead, Wire};
+use varve_core::exchange::Exchange;
 use varve_core::headers::Headers;
 use varve_core::history::Capture;
 use varve_core::receipt::Receipt;
@@ -19,6 +19,7 @@ use varve_fetch::Rendering;
 use varve_store::StoreError;
 use varve_store::exchange::ExchangeWriter;
 use varve_warc::write::Packer;
+use varve_wire::{MessageBytes, MessageHead};
 
 use super::crawl_policy::{CrawlPolicy, DiscoveredLink};
 use super::destination::{ResponseWriter, ResponseWriters, StoredCapture};
@@ -240,7 +241,7 @@ impl ArchiveWriters<'_> {
     /// Reads a capture of this run again, for another reason.
     fn look_again(&self, task: &CrawlTask, capture: &Capture) -> Result<StoredResponse, CrawlError> {
         let head = self.history.wire_head(capture)?.unwrap_or_default();
-        let mut headers = ResponseHead::read(&head).map(|head| head.headers).unwrap_or_default();
+        let mut headers = MessageHead::parse(&head).map(|head| head.headers).unwrap_or_default();
         if capture.status == 304 {
             complete(&mut headers, self.former_type(capture)?.as_deref());
         }
@@ -297,11 +298,11 @@ fn complete(headers: &mut Headers, content_type: Option<&str>) {
 }
 
 /// The body of an answer, with its codings undone where they can be.
-pub(super) fn body_of(wire: &Wire) -> Result<Box<dyn Read + Send + '_>, CrawlError> {
+pub(super) fn body_of(wire: &MessageBytes) -> Result<Box<dyn Read + Send + '_>, CrawlError> {
     let unreadable = |error| RepositoryError::Store(StoreError::Content(error));
-    wire.start(LONGEST_HEAD).map_err(unreadable)?;
+    wire.head().map_err(unreadable)?;
     Ok(match wire_exchange::open_wire_body(wire) {
-        Ok(Some(body)) if body.coding_left_alone().is_none() => Box::new(body),
+        Ok(Some(body)) if body.unremoved_coding().is_none() => Box::new(body),
         // A coding that nobody can undo hides all links.
         _ => Box::new(io::empty()),
     })

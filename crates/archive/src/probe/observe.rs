@@ -4,8 +4,9 @@ use std::io::{self, Read};
 
 use sha2::{Digest, Sha256};
 use varve_core::BodyId;
-use varve_core::exchange::{Exchange, Truncated, Wire};
+use varve_core::exchange::Exchange;
 use varve_fetch::wants_tls;
+use varve_wire::{MessageBytes, TruncationReason};
 
 use crate::expectations::Observed;
 use crate::wire_exchange;
@@ -53,19 +54,19 @@ fn observe(exchange: &Exchange, content: bool) -> Observed {
 }
 
 /// Why an answer that was cut short is no answer. Where only its beginning counts, varve itself may have cut it.
-fn broken(cut: Truncated, content: bool) -> Option<String> {
+fn broken(cut: TruncationReason, content: bool) -> Option<String> {
     let reason = match cut {
-        Truncated::Length | Truncated::Time if !content => return None,
-        Truncated::Length => "it grew too long",
-        Truncated::Time => "it took too long",
-        Truncated::Disconnect => "the connection ended before it did",
-        Truncated::Unspecified => "its length contradicts itself or cannot be read",
+        TruncationReason::Length | TruncationReason::Time if !content => return None,
+        TruncationReason::Length => "it grew too long",
+        TruncationReason::Time => "it took too long",
+        TruncationReason::Disconnect => "the connection ended before it did",
+        TruncationReason::Unspecified => "its length contradicts itself or cannot be read",
     };
     Some(format!("the answer is not whole: {reason}"))
 }
 
 /// Length and digest of the body, with its codings undone.
-fn measure(wire: &Wire) -> io::Result<(u64, BodyId)> {
+fn measure(wire: &MessageBytes) -> io::Result<(u64, BodyId)> {
     let mut hasher = Sha256::new();
     let mut length = 0;
     if let Some(mut body) = wire_exchange::open_wire_body(wire)? {

@@ -354,8 +354,10 @@ fn refuse_unsound(pages: &[NewPage], now: Moment) -> Result<(), ArchiveError> {
     const DAY: i64 = 24 * 60 * 60 * 1_000_000;
     let latest = Moment::from_micros(now.micros().saturating_add(DAY));
     for page in pages {
-        if let Some(header) = page.headers.iter().find(|header| !header.is_well_formed()) {
-            let name = String::from_utf8_lossy(&header.name).into_owned();
+        if let Some((name, _)) =
+            page.headers.iter().find(|(name, value)| !varve_wire::is_valid_header(name, value))
+        {
+            let name = String::from_utf8_lossy(name).into_owned();
             return Err(ArchiveError::NotAHeader { url: page.url.clone(), name });
         }
         if let Some(time) = page.time.filter(|time| *time > latest) {

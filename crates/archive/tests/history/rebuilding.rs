@@ -13,7 +13,7 @@ use varve_archive::history::ArchiveHistory;
 use varve_archive::verbs::check::{Note, Promised, Request, check};
 use varve_archive::verbs::{checkout, rebuild, score, tag};
 use varve_archive::{ArchiveError, Layout, Moment, VersionId};
-use varve_core::exchange::{Exchange, Timing, Wire};
+use varve_core::exchange::{Exchange, Timing};
 
 /// Something that people do.
 #[derive(Clone, Debug)]
@@ -150,7 +150,7 @@ fn told(url: &str, mood: u8) -> ProbeResponse {
         url: url.to_owned(),
         at: Moment::from((opening().clock)().instant),
         request: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
-        response: Wire::new(text.into_bytes()),
+        response: text.into_bytes().into(),
         interim: 0,
         ip: None,
         protocol: vec!["http/1.1".to_owned()],

@@ -3,7 +3,7 @@
 //! Only for comparing and showing: it forgets case, order and white space, so an archive is never rebuilt from it.
 
 use super::names::{is_order_sensitive, is_sensitive};
-use super::{Headers, decode};
+use super::{Headers, decode_header_text};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub struct HeaderView(BTreeMap<String, Vec<String>>);
 impl HeaderView {
     /// The view of headers as they were on the wire.
     pub fn of(headers: &Headers, redaction: Redaction) -> Self {
-        let pairs = headers.iter().map(|header| (decode(&header.name), decode(&header.value)));
+        let pairs = headers.iter().map(|(name, value)| (decode_header_text(name), decode_header_text(value)));
         Self::from_pairs(pairs, redaction)
     }
 

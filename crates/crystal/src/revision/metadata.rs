@@ -37,7 +37,7 @@ impl Metadata {
         now: DateTime<Utc>,
     ) -> Self {
         let latin = |bytes: &[u8]| bytes.iter().copied().map(char::from).collect::<String>();
-        let headers = headers.iter().map(|header| (latin(&header.name), latin(&header.value))).collect();
+        let headers = headers.iter().map(|(name, value)| (latin(name), latin(value))).collect();
         let mut metadata = Self { http_version, status_code, reason_phrase: latin(reason), headers };
         if metadata.header("Date").is_none() {
             metadata.headers.push(("Date".to_owned(), http_date(now)));
@@ -129,9 +129,9 @@ mod tests {
         assert_eq!(metadata.to_json(), text);
         let back = Metadata::read(text).unwrap().unwrap();
         assert_eq!(back, metadata);
-        let mut wire = back.wire_headers();
-        wire.retain(|header| !header.is(b"date"));
-        assert_eq!(wire, headers);
+        let wire = back.wire_headers();
+        let without_date: Headers = wire.iter().filter(|(name, _)| *name != b"Date").collect();
+        assert_eq!(without_date, headers);
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use data_encoding::BASE64;
 use serde_json::{Value, json};
-use varve_core::exchange::{Exchange, ResponseHead};
-use varve_core::headers::decode;
+use varve_core::exchange::Exchange;
+use varve_core::headers::{Headers, decode_header_text};
 use varve_core::secret::ShownUrl;
 
 use super::Browser;
@@ -211,7 +211,7 @@ fn request_body(asked: &Value) -> Option<Vec<u8>> {
 /// The call that hands an answer to the browser.
 fn fulfilment(exchange: &Exchange, id: &Value, notes: &mut Vec<String>) -> (&'static str, Value) {
     let head = exchange.head().ok().flatten();
-    let whole = head.and_then(|head| body(exchange, &head).map(|body| (head, body)));
+    let whole = head.and_then(|head| body(exchange).map(|body| (head, body)));
     let Some((head, body)) = whole else {
         notes.push(format!(
             "`{}` was kept but not shown to the page: it is too large or cannot be decoded",
@@ -223,8 +223,8 @@ fn fulfilment(exchange: &Exchange, id: &Value, notes: &mut Vec<String>) -> (&'st
         "requestId": id,
         "responseCode": head.status,
         // Without one, only those codes are taken that have a phrase of their own.
-        "responsePhrase": phrase(&head.reason),
-        "responseHeaders": answered_headers(&head),
+        "responsePhrase": phrase(head.reason),
+        "responseHeaders": answered_headers(head.headers),
         "body": BASE64.encode(&body),
     });
     ("Fetch.fulfillRequest", params)
@@ -237,12 +237,12 @@ fn phrase(reason: &[u8]) -> String {
     if phrase.is_empty() { "Unnamed".to_owned() } else { phrase }
 }
 
-fn answered_headers(head: &ResponseHead) -> Vec<Value> {
+fn answered_headers(headers: &Headers) -> Vec<Value> {
     let passed = |name: &[u8]| !NOT_ANSWERED.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()));
-    head.headers
+    headers
         .iter()
-        .filter(|header| passed(&header.name))
-        .map(|header| json!({ "name": decode(&header.name), "value": decode(&header.value) }))
+        .filter(|(name, _)| passed(name))
+        .map(|(name, value)| json!({ "name": decode_header_text(name), "value": decode_header_text(value) }))
         .collect()
 }
 

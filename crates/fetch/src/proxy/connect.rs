@@ -2,7 +2,7 @@
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use varve_core::exchange::{StatusLine, head_end};
+use varve_wire::{HeadCollector, MessageHead};
 
 use super::{broken, refused};
 use crate::error::FetchError;
@@ -24,22 +24,21 @@ pub(super) async fn open_way(
     request.push_str("\r\n");
     stream.write_all(request.as_bytes()).await.map_err(broken)?;
     let head = read_head(stream).await?;
-    let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    match StatusLine::read(first) {
-        Some(line) if (200..300).contains(&line.status) => Ok(()),
-        Some(line) => Err(refused(format!("the proxy answered {} to `CONNECT {there}`", line.status))),
+    match head.as_ref().and_then(MessageHead::status) {
+        Some(200..300) => Ok(()),
+        Some(status) => Err(refused(format!("the proxy answered {status} to `CONNECT {there}`"))),
         None => Err(refused("the proxy does not speak HTTP")),
     }
 }
 
-/// Reads the head of the answer and not one byte more: what is behind it belongs to the server.
-async fn read_head(stream: &mut TcpStream) -> Result<Vec<u8>, FetchError> {
-    let mut head = Vec::with_capacity(256);
-    while head.len() < LONGEST_ANSWER {
-        // A proxy says this once a connection; a byte at a time is simpler than giving bytes back.
-        head.push(stream.read_u8().await.map_err(broken)?);
-        if head.ends_with(b"\n") && head_end(&head, head.len().saturating_sub(4)).is_some() {
-            return Ok(head);
+/// Reads the head of the response and not one byte more: the bytes after it belong to the server.
+async fn read_head(stream: &mut TcpStream) -> Result<Option<MessageHead>, FetchError> {
+    let mut head = HeadCollector::new();
+    while head.bytes().len() < LONGEST_ANSWER {
+        // A proxy sends this once a connection; a byte at a time is simpler than giving bytes back.
+        let byte = stream.read_u8().await.map_err(broken)?;
+        if head.push(&[byte]).1 {
+            return Ok(head.head());
         }
     }
     Err(refused("the proxy answered without end"))

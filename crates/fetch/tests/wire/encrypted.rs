@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
-use varve_core::exchange::Truncated;
 use varve_fetch::{Client, FetchErrorKind, FetchRequest, Limits, Pending, Resolve, wants_tls};
+use varve_wire::TruncationReason;
 
 use crate::server::*;
 
@@ -179,7 +179,7 @@ async fn roots_must_be_certificates() {
 /// Without its farewell an encrypted connection may have been cut by anyone.
 #[tokio::test]
 async fn an_end_without_farewell_is_doubtful() {
-    for (farewell, truncated) in [(true, None), (false, Some(Truncated::Unspecified))] {
+    for (farewell, truncated) in [(true, None), (false, Some(TruncationReason::Unspecified))] {
         let config = server_config(&[b"http/1.1"]);
         let address = serve(move |stream, _| {
             let mut stream = StreamOwned::new(ServerConnection::new(Arc::clone(&config)).unwrap(), stream);
@@ -286,7 +286,7 @@ async fn insist_on_http2(insists: Insists) {
         assert_eq!(exchange.timing.tls.is_some(), first);
     }
     let cut = client.exchange(FetchRequest::get(format!("https://secure.example:{port}/cut"))).await.unwrap();
-    assert_eq!(cut.truncated, Some(Truncated::Disconnect));
+    assert_eq!(cut.truncated, Some(TruncationReason::Disconnect));
     assert!(bytes_of(&cut).ends_with(b"\r\n\r\nhello "));
 }
 
@@ -314,7 +314,7 @@ async fn http2_is_cut_at_the_limit() {
     let mut request = FetchRequest::get(url);
     request.limits = Some(Limits { bytes, ..Limits::default() });
     let cut = trusting(true).exchange(request).await.unwrap();
-    assert_eq!((cut.response.len(), cut.truncated), (bytes, Some(Truncated::Length)));
+    assert_eq!((cut.response.len(), cut.truncated), (bytes, Some(TruncationReason::Length)));
 }
 
 /// Whoever asks by the wrong scheme learns that it was that.

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::time::Duration;
 
-use varve_core::exchange::Truncated;
 use varve_fetch::{FetchErrorKind, FetchRequest, Limits};
+use varve_wire::TruncationReason;
 
 use crate::server::*;
 
@@ -16,14 +16,14 @@ async fn an_answer_is_kept_to_the_byte() {
     assert_eq!(exchange.protocol, ["http/1.1"]);
     assert_eq!(exchange.ip, Some("127.0.0.1".parse().unwrap()));
     let head = exchange.head().unwrap().unwrap();
-    assert_eq!((head.status, head.reason.as_slice()), (200, &b"Fine, I guess"[..]));
+    assert_eq!((head.status, head.reason), (200, &b"Fine, I guess"[..]));
 }
 
 #[tokio::test]
 async fn a_body_shorter_than_it_says() {
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this";
     let exchange = get(answering(&answer[..])).await.unwrap();
-    assert_answer(&exchange, answer, Some(Truncated::Disconnect));
+    assert_answer(&exchange, answer, Some(TruncationReason::Disconnect));
 }
 
 #[tokio::test]
@@ -36,18 +36,18 @@ async fn a_body_longer_than_it_says_ends_where_it_says() {
 async fn two_lengths_are_doubtful() {
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 9\r\n\r\nonly this";
     let exchange = get(answering(&answer[..])).await.unwrap();
-    assert_answer(&exchange, answer, Some(Truncated::Unspecified));
+    assert_answer(&exchange, answer, Some(TruncationReason::Unspecified));
 }
 
 #[tokio::test]
 async fn chunks_that_are_broken_or_cut() {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (body, truncated) in [
-        ("5\r\nhelloXX\r\n0\r\n\r\n", Truncated::Unspecified),
-        ("zz\r\nhello", Truncated::Unspecified),
-        ("fffffffffffffffff\r\nhello", Truncated::Unspecified),
-        ("5\r\nhel", Truncated::Disconnect),
-        ("5\r\nhello\r\n", Truncated::Disconnect),
+        ("5\r\nhelloXX\r\n0\r\n\r\n", TruncationReason::Unspecified),
+        ("zz\r\nhello", TruncationReason::Unspecified),
+        ("fffffffffffffffff\r\nhello", TruncationReason::Unspecified),
+        ("5\r\nhel", TruncationReason::Disconnect),
+        ("5\r\nhello\r\n", TruncationReason::Disconnect),
     ] {
         let answer = format!("{head}{body}");
         let exchange = get(answering(answer.clone())).await.unwrap();
@@ -59,7 +59,7 @@ async fn chunks_that_are_broken_or_cut() {
 async fn what_is_not_http_is_kept_as_it_came() {
     for answer in ["<html>just a page</html>", "SSH-2.0-OpenSSH\r\n", "HTTP/1.1 OK 200\r\n\r\nbody"] {
         let exchange = get(answering(answer)).await.unwrap();
-        assert_answer(&exchange, answer.as_bytes(), Some(Truncated::Unspecified));
+        assert_answer(&exchange, answer.as_bytes(), Some(TruncationReason::Unspecified));
         assert_eq!(exchange.head().unwrap(), None);
     }
 }
@@ -74,7 +74,7 @@ async fn a_slow_drip_is_cut_in_time() {
         }
     });
     let exchange = get_within(address, impatient()).await.unwrap();
-    assert_eq!(exchange.truncated, Some(Truncated::Time));
+    assert_eq!(exchange.truncated, Some(TruncationReason::Time));
     assert!(bytes_of(&exchange).ends_with(b"\r\n\r\n.") || bytes_of(&exchange).ends_with(b".."));
 }
 
@@ -86,7 +86,11 @@ async fn a_stall_is_cut_in_time() {
         read_request(&mut stream);
     });
     let exchange = get_within(address, impatient()).await.unwrap();
-    assert_answer(&exchange, b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello", Some(Truncated::Time));
+    assert_answer(
+        &exchange,
+        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello",
+        Some(TruncationReason::Time),
+    );
 }
 
 #[tokio::test]
@@ -97,7 +101,7 @@ async fn a_body_without_end_is_cut_at_the_limit() {
         while stream.write_all(&[b'x'; 8192]).is_ok() {}
     });
     let exchange = get_within(address, Limits { bytes: 3_000_000, ..Limits::default() }).await.unwrap();
-    assert_eq!((exchange.response.len(), exchange.truncated), (3_000_000, Some(Truncated::Length)));
+    assert_eq!((exchange.response.len(), exchange.truncated), (3_000_000, Some(TruncationReason::Length)));
     assert_eq!(std::fs::read_dir(spool()).unwrap().count(), 0);
 }
 
@@ -113,7 +117,7 @@ async fn a_body_that_comes_at_once_and_is_longer_than_the_limit_is_not_whole() {
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
     let limits = Limits { bytes: answer.len() as u64 - 2, ..Limits::default() };
     let exchange = get_within(answering(&answer[..]), limits).await.unwrap();
-    assert_answer(&exchange, &answer[..answer.len() - 2], Some(Truncated::Length));
+    assert_answer(&exchange, &answer[..answer.len() - 2], Some(TruncationReason::Length));
 }
 
 #[tokio::test]
@@ -125,7 +129,7 @@ async fn limits_without_limit_are_no_trouble() {
     assert_answer(
         &get_within(answering(&answer[..]), limits).await.unwrap(),
         answer,
-        Some(Truncated::Disconnect),
+        Some(TruncationReason::Disconnect),
     );
 }
 
@@ -136,7 +140,7 @@ async fn a_body_without_end_or_pause_is_cut_in_time() {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
         while stream.write_all(&[b'x'; 8192]).is_ok() {}
     });
-    assert_eq!(get_within(address, impatient()).await.unwrap().truncated, Some(Truncated::Time));
+    assert_eq!(get_within(address, impatient()).await.unwrap().truncated, Some(TruncationReason::Time));
 }
 
 #[tokio::test]
@@ -148,11 +152,11 @@ async fn floods_of_headers() {
     });
     let exchange = get(address).await.unwrap();
     assert_eq!(exchange.response.len(), Limits::default().head_bytes as u64);
-    assert_eq!(exchange.truncated, Some(Truncated::Length));
+    assert_eq!(exchange.truncated, Some(TruncationReason::Length));
 
     let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "A: b\r\n".repeat(1001));
     let exchange = get(answering(format!("{many}body"))).await.unwrap();
-    assert_answer(&exchange, many.as_bytes(), Some(Truncated::Length));
+    assert_answer(&exchange, many.as_bytes(), Some(TruncationReason::Length));
 }
 
 #[tokio::test]
@@ -187,7 +191,7 @@ async fn a_reset_in_the_middle() {
     assert_answer(
         &exchange,
         b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\npart",
-        Some(Truncated::Disconnect),
+        Some(TruncationReason::Disconnect),
     );
 }
 

@@ -5,8 +5,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use varve_core::exchange::{Exchange, Truncated};
+use varve_core::exchange::Exchange;
 use varve_fetch::{Client, FetchError, FetchErrorKind, FetchRequest, Guard, Limits, Options};
+use varve_wire::TruncationReason;
 
 /// Runs a server that lives as long as the test; each connection is given to `handle`, with its number.
 pub(crate) fn serve(handle: impl Fn(TcpStream, usize) + Send + Sync + 'static) -> SocketAddr {
@@ -83,7 +84,7 @@ pub(crate) fn bytes_of(exchange: &Exchange) -> Vec<u8> {
 }
 
 /// The answer is exactly these bytes, whole or not.
-pub(crate) fn assert_answer(exchange: &Exchange, bytes: &[u8], truncated: Option<Truncated>) {
+pub(crate) fn assert_answer(exchange: &Exchange, bytes: &[u8], truncated: Option<TruncationReason>) {
     assert_eq!(String::from_utf8_lossy(&bytes_of(exchange)), String::from_utf8_lossy(bytes));
     assert_eq!(exchange.truncated, truncated);
 }

@@ -4,7 +4,7 @@ use super::emit::{Emitter, Found};
 use super::link::{Place, Role};
 use super::refresh;
 use super::relation::Relation;
-use varve_core::headers::{Headers, decode};
+use varve_core::headers::{Headers, decode_header_text};
 
 /// So many links in headers are read; a page has a dozen.
 const MOST: usize = 1000;
@@ -24,7 +24,7 @@ pub(super) fn links(headers: &Headers, emitter: &mut Emitter<'_>) {
     }
     let mut left = MOST;
     for value in headers.get_all("link") {
-        let value = decode(value);
+        let value = decode_header_text(value);
         for link in Links(&value).take(left) {
             left -= 1;
             hand_over(&link, emitter);

@@ -9,8 +9,8 @@ use std::io;
 use std::path::Path;
 
 use varve_warc::record::Header;
-use varve_warc::source::ReadAt;
 use varve_warc::{Error, Format, Reader};
+use varve_wire::ReadAt;
 
 use super::{AardwarcError, AardwarcFinding, is_damage};
 use crate::audit::AuditKind;

@@ -9,8 +9,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use varve_warc::record::{Header, RecordType};
-use varve_warc::source::ReadAt;
 use varve_warc::{Error, Reader};
+use varve_wire::ReadAt;
 
 use super::object::AardwarcObject;
 use super::segments::AardwarcSegments;

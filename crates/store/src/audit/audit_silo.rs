@@ -7,8 +7,8 @@ use varve_warc::digest::Digest;
 use varve_warc::parts::{Parts, read_parts};
 use varve_warc::record::{Header, RecordType};
 use varve_warc::rule::{Finding, Kind, Rule};
-use varve_warc::source::ReadAt;
 use varve_warc::{Error, Reader, Record};
+use varve_wire::ReadAt;
 
 use super::check_segments::SegmentFacts;
 use super::compare_index::IndexComparison;

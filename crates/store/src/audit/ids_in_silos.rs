@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use varve_warc::Record;
-use varve_warc::source::ReadAt;
+use varve_wire::ReadAt;
 
 use crate::error::StoreError;
 use crate::reader::StoreReader;

@@ -14,8 +14,8 @@
 use std::iter::Peekable;
 
 use varve_warc::rule::Finding;
-use varve_warc::source::ReadAt;
 use varve_warc::{Encoding, Error, Extent, Format, Reader};
+use varve_wire::ReadAt;
 
 use super::audit_silo::{audit_finding, drop_consequences};
 use super::check_segments::SegmentFacts;

@@ -6,8 +6,10 @@ use varve_core::BodyId;
 use varve_core::body::{BodyError, BodySource, BodyStore, KeptBody};
 use varve_warc::Extent;
 use varve_warc::digest::{Algorithm, Digest, Hasher};
-use varve_warc::http::{Body, BodyLimits, Head, HeadParser, open_body, whole_block};
 use varve_warc::record::{Header, RecordType};
+use varve_wire::{
+    DecodeLimits, DecodedBody, HeadCollector, MAX_HEAD_BYTES, MessageHead, open_body, open_payload,
+};
 
 use crate::error::StoreError;
 use crate::exchange::payload_of;
@@ -21,9 +23,6 @@ use crate::writer::StoreWriter;
 
 /// The media type of a body whose type is unknown.
 const UNKNOWN_MEDIA_TYPE: &str = "application/octet-stream";
-
-/// Maximum length of a response head.
-const MAX_HEAD_BYTES: u64 = 1 << 20;
 
 impl BodySource for StoreReader {
     fn open_body(&self, id: &BodyId) -> Result<Option<Box<dyn Read + Send>>, BodyError> {
@@ -136,8 +135,8 @@ impl StoreReader {
     pub fn response_head(&self, record: &[u8; 32]) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(mut found) = self.response(record)? else { return Ok(None) };
         let mut bytes = Vec::new();
-        (&mut found).take(MAX_HEAD_BYTES).read_to_end(&mut bytes).map_err(StoreError::Content)?;
-        let length = Head::parse(&bytes).map_or(0, |head| head.length);
+        (&mut found).take(MAX_HEAD_BYTES as u64).read_to_end(&mut bytes).map_err(StoreError::Content)?;
+        let length = MessageHead::parse(&bytes).map_or(0, |head| head.length);
         bytes.truncate(length);
         Ok(Some(bytes))
     }
@@ -158,7 +157,7 @@ impl StoreReader {
 
     /// Whether a response has status 304 and therefore no body.
     fn had_no_body(&self, record: &[u8; 32]) -> Result<bool, StoreError> {
-        let head = self.response_head(record)?.and_then(|head| Head::parse(&head));
+        let head = self.response_head(record)?.and_then(|head| MessageHead::parse(&head));
         Ok(head.is_some_and(|head| head.status() == Some(304)))
     }
 
@@ -178,20 +177,20 @@ fn response_body(record: SiloRecord) -> io::Result<impl Read + Send + use<>> {
 
 /// The body of the HTTP response in a block, with content codings decoded if `is_decoded`. For a
 /// block that is not HTTP, the whole block.
-fn decoded_body<'a>(mut record: impl BufRead + Send + 'a, is_decoded: bool) -> io::Result<Body<'a>> {
+fn decoded_body<'a>(mut record: impl BufRead + Send + 'a, is_decoded: bool) -> io::Result<DecodedBody<'a>> {
     let parser = read_head(&mut record)?;
-    let Some(mut head) = parser.head() else {
-        return Ok(whole_block(io::Cursor::new(parser.bytes().to_vec()).chain(record)));
+    let Some(head) = parser.head() else {
+        return Ok(DecodedBody::verbatim(io::Cursor::new(parser.bytes().to_vec()).chain(record)));
     };
-    if !is_decoded {
-        head.forget_content_codings();
+    match is_decoded {
+        true => open_body(&head.headers, record, DecodeLimits::default()),
+        false => open_payload(&head.headers, record, DecodeLimits::default()),
     }
-    open_body(&head, record, BodyLimits::default())
 }
 
 /// Reads to the end of a message head.
-fn read_head(record: &mut impl BufRead) -> io::Result<HeadParser> {
-    let mut parser = HeadParser::new();
+fn read_head(record: &mut impl BufRead) -> io::Result<HeadCollector> {
+    let mut parser = HeadCollector::new();
     loop {
         let bytes = record.fill_buf()?;
         if bytes.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use varve_warc::source::ReadAt;
+use varve_wire::ReadAt;
 
 use super::{DiskError, DiskFile};
 

@@ -3,17 +3,16 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use varve_warc::digest::{Algorithm, Digest};
-use varve_warc::http::{BodyLimits, Head, open_body};
 use varve_warc::payload::{PayloadKind, PayloadTracker};
-use varve_warc::source::ReadAt;
 use varve_warc::write::BlockFacts;
+use varve_wire::{DecodeLimits, MessageHead, ReadAt, ReadAtCursor, open_body};
 
 /// The facts about a response.
 pub(super) struct ExaminedResponse {
     /// Length and digests of the block.
     pub(super) facts: BlockFacts,
     /// The head; `None` when it is not an HTTP message.
-    pub(super) head: Option<Head>,
+    pub(super) head: Option<MessageHead>,
     /// The length of the payload.
     pub(super) payload_length: u64,
     /// The digest of the body.
@@ -27,7 +26,7 @@ pub(super) fn examine(response: &dyn ReadAt, truncated: bool) -> io::Result<Exam
     let mut tracker = PayloadTracker::new();
     tracker.begin(PayloadKind::Response, Some(Algorithm::Sha256.hasher()));
     let mut length = 0;
-    let mut reader = BufReader::with_capacity(64 << 10, ResponseReader::new(response));
+    let mut reader = BufReader::with_capacity(64 << 10, ReadAtCursor::new(response, 0));
     loop {
         let bytes = reader.fill_buf()?;
         if bytes.is_empty() {
@@ -42,7 +41,7 @@ pub(super) fn examine(response: &dyn ReadAt, truncated: bool) -> io::Result<Exam
     let payload = tracker.finish();
     let facts = BlockFacts { length, digest: hasher.finish(), payload: payload.digest };
     let undone = match &payload.head {
-        Some(head) if !truncated && !head.content_codings().is_empty() => undo(head, response),
+        Some(head) if !truncated && !head.headers.content_codings().is_empty() => undo(head, response),
         _ => None,
     };
     let (body, body_length) = match (undone, &payload.digest) {
@@ -54,11 +53,11 @@ pub(super) fn examine(response: &dyn ReadAt, truncated: bool) -> io::Result<Exam
 }
 
 /// Digest and length of the decoded body; `None` when it cannot be decoded.
-fn undo(head: &Head, response: &dyn ReadAt) -> Option<(Digest, u64)> {
+fn undo(head: &MessageHead, response: &dyn ReadAt) -> Option<(Digest, u64)> {
     let start = head.length as u64;
-    let reader = BufReader::with_capacity(64 << 10, ResponseReader { response, offset: start });
-    let mut body = open_body(head, reader, BodyLimits::default()).ok()?;
-    if body.coding_left_alone().is_some() {
+    let reader = BufReader::with_capacity(64 << 10, ReadAtCursor::new(response, start));
+    let mut body = open_body(&head.headers, reader, DecodeLimits::default()).ok()?;
+    if body.unremoved_coding().is_some() {
         return None;
     }
     let mut hasher = Algorithm::Sha256.hasher();
@@ -75,25 +74,5 @@ fn undo(head: &Head, response: &dyn ReadAt) -> Option<(Digest, u64)> {
             // A broken coding or a decompression bomb: the body stays encoded.
             Err(_) => return None,
         }
-    }
-}
-
-/// Reads a response sequentially.
-pub(super) struct ResponseReader<'a> {
-    response: &'a dyn ReadAt,
-    offset: u64,
-}
-
-impl<'a> ResponseReader<'a> {
-    pub(super) fn new(response: &'a dyn ReadAt) -> Self {
-        Self { response, offset: 0 }
-    }
-}
-
-impl Read for ResponseReader<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.response.read_at(buffer, self.offset)?;
-        self.offset += count as u64;
-        Ok(count)
     }
 }

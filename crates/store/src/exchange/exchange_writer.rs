@@ -6,12 +6,13 @@ use std::sync::{PoisonError, RwLock};
 use varve_core::receipt::{Receipt, Renderings};
 use varve_core::{BodyId, RecordId};
 use varve_warc::digest::{Algorithm, Digest};
-use varve_warc::http::Head;
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::{Header, RecordType};
 use varve_warc::write::{BlockFacts, Draft, PackError, PackedRecord, Packer, Profile, pack_reader};
 
-use super::examined_response::{ExaminedResponse, ResponseReader, examine};
+use varve_wire::{MessageHead, ReadAtCursor};
+
+use super::examined_response::{ExaminedResponse, examine};
 use super::recent_payloads::RecentPayloads;
 use super::{
     NewExchange, NewRendering, NewRenderings, RevisitOriginal, payload_of, receipt_of, target_of_document,
@@ -102,7 +103,7 @@ impl<'a> ExchangeWriter<'a> {
         let WrittenExchange { header, examined, ticket, .. } = self.write(packer, exchange, renderings)?;
         let (record, _) = record_and_body_ids(&header);
         let record = RecordId::new(record.ok_or(StoreError::Stopped)?);
-        let status = examined.head.as_ref().and_then(Head::status).unwrap_or(0);
+        let status = examined.head.as_ref().and_then(MessageHead::status).unwrap_or(0);
         Ok(KeptNonCapture { record, status, length: examined.body_length, ticket })
     }
 
@@ -183,7 +184,7 @@ impl<'a> ExchangeWriter<'a> {
         exchange: &NewExchange<'_>,
         examined: &ExaminedResponse,
     ) -> Result<Option<(Profile, RevisitOriginal)>, StoreError> {
-        let status = examined.head.as_ref().and_then(Head::status);
+        let status = examined.head.as_ref().and_then(MessageHead::status);
         if let (Some(304), Some(original)) = (status, &exchange.unchanged) {
             return Ok(Some((Profile::ServerNotModified, original.clone())));
         }
@@ -290,7 +291,7 @@ fn pack_response(
     examined: &ExaminedResponse,
     renderings: &Renderings,
 ) -> Result<PackedRecord, StoreError> {
-    let is_disputed = examined.head.as_ref().is_none_or(Head::is_chunked);
+    let is_disputed = examined.head.as_ref().is_none_or(|head| head.headers.is_chunked());
     let differs = is_disputed || examined.facts.payload != Some(examined.body);
     let body = differs.then_some(&examined.body);
     let mut draft = answer(exchange, RecordType::Response, (body, examined.body_length), renderings);
@@ -302,7 +303,7 @@ fn pack_response(
     if let Some(reason) = exchange.truncated {
         draft = draft.truncated(reason);
     }
-    let mut block = ResponseReader::new(exchange.response);
+    let mut block = ReadAtCursor::new(exchange.response, 0);
     if examined.facts.length > MAX_IN_MEMORY_BYTES {
         let kind = if is_disputed { PayloadKind::None } else { PayloadKind::Response };
         return Ok(pack_reader(packer, &draft, kind, &mut block)?);
@@ -327,7 +328,7 @@ fn pack_revisit(
 ) -> Result<PackedRecord, StoreError> {
     let length = examined.head.as_ref().map_or(0, |head| head.length);
     let mut block = vec![0; length];
-    ResponseReader::new(exchange.response).read_exact(&mut block).map_err(StoreError::Content)?;
+    ReadAtCursor::new(exchange.response, 0).read_exact(&mut block).map_err(StoreError::Content)?;
     let of_original = Digest::parse_value(Algorithm::Sha256, original.body.to_string().as_bytes());
     let says_payload =
         matches!(&profile, Profile::IdenticalPayloadDigest(payload) if Some(payload) == of_original.as_ref());

@@ -20,7 +20,7 @@ use std::net::IpAddr;
 
 use varve_core::{BodyId, RecordId, RunId};
 use varve_warc::date::Date;
-use varve_warc::source::ReadAt;
+use varve_wire::ReadAt;
 
 pub use exchange_writer::{ExchangeWriter, KeptExchange, KeptNonCapture};
 pub(crate) use receipt::payload_of;

@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 
-use varve_core::headers::Headers;
 use varve_core::receipt::{Receipt, Renderings};
 use varve_core::{BodyId, Moment, RecordId};
 use varve_warc::digest::{Algorithm, Digest};
-use varve_warc::http::Head;
 use varve_warc::record::{Header, RecordType};
 use varve_warc::write::Profile;
+use varve_wire::MessageHead;
 
 use crate::record::{field, parse_id};
 
@@ -20,7 +19,7 @@ pub fn is_capture(header: &Header) -> bool {
 
 /// The receipt of a record; `None` when it is not a capture or not written by varve. `head` is the
 /// head of the response.
-pub fn receipt_of(header: &Header, head: Option<&Head>) -> Option<Receipt> {
+pub fn receipt_of(header: &Header, head: Option<&MessageHead>) -> Option<Receipt> {
     if !is_capture(header) {
         return None;
     }
@@ -34,8 +33,8 @@ pub fn receipt_of(header: &Header, head: Option<&Head>) -> Option<Receipt> {
         run: text(field::RUN_ID).and_then(|run| run.parse().ok()),
         url: String::from_utf8_lossy(header.target_uri()?).into_owned(),
         time: Moment::from(header.date()?.instant),
-        status: head.and_then(Head::status).unwrap_or(0),
-        headers: head.map(headers).unwrap_or_default(),
+        status: head.and_then(MessageHead::status).unwrap_or(0),
+        headers: head.map(|head| head.headers.clone()).unwrap_or_default(),
         body: body(header)?,
         length,
         truncated: text("WARC-Truncated").filter(|_| !is_revisit).map(str::to_owned),
@@ -84,12 +83,4 @@ fn body(header: &Header) -> Option<BodyId> {
         return None;
     }
     digest.bytes().try_into().ok().map(BodyId::new)
-}
-
-fn headers(head: &Head) -> Headers {
-    let mut headers = Headers::new();
-    for (name, value) in head.fields.iter() {
-        headers.push(name, value);
-    }
-    headers
 }

@@ -8,11 +8,10 @@ use std::io::{self, BufRead};
 
 use varve_core::RecordId;
 use varve_core::receipt::Receipt;
-use varve_warc::http::HeadParser;
 use varve_warc::parts::{Parts, read_parts};
 use varve_warc::record::{Header, RecordType, media_type};
-use varve_warc::source::ReadAt;
 use varve_warc::{Error, Format, Reader, Record};
+use varve_wire::{HeadCollector, ReadAt};
 
 use super::{is_capture, receipt_of};
 use crate::error::StoreError;
@@ -187,7 +186,7 @@ pub(crate) enum RecordExtractor {
     /// A response, of which the head is parsed.
     Head {
         /// The bytes so far.
-        parser: HeadParser,
+        parser: HeadCollector,
         /// Whether the head is complete.
         complete: bool,
     },
@@ -204,7 +203,7 @@ impl RecordExtractor {
     /// Decides from a header what to extract.
     pub(crate) fn new(header: &Header) -> Self {
         if is_capture(header) {
-            Self::Head { parser: HeadParser::new(), complete: false }
+            Self::Head { parser: HeadCollector::new(), complete: false }
         } else if is_fact(header) {
             Self::Fact { json: Vec::new() }
         } else {

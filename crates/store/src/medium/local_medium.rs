@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use varve_warc::source::ReadAt;
+use varve_wire::ReadAt;
 
 use super::{Listed, Medium, MediumError, checked};
 use crate::disk::{Disk, DiskError, FileSource};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use varve_warc::source::ReadAt;
+use varve_wire::ReadAt;
 
 use super::{Listed, Medium, MediumError, checked};
 

@@ -11,7 +11,7 @@ mod memory_medium;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use varve_warc::source::ReadAt;
+use varve_wire::ReadAt;
 
 pub use local_medium::LocalMedium;
 pub use memory_medium::MemoryMedium;

@@ -10,8 +10,8 @@ use std::ops::Range;
 use varve_core::RecordId;
 use varve_warc::Record;
 use varve_warc::record::{Header, RecordType, Version};
-use varve_warc::source::ReadAt;
 use varve_warc::write::{BlockFacts, PackedRecord, Packing};
+use varve_wire::ReadAt;
 
 use super::copy_record::{CONCURRENT_TO_FIELD, invalid_record};
 use super::{SiloRewriter, original_of};

@@ -7,10 +7,10 @@
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 
 use varve_core::{BodyId, RecordId};
-use varve_warc::http::{BodyLimits, Head, HeadParser, open_body};
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::{Header, RecordType};
 use varve_warc::write::{Draft, pack_reader};
+use varve_wire::{DecodeLimits, HeadCollector, MessageHead, open_payload};
 
 use super::copy_record::{draft_of, invalid_record, is_own, text};
 use super::{PromotedRevisit, SiloRewriter};
@@ -59,10 +59,10 @@ impl SiloRewriter<'_> {
         let mut held = BufReader::new(self.source.record_at(located.place)?.ok_or_else(lost)?);
         let wanted = |name: &str| !is_own(name) && !REVISIT_ONLY_FIELDS.contains(&name);
         let draft = as_response(header, &wanted)?;
-        let head = Head::parse(&bytes);
+        let head = MessageHead::parse(&bytes);
         let record = match head {
             Some(head) if head.status() != Some(NOT_MODIFIED_STATUS) => {
-                let (draft, kind) = with_payload(draft, header, header, head.is_chunked());
+                let (draft, kind) = with_payload(draft, header, header, head.headers.is_chunked());
                 let mut content = io::Cursor::new(&bytes[..head.length]).chain(framed(&head, held)?);
                 pack_reader(&mut self.packer, &draft, kind, &mut content)?
             }
@@ -123,14 +123,14 @@ fn as_response(header: &Header, wanted: &dyn Fn(&str) -> bool) -> Result<Draft, 
 }
 
 /// The payload behind the head in `held`, framed as `head` states.
-fn framed(head: &Head, mut held: impl BufRead + Send + 'static) -> Result<Box<dyn Read>, StoreError> {
-    let mut own = read_head(&mut held).map_err(StoreError::Content)?;
-    if own.is_chunked() == head.is_chunked() {
+fn framed(head: &MessageHead, mut held: impl BufRead + Send + 'static) -> Result<Box<dyn Read>, StoreError> {
+    let own = read_head(&mut held).map_err(StoreError::Content)?;
+    if own.headers.is_chunked() == head.headers.is_chunked() {
         return Ok(Box::new(held));
     }
-    own.forget_content_codings();
-    let mut payload = open_body(&own, held, BodyLimits::default()).map_err(StoreError::Content)?;
-    if !head.is_chunked() {
+    let mut payload =
+        open_payload(&own.headers, held, DecodeLimits::default()).map_err(StoreError::Content)?;
+    if !head.headers.is_chunked() {
         return Ok(Box::new(payload));
     }
     let mut spool = tempfile::tempfile().map_err(StoreError::Content)?;
@@ -145,8 +145,8 @@ fn framed(head: &Head, mut held: impl BufRead + Send + 'static) -> Result<Box<dy
 }
 
 /// Reads the head of a response and leaves the reader after it.
-fn read_head(held: &mut impl BufRead) -> io::Result<Head> {
-    let mut parser = HeadParser::new();
+fn read_head(held: &mut impl BufRead) -> io::Result<MessageHead> {
+    let mut parser = HeadCollector::new();
     loop {
         let bytes = held.fill_buf()?;
         let is_end = bytes.is_empty();

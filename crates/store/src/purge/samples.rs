@@ -4,8 +4,8 @@ use std::io::{self, Read};
 
 use varve_core::RecordId;
 use varve_warc::record::{Header, RecordType};
-use varve_warc::source::ReadAt;
 use varve_warc::{Reader, Record};
+use varve_wire::ReadAt;
 
 use super::each_header;
 use crate::error::StoreError;

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use varve_warc::Extent;
 use varve_warc::record::Header;
-use varve_warc::source::ReadAt;
+use varve_wire::ReadAt;
 
 use crate::error::StoreError;
 use crate::index::{IndexPrefix, IndexReader, PrefixRange, SiloPlace};

@@ -1,10 +1,12 @@
 //! The silos that are open for reading, shared by all readers of a store.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use varve_warc::source::{Decoders, DecodersOf, ReadAt};
+use varve_warc::{DecoderPool, FileDecoders};
 use varve_warc::{OwnedRecord, Reader};
+use varve_wire::ReadAt;
 
 use super::random_access::IdleReaders;
 use super::verify::VerifiedPlaces;
@@ -22,7 +24,7 @@ pub(crate) type SiloRecord = OwnedRecord<Arc<dyn ReadAt>>;
 pub(crate) struct OpenSilos {
     files: SiloFiles,
     open: Mutex<VecDeque<(u32, Arc<dyn ReadAt>)>>,
-    decoders: Arc<Decoders>,
+    decoders: Arc<DecoderPool>,
     pub(crate) verified: VerifiedPlaces,
     pub(crate) idle: IdleReaders,
 }
@@ -33,7 +35,7 @@ impl OpenSilos {
     }
 
     /// Uses decoders that are shared with other readers.
-    pub(crate) fn with_decoders(files: SiloFiles, decoders: Arc<Decoders>) -> Self {
+    pub(crate) fn with_decoders(files: SiloFiles, decoders: Arc<DecoderPool>) -> Self {
         Self {
             files,
             open: Mutex::new(VecDeque::new()),
@@ -80,16 +82,16 @@ impl OpenSilos {
 pub(crate) fn open_with_decoders(
     files: &SiloFiles,
     number: u32,
-    decoders: &Arc<Decoders>,
+    decoders: &Arc<DecoderPool>,
 ) -> Result<Arc<dyn ReadAt>, SiloError> {
-    let decoders = DecodersOf::new(decoders, u64::from(number));
+    let decoders = FileDecoders::new(decoders, u64::from(number));
     Ok(Arc::new(OpenedSilo { source: files.open(number)?, decoders }))
 }
 
 /// An open silo whose decoders are reused.
 struct OpenedSilo {
     source: Arc<dyn ReadAt>,
-    decoders: DecodersOf,
+    decoders: FileDecoders,
 }
 
 impl ReadAt for OpenedSilo {
@@ -101,7 +103,7 @@ impl ReadAt for OpenedSilo {
         self.source.size()
     }
 
-    fn decoders(&self) -> Option<DecodersOf> {
-        Some(self.decoders.clone())
+    fn reader_state(&self) -> Option<&(dyn Any + Send + Sync)> {
+        Some(&self.decoders)
     }
 }

@@ -7,9 +7,9 @@
 
 use std::io;
 
-use varve_warc::source::ReadAt;
 use varve_warc::write::GZIP_HEADER;
 use varve_warc::{Extent, Reader};
+use varve_wire::ReadAt;
 
 use super::StoreReader;
 use super::random_access::RandomAccessReader;

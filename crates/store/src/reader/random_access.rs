@@ -5,8 +5,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use varve_warc::source::ReadAt;
 use varve_warc::{Error, Extent, Reader, Record};
+use varve_wire::ReadAt;
 
 use super::OpenSilos;
 use crate::error::StoreError;

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use varve_warc::digest::Algorithm;
 use varve_warc::record::Header;
-use varve_warc::source::ReadAt;
 use varve_warc::{Extent, Record};
+use varve_wire::ReadAt;
 
 use super::random_access::RandomAccessReader;
 use super::{LocatedRecord, Object, OpenSilos, SiloRecord};

@@ -6,8 +6,7 @@
 //! successor, and a forger would have to forge every following silo.
 
 use varve_warc::digest::{Algorithm, Digest};
-use varve_warc::fields::Fields;
-use varve_warc::source::ReadAt;
+use varve_wire::{Headers, ReadAt};
 
 /// The description field with the digest of the previous silo.
 pub(crate) const PREVIOUS_SILO_FIELD: &str = "varve-previous-silo";
@@ -32,6 +31,6 @@ pub(crate) fn file_digest(source: &dyn ReadAt) -> std::io::Result<Digest> {
 
 /// The digest of the previous silo that a description states.
 pub(crate) fn stated_previous_digest(description: &[u8]) -> Option<Digest> {
-    let fields = Fields::parse(description, |_, _| {});
+    let fields = Headers::parse(description, |_, _| {});
     Digest::parse(fields.get(PREVIOUS_SILO_FIELD)?).ok()
 }

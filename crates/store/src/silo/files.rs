@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use varve_warc::source::ReadAt;
+use varve_wire::ReadAt;
 
 use super::{digest_chain, name};
 use crate::disk::{Disk, DiskError, FileSource};

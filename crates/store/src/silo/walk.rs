@@ -6,8 +6,8 @@
 use varve_warc::parts::{Parts, read_parts};
 use varve_warc::record::Header;
 use varve_warc::rule::{Finding, Rule};
-use varve_warc::source::ReadAt;
 use varve_warc::{Error, Format, Reader, Record};
+use varve_wire::ReadAt;
 
 use crate::index::{IndexEntry, PlaceError, SiloPlace};
 use crate::record::index_entries;

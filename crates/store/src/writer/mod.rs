@@ -26,9 +26,9 @@ mod store_object;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use varve_warc::DecoderPool;
 use varve_warc::digest::Digest;
 use varve_warc::record::Header;
-use varve_warc::source::Decoders;
 use varve_warc::write::{PackedRecord, Packer, Packing};
 
 use crate::disk::DiskFile;
@@ -88,7 +88,7 @@ impl StoreWriter {
         files.move_all_sealed()?;
         IndexWriter::create(&*disk, &settings.index_folder)?;
         let (index, recovery) = IndexWriter::open(disk, &settings.index_folder, settings.index)?;
-        let decoders = Arc::new(Decoders::default());
+        let decoders = Arc::new(DecoderPool::default());
         if let Packing::Zstd { dictionary: Some(dictionary), .. } = &settings.packing {
             decoders.know(Arc::clone(dictionary));
         }

@@ -8,8 +8,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use varve_warc::DecoderPool;
 use varve_warc::Error;
-use varve_warc::source::{Decoders, ReadAt};
+use varve_wire::ReadAt;
 
 use crate::error::StoreError;
 use crate::index::{IndexEntry, IndexRecovery, IndexWriter, SiloPlace};
@@ -43,7 +44,7 @@ const ENTRY_BATCH_SIZE: usize = 4096;
 
 /// Adds missing entries to the index and trims the last silo to its last complete record.
 pub(crate) fn catch_up(
-    (files, decoders): (&SiloFiles, &Arc<Decoders>),
+    (files, decoders): (&SiloFiles, &Arc<DecoderPool>),
     index: &IndexWriter,
     recovery: &IndexRecovery,
     settings: &StoreSettings,
@@ -124,7 +125,7 @@ fn index_silo(
 
 /// Indexes the last silo and opens it for appending.
 fn recover_last_silo(
-    (files, decoders): (&SiloFiles, &Arc<Decoders>),
+    (files, decoders): (&SiloFiles, &Arc<DecoderPool>),
     index: &IndexWriter,
     last: &SiloFile,
     known: Option<SiloPlace>,

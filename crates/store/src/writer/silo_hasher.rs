@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 
 use varve_warc::Error;
 use varve_warc::digest::{Algorithm, Digest, Hasher};
-use varve_warc::source::ReadAt;
+use varve_wire::ReadAt;
 
 use crate::error::StoreError;
 use crate::silo::{SiloError, SiloFiles};

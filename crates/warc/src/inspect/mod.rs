@@ -13,8 +13,8 @@ use crate::parts::{Parts, read_parts};
 use crate::reader::{Error, Format, Reader};
 use crate::record::{Header, RecordType};
 use crate::rule::{Finding, Kind, Rule};
-use crate::source::ReadAt;
 use ids::{PartIds, RecordIds};
+use varve_wire::ReadAt;
 
 /// How to inspect.
 #[derive(Clone, Copy, Debug)]

@@ -6,8 +6,8 @@ use std::io;
 
 use super::{Access, CHUNK, Encoding, FREE_REWIND, Inside, Promised, Unpacker};
 use crate::rule::Pending;
-use crate::source::ReadAt;
 use crate::stray::Strays;
+use varve_wire::ReadAt;
 
 impl<S: ReadAt> Unpacker<S> {
     /// Begins anew at `offset`, as if it had just been made there.

@@ -7,7 +7,7 @@ use std::io;
 
 use super::{Encoding, Inside, Unpacker};
 use crate::rule::Rule;
-use crate::source::ReadAt;
+use varve_wire::ReadAt;
 
 impl<S: ReadAt> Unpacker<S> {
     /// The packed bytes ran out inside the member: the file was cut here, or damage made this member swallow others.

@@ -7,7 +7,7 @@
 use std::io;
 
 use super::{Encoding, Unpacker, gzip, zstd};
-use crate::source::ReadAt;
+use varve_wire::ReadAt;
 
 /// Packed records up to this size are looked through for another member: to read them costs no more than to pass them.
 const LOOKED_THROUGH: u64 = 1 << 20;

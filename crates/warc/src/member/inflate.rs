@@ -5,7 +5,7 @@ use std::io;
 use super::gzip::{self, Inflater, Inflating, NotWhole, State};
 use super::{Access, CHUNK, FIRST_VIEW, Inside, LARGEST_WHOLE, Promised, Unpacker, search};
 use crate::rule::Rule;
-use crate::source::ReadAt;
+use varve_wire::ReadAt;
 
 impl<S: ReadAt> Unpacker<S> {
     pub(super) fn begin_gzip(&mut self) -> io::Result<bool> {

@@ -11,10 +11,10 @@
 
 mod again;
 mod damage;
+mod decoder_pool;
 mod dictionary;
 mod extent;
 pub(crate) mod gzip;
-mod idle;
 mod inflate;
 mod search;
 mod unframe;
@@ -24,14 +24,14 @@ pub(crate) mod zstd;
 use std::io;
 
 use crate::rule::{Finding, Pending, Rule};
-use crate::source::ReadAt;
 use crate::stray::{LARGEST_KEPT, Strays};
 use gzip::{Inflater, Inflating};
+use varve_wire::ReadAt;
 use window::Window;
 use zstd::Unframing;
 
+pub use decoder_pool::{DecoderPool, FileDecoders};
 pub use dictionary::Dictionary;
-pub use idle::{Decoders, DecodersOf};
 pub(crate) use search::looks_like_record;
 pub(crate) use window::{Gate, GivenUp};
 
@@ -152,7 +152,7 @@ pub(crate) struct Unpacker<S> {
     expects_large: bool,
     unframing: Option<Unframing>,
     /// Where it goes when this is done with it.
-    home: Option<DecodersOf>,
+    home: Option<FileDecoders>,
     output: Vec<u8>,
     start: usize,
     end: usize,
@@ -270,13 +270,13 @@ impl<S: ReadAt> Unpacker<S> {
     fn prepare(&mut self) -> io::Result<()> {
         if self.encoding == Encoding::Zstd {
             self.chunk = CHUNK;
-            let home = self.window.source().decoders();
-            if let Some(ready) = home.as_ref().and_then(DecodersOf::take) {
+            let home = FileDecoders::of(self.window.source());
+            if let Some(ready) = home.as_ref().and_then(FileDecoders::take) {
                 self.held = ready.number().map_or(Held::Nothing, Held::Numbered);
                 (self.unframing, self.home) = (Some(ready), home);
                 return Ok(());
             }
-            let dictionary = match home.as_ref().and_then(DecodersOf::dictionary) {
+            let dictionary = match home.as_ref().and_then(FileDecoders::dictionary) {
                 Some(known) if known.number().is_ok() => Some(known),
                 _ => self.read_dictionary(home.as_ref())?,
             };

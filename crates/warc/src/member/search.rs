@@ -8,7 +8,7 @@ use std::io;
 use super::gzip;
 use super::zstd;
 use super::{Encoding, Unpacker};
-use crate::source::ReadAt;
+use varve_wire::ReadAt;
 
 /// So many packed bytes are looked at together.
 const STRETCH: usize = 64 << 10;

@@ -3,9 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
-use super::{Access, CHUNK, DecodersOf, Dictionary, Held, Inside, LARGEST_WHOLE, Unpacker, zstd};
+use super::{Access, CHUNK, Dictionary, FileDecoders, Held, Inside, LARGEST_WHOLE, Unpacker, zstd};
 use crate::rule::Rule;
-use crate::source::ReadAt;
+use varve_wire::ReadAt;
 
 /// A frame of more blocks is streamed: those of others have as much as fits.
 const MOST_BLOCKS: usize = 512;
@@ -15,7 +15,7 @@ const LARGEST_AT_RANDOM: usize = 256 << 10;
 const LARGEST_VIEW: usize = 4 << 20;
 
 /// A dictionary, ready to unpack with, and known to who reads here again.
-fn ready(stored: &[u8], home: Option<&DecodersOf>) -> io::Result<Arc<Dictionary>> {
+fn ready(stored: &[u8], home: Option<&FileDecoders>) -> io::Result<Arc<Dictionary>> {
     let dictionary = match home {
         Some(home) => home.know(stored),
         None => Arc::new(Dictionary::new(stored.to_vec())),
@@ -29,7 +29,7 @@ impl<S: ReadAt> Unpacker<S> {
     /// is said to be that, and counts as none.
     pub(super) fn read_dictionary(
         &mut self,
-        home: Option<&DecodersOf>,
+        home: Option<&FileDecoders>,
     ) -> io::Result<Option<Arc<Dictionary>>> {
         let here = self.window.position();
         self.window.seek(0);
@@ -46,7 +46,7 @@ impl<S: ReadAt> Unpacker<S> {
     /// The dictionary that the file begins with, if it does; else why it cannot be used.
     fn dictionary_at_start(
         &mut self,
-        home: Option<&DecodersOf>,
+        home: Option<&FileDecoders>,
     ) -> io::Result<Result<Option<Arc<Dictionary>>, String>> {
         let view = self.window.fill(8)?;
         let length = if view.starts_with(&zstd::DICTIONARY_MAGIC) { zstd::skippable(view) } else { None };

@@ -6,7 +6,7 @@
 
 use std::io;
 
-use crate::source::ReadAt;
+use varve_wire::ReadAt;
 
 /// Asked once, before bytes behind a place are read, whether there is a point in reading on. It may wait for an answer.
 pub(crate) trait Gate: Send {

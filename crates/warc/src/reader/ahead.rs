@@ -16,7 +16,7 @@ use super::{Format, Reader, arc, warc};
 use crate::digest::{Digest, Hasher};
 use crate::member::{Encoding, FARTHEST_LOOK};
 use crate::rule::{Finding, Rule};
-use crate::source::ReadAt;
+use varve_wire::ReadAt;
 
 /// So many bytes are looked at together.
 const STRETCH: usize = 64 << 10;

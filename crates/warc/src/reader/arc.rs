@@ -13,8 +13,8 @@ use crate::date::Date;
 use crate::member::Encoding;
 use crate::record::{Version, decimal};
 use crate::rule::{Finding, Rule, shown};
-use crate::source::ReadAt;
 use crate::validate;
+use varve_wire::ReadAt;
 
 /// Longest record line.
 const LONGEST_LINE: usize = 64 << 10;

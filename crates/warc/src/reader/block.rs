@@ -5,7 +5,7 @@ use std::io;
 use super::{Format, Reader, Stage, ahead};
 use crate::member::Encoding;
 use crate::rule::{Finding, Rule};
-use crate::source::ReadAt;
+use varve_wire::ReadAt;
 
 /// The block that is being read.
 #[derive(Clone, Copy, Debug, Default)]

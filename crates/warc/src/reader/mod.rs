@@ -20,9 +20,9 @@ use std::io;
 use crate::member::{Access, Encoding, Gate, Unpacker};
 use crate::record::Header;
 use crate::rule::{Finding, Pending, Rule};
-use crate::source::ReadAt;
 use crate::stray::Stray;
 use block::BlockState;
+use varve_wire::ReadAt;
 
 pub use record::{OwnedRecord, Record};
 pub use visit::Extent;

@@ -8,7 +8,7 @@ use crate::digest::{Digest, Hasher};
 use crate::member::Encoding;
 use crate::record::Header;
 use crate::rule::Finding;
-use crate::source::ReadAt;
+use varve_wire::ReadAt;
 
 /// What stands behind every block.
 const END: &[u8] = b"\r\n\r\n";

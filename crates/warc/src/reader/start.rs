@@ -3,7 +3,7 @@
 use super::{Error, Format, Reader, Stage, warc};
 use crate::member::{Encoding, looks_like_record};
 use crate::rule::{Finding, Pending, Severity, shown};
-use crate::source::ReadAt;
+use varve_wire::ReadAt;
 
 impl<S: ReadAt> Reader<S> {
     /// Finds out what the first record is.

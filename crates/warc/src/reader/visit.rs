@@ -5,7 +5,7 @@ use super::warc::SEPARATOR;
 use super::{Error, Limits, Reader, Stage};
 use crate::member::Access;
 use crate::rule::Pending;
-use crate::source::ReadAt;
+use varve_wire::ReadAt;
 
 /// How much of a record is going to be read. It changes no answer, only what it costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,12 +4,12 @@ use std::io;
 
 use super::block::BlockState;
 use super::{Reader, Stage};
-use crate::fields::{Oddity, end_of_lines};
 use crate::member::Encoding;
 use crate::record::{Version, decimal};
 use crate::rule::{Finding, Rule, shown};
-use crate::source::ReadAt;
 use crate::stray::LARGEST_KEPT;
+use varve_wire::ReadAt;
+use varve_wire::{FoldedLines, HeaderDefect, end_of_lines};
 
 /// What stands between the block and the next record.
 pub(super) const SEPARATOR: &[u8] = b"\r\n\r\n";
@@ -195,9 +195,9 @@ impl<S: ReadAt> Reader<S> {
         if !version_line.ends_with(b"\r\n") || version_line.ends_with(b"\r\r\n") {
             line_endings.note(0);
         }
-        self.header.fields.read(lines, |oddity, at| match oddity {
-            Oddity::NotAField => not_fields.note(line_end + at),
-            Oddity::LineEnding => line_endings.note(line_end + at),
+        self.header.fields.read(lines, FoldedLines::Join, |defect, at| match defect {
+            HeaderDefect::NotAField => not_fields.note(line_end + at),
+            HeaderDefect::LineEnding => line_endings.note(line_end + at),
         });
         let version_text = version_line.trim_ascii_end();
         let version = Version::parse(version_text);

@@ -11,8 +11,8 @@ use crate::check::Checker;
 use crate::payload::PayloadKind;
 use crate::reader::{Error, Record};
 use crate::record::Header;
-use crate::source::ReadAt;
 use crate::write::{BlockStream, Draft, FinishedBlock, PackError, PackedRecord, Packer};
+use varve_wire::ReadAt;
 
 /// Blocks up to this length are packed in one go.
 const IN_ONE_GO: usize = 1 << 20;

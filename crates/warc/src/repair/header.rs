@@ -2,10 +2,10 @@
 
 use crate::check::{Checked, Verdict};
 use crate::date::Date;
-use crate::http::is_token;
 use crate::record::{Header, RecordType, decimal, unbracketed};
 use crate::validate;
 use crate::write::{Draft, OWN_FIELDS, escaped};
+use varve_wire::is_token;
 
 /// The date of a record that has none and follows none.
 pub(super) const NO_DATE: &str = "1970-01-01T00:00:00Z";

@@ -23,11 +23,11 @@ use crate::payload::PayloadKind;
 use crate::reader::{Error, Reader, Record};
 use crate::record::RecordType;
 use crate::rule::{Finding, Kind, Rule};
-use crate::source::ReadAt;
 use crate::stray::Stray;
 use crate::write::{Draft, PackError, PackedRecord, Packer, Packing, Writer, warc_fields};
 use header::{header_text, lossless, printable};
 use trace::Trace;
+use varve_wire::ReadAt;
 
 /// What the repair is called in the file it makes.
 #[derive(Clone, Debug)]

@@ -16,10 +16,10 @@ use tempfile::SpooledTempFile;
 
 use super::draft::{BlockFacts, Draft, DraftError};
 use crate::digest::{Algorithm, Hasher};
-use crate::fields::Fields;
 use crate::member::Dictionary;
 use crate::payload::{Payload, PayloadKind, PayloadTracker};
 use crate::record::{Header, Version};
+use varve_wire::Headers;
 
 /// How records are packed.
 #[derive(Clone, Debug, Default)]
@@ -154,7 +154,7 @@ impl PackedRecord {
     /// The header as a reader will see it.
     pub fn header(&self) -> Header {
         let line_end = memchr::memchr(b'\n', &self.header).map_or(0, |at| at + 1);
-        Header { version: Version::V1_1, fields: Fields::parse(&self.header[line_end..], |_, _| {}) }
+        Header { version: Version::V1_1, fields: Headers::parse(&self.header[line_end..], |_, _| {}) }
     }
 
     /// Its length in the file.

@@ -9,7 +9,7 @@ use varve_warc::Encoding;
 use varve_warc::digest::Algorithm;
 use varve_warc::inspect::{Options, Report, inspect};
 use varve_warc::rule::Finding;
-use varve_warc::source::ReadAt;
+use varve_wire::ReadAt;
 
 /// A file, and where in it each record begins and ends.
 pub(crate) struct Archive {

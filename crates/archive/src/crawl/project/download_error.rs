@@ -3,8 +3,8 @@
 //! Only what a server or the network did is recorded. What was never asked for, by a rule or because this machine could
 //! not, says nothing about the page.
 
-use varve_core::exchange::Truncated;
 use varve_crystal::{DownloadError, Metadata};
+use varve_wire::TruncationReason;
 
 /// The failure that a word of `FetchErrorKind` stands for, as a row has it; none for what is not recorded.
 pub(super) fn download_error(kind: &str, url: &str, message: &str) -> Option<DownloadError> {
@@ -23,13 +23,13 @@ pub(super) fn download_error(kind: &str, url: &str, message: &str) -> Option<Dow
 
 /// The failure that an answer is of which this many bytes came before it was cut short. None where it is kept as it is: Crystal
 /// takes the end of the connection for the end of the body, wherever it knew no other end or was promised more.
-pub(super) fn cut_short(why: Truncated, metadata: &Metadata, length: u64) -> Option<DownloadError> {
+pub(super) fn cut_short(why: TruncationReason, metadata: &Metadata, length: u64) -> Option<DownloadError> {
     let says_so = metadata.promised_length().is_some_and(|promised| promised > length);
     match why {
-        Truncated::Time => Some(DownloadError::timed_out()),
-        Truncated::Unspecified => None,
-        Truncated::Disconnect | Truncated::Length if says_so => None,
-        Truncated::Disconnect | Truncated::Length => Some(DownloadError::incomplete(length)),
+        TruncationReason::Time => Some(DownloadError::timed_out()),
+        TruncationReason::Unspecified => None,
+        TruncationReason::Disconnect | TruncationReason::Length if says_so => None,
+        TruncationReason::Disconnect | TruncationReason::Length => Some(DownloadError::incomplete(length)),
     }
 }
 
@@ -70,12 +70,12 @@ mod tests {
             headers: vec![(name.to_owned(), value.to_owned())],
         };
         let (length, chunks) = (said("content-length", "9"), said("Transfer-Encoding", "chunked"));
-        for why in [Truncated::Disconnect, Truncated::Length] {
+        for why in [TruncationReason::Disconnect, TruncationReason::Length] {
             assert_eq!(cut_short(why, &length, 5), None);
             assert_eq!(cut_short(why, &chunks, 5), Some(DownloadError::incomplete(5)));
         }
-        assert_eq!(cut_short(Truncated::Time, &length, 5), Some(DownloadError::timed_out()));
-        assert_eq!(cut_short(Truncated::Unspecified, &chunks, 5), None);
+        assert_eq!(cut_short(TruncationReason::Time, &length, 5), Some(DownloadError::timed_out()));
+        assert_eq!(cut_short(TruncationReason::Unspecified, &chunks, 5), None);
         assert_eq!(DownloadError::incomplete(5).message, "IncompleteRead(5 bytes read)");
     }
 

@@ -1,44 +1,20 @@
 //! The head of an answer, as a row of a project has it: every header as it was, folded lines with their ends.
 
 use varve_core::Moment;
-use varve_core::exchange::{StatusLine, head_end};
-use varve_core::headers::Headers;
 use varve_crystal::Metadata;
+use varve_wire::{FoldedLines, HttpVersion, MessageHead};
 
-/// Status and headers of an answer that begins with these bytes; none if they are no HTTP. `sent` is the one tag that was
-/// asked with, which an answer that nothing changed may leave out.
+/// Status and headers of a response that starts with these bytes. None if they are not HTTP or have no status. `sent` is
+/// the only ETag that the request named, which a 304 may leave out.
 pub(super) fn metadata(start: &[u8], at: Moment, sent: Option<&str>) -> Option<Metadata> {
-    let head = &start[..head_end(start, 0).unwrap_or(start.len())];
-    let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let line = StatusLine::read(first)?;
-    let version = if first.starts_with(b"HTTP/1.0") { 10 } else { 11 };
-    let mut headers = headers(&head[first.len().min(head.len())..]);
-    if let Some(tag) = sent.filter(|_| line.status == 304 && !headers.contains("etag")) {
-        headers.push("ETag", tag);
+    let mut head = MessageHead::parse_with(start, FoldedLines::Keep)?;
+    let status = head.status()?;
+    let version = if head.version() == (HttpVersion { major: 1, minor: 0 }) { 10 } else { 11 };
+    if let Some(tag) = sent.filter(|_| status == 304 && !head.headers.contains("etag")) {
+        head.headers.push("ETag", tag);
     }
-    let now = at.utc();
-    Some(Metadata::new(version, i64::from(line.status), line.reason.trim_ascii(), &headers, now))
-}
-
-/// The headers, in their order. A line that begins with a blank belongs to the one before it, line end and all.
-fn headers(lines: &[u8]) -> Headers {
-    let mut found: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
-    for line in lines.split(|byte| *byte == b'\n') {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        match (line.first(), found.last_mut()) {
-            (Some(b' ' | b'\t'), Some((_, value))) => {
-                value.extend_from_slice(b"\r\n");
-                value.extend_from_slice(line.trim_ascii_end());
-            }
-            _ => {
-                let Some(colon) = line.iter().position(|byte| *byte == b':').filter(|at| *at > 0) else {
-                    continue;
-                };
-                found.push((line[..colon].trim_ascii().to_vec(), line[colon + 1..].trim_ascii().to_vec()));
-            }
-        }
-    }
-    found.into_iter().collect()
+    let response = head.response()?;
+    Some(Metadata::new(version, i64::from(status), response.reason, response.headers, at.utc()))
 }
 
 /// The one tag that a request asked with, if it was one.

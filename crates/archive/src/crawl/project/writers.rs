@@ -4,18 +4,18 @@
 //! and made durable by the thread that got the answer. What is no HTTP is kept as the failure that it is, and so is an answer
 //! that was cut short, unless its row itself says so by the length that it promises: that is what Crystal does.
 
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Write};
 use varve_repository::RepositoryError;
 
 use sha2::{Digest, Sha256};
-use varve_core::exchange::{Exchange, LONGEST_HEAD, Wire};
+use varve_core::exchange::Exchange;
 use varve_core::headers::Headers;
 use varve_core::secret::Secret;
 use varve_crystal::{
     BodyDraft, BodyLookup, DownloadError, Metadata, Outcome as Got, Project, Revision, RevisionId,
 };
 use varve_store::StoreError;
-use varve_warc::http::{BodyLimits, Head, open_body};
+use varve_wire::{DecodeLimits, MAX_HEAD_BYTES, MessageBytes, open_body};
 
 use super::super::crawl_policy::{CrawlPolicy, DiscoveredLink};
 use super::super::destination::{ResponseWriter, ResponseWriters, StoredCapture};
@@ -60,7 +60,7 @@ impl ProjectWriters<'_> {
     fn keep(&self, task: &CrawlTask, exchange: &Exchange) -> Result<StoredResponse, CrawlError> {
         let cookie = self.into.credentials.cookie_for(&task.url);
         let bytes = exchange.response.len();
-        let start = exchange.response.start(LONGEST_HEAD).map_err(unreadable)?;
+        let start = exchange.response.start(MAX_HEAD_BYTES).map_err(unreadable)?;
         let tag = only_tag(&exchange.request);
         let Some(metadata) = metadata(&start, exchange.at, tag.as_deref()) else {
             if task.reason == FetchReason::Robots {
@@ -164,13 +164,13 @@ impl ProjectWriters<'_> {
     }
 
     /// Writes the body of an answer to `tmp`, durably.
-    fn write_body(&self, response: &Wire) -> Result<(BodyDraft, Vec<u8>), CrawlError> {
+    fn write_body(&self, response: &MessageBytes) -> Result<(BodyDraft, Vec<u8>), CrawlError> {
         let lock = self.into.open.lock();
         let begun = lock.as_ref().map(|writer| writer.begin_body()).transpose()?;
         drop(lock);
         let mut draft = begun.ok_or_else(|| unreadable(io::Error::other("the project is closed")))?;
         let mut hasher = Sha256::new();
-        if let Some(mut body) = entity(response).map_err(unreadable)? {
+        if let Some(mut body) = response.open_payload(DecodeLimits::default()).map_err(unreadable)? {
             let mut take = |bytes: &[u8]| {
                 hasher.update(bytes);
                 draft.write_all(bytes)
@@ -197,20 +197,11 @@ impl ProjectWriters<'_> {
         let Some(metadata) = revision.metadata().ok().flatten() else { return Ok(ParsedResponse::default()) };
         let Some(body) = self.body(revision)? else { return Ok(ParsedResponse::default()) };
         let headers = metadata.wire_headers();
-        let mut head = b"HTTP/1.1 200 OK\r\n".to_vec();
-        for header in headers.iter().filter(|header| header.is(b"content-encoding")) {
-            head.extend_from_slice(b"Content-Encoding: ");
-            head.extend(header.value.iter().filter(|byte| !matches!(byte, b'\r' | b'\n')));
-            head.extend_from_slice(b"\r\n");
-        }
-        head.extend_from_slice(b"\r\n");
         let status = u16::try_from(metadata.status_code).unwrap_or(0);
-        let opened =
-            Head::parse(&head).map(|head| open_body(&head, BufReader::new(body), BodyLimits::default()));
-        Ok(match opened {
-            Some(Ok(mut body)) if body.coding_left_alone().is_none() => {
-                self.read(task, status, &headers, &mut body)
-            }
+        let codings =
+            headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"content-encoding")).collect();
+        Ok(match open_body(&codings, BufReader::new(body), DecodeLimits::default()) {
+            Ok(mut body) if body.unremoved_coding().is_none() => self.read(task, status, &headers, &mut body),
             _ => self.read(task, status, &headers, &mut io::empty()),
         })
     }
@@ -227,16 +218,6 @@ fn unreadable(error: io::Error) -> CrawlError {
 /// What Crystal leaves alone is no resource.
 fn is_recorded(link: &str) -> bool {
     !["mailto:", "javascript:", "data:", "about:", "blob:"].iter().any(|scheme| link.starts_with(scheme))
-}
-
-/// The body of an answer with its transfer coding undone, and nothing else; none where it has no head.
-fn entity(wire: &Wire) -> io::Result<Option<varve_warc::http::Body<'_>>> {
-    let start = wire.start(LONGEST_HEAD)?;
-    let Some(mut head) = Head::parse(&start) else { return Ok(None) };
-    head.forget_content_codings();
-    let mut reader = wire.reader();
-    reader.seek(SeekFrom::Start(head.length as u64))?;
-    open_body(&head, BufReader::with_capacity(64 << 10, reader), BodyLimits::default()).map(Some)
 }
 
 /// Gives a body on, piece by piece. What can be read before it breaks off is what came.

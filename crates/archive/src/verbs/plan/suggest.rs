@@ -4,16 +4,15 @@
 
 use crate::crawl::error::CrawlError;
 use std::collections::HashSet;
-use std::io::{self, Read};
+use std::io::Read;
 use varve_repository::RepositoryError;
 
-use varve_core::exchange::ResponseHead;
 use varve_core::headers::Headers;
 use varve_core::pattern::{SuggestedGroups, suggest_groups_on};
 use varve_core::url::page_identity;
 use varve_fetch::{FetchRequest, Fetcher};
 use varve_page::links::{Kind, Limits, Link, Role, extract};
-use varve_warc::http::{BodyLimits, Head, open_body};
+use varve_wire::{DecodeLimits, MessageHead};
 
 use crate::crawl::{CrawlSettings, asked};
 use crate::error::ArchiveError;
@@ -57,7 +56,7 @@ pub fn of_capture(holdings: &dyn Holdings, text: &str) -> Result<Option<Suggesti
         };
         url.clone_from(&capture.url);
         let head = holdings.wire_head(capture)?.unwrap_or_default();
-        let mut headers = ResponseHead::read(&head).map(|head| head.headers).unwrap_or_default();
+        let mut headers = MessageHead::parse(&head).map(|head| head.headers).unwrap_or_default();
         for (name, value) in capture.headers.pairs() {
             if !headers.contains(name) {
                 headers.push(name, value);
@@ -92,15 +91,11 @@ pub fn of_live_page(
         let fetched = runtime.block_on(client.fetch(FetchRequest::get(url.clone()))).map_err(failed)?;
         let unreadable = |source| RepositoryError::Read { path: url.clone().into(), source };
         let Some(exchange) = fetched.exchanges.first() else { break };
-        let start = exchange.response.start(varve_core::exchange::LONGEST_HEAD).map_err(unreadable)?;
-        let Some(head) = Head::parse(&start) else { break };
-        let read = ResponseHead::read(&start);
-        let (status, headers) = read.map(|head| (head.status, head.headers)).unwrap_or_default();
-        let mut wire = exchange.response.reader();
-        io::copy(&mut (&mut wire).take(head.length as u64), &mut io::sink()).map_err(unreadable)?;
-        let body = open_body(&head, io::BufReader::new(wire), BodyLimits::default());
-        let Ok(body) = body else { break };
-        match links(&url, &headers, (300..400).contains(&status), body) {
+        let Some(head) = exchange.response.head().map_err(unreadable)? else { break };
+        let (status, headers) = (head.status().unwrap_or_default(), &head.headers);
+        let body = exchange.response.open_body(DecodeLimits::default());
+        let Ok(Some(body)) = body else { break };
+        match links(&url, headers, (300..400).contains(&status), body) {
             Found::Redirect(onward) => url = onward,
             Found::Links(links) => return Ok(suggestion(url, None, &links)),
         }

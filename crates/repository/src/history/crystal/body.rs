@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use varve_core::BodyId;
 use varve_core::body::BodyError;
 use varve_crystal::{Body, BodyLookup, Metadata, Result, Revision, RevisionId};
-use varve_warc::http::{BodyLimits, Head, open_body};
+use varve_wire::{DecodeLimits, DecodedBody, Headers, open_body};
 
 use super::Inner;
 use crate::error::RepositoryError;
@@ -88,7 +88,7 @@ impl Inner {
         };
         let codings = content_codings(&meant).filter(|_| facts.is_some_and(|facts| facts.decodes));
         match codings {
-            Some(head) => Ok(Box::new(decoded(&head, body).map_err(BodyError::new)?)),
+            Some(codings) => Ok(Box::new(decoded(&codings, body).map_err(BodyError::new)?)),
             None => Ok(Box::new(body)),
         }
     }
@@ -109,23 +109,18 @@ pub(super) fn has_content_codings(revision: &Revision) -> bool {
     content_codings(revision).is_some()
 }
 
-/// A head that says nothing but which content codings there are, if there are any.
-fn content_codings(revision: &Revision) -> Option<Head> {
-    let metadata = revision.metadata().ok().flatten()?;
-    let mut head = b"HTTP/1.1 200 OK\r\n".to_vec();
-    for header in metadata.wire_headers().iter().filter(|header| header.is(b"content-encoding")) {
-        head.extend_from_slice(b"Content-Encoding: ");
-        head.extend(header.value.iter().filter(|byte| !matches!(byte, b'\r' | b'\n')));
-        head.extend_from_slice(b"\r\n");
-    }
-    head.extend_from_slice(b"\r\n");
-    Head::parse(&head).filter(|head| !head.content_codings().is_empty())
+/// The headers that name content codings, if there are any codings.
+fn content_codings(revision: &Revision) -> Option<Headers> {
+    let headers = revision.metadata().ok().flatten()?.wire_headers();
+    let is_coding = |(name, _): &(&[u8], &[u8])| name.eq_ignore_ascii_case(b"content-encoding");
+    let codings: Headers = headers.iter().filter(is_coding).collect();
+    (!codings.content_codings().is_empty()).then_some(codings)
 }
 
 /// The body with its content codings undone; an error if one of them is not known, or plainly not there.
-fn decoded(head: &Head, body: Body) -> io::Result<varve_warc::http::Body<'static>> {
-    let opened = open_body(head, BufReader::new(body), BodyLimits::default())?;
-    match opened.coding_left_alone() {
+fn decoded(codings: &Headers, body: Body) -> io::Result<DecodedBody<'static>> {
+    let opened = open_body(codings, BufReader::new(body), DecodeLimits::default())?;
+    match opened.unremoved_coding() {
         Some(coding) => Err(io::Error::other(format!("content coding {coding} is left alone"))),
         None => Ok(opened),
     }
@@ -154,10 +149,10 @@ pub(super) fn wire_head(metadata: &Metadata) -> Vec<u8> {
     let mut head = format!("HTTP/{version} {} {}", metadata.status_code, metadata.reason_phrase).into_bytes();
     head.truncate(head.trim_ascii_end().len());
     head.extend_from_slice(b"\r\n");
-    for header in metadata.wire_headers().iter() {
-        head.extend_from_slice(&header.name);
+    for (name, value) in metadata.wire_headers().iter() {
+        head.extend_from_slice(name);
         head.extend_from_slice(b": ");
-        head.extend_from_slice(&header.value);
+        head.extend_from_slice(value);
         head.extend_from_slice(b"\r\n");
     }
     head.extend_from_slice(b"\r\n");

@@ -7,7 +7,7 @@
 use varve_core::history::Capture;
 use varve_core::{RecordId, VersionId};
 use varve_crystal::{BodyDraft, Metadata, NewRevision, Outcome, ProjectWriter};
-use varve_warc::http::{Head, StartLine};
+use varve_wire::{MessageHead, StartLine};
 
 use super::{BATCH, ProjectExported, body_from, catalog, is_refusal};
 use crate::error::ArchiveError;
@@ -60,7 +60,7 @@ fn answer(
     capture: &Capture,
 ) -> Result<(Metadata, BodyDraft), ArchiveError> {
     let record = capture.record.unwrap_or(RecordId::new(capture.body.into_inner()));
-    let head = holdings.wire_head(capture)?.and_then(|head| Head::parse(&head));
+    let head = holdings.wire_head(capture)?.and_then(|head| MessageHead::parse(&head));
     let payload = holdings.archive().store().response_payload(record.as_bytes())?;
     let (Some(head), Some(payload)) = (head, payload) else {
         let shown = capture.headers.shown(holdings.redaction());
@@ -68,12 +68,11 @@ fn answer(
         let metadata = Metadata::new(11, capture.status.into(), b"", &headers, capture.time.utc());
         return Ok((metadata, body_from(writer, holdings.open_body(capture)?, record)?));
     };
-    let headers = head.fields.iter().collect();
     let reason = match &head.start_line {
         StartLine::Response { reason, .. } => reason.as_slice(),
         StartLine::Request { .. } => b"",
     };
-    let metadata = Metadata::new(11, capture.status.into(), reason, &headers, capture.time.utc());
+    let metadata = Metadata::new(11, capture.status.into(), reason, &head.headers, capture.time.utc());
     // A 304 of Crystal's has no body: what it stands for is found by its ETag.
     let body = if capture.status == NOT_MODIFIED {
         writer.begin_body()?

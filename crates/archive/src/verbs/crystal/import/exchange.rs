@@ -10,7 +10,7 @@ use varve_repository::RepositoryError;
 use varve_crystal::{Body, Metadata, Revision};
 use varve_store::exchange::{KeptExchange, NewExchange, RevisitOriginal};
 use varve_warc::date::{Date, Precision};
-use varve_warc::source::ReadAt;
+use varve_wire::ReadAt;
 
 use super::Importing;
 use crate::error::ArchiveError;
@@ -119,18 +119,19 @@ pub(in crate::verbs::crystal) fn head(metadata: &Metadata, length: u64) -> Vec<u
     let version = if metadata.http_version == 10 { "1.0" } else { "1.1" };
     let reason: String = metadata.reason_phrase.chars().filter(|letter| !letter.is_control()).collect();
     let mut head = format!("HTTP/{version} {} {reason}\r\n", metadata.status_code).into_bytes();
-    for header in metadata.wire_headers() {
-        let is_name = !header.name.is_empty() && header.name.iter().all(|byte| byte.is_ascii_graphic());
-        if !is_name || header.name.contains(&b':') {
+    for (name, value) in metadata.wire_headers().iter() {
+        let is_name = !name.is_empty() && name.iter().all(|byte| byte.is_ascii_graphic());
+        if !is_name || name.contains(&b':') {
             // No such line can be written; what it said is in the fact.
             continue;
         }
-        let lies = header.is(b"Transfer-Encoding")
-            || header.is(b"Content-Length") && header.value.trim_ascii() != length.to_string().as_bytes();
+        let lies = name.eq_ignore_ascii_case(b"Transfer-Encoding")
+            || name.eq_ignore_ascii_case(b"Content-Length")
+                && value.trim_ascii() != length.to_string().as_bytes();
         head.extend_from_slice(if lies { ORIGINAL } else { b"" });
-        head.extend_from_slice(&header.name);
+        head.extend_from_slice(name);
         head.extend_from_slice(b": ");
-        head.extend(on_one_line(&header.value));
+        head.extend(on_one_line(value));
         head.extend_from_slice(b"\r\n");
     }
     head.extend_from_slice(b"\r\n");

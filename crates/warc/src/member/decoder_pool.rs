@@ -1,4 +1,4 @@
-//! Decoders that wait to be used again.
+//! DecoderPool that wait to be used again.
 //!
 //! A decoder is made ready in a time in which some records could be unpacked, and its dictionary takes milliseconds to read and unpack.
 //! Who reads single records of the same files again and again keeps a few of them.
@@ -6,15 +6,17 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use varve_wire::ReadAt;
+
 use super::dictionary::Dictionary;
 use super::zstd::Unframing;
 
 /// So many are kept, of all files together.
 const MOST: usize = 4;
 
-/// Decoders that nobody uses just now, each ready for one file.
+/// DecoderPool that nobody uses just now, each ready for one file.
 #[derive(Default)]
-pub struct Decoders {
+pub struct DecoderPool {
     kept: Mutex<Kept>,
 }
 
@@ -27,7 +29,7 @@ struct Kept {
     last: Option<Arc<Dictionary>>,
 }
 
-impl Decoders {
+impl DecoderPool {
     /// Lets those who find this dictionary in a file use it as it is here, unpacked perhaps.
     pub fn know(&self, dictionary: Arc<Dictionary>) {
         self.kept().last = Some(dictionary);
@@ -47,15 +49,20 @@ impl Decoders {
 
 /// The decoders of one file.
 #[derive(Clone)]
-pub struct DecodersOf {
-    decoders: Arc<Decoders>,
+pub struct FileDecoders {
+    decoders: Arc<DecoderPool>,
     file: u64,
 }
 
-impl DecodersOf {
+impl FileDecoders {
     /// Those of the file with this number, which no other file that shares `decoders` may have.
-    pub fn new(decoders: &Arc<Decoders>, file: u64) -> Self {
+    pub fn new(decoders: &Arc<DecoderPool>, file: u64) -> Self {
         Self { decoders: Arc::clone(decoders), file }
+    }
+
+    /// The decoders that a source shares among its readers.
+    pub(crate) fn of(source: &impl ReadAt) -> Option<Self> {
+        source.reader_state()?.downcast_ref::<Self>().cloned()
     }
 
     /// The dictionary of the file, if it was read before.

@@ -1,32 +1,16 @@
-//! How much of what follows a head is its body.
+//! How many of the bytes that follow a head belong to its body.
 
-use super::chunks::Chunks;
+use crate::chunked::ChunkedDecoder;
 
-/// A body on its way.
-pub(super) enum Body {
+/// A body while it is received.
+pub(super) enum FramedBody {
     Length(u64),
-    Chunked(Chunks),
+    Chunked(ChunkedDecoder),
     UntilClose,
 }
 
-impl Body {
-    pub(super) fn none() -> Self {
-        Self::Length(0)
-    }
-
-    pub(super) fn of_length(length: u64) -> Self {
-        Self::Length(length)
-    }
-
-    pub(super) fn chunked(trailer_bytes: usize) -> Self {
-        Self::Chunked(Chunks::new(trailer_bytes))
-    }
-
-    pub(super) fn until_close() -> Self {
-        Self::UntilClose
-    }
-
-    /// How many bytes of the input belong to the body.
+impl FramedBody {
+    /// Returns how many bytes of the input belong to the body.
     pub(super) fn take(&mut self, input: &[u8]) -> usize {
         match self {
             Self::Length(left) => {
@@ -34,7 +18,7 @@ impl Body {
                 *left -= taken as u64;
                 taken
             }
-            Self::Chunked(chunks) => chunks.take(input),
+            Self::Chunked(decoder) => decoder.push(input, &mut |_| {}),
             Self::UntilClose => input.len(),
         }
     }
@@ -42,7 +26,7 @@ impl Body {
     pub(super) fn is_done(&self) -> bool {
         match self {
             Self::Length(left) => *left == 0,
-            Self::Chunked(chunks) => chunks.is_done(),
+            Self::Chunked(decoder) => decoder.is_done(),
             Self::UntilClose => false,
         }
     }
@@ -51,19 +35,20 @@ impl Body {
     pub(super) fn may_end_here(&self) -> bool {
         match self {
             Self::Length(_) => self.is_done(),
-            Self::Chunked(chunks) => chunks.is_done() || chunks.is_broken(),
+            Self::Chunked(decoder) => decoder.is_done() || decoder.is_broken(),
             Self::UntilClose => true,
         }
     }
 
     pub(super) fn is_broken(&self) -> bool {
-        matches!(self, Self::Chunked(chunks) if chunks.is_broken())
+        matches!(self, Self::Chunked(decoder) if decoder.is_broken())
     }
 
     pub(super) fn ends_with_connection(&self) -> bool {
         matches!(self, Self::UntilClose)
     }
 
+    /// The number of bytes still to come, if it is known.
     pub(super) fn expected(&self) -> Option<u64> {
         match self {
             Self::Length(left) => Some(*left),

@@ -1,17 +1,12 @@
-//! Exchanges: one request and its answer, as they were on the wire, not yet kept.
+//! Exchanges: one request and its response, as they were on the wire, not yet stored.
 //!
-//! Owns the value that travels from the fetcher to the store. An [`Exchange`] holds bytes, never a reading of
-//! them: what a status or a header says is asked of [`Exchange::head`], which reads the bytes anew, so that nothing can
-//! depart from what was received. It knows neither sockets nor files: where the bytes of a long answer lie is hidden
-//! behind [`WireBytes`].
-
-mod head;
-mod wire;
-
-pub use head::{LONGEST_HEAD, Lines, ResponseHead, StatusLine, head_end};
-pub use wire::{Wire, WireBytes, WireReader};
+//! Owns the value that travels from the fetcher to the store. An [`Exchange`] holds the received bytes; its status and
+//! headers come from [`MessageBytes::head`], which parses those bytes once, so that they cannot differ from what was
+//! received. It knows neither sockets nor files.
 
 use std::net::IpAddr;
+
+use varve_wire::{MessageBytes, MessageHead, ResponseHead, TruncationReason};
 
 use crate::Moment;
 
@@ -25,7 +20,7 @@ pub struct Exchange {
     /// The request, head and body, as it was sent except for credentials: their lines are never here.
     pub request: Vec<u8>,
     /// The final answer, exactly as it was received.
-    pub response: Wire,
+    pub response: MessageBytes,
     /// How many interim answers (1xx) came before it; they are not kept.
     pub interim: u32,
     /// The address that answered; none behind a proxy.
@@ -37,7 +32,7 @@ pub struct Exchange {
     /// How long each part took.
     pub timing: Timing,
     /// Why the answer is not whole; none when it is.
-    pub truncated: Option<Truncated>,
+    pub truncated: Option<TruncationReason>,
     /// Lines that came behind the body and are not in the answer's bytes, as `name: value`: those of HTTP/2. In HTTP/1.1 they are
     /// part of the chunks.
     pub trailers: Vec<String>,
@@ -55,11 +50,9 @@ impl Exchange {
         self.method() == "GET"
     }
 
-    /// The head of the answer, read from its bytes. None when the answer does not begin as HTTP does, or its head is
-    /// longer than [`LONGEST_HEAD`].
-    pub fn head(&self) -> std::io::Result<Option<ResponseHead>> {
-        let start = self.response.start(LONGEST_HEAD)?;
-        Ok(ResponseHead::read(&start))
+    /// The head of the response. None when the response does not begin with an HTTP head that has a status.
+    pub fn head(&self) -> std::io::Result<Option<ResponseHead<'_>>> {
+        Ok(self.response.head()?.and_then(MessageHead::response))
     }
 }
 
@@ -76,35 +69,4 @@ pub struct Timing {
     pub first_byte: u64,
     /// From the beginning to the last byte.
     pub total: u64,
-}
-
-/// Why an answer is not whole: the reasons of `WARC-Truncated`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Truncated {
-    /// It grew past a limit of size.
-    Length,
-    /// It took longer than a limit of time.
-    Time,
-    /// The connection ended too early.
-    Disconnect,
-    /// Unknown: its framing is contradictory or cannot be parsed.
-    Unspecified,
-}
-
-impl Truncated {
-    /// The word that WARC has for it.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Length => "length",
-            Self::Time => "time",
-            Self::Disconnect => "disconnect",
-            Self::Unspecified => "unspecified",
-        }
-    }
-}
-
-impl std::fmt::Display for Truncated {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.word())
-    }
 }
