@@ -1,5 +1,5 @@
--- The tables of a catalog. Numbers are used inside, so that a capture costs some sixty bytes; the names and the
--- columns that people know from a .moku are views over them (views.sql).
+-- The tables of a catalog. Rows refer to each other by number, so that a capture takes about sixty bytes.
+-- The names and columns that users know from a .moku are views over them (views.sql).
 --
 -- Times are microseconds since 1970, in UTC. Ids of versions and runs are 16 bytes, of bodies and records 32.
 
@@ -8,23 +8,23 @@ CREATE TABLE meta (
     value TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- What captures belong to: a version, or a run that has not become one. A run becomes a version by getting its id,
--- so that finishing one costs the same whatever it holds.
+-- The owner of captures: a version, or a crawl run that has not become one. A run becomes a version when its row
+-- gets the version's id, so that finishing a run of any size is one update.
 CREATE TABLE owners (
     no       INTEGER PRIMARY KEY,
     id       BLOB,                           -- of the version; none for a run
-    run      BLOB,                           -- whose captures it holds
-    named    BLOB,                           -- the run that it names, where another version had named it before
-    by_run   INTEGER NOT NULL DEFAULT 0,     -- whether it began as a run: the ids of its captures come from that
+    run      BLOB,                           -- the crawl run whose captures it holds
+    named    BLOB,                           -- the crawl run that it names, if another version named it before
+    by_run   INTEGER NOT NULL DEFAULT 0,     -- 1 if it began as a run, from which the ids of its captures are derived
     parent   BLOB,
     message  TEXT,
     author   TEXT,
     time     INTEGER,
     record   BLOB,
-    written  INTEGER,                        -- counts versions as they were written
+    written  INTEGER,                        -- the position among all versions in the order of writing
     captures INTEGER NOT NULL DEFAULT 0,
-    line     INTEGER,                        -- the owner that began the line it is part of, if it is part of one
-    step     INTEGER                         -- its place in the line, from 0
+    version_run INTEGER,                     -- the owner that began the version run that it is part of
+    sequence INTEGER                         -- its position in the version run, from 0
 );
 CREATE UNIQUE INDEX owners_by_id ON owners (id) WHERE id IS NOT NULL;
 CREATE UNIQUE INDEX owners_by_time ON owners (time, written) WHERE id IS NOT NULL;
@@ -32,12 +32,12 @@ CREATE UNIQUE INDEX owners_by_written ON owners (written) WHERE written IS NOT N
 CREATE INDEX owners_by_parent ON owners (parent) WHERE parent IS NOT NULL;
 CREATE UNIQUE INDEX owners_by_run ON owners (run) WHERE run IS NOT NULL;
 CREATE INDEX owners_open ON owners (no) WHERE id IS NULL;
-CREATE UNIQUE INDEX owners_by_line ON owners (line, step) WHERE line IS NOT NULL;
+CREATE UNIQUE INDEX owners_by_version_run ON owners (version_run, sequence) WHERE version_run IS NOT NULL;
 
--- A URL and where its pages lie in a working tree. A URL that was kept under two paths has two rows.
+-- A URL and the path of its pages in a working tree. A URL with two paths has two rows.
 CREATE TABLE urls (
     no      INTEGER PRIMARY KEY,
-    url_key INTEGER NOT NULL,                -- of the address, which all spellings share; two addresses may share one, so texts are compared
+    url_key INTEGER NOT NULL,                -- of the page identity, which all spellings share; two pages may share a key, so texts are compared
     url     TEXT NOT NULL,
     path    TEXT NOT NULL
 );
@@ -45,7 +45,7 @@ CREATE UNIQUE INDEX urls_by_path ON urls (path, url);
 CREATE INDEX urls_by_key ON urls (url_key);
 CREATE INDEX urls_by_url ON urls (url);
 
--- Headers that many answers share, each set once.
+-- Sets of headers that many responses share.
 CREATE TABLE headers (
     no     INTEGER PRIMARY KEY,
     digest INTEGER NOT NULL,                 -- the first eight bytes of the SHA-256 of the JSON
@@ -60,29 +60,29 @@ CREATE TABLE captures (
     time        INTEGER NOT NULL,
     status      INTEGER NOT NULL,
     headers_no  INTEGER REFERENCES headers (no),
-    own_headers TEXT,                        -- headers that change from answer to answer: clocks, tags, caches
-    body        NOT NULL,                    -- 32 bytes, or the number of the capture of this URL that has them
+    own_headers TEXT,                        -- headers that differ between responses: dates, ETags, cache state
+    body        NOT NULL,                    -- 32 bytes, or the number of a capture of this URL with the same body
     length      INTEGER,
-    record,                                  -- 32 bytes, none, or 0 where they are those of the body
+    record,                                  -- 32 bytes, NULL, or 0 if they are those of the body
     truncated   INTEGER NOT NULL DEFAULT 0,
-    id          BLOB                         -- only where it does not follow from the rest
+    id          BLOB                         -- NULL if it can be derived from the other columns
 );
 CREATE INDEX captures_by_url ON captures (url_no, time);
 CREATE INDEX captures_by_owner ON captures (owner_no, url_no);
 CREATE UNIQUE INDEX captures_by_id ON captures (id) WHERE id IS NOT NULL;
 
--- A line is a row of versions, each the child of the one before, that list all their pages. A page that stays as it
--- is has one row in `captures`, of the version that it came with, and one here, whatever number of versions hold it.
--- Only the newest line goes on, and each of its versions is newer than all others: so the spans of a URL follow
+-- A version run is a row of versions, each the child of the one before, that list all their pages. A page that does
+-- not change has one row in `captures`, of its first version, and one span here, for any number of versions.
+-- Only the newest version run grows, and each of its versions is newer than all others. So the spans of a URL follow
 -- one another in time, and never overlap.
 CREATE TABLE spans (
-    line       INTEGER NOT NULL,
+    version_run INTEGER NOT NULL,
     url_no     INTEGER NOT NULL,
-    first      INTEGER NOT NULL,             -- the step that it came with
-    until      INTEGER NOT NULL,             -- the last step that it is in; a very large one as long as it stays
+    first      INTEGER NOT NULL,             -- the first position in the version run that holds it
+    until      INTEGER NOT NULL,             -- the last position that holds it; the greatest number while the newest version does
     time       INTEGER NOT NULL,             -- of the first version
     capture_no INTEGER NOT NULL REFERENCES captures (no),
-    PRIMARY KEY (line, url_no, first)
+    PRIMARY KEY (version_run, url_no, first)
 ) WITHOUT ROWID;
 CREATE INDEX spans_by_url ON spans (url_no, time) WHERE until > first;
 
@@ -93,7 +93,7 @@ CREATE TABLE tags (
 ) WITHOUT ROWID;
 CREATE INDEX tags_by_version ON tags (version);
 
--- Diffs that were computed. They can be computed again, and are no part of history.
+-- Computed diffs. They can be computed again, and are no part of history.
 CREATE TABLE kept_diffs (
     no   INTEGER PRIMARY KEY,
     base BLOB NOT NULL,                      -- empty for the empty version
@@ -105,7 +105,7 @@ CREATE UNIQUE INDEX kept_diffs_by_pair ON kept_diffs (head, base);
 CREATE INDEX kept_diffs_by_base ON kept_diffs (base);
 CREATE INDEX kept_diffs_by_time ON kept_diffs (time);
 
--- Scores, each with its evidence and its attributions as JSON arrays: they are written and read together.
+-- Scores. Evidence and attributions are JSON arrays, because they are written and read together.
 CREATE TABLE scores (
     no              INTEGER PRIMARY KEY,
     version         BLOB NOT NULL,
@@ -129,13 +129,23 @@ CREATE TABLE verdicts (
     PRIMARY KEY (url, time)
 ) WITHOUT ROWID;
 
--- What was taken out of the silos, as its tombstone says it.
+-- Removals from the silos, with their tombstones.
 CREATE TABLE removals (
     tombstone_record BLOB PRIMARY KEY,                -- the record of the tombstone
-    record  BLOB NOT NULL,                   -- the record that is gone
-    url     TEXT,                            -- of an answer that is gone, with nothing in its place
+    record  BLOB NOT NULL,                   -- the removed record
+    url     TEXT,                            -- of a removed response that nothing replaces
     time    INTEGER NOT NULL,
     json    TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX removals_by_record ON removals (record);
 CREATE INDEX removals_by_url ON removals (url, time) WHERE url IS NOT NULL;
+
+-- Pages that were removed from versions. Their captures stay without headers, because manifests name them. Readers
+-- show nothing of a capture that is listed here.
+CREATE TABLE hidden_pages (
+    tombstone_record BLOB PRIMARY KEY,
+    record           BLOB NOT NULL,          -- of the capture
+    url              TEXT NOT NULL,
+    until            INTEGER NOT NULL        -- `owners.written` of the last version that it applies to
+) WITHOUT ROWID;
+CREATE INDEX hidden_pages_by_page ON hidden_pages (record, url);

@@ -1,7 +1,7 @@
--- The tables of a .moku, by their names and columns: SQL that was written for one reads a catalog as well. Times are
--- seconds here. A row's id is made from its number where varve keeps none; the ids that varve prints are others. That of
--- a diff is made from its two versions, so that an attribution can name a diff that is not kept. Nothing is used here that
--- a sqlite3 of 2022 lacks: people look at catalogs with what they have.
+-- Views with the names and columns of a .moku: SQL that was written for one also reads a catalog. Times are in
+-- seconds. A row without a stored id gets one made from its number, which differs from the id that varve prints. The
+-- id of a diff is made from its two versions, so that an attribution can name a diff that is not stored. The SQL works
+-- with sqlite3 programs of 2022.
 
 CREATE VIEW versions AS
 SELECT lower(substr(hex(id), 1, 8) || '-' || substr(hex(id), 9, 4) || '-' || substr(hex(id), 13, 4)
@@ -38,7 +38,7 @@ SELECT printf('00000000-0000-8001-8000-%06x%06x', o.no, c.no) AS id,
        (o.time - ((o.time % 1000000) + 1000000) % 1000000) / 1000000 AS created_at,
        json_patch(coalesce(h.json, '{}'), coalesce(c.own_headers, '{}')) AS headers
 FROM spans AS s
-JOIN owners AS o ON o.line = s.line AND o.step > s.first AND o.step <= s.until
+JOIN owners AS o ON o.version_run = s.version_run AND o.sequence > s.first AND o.sequence <= s.until
 JOIN captures AS c ON c.no = s.capture_no
 JOIN urls AS u ON u.no = c.url_no
 LEFT JOIN headers AS h ON h.no = c.headers_no;
@@ -90,7 +90,7 @@ SELECT printf('00000000-0000-8000-8004-%06x%06x', s.no, a.key) AS id,
              || '-' || substr(replace(coalesce(a.value ->> 'base', ''), '-', '') || '00000000000000000000000000000000', 1, 12)) AS diff_id,
        lower(substr(hex(s.version), 1, 8) || '-' || substr(hex(s.version), 9, 4) || '-' || substr(hex(s.version), 13, 4)
              || '-' || substr(hex(s.version), 17, 4) || '-' || substr(hex(s.version), 21)) AS head_version_id,
-       -- What went is evidence of the base: the head has no place for it.
+       -- Evidence that disappeared belongs to the base, and has no location in the head.
        (SELECT printf('00000000-0000-8000-8003-%06x%06x', s.no, e.key) FROM json_each(s.evidence) AS e
         WHERE e.value ->> 'evidence_id' = a.value ->> 'evidence_id'
           AND e.value ->> 'location_index' = a.value ->> 'location_index' LIMIT 1) AS version_evidence_location_id,

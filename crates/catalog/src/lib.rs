@@ -1,14 +1,18 @@
 //! `catalog.db`: which captures and versions an archive holds, and what a crawl has still to fetch.
 //!
-//! Owns the tables in SQLite and the SQL around them, and implements the seam of
-//! [`varve_core::catalog`]. The catalog is a cache that `rebuild` makes again from the silos. It
-//! knows no body, no WARC record and no file but its own database.
+//! Owns the tables in SQLite and the SQL around them, and implements the seams of
+//! [`varve_core::catalog`] and [`varve_core::frontier`]. The catalog is a cache that `rebuild` makes
+//! again from the silos. It knows no body, no WARC record and no file but its own database.
 
 mod frontier;
 mod sqlite;
 
-pub use frontier::{ClaimedUrl, Frontier, FrontierCounts, FrontierOutcome, NewUrl, OpenRun, PastUrl};
+pub use frontier::SqliteFrontierStore;
 pub use sqlite::SqliteCatalog;
 pub use varve_core::catalog::{
     Catalog, CatalogError, CatalogRead, CatalogRow, LatestPageList, Removal, UrlMatch, dump_rows,
+};
+pub use varve_core::frontier::{
+    ClaimRequest, ClaimedUrl, FetchReason, Frontier, FrontierCounts, FrontierOutcome, FrontierStore, NewUrl,
+    OpenRun, PastUrl,
 };

@@ -13,6 +13,7 @@ pub mod body;
 pub mod catalog;
 pub mod exchange;
 pub mod fact;
+pub mod frontier;
 pub mod headers;
 pub mod history;
 pub mod id;
@@ -25,5 +26,5 @@ pub mod time;
 pub mod trap;
 pub mod url;
 
-pub use id::{BodyId, CaptureId, RecordId, RunId, SiloNo, UrlKey, VersionId};
+pub use id::{BodyId, CaptureId, RecordId, RunId, SiloNo, UrlKey, VersionId, WorkerId};
 pub use time::Moment;

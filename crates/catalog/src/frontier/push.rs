@@ -1,68 +1,87 @@
-//! URLs join the frontier.
+//! Adds URLs to the frontier.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
-
-use super::{NewUrl, State, count, count_ready};
+use varve_core::frontier::NewUrl;
 use varve_sqlite::UnlocatedError;
 
-const INSERT: &str = "INSERT OR IGNORE INTO frontier
-    (host_no, run_no, identity, url, depth, role, priority, found_on) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-/// By which spelling a URL is asked for: that by which it came first, for whatever reason.
-const FIRST: &str =
-    "SELECT url FROM frontier WHERE run_no = ?1 AND identity BETWEEN ?2 AND ?3 ORDER BY no LIMIT 1";
-const NEARER: &str = "UPDATE frontier SET depth = ?3
-    WHERE run_no = ?1 AND identity = ?2 AND state IN (0, 3) AND depth > ?3";
+use super::counts::{add_to_host, add_to_state};
+use super::url_state::{UrlState, kind_code};
 
-/// Adds URLs, and says how many are new.
+const INSERT_URL: &str = "INSERT OR IGNORE INTO frontier
+    (host_no, run_no, page, url, kind, depth, chain, redirects, requeued, priority, found_on)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+/// The spelling by which a page was queued first, for any reason.
+const FIRST_SPELLING: &str =
+    "SELECT url FROM frontier WHERE run_no = ?1 AND page = ?2 AND requeued = 0 ORDER BY no LIMIT 1";
+/// Gives a URL that is not claimed yet a smaller distance.
+const REDUCE_DISTANCE: &str = "UPDATE frontier SET depth = ?4, chain = ?5
+    WHERE run_no = ?1 AND page = ?2 AND kind = ?3 AND requeued = 0 AND state IN (0, 3)
+      AND (depth, chain) > (?4, ?5)";
+
+/// Adds URLs, and returns the number of new ones.
 pub(super) fn push(connection: &Connection, run_no: i64, urls: &[NewUrl<'_>]) -> Result<u64, UnlocatedError> {
+    // For each host its number, and the number of URLs that it gained.
     let mut hosts: HashMap<&str, (i64, i64)> = HashMap::new();
-    let mut insert = connection.prepare_cached(INSERT)?;
-    let mut first = connection.prepare_cached(FIRST)?;
-    let mut nearer = connection.prepare_cached(NEARER)?;
     for url in urls {
         let host = match hosts.entry(url.host) {
-            std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
-            std::collections::hash_map::Entry::Vacant(unknown) => {
-                unknown.insert((host_no(connection, run_no, url.host)?, 0))
-            }
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert((host_no(connection, run_no, url.host)?, 0)),
         };
-        let digest = digest(url.identity);
-        let identity = [&digest, url.reason.as_bytes()].concat();
-        // A reason is ASCII, so none comes behind that byte.
-        let last = [&digest, [u8::MAX].as_slice()].concat();
-        let known: Option<String> =
-            first.query_row(params![run_no, digest, last], |row| row.get(0)).optional()?;
-        let added = insert.execute(params![
-            host.0,
-            run_no,
-            identity,
-            known.as_deref().unwrap_or(url.url),
-            url.depth,
-            url.role,
-            url.priority,
-            url.found_on
-        ])?;
-        if added == 0 {
-            nearer.execute(params![run_no, identity, url.depth])?;
-        } else {
+        if push_one(connection, run_no, host.0, url)? {
             host.1 += 1;
         }
     }
     let mut new = 0;
     for (host_no, more) in hosts.into_values().filter(|(_, more)| *more > 0) {
-        count_ready(connection, host_no, more)?;
+        add_to_host(connection, host_no, more)?;
         new += more;
     }
-    count(connection, run_no, State::Ready, new)?;
+    add_to_state(connection, run_no, UrlState::Ready, new)?;
     Ok(new.unsigned_abs())
 }
 
-/// How the identities of a URL begin, for whatever reason it is wanted.
-fn digest(text: &str) -> [u8; 16] {
-    let digest = Sha256::digest(text.as_bytes());
+/// Adds one URL, or reduces its distance. Returns whether it is new.
+fn push_one(
+    connection: &Connection,
+    run_no: i64,
+    host_no: i64,
+    url: &NewUrl<'_>,
+) -> Result<bool, UnlocatedError> {
+    let page = page_digest(url.identity);
+    let kind = kind_code(url.reason.kind());
+    let (depth, chain) = url.reason.distance();
+    let spelling: Option<String> = connection
+        .prepare_cached(FIRST_SPELLING)?
+        .query_row(params![run_no, page], |row| row.get(0))
+        .optional()?;
+    let added = connection.prepare_cached(INSERT_URL)?.execute(params![
+        host_no,
+        run_no,
+        page,
+        spelling.as_deref().unwrap_or(url.url),
+        kind,
+        depth,
+        chain,
+        url.redirects,
+        url.requeued,
+        url.priority,
+        url.found_on
+    ])?;
+    if added == 0 {
+        connection
+            .prepare_cached(REDUCE_DISTANCE)?
+            .execute(params![run_no, page, kind, depth, chain])?;
+    }
+    Ok(added > 0)
+}
+
+/// The value of the column `page`.
+fn page_digest(identity: &str) -> [u8; 16] {
+    let digest = Sha256::digest(identity.as_bytes());
     digest[..16].try_into().expect("a SHA-256 has more than sixteen bytes")
 }
 

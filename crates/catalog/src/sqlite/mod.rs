@@ -1,21 +1,22 @@
-//! `catalog.db`: the catalog of a varve archive, in SQLite.
+//! The catalog of an archive in SQLite.
 //!
-//! Owns its tables (`sql/sqlite`). Numbers are used inside and ids outside; a capture of a run belongs to a row of
-//! `owners` without an id, and finishing the run gives it one. Many read beside one who writes.
+//! Owns the tables of `sql/tables.sql`. Rows refer to each other by number, and the interface uses
+//! ids. A capture of a run belongs to a row of `owners` without a version id; finishing the run sets
+//! the id. Many readers may read beside one writer.
 
-mod capture;
-mod forget;
-mod headers;
-mod hidden;
-mod line;
-mod memory;
+mod hidden_pages;
 mod read_captures;
 mod read_removals;
-mod read_rest;
-mod read_spans;
+mod read_derived;
+mod read_version_runs;
 mod read_versions;
+mod remove_version;
 mod schema;
-mod write;
+mod shared_headers;
+mod version_run;
+mod write_batch;
+mod write_cache;
+mod write_captures;
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -27,54 +28,54 @@ use varve_core::history::{
 };
 use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
 
-use varve_core::catalog::CatalogError;
-use varve_core::catalog::{Catalog, CatalogRead, CatalogRow, LatestPageList, Removal};
+use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogRow, LatestPageList, Removal, UrlMatch};
 use varve_sqlite::UnlocatedError;
 use varve_sqlite::{ReaderPool, verdicts};
 
-use memory::Memory;
-use write::{Applied, LeaveOut};
+use write_cache::WriteCache;
+use write_batch::{BatchEffect, LeaveOutRow};
 
-/// The catalog of a varve archive.
+/// The catalog of an archive.
 pub struct SqliteCatalog {
-    // ReaderPool go before the writer, so that the last connection to close can put the log back into the database.
+    // Dropped before the writer, so that the last connection to close can checkpoint the log.
     readers: ReaderPool,
-    writer: Option<Mutex<Writer>>,
+    writer: Option<Mutex<CatalogWriter>>,
 }
 
-/// The one connection that writes, and what it knows without asking.
-struct Writer {
+/// The connection that writes, with its cache.
+struct CatalogWriter {
     connection: Connection,
-    synchronous: Synchronous,
-    memory: Memory,
+    synchronous: CommitSync,
+    cache: WriteCache,
 }
 
 impl SqliteCatalog {
-    /// Opens `catalog.db` to read. Nothing is changed, not even a file beside it that need not be there.
+    /// Opens `catalog.db` to read. Changes nothing, and leaves no new file beside it.
     pub fn open_to_read(path: &Path) -> Result<Self, CatalogError> {
         let readers = ReaderPool::open(path, schema::check)?;
         Ok(Self { readers, writer: None })
     }
 
-    /// Opens `catalog.db` to write, and makes it where there is none. Whoever calls this holds the lock of the archive.
+    /// Opens `catalog.db` to write, and creates it if it does not exist. The caller holds the lock of the
+    /// archive.
     pub fn open_to_write(path: &Path) -> Result<Self, CatalogError> {
         let connection = open_writer(path).map_err(|problem| problem.at(path))?;
         let readers = ReaderPool::open(path, schema::check)?;
-        let writer = Writer { connection, synchronous: Synchronous::Full, memory: Memory::default() };
+        let writer = CatalogWriter { connection, synchronous: CommitSync::Full, cache: WriteCache::default() };
         Ok(Self { readers, writer: Some(Mutex::new(writer)) })
     }
 
-    /// Keeps rows as [`Catalog::apply`] does, and goes on where silos have lost something: a score or a move of HEAD that is
-    /// about a version which is not here is left out, and `left_out` is told of it.
-    pub fn apply_what_is_left(
+    /// Stores rows as [`Catalog::apply`] does, for silos that have lost records: a score or a move of
+    /// HEAD whose version does not exist goes to `left_out`.
+    pub fn apply_leniently(
         &self,
         rows: &mut dyn Iterator<Item = CatalogRow>,
         left_out: &mut dyn FnMut(CatalogRow),
     ) -> Result<(), CatalogError> {
-        self.keep(rows, Some(left_out))
+        self.store(rows, Some(left_out))
     }
 
-    /// The records of a run's captures, in no order.
+    /// Calls `each` with the records of the captures of a run, in no order.
     pub fn each_record_of_run(
         &self,
         run: &RunId,
@@ -83,57 +84,57 @@ impl SqliteCatalog {
         self.readers.query(|connection| read_captures::each_record_of_run(connection, run, each))
     }
 
-    /// The version that a run became, if it did.
+    /// The version that a run became.
     pub fn version_of_run(&self, run: &RunId) -> Result<Option<VersionId>, CatalogError> {
         self.readers.query(|connection| read_versions::of_run(connection, run))
     }
 
-    /// Where it lies.
+    /// The path of the database.
     pub fn path(&self) -> &Path {
         self.readers.path()
     }
 
-    /// Asks questions that all see the same state of the database.
+    /// Runs queries that all see the same state of the database.
     pub(crate) fn query<T>(
         &self,
-        questions: impl FnOnce(&Connection) -> Result<T, UnlocatedError>,
+        queries: impl FnOnce(&Connection) -> Result<T, UnlocatedError>,
     ) -> Result<T, CatalogError> {
-        self.readers.query(questions)
+        self.readers.query(queries)
     }
 
-    /// Does something while nobody can add rows.
+    /// Runs `work` while no process can add rows.
     pub fn alone<E: From<CatalogError>>(&self, work: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
         let mut done = Ok(());
-        self.write_lightly(|_| {
+        self.write_unsynced(|_| {
             done = work();
             Ok(())
         })?;
         done
     }
 
-    /// Does something with the connection that writes, all or none, without waiting for the disk.
-    pub(crate) fn write_lightly<T>(
+    /// Runs `work` in a transaction whose commit does not wait for the disk.
+    pub(crate) fn write_unsynced<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, UnlocatedError>,
     ) -> Result<T, CatalogError> {
-        self.write(Synchronous::Normal, |connection, _| work(connection))
+        self.write(CommitSync::Normal, |connection, _| work(connection))
     }
 
-    fn keep(
+    fn store(
         &self,
         rows: &mut dyn Iterator<Item = CatalogRow>,
-        left_out: Option<LeaveOut<'_>>,
+        left_out: Option<LeaveOutRow<'_>>,
     ) -> Result<(), CatalogError> {
-        let done = self.write(Synchronous::Full, |connection, memory| {
-            write::apply(connection, memory, rows, left_out)
+        let done = self.write(CommitSync::Full, |connection, cache| {
+            write_batch::apply(connection, cache, rows, left_out)
         })?;
         match done {
-            Applied::Added => Ok(()),
-            Applied::Erased => self.vacuum(),
+            BatchEffect::Added => Ok(()),
+            BatchEffect::Erased => self.vacuum(),
         }
     }
 
-    /// Makes the file again without what was erased from it: SQLite leaves that in the file otherwise.
+    /// Rewrites the file without erased rows, which SQLite leaves in free pages otherwise.
     fn vacuum(&self) -> Result<(), CatalogError> {
         let path = self.readers.path();
         let Some(writer) = &self.writer else { return Ok(()) };
@@ -144,43 +145,44 @@ impl SqliteCatalog {
 
     fn write<T>(
         &self,
-        synchronous: Synchronous,
-        work: impl FnOnce(&Connection, &mut Memory) -> Result<T, UnlocatedError>,
+        synchronous: CommitSync,
+        work: impl FnOnce(&Connection, &mut WriteCache) -> Result<T, UnlocatedError>,
     ) -> Result<T, CatalogError> {
         let path = self.readers.path();
         let Some(writer) = &self.writer else {
             return Err(CatalogError::ReadOnly { path: path.to_owned() });
         };
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
-        writer.do_all(synchronous, work).map_err(|problem| problem.at(path))
+        writer.transact(synchronous, work).map_err(|problem| problem.at(path))
     }
 }
 
-/// Whether a commit waits for the disk. Both are whole after a power cut; what was committed last may be lost without.
+/// Whether a commit waits for the disk. Without, a power cut may lose the last commits, and the
+/// database stays intact.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Synchronous {
+enum CommitSync {
     Normal,
     Full,
 }
 
-impl Writer {
-    /// All or none.
-    fn do_all<T>(
+impl CatalogWriter {
+    /// Runs `work` in a transaction.
+    fn transact<T>(
         &mut self,
-        synchronous: Synchronous,
-        work: impl FnOnce(&Connection, &mut Memory) -> Result<T, UnlocatedError>,
+        synchronous: CommitSync,
+        work: impl FnOnce(&Connection, &mut WriteCache) -> Result<T, UnlocatedError>,
     ) -> Result<T, UnlocatedError> {
         if self.synchronous != synchronous {
-            let value = if synchronous == Synchronous::Full { "FULL" } else { "NORMAL" };
+            let value = if synchronous == CommitSync::Full { "FULL" } else { "NORMAL" };
             self.connection.pragma_update(None, "synchronous", value)?;
             self.synchronous = synchronous;
         }
         let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
-        self.memory.begin(&transaction)?;
-        let done = work(&transaction, &mut self.memory)
+        self.cache.begin(&transaction)?;
+        let done = work(&transaction, &mut self.cache)
             .and_then(|answer| transaction.commit().map(|()| answer).map_err(UnlocatedError::from));
         if done.is_err() {
-            self.memory.forget();
+            self.cache.clear();
         }
         done
     }
@@ -188,11 +190,10 @@ impl Writer {
 
 fn open_writer(path: &Path) -> Result<Connection, UnlocatedError> {
     let mut connection = varve_sqlite::open_to_write(path)?;
-    // A stranger's database is refused before anything about it is changed.
+    // Refuses a foreign database before anything in it is changed.
     schema::create_if_empty(&mut connection)?;
     schema::check(&connection)?;
     schema::renew_views(&mut connection)?;
-    schema::add_tables(&connection)?;
     varve_sqlite::configure_writer(&connection)?;
     Ok(connection)
 }
@@ -209,13 +210,13 @@ impl CatalogRead for SqliteCatalog {
     fn versions(
         &self,
         filter: &VersionFilter,
-        page: ListCursor<VersionId>,
+        cursor: ListCursor<VersionId>,
     ) -> Result<Vec<VersionInfo>, CatalogError> {
-        self.readers.query(|connection| read_versions::versions(connection, filter, page))
+        self.readers.query(|connection| read_versions::versions(connection, filter, cursor))
     }
 
-    fn count_versions(&self, most: u64) -> Result<u64, CatalogError> {
-        self.readers.query(|connection| read_versions::count(connection, most))
+    fn count_versions(&self, limit: u64) -> Result<u64, CatalogError> {
+        self.readers.query(|connection| read_versions::count(connection, limit))
     }
 
     fn children(&self, id: &VersionId) -> Result<Vec<VersionId>, CatalogError> {
@@ -225,9 +226,9 @@ impl CatalogRead for SqliteCatalog {
     fn captures_in(
         &self,
         version: &VersionId,
-        page: ListCursor<(&str, &str)>,
+        cursor: ListCursor<(&str, &str)>,
     ) -> Result<Vec<Capture>, CatalogError> {
-        self.readers.query(|connection| read_captures::in_version(connection, version, page))
+        self.readers.query(|connection| read_captures::in_version(connection, version, cursor))
     }
 
     fn captures_at_path(&self, version: &VersionId, path: &str) -> Result<Vec<Capture>, CatalogError> {
@@ -247,9 +248,9 @@ impl CatalogRead for SqliteCatalog {
         url: &str,
         filter: &CaptureFilter,
         order: TimeOrder,
-        page: ListCursor<&Capture>,
+        cursor: ListCursor<&Capture>,
     ) -> Result<Vec<Capture>, CatalogError> {
-        self.captures_of_any(&[url], filter, order, page)
+        self.captures_of_any(&[url], filter, order, cursor)
     }
 
     fn captures_of_any(
@@ -257,53 +258,62 @@ impl CatalogRead for SqliteCatalog {
         urls: &[&str],
         filter: &CaptureFilter,
         order: TimeOrder,
-        page: ListCursor<&Capture>,
+        cursor: ListCursor<&Capture>,
     ) -> Result<Vec<Capture>, CatalogError> {
-        self.readers.query(|connection| read_captures::of_urls(connection, urls, filter, order, page))
+        self.readers.query(|connection| read_captures::of_urls(connection, urls, filter, order, cursor))
     }
 
     fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> Result<Vec<Capture>, CatalogError> {
         self.readers.query(|connection| read_captures::of_urls_in(connection, version, urls))
     }
 
+    fn newest_captures(
+        &self,
+        urls: &[&str],
+        matching: UrlMatch,
+        limit: usize,
+    ) -> Result<Vec<Vec<Capture>>, CatalogError> {
+        self.readers.query(|connection| read_captures::newest(connection, urls, matching, limit))
+    }
+
     fn spellings_of(&self, url: &str) -> Result<Vec<String>, CatalogError> {
         self.readers.query(|connection| read_captures::spellings(connection, url))
     }
 
-    fn urls(&self, prefix: &str, page: ListCursor<&str>) -> Result<Vec<String>, CatalogError> {
-        self.readers.query(|connection| read_captures::urls(connection, prefix, page))
+    fn urls(&self, prefix: &str, cursor: ListCursor<&str>) -> Result<Vec<String>, CatalogError> {
+        self.readers.query(|connection| read_captures::urls(connection, prefix, cursor))
     }
 
     fn tags(&self) -> Result<Vec<Tag>, CatalogError> {
-        self.readers.query(read_rest::tags)
+        self.readers.query(read_derived::tags)
     }
 
     fn tag(&self, name: &str) -> Result<Option<Tag>, CatalogError> {
-        self.readers.query(|connection| read_rest::tag(connection, name))
+        self.readers.query(|connection| read_derived::tag(connection, name))
     }
 
     fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<StoredDiff>, CatalogError> {
-        self.readers.query(|connection| read_rest::diff(connection, base, head))
+        self.readers.query(|connection| read_derived::diff(connection, base, head))
     }
 
     fn diffs_with(&self, version: &VersionId) -> Result<Vec<StoredDiffInfo>, CatalogError> {
-        self.readers.query(|connection| read_rest::diffs_with(connection, version))
+        self.readers.query(|connection| read_derived::diffs_with(connection, version))
     }
 
     fn diffs_before(&self, before: Moment) -> Result<u64, CatalogError> {
-        self.readers.query(|connection| read_rest::diffs_before(connection, before))
+        self.readers.query(|connection| read_derived::diffs_before(connection, before))
     }
 
     fn scores(&self, version: &VersionId) -> Result<Vec<StoredScore>, CatalogError> {
-        self.readers.query(|connection| read_rest::scores(connection, version))
+        self.readers.query(|connection| read_derived::scores(connection, version))
     }
 
     fn verdicts_of(&self, url: &str, limit: usize) -> Result<Vec<StoredVerdict>, CatalogError> {
         self.readers.query(|connection| verdicts::verdicts_of(connection, "verdicts", url, limit))
     }
 
-    fn last_verdicts(&self, page: ListCursor<&str>) -> Result<Vec<StoredVerdict>, CatalogError> {
-        self.readers.query(|connection| verdicts::last_verdicts(connection, "verdicts", page))
+    fn last_verdicts(&self, cursor: ListCursor<&str>) -> Result<Vec<StoredVerdict>, CatalogError> {
+        self.readers.query(|connection| verdicts::last_verdicts(connection, "verdicts", cursor))
     }
 
     fn removals_of(&self, record: &RecordId) -> Result<Vec<Removal>, CatalogError> {
@@ -318,32 +328,32 @@ impl CatalogRead for SqliteCatalog {
         self.readers.query(|connection| read_removals::at_url(connection, url, limit))
     }
 
-    fn removals(&self, page: ListCursor<RecordId>) -> Result<Vec<Removal>, CatalogError> {
-        self.readers.query(|connection| read_removals::page(connection, page))
+    fn removals(&self, cursor: ListCursor<RecordId>) -> Result<Vec<Removal>, CatalogError> {
+        self.readers.query(|connection| read_removals::all(connection, cursor))
     }
 
     fn open_runs(&self) -> Result<Vec<RunId>, CatalogError> {
-        self.readers.query(read_rest::open_runs)
+        self.readers.query(read_derived::open_runs)
     }
 
     fn captures_of_run(&self, run: &RunId) -> Result<u64, CatalogError> {
-        self.readers.query(|connection| read_rest::captures_of_run(connection, run))
+        self.readers.query(|connection| read_derived::captures_of_run(connection, run))
     }
 
     fn head(&self) -> Result<Option<VersionId>, CatalogError> {
-        self.readers.query(read_rest::head)
+        self.readers.query(read_derived::head)
     }
 
     fn scanned_up_to(&self) -> Result<Option<u64>, CatalogError> {
-        self.readers.query(read_rest::scanned_up_to)
+        self.readers.query(read_derived::scanned_up_to)
     }
 
     fn latest_page_list(&self) -> Result<Option<LatestPageList>, CatalogError> {
-        self.readers.query(read_rest::latest_page_list)
+        self.readers.query(read_derived::latest_page_list)
     }
 
     fn last_gc(&self) -> Result<Option<Moment>, CatalogError> {
-        self.readers.query(read_rest::last_gc)
+        self.readers.query(read_derived::last_gc)
     }
 
     fn each_body(
@@ -356,7 +366,7 @@ impl CatalogRead for SqliteCatalog {
 
 impl Catalog for SqliteCatalog {
     fn apply(&self, rows: &mut dyn Iterator<Item = CatalogRow>) -> Result<(), CatalogError> {
-        self.keep(rows, None)
+        self.store(rows, None)
     }
 
     fn as_read(&self) -> &dyn CatalogRead {

@@ -133,6 +133,10 @@ identifier! {
     text RecordId, [u8; 32], Urn, "record id"
 }
 identifier! {
+    /// A process that fetches URLs of a run.
+    text WorkerId, Uuid, Hyphenated, "worker id"
+}
+identifier! {
     /// A version: one committed set of captures.
     text VersionId, Uuid, Hyphenated, "version id"
 }

@@ -1,18 +1,19 @@
-//! Pages that were taken out of versions: their captures lose their headers and are marked as hidden.
+//! Hides pages that were removed from versions, and deletes the headers of their captures.
 //!
-//! A tombstone of a page speaks of the versions that stand before it in the silos. Rows come in that order, so those are the versions
-//! that are here when it comes for the first time; when it comes again, others may be here that it does not speak of.
+//! A tombstone of a page applies to the versions that precede it in the silos. Rows come in that
+//! order, so these are the versions that exist when the tombstone is applied for the first time.
+//! When it is applied again, later versions may exist, to which it does not apply.
 
 use rusqlite::params;
 use varve_core::RecordId;
 
-use super::read_captures::{RESOLVED_BODY, url_key};
-use super::write::Batch;
+use super::read_captures::{BODY_ID_SQL, url_key};
+use super::write_batch::WriteBatch;
 use varve_sqlite::UnlocatedError;
 
-impl Batch<'_> {
-    /// Takes a page out of the versions that are here.
-    pub(super) fn hide(
+impl WriteBatch<'_> {
+    /// Hides a page in the versions that exist now.
+    pub(super) fn hide_page(
         &mut self,
         tombstone_record: &RecordId,
         record: &RecordId,
@@ -32,7 +33,7 @@ impl Batch<'_> {
             "UPDATE captures SET headers_no = NULL, own_headers = NULL WHERE no IN (
                  SELECT c.no FROM urls AS u CROSS JOIN captures AS c ON c.url_no = u.no
                  WHERE u.url_key = ?1 AND u.url = ?2
-                   AND iif(typeof(c.record) = 'integer', {RESOLVED_BODY}, c.record) IS ?3)
+                   AND iif(typeof(c.record) = 'integer', {BODY_ID_SQL}, c.record) IS ?3)
              AND (headers_no IS NOT NULL OR own_headers IS NOT NULL)"
         );
         let params = params![url_key(url), url, record.as_bytes()];
@@ -40,13 +41,13 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Forgets sets of headers that no capture has any more, if some may be such.
-    pub(super) fn forget_headers(&mut self) -> Result<(), UnlocatedError> {
+    /// Deletes sets of headers that no capture uses, if this batch erased headers.
+    pub(super) fn delete_unused_headers(&mut self) -> Result<(), UnlocatedError> {
         if !self.erased {
             return Ok(());
         }
-        // The writer knows sets by numbers that go now.
-        self.memory.forget();
+        // The cache holds numbers of sets that are deleted here.
+        self.cache.clear();
         let sql = "DELETE FROM headers
             WHERE no NOT IN (SELECT headers_no FROM captures WHERE headers_no IS NOT NULL)";
         self.execute(sql, [])

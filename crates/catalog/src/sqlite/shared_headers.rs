@@ -1,7 +1,7 @@
-//! Headers in two parts: what answers of a server have in common, kept once, and what each has for itself.
+//! Splits the headers of a response into those that many responses share and those of its own.
 //!
-//! Nearly every answer has a clock in it, so whole sets of headers are hardly ever equal; without the headers that
-//! change from answer to answer they nearly always are. Put together again they are what they were.
+//! Nearly every response has a date, so whole sets of headers are almost never equal. Without the
+//! headers that differ between responses they almost always are. [`join`] restores the original.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +10,24 @@ use serde::de::IntoDeserializer;
 use sha2::{Digest, Sha256};
 use varve_core::headers::{HeaderView, is_benign};
 
-/// The JSON of the headers that may be shared, and of those that may not; none where there are none.
+/// The JSON of the shared headers and of the others. `None` for an empty set.
 pub(super) fn split(headers: &HeaderView) -> (Option<String>, Option<String>) {
     let (mut shared, mut own) = (Vec::new(), Vec::new());
     for (name, values) in headers.iter() {
         let part = if is_benign(name) { &mut own } else { &mut shared };
         part.push(if part.is_empty() { b'{' } else { b',' });
-        write(part, name);
+        write_json(part, name);
         part.push(b':');
-        write(part, values);
+        write_json(part, values);
     }
-    (closed(shared), closed(own))
+    (close_object(shared), close_object(own))
 }
 
-fn write(part: &mut Vec<u8>, value: impl serde::Serialize) {
-    serde_json::to_writer(part, &value).expect("texts are JSON, and memory takes them");
+fn write_json(part: &mut Vec<u8>, value: impl serde::Serialize) {
+    serde_json::to_writer(part, &value).expect("strings are valid JSON, and writing to memory cannot fail");
 }
 
-fn closed(mut part: Vec<u8>) -> Option<String> {
+fn close_object(mut part: Vec<u8>) -> Option<String> {
     if part.is_empty() {
         return None;
     }
@@ -35,7 +35,7 @@ fn closed(mut part: Vec<u8>) -> Option<String> {
     Some(String::from_utf8(part).expect("JSON is UTF-8"))
 }
 
-/// The headers that were split.
+/// The headers that [`split`] divided.
 pub(super) fn join(shared: Option<&str>, own: Option<&str>) -> serde_json::Result<HeaderView> {
     let Some(own) = own else {
         return shared.map_or_else(|| Ok(HeaderView::default()), serde_json::from_str);
@@ -47,7 +47,7 @@ pub(super) fn join(shared: Option<&str>, own: Option<&str>) -> serde_json::Resul
     HeaderView::deserialize(all.into_deserializer())
 }
 
-/// The number by which a set of headers is found.
+/// The value by which a set of headers is looked up.
 pub(super) fn digest(json: &str) -> i64 {
     let digest = Sha256::digest(json.as_bytes());
     i64::from_be_bytes(digest[..8].try_into().expect("a SHA-256 has more than eight bytes"))
@@ -61,7 +61,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_split_is_joined(
+        fn join_restores_what_split_divided(
             pairs in proptest::collection::vec(("(date|etag|vary|server|x-[a-c]|[a-c]{1,2})", ".{0,6}"), 0..8),
         ) {
             let view = HeaderView::from_pairs(pairs, Redaction::Off);
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_are_not_shared() {
+    fn dates_are_not_shared() {
         let view = HeaderView::from_pairs([("Date", "now"), ("Content-Type", "text/html")], Redaction::On);
         let (shared, own) = split(&view);
         assert_eq!(shared.as_deref(), Some(r#"{"content-type":["text/html"]}"#));

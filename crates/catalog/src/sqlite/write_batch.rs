@@ -1,7 +1,8 @@
-//! Rows become rows: versions, tags, HEAD, diffs, scores, verdicts and removals. Captures have a file of their own.
+//! Writes a batch of rows in one transaction: versions, tags, HEAD, diffs, scores, verdicts and
+//! removals. `write_captures` writes captures.
 //!
-//! A batch is one transaction. Within it a capture may come before its version; that the version came is checked at
-//! the end.
+//! Within a batch a capture may come before its version. The end of the batch checks that all
+//! versions came.
 
 use std::collections::HashMap;
 
@@ -9,33 +10,34 @@ use rusqlite::{Connection, OptionalExtension, params};
 use varve_core::history::{Belongs, StoredDiff, StoredScore, StoredVerdict, Version};
 use varve_core::{RunId, VersionId};
 
-use super::memory::Memory;
+use super::write_cache::WriteCache;
 use varve_core::catalog::{CatalogRow, LatestPageList, Removal};
 use varve_sqlite::UnlocatedError;
+use varve_sqlite::column::blob_id;
 
-/// Is told of rows that are left out because they are about a version that is not here.
-pub(super) type LeaveOut<'a> = &'a mut dyn FnMut(CatalogRow);
+/// Receives rows that are left out because their version does not exist.
+pub(super) type LeaveOutRow<'a> = &'a mut dyn FnMut(CatalogRow);
 
-/// What keeping rows came to.
+/// The effect of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Applied {
-    /// Something was added.
+pub(super) enum BatchEffect {
+    /// Rows were added.
     Added,
-    /// Something was erased besides that must not be found in the file any more.
+    /// Rows were also erased, and must not stay in free pages of the file.
     Erased,
 }
 
-/// Keeps rows, in a transaction that is open. Scores and moves of HEAD that are about a version that is not here are
-/// given to `leave_out`, if there is one.
+/// Stores rows in an open transaction. If there is a `leave_out`, it receives scores and moves of HEAD
+/// whose version does not exist.
 pub(super) fn apply(
     connection: &Connection,
-    memory: &mut Memory,
+    cache: &mut WriteCache,
     rows: &mut dyn Iterator<Item = CatalogRow>,
-    mut leave_out: Option<LeaveOut<'_>>,
-) -> Result<Applied, UnlocatedError> {
-    let mut batch = Batch {
+    mut leave_out: Option<LeaveOutRow<'_>>,
+) -> Result<BatchEffect, UnlocatedError> {
+    let mut batch = WriteBatch {
         connection,
-        memory,
+        cache,
         owner: None,
         more: HashMap::new(),
         waiting: HashMap::new(),
@@ -44,40 +46,40 @@ pub(super) fn apply(
     };
     for row in rows {
         match &mut leave_out {
-            Some(leave_out) if batch.is_about_lost(&row)? => leave_out(row),
-            _ => batch.keep(row)?,
+            Some(leave_out) if batch.lacks_version(&row)? => leave_out(row),
+            _ => batch.store(row)?,
         }
     }
     batch.finish()
 }
 
-/// A batch of rows on its way.
-pub(super) struct Batch<'a> {
+/// A batch that is being written.
+pub(super) struct WriteBatch<'a> {
     pub(super) connection: &'a Connection,
-    pub(super) memory: &'a mut Memory,
-    /// The owner of the last capture: the next one's is nearly always the same.
-    owner: Option<(Belongs, Owner)>,
-    /// How many captures owners have got; written at the end.
+    pub(super) cache: &'a mut WriteCache,
+    /// The owner of the last capture, which is nearly always that of the next one.
+    owner: Option<(Belongs, OwnerRow)>,
+    /// The number of captures that each owner gained. Written at the end.
     pub(super) more: HashMap<i64, i64>,
-    /// Versions that captures belong to and that have not come yet.
+    /// Versions that captures belong to and that have not come yet, with their owners.
     waiting: HashMap<VersionId, i64>,
-    /// Where HEAD points, if this batch moved it; written at the end.
+    /// The version that this batch moved HEAD to. Written at the end.
     head: Option<VersionId>,
-    /// Whether headers were taken from captures.
+    /// Whether headers of captures were erased.
     pub(super) erased: bool,
 }
 
 /// A row of `owners`.
 #[derive(Clone, Copy)]
-pub(super) struct Owner {
+pub(super) struct OwnerRow {
     /// Its number.
     pub(super) no: i64,
-    /// What the ids of its captures are derived from.
+    /// The version or run that the ids of its captures are derived from.
     pub(super) origin: Belongs,
 }
 
-impl Batch<'_> {
-    fn keep(&mut self, row: CatalogRow) -> Result<(), UnlocatedError> {
+impl WriteBatch<'_> {
+    fn store(&mut self, row: CatalogRow) -> Result<(), UnlocatedError> {
         match row {
             CatalogRow::Version(version) => self.version(&version),
             CatalogRow::Capture(capture) => self.capture(&capture),
@@ -93,47 +95,46 @@ impl Batch<'_> {
                 self.head = Some(version);
                 Ok(())
             }
-            CatalogRow::ScannedUpTo(place) => self.execute(
-                "INSERT OR REPLACE INTO meta (key, value) VALUES ('scanned_up_to', ?1)",
-                params![place.to_string()],
-            ),
-            CatalogRow::PageList(LatestPageList { record, deviations }) => self.execute(
-                "INSERT OR REPLACE INTO meta (key, value) VALUES ('page_list', ?1)",
-                params![format!("{record} {deviations}")],
-            ),
-            CatalogRow::GcDone(time) => self.execute(
-                "INSERT OR REPLACE INTO meta (key, value) VALUES ('last_gc', ?1)",
-                params![time.to_string()],
-            ),
+            CatalogRow::ScannedUpTo(position) => self.set_meta("scanned_up_to", &position.to_string()),
+            CatalogRow::PageList(LatestPageList { record, deviations }) => {
+                self.set_meta("page_list", &record.to_string())?;
+                self.set_meta("page_list_deviations", &deviations.to_string())
+            }
+            CatalogRow::GcDone(time) => self.set_meta("last_gc", &time.to_string()),
             CatalogRow::Diff(diff) => self.diff(&diff),
             CatalogRow::Score(score) => self.score(&score),
             CatalogRow::Verdict(verdict) => self.verdict(&verdict),
             CatalogRow::Removal(removal) => self.removal(&removal),
-            CatalogRow::ForgetVersion(id) => self.forget_version(&id),
+            CatalogRow::ForgetVersion(id) => self.remove_version(&id),
             CatalogRow::ForgetDiffs(before) => {
                 self.execute("DELETE FROM kept_diffs WHERE time < ?1", params![before.micros()])
             }
-            CatalogRow::ForgetRun(run) => self.forget_run(&run),
+            CatalogRow::ForgetRun(run) => self.remove_run(&run),
         }
     }
 
-    /// A statement without an answer.
+    /// Sets a value of the table `meta`.
+    pub(super) fn set_meta(&self, key: &str, value: &str) -> Result<(), UnlocatedError> {
+        self.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)", [key, value])
+    }
+
+    /// Runs a statement that returns no rows.
     pub(super) fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<(), UnlocatedError> {
         self.connection.prepare_cached(sql)?.execute(params)?;
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Applied, UnlocatedError> {
+    fn finish(mut self) -> Result<BatchEffect, UnlocatedError> {
         if let Some(&missing) = self.waiting.keys().min() {
             return Err(UnlocatedError::NoVersion(missing));
         }
         self.write_counts()?;
         self.write_head()?;
-        self.forget_headers()?;
-        Ok(if self.erased { Applied::Erased } else { Applied::Added })
+        self.delete_unused_headers()?;
+        Ok(if self.erased { BatchEffect::Erased } else { BatchEffect::Added })
     }
 
-    /// Writes down how many captures owners have got.
+    /// Adds the gained captures to the counters of their owners.
     pub(super) fn write_counts(&mut self) -> Result<(), UnlocatedError> {
         for (owner, more) in std::mem::take(&mut self.more) {
             self.execute("UPDATE owners SET captures = captures + ?2 WHERE no = ?1", [owner, more])?;
@@ -141,19 +142,16 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Writes down where HEAD points.
+    /// Stores the position of HEAD, if this batch moved it.
     fn write_head(&mut self) -> Result<(), UnlocatedError> {
         let Some(head) = self.head.take() else { return Ok(()) };
-        self.execute(
-            "INSERT OR REPLACE INTO meta (key, value) VALUES ('head', ?1)",
-            params![head.to_string()],
-        )
+        self.set_meta("head", &head.to_string())
     }
 
-    /// Where HEAD points by now, which is written down first.
-    pub(super) fn settled_head(&mut self) -> Result<Option<VersionId>, UnlocatedError> {
+    /// The version that HEAD points to now.
+    pub(super) fn current_head(&mut self) -> Result<Option<VersionId>, UnlocatedError> {
         self.write_head()?;
-        super::read_rest::head(self.connection)
+        super::read_derived::head(self.connection)
     }
 
     fn version(&mut self, version: &Version) -> Result<(), UnlocatedError> {
@@ -163,21 +161,21 @@ impl Batch<'_> {
             return Ok(());
         }
         self.owner = None;
-        match (self.unclaimed(version.run)?, waiting) {
+        match (self.open_run_owner(version.run)?, waiting) {
             (Some(run), Some(waiting)) => {
                 self.move_captures(waiting, run)?;
-                self.claim(run, version)
+                self.become_version(run, version)
             }
-            (Some(no), None) | (None, Some(no)) => self.claim(no, version),
+            (Some(no), None) | (None, Some(no)) => self.become_version(no, version),
             (None, None) => {
                 self.execute("INSERT INTO owners (by_run) VALUES (0)", [])?;
-                self.claim(self.connection.last_insert_rowid(), version)
+                self.become_version(self.connection.last_insert_rowid(), version)
             }
         }
     }
 
-    /// Gives an owner all that a version has.
-    fn claim(&self, no: i64, version: &Version) -> Result<(), UnlocatedError> {
+    /// Turns an owner into a version.
+    fn become_version(&self, no: i64, version: &Version) -> Result<(), UnlocatedError> {
         self.execute(
             "UPDATE owners SET id = ?2, parent = ?3, message = ?4, author = ?5, time = ?6,
                  run = iif(?7, ?8, NULL), named = iif(?7, NULL, ?8), record = ?9,
@@ -204,15 +202,15 @@ impl Batch<'_> {
         Ok(self.connection.prepare_cached(sql)?.query_row(params![run, no], |row| row.get(0))?)
     }
 
-    /// The owner that a run has, if it has not become a version.
-    fn unclaimed(&self, run: Option<RunId>) -> Result<Option<i64>, UnlocatedError> {
+    /// The owner of a run that has not become a version.
+    fn open_run_owner(&self, run: Option<RunId>) -> Result<Option<i64>, UnlocatedError> {
         let Some(run) = run else { return Ok(None) };
         let sql = "SELECT no FROM owners WHERE run = ?1 AND id IS NULL";
         Ok(self.connection.prepare_cached(sql)?.query_row([run.as_bytes()], |row| row.get(0)).optional()?)
     }
 
-    /// The owner of captures; made where there is none.
-    pub(super) fn owner(&mut self, belongs: Belongs) -> Result<Owner, UnlocatedError> {
+    /// The owner of captures. Creates it if it does not exist.
+    pub(super) fn owner(&mut self, belongs: Belongs) -> Result<OwnerRow, UnlocatedError> {
         if let Some((_, owner)) = self.owner.filter(|(known, _)| *known == belongs) {
             return Ok(owner);
         }
@@ -224,57 +222,58 @@ impl Batch<'_> {
         Ok(owner)
     }
 
-    fn owner_of_version(&mut self, id: VersionId) -> Result<Owner, UnlocatedError> {
+    fn owner_of_version(&mut self, id: VersionId) -> Result<OwnerRow, UnlocatedError> {
         if let Some(owner) = self.owner_with_id(&id)? {
-            // A capture on its own is no part of a line.
-            self.undo_line_of(owner.no)?;
+            // A capture on its own is no part of a version run.
+            self.dissolve_run_of(owner.no)?;
             return Ok(owner);
         }
         self.execute("INSERT INTO owners (id) VALUES (?1)", [id.as_bytes()])?;
         let no = self.connection.last_insert_rowid();
         self.waiting.insert(id, no);
-        Ok(Owner { no, origin: Belongs::Version(id) })
+        Ok(OwnerRow { no, origin: Belongs::Version(id) })
     }
 
-    fn owner_of_run(&self, run: RunId) -> Result<Owner, UnlocatedError> {
+    fn owner_of_run(&self, run: RunId) -> Result<OwnerRow, UnlocatedError> {
         let sql = "SELECT no, by_run, id FROM owners WHERE run = ?1";
         let found = self.connection.prepare_cached(sql)?.query_row([run.as_bytes()], |row| {
             let by_run: bool = row.get(1)?;
-            let id: Option<[u8; 16]> = row.get(2)?;
-            let origin = match id.filter(|_| !by_run) {
-                Some(id) => Belongs::Version(VersionId::new(uuid::Uuid::from_bytes(id))),
+            let origin = blob_id(row, 2, "owners").map(|id| match id.filter(|_| !by_run) {
+                Some(id) => Belongs::Version(id),
                 None => Belongs::Run(run),
-            };
-            Ok(Owner { no: row.get(0)?, origin })
+            });
+            let no = row.get(0)?;
+            Ok(origin.map(|origin| OwnerRow { no, origin }))
         });
-        if let Some(owner) = found.optional()? {
+        if let Some(owner) = found.optional()?.transpose()? {
             return Ok(owner);
         }
         self.execute("INSERT INTO owners (run, by_run) VALUES (?1, 1)", [run.as_bytes()])?;
-        Ok(Owner { no: self.connection.last_insert_rowid(), origin: Belongs::Run(run) })
+        Ok(OwnerRow { no: self.connection.last_insert_rowid(), origin: Belongs::Run(run) })
     }
 
-    fn owner_with_id(&self, id: &VersionId) -> Result<Option<Owner>, UnlocatedError> {
+    fn owner_with_id(&self, id: &VersionId) -> Result<Option<OwnerRow>, UnlocatedError> {
         let sql = "SELECT no, by_run, run FROM owners WHERE id = ?1";
         let owner = self.connection.prepare_cached(sql)?.query_row([id.as_bytes()], |row| {
             let by_run: bool = row.get(1)?;
-            let run: Option<[u8; 16]> = row.get(2)?;
-            let origin = match run.filter(|_| by_run) {
-                Some(run) => Belongs::Run(RunId::new(uuid::Uuid::from_bytes(run))),
+            let origin = blob_id(row, 2, "owners").map(|run| match run.filter(|_| by_run) {
+                Some(run) => Belongs::Run(run),
                 None => Belongs::Version(*id),
-            };
-            Ok(Owner { no: row.get(0)?, origin })
+            });
+            let no = row.get(0)?;
+            Ok(origin.map(|origin| OwnerRow { no, origin }))
         });
-        Ok(owner.optional()?)
+        owner.optional()?.transpose()
     }
 
-    /// Forgets which owner came last, because owners changed.
-    pub(super) fn forget_owner(&mut self) {
+    /// Clears the remembered owner, because owners changed.
+    pub(super) fn clear_last_owner(&mut self) {
         self.owner = None;
     }
 
-    /// Whether it is about a version that is not there. A tag is kept all the same: it tells what was there.
-    fn is_about_lost(&self, row: &CatalogRow) -> Result<bool, UnlocatedError> {
+    /// Whether a row refers to a version that does not exist. Tags are stored all the same: they show
+    /// that the version existed.
+    fn lacks_version(&self, row: &CatalogRow) -> Result<bool, UnlocatedError> {
         let version = match row {
             CatalogRow::Score(score) => &score.version,
             CatalogRow::Head(version) => version,
@@ -283,18 +282,18 @@ impl Batch<'_> {
         Ok(self.owner_with_id(version)?.is_none())
     }
 
-    /// Refuses what is about a version that is not there.
-    fn must_have(&self, id: &VersionId) -> Result<(), UnlocatedError> {
+    /// Fails if a version does not exist.
+    fn require_version(&self, id: &VersionId) -> Result<(), UnlocatedError> {
         self.owner_with_id(id)?.map(|_| ()).ok_or(UnlocatedError::NoVersion(*id))
     }
 
     fn diff(&self, diff: &StoredDiff) -> Result<(), UnlocatedError> {
-        diff.base.iter().chain([&diff.head]).try_for_each(|id| self.must_have(id))?;
+        diff.base.iter().chain([&diff.head]).try_for_each(|id| self.require_version(id))?;
         self.execute(
             "INSERT INTO kept_diffs (base, head, json, time) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (head, base) DO UPDATE SET json = excluded.json, time = excluded.time",
             params![
-                super::read_rest::base_bytes(diff.base.as_ref()),
+                super::read_derived::base_bytes(diff.base.as_ref()),
                 diff.head.as_bytes(),
                 diff.json,
                 diff.time.micros()
@@ -303,7 +302,7 @@ impl Batch<'_> {
     }
 
     fn score(&self, score: &StoredScore) -> Result<(), UnlocatedError> {
-        self.must_have(&score.version)?;
+        self.require_version(&score.version)?;
         let not_json = |error: serde_json::Error| UnlocatedError::Damaged("scores", error.to_string());
         let evidence = serde_json::to_string(&score.evidence).map_err(not_json)?;
         let attributions = serde_json::to_string(&score.attributions).map_err(not_json)?;
@@ -327,7 +326,7 @@ impl Batch<'_> {
 
     fn removal(&mut self, removal: &Removal) -> Result<(), UnlocatedError> {
         if let Some(url) = removal.tombstone.page() {
-            self.hide(&removal.tombstone_record, &removal.tombstone.record, url)?;
+            self.hide_page(&removal.tombstone_record, &removal.tombstone.record, url)?;
         }
         let not_json = |error: serde_json::Error| UnlocatedError::Damaged("removals", error.to_string());
         self.execute(

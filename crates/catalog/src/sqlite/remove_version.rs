@@ -1,0 +1,98 @@
+//! Removes versions and runs, and moves captures from one owner to another. All of this is rare.
+
+use rusqlite::{OptionalExtension, params};
+use varve_core::history::Capture;
+use varve_core::{RunId, VersionId};
+
+use super::read_captures::{SELECT_CAPTURES, read_capture};
+use super::write_batch::WriteBatch;
+use varve_sqlite::UnlocatedError;
+use varve_sqlite::column::blob_id;
+
+impl WriteBatch<'_> {
+    /// Removes a version. Its children, and HEAD if it pointed there, move to its parent.
+    pub(super) fn remove_version(&mut self, id: &VersionId) -> Result<(), UnlocatedError> {
+        let id_bytes = id.as_bytes();
+        let sql = "SELECT no, parent FROM owners WHERE id = ?1 AND written IS NOT NULL";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query([id_bytes])?;
+        let Some(row) = rows.next()? else { return Ok(()) };
+        let (no, parent): (i64, Option<VersionId>) = (row.get(0)?, blob_id(row, 1, "owners")?);
+        drop(rows);
+        drop(statement);
+        self.execute(
+            "UPDATE owners SET parent = ?2 WHERE parent = ?1",
+            params![id_bytes, parent.as_ref().map(VersionId::as_bytes)],
+        )?;
+        for sql in [
+            "DELETE FROM kept_diffs WHERE head = ?1 OR base = ?1",
+            "DELETE FROM scores WHERE version = ?1",
+            "DELETE FROM tags WHERE version = ?1",
+        ] {
+            self.execute(sql, [id_bytes])?;
+        }
+        self.move_head(id, parent)?;
+        self.remove_owner(no)
+    }
+
+    fn move_head(&mut self, from: &VersionId, to: Option<VersionId>) -> Result<(), UnlocatedError> {
+        if self.current_head()? != Some(*from) {
+            return Ok(());
+        }
+        match to {
+            Some(to) => self.set_meta("head", &to.to_string()),
+            None => self.execute("DELETE FROM meta WHERE key = 'head'", []),
+        }
+    }
+
+    /// Removes a run that has not become a version.
+    pub(super) fn remove_run(&mut self, run: &RunId) -> Result<(), UnlocatedError> {
+        let sql = "SELECT no FROM owners WHERE run = ?1 AND id IS NULL";
+        let found =
+            self.connection.prepare_cached(sql)?.query_row([run.as_bytes()], |row| row.get(0)).optional()?;
+        found.map_or(Ok(()), |no| self.remove_owner(no))
+    }
+
+    /// Removes an owner and its captures. Captures that refer to one of these for their body get the id
+    /// of the body.
+    fn remove_owner(&mut self, no: i64) -> Result<(), UnlocatedError> {
+        self.dissolve_run_of(no)?;
+        self.write_counts()?;
+        for sql in [
+            "UPDATE captures SET body = (SELECT b.body FROM captures AS b WHERE b.no = captures.body)
+             WHERE url_no IN (SELECT url_no FROM captures WHERE owner_no = ?1) AND typeof(body) = 'integer'
+               AND body IN (SELECT no FROM captures WHERE owner_no = ?1)",
+            "CREATE TEMP TABLE removed_urls AS SELECT DISTINCT url_no FROM captures WHERE owner_no = ?1",
+            "DELETE FROM captures WHERE owner_no = ?1",
+            "DELETE FROM owners WHERE no = ?1",
+        ] {
+            self.connection.execute(sql, [no])?;
+        }
+        self.connection.execute_batch(
+            "DELETE FROM urls WHERE no IN (SELECT url_no FROM temp.removed_urls)
+                 AND NOT EXISTS (SELECT 1 FROM captures WHERE url_no = urls.no);
+             DROP TABLE temp.removed_urls",
+        )?;
+        self.cache.clear();
+        self.clear_last_owner();
+        Ok(())
+    }
+
+    /// Moves the captures of one owner to another. Their ids were derived from the first, and are stored.
+    pub(super) fn move_captures(&mut self, from: i64, to: i64) -> Result<(), UnlocatedError> {
+        self.write_counts()?;
+        let moved: Vec<(i64, Capture)> = self
+            .connection
+            .prepare(&format!("{SELECT_CAPTURES} WHERE c.owner_no = ?1"))?
+            .query_and_then([from], |row| Ok::<_, UnlocatedError>((row.get(0)?, read_capture(row)?)))?
+            .collect::<Result<_, _>>()?;
+        for (no, capture) in &moved {
+            self.execute(
+                "UPDATE captures SET owner_no = ?2, id = ?3 WHERE no = ?1",
+                params![no, to, capture.id.as_bytes()],
+            )?;
+        }
+        self.more.insert(to, i64::try_from(moved.len()).unwrap_or(i64::MAX));
+        self.execute("DELETE FROM owners WHERE no = ?1", [from])
+    }
+}
