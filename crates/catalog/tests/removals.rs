@@ -97,19 +97,3 @@ fn it_speaks_of_versions_before_it_and_erases_what_they_had() {
         );
     }
 }
-
-#[test]
-fn a_catalog_that_knows_of_no_such_pages_is_read() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("catalog.db");
-    let catalog = SqliteCatalog::open_to_write(&path).expect("made");
-    catalog.apply(&mut version(1).into_iter()).expect("kept");
-    drop(catalog);
-    let connection = rusqlite::Connection::open(&path).expect("opened");
-    connection.execute_batch("DROP TABLE hidden_pages").expect("as an earlier program made it");
-    drop(connection);
-    assert_eq!(look(&SqliteCatalog::open_to_read(&path).expect("opened"), 1), (false, 2));
-    let catalog = SqliteCatalog::open_to_write(&path).expect("opened");
-    catalog.apply(&mut std::iter::once(removal())).expect("kept");
-    assert_eq!(look(&catalog, 1), (true, 0));
-}

@@ -101,6 +101,30 @@ impl FetchReason {
         }
     }
 
+    /// The order of fetching, smallest first: sitemaps, then parts of pages, then pages near a seed.
+    pub fn priority(self) -> u32 {
+        match self {
+            Self::Robots | Self::Sitemap { .. } => 0,
+            Self::Embed { .. } | Self::Frame { .. } => 1,
+            Self::Page { depth } => depth.saturating_add(2),
+        }
+    }
+
+    /// Whether it is fetched as a part of a page.
+    pub const fn is_page_part(self) -> bool {
+        matches!(self, Self::Embed { .. } | Self::Frame { .. })
+    }
+
+    /// Whether more links are followed from it the nearer it is to a seed.
+    pub const fn depends_on_depth(self) -> bool {
+        matches!(self, Self::Page { .. } | Self::Frame { .. })
+    }
+
+    /// Whether it is fetched as a page.
+    pub const fn is_page(self) -> bool {
+        matches!(self, Self::Page { .. })
+    }
+
     /// The distance from a seed, for comparing two reasons of the same kind.
     pub const fn distance(self) -> (u32, u8) {
         (self.depth(), self.chain())

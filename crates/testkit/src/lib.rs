@@ -8,11 +8,13 @@ pub mod aardwarc;
 pub mod contract;
 mod failing_disk;
 mod memory_disk;
+mod memory_frontier;
 mod skip;
 mod tiny_disk;
 pub mod web;
 
 pub use failing_disk::{DiskFailure, FailingDisk, FailurePlan, at_every_call};
 pub use memory_disk::{MemoryDisk, PowerCut, UnsyncedBytes};
+pub use memory_frontier::MemoryFrontierStore;
 pub use skip::{Requirement, chromium, fixtures, has_program, python, skip};
 pub use tiny_disk::TinyDisk;

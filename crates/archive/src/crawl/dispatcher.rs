@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use varve_catalog::{CatalogRow, Frontier, PastUrl};
+use varve_catalog::{CatalogRow, ClaimRequest, Frontier, PastUrl};
 use varve_core::exchange::Exchange;
 use varve_core::trap::{Limits as TrapLimits, Watch};
 use varve_core::{Moment, RunId};
@@ -25,7 +25,6 @@ use varve_fetch::politeness::{HostTable, NextRequest};
 use super::crawl_policy::CrawlPolicy;
 use super::destination::Destination;
 use super::event::{CrawlEvent, CrawlProgress, CrawlTally};
-use super::fetch_reason::FetchReason;
 use super::given_up::GivenUp;
 use super::link_backlog::LinkBacklog;
 use super::reported_skips::ReportedSkips;
@@ -40,6 +39,8 @@ use crate::crawl::error::CrawlError;
 
 /// So many URLs are taken out of the frontier at most.
 const WINDOW: usize = 2048;
+/// How long this process keeps URLs that it claimed, unless it claims again.
+const CLAIM_LEASE: Duration = Duration::from_secs(10 * 60);
 /// So many of them for one host.
 const WINDOW_OF_HOST: usize = 512;
 /// So many answers may wait for a keeper; each has at most a megabyte in memory.
@@ -86,7 +87,7 @@ pub(crate) enum FrontierUpdate {
 /// What a run works with.
 pub(crate) struct CrawlContext<'a> {
     pub(crate) destination: &'a dyn Destination,
-    pub(crate) frontier: &'a Frontier,
+    pub(crate) frontier: &'a dyn Frontier,
     pub(crate) plan: &'a CrawlPolicy,
     pub(crate) run: RunId,
     pub(crate) fetching: RequestPool,
@@ -286,20 +287,19 @@ impl<'a> Crawl<'a> {
     fn claim(&mut self) -> Result<usize, CrawlError> {
         let room = WINDOW.saturating_sub(self.out_in_all);
         let (out, resting, given_up) = (&self.out, &self.resting, &self.given_up);
-        let mut has_room = |host: &str| {
-            let is_asked = resting.until(host).is_none() && !given_up.has(host);
-            is_asked && out.get(host).is_none_or(|out| *out < WINDOW_OF_HOST / 2)
-        };
-        let now = self.context.destination.present();
-        let claimed = self.context.frontier.claim(room, WINDOW_OF_HOST / 2, now, &mut has_room)?;
+        let busy = out.iter().filter(|(_, out)| **out >= WINDOW_OF_HOST / 2).map(|(host, _)| host.as_str());
+        let excluded_hosts: Vec<&str> = busy.chain(resting.hosts()).chain(given_up.closed_hosts()).collect();
+        let claimed = self.context.frontier.claim(&ClaimRequest {
+            limit: room,
+            per_host: WINDOW_OF_HOST / 2,
+            now: self.context.destination.present(),
+            lease: CLAIM_LEASE,
+            excluded_hosts: &excluded_hosts,
+        })?;
         self.empty_since = claimed.is_empty().then(Instant::now);
         let count = claimed.len();
         for claimed in claimed {
-            let no = claimed.no;
-            match CrawlTask::claimed(claimed) {
-                Some(task) => self.consider(task)?,
-                None => self.settled.push((no, FrontierUpdate::Skipped("unreadable".to_owned()))),
-            }
+            self.consider(CrawlTask::claimed(claimed))?;
         }
         Ok(count)
     }
@@ -386,15 +386,14 @@ impl Crawl<'_> {
         let given_up = &mut self.given_up;
         given_up.resume();
         self.context.frontier.each_past(&mut |past| {
-            let PastUrl { url, depth, role, is_done } = past;
+            let PastUrl { url, reason, is_done } = past;
             if is_done {
                 given_up.gave(url);
             }
-            let errand = role.chars().next().and_then(|letter| FetchReason::read(letter, depth));
-            if let Some(errand) = errand.filter(|errand| errand.depends_on_depth()) {
+            if reason.depends_on_depth() {
                 let address = plan.address(url);
-                known.recall(&address, errand);
-                if errand.is_page() && depth > 0 {
+                known.recall(&address, reason);
+                if reason.is_page() && reason.depth() > 0 {
                     let _ = watch.note(&address);
                 }
             }

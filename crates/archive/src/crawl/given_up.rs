@@ -87,6 +87,11 @@ impl GivenUp {
         }
     }
 
+    /// The hosts that are not asked any more.
+    pub(crate) fn closed_hosts(&self) -> impl Iterator<Item = &str> {
+        self.closed.iter().map(String::as_str)
+    }
+
     /// Whether a host is not asked any more.
     pub(crate) fn has(&self, host: &str) -> bool {
         self.closed.contains(host)

@@ -307,7 +307,7 @@ impl Crawl<'_> {
         let mut turn = Turn::Onward;
         for _ in 0..=from.redirects {
             let Some(no) = before else { break };
-            let Some((url, found_on)) = self.context.frontier.way_to(no)? else { break };
+            let Some((url, found_on)) = self.context.frontier.found_on(no)? else { break };
             if url == lead.url {
                 return Ok(Turn::Loop);
             }

@@ -67,7 +67,7 @@ pub(crate) use request_pool::CrawlFetchers;
 pub(crate) use request_pool::request_outcome;
 pub(crate) use robots::robots_limits as limits_for_robots;
 pub(crate) use run_lifecycle::{
-    NewRunVersion, RunEnvironment, RunInput, begin, finish, resume, run_crawl, version_of_run,
+    NewRunVersion, RunEnvironment, RunInput, begin, finish, only_worker, resume, run_crawl, version_of_run,
 };
 pub use scope::{ScopeKind, SkipRule};
 pub use settings::CrawlSettings;

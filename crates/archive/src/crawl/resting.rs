@@ -27,6 +27,11 @@ pub(crate) struct Resting {
 }
 
 impl Resting {
+    /// The hosts that are not asked any more in this share of the run.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = &str> {
+        self.left.keys().map(String::as_str)
+    }
+
     /// Until when a host is not asked, if it is left for another day.
     pub(crate) fn until(&self, host: &str) -> Option<Moment> {
         self.left.get(host).copied()

@@ -7,9 +7,9 @@ use varve_repository::RepositoryError;
 
 use serde::Serialize;
 use uuid::Uuid;
-use varve_catalog::Frontier;
+use varve_catalog::{Frontier, FrontierStore as _, SqliteFrontierStore};
 use varve_core::fact::{Manifest, Page, RunSummary};
-use varve_core::{RecordId, RunId, VersionId};
+use varve_core::{RecordId, RunId, VersionId, WorkerId};
 
 use super::crawl_policy::CrawlPolicy;
 use super::destination::{ArchiveDestination, Destination};
@@ -63,7 +63,8 @@ pub(crate) fn begin(
     let history = conduct.history;
     let course = ResumableRun::new(settings);
     record_run_settings(history, run, &course)?;
-    let frontier = Frontier::begin(Arc::clone(history.sqlite()), run, history.now(), &course.to_json())?;
+    let store = SqliteFrontierStore::new(Arc::clone(history.sqlite()));
+    let frontier = store.begin_run(run, only_worker(run), history.now(), &course.to_json())?;
     report(CrawlEvent::Began { run, resumed: false });
     crawl(conduct, frontier, course, fetchers, false, report)
 }
@@ -87,7 +88,7 @@ pub(crate) fn resume(
     if version.is_some() || course.settings != begun {
         let next = if version.is_some() { RunId::new(Uuid::now_v7()) } else { run };
         record_run_settings(history, next, &course)?;
-        frontier.go_on_as(next, &course.to_json())?;
+        frontier.continue_as(next, &course.to_json())?;
     }
     report(CrawlEvent::Began { run: frontier.run(), resumed: true });
     crawl(conduct, frontier, course, fetchers, true, report)
@@ -105,8 +106,14 @@ pub(crate) fn finish(conduct: &RunEnvironment<'_>, run: RunId) -> Result<RunEnd,
     Ok(made.run_end(run, CrawlTally::default(), 0))
 }
 
-fn open_run(history: &ArchiveHistory, run: RunId) -> Result<(Frontier, ResumableRun), CrawlError> {
-    let frontier = Frontier::resume(Arc::clone(history.sqlite()), run)?.ok_or(CrawlError::NoRun)?;
+/// The worker of a run that one process fetches: the lock of the archive keeps others out.
+pub(crate) fn only_worker(run: RunId) -> WorkerId {
+    WorkerId::new(run.into_inner())
+}
+
+fn open_run(history: &ArchiveHistory, run: RunId) -> Result<(Box<dyn Frontier>, ResumableRun), CrawlError> {
+    let store = SqliteFrontierStore::new(Arc::clone(history.sqlite()));
+    let frontier = store.resume_run(run, only_worker(run))?.ok_or(CrawlError::NoRun)?;
     let course = ResumableRun::parse(&frontier.settings()?)?;
     Ok((frontier, course))
 }
@@ -128,7 +135,7 @@ fn record_run_settings(
 
 fn crawl(
     conduct: &RunEnvironment<'_>,
-    frontier: Frontier,
+    frontier: Box<dyn Frontier>,
     course: ResumableRun,
     fetchers: CrawlFetchers,
     resumed: bool,
@@ -138,7 +145,7 @@ fn crawl(
     let RunEnvironment { history, threads, stop, .. } = *conduct;
     let destination =
         &ArchiveDestination { history, stops: &course.stop_versions, proxy: fetchers.proxy.clone() };
-    let share = RunInput { destination, frontier: &frontier, plan: &plan, fetchers, resumed, threads, stop };
+    let share = RunInput { destination, frontier: &*frontier, plan: &plan, fetchers, resumed, threads, stop };
     let (ending, tally) = run_crawl(share, report)?;
     let limited = tally.limit_reached.map(|which| format!(" (limit of {which} reached)")).unwrap_or_default();
     let (run, message) = (frontier.run(), format!("{}{limited}", course.settings.message));
@@ -157,7 +164,7 @@ fn crawl(
     let queued = counts.ready + counts.claimed + counts.waiting;
     let made = make_version(conduct, run, &course, format!("{message} (stopped while {queued} waited)"))?;
     let left = ending == RunEnding::Left;
-    let again = if left { frontier.next_again()? } else { None };
+    let again = if left { frontier.next_retry_at()? } else { None };
     Ok(RunEnd { stopped: true, hosts_left: left, retry_at: again, ..made.run_end(run, tally, queued) })
 }
 
@@ -166,7 +173,7 @@ pub(crate) struct RunInput<'a> {
     /// Where everything goes.
     pub(crate) destination: &'a dyn Destination,
     /// What is still to be asked for.
-    pub(crate) frontier: &'a Frontier,
+    pub(crate) frontier: &'a dyn Frontier,
     /// What is wanted.
     pub(crate) plan: &'a CrawlPolicy,
     /// Who asks.

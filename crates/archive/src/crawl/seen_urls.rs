@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
 use super::crawl_policy::DiscoveredLink;
-use super::fetch_reason::FetchReason;
+use super::fetch_reason::{FetchKind, FetchReason};
 
 /// So many are remembered: some thirty megabytes.
 const MAX_SEEN_URLS: usize = 1 << 20;
 
 /// What was pushed, and how near it was.
 pub(crate) struct SeenUrls {
-    seen: HashMap<u64, u32>,
+    seen: HashMap<u64, (u32, u8)>,
     hasher: RandomState,
     /// Whether ways of different length make a difference.
     measured: bool,
@@ -45,8 +45,9 @@ impl SeenUrls {
 
     /// Notes a lead.
     pub(crate) fn note(&mut self, lead: &DiscoveredLink) -> Novelty {
-        let key = self.hasher.hash_one((lead.reason.letter(), lead.key()));
-        let steps = if self.measured && lead.reason.depends_on_depth() { lead.reason.steps() } else { 0 };
+        let key = self.hasher.hash_one((lead.reason.kind(), lead.key()));
+        let steps =
+            if self.measured && lead.reason.depends_on_depth() { lead.reason.distance() } else { (0, 0) };
         match self.seen.get_mut(&key) {
             Some(before) if *before <= steps => Novelty::Seen,
             Some(before) => {
@@ -66,8 +67,8 @@ impl SeenUrls {
 
     /// Whether a page is known to be there, or to have been.
     pub(crate) fn has_page(&self, key: &str) -> bool {
-        let letter = FetchReason::Page { depth: 0 }.letter();
-        self.seen.contains_key(&self.hasher.hash_one((letter, key)))
+        let kind = FetchKind::Page;
+        self.seen.contains_key(&self.hasher.hash_one((kind, key)))
     }
 
     /// Notes what an earlier process of the same run has met, if that matters.

@@ -69,13 +69,10 @@ impl CrawlTask {
         }
     }
 
-    /// What the frontier gave; none if it cannot be understood.
-    pub(crate) fn claimed(claimed: ClaimedUrl) -> Option<Self> {
-        let mut role = claimed.role.chars();
-        let errand = FetchReason::read(role.next()?, claimed.depth)?;
-        let redirects = role.as_str().parse().unwrap_or(0);
-        let ClaimedUrl { no, url, host, .. } = claimed;
-        Some(Self { no: Some(no), redirects, ..Self::of(url, host, errand) })
+    /// What the frontier gave.
+    pub(crate) fn claimed(claimed: ClaimedUrl) -> Self {
+        let ClaimedUrl { no, url, host, reason, redirects, .. } = claimed;
+        Self { no: Some(no), redirects, ..Self::of(url, host, reason) }
     }
 }
 
@@ -85,10 +82,10 @@ pub(crate) struct FrontierEntry {
     url: String,
     /// What tells whether it is there already, where that is another text.
     key: Option<String>,
-    /// The errand, and the length of the way where there was a longer one.
-    reason: String,
-    role: String,
-    depth: u32,
+    reason: FetchReason,
+    redirects: u8,
+    /// Whether it was queued before at a greater distance.
+    requeued: bool,
     priority: i32,
     found_on: Option<i64>,
 }
@@ -96,24 +93,20 @@ pub(crate) struct FrontierEntry {
 impl FrontierEntry {
     /// The entry of a lead. A page that was reached again by a shorter way has an entry of its own for each way.
     pub(crate) fn new(lead: DiscoveredLink, redirects: u8, found_on: Option<i64>, shorter: bool) -> Self {
-        let letter = lead.reason.letter();
-        let way = if shorter { lead.reason.steps().to_string() } else { String::new() };
-        let role = if redirects == 0 { letter.to_string() } else { format!("{letter}{redirects}") };
         let priority = i32::try_from(lead.reason.priority()).unwrap_or(i32::MAX);
-        let depth = lead.reason.steps();
-        let DiscoveredLink { url, key, .. } = lead;
-        Self { url, key, reason: format!("{letter}{way}"), role, depth, priority: -priority, found_on }
+        let DiscoveredLink { url, key, reason, .. } = lead;
+        Self { url, key, reason, redirects, requeued: shorter, priority: -priority, found_on }
     }
 
     /// As the frontier takes it.
     pub(crate) fn as_new(&self) -> NewUrl<'_> {
         NewUrl {
             identity: self.key.as_deref().unwrap_or(&self.url),
-            reason: &self.reason,
             url: &self.url,
             host: host_of(&self.url),
-            depth: self.depth,
-            role: &self.role,
+            reason: self.reason,
+            redirects: self.redirects,
+            requeued: self.requeued,
             priority: self.priority,
             found_on: self.found_on,
         }
@@ -145,12 +138,12 @@ mod tests {
                 no: 9,
                 url: new.url.to_owned(),
                 host: new.host.to_owned(),
-                depth: new.depth,
-                role: new.role.to_owned(),
+                reason: new.reason,
+                redirects: new.redirects,
                 found_on: new.found_on,
                 tries: 0,
             };
-            let task = CrawlTask::claimed(claimed).unwrap();
+            let task = CrawlTask::claimed(claimed);
             assert_eq!((task.url.as_str(), task.host.as_str()), ("http://h:81/a b", "h:81"));
             assert_eq!((task.no, task.reason, task.redirects), (Some(9), errand, redirects));
         }

@@ -11,7 +11,6 @@ use varve_repository::RepositoryError;
 
 use tokio::sync::Semaphore;
 use uuid::Uuid;
-use varve_catalog::Frontier;
 use varve_core::RunId;
 use varve_core::secret::ShownUrl;
 use varve_core::url::normalise;
@@ -48,7 +47,7 @@ pub struct RunOptions<'a> {
 
 /// The runs that are not finished, oldest first.
 pub fn unfinished(history: &ArchiveHistory) -> Result<Vec<OpenRun>, ArchiveError> {
-    Ok(Frontier::runs(history.sqlite())?)
+    Ok(history.sqlite().unfinished_runs()?)
 }
 
 /// Begins a run, and crawls until it is done or stopped.

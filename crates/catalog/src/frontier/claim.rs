@@ -210,7 +210,8 @@ pub(super) fn settle(
             FrontierOutcome::Skipped(rule) => (UrlState::Skipped, 0, None, Some(rule)),
         };
         let params = params![no, run_no, state as i64, tried, retry_at, message, worker_no];
-        moved.entry(state as i64).or_insert((state, 0)).1 += i64::try_from(mark.execute(params)?).unwrap_or(0);
+        moved.entry(state as i64).or_insert((state, 0)).1 +=
+            i64::try_from(mark.execute(params)?).unwrap_or(0);
     }
     let mut settled = 0;
     for (state, more) in moved.into_values() {

@@ -72,9 +72,7 @@ fn push_one(
         url.found_on
     ])?;
     if added == 0 {
-        connection
-            .prepare_cached(REDUCE_DISTANCE)?
-            .execute(params![run_no, page, kind, depth, chain])?;
+        connection.prepare_cached(REDUCE_DISTANCE)?.execute(params![run_no, page, kind, depth, chain])?;
     }
     Ok(added > 0)
 }

@@ -6,8 +6,8 @@
 
 mod hidden_pages;
 mod read_captures;
-mod read_removals;
 mod read_derived;
+mod read_removals;
 mod read_version_runs;
 mod read_versions;
 mod remove_version;
@@ -28,12 +28,14 @@ use varve_core::history::{
 };
 use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
 
-use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogRow, LatestPageList, Removal, UrlMatch};
+use varve_core::catalog::{
+    Catalog, CatalogError, CatalogRead, CatalogRow, LatestPageList, Removal, UrlMatch,
+};
 use varve_sqlite::UnlocatedError;
 use varve_sqlite::{ReaderPool, verdicts};
 
-use write_cache::WriteCache;
 use write_batch::{BatchEffect, LeaveOutRow};
+use write_cache::WriteCache;
 
 /// The catalog of an archive.
 pub struct SqliteCatalog {
@@ -61,7 +63,8 @@ impl SqliteCatalog {
     pub fn open_to_write(path: &Path) -> Result<Self, CatalogError> {
         let connection = open_writer(path).map_err(|problem| problem.at(path))?;
         let readers = ReaderPool::open(path, schema::check)?;
-        let writer = CatalogWriter { connection, synchronous: CommitSync::Full, cache: WriteCache::default() };
+        let writer =
+            CatalogWriter { connection, synchronous: CommitSync::Full, cache: WriteCache::default() };
         Ok(Self { readers, writer: Some(Mutex::new(writer)) })
     }
 

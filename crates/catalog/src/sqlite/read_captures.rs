@@ -6,8 +6,8 @@ use varve_core::history::{Belongs, Capture, CaptureFilter, ListCursor, TimeOrder
 use varve_core::url::{PageUrl, key};
 use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
 
+use super::read_version_runs::{self, CaptureKey, CaptureQuery, RunPosition};
 use super::shared_headers;
-use super::read_version_runs::{self, RunPosition, CaptureKey, CaptureQuery};
 use varve_core::catalog::{CatalogError, UrlMatch};
 use varve_sqlite::UnlocatedError;
 use varve_sqlite::column::{blob_id, required_blob_id};

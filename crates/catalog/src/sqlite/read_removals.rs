@@ -56,7 +56,11 @@ pub(super) fn all(
     )
 }
 
-fn collect_removals(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<Removal>, UnlocatedError> {
+fn collect_removals(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+) -> Result<Vec<Removal>, UnlocatedError> {
     connection.prepare_cached(sql)?.query_and_then(params, read_removal)?.collect()
 }
 

@@ -6,12 +6,13 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use varve_core::history::{Belongs, Capture, CaptureFilter, ListCursor, TimeOrder};
 
-use super::read_captures::{read_capture, collect, url_order_is_cheaper};
+use super::read_captures::{collect, read_capture, url_order_is_cheaper};
 use varve_sqlite::UnlocatedError;
 use varve_sqlite::sql_limit;
 
 /// The columns that [`read_capture`] expects, of the capture `c` as the version `o` holds it.
-const HELD_CAPTURE_COLUMNS: &str = "c.no, iif(s.first = o.sequence, c.time, o.time), c.status, h.json, c.own_headers,
+const HELD_CAPTURE_COLUMNS: &str =
+    "c.no, iif(s.first = o.sequence, c.time, o.time), c.status, h.json, c.own_headers,
     iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body),
     c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run";
 

@@ -126,7 +126,8 @@ fn cursor_position(connection: &Connection, after: Option<VersionId>) -> Result<
     let Some(after) = after else { return Ok((i64::MAX, i64::MAX)) };
     let sql = "SELECT time, written FROM owners WHERE id = ?1";
     let mut statement = connection.prepare_cached(sql)?;
-    let position = statement.query_row([after.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let position =
+        statement.query_row([after.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     position.ok_or(UnlocatedError::NoVersion(after))
 }
 

@@ -9,10 +9,10 @@ use rusqlite::{OptionalExtension, ToSql, params};
 use varve_core::history::Capture;
 use varve_core::{BodyId, CaptureId, RecordId};
 
-use super::shared_headers;
-use super::write_cache::{NewestCapture, CachedUrl};
 use super::read_captures::{BODY_ID_SQL, url_key};
-use super::write_batch::{WriteBatch, OwnerRow};
+use super::shared_headers;
+use super::write_batch::{OwnerRow, WriteBatch};
+use super::write_cache::{CachedUrl, NewestCapture};
 use varve_sqlite::UnlocatedError;
 
 const INSERT_CAPTURE: &str = "INSERT INTO captures

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use varve_catalog::{Catalog, CatalogRead, CatalogRow, Frontier, LatestPageList, SqliteCatalog};
+use varve_catalog::{Catalog, CatalogRead, CatalogRow, LatestPageList, SqliteCatalog};
 use varve_core::body::KeptBody;
 use varve_core::fact::PageList;
 use varve_core::headers::Redaction;
@@ -160,7 +160,7 @@ impl Holdings for ArchiveHoldings {
     }
 
     fn unfinished_since(&self) -> Result<Option<Moment>, RepositoryError> {
-        Ok(Frontier::runs(&self.catalog)?.first().map(|open| open.time))
+        Ok(self.catalog.unfinished_runs()?.first().map(|open| open.time))
     }
 
     fn catalog(&self) -> &dyn CatalogRead {
@@ -317,7 +317,7 @@ pub fn catch_up(
         Some(_) => RowMaker::behind(redaction, spent, Box::new(find)),
         None => RowMaker::new(redaction),
     };
-    let apply = |rows: &mut dyn Iterator<Item = CatalogRow>| catalog.apply_what_is_left(rows, &mut drop);
+    let apply = |rows: &mut dyn Iterator<Item = CatalogRow>| catalog.apply_leniently(rows, &mut drop);
     let mut pending: Vec<CatalogRow> = Vec::new();
     let mut failure: Result<(), RepositoryError> = Ok(());
     let end = scan_from(&silo_files(layout), from, &mut |scanned| {

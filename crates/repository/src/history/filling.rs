@@ -119,8 +119,7 @@ impl Filling {
 
     fn apply(&mut self) -> Result<(), RepositoryError> {
         let Self { catalog, rows, left_out, .. } = self;
-        Ok(catalog
-            .apply_what_is_left(&mut rows.drain(..), &mut |row| left_out.extend(LeftOut::of_row(row)))?)
+        Ok(catalog.apply_leniently(&mut rows.drain(..), &mut |row| left_out.extend(LeftOut::of_row(row)))?)
     }
 
     /// The catalog, with all that was added.

@@ -4,7 +4,9 @@
 //! implementation alone are beside that implementation.
 
 mod body_store;
+mod frontier;
 mod medium;
 
 pub use body_store::body_store;
+pub use frontier::frontier;
 pub use medium::medium;

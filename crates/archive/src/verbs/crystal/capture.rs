@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use uuid::Uuid;
-use varve_catalog::{Frontier, SqliteCatalog};
+use varve_catalog::{Frontier, FrontierStore as _, SqliteCatalog, SqliteFrontierStore};
 use varve_core::RunId;
 use varve_crystal::{CAPTURE_FOLDER, OpenReport, ProjectWriter, RevisionId};
 use varve_fetch::Fetcher;
@@ -20,7 +20,7 @@ use varve_plan::Plan;
 use super::plan::Rows;
 use crate::crawl::{
     CrawlEvent, CrawlFetchers, CrawlPlan, CrawlSettings, CrawlTally, CrystalFetcher, ProjectDestination,
-    RunEnding, RunInput, ScopeKind, SharedProject, has_user_info, run_crawl,
+    RunEnding, RunInput, ScopeKind, SharedProject, has_user_info, only_worker, run_crawl,
 };
 use crate::error::ArchiveError;
 use crate::network_options::NetworkOptions;
@@ -95,7 +95,7 @@ pub fn capture(
     open.change(|writer| writer.set_property(AFTER, Some(&after.to_string())))?;
     let run = RunId::new(Uuid::now_v7());
     let now = varve_core::Moment::from((manner.clock)().instant);
-    let frontier = Frontier::begin(frontier_of(&folder)?, run, now, &json)?;
+    let frontier = frontier_of(&folder)?.begin_run(run, only_worker(run), now, &json)?;
     report(CrawlEvent::Began { run, resumed: false });
     crawl(&open, frontier, (settings, rows, false), (manner, &manner.reach), report)
 }
@@ -119,7 +119,7 @@ pub fn resume(
     let (rows, run) = (Rows::read(&writer)?, frontier.run());
     if settings != begun {
         let json = serde_json::to_string(&settings).expect("settings can be written as JSON");
-        frontier.go_on_as(run, &json)?;
+        frontier.continue_as(run, &json)?;
     }
     report(CrawlEvent::Began { run, resumed: true });
     crawl(&SharedProject::new(writer, after)?, frontier, (settings, rows, true), (manner, &reach), report)
@@ -138,26 +138,27 @@ pub fn finish(path: &Path) -> Result<ProjectCaptured, ArchiveError> {
 }
 
 /// The database of what is still to do, made where there is none.
-fn frontier_of(project: &Path) -> Result<Arc<SqliteCatalog>, ArchiveError> {
+fn frontier_of(project: &Path) -> Result<SqliteFrontierStore, ArchiveError> {
     let folder = project.join(CAPTURE_FOLDER);
     fs::create_dir_all(&folder).map_err(ArchiveError::write(&folder))?;
-    Ok(Arc::new(SqliteCatalog::open_to_write(&folder.join(FRONTIER))?))
+    let catalog = SqliteCatalog::open_to_write(&folder.join(FRONTIER))?;
+    Ok(SqliteFrontierStore::new(Arc::new(catalog)))
 }
 
 fn is_unfinished(project: &Path) -> Result<bool, ArchiveError> {
     if !project.join(CAPTURE_FOLDER).join(FRONTIER).is_file() {
         return Ok(false);
     }
-    Ok(!Frontier::runs(&*frontier_of(project)?)?.is_empty())
+    Ok(!frontier_of(project)?.unfinished_runs()?.is_empty())
 }
 
-fn unfinished(writer: &ProjectWriter) -> Result<(Frontier, RevisionId), ArchiveError> {
+fn unfinished(writer: &ProjectWriter) -> Result<(Box<dyn Frontier>, RevisionId), ArchiveError> {
     if !is_unfinished(writer.path())? {
         return Err(CrawlError::NoRun.into());
     }
-    let catalog = frontier_of(writer.path())?;
-    let run = Frontier::runs(&catalog)?.first().map(|open| open.run).ok_or(CrawlError::NoRun)?;
-    let frontier = Frontier::resume(catalog, run)?.ok_or(CrawlError::NoRun)?;
+    let store = frontier_of(writer.path())?;
+    let run = store.unfinished_runs()?.first().map(|open| open.run).ok_or(CrawlError::NoRun)?;
+    let frontier = store.resume_run(run, only_worker(run))?.ok_or(CrawlError::NoRun)?;
     let after = writer.property(AFTER)?.and_then(|text| text.parse().ok()).map(RevisionId);
     Ok((frontier, after.unwrap_or(RevisionId(i64::MAX))))
 }
@@ -193,7 +194,7 @@ fn followed(plan: &Plan, scope: ScopeKind) -> Plan {
 
 fn crawl(
     open: &Arc<SharedProject>,
-    frontier: Frontier,
+    frontier: Box<dyn Frontier>,
     (settings, rows, resumed): (CrawlSettings, Rows, bool),
     (manner, reach): (&ProjectRunOptions<'_>, &NetworkOptions),
     report: &mut dyn FnMut(CrawlEvent<'_>),
@@ -216,7 +217,7 @@ fn crawl(
     let plan = CrawlPlan::with_spelling(settings, open.spelling());
     let ProjectRunOptions { threads, stop, .. } = *manner;
     let share =
-        RunInput { destination: &into, frontier: &frontier, plan: &plan, fetchers, resumed, threads, stop };
+        RunInput { destination: &into, frontier: &*frontier, plan: &plan, fetchers, resumed, threads, stop };
     let (ending, tally) = run_crawl(share, report)?;
     let (run, counts) = (frontier.run(), frontier.counts()?);
     let finished = ending == RunEnding::Finished;
@@ -237,7 +238,7 @@ fn members(settings: &CrawlSettings, rows: Rows) -> Vec<(u32, varve_crystal::Gro
 /// Ends the session, and forgets the run if it is finished. Says how many revisions the run has added.
 fn conclude(
     open: &SharedProject,
-    frontier: Frontier,
+    frontier: Box<dyn Frontier>,
     after: RevisionId,
     finished: bool,
 ) -> Result<u64, ArchiveError> {
