@@ -1,27 +1,31 @@
-//! Long rows of versions that hardly differ: they answer like any others, and cost what differs.
+//! Long version runs: they answer like other versions, and store only differences.
+
+#![expect(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
 
 use varve_catalog::{Catalog, CatalogRead, CatalogRow, SqliteCatalog};
 use varve_core::headers::HeaderView;
 use varve_core::history::{Belongs, Capture, CaptureFilter, ListCursor, TimeOrder, Version, VersionFilter};
 use varve_core::{BodyId, RecordId, VersionId};
 
-use crate::compare;
-use crate::histories::{moment, version_id};
-use crate::model::Model;
+use varve_testkit::MemoryModel;
+use varve_testkit::contract::catalog::compare;
+use varve_testkit::contract::catalog::histories::{moment, version_id};
 
-const VERSIONS: u8 = 150;
-const PAGES: u8 = 12;
+/// The number of versions.
+const VERSION_COUNT: u8 = 150;
+/// The number of pages of a version.
+const PAGE_COUNT: u8 = 12;
 
 fn url(page: u8) -> String {
     format!("https://example.com/{page}")
 }
 
-/// Page `version` modulo all changes with each version; the last page comes and goes.
+/// One page changes with each version, and the last page comes and goes.
 fn pages(id: VersionId, version: u8) -> Vec<Capture> {
     let belongs = Belongs::Version(id);
-    let is_there = |page: &u8| *page + 1 < PAGES || version % 10 < 5;
+    let is_there = |page: &u8| *page + 1 < PAGE_COUNT || version % 10 < 5;
     let page = |page: u8| {
-        let changes = (version + PAGES - page) / PAGES;
+        let changes = (version + PAGE_COUNT - page) / PAGE_COUNT;
         let (url, time, record) = (url(page), moment(version / 2), RecordId::new([page * 16 + changes; 32]));
         Capture {
             id: Capture::derive_id(belongs, &url, time, &record),
@@ -37,7 +41,7 @@ fn pages(id: VersionId, version: u8) -> Vec<Capture> {
             truncated: false,
         }
     };
-    (0..PAGES).filter(is_there).map(page).collect()
+    (0..PAGE_COUNT).filter(is_there).map(page).collect()
 }
 
 fn version_rows(number: u8, parent: Option<u8>) -> Vec<CatalogRow> {
@@ -55,10 +59,10 @@ fn version_rows(number: u8, parent: Option<u8>) -> Vec<CatalogRow> {
     vec![CatalogRow::Version(version), CatalogRow::Pages { version: id, captures: pages(id, number) }]
 }
 
-fn told(folder: &std::path::Path) -> (SqliteCatalog, Model) {
+fn written_history(folder: &std::path::Path) -> (SqliteCatalog, MemoryModel) {
     let catalog = SqliteCatalog::open_to_write(&folder.join("catalog.db")).unwrap();
-    let mut model = Model::default();
-    for number in 0..VERSIONS {
+    let mut model = MemoryModel::default();
+    for number in 0..VERSION_COUNT {
         // A branch in the middle.
         let parent = if number == 70 { Some(30) } else { number.checked_sub(1) };
         let rows = version_rows(number, parent);
@@ -86,11 +90,11 @@ fn captures_of_by_three(
 }
 
 #[test]
-fn a_long_line_answers_as_the_fold_over_its_rows() {
+fn a_long_version_run_answers_as_the_model() {
     let folder = tempfile::tempdir().unwrap();
-    let (catalog, model) = told(folder.path());
-    assert_eq!(compare::lines(&catalog), compare::lines(&model));
-    for number in 0..VERSIONS {
+    let (catalog, model) = written_history(folder.path());
+    assert_eq!(compare::dump(&catalog), compare::dump(&model));
+    for number in 0..VERSION_COUNT {
         let id = version_id(number);
         let whole = model.captures_in(&id, ListCursor::first(usize::MAX)).unwrap();
         assert_eq!(catalog.captures_in(&id, ListCursor::first(usize::MAX)).unwrap(), whole);
@@ -98,7 +102,7 @@ fn a_long_line_answers_as_the_fold_over_its_rows() {
         assert_eq!(catalog.captures_in(&id, ListCursor { after, limit: 3 }).unwrap(), whole[5..8]);
         assert_eq!(catalog.captures_at_path(&id, "/3").unwrap(), model.captures_at_path(&id, "/3").unwrap());
     }
-    for page in 0..PAGES {
+    for page in 0..PAGE_COUNT {
         let url = url(page);
         let wanted = VersionFilter { url: Some(url.clone()), ..VersionFilter::default() };
         let all = ListCursor::first(usize::MAX);
@@ -120,30 +124,33 @@ fn a_long_line_answers_as_the_fold_over_its_rows() {
 }
 
 #[test]
-fn where_two_versions_of_a_line_differ_is_known() {
+fn paths_that_differ_within_a_version_run_are_known() {
     let folder = tempfile::tempdir().unwrap();
-    let (catalog, model) = told(folder.path());
+    let (catalog, model) = written_history(folder.path());
     let mut known = 0;
-    for number in 1..VERSIONS {
+    for number in 1..VERSION_COUNT {
         for steps in [1, 7] {
             let (base, head) = (version_id(number.saturating_sub(steps)), version_id(number));
-            compare::differ_there_alone(&catalog, &model, [&base, &head]);
-            compare::differ_there_alone(&catalog, &model, [&head, &base]);
+            compare::assert_same_elsewhere(&catalog, &model, [&base, &head]);
+            compare::assert_same_elsewhere(&catalog, &model, [&head, &base]);
             let paths = catalog.paths_that_differ(&base, &head).unwrap();
-            known += u32::from(paths.is_some_and(|paths| paths.len() < usize::from(PAGES)));
+            known += u32::from(paths.is_some_and(|paths| paths.len() < usize::from(PAGE_COUNT)));
         }
     }
-    assert!(known > u32::from(VERSIONS), "of {VERSIONS} versions, each with two others, only {known} times");
+    assert!(
+        known > u32::from(VERSION_COUNT),
+        "of {VERSION_COUNT} versions, each with two others, only {known} times"
+    );
     let same = catalog.paths_that_differ(&version_id(1), &version_id(1)).unwrap();
     assert_eq!(same, Some(Vec::new()));
 }
 
 #[test]
-fn what_stays_is_kept_once_and_seen_by_every_name() {
+fn unchanged_pages_are_stored_once_and_listed_in_each_version() {
     let folder = tempfile::tempdir().unwrap();
-    let (catalog, model) = told(folder.path());
+    let (catalog, model) = written_history(folder.path());
     let mut captures = 0;
-    for number in 0..VERSIONS {
+    for number in 0..VERSION_COUNT {
         captures += model.version(&version_id(number)).unwrap().unwrap().captures;
     }
     drop(catalog);
@@ -166,9 +173,9 @@ fn what_stays_is_kept_once_and_seen_by_every_name() {
 }
 
 #[test]
-fn a_line_that_is_undone_is_what_it_was() {
+fn a_dissolved_version_run_gives_the_same_answers() {
     let folder = tempfile::tempdir().unwrap();
-    let (catalog, mut model) = told(folder.path());
+    let (catalog, mut model) = written_history(folder.path());
     let mut alone = pages(version_id(40), 40)[0].clone();
     alone.url = "https://example.com/alone".to_owned();
     alone.id = Capture::derive_id(alone.belongs, &alone.url, alone.time, &alone.record.unwrap());
@@ -179,10 +186,10 @@ fn a_line_that_is_undone_is_what_it_was() {
     ] {
         model.apply(std::slice::from_ref(&row));
         catalog.apply(&mut std::iter::once(row)).unwrap();
-        assert_eq!(compare::lines(&catalog), compare::lines(&model));
+        assert_eq!(compare::dump(&catalog), compare::dump(&model));
     }
-    let rows = version_rows(VERSIONS, Some(VERSIONS - 1));
+    let rows = version_rows(VERSION_COUNT, Some(VERSION_COUNT - 1));
     model.apply(&rows);
     catalog.apply(&mut rows.into_iter()).unwrap();
-    assert_eq!(compare::lines(&catalog), compare::lines(&model));
+    assert_eq!(compare::dump(&catalog), compare::dump(&model));
 }

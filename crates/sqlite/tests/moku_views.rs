@@ -1,4 +1,5 @@
-//! SQL that was written for a `.moku` reads a `catalog.db` as well: the same names, columns and meanings.
+//! SQL that was written for a `.moku` also reads a `catalog.db`: the views have the same names,
+//! columns and meanings.
 
 #![expect(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
 
@@ -14,11 +15,11 @@ use varve_core::history::{
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 use varve_moku::{MokuCatalog, MokuOptions};
 
-const FIRST: &str = "10000000-0000-8000-8000-000000000001";
-const SECOND: &str = "20000000-0000-8000-8000-000000000002";
+const FIRST_VERSION: &str = "10000000-0000-8000-8000-000000000001";
+const SECOND_VERSION: &str = "20000000-0000-8000-8000-000000000002";
 
-/// A table, and those of its columns that mean the same in both; ids of rows are each database's own.
-const SAID: [(&str, &str); 6] = [
+/// Each table, with the columns that mean the same in both databases. Row ids differ.
+const SHARED_COLUMNS: [(&str, &str); 6] = [
     ("versions", "id, parent_id, message, author, timestamp"),
     ("snapshots", "version_id, status_code, url, file_path, blob_id, created_at"),
     ("diffs", "base_version_id, head_version_id, diff_json, created_at"),
@@ -84,7 +85,7 @@ fn score() -> CatalogRow {
         ..EvidenceLocation::default()
     };
     let attribution = Attribution {
-        base: Some(id(FIRST)),
+        base: Some(id(FIRST_VERSION)),
         evidence_id: "e1".to_owned(),
         chunk_index: -1,
         key: "form".to_owned(),
@@ -94,7 +95,7 @@ fn score() -> CatalogRow {
         ..Attribution::default()
     };
     CatalogRow::Score(Box::new(StoredScore {
-        version: id(SECOND),
+        version: id(SECOND_VERSION),
         scoring_version: "one".to_owned(),
         score: 0.5,
         normalized: 50,
@@ -117,12 +118,12 @@ fn history() -> Vec<CatalogRow> {
         })
     };
     vec![
-        version(FIRST, None, -5),
-        capture(FIRST, -62_135_596_800),
-        version(SECOND, Some(FIRST), 20),
-        capture(SECOND, 20),
-        diff(Some(FIRST), SECOND),
-        diff(None, FIRST),
+        version(FIRST_VERSION, None, -5),
+        capture(FIRST_VERSION, -62_135_596_800),
+        version(SECOND_VERSION, Some(FIRST_VERSION), 20),
+        capture(SECOND_VERSION, 20),
+        diff(Some(FIRST_VERSION), SECOND_VERSION),
+        diff(None, FIRST_VERSION),
         score(),
     ]
 }
@@ -135,7 +136,7 @@ fn answers(database: &Connection, sql: &str) -> Vec<Vec<Value>> {
 }
 
 #[test]
-fn both_databases_say_the_same() {
+fn both_databases_have_the_same_rows() {
     let folder = tempfile::tempdir().unwrap();
     let (ours, theirs) = (folder.path().join("catalog.db"), folder.path().join("moku.db"));
     let catalogs: [Box<dyn Catalog>; 2] = [
@@ -146,7 +147,7 @@ fn both_databases_say_the_same() {
         catalog.apply(&mut history().into_iter()).unwrap();
     }
     let (ours, theirs) = (Connection::open(ours).unwrap(), Connection::open(theirs).unwrap());
-    for (table, columns) in SAID {
+    for (table, columns) in SHARED_COLUMNS {
         let sql = format!("SELECT {columns} FROM {table} ORDER BY created_at, 1, 2")
             .replace(if table == "versions" { "created_at, " } else { "\0" }, "");
         let said = answers(&theirs, &sql);
@@ -158,7 +159,7 @@ fn both_databases_say_the_same() {
 }
 
 #[test]
-fn headers_are_whole_in_sql() {
+fn headers_are_complete_in_sql() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("catalog.db");
     let catalog = SqliteCatalog::open_to_write(&path).unwrap();
@@ -171,9 +172,9 @@ fn headers_are_whole_in_sql() {
     assert_eq!(headers["content-type"], ["text/html"]);
 }
 
-/// The tables of a `.moku` promise some columns never to be NULL; programs that were written for one rely on it.
+/// Programs that were written for a `.moku` rely on columns that are never NULL there.
 #[test]
-fn what_is_never_null_in_a_moku_is_not_here_either() {
+fn columns_that_are_never_null_in_a_moku_are_not_null_here() {
     let folder = tempfile::tempdir().unwrap();
     let (ours, theirs) = (folder.path().join("catalog.db"), folder.path().join("moku.db"));
     let catalog = SqliteCatalog::open_to_write(&ours).unwrap();
@@ -182,7 +183,7 @@ fn what_is_never_null_in_a_moku_is_not_here_either() {
     catalog.apply(&mut rows.into_iter()).unwrap();
     drop(MokuCatalog::open_to_write(&theirs, &MokuOptions::default()).unwrap());
     let (ours, theirs) = (Connection::open(ours).unwrap(), Connection::open(theirs).unwrap());
-    for (table, _) in SAID {
+    for (table, _) in SHARED_COLUMNS {
         let promised = format!("SELECT name FROM pragma_table_info('{table}') WHERE \"notnull\"");
         let promised = answers(&theirs, &promised);
         for column in promised.iter().flatten() {
@@ -195,9 +196,9 @@ fn what_is_never_null_in_a_moku_is_not_here_either() {
     assert_eq!(answers(&ours, places), [[Value::Integer(1)]]);
 }
 
-/// `unhex` came in 2023, and many a `sqlite3` is older.
+/// `unhex` came in 2023, and many `sqlite3` programs are older.
 #[test]
-fn views_need_no_new_sqlite_and_are_renewed_by_whoever_writes() {
+fn views_need_no_new_sqlite_and_are_renewed_by_a_writer() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("catalog.db");
     drop(SqliteCatalog::open_to_write(&path).unwrap());

@@ -7,6 +7,7 @@
 pub mod aardwarc;
 pub mod contract;
 mod failing_disk;
+mod memory_catalog;
 mod memory_disk;
 mod memory_frontier;
 mod skip;
@@ -14,6 +15,7 @@ mod tiny_disk;
 pub mod web;
 
 pub use failing_disk::{DiskFailure, FailingDisk, FailurePlan, at_every_call};
+pub use memory_catalog::{MemoryCatalog, MemoryModel};
 pub use memory_disk::{MemoryDisk, PowerCut, UnsyncedBytes};
 pub use memory_frontier::MemoryFrontierStore;
 pub use skip::{Requirement, chromium, fixtures, has_program, python, skip};

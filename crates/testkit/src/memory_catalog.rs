@@ -1,42 +1,48 @@
-//! What a catalog is: a fold over rows, as plainly as it can be said. Slow, and right by being obvious.
+//! A catalog in memory: a fold over rows in its plainest form. It is slow, and simple enough to be
+//! the model that other catalogs are compared with.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use varve_catalog::{CatalogError, CatalogRead, CatalogRow};
+use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogRow};
 use varve_core::history::{
     Belongs, Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, Tag,
     TimeOrder, Version, VersionFilter, VersionInfo,
 };
+use varve_core::url::PageUrl;
 use varve_core::{BodyId, Moment, RunId, VersionId};
 
-type Answer<T> = Result<T, CatalogError>;
+type CatalogResult<T> = Result<T, CatalogError>;
 
+/// The state of a catalog.
 #[derive(Clone, Default)]
-pub(crate) struct Model {
-    /// As they were written.
+pub struct MemoryModel {
+    /// In the order of writing.
     versions: Vec<Version>,
-    /// As they were written.
+    /// In the order of writing.
     captures: Vec<Capture>,
     /// The version that named a run first.
     claims: BTreeMap<RunId, VersionId>,
     runs: Vec<RunId>,
     tags: BTreeMap<String, Tag>,
     head: Option<VersionId>,
-    reached: Option<u64>,
+    scanned_up_to: Option<u64>,
     last_gc: Option<Moment>,
     diffs: BTreeMap<(Option<VersionId>, VersionId), StoredDiff>,
     scores: Vec<StoredScore>,
     verdicts: BTreeMap<(String, Moment), StoredVerdict>,
 }
 
-impl Model {
-    pub(crate) fn apply(&mut self, rows: &[CatalogRow]) {
+impl MemoryModel {
+    /// Applies rows, which must be valid.
+    pub fn apply(&mut self, rows: &[CatalogRow]) {
         for row in rows {
             self.keep(row.clone());
         }
     }
 
-    pub(crate) fn has(&self, id: &VersionId) -> bool {
+    /// Whether a version exists.
+    pub fn has(&self, id: &VersionId) -> bool {
         self.versions.iter().any(|version| version.id == *id)
     }
 
@@ -64,7 +70,7 @@ impl Model {
             CatalogRow::ForgetVersion(id) => self.forget_version(id),
             CatalogRow::ForgetDiffs(before) => self.diffs.retain(|_, diff| diff.time >= before),
             CatalogRow::PageList(_) | CatalogRow::Removal(_) => {}
-            CatalogRow::ScannedUpTo(place) => self.reached = Some(place),
+            CatalogRow::ScannedUpTo(place) => self.scanned_up_to = Some(place),
             CatalogRow::GcDone(time) => self.last_gc = Some(time),
             CatalogRow::ForgetRun(run) => {
                 self.captures.retain(|capture| capture.belongs != Belongs::Run(run));
@@ -140,17 +146,17 @@ fn contains(text: Option<&str>, wanted: &Option<String>) -> bool {
         .is_none_or(|wanted| text.is_some_and(|text| text.to_lowercase().contains(&wanted.to_lowercase())))
 }
 
-fn behind<T>(list: Vec<T>, after: impl FnOnce(&[T]) -> Option<usize>, limit: usize) -> Vec<T> {
+fn after_cursor<T>(list: Vec<T>, after: impl FnOnce(&[T]) -> Option<usize>, limit: usize) -> Vec<T> {
     let skip = after(&list).map_or(0, |place| place + 1);
     list.into_iter().skip(skip).take(limit).collect()
 }
 
-impl CatalogRead for Model {
-    fn version(&self, id: &VersionId) -> Answer<Option<VersionInfo>> {
+impl CatalogRead for MemoryModel {
+    fn version(&self, id: &VersionId) -> CatalogResult<Option<VersionInfo>> {
         Ok(self.versions.iter().find(|version| version.id == *id).map(|version| self.info(version)))
     }
 
-    fn versions_beginning(&self, prefix: &str, limit: usize) -> Answer<Vec<VersionId>> {
+    fn versions_beginning(&self, prefix: &str, limit: usize) -> CatalogResult<Vec<VersionId>> {
         let plain = |text: &str| text.replace('-', "").to_lowercase();
         let mut ids: Vec<_> = self.versions.iter().map(|version| version.id).collect();
         ids.retain(|id| plain(&id.to_string()).starts_with(&plain(prefix)));
@@ -159,12 +165,16 @@ impl CatalogRead for Model {
         Ok(ids)
     }
 
-    fn versions(&self, filter: &VersionFilter, page: ListCursor<VersionId>) -> Answer<Vec<VersionInfo>> {
+    fn versions(
+        &self,
+        filter: &VersionFilter,
+        cursor: ListCursor<VersionId>,
+    ) -> CatalogResult<Vec<VersionInfo>> {
         let mut list: Vec<_> = self.versions.iter().rev().map(|version| self.info(version)).collect();
         list.sort_by_key(|info| std::cmp::Reverse(info.version.time));
-        let list = behind(
+        let list = after_cursor(
             list,
-            |list| page.after.and_then(|after| list.iter().position(|info| info.version.id == after)),
+            |list| cursor.after.and_then(|after| list.iter().position(|info| info.version.id == after)),
             usize::MAX,
         );
         Ok(list
@@ -178,15 +188,15 @@ impl CatalogRead for Model {
                     && contains(Some(&version.message), &filter.message)
                     && filter.tag.as_ref().is_none_or(|tag| info.tags.contains(tag))
             })
-            .take(page.limit)
+            .take(cursor.limit)
             .collect())
     }
 
-    fn count_versions(&self, most: u64) -> Answer<u64> {
-        Ok(most.min(self.versions.len() as u64))
+    fn count_versions(&self, limit: u64) -> CatalogResult<u64> {
+        Ok(limit.min(self.versions.len() as u64))
     }
 
-    fn children(&self, id: &VersionId) -> Answer<Vec<VersionId>> {
+    fn children(&self, id: &VersionId) -> CatalogResult<Vec<VersionId>> {
         Ok(self
             .versions
             .iter()
@@ -195,12 +205,16 @@ impl CatalogRead for Model {
             .collect())
     }
 
-    fn captures_in(&self, version: &VersionId, page: ListCursor<(&str, &str)>) -> Answer<Vec<Capture>> {
+    fn captures_in(
+        &self,
+        version: &VersionId,
+        cursor: ListCursor<(&str, &str)>,
+    ) -> CatalogResult<Vec<Capture>> {
         let mut list: Vec<_> = self
             .captures
             .iter()
             .filter(|capture| capture.belongs == Belongs::Version(*version))
-            .filter(|capture| page.after.is_none_or(|after| (&*capture.path, &*capture.url) > after))
+            .filter(|capture| cursor.after.is_none_or(|after| (&*capture.path, &*capture.url) > after))
             .cloned()
             .collect();
         list.sort_by(|a, b| (&a.path, &a.url, a.time).cmp(&(&b.path, &b.url, b.time)));
@@ -208,12 +222,12 @@ impl CatalogRead for Model {
             place > 0
                 && (&list[place].path, &list[place].url) == (&list[place - 1].path, &list[place - 1].url)
         };
-        let end = (page.limit..list.len()).find(|&place| !together(place)).unwrap_or(list.len());
+        let end = (cursor.limit..list.len()).find(|&place| !together(place)).unwrap_or(list.len());
         list.truncate(end);
         Ok(list)
     }
 
-    fn captures_at_path(&self, version: &VersionId, path: &str) -> Answer<Vec<Capture>> {
+    fn captures_at_path(&self, version: &VersionId, path: &str) -> CatalogResult<Vec<Capture>> {
         let mut list = self.captures_in(version, ListCursor::first(usize::MAX))?;
         list.retain(|capture| capture.path == path);
         Ok(list)
@@ -224,9 +238,9 @@ impl CatalogRead for Model {
         url: &str,
         filter: &CaptureFilter,
         order: TimeOrder,
-        page: ListCursor<&Capture>,
-    ) -> Answer<Vec<Capture>> {
-        self.captures_of_any(&[url], filter, order, page)
+        cursor: ListCursor<&Capture>,
+    ) -> CatalogResult<Vec<Capture>> {
+        self.captures_of_any(&[url], filter, order, cursor)
     }
 
     fn captures_of_any(
@@ -234,17 +248,17 @@ impl CatalogRead for Model {
         urls: &[&str],
         filter: &CaptureFilter,
         order: TimeOrder,
-        page: ListCursor<&Capture>,
-    ) -> Answer<Vec<Capture>> {
+        cursor: ListCursor<&Capture>,
+    ) -> CatalogResult<Vec<Capture>> {
         let is_one = |capture: &&Capture| urls.contains(&capture.url.as_str());
         let mut list: Vec<_> = self.captures.iter().filter(is_one).cloned().collect();
         list.sort_by_key(|capture| capture.time);
         if order == TimeOrder::NewestFirst {
             list.reverse();
         }
-        let list = behind(
+        let list = after_cursor(
             list,
-            |list| page.after.and_then(|after| list.iter().position(|capture| capture.id == after.id)),
+            |list| cursor.after.and_then(|after| list.iter().position(|capture| capture.id == after.id)),
             usize::MAX,
         );
         let wanted = |capture: &Capture| {
@@ -252,38 +266,45 @@ impl CatalogRead for Model {
                 && filter.until.is_none_or(|until| capture.time <= until)
                 && !(filter.committed_only && matches!(capture.belongs, Belongs::Run(_)))
         };
-        Ok(list.into_iter().filter(wanted).take(page.limit).collect())
+        Ok(list.into_iter().filter(wanted).take(cursor.limit).collect())
     }
 
-    fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> Answer<Vec<Capture>> {
+    fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> CatalogResult<Vec<Capture>> {
         let mut list = self.captures_in(version, ListCursor::first(usize::MAX))?;
         list.retain(|capture| urls.contains(&capture.url.as_str()));
         Ok(list)
     }
 
-    fn urls(&self, prefix: &str, page: ListCursor<&str>) -> Answer<Vec<String>> {
+    fn spellings_of(&self, url: &str) -> CatalogResult<Vec<String>> {
+        let page = PageUrl::parse(url);
+        let urls: BTreeSet<_> = self.captures.iter().map(|capture| &capture.url).collect();
+        let is_same = |other: &&&String| ***other == url || page.is_some() && PageUrl::parse(other) == page;
+        Ok(urls.iter().filter(is_same).map(|url| (*url).clone()).collect())
+    }
+
+    fn urls(&self, prefix: &str, cursor: ListCursor<&str>) -> CatalogResult<Vec<String>> {
         let urls: BTreeSet<_> = self.captures.iter().map(|capture| &capture.url).collect();
         Ok(urls
             .into_iter()
-            .filter(|url| url.starts_with(prefix) && page.after.is_none_or(|after| url.as_str() > after))
-            .take(page.limit)
+            .filter(|url| url.starts_with(prefix) && cursor.after.is_none_or(|after| url.as_str() > after))
+            .take(cursor.limit)
             .cloned()
             .collect())
     }
 
-    fn tags(&self) -> Answer<Vec<Tag>> {
+    fn tags(&self) -> CatalogResult<Vec<Tag>> {
         Ok(self.tags.values().cloned().collect())
     }
 
-    fn tag(&self, name: &str) -> Answer<Option<Tag>> {
+    fn tag(&self, name: &str) -> CatalogResult<Option<Tag>> {
         Ok(self.tags.get(name).cloned())
     }
 
-    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Answer<Option<StoredDiff>> {
+    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> CatalogResult<Option<StoredDiff>> {
         Ok(self.diffs.get(&(base.copied(), *head)).cloned())
     }
 
-    fn diffs_with(&self, version: &VersionId) -> Answer<Vec<StoredDiffInfo>> {
+    fn diffs_with(&self, version: &VersionId) -> CatalogResult<Vec<StoredDiffInfo>> {
         let info = |diff: &StoredDiff| StoredDiffInfo { base: diff.base, head: diff.head, time: diff.time };
         let of = |diff: &StoredDiffInfo| diff.base == Some(*version) || diff.head == *version;
         let mut found: Vec<_> = self.diffs.values().map(info).filter(of).collect();
@@ -291,54 +312,145 @@ impl CatalogRead for Model {
         Ok(found)
     }
 
-    fn diffs_before(&self, before: Moment) -> Answer<u64> {
+    fn diffs_before(&self, before: Moment) -> CatalogResult<u64> {
         Ok(self.diffs.values().filter(|diff| diff.time < before).count() as u64)
     }
 
-    fn scores(&self, version: &VersionId) -> Answer<Vec<StoredScore>> {
+    fn scores(&self, version: &VersionId) -> CatalogResult<Vec<StoredScore>> {
         let mut scores: Vec<_> =
             self.scores.iter().rev().filter(|score| score.version == *version).cloned().collect();
         scores.sort_by_key(|score| std::cmp::Reverse(score.time));
         Ok(scores)
     }
 
-    fn verdicts_of(&self, url: &str, limit: usize) -> Answer<Vec<StoredVerdict>> {
+    fn verdicts_of(&self, url: &str, limit: usize) -> CatalogResult<Vec<StoredVerdict>> {
         let of_url = self.verdicts.values().rev().filter(|verdict| verdict.url == url);
         Ok(of_url.take(limit).cloned().collect())
     }
 
-    fn last_verdicts(&self, page: ListCursor<&str>) -> Answer<Vec<StoredVerdict>> {
+    fn last_verdicts(&self, cursor: ListCursor<&str>) -> CatalogResult<Vec<StoredVerdict>> {
         let last: BTreeMap<_, _> = self.verdicts.values().map(|verdict| (&verdict.url, verdict)).collect();
         Ok(last
             .into_values()
-            .filter(|verdict| page.after.is_none_or(|after| verdict.url.as_str() > after))
-            .take(page.limit)
+            .filter(|verdict| cursor.after.is_none_or(|after| verdict.url.as_str() > after))
+            .take(cursor.limit)
             .cloned()
             .collect())
     }
 
-    fn open_runs(&self) -> Answer<Vec<RunId>> {
+    fn open_runs(&self) -> CatalogResult<Vec<RunId>> {
         Ok(self.runs.clone())
     }
 
-    fn captures_of_run(&self, run: &RunId) -> Answer<u64> {
+    fn captures_of_run(&self, run: &RunId) -> CatalogResult<u64> {
         let owner = self.claims.get(run).map_or(Belongs::Run(*run), |version| Belongs::Version(*version));
         Ok(self.captures.iter().filter(|capture| capture.belongs == owner).count() as u64)
     }
 
-    fn head(&self) -> Answer<Option<VersionId>> {
+    fn head(&self) -> CatalogResult<Option<VersionId>> {
         Ok(self.head)
     }
 
     fn scanned_up_to(&self) -> Result<Option<u64>, CatalogError> {
-        Ok(self.reached)
+        Ok(self.scanned_up_to)
     }
 
-    fn last_gc(&self) -> Answer<Option<Moment>> {
+    fn last_gc(&self) -> CatalogResult<Option<Moment>> {
         Ok(self.last_gc)
     }
 
-    fn each_body(&self, each: &mut dyn FnMut(BodyId) -> Answer<()>) -> Answer<()> {
+    fn each_body(&self, each: &mut dyn FnMut(BodyId) -> CatalogResult<()>) -> CatalogResult<()> {
         self.captures.iter().try_for_each(|capture| each(capture.body))
     }
+}
+
+/// A catalog in memory. Clones share their rows.
+#[derive(Clone, Default)]
+pub struct MemoryCatalog {
+    model: Arc<Mutex<MemoryModel>>,
+}
+
+impl MemoryCatalog {
+    fn model(&self) -> MutexGuard<'_, MemoryModel> {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Fails if a row refers to a version that does not exist.
+fn check_versions(model: &MemoryModel, rows: &[CatalogRow]) -> CatalogResult<()> {
+    for row in rows {
+        let versions: Vec<VersionId> = match row {
+            CatalogRow::Diff(diff) => diff.base.into_iter().chain([diff.head]).collect(),
+            CatalogRow::Score(score) => vec![score.version],
+            CatalogRow::Capture(capture) => match capture.belongs {
+                Belongs::Version(version) => vec![version],
+                Belongs::Run(_) => Vec::new(),
+            },
+            _ => Vec::new(),
+        };
+        if let Some(missing) = versions.into_iter().find(|version| !model.has(version)) {
+            return Err(CatalogError::NoVersion(missing));
+        }
+    }
+    Ok(())
+}
+
+impl Catalog for MemoryCatalog {
+    fn apply(&self, rows: &mut dyn Iterator<Item = CatalogRow>) -> CatalogResult<()> {
+        let rows: Vec<CatalogRow> = rows.collect();
+        let mut next = self.model().clone();
+        let mut ever = next.clone();
+        // A row may refer to a version that a later row of the batch brings or removes.
+        ever.apply(
+            &rows.iter().filter(|row| matches!(row, CatalogRow::Version(_))).cloned().collect::<Vec<_>>(),
+        );
+        check_versions(&ever, &rows)?;
+        next.apply(&rows);
+        *self.model() = next;
+        Ok(())
+    }
+
+    fn as_read(&self) -> &dyn CatalogRead {
+        self
+    }
+}
+
+/// Forwards the methods of a catalog in memory to its model.
+macro_rules! forward_to_model {
+    ($(fn $name:ident(&self $(, $arg:ident: $type:ty)*) -> $answer:ty;)*) => {
+        impl CatalogRead for MemoryCatalog {
+            $(fn $name(&self $(, $arg: $type)*) -> CatalogResult<$answer> {
+                self.model().$name($($arg),*)
+            })*
+        }
+    };
+}
+
+forward_to_model! {
+    fn version(&self, id: &VersionId) -> Option<VersionInfo>;
+    fn versions_beginning(&self, prefix: &str, limit: usize) -> Vec<VersionId>;
+    fn versions(&self, filter: &VersionFilter, cursor: ListCursor<VersionId>) -> Vec<VersionInfo>;
+    fn count_versions(&self, limit: u64) -> u64;
+    fn children(&self, id: &VersionId) -> Vec<VersionId>;
+    fn captures_in(&self, version: &VersionId, cursor: ListCursor<(&str, &str)>) -> Vec<Capture>;
+    fn captures_at_path(&self, version: &VersionId, path: &str) -> Vec<Capture>;
+    fn captures_of(&self, url: &str, filter: &CaptureFilter, order: TimeOrder, cursor: ListCursor<&Capture>) -> Vec<Capture>;
+    fn captures_of_any(&self, urls: &[&str], filter: &CaptureFilter, order: TimeOrder, cursor: ListCursor<&Capture>) -> Vec<Capture>;
+    fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> Vec<Capture>;
+    fn spellings_of(&self, url: &str) -> Vec<String>;
+    fn urls(&self, prefix: &str, cursor: ListCursor<&str>) -> Vec<String>;
+    fn tags(&self) -> Vec<Tag>;
+    fn tag(&self, name: &str) -> Option<Tag>;
+    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Option<StoredDiff>;
+    fn diffs_with(&self, version: &VersionId) -> Vec<StoredDiffInfo>;
+    fn diffs_before(&self, before: Moment) -> u64;
+    fn scores(&self, version: &VersionId) -> Vec<StoredScore>;
+    fn verdicts_of(&self, url: &str, limit: usize) -> Vec<StoredVerdict>;
+    fn last_verdicts(&self, cursor: ListCursor<&str>) -> Vec<StoredVerdict>;
+    fn open_runs(&self) -> Vec<RunId>;
+    fn captures_of_run(&self, run: &RunId) -> u64;
+    fn head(&self) -> Option<VersionId>;
+    fn scanned_up_to(&self) -> Option<u64>;
+    fn last_gc(&self) -> Option<Moment>;
+    fn each_body(&self, each: &mut dyn FnMut(BodyId) -> CatalogResult<()>) -> ();
 }

@@ -1,12 +1,82 @@
 //! The contract suites pass for the in-memory implementations, and fail for one that does nothing.
 
-use varve_core::catalog::CatalogError;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogRow};
 use varve_core::frontier::{
     ClaimRequest, ClaimedUrl, Frontier, FrontierCounts, FrontierOutcome, FrontierStore, NewUrl, OpenRun,
     PastUrl,
 };
-use varve_core::{Moment, RunId, WorkerId};
-use varve_testkit::{MemoryFrontierStore, contract};
+use varve_core::history::{
+    Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, Tag,
+    TimeOrder, VersionFilter, VersionInfo,
+};
+use varve_core::{BodyId, Moment, RunId, VersionId, WorkerId};
+use varve_testkit::{MemoryCatalog, MemoryFrontierStore, contract};
+
+#[test]
+fn the_memory_catalog_fulfils_the_contract() {
+    let catalogs: RefCell<HashMap<PathBuf, MemoryCatalog>> = RefCell::default();
+    contract::catalog(&|folder| {
+        Box::new(catalogs.borrow_mut().entry(folder.to_owned()).or_default().clone())
+    });
+}
+
+/// A catalog that answers every call with nothing.
+struct EmptyCatalog;
+
+/// Answers methods of a catalog with default values.
+macro_rules! answer_nothing {
+    ($(fn $name:ident($($type:ty),*) -> $answer:ty;)*) => {
+        impl CatalogRead for EmptyCatalog {
+            $(fn $name(&self $(, _: $type)*) -> Result<$answer, CatalogError> {
+                Ok(Default::default())
+            })*
+        }
+    };
+}
+
+answer_nothing! {
+    fn version(&VersionId) -> Option<VersionInfo>;
+    fn versions_beginning(&str, usize) -> Vec<VersionId>;
+    fn versions(&VersionFilter, ListCursor<VersionId>) -> Vec<VersionInfo>;
+    fn count_versions(u64) -> u64;
+    fn children(&VersionId) -> Vec<VersionId>;
+    fn captures_in(&VersionId, ListCursor<(&str, &str)>) -> Vec<Capture>;
+    fn captures_at_path(&VersionId, &str) -> Vec<Capture>;
+    fn captures_of(&str, &CaptureFilter, TimeOrder, ListCursor<&Capture>) -> Vec<Capture>;
+    fn urls(&str, ListCursor<&str>) -> Vec<String>;
+    fn tags() -> Vec<Tag>;
+    fn tag(&str) -> Option<Tag>;
+    fn diff(Option<&VersionId>, &VersionId) -> Option<StoredDiff>;
+    fn diffs_with(&VersionId) -> Vec<StoredDiffInfo>;
+    fn diffs_before(Moment) -> u64;
+    fn scores(&VersionId) -> Vec<StoredScore>;
+    fn verdicts_of(&str, usize) -> Vec<StoredVerdict>;
+    fn last_verdicts(ListCursor<&str>) -> Vec<StoredVerdict>;
+    fn open_runs() -> Vec<RunId>;
+    fn captures_of_run(&RunId) -> u64;
+    fn head() -> Option<VersionId>;
+    fn scanned_up_to() -> Option<u64>;
+    fn each_body(&mut dyn FnMut(BodyId) -> Result<(), CatalogError>) -> ();
+}
+
+impl Catalog for EmptyCatalog {
+    fn apply(&self, _: &mut dyn Iterator<Item = CatalogRow>) -> Result<(), CatalogError> {
+        Ok(())
+    }
+    fn as_read(&self) -> &dyn CatalogRead {
+        self
+    }
+}
+
+#[test]
+#[should_panic(expected = "assertion")]
+fn a_catalog_that_answers_nothing_fails_the_contract() {
+    contract::catalog(&|_| Box::new(EmptyCatalog));
+}
 
 #[test]
 fn the_memory_frontier_fulfils_the_contract() {

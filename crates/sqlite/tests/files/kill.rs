@@ -1,21 +1,24 @@
-//! A process that is killed while it writes leaves whole batches, and none that it had been told is kept is lost.
+//! A process that is killed while it writes leaves whole batches, and loses no acknowledged one.
 //!
-//! The child is this very test program, started again with the name of the folder in its environment.
+//! The child is this test program, started with the name of the folder in its environment.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use varve_catalog::CatalogRow;
+use varve_core::catalog::CatalogRow;
 use varve_core::history::{ListCursor, Version, VersionFilter};
 use varve_core::{Moment, VersionId};
 
-use crate::KINDS;
-use crate::histories::a_capture_of;
+use varve_testkit::contract::catalog::histories::numbered_capture;
 
-const CAPTURES: u32 = 40;
-const FOLDER: &str = "VARVE_TEST_KILL_FOLDER";
+use crate::DATABASE_KINDS;
+
+/// The number of captures in each batch.
+const CAPTURES_PER_BATCH: u32 = 40;
+/// The environment variable with the folder of the child.
+const FOLDER_VARIABLE: &str = "VARVE_TEST_KILL_FOLDER";
 
 fn id(number: u32) -> VersionId {
     VersionId::new(uuid::Uuid::from_u128(u128::from(number) + 1))
@@ -31,8 +34,8 @@ fn batch(number: u32) -> Vec<CatalogRow> {
         run: None,
         record: None,
     };
-    let captures = (0..CAPTURES).map(|which| {
-        let mut capture = a_capture_of(1, which);
+    let captures = (0..CAPTURES_PER_BATCH).map(|which| {
+        let mut capture = numbered_capture(1, which);
         capture.belongs = varve_core::history::Belongs::Version(id(number));
         capture.time = version.time;
         capture.id = varve_core::history::Capture::derive_id(
@@ -47,13 +50,13 @@ fn batch(number: u32) -> Vec<CatalogRow> {
     std::iter::once(CatalogRow::Version(version)).chain(captures).collect()
 }
 
-/// Not a test of its own: what the killed process does. It says a number when that batch is kept.
+/// The killed process; no test by itself. It prints the number of each stored batch.
 #[test]
 fn child_that_writes_until_it_is_killed() {
     use std::io::Write;
-    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let Some(folder) = std::env::var_os(FOLDER_VARIABLE) else { return };
     let which: usize = std::env::var("VARVE_TEST_KILL_KIND").unwrap().parse().unwrap();
-    let catalog = KINDS[which].open(Path::new(&folder));
+    let catalog = DATABASE_KINDS[which].open(Path::new(&folder));
     let from = catalog.head().unwrap().map_or(0, |head| head.into_inner().as_u128() as u32);
     for number in from..100_000 {
         catalog.apply(&mut batch(number).into_iter()).unwrap();
@@ -64,7 +67,7 @@ fn child_that_writes_until_it_is_killed() {
 
 #[test]
 fn a_process_that_is_killed_leaves_whole_batches() {
-    for (which, kind) in KINDS.iter().enumerate() {
+    for (which, kind) in DATABASE_KINDS.iter().enumerate() {
         let folder = tempfile::tempdir().unwrap();
         let mut kept = 0;
         for round in 0..6u32 {
@@ -77,22 +80,22 @@ fn a_process_that_is_killed_leaves_whole_batches() {
             let versions =
                 catalog.versions(&VersionFilter::default(), ListCursor::first(usize::MAX)).unwrap();
             assert!(versions.len() as u32 >= kept, "{} of {kept}", versions.len());
-            assert!(versions.iter().all(|info| info.captures == u64::from(CAPTURES)));
+            assert!(versions.iter().all(|info| info.captures == u64::from(CAPTURES_PER_BATCH)));
             let newest = &versions[0].version;
             assert_eq!(
                 catalog.captures_in(&newest.id, ListCursor::first(usize::MAX)).unwrap().len(),
-                CAPTURES as usize
+                CAPTURES_PER_BATCH as usize
             );
             assert_eq!(catalog.head().unwrap(), Some(newest.id));
         }
     }
 }
 
-/// How many batches the child said were kept.
+/// The number of batches that the child acknowledged.
 fn write_and_be_killed(which: usize, folder: &Path, after: Duration) -> u32 {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "kill::child_that_writes_until_it_is_killed", "--nocapture"])
-        .env(FOLDER, folder)
+        .env(FOLDER_VARIABLE, folder)
         .env("VARVE_TEST_KILL_KIND", which.to_string())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

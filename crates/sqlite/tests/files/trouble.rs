@@ -1,65 +1,29 @@
-//! What a catalog must survive: readers beside a writer, errors in the middle, strange, locked and damaged files.
+//! Readers beside a writer, and files that are locked, foreign, damaged or cannot be written.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::Connection;
-use varve_catalog::{Catalog, CatalogError, CatalogRow, SqliteCatalog};
-use varve_core::history::{Belongs, Capture, ListCursor, StoredDiff, Version, VersionFilter};
+use varve_catalog::SqliteCatalog;
+use varve_core::catalog::{Catalog, CatalogError, CatalogRow, dump_rows};
+use varve_core::history::{ListCursor, VersionFilter};
 use varve_moku::{MokuCatalog, MokuOptions};
 use varve_testkit::TinyDisk;
+use varve_testkit::contract::catalog::histories::{version_id, version_with_captures};
 
-use crate::histories::{a_capture_of, moment, version_id};
-use crate::{KINDS, Kind, compare};
-
-fn a_version(which: u8) -> Version {
-    Version {
-        id: version_id(which),
-        parent: None,
-        message: String::new(),
-        author: None,
-        time: moment(which),
-        run: None,
-        record: None,
-    }
-}
-
-/// A version with so many captures.
-fn a_commit(which: u8, captures: u32) -> Vec<CatalogRow> {
-    let captures = (0..captures).map(|number| CatalogRow::Capture(Box::new(a_capture_of(which, number))));
-    std::iter::once(CatalogRow::Version(a_version(which))).chain(captures).collect()
-}
+use crate::{DATABASE_KINDS, DatabaseKind};
 
 fn apply(catalog: &dyn Catalog, rows: Vec<CatalogRow>) -> Result<(), CatalogError> {
     catalog.apply(&mut rows.into_iter())
 }
 
-#[test]
-fn a_batch_that_fails_leaves_nothing() {
-    for kind in KINDS {
-        let folder = tempfile::tempdir().unwrap();
-        let catalog = kind.open(folder.path());
-        apply(&*catalog, a_commit(1, 3)).unwrap();
-        let before = compare::lines(catalog.as_read());
-        let nowhere = StoredDiff { base: None, head: version_id(5), json: "{}".to_owned(), time: moment(0) };
-        let mut rows = a_commit(2, 3);
-        rows.push(CatalogRow::Diff(nowhere));
-        assert!(matches!(apply(&*catalog, rows), Err(CatalogError::NoVersion(id)) if id == version_id(5)));
-        let orphan = vec![CatalogRow::Capture(Box::new(a_capture_of(4, 0)))];
-        assert!(matches!(apply(&*catalog, orphan), Err(CatalogError::NoVersion(id)) if id == version_id(4)));
-        assert_eq!(compare::lines(catalog.as_read()), before);
-        apply(&*catalog, a_commit(2, 3)).unwrap();
-        assert_eq!(catalog.version(&version_id(2)).unwrap().unwrap().captures, 3, "the writer still works");
-    }
-}
-
-/// A reader sees whole batches only, from a handle of its own and from the writer's.
+/// A reader sees only whole batches, through its own handle and through the writer's.
 #[test]
 fn readers_beside_a_writer_see_whole_batches() {
-    for kind in KINDS {
+    for kind in DATABASE_KINDS {
         let folder = tempfile::tempdir().unwrap();
         let writer = kind.open(folder.path());
-        apply(&*writer, a_commit(0, 50)).unwrap();
+        apply(&*writer, version_with_captures(0, 50)).unwrap();
         let reader = kind.open_to_read(folder.path()).unwrap();
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -77,7 +41,7 @@ fn readers_beside_a_writer_see_whole_batches() {
                 });
             }
             for which in 1..6 {
-                apply(&*writer, a_commit(which, 50)).unwrap();
+                apply(&*writer, version_with_captures(which, 50)).unwrap();
             }
             done.store(true, Ordering::Relaxed);
         });
@@ -87,21 +51,21 @@ fn readers_beside_a_writer_see_whole_batches() {
 
 #[test]
 fn a_locked_database_is_busy() {
-    for kind in KINDS {
+    for kind in DATABASE_KINDS {
         let folder = tempfile::tempdir().unwrap();
         let catalog = kind.open(folder.path());
         let other = Connection::open(folder.path().join(kind.file)).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
-        let error = apply(&*catalog, a_commit(1, 1)).unwrap_err();
+        let error = apply(&*catalog, version_with_captures(1, 1)).unwrap_err();
         assert!(matches!(error, CatalogError::Busy { .. }), "{error}");
         assert!(catalog.version(&version_id(1)).unwrap().is_none(), "readers do not wait");
         other.execute_batch("ROLLBACK").unwrap();
-        apply(&*catalog, a_commit(1, 1)).unwrap();
+        apply(&*catalog, version_with_captures(1, 1)).unwrap();
     }
 }
 
-/// It is refused with these words; `is_newer` tells what is only too new from what is something else.
-fn expect_refused(kind: &Kind, folder: &Path, is_newer: bool, words: &str) {
+/// Asserts that opening fails with these words. `is_newer` says whether the file is too new, or foreign.
+fn expect_refused(kind: &DatabaseKind, folder: &Path, is_newer: bool, words: &str) {
     let errors = [kind.open_to_read(folder).err(), kind.try_open(folder).err()];
     for error in errors.into_iter().flatten() {
         match &error {
@@ -115,8 +79,8 @@ fn expect_refused(kind: &Kind, folder: &Path, is_newer: bool, words: &str) {
 }
 
 #[test]
-fn what_is_no_catalog_is_refused_and_left_alone() {
-    for kind in KINDS {
+fn a_foreign_file_is_refused_and_not_changed() {
+    for kind in DATABASE_KINDS {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(kind.file);
         std::fs::write(
@@ -136,7 +100,7 @@ fn what_is_no_catalog_is_refused_and_left_alone() {
 
 #[test]
 fn a_newer_database_is_refused() {
-    for kind in KINDS {
+    for kind in DATABASE_KINDS {
         let folder = tempfile::tempdir().unwrap();
         drop(kind.open(folder.path()));
         let plain = Connection::open(folder.path().join(kind.file)).unwrap();
@@ -151,9 +115,9 @@ fn a_newer_database_is_refused() {
 }
 
 #[test]
-fn a_catalog_of_an_earlier_varve_says_that_it_is_one() {
+fn a_catalog_of_an_earlier_format_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let kind = &KINDS[0];
+    let kind = &DATABASE_KINDS[0];
     drop(kind.open(folder.path()));
     let file = folder.path().join(kind.file);
     for earlier in 1..6 {
@@ -164,21 +128,21 @@ fn a_catalog_of_an_earlier_varve_says_that_it_is_one() {
 }
 
 #[test]
-fn what_is_not_there_cannot_be_read() {
-    for kind in KINDS {
+fn a_missing_file_is_not_created_by_a_reader() {
+    for kind in DATABASE_KINDS {
         let folder = tempfile::tempdir().unwrap();
         assert!(matches!(kind.open_to_read(folder.path()).err().unwrap(), CatalogError::Database { .. }));
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "and is not made");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "it is not created");
     }
 }
 
-/// Pages of the file are overwritten, one after the other: an error or an answer, and never a panic.
+/// Overwrites each page of the file in turn: reading gives an error or an answer, and never panics.
 #[test]
 fn a_damaged_file_is_an_error() {
-    for kind in KINDS {
+    for kind in DATABASE_KINDS {
         let folder = tempfile::tempdir().unwrap();
         let catalog = kind.open(folder.path());
-        (0..6).for_each(|which| apply(&*catalog, a_commit(which, 25)).unwrap());
+        (0..6).for_each(|which| apply(&*catalog, version_with_captures(which, 25)).unwrap());
         drop(catalog);
         let whole = std::fs::read(folder.path().join(kind.file)).unwrap();
         let errors = (0..whole.len() / 4096).filter(|page| {
@@ -192,11 +156,11 @@ fn a_damaged_file_is_an_error() {
     }
 }
 
-fn read_everything(kind: &Kind, database: &[u8]) -> Result<(), CatalogError> {
+fn read_everything(kind: &DatabaseKind, database: &[u8]) -> Result<(), CatalogError> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(kind.file), database).unwrap();
     let catalog = kind.open_to_read(folder.path())?;
-    varve_catalog::dump_rows(catalog.as_read(), &mut |_| Ok(()))?;
+    dump_rows(catalog.as_read(), &mut |_| Ok(()))?;
     (0..6).try_for_each(|which| catalog.captures_in(&version_id(which), ListCursor::first(100)).map(|_| ()))
 }
 
@@ -211,42 +175,44 @@ fn a_catalog_that_was_opened_to_read_is_not_written() {
         Box::new(MokuCatalog::open_to_read(&moku).unwrap()),
     ];
     for reader in readers {
-        assert!(matches!(apply(&*reader, a_commit(1, 1)), Err(CatalogError::ReadOnly { .. })));
+        assert!(matches!(apply(&*reader, version_with_captures(1, 1)), Err(CatalogError::ReadOnly { .. })));
     }
 }
 
-/// On a disk that cannot be written there is no shared memory for a log; the database is read all the same.
+/// On a read-only disk SQLite cannot make its shared memory. The database is read all the same.
 #[test]
 fn a_read_only_folder_is_read() {
     use std::os::unix::fs::PermissionsExt;
-    for kind in KINDS {
+    for kind in DATABASE_KINDS {
         let folder = tempfile::tempdir().unwrap();
         let catalog = kind.open(folder.path());
-        apply(&*catalog, a_commit(1, 5)).unwrap();
+        apply(&*catalog, version_with_captures(1, 5)).unwrap();
         drop(catalog);
         let set =
             |mode| std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(mode)).unwrap();
         set(0o555);
         let forbidden = std::fs::write(folder.path().join("probe"), b"").is_err();
         let read = kind.open_to_read(folder.path()).and_then(|catalog| catalog.version(&version_id(1)));
-        let written = kind.try_open(folder.path()).and_then(|catalog| apply(&*catalog, a_commit(2, 1)));
+        let written =
+            kind.try_open(folder.path()).and_then(|catalog| apply(&*catalog, version_with_captures(2, 1)));
         set(0o755);
         assert_eq!(read.unwrap().unwrap().captures, 5);
-        // Whoever is root may write anywhere.
+        // Root can write anywhere.
         assert_eq!(written.is_err(), forbidden);
     }
 }
 
-/// Where there is no room for what SQLite wants beside a database, it is read as it is; as soon as somebody writes, what they
-/// write is seen, and no answer is half of before and half of after.
+/// On a full disk the database is read as immutable. When a process writes, the reader sees the new
+/// rows, and no answer mixes two states.
 #[test]
 fn a_full_disk_is_read() {
-    for kind in KINDS {
+    for kind in DATABASE_KINDS {
         let folder = tempfile::tempdir().unwrap();
         let Some(disk) = TinyDisk::mount(folder.path(), 4096) else { return };
-        apply(&*kind.open(disk.path()), a_commit(1, 5)).unwrap();
+        apply(&*kind.open(disk.path()), version_with_captures(1, 5)).unwrap();
         disk.fill(0).unwrap();
-        let full = kind.try_open(disk.path()).and_then(|catalog| apply(&*catalog, a_commit(2, 1)));
+        let full =
+            kind.try_open(disk.path()).and_then(|catalog| apply(&*catalog, version_with_captures(2, 1)));
         assert!(matches!(full, Err(CatalogError::DiskFull { .. })), "{full:?}");
         let reader = kind.open_to_read(disk.path()).unwrap();
         assert_eq!(reader.version(&version_id(1)).unwrap().unwrap().captures, 5);
@@ -254,7 +220,7 @@ fn a_full_disk_is_read() {
         let mut written = false;
         let read = reader.each_body(&mut |_| {
             if !std::mem::replace(&mut written, true) {
-                apply(&*kind.open(disk.path()), a_commit(2, 3)).unwrap();
+                apply(&*kind.open(disk.path()), version_with_captures(2, 3)).unwrap();
             }
             Ok(())
         });
@@ -264,12 +230,12 @@ fn a_full_disk_is_read() {
 }
 
 #[test]
-fn rows_in_a_log_on_a_full_disk_are_missed() {
-    for kind in KINDS {
+fn a_log_on_a_full_disk_is_an_error() {
+    for kind in DATABASE_KINDS {
         let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let Some(disk) = TinyDisk::mount(folder.path(), 4096) else { return };
         let catalog = kind.open(other.path());
-        apply(&*catalog, a_commit(1, 5)).unwrap();
+        apply(&*catalog, version_with_captures(1, 5)).unwrap();
         for name in [kind.file.to_owned(), format!("{}-wal", kind.file)] {
             std::fs::copy(other.path().join(&name), disk.path().join(&name)).unwrap();
         }
@@ -285,13 +251,13 @@ fn rows_in_a_log_on_a_full_disk_are_missed() {
     }
 }
 
-/// Whoever only reads leaves a folder as it was.
+/// A reader leaves the folder as it was.
 #[test]
 fn reading_leaves_no_files_behind() {
-    for kind in KINDS {
+    for kind in DATABASE_KINDS {
         let folder = tempfile::tempdir().unwrap();
         let catalog = kind.open(folder.path());
-        apply(&*catalog, a_commit(1, 5)).unwrap();
+        apply(&*catalog, version_with_captures(1, 5)).unwrap();
         drop(catalog);
         let before = std::fs::read(folder.path().join(kind.file)).unwrap();
         assert_eq!(
@@ -300,30 +266,5 @@ fn reading_leaves_no_files_behind() {
         );
         assert_eq!(std::fs::read(folder.path().join(kind.file)).unwrap(), before);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-    }
-}
-
-/// Rows are found by the number of their address; two addresses never share what they found.
-#[test]
-fn all_spellings_of_an_address_are_found() {
-    for kind in KINDS {
-        let folder = tempfile::tempdir().unwrap();
-        let catalog = kind.open(folder.path());
-        let spellings = ["https://h/a?x=1&y=2", "https://h/a?y=2&utm_source=z&x=1", "https://h/a?y=2&x=1"];
-        let others = ["https://h/a", "https://h/a?x=1", "https://h/a?x=1&y=2&y=3", "https://h/ab?x=1&y=2"];
-        let belongs = Belongs::Run(crate::histories::run_id(1));
-        let mut rows = spellings.iter().chain(&others).map(|url| {
-            let capture = a_capture_of(1, 0);
-            let record = capture.record.unwrap();
-            let id = Capture::derive_id(belongs, url, capture.time, &record);
-            CatalogRow::Capture(Box::new(Capture { id, belongs, url: (*url).to_owned(), ..capture }))
-        });
-        catalog.apply(&mut rows).unwrap();
-        let mut wanted = spellings.map(str::to_owned);
-        wanted.sort_unstable();
-        for asked in spellings.into_iter().chain(["https://H/a?utm_medium=m&y=2&x=1#top"]) {
-            assert_eq!(catalog.spellings_of(asked).unwrap(), wanted);
-        }
-        assert_eq!(catalog.spellings_of(others[0]).unwrap(), ["https://h/a"]);
     }
 }

@@ -4,9 +4,11 @@
 //! implementation alone are beside that implementation.
 
 mod body_store;
+pub mod catalog;
 mod frontier;
 mod medium;
 
 pub use body_store::body_store;
+pub use catalog::catalog;
 pub use frontier::frontier;
 pub use medium::medium;

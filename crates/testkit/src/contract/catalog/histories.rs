@@ -1,11 +1,11 @@
-//! Random histories over a small world, so that everything meets everything else.
+//! Random histories over a few URLs, versions and runs, so that all combinations occur.
 
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
-use varve_catalog::{CatalogRead, CatalogRow};
+use varve_core::catalog::{CatalogRead, CatalogRow};
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{
     Attribution, Belongs, Capture, EvidenceLocation, ListCursor, StoredDiff, StoredScore, StoredVerdict,
@@ -13,9 +13,10 @@ use varve_core::history::{
 };
 use varve_core::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
 
-use crate::model::Model;
+use crate::memory_catalog::MemoryModel;
 
-pub(crate) const URLS: [&str; 6] = [
+/// The URLs of all histories.
+pub const URLS: [&str; 6] = [
     "https://example.com/",
     "https://example.com/a?x=1",
     "https://example.com/a?x=2",
@@ -23,31 +24,37 @@ pub(crate) const URLS: [&str; 6] = [
     "http://other.example/a",
     "not a url at all \u{e9}",
 ];
-pub(crate) const PATHS: [&str; 4] = ["", "/a", "/b c", "/a/b"];
-pub(crate) const TAGS: [&str; 3] = ["first", "kept", "\u{fc}nlike"];
+/// The paths of all histories.
+pub const PATHS: [&str; 4] = ["", "/a", "/b c", "/a/b"];
+/// The tags of all histories.
+pub const TAGS: [&str; 3] = ["first", "kept", "\u{fc}nlike"];
 
-pub(crate) fn version_id(which: u8) -> VersionId {
+/// The id of a version.
+pub fn version_id(which: u8) -> VersionId {
     VersionId::new(Uuid::from_u128(u128::from(which) << 124 | 0x8000_8000_0000_0000_0000 | u128::from(which)))
 }
 
-pub(crate) fn run_id(which: u8) -> RunId {
+/// The id of a run.
+pub fn run_id(which: u8) -> RunId {
     RunId::new(Uuid::from_u128(0x100 + u128::from(which)))
 }
 
-pub(crate) fn moment(which: u8) -> Moment {
+/// An instant.
+pub fn moment(which: u8) -> Moment {
     Moment::from_seconds(1_700_000_000 + i64::from(which))
 }
 
+/// One step of a history.
 #[derive(Clone, Debug)]
-pub(crate) enum Step {
+pub(crate) enum HistoryStep {
     Version {
         which: u8,
         parent: u8,
         time: u8,
         run: Option<u8>,
     },
-    Capture(Taken),
-    /// A version that lists its pages: a change of what its parent listed, or of another's list.
+    Capture(CaptureStep),
+    /// A version that lists all its pages: those of its parent with some changes.
     Listed {
         which: u8,
         parent: u8,
@@ -84,10 +91,11 @@ pub(crate) enum Step {
     GcDone(u8),
 }
 
+/// A capture.
 #[derive(Clone, Debug)]
-pub(crate) struct Taken {
+pub(crate) struct CaptureStep {
     owner: Result<u8, u8>,
-    /// Whether it may come before its version.
+    /// Whether it comes before its version.
     early: bool,
     url: u8,
     elsewhere: bool,
@@ -98,47 +106,48 @@ pub(crate) struct Taken {
     truncated: bool,
 }
 
-pub(crate) fn histories(forgetting: bool) -> impl Strategy<Value = Vec<Vec<Step>>> {
+/// Random histories: batches of steps.
+pub(crate) fn histories(forgetting: bool) -> impl Strategy<Value = Vec<Vec<HistoryStep>>> {
     prop::collection::vec(prop::collection::vec(step(forgetting), 1..8), 1..8)
 }
 
-fn step(forgetting: bool) -> impl Strategy<Value = Step> {
+fn step(forgetting: bool) -> impl Strategy<Value = HistoryStep> {
     let forgets = u32::from(forgetting);
     prop_oneof![
         12 => prop_oneof![
             4 => (0..6u8, 0..8u8, 0..3u8, prop::option::weighted(0.5, 0..3u8))
-                .prop_map(|(which, parent, time, run)| Step::Version { which, parent, time, run }),
+                .prop_map(|(which, parent, time, run)| HistoryStep::Version { which, parent, time, run }),
             8 => listed(),
         ],
-        10 => taken().prop_map(Step::Capture),
+        10 => taken().prop_map(HistoryStep::Capture),
         1 => (0..3u8, prop::option::of(0..6u8), 0..3u8)
-            .prop_map(|(name, version, time)| Step::Tag { name, version, time }),
-        2 => prop_oneof![(0..6u8).prop_map(Step::Head), (0..4u8).prop_map(Step::GcDone)],
+            .prop_map(|(name, version, time)| HistoryStep::Tag { name, version, time }),
+        2 => prop_oneof![(0..6u8).prop_map(HistoryStep::Head), (0..4u8).prop_map(HistoryStep::GcDone)],
         1 => (prop::option::of(0..6u8), 0..6u8, 0..9u8, 0..4u8)
-            .prop_map(|(base, head, json, time)| Step::Diff { base, head, json, time }),
+            .prop_map(|(base, head, json, time)| HistoryStep::Diff { base, head, json, time }),
         1 => (0..6u8, 0..2u8, 0..9u8, 0..4u8, prop::option::of(0..6u8))
-            .prop_map(|(version, rules, score, time, base)| Step::Score { version, rules, score, time, base }),
+            .prop_map(|(version, rules, score, time, base)| HistoryStep::Score { version, rules, score, time, base }),
         1 => (0..6u8, 0..4u8, 0..3u8)
-            .prop_map(|(url, time, verdict)| Step::Verdict { url, time, verdict }),
-        forgets => (0..6u8).prop_map(Step::ForgetVersion),
-        forgets => (0..4u8).prop_map(Step::ForgetDiffs),
-        forgets => (0..3u8).prop_map(Step::ForgetRun),
+            .prop_map(|(url, time, verdict)| HistoryStep::Verdict { url, time, verdict }),
+        forgets => (0..6u8).prop_map(HistoryStep::ForgetVersion),
+        forgets => (0..4u8).prop_map(HistoryStep::ForgetDiffs),
+        forgets => (0..3u8).prop_map(HistoryStep::ForgetRun),
     ]
 }
 
-fn listed() -> impl Strategy<Value = Step> {
+fn listed() -> impl Strategy<Value = HistoryStep> {
     let change = (0..6u8, prop::option::weighted(0.8, (0..3u8, prop::bool::weighted(0.2))));
     let changes = prop::collection::vec(change, 0..4);
-    // Nearly always the newest of all, as versions are on the day they are made.
+    // Nearly always the newest version, as in daily use.
     (0..6u8, 0..8u8, prop::option::weighted(0.2, 0..3u8), changes)
-        .prop_map(|(which, parent, time, changes)| Step::Listed { which, parent, time, changes })
+        .prop_map(|(which, parent, time, changes)| HistoryStep::Listed { which, parent, time, changes })
 }
 
-fn taken() -> impl Strategy<Value = Taken> {
+fn taken() -> impl Strategy<Value = CaptureStep> {
     let owner = prop_oneof![(0..6u8).prop_map(Ok), (0..3u8).prop_map(Err)];
     let what = (0..6u8, prop::bool::weighted(0.2), 0..4u8, prop::option::weighted(0.8, 0..4u8));
     let with = (0..3u8, 0..4u8, any::<bool>());
-    (owner, any::<bool>(), what, with).prop_map(|(owner, early, what, with)| Taken {
+    (owner, any::<bool>(), what, with).prop_map(|(owner, early, what, with)| CaptureStep {
         owner,
         early,
         url: what.0,
@@ -151,71 +160,78 @@ fn taken() -> impl Strategy<Value = Taken> {
     })
 }
 
-/// Turns steps into rows that make sense where they stand, and folds them into the model.
+/// Turns steps into rows that are valid at their position, and folds them into the model.
 #[derive(Default)]
-pub(crate) struct Teller {
-    pub(crate) model: Model,
-    told: BTreeMap<VersionId, Version>,
+pub(crate) struct HistoryBuilder {
+    pub(crate) model: MemoryModel,
+    written: BTreeMap<VersionId, Version>,
     lists: BTreeMap<VersionId, Vec<CatalogRow>>,
     last: Option<VersionId>,
     clock: u8,
 }
 
-impl Teller {
+impl HistoryBuilder {
     /// The rows of one batch.
-    pub(crate) fn tell(&mut self, steps: &[Step]) -> Vec<CatalogRow> {
+    pub(crate) fn batch(&mut self, steps: &[HistoryStep]) -> Vec<CatalogRow> {
         let mut rows = Vec::new();
         let mut early = Vec::new();
         for step in steps {
-            let told = match step {
-                Step::Listed { which, parent, time, changes } => self.listed(*which, *parent, *time, changes),
+            let new = match step {
+                HistoryStep::Listed { which, parent, time, changes } => {
+                    self.listed(*which, *parent, *time, changes)
+                }
                 _ => self.row(step, &mut early).into_iter().collect(),
             };
-            self.model.apply(told.as_slice());
-            rows.extend(told);
+            self.model.apply(new.as_slice());
+            rows.extend(new);
         }
         for which in early {
-            let told = self.version(which, 7, 1, None);
-            self.model.apply(std::slice::from_ref(&told));
-            rows.push(told);
+            let new = self.version(which, 7, 1, None);
+            self.model.apply(std::slice::from_ref(&new));
+            rows.push(new);
         }
         rows
     }
 
-    fn row(&mut self, step: &Step, early: &mut Vec<u8>) -> Option<CatalogRow> {
+    fn row(&mut self, step: &HistoryStep, early: &mut Vec<u8>) -> Option<CatalogRow> {
         let there = |which: &u8| self.model.has(&version_id(*which));
         match step {
-            Step::Version { which, parent, time, run } => Some(self.version(*which, *parent, *time, *run)),
-            Step::Capture(taken) => self.capture(taken, early),
-            Step::Listed { .. } => None,
-            Step::Tag { name, version, time } => Some(CatalogRow::Tag {
+            HistoryStep::Version { which, parent, time, run } => {
+                Some(self.version(*which, *parent, *time, *run))
+            }
+            HistoryStep::Capture(taken) => self.capture(taken, early),
+            HistoryStep::Listed { .. } => None,
+            HistoryStep::Tag { name, version, time } => Some(CatalogRow::Tag {
                 name: TAGS[usize::from(*name)].to_owned(),
                 version: version.map(version_id),
                 time: moment(*time),
             }),
-            Step::Head(which) => there(which).then(|| CatalogRow::Head(version_id(*which))),
-            Step::Diff { base, head, json, time } => (base.iter().all(there) && there(head)).then(|| {
-                let json = format!("{{\"files\":[],\"n\":{json}}}");
-                CatalogRow::Diff(StoredDiff {
-                    base: base.map(version_id),
-                    head: version_id(*head),
-                    json,
-                    time: moment(*time),
+            HistoryStep::Head(which) => there(which).then(|| CatalogRow::Head(version_id(*which))),
+            HistoryStep::Diff { base, head, json, time } => {
+                (base.iter().all(there) && there(head)).then(|| {
+                    let json = format!("{{\"files\":[],\"n\":{json}}}");
+                    CatalogRow::Diff(StoredDiff {
+                        base: base.map(version_id),
+                        head: version_id(*head),
+                        json,
+                        time: moment(*time),
+                    })
                 })
-            }),
-            Step::Score { version, rules, score, time, base } => (there(version) && base.iter().all(there))
-                .then(|| CatalogRow::Score(Box::new(a_score(*version, *rules, *score, *time, *base)))),
-            Step::Verdict { url, time, verdict } => Some(CatalogRow::Verdict(StoredVerdict {
+            }
+            HistoryStep::Score { version, rules, score, time, base } => (there(version)
+                && base.iter().all(there))
+            .then(|| CatalogRow::Score(Box::new(score_from(*version, *rules, *score, *time, *base)))),
+            HistoryStep::Verdict { url, time, verdict } => Some(CatalogRow::Verdict(StoredVerdict {
                 url: URLS[usize::from(*url)].to_owned(),
                 time: moment(*time),
                 verdict: ["met", "drift", "skipped"][usize::from(*verdict)].to_owned(),
                 status: 200 + u16::from(*verdict),
                 json: "{}".to_owned(),
             })),
-            Step::ForgetVersion(which) => Some(CatalogRow::ForgetVersion(version_id(*which))),
-            Step::ForgetDiffs(before) => Some(CatalogRow::ForgetDiffs(moment(*before))),
-            Step::ForgetRun(run) => Some(CatalogRow::ForgetRun(run_id(*run))),
-            Step::GcDone(time) => Some(CatalogRow::GcDone(moment(*time))),
+            HistoryStep::ForgetVersion(which) => Some(CatalogRow::ForgetVersion(version_id(*which))),
+            HistoryStep::ForgetDiffs(before) => Some(CatalogRow::ForgetDiffs(moment(*before))),
+            HistoryStep::ForgetRun(run) => Some(CatalogRow::ForgetRun(run_id(*run))),
+            HistoryStep::GcDone(time) => Some(CatalogRow::GcDone(moment(*time))),
         }
     }
 
@@ -232,12 +248,12 @@ impl Teller {
                 run: run.map(run_id),
                 record: Some(RecordId::new([which; 32])),
             };
-            self.told.insert(id, version);
+            self.written.insert(id, version);
         }
-        CatalogRow::Version(self.told[&id].clone())
+        CatalogRow::Version(self.written[&id].clone())
     }
 
-    /// A version and its pages; told again, it is the same.
+    /// A version and its pages: the same each time.
     fn listed(
         &mut self,
         which: u8,
@@ -265,12 +281,12 @@ impl Teller {
             run: None,
             record: Some(RecordId::new([which; 32])),
         };
-        let before =
-            parent.map(|parent| self.model.captures_in(&parent, ListCursor::first(usize::MAX)).unwrap());
+        let before = parent
+            .map(|parent| self.model.captures_in(&parent, ListCursor::first(usize::MAX)).expect("read"));
         let mut pages: BTreeMap<String, Capture> =
             before.unwrap_or_default().into_iter().map(|capture| (capture.url.clone(), capture)).collect();
         for (url, change) in changes {
-            let taken = |(body, truncated)| Taken {
+            let taken = |(body, truncated)| CaptureStep {
                 owner: Ok(which),
                 early: false,
                 url: *url,
@@ -283,20 +299,20 @@ impl Teller {
             };
             match change {
                 Some(change) => {
-                    _ = pages.insert(URLS[usize::from(*url)].to_owned(), a_capture(&taken(*change)))
+                    _ = pages.insert(URLS[usize::from(*url)].to_owned(), capture_from(&taken(*change)))
                 }
                 None => _ = pages.remove(URLS[usize::from(*url)]),
             }
         }
-        let captures = pages.into_values().map(|page| again(page, id, moment(time))).collect();
-        self.told.insert(id, version.clone());
+        let captures = pages.into_values().map(|page| repeat_in(page, id, moment(time))).collect();
+        self.written.insert(id, version.clone());
         self.last = Some(id);
         let rows = vec![CatalogRow::Version(version), CatalogRow::Pages { version: id, captures }];
         self.lists.insert(id, rows.clone());
         rows
     }
 
-    fn capture(&mut self, taken: &Taken, early: &mut Vec<u8>) -> Option<CatalogRow> {
+    fn capture(&mut self, taken: &CaptureStep, early: &mut Vec<u8>) -> Option<CatalogRow> {
         if let Ok(which) = taken.owner
             && !self.model.has(&version_id(which))
         {
@@ -305,13 +321,13 @@ impl Teller {
             }
             early.push(which);
         }
-        let capture = a_capture(taken);
+        let capture = capture_from(taken);
         Some(CatalogRow::Capture(Box::new(capture)))
     }
 }
 
-/// A page in another version, at its time.
-fn again(page: Capture, version: VersionId, time: Moment) -> Capture {
+/// A page in another version, at the time of that version.
+fn repeat_in(page: Capture, version: VersionId, time: Moment) -> Capture {
     let belongs = Belongs::Version(version);
     let record = page.record.unwrap_or(RecordId::new([9; 32]));
     let time = if page.truncated { page.time } else { time };
@@ -319,7 +335,7 @@ fn again(page: Capture, version: VersionId, time: Moment) -> Capture {
     Capture { id, belongs, time, record: Some(record), ..page }
 }
 
-fn a_capture(taken: &Taken) -> Capture {
+fn capture_from(taken: &CaptureStep) -> Capture {
     let belongs = match taken.owner {
         Ok(version) => Belongs::Version(version_id(version)),
         Err(run) => Belongs::Run(run_id(run)),
@@ -356,7 +372,7 @@ fn a_capture(taken: &Taken) -> Capture {
     }
 }
 
-fn a_score(version: u8, rules: u8, score: u8, time: u8, base: Option<u8>) -> StoredScore {
+fn score_from(version: u8, rules: u8, score: u8, time: u8, base: Option<u8>) -> StoredScore {
     let rules = format!("rules-{rules}");
     let evidence = EvidenceLocation {
         evidence_id: format!("{rules}-form"),
@@ -396,8 +412,8 @@ fn a_score(version: u8, rules: u8, score: u8, time: u8, base: Option<u8>) -> Sto
     }
 }
 
-/// One of many captures of a version: of another URL each.
-pub(crate) fn a_capture_of(version: u8, number: u32) -> Capture {
+/// One of many captures of a version, each of another URL.
+pub fn numbered_capture(version: u8, number: u32) -> Capture {
     let belongs = Belongs::Version(version_id(version));
     let url = format!("https://example.com/{}/{number}", number % 7);
     let record = RecordId::new([version; 32]);
@@ -415,4 +431,19 @@ pub(crate) fn a_capture_of(version: u8, number: u32) -> Capture {
         record: Some(record),
         truncated: false,
     }
+}
+
+/// A version with this number of captures.
+pub fn version_with_captures(which: u8, captures: u32) -> Vec<CatalogRow> {
+    let version = Version {
+        id: version_id(which),
+        parent: None,
+        message: String::new(),
+        author: None,
+        time: moment(which),
+        run: None,
+        record: None,
+    };
+    let captures = (0..captures).map(|number| CatalogRow::Capture(Box::new(numbered_capture(which, number))));
+    std::iter::once(CatalogRow::Version(version)).chain(captures).collect()
 }

@@ -1,0 +1,11 @@
+//! The catalog in SQLite fulfils the contract.
+
+use varve_catalog::SqliteCatalog;
+use varve_testkit::contract;
+
+#[test]
+fn the_sqlite_catalog_fulfils_the_contract() {
+    contract::catalog(&|folder| {
+        Box::new(SqliteCatalog::open_to_write(&folder.join("catalog.db")).expect("opened"))
+    });
+}
