@@ -1,34 +1,24 @@
-//! The shape of the command line: the root, the options that every verb takes, and the verbs of the table.
+//! The command line: the root, the options of every verb, and the verbs of the table.
 //!
-//! Help, completions, man pages and `docs/cli.md` are all made from [`root`], so they cannot disagree.
+//! Help, completions, man pages and `docs/cli.md` are all generated from [`root`], so they agree.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anstream::ColorChoice;
-use clap::{Args, Command};
+use clap::builder::styling::Styles;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 
-use crate::commands;
+use crate::commands::{self, VERB_GROUPS};
 
-/// The name of the flag that silences talk.
-pub(crate) const QUIET: &str = "quiet";
-
-/// The name of the option that names the archive.
-pub(crate) const ARCHIVE: &str = "archive";
-
-/// The name of the flag that forbids writing.
-pub(crate) const READONLY: &str = "readonly";
-/// The name of the option for the project that a Moku site must belong to.
-pub(crate) const OF_PROJECT: &str = "of_project";
-
-const EXAMPLES: &str = "\
+const ROOT_EXAMPLES: &str = "\
 Examples:
   varve demo
   varve init museum
-  varve -C museum capture https://example.com/ --scope host -m 'the site as it is'
+  varve -C museum capture https://example.com/ --scope host -m 'first capture'
   varve -C museum diff
   varve -C museum audit
-  varve doctor crawl.warc.gz
+  varve help capture
 
 Exit codes:
   0    done
@@ -37,11 +27,11 @@ Exit codes:
   130  stopped by Ctrl-C or another signal
   255  a bug in varve";
 
-/// Options that stand before or after any verb.
+/// Options that may stand before or after any verb.
 #[derive(Args)]
-#[command(next_help_heading = "Options of every verb")]
-struct Shared {
-    /// The archive to work in; without it, the nearest from the current folder upwards
+#[command(next_help_heading = "Global options")]
+pub(crate) struct GlobalOptions {
+    /// Work in this archive [default: the nearest from the current folder upwards]
     #[arg(
         short = 'C',
         long,
@@ -50,14 +40,14 @@ struct Shared {
         env = "VARVE_ARCHIVE",
         hide_env_values = true
     )]
-    archive: Option<PathBuf>,
+    pub(crate) archive: Option<PathBuf>,
 
-    /// Open it for reading only: a verb that would change it, or make another, refuses
+    /// Open the archive for reading only; verbs that would write fail
     #[arg(long, global = true)]
-    readonly: bool,
+    pub(crate) readonly: bool,
 
-    // Only Moku sites have projects: it is told where they are, in `varve moku --help`, and not with every verb.
-    /// Refuse a Moku site that belongs to another project; one that belongs to none becomes its, if anything is written
+    // Only Moku sites have projects, so the option is described in `varve moku --help` alone.
+    /// Fail if a Moku site belongs to another project; a site without a project is assigned to it when it is written
     #[arg(
         long,
         global = true,
@@ -66,34 +56,59 @@ struct Shared {
         env = "VARVE_PROJECT",
         hide_env_values = true
     )]
-    of_project: Option<String>,
+    pub(crate) of_project: Option<String>,
 
-    /// When to use colours; `auto` means on a terminal, and never when NO_COLOR is set
+    /// When to use colours; `auto` means on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "always", "never"])]
     color: String,
 
-    /// Print data and errors only
+    /// Print only data and errors
     #[arg(short, long, global = true)]
-    quiet: bool,
+    pub(crate) quiet: bool,
+}
+
+impl GlobalOptions {
+    /// The options that `matches` of [`root`] hold.
+    pub(crate) fn of(matches: &ArgMatches) -> Self {
+        let options = Self::from_arg_matches(matches).expect("clap has checked these options");
+        // An empty environment variable counts as none.
+        Self { of_project: options.of_project.filter(|id| !id.is_empty()), ..options }
+    }
 }
 
 /// The whole command line.
 pub(crate) fn root() -> Command {
-    Shared::augment_args(Command::new("varve"))
+    GlobalOptions::augment_args(Command::new("varve"))
         .version(env!("CARGO_PKG_VERSION"))
         .about(env!("CARGO_PKG_DESCRIPTION"))
-        .after_help(EXAMPLES)
+        .after_help(ROOT_EXAMPLES)
         .subcommand_value_name("VERB")
-        .subcommand_help_heading("Verbs")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
         .subcommands(commands::describe())
+        .help_template(root_help_template())
 }
 
-/// What `--color` asks for, found before parsing: help and usage errors obey it too.
-pub(crate) fn color_asked(words: &[OsString]) -> ColorChoice {
-    let mut asked = ColorChoice::Auto;
+/// The help of the root: clap cannot group subcommands, so the list of verbs is part of the template.
+fn root_help_template() -> String {
+    let heading = Styles::styled().get_header().to_owned();
+    let literal = Styles::styled().get_literal().to_owned();
+    let mut template = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    for group in VERB_GROUPS {
+        template.push_str(&format!("\n{heading}{}:{heading:#}\n", group.title));
+        for verb in group.describe() {
+            let (name, about) =
+                (verb.get_name(), verb.get_about().map(ToString::to_string).unwrap_or_default());
+            template.push_str(&format!("  {literal}{name:<14}{literal:#}{about}\n"));
+        }
+    }
+    template + &format!("\n{heading}Global options:{heading:#}\n{{options}}{{after-help}}")
+}
+
+/// The value of `--color`, read before parsing, because help and usage errors obey it too.
+pub(crate) fn requested_color(words: &[OsString]) -> ColorChoice {
+    let mut choice = ColorChoice::Auto;
     let mut words = words.iter().filter_map(|word| word.to_str()).take_while(|word| *word != "--");
     while let Some(word) = words.next() {
         let value = match word.strip_prefix("--color") {
@@ -101,14 +116,14 @@ pub(crate) fn color_asked(words: &[OsString]) -> ColorChoice {
             Some(rest) => rest.strip_prefix('='),
             None => None,
         };
-        asked = match value {
+        choice = match value {
             Some("always") => ColorChoice::Always,
             Some("never") => ColorChoice::Never,
             Some(_) => ColorChoice::Auto,
-            None => asked,
+            None => choice,
         };
     }
-    asked
+    choice
 }
 
 #[cfg(test)]
@@ -116,16 +131,16 @@ mod tests {
     use super::*;
 
     fn asked(words: &[&str]) -> ColorChoice {
-        color_asked(&words.iter().map(OsString::from).collect::<Vec<_>>())
+        requested_color(&words.iter().map(OsString::from).collect::<Vec<_>>())
     }
 
     #[test]
-    fn clap_finds_no_contradiction_in_the_command_line() {
+    fn the_command_line_is_consistent() {
         root().debug_assert();
     }
 
     #[test]
-    fn colour_is_known_before_parsing() {
+    fn color_is_read_before_parsing() {
         assert_eq!(asked(&["varve", "--color", "never", "key"]), ColorChoice::Never);
         assert_eq!(asked(&["varve", "key", "--color=always"]), ColorChoice::Always);
         assert_eq!(asked(&["varve", "--color"]), ColorChoice::Auto);
@@ -151,7 +166,7 @@ mod tests {
         }
     }
 
-    /// The words of the first command in a line, as a shell would cut them (single quotes only).
+    /// The words of the first command in a line, split as a shell does (single quotes only).
     fn words_of(line: &str) -> Vec<String> {
         let mut words = vec!["varve".to_owned()];
         for (index, part) in line.split('\'').enumerate() {

@@ -1,4 +1,4 @@
-//! The clock. Rooms below are told the time and never ask for it.
+//! The clock, and times as people write them. The crates below get the time from their caller.
 
 use std::time::SystemTime;
 
@@ -6,12 +6,12 @@ use varve_archive::{Date, Moment};
 
 use crate::duration;
 
-/// The present, to the second: the precision that a repair or a note is worth.
+/// The current time, to the second.
 pub(crate) fn now() -> Date {
     Date::at_second(SystemTime::now())
 }
 
-/// The present, to the microsecond: for what is held against the times of files.
+/// The current time, to the microsecond, for comparing with file times.
 pub(crate) fn moment() -> Moment {
     let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
     Moment::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
@@ -22,42 +22,42 @@ pub(crate) fn day() -> u64 {
     seconds() / 86_400
 }
 
-/// Seconds since 1970; a clock that is before that counts as being at it.
+/// Seconds since 1970; 0 if the clock is earlier.
 fn seconds() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// An instant as people give it: a time, or how long ago it is, such as `90m`, `2d` or `1w ago`.
+/// Parses a time, or an age such as `90m`, `2d` or `1w ago`.
 pub(crate) fn parse_moment(text: &str) -> Result<Moment, String> {
     match (text.parse(), parse_ago(text)) {
         (Ok(time), _) => Ok(time),
         (Err(_), Some(time)) => Ok(time),
-        (Err(error), None) => Err(format!("{error}; or say how long ago: `90m`, `2d`, `1w`")),
+        (Err(error), None) => Err(format!("{error}; or an age: `90m`, `2d`, `1w`")),
     }
 }
 
-/// An instant as people say until when: a day, a month or a year counts to its end, and so does a second.
+/// Parses the end of a period: a day, month, year or second counts to its end.
 pub(crate) fn parse_end(text: &str) -> Result<Moment, String> {
     Moment::parse_end(text).or_else(|_| parse_moment(text))
 }
 
-/// An instant that is told by how long ago it is. What is beyond the reach of clocks is no instant.
+/// Parses an age. `None` if the result is out of range.
 pub(crate) fn parse_ago(text: &str) -> Option<Moment> {
     let text = text.trim();
     let span = duration::parse_with_unit(text.strip_suffix(" ago").unwrap_or(text)).ok()?;
-    // Not to the second: what was made just now is before now.
+    // Not rounded to seconds, so that something made just now is before now.
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
     let micros = now.checked_sub(span)?.as_micros();
     i64::try_from(micros).ok().map(Moment::from_micros)
 }
 
-/// The beginning of a day that a person gives as `2026-11-15`, in seconds since 1970; years and months will do, and so does
-/// how long ago it is.
+/// Parses the start of a day such as `2026-11-15`, of a month or a year, or an age; returns seconds
+/// since 1970.
 pub(crate) fn parse_day(text: &str) -> Result<i64, String> {
     match (Date::parse(text.as_bytes()), parse_ago(text)) {
         (Some(date), _) => Ok(date.instant.timestamp()),
         (None, Some(time)) => Ok(time.seconds()),
-        (None, None) => Err("not a date such as 2026-11-15, nor how long ago, such as 30d".to_owned()),
+        (None, None) => Err("not a date such as 2026-11-15, nor an age such as 30d".to_owned()),
     }
 }
 
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_may_be_told_from_now() {
+    fn times_may_be_ages() {
         let seconds = |text: &str| parse_moment(text).unwrap().seconds();
         let now = now().instant.timestamp();
         for (text, ago) in [("90m", 5400), ("2d", 172_800), ("1w ago", 604_800), ("0s", 0)] {

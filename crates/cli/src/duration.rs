@@ -1,9 +1,9 @@
-//! Spans of time as people write them: `500ms`, `2s`, `10m`, `1h`, `3d`, `2w`, `1y`.
+//! Durations as people write them: `500ms`, `2s`, `10m`, `1h`, `3d`, `2w`, `1y`.
 
 use std::time::Duration;
 
-/// Units with their milliseconds. A year has 365 days and a quarter.
-const UNITS: [(&str, u64); 7] = [
+/// Units in milliseconds. A year has 365.25 days.
+const TIME_UNITS: [(&str, u64); 7] = [
     ("ms", 1),
     ("s", 1000),
     ("m", 60_000),
@@ -13,17 +13,17 @@ const UNITS: [(&str, u64); 7] = [
     ("y", 31_557_600_000),
 ];
 
-/// Reads a span of time: a whole number and a unit, seconds if there is none.
+/// Parses a duration: a whole number and a unit, seconds without one.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     read(text, Some(1000)).ok_or_else(|| {
         "write a whole number and `ms`, `s`, `m`, `h`, `d`, `w` or `y`: `500ms`, `2s`".to_owned()
     })
 }
 
-/// Reads a span of time whose unit must be said: for what is removed, and where a bare number is a year.
+/// Parses a duration that must have a unit: for removals, and where a bare number is a year.
 pub(crate) fn parse_with_unit(text: &str) -> Result<Duration, String> {
     read(text, None)
-        .ok_or_else(|| "write a whole number with `s`, `m`, `h`, `d`, `w` or `y` behind it: `90d`".to_owned())
+        .ok_or_else(|| "write a whole number followed by `s`, `m`, `h`, `d`, `w` or `y`: `90d`".to_owned())
 }
 
 fn read(text: &str, without_unit: Option<u64>) -> Option<Duration> {
@@ -33,7 +33,7 @@ fn read(text: &str, without_unit: Option<u64>) -> Option<Duration> {
     let number: u64 = digits.parse().ok()?;
     let factor = match unit {
         "" => without_unit?,
-        unit => UNITS.iter().find(|(name, _)| *name == unit)?.1,
+        unit => TIME_UNITS.iter().find(|(name, _)| *name == unit)?.1,
     };
     number.checked_mul(factor).map(Duration::from_millis)
 }
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_of_time() {
+    fn durations_are_parsed() {
         for (text, millis) in [("0", 0), ("3", 3000), ("500ms", 500), ("2 s", 2000), ("1h", 3_600_000)] {
             assert_eq!(parse(text), Ok(Duration::from_millis(millis)), "{text}");
         }
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_that_must_be_said() {
+    fn a_required_unit() {
         assert_eq!(parse_with_unit("90d"), Ok(Duration::from_secs(90 * 86_400)));
         assert_eq!(parse_with_unit("0s"), Ok(Duration::ZERO));
         assert_eq!(parse_with_unit("2w"), Ok(Duration::from_secs(14 * 86_400)));

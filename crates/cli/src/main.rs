@@ -1,32 +1,38 @@
-//! `varve`, the program: words to and from people.
+//! The `varve` program: the command line interface of the archive.
 //!
-//! This crate owns arguments, printing, progress and exit codes. What a verb does is the business of
-//! `varve-archive`; nothing here decides what a URL means or where a byte lies. The way through it is short:
-//! `session` reads the arguments, finds the verb in the table of `commands`, runs it, and lets `error` turn
-//! a failure into a message, a hint and an exit code.
+//! This crate owns arguments, printing, progress and exit codes. The work of a verb is done in
+//! `varve-archive`; nothing here decides what a URL means or where a byte is stored. `program` parses
+//! the arguments, finds the verb in the table of `commands` and runs it; `error_report` turns an error
+//! into a message with hints.
 
 mod arguments;
-mod bug;
+mod body_problems;
 mod clock;
 mod commands;
 mod duration;
 mod error;
-mod graph;
-mod hints;
-mod interrupt;
-mod lines;
+mod error_hints;
+mod error_report;
+mod exit_status;
+mod input;
+mod network_args;
+mod network_hints;
+mod panic_report;
 mod printer;
-mod prober;
-mod reaching;
+mod probe_args;
+mod program;
 #[cfg(test)]
-mod reference;
-mod revision;
+mod reference_docs;
 mod session;
-mod troubles;
-mod urls;
+mod signals;
+mod url_arguments;
+mod verb;
+mod version_graph;
+mod version_names;
+mod version_text;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::from(bug::guard(|| session::run(std::env::args_os().collect())))
+    ExitCode::from(panic_report::guard(|| program::run(std::env::args_os().collect())))
 }

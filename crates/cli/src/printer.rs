@@ -1,8 +1,8 @@
 //! The only file that writes to a terminal.
 //!
-//! Data goes to stdout, talk to stderr. Colours and progress appear on a terminal only, so that a pipe sees
-//! plain lines. Verbs say what to print and never where: that keeps `--quiet`, `--color`, closed pipes and the
-//! order of the two streams in one place.
+//! Data goes to stdout, messages to stderr. Colours and progress appear on a terminal only. Verbs
+//! decide what to print and not where: so `--quiet`, `--color`, closed pipes and the order of the
+//! two streams are handled here.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -16,54 +16,55 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 pub(crate) use varve_archive::readable;
 
-use crate::error::{Error, Report};
+use crate::error::Error;
+use crate::error_report::ErrorReport;
 
-/// For what the eye should find first.
-pub(crate) const STRONG: Style = Style::new().bold();
-/// For what may be skipped.
-pub(crate) const FAINT: Style = Style::new().dimmed();
-/// For what is as it should be.
-pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
-/// For what deserves a look.
-pub(crate) const WARN: Style = AnsiColor::Yellow.on_default().bold();
-/// For what is lost or wrong.
-pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
-const FAILURE: Style = AnsiColor::Red.on_default().bold();
-const HINT: Style = AnsiColor::Cyan.on_default().bold();
+/// For headings and names.
+pub(crate) const STRONG_STYLE: Style = Style::new().bold();
+/// For details.
+pub(crate) const FAINT_STYLE: Style = Style::new().dimmed();
+/// For good results.
+pub(crate) const GOOD_STYLE: Style = AnsiColor::Green.on_default().bold();
+/// For warnings.
+pub(crate) const WARNING_STYLE: Style = AnsiColor::Yellow.on_default().bold();
+/// For damage and errors in data.
+pub(crate) const BAD_STYLE: Style = AnsiColor::Red.on_default().bold();
+const ERROR_STYLE: Style = AnsiColor::Red.on_default().bold();
+const HINT_STYLE: Style = AnsiColor::Cyan.on_default().bold();
 
-/// Large enough that a million lines cost few system calls.
-const BUFFER: usize = 64 * 1024;
+/// Large enough that a million lines take few system calls.
+const OUTPUT_BUFFER_BYTES: usize = 64 * 1024;
 
-/// Both streams of one run.
+/// Both output streams of the program.
 pub(crate) struct Printer {
     data: BufWriter<AutoStream<Stdout>>,
     talk: AutoStream<Stderr>,
-    /// Stands on the last line of the terminal while something long runs; steps aside for whatever is printed.
+    /// The progress bar, hidden while other output is printed.
     progress: ProgressBar,
-    /// Someone is watching stdout: each line is shown at once.
+    /// Whether stdout is a terminal; then each line is flushed.
     watched: bool,
     quiet: bool,
 }
 
 impl Printer {
-    /// A printer on this process's stdout and stderr.
+    /// A printer on stdout and stderr of this process.
     pub(crate) fn new(color: ColorChoice) -> Self {
         let (stdout, stderr) = (io::stdout(), io::stderr());
         Self {
             watched: stdout.is_terminal(),
-            data: BufWriter::with_capacity(BUFFER, AutoStream::new(stdout, color)),
+            data: BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, AutoStream::new(stdout, color)),
             talk: AutoStream::new(stderr, color),
             progress: ProgressBar::hidden(),
             quiet: false,
         }
     }
 
-    /// Whether someone is watching what is printed.
+    /// Whether stdout is a terminal.
     pub(crate) fn is_watched(&self) -> bool {
         self.watched
     }
 
-    /// From now on only data and errors are printed.
+    /// Prints only data and errors from now on.
     pub(crate) fn set_quiet(&mut self, quiet: bool) {
         self.quiet = quiet;
     }
@@ -74,7 +75,7 @@ impl Printer {
         self.show_if_watched()
     }
 
-    /// Data that brings its own line ends.
+    /// Data with its own line endings.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Error> {
         self.data.write_all(text.as_bytes()).map_err(Error::Output)?;
         self.show_if_watched()
@@ -86,23 +87,28 @@ impl Printer {
         self.line("")
     }
 
-    /// Where bytes go that are data as they are: no colour is taken from them, and no line end is seen.
+    /// A writer for binary data, without colour handling.
     pub(crate) fn raw(&mut self) -> Result<impl Write, Error> {
         self.flush()?;
         Ok(self.data.get_ref().as_inner())
     }
 
-    /// A remark for people; silent with `--quiet`.
+    /// A message for people; silent with `--quiet`.
     pub(crate) fn say(&mut self, remark: impl Display) {
         if !self.quiet {
             self.tell(format_args!("{remark}\n"));
         }
     }
 
-    /// Shows how far the work is, on a terminal and without `--quiet`; elsewhere the bar is there but unseen.
+    /// A hint for people, which may quote text from outside.
+    pub(crate) fn hint(&mut self, hint: &str) {
+        self.say(format_args!("hint: {}", visible(hint)));
+    }
+
+    /// Shows a progress bar on a terminal, unless `--quiet`.
     ///
-    /// `total` is how many of `what` there will be, where that is known. The bar goes when the verb ends.
-    pub(crate) fn progress(&mut self, total: Option<u64>, what: &'static str) -> Progress {
+    /// `total` is the number of `what`, if it is known. The bar is removed when the verb ends.
+    pub(crate) fn progress(&mut self, total: Option<u64>, what: &'static str) -> ProgressHandle {
         let template = match total {
             Some(_) => "{wide_bar} {human_pos} of {human_len} {msg}, {eta} left",
             None => "{spinner} {human_pos} {msg}, {elapsed}",
@@ -110,8 +116,8 @@ impl Printer {
         self.bar(total, template, what)
     }
 
-    /// As `progress`, for work that is counted in bytes.
-    pub(crate) fn progress_bytes(&mut self, total: Option<u64>) -> Progress {
+    /// As `progress`, for work counted in bytes.
+    pub(crate) fn progress_bytes(&mut self, total: Option<u64>) -> ProgressHandle {
         let template = match total {
             Some(_) => "{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
             None => "{spinner} {bytes}, {bytes_per_sec}, {elapsed}",
@@ -119,38 +125,43 @@ impl Printer {
         self.bar(total, template, "")
     }
 
-    /// As `progress`, for work whose measure is a sentence that changes.
-    pub(crate) fn progress_said(&mut self) -> Progress {
+    /// As `progress`, with a text that changes.
+    pub(crate) fn progress_said(&mut self) -> ProgressHandle {
         self.bar(None, "{spinner} {elapsed} {wide_msg}", "")
     }
 
-    fn bar(&mut self, total: Option<u64>, template: &str, what: &'static str) -> Progress {
+    fn bar(&mut self, total: Option<u64>, template: &str, what: &'static str) -> ProgressHandle {
         let style = ProgressStyle::with_template(template).expect("the templates above are well formed");
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
         self.progress = bar.with_style(style).with_message(what);
-        Progress { bar: self.progress.clone(), waiting: AtomicBool::new(!self.quiet), began: Instant::now() }
+        ProgressHandle {
+            bar: self.progress.clone(),
+            waiting: AtomicBool::new(!self.quiet),
+            began: Instant::now(),
+        }
     }
 
-    /// A failure, in varve's form.
-    pub(crate) fn report(&mut self, report: &Report) {
-        let mut text = format!("{FAILURE}error:{FAILURE:#} {}\n", report.message);
+    /// Prints an error with its causes and hints.
+    pub(crate) fn report(&mut self, failure: &Error) {
+        let report = ErrorReport::new(failure);
+        let mut text = format!("{ERROR_STYLE}error:{ERROR_STYLE:#} {}\n", report.message);
         for cause in &report.causes {
             text.push_str(&format!("  cause: {cause}\n"));
         }
         for hint in &report.hints {
-            text.push_str(&format!("{HINT}hint:{HINT:#} {hint}\n"));
+            text.push_str(&format!("{HINT_STYLE}hint:{HINT_STYLE:#} {hint}\n"));
         }
         self.tell(text);
     }
 
-    /// Sends out all that was printed so far.
+    /// Writes out all buffered data.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
         let data = &mut self.data;
         if self.watched { self.progress.suspend(|| data.flush()) } else { data.flush() }
             .map_err(Error::Output)
     }
 
-    /// Ends the run: the bar goes, and all data goes out.
+    /// Ends the output: removes the bar and flushes.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
         self.progress.finish_and_clear();
         self.flush()
@@ -160,8 +171,8 @@ impl Printer {
         if self.watched { self.flush() } else { Ok(()) }
     }
 
-    /// Talk comes after the data printed before it. Failing to talk is no failure of the work: a stdout that
-    /// cannot be flushed here fails again at the end, and a closed stderr has no reader to tell.
+    /// Prints a message after the data before it. Errors are ignored: a stdout that cannot be
+    /// flushed fails again at the end, and a closed stderr has no reader.
     fn tell(&mut self, text: impl Display) {
         let _ = self.flush();
         let talk = &mut self.talk;
@@ -171,21 +182,21 @@ impl Printer {
     }
 }
 
-/// How far the work is. It shows itself once the work has taken a second: what is quick needs no bar.
-pub(crate) struct Progress {
+/// Advances a progress bar, which appears when the work has taken a second.
+pub(crate) struct ProgressHandle {
     bar: ProgressBar,
     waiting: AtomicBool,
     began: Instant,
 }
 
-impl Progress {
-    /// This is how far it is, in words.
+impl ProgressHandle {
+    /// Shows a text as progress.
     pub(crate) fn say(&self, words: String) {
         self.bar.set_message(words);
         self.inc(1);
     }
 
-    /// So much more is done. May be told from any thread.
+    /// Adds to the progress; callable from any thread.
     pub(crate) fn inc(&self, more: u64) {
         self.bar.inc(more);
         if self.waiting.load(Ordering::Relaxed)
@@ -197,26 +208,27 @@ impl Progress {
     }
 }
 
-/// `text` from outside as it may be shown: a control character could move the cursor or rewrite what was printed, one
-/// that turns the direction of writing could reorder a line, and one without a width hides. So they are spelled out.
+/// `text` from outside, safe to print: control characters, and characters that reverse the writing
+/// direction or have no width, are escaped.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(misleads) {
+    if !text.contains(is_misleading) {
         return Cow::Borrowed(text);
     }
-    let spelled = |letter: char| match misleads(letter) {
+    let spelled = |letter: char| match is_misleading(letter) {
         true => letter.escape_default().to_string(),
         false => letter.to_string(),
     };
     Cow::Owned(text.chars().map(spelled).collect())
 }
 
-/// Whether a letter shows as something else than itself. Joiners (U+200C, U+200D) do not: many scripts are written with them.
-fn misleads(letter: char) -> bool {
+/// Whether a character is displayed as something else. Joiners (U+200C, U+200D) are not: many
+/// scripts need them.
+fn is_misleading(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
-/// A number and its noun, in the plural unless there is one: `1 record`, `2 records`.
+/// A number with its noun: `1 record`, `2 records`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     let ending = match (count, noun.ends_with("ch")) {
         (1, _) => "",
@@ -236,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_mislead_is_spelled_out() {
+    fn misleading_characters_are_escaped() {
         assert_eq!(visible("a\u{1b}[1mb"), "a\\u{1b}[1mb");
         assert_eq!(visible("user\u{202e}txt.exe"), "user\\u{202e}txt.exe");
         assert_eq!(visible("pay\u{200b}pal"), "pay\\u{200b}pal");
@@ -244,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_shown_with_three_digits() {
+    fn sizes_have_three_digits() {
         let cases =
             [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (68_031_581, "68.0 MB"), (999_499, "999 kB")];
         for (bytes, text) in cases {

@@ -1,4 +1,4 @@
-//! `varve audit`: is every byte we hold still what it was?
+//! `varve audit`: verifies that every stored byte is unchanged.
 
 use std::path::{Path, PathBuf};
 
@@ -10,13 +10,15 @@ use varve_archive::verbs::audit::{
 use varve_archive::verbs::audit_site;
 use varve_archive::{Archive, ArchiveError, Objects};
 
-use super::{Outcome, Verb, crystal};
+use super::crystal;
 use crate::clock;
 use crate::error::Error;
-use crate::printer::{BAD, GOOD, Printer, WARN, counted, counted_entries};
-use crate::session::{SOFTWARE, Session};
+use crate::exit_status::ExitStatus;
+use crate::printer::{BAD_STYLE, GOOD_STYLE, Printer, WARNING_STYLE, counted, counted_entries};
+use crate::session::{SOFTWARE_NAME, Session};
+use crate::verb::Verb;
 
-const EXAMPLES: &str = "\
+const AUDIT_EXAMPLES: &str = "\
 Examples:
   varve audit
   varve audit --quick
@@ -24,79 +26,78 @@ Examples:
   varve audit --since 2026-01-01 --json
 
 Exit codes:
-  0    nothing was found
+  0    everything is intact
   1    there are findings
   2    the archive could not be audited";
 
-/// So many findings go into a report.
-const ON_PAPER: usize = 10_000;
+/// Findings in a report; the rest is counted.
+const MAX_REPORTED_FINDINGS: usize = 10_000;
 
-/// Check that everything in the archive is still what it was
+/// Verify that everything in the archive is intact
 ///
-/// Reads every record of every silo and holds it against its checksums, its digests, the id that follows from its
-/// content, the segments it belongs with, the silo that follows, and the index in both directions. Nothing is changed,
-/// and an archive that is being written to can be audited.
+/// Reads every record of every silo and checks it against its checksums, its digests, its id, its
+/// neighbours in a segmented object, the checksum in the next silo, and the index in both
+/// directions. Changes nothing. An archive can be audited while another process writes to it.
 ///
-/// `--quick` looks at structure and index, and not at bodies. It goes from record to record by the index and unpacks
-/// their headers: each record must be there, be the one that the index means, be known by all of its ids, have the id
-/// that follows from its header, and end where the next one begins, by the length that its packed form gives; segments
-/// must have their neighbours. So it finds records that are gone or cut, entries without a record and records without
-/// an entry. It does not see a change inside a body, does not hold silos against those that follow nor look at the
-/// history, and may miss a record without an entry right behind one that takes more than a megabyte and is just as
-/// long.
+/// `--quick` checks structure and index without reading bodies. It reads the header of each record
+/// in the index: the record must exist, match all its index entries, have the id that follows from
+/// its header, and end where the next one begins; segments must have their neighbours. It finds
+/// missing and truncated records, entries without a record and records without an entry. It does
+/// not detect a change inside a body, and does not check silo checksums or the history. It can miss
+/// a record without an entry after one of more than 1 MiB with exactly the same length.
 ///
-/// `--since` and `--sample` look at some silos, for archives that take days; a different sample each day comes to all
-/// of them in time. Of an object in segments that begins or lies in those silos, they look whether the segments that
-/// belong with it are there; that all of it has the digest it should is checked by a full audit. Versions, and the
-/// catalog, are checked by a full audit too.
+/// `--since` and `--sample` check some of the silos, for archives that take days. The sample
+/// differs each day, so that all silos are checked in time. Of a segmented object they check only
+/// that the segments exist. Digests of segmented objects, versions and the catalog need a full
+/// audit.
 ///
-/// Of a Crystal project, rows and bodies are held against each other, as `varve crystal verify --bodies` does it; no
-/// row knows a digest, so that a body which can be read is taken for what it was.
+/// In a Crystal project, rows and bodies are compared, as `varve crystal verify --bodies` does.
+/// Rows contain no digest, so every readable body counts as intact.
 ///
-/// Of a Moku site, every body is held against its name, and rows, bodies, kept diffs and scores, HEAD and working tree against each other. A HEAD
-/// or a tree that was left behind is told, and put right by the next verb that writes.
+/// In a Moku site, every body is compared with its name, and rows, bodies, stored diffs and scores,
+/// HEAD and working tree with each other. A HEAD or tree that was left behind is reported; the next
+/// verb that writes corrects it.
 ///
-/// Of an AardWARC store, every record is held against its digests and its id, and segments against each other; its own
-/// index is not looked at.
+/// In an AardWARC store, every record is checked against its digests and its id, and segments
+/// against each other; its own index is not checked.
 ///
-/// With `--json` there is one object for each finding, and a last one with `summary`.
+/// With `--json`, prints one object per finding, and last one with `summary`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Audit {
-    /// Look at structure and index, and at no body
+#[command(after_help = AUDIT_EXAMPLES)]
+pub(super) struct AuditArgs {
+    /// Check structure and index only, and no bodies
     #[arg(long)]
     quick: bool,
 
-    /// Look only at silos that were written since that day, or for so long: `30d`
+    /// Check only silos written since this day, or within this time: `30d`
     #[arg(long, value_name = "DATE", value_parser = clock::parse_day)]
     since: Option<i64>,
 
-    /// Look only at so many of a hundred silos, other ones each day
+    /// Check this percentage of the silos, different ones each day
     #[arg(long, value_name = "N%", value_parser = parse_percent)]
     sample: Option<f64>,
 
-    /// Write a report in plain text, to be printed and signed
+    /// Write a plain text report, to print and sign
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
 fn parse_percent(text: &str) -> Result<f64, String> {
-    let number: f64 =
-        text.trim_end_matches('%').trim().parse().map_err(|_| "not a number of percent".to_owned())?;
+    let number: f64 = text.trim_end_matches('%').trim().parse().map_err(|_| "not a percentage".to_owned())?;
     if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("not between 0% and 100%".to_owned()) }
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct AuditSummaryRow {
     summary: AuditDone,
 }
 
 #[derive(Serialize)]
-struct SiteSummary {
+struct SiteAuditSummaryRow {
     summary: audit_site::SiteAudited,
 }
 
@@ -104,8 +105,8 @@ fn counted_bodies(count: u64) -> String {
     if count == 1 { "1 body".to_owned() } else { format!("{count} bodies") }
 }
 
-impl Verb for Audit {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for AuditArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let root = session.root()?;
         match kind_of(&root) {
             Some(Kind::Crystal) => return self.run_on_project(&root, session),
@@ -119,36 +120,36 @@ impl Verb for Audit {
         let request = AuditRequest { quick: self.quick, since: self.since, sample };
         let printer = &mut session.printer;
         let bar = printer.progress_bytes(Some(audit::bytes_to_read(&archive)?));
-        let mut on_paper = Vec::new();
+        let mut reported = Vec::new();
         let mut printed = Ok(());
         let done = audit::audit(&archive, &request, &|bytes| bar.inc(bytes), &mut |finding| {
             if printed.is_ok() {
                 printed = if self.json { printer.json(&finding) } else { print(&finding, printer) };
             }
-            if on_paper.len() < ON_PAPER {
-                on_paper.push(finding);
+            if reported.len() < MAX_REPORTED_FINDINGS {
+                reported.push(finding);
             }
         })?;
         printed?;
         if let Some(path) = &self.report {
             let (began, ended) = (began.to_string(), clock::now().to_string());
             let paper =
-                Paper { archive: &archive, request, began: &began, ended: &ended, software: SOFTWARE };
-            std::fs::write(path, paper.text(&done, &on_paper))
+                Paper { archive: &archive, request, began: &began, ended: &ended, software: SOFTWARE_NAME };
+            std::fs::write(path, paper.text(&done, &reported))
                 .map_err(|source| Error::Write { path: path.clone(), source })?;
         }
         if self.json {
-            printer.json(&Summary { summary: done })?;
+            printer.json(&AuditSummaryRow { summary: done })?;
         } else {
             conclude(&done, printer)?;
         }
-        Ok(if done.findings > 0 { Outcome::Findings } else { Outcome::Done })
+        Ok(if done.findings > 0 { ExitStatus::Findings } else { ExitStatus::Done })
     }
 }
 
-impl Audit {
-    fn run_on_site(&self, root: &Path, session: &mut Session) -> Result<Outcome, Error> {
-        self.refuse_parts(root)?;
+impl AuditArgs {
+    fn run_on_site(&self, root: &Path, session: &mut Session) -> Result<ExitStatus, Error> {
+        self.reject_archive_options(root)?;
         let printer = &mut session.printer;
         let bar = printer.progress_bytes(Some(audit_site::bytes_to_read(root)?));
         let mut printed = Ok(());
@@ -165,15 +166,15 @@ impl Audit {
             counted_bodies(done.bodies)
         );
         match (self.json, done.findings) {
-            (true, _) => printer.json(&SiteSummary { summary: done })?,
-            (false, 0) => printer.line(format_args!("{GOOD}sound{GOOD:#}: {seen}"))?,
+            (true, _) => printer.json(&SiteAuditSummaryRow { summary: done })?,
+            (false, 0) => printer.line(format_args!("{GOOD_STYLE}ok{GOOD_STYLE:#}: {seen}"))?,
             (false, count) => printer.line(format_args!("{} in {seen}", counted(count, "finding")))?,
         }
-        Ok(if done.findings > 0 { Outcome::Findings } else { Outcome::Done })
+        Ok(if done.findings > 0 { ExitStatus::Findings } else { ExitStatus::Done })
     }
 
-    fn run_on_aardwarc(&self, root: &Path, session: &mut Session) -> Result<Outcome, Error> {
-        self.refuse_parts(root)?;
+    fn run_on_aardwarc(&self, root: &Path, session: &mut Session) -> Result<ExitStatus, Error> {
+        self.reject_archive_options(root)?;
         let printer = &mut session.printer;
         let bar = printer.progress_bytes(Objects::bytes_to_read(root)?);
         let mut printed = Ok(());
@@ -185,31 +186,31 @@ impl Audit {
         printed?;
         let seen = format!("{}, {}", counted(done.silos, "silo"), counted(done.records, "record"));
         match (self.json, done.findings) {
-            (true, _) => printer.json(&Summary { summary: done })?,
-            (false, 0) => printer.line(format_args!("{GOOD}sound{GOOD:#}: {seen}"))?,
+            (true, _) => printer.json(&AuditSummaryRow { summary: done })?,
+            (false, 0) => printer.line(format_args!("{GOOD_STYLE}ok{GOOD_STYLE:#}: {seen}"))?,
             (false, count) => printer.line(format_args!("{} in {seen}", counted(count, "finding")))?,
         }
-        Ok(if done.findings > 0 { Outcome::Findings } else { Outcome::Done })
+        Ok(if done.findings > 0 { ExitStatus::Findings } else { ExitStatus::Done })
     }
 
-    /// What only archives have.
-    fn refuse_parts(&self, root: &Path) -> Result<(), Error> {
+    /// Rejects options that only archives support.
+    fn reject_archive_options(&self, root: &Path) -> Result<(), Error> {
         if self.report.is_some() || self.since.is_some() || self.sample.is_some() {
             return Err(ArchiveError::AuditedWhole { path: root.to_owned() }.into());
         }
         Ok(())
     }
 
-    fn run_on_project(&self, root: &Path, session: &mut Session) -> Result<Outcome, Error> {
-        self.refuse_parts(root)?;
+    fn run_on_project(&self, root: &Path, session: &mut Session) -> Result<ExitStatus, Error> {
+        self.reject_archive_options(root)?;
         crystal::audit::audit(root, self.quick, self.json, &mut session.printer)
     }
 }
 
 pub(super) fn print(finding: &AuditFinding, printer: &mut Printer) -> Result<(), Error> {
     let (style, name) = match finding.severity {
-        AuditSeverity::Error => (BAD, "error"),
-        AuditSeverity::Warning => (WARN, "warning"),
+        AuditSeverity::Error => (BAD_STYLE, "error"),
+        AuditSeverity::Warning => (WARNING_STYLE, "warning"),
     };
     printer.line(format_args!("{style}{name:<7}{style:#} {}", audit::line(finding)))
 }
@@ -217,7 +218,7 @@ pub(super) fn print(finding: &AuditFinding, printer: &mut Printer) -> Result<(),
 pub(super) fn conclude(done: &AuditDone, printer: &mut Printer) -> Result<(), Error> {
     let left_out = match done.silos_left_out {
         0 => String::new(),
-        count => format!(" ({} left out)", counted(count, "silo")),
+        count => format!(" ({} skipped)", counted(count, "silo")),
     };
     let seen = format!(
         "{}{left_out}, {}, {}",
@@ -226,11 +227,13 @@ pub(super) fn conclude(done: &AuditDone, printer: &mut Printer) -> Result<(), Er
         counted_entries(done.entries),
     );
     match (done.findings, done.silos, done.silos_left_out) {
-        (0, 0, 1..) => return printer.line(format_args!("{WARN}nothing was looked at{WARN:#}: {seen}")),
-        (0, _, 1..) => {
-            return printer.line(format_args!("{GOOD}sound, as far as was looked{GOOD:#}: {seen}"));
+        (0, 0, 1..) => {
+            return printer.line(format_args!("{WARNING_STYLE}nothing was checked{WARNING_STYLE:#}: {seen}"));
         }
-        (0, ..) => return printer.line(format_args!("{GOOD}sound{GOOD:#}: {seen}")),
+        (0, _, 1..) => {
+            return printer.line(format_args!("{GOOD_STYLE}ok, as far as checked{GOOD_STYLE:#}: {seen}"));
+        }
+        (0, ..) => return printer.line(format_args!("{GOOD_STYLE}ok{GOOD_STYLE:#}: {seen}")),
         _ => {}
     }
     printer.line(format_args!("{} in {seen}", counted(done.findings, "finding")))

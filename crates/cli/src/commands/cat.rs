@@ -1,18 +1,18 @@
-//! `varve cat`: a page as it was.
+//! `varve cat`: prints a page as it was.
 
 use std::io::{self, Write};
-use varve_archive::RepositoryError;
 
-use varve_archive::Choice;
 use varve_archive::verbs::cat::{At, body, head, look_up, wire};
+use varve_archive::{Choice, RepositoryError};
 
-use super::choosing::Choosing;
-use super::{Outcome, Verb};
+use super::capture_choice::CaptureChoiceArgs;
 use crate::error::Error;
-use crate::revision::at;
+use crate::exit_status::ExitStatus;
 use crate::session::Session;
+use crate::verb::Verb;
+use crate::version_names::at;
 
-const EXAMPLES: &str = "\
+const CAT_EXAMPLES: &str = "\
 Examples:
   varve cat https://example.com/
   varve cat https://example.com/ --at 2026-03-01
@@ -24,22 +24,23 @@ Examples:
 
 /// Print a page as it was
 ///
-/// Without `--at`, the newest capture, even if it records a failure; `--newest-good` looks past those. A time means the newest capture that is not after it; a version means the capture
-/// in that version. Of what `varve rewrite` took out, who did it, when and why is said instead.
+/// Without `--at`, prints the newest capture, even if it is a failure; `--newest-good` skips
+/// failures. A time selects the newest capture that is not later; a version selects the capture in
+/// that version. If `varve purge` removed the page, reports who removed it, when and why.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Cat {
+#[command(after_help = CAT_EXAMPLES)]
+pub(super) struct CatArgs {
     /// The URL
     url: String,
 
-    /// When: a time (a day or a second means its end), how long ago (`2d`), or a version
+    /// A time (a day or a second counts to its end), an age such as `2d`, or a version
     #[arg(long, value_name = "TIME|VERSION", conflicts_with = "newest_good")]
     at: Option<String>,
 
     #[command(flatten)]
-    choosing: Choosing,
+    choosing: CaptureChoiceArgs,
 
-    /// Print the head of the answer instead of its body
+    /// Print the response header instead of the body
     #[arg(long)]
     headers: bool,
 
@@ -48,9 +49,9 @@ pub(super) struct Cat {
     raw: bool,
 }
 
-impl Verb for Cat {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
-        let holdings = session.holdings()?;
+impl Verb for CatArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
+        let holdings = session.open_reader()?;
         let when = match &self.at {
             Some(text) => at(&*holdings, text)?,
             None => match self.choosing.choice() {
@@ -71,7 +72,7 @@ impl Verb for Cat {
             copy(&mut body(&*holdings, &capture)?, &mut output)?;
         }
         output.flush().map_err(Error::Output)?;
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }
 

@@ -1,10 +1,9 @@
-//! `varve check`: promises against the live web, with the evidence.
+//! `varve check`: compares the live web with expected responses, and keeps the evidence.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use varve_archive::RepositoryError;
 
 use varve_archive::expectations::report::{CheckReporter, CheckedUrl, ReportFormat};
 use varve_archive::expectations::{ProbeFailure, UrlDatabase, Verdict};
@@ -14,54 +13,59 @@ use varve_archive::verbs::check::{
     CheckProgress, Ended, Filter, Note, Promised, Request, check, explain, look,
 };
 use varve_archive::verbs::diff::{Options, PageDiff};
-use varve_archive::verbs::urls::check::check as check_plainly;
-use varve_archive::{ArchiveError, Layout};
+use varve_archive::verbs::urls::check::check as check_without_evidence;
+use varve_archive::{ArchiveError, Layout, RepositoryError};
 
-use super::diff::{Beginning, draw, told};
-use super::{Outcome, Verb};
+use super::diff::{DiffExcerpt, page_diff_json, print_excerpt};
 use crate::error::Error;
-use crate::hints::Hints;
-use crate::printer::{self, BAD, FAINT, GOOD, Printer, WARN, counted, visible};
-use crate::prober::Web;
+use crate::exit_status::ExitStatus;
+use crate::network_hints::NetworkHints;
+use crate::printer::{self, BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, WARNING_STYLE, counted, visible};
+use crate::probe_args::ProbeArgs;
 use crate::session::Session;
-use crate::{duration, interrupt};
+use crate::verb::Verb;
+use crate::{duration, signals};
 
-const EXAMPLES: &str = "\
+const CHECK_EXAMPLES: &str = "\
 Examples:
   varve check
   varve check --domain example.com --map example.com=staging.example.com
   varve check --against-archive --explain
   varve check --db urldb --no-capture --format junit";
 
-/// So many lines of a difference are shown: a page that is gone differs in all of them.
-const MOST_LINES: usize = 40;
+/// Lines of a difference that are shown. A removed page differs in all of its lines.
+const MAX_DIFF_LINES: usize = 40;
 
-/// Check that the live web answers as promised, and keep the evidence
+/// Check that URLs still answer as expected, and keep the evidence
 ///
-/// What is promised is in the URL database of the archive (see `varve urls`), or in another with `--db`. A URL that fails
-/// is asked again, after a pause, before it counts. Ctrl-C ends a check with what it has found.
+/// The expected responses are in the URL database of the archive (see `varve urls`), or in another
+/// with `--db`. A failed request is retried after a pause before it counts. Ctrl-C ends a check and
+/// reports the results so far.
 ///
-/// In an archive every answer is captured, the verdicts are written down, and both become a version. A failure is shown
-/// with the version that proves it, since when it fails, the last time when all was as promised, and how much the two
-/// differ; with `--explain`, with the beginning of the difference and the command that shows all of it. Outside of an archive, and with `--no-capture`, nothing is kept.
+/// In an archive, every response is captured and the verdicts are stored; both become a version. A
+/// failure is shown with its version, since when it fails, the last time when the response was as
+/// expected, and how much the two differ. `--explain` shows the beginning of the difference and the
+/// command that shows all of it. Outside of an archive, and with `--no-capture`, nothing is stored.
 ///
-/// With `--against-archive` nothing need be promised: every URL of the last version must still answer as it did. A page in
-/// which only noise differs, such as nonces and clocks, counts as unchanged.
+/// With `--against-archive`, no database is needed: every URL of the last version must still answer
+/// as it did. A page in which only noise differs, such as nonces and clocks, counts as unchanged.
 ///
-/// What is not asked is skipped, with the reason: what is wanted of a host that failed too often in a row, and what lies at a
-/// private address (see `--allow-private`). It counts neither as kept nor as broken.
+/// URLs that are not requested are skipped, with the reason: their host failed too often in a row,
+/// or they are at a private address (see `--allow-private`). They count neither as met nor as
+/// failed.
 ///
-/// The exit code is 1 if anything is not as promised, cannot be reached or was skipped, and 2 if nothing could be checked because all of it
-/// lies at private addresses.
+/// The exit code is 1 if any URL is not as expected, cannot be reached or was skipped, and 2 if
+/// nothing could be checked because all URLs are at private addresses.
 ///
-/// With `--json` there is one object a URL: `url`, `verdict` (met, drift, unreachable, skipped), `status`, `expected`,
-/// `got`, `since`, `capture`, `reason`; in an archive also `version`, `standing` (ok, flaky, failing, gone) and `last_good`, and against
-/// the archive `comparison` (unchanged, noise, changed, gone), and with `--explain` the `difference`, as `varve diff --json`
-/// has it; and a last one with the `summary`.
+/// With `--json`, prints one object per URL: `url`, `verdict` (met, drift, unreachable, skipped),
+/// `status`, `expected`, `got`, `since`, `capture`, `reason`; in an archive also `version`,
+/// `standing` (ok, flaky, failing, gone) and `last_good`; against the archive `comparison`
+/// (unchanged, noise, changed, gone); with `--explain` the `difference`, as in `varve diff --json`.
+/// The last object has the `summary`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Check {
-    /// The folder of the URL database; without it, `urls` in the archive
+#[command(after_help = CHECK_EXAMPLES)]
+pub(super) struct CheckArgs {
+    /// The folder of the URL database [default: `urls` in the archive]
     #[arg(long, value_name = "DIR", conflicts_with = "against_archive")]
     db: Option<PathBuf>,
 
@@ -69,11 +73,11 @@ pub(super) struct Check {
     #[arg(long, conflicts_with_all = ["category", "map", "cnames"])]
     against_archive: bool,
 
-    /// Keep nothing: no captures, no verdicts
+    /// Store nothing: no captures, no verdicts
     #[arg(long)]
     no_capture: bool,
 
-    /// Show how a failure differs from the last capture that was as promised
+    /// Show how a failure differs from the last good capture
     #[arg(long, conflicts_with = "no_capture")]
     explain: bool,
 
@@ -81,54 +85,55 @@ pub(super) struct Check {
     #[arg(short, long, default_value = "check")]
     message: String,
 
-    /// Who makes it
+    /// Who makes the version
     #[arg(long, env = "VARVE_AUTHOR", hide_env_values = true)]
     author: Option<String>,
 
     #[command(flatten)]
-    manner: Manner,
+    manner: CheckFilterArgs,
 
     #[command(flatten)]
-    web: Web,
+    web: ProbeArgs,
 
     #[command(flatten)]
-    form: Form,
+    form: ReportFormatArgs,
 }
 
-/// What is checked.
+/// Which URLs are checked, and how.
 #[derive(clap::Args)]
-pub(super) struct Manner {
-    /// Only those of this category
+pub(super) struct CheckFilterArgs {
+    /// Only URLs of this category
     #[arg(short, long, value_name = "NAME")]
     category: Option<String>,
 
-    /// Only those of this domain, by its name or an alias
+    /// Only URLs of this domain, by its name or an alias
     #[arg(short, long, value_name = "HOST")]
     domain: Option<String>,
 
-    /// Only those whose path begins so
+    /// Only URLs whose path begins with this
     #[arg(long, value_name = "PATH")]
     path_prefix: Option<String>,
 
-    /// Ask another host for what is expected of the first, a domain or, with `--cnames`, an alias; may be given again
+    /// Send requests for the first host, a domain or with `--cnames` an alias, to the second; may
+    /// be repeated
     #[arg(long, value_name = "HOST=HOST", value_parser = mapping)]
     map: Vec<(String, String)>,
 
-    /// Ask every alias of a domain as well
+    /// Check every alias of a domain as well
     #[arg(long)]
     cnames: bool,
 
-    /// How often to ask again what failed
+    /// Retry a failed request N times
     #[arg(long, value_name = "N", default_value_t = 1)]
     retries: u32,
 
-    /// Before what failed is asked again
+    /// Pause before a retry
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration::parse)]
-    pause: Duration,
+    retry_delay: Duration,
 }
 
-impl Manner {
-    /// Whether some are meant and others are not: then none at all is a slip of the pen.
+impl CheckFilterArgs {
+    /// Whether a filter was given. If no URL matches it, that is probably a mistake.
     fn chooses(&self) -> bool {
         [&self.category, &self.domain, &self.path_prefix].into_iter().any(Option::is_some)
     }
@@ -144,7 +149,7 @@ impl Manner {
             map: self.map.clone(),
             cnames: self.cnames,
             retries: self.retries,
-            pause: self.pause,
+            pause: self.retry_delay,
             stop: Some(Arc::clone(stop)),
         }
     }
@@ -153,14 +158,14 @@ impl Manner {
 fn mapping(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((from, to)) if !from.is_empty() && !to.is_empty() => Ok((from.to_owned(), to.to_owned())),
-        _ => Err("two hosts with `=` between them: `example.com=localhost:8080`".to_owned()),
+        _ => Err("write two hosts with `=` between them: `example.com=localhost:8080`".to_owned()),
     }
 }
 
-/// How it is told.
+/// The format of the report.
 #[derive(clap::Args)]
-pub(super) struct Form {
-    /// The form of the report
+pub(super) struct ReportFormatArgs {
+    /// Format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json", "junit", "github"])]
     format: String,
 
@@ -169,7 +174,7 @@ pub(super) struct Form {
     json: bool,
 }
 
-impl Form {
+impl ReportFormatArgs {
     fn report_format(&self) -> ReportFormat {
         match self.format.as_str() {
             "json" => ReportFormat::Json,
@@ -181,31 +186,31 @@ impl Form {
     }
 }
 
-/// Tells verdicts, one after another.
-pub(super) struct Teller<'a> {
+/// Prints verdicts one after another.
+pub(super) struct VerdictPrinter<'a> {
     printer: &'a mut Printer,
     reporter: CheckReporter,
     format: ReportFormat,
-    hints: Hints,
-    /// Whether the guard kept some from being asked.
+    hints: NetworkHints,
+    /// Whether a request to a private address was refused.
     guarded: bool,
 }
 
-impl<'a> Teller<'a> {
-    pub(super) fn new(printer: &'a mut Printer, form: &Form) -> Self {
+impl<'a> VerdictPrinter<'a> {
+    pub(super) fn new(printer: &'a mut Printer, form: &ReportFormatArgs) -> Self {
         let format = form.report_format();
         Self {
             printer,
             reporter: CheckReporter::new(format),
             format,
-            hints: Hints::default(),
+            hints: NetworkHints::default(),
             guarded: false,
         }
     }
 
-    /// Shows how far the check is, on a terminal.
+    /// Shows on a terminal how many URLs are checked.
     pub(super) fn progress(&mut self) -> impl FnMut(CheckProgress) + use<> {
-        let mut bar: printer::Progress = self.printer.progress_said();
+        let mut bar: printer::ProgressHandle = self.printer.progress_said();
         move |progress: CheckProgress| {
             let bar = &mut bar;
             bar.say(format!("{} of {} checked", progress.done, progress.total));
@@ -214,7 +219,7 @@ impl<'a> Teller<'a> {
 
     pub(super) fn tell(&mut self, checked: &CheckedUrl) -> Result<(), Error> {
         if let Some(ProbeFailure { kind, url }) = &checked.trouble {
-            self.hints.see(kind.word(), url);
+            self.hints.add(kind.word(), url);
             self.guarded |= *kind == FetchErrorKind::Guard;
         }
         let text = self.reporter.add(checked);
@@ -228,54 +233,58 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// Ends the report. One that was stopped before its end says so.
-    pub(super) fn close(self, manner: &Manner, stop: &AtomicBool) -> Result<Outcome, Error> {
+    /// Ends the report, and says if it was interrupted.
+    pub(super) fn close(self, manner: &CheckFilterArgs, stop: &AtomicBool) -> Result<ExitStatus, Error> {
         self.printer.text(&self.reporter.close())?;
         if self.format != ReportFormat::Json {
-            self.hints.tell(self.printer);
+            self.hints.iter().for_each(|hint| self.printer.hint(hint));
         }
         if stop.load(Ordering::Relaxed) {
-            self.printer.say("stopped: only what had its verdict by then is told");
-            return Ok(Outcome::Interrupted);
+            self.printer.say("stopped: only URLs that were checked by then are reported");
+            return Ok(ExitStatus::Interrupted);
         }
         let summary = self.reporter.summary();
         if self.guarded && summary.met + summary.failures() == 0 {
-            self.printer
-                .say(format_args!("{BAD}error:{BAD:#} nothing was checked: no URL may be asked from here"));
-            return Ok(Outcome::Incomplete);
+            self.printer.say(format_args!(
+                "{BAD_STYLE}error:{BAD_STYLE:#} nothing was checked: all URLs are at private addresses"
+            ));
+            return Ok(ExitStatus::Incomplete);
         }
         if summary.total() == 0 {
             if manner.chooses() {
-                self.printer.say(format_args!("{BAD}error:{BAD:#} no URL is like that: nothing was checked"));
-                return Ok(Outcome::Incomplete);
+                self.printer
+                    .say(format_args!("{BAD_STYLE}error:{BAD_STYLE:#} no URL matches: nothing was checked"));
+                return Ok(ExitStatus::Incomplete);
             }
-            self.printer.say(format_args!("{WARN}warning:{WARN:#} no URL was meant: nothing was checked"));
+            self.printer.say(format_args!(
+                "{WARNING_STYLE}warning:{WARNING_STYLE:#} the database has no URLs: nothing was checked"
+            ));
         }
-        Ok(if summary.met < summary.total() { Outcome::Findings } else { Outcome::Done })
+        Ok(if summary.met < summary.total() { ExitStatus::Findings } else { ExitStatus::Done })
     }
 }
 
 fn style(verdict: &Verdict) -> anstyle::Style {
     match verdict {
-        Verdict::Met => GOOD,
-        Verdict::Drift(_) | Verdict::Unreachable(_) => BAD,
-        Verdict::Skipped(_) => FAINT,
+        Verdict::Met => GOOD_STYLE,
+        Verdict::Drift(_) | Verdict::Unreachable(_) => BAD_STYLE,
+        Verdict::Skipped(_) => FAINT_STYLE,
     }
 }
 
-impl Verb for Check {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for CheckArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let archive = self.archive(session)?;
         match archive {
             Some(_) if !self.no_capture => self.with_evidence(session),
             Some(layout) if self.against_archive => self.against(&layout, session),
-            layout => self.plainly(layout, session),
+            layout => self.without_evidence(layout, session),
         }
     }
 }
 
-impl Check {
-    /// The archive; none where there is none and another database was named.
+impl CheckArgs {
+    /// The archive; `None` outside of an archive with `--db`.
     fn archive(&self, session: &Session) -> Result<Option<Layout>, Error> {
         let layout = match session.root() {
             Ok(root) => Layout::new(&root),
@@ -283,10 +292,7 @@ impl Check {
             Err(error) => return Err(error),
         };
         if !layout.is_archive() {
-            return Err(ArchiveError::Repository(RepositoryError::NotAnArchive {
-                path: layout.root().to_owned(),
-            })
-            .into());
+            return Err(RepositoryError::NotAnArchive { path: layout.root().to_owned() }.into());
         }
         Ok(Some(layout))
     }
@@ -296,23 +302,23 @@ impl Check {
         Ok(UrlDatabase::open(&folder)?)
     }
 
-    fn plainly(&self, layout: Option<Layout>, session: &mut Session) -> Result<Outcome, Error> {
+    fn without_evidence(&self, layout: Option<Layout>, session: &mut Session) -> Result<ExitStatus, Error> {
         let database = self.database(layout.as_ref())?;
-        let stop = interrupt::flag();
+        let stop = signals::stop_flag();
         let prober = self.web.prober(session, None, false, Some(Arc::clone(&stop)))?;
-        let mut teller = Teller::new(&mut session.printer, &self.form);
+        let mut teller = VerdictPrinter::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();
-        check_plainly(&database, &self.manner.request(&stop), &prober, &mut progress, |checked| {
+        check_without_evidence(&database, &self.manner.request(&stop), &prober, &mut progress, |checked| {
             teller.tell(&checked)
         })?;
         teller.close(&self.manner, &stop)
     }
 
-    fn against(&self, layout: &Layout, session: &mut Session) -> Result<Outcome, Error> {
+    fn against(&self, layout: &Layout, session: &mut Session) -> Result<ExitStatus, Error> {
         let holdings = ArchiveHoldings::open(layout.root())?;
-        let stop = interrupt::flag();
+        let stop = signals::stop_flag();
         let prober = self.web.prober(session, None, true, Some(Arc::clone(&stop)))?;
-        let mut teller = Teller::new(&mut session.printer, &self.form);
+        let mut teller = VerdictPrinter::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();
         look(&holdings, &self.manner.request(&stop), &prober, &mut progress, |checked| {
             teller.tell(&checked)
@@ -320,15 +326,15 @@ impl Check {
         teller.close(&self.manner, &stop)
     }
 
-    fn with_evidence(&self, session: &mut Session) -> Result<Outcome, Error> {
+    fn with_evidence(&self, session: &mut Session) -> Result<ExitStatus, Error> {
         let history = session.open_archive_history()?;
         let layout = history.writer().layout();
         let database = if self.against_archive { None } else { Some(self.database(Some(layout))?) };
         let promised = database.as_ref().map_or(Promised::ByArchive, Promised::By);
-        let stop = interrupt::flag();
+        let stop = signals::stop_flag();
         let prober = self.web.prober(session, Some(layout.temporary()), true, Some(Arc::clone(&stop)))?;
         let note = Note { message: self.message.clone(), author: self.author.clone() };
-        let mut teller = Teller::new(&mut session.printer, &self.form);
+        let mut teller = VerdictPrinter::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();
         let request = self.manner.request(&stop);
         let ended = check(&history, promised, &request, note, &prober, &mut progress, |checked| {
@@ -339,20 +345,20 @@ impl Check {
         Ok(outcome)
     }
 
-    /// Tells a verdict and, if that is asked for, how a failure differs from the last good capture: to people behind it,
-    /// to programs in it.
+    /// Prints a verdict, and with `--explain` how a failure differs from the last good capture. In JSON the
+    /// difference is part of the verdict.
     fn tell(
         &self,
         history: &ArchiveHistory,
         mut checked: CheckedUrl,
-        teller: &mut Teller<'_>,
+        teller: &mut VerdictPrinter<'_>,
     ) -> Result<(), Error> {
         let holdings: &dyn Holdings = history;
         let (options, format) = (Options::default(), teller.format);
         if self.explain && format == ReportFormat::Json {
             let mut difference = None;
             explain(holdings, &checked, &options, |page| {
-                difference = Some(told(page));
+                difference = Some(page_diff_json(page));
                 Ok::<(), Error>(())
             })?;
             checked.difference = difference;
@@ -361,43 +367,43 @@ impl Check {
         if format == ReportFormat::Text {
             explain(holdings, &checked, &options, |page| match self.explain {
                 true => {
-                    let whole = way_to_see(page, &checked);
-                    draw(page, Beginning { lines: MOST_LINES, whole: &whole }, teller.printer)
+                    let whole = show_command(page, &checked);
+                    print_excerpt(page, DiffExcerpt { lines: MAX_DIFF_LINES, whole: &whole }, teller.printer)
                 }
-                false => point_to(page, &checked, teller.printer),
+                false => print_diff_size(page, &checked, teller.printer),
             })?;
         }
         Ok(())
     }
 }
 
-/// The command that shows a difference whole, where both sides are in versions and of one URL.
+/// The command that shows the whole difference, if both sides are in versions and have one URL.
 fn diff_command(page: &PageDiff<'_>, checked: &CheckedUrl) -> Option<String> {
     let (good, version) = (checked.good_version()?.to_string(), checked.version?.to_string());
     let is_one_page = matches!((&page.pair.base, &page.pair.head), (Some(a), Some(b)) if a.url == b.url);
     is_one_page.then(|| format!("varve diff {good:.8} {version:.8} --url {}", quoted(&page.pair.any().url)))
 }
 
-/// The command that shows what a failure is: the difference, or else the answer itself.
-fn way_to_see(page: &PageDiff<'_>, checked: &CheckedUrl) -> String {
+/// The command that shows a failure: the difference, or else the response.
+fn show_command(page: &PageDiff<'_>, checked: &CheckedUrl) -> String {
     diff_command(page, checked).unwrap_or_else(|| {
         let capture = page.pair.any();
         format!("varve cat {} --at {}", quoted(&capture.url), capture.time)
     })
 }
 
-/// As one word of a shell.
+/// Quotes a text for a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// How much a failure differs from the last good capture, and how to see it.
-fn point_to(page: &PageDiff<'_>, checked: &CheckedUrl, printer: &mut Printer) -> Result<(), Error> {
-    let command = way_to_see(page, checked);
+/// Prints how much a failure differs from the last good capture, and the command that shows it.
+fn print_diff_size(page: &PageDiff<'_>, checked: &CheckedUrl, printer: &mut Printer) -> Result<(), Error> {
+    let command = show_command(page, checked);
     let (added, removed) =
         page.comparison.and_then(|comparison| comparison.lines_changed(true)).unwrap_or_default();
     printer.line(format_args!(
-        "{:<11}  {GOOD}+{added}{GOOD:#} {BAD}-{removed}{BAD:#} lines: {}",
+        "{:<11}  {GOOD_STYLE}+{added}{GOOD_STYLE:#} {BAD_STYLE}-{removed}{BAD_STYLE:#} lines: {}",
         "",
         visible(&command)
     ))
@@ -405,6 +411,6 @@ fn point_to(page: &PageDiff<'_>, checked: &CheckedUrl, printer: &mut Printer) ->
 
 fn say(ended: &Ended, printer: &mut Printer) {
     if let Some(version) = ended.version {
-        printer.say(format_args!("{} kept in version {version}", counted(ended.captures, "answer")));
+        printer.say(format_args!("{} stored in version {version}", counted(ended.captures, "response")));
     }
 }

@@ -1,19 +1,20 @@
-//! `varve checkout`: the pages of a version as files.
+//! `varve checkout`: writes the pages of a version as files, or moves HEAD.
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 use varve_archive::verbs::checkout::{CheckedOut, Covered, checkout, export};
 
-use super::log::short;
-use super::{Outcome, Verb};
+use crate::body_problems::{self, word};
 use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::printer::{Printer, counted, visible};
-use crate::revision::resolve_version;
 use crate::session::Session;
-use crate::troubles::{self, word};
+use crate::verb::Verb;
+use crate::version_names::resolve_version;
+use crate::version_text::short_version_id;
 
-const EXAMPLES: &str = "\
+const CHECKOUT_EXAMPLES: &str = "\
 Examples:
   varve checkout HEAD --to /tmp/now
   varve checkout 2026-03-01 --to /tmp/march
@@ -21,28 +22,34 @@ Examples:
 
 /// Write the pages of a version as files, or move HEAD to it
 ///
-/// With `--to`, the pages are written to a folder: a new one, an empty one, or one that an earlier checkout made, whose
-/// other pages then go. What an archive has for itself, such as its `warc` and `tmp`, is no such folder. Each page is a folder of its own with `.page_body` and `.page_headers.json` in it. Bodies are held against
-/// their digests as they are written. Files are not synced to the disk one by one: they can be written again at any time. A folder whose
-/// checkout did not come to its end says `unfinished` in its `.varve-checkout`, and the next checkout to it brings it to one.
+/// With `--to`, writes the pages to a folder that is new, empty, or was written by an earlier
+/// checkout; pages of the earlier checkout that are not in the version are removed. Folders of the
+/// archive itself, such as `warc` and `tmp`, are rejected. Each page is a folder with `.page_body`
+/// and `.page_headers.json`. Bodies are checked against their digests. Files are not synced one by
+/// one, because they can be written again. An interrupted checkout leaves `unfinished` in
+/// `.varve-checkout`; the next checkout to the same folder completes it.
 ///
-/// A page whose body is not here, is damaged or cannot be read is left out and named, all others are written, and the exit code is 1 then. So it is where several
-/// pages have the same path, on different hosts or with and without a slash at the end: a tree has one place for them.
+/// Pages whose bodies are missing, damaged or unreadable are skipped and listed, and the exit code
+/// is 1. The same holds for pages that share a path with another, on different hosts or with and
+/// without a trailing slash.
 ///
-/// Without `--to`, HEAD moves to the version: the next one will descend from it. In a Moku site the working tree follows: pages of the last HEAD that the version does not have go, unless
-/// somebody changed their files or their bodies are nowhere else, which is counted; all others are written over. Pages that earlier commits left in the tree stay. HEAD moves also where a page
-/// had to be left out, since it says what comes next and not what lies in the tree. If a file cannot be written, HEAD and the tree go back to what they were.
+/// Without `--to`, HEAD moves to the version, which becomes the parent of the next one. In a Moku
+/// site the working tree is updated: pages of the old HEAD that are not in the version are removed,
+/// unless their files were changed or their bodies are stored nowhere else; those are counted.
+/// Pages of earlier commits stay. HEAD moves even if a page was skipped. If a file cannot be
+/// written, HEAD and the tree are restored.
 ///
-/// With `--json` there is one object: `version`, how many pages were `written` and `removed`, how many of those `stayed`, how many have bodies that are `absent`, `damaged` or
-/// `unreadable`, how many are `covered` by another, and `left_out`, the first thousand of each kind with their `url` and what is the matter with the `body`, or the page that
-/// it is `covered_by`.
+/// With `--json`, prints one object: `version`, the numbers of pages `written`, `removed`,
+/// `stayed`, `absent`, `damaged`, `unreadable` and `covered` (by another page with the same path),
+/// and `left_out`: the first thousand of each kind with `url` and the problem of the `body`, or the
+/// page that they are `covered_by`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Checkout {
-    #[arg(help = crate::revision::NAMES)]
+#[command(after_help = CHECKOUT_EXAMPLES)]
+pub(super) struct CheckoutArgs {
+    #[arg(help = crate::version_names::VERSION_HELP)]
     version: String,
 
-    /// Write the pages here, and leave HEAD alone
+    /// Write the pages to this folder, and do not move HEAD
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
 
@@ -51,10 +58,10 @@ pub(super) struct Checkout {
     json: bool,
 }
 
-impl Verb for Checkout {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for CheckoutArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let (version, done) = if let Some(folder) = &self.to {
-            let holdings = session.holdings()?;
+            let holdings = session.open_reader()?;
             let version = resolve_version(&*holdings, &self.version)?;
             let progress = session.printer.progress(None, "pages");
             (version, export(&*holdings, version, folder, &mut |more| progress.inc(more))?)
@@ -65,53 +72,53 @@ impl Verb for Checkout {
             (version, checkout(&*history, version, &mut |more| progress.inc(more))?)
         };
         if self.json {
-            let line = Line::of(version.to_string(), &done);
+            let line = CheckoutRow::of(version.to_string(), &done);
             session.printer.json(&line)?;
         } else if self.to.is_some() || done.written > 0 || done.removed > 0 {
             let pages = counted(done.written.saturating_sub(done.covered.count), "page");
             let removed = match done.removed {
                 0 => String::new(),
-                removed => format!("; {} of the last one removed", counted(removed, "page")),
+                removed => format!("; {} of the old HEAD removed", counted(removed, "page")),
             };
-            session.printer.say(format_args!("{pages} of {} written{removed}", short(&version)));
+            session.printer.say(format_args!("{pages} of {} written{removed}", short_version_id(&version)));
         }
-        troubles::say(&done.left_out, "left out", &mut session.printer);
-        say_covered(&done.covered, &mut session.printer);
+        body_problems::say(&done.left_out, "skipped", &mut session.printer);
+        report_covered_pages(&done.covered, &mut session.printer);
         if done.stayed > 0 {
             let stayed = counted(done.stayed, "page");
             session.printer.say(format_args!(
-                "left in the tree, though not in the version: {stayed} with changed files or lost bodies"
+                "kept in the tree, though not in the version: {stayed} with changed files or missing bodies"
             ));
         }
         if self.to.is_none() {
-            session.printer.say(format_args!("HEAD is {}", short(&version)));
+            session.printer.say(format_args!("HEAD is {}", short_version_id(&version)));
         }
         let left_out = done.left_out.count(|_| true) + done.covered.count;
-        Ok(if left_out > 0 { Outcome::Findings } else { Outcome::Done })
+        Ok(if left_out > 0 { ExitStatus::Findings } else { ExitStatus::Done })
     }
 }
 
-/// Names pages that have the path of another, as far as that can be read.
-pub(super) fn say_covered(covered: &Covered, printer: &mut Printer) {
+/// Lists pages that share the path of another.
+pub(super) fn report_covered_pages(covered: &Covered, printer: &mut Printer) {
     if covered.count == 0 {
         return;
     }
-    let mut told = format!(
-        "{} left out of the tree: another with the same path is in the place; `varve cat URL` prints any",
+    let mut text = format!(
+        "{} skipped: another page has the same path; `varve cat URL` prints each of them",
         counted(covered.count, "page")
     );
-    for (url, by) in covered.first.iter().take(troubles::NAMED) {
-        told.push_str(&format!("\n  {}, in whose place is {}", visible(url), visible(by)));
+    for (url, by) in covered.first.iter().take(body_problems::MAX_LISTED_PAGES) {
+        text.push_str(&format!("\n  {} (the path holds {})", visible(url), visible(by)));
     }
-    let more = covered.count.saturating_sub(troubles::NAMED as u64);
+    let more = covered.count.saturating_sub(body_problems::MAX_LISTED_PAGES as u64);
     if more > 0 {
-        told.push_str(&format!("\n  and {more} more"));
+        text.push_str(&format!("\n  and {more} more"));
     }
-    printer.say(told);
+    printer.say(text);
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct CheckoutRow<'a> {
     version: String,
     written: u64,
     removed: u64,
@@ -120,11 +127,11 @@ struct Line<'a> {
     unreadable: u64,
     covered: u64,
     stayed: u64,
-    left_out: Vec<LeftOut<'a>>,
+    left_out: Vec<UncheckedOutPageRow<'a>>,
 }
 
 #[derive(Serialize)]
-struct LeftOut<'a> {
+struct UncheckedOutPageRow<'a> {
     url: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<&'static str>,
@@ -132,14 +139,18 @@ struct LeftOut<'a> {
     covered_by: Option<&'a str>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> CheckoutRow<'a> {
     fn of(version: String, done: &'a CheckedOut) -> Self {
         let count = |wanted: &str| done.left_out.count(|trouble| word(trouble) == wanted);
         let named = done.left_out.iter().flat_map(|(trouble, pages)| {
-            pages.urls.iter().map(move |url| LeftOut { url, body: Some(word(trouble)), covered_by: None })
+            pages.urls.iter().map(move |url| UncheckedOutPageRow {
+                url,
+                body: Some(word(trouble)),
+                covered_by: None,
+            })
         });
         let covered = &done.covered;
-        let named = named.chain(covered.first.iter().map(|(url, by)| LeftOut {
+        let named = named.chain(covered.first.iter().map(|(url, by)| UncheckedOutPageRow {
             url,
             body: None,
             covered_by: Some(by),

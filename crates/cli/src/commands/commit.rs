@@ -1,4 +1,4 @@
-//! `varve commit`: keeps pages that people hand over, as one version.
+//! `varve commit`: makes a version of local files.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -10,107 +10,108 @@ use varve_archive::verbs::commit::{
 };
 use varve_archive::{Headers, Moment, RepositoryError, Size};
 
-use super::checkout::say_covered;
-use super::{Outcome, Verb};
-use crate::error::{Error, report};
-use crate::printer::{Printer, WARN, counted, visible};
-use crate::revision::resolve_version;
+use super::checkout::report_covered_pages;
+use crate::error::Error;
+use crate::error_report::one_line;
+use crate::exit_status::ExitStatus;
+use crate::input::STDIN_ARGUMENT;
+use crate::printer::{Printer, WARNING_STYLE, counted, visible};
 use crate::session::Session;
+use crate::verb::Verb;
+use crate::version_names::resolve_version;
 
-const EXAMPLES: &str = "\
+const COMMIT_EXAMPLES: &str = "\
 Examples:
-  varve commit page.html --url https://example.com/ -m 'the page as it was sent to us'
-  varve commit page.html --url https://example.com/ --header 'Content-Type: text/html' --status 200 -m mail
-  varve commit --from site/ --base-url https://example.com/ -m 'the site before the relaunch'
-  varve commit --from site/ --base-url https://example.com/ --index index.html -m 'as a server would show it'
-  varve commit --from upload/ --base-url https://example.com/ -m 'by a visitor' --largest 10MiB --most-versions 1000
-  varve commit --lines pages.jsonl -m 'from the old system' --author 'Ada <ada@example.com>'";
+  varve commit page.html --url https://example.com/ -m 'received by mail'
+  varve commit page.html --url https://example.com/ --header 'Content-Type: text/html' --status 200 -m 'received by mail'
+  varve commit --from site/ --base-url https://example.com/ -m 'before the relaunch'
+  varve commit --from site/ --base-url https://example.com/ --index index.html -m 'before the relaunch'
+  varve commit --from upload/ --base-url https://example.com/ -m upload --max-size 10MiB --max-versions 1000
+  varve commit --jsonl pages.jsonl -m 'old system' --author 'Ada <ada@example.com>'";
 
-/// The word that stands for standard input.
-const STDIN: &str = "-";
-/// What a page may be answered with.
-const STATUSES: std::ops::Range<u16> = 100..1000;
+/// Valid HTTP statuses.
+const STATUS_RANGE: std::ops::Range<u16> = 100..1000;
 
-/// Keep pages that did not come from the web, as one version
+/// Make a version of local files
 ///
-/// Each page is a file with the URL it stands for. All pages of a call become one version, or none does. Bodies that
-/// are here already are not stored again.
+/// Each page is a file with a URL. All pages of a call become one version, or none do. Bodies that
+/// are stored already are not stored again.
 ///
-/// Of a folder that was committed before, only files are read whose length, times or inode are others now, as git does it;
-/// `--read-all` reads every one, and looks whether what is stored is still whole.
+/// When a folder is committed again, only files are read whose length, times or inode changed, as
+/// git does; `--read-all` reads all of them and verifies the stored bodies.
 ///
-/// A version holds the pages that are committed in it, and descends from HEAD, or from `--parent`.
+/// The version contains the pages of this call. Its parent is HEAD, or `--parent`.
 ///
-/// With `--lines` each line is a JSON object: `url`, and `body` (text), `body_base64` or `file`; `status`, `headers`
-/// (`{name: value}` or `{name: [values]}`) and `time` if they are known.
+/// With `--jsonl`, each line is a JSON object: `url`, and one of `body` (text), `body_base64` or
+/// `file`; optionally `status`, `headers` (`{name: value}` or `{name: [values]}`) and `time`.
 ///
-/// A URL with a name or a password in it is refused.
+/// URLs with a user name or password are rejected. Symbolic links, pipes and devices below a folder
+/// are skipped and listed.
 ///
-/// In a Moku site the pages are written to the working tree, too. It is a convenience: a page that cannot be written there, because a file of
-/// another kind is in the way or the disk is full, is named in a warning. It is committed all the same, and the exit code stays 0.
+/// In a Moku site the pages are also written to the working tree. A page that cannot be written
+/// there is committed all the same; a warning names it, and the exit code is 0.
 ///
-/// No symbolic link below a folder is followed: it may lead out of it. Links, pipes and the like are named, and left out.
-///
-/// With `--json` the answer is one object: `version`, `parent`, `captures`, how many `changed`, and where something below a folder was
-/// `left_out`, each `path` with `why` (`link` or `special`). Where pages could not be written to the working tree, `unwritten` says how many, and
-/// `not_in_tree` names the first thousand, each `url` with `why`; `covered` says how many have the path of another, which lies in their place.
+/// With `--json`, prints one object: `version`, `parent`, `captures`, `changed`; `left_out` lists
+/// skipped files, each `path` with `why` (`link` or `special`); `unwritten` counts pages that are
+/// not in the working tree, and `not_in_tree` lists the first thousand, each `url` with `why`;
+/// `covered` counts pages that share the path of another.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Commit {
-    /// The page, or several with as many `--url`
-    #[arg(value_name = "FILE", required_unless_present_any = ["from", "lines"], conflicts_with_all = ["from", "lines"])]
+#[command(after_help = COMMIT_EXAMPLES)]
+pub(super) struct CommitArgs {
+    /// The page, or several with one `--url` each
+    #[arg(value_name = "FILE", required_unless_present_any = ["from", "jsonl"], conflicts_with_all = ["from", "jsonl"])]
     files: Vec<PathBuf>,
 
-    /// The URL of the page; once for each file, in their order
+    /// The URL of the page; one for each file, in the same order
     #[arg(long = "url", value_name = "URL", requires = "files")]
     urls: Vec<String>,
 
-    /// A header that the page was answered with
+    /// A response header of the page; may be repeated
     #[arg(long = "header", value_name = "NAME: VALUE")]
     headers: Vec<String>,
 
-    /// The status that the page was answered with
-    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u16).range(i64::from(STATUSES.start)..i64::from(STATUSES.end)))]
+    /// The response status of the page
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u16).range(i64::from(STATUS_RANGE.start)..i64::from(STATUS_RANGE.end)))]
     status: u16,
 
-    /// Every file below this folder is a page
-    #[arg(long, value_name = "DIR", requires = "base_url", conflicts_with = "lines")]
+    /// Commit every file below this folder
+    #[arg(long, value_name = "DIR", requires = "base_url", conflicts_with = "jsonl")]
     from: Option<PathBuf>,
 
-    /// The URL of that folder, without a query or a fragment
+    /// The URL of that folder, without query and fragment
     #[arg(long, value_name = "URL", requires = "from")]
     base_url: Option<String>,
 
-    /// A file of this name is the page of the folder that it is in, as it is with most servers: with `index.html`,
-    /// `site/news/index.html` is `https://example.com/news/`
+    /// The file name of index pages: with `index.html`, `site/news/index.html` is
+    /// `https://example.com/news/`
     #[arg(long, value_name = "NAME", requires = "from", value_parser = file_name)]
     index: Option<String>,
 
-    /// Read every file of the folder, also those that have not changed since it was committed last
+    /// Read every file of the folder, also unchanged ones
     #[arg(long, requires = "from")]
     read_all: bool,
 
-    /// Commit nothing if a page is longer than this: `10MiB`
+    /// Fail if a page is larger than this: `10MiB`
     #[arg(long, value_name = "SIZE")]
-    largest: Option<Size>,
+    max_size: Option<Size>,
 
-    /// Commit nothing if the history has this many versions already
+    /// Fail if the history already has this many versions
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    most_versions: Option<u64>,
+    max_versions: Option<u64>,
 
-    /// Pages as JSON lines; `-` is standard input
+    /// Read pages as JSON lines from this file; `-` is standard input
     #[arg(long, value_name = "FILE")]
-    lines: Option<PathBuf>,
+    jsonl: Option<PathBuf>,
 
     /// Why this version is made
     #[arg(short, long)]
     message: String,
 
-    /// Who makes it
+    /// Who makes this version
     #[arg(long, env = "VARVE_AUTHOR", hide_env_values = true)]
     author: Option<String>,
 
-    /// The version that it descends from, instead of HEAD
+    /// The parent of the version, instead of HEAD
     #[arg(long, value_name = "VERSION")]
     parent: Option<String>,
 
@@ -119,15 +120,15 @@ pub(super) struct Commit {
     json: bool,
 }
 
-impl Verb for Commit {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for CommitArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let (pages, left_out) = self.pages()?;
         warn(&mut session.printer, &left_out);
         let history = session.open_history()?;
         let parent =
             self.parent.as_deref().map(|text| resolve_version(history.as_holdings(), text)).transpose()?;
-        // The plan and the expectations are kept before all else, and not for nothing.
-        must_have_room(&*history, self.most_versions)?;
+        // Fail before the plan and the expectations are stored.
+        must_have_room(&*history, self.max_versions)?;
         let intent = session.intent(&*history)?;
         let request = Request {
             intent,
@@ -137,8 +138,8 @@ impl Verb for Commit {
             threads: Session::threads(),
             folder: self.from.clone(),
             read_all: self.read_all,
-            largest: self.largest.map(|size| size.0),
-            most_versions: self.most_versions,
+            largest: self.max_size.map(|size| size.0),
+            most_versions: self.max_versions,
         };
         let progress = session.printer.progress(Some(pages.len() as u64), "pages");
         let mut done = commit(&*history, &request, pages, &|more| progress.inc(more))?;
@@ -146,19 +147,19 @@ impl Verb for Commit {
         let not_in_tree = not_in_tree(std::mem::take(&mut done.unwritten.first));
         if done.lacks_diff {
             session.printer.say(format_args!(
-                "{WARN}warning:{WARN:#} the diff with the parent is not kept: a body of one of the two is damaged or not here; \
-                 `varve audit` names it"
+                "{WARNING_STYLE}warning:{WARNING_STYLE:#} the diff with the parent is not stored: a body is damaged or missing; \
+                 `varve audit` lists it"
             ));
         }
         warn_of_tree(&mut session.printer, done.unwritten.count, &not_in_tree);
-        say_covered(&done.covered, &mut session.printer);
-        self.print(session, &Line::of(&done, &left_out, not_in_tree))?;
-        Ok(Outcome::Done)
+        report_covered_pages(&done.covered, &mut session.printer);
+        self.print(session, &CommitRow::of(&done, &left_out, not_in_tree))?;
+        Ok(ExitStatus::Done)
     }
 }
 
-impl Commit {
-    fn print(&self, session: &mut Session, done: &Line) -> Result<(), Error> {
+impl CommitArgs {
+    fn print(&self, session: &mut Session, done: &CommitRow) -> Result<(), Error> {
         if self.json {
             return session.printer.json(done);
         }
@@ -168,9 +169,9 @@ impl Commit {
         Ok(())
     }
 
-    /// The pages, and what was met that is none.
+    /// The pages, and the files that were skipped.
     fn pages(&self) -> Result<(Vec<NewPage>, Vec<LeftOut>), Error> {
-        if let Some(file) = &self.lines {
+        if let Some(file) = &self.jsonl {
             return Ok((read_lines(file)?, Vec::new()));
         }
         let headers = parse_headers(&self.headers)?;
@@ -196,43 +197,44 @@ impl Commit {
     }
 }
 
-/// So many names are told to people.
-const NAMED: usize = 10;
+/// Names listed in a warning.
+const MAX_LISTED_NAMES: usize = 10;
 
-/// Names what was left out of a folder, with the reason.
+/// Lists skipped files with the reason.
 fn warn(printer: &mut Printer, left_out: &[LeftOut]) {
     if left_out.is_empty() {
         return;
     }
     let count = counted(left_out.len() as u64, "name");
-    printer.say(format_args!("{WARN}warning:{WARN:#} {count} below the folder left out"));
-    for LeftOut { path, why } in left_out.iter().take(NAMED) {
+    printer.say(format_args!("{WARNING_STYLE}warning:{WARNING_STYLE:#} {count} below the folder skipped"));
+    for LeftOut { path, why } in left_out.iter().take(MAX_LISTED_NAMES) {
         printer.say(format_args!("  {}: {}", visible(&path.display().to_string()), reason(*why)));
     }
-    if left_out.len() > NAMED {
-        printer.say(format_args!("  and {} more; `--json` names them all", left_out.len() - NAMED));
+    if left_out.len() > MAX_LISTED_NAMES {
+        printer
+            .say(format_args!("  and {} more; `--json` lists them all", left_out.len() - MAX_LISTED_NAMES));
     }
 }
 
-/// Pages that could not be written to the working tree, with the reasons in words.
-fn not_in_tree(pages: Vec<(String, RepositoryError)>) -> Vec<NotInTree> {
-    let told = |(url, why): (_, RepositoryError)| NotInTree { url, why: report(&why.into()).one_line() };
-    pages.into_iter().map(told).collect()
+/// Pages that could not be written to the working tree, with the error.
+fn not_in_tree(pages: Vec<(String, RepositoryError)>) -> Vec<UnwrittenPageRow> {
+    let row = |(url, why): (_, RepositoryError)| UnwrittenPageRow { url, why: one_line(&why.into()) };
+    pages.into_iter().map(row).collect()
 }
 
-/// Names pages that are in the version and not in the working tree.
-fn warn_of_tree(printer: &mut Printer, count: u64, pages: &[NotInTree]) {
+/// Lists pages that are in the version but not in the working tree.
+fn warn_of_tree(printer: &mut Printer, count: u64, pages: &[UnwrittenPageRow]) {
     if count == 0 {
         return;
     }
-    let told = counted(count, "page");
+    let pages_text = counted(count, "page");
     printer.say(format_args!(
-        "{WARN}warning:{WARN:#} {told} committed, but not written to the working tree; when nothing is in the way any more, `varve checkout HEAD` does that"
+        "{WARNING_STYLE}warning:{WARNING_STYLE:#} {pages_text} committed, but not written to the working tree; `varve checkout HEAD` tries again"
     ));
-    for NotInTree { url, why } in pages.iter().take(NAMED) {
+    for UnwrittenPageRow { url, why } in pages.iter().take(MAX_LISTED_NAMES) {
         printer.say(format_args!("  {}: {}", visible(url), visible(why)));
     }
-    let more = count.saturating_sub(NAMED as u64);
+    let more = count.saturating_sub(MAX_LISTED_NAMES as u64);
     if more > 0 {
         printer.say(format_args!("  and {more} more"));
     }
@@ -240,16 +242,16 @@ fn warn_of_tree(printer: &mut Printer, count: u64, pages: &[NotInTree]) {
 
 const fn reason(why: NotAPage) -> &'static str {
     match why {
-        NotAPage::Link => "a symbolic link, which is not followed: it may lead anywhere",
+        NotAPage::Link => "a symbolic link, which is not followed",
         NotAPage::Special => "neither a file nor a folder",
     }
 }
 
-/// The name of a file, and not a way to one.
+/// Accepts a file name and rejects a path.
 fn file_name(text: &str) -> Result<String, &'static str> {
     match text {
-        "" | "." | ".." => Err("it is the name of no file"),
-        _ if text.contains('/') => Err("it is a path, and the name of a file is meant"),
+        "" | "." | ".." => Err("not a file name"),
+        _ if text.contains('/') => Err("a file name is expected, not a path"),
         _ => Ok(text.to_owned()),
     }
 }
@@ -271,7 +273,7 @@ fn parse_headers(texts: &[String]) -> Result<Headers, Error> {
 /// A page as a line of JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PageLine {
+struct CommitInput {
     url: String,
     #[serde(default)]
     body: Option<String>,
@@ -292,7 +294,7 @@ fn ok() -> u16 {
 }
 
 fn read_lines(file: &Path) -> Result<Vec<NewPage>, Error> {
-    let input: Box<dyn BufRead> = if file.as_os_str() == STDIN {
+    let input: Box<dyn BufRead> = if file.as_os_str() == STDIN_ARGUMENT {
         Box::new(std::io::stdin().lock())
     } else {
         Box::new(BufReader::new(
@@ -300,17 +302,18 @@ fn read_lines(file: &Path) -> Result<Vec<NewPage>, Error> {
         ))
     };
     let mut pages = Vec::new();
-    for (number, line) in serde_json::Deserializer::from_reader(input).into_iter::<PageLine>().enumerate() {
+    for (number, line) in serde_json::Deserializer::from_reader(input).into_iter::<CommitInput>().enumerate()
+    {
         let wrong = |what| Error::Object { file: file.to_owned(), number: number + 1, what };
         pages.push(line.map_err(|error| wrong(error.to_string()))?.page().map_err(wrong)?);
     }
     Ok(pages)
 }
 
-impl PageLine {
+impl CommitInput {
     fn page(self) -> Result<NewPage, String> {
-        if !STATUSES.contains(&self.status) {
-            return Err(format!("the status {} is none: they are from 100 to 999", self.status));
+        if !STATUS_RANGE.contains(&self.status) {
+            return Err(format!("the status {} is not between 100 and 999", self.status));
         }
         let body = match (self.body, self.body_base64, self.file) {
             (Some(text), None, None) => NewBody::Bytes(text.into_bytes()),
@@ -340,36 +343,36 @@ impl PageLine {
 }
 
 #[derive(Serialize)]
-struct Line {
+struct CommitRow {
     version: String,
     parent: Option<String>,
     captures: u64,
     changed: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    left_out: Vec<LeftOutLine>,
+    left_out: Vec<SkippedFileRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     unwritten: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    not_in_tree: Vec<NotInTree>,
+    not_in_tree: Vec<UnwrittenPageRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     covered: Option<u64>,
 }
 
 #[derive(Serialize)]
-struct NotInTree {
+struct UnwrittenPageRow {
     url: String,
     why: String,
 }
 
 #[derive(Serialize)]
-struct LeftOutLine {
+struct SkippedFileRow {
     path: String,
     why: &'static str,
 }
 
-impl Line {
-    fn of(done: &Committed, left_out: &[LeftOut], not_in_tree: Vec<NotInTree>) -> Self {
-        let left_out = left_out.iter().map(|LeftOut { path, why }| LeftOutLine {
+impl CommitRow {
+    fn of(done: &Committed, left_out: &[LeftOut], not_in_tree: Vec<UnwrittenPageRow>) -> Self {
+        let left_out = left_out.iter().map(|LeftOut { path, why }| SkippedFileRow {
             path: path.display().to_string(),
             why: match why {
                 NotAPage::Link => "link",

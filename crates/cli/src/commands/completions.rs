@@ -1,13 +1,13 @@
-//! `varve completions`: what a shell needs to complete varve's words.
+//! `varve completions`: completion scripts for shells.
 
 use clap_complete::Shell;
 
-use super::{Outcome, Verb};
-use crate::arguments;
 use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::session::Session;
+use crate::verb::Verb;
 
-const EXAMPLES: &str = "\
+const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
   varve completions bash > ~/.local/share/bash-completion/completions/varve
   varve completions zsh > ~/.zfunc/_varve
@@ -15,18 +15,18 @@ Examples:
 
 /// Print a completion script for a shell
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Completions {
-    /// The shell to write for
+#[command(after_help = COMPLETIONS_EXAMPLES)]
+pub(super) struct CompletionsArgs {
+    /// The shell
     #[arg(value_enum)]
     shell: Shell,
 }
 
-impl Verb for Completions {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for CompletionsArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut arguments::root(), "varve", &mut script);
+        clap_complete::generate(self.shell, &mut session.describe_command_line(), "varve", &mut script);
         session.printer.text(&String::from_utf8_lossy(&script))?;
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }

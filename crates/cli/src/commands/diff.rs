@@ -1,102 +1,110 @@
-//! `varve diff`: what changed between two versions.
+//! `varve diff`: shows what changed between two versions.
 
 mod document;
 mod headers;
-mod line;
+mod line_text;
 mod notes;
 mod summary;
 
 use serde::Serialize;
-use varve_archive::RepositoryError;
 use varve_archive::history::Holdings;
 use varve_archive::verbs::diff::{
     Body, Change, ChunkKind, HunkLine, Mode, Options, PageDiff, Report, Request, Totals, UNENDED, View,
     chunk_place, diff, html,
 };
 use varve_archive::verbs::show::version;
-use varve_archive::{ArchiveError, VersionId};
+use varve_archive::{ArchiveError, RepositoryError, VersionId};
 
-use super::choosing::Choosing;
-use super::show::word;
-use super::{Outcome, Verb};
+use super::capture_choice::CaptureChoiceArgs;
+use crate::body_problems::word as word_of_trouble;
 use crate::error::Error;
-use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG, WARN, visible};
-use crate::revision::resolve_version;
+use crate::exit_status::ExitStatus;
+use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, STRONG_STYLE, WARNING_STYLE, visible};
 use crate::session::Session;
-use crate::troubles::word as word_of_trouble;
-use document::Document;
-use line::{drawn, letters, node};
+use crate::verb::Verb;
+use crate::version_names::resolve_version;
+use crate::version_text::change_word;
+use document::DiffDocument;
+use line_text::{hunk_line_text, line_width, node_change_text};
 use notes::{amount, cut_short, moved, not_compared, status_note};
 
-const EXAMPLES: &str = "\
+const DIFF_EXAMPLES: &str = "\
 Examples:
   varve diff
   varve diff HEAD~3
   varve diff 2026-01-01 2026-06-01 --stat
   varve diff before-the-relaunch HEAD --url https://example.com/
   varve diff --mode dom --url https://example.com/
-  varve diff --mode letters --url https://example.com/ --json
-  varve diff HEAD~2 HEAD~1 --twin HEAD
+  varve diff --mode chars --url https://example.com/ --json
+  varve diff HEAD~2 HEAD~1 --noise-from HEAD
   varve diff --format html > changes.html";
 
 /// Show what changed between two versions
 ///
-/// Without versions, what changed in HEAD since its parent; with one, since that one. A version may be named by a time as well, and is then the newest that is not
-/// after it: of a day, as in `2026-11-17`, its end counts, as it does with `cat --at` and `log --until`. Pages are paired by path, and those of
-/// two hosts only where each is the only one with its path, which is told. What only
-/// seems to change, such as nonces, clocks, session ids and build hashes, is noise: it is left out, and counted, unless
-/// `--all` is given, which shows it with the rule that knows it. A page that was captured twice in a row teaches more: with
-/// `--twin VERSION`, what differs between the newer version and that one, which was captured together with it, is noise.
+/// Without versions, compares HEAD with its parent; with one, compares HEAD with that one. A
+/// version may be named by a time: then it is the newest version that is not later. A day such as
+/// `2026-11-17` counts to its end, as in `cat --at` and `log --until`. Pages are paired by path;
+/// pages of two hosts are paired only where each is the only one with its path, which is noted.
 ///
-/// With `--json` there is one object: `base`, `head`, and `files`, each with `url`, `path`, `change` (added, removed,
-/// changed), `status`, `body_diff` and `headers_diff`, which only names headers that are redacted: `redacted_headers` says of each whether it was
-/// `added`, `removed` or is on `both` sides, where its values are not compared. A `body_diff` is `truncated` where its chunks do not tell all of it: what lies beyond 4 MiB of changed text is left out, and where very much
-/// differs, long stretches are told as replaced without a closer look. A body that was not compared has no chunks at all, and is `truncated`, too: because it is longer than
-/// 64 MiB, because it is known and not here (`absent`), because it is `damaged`, or because the system does not let it be read (`unreadable`), each said of
-/// the older and of the newer version.
-/// An answer that was cut short when it was captured is named in `cut_short`, of the older and of the newer version.
-/// Pages that do not count as changed are in `noise`, each with `url`, `path` and its `rules`, and in `alike`, where bytes differ and the text
-/// or the nodes are the `same`.
+/// Changes without meaning, such as nonces, clocks, session ids and build hashes, are noise. Noise
+/// is counted and not shown; `--all` shows it with the rule that recognised it. `--noise-from
+/// VERSION` learns from a second capture made at the same time: differences between the newer
+/// version and that one are noise.
 ///
-/// By letters, bodies are compared as Moku does it, with the place of each chunk in bytes of the body: these are the chunks that rows of
-/// `diffs` hold, and that `varve score` counts, from 0 in each page. (Rows count three for each byte of a body that is not UTF-8, as Moku
-/// does.) Noise is not looked for then.
+/// By words, and in text nodes, removed text is shown in `[-` and `-]`, added text in `{+` and
+/// `+}`. `--format html` prints one self-contained page with a list of pages and both sides of
+/// every change.
 ///
-/// By words, and in the texts of nodes, what went stands in `[-` and `-]` and what came in `{+` and `+}`. With `--format html` there is one page that needs nothing
-/// else, with a list of the pages and both sides of every change.
+/// By chars, bodies are compared as Moku does, and each chunk has its position in bytes of the
+/// body. The rows of `diffs` hold these chunks, and `varve score` counts them from 0 in each page.
+/// (In rows each byte that is not UTF-8 counts three, as in Moku.) Noise is not recognised in this
+/// mode.
 ///
-/// In a Crystal project two moments are compared, as in `varve diff r5 HEAD` or between two times; `--newest-good` looks past
-/// revisions that record failures.
+/// In a Crystal project two moments are compared, as in `varve diff r5 HEAD` or between two times;
+/// `--newest-good` skips revisions that are failures.
 ///
-/// Diffs can be computed at any time. With `--keep` this one is kept too, until `gc --keep-within` prunes it or `rebuild` makes the catalog again; a Moku site keeps that of
-/// every version with its parent by itself.
+/// With `--keep`, the diff is also stored, until `gc --keep-within` removes it or `rebuild` makes
+/// the catalog again. A Moku site stores the diff of every version with its parent.
 ///
-/// With `--exit-code`, the exit code is 1 if anything differs; where a body is damaged or cannot be read, it is 1 in any case, and all other pages are shown.
+/// With `--exit-code`, the exit code is 1 if anything differs. If a body is damaged or unreadable,
+/// it is always 1; all other pages are shown.
+///
+/// With `--json`, prints one object: `base`, `head`, and `files`, each with `url`, `path`, `change`
+/// (added, removed, changed), `status`, `body_diff` and `headers_diff`. `redacted_headers` lists
+/// headers whose values are hidden: `added`, `removed`, or on `both` sides, where the values are
+/// not compared. A `body_diff` is `truncated` if it is incomplete: changes beyond 4 MiB of text are
+/// left out, and very large differences are reported as replaced. A body that was not compared has
+/// no chunks and is `truncated` too: it is larger than 64 MiB, missing (`absent`), `damaged` or
+/// `unreadable`, each given for the older and the newer version. `cut_short` marks responses that
+/// were truncated when they were captured. Pages that do not count as changed are in `noise`, with
+/// `url`, `path` and `rules`, and in `alike`, where bytes differ and the text or the nodes are the
+/// `same`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Diff {
-    /// The older version; without it, the parent of the newer one
+#[command(after_help = DIFF_EXAMPLES)]
+pub(super) struct DiffArgs {
+    /// The older version [default: the parent of the newer one]
     base: Option<String>,
 
-    /// The newer version
+    /// The newer version [default: HEAD]
     head: Option<String>,
 
-    /// Only this page
+    /// Compare this page only
     #[arg(long, value_name = "URL")]
     url: Option<String>,
 
-    /// A version that was captured together with the newer one: what differs between those two is noise
+    /// Treat differences between the newer version and this one, captured at the same time, as
+    /// noise
     #[arg(long, value_name = "VERSION")]
-    twin: Option<String>,
+    noise_from: Option<String>,
 
     #[command(flatten)]
-    choosing: Choosing,
+    choosing: CaptureChoiceArgs,
 
-    /// How to compare: by lines, by words, by nodes of the page, headers alone, or by letters
-    #[arg(long, value_name = "MODE", default_value = "lines", value_parser = ["lines", "words", "dom", "headers", "letters"])]
+    /// Compare by lines, words, DOM nodes, headers only, or characters
+    #[arg(long, value_name = "MODE", default_value = "lines", value_parser = ["lines", "words", "dom", "headers", "chars"])]
     mode: String,
 
-    /// How to show it
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json", "html"])]
     format: String,
 
@@ -104,11 +112,11 @@ pub(super) struct Diff {
     #[arg(long)]
     json: bool,
 
-    /// Only say which pages changed, and how much, in lines for people
+    /// Show only which pages changed, and by how much
     #[arg(long, conflicts_with_all = ["name_only", "json", "format"])]
     stat: bool,
 
-    /// Only say which pages changed, in lines for people
+    /// Show only which pages changed
     #[arg(long, conflicts_with_all = ["json", "format"])]
     name_only: bool,
 
@@ -116,37 +124,37 @@ pub(super) struct Diff {
     #[arg(long)]
     all: bool,
 
-    /// Compare lines without the white space at their ends
+    /// Ignore white space at the ends of lines
     #[arg(long)]
     ignore_trailing_space: bool,
 
-    /// Lines around each change
+    /// Lines of context around each change
     #[arg(long, short = 'U', value_name = "N", default_value_t = 3)]
     context: usize,
 
-    /// Keep the diff with the archive as well, in the shape of the history's `diffs`
+    /// Also store the diff with the archive
     #[arg(long, conflicts_with_all = ["url", "all"])]
     keep: bool,
 
-    /// End with 1 if anything differs
+    /// Exit with 1 if anything differs
     #[arg(long)]
     exit_code: bool,
 }
 
-impl Verb for Diff {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for DiffArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         if self.keep {
-            session.must_write()?;
+            session.require_writable()?;
         }
-        let holdings = self.choosing.holdings(session)?;
+        let holdings = self.choosing.open_reader(session)?;
         let (base, head) = self.versions(&*holdings, &mut session.printer)?;
         let mode = match self.mode.as_str() {
             "words" => Mode::Words,
             "dom" => Mode::Dom,
-            "letters" => Mode::Letters,
+            "chars" => Mode::Letters,
             _ => Mode::Lines,
         };
-        let twin = self.twin.as_deref().map(|twin| resolve_version(&*holdings, twin)).transpose()?;
+        let twin = self.noise_from.as_deref().map(|twin| resolve_version(&*holdings, twin)).transpose()?;
         let request = Request {
             base,
             head: Some(head),
@@ -157,9 +165,9 @@ impl Verb for Diff {
             names_only: self.name_only,
             headers_only: self.mode == "headers",
         };
-        let document = self.is_html().then(|| Document::new(&*holdings, base, head));
+        let document = self.is_html().then(|| DiffDocument::new(&*holdings, base, head));
         let printer = &mut session.printer;
-        let mut show = Show { verb: &self, printer, pages: 0, document, beginning: None };
+        let mut show = DiffPrinter { verb: &self, printer, pages: 0, document, beginning: None };
         show.begin(base, head)?;
         let totals = diff(&*holdings, &request, |page| show.page(page))?;
         show.end(&totals)?;
@@ -169,11 +177,11 @@ impl Verb for Diff {
             varve_archive::verbs::diff::keep(&*history, base, head)?;
         }
         let is_finding = totals.unread > 0 || (self.exit_code && totals.differ());
-        Ok(if is_finding { Outcome::Findings } else { Outcome::Done })
+        Ok(if is_finding { ExitStatus::Findings } else { ExitStatus::Done })
     }
 }
 
-impl Diff {
+impl DiffArgs {
     fn versions(
         &self,
         holdings: &dyn Holdings,
@@ -188,9 +196,7 @@ impl Diff {
                 Some(Err(
                     gone @ (RepositoryError::VersionRemoved { .. } | RepositoryError::NoVersion { .. }),
                 )) => {
-                    printer.say(format_args!(
-                        "its parent is not here, so that all pages count as added: {gone}"
-                    ));
+                    printer.say(format_args!("its parent is missing, so all pages count as added: {gone}"));
                     None
                 }
                 Some(Err(error)) => return Err(error.into()),
@@ -215,21 +221,21 @@ impl Diff {
     }
 }
 
-/// A line is shown up to so many letters, where only the beginning of a change is shown.
-const LONGEST_LINE: usize = 400;
+/// Characters of a line in an excerpt.
+const MAX_EXCERPT_LINE_CHARS: usize = 400;
 
-/// Shows the beginning of how one page changed, to people, and how to see the rest.
-pub(super) fn draw(
+/// Prints the beginning of the changes of a page, and the command that shows the rest.
+pub(super) fn print_excerpt(
     page: &PageDiff<'_>,
-    beginning: Beginning<'_>,
+    beginning: DiffExcerpt<'_>,
     printer: &mut Printer,
 ) -> Result<(), Error> {
-    let verb = Diff {
+    let verb = DiffArgs {
         base: None,
         head: None,
         url: None,
-        twin: None,
-        choosing: Choosing::default(),
+        noise_from: None,
+        choosing: CaptureChoiceArgs::default(),
         mode: "lines".to_owned(),
         format: "text".to_owned(),
         json: false,
@@ -241,35 +247,35 @@ pub(super) fn draw(
         context: 3,
         exit_code: false,
     };
-    Show { verb: &verb, printer, pages: 0, document: None, beginning: Some(beginning) }.page(page)
+    DiffPrinter { verb: &verb, printer, pages: 0, document: None, beginning: Some(beginning) }.page(page)
 }
 
-/// How much of a page's change is shown.
-pub(super) struct Beginning<'a> {
-    /// So many lines.
+/// How much of the changes of a page to print.
+pub(super) struct DiffExcerpt<'a> {
+    /// Number of lines.
     pub(super) lines: usize,
-    /// The command that shows all.
+    /// The command that shows everything.
     pub(super) whole: &'a str,
 }
 
-/// How one page changed, for programs.
-pub(super) fn told(page: &PageDiff<'_>) -> serde_json::Value {
-    serde_json::to_value(FileLine::of(page, false)).expect("a diff can be written as JSON")
+/// The changes of one page as JSON.
+pub(super) fn page_diff_json(page: &PageDiff<'_>) -> serde_json::Value {
+    serde_json::to_value(PageDiffRow::of(page, false)).expect("a diff can be written as JSON")
 }
 
-/// Shows pages one after another.
-struct Show<'a> {
-    verb: &'a Diff,
+/// Prints pages one after another.
+struct DiffPrinter<'a> {
+    verb: &'a DiffArgs,
     printer: &'a mut Printer,
-    /// How many pages there were so far.
+    /// Number of pages so far.
     pages: usize,
-    /// Where there is to be a document, what there is of it.
-    document: Option<Document>,
-    /// Where not all of a page is to be shown, how much.
-    beginning: Option<Beginning<'a>>,
+    /// The HTML document, with `--format html`.
+    document: Option<DiffDocument>,
+    /// How much to print of a page, in an excerpt.
+    beginning: Option<DiffExcerpt<'a>>,
 }
 
-impl Show<'_> {
+impl DiffPrinter<'_> {
     fn begin(&mut self, base: Option<VersionId>, head: VersionId) -> Result<(), Error> {
         if !self.verb.is_json() {
             return Ok(());
@@ -291,11 +297,11 @@ impl Show<'_> {
         if self.verb.stat {
             return self.printer.line(format_args!("{} {}", title(page), amount(page, self.verb.all)));
         }
-        self.printer.line(format_args!("{STRONG}{}{STRONG:#}", title(page)))?;
-        let is_asked_for = self.verb.mode == "headers";
-        headers::draw(page, is_asked_for, self.verb.all, self.printer)?;
+        self.printer.line(format_args!("{STRONG_STYLE}{}{STRONG_STYLE:#}", title(page)))?;
+        let headers_only = self.verb.mode == "headers";
+        headers::draw(page, headers_only, self.verb.all, self.printer)?;
         for note in moved(page).into_iter().chain(cut_short(page)) {
-            self.printer.line(format_args!("{WARN}{note}{WARN:#}"))?;
+            self.printer.line(format_args!("{WARNING_STYLE}{note}{WARNING_STYLE:#}"))?;
         }
         if self.verb.mode != "headers" {
             self.body(page)?;
@@ -308,15 +314,15 @@ impl Show<'_> {
             self.printer.text(",")?;
         }
         self.pages += 1;
-        let text =
-            serde_json::to_string(&FileLine::of(page, self.verb.all)).expect("a diff can be written as JSON");
+        let text = serde_json::to_string(&PageDiffRow::of(page, self.verb.all))
+            .expect("a diff can be written as JSON");
         self.printer.text(&text)
     }
 
     fn html(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
         let (view, all) = (self.view(), self.verb.all);
         let Some(document) = &mut self.document else { return Ok(()) };
-        let title = format!("{} ({})", page.pair.any().url, word(page.change));
+        let title = format!("{} ({})", page.pair.any().url, change_word(page.change));
         let notes: Vec<String> =
             [moved, status_note, cut_short, not_compared].iter().filter_map(|note| note(page)).collect();
         document.add(title, |title, sides, number| match page.comparison {
@@ -340,46 +346,48 @@ impl Show<'_> {
         if let Body::Dom(dom) = &comparison.body {
             let chunks = comparison.body_diff(self.verb.all).chunks;
             for ((change, _), chunk) in dom.shown(self.verb.all).zip(chunks) {
-                self.printer.line(node(change, &chunk))?;
+                self.printer.line(node_change_text(change, &chunk))?;
             }
         }
         if let Body::Letters(diff) = &comparison.body {
             for (number, chunk) in diff.chunks.iter().enumerate() {
-                let (sign, style) = if chunk.kind == ChunkKind::Removed { ('-', BAD) } else { ('+', GOOD) };
+                let (sign, style) =
+                    if chunk.kind == ChunkKind::Removed { ('-', BAD_STYLE) } else { ('+', GOOD_STYLE) };
                 let (place, content) = (chunk_place(number, chunk), visible(&chunk.content));
-                self.printer
-                    .line(format_args!("{FAINT}{place}{FAINT:#} {style}{sign} {content}{style:#}"))?;
+                self.printer.line(format_args!(
+                    "{FAINT_STYLE}{place}{FAINT_STYLE:#} {style}{sign} {content}{style:#}"
+                ))?;
             }
         }
         let hunks = comparison.hunks(&self.view(), self.verb.all);
-        let width = if self.beginning.is_some() { LONGEST_LINE } else { usize::MAX };
+        let width = if self.beginning.is_some() { MAX_EXCERPT_LINE_CHARS } else { usize::MAX };
         for hunk in &hunks {
-            self.printer.line(format_args!("{FAINT}{}{FAINT:#}", hunk.title()))?;
+            self.printer.line(format_args!("{FAINT_STYLE}{}{FAINT_STYLE:#}", hunk.title()))?;
             for line in &hunk.lines {
-                self.printer.line(drawn(line, self.verb.mode == "words", width))?;
+                self.printer.line(hunk_line_text(line, self.verb.mode == "words", width))?;
                 if line.unended {
-                    self.printer.line(format_args!("{FAINT}{UNENDED}{FAINT:#}"))?;
+                    self.printer.line(format_args!("{FAINT_STYLE}{UNENDED}{FAINT_STYLE:#}"))?;
                 }
             }
         }
-        let too_wide = |line: &HunkLine<'_>| letters(line) > width;
+        let too_wide = |line: &HunkLine<'_>| line_width(line) > width;
         let is_cut = hunks.last().is_some_and(|hunk| hunk.cut);
         if is_cut || hunks.iter().flat_map(|hunk| &hunk.lines).any(too_wide) {
             let more = match &self.beginning {
-                Some(beginning) => format!("There is more; all of it: {}", beginning.whole),
-                None => "There are more lines than are shown; `--stat` counts them.".to_owned(),
+                Some(beginning) => format!("There is more: {}", beginning.whole),
+                None => "Not all lines are shown; `--stat` counts them.".to_owned(),
             };
-            self.printer.line(format_args!("{FAINT}{}{FAINT:#}", visible(&more)))?;
+            self.printer.line(format_args!("{FAINT_STYLE}{}{FAINT_STYLE:#}", visible(&more)))?;
         }
         for note in not_compared(page).into_iter().chain(comparison.notes(self.verb.all)) {
-            self.printer.line(format_args!("{FAINT}{note}{FAINT:#}"))?;
+            self.printer.line(format_args!("{FAINT_STYLE}{note}{FAINT_STYLE:#}"))?;
         }
         Ok(())
     }
 
     fn end(&mut self, totals: &Totals) -> Result<(), Error> {
         if self.verb.is_json() {
-            let quiet = summary::QuietPages::of(totals);
+            let quiet = summary::UnchangedPagesRow::of(totals);
             let quiet = serde_json::to_string(&quiet).expect("names and counts can be written as JSON");
             return self.printer.line(format_args!("],{}", quiet.trim_start_matches('{')));
         }
@@ -395,16 +403,16 @@ impl Show<'_> {
 
 fn title(page: &PageDiff<'_>) -> String {
     let (letter, style) = match page.change {
-        Change::Added => ('A', GOOD),
-        Change::Removed => ('D', BAD),
-        Change::Changed => ('M', WARN),
-        Change::Unchanged => (' ', FAINT),
+        Change::Added => ('A', GOOD_STYLE),
+        Change::Removed => ('D', BAD_STYLE),
+        Change::Changed => ('M', WARNING_STYLE),
+        Change::Unchanged => (' ', FAINT_STYLE),
     };
     format!("{style}{letter}{style:#} {}", visible(&page.pair.any().url))
 }
 
 #[derive(Serialize)]
-struct FileLine<'a> {
+struct PageDiffRow<'a> {
     url: &'a str,
     path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -423,7 +431,7 @@ struct FileLine<'a> {
     report: Option<Report>,
 }
 
-impl<'a> FileLine<'a> {
+impl<'a> PageDiffRow<'a> {
     fn of(page: &'a PageDiff<'_>, all: bool) -> Self {
         let any = page.pair.any();
         let which = |wanted: &str| {
@@ -438,7 +446,7 @@ impl<'a> FileLine<'a> {
             url: &any.url,
             path: &any.path,
             was: page.pair.moved().map(|[base, _]| base),
-            change: word(page.change),
+            change: change_word(page.change),
             status: [&page.pair.base, &page.pair.head].map(|side| side.as_ref().map(|page| page.status)),
             cut_short: Some(page.cut_short()).filter(|sides| sides.contains(&true)),
             absent: which("absent"),

@@ -1,20 +1,20 @@
-//! `varve doctor`: what is in WARC and ARC files, and what is wrong with them.
+//! `varve doctor`: validates and repairs WARC and ARC files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use varve_archive::verbs::doctor::{
-    self, Digests, DoctorError, Encoding, Finding, Format, Report, Rule, Severity,
-};
+use varve_archive::verbs::doctor::{self, Digests, Encoding, Finding, Format, Report, Rule, Severity};
 
-use super::{Outcome, Verb};
 use crate::clock;
-use crate::error::{self, Error};
-use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG, WARN, counted};
-use crate::session::{SOFTWARE, Session};
+use crate::error::Error;
+use crate::error_report::one_line;
+use crate::exit_status::ExitStatus;
+use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, STRONG_STYLE, WARNING_STYLE, counted};
+use crate::session::{SOFTWARE_NAME, Session};
+use crate::verb::Verb;
 
-const EXAMPLES: &str = "\
+const DOCTOR_EXAMPLES: &str = "\
 Examples:
   varve doctor crawl.warc.gz
   varve doctor --strict --json *.warc.gz > report.jsonl
@@ -26,66 +26,69 @@ Exit codes:
   1    there are findings
   2    a file could not be read";
 
-/// So many findings of one rule are listed.
-const LISTED: u64 = 8;
+/// Findings of one rule that are listed.
+const MAX_FINDINGS_PER_RULE: u64 = 8;
 
-/// Look into WARC and ARC files, and repair them
+/// Validate WARC and ARC files, and repair them
 ///
-/// Reads each file to its end, whatever it is called and however it is packed (plain, gzip, zstd), checks every
-/// checksum and digest, and says what is wrong and where. Damage ends nothing: reading goes on at the next record.
+/// Reads each file to its end, with any name and compression (none, gzip, zstd), checks every
+/// checksum and digest, and reports errors with their offset. After damage, reading continues with
+/// the next record.
 ///
-/// `--repair` writes a new file, WARC/1.1 with a compressed member for each record, holding every record that could
-/// be read. Blocks are never changed; where one ends is decided anew when its length lies. For each record that had to
-/// be mended, a metadata record keeps what was wrong and the header as it was, and for bytes that belong to no record,
-/// where they were and, when they are few, what they are.
+/// `--repair` writes a new WARC/1.1 file, one compressed member per record, with every record that
+/// could be read. Blocks are never changed; where a length is wrong, the end of the block is
+/// determined again. For each repaired record, a metadata record keeps the findings and the
+/// original header. For bytes that belong to no record, it keeps their position and, if they are
+/// few, their content.
 ///
-/// With `--json` there is one object a file, with `file`, `format`, `packing`, `records`, `by_type`, `findings`,
-/// `digests` and `last_good_offset`, and after a repair `repaired`. A file that could not be dealt with has an `error` as
-/// well, no `format`, and nothing in the others. `last_good_offset` is the end of the last whole record before the first bytes that are lost, because
-/// they belong to no record or to one that is not whole; the size of the file when none are.
+/// With `--json`, prints one object per file: `file`, `format`, `packing`, `records`, `by_type`,
+/// `findings`, `digests`, `last_good_offset`, and after a repair `repaired`. A file that could not
+/// be examined has an `error`, no `format`, and empty values. `last_good_offset` is the end of the
+/// last complete record before the first damage, or the size of an undamaged file.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Doctor {
+#[command(after_help = DOCTOR_EXAMPLES)]
+pub(super) struct DoctorArgs {
     /// The files
     #[arg(required_unless_present = "rules", value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Check every rule of ISO 28500, not only what readers stumble over
+    /// Check every rule of ISO 28500, not only those that affect readers
     #[arg(long)]
     strict: bool,
 
-    /// Write a repaired file: a new name, or a folder. `.warc`, `.warc.gz` and `.warc.zst` decide how it is packed
+    /// Write a repaired file: a new name, or a folder. `.warc`, `.warc.gz` or `.warc.zst` selects
+    /// the compression
     #[arg(long, value_name = "OUT")]
     repair: Option<PathBuf>,
 
-    /// List every finding, not only the first of each kind
+    /// List every finding, not only the first of each rule
     #[arg(long)]
     all: bool,
 
-    /// Print the rules, with the clause that each rests on
+    /// List the rules, with their clause in the standard
     #[arg(long, conflicts_with_all = ["files", "repair", "strict"])]
     rules: bool,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
-impl Verb for Doctor {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for DoctorArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let printer = &mut session.printer;
         if self.rules {
             return print_rules(self.json, printer);
         }
         let total = self.files.iter().map(|path| doctor::size(path)).sum();
         let progress = printer.progress_bytes(Some(total));
-        let mut outcome = Outcome::Done;
+        let mut outcome = ExitStatus::Done;
         for path in &self.files {
-            match self.treat(path, &|bytes| progress.inc(bytes), printer) {
+            match self.examine(path, &|bytes| progress.inc(bytes), printer) {
                 Ok(found) => outcome = outcome.worse(found),
                 Err(failure @ Error::Doctor(_)) => {
                     if self.json {
-                        printer.json(&Unreadable {
+                        printer.json(&UnreadableFileRow {
                             file: &path.to_string_lossy(),
                             format: None,
                             records: 0,
@@ -93,11 +96,11 @@ impl Verb for Doctor {
                             findings: [],
                             digests: Digests::default(),
                             last_good_offset: 0,
-                            error: error::report(&failure).one_line(),
+                            error: one_line(&failure),
                         })?;
                     }
-                    printer.report(&error::report(&failure));
-                    outcome = Outcome::Incomplete;
+                    printer.report(&failure);
+                    outcome = ExitStatus::Incomplete;
                 }
                 Err(failure) => return Err(failure),
             }
@@ -106,15 +109,15 @@ impl Verb for Doctor {
     }
 }
 
-impl Doctor {
-    /// Examines one file, and repairs it when asked to. That the repaired file can have its name is made sure first:
-    /// reading a large file takes long.
-    fn treat(
+impl DoctorArgs {
+    /// Examines a file, and repairs it if asked. Checks the name of the repaired file first,
+    /// because reading a large file takes long.
+    fn examine(
         &self,
         path: &Path,
         progress: &(impl Fn(u64) + Sync),
         printer: &mut Printer,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<ExitStatus, Error> {
         let several = self.files.len() > 1;
         let target = self.repair.as_deref().map(|target| doctor::repaired_path(path, target, several));
         let target = target.transpose()?;
@@ -122,19 +125,19 @@ impl Doctor {
         if !self.json {
             print(path, &report, self.all, printer)?;
         }
-        let repaired = target.map(|target| mend(path, &target, printer)).transpose()?;
+        let repaired = target.map(|target| write_repaired(path, &target, printer)).transpose()?;
         if self.json {
-            // Last, so that a repair that fails does not make it two objects for one file.
-            printer.json(&Examined::new(path, &report, repaired))?;
+            // Last: if the repair fails, the file still has one object.
+            printer.json(&DoctorRow::new(path, &report, repaired))?;
         }
-        Ok(if doctor::complaints(&report) > 0 { Outcome::Findings } else { Outcome::Done })
+        Ok(if doctor::complaints(&report) > 0 { ExitStatus::Findings } else { ExitStatus::Done })
     }
 }
 
-/// Prints what a file is and what was found in it: all of it, or the first of each kind.
+/// Prints the format and the findings of a file.
 pub(super) fn print(path: &Path, report: &Report, all: bool, printer: &mut Printer) -> Result<(), Error> {
     printer.line(format_args!(
-        "{STRONG}{}{STRONG:#}: {}, {}, {}{}",
+        "{STRONG_STYLE}{}{STRONG_STYLE:#}: {}, {}, {}{}",
         path.display(),
         format_name(report).to_uppercase(),
         packing_name(report.encoding),
@@ -142,42 +145,47 @@ pub(super) fn print(path: &Path, report: &Report, all: bool, printer: &mut Print
         by_type(&report.by_type),
     ))?;
     let Digests { ok, bad, unchecked } = report.digests;
-    printer.line(format_args!("  digests: {ok} right, {bad} wrong, {unchecked} not checked"))?;
+    printer.line(format_args!("  digests: {ok} ok, {bad} wrong, {unchecked} not checked"))?;
     let mut listed: BTreeMap<Rule, u64> = BTreeMap::new();
     for finding in &report.findings {
         let count = listed.entry(finding.rule).or_default();
         *count += finding.times;
-        if all || *count <= LISTED {
+        if all || *count <= MAX_FINDINGS_PER_RULE {
             print_finding(finding, printer)?;
         }
     }
     for (rule, total) in &report.by_rule {
-        let shown = if all { listed.get(rule).copied().unwrap_or(0) } else { LISTED.min(*total) };
+        let shown =
+            if all { listed.get(rule).copied().unwrap_or(0) } else { MAX_FINDINGS_PER_RULE.min(*total) };
         if *total > shown {
-            printer.line(format_args!("  {FAINT}{} and {} more{FAINT:#}", rule.code(), total - shown))?;
+            printer.line(format_args!(
+                "  {FAINT_STYLE}{} and {} more{FAINT_STYLE:#}",
+                rule.code(),
+                total - shown
+            ))?;
         }
     }
     print_verdict(report, printer)
 }
 
-fn mend(path: &Path, target: &Path, printer: &mut Printer) -> Result<Mended, Error> {
-    let repaired = doctor::repair(path, target, SOFTWARE, clock::now())?;
+fn write_repaired(path: &Path, target: &Path, printer: &mut Printer) -> Result<RepairedFileRow, Error> {
+    let repaired = doctor::repair(path, target, SOFTWARE_NAME, clock::now())?;
     printer.say(format_args!(
-        "  wrote {}: {}, {} of them mended, {} of stray or unreadable bytes left out",
+        "  wrote {}: {}, {} of them repaired, {} of stray or unreadable bytes left out",
         target.display(),
         counted(repaired.records, "record"),
         repaired.mended,
         counted(repaired.gaps, "stretch"),
     ));
     let file = target.to_string_lossy().into_owned();
-    Ok(Mended { file, records: repaired.records, mended: repaired.mended, gaps: repaired.gaps })
+    Ok(RepairedFileRow { file, records: repaired.records, mended: repaired.mended, gaps: repaired.gaps })
 }
 
 fn print_finding(finding: &Finding, printer: &mut Printer) -> Result<(), Error> {
     let (style, name) = match finding.rule.severity() {
-        Severity::Error => (BAD, "error"),
-        Severity::Warning => (WARN, "warning"),
-        Severity::Notice => (FAINT, "notice"),
+        Severity::Error => (BAD_STYLE, "error"),
+        Severity::Warning => (WARNING_STYLE, "warning"),
+        Severity::Notice => (FAINT_STYLE, "notice"),
     };
     printer.line(format_args!(
         "  {style}{name:<7}{style:#} {} at byte {}: {}",
@@ -194,7 +202,7 @@ fn print_verdict(report: &Report, printer: &mut Printer) -> Result<(), Error> {
     };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     if errors + warnings == 0 {
-        return printer.line(format_args!("  {GOOD}clean{GOOD:#}, all {} bytes", report.size));
+        return printer.line(format_args!("  {GOOD_STYLE}clean{GOOD_STYLE:#}, all {} bytes", report.size));
     }
     printer.line(format_args!(
         "  {} and {}; whole records up to byte {} of {}",
@@ -205,10 +213,10 @@ fn print_verdict(report: &Report, printer: &mut Printer) -> Result<(), Error> {
     ))
 }
 
-fn print_rules(json: bool, printer: &mut Printer) -> Result<Outcome, Error> {
+fn print_rules(json: bool, printer: &mut Printer) -> Result<ExitStatus, Error> {
     for rule in Rule::ALL {
         if json {
-            printer.json(&Rules {
+            printer.json(&RuleRow {
                 rule: rule.code(),
                 severity: rule.severity(),
                 clause: rule.clause(),
@@ -216,14 +224,14 @@ fn print_rules(json: bool, printer: &mut Printer) -> Result<Outcome, Error> {
             })?;
         } else {
             printer.line(format_args!(
-                "{STRONG}{}{STRONG:#} {} {FAINT}({}){FAINT:#}",
+                "{STRONG_STYLE}{}{STRONG_STYLE:#} {} {FAINT_STYLE}({}){FAINT_STYLE:#}",
                 rule.code(),
                 rule.title(),
                 rule.clause()
             ))?;
         }
     }
-    Ok(Outcome::Done)
+    Ok(ExitStatus::Done)
 }
 
 fn format_name(report: &Report) -> &'static str {
@@ -235,7 +243,7 @@ fn format_name(report: &Report) -> &'static str {
 
 fn packing_name(encoding: Encoding) -> &'static str {
     match encoding {
-        Encoding::Plain => "not packed",
+        Encoding::Plain => "uncompressed",
         Encoding::Gzip => "gzip",
         Encoding::Zstd => "zstd",
     }
@@ -254,26 +262,26 @@ fn by_type(counts: &BTreeMap<String, u64>) -> String {
 
 /// One file as JSON.
 #[derive(Serialize)]
-struct Examined<'a> {
+struct DoctorRow<'a> {
     file: String,
     format: &'static str,
     packing: Encoding,
     records: u64,
     by_type: &'a BTreeMap<String, u64>,
     by_version: &'a BTreeMap<String, u64>,
-    findings: Vec<ExaminedFinding<'a>>,
-    /// All of them, also those beyond what is listed.
+    findings: Vec<DoctorFindingRow<'a>>,
+    /// Number of findings, including those that are not listed.
     findings_total: u64,
     digests: Digests,
     last_good_offset: u64,
     size: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    repaired: Option<Mended>,
+    repaired: Option<RepairedFileRow>,
 }
 
 /// The repaired file as JSON.
 #[derive(Serialize)]
-struct Mended {
+struct RepairedFileRow {
     file: String,
     records: u64,
     mended: u64,
@@ -281,7 +289,7 @@ struct Mended {
 }
 
 #[derive(Serialize)]
-struct ExaminedFinding<'a> {
+struct DoctorFindingRow<'a> {
     rule: &'static str,
     offset: u64,
     severity: Severity,
@@ -290,28 +298,28 @@ struct ExaminedFinding<'a> {
 }
 
 #[derive(Serialize)]
-struct Unreadable<'a> {
+struct UnreadableFileRow<'a> {
     file: &'a str,
     format: Option<&'static str>,
     records: u64,
     by_type: BTreeMap<String, u64>,
-    findings: [ExaminedFinding<'a>; 0],
+    findings: [DoctorFindingRow<'a>; 0],
     digests: Digests,
     last_good_offset: u64,
     error: String,
 }
 
 #[derive(Serialize)]
-struct Rules {
+struct RuleRow {
     rule: &'static str,
     severity: Severity,
     clause: &'static str,
     text: &'static str,
 }
 
-impl<'a> Examined<'a> {
-    fn new(path: &Path, report: &'a Report, repaired: Option<Mended>) -> Self {
-        let finding = |finding: &'a Finding| ExaminedFinding {
+impl<'a> DoctorRow<'a> {
+    fn new(path: &Path, report: &'a Report, repaired: Option<RepairedFileRow>) -> Self {
+        let finding = |finding: &'a Finding| DoctorFindingRow {
             rule: finding.rule.code(),
             offset: finding.offset,
             severity: finding.rule.severity(),
@@ -332,24 +340,5 @@ impl<'a> Examined<'a> {
             size: report.size,
             repaired,
         }
-    }
-}
-
-/// What to do about a file that could not be dealt with.
-pub(crate) fn hint(failure: &DoctorError) -> Option<&'static str> {
-    match failure {
-        DoctorError::Folder { .. } => {
-            Some("name the files in it, for example `varve doctor FOLDER/*.warc.gz`")
-        }
-        DoctorError::Exists { .. } => Some("choose a new name: doctor never overwrites"),
-        DoctorError::Ending { .. } => {
-            Some("the ending decides how it is packed; a folder must be there already")
-        }
-        DoctorError::NoFolder { .. } => Some("make the folder first"),
-        DoctorError::NotAFolder { .. } => Some("make the folder first, or repair one file at a time"),
-        DoctorError::Read { source, .. } if source.is_zip() => {
-            Some("unpack it and look at the files in its `archive` folder")
-        }
-        _ => None,
     }
 }

@@ -1,57 +1,60 @@
-//! `varve explain`: every rule that varve applies to a URL, and what it made of it.
+//! `varve explain`: shows every rule that applies to a URL, and what it changes.
 
 use varve_archive::verbs::explain::{
     Alias, Aliases, AtSign, Explained, Explanation, GroupPattern, Step, explain,
 };
 
-use super::{Outcome, Verb};
 use crate::error::Error;
-use crate::printer::{FAINT, Printer, STRONG, visible};
+use crate::exit_status::ExitStatus;
+use crate::printer::{FAINT_STYLE, Printer, STRONG_STYLE, visible};
 use crate::session::Session;
-use crate::urls;
+use crate::url_arguments;
+use crate::verb::Verb;
 
-const EXAMPLES: &str = "\
+const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   varve explain 'HTTP://Example.com:80/a/../b?utm_source=news&a=1#top'
   varve explain https://example.com/2024/05/ --pattern 'https://example.com/#/**'
   varve explain https://old.example/x --alias https://old.example/=https://new.example/
   varve explain --json - < urls.txt";
 
-/// Show each rule that is applied to a URL, and what it changes
+/// Show each rule that applies to a URL, and what it changes
 ///
-/// The rules come in families: reading it, its key, cleaning, normalising, the orders of sorted indexes, aliases and
-/// groups. Within a family each rule begins where the one before ended; each family begins with the URL as it was
-/// given. A rule that cannot be applied says why. A user name and password in a URL are not shown.
+/// The rules come in families: parsing, the lookup key, cleaning, normalising, sort orders of
+/// indexes, aliases and groups. Within a family each rule starts from the result of the previous
+/// one; each family starts from the given URL. A rule that cannot be applied says why. User name
+/// and password in a URL are not shown.
 ///
-/// With `--json` there is one object a URL: `url`, and `steps` with `rule`, `explanation`, `before`, `after` and
-/// `changed`.
+/// With `--json`, prints one object per URL: `url`, and `steps` with `rule`, `explanation`,
+/// `before`, `after` and `changed`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Explain {
-    /// The URLs; `-` reads them from standard input, one a line
+#[command(after_help = EXPLAIN_EXAMPLES)]
+pub(super) struct ExplainArgs {
+    /// The URLs; `-` reads them from standard input, one per line
     #[arg(required = true, value_name = "URL")]
     urls: Vec<String>,
 
-    /// Take URLs that begin with FROM as URLs that begin with TO; the first of several that fits decides
+    /// Replace the prefix FROM by TO; the first alias that matches applies
     #[arg(long = "alias", value_name = "FROM=TO", value_parser = alias)]
     aliases: Vec<Alias>,
 
-    /// Say whether the URL belongs to this group: `*` is any text within a part, `**` any text, `#` a number
+    /// Show whether the URL matches this group: `*` is any text within a segment, `**` any text,
+    /// `#` a number
     #[arg(long = "pattern", value_name = "PATTERN")]
     patterns: Vec<String>,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
-impl Verb for Explain {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for ExplainArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let aliases = Aliases(self.aliases);
         let groups: Vec<_> =
             self.patterns.iter().map(|text| GroupPattern::new(text, AtSign::Literal)).collect();
         let mut first = true;
-        urls::answer(self.urls, &mut session.printer, |url, printer| {
+        url_arguments::for_each_url(self.urls, &mut session.printer, |url, printer| {
             let Explained { explanation, refusal } = explain(url, &aliases, &groups);
             if self.json {
                 printer.json(&explanation)?;
@@ -66,9 +69,9 @@ impl Verb for Explain {
     }
 }
 
-/// Prints the URL and its rules, a blank line around each family that has several.
+/// Prints the URL and its rules, with a blank line before each family.
 pub(super) fn print(explanation: &Explanation, printer: &mut Printer) -> Result<(), Error> {
-    printer.line(format_args!("{STRONG}{}{STRONG:#}", visible(&explanation.url)))?;
+    printer.line(format_args!("{STRONG_STYLE}{}{STRONG_STYLE:#}", visible(&explanation.url)))?;
     let width = explanation.steps.iter().map(|step| step.rule.len()).max().unwrap_or(0);
     let mut last = None;
     for step in &explanation.steps {
@@ -86,16 +89,16 @@ fn print_step(step: &Step, width: usize, printer: &mut Printer) -> Result<(), Er
     let Step { rule, explanation, after, changed, .. } = step;
     let explanation = visible(explanation);
     if *changed {
-        printer.line(format_args!("  {STRONG}{rule:<width$}{STRONG:#}  {explanation}"))?;
+        printer.line(format_args!("  {STRONG_STYLE}{rule:<width$}{STRONG_STYLE:#}  {explanation}"))?;
         return printer.line(format_args!("  {:<width$}  = {}", "", visible(after)));
     }
-    // Where the explanation says it all, or the rule could not be applied, there is nothing that could change.
+    // Where the explanation is enough, or the rule could not be applied, nothing could change.
     let says_it_all = matches!(rule.as_str(), "group" | "alias") || explanation.contains(": refused, ");
     let unchanged = if says_it_all { "" } else { "changes nothing: " };
-    printer.line(format_args!("  {FAINT}{rule:<width$}  {unchanged}{explanation}{FAINT:#}"))
+    printer.line(format_args!("  {FAINT_STYLE}{rule:<width$}  {unchanged}{explanation}{FAINT_STYLE:#}"))
 }
 
-/// Reads `FROM=TO`. Either may hold a `=` of its own, so the one before a scheme is preferred.
+/// Parses `FROM=TO`. Both may contain `=`, so the one before a scheme is preferred.
 fn alias(text: &str) -> Result<Alias, &'static str> {
     let cuts = || text.match_indices('=').map(|(at, _)| (&text[..at], &text[at + 1..]));
     let before_scheme =

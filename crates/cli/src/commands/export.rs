@@ -1,4 +1,4 @@
-//! `varve export`: a version, in the form of another program.
+//! `varve export`: writes a version in another format.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,48 +12,50 @@ use varve_archive::verbs::crystal::save_as::save_as;
 use varve_archive::verbs::crystal::verify::revisions_at_most;
 use varve_archive::verbs::crystal::warc::{self, Description, WarcExported};
 
-use super::{Outcome, Verb};
 use crate::clock;
 use crate::error::Error;
-use crate::printer::{Printer, WARN, counted, readable, visible};
-use crate::revision::resolve_version;
-use crate::session::{SOFTWARE, Session};
+use crate::exit_status::ExitStatus;
+use crate::printer::{Printer, WARNING_STYLE, counted, readable, visible};
+use crate::session::{SOFTWARE_NAME, Session};
+use crate::verb::Verb;
+use crate::version_names::resolve_version;
 
-/// The version that is meant where none is named.
-const HEAD: &str = "HEAD";
+/// The default version.
+const HEAD_NAME: &str = "HEAD";
 
-const EXAMPLES: &str = "\
+const EXPORT_EXAMPLES: &str = "\
 Examples:
   varve export --format crystal museum.crystalproj
   varve export --format crystal old.crystalproj --version HEAD~3 --json
   varve -C museum.crystalproj export --format warc -o museum.warc.gz";
 
-/// Write a version in the form of another program
+/// Write a version in another format
 ///
-/// `--format crystal` makes a Crystal project. A version that is the import of one becomes that project again, every row
-/// with its id and every body to its byte; any other becomes a project of its captures. What the format cannot hold is
-/// named. The project is there as a whole, or not at all. Of a Crystal project it makes a copy, as `crystal save-as` does.
+/// `--format crystal` makes a Crystal project. A version that was imported from a project becomes
+/// that project again, with every row id and every byte of the bodies; any other version becomes a
+/// project of its captures. Content that the format cannot hold is listed. The project is written
+/// completely or not at all. From a Crystal project it makes a copy, as `crystal save-as` does.
 ///
-/// `--format warc` writes all revisions of a Crystal project into one WARC file, packed if its name ends with `.gz`. Cookies
-/// that were sent stay in the project. With `--json` there is one object: `path`, `records`, `revisits`, `failures`,
-/// `missing`, `left_behind`, `bytes`.
+/// `--format warc` writes all revisions of a Crystal project into one WARC file, compressed if its
+/// name ends with `.gz`. Cookies that were sent are not exported. With `--json`, prints one object:
+/// `path`, `records`, `revisits`, `failures`, `missing`, `left_behind`, `bytes`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Export {
-    /// What to make: a Crystal project of a version; a WARC file of a Crystal project
+#[command(after_help = EXPORT_EXAMPLES)]
+pub(super) struct ExportArgs {
+    /// Make a Crystal project from a version, or a WARC file from a Crystal project
     #[arg(long, value_name = "FORMAT", value_parser = ["crystal", "warc"])]
     format: String,
 
-    /// Where to; nothing may be there yet
+    /// The file or folder to write; it must not exist
     #[arg(value_name = "DEST", required_unless_present = "output", conflicts_with = "output")]
     target: Option<PathBuf>,
 
-    /// The same
+    /// The same as DEST
     #[arg(short, long, value_name = "DEST")]
     output: Option<PathBuf>,
 
-    /// Which version
-    #[arg(long, value_name = "VERSION", default_value = HEAD)]
+    /// The version to export
+    #[arg(long, value_name = "VERSION", default_value = HEAD_NAME)]
     version: String,
 
     /// Print one JSON object: `path`, `version`, `restored`, `resources`, `revisions`, `left_behind`
@@ -62,23 +64,23 @@ pub(super) struct Export {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct ExportRow<'a> {
     path: String,
     version: Option<String>,
     restored: bool,
     resources: u64,
     revisions: u64,
-    left_behind: Vec<Left<'a>>,
+    left_behind: Vec<DroppedContentRow<'a>>,
 }
 
 #[derive(Serialize)]
-struct Left<'a> {
+struct DroppedContentRow<'a> {
     what: &'a str,
     count: u64,
 }
 
-impl Verb for Export {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for ExportArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let target = self.target.as_ref().or(self.output.as_ref()).expect("clap asks for one of them");
         if self.format == "warc" {
             return self.warc(target, session);
@@ -94,23 +96,23 @@ impl Verb for Export {
         let exported = export(&holdings, &version, target, &|count| bar.inc(count))?;
         if !self.json {
             print(&exported, printer)?;
-            return Ok(Outcome::Done);
+            return Ok(ExitStatus::Done);
         }
         let left = exported.left_behind.iter();
-        printer.json(&Line {
+        printer.json(&ExportRow {
             path: exported.path.to_string_lossy().into_owned(),
             version: Some(version.to_string()),
             restored: exported.restored,
             resources: exported.resources,
             revisions: exported.revisions,
-            left_behind: left.map(|(what, count)| Left { what, count: *count }).collect(),
+            left_behind: left.map(|(what, count)| DroppedContentRow { what, count: *count }).collect(),
         })?;
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }
 
 #[derive(Serialize)]
-struct WarcLine {
+struct WarcExportRow {
     path: String,
     records: u64,
     revisits: u64,
@@ -120,10 +122,10 @@ struct WarcLine {
     bytes: u64,
 }
 
-impl Export {
-    /// A project as a project: all of it, as it is.
-    fn copy(&self, root: &Path, target: &Path, session: &mut Session) -> Result<Outcome, Error> {
-        if self.version != HEAD {
+impl ExportArgs {
+    /// Copies a project.
+    fn copy(&self, root: &Path, target: &Path, session: &mut Session) -> Result<ExitStatus, Error> {
+        if self.version != HEAD_NAME {
             return Err(ArchiveError::KeepsNoVersions.into());
         }
         let printer = &mut session.printer;
@@ -134,43 +136,59 @@ impl Export {
         let path = path.to_string_lossy().into_owned();
         if self.json {
             let left_behind = Vec::new();
-            printer.json(&Line { path, version: None, restored: true, resources, revisions, left_behind })?;
+            printer.json(&ExportRow {
+                path,
+                version: None,
+                restored: true,
+                resources,
+                revisions,
+                left_behind,
+            })?;
         } else {
             let what = format!("{}, {}", counted(resources, "resource"), counted(revisions, "revision"));
             printer.line(format_args!("{}: the project as it is, {what}", visible(&path)))?;
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 
-    /// A project as one WARC file.
-    fn warc(&self, target: &Path, session: &mut Session) -> Result<Outcome, Error> {
+    /// Writes a project as one WARC file.
+    fn warc(&self, target: &Path, session: &mut Session) -> Result<ExitStatus, Error> {
         let root = session.root()?;
-        let about = Description { software: SOFTWARE, clock: Arc::new(clock::now) };
+        let about = Description { software: SOFTWARE_NAME, clock: Arc::new(clock::now) };
         let printer = &mut session.printer;
         let bar = printer.progress(Some(revisions_at_most(&root)?), "revisions");
         let done = warc::export(&root, target, &about, &|count| bar.inc(count))?;
         let path = done.path.to_string_lossy().into_owned();
         let WarcExported { records, revisits, failures, missing, left_behind, bytes, .. } = done;
         if self.json {
-            printer.json(&WarcLine { path, records, revisits, failures, missing, left_behind, bytes })?;
+            printer.json(&WarcExportRow {
+                path,
+                records,
+                revisits,
+                failures,
+                missing,
+                left_behind,
+                bytes,
+            })?;
         } else {
             if missing + left_behind > 0 {
-                let text = format!(
-                    "{missing} without their bodies, {left_behind} with URLs that no record can name"
-                );
-                printer.say(format_args!("{WARN}warning:{WARN:#} revisions left behind: {text}"));
+                let text =
+                    format!("{missing} without bodies, {left_behind} with URLs that WARC cannot express");
+                printer.say(format_args!(
+                    "{WARNING_STYLE}warning:{WARNING_STYLE:#} revisions not exported: {text}"
+                ));
             }
             let records = counted(records, "record");
             let what = format!("{records}, {revisits} of them revisits, {failures} of failures");
             printer.line(format_args!("{}: {what}, {}", visible(&path), readable(bytes)))?;
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }
 
 fn print(exported: &ProjectExported, printer: &mut Printer) -> Result<(), Error> {
     for (what, count) in &exported.left_behind {
-        printer.say(format_args!("left behind: {what} ({count})"));
+        printer.say(format_args!("not exported: {what} ({count})"));
     }
     let how = if exported.restored { "as it was imported" } else { "of captures" };
     printer.line(format_args!(

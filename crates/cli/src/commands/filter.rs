@@ -1,4 +1,4 @@
-//! `varve filter`: which of many ids are here.
+//! `varve filter`: prints which ids are stored.
 
 use std::io::{BufReader, Stdin};
 
@@ -6,61 +6,51 @@ use serde::Serialize;
 use varve_archive::verbs::filter::{here, here_in_aardwarc, parse, parse_aardwarc};
 use varve_archive::{IdError, Objects};
 
-use super::store::digits;
-use super::{Outcome, Verb};
-use crate::error::{self, Error};
-use crate::lines::{BadLine, LONGEST, read_line};
+use crate::error::Error;
+use crate::exit_status::ExitStatus;
+use crate::input::{IdLineError, InputPosition, MAX_LINE_BYTES, read_line};
 use crate::printer::Printer;
 use crate::session::Session;
-use crate::urls::Place;
+use crate::verb::Verb;
+use crate::version_text::record_digits;
 
-const EXAMPLES: &str = "\
+const FILTER_EXAMPLES: &str = "\
 Examples:
   varve filter < ids.txt
   varve filter --missing < ids.txt
   sha256sum *.pdf | varve filter --missing";
 
-/// So many ids are looked up together.
-const BATCH: usize = 4096;
+/// Ids that are looked up together.
+const LOOKUP_BATCH_SIZE: usize = 4096;
 
-/// Print those of the ids on standard input that are here
+/// Print the ids on standard input that are stored
 ///
-/// One id a line, in full; what stands behind it is passed over. With `--missing`, those that are not here. The order is kept.
+/// One full id per line; anything after it is ignored. With `--missing`, prints those that are not
+/// stored. The order is kept.
 ///
-/// Of an AardWARC store, ids are as it writes them, with their prefix or without; a longer digest means what is kept under
-/// its first digits.
+/// In an AardWARC store, ids are written with or without the prefix of the store; a longer digest
+/// matches an id with the same first digits.
 ///
-/// With `--json` there is one object a line: `id`, and whether it is `here`.
+/// With `--json`, prints one object per line: `id`, and whether it is `here`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Filter {
-    /// Print those that are not here
+#[command(after_help = FILTER_EXAMPLES)]
+pub(super) struct FilterArgs {
+    /// Print ids that are not stored
     #[arg(long)]
     missing: bool,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
-/// Why a line is no id.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum NotAnId {
-    /// No line of text.
-    #[error(transparent)]
-    BadLine(#[from] BadLine),
-    /// Text, but no id.
-    #[error(transparent)]
-    Text(#[from] IdError),
-}
-
-impl Verb for Filter {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for FilterArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let objects = session.open_objects()?;
         let printer = &mut session.printer;
         match &objects {
             Objects::Archive(archive) => {
-                self.all(parse, |id| digits(*id), &mut |ids| Ok(here(archive, ids)?), printer)
+                self.all(parse, |id| record_digits(*id), &mut |ids| Ok(here(archive, ids)?), printer)
             }
             Objects::Aardwarc(store) => {
                 let look = &mut |ids: &[String]| Ok(here_in_aardwarc(store, ids)?);
@@ -70,21 +60,21 @@ impl Verb for Filter {
     }
 }
 
-/// Says of many ids whether each is here.
-type Look<'a, T> = dyn FnMut(&[T]) -> Result<Vec<bool>, Error> + 'a;
+/// Returns for each id whether it is stored.
+type IdLookup<'a, T> = dyn FnMut(&[T]) -> Result<Vec<bool>, Error> + 'a;
 
-impl Filter {
-    /// Goes through all ids on standard input, which `parse` understands and `look` looks for.
+impl FilterArgs {
+    /// Reads ids from standard input, parses them with `parse` and looks them up with `look`.
     fn all<T>(
         &self,
         parse: fn(&str) -> Result<T, IdError>,
         digits: fn(&T) -> String,
-        look: &mut Look<'_, T>,
+        look: &mut IdLookup<'_, T>,
         printer: &mut Printer,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<ExitStatus, Error> {
         let progress = printer.progress(None, "ids");
-        let input = BufReader::with_capacity(LONGEST, std::io::stdin());
-        let mut input = Ids { input, lines: 0, outcome: Outcome::Done, parse };
+        let input = BufReader::with_capacity(MAX_LINE_BYTES, std::io::stdin());
+        let mut input = IdReader { input, lines: 0, outcome: ExitStatus::Done, parse };
         loop {
             let ids = input.next_batch(printer)?;
             if ids.is_empty() {
@@ -96,7 +86,7 @@ impl Filter {
                     continue;
                 }
                 match self.json {
-                    true => printer.json(&Line { id: digits(id), here })?,
+                    true => printer.json(&FilterRow { id: digits(id), here })?,
                     false => printer.line(digits(id))?,
                 }
             }
@@ -105,18 +95,18 @@ impl Filter {
 }
 
 /// The ids on standard input.
-struct Ids<T> {
+struct IdReader<T> {
     input: BufReader<Stdin>,
     lines: u64,
-    outcome: Outcome,
+    outcome: ExitStatus,
     parse: fn(&str) -> Result<T, IdError>,
 }
 
-impl<T> Ids<T> {
-    /// Ids that are there without waiting for more, but at least one; none at the end.
+impl<T> IdReader<T> {
+    /// Ids that are available without waiting, but at least one; none at the end.
     fn next_batch(&mut self, printer: &mut Printer) -> Result<Vec<T>, Error> {
         let mut ids = Vec::new();
-        while ids.len() < BATCH {
+        while ids.len() < LOOKUP_BATCH_SIZE {
             if self.input.buffer().is_empty() {
                 if !ids.is_empty() {
                     break;
@@ -125,16 +115,16 @@ impl<T> Ids<T> {
             }
             let Some(line) = read_line(&mut self.input).map_err(Error::Input)? else { break };
             self.lines += 1;
-            let id = line.map_err(NotAnId::from).and_then(|text| match text.as_str() {
+            let id = line.map_err(IdLineError::from).and_then(|text| match text.as_str() {
                 "" => Ok(None),
                 text => Ok(Some((self.parse)(text)?)),
             });
             match id {
                 Ok(id) => ids.extend(id),
                 Err(source) => {
-                    let place = Place::Line(self.lines);
-                    printer.report(&error::report(&Error::Id { place, source }));
-                    self.outcome = Outcome::Incomplete;
+                    let place = InputPosition::Line(self.lines);
+                    printer.report(&Error::Id { place, source });
+                    self.outcome = ExitStatus::Incomplete;
                 }
             }
         }
@@ -143,7 +133,7 @@ impl<T> Ids<T> {
 }
 
 #[derive(Serialize)]
-struct Line {
+struct FilterRow {
     id: String,
     here: bool,
 }

@@ -1,4 +1,4 @@
-//! `varve gc`: what is no longer wanted goes.
+//! `varve gc`: removes versions, diffs and bodies that are no longer wanted.
 
 use std::time::Duration;
 
@@ -9,106 +9,110 @@ use varve_archive::verbs::gc::{
 };
 use varve_archive::{ArchiveError, Moment, RepositoryError};
 
-use super::log::short;
-use super::{Outcome, Verb};
 use crate::clock;
 use crate::duration;
-use crate::error::{self, Error};
+use crate::error::Error;
+use crate::error_report::one_line;
+use crate::exit_status::ExitStatus;
 use crate::printer::{Printer, counted, readable, visible};
 use crate::session::Session;
+use crate::verb::Verb;
+use crate::version_text::short_version_id;
 
-const EXAMPLES: &str = "\
+const GC_EXAMPLES: &str = "\
 Examples:
   varve gc --dry-run
   varve gc --keep-last 50 --keep-within 90d
-  varve gc --keep-last 50 --at-most-every 1d
+  varve gc --keep-last 50 --min-interval 1d
   varve gc --keep-tag relaunch --keep-last 1 --json";
 
 /// Remove versions, diffs and bodies that are no longer wanted
 ///
-/// In a Moku site, versions go that no `--keep` option keeps, with their diffs and scores; HEAD and what has a tag always
-/// stays. What descended from a version that goes descends from its parent then, and its diff with that parent is made in
-/// place of the one that goes. Then bodies are removed that nothing refers to, unless another program that is using the
-/// site may just have written them. Last, the database gives back the room that was freed in it; where there is no room to do so, that is said,
-/// and the next `gc` that removes something does it.
+/// In a Moku site, removes versions that no `--keep` option selects, with their diffs and scores.
+/// HEAD and tagged versions always stay. Children of a removed version get its parent as theirs,
+/// and a new diff. Then bodies without references are removed, unless another program that uses the
+/// site may just have written them. Finally the database returns its free space; if the disk is too
+/// full for that, a message says so, and the next `gc` tries again.
 ///
-/// In an archive nothing leaves a silo by this verb, and all versions stay. `varve rewrite` takes things out of silos.
+/// In an archive, nothing is removed from silos and all versions stay; only stored diffs are
+/// removed. `varve purge` removes content from silos.
 ///
-/// Without a `--keep` option, in an archive as in a site, all versions and all kept diffs stay. Diffs that were computed
-/// before `--keep-within` are pruned: they can be computed again. In an archive `--keep-within 0s` prunes all of them.
+/// Without a `--keep` option, all versions and diffs stay. `--keep-within` removes diffs computed
+/// before that time; they can be computed again. In an archive `--keep-within 0s` removes all of
+/// them.
 ///
-/// Where HEAD named a version that has no rows, or one descends from such a version, nothing is done: others may have lost theirs
-/// too, and their bodies would seem unwanted. `--accept-lost` says that those rows are gone for good; what descended from them
-/// descends from nothing then.
+/// If HEAD or the parent of a version has no row, `gc` fails, because other rows may be lost too
+/// and their bodies would seem unused. `--accept-lost` treats those rows as lost for good; their
+/// children then have no parent.
 ///
-/// When it was done is written down as the last thing, with or without anything to do; a dry run writes nothing, and one that was
-/// stopped does not count. With `--at-most-every` nothing is looked at and nothing goes if that was less than so long ago: it is
-/// said when it may be done again, and the exit code is 0. `--dry-run` says the same then, and lists nothing, because nothing would be done. A
-/// time that is still to come, from a clock that was ahead, keeps nobody from it, and an archive whose catalog was made again
-/// does not know it.
+/// The time of the last `gc` is stored. With `--min-interval`, `gc` does nothing if the last one is
+/// more recent, says when it may run again, and exits with 0. A time in the future is ignored. An
+/// archive forgets the time when its catalog is rebuilt.
 ///
-/// What is to be done is listed first; with `--dry-run` that is all, and nothing is written. With `--json` there is one object for
-/// each action (`action`: `accept_lost` with one `child`, `make_diff`, `forget_version` with how many `diffs` go with it, `prune_diffs` or `remove_body`), and a last
-/// one with `summary`: `diffs` counts all that go, `made` those with a new parent. Where it was done a short while ago, `summary` is all there is, and has `too_soon`: when it was
-/// `done`, and when it may be done `again`.
+/// Actions are listed before they are performed. With `--dry-run`, they are only listed, and
+/// nothing is written. With `--json`, prints one object per action (`action`: `accept_lost` with
+/// one `child`, `make_diff`, `forget_version` with its number of `diffs`, `prune_diffs` or
+/// `remove_body`), and last one with `summary`: `diffs` counts all removed diffs, `made` those with
+/// a new parent. If it is too soon, only the `summary` is printed, with `too_soon`: when `gc` was
+/// `done`, and when it may run `again`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Gc {
-    /// Keep the newest so many versions
+#[command(after_help = GC_EXAMPLES)]
+pub(super) struct GcArgs {
+    /// Keep the newest N versions
     #[arg(long, value_name = "N")]
     keep_last: Option<u64>,
 
-    /// Keep the version with this tag; may be given several times
+    /// Keep the version with this tag; may be repeated
     #[arg(long = "keep-tag", value_name = "TAG")]
     keep_tags: Vec<String>,
 
-    /// Keep what is younger: `90d`, and `s`, `m`, `h`, `w` or `y` instead of `d`
+    /// Keep versions and diffs younger than this: `90d`, also with `s`, `m`, `h`, `w` or `y`
     #[arg(long, value_name = "TIME", value_parser = duration::parse_with_unit)]
     keep_within: Option<Duration>,
 
-    /// Do nothing if gc was done less than this ago: `1d`, and units as above
+    /// Do nothing if the last gc is more recent than this: `1d`
     #[arg(long, value_name = "TIME", value_parser = duration::parse_with_unit)]
-    at_most_every: Option<Duration>,
+    min_interval: Option<Duration>,
 
-    /// Go on though HEAD named a version without rows, or one descends from it: they are gone for good
+    /// Continue though the rows of HEAD or of a parent are lost
     #[arg(long)]
     accept_lost: bool,
 
-    /// Only list what would be done
+    /// Only list the actions
     #[arg(long)]
     dry_run: bool,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
-impl Verb for Gc {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for GcArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let policy = Policy {
             keep_last: self.keep_last,
             keep_tags: self.keep_tags.clone(),
             keep_within: self.keep_within,
             accept_lost: self.accept_lost,
         };
-        // Whoever only wants to know changes nothing, and needs no disk that can be written.
+        // A dry run needs no lock and no writable disk.
         let history = if self.dry_run { None } else { Some(session.open_history()?) };
         let shown;
         let (holdings, now): (&dyn Holdings, Moment) = match &history {
             Some(history) => (history.as_holdings(), history.now()),
             None => {
-                shown = session.holdings()?;
+                shown = session.open_reader()?;
                 (&*shown, clock::moment())
             }
         };
-        let every = self.at_most_every.map(|every| too_soon(holdings, now, every)).transpose()?;
+        let every = self.min_interval.map(|every| too_soon(holdings, now, every)).transpose()?;
         if let Some(lately) = every.flatten() {
             return self.leave(holdings, lately, &mut session.printer);
         }
         let actions = plan_to_show(holdings, now, &policy)?;
         for action in &actions.list {
             if self.json {
-                session.printer.json(&Line::of(action))?;
+                session.printer.json(&GcActionRow::of(action))?;
             } else {
                 print(action, &mut session.printer)?;
             }
@@ -122,31 +126,31 @@ impl Verb for Gc {
             remark(&mut done, &mut session.printer);
         }
         self.conclude(&actions, &done, &mut session.printer)?;
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }
 
-impl Gc {
-    /// Says that nothing is done yet.
+impl GcArgs {
+    /// Reports that it is too soon.
     fn leave(
         &self,
         holdings: &dyn Holdings,
         lately: TooSoon,
         printer: &mut Printer,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<ExitStatus, Error> {
         let TooSoon { done, again } = lately;
         printer.say(format_args!(
-            "nothing is done: gc was done at {} UTC, and may be done again from {} UTC on",
+            "nothing to do: the last gc was at {} UTC; the next may run from {} UTC",
             done.for_people(),
             again.for_people()
         ));
         if self.json {
             let kept = holdings.catalog().count_versions(u64::MAX).map_err(ArchiveError::from)?;
-            let too_soon = Some(NotYet { done, again });
-            let summary = Summary { kept, dry_run: self.dry_run, too_soon, ..Summary::default() };
-            printer.json(&Last { summary })?;
+            let too_soon = Some(GcTooSoonRow { done, again });
+            let summary = GcSummary { kept, dry_run: self.dry_run, too_soon, ..GcSummary::default() };
+            printer.json(&GcSummaryRow { summary })?;
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 
     fn conclude(&self, actions: &Actions, done: &Performed, printer: &mut Printer) -> Result<(), Error> {
@@ -159,12 +163,12 @@ impl Gc {
         if self.json {
             let (kept, dry_run) = (actions.kept, self.dry_run);
             let too_soon = None;
-            let summary = Summary { versions, diffs, made, bodies, bytes, kept, young, dry_run, too_soon };
-            return printer.json(&Last { summary });
+            let summary = GcSummary { versions, diffs, made, bodies, bytes, kept, young, dry_run, too_soon };
+            return printer.json(&GcSummaryRow { summary });
         }
-        let done = if self.dry_run { "would go" } else { "gone" };
+        let done = if self.dry_run { "would be removed" } else { "removed" };
         if actions.in_silos {
-            printer.say(format_args!("{} {done}; nothing leaves a silo by gc", counted(diffs, "diff")));
+            printer.say(format_args!("{} {done}; gc removes nothing from silos", counted(diffs, "diff")));
             return Ok(());
         }
         printer.say(format_args!(
@@ -179,33 +183,30 @@ impl Gc {
             counted(actions.kept, "version")
         ));
         if made > 0 {
-            let done = if self.dry_run { "would be made" } else { "made" };
-            printer.say(format_args!(
-                "{} {done}, with the parent that a version has then",
-                counted(made, "diff")
-            ));
+            let done = if self.dry_run { "would be computed" } else { "computed" };
+            printer.say(format_args!("{} with a new parent {done}", counted(made, "diff")));
         }
         if young > 0 {
             printer.say(format_args!(
-                "{young} bodies stay that no version has: another program has the site open, or wrote them just now, and may be about to name them"
+                "{young} unreferenced bodies kept: another program has the site open, or wrote them just now"
             ));
         }
         Ok(())
     }
 }
 
-/// Says what did not come about as it was meant.
+/// Reports what could not be completed.
 fn remark(done: &mut Performed, printer: &mut Printer) {
     let mut say = |what: &str, why: Option<RepositoryError>| {
         if let Some(why) = why {
-            printer.say(format_args!("{what}: {}", error::report(&why.into()).one_line()));
+            printer.say(format_args!("{what}: {}", one_line(&why.into())));
         }
     };
-    say("the database keeps the room that was freed in it", done.kept_room.take());
-    say("gc is done, but when could not be written down", done.undated.take());
+    say("the database could not return its free space", done.kept_room.take());
+    say("gc is done, but its time could not be stored", done.undated.take());
     if done.unmade > 0 {
         printer.say(format_args!(
-            "{} not made: a body is damaged or not here; `varve audit` names it",
+            "{} not computed: a body is damaged or missing; `varve audit` lists it",
             counted(done.unmade, "diff")
         ));
     }
@@ -214,34 +215,36 @@ fn remark(done: &mut Performed, printer: &mut Printer) {
 fn print(action: &Action, printer: &mut Printer) -> Result<(), Error> {
     match action {
         Action::AcceptLost { version, child: Some(child) } => printer.line(format_args!(
-            "let version {} be gone: version {} descends from nothing then",
-            short(version),
-            short(child)
+            "accept the loss of version {}: version {} then has no parent",
+            short_version_id(version),
+            short_version_id(child)
         )),
         Action::AcceptLost { version, child: None } => {
-            printer.line(format_args!("let version {} be gone", short(version)))
+            printer.line(format_args!("accept the loss of version {}", short_version_id(version)))
         }
-        Action::MakeDiff { base, head } => {
-            printer.line(format_args!("make the diff of version {} with {}", short(head), short(base)))
-        }
+        Action::MakeDiff { base, head } => printer.line(format_args!(
+            "compute the diff of version {} with {}",
+            short_version_id(head),
+            short_version_id(base)
+        )),
         Action::ForgetVersion { info, diffs } => printer.line(format_args!(
-            "forget version {} of {} with {}: {}",
-            short(&info.version.id),
+            "remove version {} of {} with {}: {}",
+            short_version_id(&info.version.id),
             info.version.time.for_people(),
             counted(*diffs, "diff"),
             visible(info.version.message.lines().next().unwrap_or_default())
         )),
-        Action::PruneDiffs { count, .. } => printer.line(format_args!("prune {}", counted(*count, "diff"))),
+        Action::PruneDiffs { count, .. } => printer.line(format_args!("remove {}", counted(*count, "diff"))),
         Action::RemoveBody(file) => match &file.id {
             Some(id) => printer.line(format_args!("remove body {id}, {}", readable(file.length))),
-            None => printer.line(format_args!("remove the unfinished `{}`", file.path.display())),
+            None => printer.line(format_args!("remove the incomplete file `{}`", file.path.display())),
         },
     }
 }
 
 #[derive(Serialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
-enum Line<'a> {
+enum GcActionRow<'a> {
     AcceptLost { version: String, child: Option<String> },
     MakeDiff { base: String, head: String },
     ForgetVersion { version: String, message: &'a str, time: Moment, captures: u64, diffs: u64 },
@@ -249,7 +252,7 @@ enum Line<'a> {
     RemoveBody { body: Option<String>, path: String, length: u64 },
 }
 
-impl<'a> Line<'a> {
+impl<'a> GcActionRow<'a> {
     fn of(action: &'a Action) -> Self {
         match action {
             Action::AcceptLost { version, child } => {
@@ -277,12 +280,12 @@ impl<'a> Line<'a> {
 }
 
 #[derive(Serialize)]
-struct Last {
-    summary: Summary,
+struct GcSummaryRow {
+    summary: GcSummary,
 }
 
 #[derive(Default, Serialize)]
-struct Summary {
+struct GcSummary {
     versions: u64,
     diffs: u64,
     made: u64,
@@ -292,11 +295,11 @@ struct Summary {
     young: u64,
     dry_run: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    too_soon: Option<NotYet>,
+    too_soon: Option<GcTooSoonRow>,
 }
 
 #[derive(Serialize)]
-struct NotYet {
+struct GcTooSoonRow {
     done: Moment,
     again: Moment,
 }

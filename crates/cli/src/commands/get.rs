@@ -1,4 +1,4 @@
-//! `varve get`: brings back what was stored.
+//! `varve get`: prints or restores stored objects and folders.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -8,12 +8,13 @@ use varve_archive::Archive;
 use varve_archive::tree::{Restored, restore, survey};
 use varve_archive::verbs::get::{Found, GetError, Range, find_in};
 
-use super::{Outcome, Verb};
-use crate::error::{self, Error};
+use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::printer::{counted, visible};
 use crate::session::Session;
+use crate::verb::Verb;
 
-const EXAMPLES: &str = "\
+const GET_EXAMPLES: &str = "\
 Examples:
   varve get 2d711642 > report.pdf
   varve get 2d711642 -o report.pdf
@@ -22,32 +23,33 @@ Examples:
   varve get --tree 9f86d081 --to photos
   varve -C /srv/aardwarc get 2d711642 -o report.pdf";
 
-/// Bring back an object, or a tree of files
+/// Print an object, or restore a folder
 ///
-/// An id may be given in full or by its beginning, as long as that fits one object alone; at least 4 digits. The bytes
-/// are checked while they are read: if they are not what was stored, the end is an error, and `-o` leaves no file.
+/// An id may be abbreviated to its first 4 or more digits, as long as they match only one object.
+/// The bytes are verified while they are read: if they are not as stored, the verb fails, and `-o`
+/// leaves no file.
 ///
-/// The id of a record brings back its block; of an HTTP response that is the message as it came, head and all. The id of
-/// the body in a response, the SHA-256 of what a browser would show, brings back the body with its codings undone.
+/// The id of a record selects its block; for an HTTP response that is the message with its header.
+/// The id of a body, the SHA-256 of the decoded content, selects the body.
 ///
-/// An AardWARC store gives its objects where it is: `-C` names its folder, an id is its digits, with the prefix of the store
-/// or without. Nothing of it is changed and its own index is not used: the headers of all its silos are read first, each
-/// time, and an index of them is kept in the folder for temporary files as long as it is needed, 16 bytes a record.
+/// An AardWARC store is read in place: `-C` names its folder, and an id is its digits, with or
+/// without the prefix of the store. The store is not changed and its index is not used: each call
+/// reads the headers of all silos and keeps a temporary index of 16 bytes per record.
 ///
-/// With `--tree` the id is that of a manifest, as `varve stow` prints it. The folder must be new or empty. Names, modes,
-/// times and links come back; the bits that lend a file's owner to whoever runs it do not. A file that cannot be brought
-/// back is named, and the others come.
+/// With `--tree`, the id is that of a folder, as `varve stow` prints it. The target must be new or
+/// empty. Names, modes, times and links are restored; set-user-id and set-group-id bits are not. A
+/// file that cannot be restored is reported, and the others are restored.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Get {
-    /// The id, or its beginning
+#[command(after_help = GET_EXAMPLES)]
+pub(super) struct GetArgs {
+    /// The id, or its first digits
     id: String,
 
-    /// Print the header of its record; the content goes only to the file of `-o`, if there is one
+    /// Print the header of the record; the content is written only to the file of `-o`
     #[arg(long)]
     headers: bool,
 
-    /// Write it to this file, which appears when it is whole
+    /// Write to this file, which appears when it is complete
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -55,36 +57,36 @@ pub(super) struct Get {
     #[arg(long, requires = "output")]
     force: bool,
 
-    /// Only these bytes, counted from 0 and the last included; `A-` is to the end, `-N` the last N
+    /// Only these bytes, counted from 0, the last included; `A-` is to the end, `-N` the last N
     #[arg(long, value_name = "A-B", allow_hyphen_values = true)]
-    range: Option<Bytes>,
+    range: Option<ByteRangeArg>,
 
-    /// It is a tree: bring back all its files
+    /// Restore a folder
     #[arg(long, requires = "to", conflicts_with_all = ["headers", "output", "range"])]
     tree: bool,
 
-    /// The folder for the tree
+    /// Where to restore the folder
     #[arg(long, value_name = "DIR", requires = "tree")]
     to: Option<PathBuf>,
 
-    /// Print headers, or what came back, as JSON
+    /// Print headers, or the result, as JSON
     #[arg(long)]
     json: bool,
 }
 
-impl Verb for Get {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for GetArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         if let Some(folder) = self.to.as_deref().filter(|_| self.tree) {
             let root = session.root()?;
-            let archive = session.settled(|| Archive::open(&root))?;
-            return self.bring_back(&archive, folder, session);
+            let archive = session.open_after_recovery(|| Archive::open(&root))?;
+            return self.restore_tree(&archive, folder, session);
         }
         let objects = session.open_objects()?;
         let found = find_in(&objects, &self.id)?;
         if self.headers {
             self.print_headers(&found, session)?;
         }
-        let range = self.range.map(|Bytes(range)| range);
+        let range = self.range.map(|ByteRangeArg(range)| range);
         let progress = session.printer.progress_bytes(found.length());
         let count = |bytes| progress.inc(bytes);
         match &self.output {
@@ -100,11 +102,11 @@ impl Verb for Get {
                 })?;
             }
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }
 
-impl Get {
+impl GetArgs {
     fn print_headers(&self, found: &Found<'_>, session: &mut Session) -> Result<(), Error> {
         if self.json {
             let fields: serde_json::Map<String, serde_json::Value> =
@@ -117,34 +119,39 @@ impl Get {
         Ok(())
     }
 
-    fn bring_back(&self, archive: &Archive, folder: &Path, session: &mut Session) -> Result<Outcome, Error> {
+    fn restore_tree(
+        &self,
+        archive: &Archive,
+        folder: &Path,
+        session: &mut Session,
+    ) -> Result<ExitStatus, Error> {
         let manifest = archive.resolve(&self.id)?;
         let printer = &mut session.printer;
         let progress = printer.progress_bytes(Some(survey(archive, manifest)?.bytes));
         let count = |bytes| progress.inc(bytes);
         let restored = restore(archive, manifest, folder, Session::threads(), &count, |failure| {
-            printer.report(&error::report(&failure.into()));
+            printer.report(&failure.into());
         })?;
         let Restored { survey, failed } = restored;
         if self.json {
             let (files, folders, links, bytes) = (survey.files, survey.folders, survey.links, survey.bytes);
-            printer.json(&Summary { files, folders, links, bytes, failed })?;
+            printer.json(&RestoredTreeRow { files, folders, links, bytes, failed })?;
         } else {
             let but = if failed == 0 { String::new() } else { format!("all but {failed} of ") };
             printer.say(format_args!(
-                "brought back {but}{}, {} and {} into `{}`",
+                "restored {but}{}, {} and {} to `{}`",
                 counted(survey.files, "file"),
                 counted(survey.folders, "folder"),
                 counted(survey.links, "link"),
                 folder.display(),
             ));
         }
-        Ok(if failed == 0 { Outcome::Done } else { Outcome::Incomplete })
+        Ok(if failed == 0 { ExitStatus::Done } else { ExitStatus::Incomplete })
     }
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct RestoredTreeRow {
     files: u64,
     folders: u64,
     links: u64,
@@ -152,19 +159,23 @@ struct Summary {
     failed: u64,
 }
 
-/// A range as people write it.
+/// A range of bytes, as in HTTP.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Bytes(Range);
+struct ByteRangeArg(Range);
 
-impl FromStr for Bytes {
+impl FromStr for ByteRangeArg {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const FORM: &str = "a range is `A-B`, `A-` or `-N`";
-        let (first, last) = text.split_once('-').ok_or(FORM)?;
+        const RANGE_FORM: &str = "a range is `A-B`, `A-` or `-N`";
+        let (first, last) = text.split_once('-').ok_or(RANGE_FORM)?;
         let number = |digits: &str| {
             let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-            if is_number { digits.parse::<u64>().map_err(|_| "a number is too large") } else { Err(FORM) }
+            if is_number {
+                digits.parse::<u64>().map_err(|_| "a number is too large")
+            } else {
+                Err(RANGE_FORM)
+            }
         };
         let range = match (first, last) {
             ("", count) => Range::Last(number(count)?),
@@ -183,8 +194,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_those_of_http() {
-        let range = |text: &str| text.parse::<Bytes>().map(|Bytes(range)| range);
+    fn ranges_are_written_as_in_http() {
+        let range = |text: &str| text.parse::<ByteRangeArg>().map(|ByteRangeArg(range)| range);
         assert_eq!(range("0-99"), Ok(Range::From(0, Some(99))));
         assert_eq!(range("7-"), Ok(Range::From(7, None)));
         assert_eq!(range("-5"), Ok(Range::Last(5)));

@@ -1,37 +1,38 @@
-//! `varve housekeeping`: puts the index in order.
+//! `varve housekeeping`: merges the index.
 
 use serde::Serialize;
 use varve_archive::verbs::housekeeping::{HousekeepingDone, housekeeping};
 
-use super::{Outcome, Verb};
 use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::printer::counted;
 use crate::session::Session;
+use crate::verb::Verb;
 
-const EXAMPLES: &str = "\
+const HOUSEKEEPING_EXAMPLES: &str = "\
 Examples:
   varve housekeeping";
 
-/// Merge recent index entries into the sorted ones
+/// Merge recent index entries into the sorted index
 ///
-/// It runs by itself when there are many; by hand it is of use before an archive is copied or only read from. What is
-/// stored is not touched.
+/// It runs automatically when there are many. Run it before an archive is copied, or will only be
+/// read. Silos are not changed.
 ///
-/// With `--json` there is one object: entries `merged`, files `written` and `removed`.
+/// With `--json`, prints one object: entries `merged`, files `written` and `removed`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Housekeeping {
-    /// Print a JSON object
+#[command(after_help = HOUSEKEEPING_EXAMPLES)]
+pub(super) struct HousekeepingArgs {
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-impl Verb for Housekeeping {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for HousekeepingArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let writer = session.open_to_write()?;
         let HousekeepingDone { merged, written, removed } = housekeeping(&writer)?;
         if self.json {
-            session.printer.json(&Line { merged, written, removed })?;
+            session.printer.json(&HousekeepingRow { merged, written, removed })?;
         } else {
             let index = if merged == 1 { "1 entry".to_owned() } else { format!("{merged} entries") };
             session.printer.say(format_args!(
@@ -40,12 +41,12 @@ impl Verb for Housekeeping {
                 removed,
             ));
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }
 
 #[derive(Serialize)]
-struct Line {
+struct HousekeepingRow {
     merged: u64,
     written: u64,
     removed: u64,

@@ -1,4 +1,4 @@
-//! `varve import`: what another store holds, brought into the archive.
+//! `varve import`: copies another store into the archive.
 
 use std::path::PathBuf;
 
@@ -6,32 +6,35 @@ use serde::Serialize;
 use varve_archive::history::{ArchiveHistory, Kind, kind_of};
 use varve_archive::verbs::import::{Imported, import};
 
-use super::{Outcome, Verb, crystal};
+use super::crystal;
 use crate::error::Error;
-use crate::printer::{Printer, WARN, counted};
+use crate::exit_status::ExitStatus;
+use crate::printer::{Printer, WARNING_STYLE, counted};
 use crate::session::Session;
+use crate::verb::Verb;
 
-const EXAMPLES: &str = "\
+const IMPORT_EXAMPLES: &str = "\
 Examples:
   varve import /srv/aardwarc
   varve import museum.crystalproj
   varve import /srv/aardwarc --json";
 
-/// Bring what another store or project holds into the archive
+/// Copy AardWARC stores and Crystal projects into the archive
 ///
-/// Reads AardWARC stores: the folder that holds its silos, or `aardwarc.conf`. Contents, types, dates and references come
-/// along, and each object keeps its number, except for metadata whose number was forced: it gets the number that follows
-/// from it, is found by both, and a warning says which. What is damaged is named and left out; the others come, and the
-/// exit code is 1.
+/// From an AardWARC store (the folder of its silos, or `aardwarc.conf`), imports contents, types,
+/// dates and references. Each object keeps its id, except metadata with a forced id: it gets its
+/// derived id, is found by both, and a warning lists it. Damaged objects are reported and skipped,
+/// and the exit code is 1.
 ///
-/// Reads Crystal projects: each becomes one version, its revisions the captures of it, with their times. Roots, groups,
-/// aliases, properties, errors and cookies are written down with it, cookies sealed with a key that lies in `secret.key`
-/// and in no silo, so that `varve export --format crystal` makes the project again.
+/// From a Crystal project, makes one version with its revisions as captures. Roots, groups,
+/// aliases, properties, errors and cookies are stored with it, so that `varve export --format
+/// crystal` restores the project. Cookies are encrypted with the key in `secret.key`, which is
+/// stored in no silo.
 ///
 /// Importing again adds nothing.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Import {
+#[command(after_help = IMPORT_EXAMPLES)]
+pub(super) struct ImportArgs {
     /// The stores and projects
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -42,7 +45,7 @@ pub(super) struct Import {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct StoreImportRow<'a> {
     path: &'a str,
     objects: u64,
     new: u64,
@@ -51,11 +54,11 @@ struct Line<'a> {
     findings: u64,
 }
 
-impl Verb for Import {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for ImportArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let history = ArchiveHistory::of(session.open_to_write()?)?;
         let printer = &mut session.printer;
-        let mut outcome = Outcome::Done;
+        let mut outcome = ExitStatus::Done;
         for path in &self.paths {
             if kind_of(path) == Some(Kind::Crystal) {
                 crystal::import::import(&history, path, self.json, printer)?;
@@ -67,15 +70,15 @@ impl Verb for Import {
             for finding in &imported.findings {
                 let (silo, offset) = (finding.silo.display(), finding.offset);
                 printer.say(format_args!(
-                    "{WARN}damage{WARN:#} at byte {offset} of {silo}: {}",
+                    "{WARNING_STYLE}damage{WARNING_STYLE:#} at byte {offset} of {silo}: {}",
                     finding.message
                 ));
             }
             if !imported.findings.is_empty() {
-                outcome = outcome.worse(Outcome::Findings);
+                outcome = outcome.worse(ExitStatus::Findings);
             }
             if self.json {
-                printer.json(&Line {
+                printer.json(&StoreImportRow {
                     path: &path.to_string_lossy(),
                     objects: imported.objects,
                     new: imported.new,
@@ -94,7 +97,7 @@ impl Verb for Import {
 fn print(path: &std::path::Path, imported: &Imported, printer: &mut Printer) -> Result<(), Error> {
     for object in &imported.renumbered {
         printer.say(format_args!(
-            "{WARN}warning{WARN:#} `{}` has the number {} here{} (byte {} of {})",
+            "{WARNING_STYLE}warning{WARNING_STYLE:#} `{}` has the id {} here{} (byte {} of {})",
             object.was,
             object.is,
             if object.found_by_both { ", and is found by both" } else { "" },

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use varve_archive::verbs::init::init;
 use varve_archive::{ArchiveSettings, PackingMethod, Size};
 
-use super::{Outcome, Verb};
 use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::session::Session;
+use crate::verb::Verb;
 
-const EXAMPLES: &str = "\
+const INIT_EXAMPLES: &str = "\
 Examples:
   varve init
   varve init museum
@@ -18,42 +19,42 @@ Examples:
 
 /// Make an archive
 ///
-/// The folder is made if need be; one that holds anything is refused. What is chosen here stands in `varve.toml` and
-/// can be changed there: silos that exist stay as they are, and the next one follows.
+/// Creates the folder if necessary; a folder that is not empty is rejected. The settings are stored
+/// in `varve.toml` and can be changed there: they apply to new silos.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Init {
-    /// The folder; the current one without it
+#[command(after_help = INIT_EXAMPLES)]
+pub(super) struct InitArgs {
+    /// The folder [default: the current one]
     #[arg(value_name = "DIR", default_value = ".", hide_default_value = true)]
     folder: PathBuf,
 
-    /// What the archive is called; each silo says it. Without it, the name of the folder
+    /// The name of the archive, which each silo records [default: the name of the folder]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// Who keeps the archive; each silo says it
+    /// Who runs the archive; each silo records it
     #[arg(long, value_name = "WHO")]
     operator: Option<String>,
 
-    /// An address under which whoever runs the sites that are captured can reach you; it is sent with each request
+    /// A URL where operators of captured sites can reach you; it is sent with each request
     #[arg(long, value_name = "URL")]
     contact: Option<String>,
 
-    /// A silo is sealed before it would grow beyond this
+    /// Largest size of a silo
     #[arg(long, value_name = "SIZE", default_value = "1 GiB")]
     silo_size: Size,
 
-    /// How records are packed: every tool reads gzip; zstd is faster and smaller, and fewer tools read it
+    /// Compression: gzip is read by every tool; zstd is faster and smaller, and read by fewer tools
     #[arg(long, value_name = "METHOD", default_value = "gzip", value_parser = ["gzip", "zstd"])]
     packing: String,
 
-    /// How hard the packer tries: for gzip 1 to 12, for zstd 1 to 19
+    /// Compression level: 1 to 12 for gzip, 1 to 19 for zstd
     #[arg(long, value_name = "LEVEL")]
     packing_level: Option<u8>,
 }
 
-impl Verb for Init {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for InitArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let folder = std::path::absolute(&self.folder).map_err(Error::CurrentFolder)?;
         let name = self.name.unwrap_or_else(|| ArchiveSettings::name_of(&folder));
         let settings = ArchiveSettings {
@@ -64,8 +65,8 @@ impl Verb for Init {
             packing_level: self.packing_level,
             ..ArchiveSettings::new(&name)
         };
-        init(&self.folder, &settings, session.opening()?)?;
+        init(&self.folder, &settings, session.open_options()?)?;
         session.printer.say(format_args!("made the archive `{name}` in `{}`", self.folder.display()));
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }

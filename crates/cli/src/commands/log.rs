@@ -1,4 +1,4 @@
-//! `varve log`: the versions, or the captures of one URL.
+//! `varve log`: lists versions, or the captures of a URL.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,17 @@ use varve_archive::verbs::log::{
 };
 use varve_archive::{ArchiveError, Capture, Moment, Renderings, VersionId};
 
-use super::{Outcome, Verb};
 use crate::clock;
 use crate::error::Error;
-use crate::graph::Graph;
-use crate::printer::{BAD, FAINT, GOOD, STRONG, WARN, counted, visible};
-use crate::revision::resolve_version;
+use crate::exit_status::ExitStatus;
+use crate::printer::{BAD_STYLE, FAINT_STYLE, STRONG_STYLE, WARNING_STYLE, visible};
 use crate::session::Session;
+use crate::verb::Verb;
+use crate::version_graph::VersionGraph;
+use crate::version_names::resolve_version;
+use crate::version_text::{VersionRow, describe_version, missing_parent_note, short_version_id, status_text};
 
-const EXAMPLES: &str = "\
+const LOG_EXAMPLES: &str = "\
 Examples:
   varve log
   varve log --limit 5 --author ada
@@ -30,56 +32,57 @@ Examples:
   varve log https://example.com/ --since 2w --author ada
   varve log https://example.com/ --limit 20 --after 0b8af3c1";
 
-/// So many are read at a time.
-const PIECE: usize = 200;
-/// So many more than are asked for are read, to see whether the version goes on: a page has few spellings.
-const BESIDE: usize = 8;
-/// So many captures of a layout without versions are shown unless more are asked for: each costs the reading of a body.
-const LATEST: usize = 100;
+/// Rows read at a time.
+const READ_BATCH_SIZE: usize = 200;
+/// Captures read beyond the limit, to see whether the version has more: a page has few spellings.
+const EXTRA_CAPTURES_READ: usize = 8;
+/// Captures shown of a layout without versions, unless `--limit` is given: each one reads a body.
+const DEFAULT_CAPTURE_LIMIT: usize = 100;
 
-/// Show the versions, newest first, or the captures of a URL
+/// List versions, newest first, or the captures of a URL
 ///
-/// A URL may be spelled in any way: all its captures are shown, by whichever spelling they were made, and where there are several each says
-/// which it was.
+/// A URL may be given in any spelling: all captures of the page are listed, and if they have
+/// several spellings, each shows its own.
 ///
-/// With `--json` there is one object a line. For versions: `id`, `parent`, `message`, `author`, `time`, `captures`,
-/// `tags`. For captures of a URL: `url`, `time`, `status`, `body`, `version`, `length`,
-/// `renderings` where a browser loaded it: the ids of the document that scripts left and of a picture, for `varve get`; and `damaged`
-/// where its record cannot be read.
+/// Content that `varve purge` removed is marked, with who, when and why. A Crystal project keeps no
+/// versions: its latest captures are listed, 100 unless `--limit` is given.
 ///
-/// What `varve rewrite` took out is shown as that, with who, when and why; with `--json` in `removed`: `record`, `kind`, `who`, `why`,
-/// `time`, and `tombstone`, the record that tells of it. An answer of which nothing else is left has a line with `null` in the other fields but `url`.
+/// `--author`, `--message` and `--tag` select versions; with a URL, its captures in those versions.
+/// `--since` and `--until` compare the times of the listed items.
 ///
-/// A Crystal project keeps no versions: its latest captures are shown, of all URLs, 100 unless `--limit` says otherwise.
+/// To page through a long list, use `--limit N`, then add `--after` with the id of the last
+/// version. Captures of a URL continue after the oldest one in that version. A page of the list
+/// ends only there, so it may be longer than N, and nothing is missed or repeated.
 ///
-/// `--author`, `--message` and `--tag` choose versions; of a URL, its captures in such versions. `--since` and `--until` go by the time of what is shown.
-///
-/// Long lists come in pieces: `--limit N`, then again with `--after` and the id of the last version seen. The captures of a URL go
-/// on behind the oldest one in that version, and a piece ends behind such a one alone: it may be longer than N for that, and nothing is
-/// missed or shown twice, whatever the order in which versions got their captures.
+/// With `--json`, prints one object per line. Versions: `id`, `parent`, `message`, `author`,
+/// `time`, `captures`, `tags`. Captures: `url`, `time`, `status`, `body`, `version`, `length`,
+/// `damaged` if the record cannot be read, `renderings` (ids of the rendered document and the
+/// screenshot, for `varve get`), and `removed` after a purge: `record`, `kind`, `who`, `why`,
+/// `time`, `tombstone`. A capture that was removed completely has `null` in the other fields except
+/// `url`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Log {
-    /// Show the captures of this URL
+#[command(after_help = LOG_EXAMPLES)]
+pub(super) struct LogArgs {
+    /// List the captures of this URL
     url: Option<String>,
 
-    /// At most so many
+    /// List at most N
     #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
 
-    /// Go on behind this version
+    /// Continue after this version
     #[arg(long, value_name = "VERSION")]
     after: Option<String>,
 
-    /// Only those made then or later: a time, or how long ago, such as `90m`, `2d` or `1w`
+    /// Only from this time on: a time, or an age such as `90m`, `2d` or `1w`
     #[arg(long, value_name = "TIME", value_parser = clock::parse_moment)]
     since: Option<Moment>,
 
-    /// Only those made then or earlier; a day, as in `2026-11-17`, counts to its end, and so does a second
+    /// Only up to this time; a day such as `2026-11-17` or a second counts to its end
     #[arg(long, value_name = "TIME", value_parser = clock::parse_end)]
     until: Option<Moment>,
 
-    /// Only versions that hold this URL, spelled in any way
+    /// Only versions that contain this URL, in any spelling
     #[arg(long, value_name = "URL", conflicts_with = "url")]
     touching: Option<String>,
 
@@ -95,29 +98,29 @@ pub(super) struct Log {
     #[arg(long, value_name = "NAME")]
     tag: Option<String>,
 
-    /// Draw how versions descend from each other; where a parent was taken out, the line ends
+    /// Draw the ancestry of versions; the line ends where a parent was removed
     #[arg(long, conflicts_with_all = ["url", "json"])]
     graph: bool,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
-impl Verb for Log {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
-        let holdings = session.holdings()?;
+impl Verb for LogArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
+        let holdings = session.open_reader()?;
         match &self.url {
             Some(url) => self.captures(&*holdings, url, session)?,
             None if !holdings.has_versions() => self.latest(&*holdings, session)?,
             None => self.versions(&*holdings, session)?,
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }
 
-impl Log {
-    /// Which versions are asked for.
+impl LogArgs {
+    /// Which versions to list.
     fn filter(&self, holdings: &dyn Holdings) -> Result<VersionFilter, Error> {
         if let Some(tag) = &self.tag
             && holdings.catalog().tag(tag).map_err(ArchiveError::from)?.is_none()
@@ -134,7 +137,7 @@ impl Log {
         })
     }
 
-    /// Whether versions are chosen by what they say.
+    /// Whether versions are selected by author, message or tag.
     fn asks_of_versions(&self) -> bool {
         [&self.author, &self.message, &self.tag].into_iter().any(Option::is_some)
     }
@@ -145,10 +148,10 @@ impl Log {
         let is_rest = after.is_some();
         let head = session.readable_head(holdings)?;
         let mut shown = 0;
-        let mut graph = self.graph.then(Graph::default);
+        let mut graph = self.graph.then(VersionGraph::default);
         let mut left = self.limit.unwrap_or(usize::MAX);
         while left > 0 {
-            let found = versions(holdings, &filter, ListCursor { after, limit: left.min(PIECE) })?;
+            let found = versions(holdings, &filter, ListCursor { after, limit: left.min(READ_BATCH_SIZE) })?;
             for info in &found {
                 match &mut graph {
                     Some(graph) => print_beside(graph, holdings, info, head, session)?,
@@ -157,17 +160,17 @@ impl Log {
             }
             (left, shown) = (left - found.len(), shown + found.len());
             match found.last() {
-                Some(last) if found.len() == PIECE => after = Some(last.version.id),
+                Some(last) if found.len() == READ_BATCH_SIZE => after = Some(last.version.id),
                 _ => break,
             }
         }
         if shown == 0 && self.limit != Some(0) && !is_rest {
             let is_all = filter == VersionFilter::default();
-            session.printer.say(if is_all { "there are no versions yet" } else { "no version is like that" });
+            session.printer.say(if is_all { "there are no versions yet" } else { "no version matches" });
         }
         if let Some(since) = holdings.unfinished_since()?.filter(|_| !self.json) {
             session.printer.say(format_args!(
-                "the capture of {} is not finished: `varve capture --resume` goes on with it, unless it is going on",
+                "the capture of {} is not finished: unless it is still running, `varve capture --resume` continues it",
                 since.for_people()
             ));
         }
@@ -181,15 +184,15 @@ impl Log {
         session: &mut Session,
     ) -> Result<(), Error> {
         if self.json {
-            return session.printer.json(&VersionLine::of(info));
+            return session.printer.json(&VersionRow::of(info));
         }
-        for line in describe(info, head) {
+        for line in describe_version(info, head) {
             session.printer.line(line)?;
         }
         session.printer.line("")
     }
 
-    /// The captures of a layout that keeps no versions.
+    /// Lists the latest captures of a layout without versions.
     fn latest(&self, holdings: &dyn Holdings, session: &mut Session) -> Result<(), Error> {
         let asks = [&self.after, &self.touching, &self.author, &self.message, &self.tag];
         if self.graph || asks.into_iter().any(Option::is_some) {
@@ -197,13 +200,13 @@ impl Log {
         }
         session.printer.say("a Crystal project keeps no versions; these are its latest captures");
         let filter = CaptureFilter { since: self.since, until: self.until, ..CaptureFilter::default() };
-        let mut left = self.limit.unwrap_or(LATEST);
+        let mut left = self.limit.unwrap_or(DEFAULT_CAPTURE_LIMIT);
         let mut last: Option<Capture> = None;
         while left > 0 {
-            let limit = left.min(PIECE);
+            let limit = left.min(READ_BATCH_SIZE);
             let found = holdings.latest_captures(&filter, ListCursor { after: last.as_ref(), limit })?;
             for capture in &found {
-                self.print_capture(holdings, capture, Columns { body: false, url: true }, session)?;
+                self.print_capture(holdings, capture, CaptureColumns { body: false, url: true }, session)?;
             }
             left -= found.len();
             if found.len() < limit {
@@ -228,12 +231,16 @@ impl Log {
         let (is_rest, mut shown) = (last.is_some(), 0);
         let mut is_more = left > 0;
         while is_more {
-            // How many of them are of such versions is only known when they are here.
-            let limit = if is_chosen { PIECE } else { left.saturating_add(BESIDE).min(PIECE) };
+            // Only after reading is it known which of them are in selected versions.
+            let limit = if is_chosen {
+                READ_BATCH_SIZE
+            } else {
+                left.saturating_add(EXTRA_CAPTURES_READ).min(READ_BATCH_SIZE)
+            };
             let found = captures(holdings, url, &filter, ListCursor { after: last.as_ref(), limit })?;
-            // Which spelling it was is said where there are several.
+            // Show the URL of each capture if there are several spellings.
             let columns =
-                Columns { body: true, url: found.iter().any(|capture| capture.url != found[0].url) };
+                CaptureColumns { body: true, url: found.iter().any(|capture| capture.url != found[0].url) };
             is_more = found.len() == limit;
             for capture in &found {
                 if is_chosen && !chosen.takes(capture)? {
@@ -249,24 +256,24 @@ impl Log {
             last = found.into_iter().last();
         }
         if is_chosen && shown == 0 && !is_rest && self.limit != Some(0) {
-            session.printer.say(format_args!("no version like that has a capture of {}", visible(url)));
+            session.printer.say(format_args!("no matching version has a capture of {}", visible(url)));
         }
-        // What was taken out belongs to no version any more.
+        // Removed captures belong to no version.
         if self.after.is_none() && !is_chosen {
             let removals = removals(holdings, url, left)?;
             if shown == 0 && removals.is_empty() && self.limit != Some(0) {
-                session.printer.say(format_args!("nothing was captured of {}", visible(url)));
+                session.printer.say(format_args!("there is no capture of {}", visible(url)));
             }
             self.print_removals(&removals, session)?;
         }
         Ok(())
     }
 
-    /// Answers of which nothing is left but that they were taken out. When they came nobody knows any more.
+    /// Prints captures that were removed completely. Their time is not known.
     fn print_removals(&self, removals: &[Removal], session: &mut Session) -> Result<(), Error> {
         for removal in removals {
             if self.json {
-                session.printer.json(&RemovedLine::of(removal))?;
+                session.printer.json(&RemovedCaptureRow::of(removal))?;
             } else {
                 session.printer.line(removed(removal))?;
             }
@@ -274,26 +281,26 @@ impl Log {
         Ok(())
     }
 
-    /// A list of the captures of all URLs shows no ids of bodies, unless machines ask: they may have to be read for it.
+    /// Prints a capture. A list of all URLs shows no body ids, except as JSON: bodies may have to be read for them.
     fn print_capture(
         &self,
         holdings: &dyn Holdings,
         capture: &Capture,
-        columns: Columns,
+        columns: CaptureColumns,
         session: &mut Session,
     ) -> Result<(), Error> {
         let version = version_of(capture);
         let removal = removal_of(holdings, capture)?;
         let (renderings, damage) = match holdings.renderings(capture) {
             Ok(renderings) => (renderings, None),
-            // One that cannot be read keeps nobody from the others.
+            // A damaged capture does not stop the list.
             Err(error) => match error.body_trouble() {
                 Some(trouble) => (Renderings::default(), Some(trouble)),
                 None => return Err(error.into()),
             },
         };
         if self.json {
-            return session.printer.json(&CaptureLine {
+            return session.printer.json(&CaptureRow {
                 url: &capture.url,
                 time: capture.time,
                 status: capture.status,
@@ -302,52 +309,52 @@ impl Log {
                 length: capture.length,
                 truncated: capture.truncated,
                 renderings: renderings.named().map(|(name, id)| (name, id.to_string())).collect(),
-                removed: removal.as_ref().map(Removed::of),
+                removed: removal.as_ref().map(RemovalFields::of),
                 damaged: damage.is_some(),
             });
         }
-        let version = version.map_or("(unfinished)".to_owned(), |version| short(&version));
+        let version = version.map_or("(unfinished)".to_owned(), |version| short_version_id(&version));
         let length = capture.length.map_or("?".to_owned(), |length| length.to_string());
         let body = match columns.body {
             true => holdings.name_body(capture)?.to_string().chars().take(12).collect(),
             false => String::new(),
         };
         let cut = match (capture.truncated, capture.length) {
-            (true, Some(_)) => format!(" {WARN}cut short{WARN:#}"),
-            (true, None) => format!(" {WARN}body lost{WARN:#}"),
+            (true, Some(_)) => format!(" {WARNING_STYLE}truncated{WARNING_STYLE:#}"),
+            (true, None) => format!(" {WARNING_STYLE}body lost{WARNING_STYLE:#}"),
             (false, _) => String::new(),
         };
         let cut = match damage {
-            Some(_) => format!("{cut} {BAD}its record cannot be read: `varve audit` names the damage{BAD:#}"),
+            Some(_) => format!("{cut} {BAD_STYLE}its record is damaged: see `varve audit`{BAD_STYLE:#}"),
             None => cut,
         };
         let url = if columns.url { format!("  {}", visible(&capture.url)) } else { String::new() };
         session.printer.line(format_args!(
-            "{}  {}  {length:>10}  {FAINT}{body}{FAINT:#}  {STRONG}{version}{STRONG:#}{cut}{url}",
+            "{}  {}  {length:>10}  {FAINT_STYLE}{body}{FAINT_STYLE:#}  {STRONG_STYLE}{version}{STRONG_STYLE:#}{cut}{url}",
             capture.time.for_people(),
-            status(capture.status),
+            status_text(capture.status),
         ))?;
         if let Some(removal) = &removal {
             session.printer.line(format_args!("    {}", removed(removal)))?;
         }
         for (name, id) in renderings.named() {
-            session.printer.line(format_args!("    {name} {FAINT}{id}{FAINT:#}"))?;
+            session.printer.line(format_args!("    {name} {FAINT_STYLE}{id}{FAINT_STYLE:#}"))?;
         }
         Ok(())
     }
 }
 
-/// A version beside the drawing of where it comes from. The line of descent ends where the parent is gone: it was taken out by a
-/// rewrite, or its row is lost, and nothing below could meet that line.
+/// Prints a version with the graph on its left. The line of descent ends where the parent was
+/// purged or its row is lost.
 fn print_beside(
-    graph: &mut Graph,
+    graph: &mut VersionGraph,
     holdings: &dyn Holdings,
     info: &VersionInfo,
     head: Option<VersionId>,
     session: &mut Session,
 ) -> Result<(), Error> {
-    let mut lines = describe(info, head);
-    let gone = gone_parent(holdings, info)?;
+    let mut lines = describe_version(info, head);
+    let gone = missing_parent_note(holdings, info)?;
     let parent = info.version.parent.filter(|_| gone.is_none());
     lines.extend(gone);
     let drawn = graph.step(info.version.id, parent);
@@ -362,92 +369,25 @@ fn print_beside(
     Ok(())
 }
 
-/// That the parent of a version is not here any more, if it is not.
-pub(super) fn gone_parent(holdings: &dyn Holdings, info: &VersionInfo) -> Result<Option<String>, Error> {
-    let Some(id) = info.version.parent else { return Ok(None) };
-    let is_gone = holdings.catalog().version(&id).map_err(ArchiveError::from)?.is_none();
-    Ok(is_gone.then(|| format!("{FAINT}its parent {} is not here any more{FAINT:#}", short(&id))))
-}
-
-/// What a line about a capture says besides the rest.
+/// Optional columns in the list of captures.
 #[derive(Clone, Copy)]
-struct Columns {
+struct CaptureColumns {
     body: bool,
     url: bool,
 }
 
-/// That something was taken out, in a line.
+/// A removal in one line.
 fn removed(removal: &Removal) -> String {
     let Removal { tombstone_record, tombstone } = removal;
     let (time, who, why) = (tombstone.time.for_people(), visible(&tombstone.who), visible(&tombstone.why));
     format!(
-        "{WARN}taken out{WARN:#} {time} by {who}: {why}  {FAINT}{}, tombstone {tombstone_record}{FAINT:#}",
+        "{WARNING_STYLE}removed{WARNING_STYLE:#} {time} by {who}: {why}  {FAINT_STYLE}{}, tombstone {tombstone_record}{FAINT_STYLE:#}",
         tombstone.kind
     )
 }
 
-/// A status for people; what is no HTTP has none.
-pub(super) fn status(status: u16) -> String {
-    let style = if (200..400).contains(&status) { GOOD } else { WARN };
-    match status {
-        0 => format!("{WARN}---{WARN:#}"),
-        _ => format!("{style}{status}{style:#}"),
-    }
-}
-
-/// The beginning of a version's id, which is enough to name it.
-pub(super) fn short(version: &VersionId) -> String {
-    version.to_string().chars().take(8).collect()
-}
-
-/// A version in a few lines.
-pub(super) fn describe(info: &VersionInfo, head: Option<VersionId>) -> Vec<String> {
-    let version = &info.version;
-    let mut names = Vec::new();
-    if head == Some(version.id) {
-        names.push("HEAD".to_owned());
-    }
-    names.extend(info.tags.iter().cloned());
-    let names =
-        if names.is_empty() { String::new() } else { format!(" {GOOD}({}){GOOD:#}", names.join(", ")) };
-    let author = version.author.as_deref().filter(|author| !author.trim().is_empty());
-    let author = author.map(|author| format!(", {}", visible(author))).unwrap_or_default();
-    let mut lines = vec![
-        format!("{STRONG}{}{STRONG:#}{names}", version.id),
-        format!("{}{author}, {}", version.time.for_people(), counted(info.captures, "capture")),
-    ];
-    lines.extend(version.message.lines().map(|line| format!("    {}", visible(line))));
-    lines
-}
-
-/// A version as machines see it.
 #[derive(Serialize)]
-pub(super) struct VersionLine<'a> {
-    id: String,
-    parent: Option<String>,
-    message: &'a str,
-    author: Option<&'a str>,
-    time: Moment,
-    captures: u64,
-    tags: &'a [String],
-}
-
-impl<'a> VersionLine<'a> {
-    pub(super) fn of(info: &'a VersionInfo) -> Self {
-        Self {
-            id: info.version.id.to_string(),
-            parent: info.version.parent.map(|parent| parent.to_string()),
-            message: &info.version.message,
-            author: info.version.author.as_deref(),
-            time: info.version.time,
-            captures: info.captures,
-            tags: &info.tags,
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct CaptureLine<'a> {
+struct CaptureRow<'a> {
     url: &'a str,
     time: Moment,
     status: u16,
@@ -458,14 +398,14 @@ struct CaptureLine<'a> {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     renderings: BTreeMap<&'static str, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    removed: Option<Removed<'a>>,
+    removed: Option<RemovalFields<'a>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     damaged: bool,
 }
 
-/// That something was taken out, as machines see it.
+/// A removal as JSON.
 #[derive(Serialize)]
-struct Removed<'a> {
+struct RemovalFields<'a> {
     record: String,
     kind: &'a str,
     who: &'a str,
@@ -474,7 +414,7 @@ struct Removed<'a> {
     tombstone: String,
 }
 
-impl<'a> Removed<'a> {
+impl<'a> RemovalFields<'a> {
     fn of(removal: &'a Removal) -> Self {
         let Removal { tombstone_record, tombstone } = removal;
         Self {
@@ -488,22 +428,22 @@ impl<'a> Removed<'a> {
     }
 }
 
-/// An answer of which nothing else is left.
+/// A capture that was removed completely, as JSON.
 #[derive(Serialize)]
-struct RemovedLine<'a> {
+struct RemovedCaptureRow<'a> {
     url: Option<&'a str>,
     time: Option<Moment>,
     status: Option<u16>,
     body: Option<String>,
     version: Option<String>,
     length: Option<u64>,
-    removed: Removed<'a>,
+    removed: RemovalFields<'a>,
 }
 
-impl<'a> RemovedLine<'a> {
+impl<'a> RemovedCaptureRow<'a> {
     fn of(removal: &'a Removal) -> Self {
         let url = removal.tombstone.url.as_deref();
-        let removed = Removed::of(removal);
+        let removed = RemovalFields::of(removal);
         Self { url, time: None, status: None, body: None, version: None, length: None, removed }
     }
 }

@@ -1,53 +1,55 @@
-//! `varve man`: the manual pages, made from the same source as `--help`.
+//! `varve man`: the manual pages, generated from the same description as `--help`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Command;
 
-use super::{Outcome, Verb};
-use crate::arguments;
 use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::session::Session;
+use crate::verb::Verb;
 
-const EXAMPLES: &str = "\
+const MAN_EXAMPLES: &str = "\
 Examples:
   varve man | man -l -
   varve man --to ~/.local/share/man/man1";
 
 /// Print the manual page, or write all of them
 ///
-/// Without `--to`, the page of `varve` itself goes to standard output. With it, there is also a page for each
-/// verb.
+/// Without `--to`, prints the page of `varve` itself. With `--to`, writes that page and one for each verb and sub-verb:
+/// `varve-capture.1`, `varve-crystal-new.1`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Man {
-    /// Write every page into this folder, which is made if need be
+#[command(after_help = MAN_EXAMPLES)]
+pub(super) struct ManArgs {
+    /// Write all pages into this folder, which is created if necessary
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
 }
 
-impl Verb for Man {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for ManArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
+        let root = session.describe_command_line();
         match self.to {
-            Some(folder) => write_all(&folder, session)?,
-            None => session.printer.text(&page(arguments::root()))?,
+            Some(folder) => write_all(root, &folder, session)?,
+            None => session.printer.text(&page(root))?,
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }
 
-fn write_all(folder: &Path, session: &mut Session) -> Result<(), Error> {
+fn write_all(mut root: Command, folder: &Path, session: &mut Session) -> Result<(), Error> {
     fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.to_owned(), source })?;
-    let mut root = arguments::root();
     root.build();
-    for command in std::iter::once(&root).chain(root.get_subcommands()) {
-        let path = folder.join(clap_mangen::Man::new(command.clone()).get_filename());
-        fs::write(&path, page(command.clone()))
-            .map_err(|source| Error::Write { path: path.clone(), source })?;
-        session.printer.line(path.display())?;
-    }
-    Ok(())
+    write_pages(&root, folder, session)
+}
+
+/// Writes the page of a verb, then those of its sub-verbs.
+fn write_pages(command: &Command, folder: &Path, session: &mut Session) -> Result<(), Error> {
+    let path = folder.join(clap_mangen::Man::new(command.clone()).get_filename());
+    fs::write(&path, page(command.clone())).map_err(|source| Error::Write { path: path.clone(), source })?;
+    session.printer.line(path.display())?;
+    command.get_subcommands().try_for_each(|verb| write_pages(verb, folder, session))
 }
 
 fn page(command: Command) -> String {

@@ -1,25 +1,26 @@
-//! The verbs, one file each, and the table that finds them.
+//! The verbs, one file each, and the table that lists them.
 //!
-//! A verb's file holds its arguments, its `run`, its printing and its examples. A new verb is a new file and
-//! one line in [`VERBS`]; help, completions, man pages and the reference follow from that line.
+//! The file of a verb holds its arguments, its `run`, its printing and its examples. A new verb is a
+//! new file and one line in [`VERB_GROUPS`]; help, completions, man pages and the reference follow.
 
 mod audit;
 mod capture;
+mod capture_choice;
 mod cat;
 mod check;
 mod checkout;
-mod choosing;
 mod commit;
 mod completions;
-pub(crate) mod crystal;
+mod crystal;
 mod demo;
 mod diff;
-pub(crate) mod doctor;
+mod doctor;
 mod explain;
 mod export;
-pub(crate) mod filter;
+mod filter;
 mod gc;
 mod get;
+mod help;
 mod housekeeping;
 mod import;
 mod init;
@@ -28,8 +29,8 @@ mod log;
 mod man;
 mod moku;
 mod plan;
+mod purge;
 mod rebuild;
-mod rewrite;
 mod score;
 mod serve;
 mod show;
@@ -37,110 +38,124 @@ mod store;
 mod stow;
 mod tag;
 mod train;
-pub(crate) mod urls;
+mod urls;
 
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Command};
 
-use crate::error::{self, Error};
-use crate::interrupt;
+use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::session::Session;
+use crate::verb::Verb;
 
-/// Every verb, in the order in which help lists them.
-const VERBS: &[Entry] = &[
-    verb::<demo::Demo>("demo"),
-    verb::<init::Init>("init"),
-    verb::<capture::Capture>("capture"),
-    verb::<check::Check>("check"),
-    verb::<plan::Plan>("plan"),
-    verb::<commit::Commit>("commit"),
-    verb::<log::Log>("log"),
-    verb::<show::Show>("show"),
-    verb::<cat::Cat>("cat"),
-    verb::<diff::Diff>("diff"),
-    verb::<serve::Serve>("serve"),
-    verb::<tag::Tag>("tag"),
-    verb::<checkout::Checkout>("checkout"),
-    verb::<score::Score>("score"),
-    verb::<gc::Gc>("gc"),
-    verb::<rewrite::Rewrite>("rewrite"),
-    verb::<store::Store>("store"),
-    verb::<get::Get>("get"),
-    verb::<stow::Stow>("stow"),
-    verb::<filter::Filter>("filter"),
-    verb::<import::Import>("import"),
-    verb::<export::Export>("export"),
-    verb::<audit::Audit>("audit"),
-    verb::<rebuild::Rebuild>("rebuild"),
-    verb::<train::Train>("train"),
-    verb::<housekeeping::Housekeeping>("housekeeping"),
-    verb::<doctor::Doctor>("doctor"),
-    verb::<urls::Urls>("urls"),
-    verb::<crystal::Crystal>("crystal"),
-    verb::<moku::Moku>("moku"),
-    verb::<explain::Explain>("explain"),
-    verb::<key::Key>("key"),
-    verb::<completions::Completions>("completions"),
-    verb::<man::Man>("man"),
+/// Every verb, grouped by job, in the order in which help lists them.
+pub(crate) const VERB_GROUPS: &[VerbGroup] = &[
+    VerbGroup {
+        title: "Start here",
+        verbs: &[
+            verb::<demo::DemoArgs>("demo"),
+            verb::<init::InitArgs>("init"),
+            verb::<capture::CaptureArgs>("capture"),
+            verb::<log::LogArgs>("log"),
+            verb::<diff::DiffArgs>("diff"),
+            verb::<serve::ServeArgs>("serve"),
+        ],
+    },
+    VerbGroup {
+        title: "Capture",
+        verbs: &[verb::<plan::PlanArgs>("plan"), verb::<commit::CommitArgs>("commit")],
+    },
+    VerbGroup {
+        title: "History",
+        verbs: &[
+            verb::<show::ShowArgs>("show"),
+            verb::<cat::CatArgs>("cat"),
+            verb::<checkout::CheckoutArgs>("checkout"),
+            verb::<tag::TagArgs>("tag"),
+            verb::<score::ScoreArgs>("score"),
+        ],
+    },
+    VerbGroup {
+        title: "Check the live web",
+        verbs: &[verb::<check::CheckArgs>("check"), verb::<urls::UrlsArgs>("urls")],
+    },
+    VerbGroup {
+        title: "Keep safe",
+        verbs: &[
+            verb::<audit::AuditArgs>("audit"),
+            verb::<rebuild::RebuildArgs>("rebuild"),
+            verb::<housekeeping::HousekeepingArgs>("housekeeping"),
+            verb::<train::TrainArgs>("train"),
+            verb::<gc::GcArgs>("gc"),
+            verb::<purge::PurgeArgs>("purge"),
+        ],
+    },
+    VerbGroup {
+        title: "Other formats",
+        verbs: &[
+            verb::<doctor::DoctorArgs>("doctor"),
+            verb::<import::ImportArgs>("import"),
+            verb::<export::ExportArgs>("export"),
+            verb::<crystal::CrystalArgs>("crystal"),
+            verb::<moku::MokuArgs>("moku"),
+        ],
+    },
+    VerbGroup {
+        title: "Object store",
+        verbs: &[
+            verb::<store::StoreArgs>("store"),
+            verb::<get::GetArgs>("get"),
+            verb::<stow::StowArgs>("stow"),
+            verb::<filter::FilterArgs>("filter"),
+        ],
+    },
+    VerbGroup {
+        title: "Tools",
+        verbs: &[
+            verb::<explain::ExplainArgs>("explain"),
+            verb::<key::KeyArgs>("key"),
+            verb::<help::HelpArgs>("help"),
+            verb::<completions::CompletionsArgs>("completions"),
+            verb::<man::ManArgs>("man"),
+        ],
+    },
 ];
 
-/// What a verb is to the command line: arguments that can be run.
-trait Verb: Args {
-    /// Does it.
-    fn run(self, session: &mut Session) -> Result<Outcome, Error>;
+/// Verbs for one kind of work.
+pub(crate) struct VerbGroup {
+    /// The heading in help.
+    pub(crate) title: &'static str,
+    verbs: &'static [VerbEntry],
 }
 
-/// How a verb ended that did its work.
-#[derive(Clone, Copy)]
-pub(crate) enum Outcome {
-    /// All is as it should be.
-    Done,
-    /// The work is done and something was found that people should see.
-    Findings,
-    /// Some of it could not be done, and each failure was reported where it happened.
-    Incomplete,
-    /// It was asked to stop, and put itself in order.
-    Interrupted,
-}
-
-impl Outcome {
-    /// The one of the two that people must hear of.
-    pub(crate) fn worse(self, other: Self) -> Self {
-        if other.code() > self.code() { other } else { self }
-    }
-
-    /// The exit code that says so.
-    pub(crate) fn code(self) -> u8 {
-        match self {
-            Self::Done => 0,
-            Self::Findings => error::FINDINGS,
-            Self::Incomplete => error::COULD_NOT_RUN,
-            Self::Interrupted => interrupt::INTERRUPTED,
-        }
+impl VerbGroup {
+    /// The verbs of the group as clap describes them.
+    pub(crate) fn describe(&self) -> impl Iterator<Item = Command> {
+        self.verbs.iter().map(|entry| (entry.describe)(Command::new(entry.name)))
     }
 }
 
 /// One line of the table.
-struct Entry {
+struct VerbEntry {
     name: &'static str,
     describe: fn(Command) -> Command,
-    run: fn(&ArgMatches, &mut Session) -> Result<Outcome, Error>,
+    run: fn(&ArgMatches, &mut Session) -> Result<ExitStatus, Error>,
 }
 
-const fn verb<V: Verb>(name: &'static str) -> Entry {
-    Entry {
+const fn verb<V: Verb>(name: &'static str) -> VerbEntry {
+    VerbEntry {
         name,
         describe: V::augment_args,
         run: |matches, session| V::from_arg_matches(matches)?.run(session),
     }
 }
 
-/// All verbs as clap sees them.
+/// All verbs as clap describes them.
 pub(crate) fn describe() -> impl Iterator<Item = Command> {
-    VERBS.iter().map(|entry| (entry.describe)(Command::new(entry.name)))
+    VERB_GROUPS.iter().flat_map(VerbGroup::describe)
 }
 
 /// Runs the verb called `name`.
-pub(crate) fn run(name: &str, matches: &ArgMatches, session: &mut Session) -> Result<Outcome, Error> {
-    let entry = VERBS.iter().find(|entry| entry.name == name);
-    (entry.expect("clap knows only the verbs of this table").run)(matches, session)
+pub(crate) fn run(name: &str, matches: &ArgMatches, session: &mut Session) -> Result<ExitStatus, Error> {
+    let entry = VERB_GROUPS.iter().flat_map(|group| group.verbs).find(|entry| entry.name == name);
+    (entry.expect("clap accepts only verbs of this table").run)(matches, session)
 }

@@ -1,15 +1,16 @@
-//! `varve moku`: what only Moku sites have.
+//! `varve moku`: manages Moku sites.
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 use varve_archive::verbs::moku::{Settings, SiteInfo, create, info, set};
 
-use super::{Outcome, Verb};
 use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::session::Session;
+use crate::verb::Verb;
 
-const EXAMPLES: &str = "\
+const MOKU_EXAMPLES: &str = "\
 Examples:
   varve moku new site --project 7f0c
   varve moku info site --json
@@ -18,93 +19,95 @@ Examples:
   varve moku upgrade old-site
   varve -C site --of-project 9a41 log";
 
-const NEW_EXAMPLES: &str = "\
+const MOKU_NEW_EXAMPLES: &str = "\
 Examples:
   varve moku new site
   varve moku new site --project 7f0c --redaction off";
 
-const INFO_EXAMPLES: &str = "\
+const MOKU_INFO_EXAMPLES: &str = "\
 Examples:
   varve moku info site
   varve -C site moku info --json";
 
-const SET_EXAMPLES: &str = "\
+const MOKU_SET_EXAMPLES: &str = "\
 Examples:
   varve moku set site --redaction on
   varve moku set site --project 9a41 --force";
 
-const UPGRADE_EXAMPLES: &str = "\
+const MOKU_UPGRADE_EXAMPLES: &str = "\
 Examples:
   varve moku upgrade old-site
   varve -C old-site moku upgrade";
 
-/// Work on Moku sites
+/// Manage Moku sites
 ///
-/// Everything about history, such as `commit`, `log`, `diff`, `checkout`, `gc` and `score`, works on a site with `-C SITE`. These verbs
-/// are for what only such sites have.
+/// Verbs about history, such as `commit`, `log`, `diff`, `checkout`, `gc` and `score`, work on a
+/// site with `-C SITE`. These verbs are for what only Moku sites have.
 ///
-/// With every verb, here and elsewhere, `--of-project ID`, or `VARVE_PROJECT` in the environment, refuses a site that belongs to another
-/// project. One that belongs to none may be read, and becomes that project's by the first verb that writes.
+/// With any verb, `--of-project ID`, or `VARVE_PROJECT` in the environment, rejects a site that
+/// belongs to another project. A site without a project may be read, and is assigned to that
+/// project by the first verb that writes.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES, disable_help_subcommand = true)]
-pub(super) struct Moku {
+#[command(after_help = MOKU_EXAMPLES, disable_help_subcommand = true)]
+pub(super) struct MokuArgs {
     #[command(subcommand)]
     verb: MokuVerb,
 }
 
 #[derive(clap::Subcommand)]
 enum MokuVerb {
-    New(New),
-    Info(Info),
-    Set(Set),
-    Upgrade(Upgrade),
+    New(MokuNewArgs),
+    Info(MokuInfoArgs),
+    Set(MokuSetArgs),
+    Upgrade(MokuUpgradeArgs),
 }
 
-/// Make a site that holds nothing yet
+/// Make an empty site
 ///
-/// The folder is made if need be; one that holds anything is refused.
+/// Creates the folder if necessary; a folder that is not empty is rejected.
 #[derive(clap::Args)]
-#[command(after_help = NEW_EXAMPLES)]
-struct New {
+#[command(after_help = MOKU_NEW_EXAMPLES)]
+struct MokuNewArgs {
     /// The folder
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 
-    /// The project that the site belongs to, instead of that of `--of-project`; Moku's server asks for it
+    /// The project of the site, instead of that of `--of-project`; Moku's server requires it
     #[arg(long, value_name = "ID")]
     project: Option<String>,
 
-    /// Whether sensitive headers, such as cookies, are hidden in what is committed
+    /// Hide sensitive headers, such as cookies, in commits
     #[arg(long, value_name = "WHEN", default_value = "on", value_parser = ["on", "off"])]
     redaction: String,
 }
 
-/// Show what is set in a site
+/// Show the settings of a site
 ///
-/// With `--json` there is one object: `project`, `redaction` (`on` or `off`), `tags`, `head`.
+/// With `--json`, prints one object: `project`, `redaction` (`on` or `off`), `tags`, `head`.
 #[derive(clap::Args)]
-#[command(after_help = INFO_EXAMPLES)]
-struct Info {
+#[command(after_help = MOKU_INFO_EXAMPLES)]
+struct MokuInfoArgs {
     #[command(flatten)]
-    which: Which,
+    which: SitePathArgs,
 
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// Set what is set in a site
+/// Change the settings of a site
 ///
-/// Where redaction is turned on later, what was kept before stays in the database as it is, and is hidden in all that is shown, checked out or
-/// exported, and in the working tree. A kept diff from before still holds it, until `varve diff BASE HEAD --keep` makes it again.
+/// When redaction is turned on, headers committed before stay in the database, and are hidden in
+/// all output, checkouts and exports, and in the working tree. A stored diff still contains them,
+/// until `varve diff BASE HEAD --keep` computes it again.
 #[derive(clap::Args)]
-#[command(after_help = SET_EXAMPLES)]
+#[command(after_help = MOKU_SET_EXAMPLES)]
 #[command(group = clap::ArgGroup::new("what").args(["project", "redaction"]).required(true).multiple(true))]
-struct Set {
+struct MokuSetArgs {
     #[command(flatten)]
-    which: Which,
+    which: SitePathArgs,
 
-    /// The project that the site belongs to; one that belongs to another is refused
+    /// The project of the site; a site of another project is rejected without `--force`
     #[arg(long, value_name = "ID")]
     project: Option<String>,
 
@@ -112,81 +115,86 @@ struct Set {
     #[arg(long, requires = "project")]
     force: bool,
 
-    /// Whether sensitive headers, such as cookies, are hidden in what is committed from now on and in what is shown
+    /// Hide sensitive headers, such as cookies, in new commits and in output
     #[arg(long, value_name = "WHEN", value_parser = ["on", "off"])]
     redaction: Option<String>,
 }
 
-/// Give a site of an early Moku the tables of today
+/// Upgrade a site of an early Moku to the current tables
 ///
-/// An early site can be read as it is; it must be upgraded before it can be written. All of it is upgraded, or nothing.
+/// An early site can be read as it is, and must be upgraded before it is written. The upgrade is
+/// completed or has no effect.
 #[derive(clap::Args)]
-#[command(after_help = UPGRADE_EXAMPLES)]
-struct Upgrade {
+#[command(after_help = MOKU_UPGRADE_EXAMPLES)]
+struct MokuUpgradeArgs {
     #[command(flatten)]
-    which: Which,
+    which: SitePathArgs,
 }
 
-/// Which site is meant.
+/// Which site to use.
 #[derive(clap::Args)]
-struct Which {
-    /// The folder of the site; without it, the one named by `-C` or the nearest upwards
+struct SitePathArgs {
+    /// The folder of the site [default: the one of `-C`, or the nearest upwards]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }
 
-impl Which {
+impl SitePathArgs {
     fn root(&self, session: &Session) -> Result<PathBuf, Error> {
         match &self.folder {
             Some(folder) => {
-                session.must_belong(folder)?;
+                session.require_project(folder)?;
                 Ok(folder.clone())
             }
             None => session.root(),
         }
     }
 
-    /// The same, whatever project it belongs to.
+    /// The same, without checking the project.
     fn root_of_any_project(&self, session: &Session) -> Result<PathBuf, Error> {
-        self.folder.clone().map_or_else(|| session.found_root(), Ok)
+        self.folder.clone().map_or_else(|| session.root_of_any_project(), Ok)
     }
 }
 
-impl Verb for Moku {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for MokuArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         match self.verb {
-            MokuVerb::New(New { folder, project, redaction }) => {
+            MokuVerb::New(MokuNewArgs { folder, project, redaction }) => {
                 let redacts = Some(redaction == "on");
                 let project = project.or_else(|| session.project());
-                create(&folder, Settings { project, redacts, ..Settings::default() }, session.opening()?)?;
+                create(
+                    &folder,
+                    Settings { project, redacts, ..Settings::default() },
+                    session.open_options()?,
+                )?;
                 session.printer.say(format_args!("made a Moku site in `{}`", folder.display()));
             }
             MokuVerb::Info(verb) => verb.run(session)?,
-            MokuVerb::Set(Set { which, project, force, redaction }) => {
+            MokuVerb::Set(MokuSetArgs { which, project, force, redaction }) => {
                 let redacts = redaction.map(|word| word == "on");
-                // Whoever takes a site from another project has named that project here.
+                // With `--force`, `--project` names the new project, so the old one is not checked.
                 let root = if force { which.root_of_any_project(session)? } else { which.root(session)? };
                 let project = project.or_else(|| session.project());
                 let settings = Settings { project, force, redacts, upgrade: false };
-                set(&root, settings, session.opening()?)?;
+                set(&root, settings, session.open_options()?)?;
             }
-            MokuVerb::Upgrade(Upgrade { which }) => {
+            MokuVerb::Upgrade(MokuUpgradeArgs { which }) => {
                 let settings = Settings { project: session.project(), upgrade: true, ..Settings::default() };
-                set(&which.root(session)?, settings, session.opening()?)?;
-                session.printer.say("the site has the tables of today");
+                set(&which.root(session)?, settings, session.open_options()?)?;
+                session.printer.say("the site has the current tables");
             }
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }
 
-impl Info {
+impl MokuInfoArgs {
     fn run(&self, session: &mut Session) -> Result<(), Error> {
         let SiteInfo { project, redacts, tags, head } = info(&self.which.root(session)?)?;
         let redaction = if redacts { "on" } else { "off" };
         let head = head.map(|head| head.to_string());
         if self.json {
-            return session.printer.json(&Line { project, redaction, tags, head });
+            return session.printer.json(&SiteInfoRow { project, redaction, tags, head });
         }
         let none = || "none".to_owned();
         let project = project.map_or_else(none, |project| crate::printer::visible(&project).into_owned());
@@ -198,7 +206,7 @@ impl Info {
 }
 
 #[derive(Serialize)]
-struct Line {
+struct SiteInfoRow {
     project: Option<String>,
     redaction: &'static str,
     tags: u64,

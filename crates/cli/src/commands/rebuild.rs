@@ -1,36 +1,38 @@
-//! `varve rebuild`: index, catalog and HEAD made again from the silos.
+//! `varve rebuild`: makes index, catalog and HEAD again from the silos.
 
 use serde::Serialize;
 use varve_archive::Layout;
 use varve_archive::verbs::rebuild::{self, Rebuilt};
 
-use super::{Outcome, Verb};
 use crate::error::Error;
-use crate::printer::{WARN, counted, counted_entries};
+use crate::exit_status::ExitStatus;
+use crate::printer::{WARNING_STYLE, counted, counted_entries};
 use crate::session::Session;
+use crate::verb::Verb;
 
-const EXAMPLES: &str = "\
+const REBUILD_EXAMPLES: &str = "\
 Examples:
   varve rebuild
   varve -C museum rebuild --json";
 
-/// Make index, catalog and HEAD again from the silos alone
+/// Make index, catalog and HEAD again from the silos
 ///
-/// The silos are the truth; what is made from them can be made again: the index byte for byte the same, the catalog row by row. Reads every
-/// silo on all cores. What cannot be read is said, and so is what is about a version that is lost: all the rest is there. `varve audit` says more.
+/// Reads every silo on all cores. The new index is identical byte for byte, and the catalog row by
+/// row. Unreadable records, and facts about versions that are lost, are reported; everything else
+/// is restored. `varve audit` gives more detail.
 ///
-/// Two things are not in the silos and do not come back: diffs that `varve diff --keep` kept, which can be computed and kept
-/// again, and what a crawl that is not finished had still to do.
+/// Two things are not in the silos and are lost: diffs stored by `varve diff --keep`, which can be
+/// computed again, and the queue of an unfinished crawl.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Rebuild {
-    /// Print one JSON object; `left_out` says what has no rows because something else is lost
+#[command(after_help = REBUILD_EXAMPLES)]
+pub(super) struct RebuildArgs {
+    /// Print one JSON object; `left_out` lists facts without rows because a version is lost
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Serialize)]
-struct RebuiltLine<'a> {
+struct RebuildRow<'a> {
     silos: u64,
     records: u64,
     entries: u64,
@@ -40,31 +42,31 @@ struct RebuiltLine<'a> {
     set_aside: Option<&'a std::path::Path>,
 }
 
-impl Verb for Rebuild {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for RebuildArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let layout = Layout::new(&session.root()?);
-        let opening = session.opening()?;
+        let opening = session.open_options()?;
         let printer = &mut session.printer;
         let bar = printer.progress_bytes(Some(rebuild::bytes_to_read(&layout)?));
         let Rebuilt { index: done, left_out } = rebuild::rebuild(&layout, opening, &|bytes| bar.inc(bytes))?;
         let findings = (done.findings.len() + left_out.len()) as u64;
         for (silo, finding) in &done.findings {
             printer.say(format_args!(
-                "{WARN}warning{WARN:#} silo {silo} at byte {}: {}",
+                "{WARNING_STYLE}warning{WARNING_STYLE:#} silo {silo} at byte {}: {}",
                 finding.offset, finding.message
             ));
         }
         for left_out in &left_out {
-            printer.say(format_args!("{WARN}warning{WARN:#} {left_out}"));
+            printer.say(format_args!("{WARNING_STYLE}warning{WARNING_STYLE:#} {left_out}"));
         }
         if let Some(path) = &done.set_aside {
             printer.say(format_args!(
-                "{WARN}warning{WARN:#} the end of the last silo is no whole record; it was cut off and is kept in `{}`",
+                "{WARNING_STYLE}warning{WARNING_STYLE:#} the last silo ended with an incomplete record; it was moved to `{}`",
                 path.display()
             ));
         }
         if self.json {
-            printer.json(&RebuiltLine {
+            printer.json(&RebuildRow {
                 silos: done.silos,
                 records: done.records,
                 entries: done.entries,
@@ -80,6 +82,6 @@ impl Verb for Rebuild {
                 counted(done.silos, "silo"),
             ))?;
         }
-        Ok(if findings > 0 { Outcome::Findings } else { Outcome::Done })
+        Ok(if findings > 0 { ExitStatus::Findings } else { ExitStatus::Done })
     }
 }

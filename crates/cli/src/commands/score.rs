@@ -1,67 +1,78 @@
-//! `varve score`: how exposed the pages of a version are, and why.
+//! `varve score`: rates how exposed the pages of a version are to attack.
 
 use serde::Serialize;
 use varve_archive::verbs::score::{PageScore, Scored, SecurityDiff, compute, score};
 use varve_archive::{BodyTrouble, Moment, VersionId};
 
-use super::log::short;
-use super::{Outcome, Verb};
+use crate::body_problems;
 use crate::clock;
 use crate::error::Error;
-use crate::printer::{FAINT, STRONG, visible};
-use crate::revision::resolve_version;
+use crate::exit_status::ExitStatus;
+use crate::printer::{FAINT_STYLE, STRONG_STYLE, visible};
 use crate::session::Session;
-use crate::troubles;
+use crate::verb::Verb;
+use crate::version_names::resolve_version;
+use crate::version_text::short_version_id;
 
-const EXAMPLES: &str = "\
+const SCORE_EXAMPLES: &str = "\
 Examples:
   varve score
   varve score --explain
   varve score before-the-relaunch --json";
 
-/// Pages are explained one by one up to so many.
-const EXPLAINED: usize = 10;
-/// Why a score that could be kept is not.
-const NOT_KEPT: &str = "the score is not kept: bodies are lacking now, and the one that is kept may have been computed with them";
-/// Pages are listed up to so many.
-const LISTED: usize = 20;
+/// Pages that are explained one by one.
+const MAX_EXPLAINED_PAGES: usize = 10;
+/// Why a score is not stored.
+const UNSAVED_SCORE_NOTE: &str =
+    "the score is not stored: bodies are missing, and the stored one may have been computed with them";
+/// Pages that are listed.
+const MAX_LISTED_PAGES: usize = 20;
 
-/// Score how exposed the pages of a version are
+/// Rate how exposed the pages of a version are to attack
 ///
-/// Forms, inputs, scripts, cookies and frames expose a page; headers take some of it back. The score goes from 0 to 100,
-/// and that of a version is that of its most exposed page. It is kept with the version, with its evidence, and with
-/// how much of the change since the parent is due to which chunk of the diff. With `--readonly`, or where nothing can be written, it is
-/// shown and not kept, which is said.
+/// Forms, inputs, scripts, cookies and frames raise the score of a page; protective headers lower
+/// it. It ranges from 0 to 100. The score of a version is that of its most exposed page. It is
+/// stored with the version, its evidence, and the attribution of the change since the parent to
+/// chunks of the diff. With `--readonly`, or if the archive cannot be written, it is only printed.
 ///
-/// The change is that of the version's score. The page that makes the score now moves it up, the one that made it before moves it down; if that page moved further, what changed on it counts in proportion. So
-/// contributions add up to the change, and percentages, which are shares of all movement up and down, to 100. Pages that do not make the score are told apart.
+/// The change is that of the version's score: the page with the highest score now raises it, the
+/// one with the highest score before lowers it. If that page changed more than the score, its
+/// changes count in proportion. So contributions add up to the change, and percentages, which are
+/// shares of all movement up and down, to 100.
 ///
-/// A chunk is told by its number, from 0, in the diff of its page with the parent's, as `varve diff --mode letters` shows it, in an
-/// archive as in a Moku site; that is what rows of `diffs` hold. Headers stand in no chunk, and neither does what is beyond the first 16 MiB
-/// of a page: of those it is -1.
+/// A chunk is identified by its number, from 0, in the diff of its page, as `varve diff --mode
+/// chars` shows it and rows of `diffs` contain it. Headers, and content beyond the first 16 MiB of
+/// a page, have -1.
 ///
-/// Against the parent it is told what changed in exposure and protection, whether or not it moved the score: forms and buttons and where they send to, inputs,
-/// cookies, scripts (in attributes and addresses, too), modules, frames, objects, a `base` that leads to another site, a page that sends visitors on, and headers that protect. `--explain` says it in sentences, the worst first.
+/// Changes of exposure and protection since the parent are listed even if they did not change the
+/// score: forms, buttons and their targets, inputs, cookies, scripts (also in attributes and URLs),
+/// modules, frames, objects, a `base` of another site, redirecting pages, and protective headers.
+/// `--explain` describes them in sentences, the worst first.
 ///
-/// The `selector` of evidence selects that one element of the page as browsers build it without running scripts. What no selector reaches has none: what is in a `template`, and elements of
-/// a page that is longer than 8 MiB or nests deeper than browsers go.
+/// The `selector` of evidence selects one element of the page as browsers parse it without scripts.
+/// Evidence in a `template`, in a page of more than 8 MiB, or nested deeper than browsers support,
+/// has none.
 ///
-/// Pages whose bodies are not here are left out and counted; so are those whose bodies are damaged, and the exit code is 1 then. Where the body
-/// that the parent had cannot be had, the headers of the page are compared and its body is not, and that is said. The parent's score is then the one that is kept with it,
-/// by the same rules; without one it is not known. A score that was computed without bodies is not kept where one is kept already, which is said too.
+/// Pages whose bodies are missing are skipped and counted; so are those with damaged bodies, and
+/// the exit code is 1. If the body of the parent's page is missing, only the headers are compared,
+/// which is noted. The parent's score is then its stored score, by the same rules; without one it
+/// is unknown. A score computed without all bodies does not replace a stored one.
 ///
-/// With `--json` there is one object: `version`, `parent`, `before` (the parent's score), `change` (by how much `score` moved), both null where that is not known, `most_exposed` and `most_exposed_before` (the URLs of the pages that make the two scores),
-/// `scoring_version`, `score`, `normalized`, `confidence`, `kept`, `pages` (`url`, `path`, `score`, `normalized`, `exposure`, `hardening`), `evidence`,
-/// `attributions` (`evidence`, `key`, `path` of the page, `chunk`, `contribution`, `percent`, `note`) and `changes`, one of each page that differs
-/// from the parent's (`url`, `file_path`, `score_base`, `score_head`, `score_delta`, `regressed`, `bodies_compared`, `attack_surface_changes` with `kind`, `detail`, `category`,
-/// `severity`, `score`, `rule`); with `--explain` also `explanation`, a list of sentences.
+/// With `--json`, prints one object: `version`, `parent`, `before` (the parent's score) and
+/// `change` (null if unknown), `most_exposed` and `most_exposed_before` (URLs), `scoring_version`,
+/// `score`, `normalized`, `confidence`, `kept`, `pages` (`url`, `path`, `score`, `normalized`,
+/// `exposure`, `hardening`), `evidence`, `attributions` (`evidence`, `key`, `path` of the page,
+/// `chunk`, `contribution`, `percent`, `note`) and `changes`, one per page that differs from the
+/// parent's (`url`, `file_path`, `score_base`, `score_head`, `score_delta`, `regressed`,
+/// `bodies_compared`, `attack_surface_changes` with `kind`, `detail`, `category`, `severity`,
+/// `score`, `rule`); with `--explain` also `explanation`, a list of sentences.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Score {
-    #[arg(default_value = "HEAD", help = crate::revision::NAMES)]
+#[command(after_help = SCORE_EXAMPLES)]
+pub(super) struct ScoreArgs {
+    #[arg(default_value = "HEAD", help = crate::version_names::VERSION_HELP)]
     version: String,
 
-    /// Say why, in sentences
+    /// Explain the score in sentences
     #[arg(long)]
     explain: bool,
 
@@ -70,12 +81,12 @@ pub(super) struct Score {
     json: bool,
 }
 
-impl Verb for Score {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for ScoreArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let (version, scored) = self.score(session)?;
         if self.json {
             let explanation = self.explain.then(|| explanation(&scored));
-            session.printer.json(&Line::of(version, &scored, explanation))?;
+            session.printer.json(&ScoreRow::of(version, &scored, explanation))?;
         } else if self.explain {
             for sentence in explanation(&scored) {
                 session.printer.line(visible(&sentence))?;
@@ -85,26 +96,26 @@ impl Verb for Score {
         }
         if let Some(parent) = &scored.lost_parent {
             session.printer.say(format_args!(
-                "its parent {} is not here any more, so that nothing is said of a change",
-                short(parent)
+                "its parent {} is missing, so the change is unknown",
+                short_version_id(parent)
             ));
         }
-        troubles::say(&scored.troubles, "not scored", &mut session.printer);
-        troubles::say(&scored.uncompared, "not compared with the parent's", &mut session.printer);
+        body_problems::say(&scored.troubles, "not scored", &mut session.printer);
+        body_problems::say(&scored.uncompared, "not compared with the parent's", &mut session.printer);
         let is_fault = |trouble| trouble != BodyTrouble::Missing;
         let is_finding = scored.troubles.count(is_fault) + scored.uncompared.count(is_fault) > 0;
-        Ok(if is_finding { Outcome::Findings } else { Outcome::Done })
+        Ok(if is_finding { ExitStatus::Findings } else { ExitStatus::Done })
     }
 }
 
-impl Score {
-    /// Scores the version, and keeps the score where that can be done.
+impl ScoreArgs {
+    /// Scores the version, and stores the score if the archive can be written.
     fn score(&self, session: &mut Session) -> Result<(VersionId, Scored), Error> {
         let history = match session.try_open_history()? {
             Ok(history) => history,
             Err(why) => {
                 let (version, scored) = self.only_compute(session)?;
-                session.printer.say(format_args!("the score is not kept: {why}"));
+                session.printer.say(format_args!("the score is not stored: {why}"));
                 return Ok((version, scored));
             }
         };
@@ -113,13 +124,13 @@ impl Score {
         let scored = score(&*history, version, &|more| progress.inc(more))?;
         drop(progress);
         if !scored.is_kept {
-            session.printer.say(NOT_KEPT);
+            session.printer.say(UNSAVED_SCORE_NOTE);
         }
         Ok((version, scored))
     }
 
     fn only_compute(&self, session: &mut Session) -> Result<(VersionId, Scored), Error> {
-        let holdings = session.holdings()?;
+        let holdings = session.open_reader()?;
         let version = resolve_version(&*holdings, &self.version)?;
         let progress = session.printer.progress(None, "pages");
         let now = Moment::from(clock::now().instant);
@@ -129,30 +140,32 @@ impl Score {
 
 fn summary(session: &mut Session, version: VersionId, scored: &Scored) -> Result<(), Error> {
     let before = match (&scored.before, scored.parent) {
-        (Some(before), Some(parent)) => format!(" ({} in {})", before.normalized, short(&parent)),
-        (None, Some(parent)) if scored.is_lacking => format!(" (not known in {})", short(&parent)),
+        (Some(before), Some(parent)) => format!(" ({} in {})", before.normalized, short_version_id(&parent)),
+        (None, Some(parent)) if scored.is_lacking => format!(" (not known in {})", short_version_id(&parent)),
         _ => String::new(),
     };
     session.printer.line(format_args!(
-        "{STRONG}{}{STRONG:#} of 100  {}{before}",
+        "{STRONG_STYLE}{}{STRONG_STYLE:#} of 100  {}{before}",
         scored.row.normalized,
-        short(&version)
+        short_version_id(&version)
     ))?;
-    for page in scored.pages.iter().take(LISTED) {
+    for page in scored.pages.iter().take(MAX_LISTED_PAGES) {
         session.printer.line(format_args!("{:>3}  {}", page.normalized, visible(&page.url)))?;
     }
-    let left = scored.pages.len().saturating_sub(LISTED);
+    let left = scored.pages.len().saturating_sub(MAX_LISTED_PAGES);
     if left > 0 {
-        session.printer.line(format_args!("{FAINT}{left} more, none of them higher{FAINT:#}"))?;
+        session
+            .printer
+            .line(format_args!("{FAINT_STYLE}{left} more, none with a higher score{FAINT_STYLE:#}"))?;
     }
     Ok(())
 }
 
-/// Why the most exposed pages have their scores, and what moved them.
+/// Sentences about the most exposed pages and the changes of their scores.
 fn explanation(scored: &Scored) -> Vec<String> {
-    // What a page lacks is worth nothing where there is nothing to protect: such pages are counted, unless all are such.
+    // Pages with score 0 are only counted, unless all pages have it.
     let exposed = scored.pages.iter().filter(|page| page.normalized > 0).count();
-    let explained = exposed.clamp(1, EXPLAINED);
+    let explained = exposed.clamp(1, MAX_EXPLAINED_PAGES);
     let mut sentences: Vec<String> = scored.pages.iter().take(explained).flat_map(Scored::explain).collect();
     let left = scored.pages.len().saturating_sub(explained);
     let bound = if exposed > explained { "no higher" } else { "0" };
@@ -163,59 +176,58 @@ fn explanation(scored: &Scored) -> Vec<String> {
     }
     if let Some(parent) = scored.parent {
         sentences.extend(scored.makers.clone());
-        sentences.extend(history(scored, &short(&parent)));
+        sentences.extend(history(scored, &short_version_id(&parent)));
         sentences.extend(scored.moves.iter().cloned());
         sentences.extend(scored.others.clone());
     }
     let changes = scored.explain_changes();
     if let Some(parent) = scored.parent.filter(|_| !changes.is_empty()) {
-        sentences.push(format!("What changed in exposure and protection since {}:", short(&parent)));
+        sentences
+            .push(format!("What changed in exposure and protection since {}:", short_version_id(&parent)));
         sentences.extend(changes);
     }
     sentences
 }
 
-/// How the score came from that of the parent, as far as that is known; nothing if the parent has no page.
+/// How the score compares with that of the parent; `None` if the parent has no page.
 fn history(scored: &Scored, parent: &str) -> Option<String> {
     Some(match &scored.before {
         Some(before) if scored.is_explained => heading(scored, before.normalized, parent),
         Some(before) => format!(
-            "The score in {parent} {} {}. What moved it is not known: it takes bodies that cannot be had.",
-            if before.is_from_row { "is kept as" } else { "was" },
+            "The score in {parent} {} {}. The cause of the change is unknown: bodies are missing.",
+            if before.is_from_row { "is stored as" } else { "was" },
             before.normalized,
         ),
         None if scored.is_explained => return None,
-        None => format!(
-            "The score in {parent} is not known: it takes bodies that cannot be had, and none is kept with it."
-        ),
+        None => format!("The score in {parent} is unknown: bodies are missing, and no score is stored."),
     })
 }
 
-/// How the score came from that of the parent; what moved it follows.
+/// The sentence before the list of contributions.
 fn heading(scored: &Scored, before: u8, parent: &str) -> String {
     let (now, change) = (scored.row.normalized, scored.change.unwrap_or_default());
     if scored.moves.is_empty() {
         return match scored.changes.is_empty() {
-            true => format!("Nothing that counts changed since {parent}, which scored {before}."),
-            false => format!("The score is what it was in {parent}: {before}."),
+            true => format!("Nothing relevant changed since {parent}, which scored {before}."),
+            false => format!("The score is unchanged since {parent}: {before}."),
         };
     }
     if now != before {
-        return format!("Since {parent}, which scored {before}, it came to {now} by:");
+        return format!("The score changed from {before} in {parent} to {now} by:");
     }
-    match change.abs() < LITTLE {
-        true => format!("The score is what it was in {parent}: {before}. These make up for each other:"),
+    match change.abs() < SCORE_EPSILON {
+        true => format!("The score is unchanged since {parent}: {before}. These changes cancel out:"),
         false => format!(
-            "The score is what it was in {parent}: {before}. Before it is cut to a whole number of at most 100 it moved by {change:+.4}:"
+            "The score is unchanged since {parent}: {before}. Before rounding and capping at 100 it moved by {change:+.4}:"
         ),
     }
 }
 
-/// A movement below this is none.
-const LITTLE: f64 = 1e-9;
+/// Smaller changes of the score count as none.
+const SCORE_EPSILON: f64 = 1e-9;
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct ScoreRow<'a> {
     version: String,
     parent: Option<String>,
     before: Option<u8>,
@@ -227,16 +239,16 @@ struct Line<'a> {
     normalized: u8,
     confidence: f64,
     kept: bool,
-    pages: Vec<PageLine<'a>>,
-    evidence: Vec<EvidenceLine<'a>>,
-    attributions: Vec<AttributionLine<'a>>,
+    pages: Vec<PageScoreRow<'a>>,
+    evidence: Vec<EvidenceRow<'a>>,
+    attributions: Vec<ScoreAttributionRow<'a>>,
     changes: &'a [SecurityDiff],
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Vec<String>>,
 }
 
 #[derive(Serialize)]
-struct PageLine<'a> {
+struct PageScoreRow<'a> {
     url: &'a str,
     path: &'a str,
     score: f64,
@@ -246,7 +258,7 @@ struct PageLine<'a> {
 }
 
 #[derive(Serialize)]
-struct EvidenceLine<'a> {
+struct EvidenceRow<'a> {
     id: &'a str,
     key: &'a str,
     path: Option<&'a str>,
@@ -256,7 +268,7 @@ struct EvidenceLine<'a> {
 }
 
 #[derive(Serialize)]
-struct AttributionLine<'a> {
+struct ScoreAttributionRow<'a> {
     evidence: &'a str,
     key: &'a str,
     path: &'a str,
@@ -266,10 +278,10 @@ struct AttributionLine<'a> {
     note: Option<&'a str>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> ScoreRow<'a> {
     fn of(version: VersionId, scored: &'a Scored, explanation: Option<Vec<String>>) -> Self {
         let row = &scored.row;
-        let evidence = row.evidence.iter().map(|evidence| EvidenceLine {
+        let evidence = row.evidence.iter().map(|evidence| EvidenceRow {
             id: &evidence.evidence_id,
             key: &evidence.key,
             path: evidence.file_path.as_deref(),
@@ -278,7 +290,7 @@ impl<'a> Line<'a> {
             lines: evidence.lines,
         });
         let attributions = row.attributions.iter().zip(&scored.attributed);
-        let attributions = attributions.map(|(attribution, path)| AttributionLine {
+        let attributions = attributions.map(|(attribution, path)| ScoreAttributionRow {
             evidence: &attribution.evidence_id,
             key: &attribution.key,
             path,
@@ -308,7 +320,14 @@ impl<'a> Line<'a> {
     }
 }
 
-fn page_line(page: &PageScore) -> PageLine<'_> {
+fn page_line(page: &PageScore) -> PageScoreRow<'_> {
     let PageScore { url, file_path: path, score, normalized, exposure, hardening, .. } = page;
-    PageLine { url, path, score: *score, normalized: *normalized, exposure: *exposure, hardening: *hardening }
+    PageScoreRow {
+        url,
+        path,
+        score: *score,
+        normalized: *normalized,
+        exposure: *exposure,
+        hardening: *hardening,
+    }
 }

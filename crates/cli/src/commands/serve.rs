@@ -1,4 +1,4 @@
-//! `varve serve`: the archive in a browser.
+//! `varve serve`: shows the archive in a browser.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use varve_archive::Layout;
 use varve_serve::{ServeSettings, Server};
 
-use super::choosing::Choosing;
-use super::{Outcome, Verb};
+use super::capture_choice::CaptureChoiceArgs;
 use crate::error::Error;
-use crate::interrupt;
+use crate::exit_status::ExitStatus;
 use crate::session::Session;
+use crate::signals;
+use crate::verb::Verb;
 
-const EXAMPLES: &str = "\
+const SERVE_EXAMPLES: &str = "\
 Examples:
   varve serve
   varve -C museum.crystalproj serve --listen 127.0.0.1:0 --replay-listen 127.0.0.1:0
@@ -20,48 +21,49 @@ Examples:
 
 /// Show the archive in a browser
 ///
-/// Pages for people (home, pages, history, changes) and the CDX API are at one address, archived pages as they were at another, so that what
-/// archived scripts do concerns nobody else. Nothing that a replayed page asks for ever leaves for the live web. An archive, a Moku
-/// site or a Crystal project is only read, beside whoever writes to it. Ends with Ctrl-C.
+/// Listens on two addresses: one for the web pages (overview, pages, history, changes) and the CDX
+/// API, another for archived pages, so that archived scripts are isolated. Archived pages cannot
+/// send requests to the live web. An archive, a Moku site or a Crystal project is only read, also
+/// while another process writes to it. Ctrl-C ends the server.
 ///
-/// A page that is asked for without a time is shown by its newest good capture; in a Crystal project by its newest revision, even
-/// if that records a failure, as Crystal does, unless `--newest-good` is given.
+/// Without a time, a page is shown by its newest good capture; in a Crystal project by its newest
+/// revision, even if that is a failure, unless `--newest-good` is given.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Serve {
-    /// Where the pages for people and the API are; port 0 means any free one
+#[command(after_help = SERVE_EXAMPLES)]
+pub(super) struct ServeArgs {
+    /// Address of the web pages and the API; port 0 selects a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
 
-    /// Where archived pages are
+    /// Address of archived pages
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8081")]
     replay_listen: SocketAddr,
 
-    /// A name by which this server is called, besides its addresses; may be given several times
+    /// A host name of this server; may be repeated
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
 
     #[command(flatten)]
-    choosing: Choosing,
+    choosing: CaptureChoiceArgs,
 
-    /// Let other machines read the archive
+    /// Allow other machines to connect; they can read the whole archive
     #[arg(long)]
     allow_remote: bool,
 
-    /// Print where it listens as one JSON object
+    /// Print both addresses as one JSON object
     #[arg(long)]
     json: bool,
 }
 
-impl Verb for Serve {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for ServeArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         for address in [self.listen, self.replay_listen] {
             if !address.ip().is_loopback() && !self.allow_remote {
                 return Err(Error::Reachable { address });
             }
         }
         let root = session.root()?;
-        let holdings = session.holdings_by(self.choosing.choice())?;
+        let holdings = session.open_reader_choosing(self.choosing.choice())?;
         let settings = ServeSettings {
             name: name_of(&root),
             size: size_of(&root),
@@ -69,7 +71,7 @@ impl Verb for Serve {
             replay_listen: self.replay_listen,
             hosts: self.host,
         };
-        let stop = interrupt::flag();
+        let stop = signals::stop_flag();
         let server = Server::bind(holdings, settings)?;
         let (ui, replay) =
             (format!("http://{}/", server.address()), format!("http://{}/web/", server.replay_address()));
@@ -79,19 +81,20 @@ impl Verb for Serve {
             session.printer.line(&ui)?;
         }
         session.printer.flush()?;
-        session.printer.say(format_args!("archived pages are at {replay}; Ctrl-C ends this"));
+        session.printer.say(format_args!("archived pages are at {replay}; press Ctrl-C to stop"));
         server.run(&stop);
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }
 
-/// What people call the archive: its folder.
+/// The name of the archive: its folder.
 fn name_of(root: &Path) -> String {
     let whole = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     whole.file_name().unwrap_or(root.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// The size of the silos, which are few files. Other layouts have a file for each body, which is too many to look at.
+/// The size of the silos, which are few files. Other layouts have a file per body, too many to look
+/// at.
 fn size_of(root: &Path) -> Box<dyn Fn() -> Option<u64> + Send + Sync> {
     let layout = Layout::new(root);
     if !layout.is_archive() {

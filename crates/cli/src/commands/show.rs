@@ -1,62 +1,67 @@
-//! `varve show`: one version, page by page.
+//! `varve show`: shows one version, page by page.
 
 use serde::Serialize;
 use varve_archive::history::{Holdings, Pair};
 use varve_archive::verbs::show::{Change, pages, version};
 
-use super::choosing::Choosing;
-use super::log::{VersionLine, describe, gone_parent, status};
-use super::{Outcome, Verb};
+use super::capture_choice::CaptureChoiceArgs;
 use crate::error::Error;
-use crate::printer::{BAD, FAINT, GOOD, WARN, visible};
-use crate::revision::resolve_version;
+use crate::exit_status::ExitStatus;
+use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, WARNING_STYLE, visible};
 use crate::session::Session;
+use crate::verb::Verb;
+use crate::version_names::resolve_version;
+use crate::version_text::{VersionRow, change_word, describe_version, missing_parent_note, status_text};
 
-const EXAMPLES: &str = "\
+const SHOW_EXAMPLES: &str = "\
 Examples:
   varve show
   varve show HEAD~1
   varve show 0b8af3c1 --json
   varve show before-the-relaunch --all";
 
-/// Show one version, and what became of its pages
+/// Show a version and the changes of its pages
 ///
-/// A version is named by HEAD, a tag, its id or the beginning of it, or a time; `~1` behind any of them is its parent.
-/// Pages that are as they were in the parent are only counted, unless `--all` is given.
+/// A version is named by HEAD, a tag, its id or the first digits of it, or a time; `~1` after any
+/// of them is its parent. Pages that are the same as in the parent are only counted, unless `--all`
+/// is given.
 ///
-/// In a Crystal project a version is how the project was when one revision was its newest, named by a time or by `r` and the
-/// revision's number. A page is shown by its newest revision then, even if that records a failure; `--newest-good` looks past
-/// those.
+/// In a Crystal project, a version is the state of the project at one revision, named by a time or
+/// by `r` and the number of the revision. A page is shown by its newest revision at that point,
+/// even if that is a failure; `--newest-good` skips failures.
 ///
-/// With `--json` the first object is the version, as `log` has it; then there is one for each page: `url`, `path`,
-/// `change` (added, removed, changed, unchanged), `status`, `body`, `length`.
+/// With `--json`, the first object is the version, as in `log`; then one object per page: `url`,
+/// `path`, `change` (added, removed, changed, unchanged), `status`, `body`, `length`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Show {
-    #[arg(default_value = "HEAD", help = crate::revision::NAMES)]
+#[command(after_help = SHOW_EXAMPLES)]
+pub(super) struct ShowArgs {
+    #[arg(default_value = "HEAD", help = crate::version_names::VERSION_HELP)]
     version: String,
 
     #[command(flatten)]
-    choosing: Choosing,
+    choosing: CaptureChoiceArgs,
 
-    /// Name unchanged pages too
+    /// List unchanged pages too
     #[arg(long)]
     all: bool,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
-impl Verb for Show {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
-        let holdings = self.choosing.holdings(session)?;
+impl Verb for ShowArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
+        let holdings = self.choosing.open_reader(session)?;
         let id = resolve_version(&*holdings, &self.version)?;
         let info = version(&*holdings, &id)?;
         if self.json {
-            session.printer.json(&VersionLine::of(&info))?;
+            session.printer.json(&VersionRow::of(&info))?;
         } else {
-            for line in describe(&info, holdings.head()?).into_iter().chain(gone_parent(&*holdings, &info)?) {
+            for line in describe_version(&info, holdings.head()?)
+                .into_iter()
+                .chain(missing_parent_note(&*holdings, &info)?)
+            {
                 session.printer.line(line)?;
             }
             session.printer.line("")?;
@@ -65,7 +70,7 @@ impl Verb for Show {
         for pair in pairs {
             let pair = pair?;
             if self.json {
-                session.printer.json(&PageLine::of(&*holdings, &pair)?)?;
+                session.printer.json(&ShownPageRow::of(&*holdings, &pair)?)?;
             } else if pair.lasting_change() == Change::Unchanged && !self.all {
                 unchanged += 1;
             } else {
@@ -73,37 +78,28 @@ impl Verb for Show {
             }
         }
         if unchanged > 0 {
-            session.printer.line(format_args!("{FAINT}{unchanged} unchanged{FAINT:#}"))?;
+            session.printer.line(format_args!("{FAINT_STYLE}{unchanged} unchanged{FAINT_STYLE:#}"))?;
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }
 
 fn line(pair: &Pair) -> String {
     let page = pair.any();
     let (letter, style) = match pair.lasting_change() {
-        Change::Added => ('A', GOOD),
-        Change::Removed => ('D', BAD),
-        Change::Changed => ('M', WARN),
-        Change::Unchanged => (' ', FAINT),
+        Change::Added => ('A', GOOD_STYLE),
+        Change::Removed => ('D', BAD_STYLE),
+        Change::Changed => ('M', WARNING_STYLE),
+        Change::Unchanged => (' ', FAINT_STYLE),
     };
     let length = page.length.map_or(String::new(), |length| length.to_string());
-    let cut = if page.truncated { format!("  {WARN}cut short{WARN:#}") } else { String::new() };
-    format!("{style}{letter}{style:#} {} {length:>10}  {}{cut}", status(page.status), visible(&page.url))
-}
-
-/// The word for a change.
-pub(super) fn word(change: Change) -> &'static str {
-    match change {
-        Change::Added => "added",
-        Change::Removed => "removed",
-        Change::Changed => "changed",
-        Change::Unchanged => "unchanged",
-    }
+    let cut =
+        if page.truncated { format!("  {WARNING_STYLE}truncated{WARNING_STYLE:#}") } else { String::new() };
+    format!("{style}{letter}{style:#} {} {length:>10}  {}{cut}", status_text(page.status), visible(&page.url))
 }
 
 #[derive(Serialize)]
-struct PageLine<'a> {
+struct ShownPageRow<'a> {
     url: &'a str,
     path: &'a str,
     change: &'static str,
@@ -113,13 +109,13 @@ struct PageLine<'a> {
     truncated: bool,
 }
 
-impl<'a> PageLine<'a> {
+impl<'a> ShownPageRow<'a> {
     fn of(holdings: &dyn Holdings, pair: &'a Pair) -> Result<Self, Error> {
         let page = pair.any();
         Ok(Self {
             url: &page.url,
             path: &page.path,
-            change: word(pair.lasting_change()),
+            change: change_word(pair.lasting_change()),
             status: page.status,
             body: holdings.name_body(page)?.to_string(),
             length: page.length,

@@ -1,68 +1,72 @@
-//! `varve store`: keeps files, and says their ids.
+//! `varve store`: stores files and prints their ids.
 
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use varve_archive::ArchiveError;
 use varve_archive::verbs::store::{Kept, Request, Source, Sync, store};
-use varve_archive::{ArchiveError, RecordId};
 
-use super::{Outcome, Verb};
-use crate::error::{self, Error};
-use crate::printer::{Printer, WARN};
+use crate::error::Error;
+use crate::exit_status::ExitStatus;
+use crate::input::STDIN_ARGUMENT;
+use crate::printer::{Printer, WARNING_STYLE};
 use crate::session::Session;
+use crate::verb::Verb;
+use crate::version_text::record_digits;
 
-const EXAMPLES: &str = "\
+const STORE_EXAMPLES: &str = "\
 Examples:
   varve store report.pdf
   varve store --json *.jpg
   pg_dump lake | varve store --mime application/sql -
   varve store --refers-to 2d711642 --mime text/plain note.txt";
 
-/// The word that stands for standard input.
-const STDIN: &str = "-";
-
-/// Keep files, and print their ids
+/// Store files, and print their ids
 ///
-/// The id of a file is the SHA-256 of its bytes: content that is here already stores nothing and has the same id. The
-/// ids come in the order of the files, one a line, each only when its object is safe from a power cut.
+/// The id of a file is the SHA-256 of its bytes: content that is stored already has the same id and
+/// is not stored again. Ids are printed in the order of the files, one per line, each when its
+/// object is synced to disk.
 ///
-/// With `--refers-to` the content is metadata about another object, and its id is made from both.
+/// With `--refers-to`, the content is metadata about another object, and its id is derived from
+/// both.
 ///
-/// What is here already is read before it is called so. If it is damaged, it is written anew, and a warning says so.
+/// Content that is stored already is read to verify it. If it is damaged, it is written again, with
+/// a warning.
 ///
-/// With `--json` there is one object a file: `id`, whether it was `new` or `mended`, its `length`, and the `file`.
+/// With `--json`, prints one object per file: `id`, whether it was `new` or `mended`, its `length`,
+/// and the `file`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Store {
+#[command(after_help = STORE_EXAMPLES)]
+pub(super) struct StoreArgs {
     /// The files; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// What the content is: a thing for itself, or about another one
+    /// Store a file itself, or metadata about another object
     #[arg(long = "type", value_name = "TYPE", value_parser = ["resource", "metadata"])]
     kind: Option<String>,
 
-    /// The media type; without it, what the name of the file says, or bytes
+    /// The media type [default: by the file name, or application/octet-stream]
     #[arg(long, value_name = "TYPE/SUBTYPE")]
     mime: Option<String>,
 
-    /// What it is about: an id, the beginning of one, or a URI
+    /// The object that the metadata is about: an id, its first digits, or a URI
     #[arg(long, value_name = "ID", required_if_eq("kind", "metadata"))]
     refers_to: Option<String>,
 
-    /// When to make it safe: `batch` waits once for many files, `each` for every single one
+    /// When to sync to disk: `batch` once for many files, `each` after every file
     #[arg(long, value_name = "WHEN", default_value = "batch", value_parser = ["each", "batch"])]
     sync: String,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
-impl Verb for Store {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for StoreArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         if self.kind.as_deref() == Some("resource") && self.refers_to.is_some() {
-            let message = "a resource stands for itself: `--refers-to` is for metadata\n";
+            let message = "`--refers-to` is for metadata, not for a resource\n";
             return Err(clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, message).into());
         }
         let request = Request {
@@ -74,13 +78,13 @@ impl Verb for Store {
         let writer = session.open_to_write()?;
         let printer = &mut session.printer;
         let progress = printer.progress_bytes(self.total());
-        let mut outcome = Outcome::Done;
+        let mut outcome = ExitStatus::Done;
         let mut unprinted = None;
         let sources = self.files.iter().map(|file| source(file));
         let result = store(&writer, &request, sources, &|bytes| progress.inc(bytes), |number, result| {
             match self.print(&self.files[number], result, printer) {
                 Ok(one) => outcome = outcome.worse(one),
-                // What was stored is stored; only nobody hears of it any more.
+                // The file is stored; only its id could not be printed.
                 Err(failure) => unprinted = unprinted.take().or(Some(failure)),
             }
             Ok(())
@@ -90,8 +94,8 @@ impl Verb for Store {
     }
 }
 
-impl Store {
-    /// How many bytes there will be, unless some come from elsewhere than a file.
+impl StoreArgs {
+    /// The number of bytes to read, if all inputs are regular files.
     fn total(&self) -> Option<u64> {
         let length = |file: &PathBuf| {
             std::fs::metadata(file).ok().filter(|found| found.is_file()).map(|found| found.len())
@@ -104,48 +108,42 @@ impl Store {
         file: &Path,
         result: Result<Kept, ArchiveError>,
         printer: &mut Printer,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<ExitStatus, Error> {
         match result {
             Ok(Kept { id, new, mended, length }) if self.json => {
                 let file = file.to_string_lossy();
-                printer.json(&Line { id: digits(id), new, mended, length, file: &file })?;
+                printer.json(&StoredFileRow { id: record_digits(id), new, mended, length, file: &file })?;
             }
             Ok(kept) => {
                 if kept.mended {
                     printer.say(format_args!(
-                        "{WARN}warning{WARN:#} {} was here already, but damaged: it was written anew",
-                        digits(kept.id)
+                        "{WARNING_STYLE}warning{WARNING_STYLE:#} {} was damaged and has been written again",
+                        record_digits(kept.id)
                     ));
                 }
-                printer.line(digits(kept.id))?;
+                printer.line(record_digits(kept.id))?;
             }
             Err(failure) => {
-                printer.report(&error::report(&failure.into()));
-                return Ok(Outcome::Incomplete);
+                printer.report(&failure.into());
+                return Ok(ExitStatus::Incomplete);
             }
         }
-        // Whoever reads a pipe may act on an id as soon as it is safe.
+        // A program that reads the pipe may rely on an id as soon as it is synced.
         printer.flush()?;
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }
 
 fn source(file: &Path) -> Source {
-    if file.as_os_str() == STDIN {
+    if file.as_os_str() == STDIN_ARGUMENT {
         Source::Stream(Box::new(std::io::stdin()))
     } else {
         Source::File(file.to_owned())
     }
 }
 
-/// The digits of an id, without what is the same for all.
-pub(super) fn digits(id: RecordId) -> String {
-    let text = id.to_string();
-    text.rsplit(':').next().unwrap_or_default().to_owned()
-}
-
 #[derive(Serialize)]
-struct Line<'a> {
+struct StoredFileRow<'a> {
     id: String,
     new: bool,
     mended: bool,

@@ -1,50 +1,53 @@
-//! `varve stow`: keeps a tree of files.
+//! `varve stow`: stores a folder.
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 use varve_archive::verbs::stow::{Exclude, Note, Request, Skipped, Stowed, stow};
 
-use super::store::digits;
-use super::{Outcome, Verb};
-use crate::error::{self, Error};
+use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::printer::{Printer, counted, readable, visible};
 use crate::session::Session;
+use crate::verb::Verb;
+use crate::version_text::record_digits;
 
-const EXAMPLES: &str = "\
+const STOW_EXAMPLES: &str = "\
 Examples:
   varve stow photos
   varve stow --exclude '*.tmp' --exclude node_modules project
   varve get --tree 9f86d081 --to photos";
 
-/// Keep a folder with all that is in it
+/// Store a folder with everything in it
 ///
-/// Stores each file, contents that are the same only once, and a manifest with names, modes, times and links. Prints the
-/// id of the manifest, by which `varve get --tree` brings everything back. The same tree always has the same id.
+/// Stores each file, equal contents once, and a manifest with names, modes, times and links. Prints
+/// the id of the manifest; `varve get --tree` restores the folder from it. The same folder always
+/// has the same id.
 ///
-/// Links are kept as links. Pipes, sockets and devices are named and left out, and so is the archive itself. Owners,
-/// access lists, extended attributes and the sharing of hard links are not kept.
+/// Links are stored as links. Pipes, sockets and devices are reported and skipped, and so is the
+/// archive itself. Owners, access lists, extended attributes and hard links are not stored.
 ///
-/// With `--json` there is one object: `id`, `new`, `files`, `folders`, `links`, `bytes`, `new_objects`, `new_bytes`,
-/// `mended`, `skipped`, `failed` and `changed`, the number of files that changed while they were read.
+/// With `--json`, prints one object: `id`, `new`, `files`, `folders`, `links`, `bytes`,
+/// `new_objects`, `new_bytes`, `mended`, `skipped`, `failed` and `changed`, the number of files
+/// that changed while they were read.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Stow {
+#[command(after_help = STOW_EXAMPLES)]
+pub(super) struct StowArgs {
     /// The folder
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 
-    /// Leave out what fits: any name in the tree, or with a `/` in it, the path from the tree
+    /// Skip what matches: any name, or with a `/`, a path from the folder; may be repeated
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
 
-    /// Print a JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-impl Verb for Stow {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for StowArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let exclude = Exclude::new(&self.exclude)?;
         let request = Request { folder: self.folder, exclude, threads: Session::threads() };
         let writer = session.open_to_write()?;
@@ -54,19 +57,19 @@ impl Verb for Stow {
         let stowed = stow(&writer, &request, &count, |note| match note {
             Note::Skipped(path, why) => {
                 let path = path.to_string_lossy();
-                printer.say(format_args!("left out `{}`: {}", visible(&path), reason(why)));
+                printer.say(format_args!("skipped `{}`: {}", visible(&path), reason(why)));
             }
             Note::Changed(path) => {
                 let path = path.to_string_lossy();
                 printer.say(format_args!(
-                    "`{}` changed while it was read; it is kept as it was read",
+                    "`{}` changed while it was read; the bytes that were read are stored",
                     visible(&path)
                 ));
             }
-            Note::Failed(failure) => printer.report(&error::report(&failure.into())),
+            Note::Failed(failure) => printer.report(&failure.into()),
         })?;
         print(&stowed, self.json, printer)?;
-        Ok(if stowed.failed > 0 { Outcome::Incomplete } else { Outcome::Done })
+        Ok(if stowed.failed > 0 { ExitStatus::Incomplete } else { ExitStatus::Done })
     }
 }
 
@@ -76,15 +79,15 @@ fn reason(why: Skipped) -> &'static str {
         Skipped::Pipe => "it is a pipe",
         Skipped::Socket => "it is a socket",
         Skipped::Archive => "it is this archive",
-        Skipped::Other => "it is no file, folder or link",
+        Skipped::Other => "it is not a file, folder or link",
     }
 }
 
 fn print(stowed: &Stowed, json: bool, printer: &mut Printer) -> Result<(), Error> {
     let Stowed { manifest, survey, new_objects, new_bytes, mended, skipped, failed, changed } = *stowed;
     if json {
-        return printer.json(&Line {
-            id: digits(manifest.id),
+        return printer.json(&StowedTreeRow {
+            id: record_digits(manifest.id),
             new: manifest.new,
             files: survey.files,
             folders: survey.folders,
@@ -98,7 +101,7 @@ fn print(stowed: &Stowed, json: bool, printer: &mut Printer) -> Result<(), Error
             changed,
         });
     }
-    printer.line(digits(manifest.id))?;
+    printer.line(record_digits(manifest.id))?;
     printer.say(format_args!(
         "{}, {}, {}, {} in all; {} new, {}",
         counted(survey.files, "file"),
@@ -109,16 +112,16 @@ fn print(stowed: &Stowed, json: bool, printer: &mut Printer) -> Result<(), Error
         readable(new_bytes),
     ));
     if mended > 0 {
-        printer.say(format_args!("here already, but damaged, and so written anew: {mended}"));
+        printer.say(format_args!("damaged and written again: {mended}"));
     }
     if failed > 0 {
-        printer.say(format_args!("not in the manifest because they could not be read: {failed}"));
+        printer.say(format_args!("unreadable, not in the manifest: {failed}"));
     }
     Ok(())
 }
 
 #[derive(Serialize)]
-struct Line {
+struct StowedTreeRow {
     id: String,
     new: bool,
     files: u64,

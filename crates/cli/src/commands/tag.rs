@@ -1,49 +1,51 @@
-//! `varve tag`: names for versions.
+//! `varve tag`: names versions.
 
 use serde::Serialize;
 use varve_archive::Moment;
 use varve_archive::verbs::tag::{list, set};
 
-use super::log::short;
-use super::{Outcome, Verb};
 use crate::error::Error;
-use crate::printer::STRONG;
-use crate::revision::resolve_version;
+use crate::exit_status::ExitStatus;
+use crate::printer::STRONG_STYLE;
 use crate::session::Session;
+use crate::verb::Verb;
+use crate::version_names::resolve_version;
+use crate::version_text::short_version_id;
 
-const EXAMPLES: &str = "\
+const TAG_EXAMPLES: &str = "\
 Examples:
   varve tag
   varve tag before-the-relaunch
   varve tag first 0b8af3c1
   varve tag --remove first";
 
-/// Name a version, or list the names
+/// Name a version, or list the tags
 ///
-/// A tag that is there already moves to the version. What means a version already, HEAD, an id or a time such as `2d`, cannot be one. With `--json` there is one object a line: `name`, `version`, `time`.
+/// An existing tag moves to the version. HEAD, ids and times such as `2d` cannot be tags. With
+/// `--json`, prints one object per line: `name`, `version`, `time`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Tag {
-    /// The name; without one, all are listed
+#[command(after_help = TAG_EXAMPLES)]
+pub(super) struct TagArgs {
+    /// The tag; without it, all tags are listed
     name: Option<String>,
 
-    #[arg(default_value = "HEAD", help = crate::revision::NAMES)]
+    #[arg(default_value = "HEAD", help = crate::version_names::VERSION_HELP)]
     version: String,
 
-    /// Take the name away
+    /// Remove the tag
     #[arg(long, requires = "name", conflicts_with = "version")]
     remove: bool,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
-impl Verb for Tag {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for TagArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let Some(name) = &self.name else {
             self.list(session)?;
-            return Ok(Outcome::Done);
+            return Ok(ExitStatus::Done);
         };
         let history = session.open_history()?;
         let version = match self.remove {
@@ -52,22 +54,26 @@ impl Verb for Tag {
         };
         set(&*history, name, version)?;
         match version {
-            Some(version) => session.printer.say(format_args!("{name} is {}", short(&version))),
-            None => session.printer.say(format_args!("{name} is gone; the version is not")),
+            Some(version) => {
+                session.printer.say(format_args!("{name} is now {}", short_version_id(&version)))
+            }
+            None => session.printer.say(format_args!("removed the tag {name}; the version stays")),
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }
 
-impl Tag {
+impl TagArgs {
     fn list(&self, session: &mut Session) -> Result<(), Error> {
-        let holdings = session.holdings()?;
+        let holdings = session.open_reader()?;
         for tag in list(&*holdings)? {
             if self.json {
-                let line = Line { name: &tag.name, version: tag.version.to_string(), time: tag.time };
+                let line = TagRow { name: &tag.name, version: tag.version.to_string(), time: tag.time };
                 session.printer.json(&line)?;
             } else {
-                session.printer.line(format_args!("{STRONG}{}{STRONG:#}  {}", tag.name, tag.version))?;
+                session
+                    .printer
+                    .line(format_args!("{STRONG_STYLE}{}{STRONG_STYLE:#}  {}", tag.name, tag.version))?;
             }
         }
         Ok(())
@@ -75,7 +81,7 @@ impl Tag {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct TagRow<'a> {
     name: &'a str,
     version: String,
     time: Moment,

@@ -1,31 +1,36 @@
-//! `varve train`: a dictionary for the silos to come.
+//! `varve train`: makes a compression dictionary.
 
 use serde::Serialize;
 use varve_archive::Size;
 use varve_archive::verbs::train::{self, LARGEST_SIZE};
 
-use super::{Outcome, Verb};
 use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::printer::{counted, readable};
 use crate::session::Session;
+use crate::verb::Verb;
 
-const EXAMPLES: &str = "\
+const TRAIN_EXAMPLES: &str = "\
 Examples:
   varve train
   varve train --size '1 MiB' --json";
 
-/// Make a dictionary, so that records to come are smaller
+/// Make a dictionary, so that new records are smaller
 ///
-/// Looks at records of the archive, spread over all of it, and keeps what they have in common as `dictionary.zstd`, and behind it as many
-/// pages of the version at HEAD as there is room for, those first that change the most, and what they share only once: later captures of
-/// these pages are packed to little more than what differs. Silos to come begin with it and are packed by it; those
-/// that exist stay as they are, and the one that grows is closed. A silo holds its own copy, packed, so it is read by
-/// itself alone; whoever reads or writes such a silo holds the dictionary in memory, some times over. Worth its while for pages
-/// of one make that are captured again and again, and again when the make has changed; only where records are packed by zstd (`packing = "zstd"`).
+/// Samples records from the whole archive, and stores their common parts as `dictionary.zstd`,
+/// followed by pages of the version at HEAD as space allows. Pages that change most come first, and
+/// shared parts are stored once: later captures of these pages compress to little more than their
+/// differences. New silos begin with the dictionary and are compressed with it. Existing silos stay
+/// as they are, and the open one is sealed. Each silo contains its own copy, so it can be read
+/// alone; reading and writing such a silo holds the dictionary in memory several times.
+///
+/// Useful for pages with a common template that are captured again and again; train again when the
+/// template changes. Needs zstd silos (`packing = "zstd"`).
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Train {
-    /// How large the dictionary may be: from 1 KiB to 8 MiB, which it is if nobody says; up to 112 KiB holds no pages
+#[command(after_help = TRAIN_EXAMPLES)]
+pub(super) struct TrainArgs {
+    /// Maximum size of the dictionary, from 1 KiB to 8 MiB [default: 8 MiB]; up to 112 KiB it
+    /// contains no pages
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     size: Option<Size>,
 
@@ -34,19 +39,19 @@ pub(super) struct Train {
     json: bool,
 }
 
-/// No dictionary is smaller: there would be nothing in it.
-const SMALLEST_SIZE: u64 = 1 << 10;
+/// A smaller dictionary would be empty.
+const MIN_DICTIONARY_BYTES: u64 = 1 << 10;
 
 fn parse_size(text: &str) -> Result<Size, String> {
     let size: Size = text.parse().map_err(|error| format!("{error}"))?;
-    match (SMALLEST_SIZE..=LARGEST_SIZE as u64).contains(&size.0) {
+    match (MIN_DICTIONARY_BYTES..=LARGEST_SIZE as u64).contains(&size.0) {
         true => Ok(size),
-        false => Err("a dictionary has from 1 KiB to 8 MiB: readers must hold it in memory".to_owned()),
+        false => Err("a dictionary has 1 KiB to 8 MiB, because readers hold it in memory".to_owned()),
     }
 }
 
 #[derive(Serialize)]
-struct Line {
+struct DictionaryRow {
     samples: u64,
     bytes: u64,
     pages: u64,
@@ -54,21 +59,22 @@ struct Line {
     packed: u64,
 }
 
-impl Verb for Train {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for TrainArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let history = session.open_archive_history()?;
         let size = self.size.map_or(LARGEST_SIZE, |size| usize::try_from(size.0).unwrap_or(usize::MAX));
         let done = train::train(&history, size)?;
         let train::Trained { samples, bytes, pages, size, packed } = done;
         if self.json {
-            session.printer.json(&Line { samples, bytes, pages, size, packed })?;
+            session.printer.json(&DictionaryRow { samples, bytes, pages, size, packed })?;
         } else {
             let (bytes, size, packed) = (readable(bytes), readable(size), readable(packed));
             let (seen, pages) = (counted(samples, "record"), counted(pages, "page"));
-            let text =
-                format_args!("a dictionary of {size}, packed {packed}, from {seen}, {bytes}, and {pages}");
+            let text = format_args!(
+                "a dictionary of {size} ({packed} compressed) from {seen}, {bytes}, and {pages}"
+            );
             session.printer.line(text)?;
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }

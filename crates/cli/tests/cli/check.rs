@@ -43,7 +43,8 @@ impl Scene {
     }
 
     fn check(&self, options: &[&str]) -> Output {
-        let mut words = vec!["-C", "museum", "check", "--allow-private", "--delay", "0", "--pause", "0"];
+        let mut words =
+            vec!["-C", "museum", "check", "--allow-private", "--delay", "0", "--retry-delay", "0"];
         words.extend_from_slice(options);
         self.run(&words)
     }
@@ -55,14 +56,14 @@ impl Scene {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The output without what differs from run to run.
+    /// The output without parts that differ between runs.
     fn plain(&self, text: &str) -> String {
         text.replace(&self.web.address().to_string(), "HOST")
     }
 }
 
 #[test]
-fn what_is_promised_is_held_against_the_web_and_the_evidence_is_kept() {
+fn expectations_are_checked_and_the_evidence_is_stored() {
     let scene = Scene::new();
     scene.add(&["--static"], "/m51.txt");
     scene.add(&[], "/about.html");
@@ -96,9 +97,9 @@ fn what_is_promised_is_held_against_the_web_and_the_evidence_is_kept() {
     assert_eq!(scene.run(&["-C", "museum", "audit"]).status.code(), Some(0));
 }
 
-/// What is told of a failure can be used: the line that shows how to see the difference is a command, and shows it.
+/// The command in the report of a failure shows the difference.
 #[test]
-fn a_failure_says_how_it_differs_and_how_to_see_it() {
+fn a_failure_shows_its_difference_and_the_diff_command() {
     let scene = Scene::new();
     scene.add(&["--static"], "/m51.txt");
     scene.check(&[]);
@@ -121,7 +122,7 @@ fn a_failure_says_how_it_differs_and_how_to_see_it() {
 }
 
 #[test]
-fn verdicts_outlive_the_catalog() {
+fn verdicts_survive_a_rebuild() {
     let scene = Scene::new();
     scene.add(&["--static"], "/m51.txt");
     scene.checked(&[]);
@@ -132,18 +133,27 @@ fn verdicts_outlive_the_catalog() {
 }
 
 #[test]
-fn nothing_is_kept_where_that_is_asked_for_or_there_is_no_archive() {
+fn nothing_is_stored_with_no_capture_or_outside_of_an_archive() {
     let scene = Scene::new();
     scene.add(&[], "/about.html");
     let output = scene.check(&["--no-capture"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(stdout(&scene.run(&["-C", "museum", "log"])), "");
     std::fs::rename(scene.folder.path().join("museum/urls"), scene.folder.path().join("db")).unwrap();
-    let plain = ["check", "--db", "db", "--allow-private", "--pause", "0", "--format", "github"];
+    let plain = ["check", "--db", "db", "--allow-private", "--retry-delay", "0", "--format", "github"];
     let output = scene.run(&plain);
     assert_eq!(stdout(&output), "1 URL: 1 met, 0 drift, 0 unreachable, 0 skipped\n", "{}", stderr(&output));
-    let output =
-        scene.run(&["urls", "--db", "db", "check", "--allow-private", "--pause", "0", "--format", "junit"]);
+    let output = scene.run(&[
+        "urls",
+        "--db",
+        "db",
+        "check",
+        "--allow-private",
+        "--retry-delay",
+        "0",
+        "--format",
+        "junit",
+    ]);
     assert!(stdout(&output).contains("tests=\"1\" failures=\"0\""), "{}", stderr(&output));
     let output = scene.check(&[]);
     assert_eq!(output.status.code(), Some(2));
@@ -151,7 +161,7 @@ fn nothing_is_kept_where_that_is_asked_for_or_there_is_no_archive() {
 }
 
 #[test]
-fn the_archive_itself_can_be_the_measure() {
+fn check_against_the_archive() {
     let scene = Scene::new();
     assert_eq!(scene.check(&["--against-archive"]).status.code(), Some(2));
     let url = scene.web.url("/m51.txt");
@@ -175,7 +185,7 @@ fn private_addresses_must_be_allowed() {
         let output = scene.run(&[&["-C", "museum", "check"], options].concat());
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
         assert!(stdout(&output).starts_with("skipped"), "{}", stdout(&output));
-        assert!(stderr(&output).contains("hint: `--allow-private` lets"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("hint: `--allow-private` allows"), "{}", stderr(&output));
         assert_eq!(scene.web.total(), asked);
     }
     let checked = scene.checked(&[]);
@@ -183,13 +193,13 @@ fn private_addresses_must_be_allowed() {
     let url = scene.web.url("/about.html");
     let output = scene.run(&["-C", "museum", "plan", "suggest", &format!("{url}?new")]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("hint: `--allow-private` lets"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("hint: `--allow-private` allows"), "{}", stderr(&output));
     assert!(Path::new(&scene.folder.path().join("museum/varve.toml")).exists());
 }
 
-/// What was not asked is not known to be as promised, however well the rest is.
+/// Skipped URLs are findings, even if all others are met.
 #[test]
-fn what_may_not_be_asked_is_not_met() {
+fn skipped_urls_are_not_met() {
     let scene = Scene::new();
     let settings = scene.folder.path().join("museum/varve.toml");
     let text = std::fs::read_to_string(&settings).unwrap();
@@ -205,7 +215,7 @@ fn what_may_not_be_asked_is_not_met() {
     assert_eq!(output.status.code(), Some(1));
 }
 
-/// Who may be asked for good stands in the archive's settings, and counts for all that asks.
+/// `allow_private` in the settings applies to all verbs that use the network.
 #[test]
 fn the_settings_of_the_archive_may_allow_private_addresses() {
     let scene = Scene::new();
@@ -226,16 +236,16 @@ fn the_settings_of_the_archive_may_allow_private_addresses() {
             let output = scene.run(&["-C", "museum", "capture", "--ignore-robots", &url]);
             assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         }
-        let output = scene.run(&[&["-C", "museum"], words, &["--pause", "0"]].concat());
+        let output = scene.run(&[&["-C", "museum"], words, &["--retry-delay", "0"]].concat());
         assert!(stdout(&output).starts_with("met "), "{words:?}: {}{}", stdout(&output), stderr(&output));
     }
-    // Elsewhere nobody said so.
-    let output = scene.run(&["urls", "--db", "museum/urls", "check", "--pause", "0"]);
+    // Outside of the archive it does not apply.
+    let output = scene.run(&["urls", "--db", "museum/urls", "check", "--retry-delay", "0"]);
     assert!(stdout(&output).starts_with("skipped"), "{}", stdout(&output));
 }
 
 #[test]
-fn a_page_that_is_gone_is_explained_in_a_few_lines() {
+fn a_removed_page_is_explained_in_a_few_lines() {
     let long: String = (0..500).map(|number| format!("<p>Line {number}.</p>\n")).collect();
     let gone = Arc::new(AtomicBool::new(false));
     let now = Arc::clone(&gone);
@@ -259,7 +269,7 @@ fn a_page_that_is_gone_is_explained_in_a_few_lines() {
 }
 
 #[test]
-fn a_report_for_build_servers_says_how_long_each_took() {
+fn a_junit_report_has_times() {
     let scene = Scene::new();
     scene.add(&["--static"], "/m51.txt");
     let junit = stdout(&scene.check(&["--format", "junit"]));
@@ -269,7 +279,7 @@ fn a_report_for_build_servers_says_how_long_each_took() {
     assert_eq!(time(&junit), time(case), "one case takes as long as all");
 }
 
-/// The names under which a page was asked for, without the program's own.
+/// The User-Agent headers of requests for a page, without the program's own.
 fn contacts(web: &Web) -> Vec<String> {
     let seen = web.seen();
     let agents = seen.iter().flat_map(|seen| &seen.headers).filter(|(name, _)| name == "User-Agent");
@@ -278,9 +288,9 @@ fn contacts(web: &Web) -> Vec<String> {
         .collect()
 }
 
-/// Whom to turn to is said with each request, by every verb that asks: as it was given last, else as the archive says.
+/// Every verb sends the contact with each request: the given one, or that of the archive.
 #[test]
-fn sites_are_told_whom_to_turn_to() {
+fn requests_contain_the_contact() {
     let scene = Scene { web: Web::start(), ..Scene::new() };
     let url = scene.web.url("/about.html");
     let given = ["--contact", "mailto:given@example"];
@@ -304,7 +314,7 @@ fn sites_are_told_whom_to_turn_to() {
             scene.web.forget();
             let output = scene.run(&words);
             if words.contains(&"add") && contact != "(+mailto:kept@example)" && words.contains(&"known") {
-                // It is there already, and nobody is asked.
+                // It is in the database already, so no request is sent.
                 continue;
             }
             let told = contacts(&scene.web);
@@ -326,9 +336,9 @@ fn sites_are_told_whom_to_turn_to() {
     );
 }
 
-/// A check can go where a capture can: with credentials, and through a proxy.
+/// A check can use credentials and proxies, as a capture can.
 #[test]
-fn a_check_has_credentials_and_goes_through_proxies() {
+fn a_check_uses_credentials_and_proxies() {
     let site = Site::new().computed("/inside", |request| match request.header("Authorization") {
         Some("Bearer open") => Answer::html("<p>Inside.</p>"),
         _ => Answer::html("<p>Who are you?</p>").with_status(401),
@@ -346,7 +356,7 @@ fn a_check_has_credentials_and_goes_through_proxies() {
     let kept = String::from_utf8_lossy(&silo.stdout);
     assert!(kept.contains("Inside.") && !kept.contains("Bearer"), "{kept}");
 
-    // What does not speak as a proxy does is told apart from a page that is not there.
+    // A server that is not a proxy is distinguished from a missing page.
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let output = scene.check(&["--proxy", &format!("http://{closed}"), "--retries", "0"]);
     assert!(stdout(&output).starts_with("unreachable"), "{}", stdout(&output));

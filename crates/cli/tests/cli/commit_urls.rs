@@ -1,4 +1,4 @@
-//! The URLs that `commit` takes, and those that it refuses before anything is written.
+//! URLs that `commit` accepts, and those that it rejects before it writes.
 
 use crate::history::Place;
 use crate::stderr;
@@ -12,7 +12,7 @@ fn a_password_is_not_committed() {
         let url = "http://me:hunter2@example.com/";
         for words in [
             &["commit", "site/page.html", "--url", url, "-m", "m"] as &[&str],
-            &["commit", "--lines", "pages.jsonl", "-m", "m"],
+            &["commit", "--jsonl", "pages.jsonl", "-m", "m"],
             &["commit", "--from", "site", "--base-url", url, "-m", "m"],
         ] {
             let refused = place.failure(words);
@@ -27,7 +27,7 @@ fn a_password_is_not_committed() {
 }
 
 #[test]
-fn the_url_of_a_folder_is_looked_at_before_the_folder() {
+fn the_base_url_is_checked_before_the_folder() {
     let place = Place::new(true);
     place.file("site/page.html", "x");
     std::os::unix::fs::symlink("page.html", place.path("site/link")).unwrap();
@@ -45,7 +45,7 @@ fn the_url_of_a_folder_is_looked_at_before_the_folder() {
     assert_eq!(commit("http://example.com/d").status.code(), Some(0));
 }
 
-/// A slash more is another page, which has a place of its own.
+/// A page with one more slash is another page with its own path.
 #[test]
 fn no_two_paths_share_a_place() {
     let place = Place::new(false);

@@ -1,4 +1,4 @@
-//! Crystal projects as people meet them: the verbs, their streams and their codes.
+//! The verbs on Crystal projects: streams and exit codes.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn make(folder: &Path) -> String {
     made(folder, ["one\n", "two\n"].map(|text| Download::plain(HOME, text)))
 }
 
-/// What it prints when it ends with that code.
+/// The output of a call that must exit with this code.
 fn said(code: i32, words: &[&str]) -> String {
     let output = run(words);
     assert_eq!(output.status.code(), Some(code), "{words:?}: {}", stderr(&output));
@@ -29,19 +29,19 @@ fn said(code: i32, words: &[&str]) -> String {
 }
 
 #[test]
-fn new_makes_a_project_that_is_sound() {
+fn a_new_project_is_valid() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("museum");
     let made = said(0, &["crystal", "new", path.to_str().unwrap()]);
     assert!(made.trim_end().ends_with("museum.crystalproj"));
-    assert_eq!(said(0, &["crystal", "verify", made.trim_end()]), "sound: 0 revisions, 0 with bodies\n");
+    assert_eq!(said(0, &["crystal", "verify", made.trim_end()]), "ok: 0 revisions, 0 with bodies\n");
     let again = run(&["crystal", "new", made.trim_end()]);
     assert_eq!(again.status.code(), Some(2));
     assert!(stderr(&again).contains("hint: choose another name"), "{}", stderr(&again));
 }
 
 #[test]
-fn info_is_an_object_with_the_promised_fields() {
+fn info_has_the_documented_fields() {
     let folder = tempfile::tempdir().unwrap();
     let path = make(folder.path());
     let line = said(0, &["crystal", "info", &path, "--json"]);
@@ -77,9 +77,7 @@ fn verify_ends_with_1_until_it_is_repaired() {
         audited.contains("\"silo\":null") && audited.contains("\"summary\":{\"records\":2,"),
         "{audited}"
     );
-    assert!(
-        said(0, &["crystal", "verify", &path, "--repair"]).contains("1 finding repaired; nothing is left")
-    );
+    assert!(said(0, &["crystal", "verify", &path, "--repair"]).contains("1 finding repaired; none left"));
     assert_eq!(std::fs::read(Path::new(&path).join("salvage/note.txt")).unwrap(), b"mine");
     said(0, &["crystal", "verify", &path]);
 }
@@ -116,14 +114,14 @@ fn a_project_is_read_in_its_place() {
 }
 
 #[test]
-fn a_project_goes_in_and_comes_out() {
+fn a_project_is_imported_and_exported() {
     let folder = tempfile::tempdir().unwrap();
     let path = make(folder.path());
     let museum = folder.path().join("museum");
     let museum = museum.to_str().unwrap();
     said(0, &["init", museum]);
     assert!(said(0, &["-C", museum, "import", &path]).contains("2 revisions, 2 of them new"));
-    assert!(said(0, &["-C", museum, "import", &path]).contains("here already"));
+    assert!(said(0, &["-C", museum, "import", &path]).contains("already imported"));
     let back = folder.path().join("back.crystalproj");
     said(0, &["-C", museum, "export", "--format", "crystal", back.to_str().unwrap()]);
     let project = varve_crystal::Project::open(&back).unwrap();
@@ -142,7 +140,7 @@ fn site() -> Web {
     )
 }
 
-/// A project whose plan is the site's front page and its numbered pages.
+/// A project whose plan contains the front page and the numbered pages of the site.
 fn planned(folder: &Path, web: &Web) -> String {
     let path = said(0, &["crystal", "new", folder.join("lab").to_str().unwrap()]);
     let path = path.trim_end().to_owned();
@@ -194,7 +192,11 @@ fn the_plan_of_a_project_is_edited_in_place() {
     said(0, &["-C", &path, "plan", "alias", "remove", "https://old.example/"]);
     let removed = run(&["-C", &path, "plan", "root", "remove", "Home"]);
     assert_eq!(removed.status.code(), Some(0), "what was found on it is cleared, as Crystal does");
-    assert!(stderr(&removed).contains("`Numbers` is found on all pages now"), "{}", stderr(&removed));
+    assert!(
+        stderr(&removed).contains("members of `Numbers` are now looked for on all pages"),
+        "{}",
+        stderr(&removed)
+    );
     assert!(!said(0, &["-C", &path, "plan", "show"]).contains(" on Home"));
 }
 
@@ -225,7 +227,7 @@ fn a_project_becomes_a_warc_file() {
 }
 
 #[test]
-fn the_newest_good_revision_is_shown_where_it_is_asked_for() {
+fn newest_good_selects_the_newest_good_revision() {
     let folder = tempfile::tempdir().unwrap();
     let good = Download::answer(HOME, 200, &[("Content-Type", "text/plain")], b"good\n");
     let failed = Download::failed(HOME, DownloadError::timed_out());
@@ -249,7 +251,7 @@ fn the_newest_good_revision_is_shown_where_it_is_asked_for() {
 }
 
 #[test]
-fn what_an_alias_leads_out_of_the_project_is_said_to_be_outside() {
+fn an_external_alias_is_reported_as_outside_of_the_project() {
     let folder = tempfile::tempdir().unwrap();
     let path = make(folder.path());
     said(
@@ -292,7 +294,7 @@ fn a_revision_that_is_deleted_on_opening_is_named() {
 }
 
 #[test]
-fn a_browser_is_refused_with_a_way_out() {
+fn a_browser_is_rejected_with_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let path = make(folder.path());
     let refused = run(&["-C", &path, "capture", HOME, "--browser"]);
@@ -301,7 +303,7 @@ fn a_browser_is_refused_with_a_way_out() {
 }
 
 #[test]
-fn an_older_schema_is_nothing_that_an_audit_minds() {
+fn an_older_schema_is_not_an_audit_finding() {
     let Some(packed) = varve_testkit::fixtures("crystal/lab/lab-v1-oldschema.crystalproj.zip") else {
         return;
     };
@@ -309,7 +311,7 @@ fn an_older_schema_is_nothing_that_an_audit_minds() {
     zip::ZipArchive::new(std::fs::File::open(packed).unwrap()).unwrap().extract(folder.path()).unwrap();
     let path = folder.path().join("lab.crystalproj");
     let path = path.to_str().unwrap();
-    assert_eq!(said(0, &["-C", path, "audit"]), "sound: 53 revisions, 41 with bodies\n");
+    assert_eq!(said(0, &["-C", path, "audit"]), "ok: 53 revisions, 41 with bodies\n");
     assert!(said(1, &["crystal", "verify", path]).contains("the database has no `alias`"));
 }
 
@@ -329,7 +331,7 @@ fn files(folder: &Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8
     found
 }
 
-/// Leaves the database of a project as a killed program does: with a resource that is only in the log.
+/// Leaves the database as a killed process does: with a resource that is only in the write-ahead log.
 fn leave_log(path: &str, keeps_index: bool) {
     let database = Path::new(path).join("database.sqlite");
     let copy = |name: &str| std::fs::read(Path::new(path).join(name)).unwrap();
@@ -349,7 +351,7 @@ fn leave_log(path: &str, keeps_index: bool) {
 }
 
 #[test]
-fn readonly_refuses_what_writes_and_reads_without_a_trace() {
+fn readonly_rejects_writes_and_leaves_no_trace() {
     let folder = tempfile::tempdir().unwrap();
     let path = make(folder.path());
     let other = folder.path().join("other");
@@ -402,7 +404,7 @@ fn readonly_refuses_what_writes_and_reads_without_a_trace() {
 }
 
 #[test]
-fn readonly_is_for_archives_too() {
+fn readonly_applies_to_archives() {
     let folder = tempfile::tempdir().unwrap();
     let museum = folder.path().join("museum");
     let museum = museum.to_str().unwrap();
@@ -432,7 +434,7 @@ fn readonly_is_for_archives_too() {
     assert!(files(&Path::new(museum).join("warc")) == silos);
 }
 
-/// What a shell prints where a folder is mounted so that it cannot be written; none where nobody may mount anything.
+/// The output of a shell in which a folder is mounted read-only; `None` if mounting is not permitted.
 #[cfg(target_os = "linux")]
 pub(crate) fn where_read_only(folder: &str, script: &str) -> Option<std::process::Output> {
     let mount =
@@ -469,7 +471,7 @@ fn a_project_on_a_medium_that_cannot_be_written_is_read_with_its_log() {
 }
 
 #[test]
-fn a_repair_says_of_each_finding_what_was_done_and_what_is_left_to_do() {
+fn a_repair_reports_for_each_finding_what_was_done_and_what_is_left() {
     let folder = tempfile::tempdir().unwrap();
     let path = made(folder.path(), (0..4).map(|page| Download::plain(format!("{HOME}{page}"), "page")));
     let at = |name: &str| Path::new(&path).join(name);
@@ -493,11 +495,11 @@ fn a_repair_says_of_each_finding_what_was_done_and_what_is_left_to_do() {
       repaired  its row was deleted, and what it said is kept in `salvage/revision-2.json`
       to do     capture the page again; the file in `salvage` names its URL
     warning revision 3 is of resource 99, which is not there
-      left      as it is: nothing was changed
+      left      unchanged
       to do     nothing says of which page it is: look at its body, and give `resource_revision.resource_id` the id of the right resource with `sqlite3`, or delete the row
     note    `LAB/revisions/000/000/000/000/fff` belongs to no revision
       repaired  it was moved to `salvage/revision-4095`
       to do     look at it: no row says which page it is of
-    3 findings repaired; 1 is left as it is
+    3 findings repaired; 1 left
     ");
 }

@@ -4,7 +4,7 @@
 //! the verb takes. Then the project is opened as anyone would: every body that ever had a row is there to its byte, every
 //! row that should have a body has one, and the verb comes to its end when it is called again.
 //!
-//! `VARVE_KILLS` sets how often; the default is for every day.
+//! `VARVE_KILLS` sets the number of kills; the default is small.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,13 +20,13 @@ use crate::project::{self, Download};
 use crate::{run, stderr, stdout, varve};
 
 const EVERY_DAY: u64 = 24;
-/// Revisions of a project that is copied, brought in or migrated.
+/// Revisions of a project that is copied, imported or migrated.
 const REVISIONS: i64 = 120;
 /// Pages of the site that is captured.
 const PAGES: usize = 30;
-/// A long run says how far it is once in so many kills.
+/// Kills between two progress messages of a long run.
 const TOLD_EVERY: u64 = 100;
-/// So many captures go into one project.
+/// Captures into one project.
 const CAPTURES: u64 = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ fn bodies(path: &Path) -> Bodies {
     bodies
 }
 
-/// A project of pages that say their number.
+/// A project of pages that contain their number.
 fn make(path: &Path, version: MajorVersion) {
     let downloads = (1..=REVISIONS).map(|number| {
         Download::plain(format!("https://e.org/{}", number % 40), format!("page {number} ").repeat(50))
@@ -68,11 +68,11 @@ fn make(path: &Path, version: MajorVersion) {
     project::make(path, version, downloads);
 }
 
-/// What a round works in: a folder of its own, for one verb.
+/// The folder of a round, for one verb.
 struct Round {
     folder: tempfile::TempDir,
     verb: Verb,
-    /// What must never be lost.
+    /// Content that must never be lost.
     known: Bodies,
 }
 
@@ -126,7 +126,7 @@ impl Round {
         }
     }
 
-    /// Runs the verb and kills it after `patience`; whether it came to its end.
+    /// Runs the verb and kills it after `patience`; returns whether it finished.
     fn kill_after(&self, patience: Duration) -> bool {
         let mut command = varve();
         let mut child =
@@ -139,7 +139,7 @@ impl Round {
         ended.status.code().is_some()
     }
 
-    /// What must be so, whenever it died.
+    /// The invariants after a kill at any moment.
     fn check(&mut self, done: bool) {
         let now = bodies(&self.project());
         for (id, body) in &self.known {
@@ -157,7 +157,7 @@ impl Round {
                 assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
             }
         }
-        // Whoever writes next can open it.
+        // The next writer can open it.
         ProjectWriter::open(self.project()).unwrap().close().unwrap();
         self.known = bodies(&self.project());
         if self.verb == Verb::Migrate {
@@ -165,7 +165,7 @@ impl Round {
         }
     }
 
-    /// A capture that was begun is resumed, and then every page is there.
+    /// Resumes a started capture, and asserts that every page exists.
     fn go_on(&self, done: bool) {
         if done || !self.project().join("varve.capture/frontier.db").exists() {
             return;
@@ -173,7 +173,7 @@ impl Round {
         let words = self.words(true);
         let again = run(&words.iter().map(String::as_str).collect::<Vec<_>>());
         if again.status.code() == Some(2) {
-            // It died before there was a run, or after there was one.
+            // It was killed before the run started, or after it ended.
             assert!(stderr(&again).contains("no "), "{}", stderr(&again));
             return;
         }

@@ -1,9 +1,9 @@
-//! The tour says nothing that is not so.
+//! The output of the tour is true.
 
 use super::{run, stderr, stdout};
 
 #[test]
-fn the_tour_captures_a_site_twice_and_proves_it() {
+fn the_tour_captures_a_site_twice_and_audits_it() {
     let output = run(&["demo", "--no-serve"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
@@ -19,7 +19,7 @@ fn the_tour_captures_a_site_twice_and_proves_it() {
         "layers.html: expected HTTP 2xx; got HTTP 404",
         "9 URLs: 8 met, 1 drift, 0 unreachable, 0 skipped",
         "$ varve audit",
-        "sound: 1 silo",
+        "ok: 1 silo",
         "error   C01",
         "clean, all",
         "What to try next",
@@ -32,7 +32,7 @@ fn the_tour_captures_a_site_twice_and_proves_it() {
 }
 
 #[test]
-fn the_archive_stays_where_it_is_told_to() {
+fn the_demo_archive_is_kept_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let museum = folder.path().join("museum");
     let museum = museum.to_str().unwrap();

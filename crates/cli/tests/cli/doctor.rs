@@ -1,4 +1,4 @@
-//! `varve doctor`: what machines rely on, and what a repair must not do.
+//! `varve doctor`: JSON output, and the limits of a repair.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ fn doctor(folder: &Path, words: &[&str]) -> (Vec<serde_json::Value>, Option<i32>
 }
 
 #[test]
-fn an_object_a_file_with_the_promised_fields() {
+fn one_object_per_file_with_the_documented_fields() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("whole.warc"), WHOLE).unwrap();
     std::fs::write(folder.path().join("cut.warc"), &WHOLE[..WHOLE.len() - 6]).unwrap();
@@ -60,9 +60,9 @@ fn a_repair_never_overwrites_and_is_still_one_object() {
     assert_eq!(names, ["new.warc.gz", "whole.warc"]);
 }
 
-/// Reading a large file to the end only to say that the name is taken would be a waste of an hour.
+/// An existing target is reported before the file is read.
 #[test]
-fn a_name_that_is_taken_is_said_before_anything_is_read() {
+fn an_existing_target_is_reported_before_reading() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("whole.warc"), WHOLE).unwrap();
     let output = varve()
@@ -74,9 +74,9 @@ fn a_name_that_is_taken_is_said_before_anything_is_read() {
     assert!(stderr(&output).starts_with("error: `whole.warc` is there already\n"), "{}", stderr(&output));
 }
 
-/// Nor should it be read to the end only to say that there is no such folder, or that nobody knows how to pack.
+/// So are a missing folder and an unknown file extension.
 #[test]
-fn a_place_that_cannot_be_written_to_is_said_before_anything_is_read() {
+fn an_unwritable_target_is_reported_before_reading() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("whole.warc"), WHOLE).unwrap();
     for (target, message) in [
@@ -93,14 +93,14 @@ fn a_place_that_cannot_be_written_to_is_said_before_anything_is_read() {
 }
 
 #[test]
-fn a_record_without_a_type_is_said_to_have_none() {
+fn a_record_without_a_type_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("odd.warc"), WHOLE.replace("metadata", "")).unwrap();
     let output = varve().args(["doctor", "odd.warc"]).current_dir(&folder).output().unwrap();
     assert!(stdout(&output).contains("1 record (1 (none))"), "{}", stdout(&output));
 }
 
-/// Damage in the middle: the last good byte lies before it, whatever comes behind.
+/// With damage in the middle, the last good byte is before it.
 #[test]
 fn the_last_good_byte_is_before_the_first_damage() {
     let folder = tempfile::tempdir().unwrap();

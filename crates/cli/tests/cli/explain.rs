@@ -48,7 +48,7 @@ fn each_rule_shows_what_it_changed() {
 }
 
 #[test]
-fn aliases_and_groups_are_said_when_asked_for() {
+fn aliases_and_groups_are_explained_when_given() {
     let mut words = vec!["explain", "https://old.example/2024/x"];
     words.extend(["--alias", "https://old.example/=https://new.example/"]);
     words.extend(["--pattern", "https://old.example/#/*", "--pattern", "https://old.example/*"]);
@@ -87,9 +87,9 @@ fn a_bad_url_is_explained_as_far_as_it_goes_and_exits_2() {
     ");
 }
 
-/// A fragment may hold what a terminal would obey.
+/// A fragment may contain terminal control characters.
 #[test]
-fn control_characters_are_spelled_out() {
+fn control_characters_are_escaped() {
     let output = run(&["explain", "--color=always", "https://example.com/#\u{1b}[2J\u{7f}\u{9b}"]);
     assert!(stdout(&output).starts_with("\u{1b}[1mhttps://example.com/#\\u{1b}[2J\\u{7f}\\u{9b}"));
     assert!(!stdout(&output).contains("\u{1b}[2J"));

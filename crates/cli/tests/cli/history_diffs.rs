@@ -1,4 +1,4 @@
-//! What a diff says of a page beside its lines: headers that are hidden, answers that are not whole, bodies that cannot be had.
+//! Notes of a diff: redacted headers, truncated responses, bodies that cannot be read.
 
 use crate::history::{Place, places};
 use crate::{stderr, stdout};
@@ -14,7 +14,7 @@ fn commit(place: &Place, body: &str, headers: &[&str]) -> String {
 }
 
 #[test]
-fn what_would_be_ignored_is_refused() {
+fn options_without_effect_are_rejected() {
     for place in places() {
         commit(&place, "one", &[]);
         for asked in [["--stat", "--json"], ["--name-only", "--json"], ["--stat", "--format=html"]] {
@@ -26,7 +26,7 @@ fn what_would_be_ignored_is_refused() {
 }
 
 #[test]
-fn a_redacted_header_that_comes_or_goes_is_a_change() {
+fn an_added_or_removed_redacted_header_is_a_change() {
     for place in places() {
         commit(&place, "same", &["Cookie: k=1", "X: 1"]);
         commit(&place, "same", &["Cookie: k=2", "X: 1", "Set-Cookie: id=secret"]);
@@ -34,7 +34,7 @@ fn a_redacted_header_that_comes_or_goes_is_a_change() {
         assert_eq!(
             text,
             format!(
-                "M {URL}\n+ set-cookie: [REDACTED]\nredacted, and so not compared: cookie\n\
+                "M {URL}\n+ set-cookie: [REDACTED]\nredacted, not compared: cookie\n\
                  The bodies are the same, byte for byte.\n\n"
             )
         );
@@ -52,7 +52,7 @@ fn a_redacted_header_that_comes_or_goes_is_a_change() {
     }
 }
 
-/// Where the only body of a site lies that holds this text.
+/// The path of the only body of a site that contains this text.
 fn body(place: &Place, text: &str) -> std::path::PathBuf {
     let blobs = std::fs::read_dir(place.path("museum/.moku/blobs")).unwrap();
     let mut files = blobs.flat_map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap());
@@ -64,10 +64,10 @@ fn body(place: &Place, text: &str) -> std::path::PathBuf {
 }
 
 #[test]
-fn why_a_body_cannot_be_had_is_said() {
+fn the_problem_of_a_body_is_reported() {
     let damage = |path: &std::path::Path| std::fs::write(path, "odd").unwrap();
     let lose = |path: &std::path::Path| std::fs::remove_file(path).unwrap();
-    // Nobody may read a folder as a file, whoever it is.
+    // Not even root can read a folder as a file.
     let forbid = |path: &std::path::Path| {
         std::fs::remove_file(path).unwrap();
         std::fs::create_dir(path).unwrap();
@@ -77,11 +77,11 @@ fn why_a_body_cannot_be_had_is_said() {
             &damage as &dyn Fn(&std::path::Path),
             "damaged",
             1,
-            "damaged; `varve audit` names the damage.",
+            "damaged; `varve audit` lists the damage.",
             "damaged; `varve audit`",
         ),
-        (&lose, "absent", 0, "not here; `varve log URL` says", "not here; `varve log URL` says"),
-        (&forbid, "unreadable", 1, "not to be read: is a directory.", "cannot be read: is a directory"),
+        (&lose, "absent", 0, "missing; `varve log URL` shows", "missing; `varve log URL` shows"),
+        (&forbid, "unreadable", 1, "unreadable: is a directory.", "cannot be read: is a directory"),
     ] {
         let place = Place::new(false);
         let other = format!("{URL}other");
@@ -131,7 +131,7 @@ fn with_header(place: &Place, url: &str, header: &str) {
 }
 
 #[test]
-fn what_is_not_hidden_is_compared() {
+fn headers_that_are_not_redacted_are_compared() {
     for place in places() {
         if place.is_archive {
             let settings = std::fs::read_to_string(place.path("museum/varve.toml")).unwrap();
@@ -148,20 +148,20 @@ fn what_is_not_hidden_is_compared() {
 }
 
 #[test]
-fn the_clock_of_a_server_is_no_change_of_a_page() {
+fn a_date_header_is_not_a_change() {
     for place in places() {
         for day in ["01", "02"] {
             with_header(&place, "https://e.org/", &format!("Date: Mon, {day} Jan 2026 00:00:00 GMT"));
         }
         assert_eq!(place.lines(&["show", "--json"])[1]["change"], "unchanged");
         assert!(place.data(&["show"]).ends_with("1 unchanged\n"));
-        // What differs all the same can still be seen.
+        // Other differences are still shown.
         assert!(place.data(&["diff", "--all"]).contains("+ date: "));
     }
 }
 
 #[test]
-fn a_page_of_another_host_is_another_page_unless_its_site_moved() {
+fn pages_of_two_hosts_are_different_unless_the_site_moved() {
     for place in places() {
         for url in ["https://a.example/x", "https://b.example/x"] {
             with_header(&place, url, "X: y");

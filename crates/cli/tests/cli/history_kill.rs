@@ -1,10 +1,10 @@
-//! commit, checkout, score, gc and rewrite, killed at random moments, on both layouts.
+//! commit, checkout, score, gc and purge, killed at random moments, on both layouts.
 //!
 //! Each round runs a verb in a process of its own and kills it with SIGKILL somewhere between its start and the time that
 //! the verb takes. Then the layout is opened for writing as anyone would: every version that was ever acknowledged, and
 //! not taken out since, is there with all its pages; and audit finds nothing.
 //!
-//! `VARVE_KILLS` sets how often; the default is for every day.
+//! `VARVE_KILLS` sets the number of kills; the default is small.
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
@@ -14,7 +14,7 @@ use crate::history::Place;
 use crate::{stderr, stdout};
 
 const EVERY_DAY: u64 = 20;
-/// So many rounds share a layout.
+/// Rounds that share a layout.
 const ROUNDS: u64 = 10;
 /// Pages of a version.
 const PAGES: u64 = 12;
@@ -25,12 +25,12 @@ enum Verb {
     Checkout,
     Score,
     Clear,
-    Rewrite,
+    Purge,
 }
 
-const VERBS: [Verb; 5] = [Verb::Commit, Verb::Rewrite, Verb::Checkout, Verb::Clear, Verb::Score];
+const VERBS: [Verb; 5] = [Verb::Commit, Verb::Purge, Verb::Checkout, Verb::Clear, Verb::Score];
 
-/// A layout with the versions that were acknowledged, by what their pages say.
+/// A layout with its acknowledged versions, by the content of their pages.
 struct Round {
     place: Place,
     known: BTreeMap<String, u64>,
@@ -47,7 +47,7 @@ impl Round {
 
     fn pages(&self, seed: u64) {
         for number in 0..PAGES {
-            // Every other page is as it was.
+            // Every other page is unchanged.
             let said = if number % 2 == 0 { seed } else { number };
             self.place.file(&format!("site/{number}.html"), &format!("<form action=/{said}></form>{said}\n"));
         }
@@ -60,7 +60,7 @@ impl Round {
         self.known.insert(version.trim().to_owned(), seed);
     }
 
-    /// Every version that was acknowledged holds what it held.
+    /// Asserts that every acknowledged version is complete.
     fn check(&self, what: &str) {
         for (version, seed) in &self.known {
             for number in [0, PAGES - 1] {
@@ -80,16 +80,16 @@ fn words(verb: Verb, seed: u64) -> Vec<String> {
         Verb::Checkout => vec!["checkout", "HEAD"],
         Verb::Score => vec!["score", "HEAD", "--json"],
         Verb::Clear => vec!["gc", "--keep-last", "3"],
-        Verb::Rewrite => vec!["rewrite", "--drop", "https://e.org/none-kept.html", "--reason", "a round"],
+        Verb::Purge => vec!["purge", "--drop", "https://e.org/none-kept.html", "--reason", "a round"],
     };
     words.into_iter().map(str::to_owned).collect()
 }
 
-/// What is to be cleared or taken out, made beforehand.
+/// Makes what the verb will remove.
 fn prepare(round: &mut Round, verb: Verb, seed: u64) {
     match verb {
         Verb::Commit => round.pages(seed),
-        Verb::Rewrite => {
+        Verb::Purge => {
             round.place.file("none-kept.html", &format!("to be taken out {seed}"));
             let url = "https://e.org/none-kept.html";
             round.place.data(&["commit", "none-kept.html", "--url", url, "-m", "to be taken out"]);
@@ -98,7 +98,7 @@ fn prepare(round: &mut Round, verb: Verb, seed: u64) {
     }
 }
 
-/// Runs a verb and kills it after `patience`; what it printed, if it came to its end.
+/// Runs a verb and kills it after `patience`; returns its output if it finished.
 fn run_and_kill(place: &Place, words: &[String], patience: Duration) -> Option<String> {
     let mut command = place.command();
     let mut child = command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -108,7 +108,7 @@ fn run_and_kill(place: &Place, words: &[String], patience: Duration) -> Option<S
     let well = ended.status.code().is_none_or(|code| code == 0);
     assert!(well, "{words:?} could not do its work: {}", stderr(&ended));
     let said = stdout(&ended);
-    // A line without its end was not said.
+    // An incomplete line does not count.
     said.ends_with('\n').then_some(said)
 }
 
@@ -122,10 +122,10 @@ fn one_round(round: &mut Round, verb: Verb, seed: u64, duration: Duration) {
     {
         round.known.insert(said.trim().to_owned(), seed);
     }
-    // Whatever is done next puts it in order.
+    // The next verb that writes recovers.
     round.place.data(&["tag", "last"]);
     if verb == Verb::Clear && !round.place.is_archive {
-        // Which versions went depends on the moment; those that are listed are whole.
+        // Which versions were removed depends on the moment; the listed ones are complete.
         let log = round.place.data(&["log", "--json"]);
         round.known.retain(|version, _| log.contains(version.as_str()));
         assert!(log.lines().count() >= 3, "{what}: {log}");
@@ -136,7 +136,7 @@ fn one_round(round: &mut Round, verb: Verb, seed: u64, duration: Duration) {
     round.commit(2_000_000 + seed);
 }
 
-/// How long a verb takes here and now, when nobody kills it.
+/// The time that a verb takes when it is not killed.
 fn duration(verb: Verb, is_archive: bool) -> Duration {
     let mut round = Round::new(is_archive);
     prepare(&mut round, verb, 2);
@@ -150,8 +150,7 @@ fn duration(verb: Verb, is_archive: bool) -> Duration {
 fn history_survives_a_kill_at_any_moment_of_its_verbs() {
     let kills = std::env::var("VARVE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(EVERY_DAY);
     for is_archive in [true, false] {
-        let verbs: Vec<Verb> =
-            VERBS.into_iter().filter(|verb| is_archive || *verb != Verb::Rewrite).collect();
+        let verbs: Vec<Verb> = VERBS.into_iter().filter(|verb| is_archive || *verb != Verb::Purge).collect();
         let durations: Vec<Duration> = verbs.iter().map(|verb| duration(*verb, is_archive)).collect();
         let mut round = Round::new(is_archive);
         for seed in 1..=kills / 2 {

@@ -1,11 +1,11 @@
-//! Lists of versions and captures: in pieces, by time, by any spelling, and drawn.
+//! Lists of versions and captures: paging, times, spellings of URLs, and the graph.
 
 use crate::history::{Place, places};
 use crate::history_words::{URL, commit};
 use crate::stderr;
 
 #[test]
-fn captures_of_a_page_come_in_pieces() {
+fn captures_of_a_page_are_paged() {
     for place in places() {
         let versions: Vec<String> = (0..5).map(|n| commit(&place, &format!("{n}\n"), "m")).collect();
         let mut seen = Vec::new();
@@ -23,9 +23,9 @@ fn captures_of_a_page_come_in_pieces() {
     }
 }
 
-/// One version may hold a page by two spellings; neither a piece nor what goes on behind it may lose one.
+/// A version may contain two spellings of a page; paging must lose neither.
 #[test]
-fn no_spelling_is_lost_between_pieces() {
+fn paging_loses_no_spelling() {
     let other = "https://example.com/?b=2&a=1";
     let same = "https://example.com/?a=1&b=2";
     for place in places() {
@@ -53,9 +53,9 @@ fn no_spelling_is_lost_between_pieces() {
     }
 }
 
-/// Versions may have got their captures in any order: one holds what is older and what is newer than all of another, or the same instant.
+/// Captures of versions may interleave in time, or have the same time.
 #[test]
-fn pieces_lose_and_repeat_nothing_where_versions_interleave() {
+fn paging_loses_and_repeats_nothing_where_versions_interleave() {
     let spellings = [
         "https://example.com/?a=1&b=2",
         "https://example.com/?b=2&a=1",
@@ -70,7 +70,7 @@ fn pieces_lose_and_repeat_nothing_where_versions_interleave() {
                 )
             };
             place.file("pages.jsonl", &spellings.iter().zip(seconds).map(line).collect::<String>());
-            place.data(&["commit", "--lines", "pages.jsonl", "-m", "m"]);
+            place.data(&["commit", "--jsonl", "pages.jsonl", "-m", "m"]);
         }
         for url in spellings {
             let whole = place.lines(&["log", url, "--json"]);
@@ -106,7 +106,7 @@ fn versions_are_found_by_any_spelling_of_a_url() {
 }
 
 #[test]
-fn a_day_as_an_end_is_its_end() {
+fn a_day_counts_to_its_end() {
     for place in places() {
         let version = commit(&place, "x", "m");
         let time = place.object(&["log", "--json"])["time"].as_str().unwrap().to_owned();
@@ -116,12 +116,12 @@ fn a_day_as_an_end_is_its_end() {
             assert_eq!(place.lines(&words).len(), 1, "{words:?}");
         }
         assert_eq!(place.data(&["cat", URL, "--at", day]), "x");
-        // A version that is named by the day it was made on is one of that day.
+        // The name of a day selects a version of that day.
         for name in [day, &time] {
             assert_eq!(place.lines(&["show", name, "--json"])[0]["id"], version.as_str(), "{name}");
             assert_eq!(place.data(&["diff", name, "HEAD", "--name-only"]), "", "{name}");
         }
-        // Digits alone begin an id, unless they are all those of a time.
+        // Digits alone are the beginning of an id, unless they are a complete time.
         for digits in [&day.replace('-', ""), &time[..4]] {
             assert!(place.failure(&["cat", URL, "--at", digits]).contains("no version is called"));
             assert!(place.failure(&["show", digits]).contains("no version is called"));
@@ -134,22 +134,22 @@ fn a_day_as_an_end_is_its_end() {
     }
 }
 
-/// Replay and `log` name a capture by its second, with more to it than they show.
+/// Replay and `log` show times to the second, and captures have more precise times.
 #[test]
-fn a_second_as_an_end_is_its_end() {
+fn a_second_counts_to_its_end() {
     for place in places() {
         for (time, body) in [("2024-03-01T08:13:46.25Z", "one"), ("2024-03-01T08:13:47.5Z", "two")] {
             place.file(
                 "page.json",
                 &serde_json::json!({ "url": URL, "body": body, "time": time }).to_string(),
             );
-            place.data(&["commit", "--lines", "page.json", "-m", body]);
+            place.data(&["commit", "--jsonl", "page.json", "-m", body]);
         }
         for second in ["20240301081346", "2024-03-01 08:13:46", "2024-03-01T08:13:46Z"] {
             assert_eq!(place.data(&["cat", URL, "--at", second]), "one", "{second}");
             assert_eq!(place.lines(&["log", URL, "--json", "--until", second]).len(), 1, "{second}");
         }
-        // A Moku site keeps whole seconds.
+        // A Moku site stores whole seconds.
         if place.is_archive {
             place.failure(&["cat", URL, "--at", "2024-03-01T08:13:46.2Z"]);
         }
@@ -158,13 +158,13 @@ fn a_second_as_an_end_is_its_end() {
 }
 
 #[test]
-fn a_list_without_anything_in_it_says_so() {
+fn an_empty_list_says_so() {
     for place in places() {
         if place.is_archive {
             assert!(stderr(&place.run(&["log"])).contains("there are no versions yet"));
         }
         commit(&place, "x", "m");
-        assert!(stderr(&place.run(&["log", "--author", "nobody"])).contains("no version is like that"));
+        assert!(stderr(&place.run(&["log", "--author", "nobody"])).contains("no version matches"));
         let unknown = place.failure(&["log", "--tag", "nope"]);
         assert!(unknown.contains("there is no tag `nope`") && unknown.contains("hint: "), "{unknown}");
     }
@@ -190,13 +190,13 @@ fn the_graph_leaves_room_beside_every_line() {
     }
 }
 
-/// By a rewrite in an archive; in a site its row is lost.
+/// By a purge in an archive; in a site its row is lost.
 #[test]
-fn the_graph_ends_where_a_parent_was_taken_out() {
+fn the_graph_ends_at_a_purged_parent() {
     for place in places() {
         let versions = ["1", "2", "3"].map(|body| commit(&place, body, body));
         if place.is_archive {
-            place.data(&["rewrite", "--drop-version", &versions[1], "--reason", "a mistake"]);
+            place.data(&["purge", "--drop-version", &versions[1], "--reason", "a mistake"]);
         } else {
             let database = rusqlite::Connection::open(place.path("museum/.moku/moku.db")).unwrap();
             database.pragma_update(None, "foreign_keys", false).unwrap();
@@ -212,7 +212,7 @@ fn the_graph_ends_where_a_parent_was_taken_out() {
     }
 }
 
-/// A capture whose record is damaged is listed as that, and the others are listed all the same.
+/// A capture with a damaged record is marked, and the others are listed.
 #[test]
 fn a_damaged_capture_hides_no_other() {
     let place = Place::new(true);
@@ -229,13 +229,13 @@ fn a_damaged_capture_hides_no_other() {
     bytes[first + 20..first + 40].fill(0);
     std::fs::write(&silo, bytes).unwrap();
     let told = place.data(&["log", "https://example.com/"]);
-    assert_eq!((told.lines().count(), told.matches("its record cannot be read").count()), (3, 1), "{told}");
+    assert_eq!((told.lines().count(), told.matches("its record is damaged").count()), (3, 1), "{told}");
     let lines = place.lines(&["log", "https://example.com/", "--json"]);
     let damaged: Vec<bool> = lines.iter().map(|line| line["damaged"] == true).collect();
     assert_eq!(damaged, [false, true, false], "{lines:?}");
 }
 
-/// A dictionary that is damaged stops whoever would pack with it, and it is said what helps.
+/// A damaged dictionary stops writers, with a hint.
 #[test]
 fn a_damaged_dictionary_is_named() {
     let place = Place::new(true);

@@ -1,4 +1,4 @@
-//! How history is put into words: diffs for eyes without colour, and what is said when something is not there.
+//! Texts about history: diffs without colour, and messages about missing content.
 
 use crate::history::{Place, places};
 use crate::{stderr, stdout};
@@ -12,11 +12,11 @@ pub(crate) fn commit(place: &Place, body: &str, message: &str) -> String {
 }
 
 #[test]
-fn a_dictionary_that_cannot_be_is_refused() {
+fn an_impossible_dictionary_size_is_rejected() {
     let place = Place::new(true);
     for size in ["0", "9MiB"] {
         let said = place.failure(&["train", "--size", size]);
-        assert!(said.contains("from 1 KiB to 8 MiB"), "{said}");
+        assert!(said.contains("1 KiB to 8 MiB"), "{said}");
     }
     let settings = std::fs::read_to_string(place.path("museum/varve.toml")).unwrap();
     std::fs::write(place.path("museum/varve.toml"), settings.replace("gzip", "zstd")).unwrap();
@@ -24,9 +24,9 @@ fn a_dictionary_that_cannot_be_is_refused() {
     assert!(said.contains("no dictionary") && said.contains("commit some pages first"), "{said}");
 }
 
-/// Garbage, an unknown version, nothing: each is said, and the versions are listed all the same.
+/// HEAD is garbage, an unknown version or empty: a warning says so, and the versions are listed.
 #[test]
-fn versions_are_listed_where_head_is_wrong_and_that_is_said() {
+fn versions_are_listed_with_a_warning_if_head_is_wrong() {
     for place in places() {
         let version = commit(&place, "x", "m");
         let head = place.path(if place.is_archive { "museum/HEAD" } else { "museum/.moku/HEAD" });
@@ -76,7 +76,7 @@ fn words_that_differ_are_marked_without_colour() {
 }
 
 #[test]
-fn a_text_of_a_node_is_told_once_with_its_words_marked() {
+fn a_changed_text_node_is_shown_once_with_marked_words() {
     for place in places() {
         commit(&place, "<p>We read\nthe old news.</p>\n", "1");
         commit(&place, "<p>We read the new news.</p>\n", "2");
@@ -86,7 +86,7 @@ fn a_text_of_a_node_is_told_once_with_its_words_marked() {
 }
 
 #[test]
-fn tabs_stay_tabs_and_other_controls_are_spelled() {
+fn tabs_are_kept_and_other_control_characters_escaped() {
     for place in places() {
         commit(&place, "\t<p>1</p>\u{1b}\n", "1");
         commit(&place, "\t<p>2</p>\u{1b}\n", "2");
@@ -96,7 +96,7 @@ fn tabs_stay_tabs_and_other_controls_are_spelled() {
 }
 
 #[test]
-fn how_much_changed_is_said_of_every_kind_of_page() {
+fn stat_covers_every_kind_of_page() {
     for place in places() {
         let page = |url: &str, body: &str, header: &str| {
             format!(
@@ -110,7 +110,7 @@ fn how_much_changed_is_said_of_every_kind_of_page() {
             + &page("head", "h", "2");
         for lines in [first + &page("ends", "a\\r\\n", "1"), second + &page("ends", "a\\n", "1")] {
             place.file("pages.jsonl", &lines);
-            place.data(&["commit", "--lines", "pages.jsonl", "-m", "m"]);
+            place.data(&["commit", "--jsonl", "pages.jsonl", "-m", "m"]);
         }
         let stat = place.data(&["diff", "--stat"]);
         for line in ["text +2 -1\n", "binary 2 → 3 bytes\n", "head 1 header\n"] {
@@ -121,12 +121,12 @@ fn how_much_changed_is_said_of_every_kind_of_page() {
         let ends = place.data(&["diff", "--all", "--url", &format!("{URL}ends")]);
         assert!(ends.contains("only line endings or the encoding differ"), "{ends}");
         let hidden = place.data(&["diff", "--url", &format!("{URL}head")]);
-        assert!(hidden.contains("redacted, and so not compared: cookie"), "{hidden}");
+        assert!(hidden.contains("redacted, not compared: cookie"), "{hidden}");
     }
 }
 
 #[test]
-fn noise_that_is_left_out_names_its_rules() {
+fn hidden_noise_is_listed_by_rule() {
     for place in places() {
         commit(&place, "<p nonce=\"aaaaaaaa1\">\nx\n<b>1</b>\n", "1");
         commit(&place, "<p nonce=\"bbbbbbbb2\">\nx\n<b>2</b>\n", "2");
@@ -136,7 +136,7 @@ fn noise_that_is_left_out_names_its_rules() {
 }
 
 #[test]
-fn pages_with_noise_alone_are_named_with_their_rules() {
+fn pages_with_only_noise_are_listed_with_their_rules() {
     for place in places() {
         for nonce in ["aaaaaaaa1", "bbbbbbbb2"] {
             place.file("site/a.html", &format!("<p nonce=\"{nonce}\">\nx\n"));
@@ -144,7 +144,7 @@ fn pages_with_noise_alone_are_named_with_their_rules() {
             place.data(&["commit", "--from", "site", "--base-url", URL, "-m", nonce]);
         }
         let said = stderr(&place.run(&["diff"]));
-        assert_eq!(said, "2 pages with noise alone (nonce 2): `--all` shows them\n");
+        assert_eq!(said, "2 pages with only noise (nonce 2): `--all` shows them\n");
         let told = place.object(&["diff", "--json"]);
         assert_eq!(told["files"], serde_json::json!([]));
         assert_eq!(told["noise"][1]["url"], format!("{URL}b.html"));
@@ -159,20 +159,20 @@ fn pages_with_noise_alone_are_named_with_their_rules() {
 }
 
 #[test]
-fn a_page_that_is_only_written_otherwise_is_no_noise() {
+fn different_markup_is_not_noise() {
     for place in places() {
         commit(&place, "<html><body><p>x</p></body></html>\n", "1");
         commit(&place, "<html><body><P>x</P></body></html>\n", "2");
         let words = ["diff", "--mode", "dom"];
         let said = stderr(&place.run(&words));
-        assert_eq!(said, "1 page written otherwise (the nodes are the same): `--all` shows them\n");
+        assert_eq!(said, "1 page with different markup (the nodes are the same): `--all` shows them\n");
         let told = place.object(&["diff", "--mode", "dom", "--json"]);
         assert_eq!((&told["noise"], &told["alike"][0]["same"]), (&serde_json::json!([]), &"nodes".into()));
     }
 }
 
 #[test]
-fn ends_of_lines_are_told_or_overlooked() {
+fn trailing_white_space_is_shown_or_ignored() {
     for place in places() {
         commit(&place, "a\nb", "1");
         commit(&place, "a\nb\n", "2");
@@ -183,7 +183,7 @@ fn ends_of_lines_are_told_or_overlooked() {
         let output = place.run(&["diff", "--ignore-trailing-space", "--exit-code"]);
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""));
         assert!(
-            stderr(&output).contains("1 page written otherwise (the text is the same)"),
+            stderr(&output).contains("1 page with different markup (the text is the same)"),
             "{}",
             stderr(&output)
         );
@@ -206,7 +206,7 @@ fn another_status_is_a_change() {
 }
 
 #[test]
-fn a_node_that_moved_is_said_to_have() {
+fn a_moved_node_is_reported_as_moved() {
     for place in places() {
         let page = |inner: &str| format!("<html><body>{inner}</body></html>\n");
         let (main, footer) =
@@ -219,7 +219,7 @@ fn a_node_that_moved_is_said_to_have() {
 }
 
 #[test]
-fn many_pages_are_one_document() {
+fn an_html_diff_of_many_pages_is_one_document() {
     for place in places() {
         for content in ["one", "two"] {
             place.file("site/a.html", &format!("{content}\n"));
@@ -238,12 +238,12 @@ fn many_pages_are_one_document() {
 }
 
 #[test]
-fn a_body_that_is_not_here_is_never_taken_for_an_empty_one() {
+fn a_missing_body_is_never_an_empty_body() {
     for place in places() {
         commit(&place, "first\n", "1");
         commit(&place, "second\n", "2");
         let absent = if place.is_archive {
-            place.data(&["rewrite", "--drop", URL, "--reason", "a test"]);
+            place.data(&["purge", "--drop", URL, "--reason", "a test"]);
             [true, true]
         } else {
             let id = place.lines(&["log", URL, "--json"])[1]["body"].as_str().unwrap().to_owned();
@@ -251,7 +251,7 @@ fn a_body_that_is_not_here_is_never_taken_for_an_empty_one() {
             [true, false]
         };
         let told = place.data(&["diff"]);
-        assert!(told.contains("not here; `varve log URL` says of a page who took it out and why"), "{told}");
+        assert!(told.contains("missing; `varve log URL` shows who removed a page and why"), "{told}");
         let file = place.object(&["diff", "--json"])["files"][0].clone();
         assert_eq!(file["absent"], serde_json::json!(absent));
         assert_eq!(file["body_diff"]["truncated"], true, "{file}");
@@ -260,7 +260,7 @@ fn a_body_that_is_not_here_is_never_taken_for_an_empty_one() {
         assert_eq!(written.status.code(), Some(1), "{}", stderr(&written));
         assert!(stderr(&written).contains("`varve log URL` says of a page who"), "{}", stderr(&written));
         let told = place.failure(&["score", "HEAD~1"]);
-        assert!(told.contains("the bodies are not here") && told.contains("`varve log URL`"), "{told}");
+        assert!(told.contains("their bodies are missing") && told.contains("`varve log URL`"), "{told}");
         if !place.is_archive {
             let told = stderr(&place.run(&["score"]));
             let wanted = "1 page not compared with the parent's: the bodies are not here";
@@ -269,7 +269,7 @@ fn a_body_that_is_not_here_is_never_taken_for_an_empty_one() {
     }
 }
 
-/// Flips a byte in the body that all others are short beside.
+/// Flips a byte in the largest body.
 fn damage_the_longest_body(place: &Place, url: &str) {
     let path = if place.is_archive {
         place.path("museum/warc/0/00000000.warc.gz")
@@ -284,8 +284,8 @@ fn damage_the_longest_body(place: &Place, url: &str) {
 }
 
 #[test]
-fn a_damaged_body_costs_its_own_page_alone() {
-    // The second is written piece by piece, and fails when some of it is written already.
+fn a_damaged_body_affects_only_its_own_page() {
+    // The second page is streamed, and fails after a part was written.
     for letters in [300_000, 6_000_000] {
         for place in places() {
             let commit = ["commit", "--from", "site", "--base-url", "https://e.org/", "-m", "m"];
@@ -331,7 +331,7 @@ fn headers_of_pages_that_are_too_long_are_compared() {
         let shown = place.data(&["diff", base, head, "--mode", "headers"]);
         assert!(shown.contains("- x-word: one\n+ x-word: two"), "{shown}");
         let shown = place.data(&["diff", base, head]);
-        assert!(shown.contains("x-word") && shown.contains("too long to be compared"), "{shown}");
+        assert!(shown.contains("x-word") && shown.contains("too large to compare"), "{shown}");
         let file = place.object(&["diff", base, head, "--json"])["files"][0].clone();
         assert_eq!(file["body_diff"]["truncated"], true, "{file}");
         assert_eq!(file["body_diff"]["chunks"], serde_json::json!([]), "not compared, it has no chunks");
@@ -356,16 +356,16 @@ fn pages_with_nothing_to_protect_are_counted() {
 }
 
 #[test]
-fn a_rewrite_of_nothing_says_so() {
+fn a_purge_of_nothing_says_so() {
     let place = Place::new(true);
     commit(&place, "x", "1");
-    let output = place.run(&["rewrite", "--drop", "https://example.com/other", "--reason", "a test"]);
+    let output = place.run(&["purge", "--drop", "https://example.com/other", "--reason", "a test"]);
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""));
-    assert!(stderr(&output).contains("nothing is to go"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("nothing matched"), "{}", stderr(&output));
 }
 
 #[test]
-fn what_differs_between_twins_is_no_change() {
+fn differences_of_a_second_capture_are_noise() {
     let page = |text: &str, visitors: &str| {
         format!(
             "<html><body>\n<p>{text}</p>\n<p>You are visitor number {visitors} of this page</p>\n</body></html>\n"
@@ -378,16 +378,16 @@ fn what_differs_between_twins_is_no_change() {
         let twin = commit(&place, &page("new", "forty-one"), "taken together with the edit");
         let alone = place.data(&["diff", &quiet, &edited]);
         assert!(alone.contains("+<p>new</p>") && alone.contains("thirty"), "{alone}");
-        let taught = place.data(&["diff", &quiet, &edited, "--twin", &twin]);
+        let taught = place.data(&["diff", &quiet, &edited, "--noise-from", &twin]);
         assert!(taught.contains("+<p>new</p>") && !taught.contains("+<p>You are"), "{taught}");
-        let all = place.data(&["diff", &quiet, &edited, "--twin", &twin, "--all"]);
+        let all = place.data(&["diff", &quiet, &edited, "--noise-from", &twin, "--all"]);
         assert!(all.contains("+<p>You are visitor number thirty"), "{all}");
-        let nothing = place.run(&["diff", &first, &quiet, "--twin", &first, "--exit-code"]);
+        let nothing = place.run(&["diff", &first, &quiet, "--noise-from", &first, "--exit-code"]);
         assert_eq!(nothing.status.code(), Some(0), "{}", stdout(&nothing));
     }
 }
 
-/// The score of a version is that of one page: what is said to have moved it happened there, and what happened elsewhere is told apart.
+/// The score of a version is that of one page: only changes of that page explain it.
 #[test]
 fn the_change_of_a_score_is_explained_by_the_page_that_makes_it() {
     let form = "<form action=/login><input type=password name=p></form>";
@@ -399,13 +399,13 @@ fn the_change_of_a_score_is_explained_by_the_page_that_makes_it() {
                 serde_json::json!({"url": format!("https://e.org/{name}"), "body": body}).to_string()
             };
             place.file("pages.jsonl", &pages.iter().map(page).collect::<Vec<_>>().join("\n"));
-            place.data(&["commit", "--lines", "pages.jsonl", "-m", "m"]);
+            place.data(&["commit", "--jsonl", "pages.jsonl", "-m", "m"]);
             place.data(&["score", "--explain"])
         };
         explained(&[("top", form), ("other", form)]);
         let why = explained(&[("top", &more)]);
         let moved: Vec<_> = why.lines().filter(|line| line.contains(" %) ")).collect();
-        assert!(why.contains("which scored 66, it came to 82 by:"), "{why}");
+        assert!(why.contains("The score changed from 66 in "), "{why}");
         assert!(moved.len() == 3 && moved.iter().all(|line| line.starts_with('+')), "{moved:?}");
         assert!(
             why.contains("do not make that of the version: https://e.org/other, 66 before, gone."),
@@ -421,15 +421,15 @@ fn the_change_of_a_score_is_explained_by_the_page_that_makes_it() {
         let told =
             told["attributions"].as_array().unwrap().iter().map(|one| one["contribution"].as_f64().unwrap());
         assert!((told.sum::<f64>() - (3.0 * 0.82 - 0.82)).abs() < 1e-9);
-        // Both are 100 of 100, and what moved below that is not said to have made it so.
+        // Both are 100 of 100; smaller movements are not given as the cause.
         let why = explained(&[("low", &more.repeat(4))]);
         assert!(why.contains("at most 100 it moved by +0.8200:"), "{why}");
     }
 }
 
-/// `truncated` is also said of a body that was compared, if there is more than its chunks tell; the help says so.
+/// A compared body is `truncated` too, if its chunks are incomplete.
 #[test]
-fn a_diff_of_very_much_has_chunks_and_is_truncated() {
+fn a_very_large_diff_has_chunks_and_is_truncated() {
     let lines = |seed: u64| -> String {
         let number = |n: u64| (n ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (0..300_000).map(|n| format!("{:016x}\n", number(n))).collect()
@@ -437,7 +437,7 @@ fn a_diff_of_very_much_has_chunks_and_is_truncated() {
     let place = Place::new(true);
     commit(&place, &lines(0), "1");
     commit(&place, &lines(1 << 40), "2");
-    for words in [&["diff", "--json"][..], &["diff", "--json", "--mode", "letters"]] {
+    for words in [&["diff", "--json"][..], &["diff", "--json", "--mode", "chars"]] {
         let body = place.object(words)["files"][0]["body_diff"].clone();
         assert_eq!(body["truncated"], true, "{words:?}");
         let chunks = body["chunks"].as_array().unwrap();
@@ -445,6 +445,6 @@ fn a_diff_of_very_much_has_chunks_and_is_truncated() {
         assert!(0 < told && told <= 4 << 20, "{words:?}: {told} bytes");
     }
     let help = place.data(&["diff", "--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(help.contains("is `truncated` where its chunks do not tell all of it"), "{help}");
-    assert!(help.contains("A body that was not compared has no chunks at all"), "{help}");
+    assert!(help.contains("is `truncated` if it is incomplete"), "{help}");
+    assert!(help.contains("A body that was not compared has no chunks"), "{help}");
 }

@@ -3,7 +3,7 @@
 use crate::{run, run_with_input, stderr, stdout};
 
 #[test]
-fn spellings_of_one_page_give_one_line() {
+fn spellings_of_one_page_have_one_line() {
     let output = run(&[
         "key",
         "https://example.com/?utm_source=news&b=2&a=1",
@@ -26,7 +26,7 @@ fn json_has_both_keys_as_numbers() {
 }
 
 #[test]
-fn a_bad_url_is_reported_by_its_place_and_the_others_are_answered() {
+fn an_invalid_url_is_reported_by_position_and_the_others_follow() {
     let output =
         run(&["key", "https://example.com/", "https://secret:word@exa mple.com/", "https://example.com"]);
     assert_eq!(output.status.code(), Some(2));
@@ -69,7 +69,7 @@ fn without_a_url_there_is_nothing_to_do() {
 }
 
 #[test]
-fn nothing_on_standard_input_is_no_error() {
+fn empty_standard_input_is_not_an_error() {
     let output = run_with_input(&["key", "-"], b"");
     assert_eq!(
         (output.status.code(), stdout(&output), stderr(&output)),

@@ -1,6 +1,6 @@
-//! The program as people meet it: a process with arguments, streams and an exit code.
+//! The program as a process: arguments, streams and exit codes.
 //!
-//! What verbs compute is tested in the rooms below; here it is wording, streams and codes.
+//! The work of verbs is tested in the crates below.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
 mod archive;
@@ -11,6 +11,7 @@ mod crystal_kill;
 mod demo;
 mod doctor;
 mod explain;
+mod help;
 mod history;
 mod history_diffs;
 mod history_kill;
@@ -19,7 +20,6 @@ mod history_words;
 mod key;
 mod moku;
 mod moku_gc;
-mod paperwork;
 mod plan;
 mod project;
 mod reaching;
@@ -31,7 +31,7 @@ mod urls;
 
 use std::process::{Command, Output};
 
-/// varve, untouched by what this machine's environment asks for.
+/// varve without the environment variables that change its output.
 fn varve() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_varve"));
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "VARVE_ARCHIVE", "RUST_BACKTRACE"] {
@@ -57,12 +57,21 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// The verbs that `--help` lists.
-fn verbs() -> Vec<String> {
+/// The headings and verbs that `--help` lists, in order.
+fn verb_groups() -> Vec<(String, Vec<String>)> {
     let help = stdout(&run(&["--help"]));
-    let list = help.split("Verbs:\n").nth(1).unwrap().split("\n\n").next().unwrap();
-    let verbs: Vec<_> =
-        list.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();
-    assert!(verbs.len() > 1, "{verbs:?}");
+    let list = help.split("\nGlobal options:\n").next().unwrap();
+    let groups = list.split("\n\n").skip(2).map(|group| {
+        let mut lines = group.trim().lines();
+        let title = lines.next().unwrap().trim_end_matches(':').to_owned();
+        (title, lines.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect())
+    });
+    groups.collect()
+}
+
+/// All verbs that `--help` lists, in order.
+fn verbs() -> Vec<String> {
+    let verbs: Vec<_> = verb_groups().into_iter().flat_map(|(_, verbs)| verbs).collect();
+    assert!(verbs.len() > 30, "{verbs:?}");
     verbs
 }

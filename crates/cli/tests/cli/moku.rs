@@ -1,15 +1,15 @@
-//! What only Moku sites have, as people meet it.
+//! `varve moku` and other verbs on Moku sites.
 
 use crate::history::Place;
 use crate::stderr;
 
-/// A folder with nothing in it but what a test makes.
+/// An empty folder for a test.
 fn place() -> Place {
     Place::new(false)
 }
 
 #[test]
-fn a_site_is_made_with_what_is_set_in_it() {
+fn a_site_is_made_with_its_settings() {
     let place = place();
     place.data(&["moku", "new", "site", "--project", "one"]);
     let told = place.object(&["moku", "info", "site", "--json"]);
@@ -27,7 +27,7 @@ fn a_site_goes_to_another_project_only_by_force() {
     assert_eq!(place.object(&["moku", "info", "site", "--json"])["project"], "one");
     place.data(&["moku", "set", "site", "--project", "two", "--force"]);
     assert_eq!(place.object(&["moku", "info", "site", "--json"])["project"], "two");
-    // Also where all verbs are held to the project that is to have it.
+    // Also with `--of-project`.
     place.data(&["--of-project", "three", "moku", "set", "site", "--project", "three", "--force"]);
     place.data(&["--of-project", "three", "moku", "new", "other"]);
     for site in ["site", "other"] {
@@ -35,9 +35,9 @@ fn a_site_goes_to_another_project_only_by_force() {
     }
 }
 
-/// Whoever names a project gets no other project's site, whatever the verb; a site of none becomes its by the first that writes.
+/// With `--of-project`, every verb rejects a site of another project; a site without one is assigned by the first write.
 #[test]
-fn every_verb_that_names_a_project_is_held_to_it() {
+fn every_verb_checks_the_project() {
     let place = place();
     place.file("page.html", "x");
     let commit = ["commit", "page.html", "--url", "https://example.com/", "-m", "one"];
@@ -64,7 +64,7 @@ fn every_verb_that_names_a_project_is_held_to_it() {
         assert_eq!(named.status.code(), Some(2), "{words:?}");
     }
     assert_eq!(place.lines(&["log", "--json", "--of-project", "one"]).len(), 1);
-    // A site that belongs to none may be read by anybody, and is not changed by that.
+    // A site without a project can be read, and is not changed by that.
     let free = self::place();
     free.file("page.html", "x");
     free.data(&commit);
@@ -76,7 +76,7 @@ fn every_verb_that_names_a_project_is_held_to_it() {
 }
 
 #[test]
-fn redaction_is_on_until_somebody_decides_otherwise() {
+fn redaction_is_on_by_default() {
     let place = place();
     place.data(&["moku", "new", "site"]);
     place.file("page.html", "x");
@@ -94,7 +94,7 @@ fn redaction_is_on_until_somebody_decides_otherwise() {
     assert!(tree().contains("a=b"));
     place.data(&["moku", "set", "site", "--redaction", "on"]);
     assert!(tree().contains("[REDACTED]") && !tree().contains("a=b"), "{}", tree());
-    // What was kept meanwhile is not shown any more, and no diff made now tells it.
+    // Headers stored meanwhile are no longer shown, and not in new diffs.
     let shown = place.lines(&["-C", "site", "log", "--json"])[0]["id"].as_str().unwrap().to_owned();
     let head = place.data(&["-C", "site", "cat", "https://example.com/", "--headers", "--at", &shown]);
     assert!(head.contains("cookie: [REDACTED]"), "{head}");
@@ -113,9 +113,9 @@ fn redaction_is_on_until_somebody_decides_otherwise() {
     assert_eq!(nothing.status.code(), Some(2), "{}", stderr(&nothing));
 }
 
-/// What stands in the place of a database is called what it is, and newer only if it says so itself.
+/// The error names what is in place of the database; it is newer only if it says so itself.
 #[test]
-fn what_is_no_database_of_moku_is_called_what_it_is() {
+fn a_foreign_database_is_named_in_the_error() {
     let place = place();
     let database = place.path("museum/.moku/moku.db");
     let make = |sql: &str| {
@@ -140,7 +140,7 @@ fn what_is_no_database_of_moku_is_called_what_it_is() {
     refused("schema 9", true);
 }
 
-/// A new database would say that nothing is here, and the next sweep would make it so.
+/// A new empty database would make all bodies unreferenced, and the next gc would remove them.
 #[test]
 fn a_site_whose_database_is_lost_is_left_alone() {
     let place = place();
@@ -173,7 +173,7 @@ fn a_site_whose_database_is_lost_is_left_alone() {
     std::fs::write(&database, &kept).unwrap();
     assert_eq!(place.data(&["cat", "https://example.com/"]), "x");
 
-    // A database with tables and without the version that HEAD names explains no body either.
+    // A database without the version of HEAD does not reference its bodies either.
     let other = self::place();
     other.file("page.html", "y");
     other.data(&["commit", "page.html", "--url", "https://example.com/", "-m", "another site"]);
@@ -182,7 +182,7 @@ fn a_site_whose_database_is_lost_is_left_alone() {
     assert!(refused.contains("HEAD named version") && refused.contains("rows are lost"), "{refused}");
     assert_eq!(bodies(), 1);
 
-    // HEAD was mended by that; what is lost is lost all the same, until somebody says that it is.
+    // HEAD was corrected, but the version stays lost until `--accept-lost`.
     for words in [&["gc"] as &[&str], &["gc", "--dry-run"], &["gc", "--keep-last", "1"]] {
         let refused = place.failure(words);
         assert!(refused.contains("rows are lost") && refused.contains("--accept-lost"), "{refused}");
@@ -196,7 +196,7 @@ fn a_site_whose_database_is_lost_is_left_alone() {
     place.data(&["gc"]);
 }
 
-/// What only a path tells apart finds no second place in a tree; what has no end as a path finds one.
+/// Pages that share a path have one place in a tree; long paths are shortened.
 #[test]
 fn pages_that_share_a_path_are_counted_and_long_paths_have_a_place() {
     for is_archive in [true, false] {
@@ -207,14 +207,14 @@ fn pages_that_share_a_path_are_counted_and_long_paths_have_a_place() {
                 serde_json::json!({ "url": url, "body": format!("<p>{}</p>", url.len()) }).to_string() + "\n"
             });
         place.file("pages.jsonl", &lines.concat());
-        let output = place.run(&["commit", "--lines", "pages.jsonl", "-m", "two hosts", "--json"]);
+        let output = place.run(&["commit", "--jsonl", "pages.jsonl", "-m", "two hosts", "--json"]);
         let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        // A site has its own tree, and who commits is told of it.
+        // A site has its own tree, and the commit reports it.
         assert_eq!(told.get("covered").is_some(), !is_archive, "{told}");
         let by = "https://example.com/x, in whose place is https://other.example/x";
         assert_eq!(stderr(&output).contains(by), !is_archive, "{}", stderr(&output));
         assert_eq!(
-            stderr(&output).contains("1 page left out of the tree"),
+            stderr(&output).contains("1 page skipped: another page"),
             !is_archive,
             "{}",
             stderr(&output)
@@ -223,8 +223,7 @@ fn pages_that_share_a_path_are_counted_and_long_paths_have_a_place() {
         assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
         let told = stderr(&output);
         assert!(
-            told.contains("3 pages of ")
-                && told.contains("1 page left out of the tree: another with the same path"),
+            told.contains("3 pages of ") && told.contains("1 page skipped: another page has the same path"),
             "{told}"
         );
         assert!(told.contains("/x, in whose place is https://other.example/x"), "{told}");
@@ -237,9 +236,9 @@ fn pages_that_share_a_path_are_counted_and_long_paths_have_a_place() {
     }
 }
 
-/// A page is one page however its URL is spelled: for those who look for it, and for those who take it out.
+/// All spellings of a URL are one page, for lookups and for purge.
 #[test]
-fn what_is_committed_is_found_and_dropped_under_any_spelling() {
+fn committed_pages_are_found_and_purged_by_any_spelling() {
     let place = Place::new(true);
     place.file("page.html", "somebody's data");
     let commit = |url: &str| place.data(&["commit", "page.html", "--url", url, "-m", "kept"]);
@@ -247,16 +246,15 @@ fn what_is_committed_is_found_and_dropped_under_any_spelling() {
     assert_eq!(place.data(&["cat", "https://example.com/user/1"]), "somebody's data");
     assert_eq!(place.lines(&["log", "--touching", "https://example.com/user/1", "--json"]).len(), 1);
     assert!(place.failure(&["commit", "page.html", "--url", "example", "-m", "no"]).contains("is not a URL"));
-    let went =
-        place.lines(&["rewrite", "--drop", "HTTPS://example.com/user/1", "--reason", "asked", "--json"]);
+    let went = place.lines(&["purge", "--drop", "HTTPS://example.com/user/1", "--reason", "asked", "--json"]);
     assert_eq!(went[0]["url"], "https://example.com/user/1", "{went:?}");
     let refused = place.failure(&["cat", "https://Example.com:443/user/1"]);
     assert!(refused.contains("was taken out"), "{refused}");
 }
 
-/// What is odd about a database is said in a sentence, without the statement that met it.
+/// The error about an unexpected table is a sentence without SQL.
 #[test]
-fn an_odd_table_is_told_without_sql() {
+fn an_unexpected_table_is_reported_without_sql() {
     let place = place();
     place.file("page.html", "x");
     place.data(&["commit", "page.html", "--url", "https://example.com/", "-m", "one"]);
@@ -267,7 +265,7 @@ fn an_odd_table_is_told_without_sql() {
     assert!(told.contains("no such column") && !told.contains("SELECT"), "{told}");
 }
 
-/// The working tree is a convenience: what is in the way there fails no commit, and is named.
+/// An obstacle in the working tree is reported and does not fail the commit.
 #[test]
 fn a_commit_names_pages_that_cannot_be_written_to_the_working_tree() {
     let place = place();
@@ -295,9 +293,9 @@ fn a_commit_names_pages_that_cannot_be_written_to_the_working_tree() {
     assert_eq!(std::fs::read_to_string(place.path("site/robots.txt")).unwrap(), "my own");
 }
 
-/// Whoever commits content has its bytes at hand: where its blob is damaged they take its place.
+/// A commit replaces a damaged blob with the same content.
 #[test]
-fn a_commit_puts_a_damaged_blob_right() {
+fn a_commit_replaces_a_damaged_blob() {
     let place = place();
     place.data(&["moku", "new", "site"]);
     place.file("page.html", "as it was");
@@ -314,9 +312,9 @@ fn a_commit_puts_a_damaged_blob_right() {
     }
 }
 
-/// What the tables of an early Moku have no room for is shown and not kept, and it is said how that changes.
+/// In an early Moku site a score is printed and not stored, with a hint to upgrade.
 #[test]
-fn an_early_site_is_scored_and_the_score_is_not_kept() {
+fn an_early_site_is_scored_without_storing_the_score() {
     let Some(packed) = varve_testkit::fixtures("moku/e-legacy-2025-12-15.tar.gz") else { return };
     let place = Place::new(false);
     let unpacked =
@@ -325,7 +323,7 @@ fn an_early_site_is_scored_and_the_score_is_not_kept() {
     let score = place.run(&["-C", "e-legacy-2025-12-15", "score", "--json"]);
     assert_eq!(score.status.code(), Some(0), "{}", stderr(&score));
     assert!(
-        stderr(&score).contains("not kept") && stderr(&score).contains("varve moku upgrade"),
+        stderr(&score).contains("not stored") && stderr(&score).contains("varve moku upgrade"),
         "{}",
         stderr(&score)
     );

@@ -1,9 +1,9 @@
-//! `gc` of a Moku site as people meet it: what is only shown, what is counted, and what it refuses.
+//! `gc` of a Moku site: dry runs, counts and refusals.
 
 use crate::history::Place;
 use crate::stderr;
 
-/// A site with so many versions of a page; gives their ids, the oldest first.
+/// A site with this number of versions of a page; returns their ids, the oldest first.
 fn site(versions: usize) -> (Place, Vec<String>) {
     let place = Place::new(false);
     let commit = |number: usize| {
@@ -15,7 +15,7 @@ fn site(versions: usize) -> (Place, Vec<String>) {
     (place, made)
 }
 
-/// Where the body of a version of [`site`] lies.
+/// The path of the body of a version of [`site`].
 fn body(place: &Place, number: usize) -> std::path::PathBuf {
     let blobs = std::fs::read_dir(place.path("museum/.moku/blobs")).unwrap();
     let mut files = blobs.flat_map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap());
@@ -26,7 +26,7 @@ fn body(place: &Place, number: usize) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_dry_run_writes_nothing_and_needs_no_leave_to() {
+fn a_dry_run_writes_nothing_and_needs_no_permission() {
     let (place, made) = site(3);
     std::fs::write(place.path("museum/.moku/HEAD"), "").unwrap();
     let words = ["gc", "--keep-last", "1", "--dry-run", "--json"];
@@ -49,19 +49,19 @@ fn a_diff_that_could_not_be_made_is_not_counted_as_made() {
     place.data(&["tag", "first", &made[0]]);
     std::fs::write(body(&place, 0), "damaged").unwrap();
     let output = place.run(&["gc", "--keep-last", "1", "--json"]);
-    assert!(stderr(&output).contains("1 diff not made"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("1 diff not computed"), "{}", stderr(&output));
     let last = String::from_utf8(output.stdout).unwrap();
     let last: serde_json::Value = serde_json::from_str(last.lines().last().unwrap()).unwrap();
     assert_eq!((&last["summary"]["made"], &last["summary"]["versions"]), (&0.into(), &1.into()));
 }
 
 #[test]
-fn a_commit_behind_a_damaged_body_goes_on_and_says_what_it_lacks() {
+fn a_commit_after_a_damaged_body_succeeds_with_a_warning() {
     let (place, _) = site(1);
     std::fs::write(body(&place, 0), "damaged").unwrap();
     place.file("other.html", "other");
     let words = ["commit", "other.html", "--url", "https://example.com/other", "-m", "another page"];
     let output = place.run(&words);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("the diff with the parent is not kept"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the diff with the parent is not stored"), "{}", stderr(&output));
 }

@@ -1,4 +1,4 @@
-//! `varve plan` as people call it, and `varve capture` that follows it.
+//! `varve plan`, and `varve capture` that follows the plan.
 
 use std::path::Path;
 use std::process::Output;
@@ -75,7 +75,7 @@ fn a_plan_is_written_in_one_form() {
 }
 
 #[test]
-fn what_others_are_found_on_is_not_removed_unless_told() {
+fn a_source_of_groups_is_removed_only_with_cascade() {
     let museum = filled();
     let refused = museum.refused(&["plan", "root", "remove", "Home"]);
     assert!(refused.contains("`Comics`") && refused.contains("--cascade"), "{refused}");
@@ -87,7 +87,7 @@ fn what_others_are_found_on_is_not_removed_unless_told() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_place() {
+fn errors_have_line_and_column() {
     let museum = Museum::new();
     let path = Path::new(museum.root()).join("plan.yaml");
     std::fs::write(&path, "# why\nroots:\n- link: https://a.com/\n").unwrap();
@@ -114,7 +114,7 @@ fn an_empty_plan_is_not_followed_and_no_version_has_one() {
 }
 
 #[test]
-fn a_commit_keeps_the_plan_and_restore_brings_it_back() {
+fn a_commit_stores_the_plan_and_restore_writes_it() {
     let museum = filled();
     let page = Path::new(museum.root()).join("page");
     std::fs::write(&page, "x").unwrap();

@@ -7,19 +7,19 @@ use varve_crystal::{
     CreateOptions, DownloadError, MajorVersion, Metadata, NewRevision, Outcome, ProjectWriter,
 };
 
-/// One download of a page: what a server said and the body, or why there is none.
+/// One download of a page: response and body, or an error.
 pub(crate) struct Download {
     pub(crate) url: String,
     pub(crate) got: Result<(Option<Metadata>, Vec<u8>), DownloadError>,
 }
 
 impl Download {
-    /// An answer of which nothing is known but its body.
+    /// A response of which only the body is known.
     pub(crate) fn plain(url: impl Into<String>, body: impl Into<Vec<u8>>) -> Self {
         Self { url: url.into(), got: Ok((None, body.into())) }
     }
 
-    /// An answer of HTTP.
+    /// An HTTP response.
     pub(crate) fn answer(url: &str, status: i64, headers: &[(&str, &str)], body: &[u8]) -> Self {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let metadata =
@@ -27,7 +27,7 @@ impl Download {
         Self { url: url.to_owned(), got: Ok((Some(metadata), body.to_vec())) }
     }
 
-    /// None.
+    /// No response.
     pub(crate) fn failed(url: &str, error: DownloadError) -> Self {
         Self { url: url.to_owned(), got: Err(error) }
     }

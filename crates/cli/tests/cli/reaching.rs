@@ -1,4 +1,4 @@
-//! What can be done where a server cannot be reached as it was meant: every verb that asks says it, in the same words.
+//! Hints for failed requests: the same in every verb that uses the network.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -7,9 +7,9 @@ use varve_testkit::web::{Answer, Certificate, Site, Web};
 
 use crate::{stderr, varve};
 
-const TRUST: &str = "hint: `--ca FILE` trusts the certificates in a file besides the system's\n";
+const TRUST: &str = "hint: `--ca FILE` trusts the certificates in a file besides those of the system\n";
 
-/// Asks for a URL with every verb that does; gives what each says.
+/// Requests a URL with every verb that uses the network; returns the output of each.
 fn ask(url: &str) -> Vec<(&'static str, String)> {
     let folder = tempfile::tempdir().unwrap();
     let run = |words: &[&str]| {
@@ -37,14 +37,14 @@ fn site() -> Site {
 }
 
 #[test]
-fn a_certificate_that_nobody_stands_for() {
+fn an_untrusted_certificate() {
     let web = Web::serve_tls(site(), &Certificate::for_names(&["127.0.0.1"]));
     for (verb, told) in ask(&web.url("/")) {
         assert!(told.contains(TRUST), "{verb}: {told}");
     }
 }
 
-/// A server that says the same to everybody.
+/// A server that sends the same bytes to every client.
 fn saying(bytes: &'static [u8]) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -58,24 +58,24 @@ fn saying(bytes: &'static [u8]) -> SocketAddr {
 }
 
 #[test]
-fn tls_where_none_is_spoken() {
+fn tls_to_an_http_server() {
     let address = saying(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
     for (verb, told) in ask(&format!("https://{address}/")) {
         let hint = format!("hint: `http://{address}/");
-        assert!(told.contains(&hint) && told.contains("` may be what was meant\n"), "{verb}: {told}");
+        assert!(told.contains(&hint) && told.contains("` may be the right URL\n"), "{verb}: {told}");
     }
 }
 
-/// As servers say it in TLS, and as nginx says it in HTTP.
+/// The TLS alert of a server, and the HTTP page of nginx.
 #[test]
-fn plain_http_where_tls_is_spoken() {
+fn http_to_a_tls_server() {
     let page: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n\
                         <center>The plain HTTP request was sent to HTTPS port</center>";
     for said in [&[21, 3, 1, 0, 2, 2, 22][..], page] {
         let address = saying(said);
         for (verb, told) in ask(&format!("http://{address}/")) {
             let hint = format!("hint: `https://{address}/");
-            assert!(told.contains(&hint) && told.contains("` may be what was meant\n"), "{verb}: {told}");
+            assert!(told.contains(&hint) && told.contains("` may be the right URL\n"), "{verb}: {told}");
         }
     }
 }

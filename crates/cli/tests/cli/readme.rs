@@ -1,8 +1,7 @@
-//! The README shows what really happens: each command in a `console` block is run and its output compared.
+//! Runs each command in a `console` block of the README and compares the output.
 //!
-//! A command is a line that opens with `$ varve`; what follows, up to the next one, is its output. Lines that open
-//! with `$` and anything else would be a promise that nobody keeps, so they are refused. Where something differs each time,
-//! such as an id that is made from the time, the README has `…`, which stands for any text within its line.
+//! A command is a line that begins with `$ varve`; the lines up to the next one are its output. Other commands are
+//! rejected, because they would not be tested. `…` stands for any text within a line, such as an id.
 
 use std::path::Path;
 use std::process::Command;
@@ -33,7 +32,7 @@ fn examples(text: &str) -> Vec<Example> {
     examples
 }
 
-/// What a person at a shell sees, both streams together, without the blank lines at the end.
+/// Both output streams of a shell command.
 fn run(line: &str, folder: &Path) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_varve")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
@@ -84,7 +83,7 @@ fn every_example_in_the_readme_is_true() {
     }
 }
 
-/// A verb that README does not list, or lists and does not exist, is a broken promise too.
+/// The README lists exactly the verbs of the program, in the same order.
 #[test]
 fn the_table_of_verbs_is_the_table_of_the_program() {
     let text = readme();

@@ -1,4 +1,4 @@
-//! What `score` says and keeps where a body cannot be had.
+//! `score` where bodies are missing or damaged.
 
 use crate::history::Place;
 use crate::{stderr, stdout};
@@ -6,7 +6,7 @@ use crate::{stderr, stdout};
 const URL: &str = "https://example.com/";
 const LOGIN: &str = "<form action=/login><input type=password name=p></form>";
 
-/// A site of two versions, the second of which lost what protected it.
+/// A site of two versions, the second without a protective header.
 fn weakened() -> Place {
     let place = Place::new(false);
     let policy = ["--header", "Content-Security-Policy: default-src 'self'"];
@@ -27,14 +27,14 @@ fn damage_the_parent(place: &Place) {
     std::fs::write(&path, body).unwrap();
 }
 
-/// How many rows say which change moved the score.
+/// The number of attribution rows.
 fn attributions(place: &Place) -> i64 {
     let database = rusqlite::Connection::open(place.path("museum/.moku/moku.db")).unwrap();
     database.query_row("SELECT COUNT(*) FROM diff_attributions", [], |row| row.get(0)).unwrap()
 }
 
 #[test]
-fn with_a_damaged_parent_nothing_is_made_up_and_nothing_good_is_replaced() {
+fn a_damaged_parent_does_not_replace_a_stored_score() {
     let place = weakened();
     let before = place.object(&["score", "HEAD~1", "--json"])["normalized"].clone();
     let whole = place.object(&["score", "--json"]);
@@ -48,10 +48,10 @@ fn with_a_damaged_parent_nothing_is_made_up_and_nothing_good_is_replaced() {
     assert!((told["change"].as_f64().unwrap() - whole["change"].as_f64().unwrap()).abs() < 1e-9, "{told}");
     assert_eq!((&told["kept"], attributions(&place)), (&false.into(), rows), "{told}");
     let said = stderr(&output);
-    assert!(said.contains("the score is not kept: bodies are lacking now"), "{said}");
-    assert!(said.contains("1 page not compared with the parent's: the bodies are damaged"), "{said}");
+    assert!(said.contains("the score is not stored: bodies are missing"), "{said}");
+    assert!(said.contains("1 page not compared with the parent's: their bodies are damaged"), "{said}");
     let why = told["explanation"].to_string();
-    assert!(why.contains(&format!("is kept as {before}. What moved it is not known")), "{why}");
+    assert!(why.contains(&format!("is stored as {before}. The cause of the change is unknown")), "{why}");
     let changes = told["changes"][0]["attack_surface_changes"].to_string();
     for header in ["csp_weakened", "hsts_weakened"] {
         assert!(changes.contains(header), "headers are known: {changes}");
@@ -60,13 +60,13 @@ fn with_a_damaged_parent_nothing_is_made_up_and_nothing_good_is_replaced() {
 }
 
 #[test]
-fn what_a_damaged_parent_scored_is_not_known_unless_it_is_kept() {
+fn the_score_of_a_damaged_parent_is_unknown_unless_stored() {
     let place = weakened();
     damage_the_parent(&place);
     let output = place.run(&["score", "--json", "--explain"]);
     let told: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert!(told["before"].is_null() && told["change"].is_null() && told["kept"] == true, "{told}");
     assert!(told["most_exposed_before"].is_null(), "{told}");
-    assert!(told["explanation"].to_string().contains("is not known: it takes bodies"), "{told}");
+    assert!(told["explanation"].to_string().contains("is unknown: bodies are missing"), "{told}");
     assert!(stdout(&place.run(&["score"])).contains(" (not known in "));
 }

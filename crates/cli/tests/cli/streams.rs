@@ -1,4 +1,4 @@
-//! What goes to which stream, with which exit code: real processes, real pipes.
+//! Streams and exit codes, with real processes and pipes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ fn a_bare_call_shows_help_as_talk_and_exits_2() {
     let output = run(&[]);
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(stdout(&output), "");
-    assert!(stderr(&output).contains("\nVerbs:\n"));
+    assert!(stderr(&output).contains("\nStart here:\n"));
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn a_wrong_value_lists_the_right_ones() {
     ");
 }
 
-/// A record that promises more bytes than there are.
+/// A record whose length exceeds the file.
 #[test]
 fn findings_exit_1_and_are_data() {
     let folder = tempfile::tempdir().unwrap();
@@ -82,7 +82,7 @@ fn a_reader_that_goes_away_is_no_error() {
     let mut input = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || {
         let urls = "https://example.com/\n".repeat(10_000);
-        // varve stops reading once nobody listens, and then this fails: the end of an endless input.
+        // Fails when varve stops reading, which ends the endless input.
         while input.write_all(urls.as_bytes()).is_ok() {}
     });
     let mut first = String::new();
@@ -95,7 +95,7 @@ fn a_reader_that_goes_away_is_no_error() {
 }
 
 #[test]
-fn an_answer_comes_before_the_next_question() {
+fn each_output_line_is_flushed_before_the_next_input() {
     let mut child = varve().args(["key", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
@@ -109,7 +109,7 @@ fn an_answer_comes_before_the_next_question() {
     assert!(child.wait().unwrap().success());
 }
 
-/// Nobody reads at all: the very first write fails, whatever the length of the output.
+/// The reader is closed at the start: the very first write fails.
 #[cfg(unix)]
 #[test]
 fn a_pipe_that_was_closed_before_the_start_is_no_error() {

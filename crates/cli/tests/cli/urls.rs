@@ -30,7 +30,7 @@ impl Scene {
 }
 
 #[test]
-fn a_database_from_nothing() {
+fn a_new_database() {
     let scene = Scene::new(&[]);
     let output = scene.run(&["add", "--offline", "https://example.com/"]);
     assert_eq!(output.status.code(), Some(2));
@@ -64,7 +64,7 @@ fn a_database_from_nothing() {
     assert_eq!(output.status.code(), Some(2));
     insta::assert_snapshot!(stderr(&output), @r"
     error: nothing is expected of `https://example.com/b`
-    hint: `varve urls list` shows of which URLs something is expected
+    hint: `varve urls list` shows the URLs in the database
     ");
 }
 
@@ -77,7 +77,7 @@ fn an_archive_has_its_own_database() {
     assert_eq!(output.status.code(), Some(2));
     insta::assert_snapshot!(stderr(&output), @r"
     error: there is no URL database in `museum/urls`
-    hint: `varve urls add --domain-file URL` makes it; `--db DIR` names another
+    hint: `varve urls add --domain-file URL` makes one; `--db DIR` names another folder
     ");
     run(&["-C", "museum", "urls", "add", "--offline", "--domain-file", "http://example.com/"]);
     assert_eq!(stdout(&run(&["-C", "museum", "urls", "list"])), "http://example.com/\n");
@@ -85,7 +85,7 @@ fn an_archive_has_its_own_database() {
 }
 
 #[test]
-fn formatting_says_what_it_did_and_what_is_odd() {
+fn formatting_reports_changes_and_notes() {
     let scene = Scene::new(&[
         ("a.example.yaml", "# why\n---\n---\n_path: /b\n---\n_path: /a#b\n"),
         ("b.example.yaml", "--- {}\n---\n_path: /\n"),
@@ -149,7 +149,7 @@ fn mistakes_are_usage_errors() {
 fn an_addition_that_fails_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let run = |words: &[&str]| varve().current_dir(folder.path()).args(words).output().unwrap();
-    // A port where nobody listens, and a host that cannot name a file.
+    // A port without a server, and a host that cannot be a file name.
     for (url, more) in [("http://127.0.0.1:1/", "--allow-private"), ("http://a|b/", "--offline")] {
         let output = run(&["urls", "--db", "some/db", "add", "--domain-file", more, url]);
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));

@@ -1,4 +1,4 @@
-//! `varve audit` of a Crystal project: what `verify` finds, in the words of an audit.
+//! `varve audit` of a Crystal project: the findings of `verify` in the format of an audit.
 
 use std::path::Path;
 
@@ -6,13 +6,13 @@ use serde::Serialize;
 use varve_archive::verbs::crystal::verify::{revisions_at_most, verify};
 use varve_archive::verbs::crystal::{Finding, Severity};
 
-use super::super::Outcome;
 use crate::error::Error;
-use crate::printer::{BAD, GOOD, Printer, WARN, counted, visible};
+use crate::exit_status::ExitStatus;
+use crate::printer::{BAD_STYLE, GOOD_STYLE, Printer, WARNING_STYLE, counted, visible};
 
-/// A finding as an audit of any layout has it. What there are no silos for has no place in one.
+/// A finding in the format of an audit. A project has no silos, so `silo` and `offset` are null.
 #[derive(Serialize)]
-struct Line {
+struct ProjectAuditRow {
     kind: serde_json::Value,
     severity: &'static str,
     silo: Option<u32>,
@@ -22,29 +22,29 @@ struct Line {
 }
 
 #[derive(Serialize)]
-struct Last {
-    summary: Summary,
+struct ProjectAuditSummaryRow {
+    summary: ProjectAuditSummary,
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct ProjectAuditSummary {
     records: u64,
     bytes: u64,
     findings: u64,
 }
 
-/// Audits a project: everything is read, unless it is to be quick.
+/// Audits a project; reads all bodies unless `quick`.
 pub(in crate::commands) fn audit(
     path: &Path,
     quick: bool,
     json: bool,
     printer: &mut Printer,
-) -> Result<Outcome, Error> {
+) -> Result<ExitStatus, Error> {
     let bar = printer.progress(Some(revisions_at_most(path)?), "revisions");
     let mut printed = Ok(());
     let mut older = 0;
     let mut done = verify(path, !quick, &|count| bar.inc(count), &mut |finding| {
-        // What newer projects have besides is nothing that this one lost.
+        // An older schema is not damage.
         if matches!(finding, Finding::SchemaOlder { .. }) {
             older += 1;
         } else if printed.is_ok() {
@@ -55,20 +55,21 @@ pub(in crate::commands) fn audit(
     done.findings -= older;
     let seen = format!("{}, {} with bodies", counted(done.revisions, "revision"), done.bodies);
     if json {
-        let summary = Summary { records: done.revisions, bytes: done.bytes, findings: done.findings };
-        printer.json(&Last { summary })?;
+        let summary =
+            ProjectAuditSummary { records: done.revisions, bytes: done.bytes, findings: done.findings };
+        printer.json(&ProjectAuditSummaryRow { summary })?;
     } else if done.findings == 0 {
-        printer.line(format_args!("{GOOD}sound{GOOD:#}: {seen}"))?;
+        printer.line(format_args!("{GOOD_STYLE}ok{GOOD_STYLE:#}: {seen}"))?;
     } else {
         printer.line(format_args!("{} in {seen}", counted(done.findings, "finding")))?;
     }
-    Ok(if done.findings > 0 { Outcome::Findings } else { Outcome::Done })
+    Ok(if done.findings > 0 { ExitStatus::Findings } else { ExitStatus::Done })
 }
 
 fn print(finding: &Finding, json: bool, printer: &mut Printer) -> Result<(), Error> {
     let (style, severity) = match finding.severity() {
-        Severity::Damage => (BAD, "error"),
-        Severity::Warning | Severity::Note => (WARN, "warning"),
+        Severity::Damage => (BAD_STYLE, "error"),
+        Severity::Warning | Severity::Note => (WARNING_STYLE, "warning"),
     };
     let message = finding.to_string();
     if !json {
@@ -77,5 +78,5 @@ fn print(finding: &Finding, json: bool, printer: &mut Printer) -> Result<(), Err
     let mut fields = serde_json::to_value(finding).unwrap_or_default();
     let id = fields.get("revision").map(|id| format!("revision {id}"));
     let kind = fields.get_mut("kind").map(serde_json::Value::take).unwrap_or_default();
-    printer.json(&Line { kind, severity, silo: None, offset: None, id, message })
+    printer.json(&ProjectAuditRow { kind, severity, silo: None, offset: None, id, message })
 }

@@ -1,4 +1,4 @@
-//! `varve import` of a Crystal project: progress and what it came to.
+//! `varve import` of a Crystal project: progress and result.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use varve_archive::verbs::crystal::import::{ProjectImported, import as import_pr
 use varve_archive::verbs::crystal::verify::revisions_at_most;
 
 use crate::error::Error;
-use crate::printer::{Printer, WARN, counted, readable, visible};
+use crate::printer::{Printer, WARNING_STYLE, counted, readable, visible};
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct ProjectImportRow<'a> {
     path: &'a str,
     version: Option<String>,
     already: bool,
@@ -24,7 +24,7 @@ struct Line<'a> {
     left_behind: u64,
 }
 
-/// Imports a project and says what became of it.
+/// Imports a project and prints the result.
 pub(in crate::commands) fn import(
     history: &ArchiveHistory,
     path: &Path,
@@ -37,7 +37,7 @@ pub(in crate::commands) fn import(
     if !json {
         return print(&visible(&path), &imported, printer);
     }
-    printer.json(&Line {
+    printer.json(&ProjectImportRow {
         path: &path,
         version: imported.version.map(|version| version.to_string()),
         already: imported.already,
@@ -54,15 +54,17 @@ pub(in crate::commands) fn import(
 fn print(path: &str, imported: &ProjectImported, printer: &mut Printer) -> Result<(), Error> {
     let version = imported.version.map(|version| version.to_string()).unwrap_or_default();
     if imported.already {
-        return printer.line(format_args!("{path}: here already, as version {version}"));
+        return printer.line(format_args!("{path}: already imported, as version {version}"));
     }
     if imported.missing > 0 {
         let missing = counted(imported.missing, "revision");
-        printer.say(format_args!("{WARN}warning:{WARN:#} {missing} had no body to import"));
+        printer.say(format_args!("{WARNING_STYLE}warning:{WARNING_STYLE:#} {missing} had no body"));
     }
     if imported.left_behind > 0 {
         let rows = counted(imported.left_behind, "row");
-        printer.say(format_args!("{WARN}warning:{WARN:#} {rows} could not be understood and stayed behind"));
+        printer.say(format_args!(
+            "{WARNING_STYLE}warning:{WARNING_STYLE:#} {rows} could not be parsed and were not imported"
+        ));
     }
     printer.line(format_args!(
         "{path}: {}, {} of them new, {} failed, {}, version {version}",

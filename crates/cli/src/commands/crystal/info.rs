@@ -1,30 +1,31 @@
-//! `varve crystal info`: a project in numbers.
+//! `varve crystal info`: statistics of a project.
 
 use serde::Serialize;
 use varve_archive::verbs::crystal::info::{About, info};
 use varve_archive::verbs::crystal::{GroupInfo, Info as Numbers, Reading};
 
-use super::super::Outcome;
-use super::Which;
+use super::ProjectPathArgs;
 use crate::error::Error;
-use crate::printer::{FAINT, Printer, STRONG, WARN, readable, visible};
+use crate::exit_status::ExitStatus;
+use crate::printer::{FAINT_STYLE, Printer, STRONG_STYLE, WARNING_STYLE, readable, visible};
 use crate::session::Session;
 
-const EXAMPLES: &str = "\
+const CRYSTAL_INFO_EXAMPLES: &str = "\
 Examples:
   varve crystal info museum.crystalproj
   varve -C museum.crystalproj crystal info --json";
 
-/// Show a project in numbers
+/// Show statistics of a project
 ///
-/// Nothing is changed, whatever state the project is in. With `--json` there is one object: `major_version`, `resources`,
-/// `revisions`, `error_revisions`, `roots`, `groups`, `aliases`, `bodies`, `missing_bodies`, `bytes`, `database_bytes`,
-/// `half_migrated`, `reading`, `hibernated_tasks`, `path`, `default_url_prefix` and `group_members`.
+/// Changes nothing. With `--json`, prints one object: `major_version`, `resources`, `revisions`,
+/// `error_revisions`, `roots`, `groups`, `aliases`, `bodies`, `missing_bodies`, `bytes`,
+/// `database_bytes`, `half_migrated`, `reading`, `hibernated_tasks`, `path`, `default_url_prefix`
+/// and `group_members`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Info {
+#[command(after_help = CRYSTAL_INFO_EXAMPLES)]
+pub(super) struct CrystalInfoArgs {
     #[command(flatten)]
-    which: Which,
+    which: ProjectPathArgs,
 
     /// Print one JSON object
     #[arg(long)]
@@ -32,16 +33,16 @@ pub(super) struct Info {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct ProjectInfoRow<'a> {
     path: String,
     #[serde(flatten)]
     numbers: &'a Numbers,
     default_url_prefix: Option<&'a str>,
-    group_members: Vec<GroupLine<'a>>,
+    group_members: Vec<ProjectGroupRow<'a>>,
 }
 
 #[derive(Serialize)]
-struct GroupLine<'a> {
+struct ProjectGroupRow<'a> {
     id: i64,
     name: &'a str,
     url_pattern: &'a str,
@@ -50,7 +51,7 @@ struct GroupLine<'a> {
     downloaded_members: u64,
 }
 
-impl<'a> GroupLine<'a> {
+impl<'a> ProjectGroupRow<'a> {
     fn of(info: &'a GroupInfo) -> Self {
         Self {
             id: info.group.id.get(),
@@ -63,26 +64,26 @@ impl<'a> GroupLine<'a> {
     }
 }
 
-impl Info {
-    pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl CrystalInfoArgs {
+    pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let about = info(&self.which.path(session)?)?;
         if !self.json {
             print(&about, &mut session.printer)?;
-            return Ok(Outcome::Done);
+            return Ok(ExitStatus::Done);
         }
-        session.printer.json(&Line {
+        session.printer.json(&ProjectInfoRow {
             path: about.path.to_string_lossy().into_owned(),
             numbers: &about.info,
             default_url_prefix: about.default_url_prefix.as_deref(),
-            group_members: about.groups.iter().map(GroupLine::of).collect(),
+            group_members: about.groups.iter().map(ProjectGroupRow::of).collect(),
         })?;
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }
 
 fn print(about: &About, printer: &mut Printer) -> Result<(), Error> {
     let numbers = &about.info;
-    printer.line(format_args!("{STRONG}{}{STRONG:#}", visible(&about.path.to_string_lossy())))?;
+    printer.line(format_args!("{STRONG_STYLE}{}{STRONG_STYLE:#}", visible(&about.path.to_string_lossy())))?;
     let rows = [
         ("major version", numbers.major_version.number().to_string()),
         ("resources", numbers.resources.to_string()),
@@ -108,7 +109,7 @@ fn print(about: &About, printer: &mut Printer) -> Result<(), Error> {
 fn print_group(info: &GroupInfo, printer: &mut Printer) -> Result<(), Error> {
     let name = match info.group.name.as_str() {
         "" => String::new(),
-        name => format!("  {FAINT}{}{FAINT:#}", visible(name)),
+        name => format!("  {FAINT_STYLE}{}{FAINT_STYLE:#}", visible(name)),
     };
     printer.line(format_args!(
         "  {} of {} downloaded  {}{name}",
@@ -121,11 +122,12 @@ fn print_group(info: &GroupInfo, printer: &mut Printer) -> Result<(), Error> {
 fn say_state(numbers: &Numbers, printer: &mut Printer) {
     if numbers.half_migrated {
         printer.say(format_args!(
-            "{WARN}warning:{WARN:#} a migration was begun and not finished; `varve crystal migrate` finishes it"
+            "{WARNING_STYLE}warning:{WARNING_STYLE:#} a migration was interrupted; `varve crystal migrate` completes it"
         ));
     }
     if numbers.reading == Reading::Copy {
-        printer
-            .say("the database was read from a copy, since a log beside it could not be merged in its place");
+        printer.say(
+            "the database was read from a copy, because its write-ahead log could not be merged in place",
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! `varve crystal migrate`: from the flat folder of bodies to the tree.
+//! `varve crystal migrate`: moves bodies from a flat folder into a tree.
 
 use std::cell::{Cell, RefCell};
 
@@ -7,27 +7,28 @@ use varve_archive::verbs::crystal::MajorVersion;
 use varve_archive::verbs::crystal::migrate::migrate;
 use varve_archive::verbs::crystal::verify::revisions_at_most;
 
-use super::super::Outcome;
-use super::{Which, say_opened};
+use super::{ProjectPathArgs, say_opened};
 use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::printer::counted;
 use crate::session::Session;
 
-const EXAMPLES: &str = "\
+const CRYSTAL_MIGRATE_EXAMPLES: &str = "\
 Examples:
   varve crystal migrate museum.crystalproj
   varve -C museum.crystalproj crystal migrate --json";
 
-/// Move a project's bodies from one flat folder into a tree
+/// Move the bodies of a project from a flat folder into a tree
 ///
-/// From major version 1 to 2, as Crystal does it. It may be interrupted at any instant: varve or Crystal goes on with it
-/// when the project is next opened for writing. States in which Crystal gives up are completed. A project that is of a
-/// later version stays as it is. Nothing is deleted: what is no body goes to the folder `salvage`.
+/// Migrates from major version 1 to 2, as Crystal does. If it is interrupted, varve or Crystal
+/// continues when the project is next opened for writing. States in which Crystal fails are
+/// completed. A project of a later version stays as it is. Nothing is deleted: files that are not
+/// bodies are moved to the folder `salvage`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Migrate {
+#[command(after_help = CRYSTAL_MIGRATE_EXAMPLES)]
+pub(super) struct CrystalMigrateArgs {
     #[command(flatten)]
-    which: Which,
+    which: ProjectPathArgs,
 
     /// Print one JSON object: `from`, `to`, `moved`
     #[arg(long)]
@@ -35,15 +36,15 @@ pub(super) struct Migrate {
 }
 
 #[derive(Serialize)]
-struct Line {
+struct MigrationRow {
     from: MajorVersion,
     to: MajorVersion,
     moved: u64,
 }
 
-impl Migrate {
-    pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
-        session.must_write()?;
+impl CrystalMigrateArgs {
+    pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
+        session.require_writable()?;
         let path = self.which.path(session)?;
         let printer = RefCell::new(&mut session.printer);
         let bar = printer.borrow_mut().progress(Some(revisions_at_most(&path)?), "bodies");
@@ -54,7 +55,7 @@ impl Migrate {
         let printer = printer.into_inner();
         say_opened(&migrated.opened, printer);
         if self.json {
-            let line = Line { from: migrated.from, to: migrated.to, moved: migrated.moved };
+            let line = MigrationRow { from: migrated.from, to: migrated.to, moved: migrated.moved };
             printer.json(&line)?;
         } else if migrated.from == migrated.to && migrated.opened.resumed_migration.is_some() {
             printer
@@ -69,6 +70,6 @@ impl Migrate {
                 migrated.to.number()
             ))?;
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }

@@ -1,40 +1,40 @@
-//! `varve crystal new`: a project that holds nothing yet.
+//! `varve crystal new`: makes an empty project.
 
 use std::path::PathBuf;
 
 use varve_archive::verbs::crystal::MajorVersion;
 use varve_archive::verbs::crystal::new::new;
 
-use super::super::Outcome;
 use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::session::Session;
 
-const EXAMPLES: &str = "\
+const CRYSTAL_NEW_EXAMPLES: &str = "\
 Examples:
   varve crystal new museum.crystalproj
   varve crystal new museum --major-version 1";
 
-/// Make a project that holds nothing yet, and print its folder
+/// Make an empty project, and print its folder
 ///
-/// `.crystalproj` is added to a name that lacks it. What is there already is never touched.
+/// Adds `.crystalproj` to the name if it is missing. An existing file or folder is not changed.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct New {
-    /// The project's folder
+#[command(after_help = CRYSTAL_NEW_EXAMPLES)]
+pub(super) struct CrystalNewArgs {
+    /// The folder of the project
     #[arg(value_name = "PATH")]
     path: PathBuf,
 
-    /// How bodies lie: 1 for one flat folder, 2 for a tree of folders
+    /// Layout of bodies: 1 for one flat folder, 2 for a tree of folders
     #[arg(long, value_name = "N", default_value = "2", value_parser = ["1", "2"])]
     major_version: String,
 }
 
-impl New {
-    pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
-        session.must_write()?;
+impl CrystalNewArgs {
+    pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
+        session.require_writable()?;
         let version = if self.major_version == "1" { MajorVersion::Flat } else { MajorVersion::Tree };
         let folder = new(&self.path, version)?;
         session.printer.line(folder.display())?;
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }

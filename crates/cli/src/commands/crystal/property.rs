@@ -1,52 +1,52 @@
-//! `varve crystal property`: what is set in a project.
+//! `varve crystal property`: shows and changes the properties of a project.
 
 use std::path::PathBuf;
 
 use serde_json::json;
 use varve_archive::verbs::crystal::property::{get, list, set};
 
-use super::super::Outcome;
 use super::say_opened;
 use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::printer::visible;
 use crate::session::Session;
 
-const EXAMPLES: &str = "\
+const CRYSTAL_PROPERTY_EXAMPLES: &str = "\
 Examples:
   varve -C museum.crystalproj crystal property
   varve -C museum.crystalproj crystal property default_url_prefix https://example.com
   varve -C museum.crystalproj crystal property entity_title_format --unset";
 
-/// Show what is set in a project, or set it
+/// Show or set the properties of a project
 ///
-/// Without a name all properties are listed. With a name its value is printed; the exit code is 1 if it is not set. With a
-/// value it is set. Those that say how bodies lie are not set by hand. With `--json` there is one object a property: `name`,
-/// `value`.
+/// Without a name, lists all properties. With a name, prints its value; the exit code is 1 if it is
+/// not set. With a value, sets it. Properties about the layout of bodies cannot be set. With
+/// `--json`, prints one object per property: `name`, `value`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Property {
+#[command(after_help = CRYSTAL_PROPERTY_EXAMPLES)]
+pub(super) struct CrystalPropertyArgs {
     /// The property, such as `default_url_prefix`, `html_parser_type`, `entity_title_format`
     name: Option<String>,
 
-    /// What it is set to
+    /// The new value
     #[arg(requires = "name")]
     value: Option<String>,
 
-    /// Remove it
+    /// Remove the property
     #[arg(long, requires = "name", conflicts_with = "value")]
     unset: bool,
 
-    /// The project; without it, the one named by `-C` or the nearest upwards
+    /// The project [default: the one of `-C`, or the nearest upwards]
     #[arg(long, value_name = "PATH")]
     project: Option<PathBuf>,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
-impl Property {
-    pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl CrystalPropertyArgs {
+    pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let path = match &self.project {
             Some(path) => path.clone(),
             None => session.root()?,
@@ -55,20 +55,20 @@ impl Property {
             for (name, value) in list(&path)? {
                 self.print(session, &name, value.as_deref())?;
             }
-            return Ok(Outcome::Done);
+            return Ok(ExitStatus::Done);
         };
         if self.unset || self.value.is_some() {
-            session.must_write()?;
+            session.require_writable()?;
             let opened = set(&path, name, self.value.as_deref())?;
             say_opened(&opened, &mut session.printer);
-            return Ok(Outcome::Done);
+            return Ok(ExitStatus::Done);
         }
-        let Some(value) = get(&path, name)? else { return Ok(Outcome::Findings) };
+        let Some(value) = get(&path, name)? else { return Ok(ExitStatus::Findings) };
         match self.json {
             true => self.print(session, name, Some(&value))?,
             false => session.printer.line(visible(&value))?,
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 
     fn print(&self, session: &mut Session, name: &str, value: Option<&str>) -> Result<(), Error> {

@@ -1,31 +1,31 @@
-//! `varve crystal save-as`: a copy that is whole or not there.
+//! `varve crystal save-as`: copies a project.
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 use varve_archive::verbs::crystal::save_as::save_as;
 
-use super::super::Outcome;
 use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::printer::{counted, readable};
 use crate::session::Session;
 
-const EXAMPLES: &str = "\
+const CRYSTAL_SAVE_AS_EXAMPLES: &str = "\
 Examples:
   varve crystal save-as museum.crystalproj /backup/museum.crystalproj";
 
-/// Copy a project, so that the copy is whole or is not there
+/// Copy a project, completely or not at all
 ///
-/// It is built as `….crystalproj-partial`, made durable, and named in the end. The original may be in use meanwhile, and
-/// may lie on a medium that cannot be written; its log is merged in the copy.
+/// The copy is built as `….crystalproj-partial`, synced, and renamed. The original may be in use,
+/// and may be on a read-only medium; its write-ahead log is merged in the copy.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct SaveAs {
+#[command(after_help = CRYSTAL_SAVE_AS_EXAMPLES)]
+pub(super) struct CrystalSaveAsArgs {
     /// The project
     #[arg(value_name = "SRC")]
     source: PathBuf,
 
-    /// The folder of the copy, whose name ends with `.crystalproj`
+    /// The folder of the copy; its name ends with `.crystalproj`
     #[arg(value_name = "DEST")]
     target: PathBuf,
 
@@ -35,24 +35,24 @@ pub(super) struct SaveAs {
 }
 
 #[derive(Serialize)]
-struct Line {
+struct ProjectCopyRow {
     path: String,
     files: u64,
     bytes: u64,
 }
 
-impl SaveAs {
-    pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl CrystalSaveAsArgs {
+    pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let printer = &mut session.printer;
         let bar = printer.progress_bytes(None);
         let saved = save_as(&self.source, &self.target, &|bytes| bar.inc(bytes))?;
         if self.json {
             let path = saved.path.to_string_lossy().into_owned();
-            printer.json(&Line { path, files: saved.files, bytes: saved.bytes })?;
+            printer.json(&ProjectCopyRow { path, files: saved.files, bytes: saved.bytes })?;
         } else {
             let files = counted(saved.files, "file");
             printer.line(format_args!("{}: {files}, {}", saved.path.display(), readable(saved.bytes)))?;
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }

@@ -1,4 +1,4 @@
-//! `varve crystal verify`: is everything in a project as it should be?
+//! `varve crystal verify`: checks the rows and bodies of a project.
 
 use std::path::Path;
 
@@ -6,41 +6,43 @@ use serde::Serialize;
 use varve_archive::verbs::crystal::verify::{repair, revisions_at_most, verify};
 use varve_archive::verbs::crystal::{Finding, Repair, Repaired, Severity, Verified};
 
-use super::super::Outcome;
-use super::{Which, say_opened};
+use super::{ProjectPathArgs, say_opened};
 use crate::error::Error;
-use crate::printer::{BAD, FAINT, GOOD, Printer, WARN, counted, visible};
+use crate::exit_status::ExitStatus;
+use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, WARNING_STYLE, counted, visible};
 use crate::session::Session;
 
-const EXAMPLES: &str = "\
+const CRYSTAL_VERIFY_EXAMPLES: &str = "\
 Examples:
   varve crystal verify museum.crystalproj
   varve crystal verify museum.crystalproj --bodies --json
   varve crystal verify museum.crystalproj --repair
 
 Exit codes:
-  0    nothing was found, or all of it was repaired
+  0    no findings, or all of them were repaired
   1    there are findings
   2    the project could not be verified";
 
-/// Check that rows and bodies of a project are as they should be
+/// Check the rows and bodies of a project
 ///
-/// Finds rows without bodies and bodies without rows, rows and packs that cannot be read, sources and roots that lead
-/// nowhere, aliases that Crystal refuses, and damage of the database. Nothing is changed without `--repair`.
+/// Finds rows without bodies, bodies without rows, unreadable rows and packs, dangling sources and
+/// roots, aliases that Crystal rejects, and database damage. Changes nothing without `--repair`.
 ///
-/// `--repair` puts right what needs no guessing, and says of each finding what was done and what is left for a person to do.
-/// Nothing is thrown away: files that no row names and texts that are replaced go to the folder `salvage`. Rows without
-/// bodies are deleted only where bodies are the rule: a disk that is not mounted must not cost them.
+/// `--repair` corrects what needs no guess, and reports for each finding what was done and what is
+/// left to do. Nothing is deleted: files without a row and replaced texts are moved to the folder
+/// `salvage`. Rows without bodies are deleted only if most rows have bodies, so that an unmounted
+/// disk does not cost them.
 ///
-/// With `--json` there is one object for each finding: `kind`, what it is about, `severity` (note, warning, damage),
-/// `message`, and with `--repair` also `repair` (done, left), `did` and `to_do`, in words. The last one has `summary`.
+/// With `--json`, prints one object per finding: `kind`, its fields, `severity` (note, warning,
+/// damage), `message`, and with `--repair` also `repair` (done, left), `did` and `to_do`. The last
+/// object has `summary`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Verify {
+#[command(after_help = CRYSTAL_VERIFY_EXAMPLES)]
+pub(super) struct CrystalVerifyArgs {
     #[command(flatten)]
-    which: Which,
+    which: ProjectPathArgs,
 
-    /// Put right what can be put right without guessing
+    /// Correct what needs no guess
     #[arg(long)]
     repair: bool,
 
@@ -48,29 +50,29 @@ pub(super) struct Verify {
     #[arg(long, conflicts_with = "repair")]
     bodies: bool,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct VerifyRow<'a> {
     #[serde(flatten)]
     finding: &'a Finding,
     severity: Severity,
     message: String,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    repair: Option<RepairLine<'a>>,
+    repair: Option<RepairFields<'a>>,
 }
 
 #[derive(Serialize)]
-struct RepairLine<'a> {
+struct RepairFields<'a> {
     repair: &'static str,
     did: Option<&'a str>,
     to_do: Option<&'static str>,
 }
 
-impl<'a> From<&'a Repair> for RepairLine<'a> {
+impl<'a> From<&'a Repair> for RepairFields<'a> {
     fn from(repair: &'a Repair) -> Self {
         let word = if repair.is_done() { "done" } else { "left" };
         Self { repair: word, did: repair.did.as_deref(), to_do: repair.to_do }
@@ -78,22 +80,22 @@ impl<'a> From<&'a Repair> for RepairLine<'a> {
 }
 
 #[derive(Serialize)]
-struct Summary<T> {
+struct VerifySummaryRow<T> {
     summary: T,
 }
 
-impl Verify {
-    pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl CrystalVerifyArgs {
+    pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let path = self.which.path(session)?;
         if self.repair {
-            session.must_write()?;
+            session.require_writable()?;
             return self.repair(&path, &mut session.printer);
         }
         let verified = look(&path, self.bodies, self.json, &mut session.printer)?;
         conclude(&verified, self.json, &mut session.printer)
     }
 
-    fn repair(&self, path: &Path, printer: &mut Printer) -> Result<Outcome, Error> {
+    fn repair(&self, path: &Path, printer: &mut Printer) -> Result<ExitStatus, Error> {
         let mut printed = Ok(());
         let (repaired, opened) = repair(path, &mut |finding, repair| {
             if printed.is_ok() {
@@ -103,15 +105,15 @@ impl Verify {
         printed?;
         say_opened(&opened, printer);
         if self.json {
-            printer.json(&Summary { summary: repaired })?;
+            printer.json(&VerifySummaryRow { summary: repaired })?;
         } else {
-            printer.line(said(&repaired))?;
+            printer.line(repair_summary(&repaired))?;
         }
-        Ok(if repaired.left > 0 { Outcome::Findings } else { Outcome::Done })
+        Ok(if repaired.left > 0 { ExitStatus::Findings } else { ExitStatus::Done })
     }
 }
 
-/// Looks at a project and prints what it finds.
+/// Verifies a project and prints the findings.
 fn look(path: &Path, bodies: bool, json: bool, printer: &mut Printer) -> Result<Verified, Error> {
     let bar = printer.progress(Some(revisions_at_most(path)?), "revisions");
     let mut printed = Ok(());
@@ -127,18 +129,18 @@ fn look(path: &Path, bodies: bool, json: bool, printer: &mut Printer) -> Result<
 fn print(finding: &Finding, repair: Option<&Repair>, json: bool, printer: &mut Printer) -> Result<(), Error> {
     let (severity, message) = (finding.severity(), finding.to_string());
     if json {
-        return printer.json(&Line { finding, severity, message, repair: repair.map(Into::into) });
+        return printer.json(&VerifyRow { finding, severity, message, repair: repair.map(Into::into) });
     }
     let (style, name) = match severity {
-        Severity::Note => (FAINT, "note"),
-        Severity::Warning => (WARN, "warning"),
-        Severity::Damage => (BAD, "damage"),
+        Severity::Note => (FAINT_STYLE, "note"),
+        Severity::Warning => (WARNING_STYLE, "warning"),
+        Severity::Damage => (BAD_STYLE, "damage"),
     };
     printer.line(format_args!("{style}{name:<7}{style:#} {}", visible(&message)))?;
     let Some(repair) = repair else { return Ok(()) };
     match &repair.did {
-        Some(did) => printer.line(format_args!("  {GOOD}repaired{GOOD:#}  {}", visible(did)))?,
-        None => printer.line(format_args!("  {WARN}left{WARN:#}      as it is: nothing was changed"))?,
+        Some(did) => printer.line(format_args!("  {GOOD_STYLE}repaired{GOOD_STYLE:#}  {}", visible(did)))?,
+        None => printer.line(format_args!("  {WARNING_STYLE}left{WARNING_STYLE:#}      unchanged"))?,
     }
     match repair.to_do {
         Some(to_do) => printer.line(format_args!("  to do     {to_do}")),
@@ -146,26 +148,26 @@ fn print(finding: &Finding, repair: Option<&Repair>, json: bool, printer: &mut P
     }
 }
 
-fn conclude(verified: &Verified, json: bool, printer: &mut Printer) -> Result<Outcome, Error> {
+fn conclude(verified: &Verified, json: bool, printer: &mut Printer) -> Result<ExitStatus, Error> {
     let seen = format!("{}, {} with bodies", counted(verified.revisions, "revision"), verified.bodies);
     if json {
-        printer.json(&Summary { summary: verified })?;
+        printer.json(&VerifySummaryRow { summary: verified })?;
     } else if verified.findings == 0 {
-        printer.line(format_args!("{GOOD}sound{GOOD:#}: {seen}"))?;
+        printer.line(format_args!("{GOOD_STYLE}ok{GOOD_STYLE:#}: {seen}"))?;
     } else {
         printer.line(format_args!("{} in {seen}", counted(verified.findings, "finding")))?;
     }
-    Ok(if verified.findings > 0 { Outcome::Findings } else { Outcome::Done })
+    Ok(if verified.findings > 0 { ExitStatus::Findings } else { ExitStatus::Done })
 }
 
-fn said(repaired: &Repaired) -> String {
+fn repair_summary(repaired: &Repaired) -> String {
     if repaired.done + repaired.left == 0 {
-        return format!("{GOOD}sound{GOOD:#}: nothing to repair");
+        return format!("{GOOD_STYLE}ok{GOOD_STYLE:#}: nothing to repair");
     }
     let left = match repaired.left {
-        0 => "nothing is left".to_owned(),
-        1 => "1 is left as it is".to_owned(),
-        left => format!("{left} are left as they are"),
+        0 => "none left".to_owned(),
+        1 => "1 left".to_owned(),
+        left => format!("{left} left"),
     };
     format!("{} repaired; {left}", counted(repaired.done, "finding"))
 }

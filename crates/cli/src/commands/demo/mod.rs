@@ -1,7 +1,7 @@
-//! `varve demo`: the tour, offline. It shows what works, by doing it.
+//! `varve demo`: a tour that shows each feature by running it, offline.
 //!
-//! Each step is a call of varve as anybody can make it, said before it is made. A small site on this machine is captured,
-//! changed and captured again; what the tour makes is gone at its end, unless it is to be kept.
+//! Each step prints a varve command and runs it. A small site on loopback is captured, changed and
+//! captured again. Its archive is deleted at the end, unless `--keep` is given.
 
 mod site;
 
@@ -11,63 +11,65 @@ use std::sync::atomic::Ordering;
 use varve_archive::verbs::demo::Stage;
 use varve_archive::verbs::doctor;
 
-use self::site::Site;
-use super::{Outcome, Verb};
+use self::site::DemoSite;
 use crate::error::Error;
-use crate::printer::{FAINT, Printer, STRONG};
-use crate::session::{SOFTWARE, Session};
-use crate::{clock, interrupt};
+use crate::exit_status::ExitStatus;
+use crate::printer::{FAINT_STYLE, Printer, STRONG_STYLE};
+use crate::session::{SOFTWARE_NAME, Session};
+use crate::verb::Verb;
+use crate::{clock, signals};
 
-const EXAMPLES: &str = "\
+const DEMO_EXAMPLES: &str = "\
 Examples:
   varve demo
   varve demo --keep museum";
 
-/// Take the tour: see what varve does
+/// Show what varve does, offline
 ///
-/// A small site is served on this machine, captured, changed, captured again and checked. On a terminal the tour ends with
-/// the archive in a browser, until Ctrl-C. Nothing leaves the machine, and nothing stays behind unless `--keep` says where.
+/// Serves a small site on this machine, captures it, changes it, captures it again and checks it.
+/// On a terminal, the tour ends with the archive in a browser, until Ctrl-C. No request leaves the
+/// machine, and nothing is kept without `--keep`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Demo {
+#[command(after_help = DEMO_EXAMPLES)]
+pub(super) struct DemoArgs {
     /// Keep the archive of the tour in this folder
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
 
-    /// End by itself, on a terminal too, instead of showing the archive in a browser
+    /// Exit at the end, instead of showing the archive in a browser
     #[arg(long)]
     no_serve: bool,
 }
 
-impl Verb for Demo {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
-        let stop = interrupt::flag();
-        let site = Site::start().map_err(|source| Error::Write { path: "127.0.0.1".into(), source })?;
-        let stage = Stage::new(session.opening()?, self.keep.as_deref())?;
-        let tour = Tour { stage, site };
-        for part in [Tour::two_captures, Tour::history, Tour::check, Tour::proof] {
+impl Verb for DemoArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
+        let stop = signals::stop_flag();
+        let site = DemoSite::start().map_err(|source| Error::Write { path: "127.0.0.1".into(), source })?;
+        let stage = Stage::new(session.open_options()?, self.keep.as_deref())?;
+        let tour = DemoTour { stage, site };
+        for part in [DemoTour::two_captures, DemoTour::history, DemoTour::check, DemoTour::proof] {
             part(&tour, session)?;
-            // Whoever has seen enough leaves nothing behind either.
+            // An interrupted tour leaves nothing behind either.
             if stop.load(Ordering::Relaxed) {
-                return Ok(Outcome::Interrupted);
+                return Ok(ExitStatus::Interrupted);
             }
         }
-        tour.farewell(self.keep.as_deref(), &mut session.printer)?;
+        tour.print_next_steps(self.keep.as_deref(), &mut session.printer)?;
         if session.printer.is_watched() && !self.no_serve {
             let anywhere = ["serve", "--listen", "127.0.0.1:0", "--replay-listen", "127.0.0.1:0"];
             tour.step(session, "And all of it in a browser, until Ctrl-C:", &anywhere)?;
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }
 
-/// The tour, on its way.
-struct Tour {
+/// The archive and the site of the tour.
+struct DemoTour {
     stage: Stage,
-    site: Site,
+    site: DemoSite,
 }
 
-impl Tour {
+impl DemoTour {
     fn two_captures(&self, session: &mut Session) -> Result<(), Error> {
         let url = self.site.url("/");
         let capture = |message: &'static str| {
@@ -91,7 +93,7 @@ impl Tour {
     fn check(&self, session: &mut Session) -> Result<(), Error> {
         self.site.grow_older();
         let say = "A page went missing. Is the live web still what was captured? What is found is kept as evidence:";
-        let words = ["check", "--against-archive", "--allow-private", "--delay", "0s", "--pause", "0s"];
+        let words = ["check", "--against-archive", "--allow-private", "--delay", "0s", "--retry-delay", "0s"];
         self.step(session, say, &words)
     }
 
@@ -101,16 +103,16 @@ impl Tour {
         explain("One bit of a copy is flipped. It is found, and mended as far as can be:", printer)?;
         let (damaged, repaired) = (self.stage.damaged_copy()?, self.stage.repaired());
         command(&["doctor", "damaged.warc.gz", "--repair", "repaired.warc.gz"], printer)?;
-        doctor::repair(&damaged, &repaired, SOFTWARE, clock::now())?;
+        doctor::repair(&damaged, &repaired, SOFTWARE_NAME, clock::now())?;
         for path in [damaged, repaired] {
             let report = doctor::examine(&path, doctor::options(false), &|_| {})?;
-            // The folder is a temporary one, whose name says nothing.
+            // Print the file name only: the folder is temporary.
             super::doctor::print(Path::new(path.file_name().unwrap_or_default()), &report, false, printer)?;
         }
         Ok(())
     }
 
-    fn farewell(&self, kept: Option<&Path>, printer: &mut Printer) -> Result<(), Error> {
+    fn print_next_steps(&self, kept: Option<&Path>, printer: &mut Printer) -> Result<(), Error> {
         explain("What to try next:", printer)?;
         match kept {
             Some(folder) => {
@@ -130,7 +132,7 @@ impl Tour {
         printer.line("  varve -C museum plan suggest URL\n                                  what else is worth capturing, from the links of a page")
     }
 
-    /// Says what comes, and does it.
+    /// Explains a step, and runs it.
     fn step(&self, session: &mut Session, why: &str, words: &[&str]) -> Result<(), Error> {
         explain(why, &mut session.printer)?;
         command(words, &mut session.printer)?;
@@ -139,11 +141,11 @@ impl Tour {
 }
 
 fn explain(why: &str, printer: &mut Printer) -> Result<(), Error> {
-    printer.line(format_args!("\n{STRONG}{why}{STRONG:#}"))
+    printer.line(format_args!("\n{STRONG_STYLE}{why}{STRONG_STYLE:#}"))
 }
 
 fn command(words: &[&str], printer: &mut Printer) -> Result<(), Error> {
     let quoted = |word: &&str| if word.contains(' ') { format!("'{word}'") } else { (*word).to_owned() };
     let line = words.iter().map(quoted).collect::<Vec<_>>().join(" ");
-    printer.line(format_args!("{FAINT}$ varve {line}{FAINT:#}"))
+    printer.line(format_args!("{FAINT_STYLE}$ varve {line}{FAINT_STYLE:#}"))
 }

@@ -1,7 +1,8 @@
 //! A diff as one HTML document.
 //!
-//! Its beginning lists all pages, and which they are is known only at the end. So sections are set aside as they come, in
-//! memory while they are few and in a temporary file beyond: a diff of a thousand pages is never held at once.
+//! The document begins with a list of all pages, which is known only at the end. Sections are
+//! therefore spooled, in memory while they are small and in a temporary file beyond: a large diff
+//! is never held in memory.
 
 use std::io::{BufRead, BufReader, Seek, Write};
 
@@ -11,50 +12,58 @@ use varve_archive::history::Holdings;
 use varve_archive::verbs::diff::{Quiet, Totals, html};
 use varve_archive::verbs::show;
 
-use super::super::log::short;
 use super::summary::{rules, sameness};
 use crate::error::Error;
 use crate::printer::Printer;
+use crate::version_text::short_version_id;
 
-/// So many bytes of sections are kept in memory.
-const IN_MEMORY: usize = 8 << 20;
+/// Sections up to this size are kept in memory.
+const MAX_MEMORY_BYTES: usize = 8 << 20;
 
-/// No more pages than this are listed that do not count as changed.
-const MOST_LISTED: usize = 1000;
+/// Pages listed that do not count as changed.
+const MAX_LISTED_PAGES: usize = 1000;
 
-/// Why a version is held against nothing: it is the first, or what it descends from is gone.
+/// Why a version is compared with nothing: it is the first, or its parent is missing.
 fn nothing(holdings: &dyn Holdings, head: VersionId) -> String {
     let parent = holdings.catalog().version(&head).ok().flatten().and_then(|info| info.version.parent);
     match parent {
-        Some(parent) => format!("nothing: its parent {} is not here any more", short(&parent)),
+        Some(parent) => format!("nothing: its parent {} is missing", short_version_id(&parent)),
         None => "nothing".to_owned(),
     }
 }
 
-/// A document of which the beginning is still to be written.
-pub(super) struct Document {
+/// A document whose beginning is not written yet.
+pub(super) struct DiffDocument {
     title: String,
     notes: Vec<String>,
-    /// What the older and the newer side are called above their lines.
+    /// The headings of the older and the newer side.
     sides: [String; 2],
-    /// What the pages so far are called.
+    /// The titles of the pages so far.
     titles: Vec<String>,
     sections: SpooledTempFile,
 }
 
-impl Document {
+impl DiffDocument {
     pub(super) fn new(holdings: &dyn Holdings, base: Option<VersionId>, head: VersionId) -> Self {
-        let (older, newer) = (base.map(|base| Named::of(holdings, base)), Named::of(holdings, head));
+        let (older, newer) =
+            (base.map(|base| VersionTitle::of(holdings, base)), VersionTitle::of(holdings, head));
         let from = older.as_ref().map_or("nothing", |older| &older.name);
         let title = format!("Changes from {from} to {}", newer.name);
-        let side = |named: Option<&Named>| named.map_or("nothing", |named| &named.side).to_owned();
+        let side = |named: Option<&VersionTitle>| named.map_or("nothing", |named| &named.side).to_owned();
         let sides = [side(older.as_ref()), side(Some(&newer))];
         let older = older.map_or_else(|| nothing(holdings, head), |older| older.about);
         let notes = vec![format!("Older: {older}"), format!("Newer: {}", newer.about)];
-        Self { title, notes, sides, titles: Vec::new(), sections: tempfile::spooled_tempfile(IN_MEMORY) }
+        Self {
+            title,
+            notes,
+            sides,
+            titles: Vec::new(),
+            sections: tempfile::spooled_tempfile(MAX_MEMORY_BYTES),
+        }
     }
 
-    /// Adds a section, which `make` writes, given its title, what both sides are called, and its number.
+    /// Adds a section, which `make` writes from its title, the headings of both sides, and its
+    /// number.
     pub(super) fn add(
         &mut self,
         title: String,
@@ -66,7 +75,7 @@ impl Document {
         self.sections.write_all(section.as_bytes()).map_err(Error::Temporary)
     }
 
-    /// Prints all of it.
+    /// Prints the document.
     pub(super) fn print(mut self, totals: &Totals, printer: &mut Printer) -> Result<(), Error> {
         printer.text(&(html::open(&self.title) + &html::heading(&self.title, &self.notes)))?;
         printer.text(&html::contents(self.titles.iter().map(String::as_str)))?;
@@ -82,18 +91,18 @@ impl Document {
     }
 }
 
-/// A version as the head of a document names it.
-struct Named {
-    /// In few words.
+/// A version as the document names it.
+struct VersionTitle {
+    /// The time.
     name: String,
-    /// Above a column of lines: which version, when, and the beginning of why.
+    /// The heading of a side: id, time and the beginning of the message.
     side: String,
-    /// In a sentence.
+    /// A sentence with message, author, time and id.
     about: String,
 }
 
-impl Named {
-    /// Layouts without versions know only the name of the moment, which then is all that is said.
+impl VersionTitle {
+    /// A layout without versions knows only the name of the moment.
     fn of(holdings: &dyn Holdings, id: VersionId) -> Self {
         let Ok(info) = show::version(holdings, &id) else {
             return Self { name: id.to_string(), side: id.to_string(), about: id.to_string() };
@@ -102,22 +111,22 @@ impl Named {
         let author = version.author.as_deref().filter(|author| !author.trim().is_empty());
         let author = author.map(|author| format!(" by {author}")).unwrap_or_default();
         let about = format!("“{}”{author}, {time}, version {id}", version.message.trim());
-        let side = format!("{}, {time}, “{}”", short(&id), beginning(&version.message));
+        let side = format!("{}, {time}, “{}”", short_version_id(&id), beginning(&version.message));
         Self { name: time, side, about }
     }
 }
 
-/// The beginning of a message: its first line, and of a long one not all.
+/// The first line of a message, shortened.
 fn beginning(message: &str) -> String {
-    const LETTERS: usize = 60;
+    const MAX_TITLE_CHARS: usize = 60;
     let line = message.trim().lines().next().unwrap_or_default();
-    match line.char_indices().nth(LETTERS) {
+    match line.char_indices().nth(MAX_TITLE_CHARS) {
         Some((end, _)) => format!("{}…", line[..end].trim_end()),
         None => line.to_owned(),
     }
 }
 
-/// The pages that do not count as changed, and why.
+/// The lists of pages that do not count as changed.
 fn quiet_lists(totals: &Totals) -> String {
     let noise = |page: &&Quiet| page.alike.is_none();
     let of_noise =
@@ -125,11 +134,11 @@ fn quiet_lists(totals: &Totals) -> String {
     let alike = totals.quiet.iter().filter_map(|page| Some((page, page.alike?)));
     let of_alike = alike.map(|(page, alike)| format!("{}: {}", page.url, sameness(alike)));
     let same = totals.same_text + totals.same_nodes;
-    listed("Noise alone", of_noise, totals.noise) + &listed("Only written otherwise", of_alike, same)
+    listed("Only noise", of_noise, totals.noise) + &listed("Same content, different markup", of_alike, same)
 }
 
 fn listed(title: &str, lines: impl Iterator<Item = String>, count: u64) -> String {
-    let mut lines: Vec<String> = lines.take(MOST_LISTED).collect();
+    let mut lines: Vec<String> = lines.take(MAX_LISTED_PAGES).collect();
     let more = count.saturating_sub(lines.len() as u64);
     lines.extend((more > 0).then(|| format!("and {more} more")));
     html::list(title, lines.iter().map(String::as_str))

@@ -1,34 +1,36 @@
-//! Status and headers of one page of a diff, as a terminal shows them.
+//! Status and headers of one page of a diff, as text.
 
 use varve_archive::verbs::diff::{Change, PageDiff, REDACTED, RedactedSide};
 
 use crate::error::Error;
-use crate::printer::{BAD, FAINT, GOOD, Printer, WARN, visible};
+use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, WARNING_STYLE, visible};
 
-/// Shows how status and headers differ. Of a page that came or went all headers did, which is told only where it is asked for.
+/// Prints how status and headers differ. For an added or removed page, headers are printed only
+/// with `--mode headers`.
 pub(super) fn draw(
     page: &PageDiff<'_>,
-    is_asked_for: bool,
+    headers_only: bool,
     all: bool,
     printer: &mut Printer,
 ) -> Result<(), Error> {
     if let (Some(base), Some(head)) = (&page.pair.base, &page.pair.head)
         && base.status != head.status
     {
-        printer.line(format_args!("{WARN}status {} → {}{WARN:#}", base.status, head.status))?;
+        printer
+            .line(format_args!("{WARNING_STYLE}status {} → {}{WARNING_STYLE:#}", base.status, head.status))?;
     }
     let Some(comparison) = page.comparison else { return Ok(()) };
-    if page.change != Change::Changed && !is_asked_for {
+    if page.change != Change::Changed && !headers_only {
         return Ok(());
     }
     let headers = comparison.headers_diff(all);
     let noise = |name: &str| match comparison.header_noise.get(name) {
-        Some(rule) => format!(" {FAINT}(noise: {rule}){FAINT:#}"),
+        Some(rule) => format!(" {FAINT_STYLE}(noise: {rule}){FAINT_STYLE:#}"),
         None => String::new(),
     };
     let one = |values: &[String]| visible(&values.join(", ")).into_owned();
-    let gone = |name: &str, value: &str| format!("{BAD}- {name}: {value}{BAD:#}");
-    let new = |name: &str, value: &str| format!("{GOOD}+ {name}: {value}{GOOD:#}{}", noise(name));
+    let gone = |name: &str, value: &str| format!("{BAD_STYLE}- {name}: {value}{BAD_STYLE:#}");
+    let new = |name: &str, value: &str| format!("{GOOD_STYLE}+ {name}: {value}{GOOD_STYLE:#}{}", noise(name));
     for (name, values) in &headers.removed {
         printer.line(gone(name, &one(values)) + &noise(name))?;
     }
@@ -48,7 +50,7 @@ pub(super) fn draw(
     let hidden: Vec<&str> = comparison.redacted_on_both().collect();
     if !hidden.is_empty() {
         let names = hidden.join(", ");
-        printer.line(format_args!("{FAINT}redacted, and so not compared: {names}{FAINT:#}"))?;
+        printer.line(format_args!("{FAINT_STYLE}redacted, not compared: {names}{FAINT_STYLE:#}"))?;
     }
     Ok(())
 }

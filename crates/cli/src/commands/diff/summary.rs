@@ -1,4 +1,4 @@
-//! What is said of a diff as a whole: how many pages became what, and of those that do not count as changed, why.
+//! The summary of a diff: how many pages changed, and why the others do not count as changed.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use varve_archive::verbs::diff::{Alike, Quiet, Totals};
 
 use crate::printer::counted;
 
-/// The counts, in a sentence for people.
+/// The counts as a sentence.
 pub(super) fn sentence(totals: &Totals) -> String {
     let mut parts = Vec::new();
     for (count, word) in [
@@ -23,25 +23,25 @@ pub(super) fn sentence(totals: &Totals) -> String {
     let shown = parts.len();
     if totals.noise > 0 {
         let rules = rules(&totals.rules);
-        parts.push(format!("{} with noise alone ({rules})", counted(totals.noise, "page")));
+        parts.push(format!("{} with only noise ({rules})", counted(totals.noise, "page")));
     }
     for (count, alike) in [(totals.same_nodes, Alike::Nodes), (totals.same_text, Alike::Text)] {
         if count > 0 {
-            parts.push(format!("{} written otherwise ({})", counted(count, "page"), sameness(alike)));
+            parts.push(format!("{} with different markup ({})", counted(count, "page"), sameness(alike)));
         }
     }
     let more = if parts.len() > shown { ": `--all` shows them" } else { "" };
     if parts.is_empty() { "no pages".to_owned() } else { parts.join(", ") + more }
 }
 
-/// Rules and how often each fired, the most frequent first.
+/// Rules with their counts, the most frequent first.
 pub(super) fn rules<N: Copy + Ord + std::fmt::Display>(rules: &BTreeMap<&'static str, N>) -> String {
     let mut rules: Vec<_> = rules.iter().collect();
     rules.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), **name));
     rules.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
 }
 
-/// In what two pages are the same.
+/// What is the same in two pages.
 pub(super) const fn sameness(alike: Alike) -> &'static str {
     match alike {
         Alike::Nodes => "the nodes are the same",
@@ -49,25 +49,25 @@ pub(super) const fn sameness(alike: Alike) -> &'static str {
     }
 }
 
-/// The pages that do not count as changed, for programs.
+/// The pages that do not count as changed, as JSON.
 #[derive(Serialize)]
-pub(super) struct QuietPages<'a> {
-    noise: Vec<NoiseLine<'a>>,
-    alike: Vec<AlikeLine<'a>>,
-    /// How many there are beyond those that are named.
+pub(super) struct UnchangedPagesRow<'a> {
+    noise: Vec<NoisePageRow<'a>>,
+    alike: Vec<AlikePageRow<'a>>,
+    /// Number of pages beyond those listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     unnamed: Option<u64>,
 }
 
 #[derive(Serialize)]
-struct NoiseLine<'a> {
+struct NoisePageRow<'a> {
     url: &'a str,
     path: &'a str,
     rules: &'a BTreeMap<&'static str, usize>,
 }
 
 #[derive(Serialize)]
-struct AlikeLine<'a> {
+struct AlikePageRow<'a> {
     url: &'a str,
     path: &'a str,
     same: Alike,
@@ -75,15 +75,15 @@ struct AlikeLine<'a> {
     rules: &'a BTreeMap<&'static str, usize>,
 }
 
-impl<'a> QuietPages<'a> {
+impl<'a> UnchangedPagesRow<'a> {
     pub(super) fn of(totals: &'a Totals) -> Self {
         let line = |page: &'a Quiet| {
             let Quiet { url, path, rules, .. } = page;
-            page.alike.is_none().then_some(NoiseLine { url, path, rules })
+            page.alike.is_none().then_some(NoisePageRow { url, path, rules })
         };
         let alike = |page: &'a Quiet| {
             let Quiet { url, path, rules, alike } = page;
-            Some(AlikeLine { url, path, same: (*alike)?, rules })
+            Some(AlikePageRow { url, path, same: (*alike)?, rules })
         };
         let all = totals.noise + totals.same_text + totals.same_nodes;
         Self {

@@ -1,64 +1,64 @@
-//! `varve plan root|group|alias add|list|remove`.
+//! `varve plan root|group|alias`: edits the plan.
 
 use varve_archive::EditError;
 use varve_archive::verbs::plan::{Alias, Group, Notice, Plan, Root, edit, is_project, load};
 
-use super::super::Outcome;
 use super::super::crystal::say_opened;
 use super::{layout, warn_of_loss};
 use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::printer::visible;
 use crate::session::Session;
 
-const ROOT_EXAMPLES: &str = "\
+const PLAN_ROOT_EXAMPLES: &str = "\
 Examples:
   varve plan root add https://xkcd.com/ --name Home
   varve plan root list";
 
-/// Pages to begin with
+/// Edit the roots: pages to start with
 #[derive(clap::Args)]
-#[command(after_help = ROOT_EXAMPLES, disable_help_subcommand = true)]
-pub(super) struct RootArgs {
+#[command(after_help = PLAN_ROOT_EXAMPLES, disable_help_subcommand = true)]
+pub(super) struct PlanRootArgs {
     #[command(subcommand)]
-    verb: RootVerb,
+    verb: PlanRootVerb,
 }
 
 #[derive(clap::Subcommand)]
-enum RootVerb {
-    /// Add a page to begin with
+enum PlanRootVerb {
+    /// Add a root
     #[command(after_help = "Examples:\n  varve plan root add https://xkcd.com/ --name Home")]
     Add {
         /// Its URL
         url: String,
-        /// What it is called; without it, its URL
+        /// The name [default: the URL]
         #[arg(long)]
         name: Option<String>,
     },
     /// List the roots: name and URL
     #[command(after_help = "Examples:\n  varve plan root list --json")]
-    List(ListArgs),
+    List(PlanListArgs),
     /// Remove a root
     #[command(
         after_help = "Examples:\n  varve plan root remove Home\n  varve plan root remove https://xkcd.com/ --cascade"
     )]
-    Remove(RemoveArgs),
+    Remove(PlanRemoveArgs),
 }
 
-const GROUP_EXAMPLES: &str = "\
+const PLAN_GROUP_EXAMPLES: &str = "\
 Examples:
   varve plan group add 'https://xkcd.com/#/' --name Comics --found-on Home
   varve plan group list";
 
-/// Pages that are found on others
+/// Edit the groups: pages linked from other pages
 #[derive(clap::Args)]
-#[command(after_help = GROUP_EXAMPLES, disable_help_subcommand = true)]
-pub(super) struct GroupArgs {
+#[command(after_help = PLAN_GROUP_EXAMPLES, disable_help_subcommand = true)]
+pub(super) struct PlanGroupArgs {
     #[command(subcommand)]
-    verb: GroupVerb,
+    verb: PlanGroupVerb,
 }
 
 #[derive(clap::Subcommand)]
-enum GroupVerb {
+enum PlanGroupVerb {
     /// Add a group of pages
     ///
     /// Patterns: `**` is any text, `*` any text without `/`, `?`, `=` and `&`, `#` a number; they match the whole URL.
@@ -66,63 +66,63 @@ enum GroupVerb {
         after_help = "Examples:\n  varve plan group add 'https://xkcd.com/#/' --name Comics --found-on Home\n  varve plan group add 'https://xkcd.com/cart/**' --do-not-download"
     )]
     Add {
-        /// What the URLs of its members match
+        /// The URLs of its members
         pattern: String,
-        /// What it is called; without it, its pattern
+        /// The name [default: the pattern]
         #[arg(long)]
         name: Option<String>,
-        /// The root or group on whose pages links to members are looked for; without it, all pages that are captured
+        /// The root or group whose pages link to the members [default: all captured pages]
         #[arg(long, value_name = "NAME")]
         found_on: Option<String>,
-        /// Leave its members out, wherever they are met
+        /// Never capture its members
         #[arg(long)]
         do_not_download: bool,
     },
-    /// Add the group of everything on a site, found from its root
+    /// Add a group of all pages of a site
     #[command(after_help = "Examples:\n  varve plan group site Home")]
     Site {
-        /// The root, whose path is `/`: what it is called, or its URL
+        /// The name or URL of a root whose path is `/`
         root: String,
     },
-    /// List the groups: name, pattern and where they are found
+    /// List the groups: name, pattern and source
     #[command(after_help = "Examples:\n  varve plan group list --json")]
-    List(ListArgs),
+    List(PlanListArgs),
     /// Remove a group
     #[command(after_help = "Examples:\n  varve plan group remove Comics")]
-    Remove(RemoveArgs),
+    Remove(PlanRemoveArgs),
 }
 
-const ALIAS_EXAMPLES: &str = "\
+const PLAN_ALIAS_EXAMPLES: &str = "\
 Examples:
   varve plan alias add https://old.example.com/ https://example.com/
   varve plan alias list";
 
-/// What stands for something else
+/// Edit the aliases: URL prefixes that stand for others
 #[derive(clap::Args)]
-#[command(after_help = ALIAS_EXAMPLES, disable_help_subcommand = true)]
-pub(super) struct AliasArgs {
+#[command(after_help = PLAN_ALIAS_EXAMPLES, disable_help_subcommand = true)]
+pub(super) struct PlanAliasArgs {
     #[command(subcommand)]
-    verb: AliasVerb,
+    verb: PlanAliasVerb,
 }
 
 #[derive(clap::Subcommand)]
-enum AliasVerb {
-    /// Say that URLs with one beginning are meant as URLs with another
+enum PlanAliasVerb {
+    /// Add an alias: URLs with one prefix are replaced by another prefix
     #[command(
         after_help = "Examples:\n  varve plan alias add https://old.example.com/ https://example.com/\n  varve plan alias add https://example.com/forum/ https://forum.example.com/ --external"
     )]
     Add {
-        /// The beginning, up to a `/`
+        /// The prefix to replace, up to a `/`
         source: String,
-        /// What is meant, up to a `/`
+        /// The new prefix, up to a `/`
         target: String,
-        /// The target is on the live web, and is never captured
+        /// The target is on the live web and is never captured
         #[arg(long)]
         external: bool,
     },
     /// List the aliases: source and target
     #[command(after_help = "Examples:\n  varve plan alias list --json")]
-    List(ListArgs),
+    List(PlanListArgs),
     /// Remove an alias
     #[command(after_help = "Examples:\n  varve plan alias remove https://old.example.com/")]
     Remove {
@@ -132,36 +132,36 @@ enum AliasVerb {
 }
 
 #[derive(clap::Args)]
-struct ListArgs {
-    /// Print one JSON object a line
+struct PlanListArgs {
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
 #[derive(clap::Args)]
-struct RemoveArgs {
-    /// What it is called; or its URL or pattern
+struct PlanRemoveArgs {
+    /// The name, URL or pattern
     name: String,
-    /// If groups are found on it, let them be found on all pages; in a Crystal project they always are then
+    /// Look for the groups that it is the source of on all pages; always so in a Crystal project
     #[arg(long)]
     cascade: bool,
 }
 
-impl RootArgs {
-    pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl PlanRootArgs {
+    pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         match self.verb {
-            RootVerb::Add { url, name } => {
+            PlanRootVerb::Add { url, name } => {
                 let name = name.unwrap_or_else(|| url.clone());
                 change(session, |plan| plan.add_root(Root { name: name.clone(), url }))?;
                 session.printer.line(visible(&name))?;
             }
-            RootVerb::Remove(RemoveArgs { name, cascade }) => {
+            PlanRootVerb::Remove(PlanRemoveArgs { name, cascade }) => {
                 let cascade = cascade || is_project(&layout(session)?);
                 let removed = change(session, |plan| plan.remove_root(&name, cascade))?;
                 say_cleared(session, &removed.cleared);
                 session.printer.line(visible(&removed.removed.name))?;
             }
-            RootVerb::List(list) => {
+            PlanRootVerb::List(list) => {
                 for root in load(&layout(session)?)?.plan.roots {
                     match list.json {
                         true => session.printer.json(&root)?,
@@ -170,30 +170,30 @@ impl RootArgs {
                 }
             }
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }
 
-impl GroupArgs {
-    pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl PlanGroupArgs {
+    pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         match self.verb {
-            GroupVerb::Add { pattern, name, found_on, do_not_download } => {
+            PlanGroupVerb::Add { pattern, name, found_on, do_not_download } => {
                 let name = name.unwrap_or_else(|| pattern.clone());
                 let group = Group { name: name.clone(), pattern, found_on, do_not_download };
                 change(session, |plan| plan.add_group(group))?;
                 session.printer.line(visible(&name))?;
             }
-            GroupVerb::Site { root } => {
+            PlanGroupVerb::Site { root } => {
                 let added = change(session, |plan| plan.add_site(&root))?;
                 session.printer.line(visible(&added.name))?;
             }
-            GroupVerb::Remove(RemoveArgs { name, cascade }) => {
+            PlanGroupVerb::Remove(PlanRemoveArgs { name, cascade }) => {
                 let cascade = cascade || is_project(&layout(session)?);
                 let removed = change(session, |plan| plan.remove_group(&name, cascade))?;
                 say_cleared(session, &removed.cleared);
                 session.printer.line(visible(&removed.removed.name))?;
             }
-            GroupVerb::List(list) => {
+            PlanGroupVerb::List(list) => {
                 for group in load(&layout(session)?)?.plan.groups {
                     match list.json {
                         true => session.printer.json(&group)?,
@@ -202,33 +202,33 @@ impl GroupArgs {
                 }
             }
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }
 
 /// A group, on one line.
 pub(super) fn group_line(group: &Group) -> String {
     let place = match (&group.found_on, group.do_not_download) {
-        (_, true) => "left out".to_owned(),
+        (_, true) => "not captured".to_owned(),
         (Some(name), false) => format!("on {name}"),
         (None, false) => "on all pages".to_owned(),
     };
     format!("{}  {}  {place}", group.name, group.pattern)
 }
 
-impl AliasArgs {
-    pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl PlanAliasArgs {
+    pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         match self.verb {
-            AliasVerb::Add { source, target, external } => {
+            PlanAliasVerb::Add { source, target, external } => {
                 let shown = source.clone();
                 change(session, |plan| plan.add_alias(Alias { source, target, external }))?;
                 session.printer.line(visible(&shown))?;
             }
-            AliasVerb::Remove { source } => {
+            PlanAliasVerb::Remove { source } => {
                 let removed = change(session, |plan| plan.remove_alias(&source))?;
                 session.printer.line(visible(&removed.source))?;
             }
-            AliasVerb::List(list) => {
+            PlanAliasVerb::List(list) => {
                 for alias in load(&layout(session)?)?.plan.aliases {
                     match list.json {
                         true => session.printer.json(&alias)?,
@@ -237,7 +237,7 @@ impl AliasArgs {
                 }
             }
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }
 
@@ -251,7 +251,7 @@ fn change<T>(
     session: &mut Session,
     change: impl FnOnce(&mut Plan) -> Result<T, EditError>,
 ) -> Result<T, Error> {
-    session.must_write()?;
+    session.require_writable()?;
     let layout = layout(session)?;
     let printer = &mut session.printer;
     let mut tell = |notice: Notice<'_>| match notice {
@@ -263,6 +263,6 @@ fn change<T>(
 
 fn say_cleared(session: &mut Session, names: &[String]) {
     for name in names {
-        session.printer.say(format_args!("`{}` is found on all pages now", visible(name)));
+        session.printer.say(format_args!("members of `{}` are now looked for on all pages", visible(name)));
     }
 }

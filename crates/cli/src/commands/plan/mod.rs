@@ -1,17 +1,18 @@
-//! `varve plan`: what is to be captured. One file for editing, one for looking.
+//! `varve plan`: edits and shows what to capture. One file for editing, one for viewing.
 
 mod edit;
-mod look;
+mod view;
 
 use varve_archive::Layout;
 use varve_archive::verbs::plan::PlanFile;
 
-use super::{Outcome, Verb};
 use crate::error::Error;
-use crate::printer::{Printer, WARN, visible};
+use crate::exit_status::ExitStatus;
+use crate::printer::{Printer, WARNING_STYLE, visible};
 use crate::session::Session;
+use crate::verb::Verb;
 
-const EXAMPLES: &str = "\
+const PLAN_EXAMPLES: &str = "\
 Examples:
   varve plan root add https://xkcd.com/ --name Home
   varve plan group add 'https://xkcd.com/#/' --name Comics --found-on Home
@@ -20,32 +21,32 @@ Examples:
   varve plan check
   varve capture";
 
-/// Say what is to be captured: roots, groups of pages that are found on them, aliases
+/// Edit the plan: roots, groups of linked pages, and aliases
 ///
-/// The plan is `plan.yaml` in the archive, sorted and written in one form, made for version control; in a Crystal project
-/// it is the project's own roots, groups and aliases. `varve capture` without
-/// URLs follows it: it captures the roots, then the members of groups that are found on their sources, each with what it
-/// embeds.
+/// The plan is `plan.yaml` in the archive, sorted and written in one format, made for version
+/// control. In a Crystal project it is the project's own roots, groups and aliases. `varve capture`
+/// without URLs follows it: it captures the roots, then the members of groups that are linked from
+/// their sources, each with what it embeds.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES, disable_help_subcommand = true)]
-pub(super) struct Plan {
+#[command(after_help = PLAN_EXAMPLES, disable_help_subcommand = true)]
+pub(super) struct PlanArgs {
     #[command(subcommand)]
     verb: PlanVerb,
 }
 
 #[derive(clap::Subcommand)]
 enum PlanVerb {
-    Root(edit::RootArgs),
-    Group(edit::GroupArgs),
-    Alias(edit::AliasArgs),
-    Show(look::Show),
-    Check(look::Check),
-    Suggest(look::Suggest),
-    Restore(look::Restore),
+    Root(edit::PlanRootArgs),
+    Group(edit::PlanGroupArgs),
+    Alias(edit::PlanAliasArgs),
+    Show(view::PlanShowArgs),
+    Check(view::PlanCheckArgs),
+    Suggest(view::PlanSuggestArgs),
+    Restore(view::PlanRestoreArgs),
 }
 
-impl Verb for Plan {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+impl Verb for PlanArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         match self.verb {
             PlanVerb::Root(verb) => verb.run(session),
             PlanVerb::Group(verb) => verb.run(session),
@@ -62,13 +63,13 @@ fn layout(session: &Session) -> Result<Layout, Error> {
     Ok(Layout::new(&session.root()?))
 }
 
-/// Says which comments the plan loses when it is written.
+/// Warns about comments that are lost when the plan is written.
 fn warn_of_loss(printer: &mut Printer, file: &PlanFile) {
     let numbers: Vec<String> = file.comments.iter().take(5).map(ToString::to_string).collect();
     let more = if file.comments.len() > 5 { ", …" } else { "" };
     let noun = if file.comments.len() == 1 { "line" } else { "lines" };
     printer.say(format_args!(
-        "{WARN}warning:{WARN:#} comments in `{}` are lost when it is written: {noun} {}{more}",
+        "{WARNING_STYLE}warning:{WARNING_STYLE:#} comments in `{}` are lost when it is written: {noun} {}{more}",
         visible(&file.path.to_string_lossy()),
         numbers.join(", ")
     ));

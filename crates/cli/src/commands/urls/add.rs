@@ -1,4 +1,4 @@
-//! `varve urls add`: promises that URLs answer as they answer now.
+//! `varve urls add`: records the current responses of URLs as expected.
 
 use std::path::Path;
 
@@ -6,30 +6,32 @@ use serde::Serialize;
 use varve_archive::expectations::Prober;
 use varve_archive::verbs::urls::add::{Added, Request, add};
 
-use super::super::Outcome;
-use super::{DatabasePlace, warn_of_loss};
-use crate::error::{self, Error};
+use super::{DatabaseLocation, warn_of_loss};
+use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::printer::visible;
-use crate::prober::Web;
+use crate::probe_args::ProbeArgs;
 use crate::session::Session;
 
-const EXAMPLES: &str = "\
+const URLS_ADD_EXAMPLES: &str = "\
 Examples:
   varve urls add --static --category data https://example.com/m51.txt
   varve urls add --domain-file --offline https://example.com/";
 
-/// So many are asked before what was learnt is written: who interrupts loses no more.
-const AT_ONCE: usize = 500;
+/// URLs requested before the results are written, so that an interrupted run loses little.
+const ADD_BATCH_SIZE: usize = 500;
 
-/// Add URLs, with what they answer now
+/// Add URLs with their current responses
 ///
-/// Each is asked once; its media type is recorded, or that it is a redirect. With `--static` the length and SHA-256 of
-/// its content are recorded as well: it is never to change. A URL that is in the database already is left as it is.
+/// Requests each URL once, and records its media type, or that it redirects. With `--static`, the
+/// length and SHA-256 of the content are recorded as well: the content must never change. A URL
+/// that is in the database already is not changed.
 ///
-/// With `--json` there is one object a URL: `url` as the database spells it, `file`, and whether it is `new`.
+/// With `--json`, prints one object per URL: `url` as the database spells it, `file`, and whether
+/// it is `new`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Add {
+#[command(after_help = URLS_ADD_EXAMPLES)]
+pub(super) struct UrlsAddArgs {
     /// The URLs
     #[arg(required = true, value_name = "URL")]
     urls: Vec<String>,
@@ -38,7 +40,7 @@ pub(super) struct Add {
     #[arg(long = "static", conflicts_with = "offline")]
     fixed: bool,
 
-    /// A category for them; may be given again
+    /// A category for the URLs; may be repeated
     #[arg(short, long, value_name = "NAME")]
     category: Vec<String>,
 
@@ -46,43 +48,43 @@ pub(super) struct Add {
     #[arg(long)]
     domain_file: bool,
 
-    /// Do not ask the web: record the path alone
+    /// Record the paths without sending requests
     #[arg(long)]
     offline: bool,
 
     #[command(flatten)]
-    web: Web,
+    web: ProbeArgs,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct AddedUrlRow<'a> {
     url: &'a str,
     file: &'a str,
     new: bool,
 }
 
-impl Add {
-    pub(super) fn run(self, place: &DatabasePlace, session: &mut Session) -> Result<Outcome, Error> {
-        session.must_write()?;
+impl UrlsAddArgs {
+    pub(super) fn run(self, place: &DatabaseLocation, session: &mut Session) -> Result<ExitStatus, Error> {
+        session.require_writable()?;
         let prober = if self.offline { None } else { Some(self.web.prober(session, None, false, None)?) };
         let database = if self.domain_file { place.open_or_new(session)? } else { place.open(session)? };
         let request =
             Request { fixed: self.fixed, categories: self.category.clone(), new_domain: self.domain_file };
         let web = prober.as_ref().map(|prober| prober as &dyn Prober);
-        let mut outcome = Outcome::Done;
-        for urls in self.urls.chunks(AT_ONCE) {
+        let mut outcome = ExitStatus::Done;
+        for urls in self.urls.chunks(ADD_BATCH_SIZE) {
             let printer = &mut session.printer;
             let mut on_loss = |path: &Path, lines: &[u64]| warn_of_loss(printer, path, lines);
             for result in add(&database, urls, &request, web, &mut on_loss)? {
                 match result {
                     Ok(added) => self.print(&added, session)?,
                     Err(failure) => {
-                        session.printer.report(&error::report(&failure.into()));
-                        outcome = Outcome::Incomplete;
+                        session.printer.report(&failure.into());
+                        outcome = ExitStatus::Incomplete;
                     }
                 }
             }
@@ -102,7 +104,7 @@ impl Add {
             printer.say(format_args!("made `{}`", visible(&file)));
         }
         if self.json {
-            return printer.json(&Line { url: &added.url, file: &file, new: added.new });
+            return printer.json(&AddedUrlRow { url: &added.url, file: &file, new: added.new });
         }
         printer.line(visible(&added.url))
     }

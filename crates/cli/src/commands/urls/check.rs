@@ -1,18 +1,18 @@
-//! `varve urls check`: holds the live web against what is expected of it.
+//! `varve urls check`: compares the live web with expected responses, and stores nothing.
 
 use std::sync::Arc;
 
 use varve_archive::verbs::urls::check::check;
 
-use super::super::Outcome;
-use super::super::check::{Form, Manner, Teller};
-use super::DatabasePlace;
+use super::super::check::{CheckFilterArgs, ReportFormatArgs, VerdictPrinter};
+use super::DatabaseLocation;
 use crate::error::Error;
-use crate::interrupt;
-use crate::prober::Web;
+use crate::exit_status::ExitStatus;
+use crate::probe_args::ProbeArgs;
 use crate::session::Session;
+use crate::signals;
 
-const EXAMPLES: &str = "\
+const URLS_CHECK_EXAMPLES: &str = "\
 Examples:
   varve urls check
   varve urls --db urldb check --domain example.com --map example.com=staging.example.com
@@ -20,31 +20,32 @@ Examples:
 
 /// Check that URLs answer as expected
 ///
-/// A URL that fails is asked again, after a pause, before it counts. The exit code is 1 if any is not as expected, cannot be reached or was skipped.
-/// Nothing is kept; `varve check` in an archive keeps the answers as evidence.
+/// A failed request is retried after a pause before it counts. The exit code is 1 if any URL is not
+/// as expected, cannot be reached or was skipped. Nothing is stored; `varve check` in an archive
+/// keeps the responses as evidence.
 ///
-/// With `--json` there is one object a URL: `url`, `verdict`, `status`, `expected`, `got`, `since`, `capture`,
-/// `reason`; and a last one with the `summary`.
+/// With `--json`, prints one object per URL: `url`, `verdict`, `status`, `expected`, `got`,
+/// `since`, `capture`, `reason`; the last object has the `summary`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Check {
+#[command(after_help = URLS_CHECK_EXAMPLES)]
+pub(super) struct UrlsCheckArgs {
     #[command(flatten)]
-    manner: Manner,
+    manner: CheckFilterArgs,
 
     #[command(flatten)]
-    web: Web,
+    web: ProbeArgs,
 
     #[command(flatten)]
-    form: Form,
+    form: ReportFormatArgs,
 }
 
-impl Check {
-    pub(super) fn run(self, place: &DatabasePlace, session: &mut Session) -> Result<Outcome, Error> {
+impl UrlsCheckArgs {
+    pub(super) fn run(self, place: &DatabaseLocation, session: &mut Session) -> Result<ExitStatus, Error> {
         let database = place.open(session)?;
-        let stop = interrupt::flag();
+        let stop = signals::stop_flag();
         let prober = self.web.prober(session, None, false, Some(Arc::clone(&stop)))?;
         let request = self.manner.request(&stop);
-        let mut teller = Teller::new(&mut session.printer, &self.form);
+        let mut teller = VerdictPrinter::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();
         check(&database, &request, &prober, &mut progress, |checked| teller.tell(&checked))?;
         teller.close(&self.manner, &stop)

@@ -1,42 +1,42 @@
-//! `varve urls fmt`: every file in canonical form.
+//! `varve urls fmt`: writes all files in canonical form.
 
 use std::cell::RefCell;
 
 use varve_archive::verbs::urls::fmt::{Formatted, fmt};
 
-use super::super::Outcome;
-use super::{DatabasePlace, warn_of_loss};
-use crate::error::{self, Error};
-use crate::printer::{Printer, WARN, visible};
+use super::{DatabaseLocation, warn_of_loss};
+use crate::error::Error;
+use crate::exit_status::ExitStatus;
+use crate::printer::{Printer, WARNING_STYLE, visible};
 use crate::session::Session;
 
-const EXAMPLES: &str = "\
+const URLS_FMT_EXAMPLES: &str = "\
 Examples:
   varve urls fmt
   varve urls --db urldb fmt --check";
 
-/// Bring all files into canonical form, and print which were changed
+/// Write all files in canonical form, and print which were changed
 ///
-/// Records are sorted by path and keys by name, and every value has one spelling: the one that PyYAML gives it. Line
-/// ends stay as they are; comments are lost, and a warning says where there were any.
+/// Records are sorted by path and keys by name, and values are written as PyYAML writes them. Line
+/// endings are kept; comments are lost, with a warning.
 ///
-/// With `--check` nothing is written, and the exit code is 1 if a file would be.
+/// With `--check`, nothing is written, and the exit code is 1 if a file would change.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Fmt {
-    /// Only say which files are not in canonical form
+#[command(after_help = URLS_FMT_EXAMPLES)]
+pub(super) struct UrlsFmtArgs {
+    /// Only print which files are not in canonical form
     #[arg(long)]
     check: bool,
 }
 
-impl Fmt {
-    pub(super) fn run(self, place: &DatabasePlace, session: &mut Session) -> Result<Outcome, Error> {
+impl UrlsFmtArgs {
+    pub(super) fn run(self, place: &DatabaseLocation, session: &mut Session) -> Result<ExitStatus, Error> {
         if !self.check {
-            session.must_write()?;
+            session.require_writable()?;
         }
         let database = place.open(session)?;
-        let mut outcome = Outcome::Done;
-        // Both of the closures below speak, in turns.
+        let mut outcome = ExitStatus::Done;
+        // Both closures below print.
         let printer = RefCell::new(&mut session.printer);
         let mut on_loss = |path: &std::path::Path, lines: &[u64]| {
             warn_of_loss(&mut printer.borrow_mut(), path, lines);
@@ -46,8 +46,8 @@ impl Fmt {
             let one = match result {
                 Ok(formatted) => self.print(&formatted, &mut printer)?,
                 Err(failure) => {
-                    printer.report(&error::report(&failure.into()));
-                    Outcome::Incomplete
+                    printer.report(&failure.into());
+                    ExitStatus::Incomplete
                 }
             };
             outcome = outcome.worse(one);
@@ -56,18 +56,21 @@ impl Fmt {
         Ok(outcome)
     }
 
-    fn print(&self, formatted: &Formatted, printer: &mut Printer) -> Result<Outcome, Error> {
+    fn print(&self, formatted: &Formatted, printer: &mut Printer) -> Result<ExitStatus, Error> {
         let path = formatted.path.to_string_lossy();
         let path = visible(&path);
         for remark in &formatted.remarks {
             let of = remark.path.as_deref().map(|path| format!("`{}`: ", visible(path))).unwrap_or_default();
             let line = remark.place.line;
-            printer.say(format_args!("{WARN}note:{WARN:#} {path}:{line}: {of}{}", remark.message));
+            printer.say(format_args!(
+                "{WARNING_STYLE}note:{WARNING_STYLE:#} {path}:{line}: {of}{}",
+                remark.message
+            ));
         }
         if !formatted.differs {
-            return Ok(Outcome::Done);
+            return Ok(ExitStatus::Done);
         }
         printer.line(&path)?;
-        Ok(if self.check { Outcome::Findings } else { Outcome::Done })
+        Ok(if self.check { ExitStatus::Findings } else { ExitStatus::Done })
     }
 }

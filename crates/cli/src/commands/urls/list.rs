@@ -1,39 +1,40 @@
-//! `varve urls list`: every URL that something is expected of.
+//! `varve urls list`: lists the URLs in the database.
 
 use serde::Serialize;
 use varve_archive::expectations::{DomainFile, Expectation};
 use varve_archive::verbs::urls::list::list;
 
-use super::super::Outcome;
-use super::{DatabasePlace, Which};
+use super::{DatabaseLocation, UrlFilterArgs};
 use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::printer::visible;
 use crate::session::Session;
 
-const EXAMPLES: &str = "\
+const URLS_LIST_EXAMPLES: &str = "\
 Examples:
   varve urls list
   varve urls --db urldb list --domain example.com --path-prefix /data/ --json";
 
-/// List the URLs, one a line
+/// List the URLs, one per line
 ///
-/// Domains come in the order of their names, URLs in the order of their file.
+/// Domains are sorted by name; URLs are in the order of their file.
 ///
-/// With `--json` there is one object a URL: `url`, `domain`, `path`, `content_type`, `length`, `sha256`, `categories`.
+/// With `--json`, prints one object per URL: `url`, `domain`, `path`, `content_type`, `length`,
+/// `sha256`, `categories`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct List {
+#[command(after_help = URLS_LIST_EXAMPLES)]
+pub(super) struct UrlsListArgs {
     #[command(flatten)]
-    which: Which,
+    which: UrlFilterArgs,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
-/// An expectation as programs see it.
+/// An expected response as JSON.
 #[derive(Serialize)]
-pub(super) struct Line<'a> {
+pub(super) struct ExpectationRow<'a> {
     url: String,
     domain: &'a str,
     path: &'a str,
@@ -43,7 +44,7 @@ pub(super) struct Line<'a> {
     categories: &'a [String],
 }
 
-impl<'a> Line<'a> {
+impl<'a> ExpectationRow<'a> {
     pub(super) fn new(file: &'a DomainFile, record: &'a Expectation) -> Self {
         Self {
             url: file.url(record),
@@ -57,16 +58,16 @@ impl<'a> Line<'a> {
     }
 }
 
-impl List {
-    pub(super) fn run(self, place: &DatabasePlace, session: &mut Session) -> Result<Outcome, Error> {
+impl UrlsListArgs {
+    pub(super) fn run(self, place: &DatabaseLocation, session: &mut Session) -> Result<ExitStatus, Error> {
         let database = place.open(session)?;
         let printer = &mut session.printer;
         list(&database, &self.which.into(), |file, record| {
             if self.json {
-                return printer.json(&Line::new(file, record));
+                return printer.json(&ExpectationRow::new(file, record));
             }
             printer.line(visible(&file.url(record)))
         })?;
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }

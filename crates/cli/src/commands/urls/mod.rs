@@ -1,4 +1,4 @@
-//! `varve urls`: what URLs are expected to answer. One file a verb below it.
+//! `varve urls`: edits the database of expected responses. One file per sub-verb.
 
 mod add;
 mod check;
@@ -8,31 +8,31 @@ mod remove;
 mod show;
 
 use std::path::{Path, PathBuf};
-use varve_archive::RepositoryError;
 
-use varve_archive::expectations::{UrlDatabase, UrlsError};
+use varve_archive::expectations::UrlDatabase;
 use varve_archive::verbs::urls::list::Filter;
-use varve_archive::{ArchiveError, Layout};
+use varve_archive::{Layout, RepositoryError};
 
-use super::{Outcome, Verb};
 use crate::error::Error;
-use crate::printer::{Printer, WARN, visible};
+use crate::exit_status::ExitStatus;
+use crate::printer::{Printer, WARNING_STYLE, visible};
 use crate::session::Session;
+use crate::verb::Verb;
 
-const EXAMPLES: &str = "\
+const URLS_EXAMPLES: &str = "\
 Examples:
   varve urls add --domain-file https://example.com/robots.txt
   varve urls --db urldb list --category frontend
   varve urls --db urldb fmt --check";
 
-/// Keep a database of URLs and what they should answer
+/// Edit the database of URLs and their expected responses
 ///
-/// The database is a folder of YAML files, one a domain: `urls` in the archive, or any other with `--db`. Files are
-/// sorted and written in one form, made for version control.
+/// The database is a folder of YAML files, one per domain: `urls` in the archive, or another folder
+/// with `--db`. Files are sorted and written in one format, made for version control.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES, disable_help_subcommand = true)]
-pub(super) struct Urls {
-    /// The folder of the database; without it, `urls` in the archive
+#[command(after_help = URLS_EXAMPLES, disable_help_subcommand = true)]
+pub(super) struct UrlsArgs {
+    /// The folder of the database [default: `urls` in the archive]
     #[arg(long, global = true, value_name = "DIR")]
     db: Option<PathBuf>,
 
@@ -42,17 +42,17 @@ pub(super) struct Urls {
 
 #[derive(clap::Subcommand)]
 enum UrlsVerb {
-    Add(add::Add),
-    Check(check::Check),
-    List(list::List),
-    Show(show::Show),
-    Remove(remove::Remove),
-    Fmt(fmt::Fmt),
+    Add(add::UrlsAddArgs),
+    Check(check::UrlsCheckArgs),
+    List(list::UrlsListArgs),
+    Show(show::UrlsShowArgs),
+    Remove(remove::UrlsRemoveArgs),
+    Fmt(fmt::UrlsFmtArgs),
 }
 
-impl Verb for Urls {
-    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
-        let place = DatabasePlace(self.db);
+impl Verb for UrlsArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
+        let place = DatabaseLocation(self.db);
         match self.verb {
             UrlsVerb::Add(verb) => verb.run(&place, session),
             UrlsVerb::Check(verb) => verb.run(&place, session),
@@ -64,20 +64,17 @@ impl Verb for Urls {
     }
 }
 
-/// Where the database is said to be.
-struct DatabasePlace(Option<PathBuf>);
+/// The folder given by `--db`.
+struct DatabaseLocation(Option<PathBuf>);
 
-impl DatabasePlace {
+impl DatabaseLocation {
     fn folder(&self, session: &Session) -> Result<PathBuf, Error> {
         if let Some(folder) = &self.0 {
             return Ok(folder.clone());
         }
         let layout = Layout::new(&session.root()?);
         if !layout.is_archive() {
-            return Err(ArchiveError::Repository(RepositoryError::NotAnArchive {
-                path: layout.root().to_owned(),
-            })
-            .into());
+            return Err(RepositoryError::NotAnArchive { path: layout.root().to_owned() }.into());
         }
         Ok(layout.expectations())
     }
@@ -86,60 +83,43 @@ impl DatabasePlace {
         Ok(UrlDatabase::open(&self.folder(session)?)?)
     }
 
-    /// The database, also where there is no folder yet.
+    /// Opens the database, also if its folder does not exist yet.
     fn open_or_new(&self, session: &Session) -> Result<UrlDatabase, Error> {
         Ok(UrlDatabase::open_or_new(&self.folder(session)?))
     }
 }
 
-/// Which expectations are meant.
+/// Which URLs to list.
 #[derive(clap::Args)]
-struct Which {
-    /// Only those of this category
+struct UrlFilterArgs {
+    /// Only URLs of this category
     #[arg(short, long, value_name = "NAME")]
     category: Option<String>,
 
-    /// Only those of this domain, by its name or an alias
+    /// Only URLs of this domain, by its name or an alias
     #[arg(short, long, value_name = "HOST")]
     domain: Option<String>,
 
-    /// Only those whose path begins so
+    /// Only URLs whose path begins with this
     #[arg(long, value_name = "PATH")]
     path_prefix: Option<String>,
 }
 
-impl From<Which> for Filter {
-    fn from(which: Which) -> Self {
+impl From<UrlFilterArgs> for Filter {
+    fn from(which: UrlFilterArgs) -> Self {
         Self { category: which.category, domain: which.domain, path_prefix: which.path_prefix }
     }
 }
 
-/// Says which comments a file loses when it is written.
+/// Warns about comments that are lost when a file is written.
 fn warn_of_loss(printer: &mut Printer, path: &Path, lines: &[u64]) {
     let numbers: Vec<String> = lines.iter().take(5).map(ToString::to_string).collect();
     let more = if lines.len() > 5 { ", …" } else { "" };
     let noun = if lines.len() == 1 { "line" } else { "lines" };
     let path = path.to_string_lossy();
     printer.say(format_args!(
-        "{WARN}warning:{WARN:#} comments in `{}` are lost when it is written: {noun} {}{more}",
+        "{WARNING_STYLE}warning:{WARNING_STYLE:#} comments in `{}` are lost when it is written: {noun} {}{more}",
         visible(&path),
         numbers.join(", ")
     ));
-}
-
-/// What can be done about a failure.
-pub(crate) fn hint(failure: &UrlsError) -> Option<&'static str> {
-    match failure {
-        UrlsError::NoDatabase { .. } => {
-            Some("`varve urls add --domain-file URL` makes it; `--db DIR` names another")
-        }
-        UrlsError::UnknownDomain { .. } => {
-            Some("`varve urls add --domain-file URL` makes a file for its domain")
-        }
-        UrlsError::AliasNotAsked { .. } => Some("`--cnames` asks every alias as well"),
-        UrlsError::Unexpected { .. } => Some("`varve urls list` shows of which URLs something is expected"),
-        UrlsError::NotText { .. } => Some("`iconv -t UTF-8` makes it so, from whatever encoding it is in"),
-        UrlsError::Target(_) => Some("a URL is like `https://example.com/path?query`"),
-        _ => None,
-    }
 }

@@ -1,22 +1,22 @@
-//! `varve urls remove`: takes promises back.
+//! `varve urls remove`: removes URLs from the database.
 
 use varve_archive::verbs::urls::remove::remove;
 
-use super::super::Outcome;
-use super::{DatabasePlace, warn_of_loss};
-use crate::error::{self, Error};
+use super::{DatabaseLocation, warn_of_loss};
+use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::printer::visible;
 use crate::session::Session;
 
-const EXAMPLES: &str = "\
+const URLS_REMOVE_EXAMPLES: &str = "\
 Examples:
   varve urls remove https://example.com/old
   varve urls remove --dry-run https://example.com/old";
 
 /// Remove URLs from the database, and print them
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Remove {
+#[command(after_help = URLS_REMOVE_EXAMPLES)]
+pub(super) struct UrlsRemoveArgs {
     /// The URLs
     #[arg(required = true, value_name = "URL")]
     urls: Vec<String>,
@@ -26,22 +26,22 @@ pub(super) struct Remove {
     dry_run: bool,
 }
 
-impl Remove {
-    pub(super) fn run(self, place: &DatabasePlace, session: &mut Session) -> Result<Outcome, Error> {
+impl UrlsRemoveArgs {
+    pub(super) fn run(self, place: &DatabaseLocation, session: &mut Session) -> Result<ExitStatus, Error> {
         if !self.dry_run {
-            session.must_write()?;
+            session.require_writable()?;
         }
         let database = place.open(session)?;
         let printer = &mut session.printer;
-        let mut outcome = Outcome::Done;
+        let mut outcome = ExitStatus::Done;
         for url in &self.urls {
             let result =
                 remove(&database, url, self.dry_run, &mut |path, lines| warn_of_loss(printer, path, lines));
             match result {
                 Ok(removed) => printer.line(visible(&removed))?,
                 Err(failure) => {
-                    printer.report(&error::report(&failure.into()));
-                    outcome = Outcome::Incomplete;
+                    printer.report(&failure.into());
+                    outcome = ExitStatus::Incomplete;
                 }
             }
         }

@@ -1,22 +1,22 @@
-//! `varve urls show`: what is expected of one URL.
+//! `varve urls show`: prints the expected response of a URL.
 
 use varve_archive::verbs::urls::show::{show, text};
 
-use super::super::Outcome;
-use super::DatabasePlace;
-use super::list::Line;
+use super::DatabaseLocation;
+use super::list::ExpectationRow;
 use crate::error::Error;
+use crate::exit_status::ExitStatus;
 use crate::session::Session;
 
-const EXAMPLES: &str = "\
+const URLS_SHOW_EXAMPLES: &str = "\
 Examples:
   varve urls show https://example.com/robots.txt
   varve urls --db urldb show --json https://example.com/robots.txt";
 
-/// Print what is expected of a URL, as it stands in its file
+/// Print the expected response of a URL, as it stands in its file
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Show {
+#[command(after_help = URLS_SHOW_EXAMPLES)]
+pub(super) struct UrlsShowArgs {
     /// The URL
     #[arg(value_name = "URL")]
     url: String,
@@ -26,14 +26,14 @@ pub(super) struct Show {
     json: bool,
 }
 
-impl Show {
-    pub(super) fn run(self, place: &DatabasePlace, session: &mut Session) -> Result<Outcome, Error> {
+impl UrlsShowArgs {
+    pub(super) fn run(self, place: &DatabaseLocation, session: &mut Session) -> Result<ExitStatus, Error> {
         let (loaded, record) = show(&place.open(session)?, &self.url)?;
         if self.json {
-            session.printer.json(&Line::new(&loaded.file, &record))?;
+            session.printer.json(&ExpectationRow::new(&loaded.file, &record))?;
         } else {
             session.printer.text(&text(&record))?;
         }
-        Ok(Outcome::Done)
+        Ok(ExitStatus::Done)
     }
 }

@@ -1,4 +1,4 @@
-//! AardWARC stores where they are: read by the verbs that read objects, written by none.
+//! AardWARC stores in place: readable by verbs about objects, never written.
 
 use std::path::Path;
 use std::process::Output;
@@ -38,7 +38,7 @@ fn all_bytes(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn objects_come_out_of_an_aardwarc_store_where_it_is() {
+fn objects_are_read_from_an_aardwarc_store_in_place() {
     let folder = tempfile::tempdir().unwrap();
     let (_, large, content) = made(folder.path());
     let before = all_bytes(folder.path());
@@ -72,7 +72,7 @@ fn objects_come_out_of_an_aardwarc_store_where_it_is() {
 }
 
 #[test]
-fn what_an_aardwarc_store_cannot_do_is_said_with_what_to_do() {
+fn unsupported_verbs_on_an_aardwarc_store_fail_with_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let (maker, large, _) = made(folder.path());
     std::fs::write(folder.path().join("file"), "x").unwrap();
@@ -108,7 +108,7 @@ fn what_an_aardwarc_store_cannot_do_is_said_with_what_to_do() {
 }
 
 #[test]
-fn an_aardwarc_store_is_audited_and_comes_in_with_every_id() {
+fn an_aardwarc_store_is_audited_and_imported_with_every_id() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("aardwarc");
     let (maker, large, content) = made(&store);

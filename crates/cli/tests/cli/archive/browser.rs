@@ -1,5 +1,4 @@
-//! `varve capture --browser` as people meet it: interrupted, and out of time. Skipped, with a line that says so, where there is no
-//! Chromium.
+//! `varve capture --browser`, interrupted and out of time. Skipped without Chromium.
 
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -8,7 +7,7 @@ use varve_testkit::web::{Answer, Site, Then, Web};
 
 use super::{Scene, stderr};
 
-/// A page that is never done, because a part of it never comes.
+/// A page that never finishes loading.
 fn waiting() -> Web {
     let site =
         Site::new().page("/", Answer::html("<p>here</p><img src=/never>")).at("/never", |_, connection| {
@@ -18,7 +17,7 @@ fn waiting() -> Web {
     Web::serve(site)
 }
 
-/// Begins to capture that page, and waits until its browser asks for what never comes.
+/// Starts to capture that page, and waits for the request that is never answered.
 fn begin(scene: &Scene, web: &Web) -> Child {
     let mut command = scene.command();
     command.args(["capture", &web.url("/"), "--browser", "--allow-private", "--delay", "0"]);
@@ -34,7 +33,7 @@ fn interrupt(child: &Child) {
     Command::new("kill").args(["-INT", &child.id().to_string()]).stderr(Stdio::null()).status().unwrap();
 }
 
-/// What lies where browsers write.
+/// The temporary files of browsers.
 fn profiles(scene: &Scene) -> Vec<String> {
     let entries = std::fs::read_dir(scene.path("museum/tmp")).unwrap().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -59,7 +58,7 @@ fn assert_nothing_left(scene: &Scene, output: &Output) {
 }
 
 #[test]
-fn an_interrupted_run_takes_its_browser_along() {
+fn an_interrupted_run_ends_its_browser() {
     if varve_testkit::chromium().is_none() {
         return;
     }
@@ -71,9 +70,9 @@ fn an_interrupted_run_takes_its_browser_along() {
     assert!(stderr(&output).contains("varve capture --resume"), "{}", stderr(&output));
 }
 
-/// However often it is interrupted, and in the middle of whatever.
+/// The process is interrupted twice, at any moment.
 #[test]
-fn a_process_that_must_end_at_once_takes_its_browser_along() {
+fn a_second_interrupt_also_ends_the_browser() {
     if varve_testkit::chromium().is_none() {
         return;
     }

@@ -1,6 +1,6 @@
-//! `varve capture` as people meet it: killed, interrupted, resumed; and its silos as others read them.
+//! `varve capture`: killed, interrupted, resumed; and its silos read by other tools.
 //!
-//! `VARVE_CRAWL_KILLS` sets how often a crawl is killed, and makes it one of 2,000 pages; the default is for every day.
+//! `VARVE_CRAWL_KILLS` sets the number of kills, and makes it a crawl of 2,000 pages; the default is small.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
@@ -34,7 +34,7 @@ fn pages(scene: &Scene) -> BTreeSet<(String, u64)> {
 }
 
 #[test]
-fn machines_are_told_what_happens_and_what_came_of_it() {
+fn json_has_events_and_a_summary() {
     let (scene, web) = (Scene::new(&[]), Web::start());
     let seed = web.url("/");
     let output = capture(&scene, &[&seed, "--scope", "host"]).output().unwrap();
@@ -56,7 +56,7 @@ fn machines_are_told_what_happens_and_what_came_of_it() {
 }
 
 #[test]
-fn people_are_told_what_failed() {
+fn failures_are_reported() {
     let scene = Scene::new(&[]);
     let output = scene.run(&["capture", "http://127.0.0.1:9/", "--retries", "0"]);
     assert_eq!(output.status.code(), Some(2));
@@ -71,7 +71,7 @@ fn people_are_told_what_failed() {
 }
 
 #[test]
-fn people_are_told_what_was_skipped_and_by_which_rule() {
+fn skipped_urls_are_reported_by_rule() {
     let (scene, web) = (Scene::new(&[]), Web::start());
     let (seed, secret) = (web.url("/"), web.url("/private/secret.html"));
     let list = scene.path("skipped.txt");
@@ -83,9 +83,9 @@ fn people_are_told_what_was_skipped_and_by_which_rule() {
     assert_eq!(std::fs::read_to_string(&list).unwrap(), format!("robots:line 2\t{secret}\n"));
 }
 
-/// Its file for robots is no version of a site.
+/// robots.txt alone is not a version.
 #[test]
-fn people_are_told_that_what_they_named_is_not_for_robots() {
+fn a_given_url_excluded_by_robots_is_reported() {
     let (scene, web) = (Scene::new(&[]), Web::start());
     let secret = web.url("/private/secret.html");
     let words = ["capture", &secret, "--allow-private", "--delay", "0"];
@@ -102,9 +102,9 @@ fn people_are_told_that_what_they_named_is_not_for_robots() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
-/// A page that is not there is an answer like others, but nobody would look for it among them.
+/// Pages with an error status are listed separately.
 #[test]
-fn people_and_machines_are_told_which_pages_were_refused() {
+fn pages_with_an_error_status_are_listed() {
     let links: String = (0..7).map(|number| format!("<a href='/gone/{number}'>x</a>")).collect();
     let site = Site::new().page("/", Answer::html(links)).page("/busy", Answer::status(500));
     let (scene, web) = (Scene::new(&[]), Web::serve(site));
@@ -134,38 +134,37 @@ fn people_and_machines_are_told_which_pages_were_refused() {
 }
 
 #[test]
-fn people_are_told_what_is_not_whole() {
+fn truncated_responses_are_reported() {
     let (scene, web) = (Scene::new(&[]), Web::start());
     let seed = web.url("/length/short");
     let output = scene.run(&["capture", &seed, "--allow-private", "--delay", "0", "--retries", "0"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains(", 1 cut short)"), "{}", stderr(&output));
+    assert!(stderr(&output).contains(", 1 truncated)"), "{}", stderr(&output));
 }
 
-/// What is missing at the end of an answer that broke off is not gone from the page.
+/// The missing end of a truncated response does not count as removed from the page.
 #[test]
-fn a_diff_tells_which_side_is_not_whole() {
+fn a_diff_names_the_truncated_side() {
     let (scene, web) = (Scene::new(&[]), Web::start());
     let short = web.url("/length/short");
     scene.file("whole.txt", b"0123456789 and all the rest");
     scene.data(&["commit", "whole.txt", "--url", &short, "-m", "whole"]);
     capture(&scene, &[&short]).output().unwrap();
     let shown = |words: &[&str]| String::from_utf8(scene.data(&[&["diff"], words].concat())).unwrap();
-    let note =
-        "The answer of the newer version was cut short: what is missing at the end may never have come.";
+    let note = "The response of the newer version was truncated when captured; the end may be missing.";
     for words in [&["--mode", "lines"][..], &["--mode", "headers"], &["--format", "html"]] {
         assert!(shown(words).contains(note), "{}", shown(words));
     }
-    assert!(shown(&["--stat"]).contains(", the newer cut short"), "{}", shown(&["--stat"]));
+    assert!(shown(&["--stat"]).contains(", the newer truncated"), "{}", shown(&["--stat"]));
     let file = lines(shown(&["--json"]).as_bytes())[0]["files"][0].clone();
     assert_eq!(file["cut_short"], serde_json::json!([false, true]), "{file}");
     let back = shown(&["HEAD", "HEAD~1"]);
-    assert!(back.contains("The answer of the older version was cut short"), "{back}");
+    assert!(back.contains("The response of the older version was truncated"), "{back}");
 }
 
-/// Also what is no HTTP can be read back; and an answer with its chunks, also where it was not stored again.
+/// A response that is not HTTP can be read back; so can a chunked response, also of a revisit.
 #[test]
-fn answers_are_shown_as_they_came() {
+fn raw_responses_are_printed_as_received() {
     let (scene, web) = (Scene::new(&[]), Web::start());
     let (bare, chunked, short) = (web.url("/bare"), web.url("/chunks/good"), web.url("/length/short"));
     for _ in 0..2 {
@@ -179,14 +178,14 @@ fn answers_are_shown_as_they_came() {
     }
     let shown = String::from_utf8(scene.data(&["show", "HEAD", "--all"])).unwrap();
     let line_of = |url: &str| shown.lines().skip(4).find(|line| line.contains(url)).unwrap();
-    assert!(line_of(&short).ends_with("cut short") && line_of(&bare).contains(" --- "), "{shown}");
+    assert!(line_of(&short).ends_with("truncated") && line_of(&bare).contains(" --- "), "{shown}");
     let shown = lines(&scene.data(&["show", "HEAD", "--json"]));
     let cut: Vec<_> =
         shown.iter().filter(|line| line["truncated"] == true).map(|line| &line["url"]).collect();
     assert!(cut.iter().any(|url| **url == short) && !cut.iter().any(|url| **url == chunked), "{cut:?}");
 }
 
-/// They are sent as those of a file are, and said nowhere.
+/// They are sent like those of a file, and never printed.
 #[test]
 fn credentials_may_come_from_the_environment() {
     let (scene, web) = (Scene::new(&[]), Web::start());
@@ -203,7 +202,7 @@ fn credentials_may_come_from_the_environment() {
     assert!(stderr(&output).contains("HOST NAME: VALUE"), "{}", stderr(&output));
 }
 
-/// Answers everything that it is asked with a page of its own.
+/// Answers every request with its own page.
 fn small_proxy() -> std::net::SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -224,9 +223,9 @@ fn small_proxy() -> std::net::SocketAddr {
     address
 }
 
-/// Nobody has to name a proxy twice; that there was one is written down, and its password is not.
+/// Proxies of the environment are used; the silo records them without the password.
 #[test]
-fn the_environment_may_name_proxies() {
+fn proxies_are_read_from_the_environment() {
     let (scene, proxy) = (Scene::new(&[]), small_proxy());
     let url = "http://far-away.test/page";
     let through = format!("http://me:hunter2@{proxy}");
@@ -254,12 +253,12 @@ fn the_environment_may_name_proxies() {
             "{events:?}"
         );
     }
-    // What is on this machine no proxy elsewhere can know.
+    // Requests to this machine bypass the proxy.
     let web = Web::start();
     let mut command = capture(&scene, &[&web.url("/about.html")]);
     let output = command.env("all_proxy", &through).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    // A variable may be meant for others, and stands in the way only of what would go through it.
+    // An invalid variable fails only requests that would use it.
     let output = capture(&scene, &[&web.url("/")]).env("ALL_PROXY", "socks4://127.0.0.1:9").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let events = run(&[], &[("ALL_PROXY", "socks4://127.0.0.1:9")]);
@@ -270,9 +269,9 @@ fn the_environment_may_name_proxies() {
     assert_eq!(given.status.code(), Some(2), "{}", stderr(&given));
 }
 
-/// Ctrl-C: what there is is a version, and how to go on is said; the rest can be left.
+/// Ctrl-C makes a version and prints how to continue; the run can be finished.
 #[test]
-fn an_interrupted_run_says_how_to_go_on() {
+fn an_interrupted_run_prints_how_to_resume() {
     let (scene, web) = (Scene::new(&[]), Web::start());
     let seed = web.url("/site/5000/0");
     let mut command = scene.command();
@@ -295,14 +294,14 @@ fn an_interrupted_run_says_how_to_go_on() {
     let finished = scene.run(&["capture", "--finish"]);
     assert_eq!(stdout(&finished).trim(), version, "it stays at the version of the stop");
     let captured = head["captures"].as_u64().unwrap();
-    assert_eq!(stderr(&finished), format!("finished with what it had got: {captured} captured\n"));
+    assert_eq!(stderr(&finished), format!("finished: {captured} captured\n"));
     let audit = scene.run(&["audit"]);
     assert_eq!(audit.status.code(), Some(0), "{}", stdout(&audit));
 }
 
-/// Whoever goes on with a run may say how from there on, and not which pages belong to it.
+/// Options of a resumed run may change, except those that select pages.
 #[test]
-fn what_is_said_to_a_resumed_run_counts_or_is_refused() {
+fn options_of_a_resumed_run_apply_or_are_rejected() {
     let (scene, web) = (Scene::new(&[]), Web::start());
     let seed = web.url("/site/5000/0");
     let child = capture(&scene, &[&seed, "--scope", "host", "-m", "begun"]).stdout(Stdio::null()).spawn();
@@ -339,7 +338,7 @@ fn what_is_said_to_a_resumed_run_counts_or_is_refused() {
     assert_eq!(scene.run(&["audit"]).status.code(), Some(0));
 }
 
-/// Runs until the run has begun and for so long after that, then kills. Whether it was still alive.
+/// Runs until the run has started and for this time after that, then kills. Returns whether it was still alive.
 fn run_and_kill(scene: &Scene, words: &[&str], patience: Duration) -> bool {
     let mut command = capture(scene, words);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -347,7 +346,7 @@ fn run_and_kill(scene: &Scene, words: &[&str], patience: Duration) -> bool {
     let mut line = String::new();
     output.read_line(&mut line).unwrap();
     assert!(line.contains("began"), "{line}");
-    // What it says must be read, or it would wait for its reader instead of being killed at work.
+    // The output must be read, or the process would block on the pipe.
     let reader = std::thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
     std::thread::sleep(patience);
     child.kill().unwrap();
@@ -356,7 +355,7 @@ fn run_and_kill(scene: &Scene, words: &[&str], patience: Duration) -> bool {
     was_alive
 }
 
-/// How many records say how a run asks.
+/// The number of warcinfo records of a run.
 fn descriptions_of_runs(scene: &Scene) -> usize {
     let silos = std::fs::read_dir(scene.path("museum/warc/0")).unwrap().map(|silo| silo.unwrap().path());
     let unpacked = Command::new("gzip").arg("-dc").args(silos).output().unwrap();
@@ -403,8 +402,8 @@ fn a_crawl_that_is_killed_and_resumed_has_the_same_pages() {
     assert_eq!(audit.status.code(), Some(0), "{}{}", stdout(&audit), stderr(&audit));
 }
 
-/// A crawl of much that can go wrong, as the tools of others and our own judge see its silos. Chunks that were cut off,
-/// and chunks with trailers, are left to the tests below: warcio cannot read those, whoever wrote them.
+/// A crawl of faulty responses, validated by other tools and by `doctor`. Truncated chunks and chunks with trailers
+/// are tested below the command line: warcio cannot read them.
 #[test]
 fn the_silos_of_a_crawl_are_accepted_by_all() {
     let web = Web::serve(Site::with_everything());

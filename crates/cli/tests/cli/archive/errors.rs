@@ -1,4 +1,4 @@
-//! What people read when it does not work.
+//! Error messages and hints.
 
 use varve_testkit::TinyDisk;
 
@@ -12,7 +12,7 @@ fn refused(scene: &Scene, words: &[&str]) -> String {
 }
 
 #[test]
-fn each_failure_says_what_to_do() {
+fn each_failure_has_a_hint() {
     let scene = Scene::new(&[]);
     scene.file("hello.txt", b"hello\n");
     scene.data(&["store", "hello.txt"]);
@@ -38,17 +38,17 @@ fn each_failure_says_what_to_do() {
     ");
     insta::assert_snapshot!(refused(&scene, &["store", "museum"]), @r"
     error: `museum` is a folder
-    hint: `varve stow` keeps a folder with all that is in it
+    hint: `varve stow` stores a folder with everything in it
     ");
     insta::assert_snapshot!(refused(&scene, &["stow", "hello.txt"]), @r"
     error: `hello.txt` is not a folder
-    hint: `varve store` keeps single files
+    hint: `varve store` stores single files
     ");
     insta::assert_snapshot!(refused(&scene, &["store", "--mime", "words", "hello.txt"]), @r"
     error: `words` is not a media type
     hint: a media type is two words with `/` between them: `text/plain`
     ");
-    insta::assert_snapshot!(refused(&scene, &["store", "--type", "resource", "--refers-to", "5891", "hello.txt"]), @"error: a resource stands for itself: `--refers-to` is for metadata");
+    insta::assert_snapshot!(refused(&scene, &["store", "--type", "resource", "--refers-to", "5891", "hello.txt"]), @"error: `--refers-to` is for metadata, not for a resource");
     insta::assert_snapshot!(refused(&scene, &["init", "new", "--silo-size", "1 kB"]), @r"
     error: cannot use `new/varve.toml`
       cause: `silo_size` is 1 kB, and may be from 1 MiB to 1 TiB
@@ -56,7 +56,7 @@ fn each_failure_says_what_to_do() {
 }
 
 #[test]
-fn without_an_archive_there_is_a_way_to_make_one() {
+fn without_an_archive_the_hint_is_init() {
     let folder = tempfile::tempdir().unwrap();
     let output = varve().args(["get", "5891"]).current_dir(folder.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
@@ -82,7 +82,7 @@ fn an_archive_of_a_later_varve_is_refused() {
 }
 
 #[test]
-fn an_audit_without_room_for_temporary_files_goes_on_and_says_what_it_left_out() {
+fn an_audit_without_temporary_space_continues_and_reports_skipped_checks() {
     let scene = Scene::new(&[]);
     let Some(disk) = TinyDisk::mount(&scene.path("full"), 16) else { return };
     scene.file("page", b"<p>a page</p>");
@@ -104,7 +104,7 @@ fn an_audit_without_room_for_temporary_files_goes_on_and_says_what_it_left_out()
         assert!(finding.contains("TMPDIR"), "{finding}");
     }
     assert!(said.contains("catalog and HEAD were not compared"), "{said}");
-    // Damage is found all the same.
+    // Damage is still found.
     let silo = &scene.silos()[0];
     let mut bytes = std::fs::read(silo).unwrap();
     let place = bytes.len() - 700;

@@ -1,4 +1,4 @@
-//! `docs/format.md` is enough to write a reader from: here is one, in another language, that was.
+//! `docs/format.md` is sufficient to write a reader: runs one in Python that was written from it.
 
 use std::process::Command;
 

@@ -1,11 +1,11 @@
-//! A disk without room: what is there can be read, and what cannot be written is said to want room and nothing else.
+//! A full disk: existing content can be read, and a failed write asks for free space and nothing else.
 
 use varve_testkit::TinyDisk;
 use varve_testkit::web::{Answer, Site, Web};
 
 use super::{Scene, noise, stderr, stdout};
 
-/// The layouts that keep versions, each with one, on a disk that is soon full.
+/// The layouts with versions, each with one, on a disk that is soon full.
 fn on_a_tiny_disk(scene: &Scene) -> Option<TinyDisk> {
     let disk = TinyDisk::mount(&scene.path("disk"), 2048)?;
     scene.data(&["init", "disk/archive"]);
@@ -20,7 +20,7 @@ fn on_a_tiny_disk(scene: &Scene) -> Option<TinyDisk> {
 const LAYOUTS: [&str; 2] = ["disk/archive", "disk/site"];
 
 #[test]
-fn what_lies_on_a_full_disk_can_be_read() {
+fn a_full_disk_can_be_read() {
     let scene = Scene::new(&[]);
     let Some(disk) = on_a_tiny_disk(&scene) else { return };
     disk.fill(0).unwrap();
@@ -41,13 +41,13 @@ fn what_lies_on_a_full_disk_can_be_read() {
         }
         assert_eq!(scene.data(&["-C", layout, "cat", "https://e.org/"]), b"<p>a page</p>");
         let said = stderr(&scene.run(&["-C", layout, "score"]));
-        assert!(said.contains("the score is not kept: there is no room left on its disk"), "{said}");
+        assert!(said.contains("the score is not stored: its disk is full"), "{said}");
     }
 }
 
-/// Whatever the room that is left, a failure names what helps, and never a way to make again what is whole.
+/// With any amount of free space, the hint of a failure asks for space, and never for a rebuild of intact content.
 #[test]
-fn what_cannot_be_written_on_a_full_disk_wants_room() {
+fn a_failed_write_on_a_full_disk_asks_for_space() {
     let scene = Scene::new(&[]);
     let Some(disk) = on_a_tiny_disk(&scene) else { return };
     scene.file("long", &noise(100_000, 7));
@@ -59,13 +59,13 @@ fn what_cannot_be_written_on_a_full_disk_wants_room() {
             let said = stderr(&output);
             if output.status.code() != Some(0) {
                 assert_eq!(output.status.code(), Some(2), "{said}");
-                assert!(said.contains("hint: make room on that disk"), "{layout} {room}: {said}");
+                assert!(said.contains("hint: free space on that disk"), "{layout} {room}: {said}");
                 assert!(!said.contains("rebuild") && !said.contains("a copy"), "{layout} {room}: {said}");
             }
             assert_eq!(scene.data(&["-C", layout, "cat", "https://e.org/"]), b"<p>a page</p>");
             disk.free().unwrap();
         }
-        // With room again, it goes on, and all is sound.
+        // With free space again, the verb succeeds, and the audit finds nothing.
         scene.data(&["-C", layout, "commit", "page", "--url", "https://e.org/again", "-m", "again"]);
         let audit = scene.run(&["-C", layout, "audit"]);
         assert_eq!(audit.status.code(), Some(0), "{}", stdout(&audit));
@@ -73,7 +73,7 @@ fn what_cannot_be_written_on_a_full_disk_wants_room() {
 }
 
 #[test]
-fn a_crawl_that_fills_the_disk_says_how_to_go_on() {
+fn a_crawl_that_fills_the_disk_can_be_resumed() {
     let scene = Scene::new(&[]);
     let Some(disk) = on_a_tiny_disk(&scene) else { return };
     let links: String = (0..40).map(|number| format!("<a href=/{number}>x</a>")).collect();
@@ -87,7 +87,7 @@ fn a_crawl_that_fills_the_disk_says_how_to_go_on() {
     let output = scene.run(&[&["-C", "disk/archive", "capture", &url], &quick[..]].concat());
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("with more room, `varve capture --resume` goes on"), "{said}");
+    assert!(said.contains("then `varve capture --resume` continues"), "{said}");
     let remounted =
         std::process::Command::new("mount").args(["-o", "remount,size=16384k"]).arg(disk.path()).status();
     assert!(remounted.unwrap().success());

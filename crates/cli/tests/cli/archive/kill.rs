@@ -1,11 +1,11 @@
-//! The program, killed at random moments of its verbs: what it printed is kept, and nothing needs a person.
+//! Kills the program at random moments of its verbs: printed ids are never lost, and recovery is automatic.
 //!
 //! Each round runs a verb in a process of its own and kills it with SIGKILL somewhere between its start and the time
 //! that the verb takes. Silos are as small as settings allow, so that storing seals them and large files are cut into
 //! segments. Then every id that was ever printed is looked for, the archive is opened for writing as anyone would, and
 //! audited. What the verbs cannot make small, the splitting of index shards, is killed in the tests of the store.
 //!
-//! `VARVE_KILLS` sets how often; the default is for every day.
+//! `VARVE_KILLS` sets the number of kills; the default is small.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::{Scene, noise, stderr, stdout};
 
 const EVERY_DAY: u64 = 36;
-/// So many rounds share an archive.
+/// Rounds that share an archive.
 const ROUNDS: u64 = 12;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ fn run_and_kill(scene: &Scene, words: &[String], patience: Duration) -> Vec<Stri
     let reader = std::thread::spawn(move || {
         let mut lines = Vec::new();
         let mut line = String::new();
-        // A line without its end was not said.
+        // An incomplete line does not count.
         while output.read_line(&mut line).unwrap() > 0 && line.ends_with('\n') {
             lines.push(line.trim_end().to_owned());
             line.clear();
@@ -80,7 +80,7 @@ fn run_and_kill(scene: &Scene, words: &[String], patience: Duration) -> Vec<Stri
     reader.join().unwrap()
 }
 
-/// What was printed is there, each the file it was printed for.
+/// Asserts that each printed id leads to its file.
 fn check_printed(scene: &Scene, verb: Verb, seed: u64, files: &[String], printed: &[String]) {
     match verb {
         Verb::Store | Verb::StoreEach => {
@@ -119,7 +119,7 @@ fn round(scene: &Scene, verb: Verb, seed: u64, duration: Duration, ids: &mut Vec
     }
     let share = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f64 / (1 << 24) as f64;
     let printed = run_and_kill(scene, &words(verb, seed, &files), duration.mul_f64(share));
-    // As it was left, without anybody putting it in order: for who only reads.
+    // Readers see the archive as it was left, without recovery.
     if verb != Verb::RebuildFromNothing {
         check_printed(scene, verb, seed, &files, &printed);
     }
@@ -129,7 +129,7 @@ fn round(scene: &Scene, verb: Verb, seed: u64, duration: Duration, ids: &mut Vec
     if verb != Verb::RebuildFromNothing {
         check_all(scene, ids);
     }
-    // Whatever is done next puts it in order.
+    // The next verb that writes recovers.
     match seed % 3 {
         0 => scene.data(&["housekeeping"]),
         1 => scene.data(&["rebuild"]),
@@ -142,7 +142,7 @@ fn round(scene: &Scene, verb: Verb, seed: u64, duration: Duration, ids: &mut Vec
     std::fs::remove_dir_all(scene.path(&format!("round-{seed}"))).unwrap();
 }
 
-/// How long a verb takes here and now, when nobody kills it.
+/// The time that a verb takes when it is not killed.
 fn duration(verb: Verb) -> Duration {
     let scene = Scene::new(&["--silo-size", "1 MiB"]);
     let files = make_files(&scene, 0);
@@ -156,13 +156,13 @@ fn duration(verb: Verb) -> Duration {
 }
 
 #[test]
-fn what_was_printed_survives_a_kill_at_any_moment_of_any_verb() {
+fn printed_ids_survive_a_kill_at_any_moment() {
     let kills = std::env::var("VARVE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(EVERY_DAY);
     let durations = VERBS.map(duration);
     let mut scene = Scene::new(&["--silo-size", "1 MiB"]);
     let mut ids = Vec::new();
     for seed in 1..=kills {
-        // A new archive now and then keeps checking quick; of every other kind.
+        // A new archive now and then keeps the checks quick; compression alternates.
         if seed % ROUNDS == 0 {
             let packing = if (seed / ROUNDS).is_multiple_of(2) { "gzip" } else { "zstd" };
             scene = Scene::new(&["--silo-size", "1 MiB", "--packing", packing]);

@@ -1,8 +1,8 @@
-//! What people read where something is lost: which it is, and everything else.
+//! Reports about lost content.
 
 use super::{Scene, stderr, stdout};
 
-/// Commits a page, and gives where its manifest lies in the silo: it comes last.
+/// Commits a page, and returns the offset of its manifest, the last record of the silo.
 fn commit(scene: &Scene, text: &str) -> usize {
     scene.file("page", text.as_bytes());
     scene.data(&["commit", "page", "--url", "https://e.org/", "-m", text]);
@@ -11,7 +11,7 @@ fn commit(scene: &Scene, text: &str) -> usize {
 }
 
 #[test]
-fn a_lost_version_that_was_scored_costs_that_version_and_its_score() {
+fn a_lost_version_loses_only_itself_and_its_score() {
     let scene = Scene::new(&[]);
     commit(&scene, "one");
     let manifest = commit(&scene, "two");
@@ -46,7 +46,7 @@ fn a_lost_version_that_was_scored_costs_that_version_and_its_score() {
 }
 
 #[test]
-fn a_silo_that_is_out_of_reach_for_a_moment_costs_nothing() {
+fn a_temporarily_unreachable_silo_loses_nothing() {
     let scene = Scene::new(&[]);
     commit(&scene, "one");
     let museum = scene.path("museum");

@@ -1,4 +1,4 @@
-//! Archives as people meet them: whole scenarios, in processes of their own.
+//! Whole scenarios on archives, each in separate processes.
 
 mod aardwarc;
 mod browser;
@@ -53,14 +53,14 @@ impl Scene {
         self.command().args(words).output().unwrap()
     }
 
-    /// What it prints when all goes well.
+    /// The output of a call that must succeed.
     fn data(&self, words: &[&str]) -> Vec<u8> {
         let output = self.run(words);
         assert_eq!(output.status.code(), Some(0), "{words:?}: {}", stderr(&output));
         output.stdout
     }
 
-    /// The one line that it prints when all goes well.
+    /// The only line of output of a call that must succeed.
     fn line(&self, words: &[&str]) -> String {
         let text = String::from_utf8(self.data(words)).unwrap();
         assert_eq!(text.lines().count(), 1, "{text}");
@@ -100,7 +100,7 @@ fn noise(length: usize, seed: u64) -> Vec<u8> {
     (0..length).map(|_| next()).collect()
 }
 
-/// A small tree with a link, a folder without anything in it, and two files of one content.
+/// A small folder with a link, an empty folder, and two files of equal content.
 fn small_tree(root: &Path) {
     std::fs::create_dir_all(root.join("sub/empty")).unwrap();
     std::fs::write(root.join("one.txt"), "one").unwrap();

@@ -1,4 +1,4 @@
-//! Other people's tools read every silo, with no complaint: `warcio` and `fastwarc`, where `./check` has them.
+//! Other tools accept every silo: `warcio` and `fastwarc`, which `./check` installs.
 
 use std::process::Command;
 
@@ -17,7 +17,7 @@ for path in sys.argv[1:]:
 print(count)
 ";
 
-/// An archive with everything that silos can hold so far.
+/// An archive with every kind of record.
 fn full_archive(packing: &str) -> Scene {
     let scene = Scene::new(&["--silo-size", "1 MiB", "--packing", packing, "--operator", "Anna \u{e9}"]);
     scene.file("small.txt", b"hello\n");
@@ -54,7 +54,7 @@ fn every_silo_is_accepted_by_warcio_and_fastwarc() {
     }
 }
 
-/// Our own judge, which is stricter than theirs and always at hand.
+/// `doctor` is stricter than the other tools.
 #[test]
 fn every_silo_is_accepted_by_doctor() {
     for packing in ["gzip", "zstd"] {

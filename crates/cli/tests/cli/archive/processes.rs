@@ -13,13 +13,13 @@ fn writer(scene: &Scene) -> std::process::Child {
 }
 
 #[test]
-fn the_second_writer_is_told_who_the_first_is_and_readers_do_not_wait() {
+fn a_second_writer_fails_with_the_name_of_the_first_and_readers_do_not_wait() {
     let scene = Scene::new(&[]);
     scene.file("first", b"hello\n");
     scene.file("second", b"second");
     let mut first = writer(&scene);
     let mut lines = BufReader::new(first.stdout.take().unwrap()).lines();
-    // Its first id is out, so it holds the lock; it goes on waiting for its input.
+    // Its first id is printed, so it holds the lock; it waits for input.
     let id = lines.next().unwrap().unwrap();
     let output = scene.run(&["store", "second"]);
     assert_eq!(output.status.code(), Some(2));
@@ -40,9 +40,9 @@ fn the_second_writer_is_told_who_the_first_is_and_readers_do_not_wait() {
     scene.data(&["store", "second"]);
 }
 
-/// What was acknowledged is there, although the process that did it was given no chance to end well.
+/// Acknowledged objects exist after the writer was killed.
 #[test]
-fn what_was_acknowledged_survives_a_killed_writer() {
+fn acknowledged_objects_survive_a_killed_writer() {
     let scene = Scene::new(&[]);
     scene.file("first", &noise(100_000, 4));
     let mut first = writer(&scene);

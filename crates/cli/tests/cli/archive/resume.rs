@@ -1,4 +1,4 @@
-//! `varve capture --resume` as varve prints it: what was said when a run was begun counts again, or is asked for.
+//! `varve capture --resume`: options of the run apply again, or must be given again.
 
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use varve_testkit::web::{Answer, Certificate, Request, Site, Web};
 
 use super::{Scene, stderr, stdout};
 
-/// So many pages hang on the front page.
+/// Pages linked from the front page.
 const PAGES: usize = 30;
-/// So many of them are answered before somebody opens the gate.
+/// Pages that are answered before the gate opens.
 const AT_ONCE: usize = 5;
 
 /// Lets all pages be answered.
@@ -30,7 +30,7 @@ impl Gate {
     }
 }
 
-/// A front page and the pages that hang on it, most of which are behind a gate. Whoever is not `welcome` is sent away.
+/// A front page and the pages linked from it, most of them behind a gate. Requests without the credentials are rejected.
 fn gated(gate: &Gate, welcome: fn(&Request) -> bool) -> Site {
     let links: String = (0..PAGES).map(|page| format!("<a href=/p/{page}>page</a>")).collect();
     let gate = gate.clone();
@@ -46,7 +46,7 @@ fn gated(gate: &Gate, welcome: fn(&Request) -> bool) -> Site {
     })
 }
 
-/// Begins a run, and interrupts it when it is at the gate.
+/// Starts a run, and interrupts it at the gate.
 fn interrupted(scene: &Scene, web: &Web, words: &[&str]) -> Output {
     let mut command = scene.command();
     command.args(["capture", &web.url("/"), "--scope", "host", "--delay", "0"]).args(words);
@@ -57,11 +57,11 @@ fn interrupted(scene: &Scene, web: &Web, words: &[&str]) -> Output {
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
-    assert!(stderr(&output).contains("`varve capture --resume` goes on"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("`varve capture --resume` continues"), "{}", stderr(&output));
     output
 }
 
-/// How many pages that were answered well HEAD holds.
+/// The number of successful pages in HEAD.
 fn good_pages(scene: &Scene) -> usize {
     let shown = String::from_utf8(scene.data(&["show", "HEAD", "--json"])).unwrap();
     shown.lines().filter(|line| line.contains("/p/") && line.contains("\"status\":200")).count()
@@ -76,14 +76,14 @@ fn somebody(request: &Request) -> bool {
 }
 
 #[test]
-fn what_may_be_reached_counts_again() {
+fn network_options_apply_again_on_resume() {
     let (scene, gate) = (Scene::new(&[]), Gate::default());
     let certificate = Certificate::for_names(&["127.0.0.1"]);
     scene.file("ca.pem", certificate.pem().as_bytes());
     let web = Web::serve_tls(gated(&gate, anybody), &certificate);
     interrupted(&scene, &web, &["--allow-private", "--ca", "ca.pem", "--proxy", "none"]);
     gate.open();
-    // From anywhere else, and though the environment says otherwise.
+    // From another folder, and with another environment.
     let mut command = scene.command();
     command.current_dir("/").env("VARVE_ARCHIVE", scene.path("museum"));
     let output =
@@ -98,7 +98,7 @@ fn what_may_be_reached_counts_again() {
 }
 
 #[test]
-fn a_run_does_not_go_on_without_what_is_secret() {
+fn a_run_is_not_resumed_without_its_credentials() {
     let (scene, gate) = (Scene::new(&[]), Gate::default());
     let web = Web::serve(gated(&gate, somebody));
     let header = ["--header", "Authorization: Bearer sesame"];
@@ -122,7 +122,7 @@ fn a_run_does_not_go_on_without_what_is_secret() {
 }
 
 #[test]
-fn whoever_says_so_goes_on_without() {
+fn without_credentials_continues_the_run() {
     let (scene, gate) = (Scene::new(&[]), Gate::default());
     let web = Web::serve(gated(&gate, anybody));
     scene.file("secrets", format!("http://{} Cookie: a=b", web.address()).as_bytes());
@@ -133,7 +133,7 @@ fn whoever_says_so_goes_on_without() {
     assert_eq!(good_pages(&scene), PAGES, "{}{}", stdout(&output), stderr(&output));
 }
 
-/// What a page behind the gate says, it says to whoever goes on.
+/// Pages behind the gate are captured by the resumed run.
 fn with_refusals(gate: &Gate) -> Site {
     let gate_of_page = gate.clone();
     let front = (0..PAGES).map(|page| format!("<a href=/p/{page}>page</a>")).collect::<String>()
@@ -152,7 +152,7 @@ fn with_refusals(gate: &Gate) -> Site {
 }
 
 #[test]
-fn a_list_of_what_is_skipped_is_gone_on_with() {
+fn a_resumed_run_appends_to_the_skipped_list() {
     let sorted = |scene: &Scene, web: &Web| {
         let text = std::fs::read_to_string(scene.path("skipped.txt")).unwrap();
         let mut lines: Vec<String> = text.lines().map(|line| line.replace(&web.url(""), "")).collect();

@@ -1,4 +1,4 @@
-//! What `varve capture` says to people: of what is not whole, not sent, not there.
+//! Messages of `varve capture`: truncated responses, unsent credentials, failed pages.
 
 use varve_testkit::web::{Answer, Site, Web};
 
@@ -7,12 +7,12 @@ use super::{Scene, stderr};
 const QUICK: [&str; 6] = ["--delay", "0", "--allow-private", "--retries", "0", "--ignore-robots"];
 
 #[test]
-fn what_was_cut_short_is_named() {
+fn truncated_responses_are_listed() {
     let (scene, web) =
         (Scene::new(&[]), Web::serve(Site::new().page("/long", Answer::html("x".repeat(5000)))));
     let url = web.url("/long");
-    let output = scene.run(&[&["capture", &url, "--largest", "1000"], &QUICK[..]].concat());
-    let line = format!("cut short: {url}: it is longer than `--largest` or `--limit-bytes` allows\n");
+    let output = scene.run(&[&["capture", &url, "--max-size", "1000"], &QUICK[..]].concat());
+    let line = format!("truncated: {url}: it is larger than `--max-size` or `--limit-bytes`\n");
     assert!(stderr(&output).contains(&line), "{}", stderr(&output));
 }
 
@@ -31,7 +31,7 @@ fn credentials_that_were_not_sent_are_named() {
 }
 
 #[test]
-fn what_is_no_browser_is_told_before_a_run_begins() {
+fn a_missing_browser_is_reported_before_the_run() {
     let scene = Scene::new(&[]);
     for (file, word) in [("/nope/chromium", "no such file"), ("/bin/true", "is no Chromium")] {
         let output = scene.run(&["capture", "http://example.com/", "--browser", "--chromium", file]);
@@ -44,14 +44,14 @@ fn what_is_no_browser_is_told_before_a_run_begins() {
 }
 
 #[test]
-fn what_excludes_each_other_is_not_recommended() {
+fn conflicting_options_are_not_suggested() {
     let output = Scene::new(&[]).run(&["capture", "--resume", "http://example.com/"]);
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(stderr(&output), "error: the argument `--resume` cannot be used with `[URL]...`\n");
 }
 
 #[test]
-fn every_link_of_a_page_is_mentioned_when_groups_are_suggested() {
+fn suggestions_account_for_every_link() {
     let links: String = (1..=6).map(|number| format!("<a href=/comic/{number}/>c</a>")).collect();
     let page =
         format!("{links}<a href=/x/about/us>us</a><a href=http://other.test/>o</a><a href=/comic/1/>c</a>");

@@ -1,9 +1,9 @@
-//! What people do with an archive, from `init` to getting everything back.
+//! Scenarios from `init` to restoring everything.
 
 use super::{Scene, noise, small_tree, stderr, stdout};
 use crate::varve;
 
-/// The SHA-256 of `hello` and a line end, as any other tool says it.
+/// The SHA-256 of `hello` and a line end.
 const HELLO: &str = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03";
 
 #[test]
@@ -23,7 +23,7 @@ fn store_and_get_back() {
 }
 
 #[test]
-fn duplicates_are_known() {
+fn duplicates_are_recognised() {
     let scene = Scene::new(&[]);
     scene.file("a", b"hello\n");
     scene.file("b", b"hello\n");
@@ -34,7 +34,7 @@ fn duplicates_are_known() {
 #[test]
 fn standard_input_is_stored_and_bytes_come_back_as_they_are() {
     let scene = Scene::new(&["--silo-size", "1 MiB", "--packing", "zstd"]);
-    // Bytes that look like colours must not be taken for colours.
+    // Bytes that look like colour codes are data.
     let mut content = b"\x1b[31mred\x1b[0m\r\n\0\xff".to_vec();
     content.extend(noise(3_000_000, 1));
     let output = scene.run_with_input(&["store", "--sync", "each", "-"], &content);
@@ -62,7 +62,7 @@ fn metadata_about_an_object() {
 }
 
 #[test]
-fn a_tree_is_stowed_and_brought_back() {
+fn a_folder_is_stored_and_restored() {
     let scene = Scene::new(&[]);
     small_tree(&scene.path("tree"));
     let output = scene.run(&["stow", "tree"]);
@@ -71,7 +71,7 @@ fn a_tree_is_stowed_and_brought_back() {
     let id = stdout(&output);
     let output = scene.run(&["get", "--tree", id.trim_end(), "--to", "back"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    insta::assert_snapshot!(stderr(&output), @"brought back 2 files, 2 folders and 1 link into `back`");
+    insta::assert_snapshot!(stderr(&output), @"restored 2 files, 2 folders and 1 link to `back`");
     assert_eq!(std::fs::read(scene.path("back/sub/link")).unwrap(), b"one");
     assert!(scene.path("back/sub/empty").is_dir());
     assert_eq!(scene.line(&["stow", "back"]), id.trim_end());
@@ -82,7 +82,7 @@ fn a_tree_is_stowed_and_brought_back() {
 }
 
 #[test]
-fn filter_says_which_are_here() {
+fn filter_prints_stored_ids() {
     let scene = Scene::new(&[]);
     scene.file("hello.txt", b"hello\n");
     scene.data(&["store", "hello.txt"]);
@@ -121,7 +121,7 @@ fn ids_are_taken_as_records_and_as_sha256sum_write_them() {
 }
 
 #[test]
-fn a_damaged_object_is_written_anew_and_said() {
+fn a_damaged_object_is_written_again_with_a_warning() {
     let scene = Scene::new(&[]);
     let content: Vec<u8> =
         (0..5000_u32).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
@@ -136,7 +136,7 @@ fn a_damaged_object_is_written_anew_and_said() {
     assert_ne!((range.status.code(), range.stdout.len()), (Some(0), 10));
     let output = scene.run(&["store", "noise"]);
     assert_eq!((output.status.code(), stdout(&output).trim_end()), (Some(0), id.trim_end()));
-    assert!(stderr(&output).contains("written anew"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("written again"), "{}", stderr(&output));
     assert_eq!(scene.data(&["get", id.trim_end()]), content);
     assert_eq!(scene.data(&["get", id.trim_end(), "--range", "0-9"]), content[..10]);
 }

@@ -1,4 +1,4 @@
-//! A real browser on a real capture: everything is there, and nothing is asked of anybody else.
+//! Chromium on a replayed capture: everything loads, and no request leaves the replay origin.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -11,7 +11,7 @@ use varve_testkit::web::{Answer, Site, Web};
 use super::Served;
 use crate::history::Place;
 
-/// A picture of one dot.
+/// An image of one pixel.
 const DOT: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"8\" height=\"8\"><rect width=\"8\" height=\"8\"/></svg>";
 
 const PAGE: &str = r#"<!doctype html><html><head><title>Lake</title><link rel="stylesheet" href="/style.css">
@@ -48,7 +48,7 @@ addEventListener("load", async () => {
 });
 "#;
 
-/// Counts who comes to it, and answers nobody.
+/// Counts connections, and answers none.
 fn proxy() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -59,7 +59,7 @@ fn proxy() -> (String, Arc<AtomicUsize>) {
             let mut line = [0; 400];
             let length = stream.read(&mut line).unwrap_or(0);
             let text = String::from_utf8_lossy(&line[..length]).into_owned();
-            // Browsers talk to their makers; what is counted is what a page asked for.
+            // Requests of the browser itself, to its vendor, are not counted.
             if text.contains("leak.example") {
                 counted.fetch_add(1, Ordering::SeqCst);
             }
@@ -69,7 +69,7 @@ fn proxy() -> (String, Arc<AtomicUsize>) {
     (address, count)
 }
 
-/// The document that a browser makes of a page.
+/// The DOM of a page as the browser serialises it.
 fn dump(url: &str, proxy: &str) -> Option<String> {
     let profile = tempfile::tempdir().unwrap();
     let output = Command::new("chromium")
@@ -84,7 +84,7 @@ fn dump(url: &str, proxy: &str) -> Option<String> {
 }
 
 #[test]
-fn a_captured_page_lives_and_nothing_leaves() {
+fn a_captured_page_works_and_no_request_leaves() {
     if varve_testkit::chromium().is_none() {
         return;
     }
@@ -128,14 +128,14 @@ fn a_captured_page_lives_and_nothing_leaves() {
     ] {
         assert!(log.contains(wanted), "{wanted}\n{log}\n{document}");
     }
-    // A page that sends itself away stays, with and without a frame around it.
+    // A page cannot navigate away, with and without a frame around it.
     let away = served.get(&format!("/web/{}", urls[7])).header("location").unwrap().to_owned();
     let document = dump(&format!("http://{}{away}", served.replay), &proxy).unwrap();
     assert!(document.contains("Not in the archive") && document.contains("leak.example/away"), "{document}");
     dump(&format!("http://{}/view?url={}", served.ui, urls[7]), &proxy).unwrap();
     assert_eq!(leaks.load(Ordering::SeqCst), 0, "asked of others: {document}");
     assert_eq!(web.total(), 0, "asked of the live site: {:?}", web.counts());
-    // Those who would be counted are counted.
+    // The counter works.
     dump("http://leak.example/", &proxy).unwrap();
     dump(&urls[1], &proxy).unwrap();
     assert!(leaks.load(Ordering::SeqCst) > 0 && web.total() > 0);

@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 use super::{Place, Served, page, serving};
 
 #[test]
-fn the_bytes_that_a_line_names_are_a_warc_file() {
+fn the_bytes_of_a_cdx_line_are_a_warc_file() {
     let pages = ["http://e.org/", "http://e.org/a", "https://sub.e.org/x"]
         .map(|url| page(url, "2026-01-01T00:00:00Z", &format!("<p>{url}")));
     let (place, served) = serving(true, &pages);
     every_line_says_where_its_record_lies(&place, &served);
 }
 
-/// The bytes that a line names are a file with that one record, whether others follow it or not.
+/// The bytes of a CDX line are a file with that one record, whether others follow it or not.
 fn every_line_says_where_its_record_lies(place: &Place, served: &Served) {
     let lines =
         served.page("/cdx?output=json&url=*.org&matchType=domain&fl=filename,offset,length,record").text();

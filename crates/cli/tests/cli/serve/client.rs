@@ -1,4 +1,4 @@
-//! A server that runs, and a client that sees every byte of what it answers.
+//! A running server, and a client that sees every byte of its responses.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -10,19 +10,19 @@ use crate::varve;
 /// A server that runs until it is dropped.
 pub(super) struct Served {
     child: Child,
-    /// Host and port of the pages for people.
+    /// Host and port of the web pages.
     pub(super) ui: String,
     /// Host and port of archived pages.
     pub(super) replay: String,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
-    /// Whether the body came to its end.
+    /// Whether the body is complete.
     pub(super) whole: bool,
 }
 
@@ -31,7 +31,7 @@ impl Served {
         Self::start_with(root, &[])
     }
 
-    /// The same, with more words.
+    /// The same, with more arguments.
     pub(super) fn start_with(root: &Path, words: &[&str]) -> Self {
         let mut child = varve()
             .args(["-C", root.to_str().unwrap(), "-q", "serve", "--listen", "127.0.0.1:0"])
@@ -54,22 +54,22 @@ impl Served {
         self.child.id()
     }
 
-    /// Waits until the server has ended by itself.
+    /// Waits until the server has exited.
     pub(super) fn wait(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }
 
-    /// Asks for an archived page.
+    /// Requests an archived page.
     pub(super) fn get(&self, target: &str) -> Reply {
         ask(&self.replay, "GET", target, &[])
     }
 
-    /// Asks for an archived page, with more headers.
+    /// Requests an archived page, with more headers.
     pub(super) fn get_with(&self, target: &str, headers: &[(&str, &str)]) -> Reply {
         ask(&self.replay, "GET", target, headers)
     }
 
-    /// Asks for a page for people.
+    /// Requests a web page.
     pub(super) fn page(&self, target: &str) -> Reply {
         ask(&self.ui, "GET", target, &[])
     }
@@ -98,7 +98,7 @@ impl Reply {
     }
 }
 
-/// Asks a server.
+/// Sends a request.
 pub(super) fn ask(server: &str, method: &str, target: &str, headers: &[(&str, &str)]) -> Reply {
     let mut request = format!("{method} {target} HTTP/1.1\r\nConnection: close\r\n");
     if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
@@ -111,7 +111,7 @@ pub(super) fn ask(server: &str, method: &str, target: &str, headers: &[(&str, &s
     let mut stream = TcpStream::connect(server).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = Vec::new();
-    // A connection that is cut is an answer too.
+    // A closed connection is a result too.
     let _ = stream.read_to_end(&mut answer);
     read(&answer, method == "HEAD")
 }
@@ -136,7 +136,7 @@ fn read(answer: &[u8], head_only: bool) -> Reply {
     Reply { status, headers, body, whole }
 }
 
-/// The body in chunks, and whether the last one came.
+/// The body in chunks, and whether the last chunk was received.
 fn unchunk(mut rest: &[u8]) -> (Vec<u8>, bool) {
     let mut body = Vec::new();
     loop {

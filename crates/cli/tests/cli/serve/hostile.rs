@@ -1,4 +1,4 @@
-//! What must not happen, whoever asks and whatever was captured.
+//! Hostile requests and hostile captured content.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -14,7 +14,7 @@ fn headers_stay_headers() {
     let place = Place::new(false);
     let line = json!({ "url": "http://e.org/", "time": FIRST, "status": 302, "body": "", "headers": {} });
     commit(&place, &[line], "pages");
-    // No verb of ours commits such headers; another program may have.
+    // No varve verb commits such headers; another program may have.
     let headers = json!({
         "location": ["/a\r\nSet-Cookie: evil=1"], "x-note": ["a\r\nSet-Cookie: evil=2"],
         "content-type": ["text/html\r\nX: y"], "evil\r\nname": ["x"]
@@ -38,16 +38,16 @@ fn headers_stay_headers() {
 }
 
 #[test]
-fn others_are_let_in_only_when_that_is_said() {
+fn remote_addresses_need_allow_remote() {
     let (place, mut served) = serving(true, &[page("http://e.org/", FIRST, "x")]);
     let refused = place.run(&["serve", "--listen", "0.0.0.0:0"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("--allow-remote"), "{refused:?}");
-    // A place that is taken is named.
+    // An address in use is named.
     let taken = place.run(&["serve", "--listen", &served.ui]);
     assert_eq!(taken.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&taken.stderr).contains(&served.ui), "{taken:?}");
-    // Ctrl-C ends it, and that is no failure.
+    // Ctrl-C ends the server with success.
     let interrupted =
         std::process::Command::new("kill").args(["-INT", &served.id().to_string()]).status().unwrap();
     assert!(interrupted.success());
@@ -55,7 +55,7 @@ fn others_are_let_in_only_when_that_is_said() {
 }
 
 #[test]
-fn bytes_that_are_no_request_get_no_page_and_end_nothing() {
+fn invalid_requests_get_no_page_and_do_not_stop_the_server() {
     let (_place, served) = serving(true, &[page("http://e.org/", FIRST, "x")]);
     for bytes in [
         &b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc"[..],

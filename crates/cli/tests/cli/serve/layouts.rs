@@ -1,4 +1,4 @@
-//! Moku sites and Crystal projects, served in their place.
+//! Moku sites and Crystal projects, served in place.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,9 +25,9 @@ fn a_moku_site_is_served() {
     assert_eq!(served.page("/cdx?url=http://e.org/*").text().lines().count(), 2);
 }
 
-/// What was taken out says so, also to whoever served it all the time: with its body, and where another page holds that.
+/// A purged page is reported as removed, also by a server that was running: with its body, and where another page has the same body.
 #[test]
-fn a_page_that_was_taken_out_is_gone() {
+fn a_purged_page_is_gone() {
     let lines = [
         page("http://e.org/a", "2026-01-01T00:00:00Z", "shared"),
         page("http://e.org/b", "2026-01-01T00:00:00Z", "shared"),
@@ -37,7 +37,7 @@ fn a_page_that_was_taken_out_is_gone() {
     for url in ["http://e.org/b", "http://e.org/c"] {
         let path = format!("/web/20260101000000id_/{url}");
         assert_eq!(served.get(&path).status, 200);
-        place.data(&["rewrite", "--drop", url, "--reason", "a takedown", "--author", "me"]);
+        place.data(&["purge", "--drop", url, "--reason", "a takedown", "--author", "me"]);
         let reply = served.get(&path);
         assert_eq!(reply.status, 410, "{reply:?}");
         assert!(reply.text().contains("a takedown"), "{reply:?}");
@@ -45,7 +45,7 @@ fn a_page_that_was_taken_out_is_gone() {
     assert_eq!(served.get("/web/20260101000000id_/http://e.org/a").text(), "shared");
 }
 
-/// A project of a page with a picture, a redirect, a body that is lost and a download that failed.
+/// A project of a page with an image, a redirect, a missing body and a failed download.
 fn project(folder: &Path) -> PathBuf {
     let date = ("Date", "Thu, 01 Jan 2026 00:00:00 GMT");
     let packed = packed("<title>Home</title><img src=/i.png><a href=/old>old</a>");
@@ -61,7 +61,7 @@ fn project(folder: &Path) -> PathBuf {
     make(&folder.join("lab"), MajorVersion::Tree, downloads)
 }
 
-/// Bytes as gzip, by the program of that name.
+/// Compresses with the `gzip` program.
 fn packed(text: &str) -> Vec<u8> {
     let mut child = std::process::Command::new("gzip")
         .arg("-c")
@@ -102,7 +102,7 @@ fn a_crystal_project_is_served() {
     assert_eq!(served.page("/cdx?url=https://site.example/*").text().lines().count(), 5);
 }
 
-/// Removes the body of the fourth revision, wherever the layout has it.
+/// Removes the body of the fourth revision in any layout.
 fn remove_fourth(path: &Path) -> std::io::Result<()> {
     let mut folders = vec![path.join("revisions")];
     while let Some(folder) = folders.pop() {
@@ -133,7 +133,7 @@ fn the_newest_revision_is_served_even_if_it_failed_unless_a_good_one_is_wanted()
     let reply = served.get(&format!("/web/{url}"));
     assert_eq!(reply.status, 404, "{reply:?}");
     assert!(reply.text().contains("TimeoutError: timed out"), "{reply:?}");
-    // By its time, the answer of that time is shown.
+    // With a time, the response of that time is shown.
     assert!(served.get(&format!("/web/20260101000000/{url}")).text().contains("good"));
     let outside = served.get("/web/https://live.example/x");
     assert_eq!(outside.status, 404);
@@ -147,7 +147,7 @@ fn the_newest_revision_is_served_even_if_it_failed_unless_a_good_one_is_wanted()
 }
 
 #[test]
-fn a_page_that_has_not_changed_is_said_not_to_have() {
+fn an_unchanged_page_is_reported_as_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let url = "https://site.example/";
     let answer = |status, second, body: &[u8]| {
@@ -162,7 +162,7 @@ fn a_page_that_has_not_changed_is_said_not_to_have() {
 }
 
 #[test]
-fn the_projects_of_others_are_served() {
+fn sample_projects_are_served() {
     let Some(fixtures) = varve_testkit::fixtures("crystal/lab") else { return };
     for name in ["lab-v1-flat", "lab-v2", "lab-v3-pack16", "lab-v1-oldschema"] {
         let folder = tempfile::tempdir().unwrap();

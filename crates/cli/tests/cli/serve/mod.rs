@@ -1,4 +1,4 @@
-//! `varve serve` as browsers and programs meet it: the real binary, over real sockets, on every layout.
+//! `varve serve` as a process, over sockets, on every layout.
 
 mod browser;
 mod cdx;
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::history::Place;
 use client::Served;
 
-/// A place with these pages, each a JSON object as `commit --lines` takes them, served.
+/// Serves an archive of these pages, each a JSON object for `commit --jsonl`.
 fn serving(is_archive: bool, lines: &[serde_json::Value]) -> (Place, Served) {
     let place = Place::new(is_archive);
     commit(&place, lines, "pages");
@@ -23,10 +23,10 @@ fn serving(is_archive: bool, lines: &[serde_json::Value]) -> (Place, Served) {
 fn commit(place: &Place, lines: &[serde_json::Value], message: &str) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     place.file("pages.jsonl", &text);
-    place.data(&["commit", "--lines", "pages.jsonl", "-m", message]);
+    place.data(&["commit", "--jsonl", "pages.jsonl", "-m", message]);
 }
 
-/// A page of HTML.
+/// An HTML page.
 fn page(url: &str, time: &str, body: &str) -> serde_json::Value {
     json!({ "url": url, "time": time, "body": body, "headers": { "content-type": "text/html; charset=utf-8" } })
 }

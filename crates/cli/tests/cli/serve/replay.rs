@@ -1,4 +1,4 @@
-//! Replay that needs the whole program: captures of a live site, a process of its own, silos of a chosen size.
+//! Replay tests that need the whole program: captures of a live site, a separate process, silos of a chosen size.
 
 use super::client::Served;
 use super::{commit, page};
@@ -23,9 +23,9 @@ fn long_bodies_cost_little_memory() {
     assert!(peak < 80_000, "{peak} kB");
 }
 
-/// What was on the wire goes to those who can read it, also when it was seen again and not stored again.
+/// Clients that accept the content coding get the wire bytes, also of a revisit.
 #[test]
-fn raw_bytes_keep_their_coding_for_those_who_undo_it() {
+fn raw_bytes_keep_their_content_coding() {
     let web = varve_testkit::web::Web::start();
     let url = web.url("/gzip/good");
     let place = Place::new(true);
@@ -52,7 +52,7 @@ fn raw_bytes_keep_their_coding_for_those_who_undo_it() {
     }
 }
 
-/// A body in many silos: a part is read from where it lies, and what lies before it need not even be sound.
+/// A range of a segmented body is read from its segment; segments before it may be damaged.
 #[test]
 fn a_part_of_a_body_in_segments_is_read_from_its_segment() {
     let place = Place::new(true);

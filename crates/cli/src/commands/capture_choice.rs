@@ -1,0 +1,31 @@
+//! `--newest-good`: selects the capture of a page where the newest one may be a failure.
+
+use varve_archive::history::Holdings;
+use varve_archive::{ArchiveError, Choice};
+
+use crate::error::Error;
+use crate::session::Session;
+
+/// Which capture of a page is used.
+#[derive(clap::Args, Default)]
+pub(super) struct CaptureChoiceArgs {
+    /// Use the newest capture with a complete, successful response
+    #[arg(long)]
+    newest_good: bool,
+}
+
+impl CaptureChoiceArgs {
+    pub(super) fn choice(&self) -> Choice {
+        if self.newest_good { Choice::NewestGood } else { Choice::Newest }
+    }
+
+    /// Opens the archive for a verb about versions. A version already selects one capture per page,
+    /// so `--newest-good` does not apply where versions are kept.
+    pub(super) fn open_reader(&self, session: &Session) -> Result<Box<dyn Holdings>, Error> {
+        let holdings = session.open_reader_choosing(self.choice())?;
+        if self.newest_good && holdings.has_versions() {
+            return Err(ArchiveError::NothingToChoose.into());
+        }
+        Ok(holdings)
+    }
+}

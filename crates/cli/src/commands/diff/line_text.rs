@@ -1,0 +1,89 @@
+//! One line of a diff as text.
+
+use std::borrow::Cow;
+
+use varve_archive::verbs::diff::{Chunk, HunkLine, NodeChange, RunKind, Span, Style};
+
+use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, visible};
+
+/// Mark removed and added words where colours are not enough.
+const REMOVED_BRACKETS: [&str; 2] = ["[-", "-]"];
+const ADDED_BRACKETS: [&str; 2] = ["{+", "+}"];
+
+/// Number of characters in a line.
+pub(super) fn line_width(line: &HunkLine<'_>) -> usize {
+    line.segments.iter().map(|segment| segment.text.chars().count()).sum()
+}
+
+/// A line of a hunk with its differences marked: by colour, and with `words` by brackets too. A
+/// line longer than `width` characters is shortened.
+pub(super) fn hunk_line_text(line: &HunkLine<'_>, words: bool, width: usize) -> String {
+    let (sign, style, [open, close]) = match line.style {
+        Style::Context => (' ', FAINT_STYLE, [""; 2]),
+        Style::Removed => ('-', BAD_STYLE, REMOVED_BRACKETS),
+        Style::Added => ('+', GOOD_STYLE, ADDED_BRACKETS),
+    };
+    let [open, close] = if words { [open, close] } else { [""; 2] };
+    let mut text = format!("{style}{sign}{style:#}");
+    let mut left = width;
+    for segment in &line.segments {
+        let end = segment.text.char_indices().nth(left).map(|(at, _)| at);
+        let shown = with_tabs(&segment.text[..end.unwrap_or(segment.text.len())]);
+        left -= segment.text.chars().count().min(left);
+        match (line.style, segment.elided, segment.emphasis) {
+            (_, true, _) | (Style::Context, ..) => {
+                text.push_str(&format!("{FAINT_STYLE}{shown}{FAINT_STYLE:#}"))
+            }
+            (_, _, true) => {
+                let marked = style.invert();
+                text.push_str(&format!("{marked}{open}{shown}{close}{marked:#}"));
+            }
+            _ => text.push_str(&format!("{style}{shown}{style:#}")),
+        }
+        if end.is_some() {
+            text.push_str(&format!("{FAINT_STYLE}…{FAINT_STYLE:#}"));
+            break;
+        }
+    }
+    text + &marked_as_noise(line.noise)
+}
+
+/// Text that is safe to print. Tabs are kept, because they indent lines.
+fn with_tabs(text: &str) -> Cow<'_, str> {
+    if !text.contains('\t') {
+        return visible(text);
+    }
+    Cow::Owned(text.split('\t').map(visible).collect::<Vec<_>>().join("\t"))
+}
+
+/// A changed node: the kind of change, its selector and its content.
+pub(super) fn node_change_text(change: &NodeChange, chunk: &Chunk) -> String {
+    let word = change.word();
+    let content = match change.inline() {
+        Some(spans) => spans.iter().map(span).collect(),
+        None => {
+            let content = chunk.content.trim();
+            // The content of a move begins with the word that is already printed before the selector.
+            visible(content.strip_prefix("moved ").filter(|_| word == "moved").unwrap_or(content))
+                .into_owned()
+        }
+    };
+    let (place, noise) = (visible(&change.selector), marked_as_noise(chunk.noise.as_deref()));
+    format!("{FAINT_STYLE}{word}{FAINT_STYLE:#} {place} {content}{noise}")
+}
+
+/// Removed or added words of a text node.
+fn span(span: &Span<'_>) -> String {
+    let text = visible(&span.text);
+    let (style, [open, close]) = match span.kind {
+        RunKind::Equal => return text.into_owned(),
+        RunKind::Removed => (BAD_STYLE, REMOVED_BRACKETS),
+        RunKind::Added => (GOOD_STYLE, ADDED_BRACKETS),
+    };
+    format!("{style}{open}{text}{close}{style:#}")
+}
+
+/// The suffix of a change that is noise.
+fn marked_as_noise(rule: Option<&str>) -> String {
+    rule.map_or_else(String::new, |rule| format!("{FAINT_STYLE}  # noise: {rule}{FAINT_STYLE:#}"))
+}

@@ -1,0 +1,260 @@
+//! `varve purge`: removes content from the silos.
+
+use serde::Serialize;
+use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Kind, kind_of};
+use varve_archive::verbs::rewrite::{
+    AtSign, Choice, Dictionaries, GroupPattern, Receipt, Request, perform, plan,
+};
+use varve_archive::{ArchiveError, Moment};
+
+use crate::error::Error;
+use crate::exit_status::ExitStatus;
+use crate::printer::{Printer, STRONG_STYLE, counted, readable, visible};
+use crate::session::Session;
+use crate::verb::Verb;
+use crate::version_names::resolve_named_version;
+
+const PURGE_EXAMPLES: &str = "\
+Examples:
+  varve purge --drop https://example.com/private --reason 'requested by the owner' --dry-run
+  varve purge --drop-pattern 'https://example.com/users/**' --reason 'personal data' > receipt.txt
+  varve purge --drop-version 0b8af3c1 --reason 'committed by mistake' --json";
+
+/// Remove captures, pages, versions or objects from the silos
+///
+/// All other verbs only add to silos. This one writes new silos without the removed records, and
+/// replaces the old ones when the new ones are complete; until then the archive is unchanged. A
+/// capture that refers to removed content (a revisit) becomes a full record. Each removed record
+/// leaves a tombstone: who removed it, when and why, its URL and digest. `audit` accepts what a
+/// tombstone explains.
+///
+/// A committed page is removed from all versions, also where its body stays because another page or
+/// a stored folder has the same content: `cat`, `diff`, `checkout` and replay no longer show it. It
+/// can be committed again later.
+///
+/// Content of a stored folder stays as long as that folder stays. Silos before the first changed
+/// one are not copied. A dictionary made by `varve train` contains pages; after a purge a new one
+/// is made, and silos that begin with the old one are compressed again, which takes time.
+///
+/// Remaining versions keep their ids, which are digests of their manifests. So the manifests in the
+/// silos still contain the URL, headers, length and digest of removed committed pages; no verb
+/// shows these headers, and the catalog does not contain them. To remove them, drop the versions.
+/// Copies of the archive are not changed.
+///
+/// Prints a receipt: one line per removed record, and one of kind `page` for each page whose body
+/// stays. With `--json`, one object each (`record`, `kind`, `url`, `digest`, `replaced_by`), and
+/// last one with `summary`.
+#[derive(clap::Args)]
+#[command(after_help = PURGE_EXAMPLES)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["urls", "patterns", "versions", "objects"]))]
+pub(super) struct PurgeArgs {
+    /// Remove every capture and page of this URL; may be repeated
+    #[arg(long = "drop", value_name = "URL")]
+    urls: Vec<String>,
+
+    /// Remove URLs that match: `*` is any text without `/`, `**` any text; may be repeated
+    #[arg(long = "drop-pattern", value_name = "PATTERN")]
+    patterns: Vec<String>,
+
+    /// Remove this version, and what only it contains: HEAD, a tag, an id or its first digits; may
+    /// be repeated
+    #[arg(long = "drop-version", value_name = "VERSION")]
+    versions: Vec<String>,
+
+    /// Remove this object; for a stored folder, everything that only it contains; may be repeated
+    #[arg(long = "drop-object", value_name = "ID")]
+    objects: Vec<String>,
+
+    /// Why, for the tombstones
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+
+    /// Who, for the tombstones [default: the operator of the archive]
+    #[arg(long, env = "VARVE_AUTHOR", hide_env_values = true)]
+    author: Option<String>,
+
+    /// Only list what would be removed
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verb for PurgeArgs {
+    fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
+        let root = session.root()?;
+        if kind_of(&root) == Some(Kind::Moku) {
+            return Err(ArchiveError::NoSilos { path: root }.into());
+        }
+        // Bring the catalog up to date, so that all versions can be named.
+        drop(ArchiveHistory::open(&root, session.open_options()?)?);
+        let request = self.request(session)?;
+        let writer = session.open_to_write()?;
+        let choice = plan(&writer, &request)?;
+        if self.dry_run || choice.is_empty() {
+            return self.list_removals(&choice, &mut session.printer);
+        }
+        let progress = session.printer.progress(None, "records");
+        let receipt = perform(writer, &request, &choice, &|more| progress.inc(more))?;
+        drop(progress);
+        self.print(&request, &receipt, &mut session.printer)?;
+        Ok(ExitStatus::Done)
+    }
+}
+
+impl PurgeArgs {
+    fn request(&self, session: &Session) -> Result<Request, Error> {
+        let holdings = ArchiveHoldings::open(&session.root()?)?;
+        let versions = self.versions.iter().map(|text| resolve_named_version(&holdings, text));
+        let objects = self.objects.iter().map(|text| holdings.archive().resolve(text));
+        let pattern = |text: &String| GroupPattern::new(text, AtSign::default());
+        let operator = holdings.archive().settings().operator.clone();
+        Ok(Request {
+            urls: self.urls.clone(),
+            patterns: self.patterns.iter().map(pattern).collect(),
+            versions: versions.collect::<Result<_, _>>()?,
+            objects: objects.collect::<Result<_, _>>()?,
+            who: self.author.clone().or(operator).unwrap_or_else(|| "not given".to_owned()),
+            why: self.reason.clone(),
+        })
+    }
+
+    fn list_removals(&self, choice: &Choice, printer: &mut Printer) -> Result<ExitStatus, Error> {
+        for gone in choice.records.iter().chain(choice.pages_alone()) {
+            let line = PurgeRow { replaced_by: None, ..PurgeRow::of(gone) };
+            if self.json { printer.json(&line)? } else { printer.line(line.text())? }
+        }
+        let (records, pages) = (choice.records.len() as u64, choice.pages_alone().count() as u64);
+        if self.json {
+            let summary = PurgeSummary { records, pages, dry_run: self.dry_run, ..PurgeSummary::default() };
+            printer.json(&PurgeSummaryRow { summary })?;
+        } else if choice.is_empty() {
+            printer.say("nothing matched, or the content is still referenced");
+        } else {
+            printer.say(format_args!("{} would be removed{}", counted(records, "record"), and_pages(pages)));
+        }
+        Ok(ExitStatus::Done)
+    }
+
+    fn print(&self, request: &Request, receipt: &Receipt, printer: &mut Printer) -> Result<(), Error> {
+        let time = receipt.tombstones.iter().chain(&receipt.pages).next().map(|tombstone| tombstone.time);
+        if !self.json {
+            let when = time.map(Moment::for_people).unwrap_or_default();
+            printer.line(format_args!("{STRONG_STYLE}Purged {when}{STRONG_STYLE:#}"))?;
+            printer.line(format_args!("by {}: {}", visible(&request.who), visible(&request.why)))?;
+        }
+        for tombstone in receipt.tombstones.iter().chain(receipt.pages_alone()) {
+            let line = PurgeRow::of(tombstone);
+            if self.json { printer.json(&line)? } else { printer.line(line.text())? }
+        }
+        let summary = PurgeSummary {
+            records: receipt.tombstones.len() as u64,
+            pages: receipt.pages_alone().count() as u64,
+            kept: receipt.kept,
+            promoted: receipt.promoted.len() as u64,
+            bytes_before: receipt.bytes_before,
+            bytes_after: receipt.bytes_after,
+            who: &request.who,
+            why: &request.why,
+            time,
+            dictionary: match receipt.dictionaries {
+                Dictionaries::AsTheyWere => None,
+                Dictionaries::MadeAgain => Some("made again"),
+                Dictionaries::Removed => Some("removed"),
+            },
+            dry_run: false,
+        };
+        if self.json {
+            return printer.json(&PurgeSummaryRow { summary });
+        }
+        match receipt.dictionaries {
+            Dictionaries::AsTheyWere => {}
+            Dictionaries::MadeAgain => {
+                printer.line("the dictionary contained removed pages: a new one was made")?;
+            }
+            Dictionaries::Removed => {
+                printer.line("the dictionary contained removed pages: it was removed")?;
+            }
+        }
+        if !receipt.pages.is_empty() {
+            printer.say(
+                "the manifests of remaining versions still contain the URLs, headers and digests of these pages; \
+                 `--drop-version` removes them",
+            );
+        }
+        printer.line(format_args!(
+            "{} removed{}, {} kept, {} expanded; silos were {}, are {}",
+            counted(summary.records - summary.promoted, "record"),
+            and_pages(summary.pages),
+            summary.kept,
+            counted(summary.promoted, "revisit"),
+            readable(summary.bytes_before),
+            readable(summary.bytes_after)
+        ))
+    }
+}
+
+/// The number of removed pages whose bodies stay, if there are any.
+fn and_pages(pages: u64) -> String {
+    match pages {
+        0 => String::new(),
+        1 => " and 1 page whose body is still referenced".to_owned(),
+        more => format!(" and {more} pages whose bodies are still referenced"),
+    }
+}
+
+#[derive(Serialize)]
+struct PurgeRow<'a> {
+    record: String,
+    kind: &'a str,
+    url: Option<&'a str>,
+    digest: Option<&'a str>,
+    version: Option<String>,
+    replaced_by: Option<String>,
+}
+
+impl<'a> PurgeRow<'a> {
+    fn of(tombstone: &'a varve_archive::Tombstone) -> Self {
+        Self {
+            record: tombstone.record.to_string(),
+            kind: &tombstone.kind,
+            url: tombstone.url.as_deref(),
+            digest: tombstone.digest.as_deref(),
+            version: tombstone.version.map(|version| version.to_string()),
+            replaced_by: tombstone.replaced_by.map(|record| record.to_string()),
+        }
+    }
+
+    fn text(&self) -> String {
+        let what = self.url.map(|url| format!(" {}", visible(url))).unwrap_or_default();
+        let version = self.version.as_ref().map(|version| format!(" version {version}")).unwrap_or_default();
+        let fate = match &self.replaced_by {
+            Some(record) => format!(", expanded to {record}"),
+            None => String::new(),
+        };
+        format!("{:<8} {}{what}{version}{fate}", self.kind, self.record)
+    }
+}
+
+#[derive(Serialize)]
+struct PurgeSummaryRow<'a> {
+    summary: PurgeSummary<'a>,
+}
+
+#[derive(Serialize, Default)]
+struct PurgeSummary<'a> {
+    records: u64,
+    pages: u64,
+    kept: u64,
+    promoted: u64,
+    bytes_before: u64,
+    bytes_after: u64,
+    who: &'a str,
+    why: &'a str,
+    time: Option<Moment>,
+    /// What happened to dictionaries that contained removed pages.
+    dictionary: Option<&'a str>,
+    dry_run: bool,
+}

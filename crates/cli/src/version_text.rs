@@ -1,0 +1,101 @@
+//! Versions, statuses and ids as text, shared by the verbs that print them.
+
+use serde::Serialize;
+use varve_archive::history::Holdings;
+use varve_archive::verbs::log::VersionInfo;
+use varve_archive::verbs::show::Change;
+use varve_archive::{ArchiveError, Moment, RecordId, VersionId};
+
+use crate::error::Error;
+use crate::printer::{FAINT_STYLE, GOOD_STYLE, STRONG_STYLE, WARNING_STYLE, counted, visible};
+
+/// The first eight digits of a version id, which are enough to name it.
+pub(crate) fn short_version_id(version: &VersionId) -> String {
+    version.to_string().chars().take(8).collect()
+}
+
+/// The hex digits of a record id, without the prefix.
+pub(crate) fn record_digits(id: RecordId) -> String {
+    let text = id.to_string();
+    text.rsplit(':').next().unwrap_or_default().to_owned()
+}
+
+/// An HTTP status in colour; dashes where there is none.
+pub(crate) fn status_text(status: u16) -> String {
+    let style = if (200..400).contains(&status) { GOOD_STYLE } else { WARNING_STYLE };
+    match status {
+        0 => format!("{WARNING_STYLE}---{WARNING_STYLE:#}"),
+        _ => format!("{style}{status}{style:#}"),
+    }
+}
+
+/// The word for a change, as JSON has it.
+pub(crate) fn change_word(change: Change) -> &'static str {
+    match change {
+        Change::Added => "added",
+        Change::Removed => "removed",
+        Change::Changed => "changed",
+        Change::Unchanged => "unchanged",
+    }
+}
+
+/// Id, tags, time, author and message of a version, one line each.
+pub(crate) fn describe_version(info: &VersionInfo, head: Option<VersionId>) -> Vec<String> {
+    let version = &info.version;
+    let mut names = Vec::new();
+    if head == Some(version.id) {
+        names.push("HEAD".to_owned());
+    }
+    names.extend(info.tags.iter().cloned());
+    let names = if names.is_empty() {
+        String::new()
+    } else {
+        format!(" {GOOD_STYLE}({}){GOOD_STYLE:#}", names.join(", "))
+    };
+    let author = version.author.as_deref().filter(|author| !author.trim().is_empty());
+    let author = author.map(|author| format!(", {}", visible(author))).unwrap_or_default();
+    let mut lines = vec![
+        format!("{STRONG_STYLE}{}{STRONG_STYLE:#}{names}", version.id),
+        format!("{}{author}, {}", version.time.for_people(), counted(info.captures, "capture")),
+    ];
+    lines.extend(version.message.lines().map(|line| format!("    {}", visible(line))));
+    lines
+}
+
+/// A note, if the parent of a version was removed or lost.
+pub(crate) fn missing_parent_note(
+    holdings: &dyn Holdings,
+    info: &VersionInfo,
+) -> Result<Option<String>, Error> {
+    let Some(id) = info.version.parent else { return Ok(None) };
+    let is_gone = holdings.catalog().version(&id).map_err(ArchiveError::from)?.is_none();
+    Ok(is_gone.then(|| {
+        format!("{FAINT_STYLE}its parent {} is not here any more{FAINT_STYLE:#}", short_version_id(&id))
+    }))
+}
+
+/// A version as JSON.
+#[derive(Serialize)]
+pub(crate) struct VersionRow<'a> {
+    id: String,
+    parent: Option<String>,
+    message: &'a str,
+    author: Option<&'a str>,
+    time: Moment,
+    captures: u64,
+    tags: &'a [String],
+}
+
+impl<'a> VersionRow<'a> {
+    pub(crate) fn of(info: &'a VersionInfo) -> Self {
+        Self {
+            id: info.version.id.to_string(),
+            parent: info.version.parent.map(|parent| parent.to_string()),
+            message: &info.version.message,
+            author: info.version.author.as_deref(),
+            time: info.version.time,
+            captures: info.captures,
+            tags: &info.tags,
+        }
+    }
+}
