@@ -9,12 +9,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use varve_repository::RepositoryError;
 
+use varve_core::url::RequestUrl;
 use varve_fetch::{
     Budget, Client, Credentials, CredentialsError, Guard, Limits, Options, Proxies, ProxyTexts,
 };
 
 use crate::crawl::error::CrawlError;
-use crate::crawl::origin_of;
 use varve_repository::archive::read_settings;
 use varve_repository::layout::Layout;
 
@@ -97,13 +97,19 @@ impl NetworkOptions {
     /// Headers go to the seeds' own origins: what a page embeds from elsewhere has no business with them.
     pub(crate) fn credentials_for(&self, seeds: &[String]) -> Result<Credentials, CredentialsError> {
         let mut lines = String::new();
-        for seed in seeds {
+        for seed in seeds.iter().filter_map(|seed| RequestUrl::verbatim(seed)) {
             for header in &self.headers {
-                lines.push_str(&format!("{} {header}\n", origin_of(seed)));
+                lines.push_str(&format!("{} {header}\n", seed.origin()));
             }
         }
         let mut credentials = Credentials::parse(&self.credentials)?;
         credentials.extend(Credentials::parse(&lines)?);
         Ok(credentials)
     }
+}
+
+/// Whether a URL has a user name or a password.
+pub(crate) fn has_user_info(url: &str) -> bool {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())].contains('@')
 }

@@ -1,8 +1,9 @@
-//! The door before a browser: what a page asks for is held to the rules of the run, and what the run has is not asked for again.
+//! The gate in front of a browser: every request of a page obeys the rules of the run, and a response that
+//! the run has is not requested again.
 //!
-//! The thread that runs the crawl judges, because it knows what hosts ask of robots and what the user leaves out; here
-//! its word is asked for, and then a turn at the host. What a page embeds may lie anywhere, as always: the scope does not
-//! count.
+//! The dispatcher decides, because it knows `robots.txt`, the exclude patterns and when a host may be
+//! asked. The gate asks it for a verdict and then for a turn at the host. The scope does not count: a page
+//! may embed anything.
 
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,97 +11,75 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use varve_core::exchange::Exchange;
+use varve_core::url::RequestUrl;
 use varve_fetch::{Admitted, Gate, Pending, Question};
 
-use super::address::{asked, host_of};
-use super::cache_lookup::CacheLookup;
-use super::dispatcher::Crawl;
-use super::fetch_reason::FetchReason;
-use super::pace::{Pace, Turn};
-use super::request_pool::CrawlMessage;
+use super::message::{AdmissionRequest, CacheLookup, CrawlMessage};
 use super::response_cache::{CacheReservation, CachedResponse, ResponseCache};
-use super::scope::SkipRule;
-use super::task::CrawlTask;
-use crate::crawl::error::CrawlError;
+use super::task::{AdmissionReply, HostTurn};
 
-/// A word is waited for so long: the file for robots of a host may have to be had first.
+/// How long a page waits for a verdict: the `robots.txt` of a host may have to be fetched first.
 const ADMISSION_TIMEOUT: Duration = Duration::from_secs(20);
+/// The error of a request after the run has ended.
+const RUN_ENDED: &str = "the run has ended";
 
-/// The question whether a page may have something.
-pub(crate) struct AdmissionRequest {
-    /// What it asks for.
-    pub(crate) url: String,
-    /// Where the answer goes.
-    pub(crate) reply: AdmissionReply,
-}
-
-/// Takes the rule by which something may not be had, or none.
-pub(crate) type AdmissionReply = oneshot::Sender<Option<SkipRule>>;
-
-/// The door.
+/// The gate.
+#[derive(Default)]
 pub(crate) struct BrowserGate {
-    pace: Arc<Pace>,
-    /// What pages were answered.
-    memory: Arc<ResponseCache>,
-    /// Where questions go, while there is a run to ask.
-    judge: Mutex<Option<Sender<CrawlMessage>>>,
+    /// Responses that pages got.
+    cache: Arc<ResponseCache>,
+    /// The dispatcher, while a run is in progress.
+    dispatcher: Mutex<Option<Sender<CrawlMessage>>>,
 }
 
 impl BrowserGate {
-    /// A door through which requests go at this pace.
-    pub(crate) fn new(pace: Arc<Pace>) -> Self {
-        Self { pace, memory: Arc::default(), judge: Mutex::default() }
+    /// Sends questions to this dispatcher from now on.
+    pub(crate) fn open(&self, dispatcher: Sender<CrawlMessage>) {
+        *self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner) = Some(dispatcher);
     }
 
-    /// Questions go there from now on.
-    pub(crate) fn open(&self, judge: Sender<CrawlMessage>) {
-        *self.judge.lock().unwrap_or_else(PoisonError::into_inner) = Some(judge);
-    }
-
-    /// Nobody is there to be asked any more.
+    /// The run has ended.
     pub(crate) fn close(&self) {
-        *self.judge.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// A host asks for a longer delay.
-    pub(crate) fn slow_down(&self, host: &str, delay: Duration) {
-        self.pace.slow_down(host, delay);
+    /// Responses that pages got.
+    pub(crate) fn cache(&self) -> &ResponseCache {
+        &self.cache
     }
 
-    /// What pages were answered.
-    pub(crate) fn memory(&self) -> &ResponseCache {
-        &self.memory
+    /// Sends a question to the dispatcher; whether there is one.
+    fn send(&self, question: CrawlMessage) -> bool {
+        let dispatcher = self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner);
+        dispatcher.as_ref().is_some_and(|dispatcher| dispatcher.send(question).is_ok())
     }
 
-    /// Puts a question to the run; says whether there is one.
-    fn put(&self, question: CrawlMessage) -> bool {
-        let judge = self.judge.lock().unwrap_or_else(PoisonError::into_inner);
-        judge.as_ref().is_some_and(|judge| judge.send(question).is_ok())
-    }
-
-    /// What this run was answered, by whichever page, or by nobody asking for one.
-    async fn recall(&self, url: &str) -> Option<Exchange> {
-        match self.memory.look_when_quiet(url).await {
+    /// A response that the run has, from the cache or from the archive.
+    async fn look_up(&self, url: &RequestUrl) -> Option<Exchange> {
+        match self.cache.look_when_quiet(url.as_str()).await {
             CachedResponse::Held(exchange) => return Some(*exchange),
             CachedResponse::Outdated => return None,
             CachedResponse::Nothing | CachedResponse::Asking => {}
         }
-        let (reply, answer) = oneshot::channel();
-        if !self.put(CrawlMessage::Recall(CacheLookup { url: url.to_owned(), reply })) {
+        let (reply, response) = oneshot::channel();
+        if !self.send(CrawlMessage::Lookup(CacheLookup { url: url.clone(), reply })) {
             return None;
         }
-        tokio::time::timeout(ADMISSION_TIMEOUT, answer).await.ok()?.ok()?
+        tokio::time::timeout(ADMISSION_TIMEOUT, response).await.ok()?.ok()?
     }
 
-    async fn word(&self, url: String) -> Result<(), String> {
-        let (reply, answer) = oneshot::channel();
-        if !self.put(CrawlMessage::Asked(AdmissionRequest { url, reply })) {
-            return Err("the run has ended".to_owned());
+    /// Waits for the verdict, and then for a turn at the host.
+    async fn wait_for_turn(&self, url: RequestUrl) -> Result<HostTurn, String> {
+        let (verdict_sender, verdict) = oneshot::channel();
+        let (turn_sender, turn) = oneshot::channel();
+        let reply = AdmissionReply { verdict: Some(verdict_sender), turn: turn_sender };
+        if !self.send(CrawlMessage::Admission(AdmissionRequest { url, reply })) {
+            return Err(RUN_ENDED.to_owned());
         }
-        match tokio::time::timeout(ADMISSION_TIMEOUT, answer).await {
-            Ok(Ok(None)) => Ok(()),
+        match tokio::time::timeout(ADMISSION_TIMEOUT, verdict).await {
+            Ok(Ok(None)) => turn.await.map_err(|_| RUN_ENDED.to_owned()),
             Ok(Ok(Some(rule))) => Err(rule.to_string()),
-            Ok(Err(_)) => Err("the run has ended".to_owned()),
+            Ok(Err(_)) => Err(RUN_ENDED.to_owned()),
             Err(_) => Err("robots:unknown".to_owned()),
         }
     }
@@ -110,63 +89,35 @@ impl Gate for BrowserGate {
     fn admit(&self, question: Question) -> Pending<'_, Result<Admitted, String>> {
         Box::pin(async move {
             let Question { url, method, is_page, is_plain } = question;
-            let url = asked(&url).unwrap_or(url);
-            let mut asking = if is_plain && is_page { self.memory.ask(&url) } else { None };
-            while is_plain && !is_page && asking.is_none() {
-                if let Some(exchange) = self.recall(&url).await {
+            let url = RequestUrl::parse(&url).ok_or("url")?;
+            let cached = url.as_str();
+            let mut reservation = if is_plain && is_page { self.cache.ask(cached) } else { None };
+            while is_plain && !is_page && reservation.is_none() {
+                if let Some(exchange) = self.look_up(&url).await {
                     return Ok(Admitted::Recalled(Box::new(exchange)));
                 }
-                // Another page may have been quicker.
-                asking = self.memory.ask(&url);
+                // Another page may have been faster.
+                reservation = self.cache.ask(cached);
             }
             if !matches!(method.as_str(), "GET" | "HEAD" | "OPTIONS") {
-                self.memory.outdate(&url);
+                self.cache.outdate(cached);
             }
-            let host = host_of(&url).to_owned();
-            self.word(url).await?;
-            Ok(Admitted::Ask(Box::new(Way { asking, _turn: self.pace.turn(&host).await })))
+            let turn = self.wait_for_turn(url).await?;
+            Ok(Admitted::Ask(Box::new(AdmittedRequest { reservation, _turn: turn })))
         })
     }
 }
 
-/// A request of a page, under way.
-struct Way {
-    asking: Option<CacheReservation>,
-    _turn: Turn,
+/// A request of a page in flight.
+struct AdmittedRequest {
+    reservation: Option<CacheReservation>,
+    _turn: HostTurn,
 }
 
-impl varve_fetch::Turn for Way {
+impl varve_fetch::Turn for AdmittedRequest {
     fn answered(self: Box<Self>, exchange: &Exchange) {
-        if let Some(asking) = self.asking {
-            asking.answered(exchange);
+        if let Some(reservation) = self.reservation {
+            reservation.answered(exchange);
         }
-    }
-}
-
-impl Crawl<'_> {
-    /// Judges what a page asks for: now, or when the file for robots of its host is here.
-    pub(super) fn asked(&mut self, inquiry: AdmissionRequest) -> Result<(), CrawlError> {
-        let AdmissionRequest { url, reply } = inquiry;
-        let plan = self.context.plan;
-        // Patterns and robots are about what is asked for, however a script spells it.
-        let url = asked(&url).unwrap_or(url);
-        let address = plan.address(&url);
-        let errand = FetchReason::Embed { chain: 1 };
-        let unwanted = plan.plan_rule(errand, &url).or_else(|| plan.scope.exclude_rule(&url, &address));
-        if let Some(rule) = unwanted {
-            self.turn_away(&url, rule, reply);
-            return Ok(());
-        }
-        if !plan.settings.obey_robots {
-            let _ = reply.send(None);
-            return Ok(());
-        }
-        self.ask_robots(CrawlTask::inquiry(url, errand, reply))
-    }
-
-    /// Tells a page that it does not get something.
-    pub(super) fn turn_away(&mut self, url: &str, rule: SkipRule, reply: AdmissionReply) {
-        self.tell_denied(url, &rule);
-        let _ = reply.send(Some(rule));
     }
 }

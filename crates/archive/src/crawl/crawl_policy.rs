@@ -1,203 +1,167 @@
-//! What follows from an answer: which of its links are taken, and on which errand.
+//! What follows from a response: which of its links are followed, and for which reason.
 //!
 //! Pure, and shared by all threads of a run.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::address::asked;
-use super::compiled_plan::CompiledPlan;
-use super::fetch_reason::{FetchReason, MAX_EMBED_CHAIN, MAX_SITEMAP_NESTING};
-use super::handle_response::by_spelling;
-use super::scope::{CrawlScope, ScopeKind, SkipRule};
-use super::settings::CrawlSettings;
-use varve_core::url::page_identity;
+use varve_core::url::RequestUrl;
 use varve_page::links::{Link, Place, Role};
 
-/// What is asked for when a text is a URL; none for what is not asked for.
-pub(crate) type Spelling = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+use super::compiled_plan::CompiledPlan;
+use super::discovered_link::{DiscoveredLink, UnfollowedLink, UnfollowedReason};
+use super::fetch_reason::{FetchReason, MAX_EMBED_CHAIN, MAX_SITEMAP_NESTING};
+use super::scope::{CrawlScope, ScopeKind};
+use super::settings::CrawlSettings;
+use super::skip_rule::SkipRule;
 
-/// The settings of a run, made ready.
+/// Reads a text as the URL that is requested for it; `None` for text that is not requested.
+pub(crate) type UrlSpelling = Arc<dyn Fn(&str) -> Option<RequestUrl> + Send + Sync>;
+
+/// The rules of a run, compiled from its settings.
 pub(crate) struct CrawlPolicy {
-    /// As they were given.
+    /// The settings.
     pub(crate) settings: CrawlSettings,
-    /// Where it may go.
+    /// Where the run may go.
     pub(crate) scope: CrawlScope,
-    /// The plan that is followed, if one is.
-    itinerary: Option<CompiledPlan>,
-    /// What is asked for.
-    spelling: Spelling,
-    /// Whether several spellings may be one URL; else the one that is asked for is the only one.
-    has_spellings: bool,
+    plan: Option<CompiledPlan>,
+    /// How a layout with its own rules of identity spells URLs.
+    spelling: Option<UrlSpelling>,
 }
 
-/// A link that is worth following.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct DiscoveredLink {
-    /// What is asked for, unless it was asked for already by another spelling.
-    pub(crate) url: String,
-    /// What tells whether it was, where that is another text.
-    pub(crate) key: Option<String>,
-    /// Why.
-    pub(crate) reason: FetchReason,
-    /// Whether it is where the answer sends its reader.
-    pub(crate) redirect: bool,
-    /// Why it is only listed, and not followed.
-    pub(crate) unfollowed: Option<UnfollowedReason>,
-}
-
-/// Why a link is not followed that would be else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum UnfollowedReason {
-    /// The link, or its page, asks for it.
-    NoFollow,
-    /// Sitemaps name sitemaps, too often in a row.
-    Nested,
-    /// It is a redirect to itself.
-    Loop,
-    /// It is a redirect to what is not on the web.
-    Scheme,
-    /// It is a redirect to what is no URL.
-    Broken,
-}
-
-impl UnfollowedReason {
-    /// The rule under which it is listed.
-    pub(crate) const fn rule(self) -> SkipRule {
-        match self {
-            Self::NoFollow => SkipRule::NoFollow,
-            Self::Nested => SkipRule::Sitemaps,
-            Self::Loop => SkipRule::Loop,
-            Self::Scheme => SkipRule::Scheme,
-            Self::Broken => SkipRule::Broken,
-        }
-    }
-}
-
-impl DiscoveredLink {
-    /// What tells whether it was asked for already.
-    pub(crate) fn key(&self) -> &str {
-        self.key.as_deref().unwrap_or(&self.url)
-    }
+/// What a link leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum LinkDecision {
+    /// It is followed.
+    Follow(DiscoveredLink),
+    /// It is reported and not followed.
+    Report(UnfollowedLink),
 }
 
 impl CrawlPolicy {
-    /// A run with these settings, whose seeds are as they are asked for.
+    /// The rules of a run whose URLs are identified as on the web.
     pub(crate) fn new(settings: CrawlSettings) -> Self {
-        Self { has_spellings: true, ..Self::with_spelling(settings, Arc::new(asked)) }
+        let plan = settings.plan.as_ref().map(CompiledPlan::new);
+        Self::compile(settings, plan, None)
     }
 
-    /// The same, where every URL has one spelling of its own.
-    pub(crate) fn with_spelling(settings: CrawlSettings, spelling: Spelling) -> Self {
+    /// The rules of a run into a layout with its own rules of identity: every URL has one spelling.
+    pub(crate) fn with_spelling(settings: CrawlSettings, spelling: UrlSpelling) -> Self {
+        let plan = settings.plan.as_ref().map(|plan| CompiledPlan::with_spelling(plan, &*spelling));
+        Self::compile(settings, plan, Some(spelling))
+    }
+
+    fn compile(settings: CrawlSettings, plan: Option<CompiledPlan>, spelling: Option<UrlSpelling>) -> Self {
         let CrawlSettings { seeds, scope, include, exclude, .. } = &settings;
         let scope = CrawlScope::new(*scope, seeds, include, exclude);
-        let itinerary = settings.plan.as_ref().map(|plan| CompiledPlan::with_spelling(plan, &*spelling));
-        Self { settings, scope, itinerary, spelling, has_spellings: false }
+        Self { settings, scope, plan, spelling }
     }
 
-    /// What is asked for when a text is a URL.
-    pub(crate) fn asked(&self, text: &str) -> Option<String> {
-        (self.spelling)(text)
-    }
-
-    /// What all spellings of a URL share.
-    pub(crate) fn address<'u>(&self, url: &'u str) -> Cow<'u, str> {
-        let address = if self.has_spellings { page_identity(url) } else { None };
-        address.filter(|address| address != url).map_or(Cow::Borrowed(url), Cow::Owned)
-    }
-
-    /// The lead to a URL that nothing redirects to.
-    pub(crate) fn link_to(&self, url: String, errand: FetchReason) -> DiscoveredLink {
-        let key = match self.address(&url) {
-            Cow::Borrowed(_) => None,
-            Cow::Owned(key) => Some(key),
-        };
-        DiscoveredLink { url, key, reason: errand, redirect: false, unfollowed: None }
-    }
-
-    /// The lead to where an answer sends its reader. A server may send them to another spelling of what they asked for, to
-    /// its own order of parameters or to one with a mark in it: then it is that spelling that counts, and no other.
-    fn redirect_link(&self, from: &str, url: String, errand: FetchReason) -> DiscoveredLink {
-        let lead = DiscoveredLink { redirect: true, ..self.link_to(url, errand) };
-        if lead.key() != self.address(from) {
-            return lead;
+    /// The URL that is requested for a text; `None` for text that is not requested.
+    pub(crate) fn request_url(&self, text: &str) -> Option<RequestUrl> {
+        match &self.spelling {
+            Some(spelling) => spelling(text),
+            None => RequestUrl::parse(text),
         }
-        DiscoveredLink { key: Some(by_spelling(&lead.url)), ..lead }
     }
 
-    /// Whether pages so many links away from a seed are wanted.
+    /// The URL of a text that this policy spelled before.
+    pub(crate) fn stored_url(&self, text: &str) -> Option<RequestUrl> {
+        match self.spelling {
+            Some(_) => RequestUrl::verbatim(text),
+            None => exact_url(text),
+        }
+    }
+
+    /// Whether pages at this depth are wanted.
     pub(crate) fn reaches(&self, depth: u32) -> bool {
         self.scope.follows_links() && self.settings.depth.is_none_or(|most| depth <= most)
     }
 
-    /// Why the plan that is followed does not want something, if it does not.
-    pub(crate) fn plan_rule(&self, errand: FetchReason, url: &str) -> Option<SkipRule> {
-        let itinerary = self.itinerary.as_ref()?;
-        match errand {
+    /// The rule by which the plan leaves a URL out, if it does.
+    pub(crate) fn plan_rule(&self, reason: FetchReason, url: &RequestUrl) -> Option<SkipRule> {
+        let plan = self.plan.as_ref()?;
+        match reason {
             FetchReason::Robots => None,
-            FetchReason::Page { depth: 0 } => itinerary.external_rule(url),
-            _ => itinerary.skip_rule(url).or_else(|| itinerary.skip_rule(&self.address(url))),
+            FetchReason::Page { depth: 0 } => plan.external_rule(url.as_str()),
+            _ => plan.skip_rule(url.as_str()).or_else(|| plan.skip_rule(url.page().as_str())),
         }
     }
 
-    /// What a link in an answer at `from` leads to; none if it is neither followed nor listed.
-    pub(crate) fn link_to_follow(
+    /// The rule by which something embedded is left out, if it is.
+    pub(crate) fn embed_rule(&self, reason: FetchReason, url: &RequestUrl) -> Option<SkipRule> {
+        self.plan_rule(reason, url).or_else(|| self.scope.exclude_rule(url))
+    }
+
+    /// The rule by which a page is left out, if it is.
+    pub(crate) fn page_rule(&self, reason: FetchReason, url: &RequestUrl) -> Option<SkipRule> {
+        self.plan_rule(reason, url).or_else(|| self.scope.page_rule(url))
+    }
+
+    /// What a link in the response at `from` leads to; `None` if it is neither followed nor reported.
+    pub(crate) fn decide(
         &self,
-        from: &str,
-        errand: FetchReason,
+        from: &RequestUrl,
+        reason: FetchReason,
         link: &Link<'_>,
-    ) -> Option<DiscoveredLink> {
-        let url = self.asked(&link.target)?;
-        let url = self.itinerary.iter().fold(url, |url, itinerary| itinerary.apply_aliases(url));
-        let errand = match link.role {
-            Role::Redirect => return Some(self.redirect_link(from, url, errand)),
-            Role::Embed => embed_reason(errand, link)?,
-            Role::Sitemap => self.sitemap_reason(errand)?,
+    ) -> Option<LinkDecision> {
+        let url = self.request_url(&link.target)?;
+        let url = match &self.plan {
+            Some(plan) => plan.apply_aliases(url),
+            None => url,
+        };
+        let reason = match link.role {
+            Role::Redirect => return redirect_link(from, url, reason, link),
+            Role::Embed => embed_reason(reason, link)?,
+            Role::Sitemap => self.sitemap_reason(reason)?,
             Role::Navigate | Role::Alternate | Role::Canonical | Role::Feed => {
-                self.navigation_reason((from, errand), link, &url)?
+                self.navigation_reason((from, reason), link, &url)?
             }
         };
-        let is_shy = self.settings.obey_nofollow && link.nofollow && link.role != Role::Sitemap;
-        let refusal = match errand {
+        let is_nofollow = self.settings.obey_nofollow && link.nofollow && link.role != Role::Sitemap;
+        let unfollowed = match reason {
             FetchReason::Sitemap { nesting } if nesting > MAX_SITEMAP_NESTING => {
                 Some(UnfollowedReason::Nested)
             }
-            FetchReason::Page { .. } if is_shy => Some(UnfollowedReason::NoFollow),
+            FetchReason::Page { .. } if is_nofollow => Some(UnfollowedReason::NoFollow),
             _ => None,
         };
-        Some(DiscoveredLink { unfollowed: refusal, ..self.link_to(url, errand) })
+        Some(match unfollowed {
+            Some(unfollowed) => LinkDecision::Report(UnfollowedLink::new(&url, unfollowed)),
+            None => LinkDecision::Follow(DiscoveredLink::new(url, reason)),
+        })
     }
 
     fn navigation_reason(
         &self,
-        (from, errand): (&str, FetchReason),
+        (from, reason): (&RequestUrl, FetchReason),
         link: &Link<'_>,
-        url: &str,
+        url: &RequestUrl,
     ) -> Option<FetchReason> {
         if link.guessed {
             return None;
         }
-        if let Some(itinerary) = self.itinerary.as_ref().filter(|_| self.settings.scope == ScopeKind::Plan) {
-            let (FetchReason::Page { depth } | FetchReason::Frame { depth, .. }) = errand else {
+        if let Some(plan) = self.plan.as_ref().filter(|_| self.settings.scope == ScopeKind::Plan) {
+            let (FetchReason::Page { depth } | FetchReason::Frame { depth, .. }) = reason else {
                 return None;
             };
-            let links = [link.target.as_str(), url, &self.address(url)];
-            return itinerary.matching_group((from, depth), &links).map(|depth| FetchReason::Page { depth });
+            let spellings = [link.target.as_str(), url.as_str(), url.page().as_str()];
+            let group = plan.matching_group((from.as_str(), depth), &spellings)?;
+            return Some(FetchReason::Page { depth: group });
         }
-        let depth = match errand {
+        let depth = match reason {
             FetchReason::Page { depth } => depth.saturating_add(1),
-            // What strangers show in a frame is theirs: its links are no links of the page.
-            FetchReason::Frame { .. } if !self.scope.contains(&self.address(from)) => return None,
+            // A frame of another site is not part of the page, and neither are its links.
+            FetchReason::Frame { .. } if !self.scope.contains(from.page()) => return None,
             FetchReason::Frame { depth, .. } => depth.saturating_add(1),
-            // A list of pages is as near to a seed as a link on it.
+            // A page that a sitemap lists is as near to a seed as a link of the seed.
             FetchReason::Sitemap { .. } => 1,
             FetchReason::Embed { .. } | FetchReason::Robots => return None,
         };
         self.reaches(depth).then_some(FetchReason::Page { depth })
     }
 
-    fn sitemap_reason(&self, errand: FetchReason) -> Option<FetchReason> {
-        let nesting = match errand {
+    fn sitemap_reason(&self, reason: FetchReason) -> Option<FetchReason> {
+        let nesting = match reason {
             FetchReason::Sitemap { nesting } => nesting.saturating_add(1),
             FetchReason::Page { .. } => 0,
             FetchReason::Embed { .. } | FetchReason::Frame { .. } | FetchReason::Robots => return None,
@@ -206,25 +170,48 @@ impl CrawlPolicy {
     }
 }
 
-/// What a page embeds, it embeds by chains of limited length. What only looks like an address in a script or a JSON
-/// document is left alone.
-fn embed_reason(errand: FetchReason, link: &Link<'_>) -> Option<FetchReason> {
-    let (chain, depth) = match errand {
+/// The URL of a text that is stored as it is.
+pub(crate) fn exact_url(text: &str) -> Option<RequestUrl> {
+    RequestUrl::parse(text).filter(|url| url.as_str() == text).or_else(|| RequestUrl::verbatim(text))
+}
+
+/// The target of a redirect. A server may redirect to another spelling of the page that was requested,
+/// with its own order of parameters or with a marker: then only that spelling will do.
+/// A page that reloads itself is no redirect.
+fn redirect_link(
+    from: &RequestUrl,
+    url: RequestUrl,
+    reason: FetchReason,
+    link: &Link<'_>,
+) -> Option<LinkDecision> {
+    if url.as_str() == from.as_str() {
+        let is_header = matches!(link.place, Place::Header(_));
+        let looped = UnfollowedLink::new(&url, UnfollowedReason::Loop);
+        return is_header.then_some(LinkDecision::Report(looped));
+    }
+    let is_exact = url.page() == from.page();
+    Some(LinkDecision::Follow(DiscoveredLink { url, is_exact, reason, is_redirect: true }))
+}
+
+/// The reason to fetch something embedded. Chains of embedded things are limited. A text that only looks
+/// like a URL in a script or a JSON document is ignored.
+fn embed_reason(reason: FetchReason, link: &Link<'_>) -> Option<FetchReason> {
+    let (chain, depth) = match reason {
         FetchReason::Page { depth } => (1, Some(depth)),
         FetchReason::Frame { depth, chain } => (chain + 1, Some(depth)),
         FetchReason::Embed { chain } => (chain + 1, None),
         FetchReason::Sitemap { .. } | FetchReason::Robots => return None,
     };
-    let far_fetched = link.guessed && !matches!(link.place, Place::Attribute { .. });
-    let part = match depth.filter(|_| is_frame(link)) {
+    let is_guess = link.guessed && !matches!(link.place, Place::Attribute { .. });
+    let reason = match depth.filter(|_| is_frame(link)) {
         Some(depth) => FetchReason::Frame { depth, chain },
         None => FetchReason::Embed { chain },
     };
-    (chain <= MAX_EMBED_CHAIN && !far_fetched).then_some(part)
+    (chain <= MAX_EMBED_CHAIN && !is_guess).then_some(reason)
 }
 
-/// Whether what a link leads to is shown in a frame.
-fn is_frame(link: &Link<'_>) -> bool {
+/// Whether a link leads to the document of a frame.
+pub(super) fn is_frame(link: &Link<'_>) -> bool {
     matches!(&link.place, Place::Attribute { element, .. } if matches!(element.as_ref(), "frame" | "iframe"))
 }
 
@@ -247,77 +234,95 @@ mod tests {
         }
     }
 
-    fn plan(scope: ScopeKind, depth: Option<u32>) -> CrawlPolicy {
-        CrawlPolicy::new(CrawlSettings {
-            seeds: vec!["http://h/".to_owned()],
-            scope,
-            depth,
-            ..CrawlSettings::default()
-        })
+    fn policy(scope: ScopeKind, depth: Option<u32>) -> CrawlPolicy {
+        let seeds = vec!["http://h/".to_owned()];
+        CrawlPolicy::new(CrawlSettings { seeds, scope, depth, ..CrawlSettings::default() })
+    }
+
+    fn followed(
+        policy: &CrawlPolicy,
+        from: &str,
+        reason: FetchReason,
+        link: &Link<'_>,
+    ) -> Option<FetchReason> {
+        match policy.decide(&RequestUrl::parse(from).unwrap(), reason, link)? {
+            LinkDecision::Follow(link) => Some(link.reason),
+            LinkDecision::Report(_) => None,
+        }
     }
 
     #[test]
-    fn depth_and_chains_end() {
-        let plan = plan(ScopeKind::Host, Some(2));
-        let leads = |errand, role| {
-            let lead = plan.link_to_follow("http://h/", errand, &link("http://h/x#y", role));
-            lead.filter(|lead| lead.unfollowed.is_none()).map(|lead| lead.reason)
-        };
+    fn depth_and_chains_are_limited() {
+        let policy = policy(ScopeKind::Host, Some(2));
+        let reason = |reason, role| followed(&policy, "http://h/", reason, &link("http://h/x#y", role));
         let (near, far) = (FetchReason::Page { depth: 1 }, FetchReason::Page { depth: 2 });
-        assert_eq!(leads(near, Role::Navigate), Some(far));
-        assert_eq!(leads(far, Role::Navigate), None);
-        assert_eq!(leads(far, Role::Redirect), Some(far));
-        assert_eq!(leads(far, Role::Embed), Some(FetchReason::Embed { chain: 1 }));
-        assert_eq!(leads(FetchReason::Embed { chain: MAX_EMBED_CHAIN }, Role::Embed), None);
-        assert_eq!(leads(FetchReason::Embed { chain: 1 }, Role::Navigate), None);
-        assert_eq!(leads(FetchReason::Sitemap { nesting: MAX_SITEMAP_NESTING }, Role::Sitemap), None);
-        assert_eq!(leads(FetchReason::Sitemap { nesting: 0 }, Role::Navigate), Some(near));
+        assert_eq!(reason(near, Role::Navigate), Some(far));
+        assert_eq!(reason(far, Role::Navigate), None);
+        assert_eq!(reason(far, Role::Redirect), Some(far));
+        assert_eq!(reason(far, Role::Embed), Some(FetchReason::Embed { chain: 1 }));
+        assert_eq!(reason(FetchReason::Embed { chain: MAX_EMBED_CHAIN }, Role::Embed), None);
+        assert_eq!(reason(FetchReason::Embed { chain: 1 }, Role::Navigate), None);
+        assert_eq!(reason(FetchReason::Sitemap { nesting: MAX_SITEMAP_NESTING }, Role::Sitemap), None);
+        assert_eq!(reason(FetchReason::Sitemap { nesting: 0 }, Role::Navigate), Some(near));
     }
 
-    /// Its links are the page's own, at its depth; what strangers show in a frame leads nowhere.
+    /// The links of a frame are those of its page, at the depth of the page, unless it is of another site.
     #[test]
-    fn a_frame_is_a_part_that_leads_on() {
-        let plan = plan(ScopeKind::Host, Some(2));
+    fn a_frame_is_part_of_its_page_and_its_links_are_followed() {
+        let policy = policy(ScopeKind::Host, Some(2));
         let place = Place::Attribute { element: "iframe".into(), attribute: "src".into() };
         let frame = Link { place, ..link("http://h/nav", Role::Embed) };
-        let leads = |from, errand, link| plan.link_to_follow(from, errand, link).map(|lead| lead.reason);
+        let reason = |from, reason, link| followed(&policy, from, reason, link);
         let shown = FetchReason::Frame { depth: 1, chain: 1 };
-        assert_eq!(leads("http://h/", FetchReason::Page { depth: 1 }, &frame), Some(shown));
-        assert_eq!(leads("http://h/a", shown, &frame), Some(FetchReason::Frame { depth: 1, chain: 2 }));
-        assert_eq!(
-            leads("http://h/a", FetchReason::Frame { depth: 0, chain: MAX_EMBED_CHAIN }, &frame),
-            None
-        );
-        assert_eq!(
-            leads("http://h/a", FetchReason::Embed { chain: 1 }, &frame),
-            Some(FetchReason::Embed { chain: 2 })
-        );
+        assert_eq!(reason("http://h/", FetchReason::Page { depth: 1 }, &frame), Some(shown));
+        assert_eq!(reason("http://h/a", shown, &frame), Some(FetchReason::Frame { depth: 1, chain: 2 }));
+        let last = FetchReason::Frame { depth: 0, chain: MAX_EMBED_CHAIN };
+        assert_eq!(reason("http://h/a", last, &frame), None);
+        let embed = FetchReason::Embed { chain: 1 };
+        assert_eq!(reason("http://h/a", embed, &frame), Some(FetchReason::Embed { chain: 2 }));
         let onward = link("http://h/x", Role::Navigate);
-        assert_eq!(leads("http://h/nav", shown, &onward), Some(FetchReason::Page { depth: 2 }));
-        assert_eq!(leads("http://h/nav", FetchReason::Frame { depth: 2, chain: 1 }, &onward), None);
-        assert_eq!(leads("http://ads/nav", shown, &onward), None);
+        assert_eq!(reason("http://h/nav", shown, &onward), Some(FetchReason::Page { depth: 2 }));
+        assert_eq!(reason("http://h/nav", FetchReason::Frame { depth: 2, chain: 1 }, &onward), None);
+        assert_eq!(reason("http://ads/nav", shown, &onward), None);
     }
 
     #[test]
     fn a_single_page_brings_its_parts_and_nothing_else() {
-        let plan = plan(ScopeKind::Page, None);
-        let seed = FetchReason::Page { depth: 0 };
-        assert_eq!(plan.link_to_follow("http://h/", seed, &link("http://h/a", Role::Navigate)), None);
-        assert_eq!(plan.link_to_follow("http://h/", seed, &link("http://h/a", Role::Sitemap)), None);
-        assert!(plan.link_to_follow("http://h/", seed, &link("http://cdn/a", Role::Embed)).is_some());
+        let policy = policy(ScopeKind::Page, None);
+        let reason = |link: &Link<'_>| followed(&policy, "http://h/", FetchReason::Page { depth: 0 }, link);
+        assert_eq!(reason(&link("http://h/a", Role::Navigate)), None);
+        assert_eq!(reason(&link("http://h/a", Role::Sitemap)), None);
+        assert!(reason(&link("http://cdn/a", Role::Embed)).is_some());
     }
 
     #[test]
-    fn what_asks_not_to_be_followed_is_not_unless_told() {
-        let mut plan = plan(ScopeKind::Host, None);
-        let shy = Link { nofollow: true, ..link("http://h/a", Role::Navigate) };
-        let refusal = |plan: &CrawlPolicy| {
-            plan.link_to_follow("http://h/", FetchReason::Page { depth: 0 }, &shy).map(|lead| lead.unfollowed)
+    fn nofollow_is_obeyed_by_default() {
+        let mut policy = policy(ScopeKind::Host, None);
+        let nofollow = Link { nofollow: true, ..link("http://h/a", Role::Navigate) };
+        let from = RequestUrl::parse("http://h/").unwrap();
+        let decide = |policy: &CrawlPolicy, link: &Link<'_>| {
+            policy.decide(&from, FetchReason::Page { depth: 0 }, link)
         };
-        assert_eq!(refusal(&plan), Some(Some(UnfollowedReason::NoFollow)));
-        plan.settings.obey_nofollow = false;
-        assert_eq!(refusal(&plan), Some(None));
+        let reported = decide(&policy, &nofollow);
+        assert!(
+            matches!(reported, Some(LinkDecision::Report(link)) if link.reason == UnfollowedReason::NoFollow)
+        );
+        policy.settings.obey_nofollow = false;
+        assert!(matches!(decide(&policy, &nofollow), Some(LinkDecision::Follow(_))));
         let guessed = Link { guessed: true, ..link("http://h/a", Role::Embed) };
-        assert_eq!(plan.link_to_follow("http://h/", FetchReason::Page { depth: 0 }, &guessed), None);
+        assert_eq!(decide(&policy, &guessed), None);
+    }
+
+    #[test]
+    fn a_redirect_to_another_spelling_counts_by_its_text() {
+        let policy = policy(ScopeKind::Host, None);
+        let from = RequestUrl::parse("http://h/a?x=1&y=2").unwrap();
+        let decide = |target: &str| {
+            let link = Link { place: Place::Header("location"), ..link(target, Role::Redirect) };
+            policy.decide(&from, FetchReason::Page { depth: 0 }, &link)
+        };
+        let Some(LinkDecision::Follow(other)) = decide("http://h/a?y=2&x=1") else { panic!("not followed") };
+        assert!(other.is_exact && other.identity().starts_with('='));
+        assert!(matches!(decide("http://h/a?x=1&y=2"), Some(LinkDecision::Report(_))));
     }
 }

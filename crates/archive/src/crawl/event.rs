@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use varve_core::{Moment, RunId, VersionId};
 
-use super::scope::SkipRule;
+use super::skip_rule::SkipRule;
 
 /// Something happened.
 #[derive(Clone, Debug)]

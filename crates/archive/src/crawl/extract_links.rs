@@ -1,122 +1,127 @@
-//! The leads in an answer, each once.
+//! The links of a response, each once.
 //!
-//! Bodies are read as streams; what is remembered is bounded, so that no page can fill the memory.
+//! Bodies are read as streams, and the links that are remembered are bounded, so that no page can fill the
+//! memory. Each occurrence of a link is first compared as text: a URL is parsed once for a page, however
+//! often the page names it.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 
 use varve_core::headers::Headers;
-use varve_core::url::resolve;
+use varve_core::url::{RequestUrl, resolve};
 use varve_page::links::{Kind, Limits, Link, Place, Role, extract};
 
-use super::address::asked;
-use super::crawl_policy::{CrawlPolicy, DiscoveredLink, UnfollowedReason};
+use super::crawl_policy::{CrawlPolicy, LinkDecision, is_frame};
+use super::discovered_link::{DiscoveredLink, ResponseLinks, UnfollowedLink, UnfollowedReason};
 use super::fetch_reason::FetchReason;
 
-/// So many links of one answer are looked at.
+/// Occurrences of links that are looked at in one response.
 const MAX_LINKS: u64 = 200_000;
-/// So many different ones are followed.
+/// Different links of one response that are followed.
 const MAX_FOLLOWED_LINKS: usize = 60_000;
-/// So much of a body is read for links.
+/// Bytes of a body that are read for links.
 const MAX_BODY_BYTES: u64 = 64 << 20;
-
-/// Where redirects say where they lead.
+/// The header with the target of a redirect.
 const LOCATION_HEADER: &str = "location";
-/// A longer address of what is not on the web, such as a picture in itself, is not listed.
+/// A longer text that is no web URL, such as a `data:` URL, is not reported.
 const MAX_REPORTED_URL_BYTES: usize = 2000;
 
-/// What an answer says, as far as links go.
+/// What a response says about itself.
 pub(crate) struct ParsedHead<'a> {
-    /// Its address.
-    pub(crate) url: &'a str,
+    /// Its URL.
+    pub(crate) url: &'a RequestUrl,
     /// Its status.
     pub(crate) status: u16,
     /// Its headers.
     pub(crate) headers: &'a Headers,
 }
 
-/// The leads in an answer. A body that cannot be read gives what was found before it broke. `each` is told every link,
-/// whether or not it is followed.
+/// The links of a response. A body that cannot be read gives those before the damage. `each` gets every
+/// link, followed or not.
 pub(crate) fn extract_links(
-    plan: &CrawlPolicy,
-    errand: FetchReason,
-    answer: &ParsedHead<'_>,
+    policy: &CrawlPolicy,
+    reason: FetchReason,
+    head: &ParsedHead<'_>,
     body: &mut dyn Read,
     each: &mut dyn FnMut(&str),
-) -> Vec<DiscoveredLink> {
-    let kind = kind(errand, answer);
+) -> ResponseLinks {
     let limits = Limits { links: MAX_LINKS, bytes: MAX_BODY_BYTES, ..Limits::default() };
-    // Their hashes will do: two in a page that share one are rarer than pages.
-    let (mut seen, hasher) = (HashSet::new(), RandomState::new());
-    let mut found: Vec<DiscoveredLink> = Vec::new();
+    // The hashes are enough: two links of one page with the same hash are rarer than pages.
+    let (mut texts, mut found, hasher) = (HashSet::new(), HashSet::new(), RandomState::new());
+    let mut links = ResponseLinks::default();
     let mut take = |link: Link<'_>| {
-        if found.len() >= MAX_FOLLOWED_LINKS || is_no_redirect(&link, answer.status) {
+        if links.followed.len() >= MAX_FOLLOWED_LINKS || is_unused_location(&link, head.status) {
             return;
         }
         each(&link.target);
-        let is_location = link.place == Place::Header(LOCATION_HEADER);
-        let mut lead = plan.link_to_follow(answer.url, errand, &link);
-        if let Some(lead) = lead.as_mut().filter(|lead| is_location && lead.url == answer.url) {
-            lead.unfollowed = Some(UnfollowedReason::Loop);
+        let occurrence = (&link.target, link.role, link.nofollow, link.guessed, place_class(&link));
+        if !texts.insert(hasher.hash_one(occurrence)) {
+            return;
         }
-        if let Some(lead) = lead.filter(|lead| is_location || lead.url != answer.url)
-            && seen.insert(hasher.hash_one(&lead))
-        {
-            found.push(lead);
+        match policy.decide(head.url, reason, &link) {
+            Some(LinkDecision::Follow(link)) if link.url.as_str() != head.url.as_str() => {
+                if found.insert(hasher.hash_one(&link)) {
+                    links.followed.push(link);
+                }
+            }
+            Some(LinkDecision::Report(link)) => links.unfollowed.push(link),
+            Some(LinkDecision::Follow(_)) | None => {}
         }
     };
-    let foreign = foreign_redirect(answer, errand);
-    let extracted = extract(kind, answer.url, answer.headers, body, limits, &mut take);
-    let shy = extracted.is_ok_and(|extracted| extracted.metadata.robots.nofollow);
-    if shy && plan.settings.obey_nofollow {
-        for lead in found.iter_mut().filter(|lead| lead.reason.is_page() && !lead.redirect) {
-            lead.unfollowed = Some(UnfollowedReason::NoFollow);
-        }
+    let extracted = extract(kind(reason, head), head.url.as_str(), head.headers, body, limits, &mut take);
+    let is_nofollow = extracted.is_ok_and(|extracted| extracted.metadata.robots.nofollow);
+    if is_nofollow && policy.settings.obey_nofollow {
+        let is_navigation = |link: &mut DiscoveredLink| link.reason.is_page() && !link.is_redirect;
+        let unfollowed = links.followed.extract_if(.., is_navigation);
+        let report = |link: DiscoveredLink| UnfollowedLink::new(&link.url, UnfollowedReason::NoFollow);
+        links.unfollowed.extend(unfollowed.map(report));
     }
-    found.extend(foreign);
-    found
+    links.unfollowed.extend(foreign_redirect(head));
+    links
 }
 
-/// Where an answer sends its reader, if that is not on the web or no URL at all: it is listed, and not followed.
-fn foreign_redirect(answer: &ParsedHead<'_>, errand: FetchReason) -> Option<DiscoveredLink> {
-    let location =
-        answer.headers.get_text(LOCATION_HEADER).filter(|_| (300..400).contains(&answer.status))?;
-    let (url, refusal) = match resolve(answer.url, location.trim()) {
+/// What decides about a link besides its text, role and marks.
+fn place_class(link: &Link<'_>) -> u8 {
+    match &link.place {
+        Place::Header(LOCATION_HEADER) => 3,
+        Place::Attribute { .. } if is_frame(link) => 2,
+        Place::Attribute { .. } => 1,
+        _ => 0,
+    }
+}
+
+/// The target of a redirect, if it is not on the web or no URL at all. It is reported and not followed.
+fn foreign_redirect(head: &ParsedHead<'_>) -> Option<UnfollowedLink> {
+    let location = head.headers.get_text(LOCATION_HEADER).filter(|_| (300..400).contains(&head.status))?;
+    let (text, reason) = match resolve(head.url.as_str(), location.trim()) {
         Ok(url) if !url.starts_with("http://") && !url.starts_with("https://") => {
             (url, UnfollowedReason::Scheme)
         }
-        Ok(url) if asked(&url).is_some() => return None,
+        Ok(url) if RequestUrl::parse(&url).is_some() => return None,
         Ok(url) => (url, UnfollowedReason::Broken),
         Err(_) => (location.trim().to_owned(), UnfollowedReason::Broken),
     };
-    let is_short = url.len() <= MAX_REPORTED_URL_BYTES;
-    is_short.then_some(DiscoveredLink {
-        url,
-        key: None,
-        reason: errand,
-        redirect: true,
-        unfollowed: Some(refusal),
-    })
+    (text.len() <= MAX_REPORTED_URL_BYTES).then(|| UnfollowedLink::foreign(text, reason))
 }
 
-/// A `Location` sends nobody anywhere unless the status says so.
-fn is_no_redirect(link: &Link<'_>, status: u16) -> bool {
+/// A `Location` counts only with a status that redirects.
+fn is_unused_location(link: &Link<'_>, status: u16) -> bool {
     link.role == Role::Redirect
         && link.place == Place::Header(LOCATION_HEADER)
         && !(300..400).contains(&status)
 }
 
-/// How the body is read. An answer that is no page in itself, as a redirect or an error, has only its headers read.
-fn kind(errand: FetchReason, answer: &ParsedHead<'_>) -> Kind {
-    let has_page = matches!(answer.status, 200..=299 | 304);
-    let content_type = answer.headers.get_text("content-type");
-    match errand {
+/// How the body is read. Only the headers count of a response that is no page, as a redirect or an error.
+fn kind(reason: FetchReason, head: &ParsedHead<'_>) -> Kind {
+    let has_page = matches!(head.status, 200..=299 | 304);
+    let content_type = head.headers.get_text("content-type");
+    match reason {
         _ if !has_page => Kind::Opaque,
         FetchReason::Robots => Kind::Opaque,
         FetchReason::Sitemap { .. } => Kind::Listing,
         FetchReason::Page { .. } | FetchReason::Embed { .. } | FetchReason::Frame { .. } => {
-            Kind::of(content_type.as_deref(), answer.url)
+            Kind::of(content_type.as_deref(), head.url.as_str())
         }
     }
 }

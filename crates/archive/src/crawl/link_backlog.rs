@@ -1,14 +1,14 @@
-//! How many leads wait for the thread that runs the crawl.
+//! The number of links that wait for the dispatcher.
 //!
-//! A sitemap has fifty thousand, and keepers read faster than a frontier takes them in: those who are ahead wait, so that
-//! memory does not grow with what is found.
+//! A sitemap has fifty thousand links, and writers read faster than the frontier takes them in. Writers that
+//! are ahead wait, so that memory does not grow with what is found.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Whoever reads answers waits while more leads than this do.
+/// Writers wait while more links than this do.
 const MAX_WAITING_LINKS: usize = 50_000;
 
-/// Leads that were found and are not in the frontier yet.
+/// Links that were found and are not in the frontier yet.
 #[derive(Default)]
 pub(crate) struct LinkBacklog {
     waiting: Mutex<usize>,
@@ -16,20 +16,20 @@ pub(crate) struct LinkBacklog {
 }
 
 impl LinkBacklog {
-    /// So many more wait.
-    pub(crate) fn add(&self, leads: usize) {
-        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) += leads;
+    /// More links wait.
+    pub(crate) fn add(&self, links: usize) {
+        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) += links;
     }
 
-    /// So many were taken in.
-    pub(crate) fn take(&self, leads: usize) {
+    /// The dispatcher took links.
+    pub(crate) fn take(&self, links: usize) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        *waiting = waiting.saturating_sub(leads);
+        *waiting = waiting.saturating_sub(links);
         drop(waiting);
         self.fewer.notify_all();
     }
 
-    /// Nobody takes any in any more.
+    /// The dispatcher takes no more links.
     pub(crate) fn end(&self) {
         self.take(usize::MAX);
     }
@@ -42,7 +42,7 @@ impl LinkBacklog {
     }
 }
 
-/// Lets go whoever waits, however a run ends.
+/// Releases waiting writers when the run ends, also by an error.
 pub(crate) struct BacklogGuard<'a>(pub(crate) &'a LinkBacklog);
 
 impl Drop for BacklogGuard<'_> {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_is_ahead_waits() {
+    fn writers_that_are_ahead_wait() {
         let backlog = LinkBacklog::default();
         backlog.add(MAX_WAITING_LINKS);
         backlog.wait();

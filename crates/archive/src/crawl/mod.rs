@@ -1,73 +1,85 @@
 //! Crawling: from seeds to a version.
 //!
-//! One run is one version; one that is stopped is a version of what it got, and another run goes on with the rest. What a
-//! run has still to do is in the frontier, what it has done is in the silos, and between
-//! the two there are a few seconds at most: so a run may end at any instant, by any hand, and is resumed where it was,
-//! with the same result.
+//! One run becomes one version. A run that is stopped becomes a version of what it captured, and another
+//! run continues with the rest. The frontier holds what is still to do, the silos hold what was done, and
+//! a checkpoint every few seconds connects the two. So a run may end at any instant and is resumed where it
+//! was, with the same result.
 //!
-//! | file | knows |
+//! One thread, the dispatcher, decides. Requests, writers and checkpoints run on other threads and send it
+//! messages. From the values at the top to the whole at the bottom, each file uses those above it:
+//!
+//! | file | owns |
 //! | --- | --- |
-//! | `address` | what is asked for, and what its spellings share |
-//! | `scope`, `plan`, `errand`, `itinerary` | what is followed, how far, and for what reason |
-//! | `run`, `admit`, `settle`, `checkpoint` | the thread that decides |
-//! | `resting`, `given_up` | hosts that ask to be left alone, and hosts that do not answer |
-//! | `robots`, `known`, `past`, `refused` | what hosts ask for, what was found, what is here already, what was not followed |
-//! | `fetching`, `keeper`, `extract`, `backlog` | requests, and the work on answers |
-//! | `rendering`, `door`, `denied`, `pace`, `memory`, `recall` | pages in a browser, what they may ask for, and what they need not ask for |
-//! | `destination`, `project` | where answers go: into an archive, or into a Crystal project |
-//! | `conduct`, `course` | a run from its beginning to its end, and across its stops |
+//! | `fetch_reason`, `skip_rule`, `event`, `settings` | values: why a URL is fetched or not, what is reported, what the user wants |
+//! | `scope`, `compiled_plan`, `crawl_policy`, `discovered_link`, `extract_links` | which links of a response are followed |
+//! | `past_captures`, `task`, `write_job`, `message` | one URL on its way, and the messages about it |
+//! | `destination`, `read_response`, `archive`, `project` | where responses are stored: an archive or a Crystal project |
+//! | `request_loop`, `fetchers`, `response_cache`, `browser_gate` | requests in flight, of the run and of pages in a browser |
+//! | `hosts`, `robots`, `retry_after`, `unreachable` | the one table of hosts: queue, pace, `robots.txt`, waits, outages |
+//! | `writer_pool`, `link_backlog`, `checkpoint` | threads that store, and what makes it durable |
+//! | `seen_urls`, `in_hand`, `unfollowed_links`, `reported_skips`, `reporter` | bounded sets of URLs, and reports |
+//! | `dispatcher` | the thread that decides: admission, responses, pages in a browser |
+//! | `run`, `run_lifecycle`, `resumable_run` | a run from beginning to end, and across its stops |
 //!
-//! Nothing here knows a socket or a page: that is `varve-fetch` and `varve-page`. Nor is a terminal known: whoever
-//! watches is told [`Event`]s.
+//! Nothing here opens a socket or parses a page: that is `varve-fetch` and `varve-page`. Nor does it print:
+//! the caller gets [`CrawlEvent`]s. The caller also gives the one clock.
 
-mod address;
-mod admission;
+mod archive;
 mod browser_gate;
-mod cache_lookup;
 mod checkpoint;
+mod clock;
 mod compiled_plan;
 mod crawl_policy;
 mod destination;
+mod discovered_link;
 mod dispatcher;
-pub mod error;
+pub(crate) mod error;
+mod error_chain;
 mod event;
 mod extract_links;
 mod fetch_reason;
-mod given_up;
-mod handle_response;
+mod fetchers;
+mod hosts;
+mod in_hand;
 mod link_backlog;
-mod pace;
+mod message;
 mod past_captures;
 mod project;
-mod rendering;
+mod read_response;
 mod reported_skips;
-mod request_pool;
+mod reporter;
+mod request_loop;
 mod response_cache;
-mod resting;
 mod resumable_run;
+mod retry_after;
 mod robots;
+mod run;
 mod run_lifecycle;
 mod scope;
 mod seen_urls;
 mod settings;
+mod skip_rule;
 mod task;
 mod unfollowed_links;
+mod unreachable;
+mod write_job;
 mod writer_pool;
 
-pub(crate) use address::{asked, has_user_info, host_of, origin_of};
 pub(crate) use browser_gate::BrowserGate;
+pub(crate) use clock::RunClock;
 pub(crate) use compiled_plan::CompiledPlan;
-pub(crate) use crawl_policy::CrawlPolicy as CrawlPlan;
+pub(crate) use crawl_policy::CrawlPolicy;
 pub(crate) use dispatcher::RunEnding;
+pub(crate) use error_chain::error_chain;
 pub use event::{CapturedPage, CrawlEvent, CrawlProgress, CrawlTally, RunEnd};
-pub(crate) use handle_response::error_chain;
-pub(crate) use pace::{Pace, Paced};
+pub(crate) use fetchers::CrawlFetchers;
 pub(crate) use project::{CrystalFetcher, ProjectDestination, SharedProject};
-pub(crate) use request_pool::CrawlFetchers;
-pub(crate) use request_pool::request_outcome;
-pub(crate) use robots::robots_limits as limits_for_robots;
+pub(crate) use request_loop::{LoopState, RequestLoop, request_outcome};
+pub(crate) use robots::robots_limits;
+pub(crate) use run::{RunInput, run_crawl};
 pub(crate) use run_lifecycle::{
-    NewRunVersion, RunEnvironment, RunInput, begin, finish, only_worker, resume, run_crawl, version_of_run,
+    NewRunVersion, RunEnvironment, begin, finish, only_worker, resume, version_of_run,
 };
-pub use scope::{ScopeKind, SkipRule};
+pub use scope::ScopeKind;
 pub use settings::CrawlSettings;
+pub use skip_rule::SkipRule;

@@ -1,8 +1,8 @@
-//! What pages in browsers were answered lately, so that nothing is asked for twice: not by two pages at the same time, not twice by
-//! one, and not by the run beside them.
+//! Responses that pages in browsers got recently, so that nothing is requested twice: not by two pages at
+//! the same time, not twice by one page, and not by the run besides.
 //!
-//! An answer is in a silo, and found there, only after its page is done. Until then it is here, and for as long as there is room. What may not
-//! be given again, by the word of its server, is not: it is asked for as often as a page wants it.
+//! A response is in a silo, and found there, only after its page is done. Until then it is here, as long as
+//! there is room. A response whose headers forbid reuse is not: it is requested as often as a page wants it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,52 +11,52 @@ use tokio::sync::Notify;
 use varve_core::exchange::Exchange;
 use varve_wire::ResponseHead;
 
-/// So many bytes are held, all together.
+/// The total size of all cached responses.
 const MAX_CACHED_BYTES: u64 = 64 << 20;
-/// And so many answers.
+/// The number of cached responses.
 const MAX_CACHED_RESPONSES: usize = 4096;
-/// An answer that is longer is not held, nor read again from where it is kept.
+/// A longer response is neither cached nor read from the archive for a page.
 pub(crate) const MAX_RESPONSE_BYTES: u64 = 16 << 20;
 
-/// What was asked and answered lately.
+/// The cache.
 #[derive(Default)]
 pub(crate) struct ResponseCache {
     state: Mutex<CacheState>,
-    /// Something was answered, or will not be.
+    /// Notified when a response came or will not come.
     changed: Notify,
 }
 
 #[derive(Default)]
 struct CacheState {
     slots: HashMap<String, CacheSlot>,
-    /// What is held, the oldest first, each with its size.
+    /// URLs and sizes of cached responses, oldest first.
     order: VecDeque<(String, u64)>,
     bytes: u64,
 }
 
 enum CacheSlot {
-    /// A page asks for it.
+    /// A page requests it.
     Asking,
-    /// It was answered.
+    /// The response is cached.
     Held(Box<Exchange>),
-    /// A page sent something there: what was answered before may be so no longer.
+    /// A page sent something there: an earlier response may be outdated.
     Outdated,
 }
 
-/// What is known of a URL.
+/// The state of a URL.
 pub(crate) enum CachedResponse {
     /// Nothing.
     Nothing,
-    /// A page asks for it.
+    /// A page requests it.
     Asking,
-    /// It was answered.
+    /// The response is cached.
     Held(Box<Exchange>),
-    /// What is known of it counts no longer.
+    /// An earlier response is outdated.
     Outdated,
 }
 
 impl ResponseCache {
-    /// What is known of a URL now.
+    /// The state of a URL now.
     pub(crate) fn look(&self, url: &str) -> CachedResponse {
         match self.state().slots.get(url) {
             None => CachedResponse::Nothing,
@@ -66,12 +66,12 @@ impl ResponseCache {
         }
     }
 
-    /// What is known of a URL once nobody asks for it.
+    /// The state of a URL once no page requests it.
     pub(crate) async fn look_when_quiet(&self, url: &str) -> CachedResponse {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
-            // From here on nothing is missed.
+            // Notifications from here on are not missed.
             changed.as_mut().enable();
             match self.look(url) {
                 CachedResponse::Asking => changed.await,
@@ -80,7 +80,7 @@ impl ResponseCache {
         }
     }
 
-    /// Someone asks for a URL, unless somebody else does.
+    /// Reserves a URL for a request, unless another page requests it.
     pub(crate) fn ask(self: &Arc<Self>, url: &str) -> Option<CacheReservation> {
         let mut state = self.state();
         if matches!(state.slots.get(url), Some(CacheSlot::Asking)) {
@@ -90,7 +90,7 @@ impl ResponseCache {
         Some(CacheReservation { memory: Arc::clone(self), url: url.to_owned() })
     }
 
-    /// Something is sent to a URL.
+    /// A page sends something to a URL: what is cached is outdated.
     pub(crate) fn outdate(&self, url: &str) {
         let mut state = self.state();
         if !matches!(state.slots.get(url), Some(CacheSlot::Asking)) {
@@ -125,14 +125,14 @@ impl CacheState {
     }
 }
 
-/// A question under way. Dropped without an answer, it may be asked by another.
+/// A request in flight. Dropped without a response, another page may request the URL.
 pub(crate) struct CacheReservation {
     memory: Arc<ResponseCache>,
     url: String,
 }
 
 impl CacheReservation {
-    /// An answer came.
+    /// The response came.
     pub(crate) fn answered(self, exchange: &Exchange) {
         let head = exchange.head().ok().flatten();
         let is_whole = exchange.truncated.is_none() && exchange.response.len() <= MAX_RESPONSE_BYTES;
@@ -153,8 +153,8 @@ impl Drop for CacheReservation {
     }
 }
 
-/// Whether an answer is one for whoever asks. A piece of something is not, nor what depends on who asks, nor that a server could not
-/// answer now.
+/// Whether a response may be given to another request. A partial one may not, nor one that depends on the
+/// client, nor a temporary failure.
 pub(crate) fn is_reusable(head: &ResponseHead<'_>) -> bool {
     let says = |name: &str, word: &str| {
         let values = head.headers.get_text(name).unwrap_or_default().to_ascii_lowercase();
@@ -186,11 +186,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reusable_is_held_and_the_rest_is_not() {
+    fn reusable_responses_are_cached() {
         let memory = Arc::new(ResponseCache::default());
         let held = |head: &str| {
             let asking = memory.ask("http://h/").unwrap();
-            assert!(memory.ask("http://h/").is_none(), "one asks at a time");
+            assert!(memory.ask("http://h/").is_none(), "one request at a time");
             asking.answered(&exchange(head, 1));
             matches!(memory.look("http://h/"), CachedResponse::Held(_))
         };
@@ -208,11 +208,11 @@ mod tests {
         memory.outdate("http://h/");
         assert!(matches!(memory.look("http://h/"), CachedResponse::Outdated));
         drop(memory.ask("http://h/"));
-        assert!(matches!(memory.look("http://h/"), CachedResponse::Nothing), "it came to nothing");
+        assert!(matches!(memory.look("http://h/"), CachedResponse::Nothing), "there was no response");
     }
 
     #[test]
-    fn no_more_is_held_than_there_is_room_for() {
+    fn the_cache_is_bounded() {
         let memory = Arc::new(ResponseCache::default());
         let size = usize::try_from(MAX_RESPONSE_BYTES).unwrap();
         for number in 0..8 {

@@ -1,8 +1,8 @@
 //! A run across its stops.
 //!
-//! Whoever stops a run has a version of what it got so far, and may go on with the rest. A run that became a version takes
-//! no more captures, so another run goes on in its place, and the version that it becomes holds what lies behind it as well:
-//! the last version of the course is the one that an undisturbed run would have made.
+//! A user who stops a run has a version of what it captured, and may resume it. A run that became a version
+//! takes no more captures, so another run continues in its place, and its version also holds what the runs
+//! before it captured: the last version is the one that an undisturbed run would have made.
 
 use serde::{Deserialize, Serialize};
 use varve_core::VersionId;
@@ -13,39 +13,39 @@ use super::settings::CrawlSettings;
 use crate::crawl::error::CrawlError;
 use varve_repository::history::{Holdings, Pages};
 
-/// What a run was asked to do, and what lies behind it. Kept with the frontier.
+/// The settings of a run and the versions of its stops. Stored with the frontier.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ResumableRun {
-    /// What it was asked to do.
+    /// The settings.
     #[serde(flatten)]
     pub(crate) settings: CrawlSettings,
-    /// The versions that were made when it was stopped, each of which holds those before it.
+    /// The versions that were made when it was stopped. Each holds those before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) stop_versions: Vec<VersionId>,
 }
 
 impl ResumableRun {
-    /// One that begins.
+    /// A run that begins.
     pub(crate) fn new(settings: CrawlSettings) -> Self {
         Self { settings, stop_versions: Vec::new() }
     }
 
-    /// As the frontier keeps it.
+    /// The text for the frontier.
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).expect("settings can be written as JSON")
     }
 
-    /// From what the frontier kept.
+    /// Reads the text of the frontier.
     pub(crate) fn parse(json: &str) -> Result<Self, CrawlError> {
         serde_json::from_str(json).map_err(CrawlError::RunSettings)
     }
 
-    /// The version that was made at the last stop.
+    /// The version of the last stop.
     pub(crate) fn last_stop_version(&self) -> Option<VersionId> {
         self.stop_versions.last().copied()
     }
 
-    /// All that was captured up to the last stop, as the next version names it.
+    /// Everything that was captured before the last stop, as pages of the next version.
     pub(crate) fn earlier_pages(&self, holdings: &dyn Holdings) -> Result<Vec<Page>, CrawlError> {
         if self.stop_versions.is_empty() {
             return Ok(Vec::new());
@@ -58,7 +58,7 @@ impl ResumableRun {
     }
 }
 
-/// The page that a capture is, for a version whose run did not make it.
+/// A capture as a page of a version whose run did not make it.
 fn page_of(capture: Capture) -> Page {
     Page {
         url: capture.url,

@@ -1,13 +1,13 @@
-//! Where a crawl may go: the scope around its seeds, and the patterns of its user.
+//! Where a crawl may go: the scope around its seeds, and the patterns of the user.
 //!
-//! Only navigations are held to the scope: what a page embeds is part of it, on whatever host it lies. A pattern that
+//! The scope limits navigation only: what a page embeds belongs to the page, on any host. A pattern that
 //! excludes counts for both.
 
 use serde::{Deserialize, Serialize};
 use varve_core::pattern::{AtSign, GroupPattern};
-use varve_core::url::page_identity;
+use varve_core::url::{PageUrl, RequestUrl};
 
-use super::address::host_of;
+use super::skip_rule::SkipRule;
 
 /// How far around its seeds a crawl goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,13 +16,13 @@ pub enum ScopeKind {
     /// The seeds themselves.
     #[default]
     Page,
-    /// What begins as a seed does, up to its last slash.
+    /// URLs that begin like a seed, up to its last slash.
     Prefix,
     /// The host of a seed, with `www.` before it or not, by http or https.
     Host,
     /// The registered domain of a seed, with all hosts below it.
     Domain,
-    /// What a plan asks for: it has chosen before the scope is asked.
+    /// What a plan selects, before the scope is checked.
     Plan,
 }
 
@@ -39,76 +39,10 @@ impl ScopeKind {
     }
 }
 
-/// Why a URL is not fetched, by the name under which it is listed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SkipRule {
-    /// It lies outside the scope.
-    Scope,
-    /// No pattern that must match does.
-    Include,
-    /// A pattern excludes it.
-    Exclude(String),
-    /// The site asks robots not to; with the line of its file, where one says so.
-    Robots(Option<usize>),
-    /// It looks like one of endlessly many.
-    Trap(varve_core::trap::Trap),
-    /// A limit of the run was reached.
-    Limit(&'static str),
-    /// Too many redirects led to it.
-    Redirects,
-    /// Too many sitemaps were read, or one names another too often in a row.
-    Sitemaps,
-    /// The link, or the page that it is on, asks not to be followed.
-    NoFollow,
-    /// A group of the plan leaves it out.
-    DoNotDownload(String),
-    /// An alias of the plan leaves it on the live web.
-    External,
-    /// Its host asks to be left alone for longer than the run waits.
-    RetryAfter,
-    /// Its address is one that may not be asked.
-    Guard,
-    /// It is a redirect to what redirected to it.
-    Loop,
-    /// It is a redirect to what is not on the web.
-    Scheme,
-    /// It is a redirect to what is no URL.
-    Broken,
-}
-
-impl SkipRule {
-    /// The word for what the guard refuses, among failures and among rules.
-    pub(crate) const GUARD: &'static str = "guard";
-}
-
-impl std::fmt::Display for SkipRule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Scope => f.write_str("scope"),
-            Self::Include => f.write_str("include"),
-            Self::Exclude(pattern) => write!(f, "exclude:{pattern}"),
-            Self::Robots(Some(line)) => write!(f, "robots:line {line}"),
-            Self::Robots(None) => f.write_str("robots:unavailable"),
-            Self::Trap(trap) => write!(f, "trap:{trap}"),
-            Self::Limit(which) => write!(f, "limit:{which}"),
-            Self::Redirects => f.write_str("redirects"),
-            Self::Sitemaps => f.write_str("sitemaps"),
-            Self::NoFollow => f.write_str("nofollow"),
-            Self::DoNotDownload(group) => write!(f, "plan:do_not_download:{group}"),
-            Self::External => f.write_str("plan:external"),
-            Self::RetryAfter => f.write_str("retry-after"),
-            Self::Guard => f.write_str(Self::GUARD),
-            Self::Loop => f.write_str("redirects:loop"),
-            Self::Scheme => f.write_str("redirects:scheme"),
-            Self::Broken => f.write_str("redirects:broken"),
-        }
-    }
-}
-
 /// The scope of a run.
 pub(crate) struct CrawlScope {
     kind: ScopeKind,
-    /// For each seed what an address in its scope begins with, is at, or ends with, as the kind says.
+    /// For each seed the prefix, host or domain of its scope, as the kind says.
     roots: Vec<String>,
     include: Vec<GroupPattern>,
     exclude: Vec<GroupPattern>,
@@ -120,77 +54,79 @@ impl CrawlScope {
         let patterns = |texts: &[String]| {
             texts.iter().map(|text| GroupPattern::new(text, AtSign::Literal)).collect::<Vec<_>>()
         };
-        let address = |seed: &String| page_identity(seed).unwrap_or_else(|| seed.clone());
-        let mut roots: Vec<String> = seeds.iter().map(|seed| root_of(kind, &address(seed))).collect();
+        let pages = seeds.iter().filter_map(|seed| PageUrl::parse(seed));
+        let mut roots: Vec<String> = pages.map(|page| root_of(kind, &page)).collect();
         roots.sort();
         roots.dedup();
         Self { kind, roots, include: patterns(include), exclude: patterns(exclude) }
     }
 
-    /// Whether navigations lead anywhere at all.
+    /// Whether links are followed at all.
     pub(crate) fn follows_links(&self) -> bool {
         !matches!(self.kind, ScopeKind::Page | ScopeKind::Plan)
     }
 
-    /// Why a page is not fetched, if it is not. It lies where its address does; a pattern may be written for what is asked
-    /// for or for the address.
-    pub(crate) fn page_rule(&self, url: &str, address: &str) -> Option<SkipRule> {
-        if let Some(rule) = self.exclude_rule(url, address) {
+    /// The rule by which a page is not fetched, if there is one. Its identity decides whether it is in the
+    /// scope; a pattern may be written for the URL or for the identity.
+    pub(crate) fn page_rule(&self, url: &RequestUrl) -> Option<SkipRule> {
+        if let Some(rule) = self.exclude_rule(url) {
             return Some(rule);
         }
-        if !self.contains(address) {
+        if !self.contains(url.page()) {
             return Some(SkipRule::Scope);
         }
-        let misses =
-            !self.include.is_empty() && !self.include.iter().any(|pattern| matches(pattern, url, address));
+        let misses = !self.include.is_empty() && !self.include.iter().any(|pattern| matches(pattern, url));
         misses.then_some(SkipRule::Include)
     }
 
-    /// Whether an address lies where links are followed.
-    pub(crate) fn contains(&self, address: &str) -> bool {
+    /// Whether links are followed on a page.
+    pub(crate) fn contains(&self, page: &PageUrl) -> bool {
         match self.kind {
             ScopeKind::Page => false,
             ScopeKind::Plan => true,
             ScopeKind::Prefix => {
-                self.roots.iter().any(|root| without_scheme(address).starts_with(root.as_str()))
+                let text = without_scheme(page.as_str());
+                self.roots.iter().any(|root| text.starts_with(root.as_str()))
             }
-            ScopeKind::Host => self.roots.iter().any(|root| plain_host(address) == root),
-            ScopeKind::Domain => self.roots.iter().any(|root| is_below(host_of(address), root)),
+            ScopeKind::Host => self.roots.iter().any(|root| without_www(page.authority()) == root),
+            ScopeKind::Domain => self.roots.iter().any(|root| is_below(page.authority(), root)),
         }
     }
 
-    /// Why something embedded is not fetched, if it is not.
-    pub(crate) fn exclude_rule(&self, url: &str, address: &str) -> Option<SkipRule> {
-        let pattern = self.exclude.iter().find(|pattern| matches(pattern, url, address))?;
+    /// The rule by which something embedded is not fetched, if there is one.
+    pub(crate) fn exclude_rule(&self, url: &RequestUrl) -> Option<SkipRule> {
+        let pattern = self.exclude.iter().find(|pattern| matches(pattern, url))?;
         Some(SkipRule::Exclude(pattern.as_str().to_owned()))
     }
 
     /// Whether the sitemaps of a host are worth reading.
-    pub(crate) fn wants_sitemaps_of(&self, origin: &str) -> bool {
+    pub(crate) fn wants_sitemaps_of(&self, url: &RequestUrl) -> bool {
+        let host = url.authority();
+        let is_host = |root: &String| root.split('/').next() == Some(host);
         match self.kind {
             ScopeKind::Page | ScopeKind::Plan => false,
-            ScopeKind::Prefix => {
-                self.roots.iter().any(|root| host_of(&format!("http://{root}")) == host_of(origin))
-            }
-            ScopeKind::Host => self.roots.iter().any(|root| plain_host(origin) == root),
-            ScopeKind::Domain => self.roots.iter().any(|root| is_below(host_of(origin), root)),
+            ScopeKind::Prefix => self.roots.iter().any(is_host),
+            ScopeKind::Host => self.roots.iter().any(|root| without_www(host) == root),
+            ScopeKind::Domain => self.roots.iter().any(|root| is_below(host, root)),
         }
     }
 }
 
-fn matches(pattern: &GroupPattern, url: &str, address: &str) -> bool {
-    pattern.matches(url) || url != address && pattern.matches(address)
+fn matches(pattern: &GroupPattern, url: &RequestUrl) -> bool {
+    let (text, page) = (url.as_str(), url.page().as_str());
+    pattern.matches(text) || text != page && pattern.matches(page)
 }
 
-fn root_of(kind: ScopeKind, seed: &str) -> String {
+fn root_of(kind: ScopeKind, seed: &PageUrl) -> String {
+    let text = seed.as_str();
     match kind {
-        ScopeKind::Page | ScopeKind::Plan => seed.to_owned(),
+        ScopeKind::Page | ScopeKind::Plan => text.to_owned(),
         ScopeKind::Prefix => {
-            let path = seed.split(['?', '#']).next().unwrap_or(seed);
+            let path = text.split(['?', '#']).next().unwrap_or(text);
             without_scheme(&path[..path.rfind('/').map_or(path.len(), |at| at + 1)]).to_owned()
         }
-        ScopeKind::Host => plain_host(seed).to_owned(),
-        ScopeKind::Domain => domain_of(host_of(seed)).to_owned(),
+        ScopeKind::Host => without_www(seed.authority()).to_owned(),
+        ScopeKind::Domain => domain_of(seed.authority()).to_owned(),
     }
 }
 
@@ -198,8 +134,7 @@ fn without_scheme(url: &str) -> &str {
     url.split_once("://").map_or(url, |(_, rest)| rest)
 }
 
-fn plain_host(url: &str) -> &str {
-    let host = host_of(url);
+fn without_www(host: &str) -> &str {
     host.strip_prefix("www.").unwrap_or(host)
 }
 
@@ -221,8 +156,12 @@ fn is_below(host: &str, domain: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn refused(kind: ScopeKind, seed: &str, url: &str) -> bool {
-        CrawlScope::new(kind, &[seed.to_owned()], &[], &[]).page_rule(url, url).is_some()
+    fn url(text: &str) -> RequestUrl {
+        RequestUrl::parse(text).unwrap()
+    }
+
+    fn refused(kind: ScopeKind, seed: &str, text: &str) -> bool {
+        CrawlScope::new(kind, &[seed.to_owned()], &[], &[]).page_rule(&url(text)).is_some()
     }
 
     #[test]
@@ -250,12 +189,12 @@ mod tests {
         let seeds = ["http://h/".to_owned()];
         let (include, exclude) = (["http://h/a/**".to_owned()], ["**.pdf".to_owned()]);
         let scope = CrawlScope::new(ScopeKind::Host, &seeds, &include, &exclude);
-        let refuses = |url: &str| scope.page_rule(url, url);
+        let refuses = |text: &str| scope.page_rule(&url(text));
         assert_eq!(refuses("http://h/a/b"), None);
         assert_eq!(refuses("http://h/b"), Some(SkipRule::Include));
         assert_eq!(refuses("http://h/a/x.pdf"), Some(SkipRule::Exclude("**.pdf".to_owned())));
         assert_eq!(
-            scope.exclude_rule("http://cdn/x.pdf?utm_source=a", "http://cdn/x.pdf"),
+            scope.exclude_rule(&url("http://cdn/x.pdf?utm_source=a")),
             Some(SkipRule::Exclude("**.pdf".to_owned()))
         );
         assert_eq!(refuses("http://other/a/b"), Some(SkipRule::Scope));

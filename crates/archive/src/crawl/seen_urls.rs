@@ -1,115 +1,108 @@
-//! What is in the frontier for sure, so that the same links need not be looked up on every page.
+//! The URLs that are in the frontier for certain, so that a link is not looked up on every page.
 //!
-//! A site links to its own front page from everywhere. Remembering what was pushed saves nearly all of the
-//! frontier's work; forgetting it, when there is too much, costs nothing but time. Where the depth of a crawl is limited
-//! the shortest way to each page is remembered too, because a page that is reached again by a shorter way leads
-//! further than it did.
+//! A site links to its front page from everywhere. This set saves most of the frontier's work; clearing
+//! it when it is full costs only time. Where the depth of a crawl is limited it also holds the smallest
+//! depth of each page: a page that is found again at a smaller depth leads further than before.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-use super::crawl_policy::DiscoveredLink;
+use super::discovered_link::DiscoveredLink;
 use super::fetch_reason::{FetchKind, FetchReason};
 
-/// So many are remembered: some thirty megabytes.
+/// URLs that are remembered: about thirty megabytes.
 const MAX_SEEN_URLS: usize = 1 << 20;
 
-/// What was pushed, and how near it was.
+/// URLs that were pushed into the frontier, by the hash of reason and identity.
 pub(crate) struct SeenUrls {
-    seen: HashMap<u64, (u32, u8)>,
+    /// Depth and chain.
+    distances: HashMap<u64, (u32, u8)>,
     hasher: RandomState,
-    /// Whether ways of different length make a difference.
-    measured: bool,
+    /// Whether the depth of a page makes a difference.
+    has_depth_limit: bool,
 }
 
-/// What to do with a lead.
+/// Whether a link is new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Novelty {
-    /// It is known.
+    /// It was seen.
     Seen,
     /// It may be new.
     New,
-    /// It is known, but was further away.
+    /// It was seen, but at a greater depth.
     Nearer,
 }
 
 impl SeenUrls {
-    /// Nothing is known yet.
-    pub(crate) fn new(depth: Option<u32>) -> Self {
+    /// An empty set, for a crawl with this limit of depth.
+    pub(crate) fn new(max_depth: Option<u32>) -> Self {
         Self {
-            seen: HashMap::new(),
+            distances: HashMap::new(),
             hasher: RandomState::new(),
-            measured: depth.is_some_and(|most| most > 1),
+            has_depth_limit: max_depth.is_some_and(|most| most > 1),
         }
     }
 
-    /// Notes a lead.
-    pub(crate) fn note(&mut self, lead: &DiscoveredLink) -> Novelty {
-        let key = self.hasher.hash_one((lead.reason.kind(), lead.key()));
-        let steps =
-            if self.measured && lead.reason.depends_on_depth() { lead.reason.distance() } else { (0, 0) };
-        match self.seen.get_mut(&key) {
-            Some(before) if *before <= steps => Novelty::Seen,
+    /// Adds a link.
+    pub(crate) fn insert(&mut self, link: &DiscoveredLink) -> Novelty {
+        self.insert_identity(&link.identity(), link.reason)
+    }
+
+    fn insert_identity(&mut self, identity: &str, reason: FetchReason) -> Novelty {
+        let key = self.hasher.hash_one((reason.kind(), identity));
+        let counts = self.has_depth_limit && reason.depends_on_depth();
+        let distance = if counts { reason.distance() } else { (0, 0) };
+        match self.distances.get_mut(&key) {
+            Some(before) if *before <= distance => Novelty::Seen,
             Some(before) => {
-                *before = steps;
+                *before = distance;
                 Novelty::Nearer
             }
             None => {
-                // Depths must not be forgotten: with them the crawl is limited anyway.
-                if self.seen.len() >= MAX_SEEN_URLS && !self.measured {
-                    self.seen.clear();
+                // Depths must be kept, and limit the crawl themselves.
+                if self.distances.len() >= MAX_SEEN_URLS && !self.has_depth_limit {
+                    self.distances.clear();
                 }
-                self.seen.insert(key, steps);
+                self.distances.insert(key, distance);
                 Novelty::New
             }
         }
     }
 
-    /// Whether a page is known to be there, or to have been.
-    pub(crate) fn has_page(&self, key: &str) -> bool {
-        let kind = FetchKind::Page;
-        self.seen.contains_key(&self.hasher.hash_one((kind, key)))
+    /// Whether a page with this identity was seen.
+    pub(crate) fn has_page(&self, identity: &str) -> bool {
+        self.distances.contains_key(&self.hasher.hash_one((FetchKind::Page, identity)))
     }
 
-    /// Notes what an earlier process of the same run has met, if that matters.
-    pub(crate) fn recall(&mut self, key: &str, errand: FetchReason) {
-        if self.measured {
-            self.note(&DiscoveredLink {
-                url: key.to_owned(),
-                key: None,
-                reason: errand,
-                redirect: false,
-                unfollowed: None,
-            });
+    /// Adds a page that an earlier process of the run has seen, if depths matter.
+    pub(crate) fn restore(&mut self, identity: &str, reason: FetchReason) {
+        if self.has_depth_limit {
+            self.insert_identity(identity, reason);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use varve_core::url::RequestUrl;
+
     use super::*;
 
-    fn lead(depth: u32) -> DiscoveredLink {
-        DiscoveredLink {
-            url: "http://h/".to_owned(),
-            key: None,
-            reason: FetchReason::Page { depth },
-            redirect: false,
-            unfollowed: None,
-        }
+    fn page(depth: u32) -> DiscoveredLink {
+        DiscoveredLink::new(RequestUrl::parse("http://h/").unwrap(), FetchReason::Page { depth })
     }
 
     #[test]
-    fn shorter_ways_matter_only_where_depth_is_limited() {
-        let mut known = SeenUrls::new(Some(3));
-        assert_eq!(known.note(&lead(3)), Novelty::New);
-        assert_eq!(known.note(&lead(3)), Novelty::Seen);
-        assert_eq!(known.note(&lead(1)), Novelty::Nearer);
-        assert_eq!(known.note(&lead(2)), Novelty::Seen);
-        let mut known = SeenUrls::new(None);
-        assert_eq!(known.note(&lead(3)), Novelty::New);
-        assert_eq!(known.note(&lead(1)), Novelty::Seen);
-        let part = DiscoveredLink { reason: FetchReason::Embed { chain: 1 }, ..lead(0) };
-        assert_eq!(known.note(&part), Novelty::New);
+    fn smaller_depths_matter_only_where_depth_is_limited() {
+        let mut seen = SeenUrls::new(Some(3));
+        assert_eq!(seen.insert(&page(3)), Novelty::New);
+        assert_eq!(seen.insert(&page(3)), Novelty::Seen);
+        assert_eq!(seen.insert(&page(1)), Novelty::Nearer);
+        assert_eq!(seen.insert(&page(2)), Novelty::Seen);
+        let mut seen = SeenUrls::new(None);
+        assert_eq!(seen.insert(&page(3)), Novelty::New);
+        assert_eq!(seen.insert(&page(1)), Novelty::Seen);
+        let embed = DiscoveredLink { reason: FetchReason::Embed { chain: 1 }, ..page(0) };
+        assert_eq!(seen.insert(&embed), Novelty::New);
     }
 }

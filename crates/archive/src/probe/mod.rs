@@ -1,8 +1,8 @@
-//! Asking the live web whether promises are kept.
+//! Requests the URLs of a check from the live web.
 //!
-//! [`WebProber`] is the [`Prober`] over real sockets. One thread decides who is asked when, by the agenda of all
-//! fetching, so that hosts are treated as politely as by a crawl; requests run on a small runtime. Redirects are followed
-//! here, each a request of its own that waits its turn at its own host. Nothing is kept and nothing is judged here.
+//! [`WebProber`] is the [`Prober`] over real sockets. It uses the request loop and the host table of the
+//! crawl, so that a check is as polite as a crawl. Redirects are followed here, each as a request that waits
+//! for its own host. Nothing is stored and nothing is judged here.
 
 mod observe;
 mod options;
@@ -11,69 +11,48 @@ mod redirect_chain;
 
 pub use options::ProbeOptions;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::runtime::{Builder, Runtime};
 use varve_fetch::Fetcher;
 
+use crate::crawl::RequestLoop;
 use crate::crawl::error::CrawlError;
 use crate::expectations::{OnAnswer, ProbeRequest, Prober};
 use crate::network_options::ClientOptions;
 use crate::run_description::RunDescription;
-use probe_round::ProbeRound;
+use probe_round::{FinishedProbe, ProbeRound};
 
-/// Threads for sockets and digests, as many as there are processors: the one that decides has little to do. More would
-/// only wait for it.
-const MOST_THREADS: usize = 4;
-
-/// Asks the live web.
+/// Requests URLs from the live web.
 pub struct WebProber {
     fetcher: Arc<dyn Fetcher>,
-    runtime: Option<Runtime>,
-    asking: ProbeOptions,
+    requests: Mutex<RequestLoop<FinishedProbe>>,
+    options: ProbeOptions,
 }
 
 impl WebProber {
-    /// One that asks in that manner.
-    pub fn new(asking: ProbeOptions) -> Result<Self, CrawlError> {
-        let client = asking.network.client(&ClientOptions {
-            temporary: &asking.temporary,
-            user_agent: &asking.user_agent,
-            limits: asking.limits(),
+    /// A prober with these options.
+    pub fn new(options: ProbeOptions) -> Result<Self, CrawlError> {
+        let client = options.network.client(&ClientOptions {
+            temporary: &options.temporary,
+            user_agent: &options.user_agent,
+            limits: options.limits(),
             budget: None,
-            per_host: asking.per_host(),
+            per_host: options.per_host(),
             seeds: &[],
         })?;
-        let threads = asking.threads.clamp(1, MOST_THREADS);
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(threads)
-            .thread_name("probe")
-            .enable_all()
-            .build()
-            .map_err(CrawlError::Threads)?;
-        Ok(Self { fetcher: Arc::new(client), runtime: Some(runtime), asking })
-    }
-
-    fn runtime(&self) -> &Runtime {
-        self.runtime.as_ref().expect("the runtime is there until this is dropped")
+        let requests = RequestLoop::new(options.threads, options.concurrency).map_err(CrawlError::Threads)?;
+        Ok(Self { fetcher: Arc::new(client), requests: Mutex::new(requests), options })
     }
 }
 
 impl Prober for WebProber {
     fn probe(&self, questions: &[ProbeRequest], answer: OnAnswer<'_>) {
-        ProbeRound::new(self, questions).run(answer);
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        ProbeRound::new(&self.options, &self.fetcher, &mut requests, questions).run(answer);
+        requests.reset();
     }
 
     fn run_description(&self) -> Option<RunDescription> {
-        Some(self.asking.etiquette())
-    }
-}
-
-impl Drop for WebProber {
-    /// Gives up what is under way, without waiting for it.
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
+        Some(self.options.run_description())
     }
 }

@@ -79,7 +79,7 @@ impl ProbeOptions {
     }
 
     /// As it is written down. What people promise is asked whatever robots may: it is no crawl.
-    pub(super) fn etiquette(&self) -> RunDescription {
+    pub(super) fn run_description(&self) -> RunDescription {
         RunDescription {
             robots: false,
             user_agent: self.user_agent.clone(),

@@ -1,67 +1,65 @@
-//! One round of questions: who is asked when, and what comes back.
+//! One round of requests: all URLs of a pass, each until it has its last response.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use varve_fetch::politeness::{HostTable, NextRequest, RequestOutcome, RequestVerdict};
+use varve_fetch::politeness::{HostTable, RequestOutcome, RequestVerdict};
 use varve_fetch::{FetchError, FetchRequest, Fetcher};
 
-use super::WebProber;
+use super::ProbeOptions;
 use super::observe::{ObservedResponse, observe_response};
 use super::redirect_chain::{ChainStep, RedirectChain};
-use crate::crawl::{error_chain, host_of, request_outcome};
+use crate::crawl::{LoopState, RequestLoop, error_chain, request_outcome};
 use crate::expectations::{Observed, OnAnswer, ProbeRequest, ProbeResponse};
 
-/// Pauses need not be unforeseeable.
+/// The seed of the pauses, which need not be unpredictable.
 const JITTER_SEED: u64 = 1;
-/// Bodies up to this size are looked at where they arrive; longer ones would keep others waiting.
+/// Longer bodies are read on a thread for blocking work, so that other requests do not wait.
 const MAX_INLINE_BYTES: u64 = 1 << 20;
 
-/// Whether anybody wants more is asked so often.
-const STOP_POLL_INTERVAL: Duration = Duration::from_millis(100);
-
 /// A request that ended.
-struct FinishedProbe {
+pub(super) struct FinishedProbe {
     host: Box<str>,
-    journey: RedirectChain,
+    chain: RedirectChain,
     tries: u32,
     outcome: RequestOutcome,
     result: Result<ObservedResponse, FetchError>,
 }
 
-/// Questions, some of them under way.
+/// The requests of a round, some of them in flight.
 pub(super) struct ProbeRound<'a> {
-    prober: &'a WebProber,
-    agenda: HostTable<RedirectChain>,
-    sender: Sender<FinishedProbe>,
-    ended: Receiver<FinishedProbe>,
+    options: &'a ProbeOptions,
+    fetcher: &'a Arc<dyn Fetcher>,
+    requests: &'a mut RequestLoop<FinishedProbe>,
+    hosts: HostTable<RedirectChain>,
 }
 
 impl<'a> ProbeRound<'a> {
-    pub(super) fn new(prober: &'a WebProber, questions: &[ProbeRequest]) -> Self {
-        let mut agenda = HostTable::new(prober.asking.policy(), JITTER_SEED);
+    pub(super) fn new(
+        options: &'a ProbeOptions,
+        fetcher: &'a Arc<dyn Fetcher>,
+        requests: &'a mut RequestLoop<FinishedProbe>,
+        questions: &[ProbeRequest],
+    ) -> Self {
+        let mut hosts = HostTable::new(options.policy(), JITTER_SEED);
         let now = Instant::now();
         for (number, question) in questions.iter().enumerate() {
-            agenda.push(host_of(&question.url), RedirectChain::new(number, question), now);
+            let chain = RedirectChain::new(number, question);
+            hosts.push(&chain.host(), chain, now);
         }
-        let (sender, ended) = channel();
-        Self { prober, agenda, sender, ended }
+        Self { options, fetcher, requests, hosts }
     }
 
-    /// Asks all; ends early when nobody wants more answers.
+    /// Requests all; ends early when the caller wants no more responses.
     pub(super) fn run(mut self, answer: OnAnswer<'_>) {
         loop {
-            let until = match self.start_what_may_start() {
-                ControlFlow::Break(()) => return,
-                ControlFlow::Continue(until) => until,
-            };
-            if self.prober.asking.is_over() {
+            let state = self.start_ready();
+            if state == LoopState::Empty || self.options.is_over() {
                 return;
             }
-            let Some(ended) = self.wait(until) else { continue };
-            for (number, found) in self.settle(ended) {
+            let Some(finished) = self.requests.receive(state.wait_until(), Instant::now()) else { continue };
+            self.requests.ended();
+            for (number, found) in self.take(finished) {
                 if answer(number, found).is_break() {
                     return;
                 }
@@ -69,79 +67,63 @@ impl<'a> ProbeRound<'a> {
         }
     }
 
-    /// Begins as many requests as there may be. Breaks when nothing is left; else says until when there is nothing to do
-    /// but wait.
-    fn start_what_may_start(&mut self) -> ControlFlow<(), Option<Instant>> {
-        while self.agenda.under_way() < self.prober.asking.concurrency.max(1) {
-            match self.agenda.next(Instant::now()) {
-                NextRequest::Ask { host, item, tries } => self.ask(host, item, tries),
-                NextRequest::Wait(until) => return ControlFlow::Continue(Some(until)),
-                NextRequest::UnderWay => return ControlFlow::Continue(None),
-                NextRequest::Empty => return ControlFlow::Break(()),
+    /// Starts the requests that may start now.
+    fn start_ready(&mut self) -> LoopState {
+        loop {
+            match self.requests.next_ready(&mut self.hosts, Instant::now()) {
+                Ok(ready) => self.send(ready.host, ready.item, ready.tries),
+                Err(state) => return state,
             }
         }
-        ControlFlow::Continue(None)
     }
 
-    fn wait(&self, until: Option<Instant>) -> Option<FinishedProbe> {
-        let longest = until.map_or(STOP_POLL_INTERVAL, |until| {
-            until.saturating_duration_since(Instant::now()).min(STOP_POLL_INTERVAL)
-        });
-        self.ended.recv_timeout(longest).ok()
-    }
-
-    fn ask(&self, host: Box<str>, mut journey: RedirectChain, tries: u32) {
-        let (fetcher, sender) = (Arc::clone(&self.prober.fetcher), self.sender.clone());
-        let asking = &self.prober.asking;
-        let mut request = FetchRequest::get(journey.url.clone());
-        if !journey.content && !asking.whole {
-            request = request.limits(asking.brief_limits());
-        } else if let Some(limits) = asking.limits_for(journey.length) {
+    fn send(&mut self, host: Box<str>, mut chain: RedirectChain, tries: u32) {
+        let mut request = FetchRequest::get(chain.url.clone());
+        if !chain.content && !self.options.whole {
+            request = request.limits(self.options.brief_limits());
+        } else if let Some(limits) = self.options.limits_for(chain.length) {
             request = request.limits(limits);
         }
-        let whole = asking.whole;
-        self.prober.runtime().spawn(async move {
+        let (fetcher, whole) = (Arc::clone(self.fetcher), self.options.whole);
+        self.requests.start(async move {
             let begun = Instant::now();
-            let (outcome, result) = fetch(&*fetcher, request, journey.content, whole).await;
-            journey.spend(begun.elapsed());
-            // Nobody listens any more once the round is over.
-            let _ = sender.send(FinishedProbe { host, journey, tries, outcome, result });
+            let (outcome, result) = fetch(&*fetcher, request, chain.content, whole).await;
+            chain.spend(begun.elapsed());
+            FinishedProbe { host, chain, tries, outcome, result }
         });
     }
 
-    /// What follows from a request that ended: answers, and perhaps another request.
-    fn settle(&mut self, ended: FinishedProbe) -> Vec<(usize, ProbeResponse)> {
-        let FinishedProbe { host, journey, tries, outcome, result } = ended;
-        let (first, others) = match self.agenda.done(&host, journey, tries, outcome, Instant::now()) {
-            // Nothing is tried again here; it would come up by itself.
+    /// What follows from a request that ended: responses, and perhaps another request.
+    fn take(&mut self, finished: FinishedProbe) -> Vec<(usize, ProbeResponse)> {
+        let FinishedProbe { host, chain, tries, outcome, result } = finished;
+        let (first, others) = match self.hosts.done(&host, chain, tries, outcome, Instant::now()) {
+            // The policy has no retries; a retry would start by itself.
             RequestVerdict::Again => return Vec::new(),
-            RequestVerdict::Done(journey) | RequestVerdict::GivenUp(journey) => (Some(journey), Vec::new()),
-            RequestVerdict::HostGivenUp(journeys) => {
-                let mut journeys = journeys.into_iter();
-                (journeys.next(), journeys.collect())
+            RequestVerdict::Done(chain) | RequestVerdict::GivenUp(chain) => (Some(chain), Vec::new()),
+            RequestVerdict::HostGivenUp(chains) => {
+                let mut chains = chains.into_iter();
+                (chains.next(), chains.collect())
             }
         };
         let why = format!("not asked, because `{host}` was given up: {}", cause(&result));
-        let mut answers: Vec<_> =
-            others.into_iter().map(|journey: RedirectChain| journey.leave(&why)).collect();
-        if let Some(journey) = first {
-            answers.extend(self.conclude(journey, result));
+        let mut answers: Vec<_> = others.into_iter().map(|chain: RedirectChain| chain.leave(&why)).collect();
+        if let Some(chain) = first {
+            answers.extend(self.conclude(chain, result));
         }
         answers
     }
 
     fn conclude(
         &mut self,
-        journey: RedirectChain,
+        chain: RedirectChain,
         result: Result<ObservedResponse, FetchError>,
     ) -> Option<(usize, ProbeResponse)> {
         match result {
-            Err(error) => Some(journey.fail_by(&error)),
-            Ok(glance) => match journey.see(glance) {
+            Err(error) => Some(chain.fail_by(&error)),
+            Ok(response) => match chain.see(response) {
                 ChainStep::Arrived(number, answer) => Some((number, answer)),
-                ChainStep::Onward(journey) => {
-                    let host = host_of(&journey.url).to_owned();
-                    self.agenda.push(&host, journey, Instant::now());
+                ChainStep::Onward(chain) => {
+                    self.hosts.push(&chain.host(), chain, Instant::now());
                     None
                 }
             },

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use varve_core::exchange::Exchange;
-use varve_core::url::resolve;
+use varve_core::url::{RequestUrl, resolve};
+use varve_fetch::politeness::QueuedRequest;
 use varve_fetch::{FetchError, FetchErrorKind};
 
 use super::observe::ObservedResponse;
@@ -31,6 +32,8 @@ pub(super) struct RedirectChain {
     took: Option<Duration>,
 }
 
+impl QueuedRequest for RedirectChain {}
+
 /// What follows from an answer.
 pub(super) enum ChainStep {
     /// The next URL is to be asked.
@@ -52,6 +55,11 @@ impl RedirectChain {
             exchanges: Vec::new(),
             took: None,
         }
+    }
+
+    /// The host whose queue the next request joins.
+    pub(super) fn host(&self) -> String {
+        RequestUrl::parse(&self.url).map(|url| url.authority().to_owned()).unwrap_or_default()
     }
 
     /// Counts how long a request took.

@@ -6,24 +6,20 @@ use crate::crawl::error::CrawlError;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 use varve_repository::RepositoryError;
 
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 use varve_core::RunId;
 use varve_core::secret::ShownUrl;
-use varve_core::url::normalise;
+use varve_core::url::{normalise, request_url};
 use varve_fetch::{Budget, Client, FetchError, FetchRequest, Fetched, Fetcher, Pending};
 use varve_plan::Plan;
 
 use super::commit::Intent;
-use crate::crawl::{
-    BrowserGate, CompiledPlan, CrawlFetchers, Pace, Paced, RunEnvironment, asked, begin, has_user_info,
-    limits_for_robots,
-};
+use crate::crawl::{BrowserGate, CompiledPlan, CrawlFetchers, RunEnvironment, begin, robots_limits};
 use crate::error::ArchiveError;
-use crate::network_options::ClientOptions;
+use crate::network_options::{ClientOptions, has_user_info};
 use varve_repository::history::ArchiveHistory;
 
 pub use crate::crawl::{
@@ -129,7 +125,7 @@ fn seeds(texts: &[String]) -> Result<Vec<String>, ArchiveError> {
         if has_user_info(&normal) {
             return Err(ArchiveError::UserInfo { shown: ShownUrl(text).to_string() });
         }
-        let seed = asked(text).ok_or_else(|| ArchiveError::NotOnTheWeb { text: text.clone() })?;
+        let seed = request_url(text).ok_or_else(|| ArchiveError::NotOnTheWeb { text: text.clone() })?;
         if !seeds.contains(&seed) {
             seeds.push(seed);
         }
@@ -164,17 +160,15 @@ pub(crate) fn usual_and_pages(
 ) -> Result<CrawlFetchers, CrawlError> {
     let (budget, proxy) = (settings.max_bytes.map(Budget::new), reach.proxies_shown());
     let client = client(folder, settings, reach, budget.clone())?;
-    let robots = limits_for_robots(settings.fetch_limits());
+    let robots = robots_limits(settings.fetch_limits());
     if !settings.browser {
         let usual: Arc<dyn Fetcher> = Arc::new(client);
-        return Ok(CrawlFetchers { pages: Arc::clone(&usual), usual, door: None, budget, robots, proxy });
+        return Ok(CrawlFetchers { pages: Arc::clone(&usual), usual, gate: None, budget, robots, proxy });
     }
     let executable = reach.browser.as_deref().ok_or(CrawlError::NoBrowser)?;
-    let pace = Arc::new(Pace::new(settings.per_host, Duration::from_millis(settings.delay)));
-    let door = Arc::new(BrowserGate::new(Arc::clone(&pace)));
-    let usual = Arc::new(Paced { client: client.clone(), pace });
-    let pages = browser(client, (executable, folder), settings.max_redirects, Arc::clone(&door))?;
-    Ok(CrawlFetchers { usual, pages, door: Some(door), budget, robots, proxy })
+    let gate = Arc::new(BrowserGate::default());
+    let pages = browser(client.clone(), (executable, folder), settings.max_redirects, Arc::clone(&gate))?;
+    Ok(CrawlFetchers { usual: Arc::new(client), pages, gate: Some(gate), budget, robots, proxy })
 }
 
 #[cfg(unix)]
@@ -182,14 +176,14 @@ fn browser(
     client: Client,
     (executable, folder): (&Path, &Path),
     redirects: u8,
-    door: Arc<BrowserGate>,
+    gate: Arc<BrowserGate>,
 ) -> Result<Arc<dyn Fetcher>, CrawlError> {
     use varve_fetch::browser::{Browser, BrowserOptions, Identity, identify};
     if let Identity::Other { said } = identify(executable).map_err(RepositoryError::read(executable))? {
         return Err(CrawlError::NotABrowser { path: executable.to_owned(), said });
     }
     let options = BrowserOptions { redirects, ..BrowserOptions::new(executable, folder) };
-    let browser = Browser::new(client, options).with_gate(door);
+    let browser = Browser::new(client, options).with_gate(gate);
     Ok(Arc::new(FewAtATime { fetcher: browser, permits: Semaphore::new(MOST_BROWSERS) }))
 }
 

@@ -10,6 +10,7 @@ use std::io::Read;
 use varve_repository::RepositoryError;
 
 use varve_core::history::Capture;
+use varve_core::url::RequestUrl;
 use varve_core::{Moment, RecordId, RunId, VersionId};
 use varve_diff::compare::compare;
 use varve_store::StoreReader;
@@ -20,7 +21,7 @@ use crate::checking::{
     CheckCase, CheckEvidence, CheckFinding, CheckHistory, RecordedVerdict, archived_cases, ask_all,
     expected_cases,
 };
-use crate::crawl::{NewRunVersion, origin_of, version_of_run};
+use crate::crawl::{NewRunVersion, version_of_run};
 use crate::error::ArchiveError;
 use crate::expectations::report::CheckedUrl;
 use crate::expectations::{Loaded, Prober, UrlDatabase, UrlsError, Verdict};
@@ -232,9 +233,8 @@ fn chosen<'a>(cases: Vec<CheckCase<'a>>, request: &Request) -> Result<Vec<CheckC
 
 /// Which captures a filter takes: categories are people's, and captures have none.
 fn takes(filter: &Filter, capture: &Capture) -> bool {
-    let origin = origin_of(&capture.url);
-    let host = origin.split_once("://").map_or("", |(_, host)| host);
-    let path = &capture.url[origin.len()..];
+    let url = RequestUrl::verbatim(&capture.url);
+    let (host, path) = url.as_ref().map_or(("", ""), |url| (url.authority(), url.path_and_query()));
     filter.domain.as_deref().is_none_or(|domain| host.eq_ignore_ascii_case(domain))
         && filter.path_prefix.as_deref().is_none_or(|prefix| path.starts_with(prefix))
 }

@@ -17,8 +17,8 @@ use varve_core::secret::ShownUrl;
 use varve_core::url::normalise;
 use varve_core::{Moment, VersionId};
 
-use crate::crawl::has_user_info;
 use crate::error::ArchiveError;
+use crate::network_options::has_user_info;
 pub use varve_repository::history::Intent;
 use varve_repository::history::{
     BodyInput, Change, Covered, HistoryWriter, Pair, WorkingTree, half_entered, known_version,

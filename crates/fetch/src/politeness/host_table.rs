@@ -1,8 +1,14 @@
-//! The agenda of a crawl: hosts in the order in which they may be asked.
+//! The one table of hosts: a queue of requests, the pace, and the caller's state for each host.
 //!
-//! A heap holds one entry a host that could be asked, by the instant from which it may be. Entries are not searched and
-//! removed when a host's instant changes: an entry that no longer says what the host says is dropped when it comes up.
-//! So every step costs the logarithm of the number of hosts, and a host costs a couple of hundred bytes.
+//! A heap holds one entry for each host that could be asked, by the instant from which it may be. An
+//! entry is not searched for and removed when the host's instant changes: a stale entry is dropped when
+//! it comes up. So each step costs the logarithm of the number of hosts, and a host costs a few hundred
+//! bytes.
+//!
+//! A queued request takes a connection of its host while it is in flight. A request that
+//! [takes turns](QueuedRequest::takes_turns), a page in a browser, takes none: each of its own requests
+//! waits for a turn with [`HostTable::push_turn`]. Both kinds share the delay and the connections of the
+//! host, so politeness is enforced here and nowhere else.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -10,92 +16,144 @@ use std::time::{Duration, Instant};
 
 use super::backoff::Jitter;
 use super::host_entry::{HostEntry, QueuedItem};
-use super::{PolitenessPolicy, RequestOutcome};
+use super::{HostState, PolitenessPolicy, QueuedRequest, RequestOutcome};
 
 /// What to do next.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NextRequest<T> {
-    /// Ask for this now, and tell [`Agenda::done`] how it went.
-    Ask {
+    /// Send this request now, and call [`HostTable::done`] when it ends.
+    Send {
         /// The host.
         host: Box<str>,
-        /// What was handed in.
+        /// The request, as it was pushed.
         item: T,
-        /// How often it was tried before.
+        /// The number of attempts before this one.
         tries: u32,
     },
-    /// No host may be asked before this instant, unless a request under way ends first.
+    /// No host may be asked before this instant, unless a request in flight ends first.
     Wait(Instant),
-    /// Everything that is left waits for requests under way.
-    UnderWay,
+    /// Everything that is left waits for requests in flight.
+    InFlight,
     /// Nothing is left.
     Empty,
 }
 
-/// What becomes of something that was asked for.
+/// A turn at a host.
+#[derive(Debug, PartialEq, Eq)]
+pub enum NextTurn<T> {
+    /// The request may be sent now; call [`HostTable::turn_done`] when it ends.
+    Send {
+        /// The host.
+        host: Box<str>,
+        /// What waited for the turn.
+        item: T,
+    },
+    /// No turn starts before this instant, unless a request in flight ends first.
+    Wait(Instant),
+    /// No turn is wanted, or all that are wanted wait for requests in flight.
+    None,
+}
+
+/// What happens to a request that has ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum RequestVerdict<T> {
     /// It is done.
     Done(T),
-    /// It waits again, and will come up by itself.
+    /// It is in the queue again.
     Again,
     /// It failed too often.
     GivenUp(T),
-    /// Its host failed too often: it, and everything that waited for the host.
+    /// Its host failed too often. Holds the request and everything that waited for the host.
     HostGivenUp(Vec<T>),
 }
 
-/// Hosts and what waits for them.
+/// Hosts, what waits for them, and what the caller knows about them.
 #[derive(Debug)]
-pub struct HostTable<T> {
+pub struct HostTable<T, S = ()> {
     policy: PolitenessPolicy,
-    chance: Jitter,
-    hosts: Vec<HostEntry<T>>,
-    /// Places in `hosts` that are free.
+    jitter: Jitter,
+    hosts: Vec<HostEntry<T, S>>,
+    /// Unused indices of `hosts`.
     free: Vec<usize>,
     by_name: HashMap<Box<str>, usize>,
     queue: BinaryHeap<Reverse<(Instant, u64, usize)>>,
-    /// Numbers the entries of the queue, so that hosts that are ready at the same instant take turns.
-    turn: u64,
+    /// Indices of hosts with turns in their queue.
+    with_turns: Vec<usize>,
+    /// Numbers the entries of the queue, so that hosts that are ready at the same instant alternate.
+    sequence: u64,
     waiting: usize,
-    under_way: usize,
+    in_flight: usize,
 }
 
-impl<T> HostTable<T> {
-    /// An empty agenda. The same seed gives the same pauses.
+impl<T: QueuedRequest, S: HostState> HostTable<T, S> {
+    /// An empty table. The same seed gives the same pauses.
     pub fn new(policy: PolitenessPolicy, seed: u64) -> Self {
         Self {
             policy,
-            chance: Jitter::new(seed),
+            jitter: Jitter::new(seed),
             hosts: Vec::new(),
             free: Vec::new(),
             by_name: HashMap::new(),
             queue: BinaryHeap::new(),
-            turn: 0,
+            with_turns: Vec::new(),
+            sequence: 0,
             waiting: 0,
-            under_way: 0,
+            in_flight: 0,
         }
     }
 
-    /// Adds something to ask of a host, behind what waits for it already.
+    /// Adds a request at the end of the queue of a host.
     pub fn push(&mut self, host: &str, item: T, now: Instant) {
-        let place = self.place_of(host);
-        self.hosts[place].waiting.push_back(QueuedItem { item, tries: 0 });
+        let index = self.index_of(host);
+        self.hosts[index].waiting.push_back(QueuedItem { item, tries: 0 });
         self.waiting += 1;
-        self.queue_up(place, now);
+        self.queue_up(index, now);
     }
 
-    /// The `Crawl-delay` of a host, which counts up to the policy's limit, and only if it is longer than its delay.
+    /// Adds a request that is part of one in flight, and takes a connection of its host for itself alone.
+    pub fn push_turn(&mut self, host: &str, item: T) {
+        let index = self.index_of(host);
+        self.hosts[index].turns.push_back(item);
+        if !self.with_turns.contains(&index) {
+            self.with_turns.push(index);
+        }
+    }
+
+    /// Sets the `Crawl-delay` of a host. It counts up to the policy's limit, and only if it is longer than
+    /// the delay of the policy.
     pub fn set_crawl_delay(&mut self, host: &str, delay: Duration) {
         let delay = delay.min(self.policy.longest_crawl_delay);
-        let place = self.place_of(host);
-        self.hosts[place].crawl_delay = delay;
+        let index = self.index_of(host);
+        self.hosts[index].crawl_delay = delay;
     }
 
-    /// What to do at an instant.
+    /// What the caller keeps about a host, if the host is known.
+    pub fn state(&self, host: &str) -> Option<&S> {
+        self.by_name.get(host).map(|index| &self.hosts[*index].state)
+    }
+
+    /// What the caller keeps about a host. Makes an entry for a host that is not known.
+    pub fn state_mut(&mut self, host: &str) -> &mut S {
+        let index = self.index_of(host);
+        &mut self.hosts[index].state
+    }
+
+    /// All hosts with what the caller keeps about them, in no order.
+    pub fn states(&self) -> impl Iterator<Item = (&str, &S)> {
+        let named = self.hosts.iter().filter(|host| !host.name.is_empty());
+        named.map(|host| (&*host.name, &host.state))
+    }
+
+    /// The same, to change it.
+    pub fn states_mut(&mut self) -> impl Iterator<Item = (&str, &mut S)> {
+        let named = self.hosts.iter_mut().filter(|host| !host.name.is_empty());
+        named.map(|host| (&*host.name, &mut host.state))
+    }
+
+    /// The next queued request that may be sent at an instant.
     pub fn next(&mut self, now: Instant) -> NextRequest<T> {
-        while let Some(&Reverse((then, turn, place))) = self.queue.peek() {
-            let host = &mut self.hosts[place];
+        while let Some(&Reverse((then, sequence, index))) = self.queue.peek() {
+            let host = &mut self.hosts[index];
             if host.queued != Some(then) {
                 self.queue.pop();
                 continue;
@@ -104,34 +162,69 @@ impl<T> HostTable<T> {
             if ready != Some(then) {
                 self.queue.pop();
                 host.queued = None;
-                self.queue_up(place, now);
+                self.queue_up(index, now);
                 continue;
             }
             if then > now {
                 return NextRequest::Wait(then);
             }
-            debug_assert!(turn <= self.turn, "turns are numbered upwards");
+            debug_assert!(sequence <= self.sequence, "entries are numbered upwards");
             self.queue.pop();
             host.queued = None;
-            return self.start(place, now);
+            return self.start(index, now);
         }
-        if self.under_way > 0 { NextRequest::UnderWay } else { NextRequest::Empty }
+        if self.in_flight > 0 { NextRequest::InFlight } else { NextRequest::Empty }
     }
 
-    fn start(&mut self, place: usize, now: Instant) -> NextRequest<T> {
-        let host = &mut self.hosts[place];
-        let waiting = host.waiting.pop_front().expect("a host is ready only while something waits for it");
-        host.under_way += 1;
+    fn start(&mut self, index: usize, now: Instant) -> NextRequest<T> {
+        let host = &mut self.hosts[index];
+        let next = host.waiting.pop_front().expect("a host is ready only while something waits for it");
+        host.in_flight += 1;
         self.waiting -= 1;
-        self.under_way += 1;
-        let delay = self.policy.delay.max(host.crawl_delay);
-        host.rest(now, delay);
+        self.in_flight += 1;
+        if !next.item.takes_turns() {
+            host.connections += 1;
+            host.rest(now, self.policy.delay.max(host.crawl_delay));
+        }
         let name = host.name.clone();
-        self.queue_up(place, now);
-        NextRequest::Ask { host: name, item: waiting.item, tries: waiting.tries }
+        self.queue_up(index, now);
+        NextRequest::Send { host: name, item: next.item, tries: next.tries }
     }
 
-    /// Takes back what [`Agenda::next`] gave out, with how it went.
+    /// The next turn that may start at an instant.
+    pub fn next_turn(&mut self, now: Instant) -> NextTurn<T> {
+        let mut earliest: Option<Instant> = None;
+        for place in 0..self.with_turns.len() {
+            let host = &mut self.hosts[self.with_turns[place]];
+            let Some(then) = host.turn_at(self.policy.connections_per_host, now) else { continue };
+            if then > now {
+                earliest = Some(earliest.map_or(then, |earliest| earliest.min(then)));
+                continue;
+            }
+            let item = host.turns.pop_front().expect("a turn is ready only while one is wanted");
+            host.connections += 1;
+            host.rest(now, self.policy.delay.max(host.crawl_delay));
+            let name = host.name.clone();
+            // Hosts alternate, and those without turns leave the list.
+            let index = self.with_turns.remove(place);
+            if !self.hosts[index].turns.is_empty() {
+                self.with_turns.push(index);
+            }
+            return NextTurn::Send { host: name, item };
+        }
+        earliest.map_or(NextTurn::None, NextTurn::Wait)
+    }
+
+    /// Ends a turn that [`HostTable::next_turn`] gave.
+    pub fn turn_done(&mut self, host: &str, now: Instant) {
+        let index = self.index_of(host);
+        let host = &mut self.hosts[index];
+        host.connections = host.connections.saturating_sub(1);
+        host.rest(now, self.policy.delay.max(host.crawl_delay));
+        self.queue_up(index, now);
+    }
+
+    /// Takes back what [`HostTable::next`] gave, with the outcome.
     pub fn done(
         &mut self,
         host: &str,
@@ -140,45 +233,48 @@ impl<T> HostTable<T> {
         outcome: RequestOutcome,
         now: Instant,
     ) -> RequestVerdict<T> {
-        let place = self.place_of(host);
-        self.under_way = self.under_way.saturating_sub(1);
-        let failures = self.settle(place, outcome, now);
-        self.hosts[place].hear(outcome, tries);
-        let is_dead = outcome == RequestOutcome::Silent && self.hosts[place].is_dead(self.policy.retries);
+        let index = self.index_of(host);
+        self.in_flight = self.in_flight.saturating_sub(1);
+        let failures = self.end_request(index, item.takes_turns(), outcome, now);
+        self.hosts[index].count_answer(outcome, tries);
+        let is_dead = outcome == RequestOutcome::Silent && self.hosts[index].is_dead(self.policy.retries);
         let verdict = if is_dead || (failures >= self.policy.failures_per_host && outcome.may_pass()) {
-            self.give_up_host(place, item)
+            self.give_up_host(index, item)
         } else if outcome.may_pass() && tries < self.policy.retries {
-            self.try_again(place, QueuedItem { item, tries: tries + 1 }, outcome, now);
+            self.retry(index, QueuedItem { item, tries: tries + 1 }, outcome, now);
             RequestVerdict::Again
         } else if outcome.may_pass() || outcome == RequestOutcome::Hopeless {
             RequestVerdict::GivenUp(item)
         } else {
             RequestVerdict::Done(item)
         };
-        self.queue_up(place, now);
+        self.queue_up(index, now);
         verdict
     }
 
-    /// Puts back what failed. When the host is in trouble it goes in front: it is as good a probe as any. When only this
-    /// one is, the others go first, and if there are none it waits by itself.
-    fn try_again(&mut self, place: usize, waiting: QueuedItem<T>, outcome: RequestOutcome, now: Instant) {
-        let host = &mut self.hosts[place];
+    /// Queues a failed request again. When the host is in trouble the request goes in front and serves as
+    /// the probe. When only this request is, the others go first; without others it waits by itself.
+    fn retry(&mut self, index: usize, next: QueuedItem<T>, outcome: RequestOutcome, now: Instant) {
+        let host = &mut self.hosts[index];
         self.waiting += 1;
         if outcome.is_trouble() {
-            host.waiting.push_front(waiting);
+            host.waiting.push_front(next);
             return;
         }
         if host.waiting.is_empty() {
-            host.rest(now, self.policy.backoff.pause(waiting.tries, &mut self.chance));
+            host.rest(now, self.policy.backoff.pause(next.tries, &mut self.jitter));
         }
-        host.waiting.push_back(waiting);
+        host.waiting.push_back(next);
     }
 
-    /// Decides how long the host rests; gives its failures in a row.
-    fn settle(&mut self, place: usize, outcome: RequestOutcome, now: Instant) -> u32 {
-        let host = &mut self.hosts[place];
-        host.under_way = host.under_way.saturating_sub(1);
-        host.rest(now, self.policy.delay.max(host.crawl_delay));
+    /// Frees the connection and decides how long the host rests; returns its consecutive failures.
+    fn end_request(&mut self, index: usize, took_turns: bool, outcome: RequestOutcome, now: Instant) -> u32 {
+        let host = &mut self.hosts[index];
+        host.in_flight = host.in_flight.saturating_sub(1);
+        if !took_turns {
+            host.connections = host.connections.saturating_sub(1);
+            host.rest(now, self.policy.delay.max(host.crawl_delay));
+        }
         if outcome == RequestOutcome::Hopeless {
             return host.failures;
         }
@@ -189,14 +285,14 @@ impl<T> HostTable<T> {
         host.failures = host.failures.saturating_add(1);
         let pause = match outcome.retry_after() {
             Some(asked) => asked.min(self.policy.longest_retry_after),
-            None => self.policy.backoff.pause(host.failures, &mut self.chance),
+            None => self.policy.backoff.pause(host.failures, &mut self.jitter),
         };
         host.rest(now, pause);
         host.failures
     }
 
-    fn give_up_host(&mut self, place: usize, item: T) -> RequestVerdict<T> {
-        let host = &mut self.hosts[place];
+    fn give_up_host(&mut self, index: usize, item: T) -> RequestVerdict<T> {
+        let host = &mut self.hosts[index];
         let waiting = std::mem::take(&mut host.waiting);
         self.waiting -= waiting.len();
         host.failures = 0;
@@ -204,7 +300,7 @@ impl<T> HostTable<T> {
         RequestVerdict::HostGivenUp(all.collect())
     }
 
-    /// Takes out what waits and is not wanted any more.
+    /// Removes the queued requests that `unwanted` names. Turns stay.
     pub fn withdraw(&mut self, mut unwanted: impl FnMut(&T) -> bool) -> Vec<T> {
         let mut withdrawn = Vec::new();
         for host in self.hosts.iter_mut().filter(|host| !host.waiting.is_empty()) {
@@ -217,63 +313,63 @@ impl<T> HostTable<T> {
         withdrawn
     }
 
-    /// How much waits, for all hosts together.
+    /// The number of queued requests of all hosts.
     pub fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// How many requests are under way.
-    pub fn under_way(&self) -> usize {
-        self.under_way
+    /// The number of queued requests that were started and have not ended.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight
     }
 
-    /// How many hosts are known.
+    /// The number of known hosts.
     pub fn hosts(&self) -> usize {
         self.by_name.len()
     }
 
-    /// Forgets hosts about which there is nothing to remember.
+    /// Removes hosts without any state.
     pub fn forget_idle_hosts(&mut self, now: Instant) {
         let (hosts, free) = (&mut self.hosts, &mut self.free);
-        self.by_name.retain(|_, place| {
-            let forget = hosts[*place].is_forgettable(now);
+        self.by_name.retain(|_, index| {
+            let forget = hosts[*index].is_forgettable(now);
             if forget {
-                hosts[*place] = HostEntry::new("");
-                free.push(*place);
+                hosts[*index] = HostEntry::new("");
+                free.push(*index);
             }
             !forget
         });
     }
 
-    fn place_of(&mut self, name: &str) -> usize {
-        if let Some(place) = self.by_name.get(name) {
-            return *place;
+    fn index_of(&mut self, name: &str) -> usize {
+        if let Some(index) = self.by_name.get(name) {
+            return *index;
         }
         let host = HostEntry::new(name);
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.hosts[place] = host;
-                place
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.hosts[index] = host;
+                index
             }
             None => {
                 self.hosts.push(host);
                 self.hosts.len() - 1
             }
         };
-        self.by_name.insert(name.into(), place);
-        place
+        self.by_name.insert(name.into(), index);
+        index
     }
 
-    /// Makes sure that a host which could be asked has an entry that says from when.
-    fn queue_up(&mut self, place: usize, now: Instant) {
-        let host = &mut self.hosts[place];
+    /// Makes sure that a host that could be asked has an entry in the queue, with the instant.
+    fn queue_up(&mut self, index: usize, now: Instant) {
+        let host = &mut self.hosts[index];
         let Some(then) = host.ready_at(self.policy.connections_per_host, now) else { return };
-        // An entry that is too early is put right when it comes up; one that is too late must be overtaken.
+        // An entry that is too early is corrected when it comes up; a later one needs an earlier one.
         if host.queued.is_some_and(|queued| queued <= then) {
             return;
         }
         host.queued = Some(then);
-        self.turn += 1;
-        self.queue.push(Reverse((then, self.turn, place)));
+        self.sequence += 1;
+        self.queue.push(Reverse((then, self.sequence, index)));
     }
 }

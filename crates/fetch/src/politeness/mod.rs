@@ -1,12 +1,12 @@
-//! Politeness: who may be asked when.
+//! Politeness: which host may be asked when.
 //!
-//! Owns the waiting lists of a crawl, one a host, and the rules that say how long a host is left alone: a delay between
-//! requests, a budget of connections, `Crawl-delay`, `Retry-After`, back-off after trouble, and an end to retrying.
-//! It is a machine over instants that it is given: it never sleeps, asks no clock and makes no request, so that a day of
-//! crawling is tested in a millisecond, and the same seed gives the same schedule.
+//! Owns one queue for each host and the rules that decide how long a host is left alone: a delay between
+//! requests, a number of connections, `Crawl-delay`, `Retry-After`, back-off after failures, and the end of
+//! retries. It is a state machine over instants that the caller gives: it never sleeps, reads no clock and
+//! sends no request. So a day of crawling is tested in a millisecond, and the same seed gives the same
+//! schedule.
 //!
-//! What is waiting is the caller's: a row number, a URL. The frontier itself is elsewhere, and hands over as much of
-//! itself at a time as it likes.
+//! The queued values are the caller's. The frontier is elsewhere and hands over a part of itself at a time.
 
 mod backoff;
 mod host_entry;
@@ -14,28 +14,49 @@ mod host_table;
 mod retry_after;
 
 pub use backoff::Backoff;
-pub use host_table::{HostTable, NextRequest, RequestVerdict};
+pub use host_table::{HostTable, NextRequest, NextTurn, RequestVerdict};
 pub use retry_after::retry_after;
 
 use std::time::Duration;
 
+/// A request that waits in the queue of a host.
+pub trait QueuedRequest {
+    /// Whether the request makes several requests of its own, each of which takes a turn at its host. It
+    /// then takes no connection itself.
+    fn takes_turns(&self) -> bool {
+        false
+    }
+}
+
+impl QueuedRequest for u32 {}
+
+/// What a caller keeps about a host.
+pub trait HostState: Default {
+    /// Whether nothing is lost when the state is dropped.
+    fn is_forgettable(&self) -> bool {
+        true
+    }
+}
+
+impl HostState for () {}
+
 /// The rules of a crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PolitenessPolicy {
-    /// Between the end of one request to a host and the beginning of the next.
+    /// The pause between the end of one request to a host and the start of the next.
     pub delay: Duration,
-    /// Requests under way to one host at a time.
+    /// Requests in flight to one host at a time.
     pub connections_per_host: usize,
-    /// A `Crawl-delay` counts up to this.
+    /// The maximum of a `Crawl-delay`.
     pub longest_crawl_delay: Duration,
-    /// A `Retry-After` counts up to this; a host that asks for more is taken at this.
+    /// The maximum of a `Retry-After`.
     pub longest_retry_after: Duration,
-    /// How the pause after trouble grows.
+    /// How the pause after failures grows.
     pub backoff: Backoff,
-    /// How often something that failed is tried again.
+    /// The number of retries of a request.
     pub retries: u32,
-    /// After so many failures in a row a host is given up, with everything that waits for it. One that never answered is given
-    /// up sooner: once more requests than one would be tried were met with silence, for two things at least.
+    /// After this number of consecutive failures a host is given up, with its queue. A host that never
+    /// answered is given up sooner: after more attempts than one request gets, for at least two requests.
     pub failures_per_host: u32,
 }
 
@@ -53,36 +74,36 @@ impl Default for PolitenessPolicy {
     }
 }
 
-/// How a request ended, as far as politeness goes.
+/// The outcome of a request, for politeness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestOutcome {
-    /// With an answer: its status, and how long its `Retry-After` asks to wait.
+    /// A response: its status, and the wait that its `Retry-After` asks for.
     Answered {
         /// The status.
         status: u16,
         /// From [`retry_after()`].
         retry_after: Option<Duration>,
     },
-    /// Without an answer, or with one that was cut short, in a way that may pass.
+    /// No response, or a truncated one, for a reason that may pass.
     Failed,
-    /// With nothing at all from the host: it has no address, nobody listens there, or nothing came in time.
+    /// Nothing from the host: it has no address, refuses connections, or did not answer in time.
     Silent,
-    /// Without an answer, in a way that will not pass; it says nothing about the host.
+    /// No response, for a reason that will not pass and says nothing about the host.
     Hopeless,
 }
 
 impl RequestOutcome {
-    /// An answer without `Retry-After`.
+    /// A response without `Retry-After`.
     pub const fn answered(status: u16) -> Self {
         Self::Answered { status, retry_after: None }
     }
 
-    /// Whether the host is in trouble, or asks to be left alone.
+    /// Whether the host fails, or asks for a pause.
     const fn is_trouble(self) -> bool {
         matches!(self, Self::Failed | Self::Silent | Self::Answered { status: 429 | 503, .. })
     }
 
-    /// Whether asking again may give something else.
+    /// Whether a retry may succeed.
     pub const fn may_pass(self) -> bool {
         matches!(
             self,

@@ -14,9 +14,9 @@ fn policy() -> PolitenessPolicy {
     PolitenessPolicy { delay: SECOND, ..PolitenessPolicy::default() }
 }
 
-/// An agenda with its own idea of the time.
+/// A table with its own idea of the time.
 struct World {
-    agenda: HostTable<u32>,
+    hosts: HostTable<u32>,
     start: Instant,
     now: Instant,
 }
@@ -24,12 +24,12 @@ struct World {
 impl World {
     fn new(policy: PolitenessPolicy) -> Self {
         let start = Instant::now();
-        Self { agenda: HostTable::new(policy, 1), start, now: start }
+        Self { hosts: HostTable::new(policy, 1), start, now: start }
     }
 
     fn push(&mut self, host: &str, items: impl IntoIterator<Item = u32>) {
         for item in items {
-            self.agenda.push(host, item, self.now);
+            self.hosts.push(host, item, self.now);
         }
     }
 
@@ -41,13 +41,13 @@ impl World {
     /// Waits until something is to be asked.
     fn ask(&mut self) -> Option<(Box<str>, u32, u32)> {
         loop {
-            match self.agenda.next(self.now) {
-                NextRequest::Ask { host, item, tries } => return Some((host, item, tries)),
+            match self.hosts.next(self.now) {
+                NextRequest::Send { host, item, tries } => return Some((host, item, tries)),
                 NextRequest::Wait(then) => {
                     assert!(then > self.now, "waiting moves on");
                     self.now = then;
                 }
-                NextRequest::UnderWay | NextRequest::Empty => return None,
+                NextRequest::InFlight | NextRequest::Empty => return None,
             }
         }
     }
@@ -56,28 +56,28 @@ impl World {
     fn step(&mut self, outcome: RequestOutcome) -> (u32, f64, RequestVerdict<u32>) {
         let (host, item, tries) = self.ask().expect("something waits");
         let at = self.seconds();
-        (item, at, self.agenda.done(&host, item, tries, outcome, self.now))
+        (item, at, self.hosts.done(&host, item, tries, outcome, self.now))
     }
 }
 
 #[test]
 fn what_is_withdrawn_is_not_asked_and_the_rest_is() {
     let now = Instant::now();
-    let mut agenda =
+    let mut hosts: HostTable<u32> =
         HostTable::new(PolitenessPolicy { delay: Duration::ZERO, ..PolitenessPolicy::default() }, 1);
     for number in 0..6 {
-        agenda.push(if number % 2 == 0 { "even" } else { "odd" }, number, now);
+        hosts.push(if number % 2 == 0 { "even" } else { "odd" }, number, now);
     }
-    let mut withdrawn = agenda.withdraw(|number| *number < 4);
+    let mut withdrawn = hosts.withdraw(|number| *number < 4);
     withdrawn.sort_unstable();
-    assert_eq!((withdrawn, agenda.waiting()), (vec![0, 1, 2, 3], 2));
+    assert_eq!((withdrawn, hosts.waiting()), (vec![0, 1, 2, 3], 2));
     let mut asked = Vec::new();
-    while let NextRequest::Ask { host, item, tries } = agenda.next(now) {
+    while let NextRequest::Send { host, item, tries } = hosts.next(now) {
         asked.push(item);
-        agenda.done(&host, item, tries, OK, now);
+        hosts.done(&host, item, tries, OK, now);
     }
-    assert_eq!((asked, agenda.waiting()), (vec![4, 5], 0));
-    assert!(agenda.withdraw(|_| true).is_empty());
+    assert_eq!((asked, hosts.waiting()), (vec![4, 5], 0));
+    assert!(hosts.withdraw(|_| true).is_empty());
 }
 
 #[test]
@@ -88,9 +88,9 @@ fn a_host_is_asked_in_order_with_a_delay_after_each_end() {
     let (host, item, tries) = world.ask().unwrap();
     assert_eq!((item, world.seconds()), (2, 1.0));
     world.now += 5 * SECOND;
-    world.agenda.done(&host, item, tries, OK, world.now);
+    world.hosts.done(&host, item, tries, OK, world.now);
     assert_eq!(world.step(OK), (3, 7.0, RequestVerdict::Done(3)));
-    assert_eq!(world.agenda.next(world.now), NextRequest::Empty);
+    assert_eq!(world.hosts.next(world.now), NextRequest::Empty);
 }
 
 #[test]
@@ -102,8 +102,8 @@ fn one_slow_host_does_not_hold_up_another() {
     assert_eq!(first, 1);
     assert_eq!(world.step(OK).0, 11);
     assert_eq!(world.step(OK).0, 12);
-    assert_eq!(world.agenda.next(world.now + 100 * SECOND), NextRequest::UnderWay);
-    world.agenda.done(&slow, first, tries, OK, world.now);
+    assert_eq!(world.hosts.next(world.now + 100 * SECOND), NextRequest::InFlight);
+    world.hosts.done(&slow, first, tries, OK, world.now);
     assert_eq!(world.step(OK).0, 2);
 }
 
@@ -116,7 +116,7 @@ fn hosts_that_are_ready_take_turns() {
     let mut order = String::new();
     while let Some((host, item, tries)) = world.ask() {
         order.push_str(&host);
-        world.agenda.done(&host, item, tries, OK, world.now);
+        world.hosts.done(&host, item, tries, OK, world.now);
     }
     assert_eq!(order, "abcabcabc");
 }
@@ -126,9 +126,9 @@ fn no_more_connections_than_the_budget() {
     let mut world =
         World::new(PolitenessPolicy { delay: Duration::ZERO, connections_per_host: 3, ..policy() });
     world.push("a", 0..5);
-    let under_way: Vec<_> = std::iter::from_fn(|| world.ask()).collect();
-    assert_eq!((under_way.len(), world.agenda.under_way(), world.agenda.waiting()), (3, 3, 2));
-    world.agenda.done("a", 0, 0, OK, world.now);
+    let in_flight: Vec<_> = std::iter::from_fn(|| world.ask()).collect();
+    assert_eq!((in_flight.len(), world.hosts.in_flight(), world.hosts.waiting()), (3, 3, 2));
+    world.hosts.done("a", 0, 0, OK, world.now);
     assert_eq!(world.ask().unwrap().1, 3);
     assert_eq!(world.ask(), None);
 }
@@ -137,7 +137,7 @@ fn no_more_connections_than_the_budget() {
 fn a_crawl_delay_counts_up_to_its_limit_and_never_shortens() {
     for (asked, waited) in [(10, 10.0), (1000, 30.0), (0, 1.0)] {
         let mut world = World::new(policy());
-        world.agenda.set_crawl_delay("a", asked * SECOND);
+        world.hosts.set_crawl_delay("a", asked * SECOND);
         world.push("a", 1..=2);
         world.step(OK);
         assert_eq!(world.step(OK).1, waited, "{asked}");
@@ -189,7 +189,7 @@ fn an_error_of_one_page_lets_the_others_go_first() {
     }
     assert_eq!(world.step(RequestOutcome::answered(500)).2, RequestVerdict::GivenUp(1));
     assert!(world.seconds() > 4.0 + 1.0, "alone, it waits");
-    assert_eq!(world.agenda.next(world.now), NextRequest::Empty);
+    assert_eq!(world.hosts.next(world.now), NextRequest::Empty);
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_dead_host_is_given_up_with_all_that_waits() {
     while let Some((host, item, tries)) = world.ask() {
         let outcome = if &*host == "dead" { RequestOutcome::Failed } else { OK };
         asked += usize::from(&*host == "dead");
-        match world.agenda.done(&host, item, tries, outcome, world.now) {
+        match world.hosts.done(&host, item, tries, outcome, world.now) {
             RequestVerdict::GivenUp(item) => given_up.push(item),
             RequestVerdict::HostGivenUp(items) => given_up.extend(items),
             RequestVerdict::Again | RequestVerdict::Done(_) => {}
@@ -218,26 +218,26 @@ fn a_dead_host_is_given_up_with_all_that_waits() {
     }
     given_up.sort_unstable();
     assert_eq!(given_up, (0..1000).collect::<Vec<_>>());
-    assert_eq!((asked, world.agenda.waiting()), (5, 0));
+    assert_eq!((asked, world.hosts.waiting()), (5, 0));
 }
 
 #[test]
 fn a_hundred_thousand_hosts() {
     let mut world = World::new(policy());
     for item in 0..200_000u32 {
-        world.agenda.push(&format!("host-{}.example", item % 100_000), item, world.now);
+        world.hosts.push(&format!("host-{}.example", item % 100_000), item, world.now);
     }
-    assert_eq!(world.agenda.hosts(), 100_000);
+    assert_eq!(world.hosts.hosts(), 100_000);
     let mut asked = 0;
     while let Some((host, item, tries)) = world.ask() {
-        world.agenda.done(&host, item, tries, OK, world.now);
+        world.hosts.done(&host, item, tries, OK, world.now);
         asked += 1;
     }
     assert_eq!((asked, world.seconds()), (200_000, 1.0));
-    world.agenda.forget_idle_hosts(world.now);
-    assert_eq!(world.agenda.hosts(), 100_000, "their delay is still running");
-    world.agenda.forget_idle_hosts(world.now + 2 * SECOND);
-    assert_eq!(world.agenda.hosts(), 0);
+    world.hosts.forget_idle_hosts(world.now);
+    assert_eq!(world.hosts.hosts(), 100_000, "their delay is still running");
+    world.hosts.forget_idle_hosts(world.now + 2 * SECOND);
+    assert_eq!(world.hosts.hosts(), 0);
     world.push("new", [1]);
     assert_eq!(world.step(OK).2, RequestVerdict::Done(1));
 }
@@ -289,7 +289,7 @@ proptest! {
                     world.push(&host.to_string(), [pushed]);
                     pushed += 1;
                 }
-                Event::Ask => if let NextRequest::Ask { host, item, tries } = world.agenda.next(world.now) {
+                Event::Ask => if let NextRequest::Send { host, item, tries } = world.hosts.next(world.now) {
                     let before = last_start.insert(host.clone(), world.now);
                     prop_assert!(before.is_none_or(|before| world.now - before >= SECOND));
                     out.push((host, item, tries));
@@ -299,7 +299,7 @@ proptest! {
                 Event::End(which, outcome) if !out.is_empty() => {
                     let (host, item, tries) = out.swap_remove(which % out.len());
                     prop_assert!(tries <= policy.retries);
-                    ended += match world.agenda.done(&host, item, tries, outcome, world.now) {
+                    ended += match world.hosts.done(&host, item, tries, outcome, world.now) {
                         RequestVerdict::Done(_) | RequestVerdict::GivenUp(_) => 1,
                         RequestVerdict::HostGivenUp(items) => u32::try_from(items.len()).unwrap(),
                         RequestVerdict::Again => 0,
@@ -308,23 +308,23 @@ proptest! {
                 Event::End(..) => {}
                 Event::Pass(millis) => world.now += Duration::from_millis(millis.into()),
                 Event::CrawlDelay(host, delay) => {
-                    world.agenda.set_crawl_delay(&host.to_string(), SECOND * delay.into());
+                    world.hosts.set_crawl_delay(&host.to_string(), SECOND * delay.into());
                 }
-                Event::Forget => world.agenda.forget_idle_hosts(world.now),
+                Event::Forget => world.hosts.forget_idle_hosts(world.now),
             }
-            let known = world.agenda.waiting() + world.agenda.under_way() + ended as usize;
+            let known = world.hosts.waiting() + world.hosts.in_flight() + ended as usize;
             prop_assert_eq!(known, pushed as usize);
         }
         for (host, item, tries) in std::mem::take(&mut out) {
-            world.agenda.done(&host, item, tries, OK, world.now);
+            world.hosts.done(&host, item, tries, OK, world.now);
             ended += 1;
         }
         while let Some((host, item, tries)) = world.ask() {
-            world.agenda.done(&host, item, tries, OK, world.now);
+            world.hosts.done(&host, item, tries, OK, world.now);
             ended += 1;
         }
         prop_assert_eq!(ended, pushed);
-        prop_assert_eq!(world.agenda.next(world.now), NextRequest::Empty);
+        prop_assert_eq!(world.hosts.next(world.now), NextRequest::Empty);
     }
 }
 
@@ -335,7 +335,7 @@ fn a_host_that_never_answers_costs_what_one_thing_is_worth_and_not_each() {
     let mut asked = Vec::new();
     while let Some((host, item, tries)) = world.ask() {
         asked.push(item);
-        match world.agenda.done(&host, item, tries, RequestOutcome::Silent, world.now) {
+        match world.hosts.done(&host, item, tries, RequestOutcome::Silent, world.now) {
             RequestVerdict::HostGivenUp(items) => assert_eq!(items, (1..30).collect::<Vec<u32>>()),
             RequestVerdict::GivenUp(item) => assert_eq!(item, 0),
             verdict => assert_eq!(verdict, RequestVerdict::Again),
@@ -361,4 +361,41 @@ fn one_slow_thing_does_not_condemn_its_host() {
     assert_eq!(world.step(OK).2, RequestVerdict::Done(1));
     assert_eq!(world.step(RequestOutcome::Silent).2, RequestVerdict::GivenUp(2));
     assert_eq!(world.step(RequestOutcome::Silent).2, RequestVerdict::GivenUp(3));
+}
+
+/// A page in a browser: its own requests take turns.
+#[derive(Debug, PartialEq, Eq)]
+struct BrowserPage(u32);
+
+impl QueuedRequest for BrowserPage {
+    fn takes_turns(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// Turns and queued requests share the delay and the connections of their host.
+#[test]
+fn requests_of_a_page_take_turns_at_the_pace_of_their_host() {
+    let (start, mut hosts): (_, HostTable<BrowserPage>) = (Instant::now(), HostTable::new(policy(), 1));
+    hosts.push("h", BrowserPage(0), start);
+    hosts.push("h", BrowserPage(1), start);
+    let NextRequest::Send { host, item: page, tries } = hosts.next(start) else { panic!("no page") };
+    assert_eq!(hosts.next(start), NextRequest::InFlight, "one at a time");
+    hosts.push_turn("h", BrowserPage(2));
+    hosts.push_turn("h", BrowserPage(3));
+    hosts.push_turn("other", BrowserPage(4));
+    let turn = |hosts: &mut HostTable<BrowserPage>, now| match hosts.next_turn(now) {
+        NextTurn::Send { item, .. } => Some(item.0),
+        NextTurn::Wait(_) | NextTurn::None => None,
+    };
+    assert_eq!(turn(&mut hosts, start), Some(2), "the page itself takes no connection");
+    assert_eq!(turn(&mut hosts, start), Some(4));
+    assert_eq!(turn(&mut hosts, start + SECOND), None, "the connection is in use");
+    hosts.turn_done("h", start + SECOND);
+    assert_eq!(hosts.next_turn(start + SECOND), NextTurn::Wait(start + 2 * SECOND));
+    assert_eq!(turn(&mut hosts, start + 2 * SECOND), Some(3));
+    assert_eq!(hosts.done(&host, page, tries, OK, start + 2 * SECOND), RequestVerdict::Done(BrowserPage(0)));
+    assert_eq!(hosts.next(start + 9 * SECOND), NextRequest::Empty, "the connection is in use");
+    hosts.turn_done("h", start + 3 * SECOND);
+    assert!(matches!(hosts.next(start + 4 * SECOND), NextRequest::Send { item: BrowserPage(1), .. }));
 }

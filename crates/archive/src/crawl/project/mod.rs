@@ -17,28 +17,26 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use varve_catalog::CatalogRow;
+use varve_core::RunId;
 use varve_core::alias::Aliases;
 use varve_core::headers::Redaction;
-use varve_core::url::{SiteRules, alternatives};
-use varve_core::{Moment, RunId};
+use varve_core::url::{RequestUrl, SiteRules, alternatives};
 use varve_crystal::{Group, OpenReport, Project, ProjectWriter, Resource, RevisionId};
 use varve_fetch::Credentials;
 
-use super::address::has_user_info;
-use super::crawl_policy::{CrawlPolicy, Spelling};
-use super::destination::{Destination, ResponseWriters, StoredCapture};
-use super::past_captures::{PastLookup, SpellingMatch};
+use super::crawl_policy::{CrawlPolicy, UrlSpelling};
+use super::destination::{Destination, ResponseWriters};
+use super::past_captures::{PastLookup, PastQuery, StoredCapture};
 use crate::crawl::error::CrawlError;
+use crate::network_options::has_user_info;
 pub(crate) use conditional_fetch::CrystalFetcher;
 use pending::PendingRevisions;
-use varve_repository::writer::Clock;
 use writers::ProjectWriters;
 
 /// A project that is crawled into.
 pub(crate) struct ProjectDestination {
     open: Arc<SharedProject>,
     pending: Mutex<PendingRevisions>,
-    clock: Clock,
     /// What is sent to whom besides the request itself: cookies are recorded.
     credentials: Credentials,
     /// The groups whose known members are asked for, each with its number in the plan.
@@ -105,9 +103,9 @@ impl SharedProject {
     }
 
     /// That, for whoever decides what is followed.
-    pub(crate) fn spelling(self: &Arc<Self>) -> Spelling {
+    pub(crate) fn spelling(self: &Arc<Self>) -> UrlSpelling {
         let open = Arc::clone(self);
-        Arc::new(move |text| open.address(text))
+        Arc::new(move |text| RequestUrl::verbatim(&open.address(text)?))
     }
 
     /// The newest revision when the run began.
@@ -140,30 +138,12 @@ fn is_web(url: &str) -> bool {
 
 impl ProjectDestination {
     /// A project to crawl into.
-    pub(crate) fn new(
-        open: Arc<SharedProject>,
-        clock: Clock,
-        credentials: Credentials,
-        groups: Vec<(u32, Group)>,
-    ) -> Self {
-        Self { open, pending: Mutex::default(), clock, credentials, groups }
+    pub(crate) fn new(open: Arc<SharedProject>, credentials: Credentials, groups: Vec<(u32, Group)>) -> Self {
+        Self { open, pending: Mutex::default(), credentials, groups }
     }
 
-    fn pending(&self) -> MutexGuard<'_, PendingRevisions> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Destination for ProjectDestination {
-    fn present(&self) -> Moment {
-        Moment::from((self.clock)().instant)
-    }
-
-    fn hiding(&self) -> Redaction {
-        Redaction::On
-    }
-
-    fn past(&self, _: RunId, url: &str, _: SpellingMatch) -> Result<PastLookup, CrawlError> {
+    /// What the project has of a URL.
+    fn past_of(&self, url: &str) -> Result<PastLookup, CrawlError> {
         let Some(resource) = self.open.resource(url)? else { return Ok(PastLookup::Nothing) };
         let newest =
             self.open.ask(|project| project.revision_of_at(resource.id, RevisionId(i64::MAX)))?.flatten();
@@ -173,15 +153,29 @@ impl Destination for ProjectDestination {
         })
     }
 
-    fn keepers<'k>(
-        &'k self,
-        _: RunId,
-        plan: &'k CrawlPolicy,
-    ) -> Result<Box<dyn ResponseWriters + 'k>, CrawlError> {
-        Ok(Box::new(ProjectWriters { into: self, plan }))
+    fn pending(&self) -> MutexGuard<'_, PendingRevisions> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Destination for ProjectDestination {
+    fn redaction(&self) -> Redaction {
+        Redaction::On
     }
 
-    fn given_up(&self, url: &str, kind: &str, message: &str) {
+    fn past(&self, _: RunId, queries: &[PastQuery<'_>]) -> Result<Vec<PastLookup>, CrawlError> {
+        queries.iter().map(|query| self.past_of(query.url.as_str())).collect()
+    }
+
+    fn writers<'w>(
+        &'w self,
+        _: RunId,
+        policy: &'w CrawlPolicy,
+    ) -> Result<Box<dyn ResponseWriters + 'w>, CrawlError> {
+        Ok(Box::new(ProjectWriters { destination: self, policy }))
+    }
+
+    fn failed(&self, url: &str, kind: &str, message: &str) {
         let cookie = self.credentials.cookie_for(url);
         self.pending().fail(url, kind, message, cookie);
     }

@@ -7,9 +7,9 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
 use varve_core::secret::Secret;
+use varve_core::url::RequestUrl;
 use varve_crystal::{DownloadError, NewRevision, Outcome, ProjectWriter, Result};
 
-use super::super::address::host_of;
 use super::download_error::download_error;
 
 /// So many links are remembered: some ten megabytes.
@@ -57,7 +57,8 @@ impl PendingRevisions {
 
     /// A URL could not be had.
     pub(super) fn fail(&mut self, url: &str, kind: &str, message: &str, cookie: Option<Secret<String>>) {
-        let host = host_of(url);
+        let parsed = RequestUrl::verbatim(url);
+        let host = parsed.as_ref().map_or("", |url| url.authority());
         let error = match kind {
             "robots" => self.lost_hosts.get(host).cloned(),
             kind => download_error(kind, url, message),

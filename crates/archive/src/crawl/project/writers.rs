@@ -5,7 +5,6 @@
 //! that was cut short, unless its row itself says so by the length that it promises: that is what Crystal does.
 
 use std::io::{self, BufReader, Read, Write};
-use varve_repository::RepositoryError;
 
 use sha2::{Digest, Sha256};
 use varve_core::exchange::Exchange;
@@ -17,13 +16,18 @@ use varve_crystal::{
 use varve_store::StoreError;
 use varve_wire::{DecodeLimits, MAX_HEAD_BYTES, MessageBytes, open_body};
 
-use super::super::crawl_policy::{CrawlPolicy, DiscoveredLink};
-use super::super::destination::{ResponseWriter, ResponseWriters, StoredCapture};
+use super::super::crawl_policy::CrawlPolicy;
+use super::super::destination::{ResponseWriter, ResponseWriters};
+use super::super::discovered_link::ResponseLinks;
 use super::super::fetch_reason::FetchReason;
+use super::super::past_captures::StoredCapture;
+use super::super::read_response::{ReadResponse, decoded_body, read_response};
 use super::super::task::CrawlTask;
-use super::super::writer_pool::{JobInput, StoredResponse, StoredRevision, body_of, read};
+use super::super::write_job::{JobInput, StoredAs, StoredResponse, StoredRevision};
 use super::response_head::{metadata, only_tag};
 use super::{ProjectDestination, download_error};
+use varve_repository::RepositoryError;
+
 use crate::crawl::error::CrawlError;
 
 /// So many links of one page are recorded.
@@ -32,25 +36,26 @@ const STATUS_NOT_MODIFIED: u16 = 304;
 
 /// Those who keep answers for a project.
 pub(super) struct ProjectWriters<'a> {
-    pub(super) into: &'a ProjectDestination,
-    pub(super) plan: &'a CrawlPolicy,
+    pub(super) destination: &'a ProjectDestination,
+    pub(super) policy: &'a CrawlPolicy,
 }
 
 /// What is in an answer.
 #[derive(Default)]
 struct ParsedResponse {
-    leads: Vec<DiscoveredLink>,
+    links: ResponseLinks,
     robots: Option<Vec<u8>>,
-    links: Vec<String>,
+    /// Links to record as resources.
+    recorded: Vec<String>,
 }
 
 impl ResponseWriters for ProjectWriters<'_> {
-    fn worker(&self) -> ResponseWriter<'_> {
-        Box::new(move |task, material| match material {
+    fn writer(&self) -> ResponseWriter<'_> {
+        Box::new(move |task, input| match input {
             JobInput::Response(exchange, _) => self.keep(task, &exchange),
             JobInput::Stored(StoredCapture::Revision(id)) => self.look_again(task, id),
             JobInput::Stored(StoredCapture::Capture(_)) => {
-                Err(RepositoryError::Absent { id: task.url.clone() }.into())
+                Err(RepositoryError::Absent { id: task.url.to_string() }.into())
             }
         })
     }
@@ -58,7 +63,7 @@ impl ResponseWriters for ProjectWriters<'_> {
 
 impl ProjectWriters<'_> {
     fn keep(&self, task: &CrawlTask, exchange: &Exchange) -> Result<StoredResponse, CrawlError> {
-        let cookie = self.into.credentials.cookie_for(&task.url);
+        let cookie = self.destination.credentials.cookie_for(task.url.as_str());
         let bytes = exchange.response.len();
         let start = exchange.response.start(MAX_HEAD_BYTES).map_err(unreadable)?;
         let tag = only_tag(&exchange.request);
@@ -66,69 +71,63 @@ impl ProjectWriters<'_> {
             if task.reason == FetchReason::Robots {
                 return Ok(nothing(bytes));
             }
-            return Err(self.keep_failure(&task.url, cookie, download_error::no_http(&start)));
+            return Err(self.keep_failure(task.url.as_str(), cookie, download_error::no_http(&start)));
         };
         let status = u16::try_from(metadata.status_code).unwrap_or(0);
         if task.reason == FetchReason::Robots {
             // What hosts ask of robots is asked on the run's own account, and no part of the project.
-            let mut body = body_of(&exchange.response)?;
+            let mut body = decoded_body(&exchange.response)?;
             let found = self.read(task, status, &metadata.wire_headers(), &mut body);
-            return Ok(StoredResponse { robots: found.robots, links: found.leads, status, ..nothing(bytes) });
+            return Ok(StoredResponse { robots: found.robots, links: found.links, status, ..nothing(bytes) });
         }
         let (body, digest) = self.write_body(&exchange.response)?;
         let length = body.length();
         if let Some(error) =
             exchange.truncated.and_then(|why| download_error::cut_short(why, &metadata, length))
         {
-            return Err(self.keep_failure(&task.url, cookie, error));
+            return Err(self.keep_failure(task.url.as_str(), cookie, error));
         }
-        let former = self.former(&task.url, &metadata)?;
+        let former = self.former(task.url.as_str(), &metadata)?;
         let unchanged = former.as_ref().is_some_and(|former| {
             status == STATUS_NOT_MODIFIED || self.has_same_body(former, length, &digest).unwrap_or(false)
         });
         let mut found = match former.filter(|_| status == STATUS_NOT_MODIFIED) {
             Some(former) => self.read_stored(task, &former)?,
-            None => self.read(task, status, &metadata.wire_headers(), &mut body_of(&exchange.response)?),
+            None => self.read(task, status, &metadata.wire_headers(), &mut decoded_body(&exchange.response)?),
         };
-        let mut pending = self.into.pending();
-        pending.link(std::mem::take(&mut found.links));
-        pending.add(&task.url, cookie, Got::Fetched { metadata: Some(metadata), body });
+        let mut pending = self.destination.pending();
+        pending.link(std::mem::take(&mut found.recorded));
+        pending.add(task.url.as_str(), cookie, Got::Fetched { metadata: Some(metadata), body });
         let truncated = exchange.truncated.map(|truncated| truncated.word());
         let revision = StoredRevision { time: exchange.at, length, unchanged, truncated };
-        let ParsedResponse { leads, robots, .. } = found;
-        Ok(StoredResponse {
-            revision: Some(revision),
-            bytes,
-            links: leads,
-            robots,
-            ..StoredResponse::nothing(status)
-        })
+        let ParsedResponse { links, robots, .. } = found;
+        Ok(StoredResponse { stored: StoredAs::Revision(revision), status, bytes, links, robots })
     }
 
     /// Records an answer as the failure that it is, and gives the words for it.
     fn keep_failure(&self, url: &str, cookie: Option<Secret<String>>, error: DownloadError) -> CrawlError {
         let DownloadError { kind, message } = error.clone();
-        self.into.pending().add(url, cookie, Got::Failed(error));
+        self.destination.pending().add(url, cookie, Got::Failed(error));
         CrawlError::RecordedAsFailure { kind, message }
     }
 
     /// Looks again at what this run has got, for another reason.
     fn look_again(&self, task: &CrawlTask, id: RevisionId) -> Result<StoredResponse, CrawlError> {
-        let found = self.into.open.ask(|project| {
+        let found = self.destination.open.ask(|project| {
             let revision = project.revision(id)?;
             revision.map(|revision| project.resolve(revision)).transpose()
         })?;
         let Some(resolved) = found.flatten() else { return Ok(nothing(0)) };
         let status = resolved.metadata.map_or(0, |metadata| u16::try_from(metadata.status_code).unwrap_or(0));
         let found = self.read_stored(task, &resolved.revision)?;
-        Ok(StoredResponse { links: found.leads, status, ..nothing(0) })
+        Ok(StoredResponse { links: found.links, status, ..nothing(0) })
     }
 
     /// The revision that an answer may be the same as: for one that says so, the one with its tag.
     fn former(&self, url: &str, metadata: &Metadata) -> varve_crystal::Result<Option<Revision>> {
-        let Some(resource) = self.into.open.resource(url)? else { return Ok(None) };
+        let Some(resource) = self.destination.open.resource(url)? else { return Ok(None) };
         let tag = metadata.header("ETag").filter(|_| metadata.status_code == i64::from(STATUS_NOT_MODIFIED));
-        let found = self.into.open.ask(|project: &Project| {
+        let found = self.destination.open.ask(|project: &Project| {
             for revision in project.revisions_of(resource.id) {
                 let revision = revision?;
                 let Some(older) = revision.metadata().ok().flatten() else { continue };
@@ -144,7 +143,7 @@ impl ProjectWriters<'_> {
     }
 
     fn has_same_body(&self, former: &Revision, length: u64, digest: &[u8]) -> varve_crystal::Result<bool> {
-        if self.into.open.ask(|project| project.body_length(former.id))?.flatten() != Some(length) {
+        if self.destination.open.ask(|project| project.body_length(former.id))?.flatten() != Some(length) {
             return Ok(false);
         }
         let Some(mut body) = self.body(former)? else { return Ok(false) };
@@ -157,7 +156,7 @@ impl ProjectWriters<'_> {
     }
 
     fn body(&self, revision: &Revision) -> varve_crystal::Result<Option<varve_crystal::Body>> {
-        Ok(match self.into.open.ask(|project| project.body_of(revision))? {
+        Ok(match self.destination.open.ask(|project| project.body_of(revision))? {
             Some(BodyLookup::Found(body)) => Some(body),
             _ => None,
         })
@@ -165,7 +164,7 @@ impl ProjectWriters<'_> {
 
     /// Writes the body of an answer to `tmp`, durably.
     fn write_body(&self, response: &MessageBytes) -> Result<(BodyDraft, Vec<u8>), CrawlError> {
-        let lock = self.into.open.lock();
+        let lock = self.destination.open.lock();
         let begun = lock.as_ref().map(|writer| writer.begin_body()).transpose()?;
         drop(lock);
         let mut draft = begun.ok_or_else(|| unreadable(io::Error::other("the project is closed")))?;
@@ -182,14 +181,15 @@ impl ProjectWriters<'_> {
     }
 
     fn read(&self, task: &CrawlTask, status: u16, headers: &Headers, body: &mut dyn Read) -> ParsedResponse {
-        let mut links = Vec::new();
+        let mut recorded = Vec::new();
         let mut take = |link: &str| {
-            if links.len() < MAX_RECORDED_LINKS && is_recorded(link) {
-                links.push(link.split('#').next().unwrap_or(link).to_owned());
+            if recorded.len() < MAX_RECORDED_LINKS && is_recorded(link) {
+                recorded.push(link.split('#').next().unwrap_or(link).to_owned());
             }
         };
-        let (leads, robots) = read(self.plan, task, (status, headers), body, &mut take);
-        ParsedResponse { leads, robots, links }
+        let ReadResponse { links, robots } =
+            read_response(self.policy, task, (status, headers), body, &mut take);
+        ParsedResponse { links, robots, recorded }
     }
 
     /// Reads a revision that the project has.
@@ -208,7 +208,7 @@ impl ProjectWriters<'_> {
 }
 
 fn nothing(bytes: u64) -> StoredResponse {
-    StoredResponse { bytes, ..StoredResponse::nothing(0) }
+    StoredResponse { bytes, ..StoredResponse::default() }
 }
 
 fn unreadable(error: io::Error) -> CrawlError {

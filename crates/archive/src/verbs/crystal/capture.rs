@@ -19,11 +19,11 @@ use varve_plan::Plan;
 
 use super::plan::Rows;
 use crate::crawl::{
-    CrawlEvent, CrawlFetchers, CrawlPlan, CrawlSettings, CrawlTally, CrystalFetcher, ProjectDestination,
-    RunEnding, RunInput, ScopeKind, SharedProject, has_user_info, only_worker, run_crawl,
+    CrawlEvent, CrawlFetchers, CrawlPolicy, CrawlSettings, CrawlTally, CrystalFetcher, ProjectDestination,
+    RunClock, RunEnding, RunInput, ScopeKind, SharedProject, only_worker, run_crawl,
 };
 use crate::error::ArchiveError;
-use crate::network_options::NetworkOptions;
+use crate::network_options::{NetworkOptions, has_user_info};
 use crate::verbs::capture::{resumed, usual_and_pages};
 use varve_core::secret::ShownUrl;
 use varve_repository::writer::Clock;
@@ -200,25 +200,29 @@ fn crawl(
     report: &mut dyn FnMut(CrawlEvent<'_>),
 ) -> Result<ProjectCaptured, ArchiveError> {
     let (opened, folder) = open.about()?;
-    let CrawlFetchers { usual, pages, door, budget, robots, proxy } =
+    let CrawlFetchers { usual, pages, gate, budget, robots, proxy } =
         usual_and_pages(&folder.join("tmp"), &settings, reach)?;
     let whole = settings.no_conditional;
     let asks = |fetcher: Arc<dyn Fetcher>| {
         Arc::new(CrystalFetcher::new(Arc::clone(open), fetcher, whole)) as Arc<dyn Fetcher>
     };
-    let fetchers = CrawlFetchers { usual: asks(usual), pages: asks(pages), door, budget, robots, proxy };
+    let fetchers = CrawlFetchers { usual: asks(usual), pages: asks(pages), gate, budget, robots, proxy };
     let credentials = reach.credentials_for(&settings.seeds).map_err(CrawlError::Credentials)?;
-    let into = ProjectDestination::new(
-        Arc::clone(open),
-        Arc::clone(&manner.clock),
-        credentials,
-        members(&settings, rows),
-    );
-    let plan = CrawlPlan::with_spelling(settings, open.spelling());
-    let ProjectRunOptions { threads, stop, .. } = *manner;
-    let share =
-        RunInput { destination: &into, frontier: &*frontier, plan: &plan, fetchers, resumed, threads, stop };
-    let (ending, tally) = run_crawl(share, report)?;
+    let groups = members(&settings, rows);
+    let wall_time = || varve_core::Moment::from((manner.clock)().instant);
+    let destination = ProjectDestination::new(Arc::clone(open), credentials, groups);
+    let policy = CrawlPolicy::with_spelling(settings, open.spelling());
+    let input = RunInput {
+        destination: &destination,
+        frontier: &*frontier,
+        policy: &policy,
+        fetchers,
+        is_resumed: resumed,
+        threads: manner.threads,
+        clock: RunClock::new(&wall_time),
+        stop: manner.stop,
+    };
+    let (ending, tally) = run_crawl(input, report)?;
     let (run, counts) = (frontier.run(), frontier.counts()?);
     let finished = ending == RunEnding::Finished;
     let queued = if finished { 0 } else { counts.ready + counts.claimed + counts.waiting };

@@ -9,12 +9,12 @@ use varve_repository::RepositoryError;
 
 use varve_core::headers::Headers;
 use varve_core::pattern::{SuggestedGroups, suggest_groups_on};
-use varve_core::url::page_identity;
+use varve_core::url::{page_identity, request_url};
 use varve_fetch::{FetchRequest, Fetcher};
 use varve_page::links::{Kind, Limits, Link, Role, extract};
 use varve_wire::{DecodeLimits, MessageHead};
 
-use crate::crawl::{CrawlSettings, asked};
+use crate::crawl::CrawlSettings;
 use crate::error::ArchiveError;
 use crate::verbs::capture::{NetworkOptions, client};
 use crate::verbs::cat::{At, find};
@@ -104,7 +104,7 @@ pub fn of_live_page(
 }
 
 fn page_address(text: &str) -> Result<String, ArchiveError> {
-    asked(text).ok_or_else(|| ArchiveError::NotOnTheWeb { text: text.to_owned() })
+    request_url(text).ok_or_else(|| ArchiveError::NotOnTheWeb { text: text.to_owned() })
 }
 
 enum Found {
@@ -118,7 +118,7 @@ fn links(url: &str, headers: &Headers, redirects: bool, body: impl Read) -> Foun
     let limits = Limits { links: MOST_LINKS, ..Limits::default() };
     let (mut found, mut onward) = (Vec::new(), None);
     let mut take = |link: Link<'_>| match link.role {
-        Role::Redirect if redirects => onward = onward.take().or_else(|| asked(&link.target)),
+        Role::Redirect if redirects => onward = onward.take().or_else(|| request_url(&link.target)),
         Role::Navigate if !link.guessed => found.extend(page_identity(&link.target)),
         _ => {}
     };

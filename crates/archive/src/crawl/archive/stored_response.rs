@@ -1,46 +1,16 @@
-//! What this run has, given again to a page that asks for it: from where it is kept.
+//! A capture of this run as a response, for a page in a browser that requests it again.
 
 use std::io::Read;
 
-use tokio::sync::oneshot;
 use varve_core::exchange::Exchange;
 use varve_core::history::Capture;
 use varve_wire::MessageHead;
 
-use super::dispatcher::Crawl;
-use super::past_captures::{PastLookup, SpellingMatch};
-use super::response_cache::{MAX_RESPONSE_BYTES, is_reusable};
+use super::super::response_cache::{MAX_RESPONSE_BYTES, is_reusable};
 use crate::crawl::error::CrawlError;
 use varve_repository::history::{ArchiveHistory, Holdings};
 
-/// The question what this run was answered.
-pub(crate) struct CacheLookup {
-    /// What a page asks for.
-    pub(crate) url: String,
-    /// Where the answer goes.
-    pub(crate) reply: oneshot::Sender<Option<Exchange>>,
-}
-
-impl Crawl<'_> {
-    /// Gives a page what this run has, if it has it.
-    pub(super) fn give_again(&mut self, recall: CacheLookup) -> Result<(), CrawlError> {
-        if self.fresh.contains(&recall.url) {
-            // It is kept, and cannot be found before that is safe.
-            self.checkpoint()?;
-        }
-        let destination = self.context.destination;
-        let found = match destination.past(self.context.run, &recall.url, SpellingMatch::Exact)? {
-            PastLookup::ThisRun(stored) => destination.recall(&stored)?,
-            PastLookup::Earlier(_) | PastLookup::Nothing => None,
-        };
-        // The page may be gone by now.
-        let _ = recall.reply.send(found);
-        Ok(())
-    }
-}
-
-/// The answer that a capture is, with its codings undone; none if it is not one for whoever asks. It has no request: it was
-/// not made now.
+/// The response of a capture, with its codings removed; `None` if it may not be reused. It has no request.
 pub(super) fn stored_response(
     history: &ArchiveHistory,
     capture: &Capture,
@@ -64,7 +34,7 @@ pub(super) fn stored_response(
         bytes.extend_from_slice(&[name, b": ", value, b"\r\n"].concat());
     }
     bytes.extend_from_slice(b"\r\n");
-    // What cannot be read is asked for again; `audit` says what is wrong with it.
+    // An unreadable body is requested again; `audit` reports the damage.
     if history.open_body(capture)?.take(MAX_RESPONSE_BYTES + 1).read_to_end(&mut bytes).is_err() {
         return Ok(None);
     }

@@ -1,0 +1,101 @@
+//! A link that a response has: what is requested, why, and what makes it the same as another link.
+
+use std::borrow::Cow;
+
+use varve_core::url::RequestUrl;
+
+use super::fetch_reason::FetchReason;
+use super::skip_rule::SkipRule;
+
+/// A link that is followed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct DiscoveredLink {
+    /// What is requested, unless another spelling of the page was requested before.
+    pub(crate) url: RequestUrl,
+    /// Whether only this spelling will do, though the page may be known by another.
+    pub(crate) is_exact: bool,
+    /// Why it is fetched.
+    pub(crate) reason: FetchReason,
+    /// Whether the response redirects there.
+    pub(crate) is_redirect: bool,
+}
+
+impl DiscoveredLink {
+    /// A link to a URL in any of its spellings.
+    pub(crate) fn new(url: RequestUrl, reason: FetchReason) -> Self {
+        Self { url, is_exact: false, reason, is_redirect: false }
+    }
+
+    /// A link to this spelling of a URL.
+    pub(crate) fn exact(url: RequestUrl, reason: FetchReason) -> Self {
+        Self { is_exact: true, ..Self::new(url, reason) }
+    }
+
+    /// Links with the same identity and reason are fetched once.
+    pub(crate) fn identity(&self) -> Cow<'_, str> {
+        match self.is_exact {
+            true => Cow::Owned(format!("={}", self.url)),
+            false => Cow::Borrowed(self.url.page().as_str()),
+        }
+    }
+}
+
+/// A link that is reported and not followed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct UnfollowedLink {
+    /// The URL, or the text that is none.
+    pub(crate) url: String,
+    /// The identity of the page.
+    pub(crate) identity: String,
+    /// Why it is not followed.
+    pub(crate) reason: UnfollowedReason,
+}
+
+impl UnfollowedLink {
+    /// A link to a URL.
+    pub(crate) fn new(url: &RequestUrl, reason: UnfollowedReason) -> Self {
+        Self { url: url.to_string(), identity: url.page().to_string(), reason }
+    }
+
+    /// A redirect to a text that is no URL of the web.
+    pub(crate) fn foreign(text: String, reason: UnfollowedReason) -> Self {
+        Self { identity: text.clone(), url: text, reason }
+    }
+}
+
+/// Why a link is not followed that would be otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum UnfollowedReason {
+    /// The link or its page has `nofollow`.
+    NoFollow,
+    /// Too many sitemaps in a row name each other.
+    Nested,
+    /// It is a redirect to itself.
+    Loop,
+    /// It is a redirect to what is not on the web.
+    Scheme,
+    /// It is a redirect to what is no URL.
+    Broken,
+}
+
+impl UnfollowedReason {
+    /// The rule that is reported.
+    pub(crate) const fn rule(self) -> SkipRule {
+        match self {
+            Self::NoFollow => SkipRule::NoFollow,
+            Self::Nested => SkipRule::Sitemaps,
+            Self::Loop => SkipRule::Loop,
+            Self::Scheme => SkipRule::Scheme,
+            Self::Broken => SkipRule::Broken,
+        }
+    }
+}
+
+/// What a response leads to.
+#[derive(Debug, Default)]
+pub(crate) struct ResponseLinks {
+    /// Links to follow, each once.
+    pub(crate) followed: Vec<DiscoveredLink>,
+    /// Links to report.
+    pub(crate) unfollowed: Vec<UnfollowedLink>,
+}
