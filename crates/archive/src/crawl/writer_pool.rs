@@ -16,8 +16,6 @@ use super::link_backlog::LinkBacklog;
 use super::write_job::{StoreResult, WriteJob};
 use varve_repository::RepositoryError;
 
-use crate::crawl::error::CrawlError;
-
 /// Responses that may wait for a writer; each has at most a megabyte in memory.
 const MAX_QUEUED_JOBS: usize = 64;
 

@@ -56,6 +56,6 @@ impl Destination for ArchiveDestination<'_> {
     }
 
     fn save(&self, rows: Vec<CatalogRow>) -> Result<(), CrawlError> {
-        if rows.is_empty() { Ok(()) } else { self.history.apply(rows) }
+        if rows.is_empty() { Ok(()) } else { Ok(self.history.apply(rows)?) }
     }
 }
