@@ -2,7 +2,9 @@
 
 use std::io;
 
-use varve_warc::write::PackError;
+use varve_core::RecordId;
+use varve_core::id::IdError;
+use varve_warc::write::{PackError, PackedRecord};
 
 use crate::disk::DiskError;
 use crate::index::{IndexError, PlaceError};
@@ -41,6 +43,23 @@ pub enum StoreError {
     /// The content to store cannot be read.
     #[error("cannot read what is to be stored")]
     Content(#[source] io::Error),
+    /// A record has an id that is not `urn:sha256:` and 64 hex digits.
+    #[error("`{id}` is not a record id")]
+    RecordId {
+        /// The text.
+        id: String,
+        /// What is wrong with it.
+        source: IdError,
+    },
+    /// A record that was just written has no receipt, because a header field is missing or invalid.
+    #[error("the header of record `{id}` yields no receipt")]
+    NoReceipt {
+        /// The record.
+        id: String,
+    },
+    /// An object to store has no segments.
+    #[error("an object without segments cannot be stored")]
+    NoSegments,
     /// An earlier write failed. This writer accepts nothing more.
     #[error("an earlier write failed; open the archive again, which puts it in order")]
     Stopped,
@@ -82,6 +101,11 @@ pub enum StoreError {
         /// The end of its last whole record.
         offset: u64,
     },
+}
+
+/// The id of a packed record.
+pub(crate) fn packed_record_id(record: &PackedRecord) -> Result<RecordId, StoreError> {
+    record.id.parse().map_err(|source| StoreError::RecordId { id: record.id.clone(), source })
 }
 
 impl StoreError {

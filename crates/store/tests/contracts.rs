@@ -1,20 +1,19 @@
-//! The suites of the seams, on every implementation that is here.
+//! Runs the contract suites over every body store and medium, and over implementations that must
+//! fail them.
 
 mod scene;
 
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use varve_store::body::{LooseBodies, MemoryBodies};
+use varve_core::BodyId;
+use varve_core::body::{BodyError, BodySource, BodyStore, KeptBody};
+use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
-use varve_store::medium::{LocalMedium, MemoryMedium};
-use varve_testkit::{MemoryDisk, contract};
+use varve_store::medium::{Algorithm, Digest, LocalMedium, Medium, MediumError, MediumObject, ReadAt};
+use varve_testkit::{MemoryDisk, MemoryMedium, contract};
 use varve_warc::write::Packing;
-
-#[test]
-fn bodies_in_memory() {
-    contract::body_store(&MemoryBodies::new());
-}
 
 #[test]
 fn loose_bodies() {
@@ -25,7 +24,6 @@ fn loose_bodies() {
 
 #[test]
 fn loose_bodies_lie_where_moku_looks_for_them() {
-    use varve_core::body::BodyStore;
     let root = tempfile::tempdir().expect("a folder");
     let bodies = LooseBodies::new(Arc::new(LocalDisk), root.path().join("blobs"));
     bodies.keep_body(&mut b"abc".as_slice()).expect("kept");
@@ -35,8 +33,6 @@ fn loose_bodies_lie_where_moku_looks_for_them() {
 
 #[test]
 fn a_damaged_loose_body_is_an_error() {
-    use std::io::Read;
-    use varve_core::body::{BodySource, BodyStore};
     let root = tempfile::tempdir().expect("a folder");
     let bodies = LooseBodies::new(Arc::new(LocalDisk), root.path().join("blobs"));
     let kept = bodies.keep_body(&mut b"abc".as_slice()).expect("kept");
@@ -46,11 +42,9 @@ fn a_damaged_loose_body_is_an_error() {
     assert!(body.read_to_end(&mut bytes).is_err());
 }
 
-/// Whoever keeps it again has the bytes at hand: they take the place of the damaged ones, at any length.
+/// Keeping a damaged body again replaces it, at any length.
 #[test]
 fn a_damaged_loose_body_is_replaced_by_its_bytes() {
-    use std::io::Read;
-    use varve_core::body::{BodySource, BodyStore};
     let root = tempfile::tempdir().expect("a folder");
     let bodies = LooseBodies::new(Arc::new(LocalDisk), root.path().join("blobs"));
     let kept = bodies.keep_body(&mut b"abc".as_slice()).expect("kept");
@@ -105,4 +99,59 @@ fn sealed_silos_move_to_the_medium() {
     for (id, content) in ids.iter().zip(&kept) {
         assert_eq!(scene::read(&store, id), *content);
     }
+}
+
+/// A body store that accepts everything and finds nothing.
+struct ForgetfulBodies;
+
+impl BodySource for ForgetfulBodies {
+    fn open_body(&self, _: &BodyId) -> Result<Option<Box<dyn Read + Send>>, BodyError> {
+        Ok(None)
+    }
+
+    fn have_bodies(&self, ids: &[BodyId]) -> Result<Vec<bool>, BodyError> {
+        Ok(vec![false; ids.len()])
+    }
+}
+
+impl BodyStore for ForgetfulBodies {
+    fn keep_body(&self, content: &mut dyn Read) -> Result<KeptBody, BodyError> {
+        let mut bytes = Vec::new();
+        content.read_to_end(&mut bytes).map_err(BodyError::new)?;
+        let digest: [u8; 32] = Algorithm::Sha256.digest(&bytes).bytes().try_into().expect("a SHA-256");
+        Ok(KeptBody { id: BodyId::new(digest), length: bytes.len() as u64, new: true })
+    }
+
+    fn sync_bodies(&self) -> Result<(), BodyError> {
+        Ok(())
+    }
+}
+
+#[test]
+#[should_panic(expected = "first.new && !again.new")]
+fn a_body_store_that_finds_nothing_fails_the_contract() {
+    contract::body_store(&ForgetfulBodies);
+}
+
+/// A medium that accepts everything and finds nothing.
+struct ForgetfulMedium;
+
+impl Medium for ForgetfulMedium {
+    fn put(&self, _: &str, _: &mut dyn Read, _: &Digest) -> Result<(), MediumError> {
+        Ok(())
+    }
+
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadAt>, MediumError> {
+        Err(MediumError::Absent { name: name.to_owned() })
+    }
+
+    fn list(&self, _: &str) -> Result<Vec<MediumObject>, MediumError> {
+        Ok(Vec::new())
+    }
+}
+
+#[test]
+#[should_panic(expected = "assertion `left == right` failed")]
+fn a_medium_that_finds_nothing_fails_the_contract() {
+    contract::medium(&ForgetfulMedium);
 }

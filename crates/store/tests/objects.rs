@@ -260,8 +260,9 @@ fn a_damaged_header_is_an_error_with_its_place_and_no_other_object() {
 
 #[test]
 fn a_silo_moves_to_the_medium_and_never_over_another() {
-    use varve_store::medium::{Medium, MemoryMedium};
+    use varve_store::medium::{Algorithm, Medium};
     use varve_store::silo::SiloFiles;
+    use varve_testkit::MemoryMedium;
     let root = tempfile::tempdir().expect("a folder");
     let local = root.path().join("warc/0/00000000.warc.gz");
     let open_on = |medium: &Arc<MemoryMedium>| {
@@ -275,7 +276,8 @@ fn a_silo_moves_to_the_medium_and_never_over_another() {
     writer.seal_now().expect("sealed");
     drop(writer);
     let taken = Arc::new(MemoryMedium::new());
-    taken.put("0/00000000.warc.gz", &mut b"another".as_slice()).expect("put");
+    let checksum = Algorithm::Sha256.digest(b"another");
+    taken.put("0/00000000.warc.gz", &mut b"another".as_slice(), &checksum).expect("put");
     let error = open_on(&taken).err().expect("refused");
     assert!(error.to_string().contains("silo 0"), "{error}");
     assert!(local.exists(), "what is only here stays here");
@@ -286,7 +288,8 @@ fn a_silo_moves_to_the_medium_and_never_over_another() {
     assert_eq!(read(&writer.reader(), &stored.id), b"sealed");
 }
 
-/// Where a record ends is told without unpacking it, and rightly, also behind one that holds what looks like a record.
+/// The packed length is right without unpacking, also after a record whose content looks like a
+/// record.
 #[test]
 fn a_record_says_how_long_it_is_packed() {
     for packing in [Packing::Gzip, Packing::Zstd { level: 3, dictionary: None }] {

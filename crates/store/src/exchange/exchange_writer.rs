@@ -88,7 +88,7 @@ impl<'a> ExchangeWriter<'a> {
         renderings: &NewRenderings<'_>,
     ) -> Result<KeptExchange, StoreError> {
         let WrittenExchange { header, examined, new, ticket } = self.write(packer, exchange, renderings)?;
-        let receipt = receipt_of(&header, examined.head.as_ref()).ok_or(StoreError::Stopped)?;
+        let receipt = receipt_of(&header, examined.head.as_ref()).ok_or_else(|| no_receipt(&header))?;
         self.remember(&header, &examined, &receipt);
         Ok(KeptExchange { receipt, new, ticket })
     }
@@ -102,7 +102,7 @@ impl<'a> ExchangeWriter<'a> {
     ) -> Result<KeptNonCapture, StoreError> {
         let WrittenExchange { header, examined, ticket, .. } = self.write(packer, exchange, renderings)?;
         let (record, _) = record_and_body_ids(&header);
-        let record = RecordId::new(record.ok_or(StoreError::Stopped)?);
+        let record = RecordId::new(record.ok_or_else(|| no_receipt(&header))?);
         let status = examined.head.as_ref().and_then(MessageHead::status).unwrap_or(0);
         Ok(KeptNonCapture { record, status, length: examined.body_length, ticket })
     }
@@ -224,6 +224,12 @@ impl<'a> ExchangeWriter<'a> {
             self.recent.remember(body.unwrap_or(own), payload, original);
         }
     }
+}
+
+/// The error for a written record without a valid id or body.
+fn no_receipt(header: &Header) -> StoreError {
+    let id = String::from_utf8_lossy(header.record_id().unwrap_or_default()).into_owned();
+    StoreError::NoReceipt { id }
 }
 
 fn original_of(header: &Header, id: [u8; 32], length: u64) -> Option<RevisitOriginal> {

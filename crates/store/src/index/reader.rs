@@ -6,6 +6,7 @@
 //! during housekeeping, a split or a rebuild. It may see some twice.
 
 use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::appendices;
 use super::appendix_entries::AppendixEntries;
@@ -17,11 +18,21 @@ use super::shards::ShardSet;
 use super::view::IndexView;
 use crate::disk::Disk;
 
-/// An index as it was when it was opened. Cheap to open: shards are mapped and their headers read,
-/// no more.
+/// Reads an index. Opening is cheap: it maps the shards and reads their headers. A reader that was
+/// opened does not see later changes; a reader of an [`IndexWriter`](super::IndexWriter) does.
 #[derive(Clone, Debug)]
 pub struct IndexReader {
-    view: IndexView,
+    source: ViewSource,
+}
+
+/// Where a reader's view comes from.
+#[derive(Clone, Debug)]
+enum ViewSource {
+    /// The files as they were when the reader opened them.
+    Opened(IndexView),
+    /// The view of a writer in this process. A reader shares it, because a copy of the live
+    /// appendix for each reader would cost more than the lookups.
+    Shared(Arc<RwLock<IndexView>>),
 }
 
 impl IndexReader {
@@ -33,17 +44,26 @@ impl IndexReader {
             live.map_or_else(AppendixEntries::new, |(decoded, _)| AppendixEntries::from(decoded.entries));
         let rotated = appendices::read_rotated(disk, folder)?;
         let shards = ShardSet::open(disk, folder)?;
-        Ok(Self { view: IndexView { shards, rotated, live } })
+        Ok(Self { source: ViewSource::Opened(IndexView { shards, rotated, live }) })
     }
 
-    pub(super) fn of(view: IndexView) -> Self {
-        Self { view }
+    /// Reads the view of a writer.
+    pub(super) fn sharing(view: Arc<RwLock<IndexView>>) -> Self {
+        Self { source: ViewSource::Shared(view) }
+    }
+
+    #[inline]
+    fn with_view<T>(&self, read: impl FnOnce(&IndexView) -> T) -> T {
+        match &self.source {
+            ViewSource::Opened(view) => read(view),
+            ViewSource::Shared(view) => read(&view.read().unwrap_or_else(PoisonError::into_inner)),
+        }
     }
 
     /// The places of all entries with this prefix. The caller confirms the full id in the record.
     #[inline]
     pub fn find(&self, prefix: IndexPrefix) -> Result<SiloPlaces, IndexError> {
-        self.view.find(prefix)
+        self.with_view(|view| view.find(prefix))
     }
 
     /// Looks up many prefixes, several times faster than one by one. Calls `found` with the
@@ -51,9 +71,12 @@ impl IndexReader {
     pub fn find_many(
         &self,
         prefixes: &[IndexPrefix],
-        found: impl FnMut(usize, SiloPlace),
+        mut found: impl FnMut(usize, SiloPlace),
     ) -> Result<(), IndexError> {
-        self.view.find_many(prefixes, found)
+        match &self.source {
+            ViewSource::Opened(view) => view.find_many(prefixes, found),
+            ViewSource::Shared(view) => find_many_shared(view, prefixes, &mut found),
+        }
     }
 
     /// The entries of a range in order, each once; all of them with [`PrefixRange::ALL`]. Ends
@@ -61,17 +84,33 @@ impl IndexReader {
     pub fn entries(
         &self,
         range: PrefixRange,
-    ) -> Result<impl Iterator<Item = Result<IndexEntry, IndexError>> + '_, IndexError> {
-        self.view.entries(range)
+    ) -> Result<impl Iterator<Item = Result<IndexEntry, IndexError>> + use<>, IndexError> {
+        self.with_view(|view| view.entries(range))
     }
 
     /// The greatest place of all entries.
     pub fn greatest_place(&self) -> Option<SiloPlace> {
-        self.view.greatest_place()
+        self.with_view(IndexView::greatest_place)
     }
 
     /// The number of entries; after an interrupted housekeeping some are counted twice.
     pub fn entry_count(&self) -> u64 {
-        self.view.count()
+        self.with_view(IndexView::count)
     }
+}
+
+/// Prefixes looked up under one lock of a shared view, so that appends need not wait for all of them.
+const LOOKUPS_PER_LOCK: usize = 1024;
+
+/// Looks up many prefixes in a shared view, as [`IndexReader::find_many`].
+pub(super) fn find_many_shared(
+    view: &RwLock<IndexView>,
+    prefixes: &[IndexPrefix],
+    found: &mut impl FnMut(usize, SiloPlace),
+) -> Result<(), IndexError> {
+    for (number, portion) in prefixes.chunks(LOOKUPS_PER_LOCK).enumerate() {
+        let view = view.read().unwrap_or_else(PoisonError::into_inner);
+        view.find_many(portion, |member, place| found(number * LOOKUPS_PER_LOCK + member, place))?;
+    }
+    Ok(())
 }

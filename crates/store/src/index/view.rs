@@ -61,15 +61,16 @@ impl IndexView {
         Ok(())
     }
 
-    /// All entries of a range, in order, each once.
-    pub(super) fn entries(&self, range: PrefixRange) -> Result<MergedEntries<'_>, IndexError> {
+    /// All entries of a range, in order, each once. Copies those of the appendices, so that the view
+    /// may change meanwhile.
+    pub(super) fn entries(&self, range: PrefixRange) -> Result<MergedEntries<'static>, IndexError> {
         if range.first > range.last {
             return Ok(MergedEntries::new(Vec::new()));
         }
-        let mut streams: Vec<EntryStream<'_>> = self.shards.streams(range)?;
-        streams.push(Box::new(self.live.range(range).map(Ok)));
-        for rotated in &self.rotated {
-            streams.push(Box::new(rotated.memory.range(range).map(Ok)));
+        let mut streams: Vec<EntryStream<'static>> = self.shards.streams(range)?;
+        for appendix in self.rotated.iter().map(|rotated| &*rotated.memory).chain([&self.live]) {
+            let entries: Vec<IndexEntry> = appendix.range(range).collect();
+            streams.push(Box::new(entries.into_iter().map(Ok)));
         }
         Ok(MergedEntries::new(streams))
     }

@@ -12,14 +12,11 @@ use super::entry::{IndexEntry, IndexPrefix, SiloPlace};
 use super::error::IndexError;
 use super::file_names::{self, IndexFileName, ShardName};
 use super::places::SiloPlaces;
-use super::reader::IndexReader;
+use super::reader::{IndexReader, find_many_shared};
 use super::shard_writer::write_shard;
 use super::shards::{self, ShardSet};
 use super::view::IndexView;
 use crate::disk::Disk;
-
-/// Prefixes looked up under one lock of the view, so that appends need not wait for all of them.
-const LOOKUPS_PER_LOCK: usize = 1024;
 
 /// Limits of housekeeping and rebuild. They do not change lookup results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +65,7 @@ pub struct IndexWriter {
     pub(super) options: IndexOptions,
     pub(super) housekeeping: Mutex<()>,
     live: Mutex<LiveAppendix>,
-    view: RwLock<IndexView>,
+    view: Arc<RwLock<IndexView>>,
 }
 
 impl IndexWriter {
@@ -111,7 +108,7 @@ impl IndexWriter {
             options,
             housekeeping: Mutex::new(()),
             live: Mutex::new(file),
-            view: RwLock::new(view),
+            view: Arc::new(RwLock::new(view)),
         };
         Ok((writer, recovery))
     }
@@ -153,22 +150,18 @@ impl IndexWriter {
         self.read_view().find(prefix)
     }
 
-    /// Looks many prefixes up at once, as [`IndexReader::find_many`].
+    /// Looks up many prefixes, as [`IndexReader::find_many`].
     pub fn find_many(
         &self,
         prefixes: &[IndexPrefix],
         mut found: impl FnMut(usize, SiloPlace),
     ) -> Result<(), IndexError> {
-        for (number, portion) in prefixes.chunks(LOOKUPS_PER_LOCK).enumerate() {
-            self.read_view()
-                .find_many(portion, |member, place| found(number * LOOKUPS_PER_LOCK + member, place))?;
-        }
-        Ok(())
+        find_many_shared(&self.view, prefixes, &mut found)
     }
 
     /// A reader of this index, which sees later appends too.
-    pub fn snapshot(&self) -> IndexReader {
-        IndexReader::of(self.read_view().clone())
+    pub fn reader(&self) -> IndexReader {
+        IndexReader::sharing(Arc::clone(&self.view))
     }
 
     // A panic while one of these is held leaves what it guards in one piece: each is changed by

@@ -4,64 +4,75 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use varve_wire::ReadAt;
-
-use super::{Listed, Medium, MediumError, checked};
+use super::{Algorithm, Digest, Medium, MediumError, MediumObject, ReadAt, check_name};
 use crate::disk::{Disk, DiskError, FileSource};
 
 /// Bytes copied at a time.
-const STEP: usize = 1 << 20;
+const COPY_CHUNK_BYTES: usize = 1 << 20;
 
-/// Objects as read-only files below a folder.
+/// The name suffix of an object that is not complete yet.
+const UNFINISHED_SUFFIX: &str = ".unfinished";
+
+/// Objects as files below a folder. Those that [`Medium::put`] writes are read-only.
 pub struct LocalMedium {
     disk: Arc<dyn Disk>,
     folder: PathBuf,
 }
 
 impl LocalMedium {
-    /// Uses that folder, which is made when the first object is put.
+    /// Uses `folder`, which is created with the first object.
     pub fn new(disk: Arc<dyn Disk>, folder: PathBuf) -> Self {
         Self { disk, folder }
     }
 
     fn path(&self, name: &str) -> Result<PathBuf, MediumError> {
-        Ok(self.folder.join(checked(name)?.split('/').collect::<PathBuf>()))
+        Ok(self.folder.join(check_name(name)?.split('/').collect::<PathBuf>()))
     }
 
-    fn write(&self, path: &Path, unfinished: &Path, content: &mut dyn Read) -> Result<(), WriteError> {
-        let parent = path.parent().unwrap_or(&self.folder);
-        self.disk.make_folders(parent)?;
-        // Something an earlier, interrupted put left behind.
-        if self.disk.stat(unfinished)?.is_some() {
-            self.disk.remove(unfinished)?;
+    /// Copies content to a new file and returns its digest.
+    fn write(&self, name: &str, path: &Path, content: &mut dyn Read) -> Result<Digest, MediumError> {
+        let failed = |error| medium_error(name, error);
+        // An earlier, interrupted put may have left it.
+        if self.disk.stat(path).map_err(failed)?.is_some() {
+            self.disk.remove(path).map_err(failed)?;
         }
-        let file = self.disk.create_new(unfinished)?;
-        let mut buffer = vec![0; STEP];
+        let file = self.disk.create_new(path).map_err(failed)?;
+        let mut hasher = Algorithm::Sha256.hasher();
+        let mut buffer = vec![0; COPY_CHUNK_BYTES];
         let mut length = 0;
         loop {
-            let count = content.read(&mut buffer).map_err(WriteError::Content)?;
+            let unread = |source| MediumError::Io { name: name.to_owned(), source };
+            let count = content.read(&mut buffer).map_err(unread)?;
             if count == 0 {
                 break;
             }
-            file.write_at(length, &buffer[..count])?;
+            hasher.update(&buffer[..count]);
+            file.write_at(length, &buffer[..count]).map_err(failed)?;
             length += count as u64;
         }
-        file.sync()?;
-        self.disk.set_read_only(unfinished)?;
-        self.disk.rename(unfinished, path)?;
-        self.disk.sync_folder(parent)?;
-        Ok(())
+        file.sync().map_err(failed)?;
+        Ok(hasher.finish())
     }
 
-    fn walk(&self, folder: &Path, name: &str, found: &mut Vec<Listed>) -> Result<(), DiskError> {
-        for entry in self.disk.list(folder)? {
+    fn publish(&self, unfinished: &Path, path: &Path) -> Result<(), DiskError> {
+        self.disk.set_read_only(unfinished)?;
+        self.disk.rename(unfinished, path)?;
+        self.disk.sync_folder(path.parent().unwrap_or(&self.folder))
+    }
+
+    fn walk(&self, folder: &Path, name: &str, found: &mut Vec<MediumObject>) -> Result<(), DiskError> {
+        let entries = match self.disk.list(folder) {
+            Err(error) if error.is_absent() => return Ok(()),
+            entries => entries?,
+        };
+        for entry in entries {
             let Some(part) = entry.to_str() else { continue };
             let path = folder.join(part);
             let name = if name.is_empty() { part.to_owned() } else { format!("{name}/{part}") };
             match self.disk.stat(&path)? {
                 Some(stat) if stat.folder => self.walk(&path, &name, found)?,
-                Some(stat) if checked(&name).is_ok() && !name.ends_with(UNFINISHED) => {
-                    found.push(Listed { name, length: stat.length });
+                Some(stat) if check_name(&name).is_ok() && !name.ends_with(UNFINISHED_SUFFIX) => {
+                    found.push(MediumObject { name, length: stat.length, read_only: stat.read_only });
                 }
                 _ => {}
             }
@@ -70,55 +81,41 @@ impl LocalMedium {
     }
 }
 
-/// The ending of an object that is not whole yet.
-const UNFINISHED: &str = ".unfinished";
-
-enum WriteError {
-    Disk(DiskError),
-    Content(std::io::Error),
-}
-
-impl From<DiskError> for WriteError {
-    fn from(error: DiskError) -> Self {
-        Self::Disk(error)
-    }
-}
-
-fn failed(name: &str, error: DiskError) -> MediumError {
+fn medium_error(name: &str, error: DiskError) -> MediumError {
     if error.is_absent() {
         return MediumError::Absent { name: name.to_owned() };
     }
-    let source = std::io::Error::new(error.source.kind(), error);
-    MediumError::Io { name: name.to_owned(), source }
+    error.into()
 }
 
 impl Medium for LocalMedium {
-    fn put(&self, name: &str, content: &mut dyn Read) -> Result<(), MediumError> {
+    fn put(&self, name: &str, content: &mut dyn Read, checksum: &Digest) -> Result<(), MediumError> {
+        let failed = |error| medium_error(name, error);
         let path = self.path(name)?;
-        if self.disk.stat(&path).map_err(|error| failed(name, error))?.is_some() {
+        if self.disk.stat(&path).map_err(failed)?.is_some() {
             return Err(MediumError::Taken { name: name.to_owned() });
         }
+        self.disk.make_folders(path.parent().unwrap_or(&self.folder)).map_err(failed)?;
         let mut unfinished = path.clone().into_os_string();
-        unfinished.push(UNFINISHED);
-        self.write(&path, Path::new(&unfinished), content).map_err(|error| match error {
-            WriteError::Disk(error) => failed(name, error),
-            WriteError::Content(source) => MediumError::Io { name: name.to_owned(), source },
-        })
+        unfinished.push(UNFINISHED_SUFFIX);
+        let unfinished = Path::new(&unfinished);
+        let found = self.write(name, unfinished, content)?;
+        if found != *checksum {
+            self.disk.remove(unfinished).map_err(failed)?;
+            return Err(MediumError::Checksum { name: name.to_owned(), expected: *checksum, found });
+        }
+        self.publish(unfinished, &path).map_err(failed)
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadAt>, MediumError> {
-        let path = self.path(name)?;
-        let file = self.disk.open(&path).map_err(|error| failed(name, error))?;
+        let file = self.disk.open(&self.path(name)?).map_err(|error| medium_error(name, error))?;
         Ok(Arc::new(FileSource::new(file)))
     }
 
-    fn list(&self, prefix: &str) -> Result<Vec<Listed>, MediumError> {
+    fn list(&self, prefix: &str) -> Result<Vec<MediumObject>, MediumError> {
         let mut found = Vec::new();
-        match self.walk(&self.folder, "", &mut found) {
-            Err(error) if error.is_absent() => {}
-            other => other.map_err(|error| failed(prefix, error))?,
-        }
-        found.retain(|listed| listed.name.starts_with(prefix));
+        self.walk(&self.folder, "", &mut found).map_err(|error| medium_error(prefix, error))?;
+        found.retain(|object| object.name.starts_with(prefix));
         found.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(found)
     }

@@ -1,69 +1,87 @@
-//! Where sealed silos lie: a folder, memory, later a bucket.
+//! Where silos are read from: a folder now, a bucket later.
 //!
-//! A sealed silo is never written again, so all a medium must do is take a whole object once, give
-//! any range of it and list what it has. Nothing here appends, renames or deletes: those belong to
-//! [`crate::disk`], where silos grow. The trait has no async in it; a bucket's implementation waits
-//! inside its calls.
+//! A sealed silo never changes, so a medium only stores a whole object once, reads any range of it
+//! and lists what it has. Appending, renaming and removing belong to [`crate::disk`], where the open
+//! silo is. The trait is blocking; an implementation over a network waits inside its calls.
+//!
+//! The caller of [`crate::silo::SiloFiles::new`] chooses the medium that sealed silos move to. The
+//! silos in the archive's own folder are read through a [`LocalMedium`].
 
 mod local_medium;
-mod memory_medium;
 
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use varve_wire::ReadAt;
+pub use varve_warc::digest::{Algorithm, Digest};
+pub use varve_wire::ReadAt;
+
+use crate::disk::DiskError;
 
 pub use local_medium::LocalMedium;
-pub use memory_medium::MemoryMedium;
 
-/// What holds sealed silos, by names with `/` between their parts.
+/// Stores objects by names with `/` between their parts.
 ///
-/// Guarantees: an object is there whole or not at all, is never replaced, and survives a power cut
-/// once `put` has returned.
+/// Guarantees: an object exists completely or not at all, is never replaced, and survives a power
+/// cut once `put` has returned.
 pub trait Medium: Send + Sync {
-    /// Keeps all of `content` under `name`. Fails with [`MediumError::Taken`] when the name is
-    /// taken.
-    fn put(&self, name: &str, content: &mut dyn Read) -> Result<(), MediumError>;
+    /// Stores all of `content` under `name`. Fails with [`MediumError::Taken`] when the name exists,
+    /// and with [`MediumError::Checksum`] when the content does not have the SHA-256 `checksum`.
+    fn put(&self, name: &str, content: &mut dyn Read, checksum: &Digest) -> Result<(), MediumError>;
 
-    /// Opens an object for reading at any offset.
+    /// Opens an object for reads at any offset.
     fn open(&self, name: &str) -> Result<Arc<dyn ReadAt>, MediumError>;
 
     /// Every object whose name begins with `prefix`, in order of names.
-    fn list(&self, prefix: &str) -> Result<Vec<Listed>, MediumError>;
+    fn list(&self, prefix: &str) -> Result<Vec<MediumObject>, MediumError>;
 }
 
 /// An object in a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct MediumObject {
     /// Its name.
     pub name: String,
     /// Its length in bytes.
     pub length: u64,
+    /// Whether it never changes again. False only for the open silo in the archive's own folder.
+    pub read_only: bool,
 }
 
-/// Why a medium did not do it.
+/// An error of a medium.
 #[derive(Debug, thiserror::Error)]
 pub enum MediumError {
-    /// There is an object of that name.
-    #[error("`{name}` is there already")]
+    /// An object with that name exists.
+    #[error("`{name}` exists already")]
     Taken {
         /// The name.
         name: String,
     },
-    /// There is none.
+    /// No object has that name.
     #[error("there is no `{name}`")]
     Absent {
         /// The name.
         name: String,
     },
-    /// A name that could lead elsewhere.
-    #[error("`{name}` is no name for an object")]
+    /// The name is not allowed, because it could refer to a file outside the medium.
+    #[error("`{name}` is not a valid object name")]
     Name {
         /// The name.
         name: String,
     },
+    /// The content does not have the expected checksum.
+    #[error("the content of `{name}` has the digest {found}, not {expected}")]
+    Checksum {
+        /// The name.
+        name: String,
+        /// The digest that the caller stated.
+        expected: Digest,
+        /// The digest of the bytes.
+        found: Digest,
+    },
+    /// The local disk failed.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
     /// Reading or writing failed.
-    #[error("cannot reach `{name}`")]
+    #[error("cannot read or write `{name}`")]
     Io {
         /// The object.
         name: String,
@@ -72,8 +90,9 @@ pub enum MediumError {
     },
 }
 
-/// Refuses names that climb, are absolute or empty, or hold what some system reads otherwise.
-fn checked(name: &str) -> Result<&str, MediumError> {
+/// Fails for names that are empty, absolute, climb, or contain characters that a system treats
+/// specially.
+pub fn check_name(name: &str) -> Result<&str, MediumError> {
     let is_part = |part: &str| {
         !part.is_empty()
             && !matches!(part, "." | "..")

@@ -4,14 +4,14 @@
 //! changed fields, segments or another packing is repacked. A copied record was read to its end and
 //! verified.
 
-use std::io::{self, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::ops::Range;
 
 use varve_core::RecordId;
 use varve_warc::Record;
 use varve_warc::record::{Header, RecordType, Version};
 use varve_warc::write::{BlockFacts, PackedRecord, Packing};
-use varve_wire::ReadAt;
+use varve_wire::{ReadAt, ReadAtCursor};
 
 use super::copy_record::{CONCURRENT_TO_FIELD, invalid_record};
 use super::{SiloRewriter, original_of};
@@ -26,9 +26,7 @@ impl SiloRewriter<'_> {
         let settings = self.target.settings();
         let mut beginning = Vec::new();
         let length = settings.packing_probe_length() as u64;
-        SiloRangeReader { silo, range: 0..length }
-            .read_to_end(&mut beginning)
-            .map_err(StoreError::Content)?;
+        ReadAtCursor::new(silo, 0).take(length).read_to_end(&mut beginning).map_err(StoreError::Content)?;
         Ok(settings.has_current_packing(ending, &beginning))
     }
 
@@ -64,8 +62,12 @@ impl SiloRewriter<'_> {
         let payload = header.payload_digest().and_then(Result::ok);
         let facts = BlockFacts { length, digest, payload };
         let temporary = &self.target.settings().temporary;
-        let record =
-            PackedRecord::adopt(header, facts, &mut SiloRangeReader { silo, range }, Some(temporary));
+        let record = PackedRecord::adopt(
+            header,
+            facts,
+            &mut ReadAtCursor::new(silo, range.start).take(range.end - range.start),
+            Some(temporary),
+        );
         self.target.keep(record.map_err(StoreError::Content)?)?;
         Ok(())
     }
@@ -81,21 +83,5 @@ impl SiloRewriter<'_> {
         let lost = || StoreError::Content(invalid_record("a record cannot be read again", id));
         let mut block = BufReader::new(self.source.record_at(place)?.ok_or_else(lost)?);
         self.record(header, id, &mut block)
-    }
-}
-
-/// Reads a byte range of a silo.
-struct SiloRangeReader<'a> {
-    silo: &'a dyn ReadAt,
-    range: Range<u64>,
-}
-
-impl Read for SiloRangeReader<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = usize::try_from(self.range.end - self.range.start).unwrap_or(usize::MAX);
-        let most = buffer.len().min(left);
-        let count = self.silo.read_at(&mut buffer[..most], self.range.start)?;
-        self.range.start += count as u64;
-        Ok(count)
     }
 }

@@ -4,15 +4,17 @@
 //! number and need not know which. Numbers have no gaps: silo 7 exists only if 0 to 6 do or did.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use varve_wire::ReadAt;
+use varve_wire::ReadAtCursor;
 
-use super::{digest_chain, name};
+use super::digest_chain::file_digest;
+use super::name;
 use crate::disk::{Disk, DiskError, FileSource};
-use crate::medium::{Medium, MediumError};
+use crate::medium::{Digest, LocalMedium, Medium, MediumError, MediumObject, ReadAt};
 
 /// The metadata of a silo.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,9 +59,9 @@ pub enum SiloError {
         /// The number.
         number: u32,
     },
-    /// Here and on the medium, and cannot be compared.
-    #[error("cannot compare silo {number} with the one on the medium")]
-    Compare {
+    /// A sealed silo cannot be read to be moved.
+    #[error("cannot read silo {number} to move it to its medium")]
+    Unreadable {
         /// The number.
         number: u32,
         /// The cause.
@@ -77,98 +79,84 @@ pub enum SiloError {
     },
 }
 
-/// All silos of an archive.
+/// All silos of an archive: the open one, and the sealed ones on their medium.
 #[derive(Clone)]
 pub struct SiloFiles {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) folder: PathBuf,
-    pub(crate) sealed: Option<Arc<dyn Medium>>,
+    /// The silos in `folder`: the open one, and the sealed ones unless they move.
+    local: Arc<LocalMedium>,
+    /// The medium that sealed silos move to, if it is another than `folder`.
+    remote: Option<Arc<dyn Medium>>,
 }
 
 impl SiloFiles {
-    /// Silos in a local folder; sealed ones on `sealed`, if they are to move there.
-    pub fn new(disk: Arc<dyn Disk>, folder: PathBuf, sealed: Option<Arc<dyn Medium>>) -> Self {
-        Self { disk, folder, sealed }
+    /// The silos in a local folder. Sealed ones move to `remote`, if there is one.
+    pub fn new(disk: Arc<dyn Disk>, folder: PathBuf, remote: Option<Arc<dyn Medium>>) -> Self {
+        let local = Arc::new(LocalMedium::new(Arc::clone(&disk), folder.clone()));
+        Self { disk, folder, local, remote }
+    }
+
+    /// The media that hold silos, the nearest first.
+    fn media(&self) -> impl Iterator<Item = &dyn Medium> {
+        let local: &dyn Medium = &*self.local;
+        std::iter::once(local).chain(self.remote.as_deref())
     }
 
     /// All silos, by number.
     pub fn list(&self) -> Result<BTreeMap<u32, SiloFile>, SiloError> {
         let mut found = BTreeMap::new();
-        if let Some(medium) = &self.sealed {
-            for listed in medium.list("")? {
-                if let Some((number, ending)) = name::parse(&listed.name) {
-                    add(
-                        &mut found,
-                        SiloFile { number, ending, length: listed.length, read_only: true, moved: true },
-                    )?;
+        for (number, medium) in self.media().enumerate() {
+            for MediumObject { name, length, read_only } in medium.list("")? {
+                if let Some((silo, ending)) = name::parse(&name) {
+                    let moved = number > 0;
+                    add(&mut found, SiloFile { number: silo, ending, length, read_only, moved })?;
                 }
             }
         }
-        self.walk(&self.folder, "", &mut found)?;
         Ok(found)
-    }
-
-    fn walk(
-        &self,
-        folder: &Path,
-        prefix: &str,
-        found: &mut BTreeMap<u32, SiloFile>,
-    ) -> Result<(), SiloError> {
-        let entries = match self.disk.list(folder) {
-            Err(error) if error.is_absent() => return Ok(()),
-            entries => entries?,
-        };
-        for entry in entries {
-            let Some(part) = entry.to_str() else { continue };
-            let path = folder.join(part);
-            // Only a temporary file can vanish here: silos are not removed while in use.
-            let Some(stat) = self.disk.stat(&path)? else { continue };
-            let name = format!("{prefix}{part}");
-            if stat.folder {
-                if part.len() <= 2 && part.bytes().all(|byte| byte.is_ascii_digit()) {
-                    self.walk(&path, &format!("{name}/"), found)?;
-                }
-            } else if let Some((number, ending)) = name::parse(&name) {
-                let silo =
-                    SiloFile { number, ending, length: stat.length, read_only: stat.read_only, moved: false };
-                add(found, silo)?;
-            }
-        }
-        Ok(())
     }
 
     /// Opens a silo for reading.
     pub fn open(&self, number: u32) -> Result<Arc<dyn ReadAt>, SiloError> {
         for ending in [name::GZIP_EXTENSION, name::ZSTD_EXTENSION] {
-            match self.disk.open(&self.path(number, ending)) {
-                Ok(file) => return Ok(Arc::new(FileSource::new(file))),
-                Err(error) if error.is_absent() => {}
-                Err(error) => return Err(error.into()),
-            }
-            if let Some(medium) = &self.sealed {
-                match medium.open(&name::name(number, ending)) {
-                    Ok(source) => return Ok(source),
+            let name = name::name(number, ending);
+            for medium in self.media() {
+                match medium.open(&name) {
                     Err(MediumError::Absent { .. }) => {}
-                    Err(error) => return Err(error.into()),
+                    source => return Ok(source?),
                 }
             }
         }
         Err(SiloError::Missing { number })
     }
 
-    /// Moves a sealed silo to the medium, if sealed silos lie there.
-    pub(crate) fn move_to_medium(&self, number: u32, ending: &str) -> Result<(), SiloError> {
-        let Some(medium) = &self.sealed else { return Ok(()) };
+    /// Whether sealed silos move to another medium.
+    pub(crate) fn moves_sealed(&self) -> bool {
+        self.remote.is_some()
+    }
+
+    /// Moves a sealed silo to its medium, if that is another than the local folder. Hashes the silo
+    /// unless `checksum` has its digest.
+    pub(crate) fn move_sealed(
+        &self,
+        number: u32,
+        ending: &str,
+        checksum: Option<Digest>,
+    ) -> Result<(), SiloError> {
+        let Some(medium) = &self.remote else { return Ok(()) };
+        let unread = |source| SiloError::Unreadable { number, source };
         let path = self.path(number, ending);
-        let mut content = SequentialRead { source: FileSource::new(self.disk.open(&path)?), offset: 0 };
-        match medium.put(&name::name(number, ending), &mut content) {
+        let source = FileSource::new(self.disk.open(&path)?);
+        let checksum = match checksum {
+            Some(checksum) => checksum,
+            None => file_digest(&source).map_err(unread)?,
+        };
+        match medium.put(&name::name(number, ending), &mut ReadAtCursor::new(&source, 0), &checksum) {
             Ok(()) => {}
-            // An earlier attempt got so far and was interrupted before the local file was removed;
-            // or it is another's.
+            // An interrupted attempt stored it and did not remove the local file, or it is another.
             Err(MediumError::Taken { name }) => {
-                if !is_same(&content.source, &*medium.open(&name)?)
-                    .map_err(|source| SiloError::Compare { number, source })?
-                {
+                if file_digest(&*medium.open(&name)?).map_err(unread)? != checksum {
                     return Err(SiloError::Differs { number });
                 }
             }
@@ -177,14 +165,13 @@ impl SiloFiles {
         Ok(self.disk.remove(&path)?)
     }
 
-    /// Moves to the medium what was sealed and did not get there, because something ended the
-    /// process in between.
+    /// Moves the sealed silos whose move was interrupted.
     pub(crate) fn move_all_sealed(&self) -> Result<(), SiloError> {
-        if self.sealed.is_none() {
+        if !self.moves_sealed() {
             return Ok(());
         }
         for silo in self.list()?.into_values().filter(|silo| silo.read_only && !silo.moved) {
-            self.move_to_medium(silo.number, silo.ending)?;
+            self.move_sealed(silo.number, silo.ending, None)?;
         }
         Ok(())
     }
@@ -194,35 +181,15 @@ impl SiloFiles {
     }
 }
 
-/// Whether two files have the same length and the same SHA-256.
-fn is_same(one: &dyn ReadAt, other: &dyn ReadAt) -> io::Result<bool> {
-    Ok(one.size()? == other.size()? && digest_chain::file_digest(one)? == digest_chain::file_digest(other)?)
-}
-
 fn add(found: &mut BTreeMap<u32, SiloFile>, silo: SiloFile) -> Result<(), SiloError> {
-    match found.get(&silo.number) {
-        // A silo that was put on the medium but not yet removed here: the local copy is the same,
-        // and nearer.
-        Some(other) if other.ending == silo.ending => {}
-        Some(other) => {
-            return Err(SiloError::Twice { number: silo.number, one: other.ending, other: silo.ending });
+    match found.entry(silo.number) {
+        Entry::Vacant(vacant) => drop(vacant.insert(silo)),
+        // An interrupted move left the local copy, which equals the moved one and is nearer.
+        Entry::Occupied(other) if other.get().ending == silo.ending => {}
+        Entry::Occupied(other) => {
+            let one = other.get().ending;
+            return Err(SiloError::Twice { number: silo.number, one, other: silo.ending });
         }
-        None => {}
     }
-    found.insert(silo.number, silo);
     Ok(())
-}
-
-/// A source as something to read from its beginning.
-struct SequentialRead {
-    source: FileSource,
-    offset: u64,
-}
-
-impl io::Read for SequentialRead {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.source.read_at(buffer, self.offset)?;
-        self.offset += count as u64;
-        Ok(count)
-    }
 }

@@ -11,8 +11,7 @@ use varve_warc::record::RecordType;
 use varve_warc::write::{Draft, PackedRecord, Packer, warc_fields};
 
 use super::StoreWriter;
-use crate::error::StoreError;
-use crate::record::parse_id;
+use crate::error::{StoreError, packed_record_id};
 use crate::settings::StoreSettings;
 use crate::silo::{FILE_NAME_FIELD, digest_chain, name};
 
@@ -50,8 +49,8 @@ impl StoreWriter {
         let draft = Draft::new(RecordType::Warcinfo, &(self.settings().clock)())
             .content_type("application/warc-fields");
         let record = self.packer()?.pack(&draft, PayloadKind::None, &block)?;
-        let id = parse_id(record.id.as_bytes()).ok_or(StoreError::Stopped)?;
+        let id = packed_record_id(&record)?;
         self.keep(record)?;
-        Ok(RecordId::new(id))
+        Ok(id)
     }
 }

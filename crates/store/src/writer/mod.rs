@@ -158,12 +158,12 @@ impl StoreWriter {
 
     /// A reader of everything that is synced. It sees later syncs too.
     pub fn reader(&self) -> StoreReader {
-        StoreReader::with_index(Arc::clone(&self.silos), self.index.snapshot())
+        StoreReader::with_index(Arc::clone(&self.silos), self.index.reader())
     }
 
     /// The index as it is now.
     pub fn index(&self) -> IndexReader {
-        self.index.snapshot()
+        self.index.reader()
     }
 
     /// Whether a record with this id is stored, synced or not. A synced record is read; a damaged
@@ -517,7 +517,11 @@ impl StoreWriter {
         self.files.disk.set_read_only(&path)?;
         // Also syncs the changed permission.
         silo.file().sync()?;
-        self.files.move_to_medium(silo.number, self.settings.ending())?;
+        if self.files.moves_sealed() {
+            // Hashed while it is local, for the checksum and for the description of the next silo.
+            let checksum = self.silo_hasher.finish(&self.files, silo.number)?;
+            self.files.move_sealed(silo.number, self.settings.ending(), checksum)?;
+        }
         Ok(())
     }
 

@@ -70,11 +70,11 @@ pub(crate) fn publish(
         written = Some((silo, hasher));
         number += 1;
     }
-    let Some((last, hasher)) = written else { return Err(StoreError::Stopped) };
+    let Some((last, hasher)) = written else { return Err(StoreError::NoSegments) };
     write_note(disk, &files.folder, &format!("{first} {number} {ending}"))?;
     put_in_place(files, first, number, ending)?;
     for sealed in first..number - 1 {
-        files.move_to_medium(sealed, ending)?;
+        files.move_sealed(sealed, ending, None)?;
     }
     Ok(PublishedSegments { entries: found, next_number: number, last, hasher })
 }

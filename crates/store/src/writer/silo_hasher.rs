@@ -35,6 +35,8 @@ pub(crate) struct SiloHasher {
     reached: Mutex<(u32, u64)>,
     /// Bytes to hash soon.
     owed: AtomicU64,
+    /// The silo whose digest was computed last.
+    finished: Mutex<Option<(u32, Digest)>>,
 }
 
 struct HashedPrefix {
@@ -84,6 +86,10 @@ impl SiloHasher {
 
     /// The digest of a sealed silo; `None` when it is missing.
     pub(crate) fn finish(&self, files: &SiloFiles, silo: u32) -> Result<Option<Digest>, StoreError> {
+        let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, digest)) = finished.filter(|(hashed, _)| *hashed == silo) {
+            return Ok(Some(digest));
+        }
         let source = match files.open(silo) {
             Ok(source) => source,
             Err(SiloError::Missing { .. }) => return Ok(None),
@@ -93,7 +99,9 @@ impl SiloHasher {
         let mut followed =
             followed.filter(|followed| followed.silo == silo).unwrap_or_else(|| HashedPrefix::begin(silo));
         followed.read(&*source, u64::MAX)?;
-        Ok(Some(followed.hasher.finish()))
+        let digest = followed.hasher.finish();
+        *finished = Some((silo, digest));
+        Ok(Some(digest))
     }
 
     fn set_reached(&self, silo: u32, offset: u64) {

@@ -15,7 +15,7 @@ use varve_warc::write::{
 };
 
 use super::{StoreWriter, Ticket};
-use crate::error::StoreError;
+use crate::error::{StoreError, packed_record_id};
 use crate::record::parse_id;
 
 /// Content up to this size is always buffered in memory.
@@ -195,7 +195,7 @@ impl StoreWriter {
     }
 
     fn keep_one(&self, record: PackedRecord, length: u64) -> Result<StoredObject, StoreError> {
-        let id = parse_id(record.id.as_bytes()).ok_or(StoreError::Stopped)?;
+        let id = packed_record_id(&record)?.into_inner();
         let kept = self.keep(record)?;
         Ok(StoredObject { id, new: kept.new, mended: kept.mended, length, ticket: kept.ticket })
     }

@@ -70,23 +70,23 @@ pub(crate) fn busy_day(disk: Arc<dyn Disk>, ledger: &mut Ledger) {
     ledger.append(&writer, entries(30..35));
     ledger.sync(&writer);
     let _ = writer.housekeeping();
-    ledger.agrees(&writer.snapshot());
+    ledger.agrees(&writer.reader());
     ledger.append(&writer, entries(35..44));
     ledger.append(&writer, entries(44..46));
     let _ = writer.housekeeping();
     ledger.sync(&writer);
     ledger.append(&writer, vec![entry(46)]);
-    ledger.agrees(&writer.snapshot());
+    ledger.agrees(&writer.reader());
 }
 
 /// What was left is whole for a reader, for a writer, and after housekeeping as if nothing had happened.
 fn is_whole(disk: Arc<MemoryDisk>, ledger: &Ledger) {
     ledger.agrees(&IndexReader::open(&*disk, folder()).unwrap());
     let (writer, _) = open(disk.clone());
-    ledger.agrees(&writer.snapshot());
+    ledger.agrees(&writer.reader());
     assert_eq!(verify(&*disk, folder()).unwrap().findings, []);
     writer.housekeeping().unwrap();
-    let found = all(&writer.snapshot());
+    let found = all(&writer.reader());
     drop(writer);
     ledger.agrees(&IndexReader::open(&*disk, folder()).unwrap());
     is_canonical(&*disk, &found);
@@ -141,7 +141,7 @@ fn a_call_that_fails_once_does_not_stop_the_day() {
         }
         ledger.append(&writer, entries(30..40));
         writer.housekeeping().unwrap();
-        answers(&writer.snapshot(), &ledger.acknowledged);
+        answers(&writer.reader(), &ledger.acknowledged);
         broken
     });
 }
@@ -180,7 +180,7 @@ fn a_rebuild_to_fewer_shards_broken_anywhere_loses_nothing() {
         ledger.agrees(&IndexReader::open(&*disk, folder()).unwrap());
         let (writer, _) = open(disk.clone());
         writer.housekeeping().unwrap();
-        ledger.agrees(&writer.snapshot());
+        ledger.agrees(&writer.reader());
         broken
     });
     assert!(broken > 20);
@@ -195,7 +195,7 @@ fn making_an_index_broken_anywhere_is_finished_by_making_it_again() {
             let _ = IndexWriter::create(&*broken, folder());
             create(&*disk);
             let (writer, _) = open(disk.clone());
-            answers(&writer.snapshot(), &BTreeSet::new());
+            answers(&writer.reader(), &BTreeSet::new());
             is_canonical(&*disk, &BTreeSet::new());
             broken
         });

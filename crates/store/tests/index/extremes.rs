@@ -95,10 +95,10 @@ fn two_ids_with_one_prefix_are_both_found_wherever_they_are() {
     for twin in twins {
         let _ = writer.append(&[twin, twin]).unwrap();
         expected.insert(twin);
-        answers(&writer.snapshot(), &expected);
+        answers(&writer.reader(), &expected);
         writer.housekeeping().unwrap();
         let _ = writer.append(&[twin]).unwrap();
-        answers(&writer.snapshot(), &expected);
+        answers(&writer.reader(), &expected);
     }
 }
 
@@ -113,11 +113,11 @@ fn a_shard_that_cannot_be_divided_grows() {
     assert_eq!(names.keys().filter(|name| name.starts_with("sorted")).count(), 4 * 15 + 1);
     assert_eq!(names["sorted-beef"].len(), 4096 + 500 * 16);
     let (writer, _) = open(disk.clone());
-    answers(&writer.snapshot(), &crowd.iter().copied().collect());
+    answers(&writer.reader(), &crowd.iter().copied().collect());
     let _ = writer.append(&entries(0..50)).unwrap();
     writer.housekeeping().unwrap();
     let all: BTreeSet<_> = crowd.into_iter().chain(entries(0..50)).collect();
-    answers(&writer.snapshot(), &all);
+    answers(&writer.reader(), &all);
     is_canonical(&*disk, &all);
 }
 

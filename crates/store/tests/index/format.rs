@@ -53,5 +53,5 @@ fn an_index_of_format_1_is_added_to() {
     let _ = writer.append(&entries(400..450)).unwrap();
     writer.housekeeping().unwrap();
     let expected: BTreeSet<_> = entries(0..450).into_iter().collect();
-    assert_eq!(all(&writer.snapshot()), expected);
+    assert_eq!(all(&writer.reader()), expected);
 }

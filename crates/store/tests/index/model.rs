@@ -67,7 +67,7 @@ proptest! {
             let (writer, recovery) = open(disk.clone());
             prop_assert_eq!(recovery.cut, None);
             prop_assert_eq!(recovery.known, model.iter().map(|entry| entry.place).max());
-            answers(&writer.snapshot(), &model);
+            answers(&writer.reader(), &model);
             let index = IndexReader::open(&*disk, folder()).unwrap();
             answers(&index, &model);
             for prefix in &asked {
@@ -82,7 +82,7 @@ proptest! {
         }
         let (writer, _) = open(disk.clone());
         writer.housekeeping().unwrap();
-        prop_assert_eq!(all(&writer.snapshot()), model.clone());
+        prop_assert_eq!(all(&writer.reader()), model.clone());
         is_canonical(&*disk, &model);
     }
 }
@@ -93,7 +93,7 @@ fn an_empty_index_answers_nothing() {
     create(&*disk);
     let (writer, recovery) = open(disk.clone());
     assert_eq!((recovery.cut, recovery.known), (None, None));
-    answers(&writer.snapshot(), &BTreeSet::new());
+    answers(&writer.reader(), &BTreeSet::new());
     assert!(writer.find(IndexPrefix(5)).unwrap().is_empty());
     let mut hits = 0;
     writer.find_many(&[IndexPrefix(5); 100], |_, _| hits += 1).unwrap();
@@ -122,5 +122,5 @@ fn a_range_that_ends_before_it_begins_is_empty() {
     let (writer, _) = open(disk);
     let _ = writer.append(&crate::scene::entries(0..5)).unwrap();
     let backwards = PrefixRange { first: IndexPrefix::MAX, last: IndexPrefix::MIN };
-    assert_eq!(writer.snapshot().entries(backwards).unwrap().count(), 0);
+    assert_eq!(writer.reader().entries(backwards).unwrap().count(), 0);
 }

@@ -35,7 +35,7 @@ fn cuts() -> [PowerCut; 9] {
 /// What was synced is there; all that was promised up to the place that the index knows is there; the rest can be added.
 fn recovers(disk: Arc<MemoryDisk>, ledger: &Ledger) {
     let (writer, recovery) = IndexWriter::open(disk.clone(), folder(), SMALL).unwrap();
-    let found = all(&writer.snapshot());
+    let found = all(&writer.reader());
     assert!(found.is_superset(&ledger.synced), "lost {:?}", ledger.synced.difference(&found));
     let known = ledger.acknowledged.iter().filter(|entry| Some(entry.place) <= recovery.known);
     let unknown: Vec<_> = known.filter(|entry| !found.contains(entry)).collect();
@@ -46,7 +46,7 @@ fn recovers(disk: Arc<MemoryDisk>, ledger: &Ledger) {
     forward.sort_by_key(|entry| entry.place);
     let _ = writer.append(&forward).unwrap();
     writer.housekeeping().unwrap();
-    let found = all(&writer.snapshot());
+    let found = all(&writer.reader());
     assert!(found.is_superset(&ledger.acknowledged));
     is_canonical(&*disk, &found);
 }
@@ -111,7 +111,7 @@ fn holes_in_what_was_not_synced_are_cut_off_and_what_is_before_them_is_kept() {
     for names in 0..16 {
         let disk = Arc::new(disk.after(PowerCut { bytes: UnsyncedBytes::Holes, names }));
         let (writer, recovery) = IndexWriter::open(disk, folder(), SMALL).unwrap();
-        let kept = all(&writer.snapshot());
+        let kept = all(&writer.reader());
         assert!(kept.is_superset(&entries(0..10).into_iter().collect()));
         assert_eq!(
             kept,

@@ -104,7 +104,7 @@ fn many_threads_append_and_look_up_while_another_merges() {
     let numbers = (0..3_u64)
         .flat_map(|worker| (0..100).flat_map(move |n| [worker * 1000 + n, worker * 1000 + n + 500]));
     let expected: BTreeSet<_> = numbers.map(entry).collect();
-    answers(&writer.snapshot(), &expected);
+    answers(&writer.reader(), &expected);
     drop(writer);
     answers(&IndexReader::open(&LocalDisk, folder.path()).unwrap(), &expected);
     assert_eq!(verify(&LocalDisk, folder.path()).unwrap().findings, []);

@@ -1,28 +1,41 @@
 //! The contract of every medium.
 
-use varve_store::medium::{Medium, MediumError};
+use varve_store::medium::{Algorithm, Medium, MediumError};
 
 /// Runs the suite on an empty medium.
+///
+/// # Panics
+///
+/// Panics when the medium breaks the contract. A medium that never stores, finds or refuses
+/// anything breaks it.
 pub fn medium(medium: &dyn Medium) {
     let names = |prefix: &str| -> Vec<(String, u64)> {
         medium.list(prefix).expect("listed").into_iter().map(|listed| (listed.name, listed.length)).collect()
     };
     assert_eq!(names(""), []);
     let content: Vec<u8> = (0..100_000u32).map(|n| (n / 3) as u8).collect();
-    medium.put("0/00000000.warc.gz", &mut content.as_slice()).expect("put");
-    medium.put("1/01/00000100.warc.gz", &mut b"small".as_slice()).expect("put");
-    medium.put("empty", &mut b"".as_slice()).expect("put");
+    put(medium, "0/00000000.warc.gz", &content).expect("stored");
+    put(medium, "1/01/00000100.warc.gz", b"small").expect("stored");
+    put(medium, "empty", b"").expect("stored");
     assert_eq!(
         names(""),
         [("0/00000000.warc.gz".into(), 100_000), ("1/01/00000100.warc.gz".into(), 5), ("empty".into(), 0)]
     );
     assert_eq!(names("1/"), [("1/01/00000100.warc.gz".into(), 5)]);
-    ranges(medium, &content);
-    never_replaced(medium);
-    names_that_lead_elsewhere(medium);
+    assert_eq!(names("2/"), []);
+    assert!(medium.list("").expect("listed").iter().all(|object| object.read_only));
+    ranges_are_exact(medium, &content);
+    objects_are_never_replaced(medium);
+    wrong_checksums_store_nothing(medium);
+    unsafe_names_are_refused(medium);
 }
 
-fn ranges(medium: &dyn Medium, content: &[u8]) {
+fn put(medium: &dyn Medium, name: &str, mut content: &[u8]) -> Result<(), MediumError> {
+    let checksum = Algorithm::Sha256.digest(content);
+    medium.put(name, &mut content, &checksum)
+}
+
+fn ranges_are_exact(medium: &dyn Medium, content: &[u8]) {
     let source = medium.open("0/00000000.warc.gz").expect("opened");
     assert_eq!(source.size().expect("a size"), content.len() as u64);
     for (offset, length) in [(0usize, 10usize), (99_990, 10), (12_345, 5_000)] {
@@ -40,13 +53,21 @@ fn ranges(medium: &dyn Medium, content: &[u8]) {
     assert!(matches!(medium.open("nothing"), Err(MediumError::Absent { .. })));
 }
 
-fn never_replaced(medium: &dyn Medium) {
-    assert!(matches!(medium.put("empty", &mut b"other".as_slice()), Err(MediumError::Taken { .. })));
+fn objects_are_never_replaced(medium: &dyn Medium) {
+    assert!(matches!(put(medium, "empty", b"other"), Err(MediumError::Taken { .. })));
     assert_eq!(medium.open("empty").expect("opened").size().expect("a size"), 0);
 }
 
-fn names_that_lead_elsewhere(medium: &dyn Medium) {
+fn wrong_checksums_store_nothing(medium: &dyn Medium) {
+    let other = Algorithm::Sha256.digest(b"other");
+    let refused = medium.put("damaged", &mut b"content".as_slice(), &other);
+    assert!(matches!(refused, Err(MediumError::Checksum { .. })), "{refused:?}");
+    assert!(matches!(medium.open("damaged"), Err(MediumError::Absent { .. })));
+    put(medium, "damaged", b"content").expect("the name is still free");
+}
+
+fn unsafe_names_are_refused(medium: &dyn Medium) {
     for name in ["", "/a", "a//b", "../a", "a/../b", "a/./b", "a\0b", "a b", "a/", "é"] {
-        assert!(matches!(medium.put(name, &mut b"x".as_slice()), Err(MediumError::Name { .. })), "{name:?}");
+        assert!(matches!(put(medium, name, b"x"), Err(MediumError::Name { .. })), "{name:?}");
     }
 }
