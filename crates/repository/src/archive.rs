@@ -38,11 +38,15 @@ struct LostIndex {
 impl Archive {
     /// Opens the archive at `root`.
     pub fn open(root: &Path) -> Result<Self, RepositoryError> {
-        when_settled(&Layout::new(root), || Self::open_now(root))
+        Self::open_at(&Layout::new(root))
     }
 
-    fn open_now(root: &Path) -> Result<Self, RepositoryError> {
-        let layout = Layout::new(root);
+    /// Opens the archive with this layout.
+    pub fn open_at(layout: &Layout) -> Result<Self, RepositoryError> {
+        when_settled(layout, || Self::open_now(layout.clone()))
+    }
+
+    fn open_now(layout: Layout) -> Result<Self, RepositoryError> {
         let settings = read_settings(&layout)?;
         let index = layout.index();
         if !index.is_dir() {
@@ -142,5 +146,5 @@ pub fn read_settings(layout: &Layout) -> Result<ArchiveSettings, RepositoryError
 
 /// The silos of an archive on the local disk.
 pub fn silo_files(layout: &Layout) -> SiloFiles {
-    SiloFiles::new(Arc::new(LocalDisk), layout.silos(), None)
+    SiloFiles::new(Arc::clone(layout.disk()), layout.silos(), None)
 }

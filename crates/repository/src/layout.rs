@@ -3,21 +3,49 @@
 //! Names only: nothing here opens or writes a file. An archive is a folder that holds `varve.toml`; everything else may
 //! be missing and is made when it is first needed.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use varve_store::disk::{Disk, LocalDisk};
 
 /// The file that makes a folder an archive.
 pub const SETTINGS: &str = "varve.toml";
 
 /// The places in one archive.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Layout {
     root: PathBuf,
+    /// The disk that silos and index are on.
+    disk: Arc<dyn Disk>,
+}
+
+impl fmt::Debug for Layout {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Layout({})", self.root.display())
+    }
+}
+
+impl PartialEq for Layout {
+    fn eq(&self, other: &Self) -> bool {
+        self.root == other.root
+    }
 }
 
 impl Layout {
     /// The places in the archive at `root`.
     pub fn new(root: &Path) -> Self {
-        Self { root: root.to_owned() }
+        Self::on_disk(root, Arc::new(LocalDisk))
+    }
+
+    /// As [`Self::new`], with silos and index on another disk than the local one.
+    pub fn on_disk(root: &Path, disk: Arc<dyn Disk>) -> Self {
+        Self { root: root.to_owned(), disk }
+    }
+
+    /// The disk that silos and index are on.
+    pub fn disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
     }
 
     /// The archive's folder.

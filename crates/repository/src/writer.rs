@@ -49,7 +49,11 @@ pub struct ArchiveWriter {
 impl ArchiveWriter {
     /// Opens the archive at `root`, and puts in order what a crash left behind.
     pub fn open(root: &Path, opening: Opening) -> Result<Self, RepositoryError> {
-        let layout = Layout::new(root);
+        Self::open_at(Layout::new(root), opening)
+    }
+
+    /// As [`Self::open`], with this layout.
+    pub fn open_at(layout: Layout, opening: Opening) -> Result<Self, RepositoryError> {
         let settings = read_settings(&layout)?;
         let lock = Self::lock(&layout, &opening)?;
         let temporary = layout.temporary();

@@ -77,11 +77,16 @@ fn index_state(folder: &Path) -> IndexState {
 impl ArchiveHoldings {
     /// Opens the archive at `root`.
     pub fn open(root: &Path) -> Result<Self, RepositoryError> {
-        when_settled(&Layout::new(root), || Self::open_now(root))
+        Self::open_at(&Layout::new(root))
     }
 
-    fn open_now(root: &Path) -> Result<Self, RepositoryError> {
-        let archive = Archive::open(root)?;
+    /// Opens the archive with this layout.
+    pub fn open_at(layout: &Layout) -> Result<Self, RepositoryError> {
+        when_settled(layout, || Self::open_now(layout))
+    }
+
+    fn open_now(layout: &Layout) -> Result<Self, RepositoryError> {
+        let archive = Archive::open_at(layout)?;
         let path = archive.layout().catalog();
         if !path.is_file() {
             return Err(RepositoryError::NoCatalog { path });
