@@ -4,11 +4,11 @@ use std::io::{self, BufRead, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use varve_warc::date::Date;
-use varve_warc::inspect::{Options, Report, inspect};
-use varve_warc::repair::{Repair, RepairError};
-use varve_warc::rule::{Finding, Rule};
+use varve_warc::inspect::{InspectOptions, InspectReport, inspect};
+use varve_warc::repair::{RepairError, WarcRepair};
+use varve_warc::rule::{Rule, WarcFinding};
 use varve_warc::write::Packing;
-use varve_warc::{Encoding, Error, Format, Reader};
+use varve_warc::{Encoding, Error, Format, WarcReader};
 use varve_wire::ReadAt;
 
 /// A record as it was read.
@@ -25,7 +25,7 @@ struct Read1 {
 #[derive(Debug, PartialEq, Eq)]
 struct ReadAll {
     records: Vec<Read1>,
-    findings: Vec<Finding>,
+    findings: Vec<WarcFinding>,
     last_good: u64,
     is_warc: bool,
 }
@@ -67,7 +67,7 @@ pub(crate) fn warc(bytes: &[u8]) {
     assert_eq!(report.last_good_offset == report.size, !report.has_loss || report.size == 0);
 }
 
-/// As `warc`, behind the beginning of an ARC file.
+/// As `warc`, after the start of an ARC file.
 pub(crate) fn arc(bytes: &[u8]) {
     let version = if bytes.first().is_some_and(|byte| byte & 1 == 1) { 2 } else { 1 };
     let description =
@@ -75,7 +75,7 @@ pub(crate) fn arc(bytes: &[u8]) {
     warc(&[description.as_bytes(), bytes].concat());
 }
 
-/// Bytes as the dictionary of a zstd file: whatever they are, frames that need none can be read.
+/// Bytes as the dictionary of a zstd file: frames that need none can be read.
 pub(crate) fn zstd_dictionary(bytes: &[u8]) {
     let record = b"WARC/1.1\r\nWARC-Type: resource\r\nWARC-Record-ID: <urn:x:1>\r\nWARC-Date: 2026-11-15T12:00:00Z\r\n\
                    WARC-Target-URI: urn:x:y\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\nlake\r\n\r\n";
@@ -107,7 +107,7 @@ pub(crate) fn repair(bytes: &[u8]) {
         Rule::SegmentNumber,
         Rule::RevisitDigest,
     ];
-    let repair = Repair {
+    let repair = WarcRepair {
         software: "varve",
         source_name: "source",
         target_name: "target",
@@ -121,7 +121,8 @@ pub(crate) fn repair(bytes: &[u8]) {
         Err(RepairError::Read(_)) => return,
         Err(error) => panic!("{error:?}"),
     };
-    let options = Options { strict: true, threads: 1, findings: usize::MAX, ..Options::default() };
+    let options =
+        InspectOptions { strict: true, threads: 1, findings: usize::MAX, ..InspectOptions::default() };
     let report = inspect(&output, options, &|_| {}).expect("an archive");
     let remaining = report.findings.iter().find(|finding| !MAY_REMAIN.contains(&finding.rule));
     assert!(remaining.is_none(), "{remaining:?}");
@@ -153,7 +154,7 @@ fn same_in_any_pieces(bytes: &[u8]) -> Option<ReadAll> {
 
 /// Reads all records, their blocks `step` bytes at a time.
 fn read_all(source: impl ReadAt, step: usize) -> Result<ReadAll, Error> {
-    let mut reader = Reader::new(source)?;
+    let mut reader = WarcReader::new(source)?;
     let mut all = ReadAll { records: Vec::new(), findings: Vec::new(), last_good: 0, is_warc: true };
     while let Some(mut record) = reader.next_record()? {
         let mut block = Vec::new();
@@ -211,7 +212,7 @@ fn alone_as_in_turn(read: &ReadAll, bytes: &[u8]) {
         if !begins || !read.is_warc || packed && !read.findings.is_empty() {
             continue;
         }
-        let Ok(mut reader) = Reader::at(bytes, record.offset) else { continue };
+        let Ok(mut reader) = WarcReader::at(bytes, record.offset) else { continue };
         let mut alone = reader.next_record().expect("memory").expect("a record");
         let mut block = Vec::new();
         alone.read_to_end(&mut block).expect("memory");
@@ -220,9 +221,9 @@ fn alone_as_in_turn(read: &ReadAll, bytes: &[u8]) {
 }
 
 /// Inspects with one thread and with several, leniently and strictly.
-fn same_in_any_parts(bytes: &[u8]) -> Report {
+fn same_in_any_parts(bytes: &[u8]) -> InspectReport {
     let run = |strict, threads, part_size| {
-        let options = Options { strict, threads, part_size, findings: usize::MAX };
+        let options = InspectOptions { strict, threads, part_size, findings: usize::MAX };
         inspect(bytes, options, &|_| {}).expect("an archive")
     };
     let part_size = Some(1 + bytes.len() as u64 / 5);

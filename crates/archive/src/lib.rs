@@ -40,4 +40,4 @@ pub use varve_store::index::IndexError;
 pub use varve_store::lock::LockError;
 pub use varve_store::{StoreError, StoreRecovery};
 pub use varve_warc::date::Date;
-pub use varve_warc::write::PackError;
+pub use varve_warc::write::RecordPackError;

@@ -7,7 +7,7 @@ use varve_archive::verbs::crystal::Error as CrystalError;
 use varve_archive::verbs::doctor::DoctorError;
 use varve_archive::verbs::urls::add::AddError;
 use varve_archive::{
-    AardwarcError, ArchiveError, CatalogError, CrawlError, EditError, IndexError, LockError, PackError,
+    AardwarcError, ArchiveError, CatalogError, CrawlError, EditError, IndexError, LockError, RecordPackError,
     RepositoryError, SettingsError, StoreError,
 };
 use varve_serve::ServeError;
@@ -269,7 +269,7 @@ fn store_hint(failure: &StoreError) -> Option<&'static str> {
     match failure {
         StoreError::Index(IndexError::Damaged { .. } | IndexError::Incomplete { .. }) => Some(REBUILD_HINT),
         StoreError::Ambiguous { .. } => Some("give more digits"),
-        StoreError::Pack(PackError::Io(source)) if source.kind() == io::ErrorKind::InvalidData => Some(
+        StoreError::Pack(RecordPackError::Io(source)) if source.kind() == io::ErrorKind::InvalidData => Some(
             "`dictionary.zstd` is damaged: `varve train` makes a new one; without the file records are compressed without a dictionary",
         ),
         _ => None,

@@ -4,7 +4,7 @@ use std::io;
 
 use varve_core::RecordId;
 use varve_core::id::IdError;
-use varve_warc::write::{PackError, PackedRecord};
+use varve_warc::write::{PackedRecord, RecordPackError};
 
 use crate::disk::DiskError;
 use crate::index::{IndexError, PlaceError};
@@ -28,7 +28,7 @@ pub enum StoreError {
     Lock(#[from] LockError),
     /// A record could not be packed.
     #[error(transparent)]
-    Pack(#[from] PackError),
+    Pack(#[from] RecordPackError),
     /// There are too many silos, or one is too large.
     #[error(transparent)]
     Place(#[from] PlaceError),

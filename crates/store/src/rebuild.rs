@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use varve_warc::rule::Finding;
+use varve_warc::rule::WarcFinding;
 
 use crate::error::StoreError;
 use crate::exchange::{ScannedRecord, extract_lossy};
@@ -25,7 +25,7 @@ pub struct RebuildDone {
     /// Entries in the new index.
     pub entries: u64,
     /// Damage, with the silo number. Unreadable records have no index entry.
-    pub findings: Vec<(u32, Finding)>,
+    pub findings: Vec<(u32, WarcFinding)>,
     /// The file with the unreadable tail that was cut off the last silo. Present when no index
     /// shows whether that tail was acknowledged.
     pub set_aside: Option<PathBuf>,

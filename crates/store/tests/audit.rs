@@ -269,7 +269,7 @@ fn a_record_that_lies_about_itself_is_named() {
         let hex = id.split("urn:sha256:").nth(1).expect("an id")[..64].to_owned();
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         // One record alone, its id changed in one digit.
-        let mut reader = varve_warc::Reader::new(before.as_slice()).expect("an archive");
+        let mut reader = varve_warc::WarcReader::new(before.as_slice()).expect("an archive");
         reader.next_record().expect("read");
         reader.finish_record().expect("read");
         let first_resource = reader.next_offset().expect("a place") as usize;

@@ -1,23 +1,23 @@
 //! WARC-Date: the W3C profile of ISO 8601, and the 14-digit times of ARC and CDX.
 //!
-//! The instant and the precision that was written are both kept, since 1.1 allows anything from a year to
-//! nanoseconds and an archive must not invent digits. What real files hold beyond the profile (lower-case `t` and
-//! `z`, offsets other than UTC, no zone at all) is read and said to be so.
+//! The instant and the written precision are both kept, since 1.1 allows anything from a year to nanoseconds and an
+//! archive must not invent digits. Real files also hold lower-case `t` and `z`, offsets other than UTC and no zone at
+//! all; such dates are parsed and marked as not exact.
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Timelike, Utc};
 
-/// An instant with the precision it was written with.
+/// An instant with its written precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Date {
-    /// The instant; parts that were not written are the smallest.
+    /// The instant; unwritten parts have their smallest value.
     pub instant: DateTime<Utc>,
-    /// How much of it was written.
+    /// The written precision.
     pub precision: Precision,
-    /// Written exactly as the profile says.
+    /// Whether it is written exactly as the profile requires.
     pub well_formed: bool,
 }
 
-/// How much of a date was written.
+/// The written precision of a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Precision {
     /// Only the year.
@@ -30,16 +30,16 @@ pub enum Precision {
     Minute,
     /// Down to the second.
     Second,
-    /// With so many digits of a second.
+    /// With this number of digits of a second.
     Fraction(u8),
 }
 
 impl Date {
     /// Reads a WARC-Date.
     pub fn parse(text: &[u8]) -> Option<Self> {
-        let mut cursor = Cursor { text, well_formed: true };
+        let mut cursor = DateCursor { text, well_formed: true };
         let year = cursor.number(4)?;
-        let mut parts = Parts::of_year(year);
+        let mut parts = DateParts::of_year(year);
         let precision = cursor.month_onwards(&mut parts)?;
         let offset = if precision >= Precision::Minute { cursor.zone()? } else { 0 };
         if !cursor.text.is_empty() {
@@ -54,8 +54,8 @@ impl Date {
         if !text.iter().all(u8::is_ascii_digit) {
             return None;
         }
-        let mut cursor = Cursor { text, well_formed: true };
-        let mut parts = Parts::of_year(cursor.number(4)?);
+        let mut cursor = DateCursor { text, well_formed: true };
+        let mut parts = DateParts::of_year(cursor.number(4)?);
         let fields: [(&mut u32, Precision); 5] = [
             (&mut parts.month, Precision::Month),
             (&mut parts.day, Precision::Day),
@@ -79,12 +79,12 @@ impl Date {
         cursor.text.is_empty().then_some(Self { instant: parts.instant()?, precision, well_formed })
     }
 
-    /// An instant that is to be written with microseconds.
+    /// An instant, written with microseconds.
     pub fn from_instant(instant: DateTime<Utc>) -> Self {
         Self { instant, precision: Precision::Fraction(6), well_formed: true }
     }
 
-    /// An instant that is to be written with whole seconds.
+    /// An instant, written with whole seconds.
     pub fn at_second(instant: impl Into<DateTime<Utc>>) -> Self {
         Self { instant: instant.into(), precision: Precision::Second, well_formed: true }
     }
@@ -100,7 +100,7 @@ impl std::fmt::Display for Date {
         let (date, time) = (self.instant.date_naive(), self.instant.time());
         let is_plain = (0..=9999).contains(&date.year()) && time.nanosecond() < 1_000_000_000;
         if self.precision == Precision::Second && is_plain {
-            // Nearly all are so, and a pattern takes longer than the numbers.
+            // Nearly all dates have this form, and a general formatter takes longer.
             let (year, month, day) = (date.year(), date.month(), date.day());
             let (hour, minute, second) = (time.hour(), time.minute(), time.second());
             return write!(formatter, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z");
@@ -112,7 +112,7 @@ impl std::fmt::Display for Date {
             Precision::Minute => "%Y-%m-%dT%H:%MZ",
             Precision::Second => "%Y-%m-%dT%H:%M:%SZ",
             Precision::Fraction(digits) => {
-                // In a leap second they count on beyond the second before.
+                // In a leap second the nanoseconds count on past the second before.
                 let nanoseconds = format!("{:09}", self.instant.timestamp_subsec_nanos() % 1_000_000_000);
                 let shown = &nanoseconds[..usize::from(digits).min(9)];
                 return write!(formatter, "{}.{shown}Z", self.instant.format("%Y-%m-%dT%H:%M:%S"));
@@ -122,7 +122,7 @@ impl std::fmt::Display for Date {
     }
 }
 
-struct Parts {
+struct DateParts {
     year: u32,
     month: u32,
     day: u32,
@@ -132,7 +132,7 @@ struct Parts {
     nanosecond: u32,
 }
 
-impl Parts {
+impl DateParts {
     fn of_year(year: u32) -> Self {
         Self { year, month: 1, day: 1, hour: 0, minute: 0, second: 0, nanosecond: 0 }
     }
@@ -151,13 +151,13 @@ impl Parts {
     }
 }
 
-struct Cursor<'a> {
+struct DateCursor<'a> {
     text: &'a [u8],
     well_formed: bool,
 }
 
-impl Cursor<'_> {
-    /// Exactly so many digits.
+impl DateCursor<'_> {
+    /// Exactly `count` digits.
     fn number(&mut self, digits: usize) -> Option<u32> {
         let (head, tail) = self.text.split_at_checked(digits)?;
         self.text = tail;
@@ -173,7 +173,7 @@ impl Cursor<'_> {
         found
     }
 
-    fn month_onwards(&mut self, parts: &mut Parts) -> Option<Precision> {
+    fn month_onwards(&mut self, parts: &mut DateParts) -> Option<Precision> {
         if !self.take(b'-') {
             return Some(Precision::Year);
         }
@@ -191,7 +191,7 @@ impl Cursor<'_> {
         self.time(parts)
     }
 
-    fn time(&mut self, parts: &mut Parts) -> Option<Precision> {
+    fn time(&mut self, parts: &mut DateParts) -> Option<Precision> {
         parts.hour = self.number(2)?;
         if !self.take(b':') {
             return None;
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_wild_writes() {
+    fn dates_of_real_files() {
         let lower = Date::parse(b"2008-04-30t20:48:25z").expect("read");
         assert!(!lower.well_formed);
         assert_eq!(lower.digits(), "20080430204825");
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date() {
+    fn invalid_dates() {
         for text in ["", "blue monday", "2020-13-01", "2020-02-30T00:00:00Z", "2020-01-01T00:00:00Zx", "20"] {
             assert_eq!(Date::parse(text.as_bytes()), None, "{text}");
         }

@@ -1,7 +1,7 @@
-//! Digests as archives spell them, compared as bytes.
+//! Digests as archives write them, compared as bytes.
 //!
 //! The wild has `sha1:` in Base32, `sha-256:` in hex, MD5 in Base64 and more. A digest is parsed once into algorithm
-//! and bytes; its spelling is told by its length, which within one algorithm is never ambiguous.
+//! and bytes; its length gives its spelling, which is never ambiguous within one algorithm.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// The algorithm of a label, whatever its case and hyphens.
+    /// The algorithm of a label, without regard to case and hyphens.
     pub fn from_label(label: &[u8]) -> Option<Self> {
         let mut folded = [0; 16];
         let mut length = 0;
@@ -63,7 +63,7 @@ impl Algorithm {
         }
     }
 
-    /// A hasher that has seen nothing.
+    /// A hasher without input.
     pub fn hasher(self) -> Hasher {
         match self {
             Self::Md5 => Hasher::Md5(Default::default()),
@@ -94,7 +94,7 @@ pub enum Hasher {
 }
 
 impl Hasher {
-    /// Takes in more bytes.
+    /// Adds bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         match self {
             Self::Md5(hasher) => hasher.update(bytes),
@@ -107,7 +107,7 @@ impl Hasher {
         }
     }
 
-    /// The digest of all that was taken in.
+    /// The digest of all added bytes.
     pub fn finish(self) -> Digest {
         match self {
             Self::Md5(hasher) => Digest::new(Algorithm::Md5, &hasher.finalize()),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_in_the_wild() {
+    fn labels_of_real_files() {
         let digest = Algorithm::Sha256.digest(b"");
         let hex = data_encoding::HEXLOWER.encode(digest.bytes());
         for label in ["sha256", "SHA-256", "Sha256"] {
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_digest() {
+    fn invalid_digests() {
         assert_eq!(Digest::parse(b"abcdef"), Err(DigestError::Unlabelled));
         assert!(matches!(Digest::parse(b"crc32:00"), Err(DigestError::UnknownAlgorithm(_))));
         assert!(matches!(Digest::parse(b"sha1:short"), Err(DigestError::Malformed { .. })));

@@ -1,7 +1,7 @@
 //! RFC 2047 encoded words in field values, which WARC readers shall understand (ISO 28500, clause 4).
 //!
-//! UTF-8, US-ASCII and ISO 8859-1 are decoded; a word in another charset, or a broken one, is left as written:
-//! a reader that guesses would change what the archive says.
+//! UTF-8, US-ASCII and ISO 8859-1 are decoded. A word in another charset, or a broken one, stays as written: a guess
+//! would change the content of the archive.
 
 use data_encoding::BASE64;
 
@@ -41,7 +41,7 @@ pub fn text(value: &[u8]) -> String {
     decoded
 }
 
-/// One encoded word at the start of `text`: what it says and its length.
+/// One encoded word at the start of `text`: its text and its length.
 fn word(text: &str) -> Option<(String, usize)> {
     let mut parts = text[2..].splitn(4, '?');
     let (charset, encoding, payload, rest) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
@@ -85,9 +85,9 @@ mod tests {
     use super::text;
     use proptest::prelude::*;
 
-    /// Bytes that are not ASCII have been read as Latin-1 once; reading them so again would make other letters of them.
+    /// Bytes that are not ASCII are decoded as Latin-1 once; decoding them again would give other letters.
     #[test]
-    fn a_word_that_is_not_ascii_is_none() {
+    fn a_word_must_be_ascii() {
         assert_eq!(text(b"=?iso-8859-1?Q?caf\xe9?="), "=?iso-8859-1?Q?caf\u{e9}?=");
         assert_eq!(text(b"=?iso-8859-1?Q?caf=e9?="), "caf\u{e9}");
     }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_word_stays() {
+    fn invalid_words_stay() {
         for raw in ["=?", "=?utf-8?Q?=C3?=", "=?koi8-r?Q?x?=", "=?utf-8?X?a?=", "=?utf-8?Q?a b?="] {
             assert_eq!(text(raw.as_bytes()), raw);
         }

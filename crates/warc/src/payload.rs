@@ -1,11 +1,11 @@
-//! The payload of a record, followed while its block streams by.
+//! The payload of a record, hashed while its block streams by.
 //!
-//! What the payload is depends on the record (ISO 28500, clause 6): the block itself, or the entity inside an HTTP
-//! message with the transfer coding undone. The tracker is pushed the block's bytes in any pieces and hashes only what
-//! counts, so checking and writing share one notion of a payload and nobody buffers a body.
+//! The payload depends on the record (ISO 28500, clause 6): the block itself, or the entity inside an HTTP message with
+//! the transfer coding removed. The caller pushes the bytes of the block in pieces of any size and the tracker hashes the
+//! payload in them, so checking and writing share one definition of a payload and no body is buffered.
 
 use crate::digest::{Digest, Hasher};
-use crate::record::{Header, RecordType};
+use crate::record::{RecordHeader, RecordType};
 use varve_wire::{ChunkEnd, ChunkedDecoder, HeadCollector, MessageHead, StartLine};
 
 /// Where in a block the payload is.
@@ -25,8 +25,8 @@ pub enum PayloadKind {
 }
 
 impl PayloadKind {
-    /// What the header says. A segment's payload is that of the whole object, so its block has none of its own.
-    pub fn of(header: &Header) -> Self {
+    /// The kind by the header. The payload of a segment is that of the whole object, so its block has none of its own.
+    pub fn of(header: &RecordHeader) -> Self {
         let record_type = header.record_type();
         match record_type {
             _ if header.is_segment() => Self::None,
@@ -43,14 +43,14 @@ impl PayloadKind {
     }
 }
 
-/// What a payload turned out to be.
+/// The facts about a payload.
 #[derive(Clone, Debug, Default)]
 pub struct Payload {
-    /// Its digest, when one was asked for and there is a payload.
+    /// Its digest, if one was requested and there is a payload.
     pub digest: Option<Digest>,
-    /// The digest with the chunk framing, for messages that are chunked: what some tools wrongly record.
+    /// The digest of a chunked payload with the chunk framing, which some tools wrongly record.
     pub framed_digest: Option<Digest>,
-    /// The digest of what follows the first empty line, for blocks that should be an HTTP message and are not.
+    /// The digest of the bytes after the first empty line, for blocks that should be an HTTP message and are not.
     pub unheaded_digest: Option<Digest>,
     /// The head of the HTTP message.
     pub head: Option<MessageHead>,
@@ -62,7 +62,7 @@ pub struct Payload {
     pub length: u64,
 }
 
-/// Follows a payload. One tracker serves many records, one after another.
+/// Tracks a payload. One tracker serves many records, one after another.
 #[derive(Default)]
 pub struct PayloadTracker {
     kind: PayloadKind,
@@ -83,7 +83,7 @@ impl PayloadTracker {
         Self::default()
     }
 
-    /// Begins with a new record. Without a hasher only its form is followed.
+    /// Starts a new record. Without a hasher only its form is checked.
     pub fn begin(&mut self, kind: PayloadKind, hasher: Option<Hasher>) {
         self.parser.reset();
         self.kind = kind;
@@ -101,7 +101,7 @@ impl PayloadTracker {
         self.in_body
     }
 
-    /// Takes in bytes of the block.
+    /// Takes bytes of the block.
     pub fn push(&mut self, mut bytes: &[u8]) {
         while !self.in_body && !bytes.is_empty() {
             let (taken, complete) = self.parser.push(bytes);
@@ -144,7 +144,7 @@ impl PayloadTracker {
             }
             Some(_) => {}
             None => {
-                // Not HTTP: all of it is the payload, or all behind what was meant as a head.
+                // Not HTTP: the payload is the whole block, or all that follows the intended head.
                 self.not_http = true;
                 self.unheaded = if complete { self.hasher.clone() } else { None };
                 if let Some(hasher) = &mut self.hasher {

@@ -1,7 +1,7 @@
-//! A record's header: its version, its fields, and what the fields mean.
+//! The header of a record: its version, its fields, and the meaning of the fields.
 //!
-//! The getters are lenient, since they serve every reader: brackets around a target URI, case of a type and spaces in
-//! a length do not matter to them. Whether a header is right to the letter is the business of `validate`.
+//! The getters are lenient: brackets around a target URI, case of a type and spaces in a length do not matter to them.
+//! `validate` checks whether a header conforms to the standard.
 
 use crate::date::Date;
 use crate::digest::{Digest, DigestError};
@@ -9,18 +9,18 @@ use varve_wire::Headers;
 
 /// The version line of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Version {
+pub struct WarcVersion {
     /// Before the dot.
     pub major: u8,
     /// After the dot.
     pub minor: u8,
 }
 
-impl Version {
+impl WarcVersion {
     /// WARC/1.0, ISO 28500:2009.
-    pub const V1_0: Version = Version { major: 1, minor: 0 };
+    pub const V1_0: WarcVersion = WarcVersion { major: 1, minor: 0 };
     /// WARC/1.1, ISO 28500:2017.
-    pub const V1_1: Version = Version { major: 1, minor: 1 };
+    pub const V1_1: WarcVersion = WarcVersion { major: 1, minor: 1 };
 
     /// Reads `WARC/1.1`, in any case; the line end is not part of it.
     pub fn parse(line: &[u8]) -> Option<Self> {
@@ -32,7 +32,7 @@ impl Version {
         Some(Self { major: small_number(&numbers[..dot])?, minor: small_number(&numbers[dot + 1..])? })
     }
 
-    /// Whether it is one of the versions that were published.
+    /// Whether it is a published version.
     pub fn is_known(self) -> bool {
         matches!((self.major, self.minor), (0, 17) | (0, 18) | (1, 0) | (1, 1))
     }
@@ -47,7 +47,7 @@ fn small_number(digits: &[u8]) -> Option<u8> {
     })
 }
 
-/// What a record is.
+/// The type of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are the standard's")]
 pub enum RecordType {
@@ -76,7 +76,7 @@ impl RecordType {
         Self::Continuation,
     ];
 
-    /// The type of that name, whatever its case.
+    /// The type of that name, without regard to case.
     pub fn parse(name: &[u8]) -> Self {
         let known = Self::KNOWN.into_iter();
         known
@@ -100,7 +100,7 @@ impl RecordType {
         }
     }
 
-    /// Whether its payload is stored in its block (clause 4): a revisit's is elsewhere.
+    /// Whether its payload is stored in its block (clause 4). That of a revisit is elsewhere.
     pub fn holds_payload(self) -> bool {
         matches!(
             self,
@@ -111,14 +111,14 @@ impl RecordType {
 
 /// The header of one record.
 #[derive(Clone, Debug, Default)]
-pub struct Header {
+pub struct RecordHeader {
     /// The version of its first line; WARC/1.0 for a record of an ARC file.
-    pub version: Version,
-    /// Its fields. A record of an ARC file has those that its line amounts to.
+    pub version: WarcVersion,
+    /// Its fields. A record of an ARC file has the fields that its line is equivalent to.
     pub fields: Headers,
 }
 
-impl Header {
+impl RecordHeader {
     /// WARC-Type.
     pub fn record_type(&self) -> RecordType {
         self.fields.get("WARC-Type").map_or(RecordType::Other, RecordType::parse)
@@ -166,7 +166,7 @@ impl Header {
             .is_some_and(|value| media_type(value).eq_ignore_ascii_case(b"application/http"))
     }
 
-    /// Whether it says why its block is not whole.
+    /// Whether it gives a reason why its block is not complete.
     pub fn is_truncated(&self) -> bool {
         self.fields.get("WARC-Truncated").is_some_and(is_reason)
     }
@@ -177,7 +177,7 @@ impl Header {
     }
 }
 
-/// Whether a text says anything.
+/// Whether a text is a known reason.
 pub(crate) fn is_reason(text: &[u8]) -> bool {
     text.iter().any(u8::is_ascii_graphic)
 }
@@ -207,14 +207,14 @@ mod tests {
 
     #[test]
     fn versions() {
-        assert_eq!(Version::parse(b"WARC/0.17"), Some(Version { major: 0, minor: 17 }));
-        assert_eq!(Version::parse(b"warc/1.1"), Some(Version::V1_1));
+        assert_eq!(WarcVersion::parse(b"WARC/0.17"), Some(WarcVersion { major: 0, minor: 17 }));
+        assert_eq!(WarcVersion::parse(b"warc/1.1"), Some(WarcVersion::V1_1));
         for bad in
             ["WARC/", "WARC/1", "WARC/1.", "WARC/.1", "WARC/1.a", "WARC/1.1234", "WARC/999.0", "XARC/1.0"]
         {
-            assert_eq!(Version::parse(bad.as_bytes()), None, "{bad}");
+            assert_eq!(WarcVersion::parse(bad.as_bytes()), None, "{bad}");
         }
-        assert!(!Version { major: 2, minor: 0 }.is_known());
+        assert!(!WarcVersion { major: 2, minor: 0 }.is_known());
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
             b"WARC-Type: RESPONSE\r\nWARC-Target-URI: <http://a/>\r\nContent-Type: application/http;msgtype=response\r\n",
             |_, _| {},
         );
-        let header = Header { version: Version::V1_0, fields };
+        let header = RecordHeader { version: WarcVersion::V1_0, fields };
         assert_eq!(header.record_type(), RecordType::Response);
         assert_eq!(header.target_uri(), Some(b"http://a/".as_slice()));
         assert!(header.is_http());

@@ -1,18 +1,18 @@
 //! The numbered rules, and a finding: one place where a file breaks one of them.
 //!
-//! Every rule has a code that never changes its meaning, a severity, and the clause of ISO 28500:2017 (WARC 1.1) that
-//! it rests on; rules about other formats name their own text. Two kinds: a *leniency* is something a reader had to
-//! work around, reported always; a *conformance* rule concerns only those who want a file to be right to the letter,
-//! reported when asked (`strict`). Findings are data: nothing here prints, counts or decides an exit code.
+//! Every rule has a code that never changes its meaning, a severity, and the clause of ISO 28500:2017 (WARC 1.1) that it
+//! rests on; rules about other formats name their own text. A *leniency* is something that the reader had to work around
+//! and is always reported. A *conformance* rule is reported in strict mode only. Findings are data: nothing here prints,
+//! counts or decides an exit code.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum RuleSeverity {
     /// Unusual, harmless; readers need not agree.
     Notice,
     /// Against the standard, but everything was read.
@@ -23,10 +23,10 @@ pub enum Severity {
 
 /// When a rule is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ReportingMode {
     /// The reader had to work around it: always reported.
     Leniency,
-    /// Only a matter of the letter: reported in strict mode.
+    /// Only a matter of conformance: reported in strict mode.
     Conformance,
 }
 
@@ -48,13 +48,13 @@ macro_rules! rules {
             }
 
             /// Whether it is always reported or only in strict mode.
-            pub fn kind(self) -> Kind {
-                match self { $(Rule::$name => Kind::$kind,)+ }
+            pub fn kind(self) -> ReportingMode {
+                match self { $(Rule::$name => ReportingMode::$kind,)+ }
             }
 
-            /// How bad it is to break it.
-            pub fn severity(self) -> Severity {
-                match self { $(Rule::$name => Severity::$severity,)+ }
+            /// The severity of breaking it.
+            pub fn severity(self) -> RuleSeverity {
+                match self { $(Rule::$name => RuleSeverity::$severity,)+ }
             }
 
             /// The clause it rests on.
@@ -96,7 +96,7 @@ rules! {
     NotARecord = "R01", Leniency, Error, "ISO 28500 4";
     /// A record ends with CRLF CRLF after its block.
     Separator = "R02", Leniency, Warning, "ISO 28500 4";
-    /// The block is as long as Content-Length says.
+    /// The block has the length that Content-Length gives.
     BlockShort = "R03", Leniency, Error, "ISO 28500 5.3";
     /// No record begins inside the block of another.
     BlockOverlap = "R04", Leniency, Error, "ISO 28500 5.3";
@@ -128,14 +128,14 @@ rules! {
     BlockDigest = "D01", Leniency, Error, "ISO 28500 5.8";
     /// The payload has the WARC-Payload-Digest that the header gives.
     PayloadDigest = "D02", Leniency, Error, "ISO 28500 5.9";
-    /// The payload digest is taken after the transfer coding is undone.
+    /// The payload digest is taken after the transfer coding is removed.
     PayloadDigestFramed = "D03", Leniency, Notice, "ISO 28500 6.3.2";
     /// A digest is written as algorithm, colon, value, and its algorithm is known.
     DigestForm = "D04", Leniency, Warning, "ISO 28500 5.8";
 
     /// A block of type application/http begins with an HTTP message head.
     NotHttp = "H01", Leniency, Warning, "ISO 28500 6.3.2";
-    /// A body whose head says that it is chunked is chunked.
+    /// A body whose head declares it chunked is chunked.
     NotChunked = "H02", Leniency, Warning, "ISO 28500 6.3.2; RFC 9112 7.1";
     /// A chunked body ends with its last chunk.
     ChunksCut = "H03", Leniency, Warning, "RFC 9112 7.1; ISO 28500 5.15";
@@ -202,7 +202,7 @@ rules! {
 }
 
 impl Rule {
-    /// Whether bytes of the file are lost where it is broken: they are no part of a record, or of one that is not whole.
+    /// Whether bytes are lost where the rule is broken: they belong to no record, or to one that is not complete.
     pub fn loses_bytes(self) -> bool {
         matches!(
             self,
@@ -223,42 +223,42 @@ impl Rule {
 
 /// One place where a file breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct WarcFinding {
     /// The rule.
     pub rule: Rule,
-    /// The byte of the file at which to look.
+    /// The byte of the file to look at.
     pub offset: u64,
-    /// What was found there, in plain words.
+    /// A description.
     pub message: String,
-    /// How many places it stands for: more than one where a file is so full of them that they are only counted.
+    /// The number of places it stands for: more than one when further findings of a rule are only counted.
     pub times: u64,
 }
 
-impl Finding {
+impl WarcFinding {
     /// A finding of `rule` at `offset`.
     pub fn new(rule: Rule, offset: u64, message: impl Into<String>) -> Self {
         Self { rule, offset, message: message.into(), times: 1 }
     }
 }
 
-/// So many findings are kept until somebody takes them.
-const MOST_PENDING: usize = 4096;
+/// Maximum number of findings that are kept until they are taken.
+const MAX_PENDING_FINDINGS: usize = 4096;
 
-/// Findings that wait to be taken. A file can be full of damage without a record between, at which they would be taken,
-/// so beyond a bound they are only counted.
+/// Findings that were not taken yet. A damaged file may hold many without a record between, so further ones are only
+/// counted.
 #[derive(Debug, Default)]
-pub(crate) struct Pending {
-    kept: Vec<Finding>,
-    /// How many were not kept, and the place of the last.
+pub(crate) struct PendingFindings {
+    kept: Vec<WarcFinding>,
+    /// How many were only counted, and the offset of the last.
     beyond: BTreeMap<Rule, (u64, u64)>,
-    /// Some finding so far, taken or not, means that bytes are lost.
+    /// A finding so far, taken or not, means that bytes are lost.
     has_loss: bool,
 }
 
-impl Pending {
-    pub(crate) fn push(&mut self, finding: Finding) {
+impl PendingFindings {
+    pub(crate) fn push(&mut self, finding: WarcFinding) {
         self.has_loss |= finding.rule.loses_bytes();
-        if self.kept.len() < MOST_PENDING {
+        if self.kept.len() < MAX_PENDING_FINDINGS {
             self.kept.push(finding);
         } else {
             self.count(finding.rule, 1, finding.offset);
@@ -276,13 +276,13 @@ impl Pending {
         self.has_loss
     }
 
-    /// Bytes are lost in a way that the rule alone does not tell.
+    /// Notes a loss of bytes that the rule alone does not imply.
     pub(crate) fn note_loss(&mut self) {
         self.has_loss = true;
     }
 
-    /// Takes over what waits elsewhere.
-    pub(crate) fn append(&mut self, other: &mut Pending) {
+    /// Moves the findings of `other` here.
+    pub(crate) fn append(&mut self, other: &mut PendingFindings) {
         self.has_loss |= other.has_loss;
         other.kept.drain(..).for_each(|finding| self.push(finding));
         for (rule, (more, last)) in std::mem::take(&mut other.beyond) {
@@ -290,25 +290,25 @@ impl Pending {
         }
     }
 
-    /// All of them; those that were only counted as one finding for each rule.
-    pub(crate) fn take(&mut self) -> Vec<Finding> {
+    /// Takes all findings; those that were only counted become one finding for each rule.
+    pub(crate) fn take(&mut self) -> Vec<WarcFinding> {
         let mut findings = std::mem::take(&mut self.kept);
         for (rule, (count, last)) in std::mem::take(&mut self.beyond) {
             let message = format!("{count} more of this rule up to here, which are not listed");
-            findings.push(Finding { times: count, ..Finding::new(rule, last, message) });
+            findings.push(WarcFinding { times: count, ..WarcFinding::new(rule, last, message) });
         }
         findings
     }
 }
 
-/// At most so many characters of foreign text are shown in a message.
-const SHOWN: usize = 80;
+/// Maximum number of characters of foreign text in a message.
+const MAX_SHOWN_BYTES: usize = 80;
 
-/// Foreign bytes made fit for a message: control characters escaped, length limited.
+/// Foreign bytes for a message: control characters escaped, length limited.
 pub(crate) fn shown(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN * 4)]);
-    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
-    if text.chars().nth(SHOWN).is_some() {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_SHOWN_BYTES * 4)]);
+    let mut shown: String = text.chars().take(MAX_SHOWN_BYTES).flat_map(char::escape_debug).collect();
+    if text.chars().nth(MAX_SHOWN_BYTES).is_some() {
         shown.push('…');
     }
     shown
@@ -334,26 +334,29 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_bounded() {
-        let mut pending = Pending::default();
-        for offset in 0..2 * MOST_PENDING as u64 {
-            pending.push(Finding::new(Rule::EmptyMember, offset, "empty"));
+    fn pending_findings_are_bounded() {
+        let mut pending = PendingFindings::default();
+        for offset in 0..2 * MAX_PENDING_FINDINGS as u64 {
+            pending.push(WarcFinding::new(Rule::EmptyMember, offset, "empty"));
         }
-        let mut all = Pending::default();
-        all.push(Finding::new(Rule::MemberCut, 0, "cut"));
+        let mut all = PendingFindings::default();
+        all.push(WarcFinding::new(Rule::MemberCut, 0, "cut"));
         all.append(&mut pending);
         let taken = all.take();
-        assert_eq!(taken.len(), MOST_PENDING + 1);
+        assert_eq!(taken.len(), MAX_PENDING_FINDINGS + 1);
         let last = taken.last().expect("the count");
-        assert_eq!((last.rule, last.offset), (Rule::EmptyMember, 2 * MOST_PENDING as u64 - 1));
+        assert_eq!((last.rule, last.offset), (Rule::EmptyMember, 2 * MAX_PENDING_FINDINGS as u64 - 1));
         assert!(last.message.starts_with("4097 more"), "{}", last.message);
-        assert_eq!(taken.iter().map(|finding| finding.times).sum::<u64>(), 2 * MOST_PENDING as u64 + 1);
+        assert_eq!(
+            taken.iter().map(|finding| finding.times).sum::<u64>(),
+            2 * MAX_PENDING_FINDINGS as u64 + 1
+        );
         assert!(all.take().is_empty());
     }
 
     #[test]
     fn foreign_text_is_escaped_and_cut() {
         assert_eq!(shown(b"a\r\n\x1b[31m"), "a\\r\\n\\u{1b}[31m");
-        assert!(shown(&[b'x'; 500]).chars().count() <= SHOWN + 1);
+        assert!(shown(&[b'x'; 500]).chars().count() <= MAX_SHOWN_BYTES + 1);
     }
 }

@@ -1,7 +1,7 @@
-//! Whether a header is right to the letter of ISO 28500.
+//! Whether a header conforms to ISO 28500.
 //!
-//! Pure rules over one header: no file, no state. Leniencies (what a reader had to overlook) are always reported,
-//! conformance rules only when `strict`. Which fields may stand where is a table, since the standard is one.
+//! Pure rules over one header: no file, no state. Leniencies are always reported, conformance rules only when `strict`.
+//! A table says which record types may have which fields.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -9,14 +9,14 @@ use std::str::FromStr;
 
 use crate::date::{Date, Precision};
 use crate::digest::DigestError;
-use crate::record::{Header, RecordType, Version, decimal, is_reason, media_type, unbracketed};
-use crate::rule::{Finding, Rule, shown};
+use crate::record::{RecordHeader, RecordType, WarcVersion, decimal, is_reason, media_type, unbracketed};
+use crate::rule::{Rule, WarcFinding, shown};
 use varve_wire::{Headers, is_token};
 
 use RecordType::{Continuation, Conversion, Metadata, Request, Resource, Response, Revisit, Warcinfo};
 
-/// The revisit profiles that are understood.
-const PROFILES: [&str; 3] = [
+/// The known revisit profiles.
+const KNOWN_PROFILES: [&str; 3] = [
     "/revisit/identical-payload-digest",
     "/revisit/server-not-modified",
     "/revisit/uri-agnostic-identical-payload-digest",
@@ -28,7 +28,7 @@ pub fn is_identical_payload(profile: &[u8]) -> bool {
 }
 
 /// Fields with the record types that must not have them (clause 5).
-const FORBIDDEN: [(&str, &[RecordType]); 11] = [
+const FORBIDDEN_FIELDS: [(&str, &[RecordType]); 11] = [
     ("WARC-Concurrent-To", &[Warcinfo, Conversion, Continuation]),
     ("WARC-Payload-Digest", &[Warcinfo, Metadata]),
     ("WARC-Identified-Payload-Type", &[Warcinfo, Metadata]),
@@ -46,15 +46,15 @@ const FORBIDDEN: [(&str, &[RecordType]); 11] = [
 const CONTINUATION_ONLY: [&str; 2] = ["WARC-Segment-Origin-ID", "WARC-Segment-Total-Length"];
 
 /// Fields that refer to other records.
-const REFERENCES: [&str; 4] =
+const REFERENCE_FIELDS: [&str; 4] =
     ["WARC-Concurrent-To", "WARC-Refers-To", "WARC-Warcinfo-ID", "WARC-Segment-Origin-ID"];
 
 /// Fields that may be repeated.
-const REPEATABLE: [&str; 2] = ["WARC-Concurrent-To", "WARC-Protocol"];
+const REPEATABLE_FIELDS: [&str; 2] = ["WARC-Concurrent-To", "WARC-Protocol"];
 
 /// Whether a record type may have a field.
 pub(crate) fn may_have(record_type: RecordType, name: &str) -> bool {
-    let forbidden = FORBIDDEN
+    let forbidden = FORBIDDEN_FIELDS
         .iter()
         .any(|(field, types)| field.eq_ignore_ascii_case(name) && types.contains(&record_type));
     let misplaced = CONTINUATION_ONLY.iter().any(|field| field.eq_ignore_ascii_case(name))
@@ -64,27 +64,27 @@ pub(crate) fn may_have(record_type: RecordType, name: &str) -> bool {
 
 /// Whether a field may appear more than once.
 pub(crate) fn may_repeat(name: &[u8]) -> bool {
-    REPEATABLE.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()))
+    REPEATABLE_FIELDS.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()))
 }
 
-/// So many names are compared one by one, which is quicker as long as they are few.
-const FEW_NAMES: usize = 24;
+/// Up to this number, names are compared one by one, which is faster for few.
+const MAX_COMPARED_NAMES: usize = 24;
 
-/// The names of a header that were seen so far, whatever their case. Many are hashed, since a header may hold thousands.
+/// The field names seen so far, without regard to case. Many names are hashed, since a header may hold thousands.
 #[derive(Default)]
 pub(crate) struct SeenNames<'a> {
-    few: [&'a [u8]; FEW_NAMES],
+    few: [&'a [u8]; MAX_COMPARED_NAMES],
     count: usize,
     others: HashSet<Vec<u8>>,
 }
 
 impl<'a> SeenNames<'a> {
-    /// Whether the name was seen before; now it was.
+    /// Adds a name. Returns whether it was there before.
     pub(crate) fn has_or_adds(&mut self, name: &'a [u8]) -> bool {
         if self.few[..self.count].iter().any(|seen| seen.eq_ignore_ascii_case(name)) {
             return true;
         }
-        if self.count < FEW_NAMES {
+        if self.count < MAX_COMPARED_NAMES {
             self.few[self.count] = name;
             self.count += 1;
             return false;
@@ -95,10 +95,10 @@ impl<'a> SeenNames<'a> {
 
 /// Whether a field refers to another record.
 pub(crate) fn is_reference(name: &str) -> bool {
-    REFERENCES.iter().any(|other| name.eq_ignore_ascii_case(other))
+    REFERENCE_FIELDS.iter().any(|other| name.eq_ignore_ascii_case(other))
 }
 
-/// Whether a value has the form that its field wants, where the standard wants one.
+/// Whether a value has the form that the standard requires for its field.
 pub(crate) fn is_value(name: &str, value: &[u8]) -> bool {
     let is = |other: &str| name.eq_ignore_ascii_case(other);
     if is("WARC-IP-Address") {
@@ -117,8 +117,8 @@ pub(crate) fn is_value(name: &str, value: &[u8]) -> bool {
 }
 
 /// Checks one header. `offset` is where its record begins.
-pub fn header(header: &Header, offset: u64, strict: bool, findings: &mut Vec<Finding>) {
-    let mut check = Check { header, fields: &header.fields, offset, findings };
+pub fn header(header: &RecordHeader, offset: u64, strict: bool, findings: &mut Vec<WarcFinding>) {
+    let mut check = HeaderCheck { header, fields: &header.fields, offset, findings };
     check.leniencies();
     if strict {
         check.identity();
@@ -132,16 +132,16 @@ pub fn header(header: &Header, offset: u64, strict: bool, findings: &mut Vec<Fin
     }
 }
 
-struct Check<'a> {
-    header: &'a Header,
+struct HeaderCheck<'a> {
+    header: &'a RecordHeader,
     fields: &'a Headers,
     offset: u64,
-    findings: &'a mut Vec<Finding>,
+    findings: &'a mut Vec<WarcFinding>,
 }
 
-impl Check<'_> {
+impl HeaderCheck<'_> {
     fn report(&mut self, rule: Rule, message: impl Into<String>) {
-        self.findings.push(Finding::new(rule, self.offset, message));
+        self.findings.push(WarcFinding::new(rule, self.offset, message));
     }
 
     fn leniencies(&mut self) {
@@ -184,7 +184,7 @@ impl Check<'_> {
     fn target_uri(&mut self) {
         let Some(text) = self.fields.get("WARC-Target-URI") else { return };
         let bare = unbracketed(text);
-        if bare.len() != text.len() && self.header.version >= Version::V1_1 {
+        if bare.len() != text.len() && self.header.version >= WarcVersion::V1_1 {
             self.report(
                 Rule::TargetUri,
                 format!("WARC-Target-URI `{}` stands in angle brackets", shown(text)),
@@ -221,7 +221,7 @@ impl Check<'_> {
         for (name, value) in self.fields.iter() {
             let repeated = seen.has_or_adds(name);
             if repeated && !may_repeat(name) && is_standard(name) {
-                self.findings.push(Finding::new(
+                self.findings.push(WarcFinding::new(
                     Rule::RepeatedField,
                     self.offset,
                     format!("{} appears more than once", shown(name)),
@@ -229,18 +229,18 @@ impl Check<'_> {
             }
             if !name.iter().all(|byte| is_token(*byte)) {
                 let message = format!("field name `{}` is no token", shown(name));
-                self.findings.push(Finding::new(Rule::FieldName, self.offset, message));
+                self.findings.push(WarcFinding::new(Rule::FieldName, self.offset, message));
             }
-            // Without a branch for each byte, many are compared at once.
+            // Without a branch for each byte, the compiler compares many at once.
             let is_control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
             let has_control = value.iter().fold(false, |found, byte| found | is_control(byte));
             if has_control || std::str::from_utf8(value).is_err() {
                 let message = format!("{}: `{}` is no UTF-8 text", shown(name), shown(value));
-                self.findings.push(Finding::new(Rule::FieldValue, self.offset, message));
+                self.findings.push(WarcFinding::new(Rule::FieldValue, self.offset, message));
             }
             if value.is_empty() && is_standard(name) {
                 let message = format!("{} has no value", shown(name));
-                self.findings.push(Finding::new(Rule::EmptyField, self.offset, message));
+                self.findings.push(WarcFinding::new(Rule::EmptyField, self.offset, message));
             }
         }
     }
@@ -285,9 +285,9 @@ impl Check<'_> {
             let message = format!("a {} record without WARC-Target-URI", record_type.name());
             self.report(Rule::TargetUriMissing, message);
         }
-        // The first segment of metadata says the digest of all of it, which nothing else could say.
+        // The first segment of metadata has the digest of the whole object, which has no other place.
         let is_of_whole = |name: &str| name == "WARC-Payload-Digest" && self.header.is_segment();
-        let names = FORBIDDEN.iter().map(|(name, _)| *name).chain(CONTINUATION_ONLY);
+        let names = FORBIDDEN_FIELDS.iter().map(|(name, _)| *name).chain(CONTINUATION_ONLY);
         let misplaced: Vec<&str> = names
             .filter(|name| self.fields.get(name).is_some() && !may_have(record_type, name))
             .filter(|name| !is_of_whole(name))
@@ -305,11 +305,11 @@ impl Check<'_> {
     }
 
     fn references(&mut self) {
-        for name in REFERENCES {
+        for name in REFERENCE_FIELDS {
             for value in self.fields.get_all(name) {
                 if !is_bracketed_uri(value) {
                     let message = format!("{name} `{}` is no URI in angle brackets", shown(value));
-                    self.findings.push(Finding::new(Rule::ReferenceForm, self.offset, message));
+                    self.findings.push(WarcFinding::new(Rule::ReferenceForm, self.offset, message));
                 }
             }
         }
@@ -337,7 +337,7 @@ impl Check<'_> {
             return;
         };
         let text = unbracketed(profile);
-        if !PROFILES.iter().any(|known| text.ends_with(known.as_bytes())) {
+        if !KNOWN_PROFILES.iter().any(|known| text.ends_with(known.as_bytes())) {
             self.report(Rule::ProfileUnknown, format!("unknown revisit profile `{}`", shown(profile)));
         } else if is_identical_payload(profile) && self.fields.get("WARC-Payload-Digest").is_none() {
             self.report(
@@ -361,7 +361,7 @@ impl Check<'_> {
         }
         let has_fraction =
             self.header.date().is_some_and(|date| matches!(date.precision, Precision::Fraction(_)));
-        if has_fraction && self.header.version <= Version::V1_0 {
+        if has_fraction && self.header.version <= WarcVersion::V1_0 {
             self.report(Rule::DateFraction, "a fraction of a second in a WARC/1.0 date");
         }
     }
@@ -437,22 +437,23 @@ pub(crate) fn is_media_type(value: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn codes(version: Version, lines: &str) -> Vec<&'static str> {
+    fn codes(version: WarcVersion, lines: &str) -> Vec<&'static str> {
         let text = lines.replace('\n', "\r\n");
         let fields = Headers::parse(text.as_bytes(), |_, _| {});
         let mut findings = Vec::new();
-        header(&Header { version, fields }, 0, true, &mut findings);
+        header(&RecordHeader { version, fields }, 0, true, &mut findings);
         findings.iter().map(|finding| finding.rule.code()).collect()
     }
 
     const GOOD: &str = "WARC-Type: response\nWARC-Record-ID: <urn:uuid:1>\nWARC-Date: 2020-01-01T00:00:00Z\n\
                         WARC-Target-URI: http://a/\nContent-Type: application/http;msgtype=response\nContent-Length: 1\n";
 
-    const IDENTICAL: &str = "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+    const IDENTICAL_DIGEST_PROFILE: &str =
+        "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 
     #[test]
     fn a_good_header_has_no_findings() {
-        assert_eq!(codes(Version::V1_1, GOOD), [""; 0]);
+        assert_eq!(codes(WarcVersion::V1_1, GOOD), [""; 0]);
     }
 
     #[test]
@@ -469,7 +470,10 @@ mod tests {
             (format!("{GOOD}WARC-Segment-Origin-ID: <urn:x:1>\n"), "S07"),
             (GOOD.replace("response\nWARC-R", "revisit\nWARC-R"), "S08"),
             (GOOD.replace("response\nWARC-R", "revisit\nWARC-Profile: x:y\nWARC-R"), "S09"),
-            (GOOD.replace("response\nWARC-R", &format!("revisit\n{IDENTICAL}\nWARC-R")), "S10"),
+            (
+                GOOD.replace("response\nWARC-R", &format!("revisit\n{IDENTICAL_DIGEST_PROFILE}\nWARC-R")),
+                "S10",
+            ),
             (format!("{GOOD}WARC-IP-Address: 1.2.3\n"), "S11"),
             (format!("{GOOD}WARC-Truncated: boredom\n"), "S12"),
             (format!("{GOOD}WARC-Segment-Number: 2\n"), "S13"),
@@ -489,30 +493,30 @@ mod tests {
             (format!("{GOOD}WARC-Block-Digest: sha1:x\n"), "D04"),
         ];
         for (lines, code) in cases {
-            assert_eq!(codes(Version::V1_1, &lines), [code], "{lines}");
+            assert_eq!(codes(WarcVersion::V1_1, &lines), [code], "{lines}");
         }
     }
 
     #[test]
-    fn what_1_0_allows() {
-        assert_eq!(codes(Version::V1_0, &GOOD.replace("http://a/", "<http://a/>")), [""; 0]);
-        assert_eq!(codes(Version::V1_0, &GOOD.replace("00Z", "00.5Z")), ["S20"]);
-        assert_eq!(codes(Version::V1_1, &GOOD.replace("00Z", "00.5Z")), [""; 0]);
+    fn version_1_0_allows_more() {
+        assert_eq!(codes(WarcVersion::V1_0, &GOOD.replace("http://a/", "<http://a/>")), [""; 0]);
+        assert_eq!(codes(WarcVersion::V1_0, &GOOD.replace("00Z", "00.5Z")), ["S20"]);
+        assert_eq!(codes(WarcVersion::V1_1, &GOOD.replace("00Z", "00.5Z")), [""; 0]);
     }
 
     #[test]
-    fn an_empty_header_breaks_what_it_must() {
-        assert_eq!(codes(Version::V1_1, ""), ["F07", "F08", "F06"]);
+    fn an_empty_header_lacks_required_fields() {
+        assert_eq!(codes(WarcVersion::V1_1, ""), ["F07", "F08", "F06"]);
     }
 
     #[test]
-    fn an_unknown_type_is_one_without_an_id_too() {
-        assert_eq!(codes(Version::V1_1, "WARC-Type: monkeys\n"), ["F08", "F06", "S03"]);
+    fn an_unknown_type_needs_an_id_too() {
+        assert_eq!(codes(WarcVersion::V1_1, "WARC-Type: monkeys\n"), ["F08", "F06", "S03"]);
     }
 
     #[test]
     fn continuation_needs_its_fields() {
         let lines = GOOD.replace("response\nWARC-R", "continuation\nWARC-R");
-        assert_eq!(codes(Version::V1_1, &lines), ["S14", "S14"]);
+        assert_eq!(codes(WarcVersion::V1_1, &lines), ["S14", "S14"]);
     }
 }

@@ -1,22 +1,21 @@
-//! Every archive of the public corpora, inspected and compared with what was written down about it.
+//! Inspects every archive of the public corpora and compares the report with the recorded expectation.
 //!
-//! The expectations stand in `tests/corpus/`, one text for each source, one block for each file, made to be read beside
-//! the corpus's own list of oddities. They hold what was reviewed by eye; a changed block is a changed opinion about a
-//! real file, and has to be looked at. `UPDATE_EXPECT=1` writes them anew. Where the corpora are absent (they are not
-//! part of this repository) the test says so on one line.
+//! The expectations are in `tests/corpus/`, one text for each source and one block for each file, to be read beside the
+//! corpus's own list of defects. They were reviewed by eye; a changed block needs a review. `UPDATE_EXPECT=1` rewrites
+//! them. When the corpora are absent (they are not part of this repository), the test reports that on one line.
 //!
-//! Each file is inspected leniently and strictly, by one thread and by several with parts of a few bytes: the threads
-//! must never show.
+//! Each file is inspected in lenient and strict mode, by one thread and by several with parts of a few bytes: the number of
+//! threads must not change the report.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use varve_warc::inspect::{Options, Report, inspect};
-use varve_warc::rule::{Finding, Kind, Rule};
+use varve_warc::inspect::{InspectOptions, InspectReport, inspect};
+use varve_warc::rule::{ReportingMode, Rule, WarcFinding};
 use varve_warc::{Error, Format};
 
-/// So many messages are shown of each rule.
+/// Maximum number of messages shown for each rule.
 const MESSAGES: usize = 3;
 /// A folder of the corpora, and which of its files are archives.
 type Corpus = (&'static str, fn(&str) -> bool);
@@ -52,7 +51,7 @@ fn every_file_is_as_expected() {
     );
 }
 
-/// What each file is, by its path.
+/// The report on each file, by its path.
 fn describe_all(fixtures: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (corpus, is_archive) in CORPORA {
@@ -94,10 +93,10 @@ fn describe(name: &str, bytes: &Vec<u8>) -> String {
     }
 }
 
-/// Inspects with one thread and with several, in parts of several sizes: all must say the same.
-fn inspected(name: &str, bytes: &Vec<u8>, strict: bool) -> Result<Report, Error> {
+/// Inspects with one thread and with several, in parts of several sizes: all reports must be equal.
+fn inspected(name: &str, bytes: &Vec<u8>, strict: bool) -> Result<InspectReport, Error> {
     let run = |threads, part_size| {
-        let options = Options { strict, threads, part_size, findings: usize::MAX };
+        let options = InspectOptions { strict, threads, part_size, findings: usize::MAX };
         inspect(bytes, options, &|_| {})
     };
     let alone = run(1, None);
@@ -112,7 +111,7 @@ fn inspected(name: &str, bytes: &Vec<u8>, strict: bool) -> Result<Report, Error>
     alone
 }
 
-fn describe_report(lenient: &Report, strict: &Report) -> String {
+fn describe_report(lenient: &InspectReport, strict: &InspectReport) -> String {
     let mut text = String::new();
     let format = match lenient.format {
         Format::Warc => "WARC".to_owned(),
@@ -127,14 +126,14 @@ fn describe_report(lenient: &Report, strict: &Report) -> String {
     let _ =
         writeln!(text, "  digests {} ok, {} bad, {} unchecked", digests.ok, digests.bad, digests.unchecked);
     let _ = writeln!(text, "  lenient {}", rules(&lenient.by_rule));
-    say_some(&mut text, &lenient.findings, Kind::Leniency);
+    say_some(&mut text, &lenient.findings, ReportingMode::Leniency);
     let _ = writeln!(text, "  strict  {}", rules(&strict.by_rule));
-    say_some(&mut text, &strict.findings, Kind::Conformance);
+    say_some(&mut text, &strict.findings, ReportingMode::Conformance);
     text
 }
 
 /// The first messages of each rule of that kind.
-fn say_some(text: &mut String, findings: &[Finding], kind: Kind) {
+fn say_some(text: &mut String, findings: &[WarcFinding], kind: ReportingMode) {
     for rule in Rule::ALL.iter().filter(|rule| rule.kind() == kind) {
         for finding in findings.iter().filter(|finding| finding.rule == *rule).take(MESSAGES) {
             let _ = writeln!(text, "    {} @{} {}", rule.code(), finding.offset, finding.message);

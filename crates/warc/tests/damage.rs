@@ -1,4 +1,4 @@
-//! Damage of every kind at every place of a small file: what is lost is what was hit, and it is said where.
+//! Damage of every kind at every place of a small file: only the damaged record is lost, and a finding names the place.
 
 mod made;
 
@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use made::{Archive, Read, ReadAll, archive, inspected, read_all, some_records, with_neighbours_hit};
 use varve_warc::Encoding;
-use varve_warc::rule::{Finding, Rule};
+use varve_warc::rule::{Rule, WarcFinding};
 
-/// The records of the file as they are when nothing is wrong with it.
+/// The records of the undamaged file.
 fn whole(file: &Archive) -> Vec<Read> {
     read_all(&file.bytes).expect("a right file").records
 }
@@ -33,20 +33,19 @@ fn with_each_bit_flipped(file: &Archive, check: impl Fn(&[u8], usize, usize) + S
     });
 }
 
-/// Whether every record but one is read as it was, in its order.
+/// Whether every record but one is unchanged and in order.
 fn has_all_but(read: &ReadAll, right: &[Read], number: usize) -> bool {
     let mut found = read.records.iter();
     let mut others = right.iter().enumerate().filter(|(other, _)| *other != number);
     others.all(|(_, right)| found.any(|read| read.is(right)))
 }
 
-fn is_named(findings: &[Finding], file: &Archive, number: usize) -> bool {
+fn is_named(findings: &[WarcFinding], file: &Archive, number: usize) -> bool {
     findings.iter().any(|finding| file.places[number].contains(&(finding.offset as usize)))
 }
 
-/// A compressed member carries a checksum, so the law is simple: whatever bit is flipped, every other record is read as
-/// it was, and either a finding names a place in the member that was hit, or the bit meant nothing (such as those of the
-/// modification time) and all is read as it was.
+/// A compressed member carries a checksum. So for any flipped bit every other record is unchanged. Either a finding names a
+/// place in the damaged member, or the bit has no meaning (as in the modification time) and all records are unchanged.
 #[test]
 fn a_flipped_bit_in_a_compressed_record() {
     for packing in [Encoding::Gzip, Encoding::Zstd] {
@@ -68,10 +67,10 @@ fn a_flipped_bit_in_a_compressed_record() {
     }
 }
 
-/// A plain file has no checksum but the digests, so the law has two gaps, which are those of the format: a changed letter
-/// in a header line may go unseen, and a false length that happens to end right before a later record makes those in
-/// between part of the block. Otherwise every other record is read as it was, and a finding names a place in the record
-/// that was hit when the bit was in its block, behind it, or changed what the block is taken to be.
+/// A plain file has no checksum but the digests, so the format leaves two gaps: a changed letter in a header line may go
+/// unseen, and a wrong length that ends right before a later record makes those between part of the block. Otherwise every
+/// other record is unchanged. A finding names a place in the damaged record when the bit was in its block, after it, or
+/// changed the extent of the block.
 #[test]
 fn a_flipped_bit_in_a_plain_record() {
     let file = archive(Encoding::Plain, &some_records());
@@ -97,7 +96,7 @@ fn a_flipped_bit_in_a_plain_record() {
     assert!(swallowed_by_chance.into_inner() <= 1, "a false length seldom ends before a record");
 }
 
-/// What was written before the file was cut is read, and the last good byte is where the last whole record ends.
+/// Records before the cut are read, and the last good byte is where the last complete record ends.
 #[test]
 fn a_cut_at_every_byte() {
     for packing in made::PACKINGS {
@@ -108,7 +107,7 @@ fn a_cut_at_every_byte() {
             let good = before.checked_sub(1).map_or(0, |last| file.places[last].end);
             let read = match read_all(&file.bytes[..cut]) {
                 Ok(read) => read,
-                // Of the first record nothing may be left that tells what the file is.
+                // The rest of the first record may not be enough to recognise the file.
                 Err(_) if before == 0 => continue,
                 Err(error) => panic!("{packing:?}, cut at {cut}: {error}"),
             };
@@ -124,18 +123,18 @@ fn a_cut_at_every_byte() {
     }
 }
 
-/// Nothing of a zstd frame is seen before its first block is there whole, which may have 128 KiB: a record behind damage must
-/// be found all the same.
+/// A zstd frame shows nothing before its first block is complete, which may have 128 KiB: a record after damage must be
+/// found nevertheless.
 #[test]
-fn a_large_block_behind_damage_is_found() {
+fn a_large_block_after_damage_is_found() {
     use varve_warc::date::Date;
     use varve_warc::payload::PayloadKind;
     use varve_warc::record::RecordType;
-    use varve_warc::write::{Draft, Packer, Packing, Writer};
+    use varve_warc::write::{Draft, Packer, Packing, WarcWriter};
 
     for packing in [Packing::Gzip, Packing::Zstd { level: 3, dictionary: None }] {
         let mut packer = Packer::new(packing.clone(), None).expect("a packer");
-        let mut writer = Writer::new(Vec::new(), &packing).expect("memory");
+        let mut writer = WarcWriter::new(Vec::new(), &packing).expect("memory");
         let date = Date::parse(b"2026-11-15T12:00:00Z").expect("a date");
         let mut state = 1_u32;
         let mut places = Vec::new();
@@ -152,7 +151,7 @@ fn a_large_block_behind_damage_is_found() {
         }
         let mut file = writer.into_inner();
         file[places[1] as usize] ^= 1;
-        let mut reader = varve_warc::Reader::new(&file).expect("an archive");
+        let mut reader = varve_warc::WarcReader::new(&file).expect("an archive");
         let mut found = Vec::new();
         while let Some(record) = reader.next_record().expect("memory") {
             found.push(record.offset());
@@ -161,16 +160,16 @@ fn a_large_block_behind_damage_is_found() {
     }
 }
 
-/// Behind a damaged member the next one is looked for that begins a record. What lies between is not passed in silence: a zstd frame says where
-/// it ends, so each is told, and of gzip members it is told how far they go.
+/// After a damaged member the reader searches for the next one that begins a record. The bytes between are reported: a zstd
+/// frame gives its end, so each is reported on its own; for gzip members the finding gives the end of the range.
 #[test]
-fn damaged_neighbours_are_accounted_for() {
+fn damaged_neighbours_are_reported() {
     for (hit, what_follows) in [(2..5, None), (5..8, Some("the end of the file"))] {
         for packing in [Encoding::Gzip, Encoding::Zstd] {
             let file = with_neighbours_hit(packing, hit.clone());
             let report = inspected(&file.bytes);
             assert_eq!(report.records, 5, "{packing:?}: {:?}", report.findings);
-            let damaged: Vec<&Finding> =
+            let damaged: Vec<&WarcFinding> =
                 report.findings.iter().filter(|finding| finding.rule == Rule::MemberDamaged).collect();
             let together = if packing == Encoding::Zstd { 1 } else { hit.len() };
             let stretch = |number: usize| file.places[number].start..file.places[number + together - 1].end;
@@ -188,9 +187,9 @@ fn damaged_neighbours_are_accounted_for() {
     }
 }
 
-/// Frames inside frames, each with thousands of blocks behind it that lead nowhere: following them is paid for.
+/// Frames inside frames, each followed by thousands of useless blocks: following them is paid from the budget.
 #[test]
-fn blocks_are_not_followed_again_and_again() {
+fn following_blocks_is_bounded() {
     let first = made::packed(Encoding::Zstd, &made::response(0, b"x"));
     // A frame without a size whose first block is broken, then empty blocks.
     let broken = [&b"\x28\xb5\x2f\xfd\x04\x00"[..], &[0x0c, 0, 0, 0xff]].concat();

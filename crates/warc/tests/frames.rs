@@ -1,29 +1,29 @@
-//! Zstandard frames of every shape are read alike, whether they are unpacked in one go or streamed, with a dictionary and without.
+//! Zstandard frames of every shape give the same records, decompressed whole or streamed, with and without a dictionary.
 
 use std::any::Any;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use varve_warc::rule::{Finding, Rule};
+use varve_warc::rule::{Rule, WarcFinding};
 use varve_warc::write::{DictionaryDraft, train_dictionary};
 use varve_warc::{DecoderPool, FileDecoders};
-use varve_warc::{Error, Reader};
+use varve_warc::{Error, WarcReader};
 use varve_wire::ReadAt;
 use zstd::stream::raw::CParameter;
 
 /// How a frame is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
-    /// It says how much is in it: unpacked in one go where that is not much.
+    /// It gives its content size: decompressed whole if that is small.
     Sized,
-    /// It does not.
+    /// It gives none.
     Unsized,
-    /// It says so, and is cut into many small blocks.
+    /// It gives its content size, and is cut into many small blocks.
     Blocks,
 }
 
-/// Blocks that differ from each other, each with a shape: small ones, one of many blocks, one that is too large packed, one that is too large
-/// unpacked.
+/// Different blocks, each with a shape: small ones, one of many blocks, one that is too large when packed, one that is too
+/// large when decompressed.
 fn blocks() -> Vec<(Shape, Vec<u8>)> {
     let noise = |length: usize| {
         let mut state = length as u64 | 1;
@@ -74,7 +74,7 @@ fn frame(shape: Shape, plain: &[u8], dictionary: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-/// A file of all of them, and where each begins.
+/// A file of all of them, and the offset of each.
 fn file(dictionary: &[u8]) -> (Vec<u8>, Vec<usize>) {
     let mut file = Vec::new();
     if !dictionary.is_empty() {
@@ -90,7 +90,7 @@ fn file(dictionary: &[u8]) -> (Vec<u8>, Vec<usize>) {
     (file, places)
 }
 
-/// None, one that is nothing but text, and one that was trained and has a number.
+/// No dictionary, one of plain text, and a trained one with an id.
 fn dictionaries() -> [Vec<u8>; 3] {
     let samples: Vec<Vec<u8>> =
         (0..400).map(|number| record(number, format!("the lake in year {number}").as_bytes())).collect();
@@ -102,7 +102,7 @@ fn dictionaries() -> [Vec<u8>; 3] {
 fn all_shapes_are_read() {
     for dictionary in dictionaries() {
         let (file, places) = file(&dictionary);
-        let mut reader = Reader::new(&file).expect("an archive");
+        let mut reader = WarcReader::new(&file).expect("an archive");
         for (number, (shape, block)) in blocks().into_iter().enumerate() {
             let mut record = reader.next_record().expect("read").expect("a record");
             assert_eq!(record.offset(), places[number] as u64);
@@ -113,11 +113,11 @@ fn all_shapes_are_read() {
         }
         assert!(reader.next_record().expect("read").is_none());
         let rules: Vec<Rule> = reader.take_findings().iter().map(|finding| finding.rule).collect();
-        // That one says no length, which is said once.
+        // That one gives no content size, which is reported once.
         assert_eq!(rules, [Rule::FrameUnchecked]);
-        // And one by one, by who wants no other.
+        // And each record alone.
         for (number, (shape, block)) in blocks().into_iter().enumerate() {
-            let mut reader = Reader::at(&file, places[number] as u64).expect("a record");
+            let mut reader = WarcReader::at(&file, places[number] as u64).expect("a record");
             let mut read = Vec::new();
             reader.next_record().expect("read").expect("a record").read_to_end(&mut read).expect("read");
             assert!(read == block, "{shape:?}, record {number}");
@@ -126,15 +126,15 @@ fn all_shapes_are_read() {
 }
 
 #[test]
-fn what_is_damaged_is_told_and_the_others_are_read() {
+fn damaged_frames_are_reported_and_the_others_are_read() {
     for dictionary in dictionaries() {
         let (whole, places) = file(&dictionary);
         for (number, place) in places.iter().enumerate() {
             let end = places.get(number + 1).copied().unwrap_or(whole.len());
             let mut file = whole.clone();
-            // The last byte but one is the checksum's.
+            // The last byte but one belongs to the checksum.
             file[end - 2] ^= 0x10;
-            let mut reader = Reader::new(&file).expect("an archive");
+            let mut reader = WarcReader::new(&file).expect("an archive");
             let mut sound = Vec::new();
             while let Some(mut record) = reader.next_record().expect("read") {
                 let mut block = Vec::new();
@@ -157,7 +157,7 @@ fn what_is_damaged_is_told_and_the_others_are_read() {
     }
 }
 
-/// A file that begins with a dictionary as it is `stored`, and behind that frames packed by another, or by none.
+/// A file that begins with the `stored` dictionary, followed by frames packed with another one or with none.
 fn small_file(stored: &[u8], packed_by: &[&[u8]]) -> (Vec<u8>, Vec<u64>) {
     let mut file = vec![0x5d, 0x2a, 0x4d, 0x18];
     file.extend((stored.len() as u32).to_le_bytes());
@@ -176,9 +176,9 @@ fn trained(words: &str) -> Vec<u8> {
     train_dictionary(&samples, 4096).expect("a dictionary")
 }
 
-/// How many records can be read, and what is found.
-fn read(source: impl ReadAt) -> Result<(usize, Vec<Finding>), Error> {
-    let mut reader = Reader::new(source)?;
+/// The number of readable records, and the findings.
+fn read(source: impl ReadAt) -> Result<(usize, Vec<WarcFinding>), Error> {
+    let mut reader = WarcReader::new(source)?;
     let mut records = 0;
     while reader.next_record()?.is_some() {
         records += 1;
@@ -186,11 +186,11 @@ fn read(source: impl ReadAt) -> Result<(usize, Vec<Finding>), Error> {
     Ok((records, reader.take_findings()))
 }
 
-fn places_of(findings: &[Finding], rule: Rule) -> Vec<u64> {
+fn places_of(findings: &[WarcFinding], rule: Rule) -> Vec<u64> {
     findings.iter().filter(|finding| finding.rule == rule).map(|finding| finding.offset).collect()
 }
 
-/// A file whose readers share what they made ready.
+/// A file whose readers share decoders.
 struct Shared<'a> {
     file: &'a [u8],
     decoders: FileDecoders,
@@ -217,11 +217,11 @@ impl ReadAt for Shared<'_> {
 }
 
 #[test]
-fn frames_for_another_dictionary_are_each_told() {
+fn each_frame_for_another_dictionary_is_reported() {
     let (ours, other) = (trained("the lake in year"), trained("a mountain of height"));
     let number = |dictionary: &[u8]| u32::from_le_bytes(*dictionary[4..].first_chunk().expect("a number"));
     assert_ne!(number(&ours), number(&other));
-    // One that has no number is another as well.
+    // A dictionary without an id is another one as well.
     for held in [ours.as_slice(), b"the lake in winter, spring, summer, autumn"] {
         let (file, places) = small_file(held, &[held, &other, &other, &[], held, &other]);
         let shared = Shared::new(&file);
@@ -239,10 +239,10 @@ fn frames_for_another_dictionary_are_each_told() {
 }
 
 #[test]
-fn a_dictionary_that_zstd_can_make_nothing_of_is_told() {
+fn an_unusable_dictionary_is_reported() {
     let whole = trained("the lake in year");
     let mut broken = whole.clone();
-    // Behind the number the tables begin.
+    // The tables begin after the id.
     broken[8..40].fill(0xff);
     let (file, places) = small_file(&broken, &[&[], &whole, &whole, &[]]);
     let shared = Shared::new(&file);
@@ -256,13 +256,13 @@ fn a_dictionary_that_zstd_can_make_nothing_of_is_told() {
             findings.iter().filter(|finding| finding.message.contains("that of the file cannot be used"));
         assert_eq!(told.count(), 3, "{findings:?}");
     }
-    // And to who wants one record alone.
-    let error = Reader::at(&file, places[1]).err().expect("a record that cannot be read").to_string();
+    // And when one record alone is read.
+    let error = WarcReader::at(&file, places[1]).err().expect("a record that cannot be read").to_string();
     assert!(error.contains("the zstd dictionary cannot be read"), "{error}");
 }
 
 #[test]
-fn a_wrong_bit_in_a_dictionary_that_was_made_here_is_found_there() {
+fn a_wrong_bit_in_a_dictionary_is_reported_there() {
     let mut draft = DictionaryDraft::new(trained("the lake in year"), 64 << 10);
     for number in 0..40_u32 {
         let page: String =
@@ -273,7 +273,7 @@ fn a_wrong_bit_in_a_dictionary_that_was_made_here_is_found_there() {
     let plain = zstd::bulk::decompress(&stored, 1 << 20).expect("a frame");
     let (file, places) = small_file(&stored, &[&plain, &plain, &[]]);
     assert_eq!(read(&file).expect("an archive"), (3, Vec::new()));
-    // All of the frame that holds it but its first bytes, by which it is known. Each of the bits would take long.
+    // All of its frame except the first bytes, by which it is recognised. Testing every bit would take long.
     let frame = 12..8 + stored.len();
     let mut found = 0;
     for at in frame.clone().filter(|at| at - frame.start < 40 || at % 97 == 0 || frame.end - at <= 4) {
@@ -292,9 +292,9 @@ fn a_wrong_bit_in_a_dictionary_that_was_made_here_is_found_there() {
     assert!(found > 100, "{found} bits");
 }
 
-/// A frame need not say which dictionary it was packed by. Whether it is damaged cannot be known then.
+/// A frame need not name its dictionary. Then the reader cannot know whether the frame is damaged.
 #[test]
-fn a_frame_that_names_no_dictionary_may_need_the_one_that_cannot_be_used() {
+fn a_frame_without_a_dictionary_id_may_need_an_unusable_dictionary() {
     let raw = record(7, b"the lake in winter, spring, summer, autumn");
     let mut stored = zstd::bulk::compress(&raw, 3).expect("memory");
     stored.truncate(stored.len() - 3);

@@ -1,8 +1,8 @@
-//! The laws of `fuzz/laws`, for a few seconds and always the same.
+//! Runs the laws of `fuzz/laws` for a few seconds, always in the same way.
 //!
 //! A small generator of a fixed seed changes files that the tests make, and files of the public corpora where they are
-//! present, and calls the same functions as libFuzzer does. That finds what a change breaks at once; `VARVE_FUZZ_TIMES=50`
-//! makes so many times as many rounds, and what takes hours to find is for `fuzz/README.md`.
+//! present, and calls the same functions as libFuzzer does. `VARVE_FUZZ_TIMES=50` multiplies the number of rounds by 50;
+//! `fuzz/README.md` describes runs of hours.
 
 mod made;
 
@@ -15,7 +15,7 @@ use made::{PACKINGS, archive, packed, some_records};
 use varve_warc::Encoding;
 use varve_warc::digest::Algorithm;
 
-/// SplitMix64: all that is asked of it is that it is small and never changes.
+/// SplitMix64: a small generator that never changes.
 struct Random(u64);
 
 impl Random {
@@ -55,7 +55,7 @@ const WORDS: [&[u8]; 20] = [
     b"http://a/ 1.2.3.4 20080430204825 text/html 10\n",
 ];
 
-/// Changes bytes in one of the ways in which bytes go wrong.
+/// Changes bytes in one of several ways.
 fn change(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut Random) {
     let at = random.below(bytes.len() + 1);
     let to = (at + random.below(40)).min(bytes.len());
@@ -80,7 +80,7 @@ fn change(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut Random) {
     }
 }
 
-/// Calls a law with every seed, then with changed ones. `finish` is what is done to the changed bytes first.
+/// Calls a law with every seed, then with changed ones. `finish` is applied to the changed bytes first.
 fn run(name: &str, law: fn(&[u8]), seeds: &[Vec<u8>], rounds: usize, finish: fn(Vec<u8>, usize) -> Vec<u8>) {
     for seed in seeds {
         law(seed);
@@ -113,7 +113,7 @@ fn as_it_is(bytes: Vec<u8>, _: usize) -> Vec<u8> {
     bytes
 }
 
-/// Changed and then packed, so that what is wrong lies behind a right checksum.
+/// Changes and then packs, so that the checksum of the changed bytes is right.
 fn in_one_member(bytes: Vec<u8>, round: usize) -> Vec<u8> {
     packed([Encoding::Gzip, Encoding::Zstd][round % 2], &bytes)
 }

@@ -1,5 +1,5 @@
-//! A Content-Length that lies: the block ends where the record ends, what was found is said about the record that lies,
-//! and nothing is lost without a trace.
+//! A wrong Content-Length: the block ends where the record ends, the finding is about the record with the wrong length, and
+//! a repair records every lost byte.
 
 mod made;
 
@@ -9,9 +9,9 @@ use made::{PACKINGS, codes, inspected, packed, record};
 use serde_json::Value;
 use varve_warc::date::Date;
 use varve_warc::digest::Algorithm;
-use varve_warc::repair::Repair;
+use varve_warc::repair::WarcRepair;
 use varve_warc::write::Packing;
-use varve_warc::{Encoding, Reader};
+use varve_warc::{Encoding, WarcReader};
 use varve_wire::ReadAt;
 
 const DATE: &[u8] = b"2026-11-15T23:30:01Z";
@@ -35,14 +35,14 @@ fn right(number: usize, block: &[u8]) -> Vec<u8> {
     lying(number, block, block.len(), true)
 }
 
-/// Blocks of the records by number, and the traces by the number of the record that they are about.
+/// Blocks of the records by number, and the repair records by the number of the record that they are about.
 struct Outcome {
     blocks: Vec<Vec<u8>>,
     traces: Vec<(Option<usize>, Value)>,
 }
 
 fn repaired(source: &[u8]) -> Outcome {
-    let repair = Repair {
+    let repair = WarcRepair {
         software: "varve test",
         source_name: "broken.warc",
         target_name: "whole.warc",
@@ -53,7 +53,7 @@ fn repaired(source: &[u8]) -> Outcome {
     let mut file = Vec::new();
     repair.run(source, &mut file).expect("repaired");
     assert_eq!(codes(&inspected(&file)), [""; 0], "{}", String::from_utf8_lossy(&file));
-    let mut reader = Reader::new(&file).expect("an archive");
+    let mut reader = WarcReader::new(&file).expect("an archive");
     let mut outcome = Outcome { blocks: Vec::new(), traces: Vec::new() };
     while let Some(mut record) = reader.next_record().expect("memory") {
         let kind = record.header().record_type().name();
@@ -77,7 +77,7 @@ impl Outcome {
         self.blocks.iter().map(|block| String::from_utf8_lossy(block).into_owned()).collect()
     }
 
-    /// The rules of the trace about a record, or about none, but for those about members.
+    /// The rules of the repair record about a record, or about none, without those about members.
     fn rules(&self, about: Option<usize>) -> Vec<String> {
         let traces = self.traces.iter().filter(|(number, _)| *number == about);
         let findings = traces.flat_map(|(_, trace)| trace["findings"].as_array().expect("a list"));
@@ -117,7 +117,7 @@ fn a_length_that_is_too_large() {
     }
 }
 
-/// At the end of a file there is no record behind the one that lies.
+/// At the end of a file no record follows the one with the wrong length.
 #[test]
 fn a_length_that_is_too_large_at_the_end() {
     for with_digest in [true, false] {
@@ -148,7 +148,7 @@ fn a_length_that_is_too_small() {
     }
 }
 
-/// More than is held in memory: a length that was kept in too few bits.
+/// A block larger than memory buffers, with a length that was stored in too few bits.
 #[test]
 fn a_large_block_whose_length_is_too_small() {
     let block = b"0123456789abcde\n".repeat(3 << 16);
@@ -160,7 +160,7 @@ fn a_large_block_whose_length_is_too_small() {
     }
 }
 
-/// Where a separator stands behind the declared length, only the digest can say that the block goes on.
+/// When a separator follows the declared length, only the digest shows that the block goes on.
 #[test]
 fn a_separator_inside_a_block() {
     let block = "a head\r\n\r\nand a body";
@@ -171,9 +171,9 @@ fn a_separator_inside_a_block() {
     assert_eq!(outcome.strays()[0]["text"], "and a body\r\n\r\n");
 }
 
-/// The digest fits the declared length: what stands behind is stray, and a record inside the block is part of it.
+/// The digest matches the declared length: the bytes after it are stray, and a record inside the block is part of it.
 #[test]
-fn a_digest_that_fits_is_believed() {
+fn a_matching_digest_decides() {
     let nested = [b"x\r\n\r\n".to_vec(), right(9, b"inside")].concat();
     for stray in [b"stray".as_slice(), b"\r\n\r\nstray\r\n", b"\xff\xfe stray \x00"] {
         let file = [&right(1, &nested)[..], stray, b"\n", &right(2, b"two")].concat();
@@ -192,7 +192,7 @@ fn a_digest_that_fits_is_believed() {
 }
 
 #[test]
-fn much_that_is_stray_is_only_counted() {
+fn long_stray_ranges_are_only_counted() {
     let file = [right(1, b"one"), vec![b'x'; 100_000], b"\n".to_vec(), right(2, b"two")].concat();
     let outcome = repaired(&file);
     assert_eq!(outcome.blocks(), ["one", "two"]);
@@ -203,18 +203,18 @@ fn much_that_is_stray_is_only_counted() {
 }
 
 /// Many records, each with a block of some mebibytes and a length beyond the end of the file.
-struct Liars {
+struct WrongLengths {
     headers: Vec<Vec<u8>>,
     block: u64,
 }
 
-impl Liars {
+impl WrongLengths {
     fn unit(&self) -> u64 {
         self.headers[0].len() as u64 + self.block
     }
 }
 
-impl ReadAt for Liars {
+impl ReadAt for WrongLengths {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
         let Some(header) = self.headers.get((offset / self.unit()) as usize) else { return Ok(0) };
         let at = offset % self.unit();
@@ -231,14 +231,14 @@ impl ReadAt for Liars {
     }
 }
 
-/// Finding the way after a lie must not depend on how many there were.
+/// Resynchronising after a wrong length must not depend on how many there were.
 #[test]
-fn any_number_of_lies_in_a_large_file() {
+fn any_number_of_wrong_lengths_in_a_large_file() {
     let header = |number| {
         let record = lying(number, b"x", 99_999_999_999, false);
         record[..record.len() - 4].to_vec()
     };
-    let source = Liars { headers: (0..12).map(header).collect(), block: 16 << 20 };
+    let source = WrongLengths { headers: (0..12).map(header).collect(), block: 16 << 20 };
     let report = inspected(&source);
     assert_eq!(report.records, 12);
     assert_eq!(report.by_rule.values().sum::<u64>(), 12, "{:?}", report.findings);

@@ -1,19 +1,20 @@
-//! What real files do wrong, and what is made of it: one small file for each.
+//! Defects of real files and the findings about them: one small file for each.
 
 mod made;
 
 use made::{archive, codes, inspected, packed, record, response, some_records};
 use varve_warc::Encoding;
 use varve_warc::digest::Algorithm;
-use varve_warc::inspect::{Options, inspect};
+use varve_warc::inspect::{InspectOptions, inspect};
 use varve_warc::rule::Rule;
 
 #[test]
-fn what_is_right_has_no_findings() {
+fn conforming_files_have_no_findings() {
     for packing in made::PACKINGS {
         let file = archive(packing, &some_records()).bytes;
         for threads in [1, 3] {
-            let options = Options { strict: true, threads, part_size: Some(100), ..Options::default() };
+            let options =
+                InspectOptions { strict: true, threads, part_size: Some(100), ..InspectOptions::default() };
             let report = inspect(&file, options, &|_| {}).expect("readable");
             assert_eq!(codes(&report), [""; 0], "{packing:?}");
             assert_eq!((report.records, report.digests.ok), (8, 11));
@@ -40,7 +41,7 @@ fn a_request_without_a_version_still_has_its_payload() {
 }
 
 #[test]
-fn the_payload_digest_of_a_continuation_is_of_the_whole() {
+fn the_payload_digest_of_a_continuation_is_of_the_whole_object() {
     let digest = Algorithm::Sha1.digest(b"all segments together");
     let fields = format!("WARC-Target-URI: http://a/\r\nWARC-Payload-Digest: {digest}\r\n");
     let report = inspected(&record("continuation", 1, &fields, b"one segment"));
@@ -62,7 +63,7 @@ fn arc_record(after: &str) -> String {
 }
 
 #[test]
-fn an_arc_record_with_blank_lines_behind_it_is_whole() {
+fn an_arc_record_followed_by_blank_lines_is_complete() {
     for after in ["\n", "\n\n\n", "\r\n\r\n"] {
         for packing in [Encoding::Plain, Encoding::Gzip] {
             let file =
@@ -74,13 +75,13 @@ fn an_arc_record_with_blank_lines_behind_it_is_whole() {
 }
 
 #[test]
-fn what_follows_an_arc_record_is_not_good_for_standing_at_the_end() {
+fn bytes_after_the_last_arc_record_are_not_good() {
     let good = format!("{ARC}{}", arc_record("\n"));
     let report = inspected(format!("{good}no record line\n").as_bytes());
     assert_eq!((codes(&report), report.last_good_offset), (vec!["A01"], good.len() as u64));
 }
 
-/// A header of exactly so many bytes is the largest that is read, however the bytes come to hand.
+/// The maximum size of a header does not depend on the packing.
 #[test]
 fn the_limit_of_a_header_is_the_same_for_every_packing() {
     let with_header_of = |size: usize| {
@@ -115,8 +116,8 @@ fn a_record_that_claims_its_neighbours_is_not_good() {
     assert_eq!((report.records, report.digests.bad, report.last_good_offset), (5, 0, good));
 }
 
-/// The last good byte is where the last whole record ends before the first bytes that are lost, whatever comes behind them,
-/// and the end of the file when none are.
+/// The last good byte is the end of the last complete record before the first lost bytes, or the end of the file when none
+/// are lost.
 #[test]
 fn the_last_good_byte_lies_before_the_first_damage() {
     for packing in made::PACKINGS {
@@ -139,7 +140,8 @@ fn the_last_good_byte_lies_before_the_first_damage() {
             assert!(report.records >= 3 && report.has_loss, "{name}, {packing:?}");
             assert_eq!(report.last_good_offset, good, "{name}, {packing:?}: {:?}", report.findings);
             for part_size in [7, 100, 1000] {
-                let options = Options { threads: 2, part_size: Some(part_size), ..Options::default() };
+                let options =
+                    InspectOptions { threads: 2, part_size: Some(part_size), ..InspectOptions::default() };
                 let parts = inspect(&pieces.concat(), options, &|_| {}).expect("readable");
                 assert_eq!(parts.last_good_offset, good, "{name}, {packing:?}, parts of {part_size}");
             }
@@ -154,9 +156,9 @@ fn the_last_good_byte_lies_before_the_first_damage() {
     }
 }
 
-/// What is only counted counts.
+/// Findings that are only counted are part of the totals.
 #[test]
-fn totals_are_true_beyond_what_is_listed() {
+fn totals_include_unlisted_findings() {
     let empty = packed(Encoding::Gzip, b"").repeat(10_000);
     let file =
         [packed(Encoding::Gzip, &response(0, b"x")), empty, packed(Encoding::Gzip, &response(1, b"x"))];
@@ -180,12 +182,12 @@ fn a_frame_that_wants_too_much_memory_is_not_called_damaged() {
     assert!(!report.by_rule.contains_key(&Rule::MemberDamaged), "{:?}", report.findings);
     assert!(report.findings.iter().any(|finding| finding.message.contains("window of 16777216 bytes")));
     assert_eq!(report.last_good_offset, narrow(0).len() as u64);
-    // Cut inside, it is passed all the same.
+    // A cut frame is skipped as well.
     let cut = [narrow(0), wide(1)[..60].to_vec(), narrow(3)].concat();
     assert_eq!(inspected(&cut).by_rule[&Rule::WindowTooLarge], 1);
 }
 
-/// In the text behind a damaged place, five words and a number are no record.
+/// In text after damage, five words and a number are no record.
 #[test]
 fn text_is_no_arc_record() {
     let text = "here are more than five words and 12\nand a date 20080430204825 of 1.2.3.4 too 7\n";
@@ -202,9 +204,9 @@ fn text_is_no_arc_record() {
     }
 }
 
-/// Members inside members, each of which unpacks to much before it turns out to be damaged.
+/// Members inside members, each of which decompresses to many bytes before its damage shows.
 #[test]
-fn unpacking_in_vain_is_paid_for() {
+fn useless_decompression_is_bounded() {
     let deflated = |bytes: &[u8], flush| {
         let mut compress = flate2::Compress::new(flate2::Compression::fast(), false);
         let mut output = Vec::with_capacity(1 << 20);
@@ -233,8 +235,8 @@ fn unpacking_in_vain_is_paid_for() {
 }
 
 #[test]
-fn a_file_of_which_nothing_can_be_unpacked_says_what_is_wrong_with_it() {
+fn a_file_that_cannot_be_decompressed_names_the_defect() {
     let frames = b"\x28\xb5\x2f\xfd".repeat(100);
-    let error = inspect(&frames, Options::default(), &|_| {}).expect_err("no archive").to_string();
+    let error = inspect(&frames, InspectOptions::default(), &|_| {}).expect_err("no archive").to_string();
     assert!(error.contains("a zstd frame is damaged"), "{error}");
 }

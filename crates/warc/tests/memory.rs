@@ -1,5 +1,5 @@
-//! Memory stays within fixed buffers, whatever a file holds: a record of a gibibyte, bombs, and files made of nothing but
-//! trouble. One test alone in its process, since it counts all that the process allocates.
+//! Memory stays within fixed buffers for any file: a record of a gibibyte, decompression bombs, and files of nothing but
+//! defects. One test alone in its process, since it counts all allocations of the process.
 
 mod made;
 
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flate2::{Compress, Compression, FlushCompress};
 use made::{codes, packed, record};
-use varve_warc::inspect::{Options, Report, inspect};
+use varve_warc::inspect::{InspectOptions, InspectReport, inspect};
 use varve_warc::rule::Rule;
 use varve_warc::{Encoding, Error};
 use varve_wire::ReadAt;
@@ -49,11 +49,11 @@ fn count(size: usize) {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What inspecting allocates at most, with two threads.
+/// Maximum allocation of an inspection with two threads.
 const MOST: usize = 24 << 20;
 const GIBIBYTE: u64 = 1 << 30;
 
-/// A beginning, then one byte again and again, then an end.
+/// A start, then one byte repeated, then an end.
 struct Long {
     beginning: Vec<u8>,
     repeated: Vec<u8>,
@@ -98,7 +98,7 @@ fn header(length: u64) -> Vec<u8> {
     text.trim_end().replace("Content-Length: 0", &format!("Content-Length: {length}\r\n\r\n")).into_bytes()
 }
 
-/// A gzip member with a header and a gibibyte of zeros, made of one stretch of deflate data again and again.
+/// A gzip member with a header and a gibibyte of zeros, made of one repeated piece of deflate data.
 fn gzip_bomb() -> Long {
     let deflated = |bytes: &[u8], flush| {
         let mut compress = Compress::new(Compression::fast(), false);
@@ -130,10 +130,10 @@ fn zstd_bomb() -> Vec<u8> {
 }
 
 /// Inspects with two threads; the allocations beyond those that were there before must stay below the bound.
-fn inspected(name: &str, source: &(impl ReadAt + ?Sized), strict: bool) -> Result<Report, Error> {
+fn inspected(name: &str, source: &(impl ReadAt + ?Sized), strict: bool) -> Result<InspectReport, Error> {
     let before = HELD.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
-    let options = Options { strict, threads: 2, ..Options::default() };
+    let options = InspectOptions { strict, threads: 2, ..InspectOptions::default() };
     let report = inspect(source, options, &|_| {});
     let peak = PEAK.load(Ordering::Relaxed) - before;
     assert!(peak < MOST, "{name}: {} MB were allocated", peak >> 20);
@@ -158,7 +158,7 @@ fn memory_is_bounded() {
     let fields = Long::new(b"WARC/1.1\r\n", b"a: b\r\n", 8 << 20, end);
     inspected("a header without end", &fields, true).expect("an archive");
 
-    // Trouble without a record between, at which what was found would be taken.
+    // Defects without a record between, at which findings would be taken.
     let first = packed(Encoding::Gzip, &[header(0), end.to_vec()].concat());
     let trouble: [(&str, Vec<u8>, Vec<u8>); 4] = [
         ("empty members", first.clone(), packed(Encoding::Gzip, b"")),
@@ -177,7 +177,7 @@ fn memory_is_bounded() {
         assert!(!report.findings.is_empty(), "{name}");
     }
 
-    // Records whose ids would take more than all else, packed so well that they are a few kilobytes.
+    // Records whose ids would take more memory than all else, packed to a few kilobytes.
     let tiny = b"WARC/1.1\r\nWARC-Record-ID: <urn:x:y>\r\nContent-Length: 0\r\n\r\n\r\n\r\n".repeat(1 << 10);
     let tiny =
         Long { beginning: vec![], repeated: packed(Encoding::Gzip, &tiny), times: 1 << 7, end: vec![] };

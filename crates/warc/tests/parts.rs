@@ -1,5 +1,4 @@
-//! Reading with several threads is reading: the report is that of one thread, whatever the file and however it is cut
-//! into parts.
+//! The report of several threads is that of one thread, for any file and any parts.
 
 mod made;
 
@@ -9,13 +8,13 @@ use made::{PACKINGS, packed, record, response};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use varve_warc::Encoding;
-use varve_warc::inspect::{Options, inspect};
+use varve_warc::inspect::{InspectOptions, inspect};
 use varve_wire::ReadAt;
 
 /// Something that a file may hold.
 #[derive(Clone, Debug)]
 enum Piece {
-    /// A record in a member of its own, with a body of so many bytes.
+    /// A record in its own member, with a body of this many bytes.
     Alone(usize),
     /// Several records in one member.
     Shared(Vec<usize>),
@@ -23,7 +22,7 @@ enum Piece {
     Split(usize, f64),
     /// A record whose block is itself a file.
     Nested(Vec<usize>),
-    /// A record that says a wrong length.
+    /// A record with a wrong length.
     Misjudged(usize, usize),
     /// A record of no particular type that ends with one newline only.
     Sloppy(usize),
@@ -126,7 +125,7 @@ fn file() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn report(file: &[u8], threads: usize, part_size: Option<u64>, findings: usize) -> String {
-    let options = Options { strict: true, threads, part_size, findings };
+    let options = InspectOptions { strict: true, threads, part_size, findings };
     format!("{:#?}", inspect(file, options, &|_| {}))
 }
 
@@ -134,14 +133,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn parts_do_not_show(file in file(), size in 1u64..3000, threads in 2usize..5, findings in prop_oneof![Just(10_000), 0usize..9]) {
+    fn parts_do_not_change_the_report(file in file(), size in 1u64..3000, threads in 2usize..5, findings in prop_oneof![Just(10_000), 0usize..9]) {
         let alone = report(&file, 1, None, findings);
         prop_assert_eq!(&alone, &report(&file, threads, Some(size), findings));
         prop_assert_eq!(&alone, &report(&file, threads, Some(file.len() as u64 / 3 + 1), findings));
     }
 }
 
-/// Counts what is asked of it.
+/// Counts the bytes that are read from it.
 struct Counted<S> {
     source: S,
     bytes: AtomicU64,
@@ -159,7 +158,7 @@ impl<S: ReadAt> ReadAt for Counted<S> {
     }
 }
 
-/// A part looks for a record in itself and not in all that follows it, though its view reaches a little further.
+/// A part searches for a record in itself and not in all that follows, though its view reaches a little further.
 #[test]
 fn a_record_of_many_parts_is_not_read_for_each_of_them() {
     let block: Vec<u8> =
@@ -168,7 +167,7 @@ fn a_record_of_many_parts_is_not_read_for_each_of_them() {
         let content =
             record("resource", 1, "WARC-Target-URI: urn:x:y\r\nContent-Type: text/plain\r\n", &block);
         let source = Counted { source: packed(packing, &content), bytes: AtomicU64::new(0) };
-        let options = Options { threads: 2, part_size: Some(1 << 20), ..Options::default() };
+        let options = InspectOptions { threads: 2, part_size: Some(1 << 20), ..InspectOptions::default() };
         let report = inspect(&source, options, &|_| {}).expect("an archive");
         assert_eq!((report.records, report.digests.ok), (1, 1), "{packing:?}");
         let (read, size) = (source.bytes.into_inner(), report.size);
@@ -176,10 +175,10 @@ fn a_record_of_many_parts_is_not_read_for_each_of_them() {
     }
 }
 
-/// Beginnings of records in the block of another, each of which claims all that follows: whoever begins to read one must
-/// find out in time that nobody wants it.
+/// Starts of records in the block of another, each of which claims all that follows: a worker that reads one must find out
+/// in time that its part does not count.
 #[test]
-fn false_beginnings_that_claim_the_rest_of_the_file() {
+fn false_starts_that_claim_the_rest_of_the_file() {
     let mut block = vec![b'x'; 48 << 20];
     for at in (1 << 19..block.len()).step_by(1 << 20) {
         let liar = b"\nWARC/1.1\r\nWARC-Type: resource\r\nContent-Length: 30000000\r\n\r\n";
@@ -187,7 +186,7 @@ fn false_beginnings_that_claim_the_rest_of_the_file() {
     }
     let content = record("resource", 1, "WARC-Target-URI: urn:x:y\r\nContent-Type: text/plain\r\n", &block);
     let source = Counted { source: content, bytes: AtomicU64::new(0) };
-    let options = Options { threads: 3, part_size: Some(1 << 20), ..Options::default() };
+    let options = InspectOptions { threads: 3, part_size: Some(1 << 20), ..InspectOptions::default() };
     let report = inspect(&source, options, &|_| {}).expect("an archive");
     assert_eq!((report.records, report.digests.ok), (1, 1));
     let (read, size) = (source.bytes.into_inner(), report.size);

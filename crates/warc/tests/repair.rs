@@ -1,4 +1,4 @@
-//! What is repaired is right, holds all that could be read, and says what was done.
+//! A repaired file conforms, holds every readable record, and records every correction.
 
 mod made;
 
@@ -6,14 +6,14 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use varve_warc::date::Date;
-use varve_warc::inspect::{Options, Report, inspect};
-use varve_warc::repair::{Repair, RepairError, Repaired};
+use varve_warc::inspect::{InspectOptions, InspectReport, inspect};
+use varve_warc::repair::{RepairError, RepairReport, WarcRepair};
 use varve_warc::rule::Rule;
 use varve_warc::write::Packing;
-use varve_warc::{Encoding, Error, Reader};
+use varve_warc::{Encoding, Error, WarcReader};
 
-fn repaired(source: &[u8], packing: Packing) -> Result<(Vec<u8>, Repaired), RepairError> {
-    let repair = Repair {
+fn repaired(source: &[u8], packing: Packing) -> Result<(Vec<u8>, RepairReport), RepairError> {
+    let repair = WarcRepair {
         software: "varve test",
         source_name: "broken.warc",
         target_name: "whole.warc.gz",
@@ -26,13 +26,14 @@ fn repaired(source: &[u8], packing: Packing) -> Result<(Vec<u8>, Repaired), Repa
     Ok((output, done))
 }
 
-fn strict(file: &[u8]) -> Report {
-    inspect(file, Options { strict: true, threads: 1, ..Options::default() }, &|_| {}).expect("an archive")
+fn strict(file: &[u8]) -> InspectReport {
+    inspect(file, InspectOptions { strict: true, threads: 1, ..InspectOptions::default() }, &|_| {})
+        .expect("an archive")
 }
 
 /// Types and blocks of all records but those that the repair added.
 fn records(file: &[u8]) -> Vec<(String, Vec<u8>)> {
-    let mut reader = Reader::new(file).expect("an archive");
+    let mut reader = WarcReader::new(file).expect("an archive");
     let mut found = Vec::new();
     while let Some(mut record) = reader.next_record().expect("read") {
         let fields = &record.header().fields;
@@ -62,7 +63,7 @@ fn a_file_with_everything_wrong() {
         // A wrong digest, no id, no content type.
         "WARC/1.1\r\nWARC-Type: resource\r\nWARC-Date: nonsense\r\nWARC-Target-URI: <http://b/>\r\n\
          WARC-Block-Digest: sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\r\nContent-Length: 1\r\n\r\nz\r\n\r\n",
-        // A length that lies: the next record begins inside.
+        // A wrong length: the next record begins inside.
         "WARC/1.0\r\nWARC-Type: resource\r\nWARC-Record-ID: <urn:x:2>\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n\
          WARC-Target-URI: http://c/\r\nContent-Type: text/plain\r\nContent-Length: 9000\r\n\r\nshort\r\n\r\n",
         &GOOD.replace("urn:x:1", "urn:x:3"),
@@ -91,13 +92,13 @@ fn a_file_with_everything_wrong() {
 }
 
 #[test]
-fn the_trace_gives_the_original_header_back() {
+fn the_repair_record_holds_the_original_header() {
     let source = GOOD
         .replace("WARC/1.0", "WARC/1.1")
         .replace("Content-Length: 4\r\n", "Content-Length: 4\r\nX-Odd: \u{e9}\r\n");
     let (file, done) = repaired(source.as_bytes(), Packing::Plain).expect("repaired");
     assert_eq!(done.mended, 1);
-    let mut reader = Reader::new(&file).expect("an archive");
+    let mut reader = WarcReader::new(&file).expect("an archive");
     let mut traces = Vec::new();
     while let Some(mut record) = reader.next_record().expect("read") {
         let about = record.header().reference("WARC-Refers-To").map(<[u8]>::to_vec);
@@ -116,9 +117,9 @@ fn the_trace_gives_the_original_header_back() {
     );
 }
 
-/// The traces that a repair left, each with the id of the record it is about.
+/// The repair records, each with the id of the record it is about.
 fn traces(file: &[u8]) -> Vec<(Option<String>, serde_json::Value)> {
-    let mut reader = Reader::new(file).expect("an archive");
+    let mut reader = WarcReader::new(file).expect("an archive");
     let mut traces = Vec::new();
     while let Some(mut record) = reader.next_record().expect("read") {
         let about = record.header().reference("WARC-Refers-To");
@@ -132,7 +133,7 @@ fn traces(file: &[u8]) -> Vec<(Option<String>, serde_json::Value)> {
     traces
 }
 
-/// The stretches that a trace tells, as offset and length.
+/// The ranges in a repair record, as offset and length.
 fn strays(trace: &serde_json::Value) -> Vec<(u64, u64)> {
     let stray = |stray: &serde_json::Value| {
         (stray["offset"].as_u64().expect("a number"), stray["length"].as_u64().expect("a number"))
@@ -141,7 +142,7 @@ fn strays(trace: &serde_json::Value) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn damaged_neighbours_are_left_out_and_the_record_before_them_is_not_mended() {
+fn damaged_neighbours_are_left_out_and_the_record_before_them_is_unchanged() {
     for (packing, hit, stretches) in [
         (Encoding::Gzip, 2..5, 1),
         (Encoding::Zstd, 2..5, 3),
@@ -153,7 +154,7 @@ fn damaged_neighbours_are_left_out_and_the_record_before_them_is_not_mended() {
         assert_eq!((done.records, done.mended, done.gaps), (5, 0, stretches), "{packing:?}");
         let traces = traces(&file);
         assert!(traces.iter().all(|(about, _)| about.is_none()), "{traces:?}");
-        // Every byte that was lost is in one of the stretches.
+        // Every lost byte is in one of the ranges.
         let mut place = source.places[hit.start].start as u64;
         for (offset, length) in traces.iter().flat_map(|(_, trace)| strays(trace)) {
             assert_eq!(offset, place, "{packing:?}");
@@ -164,7 +165,7 @@ fn damaged_neighbours_are_left_out_and_the_record_before_them_is_not_mended() {
 }
 
 #[test]
-fn a_stretch_counts_once_however_much_is_said_of_it() {
+fn a_range_counts_once_for_several_findings() {
     let [before, behind] =
         [0, 1].map(|number| made::packed(Encoding::Zstd, &made::response(number, b"body")));
     // Its content is no record, and its checksum is wrong.
@@ -205,7 +206,7 @@ fn in_two_blocks(packing: Encoding, plain: &[u8]) -> (Vec<u8>, usize) {
 }
 
 #[test]
-fn what_could_not_be_read_of_a_record_is_told_beside_it() {
+fn unreadable_bytes_of_a_record_are_in_its_repair_record() {
     for packing in [Encoding::Gzip, Encoding::Zstd] {
         let members = [made::response(0, b"one"), Vec::new(), made::response(2, b"three")];
         let mut members = members.map(|record| made::packed(packing, &record));
@@ -300,7 +301,8 @@ fn every_archive_of_the_corpus_can_be_repaired() {
         };
         repaired_files += 1;
         let before =
-            inspect(source.as_slice(), Options { threads: 1, ..Options::default() }, &|_| {}).expect("read");
+            inspect(source.as_slice(), InspectOptions { threads: 1, ..InspectOptions::default() }, &|_| {})
+                .expect("read");
         assert_eq!(done.records, before.records, "{}", path.display());
         for finding in strict(&file).findings {
             let segment_without_origin =

@@ -1,4 +1,4 @@
-//! One reader that goes from record to record sees what a reader of its own would see at each.
+//! One reader that visits many records gives the same results as a new reader for each.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use varve_warc::date::Date;
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
-use varve_warc::write::{Dictionary, Draft, Packer, Packing, Writer, train_dictionary};
-use varve_warc::{Extent, Reader};
+use varve_warc::write::{Dictionary, Draft, Packer, Packing, WarcWriter, train_dictionary};
+use varve_warc::{Extent, WarcReader};
 
-/// Text that packs somewhat, of any length.
+/// Text that compresses somewhat, of any length.
 fn text(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let letters = std::iter::repeat_with(|| {
@@ -23,10 +23,10 @@ fn text(length: usize, seed: u64) -> Vec<u8> {
 
 const LENGTHS: [usize; 8] = [0, 1, 700, 10_000, 60_000, 300_000, 1_500_000, 9_000];
 
-/// A file of records, and where each begins; last where it ends.
+/// A file of records, and the offset of each, then its end.
 fn file(packing: &Packing) -> (Vec<u8>, Vec<u64>) {
     let mut packer = Packer::new(packing.clone(), None).expect("a packer");
-    let mut writer = Writer::new(Vec::new(), packing).expect("memory");
+    let mut writer = WarcWriter::new(Vec::new(), packing).expect("memory");
     let date = Date::parse(b"2026-11-15T12:00:00Z").expect("a date");
     let mut places = Vec::new();
     for (seed, length) in LENGTHS.into_iter().enumerate() {
@@ -55,8 +55,8 @@ fn packings() -> [Packing; 4] {
 fn records_are_the_same_in_any_order() {
     for packing in packings() {
         let (file, places) = file(&packing);
-        let mut reader = Reader::visiting(&file).expect("memory");
-        // Forth, back and across, and each twice.
+        let mut reader = WarcReader::visiting(&file).expect("memory");
+        // Forward, backward and across, and each twice.
         let forth = 0..LENGTHS.len();
         let order = forth.clone().chain(forth.clone().rev()).chain(forth.map(|number| number * 3 % 8));
         for (turn, number) in order.enumerate() {
@@ -73,7 +73,7 @@ fn records_are_the_same_in_any_order() {
                 assert!(record.is_whole().expect("read"));
             }
             if turn == 5 {
-                reader.forget();
+                reader.drop_read_ahead();
             }
         }
         assert!(reader.take_findings().is_empty());
@@ -81,10 +81,10 @@ fn records_are_the_same_in_any_order() {
 }
 
 #[test]
-fn where_no_record_begins_is_an_error_and_no_end() {
+fn an_offset_without_a_record_is_an_error() {
     for packing in packings() {
         let (file, places) = file(&packing);
-        let mut reader = Reader::visiting(&file).expect("memory");
+        let mut reader = WarcReader::visiting(&file).expect("memory");
         for extent in [Extent::Header, Extent::Record] {
             for nowhere in [places[3] + 7, *places.last().expect("an end"), u64::MAX] {
                 assert!(reader.visit(nowhere, extent).is_err(), "{packing:?} at {nowhere}");
@@ -99,7 +99,7 @@ fn where_no_record_begins_is_an_error_and_no_end() {
 fn a_record_ends_where_the_next_begins_and_nowhere_else() {
     for packing in packings() {
         let (file, places) = file(&packing);
-        let mut reader = Reader::visiting(&file).expect("memory");
+        let mut reader = WarcReader::visiting(&file).expect("memory");
         for number in 0..LENGTHS.len() {
             for (other, end) in places.iter().enumerate().skip(1) {
                 reader.visit(places[number], Extent::Header).expect("a record");
@@ -117,7 +117,7 @@ fn a_record_ends_where_the_next_begins_and_nowhere_else() {
 #[test]
 fn two_records_of_one_length_are_not_taken_for_one() {
     let mut packer = Packer::new(Packing::Gzip, None).expect("a packer");
-    let mut writer = Writer::new(Vec::new(), &Packing::Gzip).expect("memory");
+    let mut writer = WarcWriter::new(Vec::new(), &Packing::Gzip).expect("memory");
     let date = Date::parse(b"2026-11-15T12:00:00Z").expect("a date");
     let draft =
         Draft::new(RecordType::Resource, &date).target_uri("https://lake.example/").content_type("a/b");
@@ -128,7 +128,7 @@ fn two_records_of_one_length_are_not_taken_for_one() {
     }
     let end = writer.offset();
     let file = writer.into_inner();
-    let mut reader = Reader::visiting(&file).expect("memory");
+    let mut reader = WarcReader::visiting(&file).expect("memory");
     reader.visit(0, Extent::Header).expect("a record");
     assert!(reader.next_record().expect("read").is_some());
     assert!(!reader.may_end_at(end).expect("read"));

@@ -1,4 +1,4 @@
-//! What is written reads back, in every packing, and no rule is broken by it.
+//! Written records read back, in every packing, and break no rule.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use varve_warc::date::Date;
 use varve_warc::digest::Algorithm;
-use varve_warc::inspect::{Options, Report, inspect};
+use varve_warc::inspect::{InspectOptions, InspectReport, inspect};
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
 use varve_warc::write::{
-    Dictionary, Draft, DraftError, PackError, Packer, Packing, Profile, Writer, pack_in_order, pack_reader,
-    warc_fields,
+    Dictionary, Draft, DraftError, Packer, Packing, Profile, RecordPackError, WarcWriter, pack_in_order,
+    pack_reader, warc_fields,
 };
-use varve_warc::{Encoding, Reader};
+use varve_warc::{Encoding, WarcReader};
 
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>one layer a year</p>";
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: lake.example\r\n\r\n";
@@ -44,8 +44,8 @@ fn packings() -> Vec<Packing> {
     ]
 }
 
-fn strict(file: &[u8], threads: usize) -> Report {
-    let options = Options { strict: true, threads, ..Options::default() };
+fn strict(file: &[u8], threads: usize) -> InspectReport {
+    let options = InspectOptions { strict: true, threads, ..InspectOptions::default() };
     inspect(file, options, &|_| {}).expect("an archive")
 }
 
@@ -95,10 +95,10 @@ fn one_of_each(packer: &mut Packer) -> Vec<varve_warc::write::PackedRecord> {
 }
 
 #[test]
-fn every_kind_of_record_is_right_to_the_letter() {
+fn every_kind_of_record_conforms() {
     for packing in packings() {
         let mut packer = Packer::new(packing.clone(), None).expect("a packer");
-        let mut writer = Writer::new(Vec::new(), &packing).expect("memory");
+        let mut writer = WarcWriter::new(Vec::new(), &packing).expect("memory");
         let mut places = Vec::new();
         for record in one_of_each(&mut packer) {
             let id = record.id.clone();
@@ -110,9 +110,9 @@ fn every_kind_of_record_is_right_to_the_letter() {
         assert_eq!(report.records, 8);
         assert_eq!((report.digests.ok, report.digests.bad, report.digests.unchecked), (12, 0, 1));
         assert_eq!(report.last_good_offset, file.len() as u64);
-        // Each can be reached alone.
+        // Each can be read alone.
         for (place, id) in places {
-            let mut reader = Reader::at(&file, place.offset).expect("a record");
+            let mut reader = WarcReader::at(&file, place.offset).expect("a record");
             let record = reader.next_record().expect("read").expect("a record");
             assert_eq!(record.header().record_id(), Some(id.as_bytes()));
             assert_eq!(record.offset(), place.offset);
@@ -141,7 +141,7 @@ fn streamed_blocks_become_one_member() {
         (0..3_000_000u32).flat_map(|n| (n.wrapping_mul(2_654_435_761) >> 20).to_le_bytes()).collect();
     for packing in packings() {
         let mut packer = Packer::new(packing.clone(), None).expect("a packer");
-        let mut writer = Writer::new(Vec::new(), &packing).expect("memory");
+        let mut writer = WarcWriter::new(Vec::new(), &packing).expect("memory");
         for length in [0, 1, 70_000, body.len()] {
             let draft =
                 Draft::new(RecordType::Resource, &date()).target_uri("file:///x").content_type("text/plain");
@@ -162,13 +162,13 @@ fn streamed_blocks_become_one_member() {
     }
 }
 
-/// Large members are unpacked in one go if they are what their records say, and come to the same if they are not.
+/// Large members are decompressed whole if their declared length is right, and give the same result if it is not.
 #[test]
-fn large_records_are_read_alike_however_they_are_unpacked() {
+fn large_records_are_the_same_whole_and_streamed() {
     let text = b"layer upon layer of sediment, ".repeat(100_000);
     let noise: Vec<u8> = (0..600_000u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
     let mut packer = Packer::new(Packing::Gzip, None).expect("a packer");
-    let mut writer = Writer::new(Vec::new(), &Packing::Gzip).expect("memory");
+    let mut writer = WarcWriter::new(Vec::new(), &Packing::Gzip).expect("memory");
     let mut offsets = Vec::new();
     for body in [&text[..], &noise, b"small", &noise[1..], &text[1..]] {
         let draft =
@@ -193,7 +193,7 @@ fn large_records_are_read_alike_however_they_are_unpacked() {
         assert_eq!((one.records, one.findings.is_empty()), (5, false), "{:?}", one.findings);
         assert_eq!(one.findings, four.findings);
     }
-    // A record that says more, or less, of itself than is true.
+    // A record whose declared length is too large or too small.
     let lying = |stated: &str| {
         let mut plain =
             format!("WARC/1.1\r\nWARC-Type: resource\r\nContent-Length: {stated}\r\n\r\n").into_bytes();
@@ -232,14 +232,14 @@ fn gzip_tools_accept_streamed_members() {
 }
 
 #[test]
-fn segments_come_back_whole() {
+fn segments_read_back_complete() {
     let object = b"0123456789".repeat(1000);
     let whole = Algorithm::Sha256.digest(&object);
     let mut packer = Packer::new(Packing::Gzip, None).expect("a packer");
     let draft =
         Draft::new(RecordType::Resource, &date()).target_uri("file:///big").content_type("text/plain");
     let parts: Vec<&[u8]> = object.chunks(4000).collect();
-    let mut writer = Writer::new(Vec::new(), &Packing::Gzip).expect("memory");
+    let mut writer = WarcWriter::new(Vec::new(), &Packing::Gzip).expect("memory");
     let mut origin = String::new();
     for (index, part) in parts.iter().enumerate() {
         let segment = match index {
@@ -260,7 +260,7 @@ fn segments_come_back_whole() {
     assert_eq!(report.findings, []);
     assert_eq!(report.by_type, [("continuation".to_owned(), 2), ("resource".to_owned(), 1)].into());
     assert_eq!(origin, format!("urn:sha256:{}", data_encoding::HEXLOWER.encode(whole.bytes())));
-    let mut reader = Reader::new(&file).expect("an archive");
+    let mut reader = WarcReader::new(&file).expect("an archive");
     let mut together = Vec::new();
     while let Some(mut record) = reader.next_record().expect("read") {
         record.read_to_end(&mut together).expect("read");
@@ -269,10 +269,10 @@ fn segments_come_back_whole() {
 }
 
 #[test]
-fn what_would_break_a_header_is_refused() {
+fn values_that_would_break_a_header_are_refused() {
     let mut packer = Packer::new(Packing::Plain, None).expect("a packer");
     let mut error = |draft: Draft| match packer.pack(&draft, PayloadKind::None, b"") {
-        Err(PackError::Draft(error)) => error,
+        Err(RecordPackError::Draft(error)) => error,
         other => panic!("{:?}", other.map(|record| record.id)),
     };
     let metadata = || Draft::new(RecordType::Metadata, &date());
@@ -310,7 +310,7 @@ fn threads_keep_the_order() {
     let jobs = (0..300u32).map(|number| format!("layer {number} ").repeat(number as usize % 40 + 1));
     let mut file = Vec::new();
     let mut numbers = Vec::new();
-    pack_in_order::<_, PackError>(
+    pack_in_order::<_, RecordPackError>(
         &Packing::Gzip,
         Some(&temporary.path().to_owned()),
         4,
@@ -328,7 +328,7 @@ fn threads_keep_the_order() {
     )
     .expect("packed");
     assert_eq!(numbers.len(), 300);
-    let mut reader = Reader::new(&file).expect("an archive");
+    let mut reader = WarcReader::new(&file).expect("an archive");
     for number in 0..300u32 {
         let mut record = reader.next_record().expect("read").expect("a record");
         let mut text = String::new();
@@ -338,9 +338,9 @@ fn threads_keep_the_order() {
 }
 
 #[test]
-fn an_error_ends_it() {
+fn an_error_ends_packing() {
     let mut taken = 0;
-    let result = pack_in_order::<_, PackError>(
+    let result = pack_in_order::<_, RecordPackError>(
         &Packing::Gzip,
         None,
         2,
@@ -355,7 +355,7 @@ fn an_error_ends_it() {
             Ok(())
         },
     );
-    assert!(matches!(result, Err(PackError::Draft(_))));
+    assert!(matches!(result, Err(RecordPackError::Draft(_))));
     assert_eq!(taken, 10);
 }
 
@@ -370,7 +370,7 @@ proptest! {
     ) {
         let packing = &packings()[packing];
         let mut packer = Packer::new(packing.clone(), None).expect("a packer");
-        let mut writer = Writer::new(Vec::new(), packing).expect("memory");
+        let mut writer = WarcWriter::new(Vec::new(), packing).expect("memory");
         for block in &blocks {
             let draft = Draft::new(RecordType::Resource, &date()).target_uri("file:///x").content_type("a/b");
             let record = if streamed {
@@ -386,7 +386,7 @@ proptest! {
             writer.append(record).expect("memory");
         }
         let file = writer.into_inner();
-        let mut reader = Reader::new(&file).expect("an archive");
+        let mut reader = WarcReader::new(&file).expect("an archive");
         let expected = match packing {
             Packing::Plain => Encoding::Plain,
             Packing::Gzip | Packing::GzipLevel(_) => Encoding::Gzip,

@@ -176,7 +176,7 @@ impl HeadCollector {
         Self::default()
     }
 
-    /// Drops what was collected and keeps the buffer.
+    /// Drops the collected bytes and keeps the buffer.
     pub fn reset(&mut self) {
         self.text.clear();
         self.line_start = 0;

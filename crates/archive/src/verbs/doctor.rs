@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use varve_file::NewFile;
 use varve_warc::inspect::{self, inspect};
-use varve_warc::repair::{Repair, RepairError};
+use varve_warc::repair::{RepairError, WarcRepair};
 use varve_warc::write::Packing;
 
 pub use varve_warc::date::Date;
-pub use varve_warc::inspect::{Digests, Options, Report};
-pub use varve_warc::repair::Repaired;
-pub use varve_warc::rule::{Finding, Rule, Severity};
+pub use varve_warc::inspect::{DigestCounts, InspectOptions, InspectReport};
+pub use varve_warc::repair::RepairReport;
+pub use varve_warc::rule::{Rule, RuleSeverity, WarcFinding};
 pub use varve_warc::{Encoding, Format};
 
 /// The endings that a repaired file may have.
@@ -102,9 +102,9 @@ pub fn size(path: &Path) -> u64 {
 /// Examines one file. `progress` is told, from any thread, how many more bytes were dealt with.
 pub fn examine(
     path: &Path,
-    options: Options,
+    options: InspectOptions,
     progress: &(impl Fn(u64) + Sync),
-) -> Result<Report, DoctorError> {
+) -> Result<InspectReport, DoctorError> {
     let file = open(path)?;
     inspect(&file, options, progress).map_err(|source| DoctorError::Read { path: path.to_owned(), source })
 }
@@ -163,13 +163,13 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 /// Writes a right file from `source` to `target`, which must not be there. `software` and `now` go into its records.
-pub fn repair(source: &Path, target: &Path, software: &str, now: Date) -> Result<Repaired, DoctorError> {
+pub fn repair(source: &Path, target: &Path, software: &str, now: Date) -> Result<RepairReport, DoctorError> {
     let unwritten = |source| DoctorError::Write { path: target.to_owned(), source };
     let file = open(source)?;
     let folder = folder_of(target);
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut output = BufWriter::new(NewFile::new_in(folder).map_err(unwritten)?);
-    let repair = Repair {
+    let repair = WarcRepair {
         software,
         source_name: &name(source),
         target_name: &name(target),
@@ -205,12 +205,12 @@ fn packing_for(target: &Path) -> Packing {
 }
 
 /// How many findings are worse than a notice.
-pub fn complaints(report: &Report) -> u64 {
-    let serious = report.by_rule.iter().filter(|(rule, _)| rule.severity() > Severity::Notice);
+pub fn complaints(report: &InspectReport) -> u64 {
+    let serious = report.by_rule.iter().filter(|(rule, _)| rule.severity() > RuleSeverity::Notice);
     serious.map(|(_, count)| count).sum()
 }
 
 /// The options for a look at the letter of the standard, or only at what readers stumble over.
-pub fn options(strict: bool) -> Options {
-    Options { strict, ..inspect::Options::default() }
+pub fn options(strict: bool) -> InspectOptions {
+    InspectOptions { strict, ..inspect::InspectOptions::default() }
 }

@@ -31,7 +31,7 @@ fn facts(root: &Path) -> (Vec<Manifest>, Vec<PageList>) {
     let (mut manifests, mut lists) = (Vec::new(), Vec::new());
     for number in archive.store().files().list().expect("listed").into_keys() {
         let source = archive.store().files().open(number).expect("opened");
-        let mut reader = varve_warc::Reader::new(&*source).expect("a silo");
+        let mut reader = varve_warc::WarcReader::new(&*source).expect("a silo");
         while let Some(mut record) = reader.next_record().expect("read") {
             let kind = record.header().fields.get("Content-Type").unwrap_or_default().to_vec();
             let mut json = Vec::new();

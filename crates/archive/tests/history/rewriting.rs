@@ -45,7 +45,7 @@ pub(crate) fn all_bytes(root: &Path) -> Vec<u8> {
     let archive = Archive::open(root).expect("opened");
     for number in archive.store().files().list().expect("listed").into_keys() {
         let source = archive.store().files().open(number).expect("opened");
-        let mut reader = varve_warc::Reader::new(&*source).expect("a silo");
+        let mut reader = varve_warc::WarcReader::new(&*source).expect("a silo");
         while let Some(mut record) = reader.next_record().expect("read") {
             record.read_to_end(&mut all).expect("read");
         }
@@ -63,7 +63,7 @@ fn members(root: &Path) -> std::collections::BTreeMap<String, Vec<u8>> {
     let mut found = std::collections::BTreeMap::new();
     for number in archive.store().files().list().expect("listed").into_keys() {
         let source = archive.store().files().open(number).expect("opened");
-        let mut reader = varve_warc::Reader::new(&*source).expect("a silo");
+        let mut reader = varve_warc::WarcReader::new(&*source).expect("a silo");
         while let Some(record) = reader.next_record().expect("read") {
             let (offset, header) = (record.offset(), record.header().clone());
             reader.finish_record().expect("read");
@@ -273,7 +273,7 @@ fn payload_fields(root: &Path) -> Vec<String> {
     let archive = Archive::open(root).expect("opened");
     for number in archive.store().files().list().expect("listed").into_keys() {
         let source = archive.store().files().open(number).expect("opened");
-        let mut reader = varve_warc::Reader::new(&*source).expect("a silo");
+        let mut reader = varve_warc::WarcReader::new(&*source).expect("a silo");
         while let Some(record) = reader.next_record().expect("read") {
             let header = record.header();
             if header.record_type() != varve_warc::record::RecordType::Response {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use varve_archive::verbs::doctor::{self, Digests, Encoding, Finding, Format, Report, Rule, Severity};
+use varve_archive::verbs::doctor::{
+    self, DigestCounts, Encoding, Format, InspectReport, Rule, RuleSeverity, WarcFinding,
+};
 
 use crate::clock;
 use crate::error::Error;
@@ -94,7 +96,7 @@ impl Verb for DoctorArgs {
                             records: 0,
                             by_type: BTreeMap::new(),
                             findings: [],
-                            digests: Digests::default(),
+                            digests: DigestCounts::default(),
                             last_good_offset: 0,
                             error: one_line(&failure),
                         })?;
@@ -135,7 +137,12 @@ impl DoctorArgs {
 }
 
 /// Prints the format and the findings of a file.
-pub(super) fn print(path: &Path, report: &Report, all: bool, printer: &mut Printer) -> Result<(), Error> {
+pub(super) fn print(
+    path: &Path,
+    report: &InspectReport,
+    all: bool,
+    printer: &mut Printer,
+) -> Result<(), Error> {
     printer.line(format_args!(
         "{STRONG_STYLE}{}{STRONG_STYLE:#}: {}, {}, {}{}",
         path.display(),
@@ -144,7 +151,7 @@ pub(super) fn print(path: &Path, report: &Report, all: bool, printer: &mut Print
         counted(report.records, "record"),
         by_type(&report.by_type),
     ))?;
-    let Digests { ok, bad, unchecked } = report.digests;
+    let DigestCounts { ok, bad, unchecked } = report.digests;
     printer.line(format_args!("  digests: {ok} ok, {bad} wrong, {unchecked} not checked"))?;
     let mut listed: BTreeMap<Rule, u64> = BTreeMap::new();
     for finding in &report.findings {
@@ -181,11 +188,11 @@ fn write_repaired(path: &Path, target: &Path, printer: &mut Printer) -> Result<R
     Ok(RepairedFileRow { file, records: repaired.records, mended: repaired.mended, gaps: repaired.gaps })
 }
 
-fn print_finding(finding: &Finding, printer: &mut Printer) -> Result<(), Error> {
+fn print_finding(finding: &WarcFinding, printer: &mut Printer) -> Result<(), Error> {
     let (style, name) = match finding.rule.severity() {
-        Severity::Error => (BAD_STYLE, "error"),
-        Severity::Warning => (WARNING_STYLE, "warning"),
-        Severity::Notice => (FAINT_STYLE, "notice"),
+        RuleSeverity::Error => (BAD_STYLE, "error"),
+        RuleSeverity::Warning => (WARNING_STYLE, "warning"),
+        RuleSeverity::Notice => (FAINT_STYLE, "notice"),
     };
     printer.line(format_args!(
         "  {style}{name:<7}{style:#} {} at byte {}: {}",
@@ -195,12 +202,12 @@ fn print_finding(finding: &Finding, printer: &mut Printer) -> Result<(), Error> 
     ))
 }
 
-fn print_verdict(report: &Report, printer: &mut Printer) -> Result<(), Error> {
+fn print_verdict(report: &InspectReport, printer: &mut Printer) -> Result<(), Error> {
     let count = |severity| {
         let rules = report.by_rule.iter().filter(|(rule, _)| rule.severity() == severity);
         rules.map(|(_, count)| count).sum::<u64>()
     };
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let (errors, warnings) = (count(RuleSeverity::Error), count(RuleSeverity::Warning));
     if errors + warnings == 0 {
         return printer.line(format_args!("  {GOOD_STYLE}clean{GOOD_STYLE:#}, all {} bytes", report.size));
     }
@@ -234,7 +241,7 @@ fn print_rules(json: bool, printer: &mut Printer) -> Result<ExitStatus, Error> {
     Ok(ExitStatus::Done)
 }
 
-fn format_name(report: &Report) -> &'static str {
+fn format_name(report: &InspectReport) -> &'static str {
     match report.format {
         Format::Warc => "warc",
         Format::Arc { .. } => "arc",
@@ -272,7 +279,7 @@ struct DoctorRow<'a> {
     findings: Vec<DoctorFindingRow<'a>>,
     /// Number of findings, including those that are not listed.
     findings_total: u64,
-    digests: Digests,
+    digests: DigestCounts,
     last_good_offset: u64,
     size: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -292,7 +299,7 @@ struct RepairedFileRow {
 struct DoctorFindingRow<'a> {
     rule: &'static str,
     offset: u64,
-    severity: Severity,
+    severity: RuleSeverity,
     message: &'a str,
     clause: &'static str,
 }
@@ -304,7 +311,7 @@ struct UnreadableFileRow<'a> {
     records: u64,
     by_type: BTreeMap<String, u64>,
     findings: [DoctorFindingRow<'a>; 0],
-    digests: Digests,
+    digests: DigestCounts,
     last_good_offset: u64,
     error: String,
 }
@@ -312,14 +319,14 @@ struct UnreadableFileRow<'a> {
 #[derive(Serialize)]
 struct RuleRow {
     rule: &'static str,
-    severity: Severity,
+    severity: RuleSeverity,
     clause: &'static str,
     text: &'static str,
 }
 
 impl<'a> DoctorRow<'a> {
-    fn new(path: &Path, report: &'a Report, repaired: Option<RepairedFileRow>) -> Self {
-        let finding = |finding: &'a Finding| DoctorFindingRow {
+    fn new(path: &Path, report: &'a InspectReport, repaired: Option<RepairedFileRow>) -> Self {
+        let finding = |finding: &'a WarcFinding| DoctorFindingRow {
             rule: finding.rule.code(),
             offset: finding.offset,
             severity: finding.rule.severity(),

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use varve_warc::record::Header;
+use varve_warc::record::RecordHeader;
 
 use super::folder::number_of;
 use super::segments::AardwarcSegments;
@@ -54,7 +54,7 @@ fn look_quickly(
     tell: &mut dyn FnMut(AardwarcFinding),
 ) -> Result<u64, AardwarcError> {
     let mut segments = AardwarcSegments::default();
-    let mut firsts: Vec<(Header, (usize, u64))> = Vec::new();
+    let mut firsts: Vec<(RecordHeader, (usize, u64))> = Vec::new();
     let mut records = 0;
     for (number, path) in silos.iter().enumerate() {
         let mut end = 0;

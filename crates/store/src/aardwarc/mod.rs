@@ -18,7 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use varve_warc::Error;
-use varve_warc::rule::{Finding, Rule, Severity};
+use varve_warc::rule::{Rule, RuleSeverity, WarcFinding};
 
 use crate::audit::{AuditKind, AuditSeverity};
 use crate::error::StoreError;
@@ -96,7 +96,7 @@ impl AardwarcFinding {
         Self { kind, severity: kind.severity(), silo, offset, id: None, message }
     }
 
-    fn of(finding: &Finding, silo: &Path) -> Self {
+    fn of(finding: &WarcFinding, silo: &Path) -> Self {
         let kind = match finding.rule {
             Rule::BlockDigest | Rule::PayloadDigest => AuditKind::Digest,
             _ => AuditKind::Damaged,
@@ -110,8 +110,8 @@ impl AardwarcFinding {
 }
 
 /// Whether a finding is damage. A record spread over several members is normal for AardWARC.
-fn is_damage(finding: &Finding) -> bool {
-    finding.rule.severity() == Severity::Error
+fn is_damage(finding: &WarcFinding) -> bool {
+    finding.rule.severity() == RuleSeverity::Error
 }
 
 /// The hex digits of an id, without its prefix.

@@ -9,12 +9,12 @@ use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use varve_warc::digest::{Algorithm, Digest, Hasher};
-use varve_warc::record::{Header, RecordType};
-use varve_warc::{OwnedRecord, Reader};
+use varve_warc::record::{RecordHeader, RecordType};
+use varve_warc::{OwnedRecord, WarcReader};
 
 /// An object of an AardWARC store.
 pub struct AardwarcObject {
-    header: Header,
+    header: RecordHeader,
     parts: Vec<AardwarcPart>,
 }
 
@@ -27,12 +27,12 @@ pub(super) struct AardwarcPart {
 }
 
 impl AardwarcObject {
-    pub(super) fn new(header: Header, parts: Vec<AardwarcPart>) -> Self {
+    pub(super) fn new(header: RecordHeader, parts: Vec<AardwarcPart>) -> Self {
         Self { header, parts }
     }
 
     /// The header of its first record.
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &RecordHeader {
         &self.header
     }
 
@@ -94,7 +94,7 @@ impl AardwarcObject {
 impl AardwarcPart {
     fn open(&self) -> io::Result<OwnedRecord<File>> {
         let file = File::open(&self.silo)?;
-        let record = Reader::at(file, self.offset).and_then(Reader::into_record);
+        let record = WarcReader::at(file, self.offset).and_then(WarcReader::into_record);
         record.map_err(io::Error::other)?.ok_or_else(|| self.damaged("no record begins there"))
     }
 

@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use varve_warc::record::Header;
-use varve_warc::{Error, Format, Reader};
+use varve_warc::record::RecordHeader;
+use varve_warc::{Error, Format, WarcReader};
 use varve_wire::ReadAt;
 
 use super::{AardwarcError, AardwarcFinding, is_damage};
@@ -27,7 +27,7 @@ const RECORD_END_MEMBER: [u8; 24] = [
 /// without reading blocks.
 pub(super) fn scan(
     path: &Path,
-    seen: &mut dyn FnMut(&Header, u64),
+    seen: &mut dyn FnMut(&RecordHeader, u64),
 ) -> Result<Vec<AardwarcFinding>, AardwarcError> {
     let unread = |source| AardwarcError::Io { path: path.to_owned(), source };
     let file = File::open(path).map_err(unread)?;
@@ -45,14 +45,14 @@ pub(super) fn scan(
 
 /// The header of a record and the offset of the next one; `None` when they are not as AardWARC
 /// writes them.
-fn step(file: &File, offset: u64, size: u64) -> io::Result<Option<(Header, u64)>> {
+fn step(file: &File, offset: u64, size: u64) -> io::Result<Option<(RecordHeader, u64)>> {
     let Some(block) = end_of_member(file, offset, size)? else { return Ok(None) };
     let Some(end) = end_of_member(file, block, size)? else { return Ok(None) };
     let mut ending = [0; RECORD_END_MEMBER.len()];
     if read_all(file, end, &mut ending)? < RECORD_END_MEMBER.len() || ending != RECORD_END_MEMBER {
         return Ok(None);
     }
-    let record = match Reader::at(file, offset).and_then(Reader::into_record) {
+    let record = match WarcReader::at(file, offset).and_then(WarcReader::into_record) {
         Ok(record) => record,
         Err(Error::Io { source, .. }) => return Err(source),
         Err(_) => None,
@@ -95,10 +95,11 @@ fn scan_slowly(
     file: &File,
     path: &Path,
     offset: u64,
-    seen: &mut dyn FnMut(&Header, u64),
+    seen: &mut dyn FnMut(&RecordHeader, u64),
 ) -> Result<Vec<AardwarcFinding>, AardwarcError> {
     let failed = |source| AardwarcError::Silo { path: path.to_owned(), source };
-    let reader = if offset == 0 { Reader::new(file) } else { Reader::resume(file, offset, Format::Warc) };
+    let reader =
+        if offset == 0 { WarcReader::new(file) } else { WarcReader::resume(file, offset, Format::Warc) };
     let mut reader = match reader {
         Ok(reader) => reader,
         Err(source @ Error::Io { .. }) => return Err(failed(source)),

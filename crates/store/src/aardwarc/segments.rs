@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use varve_warc::record::{Header, RecordType};
+use varve_warc::record::{RecordHeader, RecordType};
 
 use super::object::AardwarcPart;
 
@@ -25,7 +25,7 @@ pub(super) struct AardwarcSegments(HashMap<(Vec<u8>, u64), ContinuationRecord>);
 
 impl AardwarcSegments {
     /// Adds a record if it is a continuation.
-    pub(super) fn note(&mut self, header: &Header, silo: usize, offset: u64) {
+    pub(super) fn note(&mut self, header: &RecordHeader, silo: usize, offset: u64) {
         if header.record_type() == RecordType::Continuation
             && let Some(origin) = header.reference("WARC-Segment-Origin-ID")
             && let Some(segment) = number_in(header, "WARC-Segment-Number")
@@ -50,7 +50,7 @@ impl AardwarcSegments {
     pub(super) fn parts(
         &self,
         silos: &[PathBuf],
-        header: &Header,
+        header: &RecordHeader,
         first: (usize, u64),
         is_damaged: &dyn Fn((usize, u64)) -> bool,
     ) -> Result<Vec<AardwarcPart>, String> {
@@ -83,6 +83,6 @@ impl AardwarcSegments {
     }
 }
 
-fn number_in(header: &Header, name: &str) -> Option<u64> {
+fn number_in(header: &RecordHeader, name: &str) -> Option<u64> {
     std::str::from_utf8(header.fields.get(name)?).ok()?.parse().ok()
 }

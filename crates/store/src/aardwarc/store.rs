@@ -8,8 +8,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use varve_warc::record::{Header, RecordType};
-use varve_warc::{Error, Reader};
+use varve_warc::record::{RecordHeader, RecordType};
+use varve_warc::{Error, WarcReader};
 use varve_wire::ReadAt;
 
 use super::object::AardwarcObject;
@@ -37,7 +37,7 @@ pub struct AardwarcStore {
 /// A record that an id may refer to.
 struct AardwarcCandidate {
     digits: String,
-    header: Header,
+    header: RecordHeader,
     place: SiloPlace,
 }
 
@@ -140,7 +140,7 @@ impl AardwarcStore {
                 continue;
             }
             let header = self.header_at(place)?;
-            let id = header.as_ref().and_then(Header::record_id).map(digits_of);
+            let id = header.as_ref().and_then(RecordHeader::record_id).map(digits_of);
             have[number] = id.is_some_and(|id| !id.is_empty() && wanted[number].starts_with(&id));
         }
         Ok(have)
@@ -162,10 +162,10 @@ impl AardwarcStore {
         Ok(found)
     }
 
-    fn header_at(&self, place: SiloPlace) -> Result<Option<Header>, AardwarcError> {
+    fn header_at(&self, place: SiloPlace) -> Result<Option<RecordHeader>, AardwarcError> {
         let path = &self.silos[place.silo() as usize];
         let file = File::open(path).map_err(|source| AardwarcError::Io { path: path.clone(), source })?;
-        match Reader::at(file, place.offset()).and_then(Reader::into_record) {
+        match WarcReader::at(file, place.offset()).and_then(WarcReader::into_record) {
             Ok(record) => Ok(record.map(|record| record.header().clone())),
             Err(source @ Error::Io { .. }) => Err(AardwarcError::Silo { path: path.clone(), source }),
             Err(_) => Ok(None),
@@ -187,7 +187,12 @@ impl AardwarcStore {
     }
 }
 
-fn note(index: &mut IndexRebuild<'_>, header: &Header, silo: usize, offset: u64) -> Result<(), StoreError> {
+fn note(
+    index: &mut IndexRebuild<'_>,
+    header: &RecordHeader,
+    silo: usize,
+    offset: u64,
+) -> Result<(), StoreError> {
     let Some(id) = header.record_id() else { return Ok(()) };
     let place = SiloPlace::new(u32::try_from(silo).unwrap_or(u32::MAX), offset)?;
     Ok(index.push(IndexEntry { prefix: prefix_of(&digits_of(id)), place })?)

@@ -7,12 +7,12 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use varve_warc::check::{Checked, Checker, Verdict};
 use varve_warc::digest::Digest;
-use varve_warc::record::{Header, RecordType};
-use varve_warc::rule::Finding;
+use varve_warc::record::{RecordHeader, RecordType};
+use varve_warc::record_check::{CheckedRecord, DigestVerdict, RecordChecker};
+use varve_warc::rule::WarcFinding;
 use varve_warc::write::id;
-use varve_warc::{Error, Reader};
+use varve_warc::{Error, WarcReader};
 
 use super::object::AardwarcObject;
 use super::scan::scan;
@@ -77,7 +77,7 @@ impl Aardwarc {
             ));
             return Ok(());
         };
-        let mut checker = Checker::default();
+        let mut checker = RecordChecker::default();
         let mut done = 0;
         while let Some(mut record) = reader.next_record().map_err(failed)? {
             let offset = record.offset();
@@ -105,11 +105,12 @@ impl Aardwarc {
     fn judge(
         &mut self,
         place: (usize, u64),
-        header: &Header,
-        (checked, is_cut): (Checked, bool),
-        found: &[Finding],
+        header: &RecordHeader,
+        (checked, is_cut): (CheckedRecord, bool),
+        found: &[WarcFinding],
     ) {
-        let is_wrong = checked.block != Verdict::Right || checked.payload == Verdict::Wrong || is_cut;
+        let is_wrong =
+            checked.block != DigestVerdict::Right || checked.payload == DigestVerdict::Wrong || is_cut;
         let (silo, offset) = (&self.silos[place.0], place.1);
         if is_wrong || found.iter().any(|finding| finding.offset == offset) {
             self.damaged.insert(place);
@@ -160,7 +161,7 @@ impl Aardwarc {
 }
 
 /// The finding for an id that does not match its record, whose digests are right.
-fn odd_id(header: &Header, silo: &Path, offset: u64) -> Option<AardwarcFinding> {
+fn odd_id(header: &RecordHeader, silo: &Path, offset: u64) -> Option<AardwarcFinding> {
     let stated = digits_of(header.record_id()?);
     let block: Digest = header.block_digest()?.ok()?;
     let whole = if header.is_segment() { header.payload_digest().and_then(Result::ok) } else { None };
@@ -191,9 +192,9 @@ fn odd_id(header: &Header, silo: &Path, offset: u64) -> Option<AardwarcFinding> 
 }
 
 /// Opens a silo; `None` when it is not a WARC file.
-fn open_silo(path: &Path) -> Result<Option<Reader<File>>, AardwarcError> {
+fn open_silo(path: &Path) -> Result<Option<WarcReader<File>>, AardwarcError> {
     let file = File::open(path).map_err(|source| AardwarcError::Io { path: path.to_owned(), source })?;
-    match Reader::new(file) {
+    match WarcReader::new(file) {
         Ok(reader) => Ok(Some(reader)),
         Err(source @ Error::Io { .. }) => Err(AardwarcError::Silo { path: path.to_owned(), source }),
         Err(_) => Ok(None),

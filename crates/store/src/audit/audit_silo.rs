@@ -2,12 +2,12 @@
 
 use std::io::BufRead;
 
-use varve_warc::check::{Checked, Checker, Verdict};
 use varve_warc::digest::Digest;
-use varve_warc::parts::{Parts, read_parts};
-use varve_warc::record::{Header, RecordType};
-use varve_warc::rule::{Finding, Kind, Rule};
-use varve_warc::{Error, Reader, Record};
+use varve_warc::parallel::{PartOptions, read_parts};
+use varve_warc::record::{RecordHeader, RecordType};
+use varve_warc::record_check::{CheckedRecord, DigestVerdict, RecordChecker};
+use varve_warc::rule::{ReportingMode, Rule, WarcFinding};
+use varve_warc::{Error, Record, WarcReader};
 use varve_wire::ReadAt;
 
 use super::check_segments::SegmentFacts;
@@ -41,9 +41,10 @@ impl AuditRun<'_> {
         progress: &(impl Fn(u64) + Sync),
     ) -> Result<(), StoreError> {
         let source = self.store.silo(silo.number)?;
-        let work = |reader: &mut Reader<&dyn ReadAt>, until: u64| audit_part(reader, silo, until, progress);
+        let work =
+            |reader: &mut WarcReader<&dyn ReadAt>, until: u64| audit_part(reader, silo, until, progress);
         let mut failure = Ok(());
-        let parts = Parts { threads: self.options.threads, size: None };
+        let parts = PartOptions { threads: self.options.threads, size: None };
         // Each part is processed as it arrives, so that memory stays bounded.
         let result = read_parts(&*source, parts, &work, &mut |part: AuditedPart| {
             self.done.records += part.records;
@@ -147,7 +148,7 @@ impl AuditRun<'_> {
     }
 }
 
-fn wrong_name(header: &Header, silo: &SiloFile) -> Option<AuditFinding> {
+fn wrong_name(header: &RecordHeader, silo: &SiloFile) -> Option<AuditFinding> {
     let expected = name::file_name(silo.number, silo.ending);
     let stated = header.fields.get("WARC-Filename").map(String::from_utf8_lossy);
     if header.record_type() == RecordType::Warcinfo && stated.as_deref() == Some(expected.as_str()) {
@@ -161,13 +162,13 @@ fn wrong_name(header: &Header, silo: &SiloFile) -> Option<AuditFinding> {
 }
 
 fn audit_part<S: ReadAt>(
-    reader: &mut Reader<S>,
+    reader: &mut WarcReader<S>,
     silo: &SiloFile,
     until: u64,
     progress: &impl Fn(u64),
 ) -> Result<AuditedPart, Error> {
     let mut part = AuditedPart::default();
-    let mut checker = Checker::default();
+    let mut checker = RecordChecker::default();
     let mut way = ProgressReporter::new(reader.position(), progress);
     while reader.next_offset().is_none_or(|offset| offset < until) {
         let Some(mut record) = reader.next_record()? else { break };
@@ -176,7 +177,7 @@ fn audit_part<S: ReadAt>(
         audit_record(&mut record, silo, &mut checker, &mut part)?;
         let offset = record.offset();
         reader.finish_record()?;
-        let findings: Vec<Finding> = checker.take_findings().chain(reader.take_findings()).collect();
+        let findings: Vec<WarcFinding> = checker.take_findings().chain(reader.take_findings()).collect();
         if odd_member || !findings.is_empty() {
             part.note(findings, silo, offset, odd_member, reader.header().record_id());
         }
@@ -191,7 +192,7 @@ impl AuditedPart {
     /// Adds the findings in and after the record at `offset`.
     fn note(
         &mut self,
-        mut findings: Vec<Finding>,
+        mut findings: Vec<WarcFinding>,
         silo: &SiloFile,
         offset: u64,
         odd_member: bool,
@@ -199,7 +200,7 @@ impl AuditedPart {
     ) {
         drop_consequences(&mut findings, offset);
         // A finding after the record does not get its id.
-        let whose = |finding: &Finding| if finding.offset == offset { id } else { None };
+        let whose = |finding: &WarcFinding| if finding.offset == offset { id } else { None };
         self.findings
             .extend(findings.iter().filter_map(|finding| audit_finding(finding, silo, whose(finding))));
         if odd_member {
@@ -210,7 +211,7 @@ impl AuditedPart {
 }
 
 /// Removes findings that are consequences of another finding on the same record.
-pub(super) fn drop_consequences(findings: &mut Vec<Finding>, offset: u64) {
+pub(super) fn drop_consequences(findings: &mut Vec<WarcFinding>, offset: u64) {
     let says = |rules: &[Rule]| {
         findings.iter().any(|finding| finding.offset == offset && rules.contains(&finding.rule))
     };
@@ -229,7 +230,7 @@ pub(super) fn drop_consequences(findings: &mut Vec<Finding>, offset: u64) {
 fn audit_record<S: ReadAt>(
     record: &mut Record<'_, S>,
     silo: &SiloFile,
-    checker: &mut Checker,
+    checker: &mut RecordChecker,
     part: &mut AuditedPart,
 ) -> Result<(), Error> {
     let offset = record.offset();
@@ -261,10 +262,10 @@ fn audit_record<S: ReadAt>(
 }
 
 /// Why a record's id is wrong. With a wrong block the digest is reported instead.
-fn wrong_id(header: &Header, checked: &Checked) -> Option<String> {
+fn wrong_id(header: &RecordHeader, checked: &CheckedRecord) -> Option<String> {
     header.record_id()?;
-    if checked.block != Verdict::Right {
-        return (checked.block == Verdict::Absent)
+    if checked.block != DigestVerdict::Right {
+        return (checked.block == DigestVerdict::Absent)
             .then(|| "there is no WARC-Block-Digest to hold the id against".to_owned());
     }
     let block = header.block_digest()?.ok()?;
@@ -273,12 +274,16 @@ fn wrong_id(header: &Header, checked: &Checked) -> Option<String> {
 }
 
 /// Converts a finding of the WARC reader to an audit finding.
-pub(super) fn audit_finding(finding: &Finding, silo: &SiloFile, id: Option<&[u8]>) -> Option<AuditFinding> {
+pub(super) fn audit_finding(
+    finding: &WarcFinding,
+    silo: &SiloFile,
+    id: Option<&[u8]>,
+) -> Option<AuditFinding> {
     let kind = match finding.rule {
         Rule::BlockDigest | Rule::PayloadDigest => AuditKind::Digest,
         // Properties of the server's response, not damage.
         Rule::NotHttp | Rule::NotChunked | Rule::ChunksCut => return None,
-        rule if rule.kind() == Kind::Conformance => AuditKind::Form,
+        rule if rule.kind() == ReportingMode::Conformance => AuditKind::Form,
         _ => AuditKind::Damaged,
     };
     let message = format!("{} ({})", finding.message, finding.rule.code());

@@ -1,6 +1,6 @@
 //! Checks that the segments of large objects belong together.
 
-use varve_warc::record::{Header, RecordType};
+use varve_warc::record::{RecordHeader, RecordType};
 
 use super::{AuditFinding, AuditKind, AuditRun};
 use crate::error::StoreError;
@@ -20,7 +20,7 @@ pub(crate) struct SegmentFacts {
 
 impl SegmentFacts {
     /// Reads the fields from a header; `None` when the record is not a segment.
-    pub(super) fn of(header: &Header, place: SiloPlace) -> Option<Self> {
+    pub(super) fn of(header: &RecordHeader, place: SiloPlace) -> Option<Self> {
         let is_continuation = header.record_type() == RecordType::Continuation;
         if !header.is_segment() && !is_continuation {
             return None;

@@ -13,8 +13,8 @@
 
 use std::iter::Peekable;
 
-use varve_warc::rule::Finding;
-use varve_warc::{Encoding, Error, Extent, Format, Reader};
+use varve_warc::rule::WarcFinding;
+use varve_warc::{Encoding, Error, Extent, Format, WarcReader};
 use varve_wire::ReadAt;
 
 use super::audit_silo::{audit_finding, drop_consequences};
@@ -193,7 +193,7 @@ impl<'a> QuickSiloAudit<'a> {
         IndexedRange { before, from, known, until }: IndexedRange<'_>,
     ) -> Result<QuickAuditPart, Error> {
         let mut part = QuickAuditPart::default();
-        let mut reader = Reader::visiting(self.source)?;
+        let mut reader = WarcReader::visiting(self.source)?;
         let mut rest = known;
         let first = known.first().map_or(until, |(offset, _)| *offset);
         let mut reached = first;
@@ -221,7 +221,7 @@ impl<'a> QuickSiloAudit<'a> {
     /// `end`. Adds it to `part` if so.
     fn fits(
         &self,
-        reader: &mut Reader<&'a dyn ReadAt>,
+        reader: &mut WarcReader<&'a dyn ReadAt>,
         offset: u64,
         known: &[IndexedPlace],
         end: u64,
@@ -259,7 +259,7 @@ impl<'a> QuickSiloAudit<'a> {
         part: &mut QuickAuditPart,
     ) -> Result<u64, Error> {
         let found = self.first_record(from, until)?;
-        let begins = found.as_ref().and_then(Reader::next_offset);
+        let begins = found.as_ref().and_then(WarcReader::next_offset);
         if !known.is_empty() && begins != Some(from) {
             let message = "no record begins here, and one was known to";
             part.findings.push(AuditFinding::new(AuditKind::Damaged, message).at(self.silo.number, from));
@@ -285,19 +285,19 @@ impl<'a> QuickSiloAudit<'a> {
     }
 
     /// A reader at the record at `from`, or at the first record found between there and `until`.
-    fn first_record(&self, from: u64, until: u64) -> Result<Option<Reader<&'a dyn ReadAt>>, Error> {
+    fn first_record(&self, from: u64, until: u64) -> Result<Option<WarcReader<&'a dyn ReadAt>>, Error> {
         let encoding = if self.silo.ending == name::GZIP_EXTENSION { Encoding::Gzip } else { Encoding::Zstd };
-        match Reader::at(self.source, from) {
-            Ok(_) => Reader::resume(self.source, from, Format::Warc).map(Some),
+        match WarcReader::at(self.source, from) {
+            Ok(_) => WarcReader::resume(self.source, from, Format::Warc).map(Some),
             Err(error @ Error::Io { .. }) => Err(error),
-            Err(_) => Reader::find(self.source, encoding, Format::Warc, from, until),
+            Err(_) => WarcReader::find(self.source, encoding, Format::Warc, from, until),
         }
     }
 
     /// Compares a walked record with the index entries of its place.
     fn note(
         &self,
-        reader: &Reader<&'a dyn ReadAt>,
+        reader: &WarcReader<&'a dyn ReadAt>,
         offset: u64,
         known: &[IndexedPlace],
         odd_member: bool,
@@ -336,7 +336,7 @@ impl<'a> QuickSiloAudit<'a> {
     /// Adds the findings before `until`. Later ones belong to the next range.
     fn add_findings(
         &self,
-        mut findings: Vec<Finding>,
+        mut findings: Vec<WarcFinding>,
         offset: u64,
         until: u64,
         id: Option<&[u8]>,
@@ -354,7 +354,7 @@ impl<'a> QuickSiloAudit<'a> {
 struct RecordPrefixes(Vec<IndexPrefix>);
 
 impl RecordPrefixes {
-    fn of(header: &varve_warc::record::Header) -> Self {
+    fn of(header: &varve_warc::record::RecordHeader) -> Self {
         Self(index_prefixes(header).collect())
     }
 

@@ -6,7 +6,7 @@ use varve_core::BodyId;
 use varve_core::body::{BodyError, BodySource, BodyStore, KeptBody};
 use varve_warc::Extent;
 use varve_warc::digest::{Algorithm, Digest, Hasher};
-use varve_warc::record::{Header, RecordType};
+use varve_warc::record::{RecordHeader, RecordType};
 use varve_wire::{
     DecodeLimits, DecodedBody, HeadCollector, MAX_HEAD_BYTES, MessageHead, open_body, open_payload,
 };
@@ -49,7 +49,7 @@ impl BodySource for StoreReader {
 }
 
 /// Whether the body of a response differs from its payload.
-fn is_decoded(header: &Header) -> bool {
+fn is_decoded(header: &RecordHeader) -> bool {
     let body = header.fields.get(field::BODY_DIGEST).and_then(|text| Digest::parse(text).ok());
     body.is_some() && body != payload_of(header)
 }

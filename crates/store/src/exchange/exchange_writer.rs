@@ -7,8 +7,8 @@ use varve_core::receipt::{Receipt, Renderings};
 use varve_core::{BodyId, RecordId};
 use varve_warc::digest::{Algorithm, Digest};
 use varve_warc::payload::PayloadKind;
-use varve_warc::record::{Header, RecordType};
-use varve_warc::write::{BlockFacts, Draft, PackError, PackedRecord, Packer, Profile, pack_reader};
+use varve_warc::record::{RecordHeader, RecordType};
+use varve_warc::write::{BlockFacts, Draft, PackedRecord, Packer, Profile, RecordPackError, pack_reader};
 
 use varve_wire::{MessageHead, ReadAtCursor};
 
@@ -62,7 +62,7 @@ pub struct KeptNonCapture {
 /// The records written for an exchange.
 struct WrittenExchange {
     /// The header of the response record.
-    header: Header,
+    header: RecordHeader,
     examined: ExaminedResponse,
     new: bool,
     ticket: Ticket,
@@ -216,7 +216,7 @@ impl<'a> ExchangeWriter<'a> {
         Ok((same && is_response).then(|| original_of(&located.header, located.id, length)).flatten())
     }
 
-    fn remember(&self, header: &Header, examined: &ExaminedResponse, receipt: &Receipt) {
+    fn remember(&self, header: &RecordHeader, examined: &ExaminedResponse, receipt: &Receipt) {
         if let (Some(payload), (Some(own), body)) = (examined.facts.payload, record_and_body_ids(header))
             && header.record_type() == RecordType::Response
             && let Some(original) = original_of(header, own, receipt.length)
@@ -227,12 +227,12 @@ impl<'a> ExchangeWriter<'a> {
 }
 
 /// The error for a written record without a valid id or body.
-fn no_receipt(header: &Header) -> StoreError {
+fn no_receipt(header: &RecordHeader) -> StoreError {
     let id = String::from_utf8_lossy(header.record_id().unwrap_or_default()).into_owned();
     StoreError::NoReceipt { id }
 }
 
-fn original_of(header: &Header, id: [u8; 32], length: u64) -> Option<RevisitOriginal> {
+fn original_of(header: &RecordHeader, id: [u8; 32], length: u64) -> Option<RevisitOriginal> {
     let (_, body) = record_and_body_ids(header);
     Some(RevisitOriginal {
         record: RecordId::new(id),
@@ -354,7 +354,7 @@ fn pack_document(
     exchange: &NewExchange<'_>,
     document: &NewRendering<'_>,
     of: &str,
-) -> Result<PackedRecord, PackError> {
+) -> Result<PackedRecord, RecordPackError> {
     let mut draft = Draft::new(RecordType::Conversion, &exchange.date)
         .target_uri(&target_of_document(exchange.url))
         .refers_to(of)
@@ -369,7 +369,7 @@ fn pack_request(
     packer: &mut Packer,
     exchange: &NewExchange<'_>,
     response: &str,
-) -> Result<PackedRecord, PackError> {
+) -> Result<PackedRecord, RecordPackError> {
     let mut draft = draft(exchange, RecordType::Request).concurrent_to(response);
     let kept = &exchange.request[..exchange.request.len().min(MAX_REQUEST_BYTES)];
     if kept.len() < exchange.request.len() {

@@ -5,21 +5,21 @@ use std::borrow::Cow;
 use varve_core::receipt::{Receipt, Renderings};
 use varve_core::{BodyId, Moment, RecordId};
 use varve_warc::digest::{Algorithm, Digest};
-use varve_warc::record::{Header, RecordType};
+use varve_warc::record::{RecordHeader, RecordType};
 use varve_warc::write::Profile;
 use varve_wire::MessageHead;
 
 use crate::record::{field, parse_id};
 
 /// Whether a record is a capture: a response or revisit without the non-capture mark.
-pub fn is_capture(header: &Header) -> bool {
+pub fn is_capture(header: &RecordHeader) -> bool {
     matches!(header.record_type(), RecordType::Response | RecordType::Revisit)
         && header.fields.get(field::NON_CAPTURE_METHOD).is_none()
 }
 
 /// The receipt of a record; `None` when it is not a capture or not written by varve. `head` is the
 /// head of the response.
-pub fn receipt_of(header: &Header, head: Option<&MessageHead>) -> Option<Receipt> {
+pub fn receipt_of(header: &RecordHeader, head: Option<&MessageHead>) -> Option<Receipt> {
     if !is_capture(header) {
         return None;
     }
@@ -44,7 +44,7 @@ pub fn receipt_of(header: &Header, head: Option<&MessageHead>) -> Option<Receipt
 }
 
 /// The ids of the renderings of the response in a record.
-pub fn renderings_of(header: &Header) -> Renderings {
+pub fn renderings_of(header: &RecordHeader) -> Renderings {
     let text = header.fields.get(field::RENDERING_IDS).and_then(|value| std::str::from_utf8(value).ok());
     text.map(Renderings::parse).unwrap_or_default()
 }
@@ -58,7 +58,7 @@ pub(crate) fn target_of_document(url: &str) -> String {
 }
 
 /// The page URL of a record: its target URI, without the prefix of a rendered document.
-pub fn page_of(header: &Header) -> Option<Cow<'_, str>> {
+pub fn page_of(header: &RecordHeader) -> Option<Cow<'_, str>> {
     let target = header.target_uri()?;
     let behind = target.strip_prefix(DOCUMENT_TARGET_PREFIX.as_bytes());
     let is_document = header.record_type() == RecordType::Conversion;
@@ -66,7 +66,7 @@ pub fn page_of(header: &Header) -> Option<Cow<'_, str>> {
 }
 
 /// The payload digest of a response or revisit.
-pub(crate) fn payload_of(header: &Header) -> Option<Digest> {
+pub(crate) fn payload_of(header: &RecordHeader) -> Option<Digest> {
     match header.fields.get(field::PAYLOAD_DIGEST) {
         Some(text) => Digest::parse(text).ok(),
         None => header.payload_digest()?.ok(),
@@ -74,7 +74,7 @@ pub(crate) fn payload_of(header: &Header) -> Option<Digest> {
 }
 
 /// The body of a capture: the stated body, else the payload, else the block.
-fn body(header: &Header) -> Option<BodyId> {
+fn body(header: &RecordHeader) -> Option<BodyId> {
     let digest = match header.fields.get(field::BODY_DIGEST) {
         Some(text) => Digest::parse(text).ok()?,
         None => header.payload_digest().or_else(|| header.block_digest())?.ok()?,

@@ -8,9 +8,9 @@ use std::io::{self, BufRead};
 
 use varve_core::RecordId;
 use varve_core::receipt::Receipt;
-use varve_warc::parts::{Parts, read_parts};
-use varve_warc::record::{Header, RecordType, media_type};
-use varve_warc::{Error, Format, Reader, Record};
+use varve_warc::parallel::{PartOptions, read_parts};
+use varve_warc::record::{RecordHeader, RecordType, media_type};
+use varve_warc::{Error, Format, Record, WarcReader};
 use varve_wire::{HeadCollector, ReadAt};
 
 use super::{is_capture, receipt_of};
@@ -52,15 +52,16 @@ pub fn scan(
     for number in files.list()?.into_keys() {
         let source = files.open(number)?;
         let mut failure = Ok(());
-        let work = |reader: &mut Reader<&dyn ReadAt>, until: u64| read_part(reader, until, progress);
-        let read =
-            read_parts(&*source, Parts { threads, size: None }, &work, &mut |part: Vec<ScannedRecord>| {
-                for scanned in part {
-                    if failure.is_ok() {
-                        failure = each(scanned);
-                    }
+        let work = |reader: &mut WarcReader<&dyn ReadAt>, until: u64| read_part(reader, until, progress);
+        let read = read_parts(&*source, PartOptions { threads, size: None }, &work, &mut |part: Vec<
+            ScannedRecord,
+        >| {
+            for scanned in part {
+                if failure.is_ok() {
+                    failure = each(scanned);
                 }
-            });
+            }
+        });
         match read {
             Err(error) if !is_no_archive(&error) => return Err(StoreError::read(number, error)),
             _ => failure?,
@@ -123,7 +124,7 @@ fn scan_silo(
     offset: u64,
     each: &mut dyn FnMut(ScannedRecord) -> Result<(), StoreError>,
 ) -> Result<(), ScanError> {
-    let mut reader = match Reader::resume(source, offset, Format::Warc) {
+    let mut reader = match WarcReader::resume(source, offset, Format::Warc) {
         Ok(reader) => reader,
         Err(error) if is_no_archive(&error) => return Ok(()),
         Err(error) => return Err(ScanError::Read(error)),
@@ -140,7 +141,7 @@ fn scan_silo(
 }
 
 fn read_part(
-    reader: &mut Reader<&dyn ReadAt>,
+    reader: &mut WarcReader<&dyn ReadAt>,
     until: u64,
     progress: &impl Fn(u64),
 ) -> Result<Vec<ScannedRecord>, Error> {
@@ -156,7 +157,7 @@ fn read_part(
     Ok(found)
 }
 
-fn failed<S: ReadAt>(reader: &Reader<S>, source: io::Error) -> Error {
+fn failed<S: ReadAt>(reader: &WarcReader<S>, source: io::Error) -> Error {
     Error::Io { offset: reader.position(), source }
 }
 
@@ -201,7 +202,7 @@ pub(crate) enum RecordExtractor {
 
 impl RecordExtractor {
     /// Decides from a header what to extract.
-    pub(crate) fn new(header: &Header) -> Self {
+    pub(crate) fn new(header: &RecordHeader) -> Self {
         if is_capture(header) {
             Self::Head { parser: HeadCollector::new(), complete: false }
         } else if is_fact(header) {
@@ -233,7 +234,7 @@ impl RecordExtractor {
     }
 
     /// The extracted record.
-    pub(crate) fn finish(self, header: &Header) -> Option<ScannedRecord> {
+    pub(crate) fn finish(self, header: &RecordHeader) -> Option<ScannedRecord> {
         match self {
             Self::Head { parser, .. } => {
                 receipt_of(header, parser.head().as_ref()).map(Box::new).map(ScannedRecord::Capture)
@@ -244,12 +245,12 @@ impl RecordExtractor {
     }
 }
 
-fn fact_type(header: &Header) -> &[u8] {
+fn fact_type(header: &RecordHeader) -> &[u8] {
     media_type(header.fields.get("Content-Type").unwrap_or_default())
 }
 
 /// Whether a record is a fact about history.
-pub(crate) fn is_fact(header: &Header) -> bool {
+pub(crate) fn is_fact(header: &RecordHeader) -> bool {
     header.record_type() == RecordType::Metadata
         && !header.is_segment()
         && fact_type(header).starts_with(FACT_TYPE_PREFIX)
@@ -257,7 +258,7 @@ pub(crate) fn is_fact(header: &Header) -> bool {
 }
 
 /// The fact, if it is complete.
-fn fact(header: &Header, json: Vec<u8>) -> Option<ScannedRecord> {
+fn fact(header: &RecordHeader, json: Vec<u8>) -> Option<ScannedRecord> {
     let record = header.record_id().and_then(parse_id)?;
     let about = header.reference("WARC-Refers-To")?;
     (header.content_length() == Some(json.len() as u64)).then(|| ScannedRecord::Fact {

@@ -4,7 +4,7 @@ use std::io::{BufRead, Read};
 
 use varve_core::RecordId;
 use varve_warc::payload::PayloadKind;
-use varve_warc::record::Header;
+use varve_warc::record::RecordHeader;
 use varve_warc::write::{Draft, OWN_FIELDS, pack_reader};
 
 use super::SiloRewriter;
@@ -17,7 +17,7 @@ pub(super) const CONCURRENT_TO_FIELD: &str = "WARC-Concurrent-To";
 
 impl SiloRewriter<'_> {
     /// Copies an object with all its segments.
-    pub(super) fn copy_object(&mut self, header: &Header, id: RecordId) -> Result<(), StoreError> {
+    pub(super) fn copy_object(&mut self, header: &RecordHeader, id: RecordId) -> Result<(), StoreError> {
         let Some(object) = self.source.object(id.as_bytes())? else {
             return Err(StoreError::Content(invalid_record("an object cannot be found", id)));
         };
@@ -43,7 +43,11 @@ impl SiloRewriter<'_> {
 
     /// Copies a record of an exchange or the description of a run. A reference to a replaced record
     /// is updated.
-    pub(super) fn copy_event(&mut self, header: &Header, block: &mut impl BufRead) -> Result<(), StoreError> {
+    pub(super) fn copy_event(
+        &mut self,
+        header: &RecordHeader,
+        block: &mut impl BufRead,
+    ) -> Result<(), StoreError> {
         let mut draft =
             draft_of(header, &|name| !is_own(name) && !name.eq_ignore_ascii_case(CONCURRENT_TO_FIELD))?;
         if let Some(refers_to) = header.reference("WARC-Refers-To") {
@@ -59,7 +63,7 @@ impl SiloRewriter<'_> {
     /// Packs the block and checks that the id is unchanged.
     pub(super) fn pack(
         &mut self,
-        header: &Header,
+        header: &RecordHeader,
         mut draft: Draft,
         block: &mut impl BufRead,
     ) -> Result<(), StoreError> {
@@ -82,7 +86,7 @@ impl SiloRewriter<'_> {
 }
 
 /// A draft with the wanted fields of a header.
-pub(super) fn draft_of(header: &Header, wanted: &dyn Fn(&str) -> bool) -> Result<Draft, StoreError> {
+pub(super) fn draft_of(header: &RecordHeader, wanted: &dyn Fn(&str) -> bool) -> Result<Draft, StoreError> {
     let date = header.date().ok_or_else(|| {
         StoreError::Content(std::io::Error::new(std::io::ErrorKind::InvalidData, "a record has no date"))
     })?;

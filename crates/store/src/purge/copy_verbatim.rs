@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use varve_core::RecordId;
 use varve_warc::Record;
-use varve_warc::record::{Header, RecordType, Version};
+use varve_warc::record::{RecordHeader, RecordType, WarcVersion};
 use varve_warc::write::{BlockFacts, PackedRecord, Packing};
 use varve_wire::{ReadAt, ReadAtCursor};
 
@@ -42,7 +42,7 @@ impl SiloRewriter<'_> {
             && original_of(header).is_some_and(|original| self.dropped.contains(&original));
         is_ours
             && !is_moved
-            && header.version == Version::V1_1
+            && header.version == WarcVersion::V1_1
             && !header.is_segment()
             && !header.reference(CONCURRENT_TO_FIELD).is_some_and(replaced)
             && id_matches_header(header)
@@ -51,7 +51,7 @@ impl SiloRewriter<'_> {
     /// Copies the packed bytes of a record.
     pub(super) fn copy_bytes(
         &mut self,
-        header: &Header,
+        header: &RecordHeader,
         id: RecordId,
         silo: &dyn ReadAt,
         range: Range<u64>,
@@ -76,7 +76,7 @@ impl SiloRewriter<'_> {
     /// is an error.
     pub(super) fn repack_record(
         &mut self,
-        header: &Header,
+        header: &RecordHeader,
         id: RecordId,
         place: SiloPlace,
     ) -> Result<(), StoreError> {

@@ -14,8 +14,8 @@ mod samples;
 use std::collections::{HashMap, HashSet};
 
 use varve_core::RecordId;
-use varve_warc::Reader;
-use varve_warc::record::{Header, RecordType};
+use varve_warc::WarcReader;
+use varve_warc::record::{RecordHeader, RecordType};
 use varve_warc::write::{DICTIONARY_MAGIC, Packer};
 
 use crate::error::StoreError;
@@ -54,12 +54,12 @@ pub struct PurgeOutcome {
 /// silos.
 pub fn each_header(
     files: &SiloFiles,
-    each: &mut dyn FnMut(&Header, RecordId, u32),
+    each: &mut dyn FnMut(&RecordHeader, RecordId, u32),
 ) -> Result<(), StoreError> {
     for number in files.list()?.into_keys() {
         let source = files.open(number)?;
         let failed = |error| StoreError::read(number, error);
-        let mut reader = Reader::new(&*source).map_err(failed)?;
+        let mut reader = WarcReader::new(&*source).map_err(failed)?;
         while let Some(record) = reader.next_record().map_err(failed)? {
             if let Some(id) = record.header().record_id().and_then(parse_id) {
                 each(record.header(), RecordId::new(id), number);
@@ -103,7 +103,7 @@ pub fn first_with_dictionary(files: &SiloFiles) -> Result<Option<u32>, StoreErro
 fn begins_with_continuation(files: &SiloFiles, number: u32) -> Result<bool, StoreError> {
     let source = files.open(number)?;
     let failed = |error| StoreError::read(number, error);
-    let mut reader = Reader::new(&*source).map_err(failed)?;
+    let mut reader = WarcReader::new(&*source).map_err(failed)?;
     while let Some(record) = reader.next_record().map_err(failed)? {
         match record.header().record_type() {
             RecordType::Warcinfo => {}
@@ -159,7 +159,7 @@ impl SiloRewriter<'_> {
         let silo = self.source.files().open(number)?;
         let is_packed_so = self.has_target_packing(&*silo, ending)?;
         let failed = |error| StoreError::read(number, error);
-        let mut reader = Reader::new(&*silo).map_err(failed)?;
+        let mut reader = WarcReader::new(&*silo).map_err(failed)?;
         while let Some(mut record) = reader.next_record().map_err(failed)? {
             let header = record.header().clone();
             if let Some(id) = self.kept_record_id(&header) {
@@ -182,7 +182,7 @@ impl SiloRewriter<'_> {
     }
 
     /// The id of a record to copy; `None` for a dropped one.
-    fn kept_record_id(&mut self, header: &Header) -> Option<RecordId> {
+    fn kept_record_id(&mut self, header: &RecordHeader) -> Option<RecordId> {
         if describes_silo(header) || header.record_type() == RecordType::Continuation {
             // The new silos have their own descriptions, and continuations are copied with their
             // first segment.
@@ -200,7 +200,7 @@ impl SiloRewriter<'_> {
     /// Repacks a record.
     fn record(
         &mut self,
-        header: &Header,
+        header: &RecordHeader,
         id: RecordId,
         block: &mut impl std::io::BufRead,
     ) -> Result<(), StoreError> {
@@ -216,6 +216,6 @@ impl SiloRewriter<'_> {
 }
 
 /// The record that a revisit refers to.
-fn original_of(header: &Header) -> Option<RecordId> {
+fn original_of(header: &RecordHeader) -> Option<RecordId> {
     header.reference("WARC-Refers-To").and_then(parse_id).map(RecordId::new)
 }

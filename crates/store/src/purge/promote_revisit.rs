@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 
 use varve_core::{BodyId, RecordId};
 use varve_warc::payload::PayloadKind;
-use varve_warc::record::{Header, RecordType};
+use varve_warc::record::{RecordHeader, RecordType};
 use varve_warc::write::{Draft, pack_reader};
 use varve_wire::{DecodeLimits, HeadCollector, MessageHead, open_payload};
 
@@ -29,7 +29,7 @@ impl SiloRewriter<'_> {
     /// Copies a revisit of a dropped record.
     pub(super) fn copy_revisit(
         &mut self,
-        header: &Header,
+        header: &RecordHeader,
         id: RecordId,
         original: RecordId,
         block: &mut impl BufRead,
@@ -47,7 +47,7 @@ impl SiloRewriter<'_> {
 
     fn promote(
         &mut self,
-        header: &Header,
+        header: &RecordHeader,
         id: RecordId,
         original: RecordId,
         block: &mut impl BufRead,
@@ -91,7 +91,12 @@ impl SiloRewriter<'_> {
 /// States the payload digest of a response: in the standard's field, or in our own where tools
 /// disagree on the standard's. `of` has the payload digest; the body, unless the revisit states it,
 /// is the payload.
-fn with_payload(mut draft: Draft, revisit: &Header, of: &Header, is_disputed: bool) -> (Draft, PayloadKind) {
+fn with_payload(
+    mut draft: Draft,
+    revisit: &RecordHeader,
+    of: &RecordHeader,
+    is_disputed: bool,
+) -> (Draft, PayloadKind) {
     if !is_disputed {
         return (draft, PayloadKind::Response);
     }
@@ -106,7 +111,7 @@ fn with_payload(mut draft: Draft, revisit: &Header, of: &Header, is_disputed: bo
 }
 
 /// The fields of a revisit as a draft of a response.
-fn as_response(header: &Header, wanted: &dyn Fn(&str) -> bool) -> Result<Draft, StoreError> {
+fn as_response(header: &RecordHeader, wanted: &dyn Fn(&str) -> bool) -> Result<Draft, StoreError> {
     let date = header.date().ok_or_else(|| {
         StoreError::Content(io::Error::new(io::ErrorKind::InvalidData, "a record has no date"))
     })?;

@@ -3,8 +3,8 @@
 use std::io::{self, Read};
 
 use varve_core::RecordId;
-use varve_warc::record::{Header, RecordType};
-use varve_warc::{Reader, Record};
+use varve_warc::record::{RecordHeader, RecordType};
+use varve_warc::{Record, WarcReader};
 use varve_wire::ReadAt;
 
 use super::each_header;
@@ -15,7 +15,7 @@ use crate::silo::SiloFiles;
 /// Maximum sample of one record. Pages resemble each other mostly at their beginning.
 const MAX_SAMPLE_BYTES: usize = 128 << 10;
 
-fn is_sample(header: &Header) -> bool {
+fn is_sample(header: &RecordHeader) -> bool {
     use RecordType::{Metadata, Resource, Response};
     matches!(header.record_type(), Resource | Response | Metadata)
 }
@@ -38,7 +38,7 @@ pub fn samples(
     for silo in files.list()?.into_keys() {
         let source = files.open(silo)?;
         let failed = |error| StoreError::read(silo, error);
-        let mut reader = Reader::new(&*source).map_err(failed)?;
+        let mut reader = WarcReader::new(&*source).map_err(failed)?;
         while let Some(mut record) = reader.next_record().map_err(failed)? {
             let id = record.header().record_id().and_then(parse_id).map(RecordId::new);
             if is_sample(record.header()) && id.is_some_and(wanted) {
@@ -53,7 +53,7 @@ pub fn samples(
     Ok(samples)
 }
 
-fn length(header: &Header) -> u64 {
+fn length(header: &RecordHeader) -> u64 {
     let text = header.fields.get("Content-Length").and_then(|text| std::str::from_utf8(text).ok());
     text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use varve_warc::Extent;
-use varve_warc::record::Header;
+use varve_warc::record::RecordHeader;
 use varve_wire::ReadAt;
 
 use crate::error::StoreError;
@@ -53,7 +53,7 @@ pub struct LocatedRecord {
     /// Its own id. The id of the body in it may differ.
     pub id: [u8; 32],
     /// Its header.
-    pub header: Header,
+    pub header: RecordHeader,
 }
 
 impl StoreReader {
@@ -246,13 +246,13 @@ impl StoreReader {
     }
 
     /// The first record after a silo's description, which is where a segment is.
-    pub(crate) fn first_record(&self, silo: u32) -> Result<Option<(SiloPlace, Header)>, StoreError> {
+    pub(crate) fn first_record(&self, silo: u32) -> Result<Option<(SiloPlace, RecordHeader)>, StoreError> {
         first_record(&self.silos, silo)
     }
 
     /// Header and block of the description that a silo begins with; `None` when it does not begin
     /// with a record.
-    pub(crate) fn description_of(&self, number: u32) -> Result<Option<(Header, Vec<u8>)>, StoreError> {
+    pub(crate) fn description_of(&self, number: u32) -> Result<Option<(RecordHeader, Vec<u8>)>, StoreError> {
         let Some(mut record) = self.record_at(SiloPlace::new(number, 0)?)? else { return Ok(None) };
         let mut block = Vec::new();
         (&mut record)

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use varve_warc::digest::{Algorithm, Digest, Hasher};
-use varve_warc::record::{Header, RecordType};
+use varve_warc::record::{RecordHeader, RecordType};
 
 use super::{LocatedRecord, OpenSilos, SiloRecord};
 use crate::error::StoreError;
@@ -41,7 +41,7 @@ impl Object {
     }
 
     /// The header of its record.
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &RecordHeader {
         &self.located.header
     }
 
@@ -147,7 +147,7 @@ impl Object {
 
 /// Whether a record is the first of several segments. A continuation, found by its own id, is an
 /// object of its own.
-fn is_first_segment(header: &Header) -> bool {
+fn is_first_segment(header: &RecordHeader) -> bool {
     header.is_segment() && header.record_type() != RecordType::Continuation
 }
 
@@ -183,14 +183,14 @@ fn find_segments(
 pub(crate) fn first_record(
     silos: &OpenSilos,
     silo: u32,
-) -> Result<Option<(crate::index::SiloPlace, Header)>, StoreError> {
+) -> Result<Option<(crate::index::SiloPlace, RecordHeader)>, StoreError> {
     let source = match silos.silo(silo) {
         Ok(source) => source,
         Err(crate::silo::SiloError::Missing { .. }) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     let failed = |error| StoreError::read(silo, error);
-    let mut reader = match varve_warc::Reader::at(source, 0) {
+    let mut reader = match varve_warc::WarcReader::at(source, 0) {
         Ok(reader) => reader,
         Err(error @ varve_warc::Error::Io { .. }) => return Err(failed(error)),
         Err(_) => return Ok(None),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use varve_warc::{DecoderPool, FileDecoders};
-use varve_warc::{OwnedRecord, Reader};
+use varve_warc::{OwnedRecord, WarcReader};
 use varve_wire::ReadAt;
 
 use super::random_access::IdleReaders;
@@ -56,7 +56,7 @@ impl OpenSilos {
             Err(SiloError::Missing { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let reader = match Reader::at(source, place.offset()) {
+        let reader = match WarcReader::at(source, place.offset()) {
             Ok(reader) => reader,
             Err(error @ varve_warc::Error::Io { .. }) => return Err(StoreError::read(place.silo(), error)),
             Err(_) => return Ok(None),

@@ -8,7 +8,7 @@
 use std::io;
 
 use varve_warc::write::GZIP_HEADER;
-use varve_warc::{Extent, Reader};
+use varve_warc::{Extent, WarcReader};
 use varve_wire::ReadAt;
 
 use super::StoreReader;
@@ -62,7 +62,7 @@ impl StoreReader {
 
     fn length_by_unpacking(&self, place: SiloPlace) -> Result<Option<u64>, StoreError> {
         let failed = |error| StoreError::read(place.silo(), error);
-        let mut reader = Reader::at(self.silo(place.silo())?, place.offset()).map_err(failed)?;
+        let mut reader = WarcReader::at(self.silo(place.silo())?, place.offset()).map_err(failed)?;
         if reader.next_record().map_err(failed)?.is_none() {
             return Ok(None);
         }

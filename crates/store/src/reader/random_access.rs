@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use varve_warc::{Error, Extent, Reader, Record};
+use varve_warc::{Error, Extent, Record, WarcReader};
 use varve_wire::ReadAt;
 
 use super::OpenSilos;
@@ -16,7 +16,7 @@ use crate::silo::SiloError;
 /// Maximum number of idle readers. The oldest is dropped first.
 const MAX_IDLE_READERS: usize = 8;
 
-type SiloReader = Reader<Arc<dyn ReadAt>>;
+type SiloReader = WarcReader<Arc<dyn ReadAt>>;
 
 /// Idle readers, each with its silo number.
 #[derive(Default)]
@@ -30,7 +30,7 @@ impl IdleReaders {
     }
 
     fn give(&self, (silo, mut reader): (u32, SiloReader)) {
-        reader.forget();
+        reader.drop_read_ahead();
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() >= MAX_IDLE_READERS {
             idle.remove(0);
@@ -84,7 +84,8 @@ impl RandomAccessReader<'_> {
                 Some(taken) => taken,
                 None => match self.silos.silo(silo) {
                     Ok(source) => {
-                        let reader = Reader::visiting(source).map_err(|error| StoreError::read(silo, error));
+                        let reader =
+                            WarcReader::visiting(source).map_err(|error| StoreError::read(silo, error));
                         (silo, reader?)
                     }
                     Err(SiloError::Missing { .. }) => return Ok(None),

@@ -9,7 +9,7 @@ use std::io::BufRead;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use varve_warc::digest::Algorithm;
-use varve_warc::record::Header;
+use varve_warc::record::RecordHeader;
 use varve_warc::{Extent, Record};
 use varve_wire::ReadAt;
 
@@ -105,7 +105,7 @@ impl OpenSilos {
     /// Why a header does not match the index entry that led to it, if it does not.
     fn header_mismatch(
         &self,
-        header: &Header,
+        header: &RecordHeader,
         prefix: IndexPrefix,
         place: SiloPlace,
     ) -> Result<Option<StoreError>, StoreError> {
@@ -185,7 +185,7 @@ impl RandomAccessReader<'_> {
         prefix: IndexPrefix,
         place: SiloPlace,
         extent: Extent,
-    ) -> Result<Result<Header, StoreError>, StoreError> {
+    ) -> Result<Result<RecordHeader, StoreError>, StoreError> {
         let silos = self.silos;
         if let Err(error) = silos.silo(place.silo()) {
             let is_missing = matches!(error, SiloError::Missing { .. });
@@ -259,7 +259,7 @@ pub(crate) fn damaged_record(prefix: IndexPrefix, place: SiloPlace, message: &st
 }
 
 /// Whether the stated id of a record equals the id computed from its header.
-pub(crate) fn id_matches_header(header: &Header) -> bool {
+pub(crate) fn id_matches_header(header: &RecordHeader) -> bool {
     let Some(Ok(block)) = header.block_digest() else { return false };
     header.record_id().is_some() && expected_record_id(header, &block).is_none()
 }

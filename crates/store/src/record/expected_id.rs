@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use varve_warc::digest::Digest;
-use varve_warc::record::{Header, RecordType};
+use varve_warc::record::{RecordHeader, RecordType};
 use varve_warc::write::id;
 
 use super::parse_id;
 
 /// The id that a record with this block digest must have, if its header states another. `None` when
 /// the stated id is right or absent.
-pub(crate) fn expected_record_id(header: &Header, block: &Digest) -> Option<String> {
+pub(crate) fn expected_record_id(header: &RecordHeader, block: &Digest) -> Option<String> {
     let stated = header.record_id()?;
     let record_type = header.record_type();
     let whole = if header.is_segment() { header.payload_digest().and_then(Result::ok) } else { None };

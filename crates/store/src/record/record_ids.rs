@@ -4,7 +4,7 @@
 //! original.
 
 use varve_warc::digest::Algorithm;
-use varve_warc::record::{Header, RecordType};
+use varve_warc::record::{RecordHeader, RecordType};
 
 use super::field;
 use crate::index::{IndexEntry, IndexPrefix, SiloPlace};
@@ -22,7 +22,7 @@ pub fn parse_id(id: &[u8]) -> Option<[u8; 32]> {
 }
 
 /// The ids that find a record: its own, and the id of the body in it.
-pub fn record_and_body_ids(header: &Header) -> (Option<[u8; 32]>, Option<[u8; 32]>) {
+pub fn record_and_body_ids(header: &RecordHeader) -> (Option<[u8; 32]>, Option<[u8; 32]>) {
     let own = header.record_id().and_then(parse_id);
     let body = body_id(header).filter(|body| Some(*body) != own);
     (own, body)
@@ -30,7 +30,7 @@ pub fn record_and_body_ids(header: &Header) -> (Option<[u8; 32]>, Option<[u8; 32
 
 /// The body in a response. A resource is its own body. A revisit, a truncated or segmented record
 /// and an exchange that is not a capture have none.
-fn body_id(header: &Header) -> Option<[u8; 32]> {
+fn body_id(header: &RecordHeader) -> Option<[u8; 32]> {
     let whole = header.fields.get("WARC-Truncated").is_none() && !header.is_segment();
     let is_aside = header.fields.get(field::NON_CAPTURE_METHOD).is_some();
     if header.record_type() != RecordType::Response || !whole || is_aside {
@@ -60,7 +60,7 @@ pub struct ForeignId {
 }
 
 /// The foreign id that a metadata record assigns.
-pub fn foreign_id(header: &Header) -> Option<ForeignId> {
+pub fn foreign_id(header: &RecordHeader) -> Option<ForeignId> {
     if header.record_type() != RecordType::Metadata {
         return None;
     }
@@ -85,13 +85,13 @@ impl ForeignId {
 }
 
 /// The index prefixes that find a record.
-pub fn index_prefixes(header: &Header) -> impl Iterator<Item = IndexPrefix> {
+pub fn index_prefixes(header: &RecordHeader) -> impl Iterator<Item = IndexPrefix> {
     let (own, body) = record_and_body_ids(header);
     let other = foreign_id(header).and_then(|other| other.prefix());
     own.into_iter().chain(body).map(|id| IndexPrefix::of(&id)).chain(other)
 }
 
 /// The index entries of a record at `place`.
-pub fn index_entries(header: &Header, place: SiloPlace) -> impl Iterator<Item = IndexEntry> {
+pub fn index_entries(header: &RecordHeader, place: SiloPlace) -> impl Iterator<Item = IndexEntry> {
     index_prefixes(header).map(move |prefix| IndexEntry { prefix, place })
 }

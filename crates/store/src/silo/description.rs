@@ -1,11 +1,11 @@
 //! The `warcinfo` record at the start of a silo, which names the file it is in.
 
-use varve_warc::record::{Header, RecordType};
+use varve_warc::record::{RecordHeader, RecordType};
 
 /// The field that distinguishes the description of a silo from other `warcinfo` records.
 pub(crate) const FILE_NAME_FIELD: &str = "WARC-Filename";
 
 /// Whether a record is the description that a silo begins with.
-pub fn describes_silo(header: &Header) -> bool {
+pub fn describes_silo(header: &RecordHeader) -> bool {
     header.record_type() == RecordType::Warcinfo && header.fields.get(FILE_NAME_FIELD).is_some()
 }

@@ -3,10 +3,10 @@
 //! Recovery walks on one thread from a given offset; rebuild and audit walk the whole file on all
 //! cores.
 
-use varve_warc::parts::{Parts, read_parts};
-use varve_warc::record::Header;
-use varve_warc::rule::{Finding, Rule};
-use varve_warc::{Error, Format, Reader, Record};
+use varve_warc::parallel::{PartOptions, read_parts};
+use varve_warc::record::RecordHeader;
+use varve_warc::rule::{Rule, WarcFinding};
+use varve_warc::{Error, Format, Record, WarcReader};
 use varve_wire::ReadAt;
 
 use crate::index::{IndexEntry, PlaceError, SiloPlace};
@@ -20,7 +20,7 @@ pub struct SiloWalk {
     /// The end of the last complete record.
     pub good: u64,
     /// Damage and violations.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<WarcFinding>,
 }
 
 /// Walks on one thread from `offset`, where a record must begin, and passes each header and its
@@ -28,14 +28,14 @@ pub struct SiloWalk {
 pub fn walk_from<S: ReadAt>(
     source: S,
     offset: u64,
-    mut seen: impl FnMut(&Header, u64),
+    mut seen: impl FnMut(&RecordHeader, u64),
 ) -> Result<SiloWalk, Error> {
     let size = source.size().map_err(|source| Error::Io { offset, source })?;
     let mut walked = SiloWalk { records: 0, good: offset, findings: Vec::new() };
     if offset >= size {
         return Ok(walked);
     }
-    let mut reader = match Reader::resume(source, offset, Format::Warc) {
+    let mut reader = match WarcReader::resume(source, offset, Format::Warc) {
         Ok(reader) => reader,
         // The bytes at `offset` are not a record: nothing valid follows.
         Err(Error::NotAnArchive { .. } | Error::Zip | Error::Packed(_)) => return Ok(walked),
@@ -115,7 +115,7 @@ pub fn walk<'a, S: ReadAt + ?Sized, T: Send>(
 ) -> Result<SiloWalk, WalkError> {
     let mut walked = SiloWalk { records: 0, good: 0, findings: Vec::new() };
     let mut failure = None;
-    let work = |reader: &mut Reader<&'a S>, until: u64| walk_part(reader, number, until, progress, look);
+    let work = |reader: &mut WarcReader<&'a S>, until: u64| walk_part(reader, number, until, progress, look);
     let mut take = |part: Result<WalkedPart<T>, PlaceError>| match part {
         Ok(WalkedPart { records, findings, mut stretch }) => {
             walked.records += records;
@@ -126,10 +126,10 @@ pub fn walk<'a, S: ReadAt + ?Sized, T: Send>(
         }
         Err(error) => failure = Some(error),
     };
-    let read = read_parts(source, Parts { threads, size: None }, &work, &mut take);
+    let read = read_parts(source, PartOptions { threads, size: None }, &work, &mut take);
     match read {
         Err(error @ (Error::NotAnArchive { .. } | Error::Zip | Error::Packed(_))) => {
-            walked.findings.push(Finding::new(Rule::MemberDamaged, 0, error.to_string()));
+            walked.findings.push(WarcFinding::new(Rule::MemberDamaged, 0, error.to_string()));
         }
         read => read?,
     }
@@ -152,12 +152,12 @@ pub enum WalkError {
 
 struct WalkedPart<T> {
     records: u64,
-    findings: Vec<Finding>,
+    findings: Vec<WarcFinding>,
     stretch: WalkedRecords<T>,
 }
 
 fn walk_part<S: ReadAt, T>(
-    reader: &mut Reader<S>,
+    reader: &mut WarcReader<S>,
     number: u32,
     until: u64,
     progress: &impl Fn(u64),

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use varve_warc::record::Header;
+use varve_warc::record::RecordHeader;
 use varve_warc::write::PackedRecord;
 
 use super::in_flight_write::InFlightRecord;
@@ -71,7 +71,7 @@ impl AppendState {
     pub(crate) fn append(
         &mut self,
         record: PackedRecord,
-        header: &Header,
+        header: &RecordHeader,
         own: Option<[u8; 32]>,
     ) -> Result<u64, StoreError> {
         let Some(silo) = &mut self.silo else { return Err(StoreError::Stopped) };

@@ -28,7 +28,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use varve_warc::DecoderPool;
 use varve_warc::digest::Digest;
-use varve_warc::record::Header;
+use varve_warc::record::RecordHeader;
 use varve_warc::write::{PackedRecord, Packer, Packing};
 
 use crate::disk::DiskFile;
@@ -90,7 +90,7 @@ impl StoreWriter {
         let (index, recovery) = IndexWriter::open(disk, &settings.index_folder, settings.index)?;
         let decoders = Arc::new(DecoderPool::default());
         if let Packing::Zstd { dictionary: Some(dictionary), .. } = &settings.packing {
-            decoders.know(Arc::clone(dictionary));
+            decoders.remember_dictionary(Arc::clone(dictionary));
         }
         let (tail, recovered) = recover::catch_up((&files, &decoders), &index, &recovery, &settings)?;
         let state = AppendState::new(tail.open, tail.next_number);
@@ -130,7 +130,7 @@ impl StoreWriter {
 
     fn packer_of(&self, packing: Packing) -> Result<Packer, StoreError> {
         let packer = Packer::new(packing, Some(self.settings.temporary.clone()));
-        Ok(packer.map_err(varve_warc::write::PackError::from)?)
+        Ok(packer.map_err(varve_warc::write::RecordPackError::from)?)
     }
 
     /// The settings of this store.
@@ -215,7 +215,7 @@ impl StoreWriter {
         &'a self,
         mut state: MutexGuard<'a, AppendState>,
         record: PackedRecord,
-        header: &Header,
+        header: &RecordHeader,
         own: Option<[u8; 32]>,
     ) -> Result<(Ticket, MutexGuard<'a, AppendState>), StoreError> {
         let result = state.reserve(record.length(), own);

@@ -157,7 +157,7 @@ fn recover_last_silo(
         }
         LastSiloState::Removed => {
             recovered.cut += last.length;
-            decoders.forget(u64::from(number));
+            decoders.drop_file(u64::from(number));
             Ok(AppendPoint { open: None, next_number: number })
         }
         LastSiloState::Open => {
@@ -259,7 +259,7 @@ impl<'a> EntryBatch<'a> {
         Self { index, number, entries: Vec::new(), recovered, failure: Ok(()) }
     }
 
-    fn add(&mut self, header: &varve_warc::record::Header, offset: u64) {
+    fn add(&mut self, header: &varve_warc::record::RecordHeader, offset: u64) {
         match SiloPlace::new(self.number, offset) {
             Ok(place) => self.entries.extend(index_entries(header, place)),
             Err(error) => self.failure = Err(error.into()),

@@ -11,7 +11,7 @@ use varve_warc::digest::{Algorithm, Digest, Hasher};
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
 use varve_warc::write::{
-    BlockFacts, Draft, FinishedBlock, HEADER_ROOM, PackError, PackedRecord, Packer, TRAILER_ROOM, id,
+    BlockFacts, Draft, FinishedBlock, HEADER_ROOM, PackedRecord, Packer, RecordPackError, TRAILER_ROOM, id,
 };
 
 use super::{StoreWriter, Ticket};
@@ -251,9 +251,9 @@ impl StoreWriter {
             if count == 0 {
                 break;
             }
-            stream.write_all(&buffer[..count]).map_err(PackError::from)?;
+            stream.write_all(&buffer[..count]).map_err(RecordPackError::from)?;
         }
-        Ok(stream.finish().map_err(PackError::from)?)
+        Ok(stream.finish().map_err(RecordPackError::from)?)
     }
 }
 

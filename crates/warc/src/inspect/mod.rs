@@ -1,69 +1,69 @@
-//! Everything that can be said about one file: what it holds, what is wrong with it, where it stops being good.
+//! A report about one file: its content, its defects, and where its damage begins.
 //!
-//! Reads each record once, hashing while the bytes stream by, on as many threads as it is given. Findings are data;
-//! printing them, and deciding whether they are a failure, is for others.
+//! Reads each record once and hashes it while the bytes stream by, on the given number of threads. Findings are data; the
+//! caller prints them and decides whether they are a failure.
 
-mod ids;
+mod seen_ids;
 
 use std::collections::BTreeMap;
 
-use crate::check::{Checked, Checker, Verdict};
 use crate::member::Encoding;
-use crate::parts::{Parts, read_parts};
-use crate::reader::{Error, Format, Reader};
-use crate::record::{Header, RecordType};
-use crate::rule::{Finding, Kind, Rule};
-use ids::{PartIds, RecordIds};
+use crate::parallel::{PartOptions, read_parts};
+use crate::reader::{Error, Format, WarcReader};
+use crate::record::{RecordHeader, RecordType};
+use crate::record_check::{CheckedRecord, DigestVerdict, RecordChecker};
+use crate::rule::{ReportingMode, Rule, WarcFinding};
+use seen_ids::{PartIds, RecordIds};
 use varve_wire::ReadAt;
 
 /// How to inspect.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct InspectOptions {
     /// Report conformance rules too.
     pub strict: bool,
     /// How many threads may read.
     pub threads: usize,
-    /// Most findings that are kept; the rest is only counted.
+    /// Maximum number of findings that are kept; further ones are only counted.
     pub findings: usize,
-    /// How large the parts are that threads read; by default in proportion to the file. The report does not depend on
-    /// it, which is what tests show with small ones.
+    /// The size of the parts that threads read; by default in proportion to the file. The report does not depend on it,
+    /// which tests show with small parts.
     pub part_size: Option<u64>,
 }
 
-impl Default for Options {
+impl Default for InspectOptions {
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         Self { strict: false, threads, findings: 10_000, part_size: None }
     }
 }
 
-/// How many digests agreed.
+/// Numbers of digests by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Digests {
+pub struct DigestCounts {
     /// Recomputed and equal.
     pub ok: u64,
     /// Recomputed and different.
     pub bad: u64,
-    /// There, but not of these bytes or not readable: revisits, segments, truncated payloads, unknown algorithms.
+    /// Present, but not of these bytes or not readable: revisits, segments, truncated payloads, unknown algorithms.
     pub unchecked: u64,
 }
 
-impl Digests {
-    fn count(&mut self, checked: &Checked) {
+impl DigestCounts {
+    fn count(&mut self, checked: &CheckedRecord) {
         for verdict in [checked.block, checked.payload] {
             match verdict {
-                Verdict::Absent => {}
-                Verdict::Right => self.ok += 1,
-                Verdict::Wrong => self.bad += 1,
-                Verdict::Unchecked => self.unchecked += 1,
+                DigestVerdict::Absent => {}
+                DigestVerdict::Right => self.ok += 1,
+                DigestVerdict::Wrong => self.bad += 1,
+                DigestVerdict::Unchecked => self.unchecked += 1,
             }
         }
     }
 }
 
-/// What a file is.
+/// The facts about a file.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct InspectReport {
     /// WARC or ARC.
     pub format: Format,
     /// How it is packed.
@@ -74,14 +74,14 @@ pub struct Report {
     pub by_type: BTreeMap<String, u64>,
     /// Number of records of each version line.
     pub by_version: BTreeMap<String, u64>,
-    /// What was found, in order of the file.
-    pub findings: Vec<Finding>,
-    /// How often each rule was broken, also beyond what is kept.
+    /// The findings, in order of the file.
+    pub findings: Vec<WarcFinding>,
+    /// How often each rule was broken, with findings that were only counted.
     pub by_rule: BTreeMap<Rule, u64>,
     /// Digests.
-    pub digests: Digests,
-    /// The end of the last whole record before the first bytes that are lost: that belong to no record, or to one that is
-    /// not whole. The size of the file when none are.
+    pub digests: DigestCounts,
+    /// The end of the last complete record before the first lost bytes: bytes that belong to no record, or to an incomplete
+    /// one. The size of the file when no bytes are lost.
     pub last_good_offset: u64,
     /// Whether bytes are lost.
     pub has_loss: bool,
@@ -89,18 +89,18 @@ pub struct Report {
     pub size: u64,
 }
 
-/// Inspects all of `source`. `progress` is told, from any thread, how many more bytes were dealt with.
+/// Inspects all of `source`. Any thread calls `progress` with the number of further bytes that were processed.
 pub fn inspect<S: ReadAt + ?Sized>(
     source: &S,
-    options: Options,
+    options: InspectOptions,
     progress: &(impl Fn(u64) + Sync),
-) -> Result<Report, Error> {
+) -> Result<InspectReport, Error> {
     let size = source.size().map_err(|source| Error::Io { offset: 0, source })?;
-    let mut report: Option<Report> = None;
+    let mut report: Option<InspectReport> = None;
     let mut ids = RecordIds::default();
-    let work = |reader: &mut Reader<&S>, until: u64| inspect_part(reader, until, options, progress);
-    let parts = Parts { threads: options.threads.max(1), size: options.part_size };
-    read_parts(source, parts, &work, &mut |part: Part| match &mut report {
+    let work = |reader: &mut WarcReader<&S>, until: u64| inspect_part(reader, until, options, progress);
+    let parts = PartOptions { threads: options.threads.max(1), size: options.part_size };
+    read_parts(source, parts, &work, &mut |part: InspectedPart| match &mut report {
         None => {
             ids.add(part.ids, options);
             report = Some(part.report);
@@ -110,32 +110,34 @@ pub fn inspect<S: ReadAt + ?Sized>(
             report.add(part.report, options);
         }
     })?;
-    let mut report = report.unwrap_or_else(|| Report::empty(Format::Warc, Encoding::Plain));
+    let mut report = report.unwrap_or_else(|| InspectReport::empty(Format::Warc, Encoding::Plain));
     report.size = size;
     ids.report(&mut report, options);
     if report.records == 0 {
         let message = if size == 0 { "the file is empty" } else { "the file holds no whole record" };
-        report.keep(Finding::new(Rule::NoRecords, 0, message), options);
+        report.keep(WarcFinding::new(Rule::NoRecords, 0, message), options);
     }
     report.findings.sort_by_key(|finding| finding.offset);
     Ok(report)
 }
 
-struct Part {
-    report: Report,
+struct InspectedPart {
+    report: InspectReport,
     /// The ids of its records, in strict mode.
     ids: PartIds,
 }
 
 fn inspect_part<S: ReadAt>(
-    reader: &mut Reader<S>,
+    reader: &mut WarcReader<S>,
     until: u64,
-    options: Options,
+    options: InspectOptions,
     progress: &impl Fn(u64),
-) -> Result<Part, Error> {
-    let mut part =
-        Part { report: Report::empty(reader.format(), reader.encoding()), ids: PartIds::default() };
-    let mut checker = Checker::default();
+) -> Result<InspectedPart, Error> {
+    let mut part = InspectedPart {
+        report: InspectReport::empty(reader.format(), reader.encoding()),
+        ids: PartIds::default(),
+    };
+    let mut checker = RecordChecker::default();
     let mut done = reader.position();
     part.report.keep_all(reader.take_findings(), options);
     while reader.next_offset().is_none_or(|offset| offset < until) {
@@ -160,7 +162,7 @@ fn inspect_part<S: ReadAt>(
     Ok(part)
 }
 
-impl Report {
+impl InspectReport {
     fn empty(format: Format, encoding: Encoding) -> Self {
         Self {
             format,
@@ -170,14 +172,14 @@ impl Report {
             by_version: BTreeMap::new(),
             findings: Vec::new(),
             by_rule: BTreeMap::new(),
-            digests: Digests::default(),
+            digests: DigestCounts::default(),
             last_good_offset: 0,
             has_loss: false,
             size: 0,
         }
     }
 
-    fn count(&mut self, header: &Header) {
+    fn count(&mut self, header: &RecordHeader) {
         self.records += 1;
         let name = match header.record_type() {
             RecordType::Other => {
@@ -190,12 +192,12 @@ impl Report {
         increase(&mut self.by_version, format!("{}.{}", header.version.major, header.version.minor), 1);
     }
 
-    fn keep_all(&mut self, findings: impl IntoIterator<Item = Finding>, options: Options) {
+    fn keep_all(&mut self, findings: impl IntoIterator<Item = WarcFinding>, options: InspectOptions) {
         findings.into_iter().for_each(|finding| self.keep(finding, options));
     }
 
-    fn keep(&mut self, finding: Finding, options: Options) {
-        if finding.rule.kind() == Kind::Conformance && !options.strict {
+    fn keep(&mut self, finding: WarcFinding, options: InspectOptions) {
+        if finding.rule.kind() == ReportingMode::Conformance && !options.strict {
             return;
         }
         *self.by_rule.entry(finding.rule).or_default() += finding.times;
@@ -204,8 +206,8 @@ impl Report {
         }
     }
 
-    /// Adds what the next part of the file gave.
-    fn add(&mut self, part: Report, options: Options) {
+    /// Adds the result of the next part of the file.
+    fn add(&mut self, part: InspectReport, options: InspectOptions) {
         self.records += part.records;
         part.by_type.into_iter().for_each(|(name, count)| increase(&mut self.by_type, name, count));
         part.by_version.into_iter().for_each(|(name, count)| increase(&mut self.by_version, name, count));
@@ -217,7 +219,7 @@ impl Report {
             self.has_loss = part.has_loss;
         }
         let mut beyond = part.by_rule;
-        beyond.retain(|rule, _| !(SAID_ONCE.contains(rule) && self.by_rule.contains_key(rule)));
+        beyond.retain(|rule, _| !(REPORTED_ONCE.contains(rule) && self.by_rule.contains_key(rule)));
         for finding in part.findings {
             if let Some(count) = beyond.get_mut(&finding.rule) {
                 *count -= finding.times;
@@ -231,21 +233,21 @@ impl Report {
 }
 
 /// Rules that readers report once a file.
-const SAID_ONCE: [Rule; 4] =
+const REPORTED_ONCE: [Rule; 4] =
     [Rule::RecordsShareMember, Rule::RecordSpansMembers, Rule::FrameUnchecked, Rule::DictionaryMissing];
 
-/// So many names are told apart.
-const MOST_NAMES: usize = 100;
-/// What is counted of all others.
-const OTHERS: &str = "(others)";
+/// Maximum number of names that are counted separately.
+const MAX_COUNTED_NAMES: usize = 100;
+/// The name under which all others are counted.
+const OTHER_NAMES: &str = "(others)";
 
-/// Counts a name. A file may hold any number of names; the first in order of the alphabet are kept, so that the outcome
-/// does not depend on the order in which they come.
+/// Counts a name. A file may hold any number of names; the first in alphabetical order are kept, so that the result does
+/// not depend on the order of the parts.
 fn increase(counts: &mut BTreeMap<String, u64>, name: String, more: u64) {
     *counts.entry(name).or_default() += more;
-    if counts.len() > MOST_NAMES + usize::from(counts.contains_key(OTHERS)) {
-        let last = counts.keys().rev().find(|name| *name != OTHERS).cloned();
+    if counts.len() > MAX_COUNTED_NAMES + usize::from(counts.contains_key(OTHER_NAMES)) {
+        let last = counts.keys().rev().find(|name| *name != OTHER_NAMES).cloned();
         let count = last.and_then(|name| counts.remove(&name)).unwrap_or(0);
-        *counts.entry(OTHERS.to_owned()).or_default() += count;
+        *counts.entry(OTHER_NAMES.to_owned()).or_default() += count;
     }
 }

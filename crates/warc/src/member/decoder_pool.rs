@@ -1,7 +1,7 @@
-//! DecoderPool that wait to be used again.
+//! Frame decoders that are kept for reuse.
 //!
-//! A decoder is made ready in a time in which some records could be unpacked, and its dictionary takes milliseconds to read and unpack.
-//! Who reads single records of the same files again and again keeps a few of them.
+//! Preparing a decoder takes as long as decompressing some records, and reading its dictionary takes milliseconds. A store
+//! that reads single records of the same files again and again keeps a few decoders ready.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,55 +9,55 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_wire::ReadAt;
 
 use super::dictionary::Dictionary;
-use super::zstd::Unframing;
+use super::zstd::FrameDecoder;
 
-/// So many are kept, of all files together.
-const MOST: usize = 4;
+/// Maximum number of decoders, and of dictionaries, that are kept for all files together.
+const MAX_POOLED: usize = 4;
 
-/// DecoderPool that nobody uses just now, each ready for one file.
+/// Idle decoders, each ready for one file.
 #[derive(Default)]
 pub struct DecoderPool {
-    kept: Mutex<Kept>,
+    content: Mutex<PoolContent>,
 }
 
 #[derive(Default)]
-struct Kept {
-    idle: VecDeque<(u64, Unframing)>,
-    /// The dictionaries of files that were read last.
+struct PoolContent {
+    idle: VecDeque<(u64, FrameDecoder)>,
+    /// The dictionaries of the files that were read last.
     dictionaries: VecDeque<(u64, Arc<Dictionary>)>,
     /// The dictionary that was used last: many files have the same.
     last: Option<Arc<Dictionary>>,
 }
 
 impl DecoderPool {
-    /// Lets those who find this dictionary in a file use it as it is here, unpacked perhaps.
-    pub fn know(&self, dictionary: Arc<Dictionary>) {
-        self.kept().last = Some(dictionary);
+    /// Readers that find this dictionary in a file use the given one, which may already be decompressed.
+    pub fn remember_dictionary(&self, dictionary: Arc<Dictionary>) {
+        self.content().last = Some(dictionary);
     }
 
-    /// Forgets what is ready for a file, in whose place another may come.
-    pub fn forget(&self, file: u64) {
-        let mut kept = self.kept();
-        kept.idle.retain(|(ready_for, _)| *ready_for != file);
-        kept.dictionaries.retain(|(known_of, _)| *known_of != file);
+    /// Drops everything that is ready for a file, because another may take its place.
+    pub fn drop_file(&self, file: u64) {
+        let mut content = self.content();
+        content.idle.retain(|(number, _)| *number != file);
+        content.dictionaries.retain(|(number, _)| *number != file);
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn content(&self) -> MutexGuard<'_, PoolContent> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The decoders of one file.
+/// The decoders of one file. A source hands them to its readers as [`ReadAt::reader_state`].
 #[derive(Clone)]
 pub struct FileDecoders {
-    decoders: Arc<DecoderPool>,
+    pool: Arc<DecoderPool>,
     file: u64,
 }
 
 impl FileDecoders {
-    /// Those of the file with this number, which no other file that shares `decoders` may have.
-    pub fn new(decoders: &Arc<DecoderPool>, file: u64) -> Self {
-        Self { decoders: Arc::clone(decoders), file }
+    /// The decoders of the file with this number, which must be unique among the files that share `pool`.
+    pub fn new(pool: &Arc<DecoderPool>, file: u64) -> Self {
+        Self { pool: Arc::clone(pool), file }
     }
 
     /// The decoders that a source shares among its readers.
@@ -67,43 +67,42 @@ impl FileDecoders {
 
     /// The dictionary of the file, if it was read before.
     pub(crate) fn dictionary(&self) -> Option<Arc<Dictionary>> {
-        let kept = self.decoders.kept();
-        kept.dictionaries
-            .iter()
-            .find(|(file, _)| *file == self.file)
-            .map(|(_, dictionary)| Arc::clone(dictionary))
+        let content = self.pool.content();
+        let known = content.dictionaries.iter().find(|(file, _)| *file == self.file);
+        known.map(|(_, dictionary)| Arc::clone(dictionary))
     }
 
-    /// The dictionary that stands so in the file. It is known from now on, before it is unpacked: two who need it at once do that once.
-    pub(crate) fn know(&self, stored: &[u8]) -> Arc<Dictionary> {
-        let mut kept = self.decoders.kept();
-        let dictionary = match &kept.last {
+    /// The dictionary with these stored bytes. It is remembered before it is decompressed, so that two readers which need
+    /// it at the same time decompress it once.
+    pub(crate) fn remember_dictionary(&self, stored: &[u8]) -> Arc<Dictionary> {
+        let mut content = self.pool.content();
+        let dictionary = match &content.last {
             Some(last) if last.stored() == stored => Arc::clone(last),
             _ => Arc::new(Dictionary::new(stored.to_vec())),
         };
-        kept.last = Some(Arc::clone(&dictionary));
-        kept.dictionaries.retain(|(file, _)| *file != self.file);
-        push(&mut kept.dictionaries, (self.file, Arc::clone(&dictionary)));
+        content.last = Some(Arc::clone(&dictionary));
+        content.dictionaries.retain(|(file, _)| *file != self.file);
+        push_bounded(&mut content.dictionaries, (self.file, Arc::clone(&dictionary)));
         dictionary
     }
 
-    /// One that is ready.
-    pub(crate) fn take(&self) -> Option<Unframing> {
-        let mut kept = self.decoders.kept();
-        let place = kept.idle.iter().position(|(file, _)| *file == self.file)?;
-        kept.idle.remove(place).map(|(_, unframing)| unframing)
+    /// Takes a decoder that is ready.
+    pub(crate) fn take(&self) -> Option<FrameDecoder> {
+        let mut content = self.pool.content();
+        let index = content.idle.iter().position(|(file, _)| *file == self.file)?;
+        content.idle.remove(index).map(|(_, decoder)| decoder)
     }
 
-    /// Keeps one for the next who asks.
-    pub(crate) fn give_back(&self, unframing: Unframing) {
-        push(&mut self.decoders.kept().idle, (self.file, unframing));
+    /// Returns a decoder to the pool.
+    pub(crate) fn give_back(&self, decoder: FrameDecoder) {
+        push_bounded(&mut self.pool.content().idle, (self.file, decoder));
     }
 }
 
-/// Adds one; the one that nobody asked for the longest goes.
-fn push<T>(kept: &mut VecDeque<T>, one: T) {
-    if kept.len() == MOST {
-        kept.pop_front();
+/// Appends an item and drops the oldest when there are too many.
+fn push_bounded<T>(items: &mut VecDeque<T>, item: T) {
+    if items.len() == MAX_POOLED {
+        items.pop_front();
     }
-    kept.push_back(one);
+    items.push_back(item);
 }

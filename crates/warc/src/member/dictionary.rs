@@ -1,7 +1,7 @@
-//! A dictionary as a file holds it, unpacked once for all who need it.
+//! A zstd dictionary as a file holds it, decompressed once for all users.
 //!
-//! It may have megabytes, be packed itself, and be wanted by every reader and writer of a file: unpacking it, or copying it, is
-//! then most of what a small piece of work costs.
+//! A dictionary may have megabytes, may itself be compressed, and is needed by every reader and writer of a file.
+//! Decompressing or copying it each time would be most of the cost of reading one record.
 
 use std::fmt;
 use std::io;
@@ -11,65 +11,64 @@ use std::sync::OnceLock;
 use self_cell::self_cell;
 use zstd::zstd_safe::DDict;
 
-use super::zstd::{LARGEST_DICTIONARY, MAGIC};
+use super::zstd::{FRAME_MAGIC, MAX_DICTIONARY_BYTES};
 
-/// Ready to unpack frames with; none where zstd cannot use it.
-type Ready<'a> = Option<DDict<'a>>;
+/// The dictionary in the form zstd decodes with; none when zstd cannot use it.
+type ZstdDictionary<'a> = Option<DDict<'a>>;
 
 self_cell! {
-    /// Plain bytes, and what zstd reads them by without a copy.
-    struct Prepared {
+    /// The decompressed bytes, and the zstd dictionary that refers to them without a copy.
+    struct PreparedDictionary {
         owner: Vec<u8>,
         #[covariant]
-        dependent: Ready,
+        dependent: ZstdDictionary,
     }
 }
 
 /// A zstd dictionary.
 pub struct Dictionary {
     stored: Vec<u8>,
-    /// Unpacked, or why it cannot be.
-    prepared: OnceLock<Result<Prepared, String>>,
+    /// The prepared dictionary, or why it cannot be decompressed.
+    prepared: OnceLock<Result<PreparedDictionary, String>>,
 }
 
 impl Dictionary {
-    /// A dictionary as it stands in a file, where it may itself be packed.
+    /// A dictionary as stored in a file, where it may itself be compressed.
     pub fn new(stored: Vec<u8>) -> Self {
         Self { stored, prepared: OnceLock::new() }
     }
 
-    /// As it stands in a file.
+    /// The bytes as stored in a file.
     pub fn stored(&self) -> &[u8] {
         &self.stored
     }
 
-    /// As it is used. Fails where that is more than readers must hold. One of those who ask unpacks it, and the others wait.
+    /// The decompressed bytes. Fails when they are more than readers must hold. The first caller decompresses them, and
+    /// others wait.
     pub fn plain(&self) -> io::Result<&[u8]> {
         self.prepared().map(|prepared| prepared.borrow_owner().as_slice())
     }
 
-    /// The number by which frames ask for it, nought where it has none. Fails where it cannot be unpacked with: it is damaged, or zstd can make
-    /// nothing of it.
-    pub(super) fn number(&self) -> io::Result<u32> {
+    /// The id by which frames refer to it, 0 when it has none. Fails when it is damaged or zstd cannot use it.
+    pub(super) fn id(&self) -> io::Result<u32> {
         let ready = self.prepared()?.borrow_dependent().as_ref();
-        let ready =
-            ready.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "zstd can make nothing of it"))?;
+        let ready = ready.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "zstd cannot use it"))?;
         Ok(ready.get_dict_id().map_or(0, NonZeroU32::get))
     }
 
-    /// What frames are unpacked with; none where zstd can make nothing of it.
-    pub(super) fn ready(&self) -> Option<&DDict<'_>> {
+    /// The dictionary for decoding; none when zstd cannot use it.
+    pub(super) fn decoder(&self) -> Option<&DDict<'_>> {
         self.prepared().ok()?.borrow_dependent().as_ref()
     }
 
-    fn prepared(&self) -> io::Result<&Prepared> {
+    fn prepared(&self) -> io::Result<&PreparedDictionary> {
         let prepared = self.prepared.get_or_init(|| {
-            let plain = match self.stored.starts_with(&MAGIC) {
-                true => zstd::bulk::decompress(&self.stored, LARGEST_DICTIONARY),
+            let plain = match self.stored.starts_with(&FRAME_MAGIC) {
+                true => zstd::bulk::decompress(&self.stored, MAX_DICTIONARY_BYTES),
                 false => Ok(self.stored.clone()),
             };
             let plain = plain.map_err(|error| error.to_string())?;
-            Ok(Prepared::new(plain, |plain| DDict::try_create_by_reference(plain)))
+            Ok(PreparedDictionary::new(plain, |plain| DDict::try_create_by_reference(plain)))
         });
         prepared.as_ref().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.as_str()))
     }
@@ -86,23 +85,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_may_be_compressed_but_not_endless() {
+    fn compressed_dictionaries_are_bounded() {
         let raw = vec![7u8; 1000];
         assert_eq!(Dictionary::new(raw.clone()).plain().expect("raw"), raw);
         let packed = zstd::bulk::compress(&raw, 3).expect("compress");
         assert_eq!(Dictionary::new(packed).plain().expect("unpacked"), raw);
-        let bomb = zstd::bulk::compress(&vec![0u8; LARGEST_DICTIONARY + 2], 3).expect("compress");
+        let bomb = zstd::bulk::compress(&vec![0u8; MAX_DICTIONARY_BYTES + 2], 3).expect("compress");
         assert!(Dictionary::new(bomb).plain().is_err());
     }
 
     #[test]
-    fn one_whose_length_nobody_says_is_bounded_too() {
+    fn compressed_dictionaries_without_a_length_are_bounded() {
         let pack = |length: usize| {
             let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).expect("an encoder");
             io::Write::write_all(&mut encoder, &vec![7; length]).expect("memory");
             Dictionary::new(encoder.finish().expect("memory"))
         };
         assert_eq!(pack(5000).plain().expect("unpacked").len(), 5000);
-        assert!(pack(LARGEST_DICTIONARY + 2).plain().is_err());
+        assert!(pack(MAX_DICTIONARY_BYTES + 2).plain().is_err());
     }
 }

@@ -1,8 +1,8 @@
 //! One gzip member: its header, and two ways to decompress it.
 //!
-//! Whole, with libdeflate, when the member is in view and its content fits a buffer: nearly twice as fast as streaming,
-//! and most records are small. Streamed, with flate2, for members of any size, for damaged ones (it gives the bytes
-//! before the damage) and for those of whom only the beginning is wanted.
+//! libdeflate decompresses a member whole when it is in view and its content fits a buffer. That is nearly twice as fast as
+//! streaming, and most records are small. flate2 streams members of any size, damaged ones (it gives the bytes before the
+//! damage) and those of which only the prefix is wanted.
 
 use std::ptr::NonNull;
 
@@ -12,24 +12,24 @@ use libdeflate_sys as sys;
 use crate::write::GZIP_HEADER;
 
 /// First bytes of every gzip member that holds deflate data.
-pub(crate) const MAGIC: [u8; 3] = [0x1f, 0x8b, 0x08];
+pub(crate) const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 0x08];
 
-/// The longest header that is read: an extra field of 64 KiB, a name and a comment.
-pub(crate) const LONGEST_HEADER: usize = 80 * 1024;
+/// Maximum size of a header: an extra field of 64 KiB, a name and a comment.
+pub(crate) const MAX_GZIP_HEADER_BYTES: usize = 80 * 1024;
 
-/// A member's header.
+/// The header of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct GzipHeader {
     pub(crate) length: usize,
-    /// Has AardWARC's `Aa` extra field, whose writer puts head and block of a record in members of their own.
+    /// It has AardWARC's `Aa` extra field. AardWARC puts header and block of a record in separate members.
     pub(crate) aardwarc: bool,
-    /// Is what the writer of this crate begins every member with.
+    /// It is the header that the writer of this crate gives every member.
     pub(crate) ours: bool,
 }
 
-/// Reads a member's header; none when it is not one, or not whole.
-pub(crate) fn header(bytes: &[u8]) -> Option<Header> {
-    if !bytes.starts_with(&MAGIC) || bytes.len() < 10 {
+/// Parses the header of a member. None when it is no header, or is not complete.
+pub(crate) fn parse_header(bytes: &[u8]) -> Option<GzipHeader> {
+    if !bytes.starts_with(&GZIP_MAGIC) || bytes.len() < 10 {
         return None;
     }
     let flags = bytes[3];
@@ -52,7 +52,7 @@ pub(crate) fn header(bytes: &[u8]) -> Option<Header> {
     if flags & 2 != 0 {
         length += 2;
     }
-    (length <= bytes.len()).then_some(Header { length, aardwarc, ours: bytes.starts_with(&GZIP_HEADER) })
+    (length <= bytes.len()).then_some(GzipHeader { length, aardwarc, ours: bytes.starts_with(&GZIP_HEADER) })
 }
 
 /// libdeflate's decompressor.
@@ -67,9 +67,9 @@ unsafe impl Send for Inflater {}
 /// Why a member was not decompressed whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotWhole {
-    /// Its content is larger than the buffer.
+    /// The content is larger than the buffer.
     Larger,
-    /// It is damaged. A member of which not all is in view may look like either.
+    /// It is damaged. A member that is not completely in view may give either result.
     Unreadable,
 }
 
@@ -79,8 +79,13 @@ impl Inflater {
         NonNull::new(unsafe { sys::libdeflate_alloc_decompressor() }).map(|raw| Self { raw })
     }
 
-    /// Decompresses the member that `input` begins with, checking its CRC and length: bytes taken and given.
-    pub(crate) fn member(&mut self, input: &[u8], output: &mut [u8]) -> Result<(usize, usize), NotWhole> {
+    /// Decompresses the member at the start of `input` and checks its CRC and length. Returns the number of bytes taken and
+    /// given.
+    pub(crate) fn inflate_member(
+        &mut self,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<(usize, usize), NotWhole> {
         let (mut taken, mut given) = (0, 0);
         // SAFETY: `raw` is a live decompressor, exclusively borrowed. Both pointers come from slices and are passed
         // with the slices' own lengths; libdeflate reads no more than the one, writes no more than the other, and
@@ -111,24 +116,24 @@ impl Drop for Inflater {
     }
 }
 
-/// A member that is decompressed bit by bit, after its header.
-pub(crate) struct Inflating {
+/// A member that is decompressed in steps, after its header.
+pub(crate) struct GzipStream {
     raw: Decompress,
     crc: crc32fast::Hasher,
     length: u32,
 }
 
-/// What one step of streaming did.
+/// The result of one step of streaming.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct InflateStep {
     pub(crate) taken: usize,
     pub(crate) given: usize,
-    pub(crate) state: State,
+    pub(crate) state: InflateState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    /// There is more to come.
+pub(crate) enum InflateState {
+    /// More bytes follow.
     Going,
     /// The deflate data ended; the trailer follows.
     Ended,
@@ -136,19 +141,19 @@ pub(crate) enum State {
     Damaged,
 }
 
-impl Inflating {
+impl GzipStream {
     pub(crate) fn new() -> Self {
         Self { raw: Decompress::new(false), crc: crc32fast::Hasher::new(), length: 0 }
     }
 
-    /// Makes it ready for another member.
+    /// Prepares for another member.
     pub(crate) fn reset(&mut self) {
         self.raw.reset(false);
         self.crc = crc32fast::Hasher::new();
         self.length = 0;
     }
 
-    pub(crate) fn step(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+    pub(crate) fn step(&mut self, input: &[u8], output: &mut [u8]) -> InflateStep {
         let (before_in, before_out) = (self.raw.total_in(), self.raw.total_out());
         let result = self.raw.decompress(input, output, FlushDecompress::None);
         let taken = (self.raw.total_in() - before_in) as usize;
@@ -156,24 +161,24 @@ impl Inflating {
         self.crc.update(&output[..given]);
         self.length = self.length.wrapping_add(given as u32);
         let state = match result {
-            Ok(Status::StreamEnd) => State::Ended,
-            Ok(_) => State::Going,
-            Err(_) => State::Damaged,
+            Ok(Status::StreamEnd) => InflateState::Ended,
+            Ok(_) => InflateState::Going,
+            Err(_) => InflateState::Damaged,
         };
-        Step { taken, given, state }
+        InflateStep { taken, given, state }
     }
 
-    /// The first bytes that a member at the start of `packed` decompresses to, as far as they fit: how many were taken,
-    /// and given. What was being decompressed before is forgotten.
-    pub(crate) fn beginning(&mut self, packed: &[u8], output: &mut [u8]) -> (usize, usize) {
-        let Some(header) = header(packed) else { return (0, 0) };
+    /// Decompresses the first bytes of the member at the start of `packed`, as far as they fit. Returns the number of bytes
+    /// taken and given. The state of a member that was being streamed is lost.
+    pub(crate) fn inflate_prefix(&mut self, packed: &[u8], output: &mut [u8]) -> (usize, usize) {
+        let Some(header) = parse_header(packed) else { return (0, 0) };
         self.reset();
         let step = self.step(&packed[header.length..], output);
         (step.taken, step.given)
     }
 
-    /// Whether the eight bytes after the deflate data agree with what was decompressed.
-    pub(crate) fn agrees(&self, trailer: [u8; 8]) -> bool {
+    /// Whether the eight bytes after the deflate data match the decompressed bytes.
+    pub(crate) fn matches_trailer(&self, trailer: [u8; 8]) -> bool {
         let [a, b, c, d, e, f, g, h] = trailer;
         u32::from_le_bytes([a, b, c, d]) == self.crc.clone().finalize()
             && u32::from_le_bytes([e, f, g, h]) == self.length
@@ -198,14 +203,14 @@ mod tests {
     #[test]
     fn headers() {
         let packed = member(b"content");
-        let found = header(&packed).expect("a header");
+        let found = parse_header(&packed).expect("a header");
         assert_eq!((found.length, found.aardwarc), (10 + 2 + 2 + 5 + 5, false));
         for cut in 0..found.length {
-            assert_eq!(header(&packed[..cut]), None);
+            assert_eq!(parse_header(&packed[..cut]), None);
         }
-        assert_eq!(header(&[0x1f, 0x8b, 8, 0xff, 0, 0, 0, 0, 0, 0]), None);
+        assert_eq!(parse_header(&[0x1f, 0x8b, 8, 0xff, 0, 0, 0, 0, 0, 0]), None);
         let aardwarc = [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 2, 3, 12, 0, b'A', b'a', 8, 0, 1, 2, 3, 4, 5, 6, 7, 8];
-        assert_eq!(header(&aardwarc), Some(Header { length: 24, aardwarc: true, ours: false }));
+        assert_eq!(parse_header(&aardwarc), Some(GzipHeader { length: 24, aardwarc: true, ours: false }));
     }
 
     #[test]
@@ -216,13 +221,13 @@ mod tests {
         packed.extend_from_slice(b"behind");
         let mut output = vec![0; content.len()];
         let mut inflater = Inflater::new().expect("memory");
-        assert_eq!(inflater.member(&packed, &mut output), Ok((length, content.len())));
+        assert_eq!(inflater.inflate_member(&packed, &mut output), Ok((length, content.len())));
         assert_eq!(output, content);
-        assert_eq!(inflater.member(&packed, &mut output[1..]), Err(NotWhole::Larger));
-        assert!(inflater.member(&packed[..length - 1], &mut output).is_err());
+        assert_eq!(inflater.inflate_member(&packed, &mut output[1..]), Err(NotWhole::Larger));
+        assert!(inflater.inflate_member(&packed[..length - 1], &mut output).is_err());
 
-        let mut inflating = Inflating::new();
-        let mut rest = &packed[header(&packed).expect("header").length..];
+        let mut inflating = GzipStream::new();
+        let mut rest = &packed[parse_header(&packed).expect("header").length..];
         let mut streamed = Vec::new();
         let mut chunk = [0; 777];
         loop {
@@ -230,12 +235,12 @@ mod tests {
             streamed.extend_from_slice(&chunk[..step.given]);
             rest = &rest[step.taken..];
             match step.state {
-                State::Going => {}
-                State::Ended => break,
-                State::Damaged => panic!("damaged"),
+                InflateState::Going => {}
+                InflateState::Ended => break,
+                InflateState::Damaged => panic!("damaged"),
             }
         }
         assert_eq!(streamed, content);
-        assert!(inflating.agrees(rest[..8].try_into().expect("trailer")));
+        assert!(inflating.matches_trailer(rest[..8].try_into().expect("trailer")));
     }
 }

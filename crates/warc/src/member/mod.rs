@@ -1,39 +1,35 @@
-//! From packed bytes to plain ones, member by member.
+//! From packed bytes to decompressed ones, member by member.
 //!
-//! A *member* here is a gzip member or a zstd frame; a plain file is one member. This module owns decompression, the
-//! boundaries of members and what happens when one is damaged: what came before the damage is given, a finding says
-//! where, and reading goes on at the next member that begins a record. It knows nothing of records beyond how their
-//! first bytes look, which is what tells a member from chance bytes.
-//!
-//! Looking again after damage costs time, and a hostile file could ask for it at every byte. So going back is paid
-//! from a budget in proportion to the file, by what was unpacked in vain as well as by what is read again; when it is used
-//! up, the search goes on from where decompression stopped.
+//! A *member* here is a gzip member or a zstd frame; a plain file is one member. [`MemberReader`] reads members in order.
+//! When one is damaged it gives the bytes before the damage, and [`salvage::SalvageReader`] finds the next member that
+//! begins a record. This module knows nothing of records beyond how their first bytes look.
 
-mod again;
-mod damage;
 mod decoder_pool;
 mod dictionary;
-mod extent;
 pub(crate) mod gzip;
-mod inflate;
-mod search;
-mod unframe;
+mod gzip_member;
+mod member_extent;
+mod output_buffer;
+mod record_start;
+mod salvage;
 mod window;
 pub(crate) mod zstd;
+mod zstd_member;
 
 use std::io;
 
-use crate::rule::{Finding, Pending, Rule};
-use crate::stray::{LARGEST_KEPT, Strays};
-use gzip::{Inflater, Inflating};
+use crate::rule::{PendingFindings, Rule};
+use crate::stray_bytes::Strays;
+use gzip_member::GzipState;
+use output_buffer::OutputBuffer;
+use salvage::{FailedMember, SalvageReader};
 use varve_wire::ReadAt;
-use window::Window;
-use zstd::Unframing;
+use zstd_member::ZstdState;
 
 pub use decoder_pool::{DecoderPool, FileDecoders};
 pub use dictionary::Dictionary;
-pub(crate) use search::looks_like_record;
-pub(crate) use window::{Gate, GivenUp};
+pub(crate) use record_start::{is_warc_start, looks_like_record};
+pub(crate) use window::{ReadCancelled, ReadGate};
 
 /// How a file is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -48,11 +44,11 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// Tells by the first bytes, never by a name.
+    /// The encoding by the first bytes of a file, never by its name.
     pub fn of(first: &[u8]) -> Self {
-        if first.starts_with(&gzip::MAGIC[..2]) {
+        if first.starts_with(&gzip::GZIP_MAGIC[..2]) {
             Self::Gzip
-        } else if first.starts_with(&zstd::MAGIC) || zstd::skippable(first).is_some() {
+        } else if first.starts_with(&zstd::FRAME_MAGIC) || zstd::skippable_length(first).is_some() {
             Self::Zstd
         } else {
             Self::Plain
@@ -72,427 +68,360 @@ pub(crate) enum Access {
 }
 
 impl Access {
-    /// So many packed bytes are read at first.
+    /// The number of packed bytes that are read first.
     fn first_step(self) -> usize {
         match self {
-            Self::Sequential => FIRST_VIEW,
-            Self::Random => 8 << 10,
-            Self::Whole => SMALL_VIEW,
+            Self::Sequential => FIRST_VIEW_BYTES,
+            Self::Random => RANDOM_VIEW_BYTES,
+            Self::Whole => RECORD_VIEW_BYTES,
         }
     }
 
-    /// So many plain bytes are made at first of what is streamed.
+    /// The number of bytes that a stream decompresses first.
     fn first_chunk(self) -> usize {
         match self {
-            Self::Random => FIRST_CHUNK,
-            Self::Sequential | Self::Whole => CHUNK,
+            Self::Random => FIRST_CHUNK_BYTES,
+            Self::Sequential | Self::Whole => STREAM_CHUNK_BYTES,
         }
     }
 }
 
-/// So much is brought into view before a member is decompressed whole.
-const FIRST_VIEW: usize = 256 << 10;
-/// And so much first by who wants one record alone: most are smaller.
-const SMALL_VIEW: usize = 16 << 10;
-/// Content larger than this is streamed: somewhat more than what is packed in one go.
-const LARGEST_WHOLE: usize = 33 << 20;
-/// Streaming gives so much at a time.
-const CHUNK: usize = 64 << 10;
-/// And so much at first to who reads one record: more than a header mostly is.
-const FIRST_CHUNK: usize = 1 << 10;
-/// Of a packed member so much can be looked at before it is consumed.
-pub(crate) const FARTHEST_LOOK: usize = 1 << 20;
-/// What looking at bytes again may cost beyond the size of the file.
-const FREE_REWIND: u64 = 64 << 20;
+/// Packed bytes that are brought into view before a member is decompressed whole.
+const FIRST_VIEW_BYTES: usize = 256 << 10;
+/// The same for a caller that wants one record: most are smaller.
+const RECORD_VIEW_BYTES: usize = 16 << 10;
+/// The same for a caller that may want a header only.
+const RANDOM_VIEW_BYTES: usize = 8 << 10;
+/// Larger content is streamed. The limit is somewhat above what the packer compresses in one pass.
+const MAX_WHOLE_BYTES: usize = 33 << 20;
+/// A stream decompresses this much at a time.
+const STREAM_CHUNK_BYTES: usize = 64 << 10;
+/// A stream decompresses this much first for a caller that may want a header only: most headers are smaller.
+const FIRST_CHUNK_BYTES: usize = 1 << 10;
+/// This much of a packed member can be looked at before it is consumed.
+pub(crate) const MAX_LOOKAHEAD_BYTES: usize = 1 << 20;
 
-enum Inside {
+/// Where the bytes of the current member come from.
+enum MemberStage {
     /// Between members.
     Outside,
-    /// All is in the buffer.
+    /// All is in the output buffer.
     Whole,
-    /// The beginning is in the buffer, and how much there is to come is known.
-    Promised,
+    /// The prefix of a large gzip member is in the output buffer, and its declared length is known.
+    Prefix,
+    /// The packed bytes themselves are the content.
     Plain,
+    /// A gzip member is streamed.
     Gzip,
+    /// A zstd frame is streamed.
     Zstd,
 }
 
-/// The dictionary that a zstd file begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Held {
-    /// There is none.
-    Nothing,
-    /// There is one, and it cannot be used.
-    Unusable,
-    /// There is one with this number; nought where it has none.
-    Numbered(u32),
-}
-
-/// What is known of a large member of which only the beginning was decompressed.
+/// The member that is being read.
 #[derive(Default)]
-struct Promised {
-    /// Plain bytes, by its own account.
-    length: usize,
-    /// Packed bytes of the beginning.
-    taken: usize,
-}
-
-/// The plain bytes of a file, with the members they came in.
-pub(crate) struct Unpacker<S> {
-    window: Window<S>,
-    access: Access,
-    encoding: Encoding,
-    inside: Inside,
-    inflater: Option<Inflater>,
-    inflating: Option<Box<Inflating>>,
-    promised: Promised,
-    /// The plain bytes of the beginning of a large member.
-    beginning: Vec<u8>,
-    /// The member before was large: this one may be.
-    expects_large: bool,
-    unframing: Option<Unframing>,
-    /// Where it goes when this is done with it.
-    home: Option<FileDecoders>,
-    output: Vec<u8>,
-    start: usize,
-    end: usize,
-    member_offset: u64,
+struct MemberState {
+    offset: u64,
     /// Where the member before this one was left.
-    left_at: u64,
-    /// Plain bytes of this member that were consumed.
+    previous_end: u64,
+    /// Decompressed bytes that were consumed.
     consumed: u64,
-    /// Plain bytes of this member that were given out or are in the buffer.
+    /// Decompressed bytes that were consumed or are in the output buffer.
     given: u64,
-    /// Where the packed bytes ended that the last of them came from, while it is streamed.
+    /// Where the packed bytes end that the last of them came from, while the member is streamed.
     given_until: u64,
     aardwarc: bool,
     ours: bool,
     failed: bool,
+}
+
+impl MemberState {
+    fn at(offset: u64) -> Self {
+        Self { offset, previous_end: offset, ..Self::default() }
+    }
+
+    fn failure(&self) -> FailedMember {
+        FailedMember { offset: self.offset, given: self.given, given_until: self.given_until }
+    }
+}
+
+/// Reads the members of a file in order.
+pub(crate) struct MemberReader<S> {
+    salvage: SalvageReader<S>,
+    access: Access,
+    stage: MemberStage,
+    member: MemberState,
+    output: OutputBuffer,
+    gzip: GzipState,
+    zstd: ZstdState,
+    /// The only member of a plain file was begun.
     plain_begun: bool,
-    frame_promised: bool,
-    held: Held,
-    dictionary_missed: bool,
-    /// A damaged zstd frame is read again with care; so much of it was given before.
-    careful: bool,
-    given_before: u64,
-    rewind_budget: u64,
-    /// How much room is made next.
-    chunk: usize,
-    findings: Pending,
-    strays: Strays,
 }
 
-impl<S> Drop for Unpacker<S> {
-    fn drop(&mut self) {
-        if let (Some(home), Some(unframing)) = (self.home.take(), self.unframing.take()) {
-            home.give_back(unframing);
-        }
-    }
-}
-
-impl<S: ReadAt> Unpacker<S> {
-    /// Unpacks `source` from `offset`, which must be where a member starts.
+impl<S: ReadAt> MemberReader<S> {
+    /// Reads `source` from `offset`, which must be the start of a member.
     pub(crate) fn new(source: S, offset: u64, access: Access) -> io::Result<Self> {
-        let mut unpacker = Self::unplaced(source, offset, access)?;
-        unpacker.encoding = Encoding::of(unpacker.window.fill(8)?);
-        unpacker.prepare()?;
-        Ok(unpacker)
+        let mut reader = Self::unprepared(source, offset, access)?;
+        reader.salvage.encoding = Encoding::of(reader.salvage.window.fill(8)?);
+        reader.prepare()?;
+        Ok(reader)
     }
 
-    /// Unpacks `source`, of a known encoding, from the first member at or after `offset` that begins a record.
-    /// None when there is none before `until`.
+    /// Reads `source`, of a known encoding, from the first member at or after `offset` that begins a record. None when
+    /// there is none before `until`.
     pub(crate) fn find(source: S, encoding: Encoding, offset: u64, until: u64) -> io::Result<Option<Self>> {
-        let mut unpacker = Self::unplaced(source, offset, Access::Sequential)?;
-        unpacker.encoding = encoding;
-        unpacker.prepare()?;
-        unpacker.findings = Pending::default();
-        let found = unpacker.search(offset, until)?;
-        Ok(found.then_some(unpacker))
+        let mut reader = Self::unprepared(source, offset, Access::Sequential)?;
+        reader.salvage.encoding = encoding;
+        reader.prepare()?;
+        reader.drop_findings();
+        let found = reader.salvage.search(offset, until)?;
+        Ok(found.then_some(reader))
     }
 
-    /// Takes a file that begins with junk for a packed one, when a member within the first `limit` bytes begins a record:
-    /// damage may have hit the very bytes by which packing is known.
-    pub(crate) fn unpack_behind_junk(&mut self, limit: u64) -> io::Result<bool> {
-        for encoding in [Encoding::Gzip, Encoding::Zstd] {
-            self.encoding = encoding;
-            self.prepare()?;
-            if self.search(0, limit)? {
-                self.report_junk(0, "compressed member")?;
-                self.inside = Inside::Outside;
-                return Ok(true);
-            }
-        }
-        self.encoding = Encoding::Plain;
-        Ok(false)
-    }
-
-    fn unplaced(source: S, offset: u64, access: Access) -> io::Result<Self> {
-        let window = Window::new(source, 0, access.first_step())?;
-        let rewind_budget = window.size().saturating_mul(2).saturating_add(FREE_REWIND);
-        let mut unpacker = Self {
-            window,
+    fn unprepared(source: S, offset: u64, access: Access) -> io::Result<Self> {
+        Ok(Self {
+            salvage: SalvageReader::new(source, offset, access)?,
             access,
-            encoding: Encoding::Plain,
-            inside: Inside::Outside,
-            inflater: None,
-            inflating: None,
-            promised: Promised::default(),
-            beginning: Vec::new(),
-            expects_large: false,
-            unframing: None,
-            home: None,
-            output: Vec::new(),
-            start: 0,
-            end: 0,
-            member_offset: offset,
-            left_at: offset,
-            consumed: 0,
-            given: 0,
-            given_until: 0,
-            aardwarc: false,
-            ours: false,
-            failed: false,
+            stage: MemberStage::Outside,
+            member: MemberState::at(offset),
+            output: OutputBuffer::new(access.first_chunk()),
+            gzip: GzipState::default(),
+            zstd: ZstdState::default(),
             plain_begun: false,
-            frame_promised: true,
-            held: Held::Nothing,
-            dictionary_missed: false,
-            careful: false,
-            given_before: 0,
-            rewind_budget,
-            chunk: access.first_chunk(),
-            findings: Pending::default(),
-            strays: Strays::default(),
-        };
-        unpacker.window.seek(offset);
-        Ok(unpacker)
+        })
     }
 
     fn prepare(&mut self) -> io::Result<()> {
-        if self.encoding == Encoding::Zstd {
-            self.chunk = CHUNK;
-            let home = FileDecoders::of(self.window.source());
-            if let Some(ready) = home.as_ref().and_then(FileDecoders::take) {
-                self.held = ready.number().map_or(Held::Nothing, Held::Numbered);
-                (self.unframing, self.home) = (Some(ready), home);
-                return Ok(());
+        if self.salvage.encoding == Encoding::Zstd { self.prepare_zstd() } else { Ok(()) }
+    }
+
+    /// Takes a file that begins with junk for a packed one, when a member within the first `limit` bytes begins a
+    /// record. Damage may have hit the bytes by which the encoding is recognised.
+    pub(crate) fn skip_leading_junk(&mut self, limit: u64) -> io::Result<bool> {
+        for encoding in [Encoding::Gzip, Encoding::Zstd] {
+            self.salvage.encoding = encoding;
+            self.prepare()?;
+            if self.salvage.search(0, limit)? {
+                self.salvage.report_junk(0, "compressed member")?;
+                self.stage = MemberStage::Outside;
+                return Ok(true);
             }
-            let dictionary = match home.as_ref().and_then(FileDecoders::dictionary) {
-                Some(known) if known.number().is_ok() => Some(known),
-                _ => self.read_dictionary(home.as_ref())?,
-            };
-            self.home = home.filter(|_| dictionary.is_some());
-            let unframing = Unframing::new(dictionary)?;
-            if let Some(number) = unframing.number() {
-                self.held = Held::Numbered(number);
-            }
-            self.unframing = Some(unframing);
         }
+        self.salvage.encoding = Encoding::Plain;
+        Ok(false)
+    }
+
+    /// Moves to the member at `offset`, as a new reader would be there, with the existing buffers and decoders. A caller
+    /// that reads thousands of single records would otherwise spend most of its time on making decoders.
+    pub(crate) fn reset(&mut self, offset: u64, access: Access) -> io::Result<()> {
+        self.restart_at(offset, access);
+        let encoding = Encoding::of(self.salvage.window.fill(8)?);
+        if encoding != self.salvage.encoding {
+            self.salvage.encoding = encoding;
+            self.prepare()?;
+        }
+        let is_zstd = encoding == Encoding::Zstd;
+        self.output.set_next_chunk(if is_zstd { STREAM_CHUNK_BYTES } else { access.first_chunk() });
         Ok(())
     }
 
+    /// Moves to the first member at or after `offset` that begins a record, with the existing buffers and the known
+    /// encoding. Returns false when there is none before `until`.
+    pub(crate) fn reset_to_next(&mut self, offset: u64, until: u64) -> io::Result<bool> {
+        self.restart_at(offset, Access::Sequential);
+        self.output.set_next_chunk(STREAM_CHUNK_BYTES);
+        self.salvage.search(offset, until)
+    }
+
+    fn restart_at(&mut self, offset: u64, access: Access) {
+        self.access = access;
+        self.salvage.restart_at(offset, access);
+        self.stage = MemberStage::Outside;
+        self.member = MemberState::at(offset);
+        self.output.clear();
+        self.gzip.expects_large = false;
+        self.zstd.restart();
+        self.plain_begun = false;
+    }
+
+    /// Drops the bytes that were read ahead, so that the next reset sees the file as it is then.
+    pub(crate) fn drop_read_ahead(&mut self) {
+        self.salvage.window.drop_view();
+    }
+
     pub(crate) fn encoding(&self) -> Encoding {
-        self.encoding
+        self.salvage.encoding
     }
 
     pub(crate) fn source(&self) -> &S {
-        self.window.source()
+        self.salvage.window.source()
     }
 
-    /// Where the member starts that is being read.
+    /// Where the current member starts.
     pub(crate) fn member_offset(&self) -> u64 {
-        self.member_offset
+        self.member.offset
     }
 
-    /// Where the member before the one that is being read was left.
-    pub(crate) fn left_at(&self) -> u64 {
-        self.left_at
+    /// Where the member before the current one was left.
+    pub(crate) fn previous_member_end(&self) -> u64 {
+        self.member.previous_end
     }
 
     /// Whether nothing of the member was consumed yet.
     pub(crate) fn at_member_start(&self) -> bool {
-        self.consumed == 0
+        self.member.consumed == 0
     }
 
-    /// Whether the header of the gzip member is what the writer of this crate begins every member with.
+    /// Whether the gzip member has the header that the writer of this crate gives every member.
     pub(crate) fn is_ours(&self) -> bool {
-        self.ours
+        self.member.ours
     }
 
-    /// Whether the member was written by AardWARC, with head, block and end of a record in three members.
+    /// Whether AardWARC wrote the member, with header, block and end of a record in three members.
     pub(crate) fn is_aardwarc(&self) -> bool {
-        self.aardwarc
+        self.member.aardwarc
     }
 
     /// Whether the member is damaged: its bytes end too early.
     pub(crate) fn has_failed(&self) -> bool {
-        self.failed
+        self.member.failed
     }
 
-    /// The place in the file that best says where the next byte comes from.
+    /// The offset in the file that best describes where the next byte comes from.
     pub(crate) fn position(&self) -> u64 {
-        match self.encoding {
-            Encoding::Plain => self.window.position(),
-            Encoding::Gzip | Encoding::Zstd => self.member_offset,
+        match self.salvage.encoding {
+            Encoding::Plain => self.salvage.window.position(),
+            Encoding::Gzip | Encoding::Zstd => self.member.offset,
         }
     }
 
-    /// Where the packed bytes go on after what was read so far.
+    /// The offset of the next packed byte.
     pub(crate) fn packed_position(&self) -> u64 {
-        self.window.position()
+        self.salvage.window.position()
     }
 
-    /// Pays for looking again at so many plain or packed bytes, whichever are more; false when the budget is used up.
+    /// Pays for reading `cost` bytes again. Returns false when the budget is used up.
     pub(crate) fn spend(&mut self, cost: u64) -> bool {
-        let is_enough = cost <= self.rewind_budget;
-        if is_enough {
-            self.rewind_budget -= cost;
-        }
-        is_enough
+        self.salvage.spend(cost)
     }
 
     /// Asks `gate` before anything from `offset` of the file on is read.
-    pub(crate) fn set_gate(&mut self, offset: u64, gate: Box<dyn Gate>) {
-        self.window.set_gate(offset, gate);
+    pub(crate) fn set_gate(&mut self, offset: u64, gate: Box<dyn ReadGate>) {
+        self.salvage.window.set_gate(offset, gate);
     }
 
-    /// How many of the next `wanted` bytes of the member can be looked at: all that there are in a plain file, up to
-    /// `FARTHEST_LOOK` in a packed one.
+    /// How many of the next `wanted` bytes of the member can be looked at: all in a plain file, up to
+    /// `MAX_LOOKAHEAD_BYTES` in a packed one.
     pub(crate) fn reach(&mut self, wanted: u64) -> io::Result<u64> {
-        if let Inside::Plain = self.inside {
-            return self.window.left(wanted);
+        if let MemberStage::Plain = self.stage {
+            return self.salvage.window.left(wanted);
         }
-        let near = usize::try_from(wanted).unwrap_or(FARTHEST_LOOK).min(FARTHEST_LOOK);
+        let near = usize::try_from(wanted).unwrap_or(MAX_LOOKAHEAD_BYTES).min(MAX_LOOKAHEAD_BYTES);
         Ok(self.require(near)?.len().min(near) as u64)
     }
 
     /// Copies bytes that begin `ahead` bytes from here, as far as they can be reached, and consumes nothing.
-    pub(crate) fn look(&mut self, ahead: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Inside::Plain = self.inside {
-            let offset = self.window.position().saturating_add(ahead);
-            return self.window.peek(offset, buffer);
+    pub(crate) fn peek(&mut self, ahead: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        if let MemberStage::Plain = self.stage {
+            let offset = self.salvage.window.position().saturating_add(ahead);
+            return self.salvage.window.peek(offset, buffer);
         }
         let until = ahead.saturating_add(buffer.len() as u64);
         let reach = self.reach(until)?;
         let range = ahead.min(reach) as usize..reach as usize;
-        let bytes = &self.output[self.start..self.end][range];
+        let bytes = &self.output.unconsumed()[range];
         buffer[..bytes.len()].copy_from_slice(bytes);
         Ok(bytes.len())
     }
 
-    pub(crate) fn report(&mut self, rule: Rule, offset: u64, message: impl Into<String>) {
-        self.findings.push(Finding::new(rule, offset, message));
+    pub(crate) fn findings(&mut self) -> &mut PendingFindings {
+        &mut self.salvage.findings
     }
 
-    pub(crate) fn findings(&mut self) -> &mut Pending {
-        &mut self.findings
-    }
-
-    /// Whether what was found here means that bytes are lost.
+    /// Whether a finding means that bytes are lost.
     pub(crate) fn has_loss(&self) -> bool {
-        self.findings.has_loss()
+        self.salvage.findings.has_loss()
     }
 
-    /// Forgets what was found.
-    pub(crate) fn forget_findings(&mut self) {
-        self.findings = Pending::default();
+    pub(crate) fn drop_findings(&mut self) {
+        self.salvage.findings = PendingFindings::default();
     }
 
     /// Bytes that belong to no record.
     pub(crate) fn strays(&mut self) -> &mut Strays {
-        &mut self.strays
+        &mut self.salvage.strays
     }
 
-    /// Says that the packed bytes from `from` to here are no member.
-    fn report_junk(&mut self, from: u64, what: &str) -> io::Result<()> {
-        let length = self.window.position().saturating_sub(from);
-        self.report(Rule::JunkBetweenMembers, from, format!("{length} bytes that are no {what}"));
-        self.put_aside(from)
-    }
-
-    /// Puts the packed bytes from `from` to here aside, for who wants to keep what belongs to no record.
-    fn put_aside(&mut self, from: u64) -> io::Result<()> {
-        let length = self.window.position().saturating_sub(from);
-        if self.strays.are_wanted() && length > 0 {
-            let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX).min(LARGEST_KEPT)];
-            let count = self.window.peek(from, &mut bytes)?;
-            self.strays.push(from, length, &bytes[..count]);
-        }
-        Ok(())
-    }
-
-    /// Plain bytes of the current member that are at hand.
+    /// Decompressed bytes of the current member that are in memory.
     pub(crate) fn buffered(&self) -> &[u8] {
-        match self.inside {
-            Inside::Plain => self.window.bytes(),
-            _ => &self.output[self.start..self.end],
+        match self.stage {
+            MemberStage::Plain => self.salvage.window.bytes(),
+            _ => self.output.unconsumed(),
         }
     }
 
-    /// Brings some bytes of the current member to hand; none at its end.
+    /// Brings some bytes of the current member into memory; none at its end.
     pub(crate) fn fill(&mut self) -> io::Result<&[u8]> {
         self.require(1)
     }
 
-    /// Brings so many bytes of the current member to hand, fewer only at its end.
+    /// Brings `wanted` bytes of the current member into memory, fewer only at its end.
     pub(crate) fn require(&mut self, wanted: usize) -> io::Result<&[u8]> {
-        if let Inside::Plain = self.inside {
-            return self.window.fill(wanted);
+        if let MemberStage::Plain = self.stage {
+            return self.salvage.window.fill(wanted);
         }
-        while self.end - self.start < wanted {
-            let more = match self.inside {
-                Inside::Promised => self.keep_promise().map(|()| true)?,
-                Inside::Gzip => self.inflate_more()?,
-                Inside::Zstd => self.unframe_more()?,
-                Inside::Outside | Inside::Whole | Inside::Plain => false,
+        while self.output.end - self.output.start < wanted {
+            let more = match self.stage {
+                MemberStage::Prefix => self.inflate_whole().map(|()| true)?,
+                MemberStage::Gzip => self.inflate_more()?,
+                MemberStage::Zstd => self.decode_more()?,
+                MemberStage::Outside | MemberStage::Whole | MemberStage::Plain => false,
             };
             if !more {
                 break;
             }
         }
-        Ok(&self.output[self.start..self.end])
+        Ok(self.output.unconsumed())
     }
 
     pub(crate) fn consume(&mut self, count: usize) {
-        self.consumed += count as u64;
-        match self.inside {
-            Inside::Plain => self.window.consume(count),
-            _ => self.start += count,
+        self.member.consumed += count as u64;
+        match self.stage {
+            MemberStage::Plain => self.salvage.window.consume(count),
+            _ => self.output.start += count,
         }
     }
 
-    /// Goes to the next member that holds something, leaving the rest of the current one. False at the end of the file.
+    /// Moves to the next member with content and skips the rest of the current one. Returns false at the end of the file.
     pub(crate) fn next_member(&mut self) -> io::Result<bool> {
         self.skip_member()?;
-        self.left_at = self.window.position();
+        self.member.previous_end = self.salvage.window.position();
         loop {
-            self.start = 0;
-            self.end = 0;
-            self.consumed = 0;
-            (self.given, self.given_until) = (0, 0);
-            self.aardwarc = false;
-            self.failed = false;
-            let found = match self.encoding {
+            self.output.clear();
+            let (offset, previous_end) = (self.member.offset, self.member.previous_end);
+            let ours = self.member.ours;
+            self.member = MemberState { offset, previous_end, ours, ..MemberState::default() };
+            let found = match self.salvage.encoding {
                 Encoding::Plain => self.begin_plain()?,
                 Encoding::Gzip => self.begin_gzip()?,
                 Encoding::Zstd => self.begin_zstd()?,
             };
-            if !found || !self.require(1)?.is_empty() || self.failed {
+            if !found || !self.require(1)?.is_empty() || self.member.failed {
                 return Ok(found);
             }
-            self.report(Rule::EmptyMember, self.member_offset, "an empty compressed member");
+            self.salvage.report(Rule::EmptyMember, self.member.offset, "an empty compressed member");
             self.skip_member()?;
         }
     }
 
-    /// Runs to the end of the member without keeping anything.
+    /// Runs to the end of the member and drops its content.
     fn skip_member(&mut self) -> io::Result<()> {
-        while matches!(self.inside, Inside::Promised | Inside::Gzip | Inside::Zstd) {
-            self.start = self.end;
+        while matches!(self.stage, MemberStage::Prefix | MemberStage::Gzip | MemberStage::Zstd) {
+            self.output.start = self.output.end;
             if self.require(1)?.is_empty() {
                 break;
             }
         }
-        self.inside = Inside::Outside;
+        self.stage = MemberStage::Outside;
         Ok(())
     }
 
@@ -501,26 +430,25 @@ impl<S: ReadAt> Unpacker<S> {
             return Ok(false);
         }
         self.plain_begun = true;
-        self.member_offset = self.window.position();
-        self.inside = Inside::Plain;
-        Ok(!self.window.fill(1)?.is_empty())
+        self.member.offset = self.salvage.window.position();
+        self.stage = MemberStage::Plain;
+        Ok(!self.salvage.window.fill(1)?.is_empty())
     }
 
-    /// Makes room for one more chunk behind the bytes at hand: for who may want a header alone, a small one first. Where
-    /// that room ends.
-    fn make_room(&mut self) -> usize {
-        if self.start > 0 {
-            self.output.copy_within(self.start..self.end, 0);
-            self.end -= self.start;
-            self.start = 0;
-        }
-        let chunk = self.chunk;
-        self.chunk = (chunk * 4).min(CHUNK);
-        if self.output.len() < self.end + chunk {
-            let room = (self.end + chunk).max(self.output.len() + self.output.len() / 2);
-            let held = std::mem::replace(&mut self.output, vec![0; room]);
-            self.output[..self.end].copy_from_slice(&held[..self.end]);
-        }
-        self.end + chunk
+    /// The packed bytes ran out inside the member.
+    fn cut_member(&mut self) -> io::Result<()> {
+        self.leave_failed();
+        self.salvage.recover_from_cut(self.member.failure())
+    }
+
+    /// The member cannot be read further.
+    fn fail_member(&mut self, rule: Rule, message: &str) -> io::Result<()> {
+        self.leave_failed();
+        self.salvage.recover_from_damage(self.member.failure(), rule, message)
+    }
+
+    fn leave_failed(&mut self) {
+        self.member.failed = true;
+        self.stage = MemberStage::Outside;
     }
 }

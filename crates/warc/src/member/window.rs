@@ -1,30 +1,29 @@
 //! A sliding view of the packed bytes, read ahead in steps that grow.
 //!
-//! The first read is small, because many readers want one header; each further read doubles, because who reads on
-//! usually reads all. The view never shrinks below what was asked for and never holds more than it must: its size is
-//! bounded by the largest `fill` asked plus one step.
+//! The first read is small, because many readers want one header. Each further read doubles, because a reader that
+//! goes on usually reads all. The size of the view is bounded by the largest `fill` plus one step.
 
 use std::io;
 
 use varve_wire::ReadAt;
 
-/// Asked once, before bytes behind a place are read, whether there is a point in reading on. It may wait for an answer.
-pub(crate) trait Gate: Send {
+/// Decides once, before bytes from some offset on are read, whether reading goes on. It may block.
+pub(crate) trait ReadGate: Send {
     fn opens(&self) -> bool;
 }
 
-/// Reading was given up at a gate.
+/// A gate ended reading.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no point in reading on")]
-pub(crate) struct GivenUp;
+#[error("reading was cancelled")]
+pub(crate) struct ReadCancelled;
 
-/// No single read is larger than this.
-const LARGEST_STEP: usize = 1 << 20;
-/// Nor is less room made for one, even at the end.
-const SMALLEST_STEP: usize = 512;
+/// Maximum size of a single read.
+const MAX_STEP_BYTES: usize = 1 << 20;
+/// Minimum room for a read, even at the end of the source.
+const MIN_STEP_BYTES: usize = 512;
 
-/// Who goes on so far behind what is in view reads a file in order, and would have passed over less than one small read.
-const NEAR: u64 = 8 << 10;
+/// A caller that moves at most this far past the view reads a file in order: it skips less than one small read.
+const NEAR_SEEK_BYTES: u64 = 8 << 10;
 
 pub(crate) struct Window<S> {
     source: S,
@@ -34,16 +33,16 @@ pub(crate) struct Window<S> {
     /// Offset in the source of `buffer[start]`.
     position: u64,
     step: usize,
-    /// Size of the source when it was opened: no reason to make room for more.
+    /// Size of the source when it was opened. No room is made for more.
     size: u64,
-    /// Where to ask before reading on, and whom.
-    gate: Option<(u64, Box<dyn Gate>)>,
+    /// The offset from which a gate decides, and the gate.
+    gate: Option<(u64, Box<dyn ReadGate>)>,
 }
 
 impl<S: ReadAt> Window<S> {
     pub(crate) fn new(source: S, position: u64, first_step: usize) -> io::Result<Self> {
         let size = source.size()?;
-        let step = first_step.max(SMALLEST_STEP);
+        let step = first_step.max(MIN_STEP_BYTES);
         Ok(Self { source, buffer: Vec::new(), start: 0, end: 0, position, step, size, gate: None })
     }
 
@@ -52,10 +51,10 @@ impl<S: ReadAt> Window<S> {
         self.size
     }
 
-    /// As `seek`, to begin anew there: the next read is of `step` bytes, unless reading goes on nearly where it has been.
+    /// As `seek`, for a new task: the next read is of `step` bytes, unless `position` is near the view.
     pub(crate) fn go_to(&mut self, position: u64, step: usize) {
         let end = self.position + self.bytes().len() as u64;
-        let is_near = (self.position..=end.saturating_add(NEAR)).contains(&position);
+        let is_near = (self.position..=end.saturating_add(NEAR_SEEK_BYTES)).contains(&position);
         if !is_near || self.step < step {
             self.step = step;
         }
@@ -63,16 +62,16 @@ impl<S: ReadAt> Window<S> {
         self.gate = None;
     }
 
-    /// Forgets what is in view, so that it is read again: the source may not be what it was. Nor is much read at once then:
-    /// whoever forgets each time would read far more than there is.
-    pub(crate) fn forget(&mut self) {
+    /// Drops the view, so that it is read again: the source may have changed. The next read is small, because a caller
+    /// that drops the view each time would otherwise read far more than it needs.
+    pub(crate) fn drop_view(&mut self) {
         self.start = 0;
         self.end = 0;
-        self.step = SMALLEST_STEP;
+        self.step = MIN_STEP_BYTES;
     }
 
     /// Asks `gate` before anything from `offset` on is read.
-    pub(crate) fn set_gate(&mut self, offset: u64, gate: Box<dyn Gate>) {
+    pub(crate) fn set_gate(&mut self, offset: u64, gate: Box<dyn ReadGate>) {
         self.gate = Some((offset, gate));
     }
 
@@ -85,7 +84,7 @@ impl<S: ReadAt> Window<S> {
         &self.source
     }
 
-    /// What is in view without reading.
+    /// The bytes in view.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
@@ -106,7 +105,8 @@ impl<S: ReadAt> Window<S> {
         self.start = 0;
         let offset = self.position + self.end as u64;
         // A source may have grown since, so there is always some room.
-        let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX).max(SMALLEST_STEP);
+        let left =
+            usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX).max(MIN_STEP_BYTES);
         let room = (self.end + self.step).max(wanted).min(self.end.saturating_add(left));
         if self.buffer.len() < room {
             // Zeroed memory straight from the system: most of it is never touched when a file is small.
@@ -116,12 +116,12 @@ impl<S: ReadAt> Window<S> {
         pass_gate(&mut self.gate, offset)?;
         let read = read_at(&self.source, &mut self.buffer[self.end..room], offset)?;
         self.end += read;
-        self.step = (self.step * 2).min(LARGEST_STEP);
+        self.step = (self.step * 2).min(MAX_STEP_BYTES);
         Ok(read)
     }
 
-    /// Copies bytes from any offset, from the view where they are in it, and leaves the view as it is. How many; fewer
-    /// than asked for only at the end of the source.
+    /// Copies bytes from any offset and leaves the view as it is. Returns how many; fewer than asked for only at the end of
+    /// the source.
     pub(crate) fn peek(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let in_view = offset.checked_sub(self.position).and_then(|at| usize::try_from(at).ok());
         if let Some(held) = in_view.and_then(|at| self.bytes().get(at..at.checked_add(buffer.len())?)) {
@@ -139,8 +139,8 @@ impl<S: ReadAt> Window<S> {
         Ok(filled)
     }
 
-    /// How many bytes there are from here on, as far as is known; when fewer than `wanted`, the source is asked again,
-    /// since it may have grown.
+    /// The number of bytes from here to the end, at most `wanted`. When fewer are known, the source is asked again, since it
+    /// may have grown.
     pub(crate) fn left(&mut self, wanted: u64) -> io::Result<u64> {
         if self.size.saturating_sub(self.position) < wanted {
             self.size = self.source.size()?;
@@ -154,7 +154,7 @@ impl<S: ReadAt> Window<S> {
         self.position += count as u64;
     }
 
-    /// Moves the view; bytes already held are kept when they can be.
+    /// Moves the view and keeps bytes that are already in memory.
     pub(crate) fn seek(&mut self, position: u64) {
         let held_from = self.position - self.start as u64;
         let held_to = self.position + (self.end - self.start) as u64;
@@ -168,12 +168,12 @@ impl<S: ReadAt> Window<S> {
     }
 }
 
-fn pass_gate(gate: &mut Option<(u64, Box<dyn Gate>)>, offset: u64) -> io::Result<()> {
-    if let Some((place, keeper)) = gate
-        && offset >= *place
+fn pass_gate(gate: &mut Option<(u64, Box<dyn ReadGate>)>, offset: u64) -> io::Result<()> {
+    if let Some((start, keeper)) = gate
+        && offset >= *start
     {
         if !keeper.opens() {
-            return Err(io::Error::other(GivenUp));
+            return Err(io::Error::other(ReadCancelled));
         }
         *gate = None;
     }
@@ -225,32 +225,32 @@ mod tests {
     }
 
     #[test]
-    fn reads_little_again_once_it_has_forgotten() {
+    fn reads_are_small_again_after_the_view_was_dropped() {
         let data = vec![7u8; 4 << 20];
         let mut window = Window::new(&data, 0, 512).expect("memory");
         window.fill(3 << 20).expect("memory");
         window.consume(3 << 20);
-        window.forget();
+        window.drop_view();
         window.go_to(3 << 20, 16 << 10);
         assert_eq!(window.fill(8).expect("memory").len(), 16 << 10);
     }
 
-    struct Shut;
+    struct ClosedGate;
 
-    impl Gate for Shut {
+    impl ReadGate for ClosedGate {
         fn opens(&self) -> bool {
             false
         }
     }
 
     #[test]
-    fn gives_up_at_a_shut_gate() {
+    fn a_closed_gate_ends_reading() {
         let data = vec![0u8; 200_000];
         let mut window = Window::new(&data, 0, 512).expect("memory");
-        window.set_gate(2000, Box::new(Shut));
+        window.set_gate(2000, Box::new(ClosedGate));
         assert!(window.fill(2000).is_ok());
-        let refused = window.fill(200_000).expect_err("a shut gate");
-        assert!(refused.get_ref().is_some_and(|cause| cause.is::<GivenUp>()));
+        let refused = window.fill(200_000).expect_err("a closed gate");
+        assert!(refused.get_ref().is_some_and(|cause| cause.is::<ReadCancelled>()));
         assert!(window.peek(100_000, &mut [0]).is_err());
     }
 }

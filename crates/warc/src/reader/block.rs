@@ -1,10 +1,10 @@
-//! The block of a record, lent piece by piece, over the boundaries of members where a record has several.
+//! The block of a record, lent in pieces, across members when a record has several.
 
 use std::io;
 
-use super::{Format, Reader, Stage, ahead};
+use super::{Format, ReaderStage, WarcReader, lookahead};
 use crate::member::Encoding;
-use crate::rule::{Finding, Rule};
+use crate::rule::{Rule, WarcFinding};
 use varve_wire::ReadAt;
 
 /// The block that is being read.
@@ -12,11 +12,11 @@ use varve_wire::ReadAt;
 pub(super) struct BlockState {
     pub(super) declared: u64,
     pub(super) remaining: u64,
-    /// It was held against what follows it.
+    /// It was compared with the bytes that follow it.
     pub(super) looked_at: bool,
     /// It ended before its declared length.
     pub(super) cut: bool,
-    /// Another record begins before its declared end; so many bytes separate the two.
+    /// Another record begins before its declared end; the number of bytes that separate the two.
     pub(super) overlap: Option<u64>,
     /// Its header gives no length.
     pub(super) unknown: bool,
@@ -29,7 +29,7 @@ impl BlockState {
     }
 }
 
-impl<S: ReadAt> Reader<S> {
+impl<S: ReadAt> WarcReader<S> {
     pub(super) fn finish_block(&mut self) -> io::Result<()> {
         loop {
             let count = self.fill_block()?.len();
@@ -38,7 +38,7 @@ impl<S: ReadAt> Reader<S> {
             }
             self.consume_block(count);
         }
-        self.stage = Stage::Start;
+        self.stage = ReaderStage::Start;
         match self.format {
             Format::Warc => self.pass_warc_separator()?,
             Format::Arc { .. } => self.pass_arc_separator()?,
@@ -49,46 +49,46 @@ impl<S: ReadAt> Reader<S> {
     pub(super) fn fill_block(&mut self) -> io::Result<&[u8]> {
         if !self.block.looked_at {
             self.block.looked_at = true;
-            self.hold_block_against_what_follows()?;
+            self.check_declared_length()?;
         }
-        while self.block.remaining > 0 && self.unpacker.fill()?.is_empty() {
+        while self.block.remaining > 0 && self.members.fill()?.is_empty() {
             if !self.cross_member()? {
                 self.cut_block();
             }
         }
-        let bytes = self.unpacker.buffered();
+        let bytes = self.members.buffered();
         let length = usize::try_from(self.block.remaining).unwrap_or(usize::MAX).min(bytes.len());
         Ok(&bytes[..length])
     }
 
     pub(super) fn consume_block(&mut self, count: usize) {
-        self.unpacker.consume(count);
+        self.members.consume(count);
         self.block.remaining -= count as u64;
     }
 
-    /// Goes on with a record in the next member. False when the record ends here instead.
+    /// Continues a record in the next member. Returns false when the record ends here instead.
     fn cross_member(&mut self) -> io::Result<bool> {
-        let split_on_purpose = self.unpacker.is_aardwarc() && self.block.remaining == self.block.declared;
-        if self.unpacker.has_failed() {
+        let split_on_purpose = self.members.is_aardwarc() && self.block.remaining == self.block.declared;
+        if self.members.has_failed() {
             return Ok(false);
         }
-        if !self.unpacker.next_member()? {
-            self.stage = Stage::End;
+        if !self.members.next_member()? {
+            self.stage = ReaderStage::End;
             return Ok(false);
         }
-        let wanted = ahead::enough_to_tell(self.format);
-        if !split_on_purpose && ahead::is_record(self.format, self.unpacker.require(wanted)?) {
+        let wanted = lookahead::record_start_bytes(self.format);
+        if !split_on_purpose && lookahead::is_record(self.format, self.members.require(wanted)?) {
             return Ok(false);
         }
-        self.say_spread();
+        self.report_spread_record();
         Ok(true)
     }
 
-    /// A record goes on in another member. The draft for zstd allows that; annex D, for gzip, does not.
-    pub(super) fn say_spread(&mut self) {
-        if self.unpacker.encoding() != Encoding::Zstd {
+    /// Reports that a record continues in another member. The draft for zstd allows that; annex D, for gzip, does not.
+    pub(super) fn report_spread_record(&mut self) {
+        if self.members.encoding() != Encoding::Zstd {
             let message = "a record is spread over several compressed members";
-            self.say_once(Rule::RecordSpansMembers, self.record_offset, message);
+            self.report_once(Rule::RecordSpansMembers, self.record_offset, message);
         }
     }
 
@@ -99,6 +99,6 @@ impl<S: ReadAt> Reader<S> {
         self.block.remaining = 0;
         self.block.cut = true;
         let message = format!("the header gives a length of {declared}, but the block has {held} bytes");
-        self.findings.push(Finding::new(Rule::BlockShort, self.record_offset, message));
+        self.findings.push(WarcFinding::new(Rule::BlockShort, self.record_offset, message));
     }
 }

@@ -1,31 +1,31 @@
 //! Reading records, one after another or one alone.
 //!
-//! The reader is lenient by nature: it gives every record that can be found and says in findings what it had to work
-//! around. It never reads past the length of a block, never holds more than a header and a few fixed buffers, and
-//! always moves forward, so no input makes it loop. What the fields and blocks mean is not its business.
+//! The reader is lenient: it gives every record that can be found and reports in findings what it had to work around. It
+//! never reads past the length of a block, never holds more than a header and a few fixed buffers, and always moves
+//! forward, so no input makes it loop. It does not interpret fields and blocks.
 //!
-//! `next_record` lends the record: its block is read in place, straight from the decompressed bytes, and whatever is left of
-//! it is passed when the next record is asked for.
+//! `next_record` lends the record: its block is read in place, straight from the decompressed bytes, and the rest of it is
+//! skipped when the next record is requested.
 
-mod ahead;
-mod arc;
+mod arc_records;
 mod block;
+mod lookahead;
+mod random_access;
+mod recognise;
 mod record;
-mod start;
-mod visit;
-mod warc;
+mod warc_records;
 
 use std::io;
 
-use crate::member::{Access, Encoding, Gate, Unpacker};
-use crate::record::Header;
-use crate::rule::{Finding, Pending, Rule};
-use crate::stray::Stray;
+use crate::member::{Access, Encoding, MemberReader, ReadGate};
+use crate::record::RecordHeader;
+use crate::rule::{PendingFindings, Rule, WarcFinding};
+use crate::stray_bytes::Stray;
 use block::BlockState;
 use varve_wire::ReadAt;
 
+pub use random_access::Extent;
 pub use record::{OwnedRecord, Record};
-pub use visit::Extent;
 
 /// Why a file could not be read at all.
 #[derive(Debug, thiserror::Error)]
@@ -47,9 +47,9 @@ pub enum Error {
     /// A zip archive, as WACZ files are.
     #[error("a zip archive, perhaps a WACZ: the WARC files are inside it")]
     Zip,
-    /// Packed so that nothing of it can be unpacked.
+    /// Nothing of the file can be decompressed.
     #[error("nothing of it can be unpacked: {}", .0.message)]
-    Packed(Finding),
+    Packed(WarcFinding),
 }
 
 impl Error {
@@ -71,24 +71,14 @@ pub enum Format {
     },
 }
 
-/// Bounds on what one record may cost.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Most bytes of a record header.
-    pub header: usize,
-    /// A file whose first record does not begin within so many plain bytes is not an archive.
-    pub search: u64,
-}
+/// Maximum size of a record header.
+const MAX_HEADER_BYTES: usize = 1 << 20;
+/// A file whose first record does not begin within this many decompressed bytes is not an archive.
+const MAX_LEADING_JUNK_BYTES: u64 = 1 << 20;
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self { header: 1 << 20, search: 1 << 20 }
-    }
-}
-
-/// Where the reader stands.
+/// The state of the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum ReaderStage {
     /// Before a record, inside a member if there is one.
     Start,
     /// In a record's block.
@@ -97,42 +87,50 @@ enum Stage {
     End,
 }
 
+/// How far a file was read.
+struct ReadProgress {
+    /// The end of the last complete record.
+    last_good: u64,
+    /// The end of the last complete record before the first lost bytes.
+    undamaged: u64,
+    /// Records given so far.
+    records: u64,
+}
+
+impl ReadProgress {
+    fn at(offset: u64) -> Self {
+        Self { last_good: offset, undamaged: offset, records: 0 }
+    }
+}
+
 /// Reads the records of one file.
-pub struct Reader<S> {
-    unpacker: Unpacker<S>,
+pub struct WarcReader<S> {
+    members: MemberReader<S>,
     format: Format,
-    limits: Limits,
-    stage: Stage,
-    header: Header,
+    stage: ReaderStage,
+    header: RecordHeader,
     scratch: Vec<u8>,
     record_offset: u64,
     block: BlockState,
-    /// In an ARC file: something was wrong before here, so what looks like a record must look much like one.
+    /// In an ARC file: there was damage before here, so a record line is checked more strictly.
     in_doubt: bool,
-    last_good: u64,
-    undamaged: u64,
-    records: u64,
-    /// Rules that are said once a file.
+    progress: ReadProgress,
+    /// Rules that are reported once a file and were reported.
     said: Vec<Rule>,
-    findings: Pending,
+    findings: PendingFindings,
 }
 
-impl<S: ReadAt> Reader<S> {
+impl<S: ReadAt> WarcReader<S> {
     /// Reads all of `source` from its beginning.
     pub fn new(source: S) -> Result<Self, Error> {
-        Self::with_limits(source, Limits::default())
-    }
-
-    /// As `new`, with other limits.
-    pub fn with_limits(source: S, limits: Limits) -> Result<Self, Error> {
-        let mut reader = Self::unstarted(source, 0, Access::Sequential, limits)?;
+        let mut reader = Self::unstarted(source, 0, Access::Sequential)?;
         reader.recognise()?;
         Ok(reader)
     }
 
     /// Reads on from `offset`, where a record of that format must begin.
     pub fn resume(source: S, offset: u64, format: Format) -> Result<Self, Error> {
-        let mut reader = Self::unstarted(source, offset, Access::Sequential, Limits::default())?;
+        let mut reader = Self::unstarted(source, offset, Access::Sequential)?;
         reader.format = format;
         reader.begin()?;
         Ok(reader)
@@ -148,102 +146,100 @@ impl<S: ReadAt> Reader<S> {
         until: u64,
     ) -> Result<Option<Self>, Error> {
         let located = |source| Error::Io { offset: from, source };
-        let Some(unpacker) = Unpacker::find(source, encoding, from, until).map_err(located)? else {
+        let Some(members) = MemberReader::find(source, encoding, from, until).map_err(located)? else {
             return Ok(None);
         };
-        let mut reader = Self::with_unpacker(unpacker, from, Limits::default());
+        let mut reader = Self::with_member_reader(members, from);
         reader.format = format;
         reader.begin()?;
         Ok(Some(reader))
     }
 
-    /// Reads one record at `offset`, touching no more bytes than its header and as much of its block as is asked for.
+    /// Reads one record at `offset` and no more bytes than its header and the requested part of its block.
     pub fn at(source: S, offset: u64) -> Result<Self, Error> {
-        let mut reader = Self::unstarted(source, offset, Access::Random, Limits::default())?;
-        reader.begin_record()?;
+        let mut reader = Self::unstarted(source, offset, Access::Random)?;
+        reader.start_single_record()?;
         Ok(reader)
     }
 
-    /// Begins where a record must begin, of whatever format it is.
-    fn begin_record(&mut self) -> Result<(), Error> {
+    /// Starts where a record of either format must begin.
+    fn start_single_record(&mut self) -> Result<(), Error> {
         self.begin()?;
-        self.located(|reader| reader.unpacker.require(64).map(|_| ()))?;
-        let bytes = self.unpacker.buffered();
+        self.located(|reader| reader.members.require(64).map(|_| ()))?;
+        let bytes = self.members.buffered();
         let first = &bytes[..bytes.len().min(64)];
         if !crate::member::looks_like_record(first) {
             let first = first.to_vec();
             return Err(self.not_an_archive(&first));
         }
-        self.format = if warc::is_start(first) { Format::Warc } else { Format::Arc { version: 1 } };
+        self.format =
+            if crate::member::is_warc_start(first) { Format::Warc } else { Format::Arc { version: 1 } };
         Ok(())
     }
 
-    fn unstarted(source: S, offset: u64, access: Access, limits: Limits) -> Result<Self, Error> {
-        let unpacker =
-            Unpacker::new(source, offset, access).map_err(|source| Error::Io { offset, source })?;
-        Ok(Self::with_unpacker(unpacker, offset, limits))
+    fn unstarted(source: S, offset: u64, access: Access) -> Result<Self, Error> {
+        let members =
+            MemberReader::new(source, offset, access).map_err(|source| Error::Io { offset, source })?;
+        Ok(Self::with_member_reader(members, offset))
     }
 
-    fn with_unpacker(unpacker: Unpacker<S>, offset: u64, limits: Limits) -> Self {
+    fn with_member_reader(members: MemberReader<S>, offset: u64) -> Self {
         Self {
-            unpacker,
+            members,
             format: Format::Warc,
-            limits,
-            stage: Stage::Start,
-            header: Header::default(),
+            stage: ReaderStage::Start,
+            header: RecordHeader::default(),
             scratch: Vec::new(),
             record_offset: offset,
             block: BlockState::default(),
             in_doubt: false,
-            last_good: offset,
-            undamaged: offset,
-            records: 0,
+            progress: ReadProgress::at(offset),
             said: Vec::new(),
-            findings: Pending::default(),
+            findings: PendingFindings::default(),
         }
     }
 
     fn begin(&mut self) -> Result<(), Error> {
-        if !self.located(|reader| reader.unpacker.next_member())? {
-            self.stage = Stage::End;
+        if !self.located(|reader| reader.members.next_member())? {
+            self.stage = ReaderStage::End;
         }
         self.located(Self::look_ahead)
     }
 
-    /// So many of the next bytes, fewer only at the end of the member, whatever else is at hand.
+    /// The next `count` bytes, fewer only at the end of the member.
     fn first_bytes(&mut self, count: usize) -> Result<Vec<u8>, Error> {
-        self.located(|reader| Ok(reader.unpacker.require(count)?.iter().copied().take(count).collect()))
+        self.located(|reader| Ok(reader.members.require(count)?.iter().copied().take(count).collect()))
     }
 
-    /// Brings to hand what `next_offset` looks at.
+    /// Brings the bytes that `next_offset` looks at into memory.
     fn look_ahead(&mut self) -> io::Result<()> {
-        self.unpacker.require(5).map(|_| ())
+        self.members.require(5).map(|_| ())
     }
 
-    /// The next record, with the reader inside it, for those who want to keep it. None at the end.
+    /// The next record as an owned value that contains the reader. None at the end.
     pub fn into_record(mut self) -> Result<Option<OwnedRecord<S>>, Error> {
         let found = self.next_record()?.is_some();
         Ok(found.then_some(OwnedRecord { reader: self }))
     }
 
-    /// Runs an operation that can only fail by reading, and says where.
+    /// Runs an operation that can only fail by reading, and adds the offset to its error.
     fn located<T>(&mut self, run: impl FnOnce(&mut Self) -> io::Result<T>) -> Result<T, Error> {
-        run(self).map_err(|source| Error::Io { offset: self.unpacker.packed_position(), source })
+        run(self).map_err(|source| Error::Io { offset: self.members.packed_position(), source })
     }
 
-    /// Goes to the next record. What is left of the one before is passed.
+    /// Moves to the next record. The rest of the one before is skipped.
     pub fn next_record(&mut self) -> Result<Option<Record<'_, S>>, Error> {
         let found = self.located(Self::advance)?;
-        self.findings.append(self.unpacker.findings());
+        self.findings.append(self.members.findings());
         if !found {
             return Ok(None);
         }
-        self.records += 1;
+        self.progress.records += 1;
         Ok(Some(Record { reader: self }))
     }
 
     fn advance(&mut self) -> io::Result<bool> {
-        if self.stage == Stage::Block {
+        if self.stage == ReaderStage::Block {
             self.finish_block()?;
         }
         match self.format {
@@ -253,19 +249,23 @@ impl<S: ReadAt> Reader<S> {
     }
 
     /// Reports a rule the first time it is broken in this file.
-    fn say_once(&mut self, rule: Rule, offset: u64, message: &str) {
+    fn report_once(&mut self, rule: Rule, offset: u64, message: &str) {
         if !self.said.contains(&rule) {
             self.said.push(rule);
-            self.findings.push(Finding::new(rule, offset, format!("{message} (said once for this file)")));
+            self.findings.push(WarcFinding::new(
+                rule,
+                offset,
+                format!("{message} (said once for this file)"),
+            ));
         }
     }
 
-    /// Marks that all is well up to here.
+    /// Marks the file as good up to here.
     fn note_good(&mut self) {
-        if !self.block.cut && !self.block.unknown && !self.unpacker.has_failed() {
-            self.last_good = self.unpacker.packed_position();
+        if !self.block.cut && !self.block.unknown && !self.members.has_failed() {
+            self.progress.last_good = self.members.packed_position();
             if !self.has_loss() {
-                self.undamaged = self.last_good;
+                self.progress.undamaged = self.progress.last_good;
             }
         }
     }
@@ -277,112 +277,111 @@ impl<S: ReadAt> Reader<S> {
 
     /// How the file is packed.
     pub fn encoding(&self) -> Encoding {
-        self.unpacker.encoding()
+        self.members.encoding()
     }
 
     /// Records given so far.
     pub fn records(&self) -> u64 {
-        self.records
+        self.progress.records
     }
 
-    /// The end of the last record so far that was whole, also behind damage.
+    /// The end of the last complete record so far, even after damage.
     pub fn last_good_offset(&self) -> u64 {
-        self.last_good
+        self.progress.last_good
     }
 
-    /// The end of the last whole record before the first bytes that were lost, or the end of the file once all was read and
-    /// nothing was lost: cut here, the file would hold whole records only.
+    /// The end of the last complete record before the first lost bytes, or the end of the file once all was read and nothing
+    /// was lost. Truncated here, the file would hold complete records only.
     pub fn undamaged_until(&self) -> u64 {
-        if self.stage == Stage::End && !self.has_loss() {
-            return self.unpacker.packed_position();
+        if self.stage == ReaderStage::End && !self.has_loss() {
+            return self.members.packed_position();
         }
-        self.undamaged
+        self.progress.undamaged
     }
 
-    /// Whether bytes were lost so far: they belong to no record, or to one that is not whole.
+    /// Whether bytes were lost so far: they belong to no record, or to an incomplete one.
     pub fn has_loss(&self) -> bool {
-        self.findings.has_loss() || self.unpacker.has_loss()
+        self.findings.has_loss() || self.members.has_loss()
     }
 
-    /// Leaves to others what lies before: whoever came here from there has said what is to be said about coming here, and
-    /// knows whether it is good up to here.
-    pub(crate) fn forget_the_way(&mut self) {
-        self.findings = Pending::default();
-        self.unpacker.forget_findings();
-        self.last_good = 0;
-        self.undamaged = 0;
+    /// Drops the findings so far. The caller has already read the preceding bytes and reported what it found there.
+    pub(crate) fn drop_findings_so_far(&mut self) {
+        self.findings = PendingFindings::default();
+        self.members.drop_findings();
+        self.progress.last_good = 0;
+        self.progress.undamaged = 0;
     }
 
     /// Asks `gate` before anything from `offset` of the file on is read.
-    pub(crate) fn set_gate(&mut self, offset: u64, gate: Box<dyn Gate>) {
-        self.unpacker.set_gate(offset, gate);
+    pub(crate) fn set_gate(&mut self, offset: u64, gate: Box<dyn ReadGate>) {
+        self.members.set_gate(offset, gate);
     }
 
-    /// Puts bytes aside that belong to no record.
+    /// Keeps bytes that belong to no record.
     pub(crate) fn keep_strays(&mut self) {
-        self.unpacker.strays().want();
+        self.members.strays().want();
     }
 
-    /// The bytes put aside since they were last taken.
+    /// The kept bytes since they were last taken.
     pub(crate) fn take_strays(&mut self) -> Vec<Stray> {
-        self.unpacker.strays().take()
+        self.members.strays().take()
     }
 
     /// Whether there are no more records.
     pub(crate) fn is_at_end(&self) -> bool {
-        self.stage == Stage::End
+        self.stage == ReaderStage::End
     }
 
-    /// Where in the file reading has come to.
+    /// The current offset in the file.
     pub fn position(&self) -> u64 {
-        self.unpacker.packed_position()
+        self.members.packed_position()
     }
 
-    /// Where the next record begins, once the last one was passed: the place to `resume` at. None inside a member, and
-    /// where no record begins: what to make of such bytes depends on the record before them.
+    /// Where the next record begins, once the last one was finished: the offset for `resume`. None inside a member, and where
+    /// no record begins, because the meaning of such bytes depends on the record before them.
     pub fn next_offset(&self) -> Option<u64> {
         let nothing_odd = self.format != Format::Warc
-            || warc::is_start_loosely(self.unpacker.buffered()) && !self.unpacker.has_failed();
+            || warc_records::is_start_loosely(self.members.buffered()) && !self.members.has_failed();
         match self.stage {
-            Stage::Start if !nothing_odd => None,
-            Stage::End => Some(self.unpacker.packed_position()),
-            Stage::Start if self.unpacker.at_member_start() => Some(self.unpacker.member_offset()),
-            Stage::Start if self.unpacker.encoding() == Encoding::Plain => Some(self.unpacker.position()),
+            ReaderStage::Start if !nothing_odd => None,
+            ReaderStage::End => Some(self.members.packed_position()),
+            ReaderStage::Start if self.members.at_member_start() => Some(self.members.member_offset()),
+            ReaderStage::Start if self.members.encoding() == Encoding::Plain => Some(self.members.position()),
             _ => None,
         }
     }
 
-    /// Where the bytes of the last record end, once it was passed. What was found from there on is not about it.
+    /// Where the bytes of the last record end, once it was finished. Findings from there on are not about it.
     pub(crate) fn record_end(&self) -> u64 {
-        let is_packed = self.unpacker.encoding() != Encoding::Plain;
-        if is_packed && self.unpacker.at_member_start() {
-            return self.unpacker.left_at();
+        let is_packed = self.members.encoding() != Encoding::Plain;
+        if is_packed && self.members.at_member_start() {
+            return self.members.previous_member_end();
         }
         self.next_offset().unwrap_or_else(|| self.position())
     }
 
-    /// Passes what is left of the record, so that `next_offset` and the findings about its end are known.
+    /// Skips the rest of the record, so that `next_offset` and the findings about its end are known.
     pub fn finish_record(&mut self) -> Result<(), Error> {
-        if self.stage == Stage::Block {
+        if self.stage == ReaderStage::Block {
             self.located(Self::finish_block)?;
         }
-        self.findings.append(self.unpacker.findings());
+        self.findings.append(self.members.findings());
         Ok(())
     }
 
-    /// The header of the record that was given last, until the next one is asked for.
-    pub fn header(&self) -> &Header {
+    /// The header of the last record, until the next one is requested.
+    pub fn header(&self) -> &RecordHeader {
         &self.header
     }
 
     /// The findings since they were last taken.
-    pub fn take_findings(&mut self) -> Vec<Finding> {
-        self.findings.append(self.unpacker.findings());
+    pub fn take_findings(&mut self) -> Vec<WarcFinding> {
+        self.findings.append(self.members.findings());
         self.findings.take()
     }
 
     /// Where the bytes come from.
     pub fn source(&self) -> &S {
-        self.unpacker.source()
+        self.members.source()
     }
 }

@@ -1,26 +1,26 @@
-//! A record as it is lent: its header is read, its block is waiting.
+//! A record as the reader lends it: its header is parsed, its block is unread.
 
 use std::io::{self, BufRead, Read};
 
-use super::ahead::Tail;
-use super::{Format, Reader};
+use super::lookahead::BlockTail;
+use super::{Format, WarcReader};
 use crate::digest::{Digest, Hasher};
 use crate::member::Encoding;
-use crate::record::Header;
-use crate::rule::Finding;
+use crate::record::RecordHeader;
+use crate::rule::WarcFinding;
 use varve_wire::ReadAt;
 
-/// What stands behind every block.
-const END: &[u8] = b"\r\n\r\n";
+/// The separator after every block.
+const RECORD_END: &[u8] = b"\r\n\r\n";
 
-/// One record: its header is read, its block is waiting. Reading from the record reads its block.
+/// One record: its header is parsed, its block is unread. Reading from the record reads its block.
 pub struct Record<'a, S> {
-    pub(super) reader: &'a mut Reader<S>,
+    pub(super) reader: &'a mut WarcReader<S>,
 }
 
 impl<S: ReadAt> Record<'_, S> {
     /// Its header.
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &RecordHeader {
         &self.reader.header
     }
 
@@ -34,7 +34,7 @@ impl<S: ReadAt> Record<'_, S> {
         self.reader.block.declared
     }
 
-    /// Whether the block turned out shorter than declared, as far as it was read.
+    /// Whether the block is shorter than declared, as far as it was read.
     pub fn is_cut(&self) -> bool {
         self.reader.block.cut
     }
@@ -46,32 +46,32 @@ impl<S: ReadAt> Record<'_, S> {
 
     /// Whether the compressed member that it was read from last is damaged.
     pub(crate) fn is_damaged(&self) -> bool {
-        self.reader.unpacker.has_failed()
+        self.reader.members.has_failed()
     }
 
-    /// What stands behind a block that was read to its declared end, when that is neither a record nor nothing.
-    pub(crate) fn tail(&mut self) -> io::Result<Option<Tail>> {
+    /// The bytes after a block that was read to its declared end, when they are neither a record nor nothing.
+    pub(crate) fn tail(&mut self) -> io::Result<Option<BlockTail>> {
         self.reader.tail()
     }
 
-    /// The digest with the next `length` bytes behind the block added to what was hashed.
+    /// The digest of the hashed bytes and the next `length` bytes after the block.
     pub(crate) fn digest_ahead(&mut self, hasher: Hasher, length: u64) -> io::Result<Digest> {
         self.reader.digest_ahead(hasher, length)
     }
 
-    /// Takes so many bytes behind the block for the rest of it.
+    /// Extends the block by `length` bytes after it.
     pub(crate) fn extend(&mut self, length: u64) {
         self.reader.extend_block(length);
     }
 
     /// Whether it lies in a gzip member with the header that [`GZIP_HEADER`](crate::write::GZIP_HEADER) is, which no
-    /// checksum covers. To be asked before the block is read: behind it another member may begin.
+    /// checksum covers. Call this before the block is read: another member may begin after it.
     pub fn has_our_gzip_header(&self) -> bool {
-        self.reader.unpacker.is_ours()
+        self.reader.members.is_ours()
     }
 
-    /// Whether the record is whole: what is left of its block is there, and the member that it ends in holds the end of a
-    /// record, then nothing, and has the checksum that it should. Reads to the end of that member and no further.
+    /// Whether the record is complete: the rest of its block is there, and the member that it ends in holds the end of a record
+    /// and nothing else, with a matching checksum. Reads to the end of that member and no further.
     pub fn is_whole(&mut self) -> io::Result<bool> {
         loop {
             let count = self.fill_buf()?.len();
@@ -81,9 +81,9 @@ impl<S: ReadAt> Record<'_, S> {
             self.consume(count);
         }
         let is_plain = self.reader.encoding() == Encoding::Plain;
-        let rest = self.reader.unpacker.require(END.len() + 1)?;
-        let ends = rest.starts_with(END) && (is_plain || rest.len() == END.len());
-        Ok(ends && !self.reader.block.cut && !self.reader.unpacker.has_failed())
+        let rest = self.reader.members.require(RECORD_END.len() + 1)?;
+        let ends = rest.starts_with(RECORD_END) && (is_plain || rest.len() == RECORD_END.len());
+        Ok(ends && !self.reader.block.cut && !self.reader.members.has_failed())
     }
 
     /// The line that stood before an ARC record; empty for a WARC record.
@@ -115,29 +115,29 @@ impl<S: ReadAt> Read for Record<'_, S> {
     }
 }
 
-/// A record that has its reader for itself. Reading from it reads the record's block.
+/// A record that owns its reader. Reading from it reads the block of the record.
 pub struct OwnedRecord<S> {
-    pub(super) reader: Reader<S>,
+    pub(super) reader: WarcReader<S>,
 }
 
 impl<S: ReadAt> OwnedRecord<S> {
-    /// The record as readers lend it.
+    /// The record as the reader lends it.
     pub fn as_record(&mut self) -> Record<'_, S> {
         Record { reader: &mut self.reader }
     }
 
     /// Its header.
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &RecordHeader {
         &self.reader.header
     }
 
-    /// Whether the record is whole, as [`Record::is_whole`].
+    /// Whether the record is complete, as [`Record::is_whole`].
     pub fn is_whole(&mut self) -> io::Result<bool> {
         self.as_record().is_whole()
     }
 
-    /// What was found so far: damage ends a block early and is said here.
-    pub fn take_findings(&mut self) -> Vec<Finding> {
+    /// The findings so far: damage ends a block early and is reported here.
+    pub fn take_findings(&mut self) -> Vec<WarcFinding> {
         self.reader.take_findings()
     }
 }

@@ -1,8 +1,8 @@
-//! The header of a record as it should have been, made from what it was.
+//! The corrected header of a record, made from the original one.
 
-use crate::check::{Checked, Verdict};
 use crate::date::Date;
-use crate::record::{Header, RecordType, decimal, unbracketed};
+use crate::record::{RecordHeader, RecordType, decimal, unbracketed};
+use crate::record_check::{CheckedRecord, DigestVerdict};
 use crate::validate;
 use crate::write::{Draft, OWN_FIELDS, escaped};
 use varve_wire::is_token;
@@ -10,8 +10,8 @@ use varve_wire::is_token;
 /// The date of a record that has none and follows none.
 pub(super) const NO_DATE: &str = "1970-01-01T00:00:00Z";
 
-/// The header as it should be, but for what depends on the block. A record without a date gets that of the last one.
-pub(super) fn draft(header: &Header, last_date: &mut String) -> Draft {
+/// The corrected header without the fields that depend on the block. A record without a date gets that of the last one.
+pub(super) fn draft(header: &RecordHeader, last_date: &mut String) -> Draft {
     let date = header.date().unwrap_or_else(|| {
         Date::parse(last_date.as_bytes()).unwrap_or_else(|| Date::from_instant(Default::default()))
     });
@@ -51,15 +51,15 @@ pub(super) fn draft(header: &Header, last_date: &mut String) -> Draft {
     other_fields(draft, header)
 }
 
-/// The header with what depends on the block: digests that fit, and a word when the block is not whole.
-pub(super) fn mended(mut draft: Draft, header: &Header, checked: &Checked, cut: bool) -> Draft {
+/// Adds the fields that depend on the block: matching digests, and WARC-Truncated when the block is not complete.
+pub(super) fn mended(mut draft: Draft, header: &RecordHeader, checked: &CheckedRecord, cut: bool) -> Draft {
     let payload = header.fields.get("WARC-Payload-Digest");
     let keeps_payload_digest = match checked.payload {
-        Verdict::Right => !checked.framed,
-        Verdict::Unchecked => {
+        DigestVerdict::Right => !checked.framed,
+        DigestVerdict::Unchecked => {
             header.payload_digest().is_some_and(|digest| digest.is_ok()) && stays_segment(header)
         }
-        Verdict::Wrong | Verdict::Absent => false,
+        DigestVerdict::Wrong | DigestVerdict::Absent => false,
     };
     let has_place = validate::may_have(header.record_type(), "WARC-Payload-Digest");
     if keeps_payload_digest
@@ -74,14 +74,14 @@ pub(super) fn mended(mut draft: Draft, header: &Header, checked: &Checked, cut: 
     draft
 }
 
-/// Whether a segment will still be known as one: a number that is none is left out, and with it goes what a digest is of.
-fn stays_segment(header: &Header) -> bool {
+/// Whether a segment stays recognisable as one. An invalid number is left out, and then its digest has no meaning.
+fn stays_segment(header: &RecordHeader) -> bool {
     let number = header.fields.get("WARC-Segment-Number");
     header.record_type() == RecordType::Continuation || number.is_none_or(|number| decimal(number).is_some())
 }
 
-/// All other fields that may stand where they stand, once each unless they may be repeated.
-fn other_fields(mut draft: Draft, header: &Header) -> Draft {
+/// All other fields that the record type may have, once each unless they may be repeated.
+fn other_fields(mut draft: Draft, header: &RecordHeader) -> Draft {
     let record_type = header.record_type();
     let mut seen = validate::SeenNames::default();
     for (name, value) in header.fields.iter() {
@@ -129,15 +129,15 @@ fn uri(bytes: &[u8]) -> String {
 
 fn token(bytes: &[u8]) -> String {
     let token: String = bytes.iter().filter(|byte| is_token(**byte)).map(|byte| char::from(*byte)).collect();
-    // What is left of a damaged name may be that of another type, whose rules this record does not keep.
+    // The rest of a damaged name may be that of another type, whose rules this record does not follow.
     match RecordType::parse(token.as_bytes()) {
         RecordType::Other if !token.is_empty() => token,
         _ => format!("unknown{token}"),
     }
 }
 
-/// A header as text, for the trace.
-pub(super) fn header_text(header: &Header) -> String {
+/// A header as text, for the repair record.
+pub(super) fn header_text(header: &RecordHeader) -> String {
     let mut text = format!("WARC/{}.{}\n", header.version.major, header.version.minor);
     for (name, value) in header.fields.iter() {
         text.extend([&lossless(name), ": ", &lossless(value), "\n"].map(AsRef::<str>::as_ref));

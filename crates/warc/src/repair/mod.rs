@@ -1,59 +1,57 @@
-//! A right file from a wrong one.
+//! Repairs a file: writes a conforming file from a defective one.
 //!
-//! Every record that can be read is written again as WARC/1.1, a member each, with what was wrong put right: lengths,
-//! separators, digests that do not fit, brackets, missing ids. Blocks are never changed: what a server sent, and what
-//! an earlier tool made of it, stays as it is; only where a block begins and ends is decided anew when its length lies. For
-//! each record that had to be mended, a metadata record about it holds the findings and the header as it was; for bytes
-//! that belong to no record, one says where they were and, when they are few, what they are. So nothing is hidden by a
-//! repair, and the original header can be had back.
+//! Every readable record is written again as WARC/1.1, in its own member, with corrected lengths, separators, digests,
+//! brackets and ids. Blocks are never changed; only where a block ends is decided again when its length is wrong. For each
+//! corrected record, a metadata record holds the findings and the original header. For bytes that belong to no record, one
+//! holds their offset and, if they are few, the bytes. So a repair hides nothing, and the original header can be restored.
 //!
 //! ARC records become WARC records; their line is kept in the same way.
 
 mod block;
 mod header;
-mod trace;
+mod repair_record;
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use crate::check::Checker;
 use crate::date::Date;
 use crate::payload::PayloadKind;
-use crate::reader::{Error, Reader, Record};
+use crate::reader::{Error, Record, WarcReader};
 use crate::record::RecordType;
-use crate::rule::{Finding, Kind, Rule};
-use crate::stray::Stray;
-use crate::write::{Draft, PackError, PackedRecord, Packer, Packing, Writer, warc_fields};
+use crate::record_check::RecordChecker;
+use crate::rule::{ReportingMode, Rule, WarcFinding};
+use crate::stray_bytes::Stray;
+use crate::write::{Draft, PackedRecord, Packer, Packing, RecordPackError, WarcWriter, warc_fields};
 use header::{header_text, lossless, printable};
-use trace::Trace;
+use repair_record::Trace;
 use varve_wire::ReadAt;
 
-/// What the repair is called in the file it makes.
+/// The options of a repair.
 #[derive(Clone, Debug)]
-pub struct Repair<'a> {
+pub struct WarcRepair<'a> {
     /// Name and version of the program.
     pub software: &'a str,
-    /// Name of the file that is repaired.
+    /// Name of the defective file.
     pub source_name: &'a str,
-    /// Name of the file that is made.
+    /// Name of the new file.
     pub target_name: &'a str,
     /// The time of the repair.
     pub date: Date,
     /// How to pack.
     pub packing: Packing,
-    /// Where large blocks wait until their header is known.
+    /// The folder for large blocks until their header is known.
     pub temporary: Option<PathBuf>,
 }
 
-/// What a repair did.
+/// The result of a repair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Repaired {
-    /// Records that were written again.
+pub struct RepairReport {
+    /// Number of records written.
     pub records: u64,
-    /// Those of them that had to be mended.
+    /// Number of them that were corrected.
     pub mended: u64,
-    /// Stretches of bytes that belong to no record, or could not be read.
+    /// Number of byte ranges that belong to no record or could not be read.
     pub gaps: u64,
     /// How often each rule was broken.
     pub by_rule: BTreeMap<Rule, u64>,
@@ -69,28 +67,29 @@ pub enum RepairError {
     Read(#[from] Error),
     /// A record could not be packed.
     #[error(transparent)]
-    Pack(#[from] PackError),
+    Pack(#[from] RecordPackError),
     /// The new file could not be written.
     #[error("cannot write the repaired file")]
     Write(#[source] io::Error),
 }
 
-impl Repair<'_> {
-    /// Reads all of `source` and writes a right file to `output`.
-    pub fn run<S: ReadAt>(&self, source: S, output: &mut impl Write) -> Result<Repaired, RepairError> {
-        let mut reader = Reader::new(source)?;
+impl WarcRepair<'_> {
+    /// Reads all of `source` and writes a conforming file to `output`.
+    pub fn run<S: ReadAt>(&self, source: S, output: &mut impl Write) -> Result<RepairReport, RepairError> {
+        let mut reader = WarcReader::new(source)?;
         reader.keep_strays();
-        let packer = Packer::new(self.packing.clone(), self.temporary.clone()).map_err(PackError::from)?;
-        let writer = Writer::new(output, &self.packing).map_err(RepairError::Write)?;
-        let mut run = Run {
+        let packer =
+            Packer::new(self.packing.clone(), self.temporary.clone()).map_err(RecordPackError::from)?;
+        let writer = WarcWriter::new(output, &self.packing).map_err(RepairError::Write)?;
+        let mut run = RepairRun {
             repair: self,
             packer,
             writer,
-            checker: Checker::default(),
+            checker: RecordChecker::default(),
             last_date: header::NO_DATE.to_owned(),
             found_ahead: Vec::new(),
             strays_ahead: Vec::new(),
-            repaired: Repaired::default(),
+            repaired: RepairReport::default(),
         };
         run.introduce()?;
         while let Some(mut record) = reader.next_record()? {
@@ -109,30 +108,30 @@ impl Repair<'_> {
     }
 }
 
-struct Run<'a, W> {
-    repair: &'a Repair<'a>,
+struct RepairRun<'a, W> {
+    repair: &'a WarcRepair<'a>,
     packer: Packer,
-    writer: Writer<&'a mut W>,
-    checker: Checker,
+    writer: WarcWriter<&'a mut W>,
+    checker: RecordChecker,
     last_date: String,
-    /// What was found behind the last record, about the next.
-    found_ahead: Vec<Finding>,
+    /// Findings after the last record that are about the next.
+    found_ahead: Vec<WarcFinding>,
     strays_ahead: Vec<Stray>,
-    repaired: Repaired,
+    repaired: RepairReport,
 }
 
-/// A record that was written again, and what was known before its end was.
-struct Rewritten {
+/// A record that is written again, with what is known before its end.
+struct RewrittenRecord {
     id: String,
     offset: u64,
-    /// The header, or the ARC line, as it was.
+    /// The original header or ARC line.
     original: String,
     is_arc: bool,
-    findings: Vec<Finding>,
+    findings: Vec<WarcFinding>,
 }
 
-impl<W: Write> Run<'_, W> {
-    /// The warcinfo that says where the file comes from.
+impl<W: Write> RepairRun<'_, W> {
+    /// Writes the warcinfo record that names the defective file.
     fn introduce(&mut self) -> Result<(), RepairError> {
         let description = format!("the records of {}, repaired", self.repair.source_name);
         let block = warc_fields([
@@ -153,7 +152,7 @@ impl<W: Write> Run<'_, W> {
         Ok(())
     }
 
-    fn rewrite<S: ReadAt>(&mut self, record: &mut Record<'_, S>) -> Result<Rewritten, RepairError> {
+    fn rewrite<S: ReadAt>(&mut self, record: &mut Record<'_, S>) -> Result<RewrittenRecord, RepairError> {
         let header = record.header().clone();
         let is_arc = !record.arc_line().is_empty();
         let original = if is_arc { lossless(record.arc_line()) } else { header_text(&header) };
@@ -164,15 +163,15 @@ impl<W: Write> Run<'_, W> {
         self.append(packed)?;
         self.repaired.records += 1;
         let findings = self.checker.take_findings().collect();
-        Ok(Rewritten { id, offset, original, is_arc, findings })
+        Ok(RewrittenRecord { id, offset, original, is_arc, findings })
     }
 
-    /// Leaves a trace of what was mended. The record ends, and others may begin, at `end`.
+    /// Writes a record of the corrections. The record ends, and others may begin, at `end`.
     fn explain(
         &mut self,
-        mut record: Rewritten,
+        mut record: RewrittenRecord,
         end: u64,
-        found: Vec<Finding>,
+        found: Vec<WarcFinding>,
         strays: Vec<Stray>,
     ) -> Result<(), RepairError> {
         let mut gaps = Vec::new();
@@ -186,7 +185,7 @@ impl<W: Write> Run<'_, W> {
             }
         }
         for finding in &record.findings {
-            if finding.rule.kind() == Kind::Leniency || record.is_arc {
+            if finding.rule.kind() == ReportingMode::Leniency || record.is_arc {
                 self.count(finding);
             }
         }
@@ -208,13 +207,13 @@ impl<W: Write> Run<'_, W> {
         self.report_gaps(&gaps, &between)
     }
 
-    fn count(&mut self, finding: &Finding) {
+    fn count(&mut self, finding: &WarcFinding) {
         *self.repaired.by_rule.entry(finding.rule).or_default() += finding.times;
     }
 
-    fn write_trace(&mut self, record: &Rewritten, unread: &[Stray]) -> Result<(), RepairError> {
+    fn write_trace(&mut self, record: &RewrittenRecord, unread: &[Stray]) -> Result<(), RepairError> {
         let mut trace = self.trace(record.offset, &record.findings);
-        trace.stray = trace::strays(unread);
+        trace.stray = repair_record::strays(unread);
         let original = Some(record.original.as_str());
         if record.is_arc {
             trace.original_arc_line = original;
@@ -224,17 +223,17 @@ impl<W: Write> Run<'_, W> {
         self.write_metadata(Some(&record.id), &trace)
     }
 
-    /// Says where bytes were that belong to no record, and what they are when they are few.
-    fn report_gaps(&mut self, findings: &[Finding], strays: &[Stray]) -> Result<(), RepairError> {
+    /// Writes a record with the offset of bytes that belong to no record and, if they are few, the bytes.
+    fn report_gaps(&mut self, findings: &[WarcFinding], strays: &[Stray]) -> Result<(), RepairError> {
         let Some(first) = findings.first() else { return Ok(()) };
         findings.iter().for_each(|finding| self.count(finding));
         self.repaired.gaps += stretches(findings);
         let mut trace = self.trace(first.offset, findings);
-        trace.stray = trace::strays(strays);
+        trace.stray = repair_record::strays(strays);
         self.write_metadata(None, &trace)
     }
 
-    fn trace<'t>(&self, offset: u64, findings: &'t [Finding]) -> Trace<'t>
+    fn trace<'t>(&self, offset: u64, findings: &'t [WarcFinding]) -> Trace<'t>
     where
         Self: 't,
     {
@@ -242,7 +241,8 @@ impl<W: Write> Run<'_, W> {
     }
 
     fn write_metadata(&mut self, about: Option<&str>, trace: &Trace<'_>) -> Result<(), RepairError> {
-        let block = serde_json::to_vec(trace).map_err(|error| PackError::Io(io::Error::other(error)))?;
+        let block =
+            serde_json::to_vec(trace).map_err(|error| RecordPackError::Io(io::Error::other(error)))?;
         let mut draft = Draft::new(RecordType::Metadata, &self.repair.date).content_type("application/json");
         if let Some(id) = about {
             draft = draft.refers_to(id);
@@ -252,18 +252,18 @@ impl<W: Write> Run<'_, W> {
     }
 }
 
-/// How many stretches of bytes findings between records are about. Where the content of a damaged member could be read and is no record, two are
-/// about one; what else is said of a member, such as that it needs another dictionary, is about none.
-fn stretches(findings: &[Finding]) -> u64 {
+/// The number of byte ranges that findings between records are about. When the content of a damaged member could be read
+/// and is no record, two findings are about one range. A finding such as a missing dictionary is about none.
+fn stretches(findings: &[WarcFinding]) -> u64 {
     let told: HashSet<u64> =
         findings.iter().filter(|finding| is_gap(finding.rule)).map(|finding| finding.offset).collect();
-    let counts = |finding: &&Finding| {
+    let counts = |finding: &&WarcFinding| {
         is_gap(finding.rule) || finding.rule.loses_bytes() && !told.contains(&finding.offset)
     };
     findings.iter().filter(counts).map(|finding| finding.times).sum()
 }
 
-/// Findings that concern no record, only what lies between.
+/// Findings that concern no record, only the bytes between records.
 fn is_gap(rule: Rule) -> bool {
     matches!(
         rule,

@@ -1,17 +1,17 @@
-//! Records that are packed already, taken over from one file into another of the same packing.
+//! Records that are already packed, copied from one file to another of the same packing.
 
 use std::io::{self, Read};
 use std::path::Path;
 
 use super::draft::BlockFacts;
 use super::pack::{PackedRecord, spool};
-use crate::record::Header;
+use crate::record::RecordHeader;
 
 impl PackedRecord {
-    /// A record that is packed already, as it lies in a file of that packing: `packed` gives its bytes and nothing else. Long
-    /// ones wait in a temporary file in `temporary`, or in the system's folder.
+    /// A record that is already packed: `packed` gives exactly its bytes. Long ones are kept in a temporary file in
+    /// `temporary`, or in the system's folder.
     pub fn adopt(
-        header: &Header,
+        header: &RecordHeader,
         block: BlockFacts,
         packed: &mut dyn Read,
         temporary: Option<&Path>,

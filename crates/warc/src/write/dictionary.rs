@@ -1,4 +1,4 @@
-//! Dictionaries: what many records have in common, said once at the beginning of a file.
+//! Dictionaries: content that many records share, stored once at the start of a file.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher};
@@ -6,68 +6,67 @@ use std::io;
 
 use fastcdc::v2020::FastCDC;
 
-use crate::member::zstd::LARGEST_DICTIONARY;
+use crate::member::zstd::MAX_DICTIONARY_BYTES;
 
-/// A dictionary is packed once, and unpacked by everyone who reads.
+/// A dictionary is compressed once and decompressed by every reader.
 const DICTIONARY_LEVEL: i32 = 15;
-/// Tells what can be packed from what cannot.
+/// The level that tells compressible content from other content.
 const PROBE_LEVEL: i32 = 1;
 /// Pages are cut into pieces of about this size. Of 256 bytes, 512 and 1 KiB, 200 versions of a site with 650 files came to 45.4,
 /// 44.2 and 43.9 MB; the larger they are, the less fits.
-const PIECE: usize = 512;
+const PIECE_BYTES: usize = 512;
 
-/// Makes a dictionary of at most `size` bytes from records as they are before packing. Fails where there are too few of
-/// them to have anything in common.
+/// Trains a dictionary of at most `size` bytes from unpacked records. Fails when there are too few of them.
 pub fn train_dictionary(samples: &[Vec<u8>], size: usize) -> io::Result<Vec<u8>> {
     zstd::dict::from_samples(samples, size)
 }
 
-/// A dictionary in the making: what records have in common, and behind that pages as they are, so that what is nearly the
-/// same is packed to little more than its difference.
+/// Builds a dictionary: content that records share, followed by whole pages, so that a nearly identical page is packed to
+/// little more than its difference.
 ///
-/// Pages of one site are half the same text. So pages are cut into pieces where their own bytes say, and what stands in
-/// one page is left out of the others: a site finds its place that is much larger than a dictionary.
+/// Pages of one site share half of their text. So pages are cut into pieces by their content, and pieces that are already
+/// there are left out: a site that is much larger than a dictionary fits into one.
 pub struct DictionaryDraft {
-    /// What records have in common.
+    /// The content that records share.
     trained: Vec<u8>,
-    /// What may still be added.
+    /// The number of bytes that may still be added.
     room: usize,
-    /// What is there already.
+    /// The pieces that are already there.
     seen: HashSet<u64>,
-    /// The pages that were added, the first of them first.
+    /// The added pages, in order.
     pages: Vec<Vec<u8>>,
 }
 
-/// A dictionary, and what became of it.
+/// A finished dictionary.
 pub struct MadeDictionary {
-    /// As it stands in a file, packed.
+    /// The compressed bytes, as stored in a file.
     pub stored: Vec<u8>,
-    /// Its size when unpacked.
+    /// Its size when decompressed.
     pub size: usize,
-    /// How many pages are found in it.
+    /// The number of pages in it.
     pub pages: usize,
 }
 
 impl DictionaryDraft {
-    /// One of at most `size` bytes, and no more than readers must hold.
+    /// A draft of at most `size` bytes, and at most what readers must hold.
     pub fn new(trained: Vec<u8>, size: usize) -> Self {
-        let room = size.min(LARGEST_DICTIONARY).saturating_sub(trained.len());
+        let room = size.min(MAX_DICTIONARY_BYTES).saturating_sub(trained.len());
         Self { trained, room, seen: HashSet::new(), pages: Vec::new() }
     }
 
     /// Whether there is no room for another page.
     pub fn is_full(&self) -> bool {
-        self.room < PIECE
+        self.room < PIECE_BYTES
     }
 
-    /// Adds a page, unless there is no room for what it has alone or it cannot be packed anyway, as pictures cannot. What is to be found most
-    /// cheaply is to be added first: it comes to stand last.
+    /// Adds a page, unless its new pieces do not fit or it is incompressible, as pictures are. The page that is used most is
+    /// added first: it is stored last, where references to it are shortest.
     pub fn add(&mut self, page: &[u8]) -> io::Result<()> {
         if zstd::bulk::compress(page, PROBE_LEVEL)?.len() * 10 > page.len() * 9 {
             return Ok(());
         }
         let (mut news, mut numbers) = (Vec::new(), HashSet::new());
-        for piece in FastCDC::new(page, PIECE / 4, PIECE, PIECE * 8) {
+        for piece in FastCDC::new(page, PIECE_BYTES / 4, PIECE_BYTES, PIECE_BYTES * 8) {
             let piece = &page[piece.offset..piece.offset + piece.length];
             let number = number(piece);
             if !self.seen.contains(&number) && numbers.insert(number) {
@@ -82,7 +81,7 @@ impl DictionaryDraft {
         Ok(())
     }
 
-    /// The dictionary. Its content is its end, so that more of it simply follows what it began with.
+    /// The dictionary. Its content is at its end, so that pages are appended to the trained part.
     pub fn finish(self) -> io::Result<MadeDictionary> {
         let (mut plain, pages) = (self.trained, self.pages.len());
         self.pages.into_iter().rev().for_each(|page| plain.extend(page));
@@ -90,14 +89,14 @@ impl DictionaryDraft {
     }
 }
 
-/// Packs a dictionary, with a checksum: a wrong byte in it would otherwise be found in the records that use it, and taken for their own.
+/// Compresses a dictionary, with a checksum: a wrong byte would otherwise look like damage of the records that use it.
 fn pack(plain: &[u8]) -> io::Result<Vec<u8>> {
     let mut compressor = zstd::bulk::Compressor::new(DICTIONARY_LEVEL)?;
     compressor.include_checksum(true)?;
     compressor.compress(plain)
 }
 
-/// What tells pieces apart. Where it fails, a piece is missing and records are a little larger.
+/// The key of a piece. When two pieces collide, one is missing and records are a little larger.
 fn number(piece: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(piece);
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn records_packed_with_a_dictionary_are_smaller_and_are_read_back() {
+    fn records_packed_with_a_dictionary_are_smaller_and_read_back() {
         let samples: Vec<_> = (0..400).map(page).collect();
         let dictionary = train_dictionary(&samples, 16 << 10).unwrap();
         assert!(dictionary.len() <= 16 << 10);
@@ -156,18 +155,18 @@ mod tests {
         };
         let (with, file) = pack(Some(dictionary));
         assert!(with < pack(None).0);
-        let mut reader = crate::Reader::new(file.as_slice()).unwrap();
+        let mut reader = crate::WarcReader::new(file.as_slice()).unwrap();
         let mut body = Vec::new();
         reader.next_record().unwrap().unwrap().read_to_end(&mut body).unwrap();
         assert_eq!(body, page(1234));
     }
 
     #[test]
-    fn a_page_that_nearly_stands_in_the_dictionary_packs_to_its_difference() {
+    fn a_page_like_one_in_the_dictionary_packs_to_its_difference() {
         // Pages that have nothing in common, some megabytes of them, so that the first is far from the end.
         let pages: Vec<Vec<u8>> = (0..60).map(|number| hex(number, 64 << 10)).collect();
         let trained = train_dictionary(&(0..400).map(page).collect::<Vec<_>>(), 16 << 10).unwrap();
-        let mut draft = DictionaryDraft::new(trained, LARGEST_DICTIONARY);
+        let mut draft = DictionaryDraft::new(trained, MAX_DICTIONARY_BYTES);
         pages.iter().for_each(|page| draft.add(page).unwrap());
         let made = draft.finish().unwrap();
         assert_eq!(made.pages, pages.len());
@@ -187,7 +186,7 @@ mod tests {
             record.write_to(&mut file).unwrap();
             changed.push(page);
         }
-        let mut reader = crate::Reader::new(file.as_slice()).unwrap();
+        let mut reader = crate::WarcReader::new(file.as_slice()).unwrap();
         for page in changed {
             let mut body = Vec::new();
             reader.next_record().unwrap().unwrap().read_to_end(&mut body).unwrap();
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_pages_share_stands_there_once() {
+    fn shared_pieces_are_stored_once() {
         let template = hex(1, 8 << 10);
         let mut draft = DictionaryDraft::new(Vec::new(), 1 << 20);
         for number in 0..50 {
@@ -205,13 +204,13 @@ mod tests {
         }
         let made = draft.finish().unwrap();
         assert_eq!(made.pages, 50);
-        // The template, what each page has alone, and for each page the pieces in which both meet.
+        // The template, the unique part of each page, and for each page the pieces that contain both.
         let alone = 50 * (4 << 10) + (8 << 10);
-        assert!((alone..alone + 50 * 8 * PIECE).contains(&made.size), "{} of {alone}", made.size);
+        assert!((alone..alone + 50 * 8 * PIECE_BYTES).contains(&made.size), "{} of {alone}", made.size);
     }
 
     #[test]
-    fn it_has_room_for_so_much_and_none_for_pictures() {
+    fn size_is_limited_and_pictures_are_left_out() {
         let mut draft = DictionaryDraft::new(vec![7; 1000], 1000 + (10 << 10));
         draft.add(&noise(1, 5 << 10)).unwrap();
         draft.add(&hex(2, 11 << 10)).unwrap();
@@ -222,11 +221,11 @@ mod tests {
         let made = draft.finish().unwrap();
         assert_eq!((made.pages, made.size), (1, 1000 + (10 << 10)));
         assert_eq!(Dictionary::new(made.stored).plain().unwrap().len(), made.size);
-        assert_eq!(DictionaryDraft::new(Vec::new(), usize::MAX).room, LARGEST_DICTIONARY);
+        assert_eq!(DictionaryDraft::new(Vec::new(), usize::MAX).room, MAX_DICTIONARY_BYTES);
     }
 
     #[test]
-    fn a_wrong_byte_in_it_is_found() {
+    fn a_wrong_byte_is_detected() {
         let mut draft = DictionaryDraft::new(Vec::new(), 64 << 10);
         (0..4).for_each(|number| draft.add(&hex(number, 8 << 10)).unwrap());
         let stored = draft.finish().unwrap().stored;
@@ -238,13 +237,13 @@ mod tests {
             let damaged = Dictionary::new(damaged);
             assert!(damaged.plain().map_or(true, |read| read == plain), "byte {at}");
         }
-        // Those of older builds have no checksum.
+        // Dictionaries without a checksum are accepted as well.
         let old = zstd::bulk::compress(&plain, DICTIONARY_LEVEL).unwrap();
         assert_eq!(Dictionary::new(old).plain().unwrap(), plain);
     }
 
     #[test]
-    fn too_little_makes_no_dictionary() {
+    fn too_few_samples_make_no_dictionary() {
         assert!(train_dictionary(&[b"one".to_vec()], 4096).is_err());
     }
 }

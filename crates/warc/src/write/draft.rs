@@ -1,7 +1,7 @@
-//! A record before it is written: what its maker knows. Length, digests and id follow from the block.
+//! A record before it is written: the fields that the caller gives. Length, digests and id follow from the block.
 //!
-//! The draft writes its fields in one order, refuses values that would break the header, and puts nothing on a record
-//! type that the standard forbids there: what comes out passes `validate` in strict mode.
+//! The draft writes its fields in one order, refuses values that would break the header, and refuses fields that the
+//! standard forbids for the record type: the result passes `validate` in strict mode.
 
 use std::net::IpAddr;
 
@@ -37,7 +37,7 @@ pub enum DraftError {
     },
 }
 
-/// Fields that a draft has its own place for, or makes anew.
+/// Fields that a draft has a method for, or computes.
 pub const OWN_FIELDS: [&str; 9] = [
     "WARC-Type",
     "WARC-Record-ID",
@@ -51,14 +51,14 @@ pub const OWN_FIELDS: [&str; 9] = [
 ];
 
 /// Most headers are shorter.
-const USUAL_HEADER: usize = 1024;
+const USUAL_HEADER_BYTES: usize = 1024;
 
-/// The revisit profiles that are written.
+/// The revisit profiles for writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     /// The same payload as before, of this digest.
     IdenticalPayloadDigest(Digest),
-    /// The server said so.
+    /// The server answered 304.
     ServerNotModified,
 }
 
@@ -74,14 +74,14 @@ impl Profile {
     }
 }
 
-/// Which segment of a larger object a record is.
+/// The position of a segment in a larger object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Segment {
+enum SegmentPosition {
     First { whole: Digest },
     Later { number: u32, origin: String, total: Option<u64> },
 }
 
-/// What is known of a record before its block is.
+/// The fields of a record that do not depend on its block.
 #[derive(Clone, Debug)]
 pub struct Draft {
     record_type: RecordType,
@@ -91,12 +91,12 @@ pub struct Draft {
     target_uri: Option<String>,
     refers_to: Option<String>,
     id: Option<String>,
-    segment: Option<Segment>,
+    segment: Option<SegmentPosition>,
     fields: Vec<(String, String)>,
     content_type: Option<String>,
 }
 
-/// What is known of a block once it was written.
+/// Length and digests of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockFacts {
     /// Its length.
@@ -155,7 +155,7 @@ impl Draft {
             .field("WARC-Refers-To-Date", date)
             .field("WARC-Profile", profile.uri());
         match profile {
-            // The block is a response without its payload, and the standard wants that said (6.7.2).
+            // The block is a response without its payload, and the standard requires a field for that (6.7.2).
             Profile::IdenticalPayloadDigest(payload) => {
                 draft.field("WARC-Payload-Digest", &payload.to_string()).truncated("length")
             }
@@ -180,12 +180,12 @@ impl Draft {
 
     /// The payload digest of the whole object, on the first of several segments.
     pub fn first_segment(mut self, whole: Digest) -> Self {
-        self.segment = Some(Segment::First { whole });
+        self.segment = Some(SegmentPosition::First { whole });
         self
     }
 
-    /// The next segment of an object. The last one gives the total length. One must have a target, which metadata has not:
-    /// then it is that of which it is a part.
+    /// The next segment of an object. The last one gives the total length. A segment must have a target. Metadata has none:
+    /// its segments name the record that they are part of.
     pub fn next_segment(&self, number: u32, origin: &str, total: Option<u64>) -> Self {
         let mut next = self.clone();
         next.target_uri.get_or_insert_with(|| origin.to_owned());
@@ -194,7 +194,7 @@ impl Draft {
         next.id = None;
         next.fields.clear();
         next.content_type = None;
-        next.segment = Some(Segment::Later { number, origin: origin.to_owned(), total });
+        next.segment = Some(SegmentPosition::Later { number, origin: origin.to_owned(), total });
         next
     }
 
@@ -204,7 +204,7 @@ impl Draft {
         self
     }
 
-    /// An id that the maker insists on, without brackets.
+    /// An id chosen by the caller, without brackets.
     pub fn id(mut self, id: &str) -> Self {
         self.id = Some(escaped(id));
         self
@@ -230,10 +230,10 @@ impl Draft {
         match (self.record_type, &self.segment) {
             (RecordType::Metadata, segment) => {
                 let content =
-                    if let Some(Segment::First { whole }) = segment { whole } else { &block.digest };
+                    if let Some(SegmentPosition::First { whole }) = segment { whole } else { &block.digest };
                 id::of_metadata(self.refers_to.as_deref().unwrap_or_default(), content)
             }
-            (_, Some(Segment::First { whole })) => id::of_content(whole),
+            (_, Some(SegmentPosition::First { whole })) => id::of_content(whole),
             (RecordType::Resource | RecordType::Warcinfo | RecordType::Continuation, _) => {
                 id::of_content(&block.digest)
             }
@@ -244,7 +244,7 @@ impl Draft {
     /// The header with its empty line.
     pub fn header(&self, block: &BlockFacts) -> Result<Vec<u8>, DraftError> {
         self.check()?;
-        let mut lines = Lines(String::with_capacity(USUAL_HEADER));
+        let mut lines = HeaderLines(String::with_capacity(USUAL_HEADER_BYTES));
         lines.0.push_str("WARC/1.1\r\n");
         lines.add("WARC-Type", self.type_name.as_deref().unwrap_or(self.record_type.name()))?;
         lines.add_reference("WARC-Record-ID", &self.record_id(block))?;
@@ -303,8 +303,8 @@ impl Draft {
     }
 }
 
-impl Segment {
-    fn write(&self, lines: &mut Lines) -> Result<(), DraftError> {
+impl SegmentPosition {
+    fn write(&self, lines: &mut HeaderLines) -> Result<(), DraftError> {
         match self {
             Self::First { whole } => {
                 lines.add("WARC-Segment-Number", "1")?;
@@ -319,9 +319,9 @@ impl Segment {
     }
 }
 
-struct Lines(String);
+struct HeaderLines(String);
 
-impl Lines {
+impl HeaderLines {
     fn add(&mut self, name: &str, value: &str) -> Result<(), DraftError> {
         self.add_within(name, ["", value, ""])
     }
@@ -332,7 +332,7 @@ impl Lines {
     }
 
     fn add_within(&mut self, name: &str, [before, value, behind]: [&str; 3]) -> Result<(), DraftError> {
-        // Without a branch for each byte, many are compared at once; letters beyond ASCII are looked at one by one.
+        // Without a branch for each byte, the compiler compares many at once; other letters are checked one by one.
         let is_odd = value.bytes().fold(false, |odd, byte| odd | !(b' '..=b'~').contains(&byte));
         if is_odd && value.chars().any(char::is_control) {
             return Err(DraftError::Value { name: name.to_owned() });

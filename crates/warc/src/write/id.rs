@@ -1,6 +1,6 @@
-//! Record ids that follow from the record: writing the same thing twice gives the same id.
+//! Record ids that are derived from the record: writing the same content twice gives the same id.
 //!
-//! All ids are `urn:sha256:` and 64 lower-case hex digits. What is hashed depends on the record:
+//! All ids are `urn:sha256:` and 64 lower-case hex digits. The hashed text depends on the record:
 //!
 //! | record | SHA-256 of |
 //! | --- | --- |
@@ -13,7 +13,7 @@
 
 use crate::digest::{Algorithm, Digest};
 
-/// The id of content that stands for itself.
+/// The id of content that is identified by its bytes.
 pub fn of_content(content: &Digest) -> String {
     urn(content)
 }
@@ -23,7 +23,7 @@ pub fn of_metadata(refers_to: &str, block: &Digest) -> String {
     urn(&Algorithm::Sha256.digest(format!("<{refers_to}>\n{}\n", hex(block)).as_bytes()))
 }
 
-/// The id of something that happened at a time.
+/// The id of an event at a time.
 pub fn of_event(record_type: &str, target_uri: &str, date: &str, block: &Digest) -> String {
     let text = format!("{record_type}\n{target_uri}\n{date}\n{}\n", hex(block));
     urn(&Algorithm::Sha256.digest(text.as_bytes()))
@@ -50,7 +50,7 @@ mod tests {
 
     /// The numbers that AardWARC itself gave, at 128 bits.
     #[test]
-    fn objects_have_the_numbers_that_aardwarc_gives_them() {
+    fn object_ids_are_those_of_aardwarc() {
         assert!(of_content(&sha256("x")).starts_with("urn:sha256:2d711642b726b04401627ca9fbac32f5"));
         let about = of_metadata(
             "https://varve.example/aa/2d711642b726b04401627ca9fbac32f5",

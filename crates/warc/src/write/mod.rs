@@ -1,8 +1,8 @@
-//! Writing WARC/1.1, and nothing but what is right.
+//! Writing WARC/1.1 that conforms to the standard.
 //!
-//! A record goes through three hands: the *draft* says what its maker knows, the *packer* hashes and compresses the
-//! block, the *writer* appends to a file and knows offsets. They are apart so that many threads can pack while one
-//! appends, and so that a store can put records where it wants.
+//! Three types share the work: the *draft* holds the fields that the caller gives, the *packer* hashes and compresses the
+//! block, the *writer* appends to a file and knows offsets. They are separate so that many threads can pack while one
+//! appends, and so that a store can place records itself.
 
 mod adopt;
 mod dictionary;
@@ -20,13 +20,13 @@ pub(crate) use draft::escaped;
 pub use draft::{BlockFacts, Draft, DraftError, OWN_FIELDS, Profile};
 pub use ordered::pack_in_order;
 pub use pack::{
-    BlockStream, FinishedBlock, GZIP_HEADER, HEADER_ROOM, PackError, PackedRecord, Packer, Packing,
+    BlockStream, FinishedBlock, GZIP_HEADER, HEADER_ROOM, PackedRecord, Packer, Packing, RecordPackError,
     TRAILER_ROOM, pack_reader,
 };
 
-/// Where a record went.
+/// The place of a written record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenRecord {
     /// Its first byte.
     pub offset: u64,
     /// Its length.
@@ -34,13 +34,13 @@ pub struct Written {
 }
 
 /// Appends packed records to a file.
-pub struct Writer<W> {
+pub struct WarcWriter<W> {
     output: W,
     offset: u64,
 }
 
-impl<W: Write> Writer<W> {
-    /// Begins a file that is packed in that way.
+impl<W: Write> WarcWriter<W> {
+    /// Starts a file with that packing.
     pub fn new(mut output: W, packing: &Packing) -> io::Result<Self> {
         let preamble = packing.preamble();
         output.write_all(&preamble)?;
@@ -48,19 +48,19 @@ impl<W: Write> Writer<W> {
     }
 
     /// Appends one record.
-    pub fn append(&mut self, record: PackedRecord) -> io::Result<Written> {
-        let written = Written { offset: self.offset, length: record.length() };
+    pub fn append(&mut self, record: PackedRecord) -> io::Result<WrittenRecord> {
+        let written = WrittenRecord { offset: self.offset, length: record.length() };
         record.write_to(&mut self.output)?;
         self.offset += written.length;
         Ok(written)
     }
 
-    /// Where the next record will go.
+    /// The offset of the next record.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Gives back what was written to.
+    /// The underlying output.
     pub fn into_inner(self) -> W {
         self.output
     }

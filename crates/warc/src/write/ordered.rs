@@ -5,23 +5,23 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, mpsc};
 
-use super::pack::{PackError, PackedRecord, Packer, Packing};
+use super::pack::{PackedRecord, Packer, Packing, RecordPackError};
 
 /// Runs `pack` on `threads` threads for each job and hands the results to `sink` in the order of the jobs.
 ///
 /// At most two jobs a thread are under way, so memory does not grow with their number. The first error, of packing or
-/// of the sink, ends it; jobs behind the failed one may have been packed but never reach the sink.
+/// of the sink, ends it; jobs after the failed one may have been packed but never reach the sink.
 pub fn pack_in_order<J, E>(
     packing: &Packing,
     temporary: Option<&PathBuf>,
     threads: usize,
     jobs: impl Iterator<Item = J>,
-    pack: impl Fn(&mut Packer, J) -> Result<PackedRecord, PackError> + Sync,
+    pack: impl Fn(&mut Packer, J) -> Result<PackedRecord, RecordPackError> + Sync,
     mut sink: impl FnMut(PackedRecord) -> Result<(), E>,
 ) -> Result<(), E>
 where
     J: Send,
-    E: From<PackError>,
+    E: From<RecordPackError>,
 {
     let threads = threads.max(1);
     let (job_sender, job_receiver) = mpsc::sync_channel::<(u64, J)>(threads);
@@ -41,7 +41,9 @@ where
                     let Ok((number, job)) = job else { break };
                     let result = match &mut packer {
                         Ok(packer) => pack(packer, job),
-                        Err(error) => Err(PackError::Io(io::Error::new(error.kind(), error.to_string()))),
+                        Err(error) => {
+                            Err(RecordPackError::Io(io::Error::new(error.kind(), error.to_string())))
+                        }
                     };
                     if done_sender.send((number, result)).is_err() {
                         break;
@@ -50,7 +52,7 @@ where
             });
         }
         drop(done_sender);
-        let mut order = Order { done: done_receiver, waiting: BTreeMap::new(), next: 0 };
+        let mut order = WriteOrder { done: done_receiver, waiting: BTreeMap::new(), next: 0 };
         let mut sent = 0;
         for job in jobs {
             if job_sender.send((sent, job)).is_err() {
@@ -64,16 +66,16 @@ where
     })
 }
 
-/// Results that arrive in any order and leave in the right one.
-struct Order {
-    done: mpsc::Receiver<(u64, Result<PackedRecord, PackError>)>,
-    waiting: BTreeMap<u64, Result<PackedRecord, PackError>>,
+/// Puts results that arrive in any order into the order of the jobs.
+struct WriteOrder {
+    done: mpsc::Receiver<(u64, Result<PackedRecord, RecordPackError>)>,
+    waiting: BTreeMap<u64, Result<PackedRecord, RecordPackError>>,
     next: u64,
 }
 
-impl Order {
-    /// Hands on results until all before `until` have left.
-    fn drain<E: From<PackError>>(
+impl WriteOrder {
+    /// Passes results on until all before `until` are gone.
+    fn drain<E: From<RecordPackError>>(
         &mut self,
         until: u64,
         sink: &mut impl FnMut(PackedRecord) -> Result<(), E>,

@@ -1,6 +1,6 @@
 //! Packing records: one gzip member or one group of zstd frames each, or nothing at all.
 //!
-//! A small record is packed in one go, header and block together. A block of unknown length cannot be: its header,
+//! A small record is packed in one pass, header and block together. A block of unknown length cannot be: its header,
 //! which must come first, depends on all of it. So it is packed while it streams, into memory and then a temporary
 //! file, and the header is packed when it is known. For gzip the pieces join to *one* member, because deflate streams
 //! that were flushed to a byte boundary may simply follow one another and their CRCs combine; for zstd each piece is a
@@ -18,7 +18,7 @@ use super::draft::{BlockFacts, Draft, DraftError};
 use crate::digest::{Algorithm, Hasher};
 use crate::member::Dictionary;
 use crate::payload::{Payload, PayloadKind, PayloadTracker};
-use crate::record::{Header, Version};
+use crate::record::{RecordHeader, WarcVersion};
 use varve_wire::Headers;
 
 /// How records are packed.
@@ -40,36 +40,36 @@ pub enum Packing {
     },
 }
 
-/// The level for those who do not care: libdeflate's first packs web pages to 0.21 of their size, as zlib's third does in
-/// twice the time; its sixth packs them to 0.19, also in twice the time.
+/// The default level. libdeflate's level 1 packs web pages to 0.21 of their size; zlib's level 3 does so in twice the time.
+/// Level 6 packs them to 0.19, also in twice the time.
 const GZIP_LEVEL: u8 = 1;
-/// The level for those who write little and keep it for long: prose that the first packs to 0.41 of its size, this packs to 0.39.
+/// The level for small amounts that are kept for long: it packs prose to 0.39 of its size, level 1 to 0.41.
 const SMALL_GZIP_LEVEL: u8 = 6;
 /// Streamed blocks are packed by another compressor, whose lowest levels are poor: it starts here.
-const LOWEST_STREAM_LEVEL: u32 = 3;
-/// zstd frames hold so much of a streamed block.
-const FRAME: usize = 1 << 20;
+const MIN_STREAM_LEVEL: u32 = 3;
+/// The size of the zstd frames of a streamed block, uncompressed.
+const STREAM_FRAME_BYTES: usize = 1 << 20;
 /// The tables of a compressor are enlarged for a dictionary beyond this.
-const LARGE_DICTIONARY: usize = 256 << 10;
+const LARGE_DICTIONARY_BYTES: usize = 256 << 10;
 /// A streamed block stays in memory up to this size when packed.
-const IN_MEMORY: usize = 1 << 20;
+const MAX_SPOOL_MEMORY_BYTES: usize = 1 << 20;
 /// Room that [`Packer::pack_in_place`] wants before a block. A longer header costs a copy of the block.
 pub const HEADER_ROOM: usize = 4096;
-/// Room that it wants behind one.
-pub const TRAILER_ROOM: usize = SEPARATOR.len();
-/// Records that may take so much when packed are packed into a buffer that is used again.
-const SMALL_PACKED: usize = 256 << 10;
-/// What ends every record.
-const SEPARATOR: &[u8] = b"\r\n\r\n";
-/// The header of every gzip member that is written: no name, no time, no word about level, Unix.
+/// Room that it wants after one.
+pub const TRAILER_ROOM: usize = RECORD_SEPARATOR.len();
+/// Records that may take up to this size when packed are packed into a reused buffer.
+const MAX_REUSED_BUFFER_BYTES: usize = 256 << 10;
+/// The end of every record.
+const RECORD_SEPARATOR: &[u8] = b"\r\n\r\n";
+/// The header of every written gzip member: no name, no time, no level, Unix.
 pub const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
 /// The separator as a last, stored deflate block.
 const STORED_SEPARATOR: [u8; 9] = [1, 4, 0, 0xfb, 0xff, b'\r', b'\n', b'\r', b'\n'];
 
 /// Why a record was not packed.
 #[derive(Debug, thiserror::Error)]
-pub enum PackError {
-    /// The draft is no record.
+pub enum RecordPackError {
+    /// The draft is invalid.
     #[error(transparent)]
     Draft(#[from] DraftError),
     /// The temporary file could not be written, or the compressor failed.
@@ -85,7 +85,7 @@ impl Packing {
         }
     }
 
-    /// The same packing, done more slowly where that makes records smaller; where a level was chosen, that is how.
+    /// The same packing at a slower level that makes records smaller; a chosen level stays.
     #[must_use]
     pub fn smaller(&self) -> Self {
         match self {
@@ -94,7 +94,7 @@ impl Packing {
         }
     }
 
-    /// What a file must begin with: for zstd with a dictionary, the frame that holds it.
+    /// The bytes that a file must begin with: for zstd with a dictionary, the frame that holds it.
     pub fn preamble(&self) -> Vec<u8> {
         match self {
             Self::Zstd { dictionary: Some(dictionary), .. } => {
@@ -109,16 +109,16 @@ impl Packing {
     }
 }
 
-/// A compressor whose tables reach all of its dictionary: those that a level has by itself are made for some hundred
-/// kilobytes, and what lies before would not be found. It looks into the dictionary's tables where they are; by itself it would copy them, all
-/// their megabytes, for every page above 32 KiB, which takes ten times as long as packing it.
+/// A compressor whose tables reach all of its dictionary. The default tables of a level are made for some hundred
+/// kilobytes, and earlier content would not be found. The compressor uses the dictionary's tables in place; by default it
+/// would copy megabytes for every page above 32 KiB, which takes ten times as long as packing it.
 fn with_dictionary(level: i32, dictionary: &Dictionary) -> io::Result<zstd::bulk::Compressor<'static>> {
     use zstd::zstd_safe::CParameter::{ForceAttachDict, HashLog};
     use zstd::zstd_safe::DictAttachPref::ForceAttach;
     let plain = dictionary.plain()?;
     let mut compressor = zstd::bulk::Compressor::new(level)?;
-    if plain.len() > LARGE_DICTIONARY {
-        // zstd takes so much of a dictionary into account: eight bytes for each entry of the table.
+    if plain.len() > LARGE_DICTIONARY_BYTES {
+        // zstd uses eight bytes of a dictionary for each entry of the table.
         compressor.set_parameter(HashLog((plain.len() / 8).next_power_of_two().ilog2().max(17)))?;
         compressor.set_parameter(ForceAttachDict(ForceAttach))?;
     }
@@ -141,7 +141,7 @@ pub struct Packer {
 pub struct PackedRecord {
     /// Its id, without brackets.
     pub id: String,
-    /// What its block is.
+    /// Length and digests of its block.
     pub block: BlockFacts,
     pub(super) header: Vec<u8>,
     pub(super) head: Vec<u8>,
@@ -152,9 +152,12 @@ pub struct PackedRecord {
 
 impl PackedRecord {
     /// The header as a reader will see it.
-    pub fn header(&self) -> Header {
+    pub fn header(&self) -> RecordHeader {
         let line_end = memchr::memchr(b'\n', &self.header).map_or(0, |at| at + 1);
-        Header { version: Version::V1_1, fields: Headers::parse(&self.header[line_end..], |_, _| {}) }
+        RecordHeader {
+            version: WarcVersion::V1_1,
+            fields: Headers::parse(&self.header[line_end..], |_, _| {}),
+        }
     }
 
     /// Its length in the file.
@@ -174,7 +177,7 @@ impl PackedRecord {
 }
 
 impl Packer {
-    /// Packs in that way. Large streamed blocks go to temporary files in `temporary`, or in the system's folder.
+    /// A packer for that packing. Large streamed blocks go to temporary files in `temporary`, or in the system's folder.
     pub fn new(packing: Packing, temporary: Option<PathBuf>) -> io::Result<Self> {
         let mut packer = Self {
             packing,
@@ -210,7 +213,7 @@ impl Packer {
         draft: &Draft,
         kind: PayloadKind,
         block: &[u8],
-    ) -> Result<PackedRecord, PackError> {
+    ) -> Result<PackedRecord, RecordPackError> {
         let digest = Algorithm::Sha256.digest(block);
         let payload = match kind {
             PayloadKind::None | PayloadKind::Revisit => None,
@@ -230,13 +233,13 @@ impl Packer {
         draft: &Draft,
         facts: BlockFacts,
         block: &[u8],
-    ) -> Result<PackedRecord, PackError> {
+    ) -> Result<PackedRecord, RecordPackError> {
         let mut plain = std::mem::take(&mut self.scratch);
         plain.clear();
         let header = draft.header(&facts)?;
         plain.extend_from_slice(&header);
         plain.extend_from_slice(block);
-        plain.extend_from_slice(SEPARATOR);
+        plain.extend_from_slice(RECORD_SEPARATOR);
         let packed = self.pack_bytes(&plain);
         self.scratch = plain;
         let head = packed?;
@@ -253,20 +256,20 @@ impl Packer {
     }
 
     /// Packs a record whose digests are known and whose block stands in a buffer with room around it, [`HEADER_ROOM`]
-    /// bytes before and [`TRAILER_ROOM`] behind: header and end are put there, and no byte of the block is copied.
+    /// bytes before and [`TRAILER_ROOM`] after it: header and end are put there, and no byte of the block is copied.
     pub fn pack_in_place(
         &mut self,
         draft: &Draft,
         facts: BlockFacts,
         buffer: &mut [u8],
-    ) -> Result<PackedRecord, PackError> {
+    ) -> Result<PackedRecord, RecordPackError> {
         let header = draft.header(&facts)?;
         let end = buffer.len() - TRAILER_ROOM;
         let Some(start) = HEADER_ROOM.checked_sub(header.len()) else {
             return self.pack_known(draft, facts, &buffer[HEADER_ROOM..end]);
         };
         buffer[start..HEADER_ROOM].copy_from_slice(&header);
-        buffer[end..].copy_from_slice(SEPARATOR);
+        buffer[end..].copy_from_slice(RECORD_SEPARATOR);
         let head = self.pack_bytes(&buffer[start..])?;
         let (id, length) = (draft.record_id(&facts), head.len() as u64);
         Ok(PackedRecord { id, block: facts, header, head, middle: None, tail: Vec::new(), length })
@@ -276,12 +279,13 @@ impl Packer {
         if let Some(deflater) = &mut self.deflater {
             let bound = deflater.gzip_compress_bound(plain.len());
             // A small record goes through a buffer that is there already; a large one is not copied.
-            let mut room = if bound <= SMALL_PACKED { std::mem::take(&mut self.packed) } else { Vec::new() };
+            let mut room =
+                if bound <= MAX_REUSED_BUFFER_BYTES { std::mem::take(&mut self.packed) } else { Vec::new() };
             room.resize(room.len().max(bound), 0);
             let length = deflater.gzip_compress(plain, &mut room).map_err(io::Error::other)?;
-            // One header for all members, whatever packed them, so that a changed bit in it can be noticed.
+            // One header for all members, from either compressor, so that a changed bit in it can be detected.
             room[..GZIP_HEADER.len()].copy_from_slice(&GZIP_HEADER);
-            if bound > SMALL_PACKED {
+            if bound > MAX_REUSED_BUFFER_BYTES {
                 room.truncate(length);
                 return Ok(room);
             }
@@ -297,7 +301,7 @@ impl Packer {
 
     /// Begins a block of unknown length.
     pub fn stream(&mut self, kind: PayloadKind) -> BlockStream<'_> {
-        let level = Compression::new(u32::from(self.packing.gzip_level()).clamp(LOWEST_STREAM_LEVEL, 9));
+        let level = Compression::new(u32::from(self.packing.gzip_level()).clamp(MIN_STREAM_LEVEL, 9));
         let deflate = self.deflater.is_some().then(|| Compress::new(level, false));
         let mut tracker = std::mem::take(&mut self.tracker);
         // Where the block is the payload, one digest is both.
@@ -319,15 +323,15 @@ impl Packer {
     }
 }
 
-/// Where packed bytes wait: in memory, and when they are many in a file.
+/// Packed bytes, in memory or, if they are many, in a file.
 pub(super) fn spool(temporary: Option<&Path>) -> SpooledTempFile {
     match temporary {
-        Some(folder) => tempfile::spooled_tempfile_in(IN_MEMORY, folder),
-        None => tempfile::spooled_tempfile(IN_MEMORY),
+        Some(folder) => tempfile::spooled_tempfile_in(MAX_SPOOL_MEMORY_BYTES, folder),
+        None => tempfile::spooled_tempfile(MAX_SPOOL_MEMORY_BYTES),
     }
 }
 
-/// A block that is being packed while it streams. What is written to it is hashed, packed and put aside.
+/// A block that is packed while it streams. Bytes written to it are hashed, packed and buffered.
 pub struct BlockStream<'a> {
     packer: &'a mut Packer,
     spool: SpooledTempFile,
@@ -354,11 +358,11 @@ impl Write for BlockStream<'_> {
         } else if let Some(zstd) = &mut self.packer.zstd {
             self.pending.extend_from_slice(bytes);
             let mut taken = 0;
-            while self.pending.len() - taken > FRAME {
-                let frame = zstd.compress(&self.pending[taken..taken + FRAME])?;
+            while self.pending.len() - taken > STREAM_FRAME_BYTES {
+                let frame = zstd.compress(&self.pending[taken..taken + STREAM_FRAME_BYTES])?;
                 self.spool.write_all(&frame)?;
                 self.spooled += frame.len() as u64;
-                taken += FRAME;
+                taken += STREAM_FRAME_BYTES;
             }
             self.pending.drain(..taken);
         } else {
@@ -379,7 +383,7 @@ impl BlockStream<'_> {
         self.length
     }
 
-    /// Bytes that the packed block takes so far, nearly.
+    /// The approximate size of the packed block so far.
     pub fn packed_length(&self) -> u64 {
         self.spooled + self.pending.len() as u64
     }
@@ -424,7 +428,7 @@ fn run_deflate(
     }
 }
 
-/// A block that was packed; only its header is missing.
+/// A packed block without its header.
 pub struct FinishedBlock {
     spool: SpooledTempFile,
     spooled: u64,
@@ -442,28 +446,28 @@ impl FinishedBlock {
         &self.facts
     }
 
-    /// The digest of the block as it runs, for who goes on with what follows the block.
+    /// The running digest of the block, for a caller that adds the bytes after the block.
     pub fn hasher(&self) -> &Hasher {
         &self.hasher
     }
 
-    /// What the payload turned out to be.
+    /// The facts about the payload.
     pub fn payload(&self) -> &Payload {
         &self.payload
     }
 
-    /// Puts the header before it. `packer` must pack in the way that the block was packed.
-    pub fn seal(self, packer: &mut Packer, draft: &Draft) -> Result<PackedRecord, PackError> {
+    /// Adds the header. `packer` must have the packing of the block.
+    pub fn seal(self, packer: &mut Packer, draft: &Draft) -> Result<PackedRecord, RecordPackError> {
         let header = draft.header(&self.facts)?;
         let id = draft.record_id(&self.facts);
         let (head, tail) = if packer.deflater.is_some() {
             self.gzip_ends(&header)?
         } else if let Some(zstd) = &mut packer.zstd {
             let mut last = self.last;
-            last.extend_from_slice(SEPARATOR);
+            last.extend_from_slice(RECORD_SEPARATOR);
             (zstd.compress(&header)?, zstd.compress(&last)?)
         } else {
-            (header.clone(), SEPARATOR.to_vec())
+            (header.clone(), RECORD_SEPARATOR.to_vec())
         };
         let length = head.len() as u64 + self.spooled + tail.len() as u64;
         Ok(PackedRecord { id, block: self.facts, header, head, middle: Some(self.spool), tail, length })
@@ -477,8 +481,8 @@ impl FinishedBlock {
         let mut crc = crc32fast::Hasher::new();
         crc.update(header);
         crc.combine(&self.crc);
-        crc.update(SEPARATOR);
-        let plain = header.len() as u64 + self.facts.length + SEPARATOR.len() as u64;
+        crc.update(RECORD_SEPARATOR);
+        let plain = header.len() as u64 + self.facts.length + RECORD_SEPARATOR.len() as u64;
         let mut tail = STORED_SEPARATOR.to_vec();
         tail.extend_from_slice(&crc.finalize().to_le_bytes());
         tail.extend_from_slice(&(plain as u32).to_le_bytes());
@@ -492,7 +496,7 @@ pub fn pack_reader(
     draft: &Draft,
     kind: PayloadKind,
     block: &mut impl Read,
-) -> Result<PackedRecord, PackError> {
+) -> Result<PackedRecord, RecordPackError> {
     let mut stream = packer.stream(kind);
     io::copy(block, &mut stream)?;
     let finished = stream.finish()?;

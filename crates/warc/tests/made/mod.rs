@@ -1,4 +1,4 @@
-//! Archives made by the tests themselves: right ones, whose every byte is known, for tests that then do damage.
+//! Archives made by the tests: conforming ones, whose every byte is known, for tests that then damage them.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use varve_warc::Encoding;
 use varve_warc::digest::Algorithm;
-use varve_warc::inspect::{Options, Report, inspect};
-use varve_warc::rule::Finding;
+use varve_warc::inspect::{InspectOptions, InspectReport, inspect};
+use varve_warc::rule::WarcFinding;
 use varve_wire::ReadAt;
 
-/// A file, and where in it each record begins and ends.
+/// A file, and the start and end of each record in it.
 pub(crate) struct Archive {
     pub(crate) bytes: Vec<u8>,
     pub(crate) places: Vec<Range<usize>>,
@@ -73,7 +73,7 @@ pub(crate) fn some_records() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Eight records, with those of `hit` damaged so near their beginning that nothing of them can be unpacked.
+/// Eight records, with those of `hit` damaged near their start, so that nothing of them can be decompressed.
 pub(crate) fn with_neighbours_hit(packing: Encoding, hit: Range<usize>) -> Archive {
     let words = |number: usize| -> String {
         (0..300).map(|at| format!("layer{} ", (at * at + number * 7) % 97)).collect()
@@ -81,7 +81,7 @@ pub(crate) fn with_neighbours_hit(packing: Encoding, hit: Range<usize>) -> Archi
     let records: Vec<_> = (0..8).map(|number| response(number, words(number).as_bytes())).collect();
     let mut file = archive(packing, &records);
     for number in hit {
-        // The first byte behind the header of the member, and of the block in a zstd frame.
+        // The first byte after the header of the member, and of the block in a zstd frame.
         file.bytes[file.places[number].start + 10] = 0xff;
     }
     file
@@ -116,13 +116,13 @@ pub(crate) fn packed(packing: Encoding, content: &[u8]) -> Vec<u8> {
 }
 
 /// The report that one thread gives.
-pub(crate) fn inspected(source: &(impl ReadAt + ?Sized)) -> Report {
-    let options = Options { threads: 1, ..Options::default() };
+pub(crate) fn inspected(source: &(impl ReadAt + ?Sized)) -> InspectReport {
+    let options = InspectOptions { threads: 1, ..InspectOptions::default() };
     inspect(source, options, &|_| {}).expect("a readable file")
 }
 
 /// The codes of a report's findings, in order of the file.
-pub(crate) fn codes(report: &Report) -> Vec<&'static str> {
+pub(crate) fn codes(report: &InspectReport) -> Vec<&'static str> {
     report.findings.iter().map(|finding| finding.rule.code()).collect()
 }
 
@@ -135,23 +135,23 @@ pub(crate) struct Read {
 }
 
 impl Read {
-    /// Whether it is the other record, wherever it stands.
+    /// Whether it is the other record, at any place.
     pub(crate) fn is(&self, other: &Read) -> bool {
         self.fields == other.fields && self.block == other.block
     }
 }
 
-/// All that reading gave.
+/// The result of reading.
 #[derive(Default)]
 pub(crate) struct ReadAll {
     pub(crate) records: Vec<Read>,
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) findings: Vec<WarcFinding>,
     pub(crate) last_good_offset: u64,
 }
 
 pub(crate) fn read_all(file: &[u8]) -> Result<ReadAll, varve_warc::Error> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let mut reader = varve_warc::Reader::new(file)?;
+    let mut reader = varve_warc::WarcReader::new(file)?;
     let mut read = ReadAll::default();
     while let Some(mut record) = reader.next_record()? {
         let fields = record.header().fields.iter().map(|(name, value)| (text(name), text(value))).collect();

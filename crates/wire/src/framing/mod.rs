@@ -3,7 +3,7 @@
 //! It is pure, so that it is tested to the last byte without a socket. Every byte of the final response is passed on as
 //! received: the head, the chunk sizes, the trailers. Interim responses (1xx) are dropped and counted. Bytes that are not
 //! HTTP are passed on as well, up to the end of the connection, and reported as truncated for an unspecified reason: the
-//! archive keeps what was received and never calls it complete when it cannot know.
+//! archive keeps all received bytes and never calls them complete when it cannot know.
 
 mod body;
 mod message_length;
@@ -262,7 +262,7 @@ impl ResponseFramer {
         self.stage = if body.is_done() { FramingStage::Done } else { FramingStage::Body(body) };
     }
 
-    /// What was received cannot be parsed as HTTP: everything belongs to the body.
+    /// The bytes cannot be parsed as HTTP: all of them belong to the body.
     fn read_until_close(&mut self) {
         self.stage = FramingStage::Body(FramedBody::UntilClose);
         self.doubt = Some(TruncationReason::Unspecified);

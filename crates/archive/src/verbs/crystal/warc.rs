@@ -12,7 +12,7 @@ use varve_warc::date::{Date, Precision};
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
 use varve_warc::write::{
-    Draft, PackError, PackedRecord, Packer, Packing, Profile, Writer, pack_reader, warc_fields,
+    Draft, PackedRecord, Packer, Packing, Profile, RecordPackError, WarcWriter, pack_reader, warc_fields,
 };
 
 use super::import::exchange::{CUT_SHORT, head};
@@ -69,7 +69,7 @@ pub fn export(
     let packer = Packer::new(packing.clone(), Some(folder.to_owned())).map_err(&failed)?;
     let exported = WarcExported { path: target.to_owned(), ..WarcExported::default() };
     let mut exporting = Exporting { project: &project, packer, exported };
-    let mut writer = Writer::new(BufWriter::new(file.as_file()), &packing).map_err(&failed)?;
+    let mut writer = WarcWriter::new(BufWriter::new(file.as_file()), &packing).map_err(&failed)?;
     writer.append(exporting.describe(about, target)?).map_err(&failed)?;
     for revision in project.revisions() {
         if let Some(record) = exporting.record(&revision?)? {
@@ -121,11 +121,11 @@ impl Exporting<'_> {
         };
         match packed {
             Ok(record) => Ok(Some(record)),
-            Err(PackError::Draft(_)) => {
+            Err(RecordPackError::Draft(_)) => {
                 self.exported.left_behind += 1;
                 Ok(None)
             }
-            Err(PackError::Io(source)) => Err(ArchiveError::write(&self.exported.path)(source)),
+            Err(RecordPackError::Io(source)) => Err(ArchiveError::write(&self.exported.path)(source)),
         }
     }
 
@@ -155,8 +155,8 @@ impl Exporting<'_> {
         let date = self.date(&meant)?.to_string();
         match self.response(url, &meant, body)? {
             Ok(record) => Ok(Some((record.id, date))),
-            Err(PackError::Draft(_)) => Ok(None),
-            Err(PackError::Io(source)) => Err(ArchiveError::write(&self.exported.path)(source)),
+            Err(RecordPackError::Draft(_)) => Ok(None),
+            Err(RecordPackError::Io(source)) => Err(ArchiveError::write(&self.exported.path)(source)),
         }
     }
 
@@ -198,4 +198,4 @@ impl Exporting<'_> {
     }
 }
 
-type Packed = Result<PackedRecord, PackError>;
+type Packed = Result<PackedRecord, RecordPackError>;

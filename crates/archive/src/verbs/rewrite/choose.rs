@@ -12,7 +12,7 @@ use varve_store::exchange::{ScannedRecord, is_capture, page_of, scan};
 use varve_store::purge::{PromotedRevisit, each_header};
 use varve_store::record::field;
 use varve_store::{StoreError, describes_silo};
-use varve_warc::record::{Header, RecordType, media_type};
+use varve_warc::record::{RecordHeader, RecordType, media_type};
 
 use super::Request;
 use super::holders::Holders;
@@ -87,7 +87,7 @@ impl Choice {
         self.records.push(record);
     }
 
-    fn look_at(&mut self, gone: &Gone<'_>, header: &Header, id: RecordId, silo: u32) {
+    fn look_at(&mut self, gone: &Gone<'_>, header: &RecordHeader, id: RecordId, silo: u32) {
         let run = run_of(header);
         if !describes_silo(header) && header.record_type() != RecordType::Continuation {
             *self.records_of.entry(silo).or_default() += 1;
@@ -314,7 +314,7 @@ struct Gone<'a> {
 }
 
 impl Gone<'_> {
-    fn takes(&self, header: &Header, id: RecordId, run: Option<RunId>) -> bool {
+    fn takes(&self, header: &RecordHeader, id: RecordId, run: Option<RunId>) -> bool {
         match header.record_type() {
             RecordType::Response | RecordType::Revisit | RecordType::Request | RecordType::Conversion => {
                 let url = page_of(header);
@@ -333,19 +333,19 @@ impl Gone<'_> {
     }
 
     /// Whether it is a fact about a version that goes: a tag, a score, a move of HEAD.
-    fn is_about_version(&self, header: &Header) -> bool {
+    fn is_about_version(&self, header: &RecordHeader) -> bool {
         let about = header.reference("WARC-Refers-To").and_then(|text| std::str::from_utf8(text).ok());
         let version = about.and_then(|text| text.strip_prefix("urn:uuid:")?.parse().ok());
         version.is_some_and(|version| self.history.versions.contains(&version)) && !is_tombstone(header)
     }
 }
 
-fn is_tombstone(header: &Header) -> bool {
+fn is_tombstone(header: &RecordHeader) -> bool {
     let kind = media_type(header.fields.get("Content-Type").unwrap_or_default());
     kind == varve_core::fact::media_type::TOMBSTONE.as_bytes()
 }
 
-fn run_of(header: &Header) -> Option<RunId> {
+fn run_of(header: &RecordHeader) -> Option<RunId> {
     std::str::from_utf8(header.fields.get(field::RUN_ID)?).ok()?.parse().ok()
 }
 
@@ -383,7 +383,7 @@ fn describe_page(record: RecordId, url: &str) -> Tombstone {
     }
 }
 
-fn describe(header: &Header, id: RecordId, version: Option<VersionId>) -> Tombstone {
+fn describe(header: &RecordHeader, id: RecordId, version: Option<VersionId>) -> Tombstone {
     let text = |name| header.fields.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
     let kind = header.record_type();
     let url = page_of(header).map(Cow::into_owned);

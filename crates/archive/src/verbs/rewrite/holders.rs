@@ -10,7 +10,7 @@ use varve_core::RecordId;
 use varve_store::StoreReader;
 use varve_store::exchange::renderings_of;
 use varve_store::record::record_and_body_ids;
-use varve_warc::record::{Header, RecordType, media_type};
+use varve_warc::record::{RecordHeader, RecordType, media_type};
 
 use crate::error::ArchiveError;
 use varve_repository::tree::{Kind, MEDIA_TYPE, ManifestReader};
@@ -28,7 +28,7 @@ pub(super) struct Holders {
 
 impl Holders {
     /// Looks at a record that goes or stays, as far as is known without the others.
-    pub(super) fn look_at(&mut self, header: &Header, id: RecordId, goes: bool) {
+    pub(super) fn look_at(&mut self, header: &RecordHeader, id: RecordId, goes: bool) {
         match header.record_type() {
             RecordType::Response | RecordType::Revisit => {
                 self.pictures.extend(renderings_of(header).screenshot.map(|picture| (picture, goes)));

@@ -1,20 +1,20 @@
-//! One record held against its own header: its fields, its digests, the form of its HTTP message.
+//! Checks one record against its own header: fields, digests, form of the HTTP message.
 //!
-//! Pushed the block's bytes while somebody else reads or copies them, so a record is read once whoever needs it.
+//! The caller pushes the bytes of the block while it reads or copies them, so a record is read once.
 
 use std::io::BufRead;
 
 use crate::digest::{Digest, DigestError, Hasher};
 use crate::payload::{Payload, PayloadKind, PayloadTracker};
 use crate::reader::{Error, Record};
-use crate::rule::{Finding, Rule};
+use crate::rule::{Rule, WarcFinding};
 use crate::validate;
 use varve_wire::ChunkEnd;
 use varve_wire::ReadAt;
 
-/// What became of a digest field.
+/// The result of checking a digest field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum DigestVerdict {
     /// There is none.
     Absent,
     /// Recomputed and equal.
@@ -25,26 +25,26 @@ pub enum Verdict {
     Unchecked,
 }
 
-/// What became of a record.
-pub struct Checked {
+/// The result of checking a record.
+pub struct CheckedRecord {
     /// WARC-Block-Digest.
-    pub block: Verdict,
+    pub block: DigestVerdict,
     /// WARC-Payload-Digest.
-    pub payload: Verdict,
-    /// The payload digest is right only when the chunk framing is taken along.
+    pub payload: DigestVerdict,
+    /// The payload digest matches only with the chunk framing included.
     pub framed: bool,
 }
 
-/// What is known of a digest field.
+/// The state of a digest field before the block is read.
 #[derive(Default)]
-enum Expected {
+enum ExpectedDigest {
     #[default]
     Nothing,
     Unreadable,
     Of(Digest),
 }
 
-impl Expected {
+impl ExpectedDigest {
     fn new(digest: Option<Result<Digest, DigestError>>) -> Self {
         match digest {
             None => Self::Nothing,
@@ -66,27 +66,27 @@ impl Expected {
     }
 }
 
-/// Checks records one after another, with buffers that are used again.
+/// Checks records one after another and reuses its buffers.
 #[derive(Default)]
-pub struct Checker {
-    findings: Vec<Finding>,
+pub struct RecordChecker {
+    findings: Vec<WarcFinding>,
     tracker: PayloadTracker,
-    block_expected: Expected,
-    payload_expected: Expected,
+    block_expected: ExpectedDigest,
+    payload_expected: ExpectedDigest,
     block_hasher: Option<Hasher>,
-    /// The payload is the block, and of the same algorithm: one digest judges both.
+    /// The payload is the block and both fields use one algorithm: one digest serves both.
     payload_is_block: bool,
 }
 
-impl Checker {
-    /// Begins with a record whose block was not read yet.
+impl RecordChecker {
+    /// Starts a record whose block is unread.
     pub fn begin<S: ReadAt>(&mut self, record: &Record<'_, S>, strict: bool) {
         let header = record.header();
         if record.arc_line().is_empty() {
             validate::header(header, record.offset(), strict, &mut self.findings);
         }
-        self.block_expected = Expected::new(header.block_digest());
-        self.payload_expected = Expected::new(header.payload_digest());
+        self.block_expected = ExpectedDigest::new(header.block_digest());
+        self.payload_expected = ExpectedDigest::new(header.payload_digest());
         self.block_hasher = self.block_expected.hasher();
         let kind = PayloadKind::of(header);
         self.payload_is_block =
@@ -96,7 +96,11 @@ impl Checker {
     }
 
     /// Reads a record to the end of its block and checks it.
-    pub fn check<S: ReadAt>(&mut self, record: &mut Record<'_, S>, strict: bool) -> Result<Checked, Error> {
+    pub fn check<S: ReadAt>(
+        &mut self,
+        record: &mut Record<'_, S>,
+        strict: bool,
+    ) -> Result<CheckedRecord, Error> {
         let offset = record.offset();
         self.begin(record, strict);
         loop {
@@ -110,20 +114,20 @@ impl Checker {
         }
     }
 
-    /// What was hashed of the block so far, and the digest that the header gives, when there is one to hold it against.
+    /// The hash of the block so far, and the digest that the header gives, if there is one.
     pub(crate) fn block_hasher(&self) -> Option<(Hasher, Digest)> {
         match (&self.block_hasher, &self.block_expected) {
-            (Some(hasher), Expected::Of(expected)) => Some((hasher.clone(), *expected)),
+            (Some(hasher), ExpectedDigest::Of(expected)) => Some((hasher.clone(), *expected)),
             _ => None,
         }
     }
 
-    /// Whether the block so far holds the whole head of its HTTP message, or is none.
+    /// Whether the block so far holds the complete head of its HTTP message, or is no HTTP message.
     pub(crate) fn is_past_head(&self) -> bool {
         self.tracker.is_past_head()
     }
 
-    /// Takes in bytes of the block.
+    /// Takes bytes of the block.
     pub fn push(&mut self, bytes: &[u8]) {
         if let Some(hasher) = &mut self.block_hasher {
             hasher.update(bytes);
@@ -131,8 +135,8 @@ impl Checker {
         self.tracker.push(bytes);
     }
 
-    /// The block is at its end.
-    pub fn finish<S: ReadAt>(&mut self, record: &Record<'_, S>) -> Checked {
+    /// Ends the block.
+    pub fn finish<S: ReadAt>(&mut self, record: &Record<'_, S>) -> CheckedRecord {
         let mut payload = self.tracker.finish();
         let offset = record.offset();
         let found = self.block_hasher.take().map(Hasher::finish);
@@ -145,55 +149,55 @@ impl Checker {
         if !record.is_cut() {
             self.judge_http(offset, &payload);
         }
-        Checked { block, payload: payload_verdict, framed }
+        CheckedRecord { block, payload: payload_verdict, framed }
     }
 
     /// The findings since they were last taken.
-    pub fn take_findings(&mut self) -> std::vec::Drain<'_, Finding> {
+    pub fn take_findings(&mut self) -> std::vec::Drain<'_, WarcFinding> {
         self.findings.drain(..)
     }
 
-    fn judge_block(&mut self, offset: u64, found: Option<Digest>) -> Verdict {
+    fn judge_block(&mut self, offset: u64, found: Option<Digest>) -> DigestVerdict {
         match (&self.block_expected, found) {
-            (Expected::Nothing, _) => Verdict::Absent,
-            (Expected::Of(expected), Some(found)) if *expected == found => Verdict::Right,
-            (Expected::Of(expected), Some(found)) => {
+            (ExpectedDigest::Nothing, _) => DigestVerdict::Absent,
+            (ExpectedDigest::Of(expected), Some(found)) if *expected == found => DigestVerdict::Right,
+            (ExpectedDigest::Of(expected), Some(found)) => {
                 let message = format!("the block's digest is {found}, the header says {expected}");
-                self.findings.push(Finding::new(Rule::BlockDigest, offset, message));
-                Verdict::Wrong
+                self.findings.push(WarcFinding::new(Rule::BlockDigest, offset, message));
+                DigestVerdict::Wrong
             }
-            _ => Verdict::Unchecked,
+            _ => DigestVerdict::Unchecked,
         }
     }
 
-    fn judge_payload(&mut self, offset: u64, payload: &Payload, is_truncated: bool) -> (Verdict, bool) {
+    fn judge_payload(&mut self, offset: u64, payload: &Payload, is_truncated: bool) -> (DigestVerdict, bool) {
         let expected = match self.payload_expected {
-            Expected::Nothing => return (Verdict::Absent, false),
-            Expected::Unreadable => return (Verdict::Unchecked, false),
-            Expected::Of(expected) => expected,
+            ExpectedDigest::Nothing => return (DigestVerdict::Absent, false),
+            ExpectedDigest::Unreadable => return (DigestVerdict::Unchecked, false),
+            ExpectedDigest::Of(expected) => expected,
         };
-        let Some(found) = payload.digest else { return (Verdict::Unchecked, false) };
-        // Where the head cannot be understood, what the payload is remains a guess: either will do.
+        let Some(found) = payload.digest else { return (DigestVerdict::Unchecked, false) };
+        // When the head cannot be parsed, the payload is a guess, so either digest is accepted.
         if found == expected || payload.unheaded_digest == Some(expected) {
-            return (Verdict::Right, false);
+            return (DigestVerdict::Right, false);
         }
         if payload.framed_digest == Some(expected) {
             let message = "the payload digest was taken with the chunk framing";
-            self.findings.push(Finding::new(Rule::PayloadDigestFramed, offset, message));
-            return (Verdict::Right, true);
+            self.findings.push(WarcFinding::new(Rule::PayloadDigestFramed, offset, message));
+            return (DigestVerdict::Right, true);
         }
         if is_truncated {
-            return (Verdict::Unchecked, false);
+            return (DigestVerdict::Unchecked, false);
         }
         let message = format!("the payload's digest is {found}, the header says {expected}");
-        self.findings.push(Finding::new(Rule::PayloadDigest, offset, message));
-        (Verdict::Wrong, false)
+        self.findings.push(WarcFinding::new(Rule::PayloadDigest, offset, message));
+        (DigestVerdict::Wrong, false)
     }
 
     fn judge_http(&mut self, offset: u64, payload: &Payload) {
         if payload.not_http {
             let message = "the block is said to be HTTP but does not begin with an HTTP message";
-            self.findings.push(Finding::new(Rule::NotHttp, offset, message));
+            self.findings.push(WarcFinding::new(Rule::NotHttp, offset, message));
         }
         let (rule, message) = match payload.chunks {
             Some(ChunkEnd::NotChunked) => (Rule::NotChunked, "the head says chunked, the body is not"),
@@ -201,6 +205,6 @@ impl Checker {
             Some(ChunkEnd::Cut) => (Rule::ChunksCut, "the chunked body ends before its last chunk"),
             Some(ChunkEnd::Complete) | None => return,
         };
-        self.findings.push(Finding::new(rule, offset, message));
+        self.findings.push(WarcFinding::new(rule, offset, message));
     }
 }

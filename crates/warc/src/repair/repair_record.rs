@@ -1,12 +1,12 @@
-//! What a repair leaves behind about a record or a gap: what was found, the header as it was, and the bytes that belong to
-//! no record as far as they are few. It is written as JSON into a metadata record.
+//! The repair record about a record or a gap: the findings, the original header, and the bytes that belong to no record if
+//! they are few. It is written as JSON into a metadata record.
 
 use serde::Serialize;
 
-use crate::rule::Finding;
-use crate::stray::Stray;
+use crate::rule::WarcFinding;
+use crate::stray_bytes::Stray;
 
-/// The trace of one repair.
+/// The content of one repair record.
 #[derive(Serialize)]
 pub(super) struct Trace<'a> {
     software: &'a str,
@@ -40,8 +40,8 @@ pub(super) struct TraceStray<'a> {
 }
 
 impl<'a> Trace<'a> {
-    pub(super) fn new(software: &'a str, source: &'a str, offset: u64, findings: &'a [Finding]) -> Self {
-        let finding = |finding: &'a Finding| TraceFinding {
+    pub(super) fn new(software: &'a str, source: &'a str, offset: u64, findings: &'a [WarcFinding]) -> Self {
+        let finding = |finding: &'a WarcFinding| TraceFinding {
             rule: finding.rule.code(),
             offset: finding.offset,
             message: &finding.message,

@@ -1,26 +1,25 @@
 //! ARC framing: a line of columns, then the block.
 //!
-//! The line is turned into the WARC fields that it amounts to, so that everything above reads one kind of record. The
-//! line itself stays at hand for those who convert. Columns are counted from the right, because the URL on the left
-//! may hold spaces.
+//! The line becomes the equivalent WARC fields, so that all layers above read one kind of record. The line itself stays
+//! available for conversion. Columns are counted from the right, because the URL on the left may hold spaces.
 
 use std::io;
 use std::net::IpAddr;
 
 use super::block::BlockState;
-use super::{Format, Reader, Stage};
+use super::{Format, ReaderStage, WarcReader};
 use crate::date::Date;
 use crate::member::Encoding;
-use crate::record::{Version, decimal};
-use crate::rule::{Finding, Rule, shown};
+use crate::record::{WarcVersion, decimal};
+use crate::rule::{Rule, WarcFinding, shown};
 use crate::validate;
 use varve_wire::ReadAt;
 
 /// Longest record line.
-const LONGEST_LINE: usize = 64 << 10;
+const MAX_ARC_LINE_BYTES: usize = 64 << 10;
 
 /// The columns that varve uses.
-struct Columns<'a> {
+struct ArcColumns<'a> {
     url: &'a [u8],
     address: &'a [u8],
     date: &'a [u8],
@@ -28,7 +27,7 @@ struct Columns<'a> {
     length: &'a [u8],
 }
 
-fn columns(line: &[u8], version: u8) -> Option<Columns<'_>> {
+fn columns(line: &[u8], version: u8) -> Option<ArcColumns<'_>> {
     let after_url = if version == 2 { 9 } else { 4 };
     let mut from_right = line.rsplitn(after_url + 1, |byte| *byte == b' ');
     let mut right: Vec<&[u8]> = from_right.by_ref().take(after_url).collect();
@@ -37,25 +36,25 @@ fn columns(line: &[u8], version: u8) -> Option<Columns<'_>> {
         return None;
     }
     right.reverse();
-    Some(Columns { url, address: right[0], date: right[1], mime: right[2], length: right[after_url - 1] })
+    Some(ArcColumns { url, address: right[0], date: right[1], mime: right[2], length: right[after_url - 1] })
 }
 
-/// A line that is to be taken for a record where none need begin is not longer than this.
-pub(super) const LONGEST_SURE_LINE: usize = 4 << 10;
+/// Maximum length of a line that counts as a record where none need begin.
+pub(super) const MAX_SURE_LINE_BYTES: usize = 4 << 10;
 
-/// Whether these bytes begin with a line that can hardly be anything but that of a record: a scheme, an address, a date of
-/// 12 to 14 digits and a length. Five words and a number stand in many a text.
+/// Whether these bytes begin with a line that is almost certainly that of a record: a scheme, an address, a date of 12 to
+/// 14 digits and a length. Five words and a number occur in many texts.
 pub(super) fn is_sure_line(bytes: &[u8], version: u8) -> bool {
-    // Most lines can be told by their first bytes.
+    // The first bytes decide for most lines.
     if !validate::has_scheme(&bytes[..bytes.len().min(64)]) {
         return false;
     }
-    let view = &bytes[..bytes.len().min(LONGEST_SURE_LINE)];
+    let view = &bytes[..bytes.len().min(MAX_SURE_LINE_BYTES)];
     let Some(end) = memchr::memchr(b'\n', view) else { return false };
     columns(view[..end].trim_ascii_end(), version).is_some_and(|columns| columns.are_sure())
 }
 
-impl Columns<'_> {
+impl ArcColumns<'_> {
     fn are_sure(&self) -> bool {
         let address = std::str::from_utf8(self.address).ok().and_then(|text| text.parse::<IpAddr>().ok());
         let is_date = (12..=14).contains(&self.date.len()) && self.date.iter().all(u8::is_ascii_digit);
@@ -63,16 +62,16 @@ impl Columns<'_> {
     }
 }
 
-impl<S: ReadAt> Reader<S> {
+impl<S: ReadAt> WarcReader<S> {
     pub(super) fn next_arc(&mut self) -> io::Result<bool> {
-        while self.stage != Stage::End {
+        while self.stage != ReaderStage::End {
             self.pass_blank_lines()?;
-            if self.stage == Stage::End {
+            if self.stage == ReaderStage::End {
                 break;
             }
-            self.record_offset = self.unpacker.position();
-            if self.unpacker.encoding() != Encoding::Plain && !self.unpacker.at_member_start() {
-                self.say_once(
+            self.record_offset = self.members.position();
+            if self.members.encoding() != Encoding::Plain && !self.members.at_member_start() {
+                self.report_once(
                     Rule::RecordsShareMember,
                     self.record_offset,
                     "several records share a compressed member",
@@ -82,43 +81,43 @@ impl<S: ReadAt> Reader<S> {
                 return Ok(true);
             }
             let message = format!("`{}` is no ARC record line", shown(&self.scratch));
-            self.findings.push(Finding::new(Rule::ArcLine, self.record_offset, message));
+            self.findings.push(WarcFinding::new(Rule::ArcLine, self.record_offset, message));
             self.put_aside();
             self.in_doubt = true;
         }
         Ok(false)
     }
 
-    /// Passes newlines, and members that hold nothing else.
+    /// Skips newlines, and members that hold nothing else.
     fn pass_blank_lines(&mut self) -> io::Result<()> {
         loop {
-            let bytes = self.unpacker.fill()?;
+            let bytes = self.members.fill()?;
             let blank = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
             let ended = blank == bytes.len();
-            self.unpacker.consume(blank);
+            self.members.consume(blank);
             if !ended {
                 return Ok(());
             }
-            if blank == 0 && !self.unpacker.next_member()? {
-                self.stage = Stage::End;
+            if blank == 0 && !self.members.next_member()? {
+                self.stage = ReaderStage::End;
                 return Ok(());
             }
         }
     }
 
-    /// Reads one line into the scratch buffer. False when it is too long.
+    /// Reads one line into the scratch buffer. Returns false when it is too long.
     fn take_line(&mut self) -> io::Result<bool> {
         self.scratch.clear();
         loop {
-            let bytes = self.unpacker.fill()?;
+            let bytes = self.members.fill()?;
             if bytes.is_empty() {
                 return Ok(true);
             }
             let newline = memchr::memchr(b'\n', bytes);
             let take = newline.map_or(bytes.len(), |at| at + 1);
-            let room = LONGEST_LINE.saturating_sub(self.scratch.len());
+            let room = MAX_ARC_LINE_BYTES.saturating_sub(self.scratch.len());
             self.scratch.extend_from_slice(&bytes[..take.min(room)]);
-            self.unpacker.consume(take);
+            self.members.consume(take);
             if newline.is_some() {
                 let kept = self.scratch.trim_ascii_end().len();
                 self.scratch.truncate(kept);
@@ -127,7 +126,7 @@ impl<S: ReadAt> Reader<S> {
         }
     }
 
-    /// Makes a header of the line. False when it is none.
+    /// Makes a header from the line. Returns false when it is no record line.
     fn read_line(&mut self) -> io::Result<bool> {
         let Format::Arc { version } = self.format else { return Ok(false) };
         let line = std::mem::take(&mut self.scratch);
@@ -138,7 +137,7 @@ impl<S: ReadAt> Reader<S> {
             Some(columns) => {
                 let length = decimal(columns.length);
                 self.block = BlockState::new(Some(length.unwrap_or(0)));
-                self.stage = Stage::Block;
+                self.stage = ReaderStage::Block;
                 self.in_doubt = length.is_none();
                 self.make_header(columns)?;
                 true
@@ -149,7 +148,7 @@ impl<S: ReadAt> Reader<S> {
         Ok(is_record)
     }
 
-    fn length_is_known(&mut self, columns: &Columns<'_>) -> bool {
+    fn length_is_known(&mut self, columns: &ArcColumns<'_>) -> bool {
         if decimal(columns.length).is_some() {
             return true;
         }
@@ -158,19 +157,19 @@ impl<S: ReadAt> Reader<S> {
         if looks_like_length {
             let message =
                 format!("the length is `{}`: the block is taken to be empty", shown(columns.length));
-            self.findings.push(Finding::new(Rule::ArcLength, self.record_offset, message));
+            self.findings.push(WarcFinding::new(Rule::ArcLength, self.record_offset, message));
         }
         looks_like_length
     }
 
-    fn make_header(&mut self, columns: &Columns<'_>) -> io::Result<()> {
+    fn make_header(&mut self, columns: &ArcColumns<'_>) -> io::Result<()> {
         let is_description = columns.url.starts_with(b"filedesc:");
         self.fill_block()?;
-        let is_http = self.block.remaining >= 5 && self.unpacker.require(5)?.starts_with(b"HTTP/");
+        let is_http = self.block.remaining >= 5 && self.members.require(5)?.starts_with(b"HTTP/");
         if is_description {
             self.learn_version()?;
         }
-        self.header.version = Version::V1_0;
+        self.header.version = WarcVersion::V1_0;
         let fields = &mut self.header.fields;
         fields.clear();
         let (record_type, content_type) = match (is_description, is_http) {
@@ -201,7 +200,7 @@ impl<S: ReadAt> Reader<S> {
 
     fn report_date(&mut self, date: &[u8]) {
         let message = format!("`{}` is no date of 14 digits", shown(date));
-        self.findings.push(Finding::new(Rule::ArcDate, self.record_offset, message));
+        self.findings.push(WarcFinding::new(Rule::ArcDate, self.record_offset, message));
     }
 
     /// The description's first line begins with the version of the columns.
@@ -213,26 +212,26 @@ impl<S: ReadAt> Reader<S> {
         Ok(())
     }
 
-    /// Passes the newline between records, and blank lines behind it.
+    /// Skips the newline between records, and blank lines after it.
     pub(super) fn pass_arc_separator(&mut self) -> io::Result<()> {
-        let next = self.unpacker.fill()?.first().copied();
+        let next = self.members.fill()?.first().copied();
         let at_end = loop {
-            let bytes = self.unpacker.fill()?;
+            let bytes = self.members.fill()?;
             let blank = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
             let (is_empty, ended) = (bytes.is_empty(), blank < bytes.len());
-            self.unpacker.consume(blank);
+            self.members.consume(blank);
             if is_empty || ended {
                 break is_empty;
             }
         };
-        if self.unpacker.encoding() == Encoding::Plain || at_end {
+        if self.members.encoding() == Encoding::Plain || at_end {
             self.note_good();
         }
-        self.in_doubt |= self.block.cut || self.unpacker.has_failed();
+        self.in_doubt |= self.block.cut || self.members.has_failed();
         if !matches!(next, None | Some(b'\n')) && !self.block.cut {
             self.in_doubt = true;
             let message = "no newline stands between the block and what follows";
-            self.findings.push(Finding::new(Rule::ArcSeparator, self.record_offset, message));
+            self.findings.push(WarcFinding::new(Rule::ArcSeparator, self.record_offset, message));
         }
         Ok(())
     }

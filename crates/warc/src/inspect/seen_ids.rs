@@ -1,58 +1,58 @@
 //! Record ids that occur twice, found in bounded memory.
 //!
-//! Ids are kept as hashes of eight bytes, up to a number in all, and up to a number for each stretch of the file: a part
-//! of some megabytes may unpack to millions of records, and several parts wait at a time. The stretches are those of the
-//! file, not those of the parts, so which ids are compared does not depend on how many threads read. How many were not
-//! compared is said.
+//! Ids are kept as hashes of eight bytes, up to a number in all, and up to a number for each range of the file: a part of
+//! some megabytes may decompress to millions of records, and several parts wait at a time. The ranges are those of the
+//! file, not of the parts, so the number of threads does not change which ids are compared. The report gives the number of
+//! ids that were not compared.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
-use super::{Options, Report};
-use crate::rule::{Finding, Rule};
+use super::{InspectOptions, InspectReport};
+use crate::rule::{Rule, WarcFinding};
 
-/// Ids that are compared at most. The table for so many is 2^20 slots of nine bytes.
-const MOST: usize = (1 << 20) / 8 * 7;
-/// Bytes of a stretch, as a power of two.
-const STRETCH: u32 = 20;
-/// Ids of one stretch that are compared at most; records of 200 bytes, not packed, are about as many.
-const MOST_OF_STRETCH: usize = 5000;
+/// Maximum number of ids that are compared. Their table has 2^20 slots of nine bytes.
+const MAX_COMPARED_IDS: usize = (1 << 20) / 8 * 7;
+/// Bytes of a range, as a power of two.
+const ID_RANGE_BITS: u32 = 20;
+/// Maximum number of ids of one range that are compared: about as many as uncompressed records of 200 bytes.
+const MAX_IDS_PER_RANGE: usize = 5000;
 
 /// The ids of a part.
 #[derive(Default)]
 pub(super) struct PartIds {
-    /// Hashes and places.
+    /// Hashes and offsets.
     ids: Vec<(u64, u64)>,
-    stretch: Stretch,
-    beyond: Beyond,
+    stretch: IdRange,
+    beyond: OverflowIds,
 }
 
-/// Counts the ids of the stretch that was come to.
+/// Counts the ids of the current range.
 #[derive(Default)]
-struct Stretch {
+struct IdRange {
     number: u64,
     count: usize,
 }
 
-impl Stretch {
-    /// Whether one more id of this place is to be kept.
+impl IdRange {
+    /// Whether one more id at this offset is kept.
     fn has_room(&mut self, offset: u64) -> bool {
-        if offset >> STRETCH != self.number {
-            *self = Self { number: offset >> STRETCH, count: 0 };
+        if offset >> ID_RANGE_BITS != self.number {
+            *self = Self { number: offset >> ID_RANGE_BITS, count: 0 };
         }
         self.count += 1;
-        self.count <= MOST_OF_STRETCH
+        self.count <= MAX_IDS_PER_RANGE
     }
 }
 
-/// Ids that were not compared: how many, and the place of the first.
+/// Ids that were not compared: their number, and the offset of the first.
 #[derive(Default)]
-struct Beyond {
+struct OverflowIds {
     count: u64,
     first: u64,
 }
 
-impl Beyond {
+impl OverflowIds {
     fn add(&mut self, count: u64, first: u64) {
         if count > 0 {
             self.first = if self.count == 0 { first } else { self.first.min(first) };
@@ -72,7 +72,7 @@ impl PartIds {
 }
 
 fn hash(id: &[u8]) -> u64 {
-    // One key for the process: hashes from different threads must agree, and must not be foreseeable.
+    // One key for the process: hashes from different threads must agree and must not be predictable.
     static KEY: std::sync::OnceLock<RandomState> = std::sync::OnceLock::new();
     KEY.get_or_init(RandomState::new).hash_one(id)
 }
@@ -81,15 +81,15 @@ fn hash(id: &[u8]) -> u64 {
 #[derive(Default)]
 pub(super) struct RecordIds {
     seen: HashSet<u64>,
-    stretch: Stretch,
-    beyond: Beyond,
+    stretch: IdRange,
+    beyond: OverflowIds,
     repeated: Vec<u64>,
     count: u64,
 }
 
 impl RecordIds {
-    /// Adds those of the next part.
-    pub(super) fn add(&mut self, part: PartIds, options: Options) {
+    /// Adds the ids of the next part.
+    pub(super) fn add(&mut self, part: PartIds, options: InspectOptions) {
         for (hash, offset) in part.ids {
             if !self.stretch.has_room(offset) {
                 self.beyond.add(1, offset);
@@ -98,7 +98,7 @@ impl RecordIds {
                 if self.repeated.len() < options.findings {
                     self.repeated.push(offset);
                 }
-            } else if self.seen.len() < MOST {
+            } else if self.seen.len() < MAX_COMPARED_IDS {
                 self.seen.insert(hash);
             } else {
                 self.beyond.add(1, offset);
@@ -107,11 +107,11 @@ impl RecordIds {
         self.beyond.add(part.beyond.count, part.beyond.first);
     }
 
-    pub(super) fn report(self, report: &mut Report, options: Options) {
+    pub(super) fn report(self, report: &mut InspectReport, options: InspectOptions) {
         let beyond = self.count - self.repeated.len() as u64;
         for offset in self.repeated {
             let message = "an earlier record has the same WARC-Record-ID";
-            report.keep(Finding::new(Rule::RecordIdRepeated, offset, message), options);
+            report.keep(WarcFinding::new(Rule::RecordIdRepeated, offset, message), options);
         }
         if beyond > 0 {
             *report.by_rule.entry(Rule::RecordIdRepeated).or_default() += beyond;
@@ -121,7 +121,7 @@ impl RecordIds {
                 "{} of the record ids, from here on, were not compared with others: there are too many",
                 self.beyond.count
             );
-            report.keep(Finding::new(Rule::RecordIdsUnchecked, self.beyond.first, message), options);
+            report.keep(WarcFinding::new(Rule::RecordIdsUnchecked, self.beyond.first, message), options);
         }
     }
 }
@@ -130,17 +130,17 @@ impl RecordIds {
 mod tests {
     use super::*;
 
-    /// Whatever the parts, the same ids are compared, and no part holds many of one stretch.
+    /// The same ids are compared for any parts, and no part holds many of one range.
     #[test]
-    fn ids_are_bounded_and_parts_do_not_show() {
+    fn ids_are_bounded_for_any_parts() {
         let places: Vec<u64> = (0..20_000).map(|number| number * 150).collect();
         let outcome = |part: usize| {
             let mut all = RecordIds::default();
             for places in places.chunks(part) {
                 let mut ids = PartIds::default();
                 places.iter().for_each(|place| ids.push(&(place / 150 % 9000).to_le_bytes(), *place));
-                assert!(ids.ids.len() <= 3 * MOST_OF_STRETCH);
-                all.add(ids, Options::default());
+                assert!(ids.ids.len() <= 3 * MAX_IDS_PER_RANGE);
+                all.add(ids, InspectOptions::default());
             }
             (all.seen.len(), all.count, all.beyond.count, all.beyond.first)
         };
