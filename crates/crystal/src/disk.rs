@@ -40,12 +40,12 @@ pub type Watcher = Arc<dyn Fn(Step<'_>) -> io::Result<()> + Send + Sync>;
 
 /// The one way to change files.
 #[derive(Clone, Default)]
-pub(crate) struct Disk {
+pub(crate) struct ProjectDisk {
     watcher: Option<Watcher>,
     stopped: Arc<AtomicBool>,
 }
 
-impl Disk {
+impl ProjectDisk {
     pub(crate) fn watched(watcher: Option<Watcher>) -> Self {
         Self { watcher, stopped: Arc::default() }
     }
@@ -131,7 +131,7 @@ impl Disk {
         from.rename_new(name, to, new_name)
     }
 
-    /// Creates the folder and those above it. Whoever calls makes them durable.
+    /// Creates the folder and those above it. The caller makes them durable.
     pub(crate) fn ensure_all_folders(&self, path: &Path) -> io::Result<()> {
         self.announce(Step::CreateFolder(path))?;
         fs::create_dir_all(path)

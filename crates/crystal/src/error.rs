@@ -2,13 +2,13 @@
 //!
 //! Failures only. What a project merely has wrong (a body that is not there, a source that points nowhere) is a
 //! finding, which is data, and lives in `verify`. A variant has a message or a source, never the source's text in
-//! its own message, so that whoever prints the chain prints each cause once.
+//! its own message, so that a printed chain has each cause once.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use varve_core::secret::ShownUrl;
 
-use crate::rows::RowError;
+use crate::format_error::{JsonProblem, PackError, RowError};
 
 /// The result of anything done with a project.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -176,7 +176,7 @@ pub enum Error {
         /// The pack.
         path: PathBuf,
         /// What is wrong with it.
-        source: crate::body::PackError,
+        source: PackError,
     },
     /// A change that the project's rules forbid.
     #[error(transparent)]
@@ -232,7 +232,7 @@ pub enum Refusal {
         column: &'static str,
         /// What is wrong with it.
         #[source]
-        problem: crate::revision::JsonProblem,
+        problem: JsonProblem,
     },
     /// An alias leads the URL out of the project.
     #[error("an alias leads this URL out of the project, to `{}`", ShownUrl(url))]

@@ -1,42 +1,48 @@
-//! Crystal projects (`.crystalproj`), whole: read, written, created, migrated, verified and copied, without the
-//! program that made them.
+//! Crystal projects (`.crystalproj`): reads, writes, creates, migrates, verifies and copies them.
 //!
-//! Owns the folder and everything in it: the database, the bodies beside it in any of three layouts, the files
-//! around them. Deliberately knows no silo, no catalog of varve's, no network, no clock and no terminal: what was
-//! downloaded is handed in, the time with it, and what is said is data. The rules of URLs, patterns and aliases are
-//! `varve_core`'s. The words are Crystal's own, to be translated at this crate's door: a *resource* is a URL, a
-//! *revision* is one download of it, a *body* is the bytes that it gave.
+//! Owns the folder and everything in it: the database, the bodies beside it in any of three layouts, and the other
+//! files. Does not know silos, varve's catalog, the network, the clock or terminals: the caller hands in downloads with
+//! their time, and reports are data. The rules of URLs, patterns and aliases are in `varve_core`. The words are
+//! Crystal's, and callers translate them: a *resource* is a URL, a *revision* is one download of it, a *body* is its
+//! bytes.
+//!
+//! | part | module |
+//! | --- | --- |
+//! | reader: rows, bodies, lookups | `project`, `rows`, `revision`, `body` |
+//! | editor: transactions, new bodies, recovery | `writer` |
+//! | migration from version 1 to version 2 | `migrate` |
+//! | checks and repairs, copies | `verify`, `save_as` |
 //!
 //! # Reading
 //!
-//! [`Project::open`] costs the same for a project of any size, whatever state it was left in, and changes nothing.
-//! Rows come as [`Stream`]s, a page at a time, so that memory does not grow with the project.
+//! [`Project::open`] costs the same for a project of any size and in any state, and changes nothing.
+//! Rows come as [`Stream`]s that read a batch at a time, so that memory does not grow with the project.
 //!
-//! | question | answer |
+//! | task | use |
 //! | --- | --- |
-//! | is this a project? which one is meant? | [`is_project`], [`resolve`] |
-//! | what does this URL mean here? | [`Project::find`]: a resource, a URL outside, or nothing yet |
-//! | which URLs are there? | [`Project::resources`], [`Project::resources_under`] a prefix |
-//! | its downloads, the newest first | [`Project::revisions_of`] |
-//! | the one to show | [`Project::default_revision`] with a [`Choice`], [`Project::resolve`] for a 304 |
-//! | the one a session need not download again | [`Project::fresh_revision`], [`Project::if_none_match`] |
+//! | find a project | [`is_project`], [`resolve`] |
+//! | look up a URL | [`Project::find`]: a resource, a URL outside, or nothing yet |
+//! | all URLs | [`Project::resources`], [`Project::resources_under`] a prefix |
+//! | its downloads, newest first | [`Project::revisions_of`] |
+//! | the download to show | [`Project::default_revision`] with a [`Choice`], [`Project::resolve`] for a 304 |
+//! | a download that is still fresh | [`Project::fresh_revision`], [`Project::if_none_match`] |
 //! | status and headers, or the error | [`Revision::metadata`], [`Revision::download_error`] |
-//! | its bytes | [`Project::body_of`]: a reader with its length, or that it is missing, and from where |
-//! | what people want downloaded | [`Project::roots`], [`Project::groups`], [`Project::aliases`] |
-//! | which group should this page be in? | [`suggest_sequence`], [`suggest_pattern`], [`Project::suggest_source`] |
-//! | what belongs to a group | [`Project::members`], by a range of the index and the matcher |
-//! | settings | [`Project::property`] and its typed sisters |
-//! | how much of everything | [`Project::info`], [`Project::group_infos`] |
-//! | is it all as it should be? | [`Project::verify`], with [`Finding`]s as data |
-//! | a copy | [`Project::save_as`]: whole, or not there |
+//! | its bytes | [`Project::body_of`]: a reader with its length, or the path of the missing file |
+//! | what to download | [`Project::roots`], [`Project::groups`], [`Project::aliases`] |
+//! | suggest a group for a page | [`suggest_sequence`], [`suggest_pattern`], [`Project::suggest_source`] |
+//! | the members of a group | [`Project::members`] |
+//! | settings | [`Project::property`] and its typed variants |
+//! | counts | [`Project::info`], [`Project::group_infos`] |
+//! | check a project | [`Project::verify`], with [`Finding`]s as data |
+//! | copy a project | [`Project::save_as`] |
 //!
 //! # Writing
 //!
-//! [`ProjectWriter`] holds a lock against other writers of ours, and refuses a project that Crystal has open. When
-//! it opens a project, it first puts in order what an earlier program left: an older schema, missing files, an
-//! unfinished migration, a revision whose body never came ([`ProjectWriter::report`] says what it did).
+//! [`ProjectWriter`] holds a lock against other varve writers, and refuses a project that Crystal has open. Opening a
+//! project repairs what an earlier program left: an older schema, missing files, an unfinished migration, a revision
+//! without its body. [`ProjectWriter::report`] returns what it did.
 //!
-//! A revision is kept with its body, or not at all:
+//! A revision is stored with its body, or not at all:
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -64,61 +70,61 @@
 //! # }
 //! ```
 //!
-//! Roots, groups, aliases and properties are changed by the methods of [`ProjectWriter`] named for it; rows of
-//! another project are put back as they were by its `restore_…` methods. [`ProjectWriter::migrate`] moves bodies
-//! from the flat folder into the tree, and [`ProjectWriter::repair`] mends what `verify` finds.
+//! The methods of [`ProjectWriter`] change roots, groups, aliases and properties; its `restore_…` methods insert rows of
+//! another project unchanged. [`ProjectWriter::migrate`] moves bodies from the flat folder into the tree, and
+//! [`ProjectWriter::repair`] repairs what `verify` finds.
 //!
-//! # What is never done
+//! # Guarantees
 //!
-//! No body is deleted but by [`ProjectWriter::delete_revision`] and [`ProjectWriter::delete_resource`]: what no row
-//! claims is moved to the folder `salvage`. No link inside a project is followed. No cookie is shown. `user_version`
-//! is not used, since Crystal resets it. No file that Crystal knows is given a meaning that it does not have there.
+//! Only [`ProjectWriter::delete_revision`] and [`ProjectWriter::delete_resource`] delete bodies: a file without a row is
+//! moved to the folder `salvage`. Symbolic links inside a project are not followed. Cookies are not shown.
+//! `user_version` is not used, because Crystal resets it. No file of Crystal gets another meaning.
 
 mod body;
 mod database;
 mod disk;
-mod edit;
 mod error;
 mod files;
-mod identity;
+mod format_error;
 mod ids;
-mod info;
 mod location;
 mod lock;
 mod migrate;
 mod partial;
 mod project;
 mod revision;
-mod room;
 mod rows;
 mod salvage;
 mod save_as;
-mod suggest;
+mod url_prefix;
 mod verify;
 mod version;
+mod writer;
 
-pub use body::{Body, BodyDraft, BodyLookup, LARGEST_TREE_ID, PackError, flat_name, pack_path, tree_path};
+pub use body::{Body, BodyDraft, BodyLookup, MAX_TREE_ID, flat_name, pack_path, tree_path};
 pub use database::mode::{Medium, Reading};
 pub use database::schema::Upgraded;
 pub use database::stream::Stream;
 pub use disk::{Step, Watcher};
-pub use edit::{NewGroup, NewRevision, Outcome};
 pub use error::{Error, Refusal, Result};
-pub use identity::{EXTERNAL_MARKER, Lookup, directory_prefix, domain_prefix};
+pub use format_error::{ColumnProblem, JsonProblem, PackError, RowError};
 pub use ids::{AliasId, GroupId, ResourceId, RevisionId, RootId};
-pub use info::{GroupInfo, Info};
 pub use location::{
     CAPTURE_FOLDER, OPENER_SUFFIX, PARTIAL_SUFFIX, PROJECT_SUFFIX, Resolved, is_project, resolve,
 };
 pub use migrate::{OnProgress, Progress};
-pub use project::{CreateOptions, OpenOptions, OpenReport, Opened, Project, ProjectWriter};
-pub use revision::{Choice, DownloadError, JsonProblem, Metadata, ResolvedRevision, Session};
-pub use room::Room;
+pub use project::{GroupInfo, Info, Lookup, Project, ResolvedRevision, Session};
+pub use revision::{DownloadError, Metadata};
 pub use rows::{
-    Alias, ColumnProblem, EntityTitleFormat, Group, GroupProgress, HibernatedState, HibernatedTask,
-    HtmlParser, Resource, Revision, Root, RowError, Source, property_name,
+    Alias, EntityTitleFormat, Group, GroupProgress, HibernatedState, HibernatedTask, HtmlParser, Resource,
+    Revision, Root, Source, property_name,
 };
 pub use save_as::{CopyProgress, SaveAsOptions};
+pub use url_prefix::{EXTERNAL_MARKER, directory_prefix, domain_prefix};
+pub use varve_core::history::Choice;
 pub use varve_core::pattern::{suggest_pattern, suggest_sequence};
 pub use verify::{Finding, Repair, Repaired, Severity, Verified, VerifyOptions};
 pub use version::MajorVersion;
+pub use writer::{
+    CreateOptions, NewGroup, NewRevision, OpenOptions, OpenReport, Opened, Outcome, ProjectWriter, Room,
+};

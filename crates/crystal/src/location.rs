@@ -44,7 +44,7 @@ pub fn resolve(path: &Path) -> Result<Resolved> {
 /// Whether the path is a project's folder or opener, going by its name and by what every project has.
 pub fn is_project(path: &Path) -> bool {
     let Ok(Resolved::There(dir)) = resolve(path) else { return false };
-    Layout::new(dir).check().is_ok()
+    ProjectLayout::new(dir).check().is_ok()
 }
 
 fn existing(path: &Path) -> Result<PathBuf> {
@@ -78,12 +78,12 @@ pub const CAPTURE_FOLDER: &str = "varve.capture";
 
 /// The places inside a project's folder.
 #[derive(Debug, Clone)]
-pub(crate) struct Layout {
+pub(crate) struct ProjectLayout {
     /// The project's folder.
     pub(crate) dir: PathBuf,
 }
 
-impl Layout {
+impl ProjectLayout {
     pub(crate) const fn new(dir: PathBuf) -> Self {
         Self { dir }
     }
@@ -196,7 +196,7 @@ mod tests {
     fn what_every_project_has_is_asked_for_by_name() {
         let home = TempDir::new().unwrap();
         let dir = project_at(home.path(), "x.crystalproj");
-        let layout = Layout::new(dir.clone());
+        let layout = ProjectLayout::new(dir.clone());
         layout.check().unwrap();
         fs::remove_dir(dir.join("revisions")).unwrap();
         assert!(matches!(layout.check(), Err(Error::Incomplete { part: "folder `revisions`", .. })));
@@ -215,6 +215,6 @@ mod tests {
         std::os::unix::fs::symlink(&dir, home.path().join("link")).unwrap();
         assert_eq!(resolve(&home.path().join("link")).unwrap(), Resolved::There(dir.clone()));
         std::os::unix::fs::symlink(home.path(), dir.join("tmp")).unwrap();
-        assert!(matches!(Layout::new(dir).check(), Err(Error::Link { .. })));
+        assert!(matches!(ProjectLayout::new(dir).check(), Err(Error::Link { .. })));
     }
 }

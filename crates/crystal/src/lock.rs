@@ -6,7 +6,7 @@
 //!
 //! Why a file of our own. A lock on `database.sqlite` would break SQLite's: closing any handle on that file drops
 //! the process's POSIX locks, and on Windows the lock would be mandatory. The opener and the README belong to the
-//! user, who may delete them. `tmp` is emptied by whoever opens next. Crystal leaves files alone that it does not
+//! user, who may delete them. The next writer empties `tmp`. Crystal leaves files alone that it does not
 //! know. The file is removed again when the writer ends, so that a project at rest holds what the seed lists; who
 //! comes between sees that the file it locked is no longer the one of that name, and tries again.
 
@@ -15,12 +15,12 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result, io_at};
-use crate::location::Layout;
+use crate::location::ProjectLayout;
 
 /// More than this of the holder's note is not read.
-const LONGEST_NOTE: u64 = 200;
-/// How often a lock may be lost to others who remove it, before giving up.
-const TRIES: usize = 100;
+const MAX_NOTE_BYTES: u64 = 200;
+/// Attempts to take a lock that other processes remove.
+const MAX_LOCK_ATTEMPTS: usize = 100;
 
 /// Held while a project is written.
 #[derive(Debug)]
@@ -32,9 +32,9 @@ pub(crate) struct Lock {
 
 impl Lock {
     /// Takes the lock, or says who holds it.
-    pub(crate) fn take(layout: &Layout) -> Result<Self> {
+    pub(crate) fn take(layout: &ProjectLayout) -> Result<Self> {
         let path = layout.lock();
-        for _ in 0..TRIES {
+        for _ in 0..MAX_LOCK_ATTEMPTS {
             let file = open(&path).map_err(io_at("open", &path))?;
             match file.try_lock() {
                 Ok(()) if is_still_named(&file, &path) => return Self::sign(path, file),
@@ -48,7 +48,7 @@ impl Lock {
         Err(Error::Locked { path: layout.dir.clone(), holder: "others, in quick turns".to_owned() })
     }
 
-    /// Writes who holds it, for whoever finds it held.
+    /// Writes the holder of the lock, for the message of other writers.
     fn sign(path: PathBuf, mut file: File) -> Result<Self> {
         let mut write = || {
             file.set_len(0)?;
@@ -60,7 +60,7 @@ impl Lock {
     }
 
     /// Follows the folder to its new name.
-    pub(crate) fn moved_to(&mut self, layout: &Layout) {
+    pub(crate) fn moved_to(&mut self, layout: &ProjectLayout) {
         self.path = layout.lock();
     }
 
@@ -72,7 +72,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Removed before it is released: whoever waits on this file finds that it lost its name, and tries again.
+        // Removed before it is released: a process that waits on this file sees that it lost its name, and tries again.
         if !self.keep {
             let _ = std::fs::remove_file(&self.path);
         }
@@ -98,7 +98,7 @@ fn is_still_named(_: &File, path: &Path) -> bool {
 
 fn note(file: File) -> String {
     let mut text = String::new();
-    let read = file.take(LONGEST_NOTE).read_to_string(&mut text);
+    let read = file.take(MAX_NOTE_BYTES).read_to_string(&mut text);
     match read.map(|_| text.trim()) {
         Ok(note) if !note.is_empty() && !note.contains(char::is_control) => note.to_owned(),
         _ => "another program".to_owned(),
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn a_second_writer_is_told_who_holds_it_and_an_orderly_end_leaves_nothing() {
         let home = TempDir::new().unwrap();
-        let layout = Layout::new(home.path().to_owned());
+        let layout = ProjectLayout::new(home.path().to_owned());
         let held = Lock::take(&layout).unwrap();
         let Err(Error::Locked { holder, .. }) = Lock::take(&layout) else { panic!("taken twice") };
         assert_eq!(holder, format!("varve, process {}", std::process::id()));
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn a_lock_that_a_killed_process_left_is_taken_again() {
         let home = TempDir::new().unwrap();
-        let layout = Layout::new(home.path().to_owned());
+        let layout = ProjectLayout::new(home.path().to_owned());
         let mut held = Lock::take(&layout).unwrap();
         held.abandon();
         drop(held);

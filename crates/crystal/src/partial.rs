@@ -7,27 +7,27 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::{Disk, refuse_existing};
+use crate::disk::{ProjectDisk, refuse_existing};
 use crate::error::{Error, Result, io_at};
-use crate::location::{Layout, PROJECT_SUFFIX, ends_with};
+use crate::location::{PROJECT_SUFFIX, ProjectLayout, ends_with};
 use crate::lock::Lock;
 
 /// A project under its temporary name. Unless it is finished, it is removed again.
 pub(crate) struct Partial {
-    pub(crate) layout: Layout,
+    pub(crate) layout: ProjectLayout,
     target: PathBuf,
-    disk: Disk,
+    disk: ProjectDisk,
     lock: Option<Lock>,
 }
 
 impl Partial {
     /// Makes the folder in which the project `target` is to be built.
-    pub(crate) fn begin(target: &Path, disk: &Disk) -> Result<Self> {
+    pub(crate) fn begin(target: &Path, disk: &ProjectDisk) -> Result<Self> {
         if !ends_with(target, PROJECT_SUFFIX) {
             return Err(Error::NotNamedSo { path: target.to_owned() });
         }
         refuse_existing(target)?;
-        let layout = Layout::new(partial_name(target));
+        let layout = ProjectLayout::new(partial_name(target));
         if layout.dir.symlink_metadata().is_ok() {
             remove_leftover(disk, &layout)?;
         }
@@ -37,7 +37,7 @@ impl Partial {
     }
 
     /// Gives the project its name. What is in it must be durable already; then so is the whole.
-    pub(crate) fn finish(mut self) -> Result<(Layout, Lock)> {
+    pub(crate) fn finish(mut self) -> Result<(ProjectLayout, Lock)> {
         self.disk.sync_folder(&self.layout.dir)?;
         let renamed = self.disk.rename_new(&self.layout.dir, &self.target);
         renamed.map_err(|error| match error.kind() {
@@ -45,7 +45,7 @@ impl Partial {
             _ => io_at("rename", &self.layout.dir)(error),
         })?;
         let mut lock = self.lock.take().expect("the lock is held until here");
-        let layout = Layout::new(self.target.clone());
+        let layout = ProjectLayout::new(self.target.clone());
         lock.moved_to(&layout);
         if let Some(parent) = self.target.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             self.disk.sync_folder(parent)?;
@@ -72,7 +72,7 @@ fn partial_name(target: &Path) -> PathBuf {
 }
 
 /// Removes what a crash of ours left, or refuses.
-fn remove_leftover(disk: &Disk, layout: &Layout) -> Result<()> {
+fn remove_leftover(disk: &ProjectDisk, layout: &ProjectLayout) -> Result<()> {
     let is_ours = layout.dir.is_dir() && !layout.dir.is_symlink() && layout.lock().is_file();
     if !is_ours {
         return Err(Error::Exists { path: layout.dir.clone() });

@@ -5,11 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::Disk;
+use crate::disk::ProjectDisk;
 use crate::error::{Result, io_at};
 
 /// Moves a file or folder into `folder`, under this name or the next that is free, and says where it is.
-pub(crate) fn salvage(disk: &Disk, folder: &Path, from: &Path, name: &str) -> Result<PathBuf> {
+pub(crate) fn salvage(disk: &ProjectDisk, folder: &Path, from: &Path, name: &str) -> Result<PathBuf> {
     disk.ensure_folder(folder)?;
     let to = free_name(folder, name);
     disk.rename(from, &to).map_err(io_at("salvage", from))?;
@@ -18,7 +18,7 @@ pub(crate) fn salvage(disk: &Disk, folder: &Path, from: &Path, name: &str) -> Re
 }
 
 /// Keeps a text in `folder`, under this name or the next that is free, and says where it is.
-pub(crate) fn salvage_text(disk: &Disk, folder: &Path, name: &str, text: &str) -> Result<PathBuf> {
+pub(crate) fn salvage_text(disk: &ProjectDisk, folder: &Path, name: &str, text: &str) -> Result<PathBuf> {
     disk.ensure_folder(folder)?;
     let to = free_name(folder, name);
     disk.create_file(&to, text.as_bytes())?;

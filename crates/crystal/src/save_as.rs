@@ -1,4 +1,4 @@
-//! Copying a project, so that the copy is whole or is not there.
+//! ProjectCopy a project, so that the copy is whole or is not there.
 //!
 //! The copy is built as `….crystalproj-partial`, made durable, and renamed in the end. The database is copied
 //! first and by SQLite, which gives one moment of it even while it is written, log and all; the bodies come after,
@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::database::{self, set_journal_mode};
-use crate::disk::{Disk, Step, Watcher};
+use crate::disk::{ProjectDisk, Step, Watcher};
 use crate::error::{Error, Result, database_at, io_at};
-use crate::location::{Layout, PROJECT_SUFFIX, ends_with};
+use crate::location::{PROJECT_SUFFIX, ProjectLayout, ends_with};
 use crate::partial::Partial;
 use crate::project::Project;
 
-/// So many pages of the database are copied between two looks at whether to go on.
+/// Database pages that are copied between two calls of the progress callback.
 const PAGES_AT_ONCE: i32 = 4096;
 
 /// How far a copy is.
@@ -40,8 +40,8 @@ pub struct SaveAsOptions<'a> {
     pub watcher: Option<Watcher>,
 }
 
-struct Copying<'a> {
-    disk: Disk,
+struct ProjectCopy<'a> {
+    disk: ProjectDisk,
     source: PathBuf,
     progress: CopyProgress,
     on_progress: &'a mut dyn FnMut(CopyProgress) -> ControlFlow<()>,
@@ -51,13 +51,13 @@ impl Project {
     /// Copies the project to a new folder, whose name must end with `.crystalproj`, and gives its path.
     pub fn save_as(&self, target: impl AsRef<Path>, options: SaveAsOptions<'_>) -> Result<PathBuf> {
         let target = new_path(target.as_ref(), &self.layout.dir)?;
-        let disk = Disk::watched(options.watcher);
+        let disk = ProjectDisk::watched(options.watcher);
         let partial = Partial::begin(&target, &disk)?;
         let mut go_on = |_| ControlFlow::Continue(());
         let on_progress = options.on_progress.unwrap_or(&mut go_on);
         let source = self.layout.dir.clone();
         let mut copying =
-            Copying { disk: disk.clone(), source, progress: CopyProgress::default(), on_progress };
+            ProjectCopy { disk: disk.clone(), source, progress: CopyProgress::default(), on_progress };
         copying.database(self, &partial.layout)?;
         copying.folder(&self.layout.dir.clone(), &partial.layout.dir)?;
         disk.ensure_folder(&partial.layout.tmp())?;
@@ -68,8 +68,8 @@ impl Project {
     }
 }
 
-impl Copying<'_> {
-    fn database(&mut self, project: &Project, to: &Layout) -> Result<()> {
+impl ProjectCopy<'_> {
+    fn database(&mut self, project: &Project, to: &ProjectLayout) -> Result<()> {
         let failed = database_at(&to.dir);
         self.disk.announce(Step::CreateFile(&to.database())).map_err(io_at("create", &to.database()))?;
         let mut copy = database::create(&to.dir, &to.database())?;
@@ -116,7 +116,7 @@ impl Copying<'_> {
     /// an unfinished capture has still to do.
     fn is_left_out(&self, path: &Path) -> bool {
         let Ok(below) = path.strip_prefix(&self.source) else { return false };
-        let layout = Layout::new(PathBuf::new());
+        let layout = ProjectLayout::new(PathBuf::new());
         let beside = ["wal", "shm", "journal"].map(|kind| layout.beside_database(kind));
         beside.iter().any(|name| name == below)
             || [layout.database(), layout.lock(), layout.tmp(), layout.capture()]
@@ -162,7 +162,7 @@ fn new_path(target: &Path, source: &Path) -> Result<PathBuf> {
 ///
 /// On Linux one call does that for the whole file system, and a million files need not be opened again one by one.
 #[cfg(target_os = "linux")]
-fn make_durable(disk: &Disk, folder: &Path) -> Result<()> {
+fn make_durable(disk: &ProjectDisk, folder: &Path) -> Result<()> {
     let sync = || -> io::Result<()> {
         disk.announce(Step::Sync(folder))?;
         Ok(rustix::fs::syncfs(File::open(folder)?)?)
@@ -171,7 +171,7 @@ fn make_durable(disk: &Disk, folder: &Path) -> Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn make_durable(disk: &Disk, folder: &Path) -> Result<()> {
+fn make_durable(disk: &ProjectDisk, folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder).map_err(io_at("list", folder))? {
         let entry = entry.map_err(io_at("list", folder))?;
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {

@@ -1,7 +1,7 @@
 //! How much all answers of a run may take together, those under way included.
 //!
-//! Whoever takes bytes in takes them out of the budget. The beginning of an answer, with its head, is always taken in, so that what is
-//! recorded can be read; of bodies no byte is taken in once nothing is left.
+//! Every received byte is subtracted from the budget. The first bytes of a response, with its head, are always accepted,
+//! so that the record can be read. Once the budget is spent, no further byte of a body is accepted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Budget(Arc<AtomicU64>);
 
 impl Budget {
-    /// So many bytes.
+    /// A budget of `bytes`.
     pub fn new(bytes: u64) -> Self {
         Self(Arc::new(AtomicU64::new(bytes)))
     }
@@ -21,7 +21,7 @@ impl Budget {
         self.0.load(Ordering::Relaxed) == 0
     }
 
-    /// Takes so many bytes out; gives how many there were, up to that.
+    /// Takes up to `bytes` out of the budget. Returns how many it had.
     pub(crate) fn take(&self, bytes: usize) -> usize {
         let wanted = bytes as u64;
         let take = |left: u64| Some(left.saturating_sub(wanted));

@@ -33,7 +33,7 @@ use crate::tls::{RootsError, Tls};
 pub struct Options {
     /// The folder for answers too long for memory. Files in it have no name.
     pub spool_folder: PathBuf,
-    /// Answers up to so many bytes are held in memory.
+    /// Responses up to this many bytes are held in memory.
     pub spool_over: usize,
     /// Who is asking.
     pub user_agent: String,
@@ -77,7 +77,7 @@ impl Options {
     }
 }
 
-/// The name under which varve asks, with the address of whoever runs it.
+/// The `User-Agent` of varve, with the contact address of its operator.
 pub fn user_agent(contact: Option<&str>) -> String {
     let version = env!("CARGO_PKG_VERSION");
     match contact {
@@ -175,7 +175,7 @@ impl Inner {
 
     /// The proxy that answers requests for a target itself.
     fn proxy_for(&self, target: &Target) -> Option<&Proxy> {
-        // Whoever dials says what is wrong with one that cannot be used.
+        // The connector reports a proxy that cannot be used.
         let proxy = self.connector.proxies.for_origin(&target.origin).ok().flatten();
         proxy.filter(|proxy| proxy.takes_whole_urls(&target.origin))
     }

@@ -10,16 +10,16 @@ use crate::error::{FetchError, FetchErrorKind};
 use crate::fetcher::FetchRequest;
 use crate::target::Target;
 
-/// Names of headers that are never recorded, whoever gives them.
+/// Headers that are sent and never recorded.
 const ALWAYS_SECRET: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
 
-/// Names of headers that only this file writes.
-const OURS: [&str; 5] = ["host", "connection", "content-length", "transfer-encoding", "te"];
+/// Headers that only this file writes.
+const RESERVED_HEADERS: [&str; 5] = ["host", "connection", "content-length", "transfer-encoding", "te"];
 
 /// A request, ready to be sent.
 #[derive(Debug)]
 pub(crate) struct Composed {
-    /// What is recorded.
+    /// The bytes that are recorded.
     pub(crate) recorded: Vec<u8>,
     /// What is sent, where it differs.
     with_secrets: Option<Vec<u8>>,
@@ -35,7 +35,7 @@ impl Composed {
         self.with_secrets.as_deref().unwrap_or(&self.recorded)
     }
 
-    /// Whether the answer has no body whatever it says.
+    /// Whether the response has no body, independently of its headers.
     pub(crate) fn is_head(&self) -> bool {
         self.method == "HEAD"
     }
@@ -89,7 +89,7 @@ fn check(request: &FetchRequest) -> Result<(), FetchError> {
         if !is_header_name(name) || !is_header_value(value) {
             return refuse(format!("the header `{}` cannot be sent", name.escape_debug()));
         }
-        if is_one_of(name, &OURS) {
+        if is_one_of(name, &RESERVED_HEADERS) {
             return refuse(format!("the header `{name}` is made by the client and cannot be given"));
         }
     }

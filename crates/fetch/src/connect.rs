@@ -21,11 +21,11 @@ use crate::stream::Stream;
 use crate::target::Origin;
 use crate::tls::{self, Handshake, Tls};
 
-/// How long an address is tried alone.
-const LEAD: Duration = Duration::from_millis(250);
+/// Delay before the next address of a host is tried too.
+const NEXT_ADDRESS_DELAY: Duration = Duration::from_millis(250);
 
-/// More addresses than this are not tried.
-const MOST_ADDRESSES: usize = 8;
+/// Addresses of one host that are tried at most.
+const MAX_ADDRESSES: usize = 8;
 
 /// Opens connections.
 pub(crate) struct Connector {
@@ -192,7 +192,7 @@ async fn connect_any(mut addresses: Vec<SocketAddr>, host: &str) -> Result<TcpSt
     if let [address] = addresses[..] {
         return TcpStream::connect(address).await.map_err(|error| failed(host, address, error));
     }
-    addresses.truncate(MOST_ADDRESSES);
+    addresses.truncate(MAX_ADDRESSES);
     let mut waiting = addresses.into_iter();
     let mut attempts = JoinSet::new();
     let mut last_failure = None;
@@ -203,7 +203,7 @@ async fn connect_any(mut addresses: Vec<SocketAddr>, host: &str) -> Result<TcpSt
         }
         let outcome = tokio::select! {
             outcome = attempts.join_next() => outcome,
-            () = tokio::time::sleep(LEAD), if waiting.len() > 0 => continue,
+            () = tokio::time::sleep(NEXT_ADDRESS_DELAY), if waiting.len() > 0 => continue,
         };
         match outcome {
             Some(Ok(Ok(stream))) => return Ok(stream),

@@ -1,14 +1,14 @@
 //! Why there is no exchange.
 //!
-//! An answer that is cut short or cannot be read is still an exchange, with what was received. These errors are for
+//! A truncated or malformed response is still an exchange, with the received bytes. These errors are for
 //! the rest: not one byte of an answer, or nowhere to put it.
 
 use varve_core::secret::ShownUrl;
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why a request has no answer. Displayed, it is a sentence about what was tried; the cause, if there is one, is its
-/// source.
+/// Why a request has no answer. Its message says what failed; its source is the
+/// cause.
 #[derive(Debug, thiserror::Error)]
 #[error("{sentence}")]
 pub struct FetchError {

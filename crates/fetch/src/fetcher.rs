@@ -1,8 +1,8 @@
-//! The seam: whatever can ask the live web for something.
+//! The seam to the live web.
 //!
-//! A fetcher answers a request with the exchanges it took. It follows no redirects, keeps no history and decides
-//! nothing about what to ask next. Two are made here: [`Client`](crate::Client), one exchange a request, and the browser,
-//! which makes as many as the page asks for.
+//! A fetcher answers a request with the exchanges that it made. It follows no redirects, keeps no history and does not
+//! choose the next request. There are two implementations: the HTTP client makes one exchange per request, the browser
+//! makes all exchanges of a page.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -37,7 +37,7 @@ pub struct FetchRequest {
     pub body: Vec<u8>,
     /// Limits other than the client's.
     pub limits: Option<Limits>,
-    /// No longer than until then, whatever the limits say: what has come by then is the answer, cut short.
+    /// A deadline besides the limits. The bytes received until then are the response, marked as truncated.
     pub until: Option<Instant>,
 }
 
@@ -84,7 +84,7 @@ impl FetchRequest {
 pub struct Fetched {
     /// The exchanges, in the order in which they ended. The first is the one that was asked for.
     pub exchanges: Vec<Exchange>,
-    /// Answers that were not asked for again, but came from whoever remembers them.
+    /// Responses that came from the cache of the run and were not fetched again.
     pub recalled: Vec<Exchange>,
     /// What a browser made of them.
     pub renderings: Vec<Rendering>,

@@ -16,8 +16,8 @@ use crate::limits::Limits;
 use crate::spool::Spool;
 use crate::stream::Stream;
 
-/// How much is read at once.
-const PIECE: usize = 32 << 10;
+/// Size of the read buffer.
+const READ_BUFFER_BYTES: usize = 32 << 10;
 
 /// A connection that speaks HTTP/1, with the room it reads into: inside a future that room would be moved about.
 pub(crate) struct Line {
@@ -27,7 +27,7 @@ pub(crate) struct Line {
 
 impl Line {
     pub(crate) fn new(stream: Stream) -> Self {
-        Self { stream, buffer: vec![0; PIECE].into() }
+        Self { stream, buffer: vec![0; READ_BUFFER_BYTES].into() }
     }
 
     /// Whether a request may be sent.
@@ -70,7 +70,7 @@ pub(crate) fn deadline(started: Instant, total: Duration) -> Instant {
 }
 
 impl Patience<'_> {
-    /// The time left for a step that may take so long.
+    /// The timeout of a step: its own limit, or the time until the deadline if that is shorter.
     pub(crate) fn left(&self, step: Duration) -> Duration {
         step.min(self.deadline.saturating_duration_since(Instant::now()))
     }

@@ -1,6 +1,6 @@
 //! HTTP/2, for servers that speak nothing else, written down in the form of HTTP/1.1.
 //!
-//! Frames are not kept: an archive of them would be read by no one. What is recorded is what readers of archives agree
+//! Frames are not kept: an archive of them would be read by no one. Records have the form that readers of archives agree
 //! on: a status line without a reason, the headers in the order and the lower case they came in, no pseudo-headers, the
 //! data as it came. One request is under way on a connection at a time, as with HTTP/1.
 
@@ -40,7 +40,7 @@ impl Session {
         builder.max_header_list_size(256 << 10);
         let (sender, connection) = builder.handshake(stream).await.map_err(|error| failed("begin", error))?;
         let driver = tokio::spawn(async move {
-            // How it ends is told to the exchange under way.
+            // The exchange that is under way sees how the connection ends.
             let _ = connection.await;
         });
         Ok(Self { sender, driver: driver.abort_handle(), closed: false })
@@ -112,7 +112,7 @@ fn failed(what: &str, error: h2::Error) -> FetchError {
 }
 
 /// Bytes of lines behind a body that are kept.
-const MOST_TRAILERS: usize = 8 << 10;
+const MAX_TRAILER_BYTES: usize = 8 << 10;
 
 /// An answer on its way in.
 struct Taking {
@@ -142,7 +142,7 @@ impl Taking {
         let waiting = poll_fn(|context| self.body.poll_trailers(context));
         let came = timeout(patience.left(patience.limits.idle), waiting).await;
         let Ok(Ok(Some(trailers))) = came else { return Vec::new() };
-        let mut room = MOST_TRAILERS;
+        let mut room = MAX_TRAILER_BYTES;
         let lines = trailers
             .iter()
             .map(|(name, value)| format!("{name}: {}", String::from_utf8_lossy(value.as_bytes())));

@@ -2,11 +2,11 @@
 //!
 //! Owns the way from a URL to an exchange: finding the address, the guard in front of private ones, connections, encryption,
 //! proxies, what is sent, and where an answer ends. Owns politeness: who may be asked when. Deliberately knows nothing of
-//! storage, of what is inside a page, or of what to ask next: redirects are exchanges like all others, and whoever wants
-//! them followed makes the next request.
+//! storage, of the content of pages, or of what to fetch next: a redirect is an exchange like any other, and the caller
+//! makes the next request.
 //!
 //! An answer is recorded as it was received and is never called whole when it may not be. Credentials leave no trace in
-//! what is recorded.
+//! records.
 
 #[cfg(unix)]
 pub mod browser;

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use crate::connect::{Connection, Link};
 use crate::target::Origin;
 
-/// Servers close idle connections after a while; asking on one that is about to go costs a second try.
-const OLDEST: Duration = Duration::from_secs(20);
+/// Idle connections are dropped after this time: a request on one that the server is closing has to be repeated.
+const MAX_IDLE_TIME: Duration = Duration::from_secs(20);
 
-/// How often all origins are gone over for connections that have grown old.
-const SWEEP: Duration = Duration::from_secs(5);
+/// How often expired connections of all origins are dropped.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Idle connections by origin.
 pub(crate) struct Pool {
@@ -39,7 +39,7 @@ impl Pool {
     pub(crate) fn take(&self, origin: &Origin) -> Option<Connection> {
         loop {
             let (mut connection, since) = self.shelves().take(origin)?;
-            if since.elapsed() < OLDEST && is_ready(&mut connection) {
+            if since.elapsed() < MAX_IDLE_TIME && is_ready(&mut connection) {
                 return Some(connection);
             }
         }
@@ -48,7 +48,7 @@ impl Pool {
     /// Gives back a connection after an exchange.
     pub(crate) fn give_back(&self, origin: Origin, connection: Connection) {
         let mut shelves = self.shelves();
-        shelves.sweep(SWEEP);
+        shelves.sweep(SWEEP_INTERVAL);
         if shelves.count >= self.in_all {
             shelves.sweep(Duration::ZERO);
         }
@@ -79,7 +79,7 @@ impl Shelves {
         }
         self.swept = Instant::now();
         self.idle.retain(|_, shelf| {
-            shelf.retain(|(_, since)| since.elapsed() < OLDEST);
+            shelf.retain(|(_, since)| since.elapsed() < MAX_IDLE_TIME);
             !shelf.is_empty()
         });
         self.count = self.idle.values().map(Vec::len).sum();

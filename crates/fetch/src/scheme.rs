@@ -5,14 +5,14 @@
 
 use varve_core::exchange::Exchange;
 
-/// An alert is a record of TLS: its kind, the version, the length of two bytes, the level, the reason.
-const ALERT: usize = 7;
+/// A TLS alert record: type, version, two bytes of length, level, reason.
+const ALERT_BYTES: usize = 7;
 
-/// As far as a page is searched.
-const SEARCHED: usize = 4096;
+/// How much of a response is searched.
+const SEARCHED_BYTES: usize = 4096;
 
-/// What nginx, Apache, and servers written in Go say.
-const WORDS: [&[u8]; 3] = [
+/// The messages of nginx, Apache and Go servers.
+const TLS_MESSAGES: [&[u8]; 3] = [
     b"plain HTTP request was sent to HTTPS port",
     b"speaking plain HTTP to an SSL-enabled server port",
     b"sent an HTTP request to an HTTPS server",
@@ -24,15 +24,15 @@ pub fn wants_tls(exchange: &Exchange) -> bool {
     if !exchange.url.starts_with("http:") || !is_refusal() {
         return false;
     }
-    let Ok(start) = exchange.response.start(SEARCHED) else { return false };
-    WORDS.iter().any(|words| start.windows(words.len()).any(|part| part == *words))
+    let Ok(start) = exchange.response.start(SEARCHED_BYTES) else { return false };
+    TLS_MESSAGES.iter().any(|words| start.windows(words.len()).any(|part| part == *words))
 }
 
 /// Whether what came back in plain HTTP is an alert of TLS and nothing else.
 pub(crate) fn is_alert(exchange: &Exchange) -> bool {
-    if !exchange.url.starts_with("http:") || exchange.response.len() != ALERT as u64 {
+    if !exchange.url.starts_with("http:") || exchange.response.len() != ALERT_BYTES as u64 {
         return false;
     }
-    let start = exchange.response.start(ALERT);
+    let start = exchange.response.start(ALERT_BYTES);
     start.is_ok_and(|start| matches!(*start, [21, 3, 0..=4, 0, 2, 1 | 2, _]))
 }

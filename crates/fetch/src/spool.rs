@@ -1,8 +1,8 @@
 //! Where the bytes of an answer are put down: in memory, and past a threshold in a file without a name.
 //!
-//! A file that was never given a name, or has lost it, is gone with the process, whatever ends it. Pieces go to it on
+//! A file that was never given a name, or has lost it, is gone when the process ends, also after a crash. Pieces go to it on
 //! threads that may block, so that a slow disk does not hold up other exchanges; one piece is under way at a time, so
-//! memory stays within the threshold whatever the size of the answer.
+//! memory stays within the threshold for a response of any size.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -53,7 +53,7 @@ impl Spool {
         self
     }
 
-    /// So many bytes are expected.
+    /// Reserves memory for the expected number of bytes.
     pub(crate) fn expect(&mut self, bytes: u64) {
         let bytes = usize::try_from(bytes.min(self.room)).unwrap_or(usize::MAX);
         self.memory.reserve_exact(bytes.min(self.threshold));

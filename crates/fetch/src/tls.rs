@@ -1,10 +1,9 @@
-//! Encryption: whom to trust, what to offer, and what was agreed on.
+//! TLS: trusted roots, offered protocols, and the negotiated parameters.
 //!
-//! The platform's roots are trusted, or Mozilla's where the platform has none, and whatever the caller adds. A certificate
-//! that was added may also be the server's own, though it says that it is an authority: so `openssl req -x509` makes them,
-//! and whoever names one means it. HTTP/1.1 is
-//! offered alone, because it is what can be recorded byte for byte; HTTP/2 is offered only after a server has refused
-//! that.
+//! The platform's roots are trusted, or Mozilla's where the platform has none, and those that the caller adds. A certificate
+//! that was added may also be the server's own, though it claims to be an authority, as `openssl req -x509` makes them.
+//! Only HTTP/1.1 is offered at first, because it can be recorded byte for byte. HTTP/2 is offered only after a server has
+//! refused that.
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ use varve_fetch::{
 };
 use varve_wire::TruncationReason;
 
-/// A server that answers each path as it is told; every request is written down.
+/// A server whose responses the test chooses by path. It logs every request.
 fn serve(
     at: &str,
     answer: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static,
@@ -291,7 +291,7 @@ async fn a_page_whose_time_is_over_is_kept_as_far_as_it_came() {
     studio.assert_nothing_left().await;
 }
 
-/// What a browser puts down for a while lies in its profile, which is swept whatever ends the processes.
+/// Temporary files of a browser are in its profile, which is removed however the processes end.
 #[tokio::test]
 async fn a_browser_leaves_nothing_elsewhere() {
     let Some(studio) = Studio::new() else { return };

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 
 use varve_fetch::{Client, FetchRequest, Guard, Options};
 
-const PIECE: usize = 1 << 20;
+const CHUNK_BYTES: usize = 1 << 20;
 const PIECES: usize = 1024;
 
 /// The most memory that this process ever had, in bytes; none where the system does not say.
@@ -17,7 +17,7 @@ fn peak() -> Option<u64> {
 }
 
 fn piece(number: usize) -> Vec<u8> {
-    vec![u8::try_from(number % 251).unwrap(); PIECE]
+    vec![u8::try_from(number % 251).unwrap(); CHUNK_BYTES]
 }
 
 #[tokio::test]
@@ -27,7 +27,7 @@ async fn a_gigabyte_goes_to_disk_as_it_comes() {
     std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let _ = stream.read(&mut [0; 4096]);
-        write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", PIECE * PIECES).unwrap();
+        write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", CHUNK_BYTES * PIECES).unwrap();
         for number in 0..PIECES {
             stream.write_all(&piece(number)).unwrap();
         }
@@ -39,10 +39,10 @@ async fn a_gigabyte_goes_to_disk_as_it_comes() {
     let exchange = client.exchange(FetchRequest::get(format!("http://{address}/"))).await.unwrap();
     assert_eq!(exchange.truncated, None);
     let head = exchange.head().unwrap().unwrap().length as u64;
-    assert_eq!(exchange.response.len() - head, (PIECE * PIECES) as u64);
+    assert_eq!(exchange.response.len() - head, (CHUNK_BYTES * PIECES) as u64);
     let mut reader = exchange.response.reader();
     reader.seek(SeekFrom::Start(head)).unwrap();
-    let mut found = vec![0; PIECE];
+    let mut found = vec![0; CHUNK_BYTES];
     for number in 0..PIECES {
         reader.read_exact(&mut found).unwrap();
         assert_eq!(found, piece(number), "piece {number}");

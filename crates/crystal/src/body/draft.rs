@@ -1,6 +1,6 @@
 //! A body that is being written: a file in `tmp` that nobody sees until its revision is kept.
 //!
-//! It may be finished before it is handed over, by whoever wrote it, so that many of them can wait for their rows without
+//! Its writer may finish it before it is handed over, so that many of them can wait for their rows without
 //! an open file each. Dropping a draft removes it. One that a crash leaves behind is removed when the project is next opened.
 
 use std::fs::File;
@@ -8,9 +8,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use tempfile::TempPath;
 
-use crate::disk::Disk;
+use crate::disk::ProjectDisk;
 use crate::error::{Error, Result, io_at};
-use crate::location::Layout;
+use crate::location::ProjectLayout;
 
 /// A body that is being written. Write the bytes, then hand it to `ProjectWriter::add_revision`.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct SettledBody {
 }
 
 impl BodyDraft {
-    pub(crate) fn begin(layout: &Layout) -> Result<Self> {
+    pub(crate) fn begin(layout: &ProjectLayout) -> Result<Self> {
         let tmp = layout.tmp();
         let made = tempfile::Builder::new().prefix("").suffix(".body").tempfile_in(&tmp);
         let (file, path) = made.map_err(io_at("create a file in", &tmp))?.into_parts();
@@ -42,16 +42,16 @@ impl BodyDraft {
 
     /// Makes the bytes durable and closes the file. Nothing can be written afterwards; handing it over is all there is.
     pub fn finish(&mut self) -> Result<()> {
-        self.finish_on(&Disk::watched(None))
+        self.finish_on(&ProjectDisk::watched(None))
     }
 
     /// Makes the bytes durable.
-    pub(crate) fn settle(mut self, disk: &Disk) -> Result<SettledBody> {
+    pub(crate) fn settle(mut self, disk: &ProjectDisk) -> Result<SettledBody> {
         self.finish_on(disk)?;
         Ok(SettledBody { path: self.path })
     }
 
-    fn finish_on(&mut self, disk: &Disk) -> Result<()> {
+    fn finish_on(&mut self, disk: &ProjectDisk) -> Result<()> {
         let Some(file) = self.file.take() else { return Ok(()) };
         let file = file.into_inner().map_err(|error| io_at("write", &self.path)(error.into_error()))?;
         disk.sync_file(&file, &self.path)

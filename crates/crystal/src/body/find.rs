@@ -10,35 +10,33 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::place::replacing;
-use super::{Body, BodyLookup, flat_name, pack, pack_path, tree_path};
+use super::{Body, flat_name, pack, pack_path, tree_path};
 use crate::error::{Error, Result, io_at};
 use crate::ids::RevisionId;
-use crate::location::Layout;
-use crate::project::Project;
-use crate::rows::Revision;
+use crate::location::ProjectLayout;
 use crate::version::MajorVersion;
 
 /// A way to name a body, and the folder that it is named in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spot {
-    Flat(Folder),
-    Tree(Folder),
+enum BodyPlace {
+    Flat(BodyFolder),
+    Tree(BodyFolder),
     Pack,
     /// A pack that another was about to replace.
     ReplacedPack,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Folder {
+enum BodyFolder {
     Revisions,
     InProgress,
     Discarded,
 }
 
 /// Every place where a body may be, the likeliest first.
-const fn spots(version: MajorVersion) -> &'static [Spot] {
-    use Folder::{Discarded, InProgress, Revisions};
-    use Spot::{Flat, Pack, ReplacedPack, Tree};
+const fn spots(version: MajorVersion) -> &'static [BodyPlace] {
+    use BodyFolder::{Discarded, InProgress, Revisions};
+    use BodyPlace::{Flat, Pack, ReplacedPack, Tree};
     match version {
         MajorVersion::Flat => {
             &[Flat(Revisions), Tree(InProgress), Tree(Revisions), Flat(Discarded), Tree(Discarded)]
@@ -58,13 +56,13 @@ const fn spots(version: MajorVersion) -> &'static [Spot] {
     }
 }
 
-impl Spot {
+impl BodyPlace {
     /// The folder, and the path below it, of the file that would hold the body here.
-    fn file(self, layout: &Layout, id: RevisionId) -> Option<(PathBuf, PathBuf)> {
+    fn file(self, layout: &ProjectLayout, id: RevisionId) -> Option<(PathBuf, PathBuf)> {
         let root = |folder| match folder {
-            Folder::Revisions => layout.revisions(),
-            Folder::InProgress => layout.in_progress(),
-            Folder::Discarded => layout.discarded(),
+            BodyFolder::Revisions => layout.revisions(),
+            BodyFolder::InProgress => layout.in_progress(),
+            BodyFolder::Discarded => layout.discarded(),
         };
         match self {
             Self::Flat(folder) => Some((root(folder), flat_name(id)?.into())),
@@ -80,31 +78,27 @@ impl Spot {
 }
 
 /// A plain file that was found, and whether it is a pack.
-struct Found {
+struct FoundBodyFile {
     path: PathBuf,
     meta: Metadata,
     is_pack: bool,
 }
 
-impl Project {
-    /// The body of a revision.
-    pub fn body_of(&self, revision: &Revision) -> Result<BodyLookup> {
-        if !revision.has_body() {
-            return Ok(BodyLookup::NeverHad);
-        }
-        Ok(match self.body(revision.id)? {
-            Some(body) => BodyLookup::Found(body),
-            None => BodyLookup::Missing { expected: self.expected_place(revision.id) },
-        })
-    }
+/// Finds the bodies of one project.
+pub(crate) struct BodyFinder<'p> {
+    pub(crate) layout: &'p ProjectLayout,
+    pub(crate) version: MajorVersion,
+    pub(crate) plain_folder: &'p PlainFolder,
+}
 
-    /// The body with that id, whatever its row says.
-    pub fn body(&self, id: RevisionId) -> Result<Option<Body>> {
+impl BodyFinder<'_> {
+    /// The body with that id, independently of its row.
+    pub(crate) fn body(&self, id: RevisionId) -> Result<Option<Body>> {
         self.look_twice(id, |found| if found.is_pack { found.open_packed(id) } else { found.open_loose() })
     }
 
-    /// The length of the body with that id, whatever its row says.
-    pub fn body_length(&self, id: RevisionId) -> Result<Option<u64>> {
+    /// The length of the body with that id, independently of its row.
+    pub(crate) fn body_length(&self, id: RevisionId) -> Result<Option<u64>> {
         self.look_twice(
             id,
             |found| {
@@ -118,13 +112,17 @@ impl Project {
         self.look_twice(id, |found| Ok((!found.is_pack).then_some(found.path)))
     }
 
-    fn look_twice<T>(&self, id: RevisionId, look: impl Fn(Found) -> Result<Option<T>>) -> Result<Option<T>> {
+    fn look_twice<T>(
+        &self,
+        id: RevisionId,
+        look: impl Fn(FoundBodyFile) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
         let spots = spots(self.version);
         let mut bad_pack = None;
         for spot in spots.iter().chain(spots) {
-            let Some((root, below)) = spot.file(&self.layout, id) else { continue };
+            let Some((root, below)) = spot.file(self.layout, id) else { continue };
             let Some((path, meta)) = self.plain_folder.file(&root, &below)? else { continue };
-            match look(Found { path, meta, is_pack: spot.is_pack() }) {
+            match look(FoundBodyFile { path, meta, is_pack: spot.is_pack() }) {
                 Ok(None) => {}
                 // A body may lie loose beside a pack that cannot be read.
                 Err(error @ Error::Pack { .. }) => bad_pack = Some(error),
@@ -144,7 +142,7 @@ impl Project {
     }
 }
 
-impl Found {
+impl FoundBodyFile {
     fn open_loose(self) -> Result<Option<Body>> {
         let Some(file) = open_file(&self.path)? else { return Ok(None) };
         Ok(Some(Body { reader: Box::new(file), length: self.meta.len(), path: self.path }))
@@ -161,7 +159,7 @@ impl Found {
         Ok(self.entry(id)?.map(|(_, entry)| entry.length))
     }
 
-    fn entry(&self, id: RevisionId) -> Result<Option<(File, pack::Entry)>> {
+    fn entry(&self, id: RevisionId) -> Result<Option<(File, pack::PackEntry)>> {
         let (Some((_, name)), Some(mut file)) = (pack_path(id), open_file(&self.path)?) else {
             return Ok(None);
         };

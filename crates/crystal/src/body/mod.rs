@@ -10,13 +10,12 @@ mod place;
 mod walk;
 
 pub use draft::BodyDraft;
-pub use pack::PackError;
-pub use place::{LARGEST_TREE_ID, flat_name, pack_path, tree_path};
+pub use place::{MAX_TREE_ID, flat_name, pack_path, tree_path};
 
 pub(crate) use draft::SettledBody;
-pub(crate) use find::PlainFolder;
+pub(crate) use find::{BodyFinder, PlainFolder};
 pub(crate) use place::{id_of_flat_name, tree_digits};
-pub(crate) use walk::{Walked, walk_bodies};
+pub(crate) use walk::{WalkedBody, walk_bodies};
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

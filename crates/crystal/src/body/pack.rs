@@ -9,36 +9,18 @@ use flate2::read::DeflateDecoder;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
-/// A directory larger than this belongs to no pack: sixteen entries take one or two thousand bytes.
-const LARGEST_DIRECTORY: u64 = 1 << 16;
-/// How far from the end the end record can be: itself, and the longest comment.
-const LONGEST_TAIL: u64 = 22 + 65_535;
-/// Deflate cannot shrink anything further than this.
-const STRONGEST_DEFLATE: u64 = 1_032;
+use crate::format_error::PackError;
 
-/// What is wrong with a pack.
-#[derive(Debug, thiserror::Error)]
-pub enum PackError {
-    /// The file could not be read.
-    #[error("it cannot be read")]
-    Io(#[from] io::Error),
-    /// It is no zip, or its directory is not where its end says.
-    #[error("its directory cannot be found")]
-    NoDirectory,
-    /// The directory is not one of a pack.
-    #[error("its directory is damaged")]
-    BadDirectory,
-    /// The entry's place or size cannot be.
-    #[error("its entry is damaged")]
-    BadEntry,
-    /// The entry is packed or encrypted in a way that packs are not.
-    #[error("its entry is packed by method {0}")]
-    UnknownMethod(u16),
-}
+/// A directory larger than this belongs to no pack: sixteen entries take one or two thousand bytes.
+const MAX_DIRECTORY_BYTES: u64 = 1 << 16;
+/// How far from the end the end record can be: itself, and the longest comment.
+const MAX_TAIL_BYTES: u64 = 22 + 65_535;
+/// Deflate cannot shrink anything further than this.
+const MAX_DEFLATE_RATIO: u64 = 1_032;
 
 /// One body in a pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct PackEntry {
     method: u16,
     checksum: u32,
     packed: u64,
@@ -47,7 +29,7 @@ pub(crate) struct Entry {
 }
 
 /// Finds the entry of that name; the last one, if there are several.
-pub(crate) fn find_entry(file: &mut File, name: &str) -> Result<Option<Entry>, PackError> {
+pub(crate) fn find_entry(file: &mut File, name: &str) -> Result<Option<PackEntry>, PackError> {
     let mut found = None;
     for_each_entry(file, |entry_name, entry| {
         if entry_name == name.as_bytes() {
@@ -66,7 +48,7 @@ pub(crate) fn entry_names(file: &mut File) -> Result<Vec<Vec<u8>>, PackError> {
 
 fn for_each_entry(
     file: &mut File,
-    mut each: impl FnMut(&[u8], Result<Entry, PackError>),
+    mut each: impl FnMut(&[u8], Result<PackEntry, PackError>),
 ) -> Result<(), PackError> {
     let directory = read_directory(file)?;
     let mut rest = directory.as_slice();
@@ -78,11 +60,11 @@ fn for_each_entry(
     Ok(())
 }
 
-fn checked(entry: Result<Entry, PackError>) -> Result<Entry, PackError> {
+fn checked(entry: Result<PackEntry, PackError>) -> Result<PackEntry, PackError> {
     let entry = entry?;
     let possible = match entry.method {
         0 => entry.packed == entry.length,
-        8 => entry.length / STRONGEST_DEFLATE <= entry.packed,
+        8 => entry.length / MAX_DEFLATE_RATIO <= entry.packed,
         method => return Err(PackError::UnknownMethod(method)),
     };
     if possible { Ok(entry) } else { Err(PackError::BadEntry) }
@@ -91,7 +73,7 @@ fn checked(entry: Result<Entry, PackError>) -> Result<Entry, PackError> {
 /// The bytes of the central directory.
 fn read_directory(file: &mut File) -> Result<Vec<u8>, PackError> {
     let length = file.seek(SeekFrom::End(0))?;
-    let tail_at = length.saturating_sub(LONGEST_TAIL);
+    let tail_at = length.saturating_sub(MAX_TAIL_BYTES);
     let tail = read_at(file, tail_at, length - tail_at)?;
     let end = (0..tail.len()).rev().find(|&at| is_end_record(&tail[at..])).ok_or(PackError::NoDirectory)?;
     let record = &tail[end..];
@@ -99,7 +81,7 @@ fn read_directory(file: &mut File) -> Result<Vec<u8>, PackError> {
     if size == u64::from(u32::MAX) || at == u64::from(u32::MAX) || u16_at(record, 10) == u16::MAX {
         (size, at) = read_large_end(file, tail_at + end as u64)?;
     }
-    let fits = at.checked_add(size).is_some_and(|end| end <= length) && size <= LARGEST_DIRECTORY;
+    let fits = at.checked_add(size).is_some_and(|end| end <= length) && size <= MAX_DIRECTORY_BYTES;
     if !fits {
         return Err(PackError::NoDirectory);
     }
@@ -131,9 +113,9 @@ fn read_large_end(file: &mut File, end_at: u64) -> Result<(u64, u64), PackError>
     Ok((u64_at(&record, 40), u64_at(&record, 48)))
 }
 
-type EntryAndRest<'a> = (&'a [u8], Result<Entry, PackError>, &'a [u8]);
+type EntryAndRest<'a> = (&'a [u8], Result<PackEntry, PackError>, &'a [u8]);
 
-/// The name of the first entry of a directory, what is said about it, and the rest of the directory.
+/// The name of the first entry of a directory, the entry, and the rest of the directory.
 fn read_entry(bytes: &[u8]) -> Option<EntryAndRest<'_>> {
     if bytes.len() < 46 || !bytes.starts_with(b"PK\x01\x02") {
         return None;
@@ -141,7 +123,7 @@ fn read_entry(bytes: &[u8]) -> Option<EntryAndRest<'_>> {
     let [name, extra, comment] = [28, 30, 32].map(|at| usize::from(u16_at(bytes, at)));
     let behind = bytes.get(46 + name + extra + comment..)?;
     let is_encrypted = u16_at(bytes, 8) & 1 != 0;
-    let entry = Entry {
+    let entry = PackEntry {
         method: u16_at(bytes, 10),
         checksum: u32_at(bytes, 16),
         packed: u32_at(bytes, 20).into(),
@@ -157,7 +139,7 @@ fn read_entry(bytes: &[u8]) -> Option<EntryAndRest<'_>> {
 }
 
 /// Replaces the sizes that do not fit 32 bits by those in the 64-bit extra field.
-fn with_large_sizes(mut entry: Entry, mut extra: &[u8]) -> Result<Entry, PackError> {
+fn with_large_sizes(mut entry: PackEntry, mut extra: &[u8]) -> Result<PackEntry, PackError> {
     let mut large: &[u8] = &[];
     while extra.len() >= 4 {
         let length = usize::from(u16_at(extra, 2));
@@ -186,7 +168,7 @@ pub(crate) struct Unpacked {
 }
 
 /// Opens an entry for reading.
-pub(crate) fn open_entry(mut file: File, entry: Entry) -> Result<Unpacked, PackError> {
+pub(crate) fn open_entry(mut file: File, entry: PackEntry) -> Result<Unpacked, PackError> {
     let length = file.seek(SeekFrom::End(0))?;
     let header = read_at(&mut file, entry.header_at, 30)?;
     if !header.starts_with(b"PK\x03\x04") {
@@ -226,7 +208,7 @@ impl Read for Unpacked {
     }
 }
 
-/// Reads so many bytes from there. Whoever asks for many has compared with the file's length before.
+/// Reads `length` bytes from an offset. The caller has checked both against the length of the file.
 fn read_at(file: &mut File, at: u64, length: u64) -> io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(at))?;
     let mut bytes = vec![0; usize::try_from(length).map_err(io::Error::other)?];

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::ids::RevisionId;
 
 /// The largest id that the tree of folders can hold.
-pub const LARGEST_TREE_ID: i64 = (1 << 60) - 1;
+pub const MAX_TREE_ID: i64 = (1 << 60) - 1;
 
 /// The name of a body in the flat layout, below `revisions`.
 pub fn flat_name(id: RevisionId) -> Option<String> {
@@ -18,7 +18,7 @@ pub fn flat_name(id: RevisionId) -> Option<String> {
 
 /// The path of a body in the tree, below `revisions`.
 pub fn tree_path(id: RevisionId) -> Option<PathBuf> {
-    (1..=LARGEST_TREE_ID).contains(&id.get()).then(|| {
+    (1..=MAX_TREE_ID).contains(&id.get()).then(|| {
         let digits = format!("{id:015x}", id = id.get());
         let mut path = String::with_capacity(19);
         for (at, digit) in digits.chars().enumerate() {
@@ -74,7 +74,7 @@ mod tests {
             assert_eq!(flat_name(RevisionId(id)), None);
             assert_eq!(tree_path(RevisionId(id)), None);
         }
-        assert_eq!(tree_path(RevisionId(LARGEST_TREE_ID + 1)), None);
+        assert_eq!(tree_path(RevisionId(MAX_TREE_ID + 1)), None);
         assert_eq!(pack_path(RevisionId(i64::MAX)), None);
         assert_eq!(flat_name(RevisionId(i64::MAX)).as_deref(), Some("9223372036854775807"));
     }
@@ -95,7 +95,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn names_lead_back_to_their_ids(id in 1..=LARGEST_TREE_ID) {
+        fn names_lead_back_to_their_ids(id in 1..=MAX_TREE_ID) {
             let id = RevisionId(id);
             prop_assert_eq!(id_of_flat_name(&flat_name(id).unwrap()), Some(id));
             let path = tree_path(id).unwrap();

@@ -6,16 +6,17 @@
 use std::fs::{self, DirEntry, File};
 use std::path::{Path, PathBuf};
 
-use super::pack::{PackError, entry_names};
+use super::pack::entry_names;
 use super::place::{id_of_flat_name, pack_digits, tree_digits};
 use crate::error::{Result, io_at};
+use crate::format_error::PackError;
 use crate::ids::RevisionId;
-use crate::location::Layout;
+use crate::location::ProjectLayout;
 use crate::version::MajorVersion;
 
 /// One thing in the folders of bodies.
 #[derive(Debug)]
-pub(crate) enum Walked {
+pub(crate) enum WalkedBody {
     /// A body, alone in its file or in a pack.
     Body {
         /// The id that its place says.
@@ -29,14 +30,14 @@ pub(crate) enum Walked {
     BadPack(PathBuf, PackError),
 }
 
-/// How many folders a body of the tree is below.
-const DEPTH: usize = 5;
+/// Folders above a body in the tree, the root included.
+const TREE_LEVELS: usize = 5;
 
 /// Hands every body and every stray file to `each`.
 pub(crate) fn walk_bodies(
-    layout: &Layout,
+    layout: &ProjectLayout,
     version: MajorVersion,
-    each: &mut dyn FnMut(Walked) -> Result<()>,
+    each: &mut dyn FnMut(WalkedBody) -> Result<()>,
 ) -> Result<()> {
     for root in [layout.revisions(), layout.in_progress(), layout.discarded()] {
         if root.is_dir() && !root.is_symlink() {
@@ -46,44 +47,48 @@ pub(crate) fn walk_bodies(
     Ok(())
 }
 
-fn walk_root(root: &Path, version: MajorVersion, each: &mut dyn FnMut(Walked) -> Result<()>) -> Result<()> {
+fn walk_root(
+    root: &Path,
+    version: MajorVersion,
+    each: &mut dyn FnMut(WalkedBody) -> Result<()>,
+) -> Result<()> {
     for entry in fs::read_dir(root).map_err(io_at("list", root))? {
         let entry = entry.map_err(io_at("list", root))?;
         let name = entry.file_name();
         match name.to_str().and_then(id_of_flat_name).filter(|_| is_file(&entry)) {
-            Some(id) => each(Walked::Body { id, path: entry.path() })?,
+            Some(id) => each(WalkedBody::Body { id, path: entry.path() })?,
             None => walk_tree(&entry, 1, 0, version, each)?,
         }
     }
     Ok(())
 }
 
-/// Hands on an entry of the tree, so many levels down, below folders whose names make up the number `above`.
+/// Reports an entry of the tree `levels` above the bodies, below folders whose names make up the number `above`.
 fn walk_tree(
     entry: &DirEntry,
     level: usize,
     above: i64,
     version: MajorVersion,
-    each: &mut dyn FnMut(Walked) -> Result<()>,
+    each: &mut dyn FnMut(WalkedBody) -> Result<()>,
 ) -> Result<()> {
     let path = entry.path();
     let name = entry.file_name();
     let name = name.to_str().unwrap_or_default();
     let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
     match tree_digits(name) {
-        Some(digits) if is_folder && level < DEPTH => {
+        Some(digits) if is_folder && level < TREE_LEVELS => {
             for entry in sorted_entries(&path)? {
                 walk_tree(&entry, level + 1, above << 12 | digits, version, each)?;
             }
             Ok(())
         }
-        Some(digits) if level == DEPTH && is_file(entry) && above << 12 | digits > 0 => {
-            each(Walked::Body { id: RevisionId(above << 12 | digits), path })
+        Some(digits) if level == TREE_LEVELS && is_file(entry) && above << 12 | digits > 0 => {
+            each(WalkedBody::Body { id: RevisionId(above << 12 | digits), path })
         }
-        _ if level == DEPTH && is_file(entry) && version == MajorVersion::Packed => {
+        _ if level == TREE_LEVELS && is_file(entry) && version == MajorVersion::Packed => {
             walk_pack(path, above, pack_digits(name), each)
         }
-        _ => each(Walked::Stray(path)),
+        _ => each(WalkedBody::Stray(path)),
     }
 }
 
@@ -91,19 +96,19 @@ fn walk_pack(
     path: PathBuf,
     above: i64,
     digits: Option<i64>,
-    each: &mut dyn FnMut(Walked) -> Result<()>,
+    each: &mut dyn FnMut(WalkedBody) -> Result<()>,
 ) -> Result<()> {
-    let Some(digits) = digits else { return each(Walked::Stray(path)) };
+    let Some(digits) = digits else { return each(WalkedBody::Stray(path)) };
     let mut file = File::open(&path).map_err(io_at("open", &path))?;
     let names = match entry_names(&mut file) {
         Ok(names) => names,
-        Err(error) => return each(Walked::BadPack(path, error)),
+        Err(error) => return each(WalkedBody::BadPack(path, error)),
     };
     for name in names {
         let id = std::str::from_utf8(&name).ok().and_then(tree_digits).filter(|id| id & !0xf == digits);
         each(match id {
-            Some(id) => Walked::Body { id: RevisionId(above << 12 | id), path: path.clone() },
-            None => Walked::Stray(path.join(String::from_utf8_lossy(&name).replace(['/', '\\'], "_"))),
+            Some(id) => WalkedBody::Body { id: RevisionId(above << 12 | id), path: path.clone() },
+            None => WalkedBody::Stray(path.join(String::from_utf8_lossy(&name).replace(['/', '\\'], "_"))),
         })?;
     }
     Ok(())

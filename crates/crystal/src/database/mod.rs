@@ -3,7 +3,7 @@
 //! What the tables mean is not here but in `rows`. Two facts rule the settings. Crystal runs without foreign keys
 //! and with double-quoted strings, which its indexes contain, so both are set here instead of being left to how
 //! SQLite was compiled. And the file may come from a stranger: triggers and views are off, functions of the schema
-//! are not trusted, and no value may be longer than [`LONGEST_VALUE`].
+//! are not trusted, and no value may be longer than [`MAX_VALUE_BYTES`].
 
 pub(crate) mod mode;
 pub(crate) mod schema;
@@ -19,10 +19,10 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-/// A longer text or blob is not read: a row is small, whatever a database claims.
-const LONGEST_VALUE: i32 = 64 << 20;
+/// SQLite refuses longer texts and blobs: rows of a project are small.
+const MAX_VALUE_BYTES: i32 = 64 << 20;
 /// How long to wait for another connection's short transaction.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How the file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub(crate) fn create(dir: &Path, file: &Path) -> Result<Connection> {
     Connection::open_with_flags(file, flags).and_then(settle).map_err(failure(dir, file))
 }
 
-/// Turns an error of SQLite into one that names the project, or the file when it is no database at all. Whoever
+/// Turns an error of SQLite into one that names the project, or the file when it is no database at all. Code that
 /// keeps the database to himself for as long as we were patient is at something that takes long, like a migration.
 fn failure<'a>(dir: &'a Path, file: &'a Path) -> impl Fn(rusqlite::Error) -> Error + 'a {
     |source| match source.sqlite_error_code() {
@@ -80,8 +80,8 @@ fn settle(connection: Connection) -> rusqlite::Result<Connection> {
     ] {
         connection.set_db_config(setting, on)?;
     }
-    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "foreign_keys", false)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "cell_size_check", true)?;

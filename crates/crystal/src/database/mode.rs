@@ -21,10 +21,10 @@ use tempfile::TempDir;
 
 use super::{How, connect, set_journal_mode};
 use crate::error::{Error, Result, database_at, io_at};
-use crate::location::Layout;
+use crate::location::ProjectLayout;
 
-/// How often to look again at what lies there, if it changes meanwhile.
-const TRIES: usize = 5;
+/// Attempts to open a database whose files change meanwhile.
+const MAX_OPEN_ATTEMPTS: usize = 5;
 
 /// Whether the medium under a project can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,20 +51,20 @@ pub enum Reading {
 }
 
 /// A database opened for reading, with the copy it may be read from.
-pub(crate) struct Opened {
+pub(crate) struct OpenedDatabase {
     pub(crate) connection: Connection,
     pub(crate) reading: Reading,
     pub(crate) copy: Option<TempDir>,
     /// How the files were, where what is read of them stays as it was then and they need not.
-    pub(crate) frozen: Option<Files>,
+    pub(crate) frozen: Option<DatabaseFiles>,
 }
 
 /// Length and time of the last change of the database and of what lies beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Files([Option<(u64, Option<SystemTime>)>; 3]);
+pub(crate) struct DatabaseFiles([Option<(u64, Option<SystemTime>)>; 3]);
 
-impl Files {
-    pub(crate) fn of(layout: &Layout) -> Self {
+impl DatabaseFiles {
+    pub(crate) fn of(layout: &ProjectLayout) -> Self {
         let files = [layout.database(), layout.beside_database("wal"), layout.beside_database("shm")];
         Self(files.map(|path| {
             let about = fs::symlink_metadata(path).ok()?;
@@ -74,7 +74,7 @@ impl Files {
 }
 
 /// Opens a project's database for reading.
-pub(crate) fn open_for_reading(layout: &Layout, medium: Medium) -> Result<Opened> {
+pub(crate) fn open_for_reading(layout: &ProjectLayout, medium: Medium) -> Result<OpenedDatabase> {
     let writable = match medium {
         Medium::Unknown => can_be_written(layout),
         Medium::Writable => true,
@@ -83,26 +83,26 @@ pub(crate) fn open_for_reading(layout: &Layout, medium: Medium) -> Result<Opened
     let mut tries = 0;
     loop {
         tries += 1;
-        let files = Files::of(layout);
+        let files = DatabaseFiles::of(layout);
         let frozen = Some(files).filter(|_| writable);
         let Some(how) = way(layout, writable)? else { return open_copy(layout, frozen) };
         match connect(&layout.dir, &layout.database(), how) {
             Ok(connection) if how == How::Immutable => {
-                return Ok(Opened { connection, reading: Reading::Immutable, copy: None, frozen });
+                return Ok(OpenedDatabase { connection, reading: Reading::Immutable, copy: None, frozen });
             }
             Ok(connection) => {
-                return Ok(Opened { connection, reading: Reading::Live, copy: None, frozen: None });
+                return Ok(OpenedDatabase { connection, reading: Reading::Live, copy: None, frozen: None });
             }
             Err(error) if needs_rollback(&error) => return open_copy(layout, frozen),
-            // Whoever wrote has just closed the project, or opened it: what lies there is no longer what was seen.
-            Err(error) if error.cannot_open() && tries < TRIES => {}
+            // The writer has just closed or opened the project: the files are no longer those that were seen.
+            Err(error) if error.cannot_open() && tries < MAX_OPEN_ATTEMPTS => {}
             Err(error) => return Err(error),
         }
     }
 }
 
 /// How to open a database without a trace; none where only a copy can be read.
-fn way(layout: &Layout, writable: bool) -> Result<Option<How>> {
+fn way(layout: &ProjectLayout, writable: bool) -> Result<Option<How>> {
     if !writable {
         return Ok(if has_log(layout) { None } else { Some(How::Immutable) });
     }
@@ -134,7 +134,7 @@ fn is_in_wal_mode(database: &Path) -> Result<bool> {
 }
 
 /// Whether the folder and the database in it can be written, as far as the system says beforehand.
-pub(crate) fn can_be_written(layout: &Layout) -> bool {
+pub(crate) fn can_be_written(layout: &ProjectLayout) -> bool {
     may_write(&layout.dir) && may_write(&layout.database())
 }
 
@@ -155,7 +155,7 @@ fn has_transactions(log: &Path) -> bool {
 }
 
 /// Whether a log lies beside the database that holds anything.
-pub(crate) fn has_log(layout: &Layout) -> bool {
+pub(crate) fn has_log(layout: &ProjectLayout) -> bool {
     ["wal", "journal"].iter().any(|kind| is_filled(&layout.beside_database(kind)))
 }
 
@@ -169,7 +169,7 @@ fn needs_rollback(error: &Error) -> bool {
         if code.extended_code == rusqlite::ffi::SQLITE_READONLY_ROLLBACK)
 }
 
-fn open_copy(layout: &Layout, frozen: Option<Files>) -> Result<Opened> {
+fn open_copy(layout: &ProjectLayout, frozen: Option<DatabaseFiles>) -> Result<OpenedDatabase> {
     let copy =
         TempDir::with_prefix("varve-crystal-").map_err(io_at("create a folder in", &std::env::temp_dir()))?;
     let database = copy.path().join("database.sqlite");
@@ -183,7 +183,7 @@ fn open_copy(layout: &Layout, frozen: Option<Files>) -> Result<Opened> {
     let connection = connect(&layout.dir, &database, How::ReadWrite)?;
     set_journal_mode(&connection, "delete").map_err(database_at(&layout.dir))?;
     connection.pragma_update(None, "query_only", true).map_err(database_at(&layout.dir))?;
-    Ok(Opened { connection, reading: Reading::Copy, copy: Some(copy), frozen })
+    Ok(OpenedDatabase { connection, reading: Reading::Copy, copy: Some(copy), frozen })
 }
 
 fn copy_file(from: &Path, to: &Path) -> Result<()> {

@@ -12,7 +12,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction};
 use crate::version::MajorVersion;
 
 /// The tables that every project has had since the first.
-const TABLES: [&str; 5] = [
+const FIRST_TABLES: [&str; 5] = [
     "CREATE TABLE project_property (name text unique not null, value text)",
     "CREATE TABLE resource (id integer primary key, url text unique not null)",
     "CREATE TABLE root_resource (id integer primary key, name text not null, \
@@ -24,7 +24,7 @@ const TABLES: [&str; 5] = [
 ];
 
 /// What older projects lack, each with the question that tells whether it is there.
-const ADDITIONS: [Addition; 7] = [
+const SCHEMA_ADDITIONS: [Addition; 7] = [
     Addition::column("resource_group", "do_not_download", "integer not null default 0"),
     Addition::column("resource_revision", "request_cookie", "text"),
     Addition::index(
@@ -110,7 +110,7 @@ pub(crate) fn has_column(connection: &Connection, table: &str, column: &str) -> 
 /// Makes the tables, indexes and first properties of a new project.
 pub(crate) fn create(connection: &Connection, version: MajorVersion) -> rusqlite::Result<()> {
     let transaction = connection.unchecked_transaction()?;
-    for table in TABLES {
+    for table in FIRST_TABLES {
         transaction.execute_batch(table)?;
     }
     upgrade(&transaction)?;
@@ -120,10 +120,11 @@ pub(crate) fn create(connection: &Connection, version: MajorVersion) -> rusqlite
     transaction.commit()
 }
 
-/// Adds what is missing, and names what was added and what could not be because of what rows hold.
+/// Adds missing tables, columns and indexes. Returns what was added, and what could not be added because of existing
+/// rows.
 pub(crate) fn upgrade(transaction: &Transaction<'_>) -> rusqlite::Result<Upgraded> {
     let mut upgraded = Upgraded::default();
-    for addition in &ADDITIONS {
+    for addition in &SCHEMA_ADDITIONS {
         if addition.is_there(transaction)? {
             continue;
         }
@@ -139,7 +140,7 @@ pub(crate) fn upgrade(transaction: &Transaction<'_>) -> rusqlite::Result<Upgrade
 /// The names of what newer projects have and this one has not.
 pub(crate) fn lacking(connection: &Connection) -> rusqlite::Result<Vec<&'static str>> {
     let mut names = Vec::new();
-    for addition in &ADDITIONS {
+    for addition in &SCHEMA_ADDITIONS {
         if !addition.is_there(connection)? {
             names.push(addition.name());
         }

@@ -11,14 +11,14 @@ use super::schema::has_column;
 use crate::error::{Error, Result, database_at};
 
 /// The columns that every project has.
-const NEEDED: [(&str, &[&str]); 5] = [
+const REQUIRED_COLUMNS: [(&str, &[&str]); 5] = [
     ("project_property", &["name", "value"]),
     ("resource", &["id", "url"]),
     ("root_resource", &["id", "name", "resource_id"]),
     ("resource_group", &["id", "name", "url_pattern", "source_type", "source_id"]),
     ("resource_revision", &["id", "resource_id", "error", "metadata"]),
 ];
-const ALIAS: &[&str] = &["id", "source_url_prefix", "target_url_prefix", "target_is_external"];
+const ALIAS_COLUMNS: &[&str] = &["id", "source_url_prefix", "target_url_prefix", "target_is_external"];
 
 /// What this database has beyond what every project has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,13 +31,13 @@ pub(crate) struct Shape {
 impl Shape {
     /// Learns the shape of the database of the project at `dir`.
     pub(crate) fn learn(connection: &Connection, dir: &Path) -> Result<Self> {
-        for (table, columns) in NEEDED {
+        for (table, columns) in REQUIRED_COLUMNS {
             need(connection, dir, table, columns)?;
         }
         let failed = database_at(dir);
         let has_alias = is_table(connection, "alias").map_err(&failed)?;
         if has_alias {
-            need(connection, dir, "alias", ALIAS)?;
+            need(connection, dir, "alias", ALIAS_COLUMNS)?;
         }
         // Where texts are UTF-16, their order is not that of their bytes, and a prefix is no range.
         let encoding: String =

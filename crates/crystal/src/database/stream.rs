@@ -20,7 +20,7 @@ const PAGE_BYTES: usize = 1 << 20;
 
 /// The rows of a query, in its order, fetched as they are asked for.
 pub struct Stream<'p, T> {
-    query: Query<'p, T>,
+    query: StreamQuery<'p, T>,
     page: VecDeque<Result<T>>,
     ended: bool,
 }
@@ -31,7 +31,7 @@ type ReadRow<'p, T> = Box<dyn FnMut(&Row<'_>) -> Result<Option<T>> + 'p>;
 /// A statement whose rows come in the order of one key, told from where on.
 ///
 /// Its column 0 is the key, and its parameter 1 is bound to the key to begin with.
-pub(crate) struct Query<'p, T> {
+pub(crate) struct StreamQuery<'p, T> {
     pub(crate) connection: &'p Connection,
     pub(crate) dir: &'p Path,
     pub(crate) sql: String,
@@ -45,7 +45,7 @@ pub(crate) struct Query<'p, T> {
 }
 
 impl<'p, T> Stream<'p, T> {
-    pub(crate) fn new(query: Query<'p, T>) -> Self {
+    pub(crate) fn new(query: StreamQuery<'p, T>) -> Self {
         Self { query, page: VecDeque::new(), ended: false }
     }
 
@@ -53,8 +53,15 @@ impl<'p, T> Stream<'p, T> {
     pub(crate) fn empty(connection: &'p Connection, dir: &'p Path) -> Self {
         let read = Box::new(|_: &Row<'_>| Ok(None));
         let sql = String::new();
-        let query =
-            Query { connection, dir, sql, first: Value::Null, after: |_| None, others: Vec::new(), read };
+        let query = StreamQuery {
+            connection,
+            dir,
+            sql,
+            first: Value::Null,
+            after: |_| None,
+            others: Vec::new(),
+            read,
+        };
         Self { query, page: VecDeque::new(), ended: true }
     }
 

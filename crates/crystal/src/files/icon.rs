@@ -2,9 +2,9 @@
 //!
 //! One picture of 32 by 32 in the uncompressed form that every Windows reads.
 
-const SIDE: i32 = 32;
+const ICON_PIXELS: i32 = 32;
 /// The layers from the top down, as blue, green, red.
-const LAYERS: [[u8; 3]; 6] = [
+const LAYER_COLOURS: [[u8; 3]; 6] = [
     [0xd8, 0xe8, 0xf2],
     [0x9c, 0xc4, 0xdc],
     [0x6a, 0x9e, 0xc8],
@@ -15,8 +15,8 @@ const LAYERS: [[u8; 3]; 6] = [
 
 /// The bytes of the `.ico` file.
 pub(crate) fn icon() -> Vec<u8> {
-    let pixels = SIDE * SIDE * 4;
-    let mask = SIDE * SIDE / 8;
+    let pixels = ICON_PIXELS * ICON_PIXELS * 4;
+    let mask = ICON_PIXELS * ICON_PIXELS / 8;
     let picture = 40 + pixels + mask;
     let mut bytes = Vec::with_capacity(22 + usize::try_from(picture).unwrap_or_default());
     bytes.extend([0, 0, 1, 0, 1, 0]);
@@ -24,15 +24,15 @@ pub(crate) fn icon() -> Vec<u8> {
     bytes.extend(picture.to_le_bytes());
     bytes.extend(22_i32.to_le_bytes());
     bytes.extend(40_i32.to_le_bytes());
-    bytes.extend(SIDE.to_le_bytes());
+    bytes.extend(ICON_PIXELS.to_le_bytes());
     // The height counts the mask, too.
-    bytes.extend((2 * SIDE).to_le_bytes());
+    bytes.extend((2 * ICON_PIXELS).to_le_bytes());
     bytes.extend([1, 0, 32, 0]);
     bytes.extend([0; 4]);
     bytes.extend((pixels + mask).to_le_bytes());
     bytes.extend([0; 16]);
-    for y in (0..SIDE).rev() {
-        for x in 0..SIDE {
+    for y in (0..ICON_PIXELS).rev() {
+        for x in 0..ICON_PIXELS {
             bytes.extend(pixel(x, y));
         }
     }
@@ -47,8 +47,8 @@ fn pixel(x: i32, y: i32) -> [u8; 4] {
         return [0; 4];
     }
     let bend = (x - 16) * (x - 16) / 32;
-    let layer = usize::try_from((y + bend) / 6).unwrap_or_default().min(LAYERS.len() - 1);
-    let [blue, green, red] = LAYERS[layer];
+    let layer = usize::try_from((y + bend) / 6).unwrap_or_default().min(LAYER_COLOURS.len() - 1);
+    let [blue, green, red] = LAYER_COLOURS[layer];
     [blue, green, red, 0xff]
 }
 

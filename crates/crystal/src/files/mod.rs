@@ -1,21 +1,21 @@
-//! The files around a project that hold nothing of it: the opener, the README, the icon and what names it.
+//! The files around a project that hold nothing of it: the opener, the README_TEXT, the icon and what names it.
 //!
-//! Each is made when a project is made or opened for writing, if it is missing and the rules say so: a README that
-//! its owner deleted stays deleted, and no file that is there is ever rewritten, whatever it holds. The texts and
+//! Each is made when a project is made or opened for writing, if it is missing and the rules say so: a README_TEXT that
+//! its owner deleted stays deleted, and no existing file is ever rewritten. The texts and
 //! the icon are varve's own.
 
 mod icon;
 
 use std::fs;
 
-use crate::disk::Disk;
+use crate::disk::ProjectDisk;
 use crate::error::{Result, io_at};
-use crate::location::{Layout, OPENER_SUFFIX, ends_with};
+use crate::location::{OPENER_SUFFIX, ProjectLayout, ends_with};
 
 /// What every opener holds, so that a file can be known by it.
 pub(crate) const OPENER_CONTENT: &[u8; 4] = b"CrOp";
 
-const README: &str = "\
+const README_TEXT: &str = "\
 This folder is a website, or a part of one, as it was on the day it was downloaded.\r\n\
 \r\n\
 It is a Crystal project. Do not move, rename or delete anything in it:\r\n\
@@ -34,14 +34,14 @@ IconFile=icons\\docicon.ico\r\n\
 IconIndex=0\r\n\
 InfoTip=Crystal project\r\n";
 
-const DIRECTORY: &str = "[Desktop Entry]\nIcon=crystalproj\n";
+const DIRECTORY_ENTRY: &str = "[Desktop Entry]\nIcon=crystalproj\n";
 
 /// Makes those that are missing.
-pub(crate) fn ensure_files(disk: &Disk, layout: &Layout) -> Result<()> {
+pub(crate) fn ensure_files(disk: &ProjectDisk, layout: &ProjectLayout) -> Result<()> {
     let dir = &layout.dir;
     if !has_opener(layout)? {
-        disk.create_file(&dir.join("README.txt"), README.as_bytes())?;
-        // Last, since a README is made only while the opener is missing.
+        disk.create_file(&dir.join("README.txt"), README_TEXT.as_bytes())?;
+        // Last, since a README_TEXT is made only while the opener is missing.
         disk.create_file(&dir.join("OPEN ME.crystalopen"), OPENER_CONTENT)?;
     }
     if dir.join("desktop.ini").symlink_metadata().is_err() {
@@ -52,13 +52,13 @@ pub(crate) fn ensure_files(disk: &Disk, layout: &Layout) -> Result<()> {
         disk.create_file(&dir.join("desktop.ini"), DESKTOP_INI.as_bytes())?;
     }
     if dir.join(".directory").symlink_metadata().is_err() {
-        disk.create_file(&dir.join(".directory"), DIRECTORY.as_bytes())?;
+        disk.create_file(&dir.join(".directory"), DIRECTORY_ENTRY.as_bytes())?;
     }
     Ok(())
 }
 
-/// Whether there is an opener, under whatever name.
-fn has_opener(layout: &Layout) -> Result<bool> {
+/// Whether there is an opener, under any name.
+fn has_opener(layout: &ProjectLayout) -> Result<bool> {
     for entry in fs::read_dir(&layout.dir).map_err(io_at("list", &layout.dir))? {
         let entry = entry.map_err(io_at("list", &layout.dir))?;
         if ends_with(entry.path().as_path(), OPENER_SUFFIX) {

@@ -10,27 +10,27 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::body::{flat_name, id_of_flat_name, tree_digits, tree_path};
-use crate::disk::{Disk, OpenFolder};
+use crate::disk::{OpenFolder, ProjectDisk};
 use crate::error::{Result, io_at};
 use crate::ids::RevisionId;
-use crate::location::Layout;
+use crate::location::ProjectLayout;
 use crate::salvage::salvage;
 
-/// So many bodies are sorted at a time.
-const CHUNK: usize = 1 << 16;
-/// Progress is told once in so many bodies.
-const BETWEEN_TELLINGS: u64 = 256;
+/// Bodies that are sorted at a time.
+const SORTED_BODIES: usize = 1 << 16;
+/// Bodies between two calls of the progress callback.
+const PROGRESS_INTERVAL_BODIES: u64 = 256;
 
 /// The folder that bodies go into, and how they lie in it.
 #[derive(Debug, Clone)]
-pub(crate) enum Target {
+pub(crate) enum DrainTarget {
     /// Named by their decimal ids.
     Flat(PathBuf),
     /// In folders of folders.
     Tree(PathBuf),
 }
 
-impl Target {
+impl DrainTarget {
     fn folder(&self) -> &Path {
         match self {
             Self::Flat(folder) | Self::Tree(folder) => folder,
@@ -48,10 +48,10 @@ impl Target {
 /// Moves everything out of `from`: bodies to their place, folders of the tree into the tree, the rest to
 /// `salvage`. Tells `each` how many bodies were moved, which may stop it.
 pub(crate) fn drain(
-    disk: &Disk,
-    layout: &Layout,
+    disk: &ProjectDisk,
+    layout: &ProjectLayout,
     from: &Path,
-    to: &Target,
+    to: &DrainTarget,
     each: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<u64> {
     let source = OpenFolder::open(from).map_err(io_at("open", from))?;
@@ -63,11 +63,11 @@ pub(crate) fn drain(
 }
 
 struct Drain<'a> {
-    disk: &'a Disk,
-    layout: &'a Layout,
+    disk: &'a ProjectDisk,
+    layout: &'a ProjectLayout,
     from: &'a Path,
     source: OpenFolder,
-    to: &'a Target,
+    to: &'a DrainTarget,
     /// The folder that the last body went into. The next one mostly goes there too.
     into: Option<OpenFolder>,
     moved: u64,
@@ -88,7 +88,7 @@ impl Drain<'_> {
                 Some(id) => chunk.push(id),
                 None => self.other(&entry.path(), kind.is_dir())?,
             }
-            if chunk.len() == CHUNK {
+            if chunk.len() == SORTED_BODIES {
                 self.bodies(&mut chunk)?;
             }
         }
@@ -115,7 +115,7 @@ impl Drain<'_> {
             salvage(self.disk, &self.layout.salvage(), &from, &format!("revision-{name}"))?;
         }
         self.moved += 1;
-        if self.moved.is_multiple_of(BETWEEN_TELLINGS) {
+        if self.moved.is_multiple_of(PROGRESS_INTERVAL_BODIES) {
             (self.each)(self.moved)?;
         }
         Ok(())
@@ -123,7 +123,8 @@ impl Drain<'_> {
 
     fn other(&self, from: &Path, is_folder: bool) -> Result<()> {
         let name = from.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let belongs_in_tree = is_folder && tree_digits(&name).is_some() && matches!(self.to, Target::Tree(_));
+        let belongs_in_tree =
+            is_folder && tree_digits(&name).is_some() && matches!(self.to, DrainTarget::Tree(_));
         if belongs_in_tree && self.from != self.to.folder() {
             return self.merge(from, &self.to.folder().join(&name), &name);
         }

@@ -17,16 +17,16 @@
 
 mod drain;
 
-pub(crate) use drain::{Target, drain};
+pub(crate) use drain::{DrainTarget, drain};
 
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use crate::body::LARGEST_TREE_ID;
-use crate::disk::Disk;
+use crate::body::MAX_TREE_ID;
+use crate::disk::ProjectDisk;
 use crate::error::{Error, Result, database_at, io_at};
-use crate::location::Layout;
-use crate::project::{Project, ProjectWriter};
+use crate::location::ProjectLayout;
+use crate::project::Project;
 use crate::rows::property_name::MAJOR_VERSION;
 use crate::version::MajorVersion;
 
@@ -43,98 +43,105 @@ pub struct Progress {
 pub type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// The folder into which bodies of a project belong, and how they lie in it.
-pub(crate) fn into(layout: &Layout, version: MajorVersion) -> Target {
+pub(crate) fn into(layout: &ProjectLayout, version: MajorVersion) -> DrainTarget {
     match version {
-        MajorVersion::Flat => Target::Flat(layout.revisions()),
-        MajorVersion::Tree | MajorVersion::Packed => Target::Tree(layout.revisions()),
+        MajorVersion::Flat => DrainTarget::Flat(layout.revisions()),
+        MajorVersion::Tree | MajorVersion::Packed => DrainTarget::Tree(layout.revisions()),
     }
 }
 
-impl ProjectWriter {
-    /// Migrates a project of version 1 to version 2, and says how many bodies were moved. A project that is of
-    /// version 2 already stays as it is.
-    pub fn migrate(&mut self, on_progress: OnProgress<'_>) -> Result<u64> {
-        if self.version() != MajorVersion::Flat {
+/// A migration of one project, run on a project that this process alone may write.
+pub(crate) struct Migration<'p> {
+    project: &'p mut Project,
+    disk: &'p ProjectDisk,
+}
+
+impl<'p> Migration<'p> {
+    pub(crate) fn new(project: &'p mut Project, disk: &'p ProjectDisk) -> Self {
+        Self { project, disk }
+    }
+
+    /// Migrates a project of version 1 that is open in a session, and returns how many bodies were moved.
+    pub(crate) fn run(&mut self, on_progress: OnProgress<'_>) -> Result<u64> {
+        if self.project.version != MajorVersion::Flat {
             return Ok(0);
         }
-        let disk = self.disk.clone();
-        let ended = self.project.end_log().map_err(|error| self.project.in_use(error));
+        let ended = self.project.end_log().map_err(|error| self.in_use(error));
         let alone = ended.and_then(|()| self.project.take_alone());
-        let moved = alone.and_then(|()| self.project.migrate_flat(&disk, on_progress));
-        // However it went, the session goes on as it was.
+        let moved = alone.and_then(|()| self.migrate_flat(on_progress));
+        // The session continues also after a failure.
         let shared = self.project.share().and_then(|()| self.project.begin_log());
         moved.and_then(|moved| shared.map(|()| moved))
     }
-}
 
-impl Project {
     fn in_use(&self, error: Error) -> Error {
-        if error.is_busy() { Error::InUse { path: self.layout.dir.clone() } } else { error }
+        if error.is_busy() { Error::InUse { path: self.project.layout.dir.clone() } } else { error }
     }
 
-    /// Completes whatever an interrupted migration left, and says how many bodies were moved, if there was any.
-    pub(crate) fn recover(&mut self, disk: &Disk, on_progress: OnProgress<'_>) -> Result<Option<u64>> {
-        let layout = self.layout.clone();
-        match (self.version, layout.revisions().is_dir(), layout.in_progress().is_dir()) {
+    /// Completes an interrupted migration. Returns how many bodies were moved, or none if there was no migration.
+    pub(crate) fn recover(&mut self, on_progress: OnProgress<'_>) -> Result<Option<u64>> {
+        let layout = self.project.layout.clone();
+        match (self.project.version, layout.revisions().is_dir(), layout.in_progress().is_dir()) {
             (_, true, false) => Ok(None),
             (_, false, false) => {
                 let (from, to) = (layout.discarded(), layout.revisions());
-                disk.rename(&from, &to).map_err(io_at("rename", &from))?;
-                disk.sync_folder(&layout.dir)?;
+                self.disk.rename(&from, &to).map_err(io_at("rename", &from))?;
+                self.disk.sync_folder(&layout.dir)?;
                 Ok(Some(0))
             }
-            (MajorVersion::Flat, ..) => self.migrate_flat(disk, on_progress).map(Some),
+            (MajorVersion::Flat, ..) => self.migrate_flat(on_progress).map(Some),
             (_, has_revisions, true) => {
-                let moved = if has_revisions { self.empty_revisions(disk, on_progress)? } else { 0 };
-                put_in_place(disk, &layout)?;
+                let moved = if has_revisions { self.empty_revisions(on_progress)? } else { 0 };
+                put_in_place(self.disk, &layout)?;
                 Ok(Some(moved))
             }
         }
     }
 
     /// The whole of a migration, from wherever an earlier one stopped.
-    fn migrate_flat(&mut self, disk: &Disk, on_progress: OnProgress<'_>) -> Result<u64> {
-        let layout = self.layout.clone();
-        if let Some(id) = self.newest_revision()?.filter(|id| id.get() > LARGEST_TREE_ID) {
+    fn migrate_flat(&mut self, on_progress: OnProgress<'_>) -> Result<u64> {
+        let layout = self.project.layout.clone();
+        if let Some(id) = self.project.newest_revision()?.filter(|id| id.get() > MAX_TREE_ID) {
             return Err(Error::TooManyRevisions { path: layout.dir, id: id.get() });
         }
-        disk.ensure_folder(&layout.revisions())?;
-        disk.ensure_folder(&layout.in_progress())?;
-        disk.sync_folder(&layout.dir)?;
-        let moved = self.empty_revisions(disk, on_progress)?;
-        self.commit_version(disk, MajorVersion::Tree)?;
-        disk.sync_folder(&layout.dir)?;
-        put_in_place(disk, &layout)?;
+        self.disk.ensure_folder(&layout.revisions())?;
+        self.disk.ensure_folder(&layout.in_progress())?;
+        self.disk.sync_folder(&layout.dir)?;
+        let moved = self.empty_revisions(on_progress)?;
+        self.commit_version(MajorVersion::Tree)?;
+        self.disk.sync_folder(&layout.dir)?;
+        put_in_place(self.disk, &layout)?;
         Ok(moved)
     }
 
     /// Moves everything from `revisions` into the tree, and makes that durable.
-    fn empty_revisions(&self, disk: &Disk, on_progress: OnProgress<'_>) -> Result<u64> {
-        let layout = &self.layout;
-        let expected = self.newest_revision()?.map_or(0, |id| id.get().max(0).unsigned_abs());
+    fn empty_revisions(&self, on_progress: OnProgress<'_>) -> Result<u64> {
+        let layout = &self.project.layout;
+        let expected = self.project.newest_revision()?.map_or(0, |id| id.get().max(0).unsigned_abs());
         let mut each = |moved| match on_progress(Progress { moved, expected }) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Error::Interrupted { path: layout.dir.clone() }),
         };
         let tree = layout.in_progress();
-        let moved = drain(disk, layout, &layout.revisions(), &Target::Tree(tree.clone()), &mut each)?;
-        sync_folders(disk, &tree, TREE_DEPTH)?;
-        disk.sync_folder(&layout.revisions())?;
+        let moved =
+            drain(self.disk, layout, &layout.revisions(), &DrainTarget::Tree(tree.clone()), &mut each)?;
+        sync_folders(self.disk, &tree, TREE_DEPTH)?;
+        self.disk.sync_folder(&layout.revisions())?;
         Ok(moved)
     }
 
-    fn commit_version(&mut self, disk: &Disk, version: MajorVersion) -> Result<()> {
-        let failed = database_at(&self.layout.dir);
-        let transaction = self.connection.unchecked_transaction().map_err(&failed)?;
+    fn commit_version(&mut self, version: MajorVersion) -> Result<()> {
+        let failed = database_at(&self.project.layout.dir);
+        let transaction = self.project.connection.unchecked_transaction().map_err(&failed)?;
         let number = version.number().to_string();
         let update = "UPDATE project_property SET value = ?2 WHERE name = ?1";
         if transaction.execute(update, [MAJOR_VERSION, &number]).map_err(&failed)? == 0 {
             let insert = "INSERT INTO project_property (name, value) VALUES (?1, ?2)";
             transaction.execute(insert, [MAJOR_VERSION, &number]).map_err(&failed)?;
         }
-        disk.before_commit(&self.layout.dir, "major version")?;
+        self.disk.before_commit(&self.project.layout.dir, "major version")?;
         transaction.commit().map_err(&failed)?;
-        self.version = version;
+        self.project.version = version;
         Ok(())
     }
 }
@@ -142,8 +149,8 @@ impl Project {
 /// How many folders stand above a body in the tree.
 const TREE_DEPTH: usize = 4;
 
-/// Makes the names in a folder durable, and those in the folders below it, so many levels down.
-fn sync_folders(disk: &Disk, folder: &Path, levels: usize) -> Result<()> {
+/// Makes the names in a folder durable, and those in the folders below it, `levels` deep.
+fn sync_folders(disk: &ProjectDisk, folder: &Path, levels: usize) -> Result<()> {
     if levels > 0 {
         for entry in std::fs::read_dir(folder).map_err(io_at("list", folder))? {
             let entry = entry.map_err(io_at("list", folder))?;
@@ -156,7 +163,7 @@ fn sync_folders(disk: &Disk, folder: &Path, levels: usize) -> Result<()> {
 }
 
 /// Gives the finished tree its name, in place of the emptied folder.
-fn put_in_place(disk: &Disk, layout: &Layout) -> Result<()> {
+fn put_in_place(disk: &ProjectDisk, layout: &ProjectLayout) -> Result<()> {
     let (tree, revisions) = (layout.in_progress(), layout.revisions());
     // A POSIX rename replaces an empty folder in one step. Elsewhere it goes first, and the next open repairs that.
     if !cfg!(unix) && revisions.is_dir() {

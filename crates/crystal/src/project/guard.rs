@@ -14,16 +14,16 @@ use rusqlite::Connection;
 use std::time::Duration;
 
 use super::Project;
-use crate::database::{PATIENCE, journal_mode, set_journal_mode};
+use crate::database::{BUSY_TIMEOUT, journal_mode, set_journal_mode};
 use crate::error::{Error, Result, database_at};
 
 /// How long to wait for somebody who may be about to close.
-const SHORT_PATIENCE: Duration = Duration::from_millis(500);
+const SHORT_BUSY_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl Project {
     /// Takes the database for this process alone, or says that it is in use.
     pub(crate) fn take_alone(&self) -> Result<()> {
-        let taken = self.with_patience(SHORT_PATIENCE, |connection| {
+        let taken = self.with_patience(SHORT_BUSY_TIMEOUT, |connection| {
             if journal_mode(connection)? != "delete" {
                 set_journal_mode(connection, "delete")?;
             }
@@ -40,7 +40,7 @@ impl Project {
 
     /// Lets others read again, and write where they must.
     pub(crate) fn share(&self) -> Result<()> {
-        self.with_patience(PATIENCE, |connection| {
+        self.with_patience(BUSY_TIMEOUT, |connection| {
             set_locking(connection, "normal")?;
             // The lock is given up at the next read.
             connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
@@ -52,7 +52,7 @@ impl Project {
     /// file system that only claims to be writable fails here. The log is there from then on, so that readers know that
     /// somebody writes.
     pub(crate) fn begin_log(&self) -> Result<()> {
-        self.with_patience(PATIENCE, |connection| {
+        self.with_patience(BUSY_TIMEOUT, |connection| {
             set_journal_mode(connection, "wal")?;
             connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
         })
@@ -60,7 +60,7 @@ impl Project {
 
     /// Merges the log and removes it, as a project at rest has none. With others there it stays until they go.
     pub(crate) fn end_log(&self) -> Result<()> {
-        self.with_patience(SHORT_PATIENCE, |connection| set_journal_mode(connection, "delete").map(drop))
+        self.with_patience(SHORT_BUSY_TIMEOUT, |connection| set_journal_mode(connection, "delete").map(drop))
     }
 
     fn with_patience(
@@ -69,7 +69,7 @@ impl Project {
         act: impl FnOnce(&Connection) -> rusqlite::Result<()>,
     ) -> Result<()> {
         let done = self.connection.busy_timeout(patience).and_then(|()| act(&self.connection));
-        let restored = self.connection.busy_timeout(PATIENCE);
+        let restored = self.connection.busy_timeout(BUSY_TIMEOUT);
         done.and(restored).map_err(database_at(&self.layout.dir))
     }
 }

@@ -1,44 +1,47 @@
-//! An open project: [`Project`] reads, [`ProjectWriter`] also writes and holds the lock.
+//! An open project, to read. Writing is in `writer`, which holds the lock.
 //!
 //! Opening costs the same for a project of any size: the folder's names are looked at, the database is opened, its
 //! shape and version are learnt, and nothing else is read. Rows are fetched as they are asked for.
 //!
-//! A project is used by one thread at a time; whoever wants more opens it more often, which is cheap.
+//! A project is used by one thread at a time. Opening it several times is cheap.
 
-mod create;
 mod guard;
+mod info;
 mod open;
-mod repair_last;
-mod scratch;
-mod writer;
+mod queries;
+mod revision_choice;
+mod url_lookup;
 
-pub use create::CreateOptions;
-pub use open::OpenOptions;
-pub use writer::{OpenReport, Opened, ProjectWriter};
+pub use info::{GroupInfo, Info};
+pub(crate) use open::layout_at;
+pub use revision_choice::{ResolvedRevision, Session};
+pub use url_lookup::Lookup;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Params, Row};
 use std::path::Path;
 use tempfile::TempDir;
 
-use crate::body::PlainFolder;
-use crate::database::mode::{Files, Reading};
+use crate::body::{Body, BodyFinder, BodyLookup, PlainFolder};
+use crate::database::mode::{DatabaseFiles, Reading};
 use crate::database::shape::Shape;
-use crate::database::stream::{Query, Stream, id_up};
+use crate::database::stream::{Stream, StreamQuery, id_up};
 use crate::error::{Result, database_at};
-use crate::location::Layout;
+use crate::ids::RevisionId;
+use crate::location::ProjectLayout;
+use crate::rows::Revision;
 use crate::version::MajorVersion;
 
 /// An open project, to read.
 pub struct Project {
     pub(crate) connection: Connection,
-    pub(crate) layout: Layout,
+    pub(crate) layout: ProjectLayout,
     pub(crate) shape: Shape,
     pub(crate) version: MajorVersion,
     reading: Reading,
     pub(crate) plain_folder: PlainFolder,
     /// How the database's files were, where what is read of them stays as it was then.
-    frozen: Option<Files>,
+    frozen: Option<DatabaseFiles>,
     /// The folder that the database is read from, where that is not the project's own. Removed at the end.
     _copy: Option<TempDir>,
 }
@@ -59,15 +62,41 @@ impl Project {
         self.reading
     }
 
-    /// Whether somebody has written since, and this one cannot see it: then the project should be opened again. Whoever
-    /// reads in place and with locks always sees what others write.
+    /// Whether another program has written since, and this reader cannot see it: then the project should be opened
+    /// again. A reader that reads in place and with locks always sees what others write.
     pub fn is_behind(&self) -> bool {
-        self.frozen.is_some_and(|frozen| frozen != Files::of(&self.layout))
+        self.frozen.is_some_and(|frozen| frozen != DatabaseFiles::of(&self.layout))
     }
 
     /// Whether a migration was begun and not finished. Everything can be read all the same.
     pub fn is_half_migrated(&self) -> bool {
         self.layout.in_progress().is_dir()
+    }
+
+    /// The finder of this project's bodies.
+    pub(crate) fn bodies(&self) -> BodyFinder<'_> {
+        BodyFinder { layout: &self.layout, version: self.version, plain_folder: &self.plain_folder }
+    }
+
+    /// The body of a revision.
+    pub fn body_of(&self, revision: &Revision) -> Result<BodyLookup> {
+        if !revision.has_body() {
+            return Ok(BodyLookup::NeverHad);
+        }
+        Ok(match self.body(revision.id)? {
+            Some(body) => BodyLookup::Found(body),
+            None => BodyLookup::Missing { expected: self.bodies().expected_place(revision.id) },
+        })
+    }
+
+    /// The body with that id, independently of its row.
+    pub fn body(&self, id: RevisionId) -> Result<Option<Body>> {
+        self.bodies().body(id)
+    }
+
+    /// The length of the body with that id, independently of its row.
+    pub fn body_length(&self, id: RevisionId) -> Result<Option<u64>> {
+        self.bodies().body_length(id)
     }
 
     /// At most one row.
@@ -91,8 +120,8 @@ impl Project {
     }
 
     /// A query over ids that reads nothing yet.
-    pub(crate) fn id_query<'p, T: 'p>(&'p self, sql: &str) -> Query<'p, T> {
-        Query {
+    pub(crate) fn id_query<'p, T: 'p>(&'p self, sql: &str) -> StreamQuery<'p, T> {
+        StreamQuery {
             connection: &self.connection,
             dir: &self.layout.dir,
             sql: sql.to_owned(),
@@ -125,7 +154,6 @@ mod tests {
     fn projects_and_bodies_can_be_handed_to_other_threads() {
         const fn can_be_sent<T: Send>() {}
         can_be_sent::<Project>();
-        can_be_sent::<ProjectWriter>();
         can_be_sent::<crate::Body>();
         can_be_sent::<crate::Error>();
     }

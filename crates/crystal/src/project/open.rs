@@ -1,46 +1,31 @@
-//! Opening a project to read it, and what can be said about how to open one.
+//! Opening a project to read it.
 
 use std::path::Path;
 
 use super::Project;
 use crate::body::PlainFolder;
-use crate::database::mode::{Medium, Opened, open_for_reading};
+use crate::database::mode::{Medium, OpenedDatabase, open_for_reading};
 use crate::database::shape::Shape;
-use crate::disk::Watcher;
 use crate::error::{Error, Result, database_at};
-use crate::location::{Layout, Resolved, resolve};
-use crate::migrate::OnProgress;
+use crate::location::{ProjectLayout, Resolved, resolve};
 use crate::rows::property_name::MAJOR_VERSION;
 use crate::version::{MajorVersion, VersionProblem};
-
-/// How to open a project. The default is right for everyone but tests and people who know better.
-#[derive(Default)]
-pub struct OpenOptions<'a> {
-    /// Whether the medium can be written. A reader finds out by itself, unless told.
-    pub medium: Medium,
-    /// Told how a migration goes on that an earlier program began; it may stop it. For writers.
-    pub on_progress: Option<OnProgress<'a>>,
-    /// Leaves a newest revision without a body alone, which Crystal would delete. For writers.
-    pub keep_last_without_body: bool,
-    /// Sees each change to a file before it is made. For writers.
-    pub watcher: Option<Watcher>,
-}
 
 impl Project {
     /// Opens a project to read it. Nothing in its folder is changed by us, however the project was left.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, &OpenOptions::default())
+        Self::open_on(path, Medium::default())
     }
 
-    /// Opens a project to read it, as told.
-    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions<'_>) -> Result<Self> {
+    /// Opens a project on a medium that can be written, or cannot.
+    pub fn open_on(path: impl AsRef<Path>, medium: Medium) -> Result<Self> {
         let layout = layout_at(path.as_ref())?;
-        let opened = open_for_reading(&layout, options.medium)?;
+        let opened = open_for_reading(&layout, medium)?;
         Self::from_opened(layout, opened)
     }
 
-    pub(super) fn from_opened(layout: Layout, opened: Opened) -> Result<Self> {
-        let Opened { connection, reading, copy, frozen } = opened;
+    pub(crate) fn from_opened(layout: ProjectLayout, opened: OpenedDatabase) -> Result<Self> {
+        let OpenedDatabase { connection, reading, copy, frozen } = opened;
         let shape = Shape::learn(&connection, &layout.dir)?;
         let version = MajorVersion::Flat;
         let mut project = Self {
@@ -99,10 +84,10 @@ impl Project {
 }
 
 /// The places of the project that a path means, if it is one.
-pub(super) fn layout_at(path: &Path) -> Result<Layout> {
+pub(crate) fn layout_at(path: &Path) -> Result<ProjectLayout> {
     match resolve(path)? {
         Resolved::There(dir) => {
-            let layout = Layout::new(dir);
+            let layout = ProjectLayout::new(dir);
             layout.check()?;
             Ok(layout)
         }

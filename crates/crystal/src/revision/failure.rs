@@ -1,12 +1,13 @@
 //! Why a download failed, as Crystal records it: the name of a Python exception and its message.
 //!
-//! People clean projects up by these names, so that whoever records a failure here uses the names that Crystal has
+//! People clean projects up by these names, so failures that are recorded here use the names that Crystal has
 //! for the same thing; the constructors know them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{JsonProblem, python_json};
+use super::python_json;
+use crate::format_error::JsonProblem;
 
 /// Why a download failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

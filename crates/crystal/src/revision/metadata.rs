@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use varve_core::headers::Headers;
 
-use super::{JsonProblem, python_json};
+use super::python_json;
+use crate::format_error::JsonProblem;
 
-const FORM: JsonProblem =
+const WRONG_METADATA_FORM: JsonProblem =
     JsonProblem::WrongForm("it is neither null nor an object with version, status, reason and headers");
 
 /// Status and headers.
@@ -49,7 +50,7 @@ impl Metadata {
     pub fn read(text: &str) -> Result<Option<Self>, JsonProblem> {
         match JsonProblem::parse(text)? {
             Value::Null => Ok(None),
-            value => serde_json::from_value(value).map(Some).map_err(|_| FORM),
+            value => serde_json::from_value(value).map(Some).map_err(|_| WRONG_METADATA_FORM),
         }
     }
 
@@ -58,7 +59,7 @@ impl Metadata {
         python_json::to_text(self)
     }
 
-    /// The value of the first header of that name, whatever the case of its letters.
+    /// The value of the first header of that name, in any letter case.
     pub fn header(&self, name: &str) -> Option<&str> {
         let named = |header: &&(String, String)| header.0.eq_ignore_ascii_case(name);
         self.headers.iter().find(named).map(|(_, value)| value.as_str())
@@ -69,8 +70,7 @@ impl Metadata {
         self.headers.iter().map(|(name, value)| (wire_bytes(name), wire_bytes(value))).collect()
     }
 
-    /// How long the body should be, where the answer had a body and its length was told before it came. What was sent in
-    /// chunks has no such length, whatever else it says.
+    /// The announced length of the body. A chunked response has none, also if it has a `Content-Length`.
     pub fn promised_length(&self) -> Option<u64> {
         let has_body = !matches!(self.status_code, 100..=199 | 204 | 304);
         let is_framed = self.header("Transfer-Encoding").is_none();
@@ -181,6 +181,6 @@ mod tests {
             assert!(Metadata::read(text).is_err(), "{}", &text[..text.len().min(20)]);
         }
         let odd = r#"{"http_version":11,"status_code":200,"reason_phrase":"","headers":[["a"]]}"#;
-        assert_eq!(Metadata::read(odd), Err(FORM));
+        assert_eq!(Metadata::read(odd), Err(WRONG_METADATA_FORM));
     }
 }

@@ -5,11 +5,9 @@
 
 use rusqlite::Row;
 
-use super::Columns;
-use crate::database::stream::Stream;
+use super::RowColumns;
 use crate::error::Result;
 use crate::ids::AliasId;
-use crate::project::Project;
 
 /// One prefix that stands for another.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +24,7 @@ pub struct Alias {
 
 impl Alias {
     pub(crate) fn read(row: &Row<'_>) -> Result<Self> {
-        let columns = Columns::of("alias", row, 0);
+        let columns = RowColumns::of("alias", row, 0);
         Ok(Self {
             id: AliasId(columns.id()),
             source_url_prefix: columns.text(1, "source_url_prefix")?,
@@ -47,16 +45,5 @@ impl Alias {
             target: self.target_url_prefix.clone(),
             external: self.target_is_external,
         }
-    }
-}
-
-impl Project {
-    /// All aliases, in the order in which they are tried. Projects older than aliases have none.
-    pub fn aliases(&self) -> Stream<'_, Alias> {
-        if !self.shape.has_alias {
-            return Stream::empty(&self.connection, &self.layout.dir);
-        }
-        let columns = "SELECT id, source_url_prefix, target_url_prefix, target_is_external FROM alias";
-        self.by_id(&format!("{columns} WHERE id >= ?1 ORDER BY id"), Alias::read)
     }
 }

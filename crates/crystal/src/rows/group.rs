@@ -1,15 +1,14 @@
 //! Groups: resources whose URLs match one pattern, found where the group's source links to them.
 //!
-//! Which resources are members is asked in `members`, of the pattern in `varve_core`; here is only the row.
+//! `project/queries.rs` finds the members of a group.
 
 use rusqlite::Row;
 use varve_core::pattern::{AtSign, GroupPattern};
 
-use super::{ColumnProblem, Columns};
-use crate::database::stream::Stream;
+use super::RowColumns;
 use crate::error::Result;
+use crate::format_error::ColumnProblem;
 use crate::ids::{GroupId, RootId};
-use crate::project::Project;
 
 /// Where a group's members are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,7 +35,7 @@ impl Source {
         }
     }
 
-    fn read(columns: &Columns<'_, '_>, word: usize, number: usize) -> Result<Option<Self>> {
+    fn read(columns: &RowColumns<'_, '_>, word: usize, number: usize) -> Result<Option<Self>> {
         let id = columns.optional_integer(number, "source_id")?;
         match (columns.optional_text(word, "source_type")?.as_deref(), id) {
             (None, _) | (Some("root_resource" | "resource_group"), None) => Ok(None),
@@ -66,7 +65,7 @@ pub struct Group {
 
 impl Group {
     pub(crate) fn read(row: &Row<'_>) -> Result<Self> {
-        let columns = Columns::of("resource_group", row, 0);
+        let columns = RowColumns::of("resource_group", row, 0);
         Ok(Self {
             id: GroupId(columns.id()),
             name: columns.text(1, "name")?,
@@ -79,32 +78,5 @@ impl Group {
     /// The pattern, compiled as Crystal reads it: an `@` is the character itself.
     pub fn pattern(&self) -> GroupPattern {
         GroupPattern::new(&self.url_pattern, AtSign::Literal)
-    }
-}
-
-impl Project {
-    fn group_columns(&self) -> String {
-        let last = self.shape.do_not_download();
-        format!("SELECT id, name, url_pattern, source_type, source_id, {last} FROM resource_group")
-    }
-
-    /// The group with that id.
-    pub fn group(&self, id: GroupId) -> Result<Option<Group>> {
-        self.one(&format!("{} WHERE id = ?1", self.group_columns()), [id], Group::read)
-    }
-
-    /// All groups, in the order of their ids.
-    pub fn groups(&self) -> Stream<'_, Group> {
-        self.by_id(&format!("{} WHERE id >= ?1 ORDER BY id", self.group_columns()), Group::read)
-    }
-
-    /// The group's source, if what it names is there.
-    pub fn source_of(&self, group: &Group) -> Result<Option<Source>> {
-        let found = match group.source {
-            Some(Source::Root(id)) => self.root(id)?.is_some(),
-            Some(Source::Group(id)) => self.group(id)?.is_some(),
-            None => false,
-        };
-        Ok(group.source.filter(|_| found))
     }
 }

@@ -6,10 +6,6 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use super::property_name;
-use crate::error::Result;
-use crate::project::Project;
-
 /// What Crystal would go on with.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HibernatedState {
@@ -46,14 +42,6 @@ pub struct GroupProgress {
     /// The last member that was done, with all before it.
     #[serde(default)]
     pub last_downloaded_member_id: Option<String>,
-}
-
-impl Project {
-    /// The tasks that Crystal would go on with: nothing if there are none, an error of the JSON if it is none.
-    pub fn hibernated(&self) -> Result<Option<serde_json::Result<HibernatedState>>> {
-        let text = self.property(property_name::HIBERNATED_STATE)?;
-        Ok(text.filter(|text| !text.is_empty()).map(|text| serde_json::from_str(&text)))
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 mod alias;
 mod group;
 mod hibernated;
-mod members;
 mod property;
 mod resource;
 mod revision;
@@ -16,6 +15,7 @@ pub use alias::Alias;
 pub use group::{Group, Source};
 pub use hibernated::{GroupProgress, HibernatedState, HibernatedTask};
 pub use property::{EntityTitleFormat, HtmlParser, property_name};
+pub(crate) use property::{property_name_of, property_text};
 pub use resource::Resource;
 pub use revision::Revision;
 pub use root::Root;
@@ -23,42 +23,16 @@ pub use root::Root;
 use rusqlite::Row;
 use rusqlite::types::{Type, ValueRef};
 
-/// A value that a row of a project cannot have.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("row {id} of table `{table}` has {problem} in column `{column}`")]
-pub struct RowError {
-    /// The table.
-    pub table: &'static str,
-    /// The row.
-    pub id: i64,
-    /// The column.
-    pub column: &'static str,
-    /// What is wrong with the value.
-    pub problem: ColumnProblem,
-}
+use crate::format_error::{ColumnProblem, RowError};
 
-/// What is wrong with a value.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ColumnProblem {
-    /// A value of another type.
-    #[error("a value of type {0}")]
-    WrongType(Type),
-    /// Bytes that are no text.
-    #[error("a text that is not UTF-8")]
-    NotUtf8,
-    /// A word that is none of those expected.
-    #[error("the unknown word {0:?}")]
-    UnknownWord(String),
-}
-
-/// One row of a table, with its id for what is said about it.
-pub(crate) struct Columns<'r, 's> {
+/// One row of a table, with its id for errors.
+pub(crate) struct RowColumns<'r, 's> {
     table: &'static str,
     row: &'r Row<'s>,
     id: i64,
 }
 
-impl<'r, 's> Columns<'r, 's> {
+impl<'r, 's> RowColumns<'r, 's> {
     /// The row of a table; its id is in the column with the number `id`.
     pub(crate) fn of(table: &'static str, row: &'r Row<'s>, id: usize) -> Self {
         let id = row.get_ref(id).ok().and_then(|value| value.as_i64().ok()).unwrap_or_default();

@@ -2,15 +2,15 @@
 
 use std::io::{self, Read};
 
-use super::{Finding, Look};
-use crate::body::{BodyLookup, LARGEST_TREE_ID, Walked, walk_bodies};
+use super::{Finding, Verification};
+use crate::body::{BodyLookup, MAX_TREE_ID, WalkedBody, walk_bodies};
 use crate::error::{Error, Result};
 use crate::ids::RevisionId;
 use crate::revision::{DownloadError, Metadata};
 use crate::rows::Revision;
 use crate::version::MajorVersion;
 
-impl Look<'_> {
+impl Verification<'_> {
     /// Each row: its texts, its resource, its body.
     pub(super) fn revisions(&mut self) -> Result<()> {
         for revision in self.project.revisions() {
@@ -47,7 +47,7 @@ impl Look<'_> {
     }
 
     fn body_of(&mut self, revision: &Revision) -> Result<()> {
-        let largest = if self.project.version() == MajorVersion::Flat { i64::MAX } else { LARGEST_TREE_ID };
+        let largest = if self.project.version() == MajorVersion::Flat { i64::MAX } else { MAX_TREE_ID };
         if !(1..=largest).contains(&revision.id.get()) {
             return self.found(Finding::IdOutOfRange { revision: revision.id });
         }
@@ -81,7 +81,7 @@ impl Look<'_> {
     pub(super) fn files(&mut self) -> Result<()> {
         let project = self.project;
         walk_bodies(&project.layout, project.version(), &mut |walked| match walked {
-            Walked::Body { id, path } => match project.revision(id) {
+            WalkedBody::Body { id, path } => match project.revision(id) {
                 Ok(None) => self.found(Finding::BodyWithoutRow { revision: id, path }),
                 Ok(Some(row)) if !row.has_body() && DownloadError::read(&row.error).is_ok() => {
                     self.found(Finding::BodyOfError { revision: id, path })
@@ -90,8 +90,8 @@ impl Look<'_> {
                 Ok(Some(_)) | Err(Error::Row(_)) => Ok(()),
                 Err(error) => Err(error),
             },
-            Walked::Stray(path) => self.found(Finding::StrayFile { path }),
-            Walked::BadPack(path, problem) => {
+            WalkedBody::Stray(path) => self.found(Finding::StrayFile { path }),
+            WalkedBody::BadPack(path, problem) => {
                 let problem = problem.to_string();
                 self.found(Finding::PackUnreadable { path, problem })
             }
@@ -99,7 +99,7 @@ impl Look<'_> {
     }
 }
 
-/// Reads a body to its end, which must be where it was said to be.
+/// Reads a body to its end, which must be at its announced length.
 fn read_to_end(body: &mut impl Read, expected: u64) -> io::Result<()> {
     let read = io::copy(body, &mut io::sink())?;
     if read == expected { Ok(()) } else { Err(io::Error::other("it has another length than it says")) }

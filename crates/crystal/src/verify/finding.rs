@@ -4,8 +4,8 @@ use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::format_error::RowError;
 use crate::ids::{AliasId, GroupId, ResourceId, RevisionId, RootId};
-use crate::rows::RowError;
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -175,7 +175,7 @@ impl Finding {
 
 impl From<RowError> for Finding {
     fn from(error: RowError) -> Self {
-        use crate::rows::ColumnProblem::UnknownWord;
+        use crate::format_error::ColumnProblem::UnknownWord;
         match error {
             RowError { table: "resource_group", id, column: "source_type", problem: UnknownWord(word) } => {
                 Self::SourceUnknown { group: GroupId(id), word }

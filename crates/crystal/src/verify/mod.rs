@@ -17,8 +17,8 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::project::Project;
 
-/// SQLite is asked for so many things that are wrong with its file.
-const MOST_DATABASE_PROBLEMS: usize = 100;
+/// Problems that SQLite reports at most.
+const MAX_DATABASE_PROBLEMS: usize = 100;
 
 /// How closely to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,7 +29,7 @@ pub struct VerifyOptions {
     pub read_bodies: bool,
 }
 
-/// What was looked at, and how much of it was not as it should be.
+/// Counts of the rows and bodies that were checked, and of the findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Verified {
     /// Revisions looked at.
@@ -45,7 +45,7 @@ pub struct Verified {
 }
 
 /// A look at a project that is under way.
-struct Look<'a> {
+struct Verification<'a> {
     project: &'a Project,
     options: VerifyOptions,
     progress: &'a mut dyn FnMut(&Verified),
@@ -78,7 +78,8 @@ impl Project {
         progress: &mut dyn FnMut(&Verified),
         report: &mut dyn FnMut(Finding) -> Result<()>,
     ) -> Result<Verified> {
-        let mut look = Look { project: self, options, progress, report, verified: Verified::default() };
+        let mut look =
+            Verification { project: self, options, progress, report, verified: Verified::default() };
         look.whole()?;
         look.rows()?;
         look.revisions()?;
@@ -87,7 +88,7 @@ impl Project {
     }
 }
 
-impl Look<'_> {
+impl Verification<'_> {
     fn found(&mut self, finding: Finding) -> Result<()> {
         self.verified.findings += 1;
         (self.report)(finding)
@@ -102,7 +103,7 @@ impl Look<'_> {
             self.found(Finding::SchemaOlder { name })?;
         }
         if self.options.check_database {
-            for problem in self.project.check_database(MOST_DATABASE_PROBLEMS)? {
+            for problem in self.project.check_database(MAX_DATABASE_PROBLEMS)? {
                 self.found(Finding::DatabaseDamaged { problem })?;
             }
         }

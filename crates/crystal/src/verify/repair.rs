@@ -8,13 +8,13 @@ use serde_json::json;
 use std::path::Path;
 
 use super::{Finding, Verified, VerifyOptions};
-use crate::edit::Change;
+
 use crate::error::Result;
 use crate::ids::{AliasId, GroupId, RevisionId, RootId};
-use crate::project::ProjectWriter;
 use crate::revision::{DownloadError, python_json};
 use crate::rows::property_name::HIBERNATED_STATE;
 use crate::salvage::{salvage, salvage_text};
+use crate::writer::{ProjectChange, ProjectWriter, commit_upgrade};
 
 /// What became of a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl ProjectWriter {
             }
             Ok(())
         })?;
-        let upgraded = self.project.commit_upgrade(&self.disk)?;
+        let upgraded = commit_upgrade(&self.project, &self.disk)?;
         for name in lacking {
             let is_there = !upgraded.skipped.contains(&name);
             tell(&Finding::SchemaOlder { name }, is_there.then(|| "it was added".to_owned()));
@@ -119,7 +119,7 @@ impl ProjectWriter {
         Ok(self.named(&kept))
     }
 
-    /// A file of the project, as people are told of it.
+    /// A file of the project, as messages name it.
     fn named(&self, path: &Path) -> String {
         format!("`{}`", path.strip_prefix(&self.layout.dir).unwrap_or(path).display())
     }
@@ -142,7 +142,7 @@ impl ProjectWriter {
         done(format!("the revision has none now, and its text is kept in {kept}"))
     }
 
-    /// With its body there, the download cannot have failed; without, what was said of the failure is its message.
+    /// With its body, the download cannot have failed; without it, the text of the failure becomes its message.
     fn mend_error(&self, id: RevisionId) -> Result<Option<String>> {
         let Some(revision) = self.project.revision(id)? else { return Ok(None) };
         let kept = self.keep_text(&format!("revision-{id}-error.txt"), &revision.error)?;
@@ -185,7 +185,7 @@ fn done(what: impl Into<String>) -> Result<Option<String>> {
     Ok(Some(what.into()))
 }
 
-impl Change<'_> {
+impl ProjectChange<'_> {
     fn no_source(&self, group: GroupId) -> Result<usize> {
         let sql = "UPDATE resource_group SET source_type = NULL, source_id = NULL WHERE id = ?1";
         self.run(sql, [group])

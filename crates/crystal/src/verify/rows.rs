@@ -1,10 +1,10 @@
 //! Looking at the rows that people made: roots, groups, aliases and properties.
 
-use super::{Finding, Look};
+use super::{Finding, Verification};
 use crate::error::Result;
 use crate::rows::{Group, Source};
 
-impl Look<'_> {
+impl Verification<'_> {
     pub(super) fn rows(&mut self) -> Result<()> {
         self.roots()?;
         self.groups()?;
@@ -42,39 +42,39 @@ impl Look<'_> {
                 self.found(Finding::PatternEmpty { group: group.id })?;
             }
             match self.chain_ends(&group, groups) {
-                Chain::Sound => {}
-                Chain::Dangling => self.found(Finding::SourceDangling { group: group.id })?,
-                Chain::Circle => self.found(Finding::SourceCycle { group: group.id })?,
+                SourceChain::Sound => {}
+                SourceChain::Dangling => self.found(Finding::SourceDangling { group: group.id })?,
+                SourceChain::Circle => self.found(Finding::SourceCycle { group: group.id })?,
             }
         }
         Ok(())
     }
 
     /// Follows a group's sources. A group that merely leads into a circle of others is not part of it.
-    fn chain_ends(&self, group: &Group, most: u64) -> Chain {
+    fn chain_ends(&self, group: &Group, most: u64) -> SourceChain {
         let mut next = group.source;
         for step in 0..=most {
             let found = match next {
-                None => return Chain::Sound,
+                None => return SourceChain::Sound,
                 Some(Source::Root(id)) => {
                     let is_there = !matches!(self.project.root(id), Ok(None));
-                    return if is_there || step > 0 { Chain::Sound } else { Chain::Dangling };
+                    return if is_there || step > 0 { SourceChain::Sound } else { SourceChain::Dangling };
                 }
-                Some(Source::Group(id)) if id == group.id => return Chain::Circle,
+                Some(Source::Group(id)) if id == group.id => return SourceChain::Circle,
                 Some(Source::Group(id)) => self.project.group(id),
             };
             next = match found {
                 Ok(Some(source)) => source.source,
-                Ok(None) if step == 0 => return Chain::Dangling,
-                _ => return Chain::Sound,
+                Ok(None) if step == 0 => return SourceChain::Dangling,
+                _ => return SourceChain::Sound,
             };
         }
-        Chain::Sound
+        SourceChain::Sound
     }
 }
 
 /// Where the sources of a group lead.
-enum Chain {
+enum SourceChain {
     Sound,
     Dangling,
     Circle,

@@ -101,7 +101,7 @@ fn kill_before_each_step(operation: &Operation) -> usize {
     }
 }
 
-/// Kills the child at moments that nobody chose, in the middle of whatever it is at. Says how often it was in time.
+/// Kills the child at random moments. Returns how often it was killed before it ended.
 fn kill_at_any_time(operation: &Operation) -> usize {
     let mut kills = 0;
     for wait in (0..60).map(|turn| Duration::from_micros(turn * 300)) {

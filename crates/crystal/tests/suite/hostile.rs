@@ -1,4 +1,4 @@
-//! Projects from strangers: whatever they hold, there is an answer, and it is never a panic or another's file.
+//! Hostile projects: every operation ends without a panic and without reading a file outside of the project.
 
 use proptest::prelude::*;
 use std::fs;

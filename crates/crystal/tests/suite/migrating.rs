@@ -76,7 +76,7 @@ fn assert_migrated(scratch: &Scratch, state: &str) {
     assert_eq!(fs::read(scratch.at("salvage/mine/file")).unwrap(), b"mine", "{state}");
 }
 
-/// What Crystal does when it opens a project for writing, as far as bodies are concerned, up to so many renames.
+/// What Crystal does when it opens a project for writing, as far as bodies are concerned, up to a number of renames.
 fn open_like_crystal(path: &Path, mut renames: usize) -> io::Result<()> {
     let (revisions, in_progress, tmp) =
         (path.join("revisions"), path.join("revisions.inprogress"), path.join("tmp"));

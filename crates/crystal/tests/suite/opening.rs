@@ -229,8 +229,7 @@ fn a_log_that_a_crash_left_is_read_on_every_medium() {
     for medium in [Medium::ReadOnly, Medium::Unknown] {
         let Some(scratch) = with_leftover_log() else { return };
         let before = files(&scratch.path);
-        let project =
-            Project::open_with(&scratch.path, &OpenOptions { medium, ..OpenOptions::default() }).unwrap();
+        let project = Project::open_on(&scratch.path, medium).unwrap();
         assert_eq!(project.reading(), Reading::Copy);
         assert_eq!(project.resources().count(), 65);
         drop(project);
@@ -258,8 +257,7 @@ fn a_transaction_that_a_crash_cut_off_is_rolled_back_for_readers_too() {
     assert!(fs::metadata(cut_off.at("database.sqlite-journal")).unwrap().len() > 512);
     for medium in [Medium::ReadOnly, Medium::Unknown] {
         let copy = cut_off.copy();
-        let options = OpenOptions { medium, ..OpenOptions::default() };
-        let project = Project::open_with(&copy.path, &options).unwrap();
+        let project = Project::open_on(&copy.path, medium).unwrap();
         assert_eq!((project.resources().count(), project.revisions().count()), (64, 53), "{medium:?}");
     }
     ProjectWriter::open(&cut_off.path).unwrap().close().unwrap();
@@ -269,9 +267,9 @@ fn a_transaction_that_a_crash_cut_off_is_rolled_back_for_readers_too() {
 #[test]
 fn a_read_only_medium_is_opened_for_reading() {
     let Some(scratch) = lab("lab-v2") else { return };
-    let options = || OpenOptions { medium: Medium::ReadOnly, ..OpenOptions::default() };
-    assert!(matches!(ProjectWriter::open_with(&scratch.path, options()), Err(Error::ReadOnly { .. })));
-    let project = Project::open_with(&scratch.path, &options()).unwrap();
+    let options = OpenOptions { medium: Medium::ReadOnly, ..OpenOptions::default() };
+    assert!(matches!(ProjectWriter::open_with(&scratch.path, options), Err(Error::ReadOnly { .. })));
+    let project = Project::open_on(&scratch.path, Medium::ReadOnly).unwrap();
     assert_eq!(project.reading(), Reading::Immutable);
     assert_eq!(bodies(&project), (expected_bodies(&expected().unwrap()), vec![]));
     assert!(matches!(Opened::open(&scratch.path).unwrap(), Opened::Writing(_)));

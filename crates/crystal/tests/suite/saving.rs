@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::ops::ControlFlow;
-use varve_crystal::{Error, Medium, OpenOptions, Project, ProjectWriter, SaveAsOptions};
+use varve_crystal::{Error, Medium, Project, ProjectWriter, SaveAsOptions};
 
 use crate::checklist::{Made, assert_acceptable};
 use crate::fixture::{Scratch, bodies, expected, expected_bodies, files, lab};
@@ -25,8 +25,7 @@ fn a_copy_holds_everything_in_whatever_state_it_was() {
             fs::write(scratch.at("tmp/half.body"), "half").unwrap();
             let before = files(&scratch.path);
             let target = Scratch::empty();
-            let options = OpenOptions { medium, ..OpenOptions::default() };
-            let project = Project::open_with(&scratch.path, &options).unwrap();
+            let project = Project::open_on(&scratch.path, medium).unwrap();
             let saved = project.save_as(&target.path, SaveAsOptions::default()).unwrap();
             assert_eq!(saved, target.path);
             drop(project);

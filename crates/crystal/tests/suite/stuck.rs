@@ -1,5 +1,5 @@
 //! States in which a project may be stuck, made here from projects of our own: each is read as it is without a trace, and
-//! completed by whoever opens it for writing, be it to migrate or to repair, without losing a body.
+//! completed by the next writer, be it to migrate or to repair, without losing a body.
 
 use rusqlite::Connection;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::checklist::{Made, assert_acceptable};
 use crate::fixture::{Scratch, files};
 use crate::made::{IDS, bodies, made_bodies};
 
-/// A flat project of which so many bodies were moved into the tree, as a migration does it.
+/// A flat project of which `moved` bodies were moved into the tree, as a migration does it.
 fn half_migrated(moved: usize) -> Scratch {
     let scratch = Scratch::made(MajorVersion::Flat);
     fs::create_dir(scratch.at("revisions.inprogress")).unwrap();
@@ -48,7 +48,7 @@ fn commit_torn() -> Scratch {
     scratch
 }
 
-/// Torn, and what was left of the flat folder emptied by whoever came next.
+/// Torn, with the rest of the flat folder emptied by the next program.
 fn commit_torn_and_emptied() -> Scratch {
     let scratch = commit_torn();
     fs::remove_dir(scratch.at("tmp/revisions")).unwrap();
@@ -172,7 +172,7 @@ fn each_survives_being_stopped_at_every_step_of_its_completion() {
     }
 }
 
-/// Stops the world after so many steps, and says whether it came to that.
+/// Stops after `steps` changes of files. Returns whether that many happened.
 fn stop_after(steps: usize) -> (Watcher, Arc<AtomicBool>) {
     let (taken, stopped) = (AtomicUsize::new(0), Arc::new(AtomicBool::new(false)));
     let told = Arc::clone(&stopped);

@@ -1,4 +1,4 @@
-//! What we make and write is what Crystal asks for, and what is refused leaves nothing behind.
+//! Written projects are as Crystal expects them, and refused changes leave nothing behind.
 
 use chrono::{DateTime, Utc};
 use std::fs;

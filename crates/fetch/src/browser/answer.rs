@@ -48,9 +48,9 @@ pub(super) struct Stopped {
 #[derive(Default)]
 pub(super) struct Answered {
     pub(super) exchange: Option<Exchange>,
-    /// The answer, if it came from whoever remembers it.
+    /// The response, if it came from the cache.
     pub(super) recalled: Option<Exchange>,
-    /// Why there is no answer. Whoever should know of it is told by the notes.
+    /// Why there is no response. The notes report it to the user.
     pub(super) error: Option<FetchError>,
     /// What the guard refused: the URL, and why.
     pub(super) refused: Option<(String, String)>,
@@ -108,7 +108,7 @@ pub(super) async fn answer(browser: Browser, pipe: Pipe, stopped: Stopped) -> An
     answered
 }
 
-/// What is asked of whoever decides.
+/// The question for the gate.
 fn question(asked: &Value, url: &str, is_page: bool) -> Question {
     let method = asked["method"].as_str().unwrap_or("GET").to_owned();
     let is_its_own = |name: &String| OF_ITS_OWN.iter().any(|other| name.eq_ignore_ascii_case(other));
@@ -165,7 +165,7 @@ async fn in_time<T>(until: Option<Instant>, work: impl Future<Output = T>) -> Op
     }
 }
 
-/// Tells the page that it does not get something. Whoever decided that says so to others.
+/// Fails a request of the page. The gate reports its decision itself.
 async fn refuse(pipe: &Pipe, session: &str, id: Value, url: &str, rule: &str) -> Answered {
     let params = json!({ "requestId": id, "errorReason": "BlockedByClient" });
     let _ = pipe.call(Some(session), "Fetch.failRequest", params).await;

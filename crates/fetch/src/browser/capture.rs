@@ -18,33 +18,33 @@ use crate::error::FetchError;
 use crate::fetcher::{Fetched, Rendering, RenderingKind};
 use crate::target::Target;
 
-/// How long the browser may take for anything that needs no network.
-const BRISK: Duration = Duration::from_secs(15);
+/// Timeout of browser calls that need no network.
+const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How long it may take for a page that has not settled: one whose scripts never rest answers nothing.
-const BRIEF: Duration = Duration::from_secs(4);
+/// Timeout of the same calls for a page that has not settled: busy scripts may block them.
+const BUSY_CALL_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// How long requests may take to hand over what they have got when their time is over.
-const HANDOVER: Duration = Duration::from_secs(1);
+/// How long requests may take after the deadline to return the bytes received so far.
+const HANDOVER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Pictures are cut at this height, in pixels.
-const HIGHEST: f64 = 16_384.0;
+/// Maximum width and height of a screenshot.
+const MAX_SCREENSHOT_PIXELS: f64 = 16_384.0;
 
-/// The document as it stands, with its type.
-const DOCUMENT: &str = "(document.doctype ? new XMLSerializer().serializeToString(document.doctype) + '\\n' : '') \
+/// JavaScript that returns the document with its doctype.
+const DOCUMENT_EXPRESSION: &str = "(document.doctype ? new XMLSerializer().serializeToString(document.doctype) + '\\n' : '') \
                         + document.documentElement.outerHTML";
 
-/// The types of what is a document itself. Around anything else, a PDF or a picture among it, the browser puts a document of its own.
-const DOCUMENTS: [&str; 2] = ["text/html", "application/xhtml+xml"];
+/// Media types of documents. Around anything else, such as a PDF or an image, the browser puts a document of its own.
+const DOCUMENT_TYPES: [&str; 2] = ["text/html", "application/xhtml+xml"];
 
-/// Loads a page and closes the browser, whatever happens in between.
+/// Loads a page and closes the browser, also after an error.
 pub(super) async fn capture(browser: &Browser, url: String, hours: Hours) -> Result<Fetched, FetchError> {
     let target = Target::parse(&url)?;
     let (process, input, output) = launch(&browser.options, browser.client.user_agent())?;
     let (pipe, events) = Pipe::new(input, output);
     let outcome = load(browser, (target, hours), &pipe, events).await;
     // A browser that is asked to close takes its children with it; one that has crashed cannot be asked.
-    let _ = timeout(hours.at_most(BRIEF), pipe.call(None, "Browser.close", json!({}))).await;
+    let _ = timeout(hours.at_most(BUSY_CALL_TIMEOUT), pipe.call(None, "Browser.close", json!({}))).await;
     drop(pipe);
     process.end(hours).await;
     outcome
@@ -56,7 +56,7 @@ async fn load(
     pipe: &Pipe,
     events: UnboundedReceiver<Event>,
 ) -> Result<Fetched, FetchError> {
-    let session = hours.within(BRISK, open_page(pipe)).await?;
+    let session = hours.within(CALL_TIMEOUT, open_page(pipe)).await?;
     let mut page = Page {
         browser,
         options: &browser.options,
@@ -180,7 +180,7 @@ impl Page<'_> {
         }
         // The time of these requests is over as well, and what they have got is all that there will be.
         if self.hours.are_over() || self.fetched.exchanges.is_empty() {
-            let until = tokio::time::Instant::now() + HANDOVER;
+            let until = tokio::time::Instant::now() + HANDOVER_TIMEOUT;
             while let Ok(Some(answered)) = timeout_at(until, self.asking.join_next()).await {
                 self.take_answer(answered);
             }
@@ -245,7 +245,7 @@ impl Page<'_> {
             self.send("Fetch.failRequest", params);
             return;
         }
-        // The page itself is worth having in part; a part of it that takes long is had whole by whoever asks for it later.
+        // A truncated page is worth keeping. A slow subresource is not: the crawler fetches it again later.
         let is_page = self.fetched.exchanges.is_empty();
         let until = if is_page { Some(self.closing) } else { self.hours.until() };
         let is_first = self.asked == 1;
@@ -253,7 +253,7 @@ impl Page<'_> {
         self.asking.spawn(answer(self.browser.clone(), self.pipe.clone(), stopped));
     }
 
-    /// Whether a request is not even asked about. Whoever follows redirects knows where they were left.
+    /// Whether a request is refused without asking the gate. The crawler continues redirects that end here.
     fn is_refused(&mut self, paused: &Value) -> bool {
         let BrowserOptions { most_requests, redirects, .. } = *self.options;
         if self.asked > most_requests {
@@ -292,7 +292,7 @@ impl Page<'_> {
         if self.is_blank {
             return self.note_nothing_shown();
         }
-        let patience = if self.settled { BRISK } else { BRIEF };
+        let patience = if self.settled { CALL_TIMEOUT } else { BUSY_CALL_TIMEOUT };
         match self.hours.within(patience, self.evaluate("location.href")).await {
             Ok(url) if url.starts_with("http:") || url.starts_with("https:") => {
                 self.render_shown(&url, patience).await;
@@ -324,14 +324,14 @@ impl Page<'_> {
     /// The document; none where what is shown is none.
     async fn document(&self, url: &str) -> Result<Option<Rendering>, FetchError> {
         let shown = self.evaluate("document.contentType").await?;
-        if !DOCUMENTS.contains(&shown.as_str()) {
+        if !DOCUMENT_TYPES.contains(&shown.as_str()) {
             return Ok(None);
         }
         Ok(Some(Rendering {
             kind: RenderingKind::Document,
             url: url.to_owned(),
             media_type: "text/html; charset=utf-8".to_owned(),
-            content: self.evaluate(DOCUMENT).await?.into_bytes(),
+            content: self.evaluate(DOCUMENT_EXPRESSION).await?.into_bytes(),
         }))
     }
 
@@ -349,7 +349,7 @@ impl Page<'_> {
             (size["width"].as_f64().unwrap_or(1280.0), size["height"].as_f64().unwrap_or(1024.0));
         let clip = json!({
             "x": 0, "y": 0, "scale": 1,
-            "width": width.clamp(1.0, HIGHEST), "height": height.clamp(1.0, HIGHEST),
+            "width": width.clamp(1.0, MAX_SCREENSHOT_PIXELS), "height": height.clamp(1.0, MAX_SCREENSHOT_PIXELS),
         });
         let params = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
         let shot = call("Page.captureScreenshot", params).await?;

@@ -8,7 +8,7 @@ use super::failed;
 use crate::error::{FetchError, FetchErrorKind};
 use crate::http1::deadline;
 
-/// How long a page may take to settle, and until when everything that is done for it must be over, if that was said.
+/// How long a page may take to settle, and the deadline of everything that is done for it.
 #[derive(Clone, Copy)]
 pub(super) struct Hours {
     patience: Duration,
@@ -46,7 +46,7 @@ impl Hours {
         self.until.map_or(time, |until| time.min(until.saturating_duration_since(Instant::now())))
     }
 
-    /// Does something that may take so long, and no longer than there is time.
+    /// Runs `work` with a timeout that ends no later than the deadline.
     pub(super) async fn within<T>(
         &self,
         time: Duration,

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What is made of Chromium has a name with one of these in it.
-const NAMES: [&str; 5] = ["chrom", "edge", "brave", "vivaldi", "opera"];
-/// A program that does not say what it is within this time is ended.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// Browsers based on Chromium have one of these words in their name.
+const CHROMIUM_NAMES: [&str; 5] = ["chrom", "edge", "brave", "vivaldi", "opera"];
+/// How long a program may take to print its version.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What a program is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Identity {
 /// Asks a program for its version.
 pub fn identify(executable: &Path) -> io::Result<Identity> {
     let text = version_of(executable)?.to_lowercase();
-    if NAMES.iter().any(|name| text.contains(name)) {
+    if CHROMIUM_NAMES.iter().any(|name| text.contains(name)) {
         return Ok(Identity::Chromium);
     }
     let said = match text.lines().next().filter(|line| !line.trim().is_empty()) {
@@ -40,7 +40,7 @@ fn version_of(executable: &Path) -> io::Result<String> {
     let mut program = Command::new(executable);
     program.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut running = program.spawn()?;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + VERSION_TIMEOUT;
     while running.try_wait()?.is_none() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
     }

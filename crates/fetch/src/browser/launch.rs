@@ -8,18 +8,18 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::hours::Hours;
-use super::running::{self, BLINK, BURIAL};
+use super::running::{self, EXIT_POLL_INTERVAL, KILL_TIMEOUT};
 use super::{BrowserOptions, failed};
 use crate::error::FetchError;
 
 /// Chromium talks on descriptors 3 and 4; what it says otherwise is of no use.
 const WITH_PIPES: &str = r#"exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null"#;
 
-/// How long a browser may take to end by itself.
-const FAREWELL: Duration = Duration::from_secs(3);
+/// How long a browser may take to close by itself.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The path of a socket has 107 bytes at most, of which `/org.chromium.Chromium.XXXXXX/SingletonSocket` takes 45.
-const LONGEST_TEMPORARY: usize = 62;
+const MAX_TEMPORARY_PATH_BYTES: usize = 62;
 
 /// A running browser. When it is dropped its whole process group is killed and waited for.
 pub(super) struct Process {
@@ -74,11 +74,11 @@ fn spawn(
     Ok((Process { child, group, profile: Some(profile) }, input, output))
 }
 
-/// A folder for what the browser puts down for a while, so that it goes with the profile even where both processes were killed: whoever
-/// sweeps the one sweeps the other. None where the path would be too long for the socket that it makes there.
+/// A folder for temporary files of the browser inside its profile, so that both are removed together. None where the
+/// path would be too long for the socket that the browser makes there.
 fn temporary_in(profile: &Path) -> Option<PathBuf> {
     let folder = std::path::absolute(profile.join("tmp")).ok()?;
-    let fits = folder.as_os_str().len() <= LONGEST_TEMPORARY;
+    let fits = folder.as_os_str().len() <= MAX_TEMPORARY_PATH_BYTES;
     (fits && std::fs::create_dir(&folder).is_ok()).then_some(folder)
 }
 
@@ -104,7 +104,7 @@ fn arguments(options: &BrowserOptions, user_agent: &str, profile: &Path) -> Vec<
         // Frames of other sites stay in the process of the page, where their requests are stopped with its own.
         "--disable-site-isolation-trials",
         "--disable-features=IsolateOrigins,site-per-process,Translate,OptimizationHints,MediaRouter",
-        // Whatever is not stopped goes nowhere: no name has an address, and everything must pass a proxy without one.
+        // Requests that are not intercepted fail: no name resolves, and all of them go to a proxy that does not exist.
         "--proxy-server=http://nowhere.invalid:9",
         "--proxy-bypass-list=<-loopback>",
         "--host-resolver-rules=MAP * ~NOTFOUND",
@@ -128,17 +128,17 @@ impl Process {
         Some((self.group?, self.profile.as_ref()?.path().to_owned()))
     }
 
-    /// Waits for a browser that was told to end, as long as there is time; then there is nothing left of it.
+    /// Waits for a browser that was asked to close, then kills what is left of it.
     pub(super) async fn end(mut self, hours: Hours) {
         // It may have been told in vain: then it is killed below, and waited for.
-        let _ = tokio::time::timeout(hours.at_most(FAREWELL), self.child.wait()).await;
+        let _ = tokio::time::timeout(hours.at_most(CLOSE_TIMEOUT), self.child.wait()).await;
         self.kill();
         let _ = self.child.wait().await;
     }
 
     fn kill(&self) {
         if let Some(group) = self.group {
-            // Fails when the group is gone, which is what is wanted.
+            // Fails if the group has already exited.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
@@ -155,9 +155,9 @@ impl Drop for Process {
     /// never come, and a profile is only empty for good when nobody writes into it any more.
     fn drop(&mut self) {
         self.kill();
-        let until = Instant::now() + BURIAL;
+        let until = Instant::now() + KILL_TIMEOUT;
         while !self.is_gone() && Instant::now() < until {
-            std::thread::sleep(BLINK);
+            std::thread::sleep(EXIT_POLL_INTERVAL);
         }
         drop(self.profile.take());
         if let Some(group) = self.group {

@@ -42,9 +42,9 @@ pub struct BrowserOptions {
     pub settle: Duration,
     /// A page that does not settle is taken as it is after this time, or after what its client gives any answer.
     pub patience: Duration,
-    /// A page may make so many requests.
+    /// Maximum number of requests of one page.
     pub most_requests: usize,
-    /// So many redirects in a row are followed; what they lead to then is refused to the page.
+    /// Maximum number of redirects in a row. The request after the last one is refused.
     pub redirects: u8,
 }
 

@@ -16,7 +16,7 @@ use super::failed;
 use crate::error::FetchError;
 
 /// A longer message ends the conversation: it would be a picture or a document of hundreds of megabytes.
-const LONGEST_MESSAGE: u64 = 256 << 20;
+const MAX_MESSAGE_BYTES: u64 = 256 << 20;
 
 /// Something that happened in the browser.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Answers {
         self.lock().as_mut()?.remove(&id)
     }
 
-    /// Whoever waits for an answer, now or later, learns that there will be none.
+    /// Ends all waiting calls, and later ones, without a result.
     fn end(&self) {
         *self.lock() = None;
     }
@@ -115,7 +115,7 @@ async fn listen(output: ChildStdout, answers: Arc<Answers>, events: mpsc::Unboun
     let mut bytes = Vec::new();
     loop {
         bytes.clear();
-        let read = (&mut output).take(LONGEST_MESSAGE).read_until(0, &mut bytes).await;
+        let read = (&mut output).take(MAX_MESSAGE_BYTES).read_until(0, &mut bytes).await;
         if !read.is_ok_and(|count| count > 0) || bytes.pop() != Some(0) {
             break;
         }
@@ -127,7 +127,7 @@ async fn listen(output: ChildStdout, answers: Arc<Answers>, events: mpsc::Unboun
     answers.end();
 }
 
-/// Gives a message to whoever waits for it; says whether anybody listens at all.
+/// Passes a message to the call or the listener that waits for it. Returns whether there is a listener.
 fn pass_on(mut message: Value, answers: &Answers, events: &mpsc::UnboundedSender<Event>) -> bool {
     if let Some(id) = message["id"].as_u64() {
         if let Some(waiting) = answers.take(id) {

@@ -1,7 +1,7 @@
 //! The browsers of this process, known in one place: so that a process which must end at once can take them along.
 //!
-//! Whoever captures ends its browser by itself, also when it is given up. Only who calls [`std::process::exit`] lets nobody
-//! clean up, and asks here first.
+//! A capture ends its browser by itself, also when it is cancelled. A caller of [`std::process::exit`], which runs no
+//! destructors, calls [`end_all`] first.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
-/// How long the processes of a killed browser may take to be gone: the kernel needs milliseconds.
-pub(super) const BURIAL: Duration = Duration::from_secs(2);
+/// How long the processes of a killed browser may take to exit: the kernel needs milliseconds.
+pub(super) const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Whether they are gone is asked so often.
-pub(super) const BLINK: Duration = Duration::from_millis(5);
+/// How often the end of these processes is polled.
+pub(super) const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The group and the profile of each; none when all were ended, and no other may begin.
 static RUNNING: Mutex<Option<Vec<(Pid, PathBuf)>>> = Mutex::new(Some(Vec::new()));
@@ -41,8 +41,8 @@ pub(super) fn forget(group: Pid) {
     }
 }
 
-/// Whether a process of a group is left that can still do something. One that has ended and was not waited for by whoever adopted
-/// it can not, and that may take seconds.
+/// Whether a process of a group is left that can still do something. A zombie that its
+/// new parent has not waited for cannot, and may stay for seconds.
 pub(super) fn is_alive(group: Pid) -> bool {
     if test_kill_process_group(group).is_err() {
         return false;
@@ -68,13 +68,13 @@ fn is_alive_in(stat: &str, group: &str) -> bool {
 pub fn end_all() {
     let all = running().take().unwrap_or_default();
     for (group, _) in &all {
-        // Fails when the group is gone, which is what is wanted.
+        // Fails if the group has already exited.
         let _ = kill_process_group(*group, Signal::KILL);
     }
-    let until = Instant::now() + BURIAL;
+    let until = Instant::now() + KILL_TIMEOUT;
     for (group, profile) in all {
         while Instant::now() < until && is_alive(group) {
-            std::thread::sleep(BLINK);
+            std::thread::sleep(EXIT_POLL_INTERVAL);
         }
         // Someone else may have removed it.
         let _ = std::fs::remove_dir_all(profile);

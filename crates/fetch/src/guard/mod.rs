@@ -2,7 +2,7 @@
 //!
 //! It judges the very address that the connector is about to dial, after the name was resolved, for every connection,
 //! so neither a redirect nor a name that changes its mind can lead inside. Only an address of the public internet
-//! passes; forms that carry an IPv4 address inside (mapped, NAT64, 6to4, Teredo) are refused whatever they carry, since a
+//! passes; forms that carry an IPv4 address inside (mapped, NAT64, 6to4, Teredo) are always refused, since a
 //! name on the public web has no use for them. Networks that translate through NAT64 can allow `64:ff9b::/96`.
 //!
 //! Behind a proxy the proxy resolves and dials. Then the guard judges what can be seen, addresses written in the URL and

@@ -1,7 +1,7 @@
 //! Which proxy a request goes through: one for all, or as the variables say that curl and others know (`http_proxy`, `no_proxy`).
 //!
-//! Reads no environment itself: whoever does hands the texts over. What somebody gave must be a proxy; what a variable says may be meant
-//! for other programs, and is judged when a request would go through it.
+//! The caller reads the environment. A proxy that the user gave must be valid. A variable may be meant for other programs,
+//! so it is an error only when a request would use it.
 
 use std::net::IpAddr;
 
@@ -20,7 +20,7 @@ pub struct ProxyTexts {
     pub https: Option<ProxyText>,
     /// Hosts that are asked without one: names with all below them, addresses, networks, or `*`, divided by commas or spaces.
     pub except: Option<String>,
-    /// Whether this machine is asked without one, whatever the exceptions say.
+    /// Whether loopback addresses are always reached without a proxy.
     pub never_here: bool,
 }
 

@@ -10,9 +10,9 @@ use super::{Login, broken, refused};
 use crate::error::FetchError;
 use crate::target::Origin;
 
-const VERSION: u8 = 5;
+const SOCKS_VERSION: u8 = 5;
 const NO_LOGIN: u8 = 0;
-const PASSWORD: u8 = 2;
+const PASSWORD_LOGIN: u8 = 2;
 
 pub(super) async fn open_way(
     stream: &mut TcpStream,
@@ -23,7 +23,7 @@ pub(super) async fn open_way(
     stream.write_all(&request(origin)?).await.map_err(broken)?;
     let mut answer = [0; 4];
     stream.read_exact(&mut answer).await.map_err(broken)?;
-    if answer[0] != VERSION {
+    if answer[0] != SOCKS_VERSION {
         return Err(refused("the proxy does not speak SOCKS 5"));
     }
     if answer[1] != 0 {
@@ -37,15 +37,18 @@ pub(super) async fn open_way(
 }
 
 async fn greet(stream: &mut TcpStream, login: Option<&Secret<Login>>) -> Result<(), FetchError> {
-    let offer: &[u8] =
-        if login.is_some() { &[VERSION, 2, NO_LOGIN, PASSWORD] } else { &[VERSION, 1, NO_LOGIN] };
+    let offer: &[u8] = if login.is_some() {
+        &[SOCKS_VERSION, 2, NO_LOGIN, PASSWORD_LOGIN]
+    } else {
+        &[SOCKS_VERSION, 1, NO_LOGIN]
+    };
     stream.write_all(offer).await.map_err(broken)?;
     let mut choice = [0; 2];
     stream.read_exact(&mut choice).await.map_err(broken)?;
     match (choice, login) {
-        ([VERSION, NO_LOGIN], _) => Ok(()),
-        ([VERSION, PASSWORD], Some(login)) => log_in(stream, login.expose()).await,
-        ([VERSION, _], _) => Err(refused("the proxy wants another login")),
+        ([SOCKS_VERSION, NO_LOGIN], _) => Ok(()),
+        ([SOCKS_VERSION, PASSWORD_LOGIN], Some(login)) => log_in(stream, login.expose()).await,
+        ([SOCKS_VERSION, _], _) => Err(refused("the proxy wants another login")),
         _ => Err(refused("the proxy does not speak SOCKS 5")),
     }
 }
@@ -64,7 +67,7 @@ async fn log_in(stream: &mut TcpStream, login: &Login) -> Result<(), FetchError>
 }
 
 fn request(origin: &Origin) -> Result<Vec<u8>, FetchError> {
-    let mut message = vec![VERSION, 1, 0];
+    let mut message = vec![SOCKS_VERSION, 1, 0];
     match origin.bare_host().parse() {
         Ok(IpAddr::V4(address)) => {
             message.push(1);

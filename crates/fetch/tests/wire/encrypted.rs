@@ -290,7 +290,7 @@ async fn insist_on_http2(insists: Insists) {
     assert!(bytes_of(&cut).ends_with(b"\r\n\r\nhello "));
 }
 
-/// It agrees on whatever it is asked for, and hangs up at once: that HTTP/2 does not help says nothing of why.
+/// It accepts any protocol and hangs up at once. The failure of HTTP/2 does not explain that.
 #[tokio::test]
 async fn a_server_that_hangs_up_is_said_to_have() {
     let [unnamed, two] = [&[][..], &[&b"h2"[..]]].map(server_config);
@@ -317,7 +317,7 @@ async fn http2_is_cut_at_the_limit() {
     assert_eq!((cut.response.len(), cut.truncated), (bytes, Some(TruncationReason::Length)));
 }
 
-/// Whoever asks by the wrong scheme learns that it was that.
+/// A request with the wrong scheme fails with an error that says so.
 #[tokio::test]
 async fn the_wrong_scheme_is_said_to_be_that() {
     assert_eq!(kind(get(answering([21, 3, 1, 0, 2, 2, 70])).await), FetchErrorKind::WantsTls);

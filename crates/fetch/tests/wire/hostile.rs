@@ -1,4 +1,4 @@
-//! What is recorded of servers that lie, stall, flood and break off.
+//! Records of servers that lie, stall, flood and disconnect.
 
 use std::io::Write;
 use std::time::Duration;

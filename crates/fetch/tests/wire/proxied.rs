@@ -94,7 +94,7 @@ async fn a_proxy_where_nobody_listens_is_told_apart_from_the_host() {
     );
 }
 
-/// SOCKS 5 with a login; gives what it was asked for to `seen` and connects to `server` whatever that was.
+/// SOCKS 5 with a login; reports the requested target to `seen` and always connects to `server`.
 fn socks(seen: Arc<Mutex<Vec<u8>>>, server: SocketAddr) -> SocketAddr {
     serve(move |mut stream, _| {
         let mut greeting = [0; 4];

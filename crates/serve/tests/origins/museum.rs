@@ -116,10 +116,6 @@ impl Reply {
         value.map(|value| value.to_str().unwrap())
     }
 
-    pub(crate) fn has_header(&self, name: &str) -> bool {
-        self.headers.contains_key(name)
-    }
-
     pub(crate) fn text(&self) -> String {
         assert!(self.is_whole, "the body was cut: {self:?}");
         String::from_utf8(self.body.clone()).unwrap()

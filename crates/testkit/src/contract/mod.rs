@@ -5,10 +5,12 @@
 
 mod body_store;
 pub mod catalog;
+mod fetcher;
 mod frontier;
 mod medium;
 
 pub use body_store::body_store;
 pub use catalog::catalog;
+pub use fetcher::fetcher;
 pub use frontier::frontier;
 pub use medium::medium;

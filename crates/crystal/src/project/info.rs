@@ -4,11 +4,11 @@ use rusqlite::Row;
 use serde::Serialize;
 use std::fs;
 
+use super::Project;
 use crate::database::mode::Reading;
 use crate::error::{Error, Result};
 use crate::ids::RevisionId;
-use crate::project::Project;
-use crate::rows::{Columns, Group};
+use crate::rows::{Group, RowColumns};
 use crate::version::MajorVersion;
 
 /// A project in numbers.
@@ -98,7 +98,7 @@ impl Project {
     fn count_bodies(&self) -> Result<(u64, u64, u64)> {
         let (mut bodies, mut missing, mut bytes) = (0, 0, 0_u64);
         let ids = "SELECT id FROM resource_revision WHERE id >= ?1 AND error = 'null' ORDER BY id";
-        let id = |row: &Row<'_>| Ok(RevisionId(Columns::of("resource_revision", row, 0).id()));
+        let id = |row: &Row<'_>| Ok(RevisionId(RowColumns::of("resource_revision", row, 0).id()));
         for id in self.by_id(ids, id) {
             match self.body_length(id?) {
                 Ok(Some(length)) => {

@@ -4,12 +4,11 @@ use varve_core::secret::ShownUrl;
 use varve_core::url::{SiteRules, alternatives};
 
 use crate::error::{Error, Refusal, Result};
-use crate::identity::is_own_scheme;
 use crate::ids::{ResourceId, RevisionId};
-use crate::project::ProjectWriter;
-use crate::rows::{Columns, Resource};
+use crate::rows::{Resource, RowColumns};
+use crate::url_prefix::is_own_scheme;
 
-use super::Change;
+use super::{ProjectChange, ProjectWriter};
 
 impl ProjectWriter {
     /// The resource that a URL means, added if the project does not have it.
@@ -54,11 +53,11 @@ impl ProjectWriter {
 
     fn oldest_revision_of(&self, id: ResourceId) -> Result<Option<RevisionId>> {
         let sql = "SELECT id FROM resource_revision WHERE resource_id = ?1 ORDER BY id LIMIT 1";
-        self.one(sql, [id], |row| Ok(RevisionId(Columns::of("resource_revision", row, 0).id())))
+        self.one(sql, [id], |row| Ok(RevisionId(RowColumns::of("resource_revision", row, 0).id())))
     }
 }
 
-impl Change<'_> {
+impl ProjectChange<'_> {
     /// The resource that a URL means, added if it is not there.
     pub(crate) fn resource(&self, url: &str) -> Result<Resource> {
         let known = self.writer.alternatives(url)?;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{OpenOptions, ProjectWriter};
 use crate::database;
-use crate::disk::{Disk, Watcher};
+use crate::disk::{ProjectDisk, Watcher};
 use crate::error::{Error, Result, database_at, io_at};
 use crate::files::ensure_files;
 use crate::location::{Resolved, resolve};
@@ -35,7 +35,7 @@ impl ProjectWriter {
         if !options.version.is_written() {
             return Err(Error::NotWritten { path: target, version: options.version.number() });
         }
-        let disk = Disk::watched(options.watcher.clone());
+        let disk = ProjectDisk::watched(options.watcher.clone());
         let partial = Partial::begin(&target, &disk)?;
         fill(&partial, &disk, options.version)?;
         let (mut layout, lock) = partial.finish()?;
@@ -44,7 +44,7 @@ impl ProjectWriter {
     }
 }
 
-fn fill(partial: &Partial, disk: &Disk, version: MajorVersion) -> Result<()> {
+fn fill(partial: &Partial, disk: &ProjectDisk, version: MajorVersion) -> Result<()> {
     let layout = &partial.layout;
     disk.create_folder(&layout.revisions())?;
     disk.create_folder(&layout.tmp())?;

@@ -1,16 +1,33 @@
-//! Which of a resource's revisions to show, and which are stale.
+//! Which of a resource's revisions to show, which are stale, and which one a 304 stands for.
 //!
-//! Crystal shows the one with the highest id even if it records an error, which hides every older good one.
-//! [`Choice::NewestGood`] looks past those, and past answers that were cut short. Staleness depends on a session, which no project remembers.
+//! Crystal shows the revision with the highest id even if it records an error, which hides every older good one.
+//! [`Choice::NewestGood`] skips those, and truncated responses. Staleness depends on a session, which no project
+//! stores. A 304 is a revision of its own with an empty body: it stands for the older revision with its ETag.
 
 use chrono::{DateTime, Utc};
 use varve_core::history::Choice;
 use varve_core::secret::Secret;
 
+use super::Project;
 use crate::error::Result;
 use crate::ids::{ResourceId, RevisionId};
-use crate::project::Project;
+use crate::revision::Metadata;
 use crate::rows::{Resource, Revision};
+
+const NOT_MODIFIED: i64 = 304;
+/// Headers of a 304 that replace those of the older response.
+const UPDATED_HEADERS: [&str; 6] = ["cache-control", "content-location", "date", "etag", "expires", "vary"];
+/// ETags in one `If-None-Match` header.
+const MAX_ETAGS: usize = 100;
+
+/// What a revision stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResolvedRevision {
+    /// The revision whose body is meant: an older one, if the given one says that nothing changed.
+    pub revision: Revision,
+    /// Its status and headers, renewed by those of the given one.
+    pub metadata: Option<Metadata>,
+}
 
 /// What a session asks of revisions. It is never written into a project.
 #[derive(Debug, Clone, Default)]
@@ -86,4 +103,64 @@ impl Project {
             && !self.is_cut_short(revision)?;
         Ok(Choice::is_good(status, is_whole))
     }
+}
+
+impl Project {
+    /// What a revision stands for. Only a 304 stands for another, if one with its ETag is there; metadata that
+    /// cannot be read counts as none.
+    pub fn resolve(&self, revision: Revision) -> Result<ResolvedRevision> {
+        let metadata = revision.metadata().ok().flatten();
+        let Some((answer, tag)) = metadata.as_ref().and_then(not_modified) else {
+            return Ok(ResolvedRevision { revision, metadata });
+        };
+        for older in self.revisions_of(revision.resource) {
+            let older = older?;
+            if let Some(found) = older.metadata().ok().flatten()
+                && found.status_code != NOT_MODIFIED
+                && found.header("ETag") == Some(tag)
+            {
+                return Ok(ResolvedRevision { revision: older, metadata: Some(renewed(found, answer)) });
+            }
+        }
+        Ok(ResolvedRevision { revision, metadata })
+    }
+
+    /// The `If-None-Match` header for a resource: every ETag that it had, or nothing if it had none.
+    pub fn if_none_match(&self, resource: ResourceId) -> Result<Option<String>> {
+        let mut tags: Vec<String> = Vec::new();
+        for revision in self.revisions_of(resource) {
+            let metadata = revision?.metadata().ok().flatten();
+            let Some(metadata) = metadata.filter(|metadata| metadata.status_code != NOT_MODIFIED) else {
+                continue;
+            };
+            if let Some(tag) = metadata.header("ETag")
+                && !tags.iter().any(|known| known == tag)
+            {
+                tags.push(tag.to_owned());
+            }
+            if tags.len() == MAX_ETAGS {
+                break;
+            }
+        }
+        tags.reverse();
+        Ok(Some(tags.join(", ")).filter(|_| !tags.is_empty()))
+    }
+}
+
+fn not_modified(metadata: &Metadata) -> Option<(&Metadata, &str)> {
+    let tag = metadata.header("ETag")?;
+    (metadata.status_code == NOT_MODIFIED).then_some((metadata, tag))
+}
+
+/// The older answer with the headers that the newer one renews, at the end as Crystal puts them.
+fn renewed(mut older: Metadata, answer: &Metadata) -> Metadata {
+    for name in UPDATED_HEADERS {
+        if let Some((written, value)) =
+            answer.headers.iter().find(|header| header.0.eq_ignore_ascii_case(name))
+        {
+            older.headers.retain(|header| !header.0.eq_ignore_ascii_case(name));
+            older.headers.push((written.clone(), value.clone()));
+        }
+    }
+    older
 }

@@ -11,15 +11,15 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use varve_core::secret::Secret;
 
-use crate::body::{BodyDraft, LARGEST_TREE_ID, SettledBody};
+use crate::body::{BodyDraft, MAX_TREE_ID, SettledBody};
 use crate::error::{Error, Refusal, Result, io_at};
+use crate::format_error::JsonProblem;
 use crate::ids::{ResourceId, RevisionId};
-use crate::project::ProjectWriter;
-use crate::revision::{DownloadError, JsonProblem, Metadata};
+use crate::revision::{DownloadError, Metadata};
 use crate::salvage::salvage;
 use crate::version::MajorVersion;
 
-use super::{Change, fit_id};
+use super::{ProjectChange, ProjectWriter, fit_id};
 
 /// A revision to keep.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ pub enum Outcome {
 }
 
 /// The texts and the body of a revision, ready to be kept.
-struct Ready {
+struct PreparedRevision {
     id: Option<RevisionId>,
     resource: ResourceId,
     request_cookie: Option<Secret<String>>,
@@ -82,7 +82,8 @@ impl ProjectWriter {
 
     /// Keeps many revisions as one: all of them, or none.
     pub fn add_revisions(&mut self, new: impl IntoIterator<Item = NewRevision>) -> Result<Vec<RevisionId>> {
-        let ready: Vec<Ready> = new.into_iter().map(|new| self.ready(new)).collect::<Result<_>>()?;
+        let ready: Vec<PreparedRevision> =
+            new.into_iter().map(|new| self.ready(new)).collect::<Result<_>>()?;
         let mut placed = Vec::new();
         let kept = self.change("revisions", |change| {
             let mut folders = BTreeSet::new();
@@ -107,7 +108,7 @@ impl ProjectWriter {
         self.change("delete revision", |change| {
             change.run_on("revision", id.get(), "DELETE FROM resource_revision WHERE id = ?1", [id])
         })?;
-        while let Some(path) = self.loose_body(id)? {
+        while let Some(path) = self.bodies().loose_body(id)? {
             self.disk.remove_file(&path)?;
             self.disk.sync_folder(path.parent().unwrap_or(&path))?;
         }
@@ -115,7 +116,7 @@ impl ProjectWriter {
     }
 
     /// Makes the body durable and writes the texts.
-    fn ready(&self, new: NewRevision) -> Result<Ready> {
+    fn ready(&self, new: NewRevision) -> Result<PreparedRevision> {
         let NewRevision { id, resource, request_cookie, outcome } = new;
         let is_verbatim = matches!(outcome, Outcome::Verbatim { .. });
         let null = || "null".to_owned();
@@ -130,28 +131,28 @@ impl ProjectWriter {
             }
         };
         let body = body.map(|body| body.settle(&self.disk)).transpose()?;
-        Ok(Ready { id, resource, request_cookie, error, metadata, body, is_verbatim })
+        Ok(PreparedRevision { id, resource, request_cookie, error, metadata, body, is_verbatim })
     }
 
     /// The file in which a new body with that id belongs.
     fn place_of_new(&self, id: RevisionId) -> Result<PathBuf> {
-        let largest = if self.version() == MajorVersion::Flat { i64::MAX } else { LARGEST_TREE_ID };
+        let largest = if self.version() == MajorVersion::Flat { i64::MAX } else { MAX_TREE_ID };
         if id.get() > largest {
             return Err(Error::TooManyRevisions { path: self.path().to_owned(), id: id.get() });
         }
         fit_id(id.get())?;
-        Ok(self.expected_place(id))
+        Ok(self.bodies().expected_place(id))
     }
 }
 
-impl Change<'_> {
+impl ProjectChange<'_> {
     fn keep(
         &self,
-        ready: Ready,
+        ready: PreparedRevision,
         placed: &mut Vec<PathBuf>,
         folders: &mut BTreeSet<PathBuf>,
     ) -> Result<RevisionId> {
-        let Ready { id, resource, request_cookie, error, metadata, body, is_verbatim } = ready;
+        let PreparedRevision { id, resource, request_cookie, error, metadata, body, is_verbatim } = ready;
         if !is_verbatim && self.writer.resource(resource)?.is_none() {
             return Err(Refusal::Unknown { what: "resource", id: resource.get() }.into());
         }

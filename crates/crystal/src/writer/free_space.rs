@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use super::ProjectWriter;
 use crate::error::{Error, Result, io_at};
-use crate::project::ProjectWriter;
 
-/// At most this much must stay free, on however large a disk.
-const MOST_NEEDED: u64 = 4 << 30;
+/// The reserve on a large disk, in bytes.
+const MAX_RESERVED_BYTES: u64 = 4 << 30;
 
 /// How much room a disk has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Room {
 impl Room {
     const fn of(free: u64, total: u64) -> Self {
         let twentieth = total / 20;
-        Self { free, needed: if twentieth < MOST_NEEDED { twentieth } else { MOST_NEEDED } }
+        Self { free, needed: if twentieth < MAX_RESERVED_BYTES { twentieth } else { MAX_RESERVED_BYTES } }
     }
 }
 

@@ -1,0 +1,377 @@
+//! The rows of a project: resources, revisions, roots, groups with their members, aliases and properties.
+//!
+//! URLs are found by ranges of the unique index on `url`. A `GLOB`, which Crystal uses, would interpret brackets in a
+//! URL. The members of a group are the resources that its pattern matches: the text before the first wildcard is a range
+//! of the index, and the matcher of `varve_core` decides within it. No query collects its rows in memory.
+
+use rusqlite::Row;
+use rusqlite::types::Value;
+use varve_core::pattern::GroupPattern;
+use varve_core::secret::Secret;
+
+use super::Project;
+use crate::database::stream::{Stream, StreamQuery, id_down, text_up};
+use crate::error::{Result, database_at};
+use crate::ids::{GroupId, ResourceId, RevisionId, RootId};
+use crate::rows::{
+    Alias, EntityTitleFormat, Group, HibernatedState, HtmlParser, Resource, Revision, Root, RowColumns,
+    Source, property_name, property_name_of, property_text,
+};
+
+/// Distinct cookies that are listed, from the newest revision on.
+const MAX_COOKIES: usize = 100;
+
+/// Resources.
+impl Project {
+    /// The resource with that id.
+    pub fn resource(&self, id: ResourceId) -> Result<Option<Resource>> {
+        self.one("SELECT id, url FROM resource WHERE id = ?1", [id], Resource::read)
+    }
+
+    /// The resource with exactly that URL. [`Project::find`] gives the one that a URL means.
+    pub fn resource_at(&self, url: &str) -> Result<Option<Resource>> {
+        self.one("SELECT id, url FROM resource WHERE url = ?1", [url], Resource::read)
+    }
+
+    /// All resources, in the order of their ids.
+    pub fn resources(&self) -> Stream<'_, Resource> {
+        self.by_id("SELECT id, url FROM resource WHERE id >= ?1 ORDER BY id", Resource::read)
+    }
+
+    /// The resources whose URL begins with that text, in the order of their URLs.
+    pub fn resources_under(&self, prefix: &str) -> Stream<'_, Resource> {
+        self.resources_in_url_order(prefix, |_| true)
+    }
+
+    /// The same, but only those whose URL comes behind `after`: to go on with a list.
+    pub fn resources_under_after(&self, prefix: &str, after: Option<&str>) -> Stream<'_, Resource> {
+        let mut query = self.url_query(prefix, |_| true);
+        if let Some(after) = after {
+            // No text stands between one and the same with a zero behind it.
+            let first = format!("{after}\0");
+            query.first = Value::Blob(first.into_bytes().max(prefix.as_bytes().to_vec()));
+        }
+        Stream::new(query)
+    }
+
+    /// The resources under `prefix` that `keep` chooses, in the order of their URLs.
+    pub(crate) fn resources_in_url_order<'p>(
+        &'p self,
+        prefix: &str,
+        keep: impl Fn(&str) -> bool + 'p,
+    ) -> Stream<'p, Resource> {
+        Stream::new(self.url_query(prefix, keep))
+    }
+
+    fn url_query<'p>(&'p self, prefix: &str, keep: impl Fn(&str) -> bool + 'p) -> StreamQuery<'p, Resource> {
+        let end = end_of_range(prefix);
+        // A blob is greater than every text: where no text ends the range, the end of all texts does.
+        let below = if end.is_some() { "CAST(?2 AS TEXT)" } else { "x''" };
+        let sql = format!(
+            "SELECT url, id FROM resource WHERE url >= CAST(?1 AS TEXT) AND url < {below} ORDER BY url"
+        );
+        StreamQuery {
+            connection: &self.connection,
+            dir: &self.layout.dir,
+            sql,
+            first: Value::Blob(prefix.as_bytes().to_vec()),
+            after: text_up,
+            others: end.map(|text| Value::Blob(text.into_bytes())).into_iter().collect(),
+            read: Box::new(move |row| {
+                // Most rows may be none of those asked for: they are judged where they lie.
+                let url = row.get_ref(0).ok().and_then(|value| value.as_str().ok());
+                match url.is_some_and(|url| !keep(url)) {
+                    true => Ok(None),
+                    false => Resource::read_with_url_first(row).map(Some),
+                }
+            }),
+        }
+    }
+
+    /// The resources that `keep` chooses, in the order of their ids: every one is looked at.
+    pub(crate) fn resources_in_id_order<'p>(
+        &'p self,
+        keep: impl Fn(&Resource) -> bool + 'p,
+    ) -> Stream<'p, Resource> {
+        let mut all = self.id_query("SELECT id, url FROM resource WHERE id >= ?1 ORDER BY id");
+        all.read = Box::new(move |row| Resource::read(row).map(|found| Some(found).filter(&keep)));
+        Stream::new(all)
+    }
+}
+
+/// Revisions.
+impl Project {
+    fn revision_columns(&self) -> String {
+        let cookie = self.shape.request_cookie();
+        format!("SELECT id, resource_id, {cookie}, error, metadata FROM resource_revision")
+    }
+
+    /// The revision with that id.
+    pub fn revision(&self, id: RevisionId) -> Result<Option<Revision>> {
+        self.one(&format!("{} WHERE id = ?1", self.revision_columns()), [id], Revision::read)
+    }
+
+    /// All revisions, in the order of their ids.
+    pub fn revisions(&self) -> Stream<'_, Revision> {
+        self.by_id(&format!("{} WHERE id >= ?1 ORDER BY id", self.revision_columns()), Revision::read)
+    }
+
+    /// The revisions of a resource, the newest first.
+    pub fn revisions_of(&self, resource: ResourceId) -> Stream<'_, Revision> {
+        self.revisions_of_down_from(resource, RevisionId(i64::MAX))
+    }
+
+    /// The revisions of a resource that are not newer than this one, the newest first.
+    pub fn revisions_of_down_from(&self, resource: ResourceId, newest: RevisionId) -> Stream<'_, Revision> {
+        let columns = self.revision_columns();
+        let sql = format!("{columns} WHERE id <= ?1 AND resource_id = ?2 ORDER BY id DESC");
+        let mut query = self.id_query(&sql);
+        query.first = Value::Integer(newest.get());
+        query.after = id_down;
+        query.others = vec![Value::Integer(resource.get())];
+        query.read = Box::new(|row| Revision::read(row).map(Some));
+        Stream::new(query)
+    }
+
+    /// The revisions of a resource that are not older than this one, the oldest first.
+    pub fn revisions_of_up_from(&self, resource: ResourceId, oldest: RevisionId) -> Stream<'_, Revision> {
+        let columns = self.revision_columns();
+        let mut query = self.id_query(&format!("{columns} WHERE id >= ?1 AND resource_id = ?2 ORDER BY id"));
+        query.first = Value::Integer(oldest.get());
+        query.others = vec![Value::Integer(resource.get())];
+        query.read = Box::new(|row| Revision::read(row).map(Some));
+        Stream::new(query)
+    }
+
+    /// All revisions that are not newer than this one, the newest first.
+    pub fn revisions_down_from(&self, newest: RevisionId) -> Stream<'_, Revision> {
+        let mut query =
+            self.id_query(&format!("{} WHERE id <= ?1 ORDER BY id DESC", self.revision_columns()));
+        query.first = Value::Integer(newest.get());
+        query.after = id_down;
+        query.read = Box::new(|row| Revision::read(row).map(Some));
+        Stream::new(query)
+    }
+
+    /// The newest revision of a resource that is not newer than this one.
+    pub fn revision_of_at(&self, resource: ResourceId, newest: RevisionId) -> Result<Option<Revision>> {
+        let columns = self.revision_columns();
+        let sql = format!("{columns} WHERE id <= ?1 AND resource_id = ?2 ORDER BY id DESC LIMIT 1");
+        self.one(&sql, (newest, resource), Revision::read)
+    }
+
+    /// How many resources had a revision when this one was the newest.
+    pub fn downloaded_resources(&self, newest: RevisionId) -> Result<u64> {
+        let sql = "SELECT count(DISTINCT resource_id) FROM resource_revision WHERE id <= ?1";
+        let counted = self.connection.query_row(sql, [newest], |row| row.get::<_, u64>(0));
+        counted.map_err(database_at(&self.layout.dir))
+    }
+
+    /// Whether a revision is the only one of its resource.
+    pub fn is_only_revision(&self, revision: &Revision) -> Result<bool> {
+        let sql = "SELECT 1 FROM resource_revision WHERE resource_id = ?1 AND id <> ?2 LIMIT 1";
+        Ok(self.one(sql, (revision.resource, revision.id), |_| Ok(()))?.is_none())
+    }
+
+    /// How many revisions are newer than this one.
+    pub fn revisions_after(&self, revision: RevisionId) -> Result<u64> {
+        let sql = "SELECT count(*) FROM resource_revision WHERE id > ?1";
+        let counted = self.connection.query_row(sql, [revision], |row| row.get::<_, u64>(0));
+        counted.map_err(database_at(&self.layout.dir))
+    }
+
+    /// The highest id of a revision, or nothing if there is no revision.
+    pub fn newest_revision(&self) -> Result<Option<RevisionId>> {
+        let id = |row: &Row<'_>| Ok(RevisionId(RowColumns::of("resource_revision", row, 0).id()));
+        self.one("SELECT id FROM resource_revision ORDER BY id DESC LIMIT 1", [], id)
+    }
+
+    /// The cookies that revisions were downloaded with, each once, the newest first.
+    pub fn request_cookies(&self) -> Result<Vec<Secret<String>>> {
+        let mut found: Vec<Secret<String>> = Vec::new();
+        if !self.shape.has_request_cookie {
+            return Ok(found);
+        }
+        let sql = "SELECT id, request_cookie FROM resource_revision \
+                   WHERE id <= ?1 AND request_cookie IS NOT NULL ORDER BY id DESC";
+        let mut query = self.id_query(sql);
+        query.first = Value::Integer(i64::MAX);
+        query.after = id_down;
+        query.read = Box::new(|row| {
+            RowColumns::of("resource_revision", row, 0).optional_text(1, "request_cookie").map_err(Into::into)
+        });
+        for cookie in Stream::new(query) {
+            let cookie = Secret::new(cookie?);
+            if found.len() < MAX_COOKIES && !found.contains(&cookie) {
+                found.push(cookie);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Roots, groups and aliases.
+impl Project {
+    /// The root with that id.
+    pub fn root(&self, id: RootId) -> Result<Option<Root>> {
+        self.one("SELECT id, name, resource_id FROM root_resource WHERE id = ?1", [id], Root::read)
+    }
+
+    /// The root that names this resource.
+    pub fn root_of(&self, resource: ResourceId) -> Result<Option<Root>> {
+        let sql = "SELECT id, name, resource_id FROM root_resource WHERE resource_id = ?1";
+        self.one(sql, [resource], Root::read)
+    }
+
+    /// All roots, in the order of their ids.
+    pub fn roots(&self) -> Stream<'_, Root> {
+        self.by_id("SELECT id, name, resource_id FROM root_resource WHERE id >= ?1 ORDER BY id", Root::read)
+    }
+
+    fn group_columns(&self) -> String {
+        let last = self.shape.do_not_download();
+        format!("SELECT id, name, url_pattern, source_type, source_id, {last} FROM resource_group")
+    }
+
+    /// The group with that id.
+    pub fn group(&self, id: GroupId) -> Result<Option<Group>> {
+        self.one(&format!("{} WHERE id = ?1", self.group_columns()), [id], Group::read)
+    }
+
+    /// All groups, in the order of their ids.
+    pub fn groups(&self) -> Stream<'_, Group> {
+        self.by_id(&format!("{} WHERE id >= ?1 ORDER BY id", self.group_columns()), Group::read)
+    }
+
+    /// The group's source, if what it names is there.
+    pub fn source_of(&self, group: &Group) -> Result<Option<Source>> {
+        let found = match group.source {
+            Some(Source::Root(id)) => self.root(id)?.is_some(),
+            Some(Source::Group(id)) => self.group(id)?.is_some(),
+            None => false,
+        };
+        Ok(group.source.filter(|_| found))
+    }
+
+    /// The members of a group in the order of their URLs, reading only the part of the index where they can be.
+    pub fn members<'p>(&'p self, group: &Group) -> Stream<'p, Resource> {
+        self.matching(group.pattern())
+    }
+
+    /// The members of a group in the order of their ids, which is the order in which Crystal downloads them. Every
+    /// resource of the project is looked at.
+    pub fn members_by_id<'p>(&'p self, group: &Group) -> Stream<'p, Resource> {
+        let pattern = group.pattern();
+        self.resources_in_id_order(move |resource| pattern.matches(&resource.url))
+    }
+
+    /// The resources that a pattern matches, whether or not a group has it, in the order of their URLs.
+    pub fn matching(&self, pattern: GroupPattern) -> Stream<'_, Resource> {
+        let prefix = pattern.literal_prefix().to_owned();
+        self.resources_in_url_order(&prefix, move |url| pattern.matches(url))
+    }
+
+    /// The groups to which a URL belongs, in the order of their ids.
+    pub fn groups_of<'p>(&'p self, url: &'p str) -> impl Iterator<Item = Result<Group>> + 'p {
+        self.groups().filter(move |group| group.as_ref().map_or(true, |group| group.pattern().matches(url)))
+    }
+
+    /// All aliases, in the order in which they are tried. Projects older than aliases have none.
+    pub fn aliases(&self) -> Stream<'_, Alias> {
+        if !self.shape.has_alias {
+            return Stream::empty(&self.connection, &self.layout.dir);
+        }
+        let columns = "SELECT id, source_url_prefix, target_url_prefix, target_is_external FROM alias";
+        self.by_id(&format!("{columns} WHERE id >= ?1 ORDER BY id"), Alias::read)
+    }
+}
+
+/// Properties.
+impl Project {
+    /// The text of a property, exactly as it is kept.
+    pub fn property(&self, name: &str) -> Result<Option<String>> {
+        let sql = "SELECT value FROM project_property WHERE name = ?1";
+        self.one(sql, [name], |row| property_text(row, 0)).map(Option::flatten)
+    }
+
+    /// All properties with their texts, in the order of their names.
+    pub fn properties(&self) -> Stream<'_, (String, Option<String>)> {
+        let mut query = self.id_query(
+            "SELECT name, value FROM project_property WHERE name >= CAST(?1 AS TEXT) AND name < x'' ORDER BY name",
+        );
+        query.first = rusqlite::types::Value::Blob(Vec::new());
+        query.after = text_up;
+        query.read = Box::new(|row| Ok(Some((property_name_of(row)?, property_text(row, 1)?))));
+        Stream::new(query)
+    }
+
+    fn known_property(&self, name: &str) -> Result<Option<String>> {
+        Ok(self.property(name)?.filter(|text| !text.is_empty()))
+    }
+
+    /// The prefix that is left out where URLs are shown.
+    pub fn default_url_prefix(&self) -> Result<Option<String>> {
+        self.known_property(property_name::DEFAULT_URL_PREFIX)
+    }
+
+    /// Which parser Crystal reads this project's pages with.
+    pub fn html_parser(&self) -> Result<HtmlParser> {
+        Ok(match self.known_property(property_name::HTML_PARSER_TYPE)?.as_deref() {
+            None | Some("html_parser") => HtmlParser::HtmlParser,
+            Some("lxml") => HtmlParser::Lxml,
+            Some(other) => HtmlParser::Other(other.to_owned()),
+        })
+    }
+
+    /// How Crystal labels this project's entities; a name that it does not know counts as the first.
+    pub fn entity_title_format(&self) -> Result<EntityTitleFormat> {
+        Ok(match self.known_property(property_name::ENTITY_TITLE_FORMAT)?.as_deref() {
+            Some("name_url") => EntityTitleFormat::NameUrl,
+            _ => EntityTitleFormat::UrlName,
+        })
+    }
+
+    /// The tasks that Crystal would go on with: nothing if there are none, an error of the JSON if it is none.
+    pub fn hibernated(&self) -> Result<Option<serde_json::Result<HibernatedState>>> {
+        let text = self.property(property_name::HIBERNATED_STATE)?;
+        Ok(text.filter(|text| !text.is_empty()).map(|text| serde_json::from_str(&text)))
+    }
+}
+
+/// The least text that is greater than every text with this prefix, if there is one.
+fn end_of_range(prefix: &str) -> Option<String> {
+    let mut rest = prefix.to_owned();
+    while let Some(last) = rest.pop() {
+        // The order of code points is the order of their UTF-8.
+        let mut larger = (last..=char::MAX).skip(1);
+        if let Some(next) = larger.next() {
+            rest.push(next);
+            return Some(rest);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_range_ends_where_its_prefix_does() {
+        assert_eq!(end_of_range("http://a/").as_deref(), Some("http://a0"));
+        assert_eq!(end_of_range("a\u{d7ff}").as_deref(), Some("a\u{e000}"));
+        assert_eq!(end_of_range("a\u{10ffff}").as_deref(), Some("b"));
+        assert_eq!(end_of_range("\u{10ffff}"), None);
+        assert_eq!(end_of_range(""), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_in_the_range_exactly_if_it_has_the_prefix(prefix in ".{0,4}", text in ".{0,6}", joined: bool) {
+            let text = if joined { format!("{prefix}{text}") } else { text };
+            let below = end_of_range(&prefix).is_none_or(|end| text < end);
+            prop_assert_eq!(text.as_str() >= prefix.as_str() && below, text.starts_with(&prefix));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Which resource a URL means in a project, and which root or group may link to a page.
+//!
+//! The rules of normal forms, sites and aliases are `varve_core`'s; the aliases are rows of the project. Of all texts
+//! under which a URL may be known, the first that the project has wins, so older and less normal rows are found. A new
+//! resource gets the last text.
+
+use varve_core::alias::Aliases;
+use varve_core::pattern::looseness;
+use varve_core::url::{Alternatives, SiteRules, alternatives};
+
+use super::Project;
+use crate::error::{Error, Result};
+use crate::rows::{Group, Resource, Source};
+use crate::url_prefix::EXTERNAL_MARKER;
+
+/// A lookup in a project with more aliases fails: each lookup tries all of them.
+const MAX_ALIASES: usize = 10_000;
+
+/// What a URL means in a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lookup {
+    /// This resource.
+    Resource(Resource),
+    /// Nothing here: an alias leads to this URL on the live web.
+    External(String),
+    /// Nothing yet: this is the URL under which it would be kept.
+    Unknown(String),
+}
+
+impl Project {
+    /// The aliases, in the order in which they are tried. One that Crystal would refuse is no alias: `verify` finds
+    /// it, and no URL is lost for it.
+    pub fn alias_rules(&self) -> Result<Aliases> {
+        let mut rules = Vec::new();
+        for alias in self.aliases() {
+            match alias {
+                Ok(alias) if alias.is_sound() => rules.push(alias.rule()),
+                Ok(_) | Err(Error::Row(_)) => {}
+                Err(error) => return Err(error),
+            }
+            if rules.len() > MAX_ALIASES {
+                let what = format!("fewer than {MAX_ALIASES} aliases");
+                return Err(Error::Schema { path: self.layout.dir.clone(), what });
+            }
+        }
+        Ok(Aliases(rules))
+    }
+
+    /// The texts under which the project may know a URL, the one to keep it under last.
+    pub fn alternatives(&self, url: &str) -> Result<Alternatives> {
+        Ok(alternatives(url, &SiteRules::built_in(), &self.alias_rules()?))
+    }
+
+    /// What a URL means: a resource if the project has it under any of its names, else where an alias leads.
+    pub fn find(&self, url: &str) -> Result<Lookup> {
+        let alternatives = self.alternatives(url)?;
+        for url in &alternatives.urls {
+            if let Some(resource) = self.resource_at(url)? {
+                return Ok(Lookup::Resource(resource));
+            }
+        }
+        let canonical = alternatives.canonical();
+        Ok(match alternatives.external.as_deref().or_else(|| canonical.strip_prefix(EXTERNAL_MARKER)) {
+            Some(url) => Lookup::External(url.to_owned()),
+            None => Lookup::Unknown(canonical.to_owned()),
+        })
+    }
+
+    /// Where a page that was reached from `referrer` may be found: the root there, or the group that fits it best.
+    pub fn suggest_source(&self, referrer: &str) -> Result<Option<Source>> {
+        if let Some(resource) = self.resource_at(referrer)?
+            && let Some(root) = self.root_of(resource.id)?
+        {
+            return Ok(Some(Source::Root(root.id)));
+        }
+        let mut best: Option<Group> = None;
+        for group in self.groups_of(referrer) {
+            let group = group?;
+            if best.as_ref().is_none_or(|best| looseness(&group.url_pattern) < looseness(&best.url_pattern)) {
+                best = Some(group);
+            }
+        }
+        Ok(best.map(|group| Source::Group(group.id)))
+    }
+}

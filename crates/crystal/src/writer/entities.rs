@@ -1,0 +1,295 @@
+//! Changing roots, groups, aliases and properties, and restoring rows of another project.
+//!
+//! Deleting the source of groups clears it in these groups in the same transaction. The `restore_…` methods insert rows
+//! exactly as they were in another project, ids included. They do not apply the rules for people (no second group with a
+//! pattern, normal URLs, existing sources): a row that a project had is a valid row. They refuse only rows that keep
+//! Crystal from opening the project.
+
+use varve_core::secret::ShownUrl;
+
+use super::{ProjectChange, ProjectWriter, fit_id};
+use crate::error::{Refusal, Result};
+use crate::ids::{AliasId, GroupId, RootId};
+use crate::rows::property_name::{MAJOR_VERSION, MAJOR_VERSION_OLD};
+use crate::rows::{Alias, Group, Resource, Root, Source};
+use crate::url_prefix::domain_prefix;
+
+/// A group to add.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewGroup<'a> {
+    /// Its name, perhaps empty.
+    pub name: &'a str,
+    /// The pattern of its members' URLs, not empty.
+    pub url_pattern: &'a str,
+    /// Where its members are found.
+    pub source: Option<Source>,
+    /// Members are not downloaded because a page embeds them.
+    pub do_not_download: bool,
+}
+
+/// Roots. A resource is a root at most once.
+impl ProjectWriter {
+    /// Makes a URL a root, with a name that may be empty. Its resource is added if the project does not have it.
+    pub fn add_root(&mut self, name: &str, url: &str) -> Result<Root> {
+        self.change("root", |change| {
+            let resource = change.resource(url)?;
+            let insert = "INSERT INTO root_resource (name, resource_id) VALUES (?1, ?2)";
+            let taken = || format!("a root for `{}`", ShownUrl(&resource.url));
+            let id = change.insert(insert, (name, resource.id), taken)?;
+            Ok(Root { id: RootId(id), name: name.to_owned(), resource: resource.id })
+        })
+    }
+
+    /// Gives a root another name.
+    pub fn rename_root(&mut self, id: RootId, name: &str) -> Result<()> {
+        self.change("root", |change| {
+            let sql = "UPDATE root_resource SET name = ?2 WHERE id = ?1";
+            change.run_on("root", id.get(), sql, (id, name))
+        })
+    }
+
+    /// Deletes a root. Groups whose source it was have none afterwards; its resource stays, with its revisions.
+    pub fn delete_root(&mut self, id: RootId) -> Result<()> {
+        self.change("delete root", |change| {
+            change.clear_sources("root_resource", id.get())?;
+            change.run_on("root", id.get(), "DELETE FROM root_resource WHERE id = ?1", [id])
+        })
+    }
+
+    /// Makes the group that holds a whole site: everything under a root whose path is `/`, found from that root.
+    pub fn add_site_group(&mut self, root: RootId) -> Result<Group> {
+        let unknown = || Refusal::Unknown { what: "root", id: root.get() };
+        let resource = self.root(root)?.ok_or_else(unknown)?.resource;
+        let url = self.resource(resource)?.ok_or_else(unknown)?.url;
+        let is_site = domain_prefix(&url).is_some_and(|site| url[site.len()..] == *"/");
+        if !is_site {
+            return Err(Refusal::NotASite { url }.into());
+        }
+        let source = Some(Source::Root(root));
+        self.add_group(NewGroup {
+            name: "",
+            url_pattern: &format!("{url}**"),
+            source,
+            do_not_download: false,
+        })
+    }
+}
+
+/// Groups.
+impl ProjectWriter {
+    /// Adds a group. A pattern that another group has is refused, as Crystal's own interface does.
+    pub fn add_group(&mut self, new: NewGroup<'_>) -> Result<Group> {
+        self.change("group", |change| {
+            change.refuse_pattern(new.url_pattern)?;
+            change.refuse_source(None, new.source)?;
+            let insert = "INSERT INTO resource_group (name, url_pattern, source_type, source_id, do_not_download) \
+                          VALUES (?1, ?2, ?3, ?4, ?5)";
+            let source = (new.source.map(Source::word), new.source.map(Source::number));
+            let values = (new.name, new.url_pattern, source.0, source.1, new.do_not_download);
+            let id = change.insert(insert, values, || "such a group".to_owned())?;
+            Ok(Group {
+                id: GroupId(id),
+                name: new.name.to_owned(),
+                url_pattern: new.url_pattern.to_owned(),
+                source: new.source,
+                do_not_download: new.do_not_download,
+            })
+        })
+    }
+
+    /// Gives a group another name.
+    pub fn rename_group(&mut self, id: GroupId, name: &str) -> Result<()> {
+        self.set_in_group(id, "UPDATE resource_group SET name = ?2 WHERE id = ?1", name)
+    }
+
+    /// Says whether a group's members are downloaded because a page embeds them.
+    pub fn set_do_not_download(&mut self, id: GroupId, do_not_download: bool) -> Result<()> {
+        self.set_in_group(id, "UPDATE resource_group SET do_not_download = ?2 WHERE id = ?1", do_not_download)
+    }
+
+    /// Says where a group's members are found.
+    pub fn set_group_source(&mut self, id: GroupId, source: Option<Source>) -> Result<()> {
+        self.change("group", |change| {
+            change.refuse_source(Some(id), source)?;
+            let sql = "UPDATE resource_group SET source_type = ?2, source_id = ?3 WHERE id = ?1";
+            let values = (id, source.map(Source::word), source.map(Source::number));
+            change.run_on("group", id.get(), sql, values)
+        })
+    }
+
+    /// Deletes a group. Groups whose source it was have none afterwards; its members stay.
+    pub fn delete_group(&mut self, id: GroupId) -> Result<()> {
+        self.change("delete group", |change| {
+            change.clear_sources("resource_group", id.get())?;
+            change.run_on("group", id.get(), "DELETE FROM resource_group WHERE id = ?1", [id])
+        })
+    }
+
+    fn set_in_group(&mut self, id: GroupId, sql: &str, value: impl rusqlite::ToSql) -> Result<()> {
+        self.change("group", |change| change.run_on("group", id.get(), sql, (id, value)))
+    }
+}
+
+/// Aliases. Both prefixes are whole folders: Crystal refuses a project with others.
+impl ProjectWriter {
+    /// Adds an alias. A source prefix has at most one.
+    pub fn add_alias(&mut self, source: &str, target: &str, target_is_external: bool) -> Result<Alias> {
+        refuse_prefix(source)?;
+        refuse_prefix(target)?;
+        self.change("alias", |change| {
+            let insert = "INSERT INTO alias (source_url_prefix, target_url_prefix, target_is_external) \
+                          VALUES (?1, ?2, ?3)";
+            let taken = || format!("an alias for `{}`", ShownUrl(source));
+            let id = change.insert(insert, (source, target, target_is_external), taken)?;
+            Ok(Alias {
+                id: AliasId(id),
+                source_url_prefix: source.to_owned(),
+                target_url_prefix: target.to_owned(),
+                target_is_external,
+            })
+        })
+    }
+
+    /// Leads an alias elsewhere.
+    pub fn set_alias_target(&mut self, id: AliasId, target: &str, target_is_external: bool) -> Result<()> {
+        refuse_prefix(target)?;
+        self.change("alias", |change| {
+            let sql = "UPDATE alias SET target_url_prefix = ?2, target_is_external = ?3 WHERE id = ?1";
+            change.run_on("alias", id.get(), sql, (id, target, target_is_external))
+        })
+    }
+
+    /// Deletes an alias.
+    pub fn delete_alias(&mut self, id: AliasId) -> Result<()> {
+        self.change("delete alias", |change| {
+            change.run_on("alias", id.get(), "DELETE FROM alias WHERE id = ?1", [id])
+        })
+    }
+}
+
+/// Properties.
+impl ProjectWriter {
+    /// Sets a property, or removes it. Those that say how bodies lie are not set by hand.
+    pub fn set_property(&mut self, name: &str, value: Option<&str>) -> Result<()> {
+        if name == MAJOR_VERSION || name == MAJOR_VERSION_OLD {
+            return Err(Refusal::OwnProperty { name: name.to_owned() }.into());
+        }
+        self.change("property", |change| {
+            let Some(value) = value else {
+                change.run("DELETE FROM project_property WHERE name = ?1", [name])?;
+                return Ok(());
+            };
+            let update = "UPDATE project_property SET value = ?2 WHERE name = ?1";
+            if change.run(update, [name, value])? == 0 {
+                change.run("INSERT INTO project_property (name, value) VALUES (?1, ?2)", [name, value])?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Rows of another project.
+impl ProjectWriter {
+    /// Puts resources back, as one.
+    pub fn restore_resources(&mut self, rows: impl IntoIterator<Item = Resource>) -> Result<()> {
+        self.change("resources", |change| {
+            for row in rows {
+                let values = (fit_id(row.id.get())?, &row.url);
+                let taken = || format!("resource {}, or its URL", row.id);
+                change.insert("INSERT INTO resource (id, url) VALUES (?1, ?2)", values, taken)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Puts a root back. Its resource must be there.
+    pub fn restore_root(&mut self, row: &Root) -> Result<()> {
+        self.change("root", |change| {
+            if change.writer.resource(row.resource)?.is_none() {
+                return Err(Refusal::Unknown { what: "resource", id: row.resource.get() }.into());
+            }
+            let sql = "INSERT INTO root_resource (id, name, resource_id) VALUES (?1, ?2, ?3)";
+            let values = (fit_id(row.id.get())?, &row.name, row.resource);
+            change.insert(sql, values, || format!("root {}, or one for its resource", row.id)).map(drop)
+        })
+    }
+
+    /// Puts a group back. What it names as its source may be put back later, or never.
+    pub fn restore_group(&mut self, row: &Group) -> Result<()> {
+        if row.url_pattern.is_empty() {
+            return Err(Refusal::EmptyPattern.into());
+        }
+        self.change("group", |change| {
+            let sql = "INSERT INTO resource_group (id, name, url_pattern, source_type, source_id, do_not_download) \
+                       VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+            let source = (row.source.map(Source::word), row.source.map(Source::number));
+            let id = fit_id(row.id.get())?;
+            let values = (id, &row.name, &row.url_pattern, source.0, source.1, row.do_not_download);
+            change.insert(sql, values, || format!("group {id}")).map(drop)
+        })
+    }
+
+    /// Puts an alias back.
+    pub fn restore_alias(&mut self, row: &Alias) -> Result<()> {
+        refuse_prefix(&row.source_url_prefix)?;
+        refuse_prefix(&row.target_url_prefix)?;
+        self.change("alias", |change| {
+            let sql = "INSERT INTO alias (id, source_url_prefix, target_url_prefix, target_is_external) \
+                       VALUES (?1, ?2, ?3, ?4)";
+            let id = fit_id(row.id.get())?;
+            let values = (id, &row.source_url_prefix, &row.target_url_prefix, row.target_is_external);
+            change.insert(sql, values, || format!("alias {id}, or one for its source")).map(drop)
+        })
+    }
+}
+
+impl ProjectChange<'_> {
+    /// Clears the source of every group that has this one.
+    pub(crate) fn clear_sources(&self, word: &str, id: i64) -> Result<usize> {
+        let sql = "UPDATE resource_group SET source_type = NULL, source_id = NULL \
+                   WHERE source_type = ?1 AND source_id = ?2";
+        self.run(sql, (word, id))
+    }
+
+    fn refuse_pattern(&self, pattern: &str) -> Result<()> {
+        if pattern.is_empty() {
+            return Err(Refusal::EmptyPattern.into());
+        }
+        let sql = "SELECT 1 FROM resource_group WHERE url_pattern = ?1";
+        match self.writer.one(sql, [pattern], |_| Ok(()))? {
+            Some(()) => Err(Refusal::Taken { what: format!("a group with the pattern `{pattern}`") }.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a source that is not there, or that leads back to the group.
+    fn refuse_source(&self, group: Option<GroupId>, source: Option<Source>) -> Result<()> {
+        let id = match source {
+            None => return Ok(()),
+            Some(Source::Root(id)) => return need("root", id.get(), self.writer.root(id)?.is_some()),
+            Some(Source::Group(id)) => id,
+        };
+        need("group", id.get(), self.writer.group(id)?.is_some())?;
+        let mut next = source;
+        // Each step goes to another group: a chain longer than there are groups is a circle.
+        for _ in 0..=self.writer.count("SELECT count(*) FROM resource_group")? {
+            let Some(Source::Group(id)) = next else { return Ok(()) };
+            if group == Some(id) {
+                return Err(Refusal::SourceCycle { group: id.get() }.into());
+            }
+            next = self.writer.group(id)?.and_then(|group| group.source);
+        }
+        Err(Refusal::SourceCycle { group: id.get() }.into())
+    }
+}
+
+fn need(what: &'static str, id: i64, is_there: bool) -> Result<()> {
+    if is_there { Ok(()) } else { Err(Refusal::Unknown { what, id }.into()) }
+}
+
+fn refuse_prefix(prefix: &str) -> Result<()> {
+    if prefix.ends_with('/') {
+        return Ok(());
+    }
+    Err(Refusal::AliasPrefix { prefix: prefix.to_owned() }.into())
+}
