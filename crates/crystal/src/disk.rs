@@ -15,7 +15,7 @@ use crate::error::{Error, Result, io_at};
 /// A change that is about to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Step<'a> {
+pub enum DiskStep<'a> {
     /// A folder is created.
     CreateFolder(&'a Path),
     /// A file is created with its content.
@@ -36,7 +36,7 @@ pub enum Step<'a> {
 }
 
 /// Sees each change before it is made; an error stops that change and every later one.
-pub type Watcher = Arc<dyn Fn(Step<'_>) -> io::Result<()> + Send + Sync>;
+pub type Watcher = Arc<dyn Fn(DiskStep<'_>) -> io::Result<()> + Send + Sync>;
 
 /// The one way to change files.
 #[derive(Clone, Default)]
@@ -51,7 +51,7 @@ impl ProjectDisk {
     }
 
     /// Announces a step, and refuses it when the watcher does.
-    pub(crate) fn announce(&self, step: Step<'_>) -> io::Result<()> {
+    pub(crate) fn announce(&self, step: DiskStep<'_>) -> io::Result<()> {
         let Some(watcher) = &self.watcher else { return Ok(()) };
         if self.stopped.load(Ordering::SeqCst) {
             return Err(io::Error::other("the disk was stopped"));
@@ -61,12 +61,12 @@ impl ProjectDisk {
 
     /// Announces a commit of the database at `project`.
     pub(crate) fn before_commit(&self, project: &Path, what: &'static str) -> Result<()> {
-        self.announce(Step::Commit(what)).map_err(io_at("commit to the database of", project))
+        self.announce(DiskStep::Commit(what)).map_err(io_at("commit to the database of", project))
     }
 
     pub(crate) fn create_folder(&self, path: &Path) -> Result<()> {
         let create = || {
-            self.announce(Step::CreateFolder(path))?;
+            self.announce(DiskStep::CreateFolder(path))?;
             fs::create_dir(path)
         };
         create().map_err(io_at("create", path))
@@ -95,7 +95,7 @@ impl ProjectDisk {
     pub(crate) fn create_file(&self, path: &Path, content: &[u8]) -> Result<()> {
         use io::Write;
         let create = || {
-            self.announce(Step::CreateFile(path))?;
+            self.announce(DiskStep::CreateFile(path))?;
             let mut file = File::create_new(path)?;
             file.write_all(content)?;
             file.sync_all()
@@ -108,13 +108,13 @@ impl ProjectDisk {
 
     /// Renames, replacing a file or an empty folder that has the new name.
     pub(crate) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.announce(Step::Rename { from, to })?;
+        self.announce(DiskStep::Rename { from, to })?;
         fs::rename(from, to)
     }
 
     /// Renames, unless something has the new name already.
     pub(crate) fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.announce(Step::Rename { from, to })?;
+        self.announce(DiskStep::Rename { from, to })?;
         rename_new(from, to)
     }
 
@@ -126,21 +126,21 @@ impl ProjectDisk {
     ) -> io::Result<()> {
         if self.watcher.is_some() {
             let (from, to) = (from.path.join(name), to.path.join(new_name));
-            self.announce(Step::Rename { from: &from, to: &to })?;
+            self.announce(DiskStep::Rename { from: &from, to: &to })?;
         }
         from.rename_new(name, to, new_name)
     }
 
     /// Creates the folder and those above it. The caller makes them durable.
     pub(crate) fn ensure_all_folders(&self, path: &Path) -> io::Result<()> {
-        self.announce(Step::CreateFolder(path))?;
+        self.announce(DiskStep::CreateFolder(path))?;
         fs::create_dir_all(path)
     }
 
     /// Removes a folder that must be empty.
     pub(crate) fn remove_empty_folder(&self, path: &Path) -> Result<()> {
         let remove = || {
-            self.announce(Step::Remove(path))?;
+            self.announce(DiskStep::Remove(path))?;
             fs::remove_dir(path)
         };
         remove().map_err(io_at("remove", path))
@@ -153,7 +153,7 @@ impl ProjectDisk {
 
     pub(crate) fn sync_file(&self, file: &File, path: &Path) -> Result<()> {
         let sync = || {
-            self.announce(Step::Sync(path))?;
+            self.announce(DiskStep::Sync(path))?;
             file.sync_all()
         };
         sync().map_err(io_at("sync", path))
@@ -162,7 +162,7 @@ impl ProjectDisk {
     /// Makes the names in a folder durable, where the system knows how.
     pub(crate) fn sync_folder(&self, path: &Path) -> Result<()> {
         let sync = || {
-            self.announce(Step::Sync(path))?;
+            self.announce(DiskStep::Sync(path))?;
             sync_folder(path)
         };
         sync().map_err(io_at("sync", path))
@@ -170,7 +170,7 @@ impl ProjectDisk {
 
     pub(crate) fn remove_file(&self, path: &Path) -> Result<()> {
         let remove = || {
-            self.announce(Step::Remove(path))?;
+            self.announce(DiskStep::Remove(path))?;
             fs::remove_file(path)
         };
         remove().map_err(io_at("remove", path))
@@ -179,7 +179,7 @@ impl ProjectDisk {
     /// Removes a folder with all that is in it, following no link.
     pub(crate) fn remove_all(&self, path: &Path) -> Result<()> {
         let remove = || {
-            self.announce(Step::Remove(path))?;
+            self.announce(DiskStep::Remove(path))?;
             if path.is_dir() && !path.is_symlink() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
         };
         remove().map_err(io_at("remove", path))

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use varve_core::secret::ShownUrl;
 
-use crate::format_error::{JsonProblem, PackError, RowError};
+use crate::format_error::{JsonProblem, BodyPackError, RowError};
 
 /// The result of anything done with a project.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -176,17 +176,17 @@ pub enum Error {
         /// The pack.
         path: PathBuf,
         /// What is wrong with it.
-        source: PackError,
+        source: BodyPackError,
     },
     /// A change that the project's rules forbid.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] ChangeRefusal),
 }
 
 /// A change that the rules of a project forbid. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum ChangeRefusal {
     /// There is no such row.
     #[error("there is no {what} with id {id}")]
     Unknown {

@@ -36,7 +36,7 @@ pub enum ColumnProblem {
 
 /// What is wrong with a pack.
 #[derive(Debug, thiserror::Error)]
-pub enum PackError {
+pub enum BodyPackError {
     /// The file could not be read.
     #[error("it cannot be read")]
     Io(#[from] io::Error),

@@ -16,7 +16,7 @@
 //! # Reading
 //!
 //! [`Project::open`] costs the same for a project of any size and in any state, and changes nothing.
-//! Rows come as [`Stream`]s that read a batch at a time, so that memory does not grow with the project.
+//! Rows come as [`RowStream`]s that read a batch at a time, so that memory does not grow with the project.
 //!
 //! | task | use |
 //! | --- | --- |
@@ -33,7 +33,7 @@
 //! | the members of a group | [`Project::members`] |
 //! | settings | [`Project::property`] and its typed variants |
 //! | counts | [`Project::info`], [`Project::group_infos`] |
-//! | check a project | [`Project::verify`], with [`Finding`]s as data |
+//! | check a project | [`Project::verify`], with [`ProjectFinding`]s as data |
 //! | copy a project | [`Project::save_as`] |
 //!
 //! # Writing
@@ -49,18 +49,18 @@
 //! # let home = tempfile::tempdir()?;
 //! # let path = home.path().join("museum.crystalproj");
 //! use std::io::{Read, Write};
-//! use varve_crystal::{BodyLookup, Choice, Lookup, NewRevision, Outcome, Project, ProjectWriter};
+//! use varve_crystal::{BodyLookup, Choice, DownloadOutcome, NewRevision, Project, ProjectWriter, UrlLookup};
 //!
 //! let mut writer = ProjectWriter::create(&path, Default::default())?;
 //! let root = writer.add_root("Home", "https://example.com")?;
 //! let mut body = writer.begin_body()?;
 //! body.write_all(b"hello")?;
-//! let outcome = Outcome::Fetched { metadata: None, body };
+//! let outcome = DownloadOutcome::Fetched { metadata: None, body };
 //! writer.add_revision(NewRevision { id: None, resource: root.resource, request_cookie: None, outcome })?;
 //! writer.close()?;
 //!
 //! let project = Project::open(&path)?;
-//! let Lookup::Resource(page) = project.find("HTTPS://EXAMPLE.com/#top")? else { panic!("not kept") };
+//! let UrlLookup::Resource(page) = project.find("HTTPS://EXAMPLE.com/#top")? else { panic!("not kept") };
 //! let newest = project.default_revision(page.id, Choice::Newest)?.expect("it was downloaded");
 //! let BodyLookup::Found(mut body) = project.body_of(&newest)? else { panic!("lost") };
 //! let mut text = String::new();
@@ -90,7 +90,7 @@ mod ids;
 mod location;
 mod lock;
 mod migrate;
-mod partial;
+mod partial_folder;
 mod project;
 mod revision;
 mod rows;
@@ -101,30 +101,30 @@ mod verify;
 mod version;
 mod writer;
 
-pub use body::{Body, BodyDraft, BodyLookup, MAX_TREE_ID, flat_name, pack_path, tree_path};
-pub use database::mode::{Medium, Reading};
+pub use body::{RevisionBody, BodyDraft, BodyLookup, MAX_TREE_ID, flat_name, pack_path, tree_path};
+pub use database::mode::{ProjectMedium, DatabaseReadMode};
 pub use database::schema::Upgraded;
-pub use database::stream::Stream;
-pub use disk::{Step, Watcher};
-pub use error::{Error, Refusal, Result};
-pub use format_error::{ColumnProblem, JsonProblem, PackError, RowError};
+pub use database::stream::RowStream;
+pub use disk::{DiskStep, Watcher};
+pub use error::{Error, ChangeRefusal, Result};
+pub use format_error::{ColumnProblem, JsonProblem, BodyPackError, RowError};
 pub use ids::{AliasId, GroupId, ResourceId, RevisionId, RootId};
 pub use location::{
-    CAPTURE_FOLDER, OPENER_SUFFIX, PARTIAL_SUFFIX, PROJECT_SUFFIX, Resolved, is_project, resolve,
+    CAPTURE_FOLDER, OPENER_SUFFIX, PARTIAL_SUFFIX, PROJECT_SUFFIX, ResolvedPath, is_project, resolve,
 };
-pub use migrate::{OnProgress, Progress};
-pub use project::{GroupInfo, Info, Lookup, Project, ResolvedRevision, Session};
-pub use revision::{DownloadError, Metadata};
+pub use migrate::{OnProgress, MigrationProgress};
+pub use project::{GroupInfo, ProjectInfo, UrlLookup, Project, ResolvedRevision, DownloadSession};
+pub use revision::{DownloadError, ResponseMetadata};
 pub use rows::{
-    Alias, EntityTitleFormat, Group, GroupProgress, HibernatedState, HibernatedTask, HtmlParser, Resource,
-    Revision, Root, Source, property_name,
+    ProjectAlias, EntityTitleFormat, ResourceGroup, GroupProgress, HibernatedState, HibernatedTask, HtmlParser, Resource,
+    Revision, RootResource, GroupSource, property_name,
 };
 pub use save_as::{CopyProgress, SaveAsOptions};
 pub use url_prefix::{EXTERNAL_MARKER, directory_prefix, domain_prefix};
 pub use varve_core::history::Choice;
 pub use varve_core::pattern::{suggest_pattern, suggest_sequence};
-pub use verify::{Finding, Repair, Repaired, Severity, Verified, VerifyOptions};
+pub use verify::{ProjectFinding, FindingRepair, RepairSummary, FindingSeverity, VerifySummary, VerifyOptions};
 pub use version::MajorVersion;
 pub use writer::{
-    CreateOptions, NewGroup, NewRevision, OpenOptions, OpenReport, Opened, Outcome, ProjectWriter, Room,
+    CreateOptions, NewGroup, NewRevision, OpenOptions, OpenReport, OpenedProject, DownloadOutcome, ProjectWriter, FreeSpace,
 };

@@ -18,7 +18,7 @@ pub const OPENER_SUFFIX: &str = ".crystalopen";
 
 /// What a path means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Resolved {
+pub enum ResolvedPath {
     /// A folder of that name is there.
     There(PathBuf),
     /// Nothing is there; a project could be made under this name.
@@ -26,24 +26,24 @@ pub enum Resolved {
 }
 
 /// Finds out which project a path means: the folder, its opener, or the name without its ending.
-pub fn resolve(path: &Path) -> Result<Resolved> {
+pub fn resolve(path: &Path) -> Result<ResolvedPath> {
     let path = without_trailing_slash(path);
     if path.exists() {
-        return existing(&path).map(Resolved::There);
+        return existing(&path).map(ResolvedPath::There);
     }
     let named = if ends_with(&path, PROJECT_SUFFIX) { path } else { with_suffix(&path) };
     if named.exists() {
-        return existing(&named).map(Resolved::There);
+        return existing(&named).map(ResolvedPath::There);
     }
     if ends_with(&named, &format!("{PARTIAL_SUFFIX}{PROJECT_SUFFIX}")) {
         return Err(Error::Absent { path: named });
     }
-    Ok(Resolved::Free(named))
+    Ok(ResolvedPath::Free(named))
 }
 
 /// Whether the path is a project's folder or opener, going by its name and by what every project has.
 pub fn is_project(path: &Path) -> bool {
-    let Ok(Resolved::There(dir)) = resolve(path) else { return false };
+    let Ok(ResolvedPath::There(dir)) = resolve(path) else { return false };
     ProjectLayout::new(dir).check().is_ok()
 }
 
@@ -174,7 +174,7 @@ mod tests {
         let home = TempDir::new().unwrap();
         let dir = project_at(home.path(), "x.crystalproj");
         for path in ["x.crystalproj", "x.crystalproj/", "x.crystalproj/OPEN ME.crystalopen", "x"] {
-            assert_eq!(resolve(&home.path().join(path)).unwrap(), Resolved::There(dir.clone()), "{path}");
+            assert_eq!(resolve(&home.path().join(path)).unwrap(), ResolvedPath::There(dir.clone()), "{path}");
             assert!(is_project(&home.path().join(path)));
         }
     }
@@ -188,8 +188,8 @@ mod tests {
         assert!(matches!(at("x.crystalproj-partial"), Err(Error::Partial { .. })));
         assert!(matches!(at("museum"), Err(Error::NotNamedSo { .. })));
         assert!(matches!(at("museum/OPEN ME.crystalopen"), Err(Error::NotNamedSo { .. })));
-        assert_eq!(at("y").unwrap(), Resolved::Free(home.path().join("y.crystalproj")));
-        assert_eq!(at("y.crystalproj/").unwrap(), Resolved::Free(home.path().join("y.crystalproj")));
+        assert_eq!(at("y").unwrap(), ResolvedPath::Free(home.path().join("y.crystalproj")));
+        assert_eq!(at("y.crystalproj/").unwrap(), ResolvedPath::Free(home.path().join("y.crystalproj")));
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
         let home = TempDir::new().unwrap();
         let dir = project_at(home.path(), "x.crystalproj");
         std::os::unix::fs::symlink(&dir, home.path().join("link")).unwrap();
-        assert_eq!(resolve(&home.path().join("link")).unwrap(), Resolved::There(dir.clone()));
+        assert_eq!(resolve(&home.path().join("link")).unwrap(), ResolvedPath::There(dir.clone()));
         std::os::unix::fs::symlink(home.path(), dir.join("tmp")).unwrap();
         assert!(matches!(ProjectLayout::new(dir).check(), Err(Error::Link { .. })));
     }

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::database::{self, set_journal_mode};
-use crate::disk::{ProjectDisk, Step, Watcher};
+use crate::disk::{ProjectDisk, DiskStep, Watcher};
 use crate::error::{Error, Result, database_at, io_at};
 use crate::location::{PROJECT_SUFFIX, ProjectLayout, ends_with};
-use crate::partial::Partial;
+use crate::partial_folder::Partial;
 use crate::project::Project;
 
 /// Database pages that are copied between two calls of the progress callback.
@@ -71,7 +71,7 @@ impl Project {
 impl ProjectCopy<'_> {
     fn database(&mut self, project: &Project, to: &ProjectLayout) -> Result<()> {
         let failed = database_at(&to.dir);
-        self.disk.announce(Step::CreateFile(&to.database())).map_err(io_at("create", &to.database()))?;
+        self.disk.announce(DiskStep::CreateFile(&to.database())).map_err(io_at("create", &to.database()))?;
         let mut copy = database::create(&to.dir, &to.database())?;
         {
             let backup = Backup::new(&project.connection, &mut copy).map_err(&failed)?;
@@ -125,7 +125,7 @@ impl ProjectCopy<'_> {
     }
 
     fn file(&mut self, entry: &DirEntry, to: &Path) -> Result<()> {
-        self.disk.announce(Step::CreateFile(to)).map_err(io_at("create", to))?;
+        self.disk.announce(DiskStep::CreateFile(to)).map_err(io_at("create", to))?;
         let from = entry.path();
         self.progress.bytes += fs::copy(&from, to).map_err(io_at("copy", &from))?;
         self.progress.files += 1;
@@ -164,7 +164,7 @@ fn new_path(target: &Path, source: &Path) -> Result<PathBuf> {
 #[cfg(target_os = "linux")]
 fn make_durable(disk: &ProjectDisk, folder: &Path) -> Result<()> {
     let sync = || -> io::Result<()> {
-        disk.announce(Step::Sync(folder))?;
+        disk.announce(DiskStep::Sync(folder))?;
         Ok(rustix::fs::syncfs(File::open(folder)?)?)
     };
     sync().map_err(io_at("sync", folder))

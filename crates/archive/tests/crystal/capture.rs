@@ -13,8 +13,8 @@ use varve_archive::verbs::cat::{At, find};
 use varve_archive::verbs::crystal::capture::{ProjectCaptured, ProjectRunOptions, capture, finish, resume};
 use varve_archive::{ArchiveError, Date};
 use varve_crystal::{
-    BodyLookup, CreateOptions, DownloadError, Lookup, MajorVersion, NewGroup, Project, ProjectWriter,
-    Revision, Source, VerifyOptions,
+    BodyLookup, CreateOptions, DownloadError, UrlLookup, MajorVersion, NewGroup, Project, ProjectWriter,
+    Revision, GroupSource, VerifyOptions,
 };
 use varve_testkit::web::{Answer, Site, Web};
 
@@ -96,7 +96,7 @@ impl Scene {
 
     fn revisions(&self, path: &str) -> Vec<Revision> {
         let project = self.open();
-        let Lookup::Resource(resource) = project.find(&self.web.url(path)).unwrap() else {
+        let UrlLookup::Resource(resource) = project.find(&self.web.url(path)).unwrap() else {
             panic!("{path} is not there")
         };
         project.revisions_of(resource.id).map(Result::unwrap).collect()
@@ -179,7 +179,7 @@ fn the_projects_own_roots_and_groups_are_followed() {
     let url = |path: &str| scene.web.url(path);
     scene.edit(|writer| {
         let root = writer.add_root("", &url("/")).unwrap();
-        let source = Some(Source::Root(root.id));
+        let source = Some(GroupSource::Root(root.id));
         let group = |name, url_pattern, source, do_not_download| NewGroup {
             name,
             url_pattern,
@@ -263,7 +263,7 @@ fn failures_are_recorded_by_the_names_that_crystal_has_for_them() {
     let captured = scene.run_as(Some(settings), NetworkOptions::default(), usize::MAX).unwrap();
     let error = |url: &str| {
         let project = scene.open();
-        let Lookup::Resource(resource) = project.find(url).unwrap() else { panic!("{url}") };
+        let UrlLookup::Resource(resource) = project.find(url).unwrap() else { panic!("{url}") };
         let revision = project.revisions_of(resource.id).next().unwrap().unwrap();
         assert!(matches!(project.body_of(&revision).unwrap(), BodyLookup::NeverHad));
         revision.download_error().unwrap().unwrap().kind
@@ -335,7 +335,7 @@ fn a_run_that_was_stopped_goes_on_without_asking_twice() {
     scene.edit(|writer| {
         let root = writer.add_root("Home", &scene.web.url("/site/40/0")).unwrap();
         let pattern = scene.web.url("/site/40/#");
-        let source = Some(Source::Root(root.id));
+        let source = Some(GroupSource::Root(root.id));
         let group = NewGroup { name: "", url_pattern: &pattern, source, do_not_download: false };
         writer.add_group(group).unwrap();
     });

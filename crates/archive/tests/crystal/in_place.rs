@@ -15,7 +15,7 @@ use varve_archive::verbs::init::init;
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
 use varve_archive::verbs::replay::{Known, find as replay};
 use varve_archive::{ArchiveError, ArchiveSettings, Capture, Choice, find_root};
-use varve_crystal::{DownloadError, MajorVersion, Metadata, NewRevision, Outcome, ProjectWriter};
+use varve_crystal::{DownloadError, MajorVersion, ResponseMetadata, NewRevision, DownloadOutcome, ProjectWriter};
 
 use crate::doors::opening;
 use crate::project::{GZIPPED, HOME, make};
@@ -107,8 +107,8 @@ fn an_answer_that_was_cut_short_is_said_to_be_wherever_it_goes() {
             ("Date".to_owned(), format!("Fri, 29 Jul 2022 12:00:0{promised} GMT")),
         ];
         let (http_version, status_code, reason_phrase) = (11, 200, String::new());
-        let metadata = Some(Metadata { http_version, status_code, reason_phrase, headers });
-        let outcome = Outcome::Fetched { metadata, body };
+        let metadata = Some(ResponseMetadata { http_version, status_code, reason_phrase, headers });
+        let outcome = DownloadOutcome::Fetched { metadata, body };
         writer.add_revision(NewRevision { id: None, resource, request_cookie: None, outcome }).unwrap();
     }
     writer.close().unwrap();
@@ -171,13 +171,13 @@ fn a_moment_is_found_without_looking_at_every_revision() {
     let revisions: Vec<NewRevision> = (1..=500)
         .map(|number: i64| {
             let outcome = match number % 11 {
-                0 => Outcome::Failed(DownloadError::timed_out()),
+                0 => DownloadOutcome::Failed(DownloadError::timed_out()),
                 _ => {
                     let date = format!("Fri, 29 Jul 2022 12:{:02}:{:02} GMT", number / 60, number % 60);
                     let headers = vec![("Date".to_owned(), date)];
                     let (status_code, reason_phrase) = (200, String::new());
-                    let metadata = Metadata { http_version: 11, status_code, reason_phrase, headers };
-                    Outcome::Fetched { metadata: Some(metadata), body: writer.begin_body().unwrap() }
+                    let metadata = ResponseMetadata { http_version: 11, status_code, reason_phrase, headers };
+                    DownloadOutcome::Fetched { metadata: Some(metadata), body: writer.begin_body().unwrap() }
                 }
             };
             let resource = pages[usize::try_from(number % 7).unwrap()];

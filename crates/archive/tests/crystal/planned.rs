@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use varve_archive::verbs::plan::{Alias, Group, Notice, Plan, Root, edit, load};
 use varve_archive::{ArchiveError, EditError, Layout};
-use varve_crystal::{NewGroup, Project, ProjectWriter, Source};
+use varve_crystal::{NewGroup, Project, ProjectWriter, GroupSource};
 
 fn empty(folder: &Path) -> PathBuf {
     let path = folder.join("lab.crystalproj");
@@ -46,8 +46,8 @@ fn edits_are_rows_and_a_source_that_goes_is_cleared() {
     assert_eq!(project.resource(home.resource).unwrap().unwrap().url, "https://e.org/");
     assert_eq!(project.default_url_prefix().unwrap().as_deref(), Some("https://e.org"));
     let groups: Vec<_> = project.groups().map(Result::unwrap).collect();
-    assert_eq!(groups[0].source, Some(Source::Root(home.id)));
-    assert_eq!(groups[1].source, Some(Source::Group(groups[0].id)));
+    assert_eq!(groups[0].source, Some(GroupSource::Root(home.id)));
+    assert_eq!(groups[1].source, Some(GroupSource::Group(groups[0].id)));
     assert_eq!((groups[2].name.as_str(), groups[2].do_not_download), ("", true));
     drop(project);
 
@@ -80,7 +80,7 @@ fn a_group_for_the_entire_site_is_found_from_its_root() {
     let groups: Vec<_> = project.groups().map(Result::unwrap).collect();
     assert_eq!(groups.len(), 1);
     assert_eq!((groups[0].name.as_str(), groups[0].url_pattern.as_str()), ("", "https://e.org/**"));
-    assert!(matches!(groups[0].source, Some(Source::Root(_))));
+    assert!(matches!(groups[0].source, Some(GroupSource::Root(_))));
 }
 
 #[test]

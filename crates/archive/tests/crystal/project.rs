@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use varve_core::secret::Secret;
 use varve_crystal::{
-    BodyLookup, CreateOptions, DownloadError, MajorVersion, Metadata, NewGroup, NewRevision, Outcome,
-    Project, ProjectWriter, ResourceId, Source,
+    BodyLookup, CreateOptions, DownloadError, MajorVersion, ResponseMetadata, NewGroup, NewRevision, DownloadOutcome,
+    Project, ProjectWriter, ResourceId, GroupSource,
 };
 
 pub(crate) const COOKIE: &str = "session=open-sesame";
@@ -18,19 +18,19 @@ pub(crate) const GZIPPED: &[u8] = &[
     0,
 ];
 
-fn metadata(status: i64, second: u32, headers: &[(&str, &str)]) -> Metadata {
+fn metadata(status: i64, second: u32, headers: &[(&str, &str)]) -> ResponseMetadata {
     let date = format!("Fri, 29 Jul 2022 12:00:{second:02} GMT");
     let dated = ("Date", date.as_str());
     let headers = headers.iter().chain([&dated]);
     let headers = headers.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Metadata { http_version: 11, status_code: status, reason_phrase: "Ok".to_owned(), headers }
+    ResponseMetadata { http_version: 11, status_code: status, reason_phrase: "Ok".to_owned(), headers }
 }
 
-fn add(writer: &mut ProjectWriter, resource: ResourceId, cookie: Option<&str>, said: Metadata, bytes: &[u8]) {
+fn add(writer: &mut ProjectWriter, resource: ResourceId, cookie: Option<&str>, said: ResponseMetadata, bytes: &[u8]) {
     let mut body = writer.begin_body().unwrap();
     body.write_all(bytes).unwrap();
     let request_cookie = cookie.map(|cookie| Secret::new(cookie.to_owned()));
-    let outcome = Outcome::Fetched { metadata: Some(said), body };
+    let outcome = DownloadOutcome::Fetched { metadata: Some(said), body };
     writer.add_revision(NewRevision { id: None, resource, request_cookie, outcome }).unwrap();
 }
 
@@ -39,7 +39,7 @@ fn add(writer: &mut ProjectWriter, resource: ResourceId, cookie: Option<&str>, s
 pub(crate) fn make(path: &Path, version: MajorVersion) -> PathBuf {
     let mut writer = ProjectWriter::create(path, CreateOptions { version, watcher: None }).unwrap();
     let root = writer.add_root("Home", HOME).unwrap();
-    let (home, site) = (root.resource, Some(Source::Root(root.id)));
+    let (home, site) = (root.resource, Some(GroupSource::Root(root.id)));
     let group =
         NewGroup { name: "All", url_pattern: "https://site.example/**", source: site, do_not_download: true };
     writer.add_group(group).unwrap();
@@ -57,7 +57,7 @@ pub(crate) fn make(path: &Path, version: MajorVersion) -> PathBuf {
     add(&mut writer, script, None, metadata(200, 3, &[("Content-Encoding", "gzip")]), GZIPPED);
     let said = [("Transfer-Encoding", "chunked"), ("Content-Length", "99")];
     add(&mut writer, chunked, None, metadata(200, 4, &said), b"5\r\nnot a chunk");
-    let failed = Outcome::Failed(DownloadError::timed_out());
+    let failed = DownloadOutcome::Failed(DownloadError::timed_out());
     writer
         .add_revision(NewRevision { id: None, resource: home, request_cookie: None, outcome: failed })
         .unwrap();

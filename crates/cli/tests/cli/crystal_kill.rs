@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use varve_crystal::{BodyLookup, CreateOptions, MajorVersion, NewGroup, Project, ProjectWriter, Source};
+use varve_crystal::{BodyLookup, CreateOptions, MajorVersion, NewGroup, Project, ProjectWriter, GroupSource};
 use varve_testkit::web::{Site, Web};
 
 use crate::project::{self, Download};
@@ -97,7 +97,7 @@ impl Round {
         let mut writer = ProjectWriter::create(self.project(), CreateOptions::default()).unwrap();
         let root = writer.add_root("Home", &web.url(&format!("/site/{PAGES}/0"))).unwrap();
         let pattern = web.url(&format!("/site/{PAGES}/#"));
-        let source = Some(Source::Root(root.id));
+        let source = Some(GroupSource::Root(root.id));
         let group = NewGroup { name: "Pages", url_pattern: &pattern, source, do_not_download: false };
         writer.add_group(group).unwrap();
         writer.close().unwrap();

@@ -4,13 +4,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use varve_crystal::{
-    CreateOptions, DownloadError, MajorVersion, Metadata, NewRevision, Outcome, ProjectWriter,
+    CreateOptions, DownloadError, MajorVersion, ResponseMetadata, NewRevision, DownloadOutcome, ProjectWriter,
 };
 
 /// One download of a page: response and body, or an error.
 pub(crate) struct Download {
     pub(crate) url: String,
-    pub(crate) got: Result<(Option<Metadata>, Vec<u8>), DownloadError>,
+    pub(crate) got: Result<(Option<ResponseMetadata>, Vec<u8>), DownloadError>,
 }
 
 impl Download {
@@ -23,7 +23,7 @@ impl Download {
     pub(crate) fn answer(url: &str, status: i64, headers: &[(&str, &str)], body: &[u8]) -> Self {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let metadata =
-            Metadata { http_version: 11, status_code: status, reason_phrase: "OK".to_owned(), headers };
+            ResponseMetadata { http_version: 11, status_code: status, reason_phrase: "OK".to_owned(), headers };
         Self { url: url.to_owned(), got: Ok((Some(metadata), body.to_vec())) }
     }
 
@@ -50,9 +50,9 @@ pub(crate) fn make(
             Ok((metadata, bytes)) => {
                 let mut body = writer.begin_body().unwrap();
                 body.write_all(&bytes).unwrap();
-                Outcome::Fetched { metadata, body }
+                DownloadOutcome::Fetched { metadata, body }
             }
-            Err(error) => Outcome::Failed(error),
+            Err(error) => DownloadOutcome::Failed(error),
         };
         new.push(NewRevision { id: None, resource, request_cookie: None, outcome });
     }

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::place::replacing;
-use super::{Body, flat_name, pack, pack_path, tree_path};
+use super::{RevisionBody, flat_name, pack, pack_path, tree_path};
 use crate::error::{Error, Result, io_at};
 use crate::ids::RevisionId;
 use crate::location::ProjectLayout;
@@ -93,7 +93,7 @@ pub(crate) struct BodyFinder<'p> {
 
 impl BodyFinder<'_> {
     /// The body with that id, independently of its row.
-    pub(crate) fn body(&self, id: RevisionId) -> Result<Option<Body>> {
+    pub(crate) fn body(&self, id: RevisionId) -> Result<Option<RevisionBody>> {
         self.look_twice(id, |found| if found.is_pack { found.open_packed(id) } else { found.open_loose() })
     }
 
@@ -143,16 +143,16 @@ impl BodyFinder<'_> {
 }
 
 impl FoundBodyFile {
-    fn open_loose(self) -> Result<Option<Body>> {
+    fn open_loose(self) -> Result<Option<RevisionBody>> {
         let Some(file) = open_file(&self.path)? else { return Ok(None) };
-        Ok(Some(Body { reader: Box::new(file), length: self.meta.len(), path: self.path }))
+        Ok(Some(RevisionBody { reader: Box::new(file), length: self.meta.len(), path: self.path }))
     }
 
-    fn open_packed(self, id: RevisionId) -> Result<Option<Body>> {
+    fn open_packed(self, id: RevisionId) -> Result<Option<RevisionBody>> {
         let Some((file, entry)) = self.entry(id)? else { return Ok(None) };
         let opened = pack::open_entry(file, entry);
         let reader = Box::new(opened.map_err(|source| Error::Pack { path: self.path.clone(), source })?);
-        Ok(Some(Body { reader, length: entry.length, path: self.path }))
+        Ok(Some(RevisionBody { reader, length: entry.length, path: self.path }))
     }
 
     fn packed_length(&self, id: RevisionId) -> Result<Option<u64>> {

@@ -21,13 +21,13 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// A body to read: the bytes with transfer codings removed and content codings left as they were.
-pub struct Body {
+pub struct RevisionBody {
     reader: Box<dyn Read + Send>,
     length: u64,
     path: PathBuf,
 }
 
-impl Body {
+impl RevisionBody {
     /// How many bytes it has.
     pub const fn length(&self) -> u64 {
         self.length
@@ -39,13 +39,13 @@ impl Body {
     }
 }
 
-impl std::fmt::Debug for Body {
+impl std::fmt::Debug for RevisionBody {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Body").field("path", &self.path).field("length", &self.length).finish_non_exhaustive()
     }
 }
 
-impl Read for Body {
+impl Read for RevisionBody {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.reader.read(buffer)
     }
@@ -55,7 +55,7 @@ impl Read for Body {
 #[derive(Debug)]
 pub enum BodyLookup {
     /// The body.
-    Found(Body),
+    Found(RevisionBody),
     /// The revision records an error and never had one.
     NeverHad,
     /// It should be there and is not.

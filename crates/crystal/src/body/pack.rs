@@ -9,7 +9,7 @@ use flate2::read::DeflateDecoder;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
-use crate::format_error::PackError;
+use crate::format_error::BodyPackError;
 
 /// A directory larger than this belongs to no pack: sixteen entries take one or two thousand bytes.
 const MAX_DIRECTORY_BYTES: u64 = 1 << 16;
@@ -29,7 +29,7 @@ pub(crate) struct PackEntry {
 }
 
 /// Finds the entry of that name; the last one, if there are several.
-pub(crate) fn find_entry(file: &mut File, name: &str) -> Result<Option<PackEntry>, PackError> {
+pub(crate) fn find_entry(file: &mut File, name: &str) -> Result<Option<PackEntry>, BodyPackError> {
     let mut found = None;
     for_each_entry(file, |entry_name, entry| {
         if entry_name == name.as_bytes() {
@@ -40,7 +40,7 @@ pub(crate) fn find_entry(file: &mut File, name: &str) -> Result<Option<PackEntry
 }
 
 /// The names of all entries of a pack.
-pub(crate) fn entry_names(file: &mut File) -> Result<Vec<Vec<u8>>, PackError> {
+pub(crate) fn entry_names(file: &mut File) -> Result<Vec<Vec<u8>>, BodyPackError> {
     let mut names = Vec::new();
     for_each_entry(file, |name, _| names.push(name.to_vec()))?;
     Ok(names)
@@ -48,34 +48,34 @@ pub(crate) fn entry_names(file: &mut File) -> Result<Vec<Vec<u8>>, PackError> {
 
 fn for_each_entry(
     file: &mut File,
-    mut each: impl FnMut(&[u8], Result<PackEntry, PackError>),
-) -> Result<(), PackError> {
+    mut each: impl FnMut(&[u8], Result<PackEntry, BodyPackError>),
+) -> Result<(), BodyPackError> {
     let directory = read_directory(file)?;
     let mut rest = directory.as_slice();
     while !rest.is_empty() {
-        let (name, entry, behind) = read_entry(rest).ok_or(PackError::BadDirectory)?;
+        let (name, entry, behind) = read_entry(rest).ok_or(BodyPackError::BadDirectory)?;
         each(name, entry);
         rest = behind;
     }
     Ok(())
 }
 
-fn checked(entry: Result<PackEntry, PackError>) -> Result<PackEntry, PackError> {
+fn checked(entry: Result<PackEntry, BodyPackError>) -> Result<PackEntry, BodyPackError> {
     let entry = entry?;
     let possible = match entry.method {
         0 => entry.packed == entry.length,
         8 => entry.length / MAX_DEFLATE_RATIO <= entry.packed,
-        method => return Err(PackError::UnknownMethod(method)),
+        method => return Err(BodyPackError::UnknownMethod(method)),
     };
-    if possible { Ok(entry) } else { Err(PackError::BadEntry) }
+    if possible { Ok(entry) } else { Err(BodyPackError::BadEntry) }
 }
 
 /// The bytes of the central directory.
-fn read_directory(file: &mut File) -> Result<Vec<u8>, PackError> {
+fn read_directory(file: &mut File) -> Result<Vec<u8>, BodyPackError> {
     let length = file.seek(SeekFrom::End(0))?;
     let tail_at = length.saturating_sub(MAX_TAIL_BYTES);
     let tail = read_at(file, tail_at, length - tail_at)?;
-    let end = (0..tail.len()).rev().find(|&at| is_end_record(&tail[at..])).ok_or(PackError::NoDirectory)?;
+    let end = (0..tail.len()).rev().find(|&at| is_end_record(&tail[at..])).ok_or(BodyPackError::NoDirectory)?;
     let record = &tail[end..];
     let (mut size, mut at) = (u64::from(u32_at(record, 12)), u64::from(u32_at(record, 16)));
     if size == u64::from(u32::MAX) || at == u64::from(u32::MAX) || u16_at(record, 10) == u16::MAX {
@@ -83,7 +83,7 @@ fn read_directory(file: &mut File) -> Result<Vec<u8>, PackError> {
     }
     let fits = at.checked_add(size).is_some_and(|end| end <= length) && size <= MAX_DIRECTORY_BYTES;
     if !fits {
-        return Err(PackError::NoDirectory);
+        return Err(BodyPackError::NoDirectory);
     }
     Ok(read_at(file, at, size)?)
 }
@@ -96,24 +96,24 @@ fn is_end_record(bytes: &[u8]) -> bool {
 }
 
 /// Size and place of the directory from the 64-bit end record, which a locator before the other one points to.
-fn read_large_end(file: &mut File, end_at: u64) -> Result<(u64, u64), PackError> {
-    let locator_at = end_at.checked_sub(20).ok_or(PackError::NoDirectory)?;
+fn read_large_end(file: &mut File, end_at: u64) -> Result<(u64, u64), BodyPackError> {
+    let locator_at = end_at.checked_sub(20).ok_or(BodyPackError::NoDirectory)?;
     let locator = read_at(file, locator_at, 20)?;
     if !locator.starts_with(b"PK\x06\x07") {
-        return Err(PackError::NoDirectory);
+        return Err(BodyPackError::NoDirectory);
     }
     let record_at = u64_at(&locator, 8);
     if record_at.checked_add(56).is_none_or(|end| end > locator_at) {
-        return Err(PackError::NoDirectory);
+        return Err(BodyPackError::NoDirectory);
     }
     let record = read_at(file, record_at, 56)?;
     if !record.starts_with(b"PK\x06\x06") {
-        return Err(PackError::NoDirectory);
+        return Err(BodyPackError::NoDirectory);
     }
     Ok((u64_at(&record, 40), u64_at(&record, 48)))
 }
 
-type EntryAndRest<'a> = (&'a [u8], Result<PackEntry, PackError>, &'a [u8]);
+type EntryAndRest<'a> = (&'a [u8], Result<PackEntry, BodyPackError>, &'a [u8]);
 
 /// The name of the first entry of a directory, the entry, and the rest of the directory.
 fn read_entry(bytes: &[u8]) -> Option<EntryAndRest<'_>> {
@@ -131,7 +131,7 @@ fn read_entry(bytes: &[u8]) -> Option<EntryAndRest<'_>> {
         header_at: u32_at(bytes, 42).into(),
     };
     let entry = if is_encrypted {
-        Err(PackError::UnknownMethod(entry.method))
+        Err(BodyPackError::UnknownMethod(entry.method))
     } else {
         with_large_sizes(entry, &bytes[46 + name..46 + name + extra])
     };
@@ -139,11 +139,11 @@ fn read_entry(bytes: &[u8]) -> Option<EntryAndRest<'_>> {
 }
 
 /// Replaces the sizes that do not fit 32 bits by those in the 64-bit extra field.
-fn with_large_sizes(mut entry: PackEntry, mut extra: &[u8]) -> Result<PackEntry, PackError> {
+fn with_large_sizes(mut entry: PackEntry, mut extra: &[u8]) -> Result<PackEntry, BodyPackError> {
     let mut large: &[u8] = &[];
     while extra.len() >= 4 {
         let length = usize::from(u16_at(extra, 2));
-        let field = extra.get(4..4 + length).ok_or(PackError::BadDirectory)?;
+        let field = extra.get(4..4 + length).ok_or(BodyPackError::BadDirectory)?;
         if u16_at(extra, 0) == 1 {
             large = field;
         }
@@ -151,7 +151,7 @@ fn with_large_sizes(mut entry: PackEntry, mut extra: &[u8]) -> Result<PackEntry,
     }
     for value in [&mut entry.length, &mut entry.packed, &mut entry.header_at] {
         if *value == u64::from(u32::MAX) {
-            let bytes = large.get(..8).ok_or(PackError::BadDirectory)?;
+            let bytes = large.get(..8).ok_or(BodyPackError::BadDirectory)?;
             *value = u64_at(bytes, 0);
             large = &large[8..];
         }
@@ -168,16 +168,16 @@ pub(crate) struct Unpacked {
 }
 
 /// Opens an entry for reading.
-pub(crate) fn open_entry(mut file: File, entry: PackEntry) -> Result<Unpacked, PackError> {
+pub(crate) fn open_entry(mut file: File, entry: PackEntry) -> Result<Unpacked, BodyPackError> {
     let length = file.seek(SeekFrom::End(0))?;
     let header = read_at(&mut file, entry.header_at, 30)?;
     if !header.starts_with(b"PK\x03\x04") {
-        return Err(PackError::BadEntry);
+        return Err(BodyPackError::BadEntry);
     }
     let names = u64::from(u16_at(&header, 26)) + u64::from(u16_at(&header, 28));
     let start = entry.header_at + 30 + names;
     if start.checked_add(entry.packed).is_none_or(|end| end > length) {
-        return Err(PackError::BadEntry);
+        return Err(BodyPackError::BadEntry);
     }
     file.seek(SeekFrom::Start(start))?;
     let bytes = file.take(entry.packed);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::pack::entry_names;
 use super::place::{id_of_flat_name, pack_digits, tree_digits};
 use crate::error::{Result, io_at};
-use crate::format_error::PackError;
+use crate::format_error::BodyPackError;
 use crate::ids::RevisionId;
 use crate::location::ProjectLayout;
 use crate::version::MajorVersion;
@@ -27,7 +27,7 @@ pub(crate) enum WalkedBody {
     /// A file or folder that is none of a project.
     Stray(PathBuf),
     /// A pack whose directory cannot be read.
-    BadPack(PathBuf, PackError),
+    BadPack(PathBuf, BodyPackError),
 }
 
 /// Folders above a body in the tree, the root included.

@@ -28,7 +28,7 @@ const MAX_OPEN_ATTEMPTS: usize = 5;
 
 /// Whether the medium under a project can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Medium {
+pub enum ProjectMedium {
     /// Find out.
     #[default]
     Unknown,
@@ -41,7 +41,7 @@ pub enum Medium {
 /// How the database of an open project is being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reading {
+pub enum DatabaseReadMode {
     /// In place, with SQLite's locks.
     Live,
     /// In place, on a medium that does not change.
@@ -53,7 +53,7 @@ pub enum Reading {
 /// A database opened for reading, with the copy it may be read from.
 pub(crate) struct OpenedDatabase {
     pub(crate) connection: Connection,
-    pub(crate) reading: Reading,
+    pub(crate) reading: DatabaseReadMode,
     pub(crate) copy: Option<TempDir>,
     /// How the files were, where what is read of them stays as it was then and they need not.
     pub(crate) frozen: Option<DatabaseFiles>,
@@ -74,11 +74,11 @@ impl DatabaseFiles {
 }
 
 /// Opens a project's database for reading.
-pub(crate) fn open_for_reading(layout: &ProjectLayout, medium: Medium) -> Result<OpenedDatabase> {
+pub(crate) fn open_for_reading(layout: &ProjectLayout, medium: ProjectMedium) -> Result<OpenedDatabase> {
     let writable = match medium {
-        Medium::Unknown => can_be_written(layout),
-        Medium::Writable => true,
-        Medium::ReadOnly => false,
+        ProjectMedium::Unknown => can_be_written(layout),
+        ProjectMedium::Writable => true,
+        ProjectMedium::ReadOnly => false,
     };
     let mut tries = 0;
     loop {
@@ -88,10 +88,10 @@ pub(crate) fn open_for_reading(layout: &ProjectLayout, medium: Medium) -> Result
         let Some(how) = way(layout, writable)? else { return open_copy(layout, frozen) };
         match connect(&layout.dir, &layout.database(), how) {
             Ok(connection) if how == How::Immutable => {
-                return Ok(OpenedDatabase { connection, reading: Reading::Immutable, copy: None, frozen });
+                return Ok(OpenedDatabase { connection, reading: DatabaseReadMode::Immutable, copy: None, frozen });
             }
             Ok(connection) => {
-                return Ok(OpenedDatabase { connection, reading: Reading::Live, copy: None, frozen: None });
+                return Ok(OpenedDatabase { connection, reading: DatabaseReadMode::Live, copy: None, frozen: None });
             }
             Err(error) if needs_rollback(&error) => return open_copy(layout, frozen),
             // The writer has just closed or opened the project: the files are no longer those that were seen.
@@ -183,7 +183,7 @@ fn open_copy(layout: &ProjectLayout, frozen: Option<DatabaseFiles>) -> Result<Op
     let connection = connect(&layout.dir, &database, How::ReadWrite)?;
     set_journal_mode(&connection, "delete").map_err(database_at(&layout.dir))?;
     connection.pragma_update(None, "query_only", true).map_err(database_at(&layout.dir))?;
-    Ok(OpenedDatabase { connection, reading: Reading::Copy, copy: Some(copy), frozen })
+    Ok(OpenedDatabase { connection, reading: DatabaseReadMode::Copy, copy: Some(copy), frozen })
 }
 
 fn copy_file(from: &Path, to: &Path) -> Result<()> {

@@ -19,7 +19,7 @@ const PAGE_ROWS: usize = 512;
 const PAGE_BYTES: usize = 1 << 20;
 
 /// The rows of a query, in its order, fetched as they are asked for.
-pub struct Stream<'p, T> {
+pub struct RowStream<'p, T> {
     query: StreamQuery<'p, T>,
     page: VecDeque<Result<T>>,
     ended: bool,
@@ -44,7 +44,7 @@ pub(crate) struct StreamQuery<'p, T> {
     pub(crate) read: ReadRow<'p, T>,
 }
 
-impl<'p, T> Stream<'p, T> {
+impl<'p, T> RowStream<'p, T> {
     pub(crate) fn new(query: StreamQuery<'p, T>) -> Self {
         Self { query, page: VecDeque::new(), ended: false }
     }
@@ -105,7 +105,7 @@ fn length_of(row: &Row<'_>) -> usize {
         .sum()
 }
 
-impl<T> Iterator for Stream<'_, T> {
+impl<T> Iterator for RowStream<'_, T> {
     type Item = Result<T>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -32,7 +32,7 @@ use crate::version::MajorVersion;
 
 /// How far a migration is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub struct MigrationProgress {
     /// The bodies moved by this run.
     pub moved: u64,
     /// The highest id: no fewer than the bodies, as far as rows know of them.
@@ -40,7 +40,7 @@ pub struct Progress {
 }
 
 /// Told of progress, and asked whether to go on. A migration that is broken off is resumed by the next open.
-pub type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+pub type OnProgress<'a> = &'a mut dyn FnMut(MigrationProgress) -> ControlFlow<()>;
 
 /// The folder into which bodies of a project belong, and how they lie in it.
 pub(crate) fn into(layout: &ProjectLayout, version: MajorVersion) -> DrainTarget {
@@ -118,7 +118,7 @@ impl<'p> Migration<'p> {
     fn empty_revisions(&self, on_progress: OnProgress<'_>) -> Result<u64> {
         let layout = &self.project.layout;
         let expected = self.project.newest_revision()?.map_or(0, |id| id.get().max(0).unsigned_abs());
-        let mut each = |moved| match on_progress(Progress { moved, expected }) {
+        let mut each = |moved| match on_progress(MigrationProgress { moved, expected }) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Error::Interrupted { path: layout.dir.clone() }),
         };

@@ -5,21 +5,21 @@ use serde::Serialize;
 use std::fs;
 
 use super::Project;
-use crate::database::mode::Reading;
+use crate::database::mode::DatabaseReadMode;
 use crate::error::{Error, Result};
 use crate::ids::RevisionId;
-use crate::rows::{Group, RowColumns};
+use crate::rows::{ResourceGroup, RowColumns};
 use crate::version::MajorVersion;
 
 /// A project in numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Info {
+pub struct ProjectInfo {
     /// How bodies are stored: 1, 2 or 3.
     pub major_version: MajorVersion,
     /// Whether a migration was begun and not finished.
     pub half_migrated: bool,
     /// How the database is being read.
-    pub reading: Reading,
+    pub reading: DatabaseReadMode,
     /// URLs known.
     pub resources: u64,
     /// Downloads kept.
@@ -48,7 +48,7 @@ pub struct Info {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupInfo {
     /// The group.
-    pub group: Group,
+    pub group: ResourceGroup,
     /// How many resources it has.
     pub members: u64,
     /// How many of them were ever downloaded.
@@ -57,10 +57,10 @@ pub struct GroupInfo {
 
 impl Project {
     /// Counts everything.
-    pub fn info(&self) -> Result<Info> {
+    pub fn info(&self) -> Result<ProjectInfo> {
         let (bodies, missing_bodies, bytes) = self.count_bodies()?;
         let tasks = self.hibernated()?.and_then(std::result::Result::ok).map_or(0, |state| state.tasks.len());
-        Ok(Info {
+        Ok(ProjectInfo {
             major_version: self.version(),
             half_migrated: self.is_half_migrated(),
             reading: self.reading(),
@@ -83,7 +83,7 @@ impl Project {
         self.groups().map(|group| self.count_members(group?))
     }
 
-    fn count_members(&self, group: Group) -> Result<GroupInfo> {
+    fn count_members(&self, group: ResourceGroup) -> Result<GroupInfo> {
         let mut info = GroupInfo { group, members: 0, downloaded_members: 0 };
         let sql = "SELECT 1 FROM resource_revision WHERE resource_id = ?1 LIMIT 1";
         for member in self.members(&info.group) {

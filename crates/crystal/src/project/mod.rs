@@ -12,20 +12,20 @@ mod queries;
 mod revision_choice;
 mod url_lookup;
 
-pub use info::{GroupInfo, Info};
+pub use info::{GroupInfo, ProjectInfo};
 pub(crate) use open::layout_at;
-pub use revision_choice::{ResolvedRevision, Session};
-pub use url_lookup::Lookup;
+pub use revision_choice::{ResolvedRevision, DownloadSession};
+pub use url_lookup::UrlLookup;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Params, Row};
 use std::path::Path;
 use tempfile::TempDir;
 
-use crate::body::{Body, BodyFinder, BodyLookup, PlainFolder};
-use crate::database::mode::{DatabaseFiles, Reading};
+use crate::body::{RevisionBody, BodyFinder, BodyLookup, PlainFolder};
+use crate::database::mode::{DatabaseFiles, DatabaseReadMode};
 use crate::database::shape::Shape;
-use crate::database::stream::{Stream, StreamQuery, id_up};
+use crate::database::stream::{RowStream, StreamQuery, id_up};
 use crate::error::{Result, database_at};
 use crate::ids::RevisionId;
 use crate::location::ProjectLayout;
@@ -38,7 +38,7 @@ pub struct Project {
     pub(crate) layout: ProjectLayout,
     pub(crate) shape: Shape,
     pub(crate) version: MajorVersion,
-    reading: Reading,
+    reading: DatabaseReadMode,
     pub(crate) plain_folder: PlainFolder,
     /// How the database's files were, where what is read of them stays as it was then.
     frozen: Option<DatabaseFiles>,
@@ -58,7 +58,7 @@ impl Project {
     }
 
     /// How the database is being read.
-    pub const fn reading(&self) -> Reading {
+    pub const fn reading(&self) -> DatabaseReadMode {
         self.reading
     }
 
@@ -90,7 +90,7 @@ impl Project {
     }
 
     /// The body with that id, independently of its row.
-    pub fn body(&self, id: RevisionId) -> Result<Option<Body>> {
+    pub fn body(&self, id: RevisionId) -> Result<Option<RevisionBody>> {
         self.bodies().body(id)
     }
 
@@ -113,10 +113,10 @@ impl Project {
     }
 
     /// Rows in the order of their ids. The statement says `id >= ?1 ORDER BY id`.
-    pub(crate) fn by_id<'p, T: 'p>(&'p self, sql: &str, read: fn(&Row<'_>) -> Result<T>) -> Stream<'p, T> {
+    pub(crate) fn by_id<'p, T: 'p>(&'p self, sql: &str, read: fn(&Row<'_>) -> Result<T>) -> RowStream<'p, T> {
         let mut query = self.id_query(sql);
         query.read = Box::new(move |row| read(row).map(Some));
-        Stream::new(query)
+        RowStream::new(query)
     }
 
     /// A query over ids that reads nothing yet.
@@ -154,7 +154,7 @@ mod tests {
     fn projects_and_bodies_can_be_handed_to_other_threads() {
         const fn can_be_sent<T: Send>() {}
         can_be_sent::<Project>();
-        can_be_sent::<crate::Body>();
+        can_be_sent::<crate::RevisionBody>();
         can_be_sent::<crate::Error>();
     }
 }

@@ -4,21 +4,21 @@ use std::path::Path;
 
 use super::Project;
 use crate::body::PlainFolder;
-use crate::database::mode::{Medium, OpenedDatabase, open_for_reading};
+use crate::database::mode::{ProjectMedium, OpenedDatabase, open_for_reading};
 use crate::database::shape::Shape;
 use crate::error::{Error, Result, database_at};
-use crate::location::{ProjectLayout, Resolved, resolve};
+use crate::location::{ProjectLayout, ResolvedPath, resolve};
 use crate::rows::property_name::MAJOR_VERSION;
 use crate::version::{MajorVersion, VersionProblem};
 
 impl Project {
     /// Opens a project to read it. Nothing in its folder is changed by us, however the project was left.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_on(path, Medium::default())
+        Self::open_on(path, ProjectMedium::default())
     }
 
     /// Opens a project on a medium that can be written, or cannot.
-    pub fn open_on(path: impl AsRef<Path>, medium: Medium) -> Result<Self> {
+    pub fn open_on(path: impl AsRef<Path>, medium: ProjectMedium) -> Result<Self> {
         let layout = layout_at(path.as_ref())?;
         let opened = open_for_reading(&layout, medium)?;
         Self::from_opened(layout, opened)
@@ -86,11 +86,11 @@ impl Project {
 /// The places of the project that a path means, if it is one.
 pub(crate) fn layout_at(path: &Path) -> Result<ProjectLayout> {
     match resolve(path)? {
-        Resolved::There(dir) => {
+        ResolvedPath::There(dir) => {
             let layout = ProjectLayout::new(dir);
             layout.check()?;
             Ok(layout)
         }
-        Resolved::Free(path) => Err(Error::Absent { path }),
+        ResolvedPath::Free(path) => Err(Error::Absent { path }),
     }
 }

@@ -10,12 +10,12 @@ use varve_core::pattern::GroupPattern;
 use varve_core::secret::Secret;
 
 use super::Project;
-use crate::database::stream::{Stream, StreamQuery, id_down, text_up};
+use crate::database::stream::{RowStream, StreamQuery, id_down, text_up};
 use crate::error::{Result, database_at};
 use crate::ids::{GroupId, ResourceId, RevisionId, RootId};
 use crate::rows::{
-    Alias, EntityTitleFormat, Group, HibernatedState, HtmlParser, Resource, Revision, Root, RowColumns,
-    Source, property_name, property_name_of, property_text,
+    ProjectAlias, EntityTitleFormat, ResourceGroup, HibernatedState, HtmlParser, Resource, Revision, RootResource, RowColumns,
+    GroupSource, property_name, property_name_of, property_text,
 };
 
 /// Distinct cookies that are listed, from the newest revision on.
@@ -34,24 +34,24 @@ impl Project {
     }
 
     /// All resources, in the order of their ids.
-    pub fn resources(&self) -> Stream<'_, Resource> {
+    pub fn resources(&self) -> RowStream<'_, Resource> {
         self.by_id("SELECT id, url FROM resource WHERE id >= ?1 ORDER BY id", Resource::read)
     }
 
     /// The resources whose URL begins with that text, in the order of their URLs.
-    pub fn resources_under(&self, prefix: &str) -> Stream<'_, Resource> {
+    pub fn resources_under(&self, prefix: &str) -> RowStream<'_, Resource> {
         self.resources_in_url_order(prefix, |_| true)
     }
 
     /// The same, but only those whose URL comes behind `after`: to go on with a list.
-    pub fn resources_under_after(&self, prefix: &str, after: Option<&str>) -> Stream<'_, Resource> {
+    pub fn resources_under_after(&self, prefix: &str, after: Option<&str>) -> RowStream<'_, Resource> {
         let mut query = self.url_query(prefix, |_| true);
         if let Some(after) = after {
             // No text stands between one and the same with a zero behind it.
             let first = format!("{after}\0");
             query.first = Value::Blob(first.into_bytes().max(prefix.as_bytes().to_vec()));
         }
-        Stream::new(query)
+        RowStream::new(query)
     }
 
     /// The resources under `prefix` that `keep` chooses, in the order of their URLs.
@@ -59,8 +59,8 @@ impl Project {
         &'p self,
         prefix: &str,
         keep: impl Fn(&str) -> bool + 'p,
-    ) -> Stream<'p, Resource> {
-        Stream::new(self.url_query(prefix, keep))
+    ) -> RowStream<'p, Resource> {
+        RowStream::new(self.url_query(prefix, keep))
     }
 
     fn url_query<'p>(&'p self, prefix: &str, keep: impl Fn(&str) -> bool + 'p) -> StreamQuery<'p, Resource> {
@@ -92,10 +92,10 @@ impl Project {
     pub(crate) fn resources_in_id_order<'p>(
         &'p self,
         keep: impl Fn(&Resource) -> bool + 'p,
-    ) -> Stream<'p, Resource> {
+    ) -> RowStream<'p, Resource> {
         let mut all = self.id_query("SELECT id, url FROM resource WHERE id >= ?1 ORDER BY id");
         all.read = Box::new(move |row| Resource::read(row).map(|found| Some(found).filter(&keep)));
-        Stream::new(all)
+        RowStream::new(all)
     }
 }
 
@@ -112,17 +112,17 @@ impl Project {
     }
 
     /// All revisions, in the order of their ids.
-    pub fn revisions(&self) -> Stream<'_, Revision> {
+    pub fn revisions(&self) -> RowStream<'_, Revision> {
         self.by_id(&format!("{} WHERE id >= ?1 ORDER BY id", self.revision_columns()), Revision::read)
     }
 
     /// The revisions of a resource, the newest first.
-    pub fn revisions_of(&self, resource: ResourceId) -> Stream<'_, Revision> {
+    pub fn revisions_of(&self, resource: ResourceId) -> RowStream<'_, Revision> {
         self.revisions_of_down_from(resource, RevisionId(i64::MAX))
     }
 
     /// The revisions of a resource that are not newer than this one, the newest first.
-    pub fn revisions_of_down_from(&self, resource: ResourceId, newest: RevisionId) -> Stream<'_, Revision> {
+    pub fn revisions_of_down_from(&self, resource: ResourceId, newest: RevisionId) -> RowStream<'_, Revision> {
         let columns = self.revision_columns();
         let sql = format!("{columns} WHERE id <= ?1 AND resource_id = ?2 ORDER BY id DESC");
         let mut query = self.id_query(&sql);
@@ -130,27 +130,27 @@ impl Project {
         query.after = id_down;
         query.others = vec![Value::Integer(resource.get())];
         query.read = Box::new(|row| Revision::read(row).map(Some));
-        Stream::new(query)
+        RowStream::new(query)
     }
 
     /// The revisions of a resource that are not older than this one, the oldest first.
-    pub fn revisions_of_up_from(&self, resource: ResourceId, oldest: RevisionId) -> Stream<'_, Revision> {
+    pub fn revisions_of_up_from(&self, resource: ResourceId, oldest: RevisionId) -> RowStream<'_, Revision> {
         let columns = self.revision_columns();
         let mut query = self.id_query(&format!("{columns} WHERE id >= ?1 AND resource_id = ?2 ORDER BY id"));
         query.first = Value::Integer(oldest.get());
         query.others = vec![Value::Integer(resource.get())];
         query.read = Box::new(|row| Revision::read(row).map(Some));
-        Stream::new(query)
+        RowStream::new(query)
     }
 
     /// All revisions that are not newer than this one, the newest first.
-    pub fn revisions_down_from(&self, newest: RevisionId) -> Stream<'_, Revision> {
+    pub fn revisions_down_from(&self, newest: RevisionId) -> RowStream<'_, Revision> {
         let mut query =
             self.id_query(&format!("{} WHERE id <= ?1 ORDER BY id DESC", self.revision_columns()));
         query.first = Value::Integer(newest.get());
         query.after = id_down;
         query.read = Box::new(|row| Revision::read(row).map(Some));
-        Stream::new(query)
+        RowStream::new(query)
     }
 
     /// The newest revision of a resource that is not newer than this one.
@@ -200,7 +200,7 @@ impl Project {
         query.read = Box::new(|row| {
             RowColumns::of("resource_revision", row, 0).optional_text(1, "request_cookie").map_err(Into::into)
         });
-        for cookie in Stream::new(query) {
+        for cookie in RowStream::new(query) {
             let cookie = Secret::new(cookie?);
             if found.len() < MAX_COOKIES && !found.contains(&cookie) {
                 found.push(cookie);
@@ -213,19 +213,19 @@ impl Project {
 /// Roots, groups and aliases.
 impl Project {
     /// The root with that id.
-    pub fn root(&self, id: RootId) -> Result<Option<Root>> {
-        self.one("SELECT id, name, resource_id FROM root_resource WHERE id = ?1", [id], Root::read)
+    pub fn root(&self, id: RootId) -> Result<Option<RootResource>> {
+        self.one("SELECT id, name, resource_id FROM root_resource WHERE id = ?1", [id], RootResource::read)
     }
 
     /// The root that names this resource.
-    pub fn root_of(&self, resource: ResourceId) -> Result<Option<Root>> {
+    pub fn root_of(&self, resource: ResourceId) -> Result<Option<RootResource>> {
         let sql = "SELECT id, name, resource_id FROM root_resource WHERE resource_id = ?1";
-        self.one(sql, [resource], Root::read)
+        self.one(sql, [resource], RootResource::read)
     }
 
     /// All roots, in the order of their ids.
-    pub fn roots(&self) -> Stream<'_, Root> {
-        self.by_id("SELECT id, name, resource_id FROM root_resource WHERE id >= ?1 ORDER BY id", Root::read)
+    pub fn roots(&self) -> RowStream<'_, RootResource> {
+        self.by_id("SELECT id, name, resource_id FROM root_resource WHERE id >= ?1 ORDER BY id", RootResource::read)
     }
 
     fn group_columns(&self) -> String {
@@ -234,55 +234,55 @@ impl Project {
     }
 
     /// The group with that id.
-    pub fn group(&self, id: GroupId) -> Result<Option<Group>> {
-        self.one(&format!("{} WHERE id = ?1", self.group_columns()), [id], Group::read)
+    pub fn group(&self, id: GroupId) -> Result<Option<ResourceGroup>> {
+        self.one(&format!("{} WHERE id = ?1", self.group_columns()), [id], ResourceGroup::read)
     }
 
     /// All groups, in the order of their ids.
-    pub fn groups(&self) -> Stream<'_, Group> {
-        self.by_id(&format!("{} WHERE id >= ?1 ORDER BY id", self.group_columns()), Group::read)
+    pub fn groups(&self) -> RowStream<'_, ResourceGroup> {
+        self.by_id(&format!("{} WHERE id >= ?1 ORDER BY id", self.group_columns()), ResourceGroup::read)
     }
 
     /// The group's source, if what it names is there.
-    pub fn source_of(&self, group: &Group) -> Result<Option<Source>> {
+    pub fn source_of(&self, group: &ResourceGroup) -> Result<Option<GroupSource>> {
         let found = match group.source {
-            Some(Source::Root(id)) => self.root(id)?.is_some(),
-            Some(Source::Group(id)) => self.group(id)?.is_some(),
+            Some(GroupSource::Root(id)) => self.root(id)?.is_some(),
+            Some(GroupSource::Group(id)) => self.group(id)?.is_some(),
             None => false,
         };
         Ok(group.source.filter(|_| found))
     }
 
     /// The members of a group in the order of their URLs, reading only the part of the index where they can be.
-    pub fn members<'p>(&'p self, group: &Group) -> Stream<'p, Resource> {
+    pub fn members<'p>(&'p self, group: &ResourceGroup) -> RowStream<'p, Resource> {
         self.matching(group.pattern())
     }
 
     /// The members of a group in the order of their ids, which is the order in which Crystal downloads them. Every
     /// resource of the project is looked at.
-    pub fn members_by_id<'p>(&'p self, group: &Group) -> Stream<'p, Resource> {
+    pub fn members_by_id<'p>(&'p self, group: &ResourceGroup) -> RowStream<'p, Resource> {
         let pattern = group.pattern();
         self.resources_in_id_order(move |resource| pattern.matches(&resource.url))
     }
 
     /// The resources that a pattern matches, whether or not a group has it, in the order of their URLs.
-    pub fn matching(&self, pattern: GroupPattern) -> Stream<'_, Resource> {
+    pub fn matching(&self, pattern: GroupPattern) -> RowStream<'_, Resource> {
         let prefix = pattern.literal_prefix().to_owned();
         self.resources_in_url_order(&prefix, move |url| pattern.matches(url))
     }
 
     /// The groups to which a URL belongs, in the order of their ids.
-    pub fn groups_of<'p>(&'p self, url: &'p str) -> impl Iterator<Item = Result<Group>> + 'p {
+    pub fn groups_of<'p>(&'p self, url: &'p str) -> impl Iterator<Item = Result<ResourceGroup>> + 'p {
         self.groups().filter(move |group| group.as_ref().map_or(true, |group| group.pattern().matches(url)))
     }
 
     /// All aliases, in the order in which they are tried. Projects older than aliases have none.
-    pub fn aliases(&self) -> Stream<'_, Alias> {
+    pub fn aliases(&self) -> RowStream<'_, ProjectAlias> {
         if !self.shape.has_alias {
-            return Stream::empty(&self.connection, &self.layout.dir);
+            return RowStream::empty(&self.connection, &self.layout.dir);
         }
         let columns = "SELECT id, source_url_prefix, target_url_prefix, target_is_external FROM alias";
-        self.by_id(&format!("{columns} WHERE id >= ?1 ORDER BY id"), Alias::read)
+        self.by_id(&format!("{columns} WHERE id >= ?1 ORDER BY id"), ProjectAlias::read)
     }
 }
 
@@ -295,14 +295,14 @@ impl Project {
     }
 
     /// All properties with their texts, in the order of their names.
-    pub fn properties(&self) -> Stream<'_, (String, Option<String>)> {
+    pub fn properties(&self) -> RowStream<'_, (String, Option<String>)> {
         let mut query = self.id_query(
             "SELECT name, value FROM project_property WHERE name >= CAST(?1 AS TEXT) AND name < x'' ORDER BY name",
         );
         query.first = rusqlite::types::Value::Blob(Vec::new());
         query.after = text_up;
         query.read = Box::new(|row| Ok(Some((property_name_of(row)?, property_text(row, 1)?))));
-        Stream::new(query)
+        RowStream::new(query)
     }
 
     fn known_property(&self, name: &str) -> Result<Option<String>> {

@@ -11,7 +11,7 @@ use varve_core::secret::Secret;
 use super::Project;
 use crate::error::Result;
 use crate::ids::{ResourceId, RevisionId};
-use crate::revision::Metadata;
+use crate::revision::ResponseMetadata;
 use crate::rows::{Resource, Revision};
 
 const NOT_MODIFIED: i64 = 304;
@@ -26,19 +26,19 @@ pub struct ResolvedRevision {
     /// The revision whose body is meant: an older one, if the given one says that nothing changed.
     pub revision: Revision,
     /// Its status and headers, renewed by those of the given one.
-    pub metadata: Option<Metadata>,
+    pub metadata: Option<ResponseMetadata>,
 }
 
 /// What a session asks of revisions. It is never written into a project.
 #[derive(Debug, Clone, Default)]
-pub struct Session {
+pub struct DownloadSession {
     /// The cookie that is sent to the project's own site.
     pub cookie: Option<Secret<String>>,
     /// Revisions from this time or before are stale.
     pub fetched_after: Option<DateTime<Utc>>,
 }
 
-impl Session {
+impl DownloadSession {
     /// Whether the session asks for a newer revision than this one.
     fn is_stale(&self, revision: &Revision, cookie_applies: bool) -> bool {
         let other_cookie = cookie_applies && self.cookie.is_some() && self.cookie != revision.request_cookie;
@@ -67,7 +67,7 @@ impl Project {
     }
 
     /// The newest revision that the session does not find stale.
-    pub fn fresh_revision(&self, resource: &Resource, session: &Session) -> Result<Option<Revision>> {
+    pub fn fresh_revision(&self, resource: &Resource, session: &DownloadSession) -> Result<Option<Revision>> {
         let cookie_applies = session.cookie.is_some() && self.cookie_applies(&resource.url)?;
         for revision in self.revisions_of(resource.id) {
             let revision = revision?;
@@ -147,13 +147,13 @@ impl Project {
     }
 }
 
-fn not_modified(metadata: &Metadata) -> Option<(&Metadata, &str)> {
+fn not_modified(metadata: &ResponseMetadata) -> Option<(&ResponseMetadata, &str)> {
     let tag = metadata.header("ETag")?;
     (metadata.status_code == NOT_MODIFIED).then_some((metadata, tag))
 }
 
 /// The older answer with the headers that the newer one renews, at the end as Crystal puts them.
-fn renewed(mut older: Metadata, answer: &Metadata) -> Metadata {
+fn renewed(mut older: ResponseMetadata, answer: &ResponseMetadata) -> ResponseMetadata {
     for name in UPDATED_HEADERS {
         if let Some((written, value)) =
             answer.headers.iter().find(|header| header.0.eq_ignore_ascii_case(name))

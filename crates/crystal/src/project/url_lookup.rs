@@ -10,7 +10,7 @@ use varve_core::url::{Alternatives, SiteRules, alternatives};
 
 use super::Project;
 use crate::error::{Error, Result};
-use crate::rows::{Group, Resource, Source};
+use crate::rows::{ResourceGroup, Resource, GroupSource};
 use crate::url_prefix::EXTERNAL_MARKER;
 
 /// A lookup in a project with more aliases fails: each lookup tries all of them.
@@ -18,7 +18,7 @@ const MAX_ALIASES: usize = 10_000;
 
 /// What a URL means in a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Lookup {
+pub enum UrlLookup {
     /// This resource.
     Resource(Resource),
     /// Nothing here: an alias leads to this URL on the live web.
@@ -52,34 +52,34 @@ impl Project {
     }
 
     /// What a URL means: a resource if the project has it under any of its names, else where an alias leads.
-    pub fn find(&self, url: &str) -> Result<Lookup> {
+    pub fn find(&self, url: &str) -> Result<UrlLookup> {
         let alternatives = self.alternatives(url)?;
         for url in &alternatives.urls {
             if let Some(resource) = self.resource_at(url)? {
-                return Ok(Lookup::Resource(resource));
+                return Ok(UrlLookup::Resource(resource));
             }
         }
         let canonical = alternatives.canonical();
         Ok(match alternatives.external.as_deref().or_else(|| canonical.strip_prefix(EXTERNAL_MARKER)) {
-            Some(url) => Lookup::External(url.to_owned()),
-            None => Lookup::Unknown(canonical.to_owned()),
+            Some(url) => UrlLookup::External(url.to_owned()),
+            None => UrlLookup::Unknown(canonical.to_owned()),
         })
     }
 
     /// Where a page that was reached from `referrer` may be found: the root there, or the group that fits it best.
-    pub fn suggest_source(&self, referrer: &str) -> Result<Option<Source>> {
+    pub fn suggest_source(&self, referrer: &str) -> Result<Option<GroupSource>> {
         if let Some(resource) = self.resource_at(referrer)?
             && let Some(root) = self.root_of(resource.id)?
         {
-            return Ok(Some(Source::Root(root.id)));
+            return Ok(Some(GroupSource::Root(root.id)));
         }
-        let mut best: Option<Group> = None;
+        let mut best: Option<ResourceGroup> = None;
         for group in self.groups_of(referrer) {
             let group = group?;
             if best.as_ref().is_none_or(|best| looseness(&group.url_pattern) < looseness(&best.url_pattern)) {
                 best = Some(group);
             }
         }
-        Ok(best.map(|group| Source::Group(group.id)))
+        Ok(best.map(|group| GroupSource::Group(group.id)))
     }
 }

@@ -17,7 +17,7 @@ const WRONG_METADATA_FORM: JsonProblem =
 
 /// Status and headers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Metadata {
+pub struct ResponseMetadata {
     /// 10 for HTTP/1.0, 11 for HTTP/1.1.
     pub http_version: i64,
     /// The status code.
@@ -28,7 +28,7 @@ pub struct Metadata {
     pub headers: Vec<(String, String)>,
 }
 
-impl Metadata {
+impl ResponseMetadata {
     /// What an HTTP exchange said, with a `Date` appended if the server sent none.
     pub fn new(
         http_version: i64,
@@ -120,14 +120,14 @@ mod tests {
             (b"X", b"1"),
             (b"X", b"2"),
         ]);
-        let metadata = Metadata::new(11, 200, b"Caf\xe9", &headers, noon());
+        let metadata = ResponseMetadata::new(11, 200, b"Caf\xe9", &headers, noon());
         let text = concat!(
             r#"{"http_version": 11, "status_code": 200, "reason_phrase": "Caf\u00e9", "headers": "#,
             r#"[["X-L", "\u00e9\u00ff"], ["X-Fold", "a\r\n  b"], ["X", "1"], ["X", "2"], "#,
             r#"["Date", "Fri, 29 Jul 2022 12:00:00 GMT"]]}"#
         );
         assert_eq!(metadata.to_json(), text);
-        let back = Metadata::read(text).unwrap().unwrap();
+        let back = ResponseMetadata::read(text).unwrap().unwrap();
         assert_eq!(back, metadata);
         let wire = back.wire_headers();
         let without_date: Headers = wire.iter().filter(|(name, _)| *name != b"Date").collect();
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_date_that_was_sent_stays_the_only_one() {
         let headers = Headers::from_iter([("date", "sometime")]);
-        let metadata = Metadata::new(10, 204, b"", &headers, noon());
+        let metadata = ResponseMetadata::new(10, 204, b"", &headers, noon());
         assert_eq!(metadata.headers, [("date".to_owned(), "sometime".to_owned())]);
         assert_eq!(metadata.fetched_at(), None);
     }
@@ -146,7 +146,7 @@ mod tests {
     fn the_time_of_a_download_is_its_date_and_age() {
         let at = |headers: &[(&str, &str)]| {
             let headers = headers.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-            Metadata { http_version: 11, status_code: 200, reason_phrase: String::new(), headers }
+            ResponseMetadata { http_version: 11, status_code: 200, reason_phrase: String::new(), headers }
                 .fetched_at()
         };
         let date = ("Date", "Fri, 29 Jul 2022 12:00:00 GMT");
@@ -162,7 +162,7 @@ mod tests {
     fn a_length_is_promised_where_a_body_was_to_come_in_one_piece() {
         let promised = |status_code, headers: &[(&str, &str)]| {
             let headers = headers.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-            Metadata { http_version: 11, status_code, reason_phrase: String::new(), headers }
+            ResponseMetadata { http_version: 11, status_code, reason_phrase: String::new(), headers }
                 .promised_length()
         };
         let length = ("content-length", " 9 ");
@@ -178,9 +178,9 @@ mod tests {
     fn hostile_texts_are_problems_and_not_panics() {
         let deep = "[".repeat(100_000);
         for text in ["", "{}", "[]", "1", "nul", "{\"headers\": 1}", deep.as_str(), "\"\\ud800\""] {
-            assert!(Metadata::read(text).is_err(), "{}", &text[..text.len().min(20)]);
+            assert!(ResponseMetadata::read(text).is_err(), "{}", &text[..text.len().min(20)]);
         }
         let odd = r#"{"http_version":11,"status_code":200,"reason_phrase":"","headers":[["a"]]}"#;
-        assert_eq!(Metadata::read(odd), Err(WRONG_METADATA_FORM));
+        assert_eq!(ResponseMetadata::read(odd), Err(WRONG_METADATA_FORM));
     }
 }

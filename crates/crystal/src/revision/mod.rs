@@ -7,4 +7,4 @@ mod metadata;
 pub(crate) mod python_json;
 
 pub use failure::DownloadError;
-pub use metadata::Metadata;
+pub use metadata::ResponseMetadata;

@@ -11,7 +11,7 @@ use crate::ids::AliasId;
 
 /// One prefix that stands for another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Alias {
+pub struct ProjectAlias {
     /// Its id.
     pub id: AliasId,
     /// URLs that begin with this …
@@ -22,7 +22,7 @@ pub struct Alias {
     pub target_is_external: bool,
 }
 
-impl Alias {
+impl ProjectAlias {
     pub(crate) fn read(row: &Row<'_>) -> Result<Self> {
         let columns = RowColumns::of("alias", row, 0);
         Ok(Self {

@@ -12,14 +12,14 @@ use crate::ids::{GroupId, RootId};
 
 /// Where a group's members are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Source {
+pub enum GroupSource {
     /// On the page of a root.
     Root(RootId),
     /// On the pages of another group.
     Group(GroupId),
 }
 
-impl Source {
+impl GroupSource {
     /// The word for the kind, as it is kept in `source_type`.
     pub(crate) const fn word(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl Source {
 
 /// A group of resources.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
+pub struct ResourceGroup {
     /// Its id.
     pub id: GroupId,
     /// Its name, often empty.
@@ -58,19 +58,19 @@ pub struct Group {
     /// The pattern of its members' URLs.
     pub url_pattern: String,
     /// Where its members are found. What it names may not be there any more: then it counts as none.
-    pub source: Option<Source>,
+    pub source: Option<GroupSource>,
     /// Members are not downloaded because a page embeds them.
     pub do_not_download: bool,
 }
 
-impl Group {
+impl ResourceGroup {
     pub(crate) fn read(row: &Row<'_>) -> Result<Self> {
         let columns = RowColumns::of("resource_group", row, 0);
         Ok(Self {
             id: GroupId(columns.id()),
             name: columns.text(1, "name")?,
             url_pattern: columns.text(2, "url_pattern")?,
-            source: Source::read(&columns, 3, 4)?,
+            source: GroupSource::read(&columns, 3, 4)?,
             do_not_download: columns.integer(5, "do_not_download")? != 0,
         })
     }

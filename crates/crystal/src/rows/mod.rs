@@ -11,14 +11,14 @@ mod resource;
 mod revision;
 mod root;
 
-pub use alias::Alias;
-pub use group::{Group, Source};
+pub use alias::ProjectAlias;
+pub use group::{ResourceGroup, GroupSource};
 pub use hibernated::{GroupProgress, HibernatedState, HibernatedTask};
 pub use property::{EntityTitleFormat, HtmlParser, property_name};
 pub(crate) use property::{property_name_of, property_text};
 pub use resource::Resource;
 pub use revision::Revision;
-pub use root::Root;
+pub use root::RootResource;
 
 use rusqlite::Row;
 use rusqlite::types::{Type, ValueRef};

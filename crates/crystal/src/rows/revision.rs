@@ -10,7 +10,7 @@ use super::RowColumns;
 use crate::error::Result;
 use crate::format_error::JsonProblem;
 use crate::ids::{ResourceId, RevisionId};
-use crate::revision::{DownloadError, Metadata};
+use crate::revision::{DownloadError, ResponseMetadata};
 
 /// One download of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Revision {
     }
 
     /// Status and headers, where the download had any: failed ones and those that were no HTTP have none.
-    pub fn metadata(&self) -> Result<Option<Metadata>, JsonProblem> {
-        Metadata::read(&self.metadata)
+    pub fn metadata(&self) -> Result<Option<ResponseMetadata>, JsonProblem> {
+        ResponseMetadata::read(&self.metadata)
     }
 }

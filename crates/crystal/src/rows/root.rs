@@ -8,7 +8,7 @@ use crate::ids::{ResourceId, RootId};
 
 /// A place to begin at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Root {
+pub struct RootResource {
     /// Its id.
     pub id: RootId,
     /// Its name, often empty.
@@ -17,7 +17,7 @@ pub struct Root {
     pub resource: ResourceId,
 }
 
-impl Root {
+impl RootResource {
     pub(crate) fn read(row: &Row<'_>) -> Result<Self> {
         let columns = RowColumns::of("root_resource", row, 0);
         Ok(Self {

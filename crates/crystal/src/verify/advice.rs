@@ -1,8 +1,8 @@
 //! What a person can do about a finding: what is left to do after it was repaired, and what to do where nobody may guess.
 
-use super::Finding;
+use super::ProjectFinding;
 
-impl Finding {
+impl ProjectFinding {
     /// What is left to do once it was repaired, where something is.
     pub(super) const fn after_repair(&self) -> Option<&'static str> {
         Some(match self {

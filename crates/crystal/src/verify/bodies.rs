@@ -2,11 +2,11 @@
 
 use std::io::{self, Read};
 
-use super::{Finding, Verification};
+use super::{ProjectFinding, Verification};
 use crate::body::{BodyLookup, MAX_TREE_ID, WalkedBody, walk_bodies};
 use crate::error::{Error, Result};
 use crate::ids::RevisionId;
-use crate::revision::{DownloadError, Metadata};
+use crate::revision::{DownloadError, ResponseMetadata};
 use crate::rows::Revision;
 use crate::version::MajorVersion;
 
@@ -28,11 +28,11 @@ impl Verification<'_> {
     fn texts(&mut self, revision: &Revision) -> Result<()> {
         if let Err(problem) = DownloadError::read(&revision.error) {
             let problem = problem.to_string();
-            self.found(Finding::ErrorUnreadable { revision: revision.id, problem })?;
+            self.found(ProjectFinding::ErrorUnreadable { revision: revision.id, problem })?;
         }
-        if let Err(problem) = Metadata::read(&revision.metadata) {
+        if let Err(problem) = ResponseMetadata::read(&revision.metadata) {
             let problem = problem.to_string();
-            self.found(Finding::MetadataUnreadable { revision: revision.id, problem })?;
+            self.found(ProjectFinding::MetadataUnreadable { revision: revision.id, problem })?;
         }
         Ok(())
     }
@@ -41,7 +41,7 @@ impl Verification<'_> {
         let resource = self.project.resource(revision.resource);
         if matches!(resource, Ok(None)) {
             let (revision, resource) = (revision.id, revision.resource);
-            self.found(Finding::RevisionWithoutResource { revision, resource })?;
+            self.found(ProjectFinding::RevisionWithoutResource { revision, resource })?;
         }
         Ok(())
     }
@@ -49,13 +49,13 @@ impl Verification<'_> {
     fn body_of(&mut self, revision: &Revision) -> Result<()> {
         let largest = if self.project.version() == MajorVersion::Flat { i64::MAX } else { MAX_TREE_ID };
         if !(1..=largest).contains(&revision.id.get()) {
-            return self.found(Finding::IdOutOfRange { revision: revision.id });
+            return self.found(ProjectFinding::IdOutOfRange { revision: revision.id });
         }
         match self.project.body_of(revision) {
             Ok(BodyLookup::NeverHad) => Ok(()),
             Ok(BodyLookup::Missing { expected }) => {
                 self.verified.missing_bodies += 1;
-                self.found(Finding::BodyMissing { revision: revision.id, expected })
+                self.found(ProjectFinding::BodyMissing { revision: revision.id, expected })
             }
             Ok(BodyLookup::Found(mut body)) => {
                 self.verified.bodies += 1;
@@ -74,7 +74,7 @@ impl Verification<'_> {
     }
 
     fn unreadable(&mut self, revision: RevisionId, problem: &str) -> Result<()> {
-        self.found(Finding::BodyUnreadable { revision, problem: problem.to_owned() })
+        self.found(ProjectFinding::BodyUnreadable { revision, problem: problem.to_owned() })
     }
 
     /// Each file: whether a row names it.
@@ -82,18 +82,18 @@ impl Verification<'_> {
         let project = self.project;
         walk_bodies(&project.layout, project.version(), &mut |walked| match walked {
             WalkedBody::Body { id, path } => match project.revision(id) {
-                Ok(None) => self.found(Finding::BodyWithoutRow { revision: id, path }),
+                Ok(None) => self.found(ProjectFinding::BodyWithoutRow { revision: id, path }),
                 Ok(Some(row)) if !row.has_body() && DownloadError::read(&row.error).is_ok() => {
-                    self.found(Finding::BodyOfError { revision: id, path })
+                    self.found(ProjectFinding::BodyOfError { revision: id, path })
                 }
                 // A row that cannot be understood was found above.
                 Ok(Some(_)) | Err(Error::Row(_)) => Ok(()),
                 Err(error) => Err(error),
             },
-            WalkedBody::Stray(path) => self.found(Finding::StrayFile { path }),
+            WalkedBody::Stray(path) => self.found(ProjectFinding::StrayFile { path }),
             WalkedBody::BadPack(path, problem) => {
                 let problem = problem.to_string();
-                self.found(Finding::PackUnreadable { path, problem })
+                self.found(ProjectFinding::PackUnreadable { path, problem })
             }
         })
     }

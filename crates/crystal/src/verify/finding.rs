@@ -10,7 +10,7 @@ use crate::ids::{AliasId, GroupId, ResourceId, RevisionId, RootId};
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum FindingSeverity {
     /// Untidy, and harmless.
     Note,
     /// Something does not mean what it should, or is slower than it could be.
@@ -23,7 +23,7 @@ pub enum Severity {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Finding {
+pub enum ProjectFinding {
     /// A migration was begun and not finished.
     MigrationUnfinished,
     /// A revision without an error has no body.
@@ -154,26 +154,26 @@ pub enum Finding {
     },
 }
 
-impl Finding {
+impl ProjectFinding {
     /// How bad it is.
-    pub const fn severity(&self) -> Severity {
+    pub const fn severity(&self) -> FindingSeverity {
         match self {
             Self::MigrationUnfinished
             | Self::BodyWithoutRow { .. }
             | Self::BodyOfError { .. }
             | Self::StrayFile { .. }
-            | Self::SchemaOlder { .. } => Severity::Note,
+            | Self::SchemaOlder { .. } => FindingSeverity::Note,
             Self::SourceDangling { .. }
             | Self::SourceCycle { .. }
             | Self::RevisionWithoutResource { .. }
             | Self::HibernatedUnreadable { .. }
-            | Self::ErrorUnreadable { .. } => Severity::Warning,
-            _ => Severity::Damage,
+            | Self::ErrorUnreadable { .. } => FindingSeverity::Warning,
+            _ => FindingSeverity::Damage,
         }
     }
 }
 
-impl From<RowError> for Finding {
+impl From<RowError> for ProjectFinding {
     fn from(error: RowError) -> Self {
         use crate::format_error::ColumnProblem::UnknownWord;
         match error {
@@ -187,7 +187,7 @@ impl From<RowError> for Finding {
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for ProjectFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MigrationUnfinished => write!(f, "a migration was begun and not finished"),

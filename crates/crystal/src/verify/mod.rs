@@ -9,8 +9,8 @@ mod finding;
 mod repair;
 mod rows;
 
-pub use finding::{Finding, Severity};
-pub use repair::{Repair, Repaired};
+pub use finding::{ProjectFinding, FindingSeverity};
+pub use repair::{FindingRepair, RepairSummary};
 
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ pub struct VerifyOptions {
 
 /// Counts of the rows and bodies that were checked, and of the findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Verified {
+pub struct VerifySummary {
     /// Revisions looked at.
     pub revisions: u64,
     /// Bodies found that a revision should have.
@@ -48,14 +48,14 @@ pub struct Verified {
 struct Verification<'a> {
     project: &'a Project,
     options: VerifyOptions,
-    progress: &'a mut dyn FnMut(&Verified),
-    report: &'a mut dyn FnMut(Finding) -> Result<()>,
-    verified: Verified,
+    progress: &'a mut dyn FnMut(&VerifySummary),
+    report: &'a mut dyn FnMut(ProjectFinding) -> Result<()>,
+    verified: VerifySummary,
 }
 
 impl Project {
     /// Looks at everything, and hands on what is wrong.
-    pub fn verify(&self, options: VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<Verified> {
+    pub fn verify(&self, options: VerifyOptions, report: &mut dyn FnMut(ProjectFinding)) -> Result<VerifySummary> {
         self.verify_watched(options, &mut |_| {}, report)
     }
 
@@ -63,9 +63,9 @@ impl Project {
     pub fn verify_watched(
         &self,
         options: VerifyOptions,
-        progress: &mut dyn FnMut(&Verified),
-        report: &mut dyn FnMut(Finding),
-    ) -> Result<Verified> {
+        progress: &mut dyn FnMut(&VerifySummary),
+        report: &mut dyn FnMut(ProjectFinding),
+    ) -> Result<VerifySummary> {
         self.look(options, progress, &mut |finding| {
             report(finding);
             Ok(())
@@ -75,11 +75,11 @@ impl Project {
     fn look(
         &self,
         options: VerifyOptions,
-        progress: &mut dyn FnMut(&Verified),
-        report: &mut dyn FnMut(Finding) -> Result<()>,
-    ) -> Result<Verified> {
+        progress: &mut dyn FnMut(&VerifySummary),
+        report: &mut dyn FnMut(ProjectFinding) -> Result<()>,
+    ) -> Result<VerifySummary> {
         let mut look =
-            Verification { project: self, options, progress, report, verified: Verified::default() };
+            Verification { project: self, options, progress, report, verified: VerifySummary::default() };
         look.whole()?;
         look.rows()?;
         look.revisions()?;
@@ -89,7 +89,7 @@ impl Project {
 }
 
 impl Verification<'_> {
-    fn found(&mut self, finding: Finding) -> Result<()> {
+    fn found(&mut self, finding: ProjectFinding) -> Result<()> {
         self.verified.findings += 1;
         (self.report)(finding)
     }
@@ -97,14 +97,14 @@ impl Verification<'_> {
     /// What is wrong with the project as a whole.
     fn whole(&mut self) -> Result<()> {
         if self.project.is_half_migrated() {
-            self.found(Finding::MigrationUnfinished)?;
+            self.found(ProjectFinding::MigrationUnfinished)?;
         }
         for name in self.project.lacking()? {
-            self.found(Finding::SchemaOlder { name })?;
+            self.found(ProjectFinding::SchemaOlder { name })?;
         }
         if self.options.check_database {
             for problem in self.project.check_database(MAX_DATABASE_PROBLEMS)? {
-                self.found(Finding::DatabaseDamaged { problem })?;
+                self.found(ProjectFinding::DatabaseDamaged { problem })?;
             }
         }
         Ok(())

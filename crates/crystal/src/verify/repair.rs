@@ -7,7 +7,7 @@
 use serde_json::json;
 use std::path::Path;
 
-use super::{Finding, Verified, VerifyOptions};
+use super::{ProjectFinding, VerifySummary, VerifyOptions};
 
 use crate::error::Result;
 use crate::ids::{AliasId, GroupId, RevisionId, RootId};
@@ -18,14 +18,14 @@ use crate::writer::{ProjectChange, ProjectWriter, commit_upgrade};
 
 /// What became of a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Repair {
+pub struct FindingRepair {
     /// What was done about it, in words; none where nothing could be done without guessing.
     pub did: Option<String>,
     /// What a person can do about it now, in words.
     pub to_do: Option<&'static str>,
 }
 
-impl Repair {
+impl FindingRepair {
     /// Whether it is as it should be now.
     pub const fn is_done(&self) -> bool {
         self.did.is_some()
@@ -34,9 +34,9 @@ impl Repair {
 
 /// How much was repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-pub struct Repaired {
+pub struct RepairSummary {
     /// What the look found before.
-    pub before: Verified,
+    pub before: VerifySummary,
     /// Findings that are as they should be now.
     pub done: u64,
     /// Findings that are as they were.
@@ -45,24 +45,24 @@ pub struct Repaired {
 
 impl ProjectWriter {
     /// Looks at everything, repairs what can be repaired, and hands on each finding with what was done about it.
-    pub fn repair(&mut self, report: &mut dyn FnMut(&Finding, &Repair)) -> Result<Repaired> {
+    pub fn repair(&mut self, report: &mut dyn FnMut(&ProjectFinding, &FindingRepair)) -> Result<RepairSummary> {
         let options = VerifyOptions { check_database: true, read_bodies: false };
         let before = self.project.verify(options, &mut |_| {})?;
         let bodies_are_the_rule = before.missing_bodies <= before.bodies;
-        let mut repaired = Repaired { before, ..Repaired::default() };
-        let mut tell = |finding: &Finding, did: Option<String>| {
+        let mut repaired = RepairSummary { before, ..RepairSummary::default() };
+        let mut tell = |finding: &ProjectFinding, did: Option<String>| {
             let to_do = if did.is_some() { finding.after_repair() } else { Some(finding.by_hand()) };
             match did {
                 Some(_) => repaired.done += 1,
                 None => repaired.left += 1,
             }
-            report(finding, &Repair { did, to_do });
+            report(finding, &FindingRepair { did, to_do });
         };
         let mut lacking = Vec::new();
         self.project.look(options, &mut |_| {}, &mut |finding| {
             match finding {
                 // Added at the end, once nothing stands in the way.
-                Finding::SchemaOlder { name } => lacking.push(name),
+                ProjectFinding::SchemaOlder { name } => lacking.push(name),
                 finding => tell(&finding, self.mend(&finding, bodies_are_the_rule)?),
             }
             Ok(())
@@ -70,40 +70,40 @@ impl ProjectWriter {
         let upgraded = commit_upgrade(&self.project, &self.disk)?;
         for name in lacking {
             let is_there = !upgraded.skipped.contains(&name);
-            tell(&Finding::SchemaOlder { name }, is_there.then(|| "it was added".to_owned()));
+            tell(&ProjectFinding::SchemaOlder { name }, is_there.then(|| "it was added".to_owned()));
         }
         Ok(repaired)
     }
 
     /// Repairs a finding and says what was done, if anything was.
-    fn mend(&self, finding: &Finding, bodies_are_the_rule: bool) -> Result<Option<String>> {
+    fn mend(&self, finding: &ProjectFinding, bodies_are_the_rule: bool) -> Result<Option<String>> {
         match finding {
-            Finding::BodyMissing { revision, .. } if bodies_are_the_rule => self.mend_missing(*revision),
-            Finding::BodyWithoutRow { revision, path } | Finding::BodyOfError { revision, path } => {
+            ProjectFinding::BodyMissing { revision, .. } if bodies_are_the_rule => self.mend_missing(*revision),
+            ProjectFinding::BodyWithoutRow { revision, path } | ProjectFinding::BodyOfError { revision, path } => {
                 self.put_in_salvage(path, &format!("revision-{revision}"))
             }
-            Finding::StrayFile { path } => {
+            ProjectFinding::StrayFile { path } => {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 self.put_in_salvage(path, &name)
             }
-            Finding::MetadataUnreadable { revision, .. } => self.mend_metadata(*revision),
-            Finding::ErrorUnreadable { revision, .. } => self.mend_error(*revision),
-            Finding::SourceDangling { group }
-            | Finding::SourceCycle { group }
-            | Finding::SourceUnknown { group, .. } => {
+            ProjectFinding::MetadataUnreadable { revision, .. } => self.mend_metadata(*revision),
+            ProjectFinding::ErrorUnreadable { revision, .. } => self.mend_error(*revision),
+            ProjectFinding::SourceDangling { group }
+            | ProjectFinding::SourceCycle { group }
+            | ProjectFinding::SourceUnknown { group, .. } => {
                 self.change("source", |change| change.no_source(*group))?;
                 done("the group has no source now")
             }
-            Finding::PatternEmpty { group } => {
+            ProjectFinding::PatternEmpty { group } => {
                 self.change("group", |change| {
                     change.clear_sources("resource_group", group.get())?;
                     change.run("DELETE FROM resource_group WHERE id = ?1", [group])
                 })?;
                 done("the group was deleted: it could have no members")
             }
-            Finding::RootWithoutResource { root, .. } => self.mend_root(*root),
-            Finding::AliasUnsound { alias } => self.mend_alias(*alias),
-            Finding::HibernatedUnreadable { .. } => self.mend_hibernated(),
+            ProjectFinding::RootWithoutResource { root, .. } => self.mend_root(*root),
+            ProjectFinding::AliasUnsound { alias } => self.mend_alias(*alias),
+            ProjectFinding::HibernatedUnreadable { .. } => self.mend_hibernated(),
             _ => Ok(None),
         }
     }

@@ -1,8 +1,8 @@
 //! Looking at the rows that people made: roots, groups, aliases and properties.
 
-use super::{Finding, Verification};
+use super::{ProjectFinding, Verification};
 use crate::error::Result;
-use crate::rows::{Group, Source};
+use crate::rows::{ResourceGroup, GroupSource};
 
 impl Verification<'_> {
     pub(super) fn rows(&mut self) -> Result<()> {
@@ -10,7 +10,7 @@ impl Verification<'_> {
         self.groups()?;
         for alias in self.project.aliases() {
             if let Some(alias) = self.readable(alias)?.filter(|alias| !alias.is_sound()) {
-                self.found(Finding::AliasUnsound { alias: alias.id })?;
+                self.found(ProjectFinding::AliasUnsound { alias: alias.id })?;
             }
         }
         for property in self.project.properties() {
@@ -18,7 +18,7 @@ impl Verification<'_> {
         }
         let hibernated = self.project.hibernated();
         if let Some(Some(Err(problem))) = self.readable(hibernated)? {
-            self.found(Finding::HibernatedUnreadable { problem: problem.to_string() })?;
+            self.found(ProjectFinding::HibernatedUnreadable { problem: problem.to_string() })?;
         }
         Ok(())
     }
@@ -28,7 +28,7 @@ impl Verification<'_> {
             let Some(root) = self.readable(root)? else { continue };
             let resource = self.project.resource(root.resource);
             if matches!(resource, Ok(None)) {
-                self.found(Finding::RootWithoutResource { root: root.id, resource: root.resource })?;
+                self.found(ProjectFinding::RootWithoutResource { root: root.id, resource: root.resource })?;
             }
         }
         Ok(())
@@ -39,29 +39,29 @@ impl Verification<'_> {
         for group in self.project.groups() {
             let Some(group) = self.readable(group)? else { continue };
             if group.url_pattern.is_empty() {
-                self.found(Finding::PatternEmpty { group: group.id })?;
+                self.found(ProjectFinding::PatternEmpty { group: group.id })?;
             }
             match self.chain_ends(&group, groups) {
                 SourceChain::Sound => {}
-                SourceChain::Dangling => self.found(Finding::SourceDangling { group: group.id })?,
-                SourceChain::Circle => self.found(Finding::SourceCycle { group: group.id })?,
+                SourceChain::Dangling => self.found(ProjectFinding::SourceDangling { group: group.id })?,
+                SourceChain::Circle => self.found(ProjectFinding::SourceCycle { group: group.id })?,
             }
         }
         Ok(())
     }
 
     /// Follows a group's sources. A group that merely leads into a circle of others is not part of it.
-    fn chain_ends(&self, group: &Group, most: u64) -> SourceChain {
+    fn chain_ends(&self, group: &ResourceGroup, most: u64) -> SourceChain {
         let mut next = group.source;
         for step in 0..=most {
             let found = match next {
                 None => return SourceChain::Sound,
-                Some(Source::Root(id)) => {
+                Some(GroupSource::Root(id)) => {
                     let is_there = !matches!(self.project.root(id), Ok(None));
                     return if is_there || step > 0 { SourceChain::Sound } else { SourceChain::Dangling };
                 }
-                Some(Source::Group(id)) if id == group.id => return SourceChain::Circle,
-                Some(Source::Group(id)) => self.project.group(id),
+                Some(GroupSource::Group(id)) if id == group.id => return SourceChain::Circle,
+                Some(GroupSource::Group(id)) => self.project.group(id),
             };
             next = match found {
                 Ok(Some(source)) => source.source,

@@ -7,8 +7,8 @@ use crate::database;
 use crate::disk::{ProjectDisk, Watcher};
 use crate::error::{Error, Result, database_at, io_at};
 use crate::files::ensure_files;
-use crate::location::{Resolved, resolve};
-use crate::partial::Partial;
+use crate::location::{ResolvedPath, resolve};
+use crate::partial_folder::Partial;
 use crate::version::MajorVersion;
 
 /// How to make a project.
@@ -29,8 +29,8 @@ impl ProjectWriter {
     /// Makes a project and opens it. `.crystalproj` is added to a name that lacks it; what is there is refused.
     pub fn create(path: impl AsRef<Path>, options: CreateOptions) -> Result<Self> {
         let target = match resolve(path.as_ref())? {
-            Resolved::Free(target) => target,
-            Resolved::There(path) => return Err(Error::Exists { path }),
+            ResolvedPath::Free(target) => target,
+            ResolvedPath::There(path) => return Err(Error::Exists { path }),
         };
         if !options.version.is_written() {
             return Err(Error::NotWritten { path: target, version: options.version.number() });

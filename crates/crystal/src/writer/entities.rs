@@ -8,10 +8,10 @@
 use varve_core::secret::ShownUrl;
 
 use super::{ProjectChange, ProjectWriter, fit_id};
-use crate::error::{Refusal, Result};
+use crate::error::{ChangeRefusal, Result};
 use crate::ids::{AliasId, GroupId, RootId};
 use crate::rows::property_name::{MAJOR_VERSION, MAJOR_VERSION_OLD};
-use crate::rows::{Alias, Group, Resource, Root, Source};
+use crate::rows::{ProjectAlias, ResourceGroup, Resource, RootResource, GroupSource};
 use crate::url_prefix::domain_prefix;
 
 /// A group to add.
@@ -22,7 +22,7 @@ pub struct NewGroup<'a> {
     /// The pattern of its members' URLs, not empty.
     pub url_pattern: &'a str,
     /// Where its members are found.
-    pub source: Option<Source>,
+    pub source: Option<GroupSource>,
     /// Members are not downloaded because a page embeds them.
     pub do_not_download: bool,
 }
@@ -30,13 +30,13 @@ pub struct NewGroup<'a> {
 /// Roots. A resource is a root at most once.
 impl ProjectWriter {
     /// Makes a URL a root, with a name that may be empty. Its resource is added if the project does not have it.
-    pub fn add_root(&mut self, name: &str, url: &str) -> Result<Root> {
+    pub fn add_root(&mut self, name: &str, url: &str) -> Result<RootResource> {
         self.change("root", |change| {
             let resource = change.resource(url)?;
             let insert = "INSERT INTO root_resource (name, resource_id) VALUES (?1, ?2)";
             let taken = || format!("a root for `{}`", ShownUrl(&resource.url));
             let id = change.insert(insert, (name, resource.id), taken)?;
-            Ok(Root { id: RootId(id), name: name.to_owned(), resource: resource.id })
+            Ok(RootResource { id: RootId(id), name: name.to_owned(), resource: resource.id })
         })
     }
 
@@ -57,15 +57,15 @@ impl ProjectWriter {
     }
 
     /// Makes the group that holds a whole site: everything under a root whose path is `/`, found from that root.
-    pub fn add_site_group(&mut self, root: RootId) -> Result<Group> {
-        let unknown = || Refusal::Unknown { what: "root", id: root.get() };
+    pub fn add_site_group(&mut self, root: RootId) -> Result<ResourceGroup> {
+        let unknown = || ChangeRefusal::Unknown { what: "root", id: root.get() };
         let resource = self.root(root)?.ok_or_else(unknown)?.resource;
         let url = self.resource(resource)?.ok_or_else(unknown)?.url;
         let is_site = domain_prefix(&url).is_some_and(|site| url[site.len()..] == *"/");
         if !is_site {
-            return Err(Refusal::NotASite { url }.into());
+            return Err(ChangeRefusal::NotASite { url }.into());
         }
-        let source = Some(Source::Root(root));
+        let source = Some(GroupSource::Root(root));
         self.add_group(NewGroup {
             name: "",
             url_pattern: &format!("{url}**"),
@@ -78,16 +78,16 @@ impl ProjectWriter {
 /// Groups.
 impl ProjectWriter {
     /// Adds a group. A pattern that another group has is refused, as Crystal's own interface does.
-    pub fn add_group(&mut self, new: NewGroup<'_>) -> Result<Group> {
+    pub fn add_group(&mut self, new: NewGroup<'_>) -> Result<ResourceGroup> {
         self.change("group", |change| {
             change.refuse_pattern(new.url_pattern)?;
             change.refuse_source(None, new.source)?;
             let insert = "INSERT INTO resource_group (name, url_pattern, source_type, source_id, do_not_download) \
                           VALUES (?1, ?2, ?3, ?4, ?5)";
-            let source = (new.source.map(Source::word), new.source.map(Source::number));
+            let source = (new.source.map(GroupSource::word), new.source.map(GroupSource::number));
             let values = (new.name, new.url_pattern, source.0, source.1, new.do_not_download);
             let id = change.insert(insert, values, || "such a group".to_owned())?;
-            Ok(Group {
+            Ok(ResourceGroup {
                 id: GroupId(id),
                 name: new.name.to_owned(),
                 url_pattern: new.url_pattern.to_owned(),
@@ -108,11 +108,11 @@ impl ProjectWriter {
     }
 
     /// Says where a group's members are found.
-    pub fn set_group_source(&mut self, id: GroupId, source: Option<Source>) -> Result<()> {
+    pub fn set_group_source(&mut self, id: GroupId, source: Option<GroupSource>) -> Result<()> {
         self.change("group", |change| {
             change.refuse_source(Some(id), source)?;
             let sql = "UPDATE resource_group SET source_type = ?2, source_id = ?3 WHERE id = ?1";
-            let values = (id, source.map(Source::word), source.map(Source::number));
+            let values = (id, source.map(GroupSource::word), source.map(GroupSource::number));
             change.run_on("group", id.get(), sql, values)
         })
     }
@@ -133,7 +133,7 @@ impl ProjectWriter {
 /// Aliases. Both prefixes are whole folders: Crystal refuses a project with others.
 impl ProjectWriter {
     /// Adds an alias. A source prefix has at most one.
-    pub fn add_alias(&mut self, source: &str, target: &str, target_is_external: bool) -> Result<Alias> {
+    pub fn add_alias(&mut self, source: &str, target: &str, target_is_external: bool) -> Result<ProjectAlias> {
         refuse_prefix(source)?;
         refuse_prefix(target)?;
         self.change("alias", |change| {
@@ -141,7 +141,7 @@ impl ProjectWriter {
                           VALUES (?1, ?2, ?3)";
             let taken = || format!("an alias for `{}`", ShownUrl(source));
             let id = change.insert(insert, (source, target, target_is_external), taken)?;
-            Ok(Alias {
+            Ok(ProjectAlias {
                 id: AliasId(id),
                 source_url_prefix: source.to_owned(),
                 target_url_prefix: target.to_owned(),
@@ -172,7 +172,7 @@ impl ProjectWriter {
     /// Sets a property, or removes it. Those that say how bodies lie are not set by hand.
     pub fn set_property(&mut self, name: &str, value: Option<&str>) -> Result<()> {
         if name == MAJOR_VERSION || name == MAJOR_VERSION_OLD {
-            return Err(Refusal::OwnProperty { name: name.to_owned() }.into());
+            return Err(ChangeRefusal::OwnProperty { name: name.to_owned() }.into());
         }
         self.change("property", |change| {
             let Some(value) = value else {
@@ -203,10 +203,10 @@ impl ProjectWriter {
     }
 
     /// Puts a root back. Its resource must be there.
-    pub fn restore_root(&mut self, row: &Root) -> Result<()> {
+    pub fn restore_root(&mut self, row: &RootResource) -> Result<()> {
         self.change("root", |change| {
             if change.writer.resource(row.resource)?.is_none() {
-                return Err(Refusal::Unknown { what: "resource", id: row.resource.get() }.into());
+                return Err(ChangeRefusal::Unknown { what: "resource", id: row.resource.get() }.into());
             }
             let sql = "INSERT INTO root_resource (id, name, resource_id) VALUES (?1, ?2, ?3)";
             let values = (fit_id(row.id.get())?, &row.name, row.resource);
@@ -215,14 +215,14 @@ impl ProjectWriter {
     }
 
     /// Puts a group back. What it names as its source may be put back later, or never.
-    pub fn restore_group(&mut self, row: &Group) -> Result<()> {
+    pub fn restore_group(&mut self, row: &ResourceGroup) -> Result<()> {
         if row.url_pattern.is_empty() {
-            return Err(Refusal::EmptyPattern.into());
+            return Err(ChangeRefusal::EmptyPattern.into());
         }
         self.change("group", |change| {
             let sql = "INSERT INTO resource_group (id, name, url_pattern, source_type, source_id, do_not_download) \
                        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-            let source = (row.source.map(Source::word), row.source.map(Source::number));
+            let source = (row.source.map(GroupSource::word), row.source.map(GroupSource::number));
             let id = fit_id(row.id.get())?;
             let values = (id, &row.name, &row.url_pattern, source.0, source.1, row.do_not_download);
             change.insert(sql, values, || format!("group {id}")).map(drop)
@@ -230,7 +230,7 @@ impl ProjectWriter {
     }
 
     /// Puts an alias back.
-    pub fn restore_alias(&mut self, row: &Alias) -> Result<()> {
+    pub fn restore_alias(&mut self, row: &ProjectAlias) -> Result<()> {
         refuse_prefix(&row.source_url_prefix)?;
         refuse_prefix(&row.target_url_prefix)?;
         self.change("alias", |change| {
@@ -253,43 +253,43 @@ impl ProjectChange<'_> {
 
     fn refuse_pattern(&self, pattern: &str) -> Result<()> {
         if pattern.is_empty() {
-            return Err(Refusal::EmptyPattern.into());
+            return Err(ChangeRefusal::EmptyPattern.into());
         }
         let sql = "SELECT 1 FROM resource_group WHERE url_pattern = ?1";
         match self.writer.one(sql, [pattern], |_| Ok(()))? {
-            Some(()) => Err(Refusal::Taken { what: format!("a group with the pattern `{pattern}`") }.into()),
+            Some(()) => Err(ChangeRefusal::Taken { what: format!("a group with the pattern `{pattern}`") }.into()),
             None => Ok(()),
         }
     }
 
     /// Refuses a source that is not there, or that leads back to the group.
-    fn refuse_source(&self, group: Option<GroupId>, source: Option<Source>) -> Result<()> {
+    fn refuse_source(&self, group: Option<GroupId>, source: Option<GroupSource>) -> Result<()> {
         let id = match source {
             None => return Ok(()),
-            Some(Source::Root(id)) => return need("root", id.get(), self.writer.root(id)?.is_some()),
-            Some(Source::Group(id)) => id,
+            Some(GroupSource::Root(id)) => return need("root", id.get(), self.writer.root(id)?.is_some()),
+            Some(GroupSource::Group(id)) => id,
         };
         need("group", id.get(), self.writer.group(id)?.is_some())?;
         let mut next = source;
         // Each step goes to another group: a chain longer than there are groups is a circle.
         for _ in 0..=self.writer.count("SELECT count(*) FROM resource_group")? {
-            let Some(Source::Group(id)) = next else { return Ok(()) };
+            let Some(GroupSource::Group(id)) = next else { return Ok(()) };
             if group == Some(id) {
-                return Err(Refusal::SourceCycle { group: id.get() }.into());
+                return Err(ChangeRefusal::SourceCycle { group: id.get() }.into());
             }
             next = self.writer.group(id)?.and_then(|group| group.source);
         }
-        Err(Refusal::SourceCycle { group: id.get() }.into())
+        Err(ChangeRefusal::SourceCycle { group: id.get() }.into())
     }
 }
 
 fn need(what: &'static str, id: i64, is_there: bool) -> Result<()> {
-    if is_there { Ok(()) } else { Err(Refusal::Unknown { what, id }.into()) }
+    if is_there { Ok(()) } else { Err(ChangeRefusal::Unknown { what, id }.into()) }
 }
 
 fn refuse_prefix(prefix: &str) -> Result<()> {
     if prefix.ends_with('/') {
         return Ok(());
     }
-    Err(Refusal::AliasPrefix { prefix: prefix.to_owned() }.into())
+    Err(ChangeRefusal::AliasPrefix { prefix: prefix.to_owned() }.into())
 }

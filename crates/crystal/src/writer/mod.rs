@@ -16,20 +16,20 @@ mod revisions;
 
 pub use create::CreateOptions;
 pub use entities::NewGroup;
-pub use free_space::Room;
+pub use free_space::FreeSpace;
 pub(crate) use recovery::commit_upgrade;
-pub use revisions::{NewRevision, Outcome};
+pub use revisions::{NewRevision, DownloadOutcome};
 
 use std::ops::{ControlFlow, Deref};
 use std::path::Path;
 
 use rusqlite::{Params, Transaction, TransactionBehavior};
 
-use crate::database::mode::{self, Medium, Reading, can_be_written};
+use crate::database::mode::{self, ProjectMedium, DatabaseReadMode, can_be_written};
 use crate::database::schema::Upgraded;
 use crate::database::{How, connect};
 use crate::disk::{ProjectDisk, Watcher};
-use crate::error::{Error, Refusal, Result, database_at};
+use crate::error::{Error, ChangeRefusal, Result, database_at};
 use crate::files::ensure_files;
 use crate::ids::RevisionId;
 use crate::location::ProjectLayout;
@@ -41,7 +41,7 @@ use crate::project::{Project, layout_at};
 #[derive(Default)]
 pub struct OpenOptions<'a> {
     /// Whether the medium can be written.
-    pub medium: Medium,
+    pub medium: ProjectMedium,
     /// Receives the progress of a migration that an earlier program began, and may stop it.
     pub on_progress: Option<OnProgress<'a>>,
     /// Keeps a newest revision without a body, which Crystal would delete.
@@ -70,7 +70,7 @@ pub struct OpenReport {
 }
 
 /// A project opened as well as its place allows.
-pub enum Opened {
+pub enum OpenedProject {
     /// To read and write.
     Writing(Box<ProjectWriter>),
     /// To read only: its folder, its database or its medium is read-only.
@@ -86,7 +86,7 @@ impl ProjectWriter {
     /// Opens a project to write it, as told.
     pub fn open_with(path: impl AsRef<Path>, options: OpenOptions<'_>) -> Result<Self> {
         let layout = layout_at(path.as_ref())?;
-        if options.medium == Medium::ReadOnly || !can_be_written(&layout) {
+        if options.medium == ProjectMedium::ReadOnly || !can_be_written(&layout) {
             return Err(Error::ReadOnly { path: layout.dir });
         }
         let lock = Lock::take(&layout)?;
@@ -96,7 +96,7 @@ impl ProjectWriter {
     pub(super) fn open_locked(layout: ProjectLayout, lock: Lock, options: OpenOptions<'_>) -> Result<Self> {
         let disk = ProjectDisk::watched(options.watcher.clone());
         let connection = connect(&layout.dir, &layout.database(), How::ReadWrite)?;
-        let opened = mode::OpenedDatabase { connection, reading: Reading::Live, copy: None, frozen: None };
+        let opened = mode::OpenedDatabase { connection, reading: DatabaseReadMode::Live, copy: None, frozen: None };
         let project = Project::from_opened(layout, opened)?;
         let version = project.version;
         if !version.is_written() {
@@ -163,7 +163,7 @@ impl Deref for ProjectWriter {
     }
 }
 
-impl Opened {
+impl OpenedProject {
     /// Opens a project to write it if it can be written, else to read it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         match ProjectWriter::open(path.as_ref()) {
@@ -176,7 +176,7 @@ impl Opened {
     }
 }
 
-impl Deref for Opened {
+impl Deref for OpenedProject {
     type Target = Project;
 
     fn deref(&self) -> &Project {
@@ -219,7 +219,7 @@ impl ProjectChange<'_> {
     /// Runs one statement that must change a row of that kind.
     pub(crate) fn run_on(&self, what: &'static str, id: i64, sql: &str, params: impl Params) -> Result<()> {
         match self.run(sql, params)? {
-            0 => Err(Refusal::Unknown { what, id }.into()),
+            0 => Err(ChangeRefusal::Unknown { what, id }.into()),
             _ => Ok(()),
         }
     }
@@ -233,7 +233,7 @@ impl ProjectChange<'_> {
     ) -> Result<i64> {
         match self.run(sql, params) {
             Ok(_) => Ok(self.transaction.last_insert_rowid()),
-            Err(error) if error.is_constraint() => Err(Refusal::Taken { what: taken() }.into()),
+            Err(error) if error.is_constraint() => Err(ChangeRefusal::Taken { what: taken() }.into()),
             Err(error) => Err(error),
         }
     }
@@ -241,7 +241,7 @@ impl ProjectChange<'_> {
 
 /// An id that a row may be given: Crystal counts from 1.
 pub(crate) fn fit_id(id: i64) -> Result<i64> {
-    if id >= 1 { Ok(id) } else { Err(Error::Refused(Refusal::BadId { id })) }
+    if id >= 1 { Ok(id) } else { Err(Error::Refused(ChangeRefusal::BadId { id })) }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use varve_core::secret::ShownUrl;
 use varve_core::url::{SiteRules, alternatives};
 
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, ChangeRefusal, Result};
 use crate::ids::{ResourceId, RevisionId};
 use crate::rows::{Resource, RowColumns};
 use crate::url_prefix::is_own_scheme;
@@ -30,7 +30,7 @@ impl ProjectWriter {
                 let known = alternatives(url, &sites, &aliases);
                 ids.push(match change.known_or_new(&known.urls, known.external.as_deref()) {
                     Ok(resource) => Some(resource.id),
-                    Err(Error::Refused(Refusal::External { .. } | Refusal::OwnScheme { .. })) => None,
+                    Err(Error::Refused(ChangeRefusal::External { .. } | ChangeRefusal::OwnScheme { .. })) => None,
                     Err(error) => return Err(error),
                 });
             }
@@ -41,7 +41,7 @@ impl ProjectWriter {
     /// Deletes a resource with its revisions, the oldest first, each with its body. A root must be deleted before.
     pub fn delete_resource(&mut self, id: ResourceId) -> Result<()> {
         if self.root_of(id)?.is_some() {
-            return Err(Refusal::InUse { what: format!("resource {id}, which is a root,") }.into());
+            return Err(ChangeRefusal::InUse { what: format!("resource {id}, which is a root,") }.into());
         }
         while let Some(revision) = self.oldest_revision_of(id)? {
             self.delete_revision(revision)?;
@@ -71,11 +71,11 @@ impl ProjectChange<'_> {
             }
         }
         if let Some(url) = external {
-            return Err(Refusal::External { url: url.to_owned() }.into());
+            return Err(ChangeRefusal::External { url: url.to_owned() }.into());
         }
         let url = urls.last().map(String::as_str).unwrap_or_default();
         if is_own_scheme(url) {
-            return Err(Refusal::OwnScheme { url: url.to_owned() }.into());
+            return Err(ChangeRefusal::OwnScheme { url: url.to_owned() }.into());
         }
         let id = self.insert("INSERT INTO resource (url) VALUES (?1)", [url], || {
             format!("the resource `{}`", ShownUrl(url))

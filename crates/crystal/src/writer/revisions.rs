@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use varve_core::secret::Secret;
 
 use crate::body::{BodyDraft, MAX_TREE_ID, SettledBody};
-use crate::error::{Error, Refusal, Result, io_at};
+use crate::error::{Error, ChangeRefusal, Result, io_at};
 use crate::format_error::JsonProblem;
 use crate::ids::{ResourceId, RevisionId};
-use crate::revision::{DownloadError, Metadata};
+use crate::revision::{DownloadError, ResponseMetadata};
 use crate::salvage::salvage;
 use crate::version::MajorVersion;
 
@@ -31,16 +31,16 @@ pub struct NewRevision {
     /// The `Cookie` header that was sent.
     pub request_cookie: Option<Secret<String>>,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: DownloadOutcome,
 }
 
 /// What came of a download.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum DownloadOutcome {
     /// An answer with a body, be it empty. What is no HTTP has no metadata.
     Fetched {
         /// Status and headers.
-        metadata: Option<Metadata>,
+        metadata: Option<ResponseMetadata>,
         /// The body.
         body: BodyDraft,
     },
@@ -118,14 +118,14 @@ impl ProjectWriter {
     /// Makes the body durable and writes the texts.
     fn ready(&self, new: NewRevision) -> Result<PreparedRevision> {
         let NewRevision { id, resource, request_cookie, outcome } = new;
-        let is_verbatim = matches!(outcome, Outcome::Verbatim { .. });
+        let is_verbatim = matches!(outcome, DownloadOutcome::Verbatim { .. });
         let null = || "null".to_owned();
         let (error, metadata, body) = match outcome {
-            Outcome::Fetched { metadata, body } => {
+            DownloadOutcome::Fetched { metadata, body } => {
                 (null(), metadata.map_or_else(null, |metadata| metadata.to_json()), Some(body))
             }
-            Outcome::Failed(error) => (error.to_json(), null(), None),
-            Outcome::Verbatim { error, metadata, body } => {
+            DownloadOutcome::Failed(error) => (error.to_json(), null(), None),
+            DownloadOutcome::Verbatim { error, metadata, body } => {
                 refuse_texts(&error, &metadata, body.is_some())?;
                 (error, metadata, body)
             }
@@ -154,7 +154,7 @@ impl ProjectChange<'_> {
     ) -> Result<RevisionId> {
         let PreparedRevision { id, resource, request_cookie, error, metadata, body, is_verbatim } = ready;
         if !is_verbatim && self.writer.resource(resource)?.is_none() {
-            return Err(Refusal::Unknown { what: "resource", id: resource.get() }.into());
+            return Err(ChangeRefusal::Unknown { what: "resource", id: resource.get() }.into());
         }
         let sql = "INSERT INTO resource_revision (id, resource_id, request_cookie, error, metadata) \
                    VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -195,8 +195,8 @@ impl ProjectChange<'_> {
 
 /// Refuses texts that no revision has, and a body where there can be none.
 fn refuse_texts(error: &str, metadata: &str, has_body: bool) -> Result<()> {
-    let refused = |column: &'static str| move |problem: JsonProblem| Refusal::Text { column, problem };
+    let refused = |column: &'static str| move |problem: JsonProblem| ChangeRefusal::Text { column, problem };
     let failed = DownloadError::read(error).map_err(refused("error"))?.is_some();
-    Metadata::read(metadata).map_err(refused("metadata"))?;
-    if failed && has_body { Err(Refusal::BodyOfError.into()) } else { Ok(()) }
+    ResponseMetadata::read(metadata).map_err(refused("metadata"))?;
+    if failed && has_body { Err(ChangeRefusal::BodyOfError.into()) } else { Ok(()) }
 }

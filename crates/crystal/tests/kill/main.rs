@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
 use varve_crystal::{
-    CreateOptions, MajorVersion, NewRevision, OpenOptions, Outcome, Project, ProjectWriter, RevisionId,
+    CreateOptions, MajorVersion, NewRevision, OpenOptions, DownloadOutcome, Project, ProjectWriter, RevisionId,
     SaveAsOptions, Watcher,
 };
 
@@ -169,7 +169,7 @@ fn add(home: &Path, watcher: Watcher) {
     let resource = writer.add_resource("http://a.example/new").unwrap().id;
     let mut body = writer.begin_body().unwrap();
     body.write_all(&made::content(NEW)).unwrap();
-    let outcome = Outcome::Fetched { metadata: None, body };
+    let outcome = DownloadOutcome::Fetched { metadata: None, body };
     writer.add_revision(NewRevision { id: None, resource, request_cookie: None, outcome }).unwrap();
     writer.close().unwrap();
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::Path;
 use varve_crystal::{
-    BodyLookup, CreateOptions, DownloadError, MajorVersion, NewRevision, Outcome, Project, ProjectWriter,
+    BodyLookup, CreateOptions, DownloadError, MajorVersion, NewRevision, DownloadOutcome, Project, ProjectWriter,
     RevisionId,
 };
 
@@ -29,9 +29,9 @@ pub(crate) fn make(path: &Path, version: MajorVersion) {
     let fetched = IDS.map(|id| {
         let mut body = writer.begin_body().unwrap();
         body.write_all(&content(id)).unwrap();
-        revision(id, Outcome::Fetched { metadata: None, body })
+        revision(id, DownloadOutcome::Fetched { metadata: None, body })
     });
-    let failed = FAILED.map(|id| revision(id, Outcome::Failed(DownloadError::timed_out())));
+    let failed = FAILED.map(|id| revision(id, DownloadOutcome::Failed(DownloadError::timed_out())));
     writer.add_revisions(fetched.into_iter().chain(failed)).unwrap();
     writer.close().unwrap();
 }

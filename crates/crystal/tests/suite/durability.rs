@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use varve_crystal::{
-    MajorVersion, NewRevision, OpenOptions, Outcome, ProjectWriter, ResourceId, Step, Watcher,
+    MajorVersion, NewRevision, OpenOptions, DownloadOutcome, ProjectWriter, ResourceId, DiskStep, Watcher,
 };
 
 use crate::fixture::Scratch;
@@ -27,10 +27,10 @@ fn recorder() -> (Watcher, Log) {
     let seen = Arc::clone(&log);
     let watcher: Watcher = Arc::new(move |step| {
         seen.lock().unwrap().push(match step {
-            Step::CreateFolder(path) => Done::Folder(path.to_owned()),
-            Step::Rename { from, to } => Done::Renamed(from.to_owned(), to.to_owned()),
-            Step::Sync(path) => Done::Synced(path.to_owned()),
-            Step::Commit(what) => Done::Committed(what),
+            DiskStep::CreateFolder(path) => Done::Folder(path.to_owned()),
+            DiskStep::Rename { from, to } => Done::Renamed(from.to_owned(), to.to_owned()),
+            DiskStep::Sync(path) => Done::Synced(path.to_owned()),
+            DiskStep::Commit(what) => Done::Committed(what),
             _ => Done::Other,
         });
         Ok(())
@@ -96,7 +96,7 @@ fn a_body_is_durable_under_its_name_before_its_row_is() {
         let steps = steps_of(&scratch, |writer| {
             let mut body = writer.begin_body().unwrap();
             body.write_all(b"new").unwrap();
-            let outcome = Outcome::Fetched { metadata: None, body };
+            let outcome = DownloadOutcome::Fetched { metadata: None, body };
             let new = NewRevision {
                 id: Some(varve_crystal::RevisionId(0xfff_f000)),
                 resource: ResourceId(1),

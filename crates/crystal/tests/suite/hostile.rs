@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 use varve_crystal::{
-    BodyLookup, CreateOptions, Error, Lookup, MajorVersion, PackError, Project, ProjectWriter, RevisionId,
+    BodyLookup, CreateOptions, Error, UrlLookup, MajorVersion, BodyPackError, Project, ProjectWriter, RevisionId,
     VerifyOptions,
 };
 use zip::CompressionMethod;
@@ -57,7 +57,7 @@ fn wrong_types_huge_and_negative_ids_are_answered() {
     assert!(matches!(project.body(RevisionId(i64::MAX)), Ok(None)));
     assert_eq!(project.revisions().filter(Result::is_err).count(), 2);
     assert_eq!(project.revisions().count(), 14 + 7);
-    assert!(matches!(project.find("http://max.example/").unwrap(), Lookup::Resource(_)));
+    assert!(matches!(project.find("http://max.example/").unwrap(), UrlLookup::Resource(_)));
     drop(project);
     let mut writer = ProjectWriter::open(&scratch.path).unwrap();
     writer.repair(&mut |_, _| {}).unwrap();
@@ -205,7 +205,7 @@ fn packs_of_every_method_are_read_and_loose_bodies_beside_them() {
 fn a_pack_that_is_none_is_a_typed_error_and_loose_bodies_are_still_found() {
     let scratch = packed(b"this is no zip at all");
     let project = Project::open(&scratch.path).unwrap();
-    let Err(Error::Pack { source: PackError::NoDirectory, .. }) = project.body(RevisionId(1)) else {
+    let Err(Error::Pack { source: BodyPackError::NoDirectory, .. }) = project.body(RevisionId(1)) else {
         panic!("read")
     };
     fs::write(scratch.at("revisions/000/000/000/000/001"), "loose").unwrap();
@@ -245,7 +245,7 @@ fn bombs_are_refused_or_end_where_they_said() {
     set_directory_length(&mut greedy, u32::MAX - 1);
     let scratch = packed(&greedy);
     let refused = Project::open(&scratch.path).unwrap().body(RevisionId(1));
-    assert!(matches!(refused, Err(Error::Pack { source: PackError::BadEntry, .. })));
+    assert!(matches!(refused, Err(Error::Pack { source: BodyPackError::BadEntry, .. })));
 }
 
 fn set_directory_length(zip: &mut [u8], length: u32) {
@@ -260,7 +260,7 @@ fn a_directory_of_too_many_entries_is_refused() {
     let scratch = packed(&zip(&entries, CompressionMethod::Stored, false));
     let project = Project::open(&scratch.path).unwrap();
     let refused = project.body(RevisionId(1));
-    assert!(matches!(refused, Err(Error::Pack { source: PackError::NoDirectory, .. })));
+    assert!(matches!(refused, Err(Error::Pack { source: BodyPackError::NoDirectory, .. })));
     let revision = project.revision(RevisionId(1)).unwrap().unwrap();
     assert!(project.body_of(&revision).is_err());
 }

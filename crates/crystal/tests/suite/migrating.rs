@@ -148,7 +148,7 @@ fn a_database_step_of_the_migration_is_all_or_nothing() {
     let original = flat_project();
     let scratch = original.copy();
     let watcher: Watcher = Arc::new(|step| match step {
-        varve_crystal::Step::Commit("major version") => Err(io::Error::other("stop")),
+        varve_crystal::DiskStep::Commit("major version") => Err(io::Error::other("stop")),
         _ => Ok(()),
     });
     let mut writer =
@@ -170,7 +170,7 @@ fn a_caller_may_break_off_and_the_next_open_goes_on() {
     writer.close().unwrap();
     assert_nothing_lost(&scratch.path, "broken off");
     let mut told = Vec::new();
-    let mut on_progress = |progress: varve_crystal::Progress| {
+    let mut on_progress = |progress: varve_crystal::MigrationProgress| {
         told.push(progress);
         ControlFlow::Continue(())
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
 use varve_crystal::{
-    Error, MajorVersion, Medium, OpenOptions, Opened, Project, ProjectWriter, Reading, RevisionId,
+    Error, MajorVersion, ProjectMedium, OpenOptions, OpenedProject, Project, ProjectWriter, DatabaseReadMode, RevisionId,
 };
 
 use crate::checklist::{Made, assert_acceptable};
@@ -226,11 +226,11 @@ fn with_leftover_log() -> Option<Scratch> {
 
 #[test]
 fn a_log_that_a_crash_left_is_read_on_every_medium() {
-    for medium in [Medium::ReadOnly, Medium::Unknown] {
+    for medium in [ProjectMedium::ReadOnly, ProjectMedium::Unknown] {
         let Some(scratch) = with_leftover_log() else { return };
         let before = files(&scratch.path);
         let project = Project::open_on(&scratch.path, medium).unwrap();
-        assert_eq!(project.reading(), Reading::Copy);
+        assert_eq!(project.reading(), DatabaseReadMode::Copy);
         assert_eq!(project.resources().count(), 65);
         drop(project);
         assert_eq!(files(&scratch.path), before);
@@ -255,7 +255,7 @@ fn a_transaction_that_a_crash_cut_off_is_rolled_back_for_readers_too() {
     crate::fixture::copy_tree(&scratch.path, &cut_off.path);
     drop(connection);
     assert!(fs::metadata(cut_off.at("database.sqlite-journal")).unwrap().len() > 512);
-    for medium in [Medium::ReadOnly, Medium::Unknown] {
+    for medium in [ProjectMedium::ReadOnly, ProjectMedium::Unknown] {
         let copy = cut_off.copy();
         let project = Project::open_on(&copy.path, medium).unwrap();
         assert_eq!((project.resources().count(), project.revisions().count()), (64, 53), "{medium:?}");
@@ -267,12 +267,12 @@ fn a_transaction_that_a_crash_cut_off_is_rolled_back_for_readers_too() {
 #[test]
 fn a_read_only_medium_is_opened_for_reading() {
     let Some(scratch) = lab("lab-v2") else { return };
-    let options = OpenOptions { medium: Medium::ReadOnly, ..OpenOptions::default() };
+    let options = OpenOptions { medium: ProjectMedium::ReadOnly, ..OpenOptions::default() };
     assert!(matches!(ProjectWriter::open_with(&scratch.path, options), Err(Error::ReadOnly { .. })));
-    let project = Project::open_on(&scratch.path, Medium::ReadOnly).unwrap();
-    assert_eq!(project.reading(), Reading::Immutable);
+    let project = Project::open_on(&scratch.path, ProjectMedium::ReadOnly).unwrap();
+    assert_eq!(project.reading(), DatabaseReadMode::Immutable);
     assert_eq!(bodies(&project), (expected_bodies(&expected().unwrap()), vec![]));
-    assert!(matches!(Opened::open(&scratch.path).unwrap(), Opened::Writing(_)));
+    assert!(matches!(OpenedProject::open(&scratch.path).unwrap(), OpenedProject::Writing(_)));
 }
 
 #[test]

@@ -3,18 +3,18 @@
 use serde_json::{Value, json};
 use varve_core::secret::Secret;
 use varve_crystal::{
-    Choice, Error, GroupId, HibernatedTask, HtmlParser, Lookup, MajorVersion, Project, ProjectWriter,
-    ResourceId, RevisionId, Source,
+    Choice, Error, GroupId, HibernatedTask, HtmlParser, UrlLookup, MajorVersion, Project, ProjectWriter,
+    ResourceId, RevisionId, GroupSource,
 };
 
 use crate::fixture::{bodies, expected, expected_bodies, files, lab};
 
 /// All rows of a project in the form of `lab-expected.json`.
 pub(crate) fn tables(project: &Project) -> Value {
-    let source = |source: Option<Source>| match source {
+    let source = |source: Option<GroupSource>| match source {
         None => (Value::Null, Value::Null),
-        Some(Source::Root(id)) => (json!("root_resource"), json!(id)),
-        Some(Source::Group(id)) => (json!("resource_group"), json!(id)),
+        Some(GroupSource::Root(id)) => (json!("root_resource"), json!(id)),
+        Some(GroupSource::Group(id)) => (json!("resource_group"), json!(id)),
     };
     let revision = |revision: varve_crystal::Revision| {
         let cookie = revision.request_cookie.map(Secret::into_exposed);
@@ -149,15 +149,15 @@ fn urls_are_found_through_their_alternatives_and_aliases() {
     let project = Project::open(&scratch.path).unwrap();
     let find = |url: &str| project.find(url).unwrap();
     let id = |url: &str| match find(url) {
-        Lookup::Resource(resource) => resource.id.get(),
+        UrlLookup::Resource(resource) => resource.id.get(),
         other => panic!("{url}: {other:?}"),
     };
     assert_eq!(id("http://127.0.0.1:28300/"), 1);
     assert_eq!(id("http://127.0.0.1:28300#top"), 1);
     assert_eq!(id("http://OTHER.example/a b"), 21);
     assert_eq!(id("http://www.alias.example/1/"), 16);
-    assert_eq!(find("http://live.example/a?b"), Lookup::External("https://live.example/x/a?b".into()));
-    assert_eq!(find("http://new.example"), Lookup::Unknown("http://new.example/".into()));
+    assert_eq!(find("http://live.example/a?b"), UrlLookup::External("https://live.example/x/a?b".into()));
+    assert_eq!(find("http://new.example"), UrlLookup::Unknown("http://new.example/".into()));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn members_are_those_that_the_pattern_matches() {
     assert_eq!(ids(1), [16, 17, 18, 37, 39, 40].into_iter().filter(|id| *id < 19).collect::<Vec<_>>());
     assert_eq!(urls(1), [1, 2, 3].map(|n| format!("http://127.0.0.1:28300/{n}/")));
     assert_eq!(ids(2), [12]);
-    assert_eq!(group(2).source, Some(Source::Group(GroupId(1))));
+    assert_eq!(group(2).source, Some(GroupSource::Group(GroupId(1))));
     let of: Vec<_> = project.groups_of("http://127.0.0.1:28300/7/").map(|found| found.unwrap().id).collect();
     assert_eq!(of, [GroupId(1)]);
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::ops::ControlFlow;
-use varve_crystal::{Error, Medium, Project, ProjectWriter, SaveAsOptions};
+use varve_crystal::{Error, ProjectMedium, Project, ProjectWriter, SaveAsOptions};
 
 use crate::checklist::{Made, assert_acceptable};
 use crate::fixture::{Scratch, bodies, expected, expected_bodies, files, lab};
@@ -18,7 +18,7 @@ fn a_copy_holds_everything_in_whatever_state_it_was() {
         "lab-v2-commit-interrupted",
         "lab-v3-pack16",
     ] {
-        for medium in [Medium::Unknown, Medium::ReadOnly] {
+        for medium in [ProjectMedium::Unknown, ProjectMedium::ReadOnly] {
             let scratch = lab(name).unwrap();
             fs::create_dir(scratch.at("my notes")).unwrap();
             fs::write(scratch.at("my notes/a.txt"), "mine").unwrap();

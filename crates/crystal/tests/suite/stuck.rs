@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use varve_crystal::{
-    Error, MajorVersion, OpenOptions, Project, ProjectWriter, Reading, RevisionId, VerifyOptions, Watcher,
+    Error, MajorVersion, OpenOptions, Project, ProjectWriter, DatabaseReadMode, RevisionId, VerifyOptions, Watcher,
     tree_path,
 };
 
@@ -217,7 +217,7 @@ fn with_leftover_log(keeps_index: bool) -> Scratch {
 
 #[test]
 fn a_leftover_log_is_read_without_a_trace_and_merged_by_a_writer() {
-    for (keeps_index, reading) in [(true, Reading::Live), (false, Reading::Copy)] {
+    for (keeps_index, reading) in [(true, DatabaseReadMode::Live), (false, DatabaseReadMode::Copy)] {
         let scratch = with_leftover_log(keeps_index);
         let before = files(&scratch.path);
         let project = Project::open(&scratch.path).unwrap();
@@ -238,13 +238,13 @@ fn a_reader_without_locks_notices_that_somebody_wrote() {
     at_rest.sql("PRAGMA journal_mode = wal");
     for scratch in [at_rest, with_leftover_log(false)] {
         let project = Project::open(&scratch.path).unwrap();
-        assert_ne!(project.reading(), Reading::Live);
+        assert_ne!(project.reading(), DatabaseReadMode::Live);
         assert!(!project.is_behind());
         let mut writer = ProjectWriter::open(project.path()).unwrap();
         writer.add_resource("http://later.example/").unwrap();
         assert!(project.is_behind());
         let again = Project::open(project.path()).unwrap();
-        assert_eq!((again.reading(), again.is_behind()), (Reading::Live, false));
+        assert_eq!((again.reading(), again.is_behind()), (DatabaseReadMode::Live, false));
         assert!(again.resources().any(|resource| resource.unwrap().url == "http://later.example/"));
     }
 }
@@ -252,7 +252,7 @@ fn a_reader_without_locks_notices_that_somebody_wrote() {
 /// A program was killed when it had begun a log and written nothing to it.
 #[test]
 fn a_log_that_was_only_begun_is_no_hindrance() {
-    for (keeps_index, reading) in [(true, Reading::Live), (false, Reading::Immutable)] {
+    for (keeps_index, reading) in [(true, DatabaseReadMode::Live), (false, DatabaseReadMode::Immutable)] {
         let scratch = with_leftover_log(keeps_index);
         fs::File::options().write(true).open(scratch.at("database.sqlite-wal")).unwrap().set_len(32).unwrap();
         let names = |scratch: &Scratch| files(&scratch.path).into_keys().collect::<Vec<_>>();
@@ -279,7 +279,7 @@ fn a_database_that_is_used_with_a_log_gets_none_from_a_reader() {
         }
         let before = files(&scratch.path);
         let project = Project::open(&scratch.path).unwrap();
-        assert_eq!(project.reading(), Reading::Immutable);
+        assert_eq!(project.reading(), DatabaseReadMode::Immutable);
         assert_eq!((project.resources().count(), bodies(&project)), (1, made_bodies()));
         drop(project);
         assert_eq!(files(&scratch.path), before);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use varve_crystal::{
-    CreateOptions, Lookup, NewGroup, ProjectWriter, RevisionId, flat_name, pack_path, tree_path,
+    CreateOptions, UrlLookup, NewGroup, ProjectWriter, RevisionId, flat_name, pack_path, tree_path,
 };
 
 use crate::fixture::{Scratch, json};
@@ -75,7 +75,7 @@ fn urls_are_kept_under_the_names_that_crystal_keeps_them_under() {
         let last = case["alternatives"].as_array().unwrap().last().unwrap().as_str().unwrap();
         let found = writer.find(url).unwrap();
         match last.strip_prefix(varve_crystal::EXTERNAL_MARKER) {
-            Some(live) => assert_eq!(found, Lookup::External(live.to_owned()), "{url}"),
+            Some(live) => assert_eq!(found, UrlLookup::External(live.to_owned()), "{url}"),
             None if last.starts_with("crystal:") => {}
             None => {
                 let resource = writer.add_resource(url).unwrap();
@@ -83,8 +83,8 @@ fn urls_are_kept_under_the_names_that_crystal_keeps_them_under() {
                     case["alternatives"].as_array().unwrap().iter().any(|known| known == &resource.url),
                     "{url}"
                 );
-                assert_eq!(writer.find(url).unwrap(), Lookup::Resource(resource), "{url}");
-                assert!(!matches!(found, Lookup::Unknown(new) if new != last), "{url}");
+                assert_eq!(writer.find(url).unwrap(), UrlLookup::Resource(resource), "{url}");
+                assert!(!matches!(found, UrlLookup::Unknown(new) if new != last), "{url}");
             }
         }
     }

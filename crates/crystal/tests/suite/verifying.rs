@@ -2,8 +2,8 @@
 
 use std::fs;
 use varve_crystal::{
-    AliasId, Error, Finding, GroupId, MajorVersion, Project, ProjectWriter, ResourceId, RevisionId, RootId,
-    Severity, VerifyOptions,
+    AliasId, Error, ProjectFinding, GroupId, MajorVersion, Project, ProjectWriter, ResourceId, RevisionId, RootId,
+    FindingSeverity, VerifyOptions,
 };
 
 use crate::checklist::{Made, assert_acceptable};
@@ -11,7 +11,7 @@ use crate::fixture::{Scratch, lab};
 
 const CLOSE: VerifyOptions = VerifyOptions { check_database: true, read_bodies: true };
 
-fn findings(project: &Project) -> Vec<Finding> {
+fn findings(project: &Project) -> Vec<ProjectFinding> {
     let mut found = Vec::new();
     let verified = project.verify(CLOSE, &mut |finding| found.push(finding)).unwrap();
     assert_eq!(verified.findings, found.len() as u64);
@@ -33,11 +33,11 @@ fn intact_fixtures_have_no_findings() {
 #[test]
 fn states_and_older_schemas_are_findings_too() {
     let Some(scratch) = lab("lab-v1-migration-interrupted") else { return };
-    assert_eq!(findings(&Project::open(&scratch.path).unwrap()), [Finding::MigrationUnfinished]);
+    assert_eq!(findings(&Project::open(&scratch.path).unwrap()), [ProjectFinding::MigrationUnfinished]);
     let scratch = lab("lab-v1-oldschema").unwrap();
     let older = findings(&Project::open(&scratch.path).unwrap());
     assert_eq!(older.len(), 6);
-    assert!(older.iter().all(|finding| matches!(finding, Finding::SchemaOlder { .. })));
+    assert!(older.iter().all(|finding| matches!(finding, ProjectFinding::SchemaOlder { .. })));
 }
 
 /// A project with one of everything that can be wrong.
@@ -75,43 +75,43 @@ fn everything_that_can_be_wrong_is_found() {
     let found = findings(&Project::open(&scratch.path).unwrap());
     let at = |name: &str| scratch.at("revisions").join(name);
     for expected in [
-        Finding::SchemaOlder { name: "resource_revision__status_code" },
-        Finding::RootWithoutResource { root: RootId(7), resource: ResourceId(998) },
-        Finding::PatternEmpty { group: GroupId(10) },
-        Finding::SourceDangling { group: GroupId(11) },
-        Finding::SourceCycle { group: GroupId(12) },
-        Finding::SourceCycle { group: GroupId(13) },
-        Finding::SourceUnknown { group: GroupId(14), word: "planet".into() },
-        Finding::AliasUnsound { alias: AliasId(5) },
-        Finding::AliasUnsound { alias: AliasId(6) },
-        Finding::IdOutOfRange { revision: RevisionId(-5) },
-        Finding::MetadataUnreadable {
+        ProjectFinding::SchemaOlder { name: "resource_revision__status_code" },
+        ProjectFinding::RootWithoutResource { root: RootId(7), resource: ResourceId(998) },
+        ProjectFinding::PatternEmpty { group: GroupId(10) },
+        ProjectFinding::SourceDangling { group: GroupId(11) },
+        ProjectFinding::SourceCycle { group: GroupId(12) },
+        ProjectFinding::SourceCycle { group: GroupId(13) },
+        ProjectFinding::SourceUnknown { group: GroupId(14), word: "planet".into() },
+        ProjectFinding::AliasUnsound { alias: AliasId(5) },
+        ProjectFinding::AliasUnsound { alias: AliasId(6) },
+        ProjectFinding::IdOutOfRange { revision: RevisionId(-5) },
+        ProjectFinding::MetadataUnreadable {
             revision: RevisionId(2),
             problem: "it is not JSON, at column 2".into(),
         },
-        Finding::ErrorUnreadable { revision: RevisionId(3), problem: "it is not JSON, at column 1".into() },
-        Finding::RevisionWithoutResource { revision: RevisionId(4), resource: ResourceId(999) },
-        Finding::BodyMissing { revision: RevisionId(5), expected: at("000/000/000/000/005") },
-        Finding::RowUnreadable {
+        ProjectFinding::ErrorUnreadable { revision: RevisionId(3), problem: "it is not JSON, at column 1".into() },
+        ProjectFinding::RevisionWithoutResource { revision: RevisionId(4), resource: ResourceId(999) },
+        ProjectFinding::BodyMissing { revision: RevisionId(5), expected: at("000/000/000/000/005") },
+        ProjectFinding::RowUnreadable {
             table: "resource_revision",
             id: 60,
             column: "error",
             problem: "a value of type Blob".into(),
         },
-        Finding::StrayFile { path: at("000/Thumbs.db") },
-        Finding::BodyOfError { revision: RevisionId(19), path: at("000/000/000/000/013") },
-        Finding::BodyWithoutRow { revision: RevisionId(256), path: at("000/000/000/000/100") },
+        ProjectFinding::StrayFile { path: at("000/Thumbs.db") },
+        ProjectFinding::BodyOfError { revision: RevisionId(19), path: at("000/000/000/000/013") },
+        ProjectFinding::BodyWithoutRow { revision: RevisionId(256), path: at("000/000/000/000/100") },
     ] {
         assert!(found.contains(&expected), "{expected}");
     }
-    assert!(found.iter().any(|finding| matches!(finding, Finding::HibernatedUnreadable { .. })));
+    assert!(found.iter().any(|finding| matches!(finding, ProjectFinding::HibernatedUnreadable { .. })));
     assert!(
         found.iter().any(
-            |finding| matches!(finding, Finding::ErrorUnreadable { revision, .. } if revision.get() == 18)
+            |finding| matches!(finding, ProjectFinding::ErrorUnreadable { revision, .. } if revision.get() == 18)
         )
     );
     assert_eq!(found.len(), 20, "{found:#?}");
-    assert!(found.iter().any(|finding| finding.severity() == Severity::Damage));
+    assert!(found.iter().any(|finding| finding.severity() == FindingSeverity::Damage));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn what_can_be_repaired_is_and_nothing_is_thrown_away() {
     assert_eq!((repaired.done, repaired.left), (16, 3));
     assert_eq!(findings(&writer), left);
     assert_eq!(
-        left.iter().map(Finding::to_string).collect::<Vec<_>>(),
+        left.iter().map(ProjectFinding::to_string).collect::<Vec<_>>(),
         [
             "revision -5 has an id that no body can have",
             "revision 4 is of resource 999, which is not there",

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use varve_core::headers::Headers;
 use varve_core::secret::Secret;
 use varve_crystal::{
-    AliasId, BodyDraft, Choice, CreateOptions, DownloadError, Error, GroupId, MajorVersion, Metadata,
-    NewGroup, NewRevision, OpenOptions, Outcome, Project, ProjectWriter, Refusal, ResourceId, RevisionId,
-    RootId, Session, Source, Step, Watcher,
+    AliasId, BodyDraft, Choice, CreateOptions, DownloadError, Error, GroupId, MajorVersion, ResponseMetadata,
+    NewGroup, NewRevision, OpenOptions, DownloadOutcome, Project, ProjectWriter, ChangeRefusal, ResourceId, RevisionId,
+    RootId, DownloadSession, GroupSource, DiskStep, Watcher,
 };
 
 use crate::checklist::{Made, assert_acceptable};
@@ -35,17 +35,17 @@ fn body(writer: &ProjectWriter, content: &[u8]) -> BodyDraft {
 
 fn fetched(writer: &ProjectWriter, resource: ResourceId, status: i64, content: &[u8]) -> NewRevision {
     let headers = Headers::from_iter([("Content-Type", "text/html"), ("ETag", "\"1\"")]);
-    let metadata = Some(Metadata::new(11, status, b"OK", &headers, noon()));
-    let outcome = Outcome::Fetched { metadata, body: body(writer, content) };
+    let metadata = Some(ResponseMetadata::new(11, status, b"OK", &headers, noon()));
+    let outcome = DownloadOutcome::Fetched { metadata, body: body(writer, content) };
     NewRevision { id: None, resource, request_cookie: None, outcome }
 }
 
 fn failed(resource: ResourceId) -> NewRevision {
-    let outcome = Outcome::Failed(DownloadError::no_such_host());
+    let outcome = DownloadOutcome::Failed(DownloadError::no_such_host());
     NewRevision { id: None, resource, request_cookie: None, outcome }
 }
 
-fn refusal<T>(result: Result<T, Error>) -> Refusal {
+fn refusal<T>(result: Result<T, Error>) -> ChangeRefusal {
     match result {
         Err(Error::Refused(refusal)) => refusal,
         Err(error) => panic!("{error}"),
@@ -89,7 +89,7 @@ fn revisions_are_kept_with_their_bodies_in_both_layouts() {
             id: None,
             resource: page,
             request_cookie: Some(Secret::new("a=b".to_owned())),
-            outcome: Outcome::Fetched { metadata: None, body: body(&writer, b"ftp") },
+            outcome: DownloadOutcome::Fetched { metadata: None, body: body(&writer, b"ftp") },
         };
         let ids = writer.add_revisions([first, failed(page), empty, ftp]).unwrap();
         assert_eq!(ids, [1, 2, 3, 4].map(RevisionId));
@@ -110,8 +110,8 @@ fn rows_are_byte_for_byte_those_of_crystal() {
     let (scratch, mut writer) = created();
     let page = writer.add_resource("http://a.example/").unwrap().id;
     let headers = Headers::from_iter([(&b"X-L"[..], &b"\xe9\xff"[..]), (b"X-Fold", b"a\r\n  b")]);
-    let metadata = Some(Metadata::new(11, 200, b"Caf\xe9", &headers, noon()));
-    let outcome = Outcome::Fetched { metadata, body: body(&writer, b"x") };
+    let metadata = Some(ResponseMetadata::new(11, 200, b"Caf\xe9", &headers, noon()));
+    let outcome = DownloadOutcome::Fetched { metadata, body: body(&writer, b"x") };
     writer.add_revision(NewRevision { id: None, resource: page, request_cookie: None, outcome }).unwrap();
     writer.add_revision(failed(page)).unwrap();
     writer.close().unwrap();
@@ -145,7 +145,7 @@ fn a_revision_that_cannot_be_kept_leaves_nothing() {
     let fine = fetched(&writer, page, 200, b"fine");
     let stranger = fetched(&writer, ResourceId(99), 200, b"of nobody");
     let refused = refusal(writer.add_revisions([fine, stranger]));
-    assert_eq!(refused, Refusal::Unknown { what: "resource", id: 99 });
+    assert_eq!(refused, ChangeRefusal::Unknown { what: "resource", id: 99 });
     assert_eq!(writer.newest_revision().unwrap(), None);
     assert_eq!(files(&scratch.at("revisions")).len(), 0);
     assert_eq!(fs::read_dir(scratch.at("tmp")).unwrap().count(), 0);
@@ -159,7 +159,7 @@ fn a_disk_that_fails_before_the_commit_leaves_no_row() {
     let is_failing = Arc::new(AtomicBool::new(false));
     let failing = Arc::clone(&is_failing);
     let watcher: Watcher = Arc::new(move |step| match step {
-        Step::Rename { .. } if failing.load(Ordering::SeqCst) => Err(io::Error::other("no")),
+        DiskStep::Rename { .. } if failing.load(Ordering::SeqCst) => Err(io::Error::other("no")),
         _ => Ok(()),
     });
     ProjectWriter::create(&scratch.path, CreateOptions::default()).unwrap().close().unwrap();
@@ -197,7 +197,7 @@ fn a_deleted_revision_is_gone_and_its_id_is_given_again() {
     writer.add_revisions(new).unwrap();
     writer.delete_revision(RevisionId(2)).unwrap();
     assert!(!scratch.at("revisions/000/000/000/000/002").exists());
-    assert_eq!(refusal(writer.delete_revision(RevisionId(2))), Refusal::Unknown { what: "revision", id: 2 });
+    assert_eq!(refusal(writer.delete_revision(RevisionId(2))), ChangeRefusal::Unknown { what: "revision", id: 2 });
     let again = fetched(&writer, page, 200, b"again");
     assert_eq!(writer.add_revision(again).unwrap(), RevisionId(2));
     fs::remove_file(scratch.at("revisions/000/000/000/000/002")).unwrap();
@@ -216,9 +216,9 @@ fn a_given_id_is_kept_and_a_bad_one_refused() {
         writer.add_revision(new)
     };
     assert_eq!(with_id(0x123).unwrap(), RevisionId(0x123));
-    assert!(matches!(refusal(with_id(0x123)), Refusal::Taken { .. }));
-    assert_eq!(refusal(with_id(0)), Refusal::BadId { id: 0 });
-    assert_eq!(refusal(with_id(-7)), Refusal::BadId { id: -7 });
+    assert!(matches!(refusal(with_id(0x123)), ChangeRefusal::Taken { .. }));
+    assert_eq!(refusal(with_id(0)), ChangeRefusal::BadId { id: 0 });
+    assert_eq!(refusal(with_id(-7)), ChangeRefusal::BadId { id: -7 });
     assert!(matches!(with_id(1 << 60), Err(Error::TooManyRevisions { .. })));
     assert_eq!(with_id((1 << 60) - 1).unwrap(), RevisionId((1 << 60) - 1));
     assert_eq!(writer.revisions().count(), 2);
@@ -231,25 +231,25 @@ fn roots_are_one_for_each_resource_and_their_groups_lose_them() {
     let (scratch, mut writer) = created();
     let root = writer.add_root("", "HTTP://A.example#top").unwrap();
     assert_eq!(writer.resource(root.resource).unwrap().unwrap().url, "http://a.example/");
-    assert!(matches!(refusal(writer.add_root("again", "http://a.example/")), Refusal::Taken { .. }));
+    assert!(matches!(refusal(writer.add_root("again", "http://a.example/")), ChangeRefusal::Taken { .. }));
     assert!(matches!(
         refusal(writer.add_root("", "crystal://external/http://x/")),
-        Refusal::OwnScheme { .. }
+        ChangeRefusal::OwnScheme { .. }
     ));
     writer.rename_root(root.id, "Home").unwrap();
     assert_eq!(writer.root(root.id).unwrap().unwrap().name, "Home");
     let site = writer.add_site_group(root.id).unwrap();
     assert_eq!(
         (site.url_pattern.as_str(), site.source),
-        ("http://a.example/**", Some(Source::Root(root.id)))
+        ("http://a.example/**", Some(GroupSource::Root(root.id)))
     );
     let page = writer.add_root("", "http://a.example/page").unwrap();
-    assert!(matches!(refusal(writer.add_site_group(page.id)), Refusal::NotASite { .. }));
-    assert!(matches!(refusal(writer.delete_resource(page.resource)), Refusal::InUse { .. }));
+    assert!(matches!(refusal(writer.add_site_group(page.id)), ChangeRefusal::NotASite { .. }));
+    assert!(matches!(refusal(writer.delete_resource(page.resource)), ChangeRefusal::InUse { .. }));
     writer.delete_root(root.id).unwrap();
     assert_eq!(writer.group(site.id).unwrap().unwrap().source, None);
-    assert_eq!(refusal(writer.delete_root(root.id)), Refusal::Unknown { what: "root", id: root.id.get() });
-    assert_eq!(refusal(writer.rename_root(RootId(9), "")), Refusal::Unknown { what: "root", id: 9 });
+    assert_eq!(refusal(writer.delete_root(root.id)), ChangeRefusal::Unknown { what: "root", id: root.id.get() });
+    assert_eq!(refusal(writer.rename_root(RootId(9), "")), ChangeRefusal::Unknown { what: "root", id: 9 });
     writer.close().unwrap();
     assert_acceptable(&scratch.path, Made::ByUs);
 }
@@ -259,24 +259,24 @@ fn groups_have_patterns_of_their_own_and_sources_that_are_there() {
     let (scratch, mut writer) = created();
     let root = writer.add_root("", "http://a.example/").unwrap().id;
     let group = |url_pattern, source| NewGroup { name: "g", url_pattern, source, do_not_download: false };
-    let first = writer.add_group(group("http://a.example/#/", Some(Source::Root(root)))).unwrap().id;
-    let second = writer.add_group(group("http://a.example/#/*", Some(Source::Group(first)))).unwrap().id;
-    assert!(matches!(refusal(writer.add_group(group("http://a.example/#/", None))), Refusal::Taken { .. }));
-    assert_eq!(refusal(writer.add_group(group("", None))), Refusal::EmptyPattern);
-    let nowhere = Some(Source::Group(GroupId(9)));
-    assert_eq!(refusal(writer.add_group(group("x", nowhere))), Refusal::Unknown { what: "group", id: 9 });
-    let circle = writer.set_group_source(first, Some(Source::Group(second)));
-    assert_eq!(refusal(circle), Refusal::SourceCycle { group: first.get() });
-    let itself = writer.set_group_source(first, Some(Source::Group(first)));
-    assert_eq!(refusal(itself), Refusal::SourceCycle { group: first.get() });
+    let first = writer.add_group(group("http://a.example/#/", Some(GroupSource::Root(root)))).unwrap().id;
+    let second = writer.add_group(group("http://a.example/#/*", Some(GroupSource::Group(first)))).unwrap().id;
+    assert!(matches!(refusal(writer.add_group(group("http://a.example/#/", None))), ChangeRefusal::Taken { .. }));
+    assert_eq!(refusal(writer.add_group(group("", None))), ChangeRefusal::EmptyPattern);
+    let nowhere = Some(GroupSource::Group(GroupId(9)));
+    assert_eq!(refusal(writer.add_group(group("x", nowhere))), ChangeRefusal::Unknown { what: "group", id: 9 });
+    let circle = writer.set_group_source(first, Some(GroupSource::Group(second)));
+    assert_eq!(refusal(circle), ChangeRefusal::SourceCycle { group: first.get() });
+    let itself = writer.set_group_source(first, Some(GroupSource::Group(first)));
+    assert_eq!(refusal(itself), ChangeRefusal::SourceCycle { group: first.get() });
     writer.set_do_not_download(second, true).unwrap();
     writer.rename_group(second, "pages").unwrap();
     let changed = writer.group(second).unwrap().unwrap();
     assert_eq!((changed.do_not_download, changed.name.as_str()), (true, "pages"));
-    assert_eq!(writer.source_of(&changed).unwrap(), Some(Source::Group(first)));
+    assert_eq!(writer.source_of(&changed).unwrap(), Some(GroupSource::Group(first)));
     writer.delete_group(first).unwrap();
     assert_eq!(writer.group(second).unwrap().unwrap().source, None);
-    assert_eq!(refusal(writer.delete_group(first)), Refusal::Unknown { what: "group", id: first.get() });
+    assert_eq!(refusal(writer.delete_group(first)), ChangeRefusal::Unknown { what: "group", id: first.get() });
     writer.close().unwrap();
     assert_acceptable(&scratch.path, Made::ByUs);
 }
@@ -288,22 +288,22 @@ fn aliases_are_folders_and_lead_where_they_say() {
     writer.add_alias("http://live.example/", "https://live.example/", true).unwrap();
     assert!(matches!(
         refusal(writer.add_alias("http://old.example/", "http://x/", false)),
-        Refusal::Taken { .. }
+        ChangeRefusal::Taken { .. }
     ));
     for (source, target) in
         [("http://x.example", "http://y.example/"), ("http://x.example/", "http://y.example")]
     {
-        assert!(matches!(refusal(writer.add_alias(source, target, false)), Refusal::AliasPrefix { .. }));
+        assert!(matches!(refusal(writer.add_alias(source, target, false)), ChangeRefusal::AliasPrefix { .. }));
     }
     assert_eq!(writer.add_resource("http://old.example/a").unwrap().url, "http://new.example/a");
     let external = refusal(writer.add_resource("http://live.example/a"));
-    assert_eq!(external, Refusal::External { url: "https://live.example/a".into() });
+    assert_eq!(external, ChangeRefusal::External { url: "https://live.example/a".into() });
     let urls = ["http://old.example/a", "http://live.example/b", "http://b.example", "crystal://x"];
     assert_eq!(writer.add_resources(urls).unwrap(), [Some(ResourceId(1)), None, Some(ResourceId(2)), None]);
     writer.set_alias_target(alias.id, "http://newer.example/", false).unwrap();
     assert_eq!(writer.add_resource("http://old.example/a").unwrap().url, "http://newer.example/a");
     writer.delete_alias(alias.id).unwrap();
-    assert_eq!(refusal(writer.delete_alias(AliasId(1))), Refusal::Unknown { what: "alias", id: 1 });
+    assert_eq!(refusal(writer.delete_alias(AliasId(1))), ChangeRefusal::Unknown { what: "alias", id: 1 });
     writer.close().unwrap();
     assert_acceptable(&scratch.path, Made::ByUs);
 }
@@ -330,7 +330,7 @@ fn properties_are_set_and_removed_but_not_the_version() {
     assert_eq!(writer.default_url_prefix().unwrap(), None);
     writer.set_property("default_url_prefix", None).unwrap();
     assert_eq!(writer.property("default_url_prefix").unwrap(), None);
-    assert!(matches!(refusal(writer.set_property("major_version", Some("1"))), Refusal::OwnProperty { .. }));
+    assert!(matches!(refusal(writer.set_property("major_version", Some("1"))), ChangeRefusal::OwnProperty { .. }));
     writer.close().unwrap();
     assert_acceptable(&scratch.path, Made::ByUs);
 }
@@ -347,12 +347,12 @@ fn a_session_finds_revisions_stale_by_cookie_and_by_date() {
     let plain_again = fetched(&writer, resource.id, 200, b"3");
     writer.add_revisions([plain, with_cookie, plain_again]).unwrap();
     let fresh =
-        |session: Session| writer.fresh_revision(&resource, &session).unwrap().map(|found| found.id.get());
-    assert_eq!(fresh(Session::default()), Some(3));
-    assert_eq!(fresh(Session { cookie: Some(cookie), fetched_after: None }), Some(2));
-    assert_eq!(fresh(Session { cookie: None, fetched_after: Some(noon()) }), None);
+        |session: DownloadSession| writer.fresh_revision(&resource, &session).unwrap().map(|found| found.id.get());
+    assert_eq!(fresh(DownloadSession::default()), Some(3));
+    assert_eq!(fresh(DownloadSession { cookie: Some(cookie), fetched_after: None }), Some(2));
+    assert_eq!(fresh(DownloadSession { cookie: None, fetched_after: Some(noon()) }), None);
     let before = noon() - chrono::TimeDelta::seconds(1);
-    assert_eq!(fresh(Session { cookie: None, fetched_after: Some(before) }), Some(3));
+    assert_eq!(fresh(DownloadSession { cookie: None, fetched_after: Some(before) }), Some(3));
 }
 
 #[test]
@@ -389,7 +389,7 @@ fn a_project_is_rebuilt_row_by_row_and_body_by_body() {
             draft
         });
         let (id, resource, request_cookie) = (Some(revision.id), revision.resource, revision.request_cookie);
-        let outcome = Outcome::Verbatim { error: revision.error, metadata: revision.metadata, body: draft };
+        let outcome = DownloadOutcome::Verbatim { error: revision.error, metadata: revision.metadata, body: draft };
         writer.add_revision(NewRevision { id, resource, request_cookie, outcome }).unwrap();
     }
     writer.close().unwrap();
@@ -407,13 +407,13 @@ fn texts_that_no_revision_has_are_refused() {
     let page = writer.add_resource("http://a.example/").unwrap().id;
     let mut verbatim = |error: &str, metadata: &str, with_body: bool| {
         let body = with_body.then(|| body(&writer, b"x"));
-        let outcome = Outcome::Verbatim { error: error.into(), metadata: metadata.into(), body };
+        let outcome = DownloadOutcome::Verbatim { error: error.into(), metadata: metadata.into(), body };
         writer.add_revision(NewRevision { id: None, resource: page, request_cookie: None, outcome })
     };
-    assert!(matches!(refusal(verbatim("oops", "null", true)), Refusal::Text { column: "error", .. }));
-    assert!(matches!(refusal(verbatim("null", "{", true)), Refusal::Text { column: "metadata", .. }));
+    assert!(matches!(refusal(verbatim("oops", "null", true)), ChangeRefusal::Text { column: "error", .. }));
+    assert!(matches!(refusal(verbatim("null", "{", true)), ChangeRefusal::Text { column: "metadata", .. }));
     let error = r#"{"type": "E", "message": ""}"#;
-    assert_eq!(refusal(verbatim(error, "null", true)), Refusal::BodyOfError);
+    assert_eq!(refusal(verbatim(error, "null", true)), ChangeRefusal::BodyOfError);
     verbatim(error, "null", false).unwrap();
     verbatim("null", "null", true).unwrap();
 }

@@ -3,7 +3,7 @@
 //! Only what a server or the network did is recorded. What was never asked for, by a rule or because this machine could
 //! not, says nothing about the page.
 
-use varve_crystal::{DownloadError, Metadata};
+use varve_crystal::{DownloadError, ResponseMetadata};
 use varve_wire::TruncationReason;
 
 /// The failure that a word of `FetchErrorKind` stands for, as a row has it; none for what is not recorded.
@@ -23,7 +23,7 @@ pub(super) fn download_error(kind: &str, url: &str, message: &str) -> Option<Dow
 
 /// The failure that an answer is of which this many bytes came before it was cut short. None where it is kept as it is: Crystal
 /// takes the end of the connection for the end of the body, wherever it knew no other end or was promised more.
-pub(super) fn cut_short(why: TruncationReason, metadata: &Metadata, length: u64) -> Option<DownloadError> {
+pub(super) fn cut_short(why: TruncationReason, metadata: &ResponseMetadata, length: u64) -> Option<DownloadError> {
     let says_so = metadata.promised_length().is_some_and(|promised| promised > length);
     match why {
         TruncationReason::Time => Some(DownloadError::timed_out()),
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_was_cut_short_is_kept_only_where_its_row_says_so() {
-        let said = |name: &str, value: &str| Metadata {
+        let said = |name: &str, value: &str| ResponseMetadata {
             http_version: 11,
             status_code: 200,
             reason_phrase: String::new(),

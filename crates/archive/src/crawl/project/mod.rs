@@ -40,7 +40,7 @@ pub(crate) struct ProjectDestination {
     /// What is sent to whom besides the request itself: cookies are recorded.
     credentials: Credentials,
     /// The groups whose known members are asked for, each with its number in the plan.
-    groups: Vec<(u32, Group)>,
+    groups: Vec<(u32, ResourceGroup)>,
 }
 
 /// The project, as all threads see it.

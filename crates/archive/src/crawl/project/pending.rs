@@ -32,14 +32,14 @@ pub(super) struct PendingRevisions {
 /// What the next checkpoint keeps.
 #[derive(Default)]
 pub(super) struct RevisionBatch {
-    revisions: Vec<(String, Option<Secret<String>>, Outcome)>,
+    revisions: Vec<(String, Option<Secret<String>>, DownloadOutcome)>,
     links: Vec<String>,
     failed: HashSet<String>,
 }
 
 impl PendingRevisions {
     /// An answer came, or what stands for one.
-    pub(super) fn add(&mut self, url: &str, cookie: Option<Secret<String>>, outcome: Outcome) {
+    pub(super) fn add(&mut self, url: &str, cookie: Option<Secret<String>>, outcome: DownloadOutcome) {
         self.waiting.revisions.push((url.to_owned(), cookie, outcome));
     }
 
@@ -69,7 +69,7 @@ impl PendingRevisions {
         }
         // Two reasons to ask for it are no reason to record its failure twice.
         if self.waiting.failed.insert(url.to_owned()) {
-            self.add(url, cookie, Outcome::Failed(error));
+            self.add(url, cookie, DownloadOutcome::Failed(error));
         }
     }
 

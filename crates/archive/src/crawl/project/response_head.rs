@@ -6,7 +6,7 @@ use varve_wire::{FoldedLines, HttpVersion, MessageHead};
 
 /// Status and headers of a response that starts with these bytes. None if they are not HTTP or have no status. `sent` is
 /// the only ETag that the request named, which a 304 may leave out.
-pub(super) fn metadata(start: &[u8], at: Moment, sent: Option<&str>) -> Option<Metadata> {
+pub(super) fn metadata(start: &[u8], at: Moment, sent: Option<&str>) -> Option<ResponseMetadata> {
     let mut head = MessageHead::parse_with(start, FoldedLines::Keep)?;
     let status = head.status()?;
     let version = if head.version() == (HttpVersion { major: 1, minor: 0 }) { 10 } else { 11 };
@@ -14,7 +14,7 @@ pub(super) fn metadata(start: &[u8], at: Moment, sent: Option<&str>) -> Option<M
         head.headers.push("ETag", tag);
     }
     let response = head.response()?;
-    Some(Metadata::new(version, i64::from(status), response.reason, response.headers, at.utc()))
+    Some(ResponseMetadata::new(version, i64::from(status), response.reason, response.headers, at.utc()))
 }
 
 /// The one tag that a request asked with, if it was one.

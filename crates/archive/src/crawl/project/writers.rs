@@ -11,7 +11,7 @@ use varve_core::exchange::Exchange;
 use varve_core::headers::Headers;
 use varve_core::secret::Secret;
 use varve_crystal::{
-    BodyDraft, BodyLookup, DownloadError, Metadata, Outcome as Got, Project, Revision, RevisionId,
+    BodyDraft, BodyLookup, DownloadError, ResponseMetadata, DownloadOutcome as Got, Project, Revision, RevisionId,
 };
 use varve_store::StoreError;
 use varve_wire::{DecodeLimits, MAX_HEAD_BYTES, MessageBytes, open_body};

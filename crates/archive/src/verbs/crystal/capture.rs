@@ -231,7 +231,7 @@ fn crawl(
 }
 
 /// The groups whose known members are asked for: all that are downloaded, where the plan is followed.
-fn members(settings: &CrawlSettings, rows: Rows) -> Vec<(u32, varve_crystal::Group)> {
+fn members(settings: &CrawlSettings, rows: Rows) -> Vec<(u32, varve_crystal::ResourceGroup)> {
     if settings.scope != ScopeKind::Plan {
         return Vec::new();
     }

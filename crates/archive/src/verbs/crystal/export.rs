@@ -14,7 +14,7 @@ use varve_repository::RepositoryError;
 
 use varve_core::fact::Manifest;
 use varve_core::{RecordId, VersionId};
-use varve_crystal::{CreateOptions, PROJECT_SUFFIX, ProjectWriter, Resolved, resolve};
+use varve_crystal::{CreateOptions, PROJECT_SUFFIX, ProjectWriter, ResolvedPath, resolve};
 
 use super::fact::{MEDIA_TYPE, ProjectFact};
 use crate::error::ArchiveError;
@@ -53,8 +53,8 @@ pub fn export(
     progress: &dyn Fn(u64),
 ) -> Result<ProjectExported, ArchiveError> {
     let target = match resolve(target)? {
-        Resolved::Free(target) => target,
-        Resolved::There(path) => return Err(varve_crystal::Error::Exists { path }.into()),
+        ResolvedPath::Free(target) => target,
+        ResolvedPath::There(path) => return Err(varve_crystal::Error::Exists { path }.into()),
     };
     let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = tempfile::Builder::new().prefix(".varve-").tempdir_in(parent);

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use varve_core::{RecordId, RunId};
-use varve_crystal::{Alias, AliasId, Group, GroupId, ResourceId, Root, RootId, Source};
+use varve_crystal::{ProjectAlias, AliasId, ResourceGroup, GroupId, ResourceId, RootResource, RootId, GroupSource};
 
 /// The media type of both kinds of facts.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.varve.crystal+json";
@@ -80,23 +80,23 @@ pub(super) struct AliasRow {
     external: bool,
 }
 
-impl From<Root> for RootRow {
-    fn from(root: Root) -> Self {
+impl From<RootResource> for RootRow {
+    fn from(root: RootResource) -> Self {
         Self { id: root.id.get(), name: root.name, resource: root.resource.get() }
     }
 }
 
-impl From<&RootRow> for Root {
+impl From<&RootRow> for RootResource {
     fn from(row: &RootRow) -> Self {
         Self { id: RootId(row.id), name: row.name.clone(), resource: ResourceId(row.resource) }
     }
 }
 
-impl From<Group> for GroupRow {
-    fn from(group: Group) -> Self {
+impl From<ResourceGroup> for GroupRow {
+    fn from(group: ResourceGroup) -> Self {
         let (source_root, source_group) = match group.source {
-            Some(Source::Root(id)) => (Some(id.get()), None),
-            Some(Source::Group(id)) => (None, Some(id.get())),
+            Some(GroupSource::Root(id)) => (Some(id.get()), None),
+            Some(GroupSource::Group(id)) => (None, Some(id.get())),
             None => (None, None),
         };
         Self {
@@ -110,21 +110,21 @@ impl From<Group> for GroupRow {
     }
 }
 
-impl From<&GroupRow> for Group {
+impl From<&GroupRow> for ResourceGroup {
     fn from(row: &GroupRow) -> Self {
-        let root = row.source_root.map(|id| Source::Root(RootId(id)));
+        let root = row.source_root.map(|id| GroupSource::Root(RootId(id)));
         Self {
             id: GroupId(row.id),
             name: row.name.clone(),
             url_pattern: row.url_pattern.clone(),
-            source: root.or(row.source_group.map(|id| Source::Group(GroupId(id)))),
+            source: root.or(row.source_group.map(|id| GroupSource::Group(GroupId(id)))),
             do_not_download: row.do_not_download,
         }
     }
 }
 
-impl From<Alias> for AliasRow {
-    fn from(alias: Alias) -> Self {
+impl From<ProjectAlias> for AliasRow {
+    fn from(alias: ProjectAlias) -> Self {
         Self {
             id: alias.id.get(),
             source: alias.source_url_prefix,
@@ -134,7 +134,7 @@ impl From<Alias> for AliasRow {
     }
 }
 
-impl From<&AliasRow> for Alias {
+impl From<&AliasRow> for ProjectAlias {
     fn from(row: &AliasRow) -> Self {
         Self {
             id: AliasId(row.id),

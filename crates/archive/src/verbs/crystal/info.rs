@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use varve_crystal::{GroupInfo, Info, Project};
+use varve_crystal::{GroupInfo, ProjectInfo, Project};
 
 use crate::error::ArchiveError;
 
@@ -11,7 +11,7 @@ pub struct About {
     /// Its folder.
     pub path: PathBuf,
     /// The numbers.
-    pub info: Info,
+    pub info: ProjectInfo,
     /// Its groups, in the order of their ids.
     pub groups: Vec<GroupInfo>,
     /// The prefix that is left out where URLs are shown.

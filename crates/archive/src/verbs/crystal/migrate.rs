@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use varve_crystal::{MajorVersion, OpenOptions, OpenReport, Progress, Project, ProjectWriter};
+use varve_crystal::{MajorVersion, OpenOptions, OpenReport, MigrationProgress, Project, ProjectWriter};
 
 use crate::error::ArchiveError;
 
@@ -23,7 +23,7 @@ pub struct Migrated {
 /// Migrates a project, or finishes what was begun. `progress` hears how many bodies were moved, and of how many at most.
 pub fn migrate(path: &Path, progress: &dyn Fn(u64, u64)) -> Result<Migrated, ArchiveError> {
     let from = Project::open(path)?.version();
-    let mut tell = |Progress { moved, expected }: Progress| {
+    let mut tell = |MigrationProgress { moved, expected }: MigrationProgress| {
         progress(moved, expected);
         ControlFlow::Continue(())
     };

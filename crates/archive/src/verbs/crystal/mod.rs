@@ -18,6 +18,6 @@ pub mod verify;
 pub mod warc;
 
 pub use varve_crystal::{
-    Error, Finding, GroupInfo, Info, MajorVersion, OpenReport, PROJECT_SUFFIX, Reading, Repair, Repaired,
-    Severity, Verified,
+    Error, ProjectFinding, GroupInfo, ProjectInfo, MajorVersion, OpenReport, PROJECT_SUFFIX, DatabaseReadMode, FindingRepair, RepairSummary,
+    FindingSeverity, VerifySummary,
 };

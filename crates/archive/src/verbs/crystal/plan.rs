@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use varve_core::alias::Alias;
-use varve_crystal::{AliasId, GroupId, NewGroup, Project, ProjectWriter, RootId, Source, domain_prefix};
+use varve_crystal::{AliasId, GroupId, NewGroup, Project, ProjectWriter, RootId, GroupSource, domain_prefix};
 use varve_crystal::{Error, OpenReport, property_name};
 use varve_plan::{EditError, Group, Plan, Root};
 
@@ -18,7 +18,7 @@ use crate::error::ArchiveError;
 pub(crate) struct Rows {
     pub(crate) plan: Plan,
     roots: Vec<RootId>,
-    pub(crate) groups: Vec<varve_crystal::Group>,
+    pub(crate) groups: Vec<varve_crystal::ResourceGroup>,
     aliases: Vec<AliasId>,
 }
 
@@ -54,24 +54,24 @@ impl Rows {
         Ok(rows)
     }
 
-    fn name_of(&self, source: Source) -> Option<String> {
+    fn name_of(&self, source: GroupSource) -> Option<String> {
         match source {
-            Source::Root(id) => {
+            GroupSource::Root(id) => {
                 let at = self.roots.iter().position(|root| *root == id)?;
                 Some(self.plan.roots[at].name.clone())
             }
-            Source::Group(id) => {
+            GroupSource::Group(id) => {
                 let at = self.groups.iter().position(|group| group.id == id)?;
                 Some(self.plan.groups[at].name.clone())
             }
         }
     }
 
-    fn source_called(&self, name: &str) -> Option<Source> {
+    fn source_called(&self, name: &str) -> Option<GroupSource> {
         let root = self.plan.roots.iter().position(|root| root.name == name);
         let group = || self.plan.groups.iter().position(|group| group.name == name);
-        root.map(|at| Source::Root(self.roots[at]))
-            .or_else(|| group().map(|at| Source::Group(self.groups[at].id)))
+        root.map(|at| GroupSource::Root(self.roots[at]))
+            .or_else(|| group().map(|at| GroupSource::Group(self.groups[at].id)))
     }
 
     fn group_called(&self, name: &str) -> Option<GroupId> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use varve_crystal::{
-    Finding, OpenOptions, OpenReport, Project, ProjectWriter, Repair, Repaired, Verified, VerifyOptions,
+    ProjectFinding, OpenOptions, OpenReport, Project, ProjectWriter, FindingRepair, RepairSummary, VerifySummary, VerifyOptions,
 };
 
 use crate::error::ArchiveError;
@@ -19,8 +19,8 @@ pub fn verify(
     path: &Path,
     read_bodies: bool,
     progress: &dyn Fn(u64),
-    found: &mut dyn FnMut(Finding),
-) -> Result<Verified, ArchiveError> {
+    found: &mut dyn FnMut(ProjectFinding),
+) -> Result<VerifySummary, ArchiveError> {
     let options = VerifyOptions { check_database: true, read_bodies };
     Ok(Project::open(path)?.verify_watched(options, &mut |_| progress(1), found)?)
 }
@@ -28,8 +28,8 @@ pub fn verify(
 /// Repairs what can be repaired without guessing. `found` hears each finding and what was done about it.
 pub fn repair(
     path: &Path,
-    found: &mut dyn FnMut(&Finding, &Repair),
-) -> Result<(Repaired, OpenReport), ArchiveError> {
+    found: &mut dyn FnMut(&ProjectFinding, &FindingRepair),
+) -> Result<(RepairSummary, OpenReport), ArchiveError> {
     // Opening would delete a newest row without a body, as Crystal does; a repair keeps what the row said.
     let options = OpenOptions { keep_last_without_body: true, ..OpenOptions::default() };
     let mut writer = ProjectWriter::open_with(path, options)?;

@@ -7,7 +7,7 @@
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use varve_crystal::{Body, BodyLookup, Project, Revision};
+use varve_crystal::{RevisionBody, BodyLookup, Project, Revision};
 use varve_warc::date::{Date, Precision};
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
@@ -129,7 +129,7 @@ impl Exporting<'_> {
         }
     }
 
-    fn answer(&mut self, url: &str, revision: &Revision, body: Body) -> Result<Packed, ArchiveError> {
+    fn answer(&mut self, url: &str, revision: &Revision, body: RevisionBody) -> Result<Packed, ArchiveError> {
         let Some((id, date)) = self.original(url, revision)? else {
             return self.response(url, revision, body);
         };
@@ -160,7 +160,7 @@ impl Exporting<'_> {
         }
     }
 
-    fn response(&mut self, url: &str, revision: &Revision, mut body: Body) -> Result<Packed, ArchiveError> {
+    fn response(&mut self, url: &str, revision: &Revision, mut body: RevisionBody) -> Result<Packed, ArchiveError> {
         let date = self.date(revision)?;
         let Some(metadata) = revision.metadata().ok().flatten() else {
             let draft = Draft::new(RecordType::Resource, &date)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use varve_archive::verbs::crystal::verify::{revisions_at_most, verify};
-use varve_archive::verbs::crystal::{Finding, Severity};
+use varve_archive::verbs::crystal::{ProjectFinding, FindingSeverity};
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
@@ -45,7 +45,7 @@ pub(in crate::commands) fn audit(
     let mut older = 0;
     let mut done = verify(path, !quick, &|count| bar.inc(count), &mut |finding| {
         // An older schema is not damage.
-        if matches!(finding, Finding::SchemaOlder { .. }) {
+        if matches!(finding, ProjectFinding::SchemaOlder { .. }) {
             older += 1;
         } else if printed.is_ok() {
             printed = print(&finding, json, printer);
@@ -66,10 +66,10 @@ pub(in crate::commands) fn audit(
     Ok(if done.findings > 0 { ExitStatus::Findings } else { ExitStatus::Done })
 }
 
-fn print(finding: &Finding, json: bool, printer: &mut Printer) -> Result<(), Error> {
+fn print(finding: &ProjectFinding, json: bool, printer: &mut Printer) -> Result<(), Error> {
     let (style, severity) = match finding.severity() {
-        Severity::Damage => (BAD_STYLE, "error"),
-        Severity::Warning | Severity::Note => (WARNING_STYLE, "warning"),
+        FindingSeverity::Damage => (BAD_STYLE, "error"),
+        FindingSeverity::Warning | FindingSeverity::Note => (WARNING_STYLE, "warning"),
     };
     let message = finding.to_string();
     if !json {

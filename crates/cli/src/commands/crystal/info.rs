@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use varve_archive::verbs::crystal::info::{About, info};
-use varve_archive::verbs::crystal::{GroupInfo, Info as Numbers, Reading};
+use varve_archive::verbs::crystal::{GroupInfo, ProjectInfo as Numbers, DatabaseReadMode};
 
 use super::ProjectPathArgs;
 use crate::error::Error;
@@ -125,7 +125,7 @@ fn say_state(numbers: &Numbers, printer: &mut Printer) {
             "{WARNING_STYLE}warning:{WARNING_STYLE:#} a migration was interrupted; `varve crystal migrate` completes it"
         ));
     }
-    if numbers.reading == Reading::Copy {
+    if numbers.reading == DatabaseReadMode::Copy {
         printer.say(
             "the database was read from a copy, because its write-ahead log could not be merged in place",
         );

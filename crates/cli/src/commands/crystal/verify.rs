@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use varve_archive::verbs::crystal::verify::{repair, revisions_at_most, verify};
-use varve_archive::verbs::crystal::{Finding, Repair, Repaired, Severity, Verified};
+use varve_archive::verbs::crystal::{ProjectFinding, FindingRepair, RepairSummary, FindingSeverity, VerifySummary};
 
 use super::{ProjectPathArgs, say_opened};
 use crate::error::Error;
@@ -58,8 +58,8 @@ pub(super) struct CrystalVerifyArgs {
 #[derive(Serialize)]
 struct VerifyRow<'a> {
     #[serde(flatten)]
-    finding: &'a Finding,
-    severity: Severity,
+    finding: &'a ProjectFinding,
+    severity: FindingSeverity,
     message: String,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     repair: Option<RepairFields<'a>>,
@@ -72,8 +72,8 @@ struct RepairFields<'a> {
     to_do: Option<&'static str>,
 }
 
-impl<'a> From<&'a Repair> for RepairFields<'a> {
-    fn from(repair: &'a Repair) -> Self {
+impl<'a> From<&'a FindingRepair> for RepairFields<'a> {
+    fn from(repair: &'a FindingRepair) -> Self {
         let word = if repair.is_done() { "done" } else { "left" };
         Self { repair: word, did: repair.did.as_deref(), to_do: repair.to_do }
     }
@@ -114,7 +114,7 @@ impl CrystalVerifyArgs {
 }
 
 /// Verifies a project and prints the findings.
-fn look(path: &Path, bodies: bool, json: bool, printer: &mut Printer) -> Result<Verified, Error> {
+fn look(path: &Path, bodies: bool, json: bool, printer: &mut Printer) -> Result<VerifySummary, Error> {
     let bar = printer.progress(Some(revisions_at_most(path)?), "revisions");
     let mut printed = Ok(());
     let verified = verify(path, bodies, &|count| bar.inc(count), &mut |finding| {
@@ -126,15 +126,15 @@ fn look(path: &Path, bodies: bool, json: bool, printer: &mut Printer) -> Result<
     Ok(verified)
 }
 
-fn print(finding: &Finding, repair: Option<&Repair>, json: bool, printer: &mut Printer) -> Result<(), Error> {
+fn print(finding: &ProjectFinding, repair: Option<&FindingRepair>, json: bool, printer: &mut Printer) -> Result<(), Error> {
     let (severity, message) = (finding.severity(), finding.to_string());
     if json {
         return printer.json(&VerifyRow { finding, severity, message, repair: repair.map(Into::into) });
     }
     let (style, name) = match severity {
-        Severity::Note => (FAINT_STYLE, "note"),
-        Severity::Warning => (WARNING_STYLE, "warning"),
-        Severity::Damage => (BAD_STYLE, "damage"),
+        FindingSeverity::Note => (FAINT_STYLE, "note"),
+        FindingSeverity::Warning => (WARNING_STYLE, "warning"),
+        FindingSeverity::Damage => (BAD_STYLE, "damage"),
     };
     printer.line(format_args!("{style}{name:<7}{style:#} {}", visible(&message)))?;
     let Some(repair) = repair else { return Ok(()) };
@@ -148,7 +148,7 @@ fn print(finding: &Finding, repair: Option<&Repair>, json: bool, printer: &mut P
     }
 }
 
-fn conclude(verified: &Verified, json: bool, printer: &mut Printer) -> Result<ExitStatus, Error> {
+fn conclude(verified: &VerifySummary, json: bool, printer: &mut Printer) -> Result<ExitStatus, Error> {
     let seen = format!("{}, {} with bodies", counted(verified.revisions, "revision"), verified.bodies);
     if json {
         printer.json(&VerifySummaryRow { summary: verified })?;
@@ -160,7 +160,7 @@ fn conclude(verified: &Verified, json: bool, printer: &mut Printer) -> Result<Ex
     Ok(if verified.findings > 0 { ExitStatus::Findings } else { ExitStatus::Done })
 }
 
-fn repair_summary(repaired: &Repaired) -> String {
+fn repair_summary(repaired: &RepairSummary) -> String {
     if repaired.done + repaired.left == 0 {
         return format!("{GOOD_STYLE}ok{GOOD_STYLE:#}: nothing to repair");
     }

@@ -10,7 +10,7 @@ use std::io::{self, BufReader, Read};
 use sha2::{Digest, Sha256};
 use varve_core::BodyId;
 use varve_core::body::BodyError;
-use varve_crystal::{Body, BodyLookup, Metadata, Result, Revision, RevisionId};
+use varve_crystal::{RevisionBody, BodyLookup, ResponseMetadata, Result, Revision, RevisionId};
 use varve_wire::{DecodeLimits, DecodedBody, Headers, open_body};
 
 use super::Inner;
@@ -118,7 +118,7 @@ fn content_codings(revision: &Revision) -> Option<Headers> {
 }
 
 /// The body with its content codings undone; an error if one of them is not known, or plainly not there.
-fn decoded(codings: &Headers, body: Body) -> io::Result<DecodedBody<'static>> {
+fn decoded(codings: &Headers, body: RevisionBody) -> io::Result<DecodedBody<'static>> {
     let opened = open_body(codings, BufReader::new(body), DecodeLimits::default())?;
     match opened.unremoved_coding() {
         Some(coding) => Err(io::Error::other(format!("content coding {coding} is left alone"))),
@@ -144,7 +144,7 @@ fn digest(mut body: impl Read) -> io::Result<(BodyId, u64)> {
 }
 
 /// The head of an answer as it was on the wire, as far as a row has it.
-pub(super) fn wire_head(metadata: &Metadata) -> Vec<u8> {
+pub(super) fn wire_head(metadata: &ResponseMetadata) -> Vec<u8> {
     let version = if metadata.http_version == 10 { "1.0" } else { "1.1" };
     let mut head = format!("HTTP/{version} {} {}", metadata.status_code, metadata.reason_phrase).into_bytes();
     head.truncate(head.trim_ascii_end().len());

@@ -10,7 +10,7 @@ use varve_core::history::{
     TimeOrder, Version, VersionFilter, VersionInfo,
 };
 use varve_core::{BodyId, Moment, RunId, VersionId};
-use varve_crystal::{Error, Lookup, Resource, Revision, RevisionId};
+use varve_crystal::{Error, UrlLookup, Resource, Revision, RevisionId};
 
 use super::capture::{newest_in, revision_of, version_at};
 use super::moment::time_of;
@@ -78,9 +78,9 @@ impl Inner {
     /// The resource that a URL means, by the project's own rules. What an alias leads out of it is an error that says so.
     fn find(&self, url: &str) -> Answer<Option<Resource>> {
         match self.project.find(url).map_err(|error| self.failed(error))? {
-            Lookup::Resource(resource) => Ok(Some(resource)),
-            Lookup::Unknown(_) => Ok(None),
-            Lookup::External(target) => Err(CatalogError::Outside { url: url.to_owned(), target }),
+            UrlLookup::Resource(resource) => Ok(Some(resource)),
+            UrlLookup::Unknown(_) => Ok(None),
+            UrlLookup::External(target) => Err(CatalogError::Outside { url: url.to_owned(), target }),
         }
     }
 

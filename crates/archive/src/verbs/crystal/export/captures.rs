@@ -6,7 +6,7 @@
 
 use varve_core::history::Capture;
 use varve_core::{RecordId, VersionId};
-use varve_crystal::{BodyDraft, Metadata, NewRevision, Outcome, ProjectWriter};
+use varve_crystal::{BodyDraft, ResponseMetadata, NewRevision, DownloadOutcome, ProjectWriter};
 use varve_wire::{MessageHead, StartLine};
 
 use super::{BATCH, ProjectExported, body_from, catalog, is_refusal};
@@ -36,7 +36,7 @@ pub(super) fn write(
             resource => resource?.id,
         };
         let (metadata, body) = answer(holdings, writer, capture)?;
-        let outcome = Outcome::Fetched { metadata: Some(metadata), body };
+        let outcome = DownloadOutcome::Fetched { metadata: Some(metadata), body };
         batch.push(NewRevision { id: None, resource, request_cookie: None, outcome });
         if capture.truncated {
             done.leave("that an answer was cut short");
@@ -58,21 +58,21 @@ fn answer(
     holdings: &ArchiveHoldings,
     writer: &ProjectWriter,
     capture: &Capture,
-) -> Result<(Metadata, BodyDraft), ArchiveError> {
+) -> Result<(ResponseMetadata, BodyDraft), ArchiveError> {
     let record = capture.record.unwrap_or(RecordId::new(capture.body.into_inner()));
     let head = holdings.wire_head(capture)?.and_then(|head| MessageHead::parse(&head));
     let payload = holdings.archive().store().response_payload(record.as_bytes())?;
     let (Some(head), Some(payload)) = (head, payload) else {
         let shown = capture.headers.shown(holdings.redaction());
         let headers = shown.pairs().collect();
-        let metadata = Metadata::new(11, capture.status.into(), b"", &headers, capture.time.utc());
+        let metadata = ResponseMetadata::new(11, capture.status.into(), b"", &headers, capture.time.utc());
         return Ok((metadata, body_from(writer, holdings.open_body(capture)?, record)?));
     };
     let reason = match &head.start_line {
         StartLine::Response { reason, .. } => reason.as_slice(),
         StartLine::Request { .. } => b"",
     };
-    let metadata = Metadata::new(11, capture.status.into(), reason, &head.headers, capture.time.utc());
+    let metadata = ResponseMetadata::new(11, capture.status.into(), reason, &head.headers, capture.time.utc());
     // A 304 of Crystal's has no body: what it stands for is found by its ETag.
     let body = if capture.status == NOT_MODIFIED {
         writer.begin_body()?

@@ -2,7 +2,7 @@
 
 use varve_core::RunId;
 use varve_crystal::{
-    BodyDraft, NewRevision, Outcome, ProjectWriter, Resource, ResourceId, RevisionId, property_name,
+    BodyDraft, NewRevision, DownloadOutcome, ProjectWriter, Resource, ResourceId, RevisionId, property_name,
 };
 use varve_repository::RepositoryError;
 
@@ -96,7 +96,7 @@ impl Restoring<'_> {
             id: Some(RevisionId(row.id)),
             resource: ResourceId(row.resource),
             request_cookie,
-            outcome: Outcome::Verbatim { error: row.error, metadata: row.metadata, body },
+            outcome: DownloadOutcome::Verbatim { error: row.error, metadata: row.metadata, body },
         }))
     }
 

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use varve_repository::RepositoryError;
 
-use varve_crystal::{Body, Metadata, Revision};
+use varve_crystal::{RevisionBody, ResponseMetadata, Revision};
 use varve_store::exchange::{KeptExchange, NewExchange, RevisitOriginal};
 use varve_warc::date::{Date, Precision};
 use varve_wire::ReadAt;
@@ -101,7 +101,7 @@ impl Importing<'_> {
         Ok(read.map_err(|source| RepositoryError::Read { path, source })?)
     }
 
-    fn in_file(&self, head: &[u8], mut body: Body) -> io::Result<Box<dyn ReadAt>> {
+    fn in_file(&self, head: &[u8], mut body: RevisionBody) -> io::Result<Box<dyn ReadAt>> {
         let mut file: File = tempfile::tempfile_in(self.history.writer().layout().temporary())?;
         file.write_all(head)?;
         io::copy(&mut body, &mut file)?;
@@ -109,13 +109,13 @@ impl Importing<'_> {
     }
 }
 
-fn in_memory(mut head: Vec<u8>, mut body: Body) -> io::Result<Box<dyn ReadAt>> {
+fn in_memory(mut head: Vec<u8>, mut body: RevisionBody) -> io::Result<Box<dyn ReadAt>> {
     body.read_to_end(&mut head)?;
     Ok(Box::new(head))
 }
 
 /// The head of the answer, for a body of this length.
-pub(in crate::verbs::crystal) fn head(metadata: &Metadata, length: u64) -> Vec<u8> {
+pub(in crate::verbs::crystal) fn head(metadata: &ResponseMetadata, length: u64) -> Vec<u8> {
     let version = if metadata.http_version == 10 { "1.0" } else { "1.1" };
     let reason: String = metadata.reason_phrase.chars().filter(|letter| !letter.is_control()).collect();
     let mut head = format!("HTTP/{version} {} {reason}\r\n", metadata.status_code).into_bytes();
@@ -157,7 +157,7 @@ mod tests {
             ("Bad name", "x"),
             ("Bad:name", "x"),
         ];
-        let metadata = Metadata {
+        let metadata = ResponseMetadata {
             http_version: 10,
             status_code: 200,
             reason_phrase: "OK\r\nX: y".to_owned(),
