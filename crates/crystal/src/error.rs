@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use varve_core::secret::ShownUrl;
 
-use crate::format_error::{JsonProblem, BodyPackError, RowError};
+use crate::format_error::{BodyPackError, JsonProblem, RowError};
 
 /// The result of anything done with a project.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -101,30 +101,33 @@ mod verify;
 mod version;
 mod writer;
 
-pub use body::{RevisionBody, BodyDraft, BodyLookup, MAX_TREE_ID, flat_name, pack_path, tree_path};
-pub use database::mode::{ProjectMedium, DatabaseReadMode};
+pub use body::{BodyDraft, BodyLookup, MAX_TREE_ID, RevisionBody, flat_name, pack_path, tree_path};
+pub use database::mode::{DatabaseReadMode, ProjectMedium};
 pub use database::schema::Upgraded;
 pub use database::stream::RowStream;
 pub use disk::{DiskStep, Watcher};
-pub use error::{Error, ChangeRefusal, Result};
-pub use format_error::{ColumnProblem, JsonProblem, BodyPackError, RowError};
+pub use error::{ChangeRefusal, Error, Result};
+pub use format_error::{BodyPackError, ColumnProblem, JsonProblem, RowError};
 pub use ids::{AliasId, GroupId, ResourceId, RevisionId, RootId};
 pub use location::{
     CAPTURE_FOLDER, OPENER_SUFFIX, PARTIAL_SUFFIX, PROJECT_SUFFIX, ResolvedPath, is_project, resolve,
 };
-pub use migrate::{OnProgress, MigrationProgress};
-pub use project::{GroupInfo, ProjectInfo, UrlLookup, Project, ResolvedRevision, DownloadSession};
+pub use migrate::{MigrationProgress, OnProgress};
+pub use project::{DownloadSession, GroupInfo, Project, ProjectInfo, ResolvedRevision, UrlLookup};
 pub use revision::{DownloadError, ResponseMetadata};
 pub use rows::{
-    ProjectAlias, EntityTitleFormat, ResourceGroup, GroupProgress, HibernatedState, HibernatedTask, HtmlParser, Resource,
-    Revision, RootResource, GroupSource, property_name,
+    EntityTitleFormat, GroupProgress, GroupSource, HibernatedState, HibernatedTask, HtmlParser, ProjectAlias,
+    Resource, ResourceGroup, Revision, RootResource, property_name,
 };
 pub use save_as::{CopyProgress, SaveAsOptions};
 pub use url_prefix::{EXTERNAL_MARKER, directory_prefix, domain_prefix};
 pub use varve_core::history::Choice;
 pub use varve_core::pattern::{suggest_pattern, suggest_sequence};
-pub use verify::{ProjectFinding, FindingRepair, RepairSummary, FindingSeverity, VerifySummary, VerifyOptions};
+pub use verify::{
+    FindingRepair, FindingSeverity, ProjectFinding, RepairSummary, VerifyOptions, VerifySummary,
+};
 pub use version::MajorVersion;
 pub use writer::{
-    CreateOptions, NewGroup, NewRevision, OpenOptions, OpenReport, OpenedProject, DownloadOutcome, ProjectWriter, FreeSpace,
+    CreateOptions, DownloadOutcome, FreeSpace, NewGroup, NewRevision, OpenOptions, OpenReport, OpenedProject,
+    ProjectWriter,
 };

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::database::{self, set_journal_mode};
-use crate::disk::{ProjectDisk, DiskStep, Watcher};
+use crate::disk::{DiskStep, ProjectDisk, Watcher};
 use crate::error::{Error, Result, database_at, io_at};
 use crate::location::{PROJECT_SUFFIX, ProjectLayout, ends_with};
 use crate::partial_folder::Partial;

@@ -311,7 +311,7 @@ fn a_limit_of_time_holds_for_a_page_under_way() {
     assert_eq!(told.skipped.get("/never").map(String::as_str), Some("limit:time"), "{:?}", told.failed);
     assert_eq!(told.ended().tally.limit_reached, Some("time"));
     assert_eq!(told.failed.len(), 0, "{:?}", told.failed);
-    let renderings = told.notes.iter().filter(|note| note.contains("no document and no picture")).count();
+    let renderings = told.notes.iter().filter(|note| note.contains("no document and no screenshot")).count();
     assert_eq!((renderings, told.notes.len()), (1, 1), "{:?}", told.notes);
     let archive = Archive::open(&scene.root()).unwrap();
     assert!(archive.layout().temporary().read_dir().unwrap().count() <= 1, "profiles are gone");

@@ -13,8 +13,8 @@ use varve_archive::verbs::cat::{At, find};
 use varve_archive::verbs::crystal::capture::{ProjectCaptured, ProjectRunOptions, capture, finish, resume};
 use varve_archive::{ArchiveError, Date};
 use varve_crystal::{
-    BodyLookup, CreateOptions, DownloadError, UrlLookup, MajorVersion, NewGroup, Project, ProjectWriter,
-    Revision, GroupSource, VerifyOptions,
+    BodyLookup, CreateOptions, DownloadError, GroupSource, MajorVersion, NewGroup, Project, ProjectWriter,
+    Revision, UrlLookup, VerifyOptions,
 };
 use varve_testkit::web::{Answer, Site, Web};
 

@@ -115,7 +115,8 @@ fn an_import_is_one_version_with_the_times_and_the_bodies() {
 fn grow(project: &Path) {
     let mut writer = varve_crystal::ProjectWriter::open(project).unwrap();
     let resource = writer.add_resource("https://site.example/new").unwrap().id;
-    let outcome = varve_crystal::DownloadOutcome::Fetched { metadata: None, body: writer.begin_body().unwrap() };
+    let outcome =
+        varve_crystal::DownloadOutcome::Fetched { metadata: None, body: writer.begin_body().unwrap() };
     let new = varve_crystal::NewRevision { id: None, resource, request_cookie: None, outcome };
     writer.add_revision(new).unwrap();
     writer.close().unwrap();

@@ -15,7 +15,9 @@ use varve_archive::verbs::init::init;
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
 use varve_archive::verbs::replay::{Known, find as replay};
 use varve_archive::{ArchiveError, ArchiveSettings, Capture, Choice, find_root};
-use varve_crystal::{DownloadError, MajorVersion, ResponseMetadata, NewRevision, DownloadOutcome, ProjectWriter};
+use varve_crystal::{
+    DownloadError, DownloadOutcome, MajorVersion, NewRevision, ProjectWriter, ResponseMetadata,
+};
 
 use crate::doors::opening;
 use crate::project::{GZIPPED, HOME, make};

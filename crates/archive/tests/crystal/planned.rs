@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use varve_archive::verbs::plan::{Alias, Group, Notice, Plan, Root, edit, load};
 use varve_archive::{ArchiveError, EditError, Layout};
-use varve_crystal::{NewGroup, Project, ProjectWriter, GroupSource};
+use varve_crystal::{GroupSource, NewGroup, Project, ProjectWriter};
 
 fn empty(folder: &Path) -> PathBuf {
     let path = folder.join("lab.crystalproj");

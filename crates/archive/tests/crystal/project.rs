@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use varve_core::secret::Secret;
 use varve_crystal::{
-    BodyLookup, CreateOptions, DownloadError, MajorVersion, ResponseMetadata, NewGroup, NewRevision, DownloadOutcome,
-    Project, ProjectWriter, ResourceId, GroupSource,
+    BodyLookup, CreateOptions, DownloadError, DownloadOutcome, GroupSource, MajorVersion, NewGroup,
+    NewRevision, Project, ProjectWriter, ResourceId, ResponseMetadata,
 };
 
 pub(crate) const COOKIE: &str = "session=open-sesame";
@@ -26,7 +26,13 @@ fn metadata(status: i64, second: u32, headers: &[(&str, &str)]) -> ResponseMetad
     ResponseMetadata { http_version: 11, status_code: status, reason_phrase: "Ok".to_owned(), headers }
 }
 
-fn add(writer: &mut ProjectWriter, resource: ResourceId, cookie: Option<&str>, said: ResponseMetadata, bytes: &[u8]) {
+fn add(
+    writer: &mut ProjectWriter,
+    resource: ResourceId,
+    cookie: Option<&str>,
+    said: ResponseMetadata,
+    bytes: &[u8],
+) {
     let mut body = writer.begin_body().unwrap();
     body.write_all(bytes).unwrap();
     let request_cookie = cookie.map(|cookie| Secret::new(cookie.to_owned()));

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use varve_crystal::{BodyLookup, CreateOptions, MajorVersion, NewGroup, Project, ProjectWriter, GroupSource};
+use varve_crystal::{BodyLookup, CreateOptions, GroupSource, MajorVersion, NewGroup, Project, ProjectWriter};
 use varve_testkit::web::{Site, Web};
 
 use crate::project::{self, Download};

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use varve_crystal::{
-    CreateOptions, DownloadError, MajorVersion, ResponseMetadata, NewRevision, DownloadOutcome, ProjectWriter,
+    CreateOptions, DownloadError, DownloadOutcome, MajorVersion, NewRevision, ProjectWriter, ResponseMetadata,
 };
 
 /// One download of a page: response and body, or an error.
@@ -22,8 +22,12 @@ impl Download {
     /// An HTTP response.
     pub(crate) fn answer(url: &str, status: i64, headers: &[(&str, &str)], body: &[u8]) -> Self {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let metadata =
-            ResponseMetadata { http_version: 11, status_code: status, reason_phrase: "OK".to_owned(), headers };
+        let metadata = ResponseMetadata {
+            http_version: 11,
+            status_code: status,
+            reason_phrase: "OK".to_owned(),
+            headers,
+        };
         Self { url: url.to_owned(), got: Ok((Some(metadata), body.to_vec())) }
     }
 

@@ -75,7 +75,8 @@ fn read_directory(file: &mut File) -> Result<Vec<u8>, BodyPackError> {
     let length = file.seek(SeekFrom::End(0))?;
     let tail_at = length.saturating_sub(MAX_TAIL_BYTES);
     let tail = read_at(file, tail_at, length - tail_at)?;
-    let end = (0..tail.len()).rev().find(|&at| is_end_record(&tail[at..])).ok_or(BodyPackError::NoDirectory)?;
+    let end =
+        (0..tail.len()).rev().find(|&at| is_end_record(&tail[at..])).ok_or(BodyPackError::NoDirectory)?;
     let record = &tail[end..];
     let (mut size, mut at) = (u64::from(u32_at(record, 12)), u64::from(u32_at(record, 16)));
     if size == u64::from(u32::MAX) || at == u64::from(u32::MAX) || u16_at(record, 10) == u16::MAX {

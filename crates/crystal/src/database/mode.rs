@@ -56,14 +56,14 @@ pub(crate) struct OpenedDatabase {
     pub(crate) reading: DatabaseReadMode,
     pub(crate) copy: Option<TempDir>,
     /// How the files were, where what is read of them stays as it was then and they need not.
-    pub(crate) frozen: Option<DatabaseFiles>,
+    pub(crate) frozen: Option<ProjectDatabaseFiles>,
 }
 
 /// Length and time of the last change of the database and of what lies beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DatabaseFiles([Option<(u64, Option<SystemTime>)>; 3]);
+pub(crate) struct ProjectDatabaseFiles([Option<(u64, Option<SystemTime>)>; 3]);
 
-impl DatabaseFiles {
+impl ProjectDatabaseFiles {
     pub(crate) fn of(layout: &ProjectLayout) -> Self {
         let files = [layout.database(), layout.beside_database("wal"), layout.beside_database("shm")];
         Self(files.map(|path| {
@@ -83,15 +83,25 @@ pub(crate) fn open_for_reading(layout: &ProjectLayout, medium: ProjectMedium) ->
     let mut tries = 0;
     loop {
         tries += 1;
-        let files = DatabaseFiles::of(layout);
+        let files = ProjectDatabaseFiles::of(layout);
         let frozen = Some(files).filter(|_| writable);
         let Some(how) = way(layout, writable)? else { return open_copy(layout, frozen) };
         match connect(&layout.dir, &layout.database(), how) {
             Ok(connection) if how == How::Immutable => {
-                return Ok(OpenedDatabase { connection, reading: DatabaseReadMode::Immutable, copy: None, frozen });
+                return Ok(OpenedDatabase {
+                    connection,
+                    reading: DatabaseReadMode::Immutable,
+                    copy: None,
+                    frozen,
+                });
             }
             Ok(connection) => {
-                return Ok(OpenedDatabase { connection, reading: DatabaseReadMode::Live, copy: None, frozen: None });
+                return Ok(OpenedDatabase {
+                    connection,
+                    reading: DatabaseReadMode::Live,
+                    copy: None,
+                    frozen: None,
+                });
             }
             Err(error) if needs_rollback(&error) => return open_copy(layout, frozen),
             // The writer has just closed or opened the project: the files are no longer those that were seen.
@@ -169,7 +179,7 @@ fn needs_rollback(error: &Error) -> bool {
         if code.extended_code == rusqlite::ffi::SQLITE_READONLY_ROLLBACK)
 }
 
-fn open_copy(layout: &ProjectLayout, frozen: Option<DatabaseFiles>) -> Result<OpenedDatabase> {
+fn open_copy(layout: &ProjectLayout, frozen: Option<ProjectDatabaseFiles>) -> Result<OpenedDatabase> {
     let copy =
         TempDir::with_prefix("varve-crystal-").map_err(io_at("create a folder in", &std::env::temp_dir()))?;
     let database = copy.path().join("database.sqlite");

@@ -14,7 +14,7 @@ mod url_lookup;
 
 pub use info::{GroupInfo, ProjectInfo};
 pub(crate) use open::layout_at;
-pub use revision_choice::{ResolvedRevision, DownloadSession};
+pub use revision_choice::{DownloadSession, ResolvedRevision};
 pub use url_lookup::UrlLookup;
 
 use rusqlite::types::Value;
@@ -22,8 +22,8 @@ use rusqlite::{Connection, Params, Row};
 use std::path::Path;
 use tempfile::TempDir;
 
-use crate::body::{RevisionBody, BodyFinder, BodyLookup, PlainFolder};
-use crate::database::mode::{DatabaseFiles, DatabaseReadMode};
+use crate::body::{BodyFinder, BodyLookup, PlainFolder, RevisionBody};
+use crate::database::mode::{DatabaseReadMode, ProjectDatabaseFiles};
 use crate::database::shape::Shape;
 use crate::database::stream::{RowStream, StreamQuery, id_up};
 use crate::error::{Result, database_at};
@@ -41,7 +41,7 @@ pub struct Project {
     reading: DatabaseReadMode,
     pub(crate) plain_folder: PlainFolder,
     /// How the database's files were, where what is read of them stays as it was then.
-    frozen: Option<DatabaseFiles>,
+    frozen: Option<ProjectDatabaseFiles>,
     /// The folder that the database is read from, where that is not the project's own. Removed at the end.
     _copy: Option<TempDir>,
 }
@@ -65,7 +65,7 @@ impl Project {
     /// Whether another program has written since, and this reader cannot see it: then the project should be opened
     /// again. A reader that reads in place and with locks always sees what others write.
     pub fn is_behind(&self) -> bool {
-        self.frozen.is_some_and(|frozen| frozen != DatabaseFiles::of(&self.layout))
+        self.frozen.is_some_and(|frozen| frozen != ProjectDatabaseFiles::of(&self.layout))
     }
 
     /// Whether a migration was begun and not finished. Everything can be read all the same.

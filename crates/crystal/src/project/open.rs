@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Project;
 use crate::body::PlainFolder;
-use crate::database::mode::{ProjectMedium, OpenedDatabase, open_for_reading};
+use crate::database::mode::{OpenedDatabase, ProjectMedium, open_for_reading};
 use crate::database::shape::Shape;
 use crate::error::{Error, Result, database_at};
 use crate::location::{ProjectLayout, ResolvedPath, resolve};

@@ -14,8 +14,8 @@ use crate::database::stream::{RowStream, StreamQuery, id_down, text_up};
 use crate::error::{Result, database_at};
 use crate::ids::{GroupId, ResourceId, RevisionId, RootId};
 use crate::rows::{
-    ProjectAlias, EntityTitleFormat, ResourceGroup, HibernatedState, HtmlParser, Resource, Revision, RootResource, RowColumns,
-    GroupSource, property_name, property_name_of, property_text,
+    EntityTitleFormat, GroupSource, HibernatedState, HtmlParser, ProjectAlias, Resource, ResourceGroup,
+    Revision, RootResource, RowColumns, property_name, property_name_of, property_text,
 };
 
 /// Distinct cookies that are listed, from the newest revision on.
@@ -122,7 +122,11 @@ impl Project {
     }
 
     /// The revisions of a resource that are not newer than this one, the newest first.
-    pub fn revisions_of_down_from(&self, resource: ResourceId, newest: RevisionId) -> RowStream<'_, Revision> {
+    pub fn revisions_of_down_from(
+        &self,
+        resource: ResourceId,
+        newest: RevisionId,
+    ) -> RowStream<'_, Revision> {
         let columns = self.revision_columns();
         let sql = format!("{columns} WHERE id <= ?1 AND resource_id = ?2 ORDER BY id DESC");
         let mut query = self.id_query(&sql);
@@ -225,7 +229,10 @@ impl Project {
 
     /// All roots, in the order of their ids.
     pub fn roots(&self) -> RowStream<'_, RootResource> {
-        self.by_id("SELECT id, name, resource_id FROM root_resource WHERE id >= ?1 ORDER BY id", RootResource::read)
+        self.by_id(
+            "SELECT id, name, resource_id FROM root_resource WHERE id >= ?1 ORDER BY id",
+            RootResource::read,
+        )
     }
 
     fn group_columns(&self) -> String {

@@ -10,7 +10,7 @@ use varve_core::url::{Alternatives, SiteRules, alternatives};
 
 use super::Project;
 use crate::error::{Error, Result};
-use crate::rows::{ResourceGroup, Resource, GroupSource};
+use crate::rows::{GroupSource, Resource, ResourceGroup};
 use crate::url_prefix::EXTERNAL_MARKER;
 
 /// A lookup in a project with more aliases fails: each lookup tries all of them.

@@ -12,7 +12,7 @@ mod revision;
 mod root;
 
 pub use alias::ProjectAlias;
-pub use group::{ResourceGroup, GroupSource};
+pub use group::{GroupSource, ResourceGroup};
 pub use hibernated::{GroupProgress, HibernatedState, HibernatedTask};
 pub use property::{EntityTitleFormat, HtmlParser, property_name};
 pub(crate) use property::{property_name_of, property_text};

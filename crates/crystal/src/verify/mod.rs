@@ -9,7 +9,7 @@ mod finding;
 mod repair;
 mod rows;
 
-pub use finding::{ProjectFinding, FindingSeverity};
+pub use finding::{FindingSeverity, ProjectFinding};
 pub use repair::{FindingRepair, RepairSummary};
 
 use serde::Serialize;
@@ -55,7 +55,11 @@ struct Verification<'a> {
 
 impl Project {
     /// Looks at everything, and hands on what is wrong.
-    pub fn verify(&self, options: VerifyOptions, report: &mut dyn FnMut(ProjectFinding)) -> Result<VerifySummary> {
+    pub fn verify(
+        &self,
+        options: VerifyOptions,
+        report: &mut dyn FnMut(ProjectFinding),
+    ) -> Result<VerifySummary> {
         self.verify_watched(options, &mut |_| {}, report)
     }
 

@@ -7,7 +7,7 @@
 use serde_json::json;
 use std::path::Path;
 
-use super::{ProjectFinding, VerifySummary, VerifyOptions};
+use super::{ProjectFinding, VerifyOptions, VerifySummary};
 
 use crate::error::Result;
 use crate::ids::{AliasId, GroupId, RevisionId, RootId};
@@ -45,7 +45,10 @@ pub struct RepairSummary {
 
 impl ProjectWriter {
     /// Looks at everything, repairs what can be repaired, and hands on each finding with what was done about it.
-    pub fn repair(&mut self, report: &mut dyn FnMut(&ProjectFinding, &FindingRepair)) -> Result<RepairSummary> {
+    pub fn repair(
+        &mut self,
+        report: &mut dyn FnMut(&ProjectFinding, &FindingRepair),
+    ) -> Result<RepairSummary> {
         let options = VerifyOptions { check_database: true, read_bodies: false };
         let before = self.project.verify(options, &mut |_| {})?;
         let bodies_are_the_rule = before.missing_bodies <= before.bodies;
@@ -78,8 +81,11 @@ impl ProjectWriter {
     /// Repairs a finding and says what was done, if anything was.
     fn mend(&self, finding: &ProjectFinding, bodies_are_the_rule: bool) -> Result<Option<String>> {
         match finding {
-            ProjectFinding::BodyMissing { revision, .. } if bodies_are_the_rule => self.mend_missing(*revision),
-            ProjectFinding::BodyWithoutRow { revision, path } | ProjectFinding::BodyOfError { revision, path } => {
+            ProjectFinding::BodyMissing { revision, .. } if bodies_are_the_rule => {
+                self.mend_missing(*revision)
+            }
+            ProjectFinding::BodyWithoutRow { revision, path }
+            | ProjectFinding::BodyOfError { revision, path } => {
                 self.put_in_salvage(path, &format!("revision-{revision}"))
             }
             ProjectFinding::StrayFile { path } => {

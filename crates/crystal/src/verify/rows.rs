@@ -2,7 +2,7 @@
 
 use super::{ProjectFinding, Verification};
 use crate::error::Result;
-use crate::rows::{ResourceGroup, GroupSource};
+use crate::rows::{GroupSource, ResourceGroup};
 
 impl Verification<'_> {
     pub(super) fn rows(&mut self) -> Result<()> {

@@ -11,7 +11,7 @@ use super::{ProjectChange, ProjectWriter, fit_id};
 use crate::error::{ChangeRefusal, Result};
 use crate::ids::{AliasId, GroupId, RootId};
 use crate::rows::property_name::{MAJOR_VERSION, MAJOR_VERSION_OLD};
-use crate::rows::{ProjectAlias, ResourceGroup, Resource, RootResource, GroupSource};
+use crate::rows::{GroupSource, ProjectAlias, Resource, ResourceGroup, RootResource};
 use crate::url_prefix::domain_prefix;
 
 /// A group to add.
@@ -133,7 +133,12 @@ impl ProjectWriter {
 /// Aliases. Both prefixes are whole folders: Crystal refuses a project with others.
 impl ProjectWriter {
     /// Adds an alias. A source prefix has at most one.
-    pub fn add_alias(&mut self, source: &str, target: &str, target_is_external: bool) -> Result<ProjectAlias> {
+    pub fn add_alias(
+        &mut self,
+        source: &str,
+        target: &str,
+        target_is_external: bool,
+    ) -> Result<ProjectAlias> {
         refuse_prefix(source)?;
         refuse_prefix(target)?;
         self.change("alias", |change| {
@@ -257,7 +262,9 @@ impl ProjectChange<'_> {
         }
         let sql = "SELECT 1 FROM resource_group WHERE url_pattern = ?1";
         match self.writer.one(sql, [pattern], |_| Ok(()))? {
-            Some(()) => Err(ChangeRefusal::Taken { what: format!("a group with the pattern `{pattern}`") }.into()),
+            Some(()) => {
+                Err(ChangeRefusal::Taken { what: format!("a group with the pattern `{pattern}`") }.into())
+            }
             None => Ok(()),
         }
     }

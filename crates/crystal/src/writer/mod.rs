@@ -18,18 +18,18 @@ pub use create::CreateOptions;
 pub use entities::NewGroup;
 pub use free_space::FreeSpace;
 pub(crate) use recovery::commit_upgrade;
-pub use revisions::{NewRevision, DownloadOutcome};
+pub use revisions::{DownloadOutcome, NewRevision};
 
 use std::ops::{ControlFlow, Deref};
 use std::path::Path;
 
 use rusqlite::{Params, Transaction, TransactionBehavior};
 
-use crate::database::mode::{self, ProjectMedium, DatabaseReadMode, can_be_written};
+use crate::database::mode::{self, DatabaseReadMode, ProjectMedium, can_be_written};
 use crate::database::schema::Upgraded;
 use crate::database::{How, connect};
 use crate::disk::{ProjectDisk, Watcher};
-use crate::error::{Error, ChangeRefusal, Result, database_at};
+use crate::error::{ChangeRefusal, Error, Result, database_at};
 use crate::files::ensure_files;
 use crate::ids::RevisionId;
 use crate::location::ProjectLayout;
@@ -96,7 +96,8 @@ impl ProjectWriter {
     pub(super) fn open_locked(layout: ProjectLayout, lock: Lock, options: OpenOptions<'_>) -> Result<Self> {
         let disk = ProjectDisk::watched(options.watcher.clone());
         let connection = connect(&layout.dir, &layout.database(), How::ReadWrite)?;
-        let opened = mode::OpenedDatabase { connection, reading: DatabaseReadMode::Live, copy: None, frozen: None };
+        let opened =
+            mode::OpenedDatabase { connection, reading: DatabaseReadMode::Live, copy: None, frozen: None };
         let project = Project::from_opened(layout, opened)?;
         let version = project.version;
         if !version.is_written() {

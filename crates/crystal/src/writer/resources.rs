@@ -3,7 +3,7 @@
 use varve_core::secret::ShownUrl;
 use varve_core::url::{SiteRules, alternatives};
 
-use crate::error::{Error, ChangeRefusal, Result};
+use crate::error::{ChangeRefusal, Error, Result};
 use crate::ids::{ResourceId, RevisionId};
 use crate::rows::{Resource, RowColumns};
 use crate::url_prefix::is_own_scheme;
@@ -30,7 +30,9 @@ impl ProjectWriter {
                 let known = alternatives(url, &sites, &aliases);
                 ids.push(match change.known_or_new(&known.urls, known.external.as_deref()) {
                     Ok(resource) => Some(resource.id),
-                    Err(Error::Refused(ChangeRefusal::External { .. } | ChangeRefusal::OwnScheme { .. })) => None,
+                    Err(Error::Refused(ChangeRefusal::External { .. } | ChangeRefusal::OwnScheme { .. })) => {
+                        None
+                    }
                     Err(error) => return Err(error),
                 });
             }

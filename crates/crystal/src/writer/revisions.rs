@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use varve_core::secret::Secret;
 
 use crate::body::{BodyDraft, MAX_TREE_ID, SettledBody};
-use crate::error::{Error, ChangeRefusal, Result, io_at};
+use crate::error::{ChangeRefusal, Error, Result, io_at};
 use crate::format_error::JsonProblem;
 use crate::ids::{ResourceId, RevisionId};
 use crate::revision::{DownloadError, ResponseMetadata};

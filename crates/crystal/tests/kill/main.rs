@@ -21,8 +21,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
 use varve_crystal::{
-    CreateOptions, MajorVersion, NewRevision, OpenOptions, DownloadOutcome, Project, ProjectWriter, RevisionId,
-    SaveAsOptions, Watcher,
+    CreateOptions, DownloadOutcome, MajorVersion, NewRevision, OpenOptions, Project, ProjectWriter,
+    RevisionId, SaveAsOptions, Watcher,
 };
 
 /// What a child does, and what the parent checks after its death.

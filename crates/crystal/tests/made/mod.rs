@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::Path;
 use varve_crystal::{
-    BodyLookup, CreateOptions, DownloadError, MajorVersion, NewRevision, DownloadOutcome, Project, ProjectWriter,
-    RevisionId,
+    BodyLookup, CreateOptions, DownloadError, DownloadOutcome, MajorVersion, NewRevision, Project,
+    ProjectWriter, RevisionId,
 };
 
 /// Ids around every edge of the tree's folders.

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use varve_crystal::{
-    MajorVersion, NewRevision, OpenOptions, DownloadOutcome, ProjectWriter, ResourceId, DiskStep, Watcher,
+    DiskStep, DownloadOutcome, MajorVersion, NewRevision, OpenOptions, ProjectWriter, ResourceId, Watcher,
 };
 
 use crate::fixture::Scratch;

@@ -5,8 +5,8 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 use varve_crystal::{
-    BodyLookup, CreateOptions, Error, UrlLookup, MajorVersion, BodyPackError, Project, ProjectWriter, RevisionId,
-    VerifyOptions,
+    BodyLookup, BodyPackError, CreateOptions, Error, MajorVersion, Project, ProjectWriter, RevisionId,
+    UrlLookup, VerifyOptions,
 };
 use zip::CompressionMethod;
 use zip::write::SimpleFileOptions;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
 use varve_crystal::{
-    Error, MajorVersion, ProjectMedium, OpenOptions, OpenedProject, Project, ProjectWriter, DatabaseReadMode, RevisionId,
+    DatabaseReadMode, Error, MajorVersion, OpenOptions, OpenedProject, Project, ProjectMedium, ProjectWriter,
+    RevisionId,
 };
 
 use crate::checklist::{Made, assert_acceptable};

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use varve_core::secret::Secret;
 use varve_crystal::{
-    Choice, Error, GroupId, HibernatedTask, HtmlParser, UrlLookup, MajorVersion, Project, ProjectWriter,
-    ResourceId, RevisionId, GroupSource,
+    Choice, Error, GroupId, GroupSource, HibernatedTask, HtmlParser, MajorVersion, Project, ProjectWriter,
+    ResourceId, RevisionId, UrlLookup,
 };
 
 use crate::fixture::{bodies, expected, expected_bodies, files, lab};

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::ops::ControlFlow;
-use varve_crystal::{Error, ProjectMedium, Project, ProjectWriter, SaveAsOptions};
+use varve_crystal::{Error, Project, ProjectMedium, ProjectWriter, SaveAsOptions};
 
 use crate::checklist::{Made, assert_acceptable};
 use crate::fixture::{Scratch, bodies, expected, expected_bodies, files, lab};

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use varve_crystal::{
-    Error, MajorVersion, OpenOptions, Project, ProjectWriter, DatabaseReadMode, RevisionId, VerifyOptions, Watcher,
-    tree_path,
+    DatabaseReadMode, Error, MajorVersion, OpenOptions, Project, ProjectWriter, RevisionId, VerifyOptions,
+    Watcher, tree_path,
 };
 
 use crate::checklist::{Made, assert_acceptable};

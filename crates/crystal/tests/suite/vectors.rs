@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use varve_crystal::{
-    CreateOptions, UrlLookup, NewGroup, ProjectWriter, RevisionId, flat_name, pack_path, tree_path,
+    CreateOptions, NewGroup, ProjectWriter, RevisionId, UrlLookup, flat_name, pack_path, tree_path,
 };
 
 use crate::fixture::{Scratch, json};

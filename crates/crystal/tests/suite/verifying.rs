@@ -2,8 +2,8 @@
 
 use std::fs;
 use varve_crystal::{
-    AliasId, Error, ProjectFinding, GroupId, MajorVersion, Project, ProjectWriter, ResourceId, RevisionId, RootId,
-    FindingSeverity, VerifyOptions,
+    AliasId, Error, FindingSeverity, GroupId, MajorVersion, Project, ProjectFinding, ProjectWriter,
+    ResourceId, RevisionId, RootId, VerifyOptions,
 };
 
 use crate::checklist::{Made, assert_acceptable};
@@ -89,7 +89,10 @@ fn everything_that_can_be_wrong_is_found() {
             revision: RevisionId(2),
             problem: "it is not JSON, at column 2".into(),
         },
-        ProjectFinding::ErrorUnreadable { revision: RevisionId(3), problem: "it is not JSON, at column 1".into() },
+        ProjectFinding::ErrorUnreadable {
+            revision: RevisionId(3),
+            problem: "it is not JSON, at column 1".into(),
+        },
         ProjectFinding::RevisionWithoutResource { revision: RevisionId(4), resource: ResourceId(999) },
         ProjectFinding::BodyMissing { revision: RevisionId(5), expected: at("000/000/000/000/005") },
         ProjectFinding::RowUnreadable {
@@ -105,11 +108,9 @@ fn everything_that_can_be_wrong_is_found() {
         assert!(found.contains(&expected), "{expected}");
     }
     assert!(found.iter().any(|finding| matches!(finding, ProjectFinding::HibernatedUnreadable { .. })));
-    assert!(
-        found.iter().any(
-            |finding| matches!(finding, ProjectFinding::ErrorUnreadable { revision, .. } if revision.get() == 18)
-        )
-    );
+    assert!(found.iter().any(
+        |finding| matches!(finding, ProjectFinding::ErrorUnreadable { revision, .. } if revision.get() == 18)
+    ));
     assert_eq!(found.len(), 20, "{found:#?}");
     assert!(found.iter().any(|finding| finding.severity() == FindingSeverity::Damage));
 }

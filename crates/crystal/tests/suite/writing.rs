@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use varve_core::headers::Headers;
 use varve_core::secret::Secret;
 use varve_crystal::{
-    AliasId, BodyDraft, Choice, CreateOptions, DownloadError, Error, GroupId, MajorVersion, ResponseMetadata,
-    NewGroup, NewRevision, OpenOptions, DownloadOutcome, Project, ProjectWriter, ChangeRefusal, ResourceId, RevisionId,
-    RootId, DownloadSession, GroupSource, DiskStep, Watcher,
+    AliasId, BodyDraft, ChangeRefusal, Choice, CreateOptions, DiskStep, DownloadError, DownloadOutcome,
+    DownloadSession, Error, GroupId, GroupSource, MajorVersion, NewGroup, NewRevision, OpenOptions, Project,
+    ProjectWriter, ResourceId, ResponseMetadata, RevisionId, RootId, Watcher,
 };
 
 use crate::checklist::{Made, assert_acceptable};
@@ -197,7 +197,10 @@ fn a_deleted_revision_is_gone_and_its_id_is_given_again() {
     writer.add_revisions(new).unwrap();
     writer.delete_revision(RevisionId(2)).unwrap();
     assert!(!scratch.at("revisions/000/000/000/000/002").exists());
-    assert_eq!(refusal(writer.delete_revision(RevisionId(2))), ChangeRefusal::Unknown { what: "revision", id: 2 });
+    assert_eq!(
+        refusal(writer.delete_revision(RevisionId(2))),
+        ChangeRefusal::Unknown { what: "revision", id: 2 }
+    );
     let again = fetched(&writer, page, 200, b"again");
     assert_eq!(writer.add_revision(again).unwrap(), RevisionId(2));
     fs::remove_file(scratch.at("revisions/000/000/000/000/002")).unwrap();
@@ -248,7 +251,10 @@ fn roots_are_one_for_each_resource_and_their_groups_lose_them() {
     assert!(matches!(refusal(writer.delete_resource(page.resource)), ChangeRefusal::InUse { .. }));
     writer.delete_root(root.id).unwrap();
     assert_eq!(writer.group(site.id).unwrap().unwrap().source, None);
-    assert_eq!(refusal(writer.delete_root(root.id)), ChangeRefusal::Unknown { what: "root", id: root.id.get() });
+    assert_eq!(
+        refusal(writer.delete_root(root.id)),
+        ChangeRefusal::Unknown { what: "root", id: root.id.get() }
+    );
     assert_eq!(refusal(writer.rename_root(RootId(9), "")), ChangeRefusal::Unknown { what: "root", id: 9 });
     writer.close().unwrap();
     assert_acceptable(&scratch.path, Made::ByUs);
@@ -261,10 +267,16 @@ fn groups_have_patterns_of_their_own_and_sources_that_are_there() {
     let group = |url_pattern, source| NewGroup { name: "g", url_pattern, source, do_not_download: false };
     let first = writer.add_group(group("http://a.example/#/", Some(GroupSource::Root(root)))).unwrap().id;
     let second = writer.add_group(group("http://a.example/#/*", Some(GroupSource::Group(first)))).unwrap().id;
-    assert!(matches!(refusal(writer.add_group(group("http://a.example/#/", None))), ChangeRefusal::Taken { .. }));
+    assert!(matches!(
+        refusal(writer.add_group(group("http://a.example/#/", None))),
+        ChangeRefusal::Taken { .. }
+    ));
     assert_eq!(refusal(writer.add_group(group("", None))), ChangeRefusal::EmptyPattern);
     let nowhere = Some(GroupSource::Group(GroupId(9)));
-    assert_eq!(refusal(writer.add_group(group("x", nowhere))), ChangeRefusal::Unknown { what: "group", id: 9 });
+    assert_eq!(
+        refusal(writer.add_group(group("x", nowhere))),
+        ChangeRefusal::Unknown { what: "group", id: 9 }
+    );
     let circle = writer.set_group_source(first, Some(GroupSource::Group(second)));
     assert_eq!(refusal(circle), ChangeRefusal::SourceCycle { group: first.get() });
     let itself = writer.set_group_source(first, Some(GroupSource::Group(first)));
@@ -276,7 +288,10 @@ fn groups_have_patterns_of_their_own_and_sources_that_are_there() {
     assert_eq!(writer.source_of(&changed).unwrap(), Some(GroupSource::Group(first)));
     writer.delete_group(first).unwrap();
     assert_eq!(writer.group(second).unwrap().unwrap().source, None);
-    assert_eq!(refusal(writer.delete_group(first)), ChangeRefusal::Unknown { what: "group", id: first.get() });
+    assert_eq!(
+        refusal(writer.delete_group(first)),
+        ChangeRefusal::Unknown { what: "group", id: first.get() }
+    );
     writer.close().unwrap();
     assert_acceptable(&scratch.path, Made::ByUs);
 }
@@ -293,7 +308,10 @@ fn aliases_are_folders_and_lead_where_they_say() {
     for (source, target) in
         [("http://x.example", "http://y.example/"), ("http://x.example/", "http://y.example")]
     {
-        assert!(matches!(refusal(writer.add_alias(source, target, false)), ChangeRefusal::AliasPrefix { .. }));
+        assert!(matches!(
+            refusal(writer.add_alias(source, target, false)),
+            ChangeRefusal::AliasPrefix { .. }
+        ));
     }
     assert_eq!(writer.add_resource("http://old.example/a").unwrap().url, "http://new.example/a");
     let external = refusal(writer.add_resource("http://live.example/a"));
@@ -330,7 +348,10 @@ fn properties_are_set_and_removed_but_not_the_version() {
     assert_eq!(writer.default_url_prefix().unwrap(), None);
     writer.set_property("default_url_prefix", None).unwrap();
     assert_eq!(writer.property("default_url_prefix").unwrap(), None);
-    assert!(matches!(refusal(writer.set_property("major_version", Some("1"))), ChangeRefusal::OwnProperty { .. }));
+    assert!(matches!(
+        refusal(writer.set_property("major_version", Some("1"))),
+        ChangeRefusal::OwnProperty { .. }
+    ));
     writer.close().unwrap();
     assert_acceptable(&scratch.path, Made::ByUs);
 }
@@ -346,8 +367,9 @@ fn a_session_finds_revisions_stale_by_cookie_and_by_date() {
         NewRevision { request_cookie: Some(cookie.clone()), ..fetched(&writer, resource.id, 200, b"2") };
     let plain_again = fetched(&writer, resource.id, 200, b"3");
     writer.add_revisions([plain, with_cookie, plain_again]).unwrap();
-    let fresh =
-        |session: DownloadSession| writer.fresh_revision(&resource, &session).unwrap().map(|found| found.id.get());
+    let fresh = |session: DownloadSession| {
+        writer.fresh_revision(&resource, &session).unwrap().map(|found| found.id.get())
+    };
     assert_eq!(fresh(DownloadSession::default()), Some(3));
     assert_eq!(fresh(DownloadSession { cookie: Some(cookie), fetched_after: None }), Some(2));
     assert_eq!(fresh(DownloadSession { cookie: None, fetched_after: Some(noon()) }), None);
@@ -389,7 +411,8 @@ fn a_project_is_rebuilt_row_by_row_and_body_by_body() {
             draft
         });
         let (id, resource, request_cookie) = (Some(revision.id), revision.resource, revision.request_cookie);
-        let outcome = DownloadOutcome::Verbatim { error: revision.error, metadata: revision.metadata, body: draft };
+        let outcome =
+            DownloadOutcome::Verbatim { error: revision.error, metadata: revision.metadata, body: draft };
         writer.add_revision(NewRevision { id, resource, request_cookie, outcome }).unwrap();
     }
     writer.close().unwrap();

@@ -1,4 +1,4 @@
-//! One page: navigate, answer what it asks for until it is quiet, then take the document and a picture.
+//! Loads one page: navigates, answers its requests until it is quiet, then takes the document and a screenshot.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -59,20 +59,15 @@ async fn load(
     let session = hours.within(CALL_TIMEOUT, open_page(pipe)).await?;
     let mut page = Page {
         browser,
-        options: &browser.options,
         pipe,
         session,
         url: target.url,
         hours,
         closing: hours.closing(),
         events,
-        asking: JoinSet::new(),
-        calls: JoinSet::new(),
-        asked: 0,
-        redirected: HashMap::new(),
-        loaded: false,
-        settled: false,
-        is_blank: false,
+        tasks: PageTasks::default(),
+        requests: RequestCounts::default(),
+        status: PageStatus::default(),
         fetched: Fetched::default(),
         first_error: None,
     };
@@ -81,7 +76,7 @@ async fn load(
     if page.fetched.exchanges.is_empty() {
         return Err(match page.first_error {
             Some(error) => error,
-            None if page.settled => failed("the browser asked for nothing"),
+            None if page.status.settled => failed("the browser asked for nothing"),
             None => FetchError::timeout("loading a page of", &target.origin.host_and_port()),
         });
     }
@@ -89,7 +84,7 @@ async fn load(
     Ok(page.fetched)
 }
 
-/// Opens an empty page whose requests are stopped; gives its session.
+/// Opens an empty page whose requests are intercepted. Returns its session.
 async fn open_page(pipe: &Pipe) -> Result<String, FetchError> {
     pipe.call(None, "Browser.setDownloadBehavior", json!({ "behavior": "deny" })).await?;
     let target = pipe.call(None, "Target.createTarget", json!({ "url": "about:blank" })).await?;
@@ -110,37 +105,54 @@ async fn open_page(pipe: &Pipe) -> Result<String, FetchError> {
     Ok(session)
 }
 
-/// A page on its way.
+/// A page that is being loaded.
 struct Page<'a> {
     browser: &'a Browser,
-    options: &'a BrowserOptions,
     pipe: &'a Pipe,
     session: String,
     url: String,
     hours: Hours,
-    /// When it is taken as it is.
+    /// When the page is taken as it is.
     closing: Instant,
     events: UnboundedReceiver<Event>,
-    /// Its requests under way.
-    asking: JoinSet<Answered>,
-    /// Calls of the browser that nobody waits for.
-    calls: JoinSet<Answered>,
-    asked: usize,
-    /// How many redirects led to each request that was led to.
-    redirected: HashMap<String, u8>,
-    loaded: bool,
-    settled: bool,
-    /// Whether the answer came too late to be shown.
-    is_blank: bool,
+    tasks: PageTasks,
+    requests: RequestCounts,
+    status: PageStatus,
     fetched: Fetched,
     first_error: Option<FetchError>,
 }
 
+/// The tasks of a page that have not ended.
+#[derive(Default)]
+struct PageTasks {
+    /// Requests of the page.
+    requests: JoinSet<Answered>,
+    /// Calls of the browser whose result is not awaited.
+    calls: JoinSet<Answered>,
+}
+
+/// The requests of a page, counted for the limits.
+#[derive(Default)]
+struct RequestCounts {
+    total: usize,
+    /// For each request after a redirect, how many redirects led to it.
+    redirects: HashMap<String, u8>,
+}
+
+/// How far a page is.
+#[derive(Default)]
+struct PageStatus {
+    loaded: bool,
+    settled: bool,
+    /// The response came too late to be shown.
+    is_blank: bool,
+}
+
 impl Page<'_> {
-    /// Sets the page off. The call ends only when the first answer is there, so nobody waits for it here.
+    /// Starts the navigation. The call returns only with the first response, so it is not awaited here.
     fn navigate(&mut self) {
         let (pipe, session, url) = (self.pipe.clone(), self.session.clone(), self.url.clone());
-        self.calls.spawn(async move {
+        self.tasks.calls.spawn(async move {
             let outcome = pipe.call(Some(&session), "Page.navigate", json!({ "url": url })).await;
             let shows_nothing = outcome.as_ref().is_ok_and(|outcome| outcome["errorText"].is_string());
             let notes = outcome.as_ref().err().map(ToString::to_string).into_iter().collect();
@@ -148,21 +160,21 @@ impl Page<'_> {
         });
     }
 
-    /// Answers requests until the page is quiet or patience ends.
+    /// Answers requests until the page is quiet or its time is over.
     async fn run(&mut self) -> Result<(), FetchError> {
         loop {
             let left = self.closing.saturating_duration_since(Instant::now());
-            let quiet = self.asking.is_empty() && self.calls.is_empty() && self.loaded;
-            let wait = if quiet { self.options.settle.min(left) } else { left };
+            let quiet = self.tasks.requests.is_empty() && self.tasks.calls.is_empty() && self.status.loaded;
+            let wait = if quiet { self.browser.options.settle.min(left) } else { left };
             tokio::select! {
                 event = self.events.recv() => match event {
                     Some(event) => self.take_event(event)?,
                     None => return Err(failed("the browser ended before the page was loaded")),
                 },
-                Some(answered) = self.asking.join_next() => self.take_answer(answered),
-                Some(answered) = self.calls.join_next() => self.take_answer(answered),
+                Some(answered) = self.tasks.requests.join_next() => self.take_answer(answered),
+                Some(answered) = self.tasks.calls.join_next() => self.take_answer(answered),
                 () = tokio::time::sleep(wait) => {
-                    self.settled = quiet;
+                    self.status.settled = quiet;
                     if !quiet {
                         self.close().await;
                     }
@@ -172,21 +184,21 @@ impl Page<'_> {
         }
     }
 
-    /// Ends a page whose time is over before it had settled.
+    /// Ends a page whose time is over before it has settled.
     async fn close(&mut self) {
         if !self.hours.are_over() {
             let seconds = self.hours.patience().as_secs();
             self.note(format!("the page had not settled after {seconds} s and was taken as it was"));
         }
-        // The time of these requests is over as well, and what they have got is all that there will be.
+        // The deadline of these requests has passed too: they return the bytes received so far.
         if self.hours.are_over() || self.fetched.exchanges.is_empty() {
             let until = tokio::time::Instant::now() + HANDOVER_TIMEOUT;
-            while let Ok(Some(answered)) = timeout_at(until, self.asking.join_next()).await {
+            while let Ok(Some(answered)) = timeout_at(until, self.tasks.requests.join_next()).await {
                 self.take_answer(answered);
             }
         }
-        self.asking.abort_all();
-        self.calls.abort_all();
+        self.tasks.requests.abort_all();
+        self.tasks.calls.abort_all();
     }
 
     fn note(&mut self, note: String) {
@@ -197,7 +209,7 @@ impl Page<'_> {
 
     fn take_answer(&mut self, answered: Result<Answered, tokio::task::JoinError>) {
         let Ok(answered) = answered else { return };
-        self.is_blank |= answered.is_late && self.fetched.exchanges.is_empty();
+        self.status.is_blank |= answered.is_late && self.fetched.exchanges.is_empty();
         self.fetched.exchanges.extend(answered.exchange);
         self.fetched.recalled.extend(answered.recalled);
         let refused = answered.refused.filter(|refused| !self.fetched.refused.contains(refused));
@@ -205,19 +217,19 @@ impl Page<'_> {
         for note in answered.notes {
             self.note(note);
         }
-        // What is not shown is never loaded, either.
-        self.loaded |= answered.shows_nothing;
+        // A page that is not shown never fires its load event.
+        self.status.loaded |= answered.shows_nothing;
         if let Some(error) = answered.error {
             self.first_error.get_or_insert(error);
-            // A page that could not be had is loaded as far as it ever will be.
-            self.loaded |= self.fetched.exchanges.is_empty();
+            // Without a response there is nothing to load.
+            self.status.loaded |= self.fetched.exchanges.is_empty();
         }
     }
 
     fn take_event(&mut self, event: Event) -> Result<(), FetchError> {
         match event.method.as_str() {
             "Fetch.requestPaused" => self.take_request(event),
-            "Page.loadEventFired" => self.loaded = true,
+            "Page.loadEventFired" => self.status.loaded = true,
             "Page.javascriptDialogOpening" => {
                 self.send("Page.handleJavaScriptDialog", json!({ "accept": true }));
             }
@@ -238,7 +250,7 @@ impl Page<'_> {
     }
 
     fn take_request(&mut self, event: Event) {
-        self.asked += 1;
+        self.requests.total += 1;
         let session = event.session.unwrap_or_else(|| self.session.clone());
         if self.is_refused(&event.params) {
             let params = json!({ "requestId": event.params["requestId"], "errorReason": "BlockedByClient" });
@@ -248,64 +260,65 @@ impl Page<'_> {
         // A truncated page is worth keeping. A slow subresource is not: the crawler fetches it again later.
         let is_page = self.fetched.exchanges.is_empty();
         let until = if is_page { Some(self.closing) } else { self.hours.until() };
-        let is_first = self.asked == 1;
+        let is_first = self.requests.total == 1;
         let stopped = Stopped { session, paused: event.params, until, is_page: is_first };
-        self.asking.spawn(answer(self.browser.clone(), self.pipe.clone(), stopped));
+        self.tasks.requests.spawn(answer(self.browser.clone(), self.pipe.clone(), stopped));
     }
 
     /// Whether a request is refused without asking the gate. The crawler continues redirects that end here.
     fn is_refused(&mut self, paused: &Value) -> bool {
-        let BrowserOptions { most_requests, redirects, .. } = *self.options;
-        if self.asked > most_requests {
+        let BrowserOptions { most_requests, redirects, .. } = self.browser.options;
+        if self.requests.total > most_requests {
             self.note(format!("the page made more than {most_requests} requests; the rest was refused"));
         }
-        self.asked > most_requests || self.redirects_to(paused) > redirects
+        self.requests.total > most_requests || self.redirects_to(paused) > redirects
     }
 
     /// How many redirects led to a request.
     fn redirects_to(&mut self, paused: &Value) -> u8 {
         let Some(from) = paused["redirectedRequestId"].as_str() else { return 0 };
-        let count = self.redirected.remove(from).unwrap_or(0).saturating_add(1);
+        let count = self.requests.redirects.remove(from).unwrap_or(0).saturating_add(1);
         let id = paused["requestId"].as_str().unwrap_or_default();
-        self.redirected.insert(id.to_owned(), count);
+        self.requests.redirects.insert(id.to_owned(), count);
         count
     }
 
-    /// Calls a method whose result nobody waits for.
+    /// Calls a method without awaiting its result.
     fn send(&mut self, method: &'static str, params: Value) {
         let (pipe, session) = (self.pipe.clone(), self.session.clone());
-        self.calls.spawn(async move {
+        self.tasks.calls.spawn(async move {
             let _ = pipe.call(Some(&session), method, params).await;
             Answered::default()
         });
     }
 
-    /// Takes the document and a picture; what cannot be taken is noted.
+    /// Takes the document and a screenshot. Failures become notes.
     async fn render(&mut self) {
         if self.hours.are_over() {
             self.fetched.unfinished = true;
             self.note(
-                "the time was over before the page was done: there is no document and no picture".to_owned(),
+                "the deadline passed before the page was done: there is no document and no screenshot"
+                    .to_owned(),
             );
             return;
         }
-        if self.is_blank {
+        if self.status.is_blank {
             return self.note_nothing_shown();
         }
-        let patience = if self.settled { CALL_TIMEOUT } else { BUSY_CALL_TIMEOUT };
+        let patience = if self.status.settled { CALL_TIMEOUT } else { BUSY_CALL_TIMEOUT };
         match self.hours.within(patience, self.evaluate("location.href")).await {
             Ok(url) if url.starts_with("http:") || url.starts_with("https:") => {
                 self.render_shown(&url, patience).await;
             }
-            // It shows a page of its own that says so, or an empty one.
+            // The browser shows its own error page, or an empty one.
             Ok(_) => self.note_nothing_shown(),
-            Err(error) => self.note(format!("there is no document and no picture: {error}")),
+            Err(error) => self.note(format!("there is no document and no screenshot: {error}")),
         }
         self.fetched.unfinished = self.hours.are_over();
     }
 
     fn note_nothing_shown(&mut self) {
-        self.note("the browser shows nothing of it: there is no document and no picture".to_owned());
+        self.note("the browser shows nothing: there is no document and no screenshot".to_owned());
     }
 
     async fn render_shown(&mut self, url: &str, patience: Duration) {
@@ -313,7 +326,7 @@ impl Page<'_> {
             self.hours.within(patience, self.document(url)),
             self.hours.within(patience, self.picture(url))
         );
-        for (rendering, what) in [(document, "document"), (picture.map(Some), "picture")] {
+        for (rendering, what) in [(document, "document"), (picture.map(Some), "screenshot")] {
             match rendering {
                 Ok(rendering) => self.fetched.renderings.extend(rendering),
                 Err(error) => self.note(format!("there is no {what}: {error}")),
@@ -321,7 +334,7 @@ impl Page<'_> {
         }
     }
 
-    /// The document; none where what is shown is none.
+    /// The document, or none where the browser shows another type.
     async fn document(&self, url: &str) -> Result<Option<Rendering>, FetchError> {
         let shown = self.evaluate("document.contentType").await?;
         if !DOCUMENT_TYPES.contains(&shown.as_str()) {

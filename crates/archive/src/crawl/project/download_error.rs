@@ -23,7 +23,11 @@ pub(super) fn download_error(kind: &str, url: &str, message: &str) -> Option<Dow
 
 /// The failure that an answer is of which this many bytes came before it was cut short. None where it is kept as it is: Crystal
 /// takes the end of the connection for the end of the body, wherever it knew no other end or was promised more.
-pub(super) fn cut_short(why: TruncationReason, metadata: &ResponseMetadata, length: u64) -> Option<DownloadError> {
+pub(super) fn cut_short(
+    why: TruncationReason,
+    metadata: &ResponseMetadata,
+    length: u64,
+) -> Option<DownloadError> {
     let says_so = metadata.promised_length().is_some_and(|promised| promised > length);
     match why {
         TruncationReason::Time => Some(DownloadError::timed_out()),

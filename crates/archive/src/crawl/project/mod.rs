@@ -21,7 +21,7 @@ use varve_core::RunId;
 use varve_core::alias::Aliases;
 use varve_core::headers::Redaction;
 use varve_core::url::{RequestUrl, SiteRules, alternatives};
-use varve_crystal::{Group, OpenReport, Project, ProjectWriter, Resource, RevisionId};
+use varve_crystal::{OpenReport, Project, ProjectWriter, Resource, ResourceGroup, RevisionId};
 use varve_fetch::Credentials;
 
 use super::crawl_policy::{CrawlPolicy, UrlSpelling};
@@ -138,7 +138,7 @@ fn is_web(url: &str) -> bool {
 
 impl ProjectDestination {
     /// A project to crawl into.
-    pub(crate) fn new(open: Arc<SharedProject>, credentials: Credentials, groups: Vec<(u32, Group)>) -> Self {
+    pub(crate) fn new(open: Arc<SharedProject>, credentials: Credentials, groups: Vec<(u32, ResourceGroup)>) -> Self {
         Self { open, pending: Mutex::default(), credentials, groups }
     }
 

@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use varve_core::secret::Secret;
 use varve_core::url::RequestUrl;
-use varve_crystal::{DownloadError, NewRevision, Outcome, ProjectWriter, Result};
+use varve_crystal::{DownloadError, DownloadOutcome, NewRevision, ProjectWriter, Result};
 
 use super::download_error::download_error;
 

@@ -1,7 +1,7 @@
 //! The head of an answer, as a row of a project has it: every header as it was, folded lines with their ends.
 
 use varve_core::Moment;
-use varve_crystal::Metadata;
+use varve_crystal::ResponseMetadata;
 use varve_wire::{FoldedLines, HttpVersion, MessageHead};
 
 /// Status and headers of a response that starts with these bytes. None if they are not HTTP or have no status. `sent` is

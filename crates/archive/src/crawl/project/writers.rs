@@ -11,7 +11,8 @@ use varve_core::exchange::Exchange;
 use varve_core::headers::Headers;
 use varve_core::secret::Secret;
 use varve_crystal::{
-    BodyDraft, BodyLookup, DownloadError, ResponseMetadata, DownloadOutcome as Got, Project, Revision, RevisionId,
+    BodyDraft, BodyLookup, DownloadError, DownloadOutcome as Got, Project, ResponseMetadata, Revision,
+    RevisionId,
 };
 use varve_store::StoreError;
 use varve_wire::{DecodeLimits, MAX_HEAD_BYTES, MessageBytes, open_body};
@@ -124,7 +125,7 @@ impl ProjectWriters<'_> {
     }
 
     /// The revision that an answer may be the same as: for one that says so, the one with its tag.
-    fn former(&self, url: &str, metadata: &Metadata) -> varve_crystal::Result<Option<Revision>> {
+    fn former(&self, url: &str, metadata: &ResponseMetadata) -> varve_crystal::Result<Option<Revision>> {
         let Some(resource) = self.destination.open.resource(url)? else { return Ok(None) };
         let tag = metadata.header("ETag").filter(|_| metadata.status_code == i64::from(STATUS_NOT_MODIFIED));
         let found = self.destination.open.ask(|project: &Project| {
@@ -155,7 +156,7 @@ impl ProjectWriters<'_> {
         Ok(copy(&mut body, &mut take).is_ok() && hasher.finalize()[..] == *digest)
     }
 
-    fn body(&self, revision: &Revision) -> varve_crystal::Result<Option<varve_crystal::Body>> {
+    fn body(&self, revision: &Revision) -> varve_crystal::Result<Option<varve_crystal::RevisionBody>> {
         Ok(match self.destination.open.ask(|project| project.body_of(revision))? {
             Some(BodyLookup::Found(body)) => Some(body),
             _ => None,

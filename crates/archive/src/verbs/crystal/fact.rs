@@ -6,7 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 use varve_core::{RecordId, RunId};
-use varve_crystal::{ProjectAlias, AliasId, ResourceGroup, GroupId, ResourceId, RootResource, RootId, GroupSource};
+use varve_crystal::{
+    AliasId, GroupId, GroupSource, ProjectAlias, ResourceGroup, ResourceId, RootId, RootResource,
+};
 
 /// The media type of both kinds of facts.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.varve.crystal+json";

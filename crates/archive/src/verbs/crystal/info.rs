@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use varve_crystal::{GroupInfo, ProjectInfo, Project};
+use varve_crystal::{GroupInfo, Project, ProjectInfo};
 
 use crate::error::ArchiveError;
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use varve_crystal::{MajorVersion, OpenOptions, OpenReport, MigrationProgress, Project, ProjectWriter};
+use varve_crystal::{MajorVersion, MigrationProgress, OpenOptions, OpenReport, Project, ProjectWriter};
 
 use crate::error::ArchiveError;
 

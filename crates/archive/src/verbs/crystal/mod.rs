@@ -18,6 +18,6 @@ pub mod verify;
 pub mod warc;
 
 pub use varve_crystal::{
-    Error, ProjectFinding, GroupInfo, ProjectInfo, MajorVersion, OpenReport, PROJECT_SUFFIX, DatabaseReadMode, FindingRepair, RepairSummary,
-    FindingSeverity, VerifySummary,
+    DatabaseReadMode, Error, FindingRepair, FindingSeverity, GroupInfo, MajorVersion, OpenReport,
+    PROJECT_SUFFIX, ProjectFinding, ProjectInfo, RepairSummary, VerifySummary,
 };

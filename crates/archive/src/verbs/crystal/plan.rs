@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use varve_core::alias::Alias;
-use varve_crystal::{AliasId, GroupId, NewGroup, Project, ProjectWriter, RootId, GroupSource, domain_prefix};
+use varve_crystal::{AliasId, GroupId, GroupSource, NewGroup, Project, ProjectWriter, RootId, domain_prefix};
 use varve_crystal::{Error, OpenReport, property_name};
 use varve_plan::{EditError, Group, Plan, Root};
 

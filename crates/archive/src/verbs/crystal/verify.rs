@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use varve_crystal::{
-    ProjectFinding, OpenOptions, OpenReport, Project, ProjectWriter, FindingRepair, RepairSummary, VerifySummary, VerifyOptions,
+    FindingRepair, OpenOptions, OpenReport, Project, ProjectFinding, ProjectWriter, RepairSummary,
+    VerifyOptions, VerifySummary,
 };
 
 use crate::error::ArchiveError;

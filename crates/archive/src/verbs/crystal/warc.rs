@@ -7,7 +7,7 @@
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use varve_crystal::{RevisionBody, BodyLookup, Project, Revision};
+use varve_crystal::{BodyLookup, Project, Revision, RevisionBody};
 use varve_warc::date::{Date, Precision};
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
@@ -160,7 +160,12 @@ impl Exporting<'_> {
         }
     }
 
-    fn response(&mut self, url: &str, revision: &Revision, mut body: RevisionBody) -> Result<Packed, ArchiveError> {
+    fn response(
+        &mut self,
+        url: &str,
+        revision: &Revision,
+        mut body: RevisionBody,
+    ) -> Result<Packed, ArchiveError> {
         let date = self.date(revision)?;
         let Some(metadata) = revision.metadata().ok().flatten() else {
             let draft = Draft::new(RecordType::Resource, &date)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use varve_archive::verbs::crystal::verify::{revisions_at_most, verify};
-use varve_archive::verbs::crystal::{ProjectFinding, FindingSeverity};
+use varve_archive::verbs::crystal::{FindingSeverity, ProjectFinding};
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;

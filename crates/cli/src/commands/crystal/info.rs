@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use varve_archive::verbs::crystal::info::{About, info};
-use varve_archive::verbs::crystal::{GroupInfo, ProjectInfo as Numbers, DatabaseReadMode};
+use varve_archive::verbs::crystal::{DatabaseReadMode, GroupInfo, ProjectInfo as Numbers};
 
 use super::ProjectPathArgs;
 use crate::error::Error;

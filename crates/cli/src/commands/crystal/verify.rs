@@ -4,7 +4,9 @@ use std::path::Path;
 
 use serde::Serialize;
 use varve_archive::verbs::crystal::verify::{repair, revisions_at_most, verify};
-use varve_archive::verbs::crystal::{ProjectFinding, FindingRepair, RepairSummary, FindingSeverity, VerifySummary};
+use varve_archive::verbs::crystal::{
+    FindingRepair, FindingSeverity, ProjectFinding, RepairSummary, VerifySummary,
+};
 
 use super::{ProjectPathArgs, say_opened};
 use crate::error::Error;
@@ -126,7 +128,12 @@ fn look(path: &Path, bodies: bool, json: bool, printer: &mut Printer) -> Result<
     Ok(verified)
 }
 
-fn print(finding: &ProjectFinding, repair: Option<&FindingRepair>, json: bool, printer: &mut Printer) -> Result<(), Error> {
+fn print(
+    finding: &ProjectFinding,
+    repair: Option<&FindingRepair>,
+    json: bool,
+    printer: &mut Printer,
+) -> Result<(), Error> {
     let (severity, message) = (finding.severity(), finding.to_string());
     if json {
         return printer.json(&VerifyRow { finding, severity, message, repair: repair.map(Into::into) });

@@ -10,7 +10,7 @@ use std::io::{self, BufReader, Read};
 use sha2::{Digest, Sha256};
 use varve_core::BodyId;
 use varve_core::body::BodyError;
-use varve_crystal::{RevisionBody, BodyLookup, ResponseMetadata, Result, Revision, RevisionId};
+use varve_crystal::{BodyLookup, ResponseMetadata, Result, Revision, RevisionBody, RevisionId};
 use varve_wire::{DecodeLimits, DecodedBody, Headers, open_body};
 
 use super::Inner;

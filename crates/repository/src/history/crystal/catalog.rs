@@ -10,7 +10,7 @@ use varve_core::history::{
     TimeOrder, Version, VersionFilter, VersionInfo,
 };
 use varve_core::{BodyId, Moment, RunId, VersionId};
-use varve_crystal::{Error, UrlLookup, Resource, Revision, RevisionId};
+use varve_crystal::{Error, Resource, Revision, RevisionId, UrlLookup};
 
 use super::capture::{newest_in, revision_of, version_at};
 use super::moment::time_of;

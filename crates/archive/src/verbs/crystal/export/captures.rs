@@ -6,7 +6,7 @@
 
 use varve_core::history::Capture;
 use varve_core::{RecordId, VersionId};
-use varve_crystal::{BodyDraft, ResponseMetadata, NewRevision, DownloadOutcome, ProjectWriter};
+use varve_crystal::{BodyDraft, DownloadOutcome, NewRevision, ProjectWriter, ResponseMetadata};
 use varve_wire::{MessageHead, StartLine};
 
 use super::{BATCH, ProjectExported, body_from, catalog, is_refusal};
@@ -72,7 +72,8 @@ fn answer(
         StartLine::Response { reason, .. } => reason.as_slice(),
         StartLine::Request { .. } => b"",
     };
-    let metadata = ResponseMetadata::new(11, capture.status.into(), reason, &head.headers, capture.time.utc());
+    let metadata =
+        ResponseMetadata::new(11, capture.status.into(), reason, &head.headers, capture.time.utc());
     // A 304 of Crystal's has no body: what it stands for is found by its ETag.
     let body = if capture.status == NOT_MODIFIED {
         writer.begin_body()?

@@ -2,7 +2,7 @@
 
 use varve_core::RunId;
 use varve_crystal::{
-    BodyDraft, NewRevision, DownloadOutcome, ProjectWriter, Resource, ResourceId, RevisionId, property_name,
+    BodyDraft, DownloadOutcome, NewRevision, ProjectWriter, Resource, ResourceId, RevisionId, property_name,
 };
 use varve_repository::RepositoryError;
 

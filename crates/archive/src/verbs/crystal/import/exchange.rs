@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use varve_repository::RepositoryError;
 
-use varve_crystal::{RevisionBody, ResponseMetadata, Revision};
+use varve_crystal::{ResponseMetadata, Revision, RevisionBody};
 use varve_store::exchange::{KeptExchange, NewExchange, RevisitOriginal};
 use varve_warc::date::{Date, Precision};
 use varve_wire::ReadAt;
