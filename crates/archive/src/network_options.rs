@@ -11,7 +11,8 @@ use varve_repository::RepositoryError;
 
 use varve_core::url::RequestUrl;
 use varve_fetch::{
-    Budget, Client, Credentials, CredentialsError, Guard, Limits, Options, Proxies, ProxyTexts,
+    AddressGuard, ByteBudget, Client, Credentials, CredentialsError, FetchLimits, HttpClientOptions, Proxies,
+    ProxyTexts,
 };
 
 use crate::crawl::error::CrawlError;
@@ -48,9 +49,9 @@ pub(crate) struct ClientOptions<'a> {
     /// Its name.
     pub(crate) user_agent: &'a str,
     /// How much one answer may take.
-    pub(crate) limits: Limits,
+    pub(crate) limits: FetchLimits,
     /// How much all of them may take together, if that is limited.
-    pub(crate) budget: Option<Budget>,
+    pub(crate) budget: Option<ByteBudget>,
     /// Connections kept for one origin.
     pub(crate) per_host: usize,
     /// Where the headers of a reach are sent.
@@ -75,11 +76,11 @@ impl NetworkOptions {
 
     /// A client that reaches as far.
     pub(crate) fn client(&self, asker: &ClientOptions<'_>) -> Result<Client, CrawlError> {
-        let mut options = Options::new(asker.temporary);
+        let mut options = HttpClientOptions::new(asker.temporary);
         asker.user_agent.clone_into(&mut options.user_agent);
         options.limits = asker.limits;
         options.budget.clone_from(&asker.budget);
-        options.guard = if self.allow_private { Guard::allow_private() } else { Guard::new() };
+        options.guard = if self.allow_private { AddressGuard::allow_private() } else { AddressGuard::new() };
         self.allow.iter().try_for_each(|entry| options.guard.allow(entry))?;
         options.credentials = self.credentials_for(asker.seeds).map_err(CrawlError::Credentials)?;
         options.proxies = Proxies::read(&self.proxies)?;

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes that may still be received. Cloning shares them.
 #[derive(Clone, Debug)]
-pub struct Budget(Arc<AtomicU64>);
+pub struct ByteBudget(Arc<AtomicU64>);
 
-impl Budget {
+impl ByteBudget {
     /// A budget of `bytes`.
     pub fn new(bytes: u64) -> Self {
         Self(Arc::new(AtomicU64::new(bytes)))
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn no_more_is_given_than_there_is() {
-        let budget = Budget::new(10);
+        let budget = ByteBudget::new(10);
         assert_eq!((budget.take(4), budget.clone().take(4), budget.is_spent()), (4, 4, false));
         assert_eq!((budget.take(4), budget.take(4), budget.is_spent()), (2, 0, true));
     }

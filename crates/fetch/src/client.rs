@@ -1,7 +1,7 @@
-//! The client: a request in, an exchange out.
+//! The HTTP client: makes one exchange per request.
 //!
-//! Follows no redirect, decodes nothing, retries nothing but a connection that had died of old age. Everything it needs is
-//! given to it in [`Options`]; it reads neither environment nor settings.
+//! Follows no redirects and decodes nothing. Retries only on an idle connection that the server had closed. Everything it
+//! needs is in [`Options`]; it reads neither environment nor settings.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,40 +12,40 @@ use varve_core::Moment;
 use varve_core::exchange::{Exchange, Timing};
 use varve_core::secret::Secret;
 
-use crate::budget::Budget;
-use crate::compose::{Composed, Manner, compose};
-use crate::connect::{Connection, Connector, Link, Opening};
+use crate::budget::ByteBudget;
+use crate::connect::{ConnectTimes, Connection, Connector, ProtocolConnection};
+use crate::connection_pool::ConnectionPool;
 use crate::credentials::Credentials;
 use crate::error::{FetchError, FetchErrorKind};
 use crate::fetcher::{FetchRequest, Fetched, Fetcher, Pending};
-use crate::guard::Guard;
-use crate::http1::{self, Answer, Patience, Silence};
-use crate::limits::Limits;
-use crate::pool::Pool;
+use crate::guard::AddressGuard;
+use crate::http1::{self, ExchangeDeadlines, ExchangeFailure, ReceivedResponse};
+use crate::limits::FetchLimits;
 use crate::proxy::{Proxies, Proxy};
-use crate::resolve::{Resolve, SystemResolver};
-use crate::scheme;
-use crate::spool::Spool;
-use crate::target::Target;
+use crate::request_bytes::{PreparedRequest, RequestDefaults, compose};
+use crate::request_target::RequestTarget;
+use crate::resolver::{Resolve, SystemResolver};
+use crate::response_spool::ResponseSpool;
 use crate::tls::{RootsError, Tls};
+use crate::tls_hint;
 
-/// How a client behaves.
-pub struct Options {
+/// The settings of a client.
+pub struct HttpClientOptions {
     /// The folder for answers too long for memory. Files in it have no name.
     pub spool_folder: PathBuf,
     /// Responses up to this many bytes are held in memory.
     pub spool_over: usize,
-    /// Who is asking.
+    /// The `User-Agent`.
     pub user_agent: String,
-    /// How much a server may take.
-    pub limits: Limits,
-    /// How much all answers together may take, if that is limited.
-    pub budget: Option<Budget>,
+    /// The limits of one exchange.
+    pub limits: FetchLimits,
+    /// The limit on all responses together, if there is one.
+    pub budget: Option<ByteBudget>,
     /// Which addresses may be connected to.
-    pub guard: Guard,
+    pub guard: AddressGuard,
     /// Headers for single origins.
     pub credentials: Credentials,
-    /// What requests go through.
+    /// The proxies.
     pub proxies: Proxies,
     /// Root certificates to trust besides the platform's, as PEM.
     pub additional_roots: Option<Vec<u8>>,
@@ -53,20 +53,20 @@ pub struct Options {
     pub idle_per_origin: usize,
     /// Idle connections kept in all.
     pub idle_in_all: usize,
-    /// Who finds addresses.
+    /// The name resolver.
     pub resolver: Arc<dyn Resolve>,
 }
 
-impl Options {
-    /// The usual, with long answers in that folder.
+impl HttpClientOptions {
+    /// The defaults, with long responses in that folder.
     pub fn new(spool_folder: impl Into<PathBuf>) -> Self {
         Self {
             spool_folder: spool_folder.into(),
             spool_over: 1 << 20,
             user_agent: user_agent(None),
-            limits: Limits::default(),
+            limits: FetchLimits::default(),
             budget: None,
-            guard: Guard::new(),
+            guard: AddressGuard::new(),
             credentials: Credentials::new(),
             proxies: Proxies::default(),
             additional_roots: None,
@@ -88,13 +88,13 @@ pub fn user_agent(contact: Option<&str>) -> String {
 
 /// Asks servers over HTTP. Cloning shares its connections.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client(Arc<ClientState>);
 
-struct Inner {
+struct ClientState {
     connector: Connector,
-    pool: Pool,
-    limits: Limits,
-    budget: Option<Budget>,
+    pool: ConnectionPool,
+    limits: FetchLimits,
+    budget: Option<ByteBudget>,
     user_agent: String,
     credentials: Credentials,
     spool_folder: Arc<Path>,
@@ -103,13 +103,13 @@ struct Inner {
 
 impl Client {
     /// A client without connections yet.
-    pub fn new(options: Options) -> Result<Self, RootsError> {
+    pub fn new(options: HttpClientOptions) -> Result<Self, RootsError> {
         let tls = Tls::new(options.additional_roots.as_deref())?;
         let connector =
             Connector { guard: options.guard, resolver: options.resolver, proxies: options.proxies, tls };
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(ClientState {
             connector,
-            pool: Pool::new(options.idle_per_origin, options.idle_in_all),
+            pool: ConnectionPool::new(options.idle_per_origin, options.idle_in_all),
             limits: options.limits,
             budget: options.budget,
             user_agent: options.user_agent,
@@ -125,18 +125,21 @@ impl Client {
         let mut limits = request.limits.take().unwrap_or(self.0.limits);
         let left = request.until.map(|until| until.saturating_duration_since(started));
         limits.total = left.map_or(limits.total, |left| limits.total.min(left));
-        let target = Target::parse(&request.url)?;
+        let target = RequestTarget::parse(&request.url)?;
         let through_proxy = self.0.sends_whole_urls(&target);
         let composed = self.0.compose(request, &target)?;
         let host = target.origin.host_and_port();
-        let patience =
-            Patience { limits: &limits, deadline: http1::deadline(started, limits.total), host: &host };
+        let patience = ExchangeDeadlines {
+            limits: &limits,
+            deadline: http1::deadline(started, limits.total),
+            host: &host,
+        };
         let exchange = self.0.run(target, composed, &patience, started).await?;
         if through_proxy && is_refused_by_proxy(&exchange) {
             let sentence = "the proxy wants a name and a password: it answered 407";
             return Err(FetchError::new(FetchErrorKind::Proxy, sentence));
         }
-        if scheme::is_alert(&exchange) {
+        if tls_hint::is_alert(&exchange) {
             let sentence = format!("`{host}` speaks TLS there, and was asked without");
             return Err(FetchError::new(FetchErrorKind::WantsTls, sentence));
         }
@@ -167,23 +170,23 @@ impl Fetcher for Client {
     }
 }
 
-impl Inner {
+impl ClientState {
     /// Whether the proxy itself answers requests for a target, as opposed to passing bytes on.
-    fn sends_whole_urls(&self, target: &Target) -> bool {
+    fn sends_whole_urls(&self, target: &RequestTarget) -> bool {
         self.proxy_for(target).is_some()
     }
 
     /// The proxy that answers requests for a target itself.
-    fn proxy_for(&self, target: &Target) -> Option<&Proxy> {
+    fn proxy_for(&self, target: &RequestTarget) -> Option<&Proxy> {
         // The connector reports a proxy that cannot be used.
         let proxy = self.connector.proxies.for_origin(&target.origin).ok().flatten();
         proxy.filter(|proxy| proxy.takes_whole_urls(&target.origin))
     }
 
-    fn compose(&self, request: FetchRequest, target: &Target) -> Result<Composed, FetchError> {
+    fn compose(&self, request: FetchRequest, target: &RequestTarget) -> Result<PreparedRequest, FetchError> {
         let proxy = self.proxy_for(target);
         let proxy_authorization = proxy.and_then(Proxy::authorization).map(Secret::new);
-        let manner = Manner {
+        let manner = RequestDefaults {
             user_agent: &self.user_agent,
             credentials: &self.credentials,
             proxied: proxy.is_some(),
@@ -196,9 +199,9 @@ impl Inner {
     /// and hangs up when asked in HTTP/1.1 may speak nothing but HTTP/2, and is asked so.
     async fn run(
         &self,
-        target: Target,
-        request: Composed,
-        patience: &Patience<'_>,
+        target: RequestTarget,
+        request: PreparedRequest,
+        patience: &ExchangeDeadlines<'_>,
         started: Instant,
     ) -> Result<Exchange, FetchError> {
         let mut hung_up = None;
@@ -215,8 +218,8 @@ impl Inner {
             let at = now();
             match self.ask(&mut connection, &target, &request, patience).await {
                 Ok(answer) => return self.conclude(target, request, connection, answer, at, started).await,
-                Err(Silence::Closed(_)) if reused => {}
-                Err(Silence::Closed(lost)) => {
+                Err(ExchangeFailure::Closed(_)) if reused => {}
+                Err(ExchangeFailure::Closed(lost)) => {
                     let error = closed(patience.host, lost);
                     if !connection.names_no_protocol || !request.is_repeatable() || hung_up.is_some() {
                         return Err(error);
@@ -224,15 +227,15 @@ impl Inner {
                     hung_up = Some(error);
                 }
                 // That HTTP/2 does not help either says nothing of why the server hung up.
-                Err(Silence::Failed(error)) => return Err(hung_up.unwrap_or(error)),
+                Err(ExchangeFailure::Failed(error)) => return Err(hung_up.unwrap_or(error)),
             }
         }
     }
 
     async fn open(
         &self,
-        target: &Target,
-        patience: &Patience<'_>,
+        target: &RequestTarget,
+        patience: &ExchangeDeadlines<'_>,
         http2: bool,
     ) -> Result<Connection, FetchError> {
         let opening = async {
@@ -250,15 +253,16 @@ impl Inner {
     async fn ask(
         &self,
         connection: &mut Connection,
-        target: &Target,
-        request: &Composed,
-        patience: &Patience<'_>,
-    ) -> Result<Answer, Silence> {
-        let spool = Spool::new(Arc::clone(&self.spool_folder), self.spool_over, patience.limits.bytes)
-            .within(self.budget.clone());
+        target: &RequestTarget,
+        request: &PreparedRequest,
+        patience: &ExchangeDeadlines<'_>,
+    ) -> Result<ReceivedResponse, ExchangeFailure> {
+        let spool =
+            ResponseSpool::new(Arc::clone(&self.spool_folder), self.spool_over, patience.limits.bytes)
+                .within(self.budget.clone());
         match &mut connection.link {
-            Link::One(line) => http1::exchange(line, request, spool, patience).await,
-            Link::Two(session) => {
+            ProtocolConnection::Http1(line) => http1::exchange(line, request, spool, patience).await,
+            ProtocolConnection::Http2(session) => {
                 let url = format!("https://{}{}", target.authority, target.path);
                 session.exchange(request, &url, spool, patience).await
             }
@@ -268,10 +272,10 @@ impl Inner {
     /// Gives the connection back and puts the exchange together.
     async fn conclude(
         &self,
-        target: Target,
-        request: Composed,
+        target: RequestTarget,
+        request: PreparedRequest,
         mut connection: Connection,
-        answer: Answer,
+        answer: ReceivedResponse,
         at: Moment,
         started: Instant,
     ) -> Result<Exchange, FetchError> {
@@ -297,7 +301,7 @@ impl Inner {
     }
 }
 
-fn timing(opening: Option<Opening>, first_byte: Duration, total: Duration) -> Timing {
+fn timing(opening: Option<ConnectTimes>, first_byte: Duration, total: Duration) -> Timing {
     let micros = |duration: Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
     Timing {
         dns: opening.map(|opening| micros(opening.dns)),

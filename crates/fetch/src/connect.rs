@@ -1,4 +1,4 @@
-//! Opening connections: name, guard, address, proxy, encryption.
+//! ConnectTimes connections: name, guard, address, proxy, encryption.
 //!
 //! The address that passed the guard is the address that is dialled: the name is not looked up again in between. Where a
 //! host has several addresses, those that pass are tried with a short lead each, so that one which swallows packets
@@ -12,13 +12,13 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use crate::error::{FetchError, FetchErrorKind};
-use crate::guard::Guard;
-use crate::http1::Line;
+use crate::guard::AddressGuard;
+use crate::http1::Http1Connection;
 use crate::http2;
 use crate::proxy::Proxies;
-use crate::resolve::Resolve;
-use crate::stream::Stream;
-use crate::target::Origin;
+use crate::request_target::ServerOrigin;
+use crate::resolver::Resolve;
+use crate::server_stream::ServerStream;
 use crate::tls::{self, Handshake, Tls};
 
 /// Delay before the next address of a host is tried too.
@@ -29,49 +29,49 @@ const MAX_ADDRESSES: usize = 8;
 
 /// Opens connections.
 pub(crate) struct Connector {
-    pub(crate) guard: Guard,
+    pub(crate) guard: AddressGuard,
     pub(crate) resolver: Arc<dyn Resolve>,
     pub(crate) proxies: Proxies,
     pub(crate) tls: Tls,
 }
 
-/// An open connection and what is known of it.
+/// An open connection and its properties.
 pub(crate) struct Connection {
-    pub(crate) link: Link,
-    pub(crate) facts: Arc<Facts>,
+    pub(crate) link: ProtocolConnection,
+    pub(crate) facts: Arc<ConnectionInfo>,
     /// How long opening took, until the first exchange has reported it.
-    pub(crate) opening: Option<Opening>,
-    /// Whether the server was asked what it speaks and did not say.
+    pub(crate) opening: Option<ConnectTimes>,
+    /// Whether the server ignored ALPN.
     pub(crate) names_no_protocol: bool,
 }
 
-/// What is spoken on a connection.
-pub(crate) enum Link {
-    One(Line),
-    Two(http2::Session),
+/// The protocol of a connection.
+pub(crate) enum ProtocolConnection {
+    Http1(Http1Connection),
+    Http2(http2::Http2Connection),
 }
 
-/// What records say about a connection.
+/// Properties of a connection that records contain.
 #[derive(Debug)]
-pub(crate) struct Facts {
+pub(crate) struct ConnectionInfo {
     pub(crate) ip: Option<IpAddr>,
     pub(crate) protocol: Vec<String>,
     pub(crate) cipher: Option<String>,
 }
 
-/// How long the parts of opening took.
+/// How long the steps of connecting took.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Opening {
+pub(crate) struct ConnectTimes {
     pub(crate) dns: Duration,
     pub(crate) connect: Duration,
     pub(crate) tls: Option<Duration>,
-    /// The address of the server; behind a proxy nobody knows it.
+    /// The address of the server, or none behind a proxy.
     ip: Option<IpAddr>,
 }
 
 impl Connector {
     /// Opens a connection to an origin.
-    pub(crate) async fn open(&self, origin: &Origin) -> Result<Connection, FetchError> {
+    pub(crate) async fn open(&self, origin: &ServerOrigin) -> Result<Connection, FetchError> {
         let (stream, opening) = self.dial(origin).await?;
         if !origin.secure {
             return Ok(plain(stream, opening));
@@ -83,8 +83,8 @@ impl Connector {
         }
     }
 
-    /// Opens a connection to a server that speaks nothing but HTTP/2.
-    pub(crate) async fn open_http2(&self, origin: &Origin) -> Result<Connection, FetchError> {
+    /// Opens a connection to a server that supports only HTTP/2.
+    pub(crate) async fn open_http2(&self, origin: &ServerOrigin) -> Result<Connection, FetchError> {
         let (stream, mut opening) = self.dial(origin).await?;
         let started = Instant::now();
         let ip = opening.ip;
@@ -92,15 +92,15 @@ impl Connector {
             return Err(FetchError::new(FetchErrorKind::Tls, format!("`{}` speaks no HTTP", origin.host)));
         };
         let (protocol, cipher) = agreed("h2", stream.get_ref().1);
-        let session = http2::Session::begin(Stream::Tls(stream)).await?;
+        let session = http2::Http2Connection::begin(ServerStream::Tls(stream)).await?;
         opening.tls = Some(started.elapsed());
-        let facts = Arc::new(Facts { ip, protocol, cipher });
-        let link = Link::Two(session);
+        let facts = Arc::new(ConnectionInfo { ip, protocol, cipher });
+        let link = ProtocolConnection::Http2(session);
         Ok(Connection { link, facts, opening: Some(opening), names_no_protocol: false })
     }
 
-    /// A connection on which the origin can be spoken to, not yet encrypted.
-    async fn dial(&self, origin: &Origin) -> Result<(TcpStream, Opening), FetchError> {
+    /// Opens a TCP connection to the origin, through the proxy if there is one, without TLS.
+    async fn dial(&self, origin: &ServerOrigin) -> Result<(TcpStream, ConnectTimes), FetchError> {
         let started = Instant::now();
         let proxy = self.proxies.for_origin(origin)?;
         let addresses = match proxy {
@@ -122,11 +122,11 @@ impl Connector {
         }
         let connect = started.elapsed().saturating_sub(dns);
         let ip = stream.peer_addr().ok().map(|address| address.ip()).filter(|_| proxy.is_none());
-        Ok((stream, Opening { dns, connect, tls: None, ip }))
+        Ok((stream, ConnectTimes { dns, connect, tls: None, ip }))
     }
 
     /// The addresses of an origin that the guard lets through.
-    async fn vetted(&self, origin: &Origin) -> Result<Vec<SocketAddr>, FetchError> {
+    async fn vetted(&self, origin: &ServerOrigin) -> Result<Vec<SocketAddr>, FetchError> {
         let mut addresses = self.resolve(origin.bare_host(), origin.port).await?;
         let mut refusal = None;
         addresses.retain(|address| match self.guard.check(&origin.host, address.ip()) {
@@ -156,29 +156,29 @@ fn agreed(http: &str, session: &rustls::ClientConnection) -> (Vec<String>, Optio
     (vec![http.to_owned(), tls::version(session).to_owned()], tls::cipher(session))
 }
 
-fn plain(stream: TcpStream, opening: Opening) -> Connection {
+fn plain(stream: TcpStream, opening: ConnectTimes) -> Connection {
     let ip = opening.ip;
-    let facts = Arc::new(Facts { ip, protocol: vec!["http/1.1".to_owned()], cipher: None });
-    let link = Link::One(Line::new(Stream::Plain(stream)));
+    let facts = Arc::new(ConnectionInfo { ip, protocol: vec!["http/1.1".to_owned()], cipher: None });
+    let link = ProtocolConnection::Http1(Http1Connection::new(ServerStream::Plain(stream)));
     Connection { link, facts, opening: Some(opening), names_no_protocol: false }
 }
 
 fn encrypted(
     stream: Box<tokio_rustls::client::TlsStream<TcpStream>>,
-    mut opening: Opening,
+    mut opening: ConnectTimes,
     started: Instant,
 ) -> Connection {
     opening.tls = Some(started.elapsed());
     let (_, session) = stream.get_ref();
     let ip = opening.ip;
     let (protocol, cipher) = agreed("http/1.1", session);
-    let facts = Arc::new(Facts { ip, protocol, cipher });
+    let facts = Arc::new(ConnectionInfo { ip, protocol, cipher });
     let names_no_protocol = session.alpn_protocol().is_none();
-    let link = Link::One(Line::new(Stream::Tls(stream)));
+    let link = ProtocolConnection::Http1(Http1Connection::new(ServerStream::Tls(stream)));
     Connection { link, facts, opening: Some(opening), names_no_protocol }
 }
 
-/// A failure on the way to the proxy, which says nothing of the host that was to be asked.
+/// A failure to reach the proxy, which is no failure of the host.
 fn of_proxy(failure: FetchError) -> FetchError {
     FetchError::new(FetchErrorKind::Proxy, "the proxy cannot be reached").because(failure)
 }
@@ -187,7 +187,7 @@ fn refused_by_guard(host: &str, what: &str) -> FetchError {
     FetchError::new(FetchErrorKind::Guard, format!("`{host}` is {what}, which is not fetched unless allowed"))
 }
 
-/// The first of several addresses that answers.
+/// Connects to the first of several addresses that accepts.
 async fn connect_any(mut addresses: Vec<SocketAddr>, host: &str) -> Result<TcpStream, FetchError> {
     if let [address] = addresses[..] {
         return TcpStream::connect(address).await.map_err(|error| failed(host, address, error));

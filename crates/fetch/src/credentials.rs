@@ -6,7 +6,7 @@
 
 use varve_core::secret::Secret;
 
-use crate::target::{Origin, Target};
+use crate::request_target::{RequestTarget, ServerOrigin};
 
 /// Headers by origin.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +57,7 @@ impl Credentials {
 
     /// The `Cookie` header that is sent with a request for a URL, if one is.
     pub fn cookie_for(&self, url: &str) -> Option<Secret<String>> {
-        let origin = Target::parse(url).ok()?.origin;
+        let origin = RequestTarget::parse(url).ok()?.origin;
         let cookies = self.of(&origin).filter(|(name, _)| name.eq_ignore_ascii_case("cookie"));
         let cookies: Vec<&str> = cookies.map(|(_, value)| value.expose().as_str()).collect();
         (!cookies.is_empty()).then(|| Secret::new(cookies.join("; ")))
@@ -81,7 +81,7 @@ impl Credentials {
     /// What is sent to an origin.
     pub(crate) fn of<'a>(
         &'a self,
-        origin: &'a Origin,
+        origin: &'a ServerOrigin,
     ) -> impl Iterator<Item = (&'a str, &'a Secret<String>)> {
         self.0
             .iter()
@@ -112,7 +112,7 @@ impl Credential {
         format!("{scheme}://{}{port}", self.host)
     }
 
-    fn is_for(&self, origin: &Origin) -> bool {
+    fn is_for(&self, origin: &ServerOrigin) -> bool {
         self.secure == origin.secure
             && self.host == *origin.host
             && self.port.is_none_or(|port| port == origin.port)
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     fn sent(credentials: &Credentials, secure: bool, host: &str, port: u16) -> Vec<String> {
-        let origin = Origin { secure, host: host.into(), port };
+        let origin = ServerOrigin { secure, host: host.into(), port };
         credentials.of(&origin).map(|(name, value)| format!("{name}: {}", value.expose())).collect()
     }
 

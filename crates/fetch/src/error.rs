@@ -1,64 +1,64 @@
-//! Why there is no exchange.
+//! Why a request has no exchange.
 //!
 //! A truncated or malformed response is still an exchange, with the received bytes. These errors are for
-//! the rest: not one byte of an answer, or nowhere to put it.
+//! requests without any byte of a response, and for local failures.
 
 use varve_core::secret::ShownUrl;
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why a request has no answer. Its message says what failed; its source is the
+/// Why a request has no response. Its message says what failed; its source is the
 /// cause.
 #[derive(Debug, thiserror::Error)]
 #[error("{sentence}")]
 pub struct FetchError {
-    /// The sort of failure.
+    /// The kind of failure.
     pub kind: FetchErrorKind,
     sentence: String,
     source: Option<Source>,
 }
 
-/// The sorts of failure.
+/// The kinds of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FetchErrorKind {
-    /// The URL cannot be asked: not HTTP, no host, not a URL.
+    /// The URL cannot be fetched: not HTTP, no host, or not a URL.
     Url,
-    /// The request cannot be sent: a header of it, or nobody knows the proxy that it should go through.
+    /// The request cannot be sent: a header is invalid, or its proxy is unknown.
     Request,
     /// The host has no address.
     Dns,
     /// The guard refuses the address.
     Guard,
-    /// Nobody listens there.
+    /// The connection was refused.
     Refused,
     /// The connection could not be opened for another reason, or was lost before an answer.
     Connect,
-    /// No encryption could be agreed on, or the certificate is not accepted.
+    /// The TLS handshake failed, or the certificate is not accepted.
     Tls,
-    /// No authority that is known stands for the certificate.
+    /// The issuer of the certificate is not trusted.
     Issuer,
     /// The certificate has expired, or is not valid yet.
     Expired,
     /// The certificate is for another name.
     Name,
-    /// Encryption was asked of a server that speaks plain HTTP there.
+    /// TLS was used on a port with plain HTTP.
     NoTls,
-    /// Plain HTTP was asked of a server that speaks TLS there.
+    /// Plain HTTP was used on a port with TLS.
     WantsTls,
-    /// The proxy refuses, or does not speak its protocol.
+    /// The proxy refused, or does not follow its protocol.
     Proxy,
-    /// Nothing came in time.
+    /// A timeout passed.
     Timeout,
-    /// The server closed, or sent interim answers without end, instead of answering.
+    /// The server closed the connection, or sent endless interim responses.
     Protocol,
-    /// The answer could not be put down on the local disk.
+    /// The response could not be written to the local disk.
     Spool,
     /// The browser failed.
     Browser,
 }
 
 impl FetchErrorKind {
-    /// The word that machines read.
+    /// The name in JSON output.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Url => "url",
@@ -81,13 +81,13 @@ impl FetchErrorKind {
         }
     }
 
-    /// Whether trying again a little later can help. Certificates and schemes are changed by people.
+    /// Whether a retry may succeed. Certificates and schemes change only by hand.
     pub const fn may_pass(self) -> bool {
         use FetchErrorKind::{Expired, Guard, Issuer, Name, NoTls, Request, Spool, Url, WantsTls};
         !matches!(self, Url | Request | Guard | Issuer | Expired | Name | NoTls | WantsTls | Spool)
     }
 
-    /// Whether nothing at all was heard of the server, and that may pass.
+    /// Whether the server did not respond at all, and a retry may succeed.
     pub const fn is_silence(self) -> bool {
         use FetchErrorKind::{Connect, Dns, Proxy, Refused, Timeout, Tls};
         matches!(self, Dns | Refused | Connect | Tls | Proxy | Timeout)
@@ -107,18 +107,18 @@ impl FetchError {
 
     pub(crate) fn because(mut self, source: impl Into<Source>) -> Self {
         let source = source.into();
-        // Here rustls speaks to programmers, with a link to its manual.
+        // This message of rustls is for programmers.
         let is_cut = source.to_string().contains("close_notify");
         self.source = Some(if is_cut { "the connection was closed in the middle".into() } else { source });
         self
     }
 
-    /// A fetcher gave no exchange, which none should.
+    /// A fetcher returned no exchange.
     pub fn nothing(url: &str) -> Self {
         Self::new(FetchErrorKind::Protocol, format!("there is no answer from `{}`", ShownUrl(url)))
     }
 
-    /// Time was over before it could be asked for.
+    /// The deadline passed before the request could be sent.
     pub(crate) fn late(url: &str) -> Self {
         let sentence = format!("the time was over before `{}` was asked for", ShownUrl(url));
         Self::new(FetchErrorKind::Timeout, sentence)

@@ -11,32 +11,32 @@ use std::time::Instant;
 use varve_core::exchange::Exchange;
 
 use crate::error::FetchError;
-use crate::limits::Limits;
+use crate::limits::FetchLimits;
 
 /// A future of a trait object.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Asks the live web. Many requests may be under way at once.
+/// Fetches from the live web. Several requests may be under way at once.
 pub trait Fetcher: Send + Sync {
-    /// Makes a request. Dropping the future gives up: its connection is closed.
+    /// Makes a request. On success there is at least one exchange. Dropping the future closes the connection.
     fn fetch(&self, request: FetchRequest) -> Pending<'_, Result<Fetched, FetchError>>;
 }
 
-/// What to ask.
+/// A request.
 #[derive(Clone, Debug)]
 pub struct FetchRequest {
     /// The URL, already cleaned. User info is sent as Basic authorization and not recorded; a fragment is dropped.
     pub url: String,
-    /// `GET` unless said otherwise.
+    /// The method.
     pub method: String,
-    /// More headers, such as `If-None-Match`. `Host`, `Connection` and the length are made here and may not be given;
-    /// `User-Agent`, `Accept` and `Accept-Encoding` replace the usual ones. `Authorization`, `Cookie` and
+    /// Further headers, such as `If-None-Match`. `Host`, `Connection` and the length are set here and may not be given;
+    /// `User-Agent`, `Accept` and `Accept-Encoding` replace the defaults. `Authorization`, `Cookie` and
     /// `Proxy-Authorization` are sent and never recorded.
     pub headers: Vec<(String, String)>,
     /// The body of the request.
     pub body: Vec<u8>,
-    /// Limits other than the client's.
-    pub limits: Option<Limits>,
+    /// FetchLimits other than the client's.
+    pub limits: Option<FetchLimits>,
     /// A deadline besides the limits. The bytes received until then are the response, marked as truncated.
     pub until: Option<Instant>,
 }
@@ -61,7 +61,7 @@ impl FetchRequest {
         self
     }
 
-    /// Waits for something before the request is made, as long as there is time.
+    /// Awaits `waiting` before the request is made, up to the deadline.
     pub async fn in_time<T>(&self, waiting: impl Future<Output = T>) -> Result<T, FetchError> {
         match self.until {
             Some(until) => {
@@ -73,35 +73,35 @@ impl FetchRequest {
 
     /// With other limits.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: FetchLimits) -> Self {
         self.limits = Some(limits);
         self
     }
 }
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Clone, Debug, Default)]
 pub struct Fetched {
-    /// The exchanges, in the order in which they ended. The first is the one that was asked for.
+    /// The exchanges, in the order in which they ended. The first is the requested one.
     pub exchanges: Vec<Exchange>,
     /// Responses that came from the cache of the run and were not fetched again.
     pub recalled: Vec<Exchange>,
-    /// What a browser made of them.
+    /// The renderings of a browser.
     pub renderings: Vec<Rendering>,
-    /// What the guard kept from a page: the URL, and why as a sentence.
+    /// Requests of a page that the guard refused: the URL and the reason.
     pub refused: Vec<(String, String)>,
-    /// What was not done, in sentences.
+    /// Messages about what could not be done.
     pub notes: Vec<String>,
-    /// Whether the time was over before a page was done.
+    /// Whether the deadline passed before the page was done.
     pub unfinished: bool,
 }
 
-/// Something that was made from exchanges and never was on the wire.
+/// A result of rendering a page, which was never transferred.
 #[derive(Clone, Debug)]
 pub struct Rendering {
     /// What it is.
     pub kind: RenderingKind,
-    /// The URL of the page as it stands: redirects and scripts may have led there.
+    /// The URL of the page after redirects and scripts.
     pub url: String,
     /// Its media type.
     pub media_type: String,
@@ -109,11 +109,11 @@ pub struct Rendering {
     pub content: Vec<u8>,
 }
 
-/// What a browser can make of a page.
+/// The kinds of renderings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RenderingKind {
     /// The document as scripts left it, as HTML.
     Document,
-    /// A picture of it.
+    /// A screenshot.
     Screenshot,
 }

@@ -14,27 +14,27 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use varve_wire::TruncationReason;
 
-use crate::compose::Composed;
 use crate::error::{FetchError, FetchErrorKind};
-use crate::http1::{Answer, Patience, Silence};
-use crate::spool::Spool;
-use crate::stream::Stream;
+use crate::http1::{ExchangeDeadlines, ExchangeFailure, ReceivedResponse};
+use crate::request_bytes::PreparedRequest;
+use crate::response_spool::ResponseSpool;
+use crate::server_stream::ServerStream;
 
 /// A connection that speaks HTTP/2.
-pub(crate) struct Session {
+pub(crate) struct Http2Connection {
     sender: SendRequest<Bytes>,
     driver: AbortHandle,
     closed: bool,
 }
 
-impl Drop for Session {
+impl Drop for Http2Connection {
     fn drop(&mut self) {
         self.driver.abort();
     }
 }
 
-impl Session {
-    pub(crate) async fn begin(stream: Stream) -> Result<Self, FetchError> {
+impl Http2Connection {
+    pub(crate) async fn begin(stream: ServerStream) -> Result<Self, FetchError> {
         let mut builder = h2::client::Builder::new();
         builder.enable_push(false).initial_window_size(1 << 20).initial_connection_window_size(1 << 20);
         builder.max_header_list_size(256 << 10);
@@ -51,37 +51,41 @@ impl Session {
         !self.closed && !self.driver.is_finished()
     }
 
-    /// Sends a request and takes in its answer.
+    /// Sends a request and receives its response.
     pub(crate) async fn exchange(
         &mut self,
-        request: &Composed,
+        request: &PreparedRequest,
         url: &str,
-        spool: Spool,
-        patience: &Patience<'_>,
-    ) -> Result<Answer, Silence> {
+        spool: ResponseSpool,
+        patience: &ExchangeDeadlines<'_>,
+    ) -> Result<ReceivedResponse, ExchangeFailure> {
         let started = Instant::now();
         self.closed = true;
         let asking = self.ask(request, url);
         let response = match timeout(patience.left(patience.limits.first_byte), asking).await {
-            Ok(response) => response.map_err(Silence::Failed)?,
+            Ok(response) => response.map_err(ExchangeFailure::Failed)?,
             Err(_) => return Err(patience.too_long()),
         };
         let first_byte = started.elapsed();
         let (head, body) = response.into_parts();
-        let mut taking = Taking { spool, body, limit: patience.limits.head_bytes };
+        let mut taking = Http2ResponseReader { spool, body, limit: patience.limits.head_bytes };
         let fits = taking.take_head(&head, patience.limits.head_lines);
         let truncated = if fits {
-            taking.take_body(patience).await.map_err(Silence::Failed)?
+            taking.take_body(patience).await.map_err(ExchangeFailure::Failed)?
         } else {
             Some(TruncationReason::Length)
         };
         let trailers = if truncated.is_none() { taking.trailers(patience).await } else { Vec::new() };
         self.closed = truncated.is_some();
         let (spool, reusable) = (taking.spool, truncated.is_none());
-        Ok(Answer { spool, truncated, interim: 0, trailers, first_byte, reusable })
+        Ok(ReceivedResponse { spool, truncated, interim: 0, trailers, first_byte, reusable })
     }
 
-    async fn ask(&mut self, request: &Composed, url: &str) -> Result<http::Response<RecvStream>, FetchError> {
+    async fn ask(
+        &mut self,
+        request: &PreparedRequest,
+        url: &str,
+    ) -> Result<http::Response<RecvStream>, FetchError> {
         let mut sender = self.sender.clone().ready().await.map_err(|error| failed("ask", error))?;
         let message = message(request, url)?;
         let ends = request.body.is_empty();
@@ -95,7 +99,7 @@ impl Session {
     }
 }
 
-fn message(request: &Composed, url: &str) -> Result<http::Request<()>, FetchError> {
+fn message(request: &PreparedRequest, url: &str) -> Result<http::Request<()>, FetchError> {
     let mut builder = http::Request::builder().method(request.method.as_str()).uri(url);
     for (name, value, _) in &request.headers {
         if !name.eq_ignore_ascii_case("host") {
@@ -114,14 +118,14 @@ fn failed(what: &str, error: h2::Error) -> FetchError {
 /// Bytes of lines behind a body that are kept.
 const MAX_TRAILER_BYTES: usize = 8 << 10;
 
-/// An answer on its way in.
-struct Taking {
-    spool: Spool,
+/// A response that is being received.
+struct Http2ResponseReader {
+    spool: ResponseSpool,
     body: RecvStream,
     limit: usize,
 }
 
-impl Taking {
+impl Http2ResponseReader {
     /// Writes the head down; says whether it is within the limits.
     fn take_head(&mut self, head: &http::response::Parts, most_lines: usize) -> bool {
         let mut text = format!("HTTP/1.1 {} \r\n", head.status.as_u16()).into_bytes();
@@ -138,7 +142,7 @@ impl Taking {
     }
 
     /// The lines that come behind a whole body, as `name: value`. What is longer than anybody sends is left out.
-    async fn trailers(&mut self, patience: &Patience<'_>) -> Vec<String> {
+    async fn trailers(&mut self, patience: &ExchangeDeadlines<'_>) -> Vec<String> {
         let waiting = poll_fn(|context| self.body.poll_trailers(context));
         let came = timeout(patience.left(patience.limits.idle), waiting).await;
         let Ok(Ok(Some(trailers))) = came else { return Vec::new() };
@@ -156,7 +160,10 @@ impl Taking {
     }
 
     /// Takes in the data; says why it is not whole, if it is not.
-    async fn take_body(&mut self, patience: &Patience<'_>) -> Result<Option<TruncationReason>, FetchError> {
+    async fn take_body(
+        &mut self,
+        patience: &ExchangeDeadlines<'_>,
+    ) -> Result<Option<TruncationReason>, FetchError> {
         loop {
             let idle: Duration = patience.left(patience.limits.idle);
             let data = match timeout(idle, poll_fn(|context| self.body.poll_data(context))).await {

@@ -1,27 +1,27 @@
-//! How much of anything a server may take.
+//! The limits of one exchange: times and sizes.
 
 use std::time::Duration;
 
-/// The limits of one exchange. What goes past one is cut there and said to be.
+/// The limits of one exchange. A response that exceeds one is truncated and marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// For the address, the connection, the proxy and the encryption together.
+pub struct FetchLimits {
+    /// Timeout for name resolution, connection, proxy and TLS together.
     pub connect: Duration,
-    /// From the request to the first byte of an answer.
+    /// Timeout from the request to the first byte of the response.
     pub first_byte: Duration,
-    /// Between two pieces of an answer.
+    /// Timeout between two reads of the response.
     pub idle: Duration,
-    /// For everything.
+    /// Timeout of the whole exchange.
     pub total: Duration,
-    /// Bytes of an answer, its head included.
+    /// Maximum bytes of a response, its head included.
     pub bytes: u64,
-    /// Bytes of the head of an answer.
+    /// Maximum bytes of the head.
     pub head_bytes: usize,
-    /// Lines of the head of an answer.
+    /// Maximum lines of the head.
     pub head_lines: usize,
 }
 
-impl Default for Limits {
+impl Default for FetchLimits {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(15),

@@ -21,7 +21,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::error::{FetchError, FetchErrorKind};
-use crate::target::Origin;
+use crate::request_target::ServerOrigin;
 
 /// Roots that a caller adds cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -81,7 +81,7 @@ impl Tls {
     pub(crate) async fn agree(
         &self,
         stream: TcpStream,
-        origin: &Origin,
+        origin: &ServerOrigin,
         http2: bool,
     ) -> Result<Handshake, FetchError> {
         let refuse = || {

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use varve_fetch::browser::{Browser, BrowserOptions};
 use varve_fetch::{
-    Client, FetchError, FetchErrorKind, FetchRequest, Fetched, Fetcher, Guard, Options, RenderingKind,
+    AddressGuard, Client, FetchError, FetchErrorKind, FetchRequest, Fetched, Fetcher, HttpClientOptions,
+    RenderingKind,
 };
 use varve_wire::TruncationReason;
 
@@ -63,7 +64,7 @@ struct Studio {
     _turn: MutexGuard<'static, ()>,
     folder: tempfile::TempDir,
     options: BrowserOptions,
-    guard: Guard,
+    guard: AddressGuard,
 }
 
 impl Studio {
@@ -73,11 +74,11 @@ impl Studio {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = tempfile::tempdir().unwrap();
         let options = BrowserOptions::new(executable, folder.path());
-        Some(Self { _turn: turn, folder, options, guard: Guard::allow_private() })
+        Some(Self { _turn: turn, folder, options, guard: AddressGuard::allow_private() })
     }
 
     fn browser(&self) -> Browser {
-        let mut options = Options::new(self.folder.path());
+        let mut options = HttpClientOptions::new(self.folder.path());
         options.guard = self.guard.clone();
         Browser::new(Client::new(options).unwrap(), self.options.clone())
     }
@@ -195,7 +196,7 @@ async fn a_page_with_all_that_it_asks_for() {
 #[tokio::test]
 async fn the_guard_stands_before_every_request_of_a_page() {
     let Some(mut studio) = Studio::new() else { return };
-    studio.guard = Guard::new();
+    studio.guard = AddressGuard::new();
     studio.guard.allow("127.0.0.1").unwrap();
     let (inside, touched) = serve("127.0.0.2:0", |_, _| ok("text/plain", "secret"));
     let page =

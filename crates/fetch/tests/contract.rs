@@ -3,12 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
 use varve_fetch::browser::{Browser, BrowserOptions};
-use varve_fetch::{Client, Guard, Options};
+use varve_fetch::{AddressGuard, Client, HttpClientOptions};
 use varve_testkit::contract;
 
 fn client(folder: &std::path::Path) -> Client {
-    let mut options = Options::new(folder);
-    options.guard = Guard::allow_private();
+    let mut options = HttpClientOptions::new(folder);
+    options.guard = AddressGuard::allow_private();
     Client::new(options).unwrap()
 }
 

@@ -4,7 +4,7 @@
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::net::TcpListener;
 
-use varve_fetch::{Client, FetchRequest, Guard, Options};
+use varve_fetch::{AddressGuard, Client, FetchRequest, HttpClientOptions};
 
 const CHUNK_BYTES: usize = 1 << 20;
 const PIECES: usize = 1024;
@@ -33,8 +33,8 @@ async fn a_gigabyte_goes_to_disk_as_it_comes() {
         }
     });
     let folder = tempfile::tempdir().unwrap();
-    let mut options = Options::new(folder.path());
-    options.guard = Guard::allow_private();
+    let mut options = HttpClientOptions::new(folder.path());
+    options.guard = AddressGuard::allow_private();
     let client = Client::new(options).unwrap();
     let exchange = client.exchange(FetchRequest::get(format!("http://{address}/"))).await.unwrap();
     assert_eq!(exchange.truncated, None);

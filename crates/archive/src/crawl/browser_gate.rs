@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use varve_core::exchange::Exchange;
 use varve_core::url::RequestUrl;
-use varve_fetch::{Admitted, Gate, Pending, Question};
+use varve_fetch::{Admitted, Pending, Question, RequestGate};
 
 use super::message::{AdmissionRequest, CacheLookup, CrawlMessage};
 use super::response_cache::{CacheReservation, CachedResponse, ResponseCache};
@@ -85,7 +85,7 @@ impl BrowserGate {
     }
 }
 
-impl Gate for BrowserGate {
+impl RequestGate for BrowserGate {
     fn admit(&self, question: Question) -> Pending<'_, Result<Admitted, String>> {
         Box::pin(async move {
             let Question { url, method, is_page, is_plain } = question;
@@ -114,7 +114,7 @@ struct AdmittedRequest {
     _turn: HostTurn,
 }
 
-impl varve_fetch::Turn for AdmittedRequest {
+impl varve_fetch::RequestPermit for AdmittedRequest {
     fn answered(self: Box<Self>, exchange: &Exchange) {
         if let Some(reservation) = self.reservation {
             reservation.answered(exchange);

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
 
-use varve_fetch::{Budget, FetchError, FetchRequest, Fetched, Fetcher, Limits};
+use varve_fetch::{ByteBudget, FetchError, FetchLimits, FetchRequest, Fetched, Fetcher};
 
 use super::browser_gate::BrowserGate;
 use super::fetch_reason::FetchReason;
@@ -23,9 +23,9 @@ pub(crate) struct CrawlFetchers {
     /// The gate of the browser, if pages are loaded in one.
     pub(crate) gate: Option<Arc<BrowserGate>>,
     /// The limit of all responses together, if there is one.
-    pub(crate) budget: Option<Budget>,
+    pub(crate) budget: Option<ByteBudget>,
     /// The limits for a `robots.txt`.
-    pub(crate) robots: Limits,
+    pub(crate) robots: FetchLimits,
     /// The proxies of requests, without credentials.
     pub(crate) proxy: Option<String>,
 }
@@ -33,7 +33,7 @@ pub(crate) struct CrawlFetchers {
 impl CrawlFetchers {
     /// Whether all responses together have reached their limit.
     pub(crate) fn is_budget_spent(&self) -> bool {
-        self.budget.as_ref().is_some_and(Budget::is_spent)
+        self.budget.as_ref().is_some_and(ByteBudget::is_spent)
     }
 
     /// Whether pages are loaded in a browser.

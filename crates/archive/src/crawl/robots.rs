@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use varve_core::robots::{LONGEST, Rules};
-use varve_fetch::Limits;
+use varve_fetch::FetchLimits;
 
 use super::skip_rule::SkipRule;
 use super::task::CrawlTask;
@@ -19,8 +19,8 @@ const MAX_ROBOTS_BYTES: u64 = 2 * LONGEST as u64;
 const ROBOTS_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The limits for a `robots.txt`, where any response has these.
-pub(crate) fn robots_limits(usual: Limits) -> Limits {
-    Limits { bytes: usual.bytes.min(MAX_ROBOTS_BYTES), total: usual.total.min(ROBOTS_TIMEOUT), ..usual }
+pub(crate) fn robots_limits(usual: FetchLimits) -> FetchLimits {
+    FetchLimits { bytes: usual.bytes.min(MAX_ROBOTS_BYTES), total: usual.total.min(ROBOTS_TIMEOUT), ..usual }
 }
 
 /// The `robots.txt` of an origin.

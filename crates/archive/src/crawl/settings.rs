@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use varve_fetch::Limits as FetchLimits;
+use varve_fetch::FetchLimits;
 use varve_fetch::politeness::{Backoff, PolitenessPolicy};
 use varve_plan::Plan;
 

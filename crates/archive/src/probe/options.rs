@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use varve_fetch::Limits;
+use varve_fetch::FetchLimits;
 use varve_fetch::politeness::{Backoff, PolitenessPolicy};
 
 use crate::network_options::NetworkOptions;
@@ -105,22 +105,33 @@ impl ProbeOptions {
         }
     }
 
-    pub(super) fn limits(&self) -> Limits {
+    pub(super) fn limits(&self) -> FetchLimits {
         let timeout = self.timeout;
         let total = timeout.saturating_mul(TOTAL_TIMEOUT_FACTOR);
         let bytes = self.max_size;
-        Limits { connect: timeout, first_byte: timeout, idle: timeout, total, bytes, ..Limits::default() }
+        FetchLimits {
+            connect: timeout,
+            first_byte: timeout,
+            idle: timeout,
+            total,
+            bytes,
+            ..FetchLimits::default()
+        }
     }
 
     /// The limits for an answer that is promised to be longer than others may be; none where it is not.
-    pub(super) fn limits_for(&self, promised: Option<u64>) -> Option<Limits> {
+    pub(super) fn limits_for(&self, promised: Option<u64>) -> Option<FetchLimits> {
         // Its head and the frames around its pieces come on top.
         let bytes = promised.map(|length| length.saturating_add(length / 4).saturating_add(1 << 20));
-        bytes.filter(|bytes| *bytes > self.max_size).map(|bytes| Limits { bytes, ..self.limits() })
+        bytes.filter(|bytes| *bytes > self.max_size).map(|bytes| FetchLimits { bytes, ..self.limits() })
     }
 
     /// The limits for an answer of which the beginning is enough.
-    pub(super) fn brief_limits(&self) -> Limits {
-        Limits { bytes: BRIEF_RESPONSE_BYTES, head_bytes: BRIEF_RESPONSE_BYTES as usize, ..self.limits() }
+    pub(super) fn brief_limits(&self) -> FetchLimits {
+        FetchLimits {
+            bytes: BRIEF_RESPONSE_BYTES,
+            head_bytes: BRIEF_RESPONSE_BYTES as usize,
+            ..self.limits()
+        }
     }
 }

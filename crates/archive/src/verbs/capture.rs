@@ -13,7 +13,7 @@ use uuid::Uuid;
 use varve_core::RunId;
 use varve_core::secret::ShownUrl;
 use varve_core::url::{normalise, request_url};
-use varve_fetch::{Budget, Client, FetchError, FetchRequest, Fetched, Fetcher, Pending};
+use varve_fetch::{ByteBudget, Client, FetchError, FetchRequest, Fetched, Fetcher, Pending};
 use varve_plan::Plan;
 
 use super::commit::Intent;
@@ -158,7 +158,7 @@ pub(crate) fn usual_and_pages(
     settings: &CrawlSettings,
     reach: &NetworkOptions,
 ) -> Result<CrawlFetchers, CrawlError> {
-    let (budget, proxy) = (settings.max_bytes.map(Budget::new), reach.proxies_shown());
+    let (budget, proxy) = (settings.max_bytes.map(ByteBudget::new), reach.proxies_shown());
     let client = client(folder, settings, reach, budget.clone())?;
     let robots = robots_limits(settings.fetch_limits());
     if !settings.browser {
@@ -215,7 +215,7 @@ pub(crate) fn client(
     folder: &Path,
     settings: &CrawlSettings,
     reach: &NetworkOptions,
-    budget: Option<Budget>,
+    budget: Option<ByteBudget>,
 ) -> Result<Client, CrawlError> {
     reach.client(&ClientOptions {
         temporary: folder,

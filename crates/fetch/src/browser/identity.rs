@@ -1,4 +1,4 @@
-//! Whether a program is a browser that can be used here. A slip of the pen should be told before a run begins, and not of every page.
+//! Checks that a program is a Chromium browser, so that a wrong path is reported before a run begins.
 
 use std::io;
 use std::path::Path;
@@ -10,7 +10,7 @@ const CHROMIUM_NAMES: [&str; 5] = ["chrom", "edge", "brave", "vivaldi", "opera"]
 /// How long a program may take to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What a program is.
+/// The kind of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identity {
     /// Chromium, or made of it.

@@ -1,4 +1,4 @@
-//! Starting a browser, and making sure that it ends with everything it started.
+//! Starts browser processes, and ends them with all their children.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use super::hours::Hours;
-use super::running::{self, EXIT_POLL_INTERVAL, KILL_TIMEOUT};
+use super::page_deadline::PageDeadline;
+use super::running_browsers::{self, EXIT_POLL_INTERVAL, KILL_TIMEOUT};
 use super::{BrowserOptions, failed};
 use crate::error::FetchError;
 
-/// Chromium talks on descriptors 3 and 4; what it says otherwise is of no use.
+/// Chromium uses descriptors 3 and 4 for the DevTools protocol. Its other output is discarded.
 const WITH_PIPES: &str = r#"exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null"#;
 
 /// How long a browser may take to close by itself.
@@ -22,19 +22,19 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 const MAX_TEMPORARY_PATH_BYTES: usize = 62;
 
 /// A running browser. When it is dropped its whole process group is killed and waited for.
-pub(super) struct Process {
+pub(super) struct BrowserProcess {
     child: Child,
     group: Option<Pid>,
     /// Removed with its content when the process is gone.
     profile: Option<tempfile::TempDir>,
 }
 
-/// Starts a browser; gives the ends of its pipes, the one to write to first.
+/// Starts a browser. Returns its process and both ends of its pipe, the writing one first.
 pub(super) fn launch(
     options: &BrowserOptions,
     user_agent: &str,
-) -> Result<(Process, ChildStdin, ChildStdout), FetchError> {
-    let started = running::start(|| {
+) -> Result<(BrowserProcess, ChildStdin, ChildStdout), FetchError> {
+    let started = running_browsers::start(|| {
         let started = spawn(options, user_agent)?;
         let entry = started.0.entry();
         Ok((started, entry))
@@ -45,7 +45,7 @@ pub(super) fn launch(
 fn spawn(
     options: &BrowserOptions,
     user_agent: &str,
-) -> Result<(Process, ChildStdin, ChildStdout), FetchError> {
+) -> Result<(BrowserProcess, ChildStdin, ChildStdout), FetchError> {
     let start = |what: &str| failed(format!("`{}` cannot be started: {what}", options.executable.display()));
     let profile = tempfile::Builder::new()
         .prefix("browser-")
@@ -71,7 +71,7 @@ fn spawn(
     let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(start("no pipes"));
     };
-    Ok((Process { child, group, profile: Some(profile) }, input, output))
+    Ok((BrowserProcess { child, group, profile: Some(profile) }, input, output))
 }
 
 /// A folder for temporary files of the browser inside its profile, so that both are removed together. None where the
@@ -122,14 +122,14 @@ fn arguments(options: &BrowserOptions, user_agent: &str, profile: &Path) -> Vec<
     arguments
 }
 
-impl Process {
+impl BrowserProcess {
     /// What others must know to end it.
     fn entry(&self) -> Option<(Pid, PathBuf)> {
         Some((self.group?, self.profile.as_ref()?.path().to_owned()))
     }
 
     /// Waits for a browser that was asked to close, then kills what is left of it.
-    pub(super) async fn end(mut self, hours: Hours) {
+    pub(super) async fn end(mut self, hours: PageDeadline) {
         // It may have been told in vain: then it is killed below, and waited for.
         let _ = tokio::time::timeout(hours.at_most(CLOSE_TIMEOUT), self.child.wait()).await;
         self.kill();
@@ -146,11 +146,11 @@ impl Process {
     /// Whether the browser was waited for and nothing of its group is left to write into the profile.
     fn is_gone(&mut self) -> bool {
         let waited_for = !matches!(self.child.try_wait(), Ok(None));
-        waited_for && self.group.is_none_or(|group| !running::is_alive(group))
+        waited_for && self.group.is_none_or(|group| !running_browsers::is_alive(group))
     }
 }
 
-impl Drop for Process {
+impl Drop for BrowserProcess {
     /// Waits here, and not in the runtime: a runtime reaps a dropped child at the next child that ends, which may
     /// never come, and a profile is only empty for good when nobody writes into it any more.
     fn drop(&mut self) {
@@ -161,7 +161,7 @@ impl Drop for Process {
         }
         drop(self.profile.take());
         if let Some(group) = self.group {
-            running::forget(group);
+            running_browsers::forget(group);
         }
     }
 }

@@ -1,46 +1,46 @@
-//! A page as a browser loads it: every request it makes, the document its scripts left, and a picture.
+//! Loads pages in Chromium: every request of a page, the document after its scripts, and a screenshot.
 //!
-//! Chromium renders and runs scripts; it never touches the network. Each request it wants to make is stopped, made by our own
-//! [`Client`] (same guard, same records, same limits) and answered by hand. What cannot be stopped that way,
-//! web sockets and the requests of service workers among it, runs into a proxy that does not exist, and is noted. One
-//! process group a page: a crash loses that page, and nothing of it outlives the capture.
+//! Chromium renders pages and runs scripts, but never uses the network. Each of its requests is intercepted, made by our
+//! [`Client`] with the same guard, records and limits, and its response is handed to the page. Requests that cannot be
+//! intercepted, such as web sockets and those of service workers, go to a proxy that does not exist, and are noted. Each
+//! page has a process group of its own: a crash loses only that page, and no process outlives the capture.
 
-mod answer;
-mod capture;
 mod decode;
-mod hours;
+mod devtools_pipe;
 mod identity;
 mod launch;
-mod pipe;
-mod running;
+mod page_deadline;
+mod page_load;
+mod paused_request;
+mod running_browsers;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use identity::{Identity, identify};
-pub use running::end_all;
+pub use running_browsers::end_all;
 
 use crate::client::Client;
 use crate::error::{FetchError, FetchErrorKind};
 use crate::fetcher::{FetchRequest, Fetched, Fetcher, Pending};
-use crate::gate::Gate;
-use hours::Hours;
+use crate::request_gate::RequestGate;
+use page_deadline::PageDeadline;
 
-/// How pages are loaded.
+/// The settings of a browser.
 #[derive(Clone, Debug)]
 pub struct BrowserOptions {
     /// Chromium.
     pub executable: PathBuf,
     /// A folder in which each capture makes a profile, and removes it.
     pub folder: PathBuf,
-    /// Whether Chromium shuts itself in. It cannot when it is run by root.
+    /// Whether Chromium uses its sandbox, which is not possible as root.
     pub sandbox: bool,
     /// Width and height of the window.
     pub window: (u32, u32),
-    /// A page has settled when nothing was asked for during this time.
+    /// A page has settled when it makes no request for this long.
     pub settle: Duration,
-    /// A page that does not settle is taken as it is after this time, or after what its client gives any answer.
+    /// A page that does not settle is taken as it is after this time, or after the total timeout of the client.
     pub patience: Duration,
     /// Maximum number of requests of one page.
     pub most_requests: usize,
@@ -49,7 +49,7 @@ pub struct BrowserOptions {
 }
 
 impl BrowserOptions {
-    /// The usual.
+    /// The defaults.
     pub fn new(executable: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Self {
         Self {
             executable: executable.into(),
@@ -69,7 +69,7 @@ impl BrowserOptions {
 pub struct Browser {
     client: Client,
     options: BrowserOptions,
-    gate: Option<Arc<dyn Gate>>,
+    gate: Option<Arc<dyn RequestGate>>,
 }
 
 impl Browser {
@@ -78,9 +78,9 @@ impl Browser {
         Self { client, options, gate: None }
     }
 
-    /// A browser that asks before it asks.
+    /// A browser whose requests a gate decides about.
     #[must_use]
-    pub fn with_gate(mut self, gate: Arc<dyn Gate>) -> Self {
+    pub fn with_gate(mut self, gate: Arc<dyn RequestGate>) -> Self {
         self.gate = Some(gate);
         self
     }
@@ -90,7 +90,7 @@ impl Fetcher for Browser {
     /// Loads a page. Headers and body of the request are not used: the browser makes its own.
     fn fetch(&self, request: FetchRequest) -> Pending<'_, Result<Fetched, FetchError>> {
         let patience = self.options.patience.min(self.client.total());
-        Box::pin(capture::capture(self, request.url, Hours::new(patience, request.until)))
+        Box::pin(page_load::capture(self, request.url, PageDeadline::new(patience, request.until)))
     }
 }
 

@@ -20,13 +20,13 @@ pub use ranges::refusal;
 
 /// Which private addresses and hosts may be fetched after all.
 #[derive(Clone, Debug, Default)]
-pub struct Guard {
+pub struct AddressGuard {
     allow_private: bool,
     hosts: Vec<String>,
     networks: Vec<IpNet>,
 }
 
-impl Guard {
+impl AddressGuard {
     /// Refuses everything that is not public.
     pub fn new() -> Self {
         Self::default()
@@ -100,13 +100,13 @@ fn ends_ignoring_case(text: &str, end: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn refused(guard: &Guard, address: &str) -> bool {
+    fn refused(guard: &AddressGuard, address: &str) -> bool {
         guard.check("example.com", address.parse().unwrap()).is_err()
     }
 
     #[test]
     fn an_allow_list_opens_what_it_names_and_nothing_else() {
-        let mut guard = Guard::new();
+        let mut guard = AddressGuard::new();
         for entry in ["10.1.0.0/16", "192.168.1.5", "[fd00::1]", "wiki.corp.example", "*.lab.example"] {
             guard.allow(entry).unwrap();
         }
@@ -131,12 +131,12 @@ mod tests {
 
     #[test]
     fn names_that_lead_inside_are_refused_before_a_proxy_sees_them() {
-        let guard = Guard::new();
+        let guard = AddressGuard::new();
         for host in
             ["localhost", "LOCALHOST.", "a.localhost", "printer.local", "127.0.0.1", "[::1]", "db.internal"]
         {
             assert!(guard.check_name(host).is_err(), "{host}");
-            assert!(Guard::allow_private().check_name(host).is_ok(), "{host}");
+            assert!(AddressGuard::allow_private().check_name(host).is_ok(), "{host}");
         }
         for host in ["example.com", "notlocalhost", "local.example.com", "8.8.8.8"] {
             assert!(guard.check_name(host).is_ok(), "{host}");
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn nonsense_is_no_entry() {
         for entry in ["", "10.0.0.0/33", "a b", "http://x/", "*", "*.", ".x"] {
-            assert_eq!(Guard::new().allow(entry), Err(AllowError(entry.to_owned())), "{entry}");
+            assert_eq!(AddressGuard::new().allow(entry), Err(AllowError(entry.to_owned())), "{entry}");
         }
     }
 }

@@ -6,14 +6,14 @@ use varve_wire::{HeadCollector, MessageHead};
 
 use super::{broken, refused};
 use crate::error::FetchError;
-use crate::target::Origin;
+use crate::request_target::ServerOrigin;
 
 /// An answer longer than this is none.
 const LONGEST_ANSWER: usize = 16 << 10;
 
 pub(super) async fn open_way(
     stream: &mut TcpStream,
-    origin: &Origin,
+    origin: &ServerOrigin,
     authorization: Option<String>,
 ) -> Result<(), FetchError> {
     let there = origin.host_and_port();

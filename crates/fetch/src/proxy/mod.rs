@@ -4,11 +4,11 @@
 //! with SOCKS, so what it dials in the end is out of our sight; the guard refuses beforehand what can be told from the
 //! URL alone. Proxies that are themselves reached through TLS are not supported.
 
-mod choice;
 mod connect;
+mod proxy_choice;
 mod socks;
 
-pub use choice::{Proxies, ProxyText, ProxyTexts};
+pub use proxy_choice::{Proxies, ProxyText, ProxyTexts};
 
 use data_encoding::BASE64;
 use tokio::net::TcpStream;
@@ -16,25 +16,25 @@ use url::{Host, Url};
 use varve_core::secret::{Secret, ShownUrl};
 
 use crate::error::{FetchError, FetchErrorKind};
-use crate::target::Origin;
+use crate::request_target::ServerOrigin;
 
 /// A proxy that requests of a client go through.
 #[derive(Clone, Debug)]
 pub struct Proxy {
-    kind: Kind,
+    kind: ProxyKind,
     host: String,
     port: u16,
-    login: Option<Secret<Login>>,
+    login: Option<Secret<ProxyLogin>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ProxyKind {
     Http,
     Socks5,
 }
 
 #[derive(Clone, Debug)]
-struct Login {
+struct ProxyLogin {
     name: String,
     password: String,
 }
@@ -56,8 +56,8 @@ impl Proxy {
     fn read(text: &str) -> Option<Self> {
         let url = Url::parse(text).ok()?;
         let (kind, port) = match url.scheme() {
-            "http" => (Kind::Http, 80),
-            "socks5" | "socks5h" | "socks" => (Kind::Socks5, 1080),
+            "http" => (ProxyKind::Http, 80),
+            "socks5" | "socks5h" | "socks" => (ProxyKind::Socks5, 1080),
             _ => return None,
         };
         let host = match url.host()? {
@@ -69,7 +69,7 @@ impl Proxy {
             |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
         let login = (!url.username().is_empty()).then(|| {
             let (name, password) = (decoded(url.username()), decoded(url.password().unwrap_or_default()));
-            Secret::new(Login { name, password })
+            Secret::new(ProxyLogin { name, password })
         });
         Some(Self { kind, host, port: url.port().unwrap_or(port), login })
     }
@@ -81,8 +81,8 @@ impl Proxy {
     /// Its URL, without credentials.
     pub(crate) fn shown(&self) -> String {
         let scheme = match self.kind {
-            Kind::Http => "http",
-            Kind::Socks5 => "socks5",
+            ProxyKind::Http => "http",
+            ProxyKind::Socks5 => "socks5",
         };
         match self.host.contains(':') {
             true => format!("{scheme}://[{}]:{}", self.host, self.port),
@@ -99,8 +99,8 @@ impl Proxy {
     }
 
     /// Whether plain requests are sent to the proxy itself, with the whole URL in them.
-    pub(crate) fn takes_whole_urls(&self, origin: &Origin) -> bool {
-        self.kind == Kind::Http && !origin.secure
+    pub(crate) fn takes_whole_urls(&self, origin: &ServerOrigin) -> bool {
+        self.kind == ProxyKind::Http && !origin.secure
     }
 
     /// The value of `Proxy-Authorization`.
@@ -110,11 +110,15 @@ impl Proxy {
     }
 
     /// Makes the proxy open a way to an origin, on a connection to the proxy.
-    pub(crate) async fn open_way(&self, stream: &mut TcpStream, origin: &Origin) -> Result<(), FetchError> {
+    pub(crate) async fn open_way(
+        &self,
+        stream: &mut TcpStream,
+        origin: &ServerOrigin,
+    ) -> Result<(), FetchError> {
         match self.kind {
-            Kind::Http if origin.secure => connect::open_way(stream, origin, self.authorization()).await,
-            Kind::Http => Ok(()),
-            Kind::Socks5 => socks::open_way(stream, origin, self.login.as_ref()).await,
+            ProxyKind::Http if origin.secure => connect::open_way(stream, origin, self.authorization()).await,
+            ProxyKind::Http => Ok(()),
+            ProxyKind::Socks5 => socks::open_way(stream, origin, self.login.as_ref()).await,
         }
     }
 }
@@ -134,11 +138,11 @@ mod tests {
     #[test]
     fn proxies_are_read_and_hide_their_password() {
         let proxy = Proxy::parse("http://me:hunter2@[::1]:3128/").unwrap();
-        assert_eq!((proxy.host(), proxy.port(), proxy.kind), ("::1", 3128, Kind::Http));
+        assert_eq!((proxy.host(), proxy.port(), proxy.kind), ("::1", 3128, ProxyKind::Http));
         assert_eq!(proxy.authorization().as_deref(), Some("Basic bWU6aHVudGVyMg=="));
         assert!(!format!("{proxy:?}").contains("hunter2"));
         let proxy = Proxy::parse("socks5h://example.com").unwrap();
-        assert_eq!((proxy.host(), proxy.port(), proxy.kind), ("example.com", 1080, Kind::Socks5));
+        assert_eq!((proxy.host(), proxy.port(), proxy.kind), ("example.com", 1080, ProxyKind::Socks5));
         assert_eq!(Proxy::parse("socks://127.0.0.1:1080/").unwrap().shown(), "socks5://127.0.0.1:1080");
         for text in ["", "example.com:80", "https://x/", "socks4://x", "http://a:hunter2@"] {
             let error = Proxy::parse(text).unwrap_err();

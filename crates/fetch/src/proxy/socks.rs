@@ -6,9 +6,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use varve_core::secret::Secret;
 
-use super::{Login, broken, refused};
+use super::{ProxyLogin, broken, refused};
 use crate::error::FetchError;
-use crate::target::Origin;
+use crate::request_target::ServerOrigin;
 
 const SOCKS_VERSION: u8 = 5;
 const NO_LOGIN: u8 = 0;
@@ -16,8 +16,8 @@ const PASSWORD_LOGIN: u8 = 2;
 
 pub(super) async fn open_way(
     stream: &mut TcpStream,
-    origin: &Origin,
-    login: Option<&Secret<Login>>,
+    origin: &ServerOrigin,
+    login: Option<&Secret<ProxyLogin>>,
 ) -> Result<(), FetchError> {
     greet(stream, login).await?;
     stream.write_all(&request(origin)?).await.map_err(broken)?;
@@ -36,7 +36,7 @@ pub(super) async fn open_way(
     skip_address(stream, answer[3]).await
 }
 
-async fn greet(stream: &mut TcpStream, login: Option<&Secret<Login>>) -> Result<(), FetchError> {
+async fn greet(stream: &mut TcpStream, login: Option<&Secret<ProxyLogin>>) -> Result<(), FetchError> {
     let offer: &[u8] = if login.is_some() {
         &[SOCKS_VERSION, 2, NO_LOGIN, PASSWORD_LOGIN]
     } else {
@@ -53,7 +53,7 @@ async fn greet(stream: &mut TcpStream, login: Option<&Secret<Login>>) -> Result<
     }
 }
 
-async fn log_in(stream: &mut TcpStream, login: &Login) -> Result<(), FetchError> {
+async fn log_in(stream: &mut TcpStream, login: &ProxyLogin) -> Result<(), FetchError> {
     let mut message = vec![1];
     for part in [&login.name, &login.password] {
         let length = u8::try_from(part.len()).map_err(|_| refused("the login for the proxy is too long"))?;
@@ -66,7 +66,7 @@ async fn log_in(stream: &mut TcpStream, login: &Login) -> Result<(), FetchError>
     if answer[1] == 0 { Ok(()) } else { Err(refused("the proxy refuses the login")) }
 }
 
-fn request(origin: &Origin) -> Result<Vec<u8>, FetchError> {
+fn request(origin: &ServerOrigin) -> Result<Vec<u8>, FetchError> {
     let mut message = vec![SOCKS_VERSION, 1, 0];
     match origin.bare_host().parse() {
         Ok(IpAddr::V4(address)) => {

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
-use varve_fetch::{Client, FetchErrorKind, FetchRequest, Limits, Pending, Resolve, wants_tls};
+use varve_fetch::{Client, FetchErrorKind, FetchLimits, FetchRequest, Pending, Resolve, wants_tls};
 use varve_wire::TruncationReason;
 
 use crate::server::*;
@@ -162,7 +162,7 @@ async fn servers_that_do_not_speak_tls() {
     let url = format!("https://secure.example:{}/", address.port());
     assert_eq!(kind(trusting(true).exchange(FetchRequest::get(url)).await), FetchErrorKind::NoTls);
     let silent = serve(|mut stream, _| drop(read_request(&mut stream)));
-    let limits = Limits { connect: std::time::Duration::from_millis(200), ..Limits::default() };
+    let limits = FetchLimits { connect: std::time::Duration::from_millis(200), ..FetchLimits::default() };
     let request = FetchRequest::get(format!("https://secure.example:{}/", silent.port())).limits(limits);
     assert_eq!(kind(trusting(true).exchange(request).await), FetchErrorKind::Timeout);
 }
@@ -312,7 +312,7 @@ async fn http2_is_cut_at_the_limit() {
     let whole = trusting(true).exchange(FetchRequest::get(url.as_str())).await.unwrap();
     let bytes = whole.response.len() - 2;
     let mut request = FetchRequest::get(url);
-    request.limits = Some(Limits { bytes, ..Limits::default() });
+    request.limits = Some(FetchLimits { bytes, ..FetchLimits::default() });
     let cut = trusting(true).exchange(request).await.unwrap();
     assert_eq!((cut.response.len(), cut.truncated), (bytes, Some(TruncationReason::Length)));
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
-use varve_fetch::{Client, FetchErrorKind, FetchRequest, Guard, Pending, Resolve};
+use varve_fetch::{AddressGuard, Client, FetchErrorKind, FetchRequest, Pending, Resolve};
 
 use crate::server::*;
 
@@ -33,7 +33,7 @@ impl Resolve for Fickle {
 /// A client for which 127.0.0.2 is the public internet and the rest of loopback is not.
 fn guarded(resolver: Arc<Fickle>) -> Client {
     let mut options = options();
-    options.guard = Guard::new();
+    options.guard = AddressGuard::new();
     options.guard.allow("127.0.0.2").unwrap();
     options.resolver = resolver;
     Client::new(options).unwrap()

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use varve_fetch::{FetchErrorKind, FetchRequest, Limits};
+use varve_fetch::{FetchErrorKind, FetchLimits, FetchRequest};
 use varve_wire::TruncationReason;
 
 use crate::server::*;
@@ -100,7 +100,8 @@ async fn a_body_without_end_is_cut_at_the_limit() {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
         while stream.write_all(&[b'x'; 8192]).is_ok() {}
     });
-    let exchange = get_within(address, Limits { bytes: 3_000_000, ..Limits::default() }).await.unwrap();
+    let exchange =
+        get_within(address, FetchLimits { bytes: 3_000_000, ..FetchLimits::default() }).await.unwrap();
     assert_eq!((exchange.response.len(), exchange.truncated), (3_000_000, Some(TruncationReason::Length)));
     assert_eq!(std::fs::read_dir(spool()).unwrap().count(), 0);
 }
@@ -108,14 +109,14 @@ async fn a_body_without_end_is_cut_at_the_limit() {
 #[tokio::test]
 async fn a_body_as_long_as_the_limit_is_whole() {
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-    let limits = Limits { bytes: answer.len() as u64, ..Limits::default() };
+    let limits = FetchLimits { bytes: answer.len() as u64, ..FetchLimits::default() };
     assert_answer(&get_within(answering(&answer[..]), limits).await.unwrap(), answer, None);
 }
 
 #[tokio::test]
 async fn a_body_that_comes_at_once_and_is_longer_than_the_limit_is_not_whole() {
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-    let limits = Limits { bytes: answer.len() as u64 - 2, ..Limits::default() };
+    let limits = FetchLimits { bytes: answer.len() as u64 - 2, ..FetchLimits::default() };
     let exchange = get_within(answering(&answer[..]), limits).await.unwrap();
     assert_answer(&exchange, &answer[..answer.len() - 2], Some(TruncationReason::Length));
 }
@@ -124,8 +125,14 @@ async fn a_body_that_comes_at_once_and_is_longer_than_the_limit_is_not_whole() {
 async fn limits_without_limit_are_no_trouble() {
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999\r\n\r\nhello";
     let (ever, all) = (Duration::MAX, u64::MAX);
-    let limits =
-        Limits { connect: ever, first_byte: ever, idle: ever, total: ever, bytes: all, ..Limits::default() };
+    let limits = FetchLimits {
+        connect: ever,
+        first_byte: ever,
+        idle: ever,
+        total: ever,
+        bytes: all,
+        ..FetchLimits::default()
+    };
     assert_answer(
         &get_within(answering(&answer[..]), limits).await.unwrap(),
         answer,
@@ -151,7 +158,7 @@ async fn floods_of_headers() {
         while stream.write_all(b"X-Flood: and another one, and another one\r\n").is_ok() {}
     });
     let exchange = get(address).await.unwrap();
-    assert_eq!(exchange.response.len(), Limits::default().head_bytes as u64);
+    assert_eq!(exchange.response.len(), FetchLimits::default().head_bytes as u64);
     assert_eq!(exchange.truncated, Some(TruncationReason::Length));
 
     let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "A: b\r\n".repeat(1001));

@@ -4,12 +4,14 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use varve_fetch::{Client, FetchErrorKind, FetchRequest, Guard, Options, Proxies, ProxyTexts};
+use varve_fetch::{
+    AddressGuard, Client, FetchErrorKind, FetchRequest, HttpClientOptions, Proxies, ProxyTexts,
+};
 
 use crate::encrypted::{answer_in_tls, authority};
 use crate::server::*;
 
-fn through(proxy: &str, guard: Guard) -> Options {
+fn through(proxy: &str, guard: AddressGuard) -> HttpClientOptions {
     let mut options = options();
     options.guard = guard;
     options.proxies = Proxies::read(&ProxyTexts::all(proxy)).unwrap();
@@ -37,7 +39,7 @@ async fn plain_requests_go_to_an_http_proxy_whole() {
         *log.lock().unwrap() = read_request(&mut stream);
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
     });
-    let options = through(&format!("http://me:hunter2@{proxy}"), Guard::new());
+    let options = through(&format!("http://me:hunter2@{proxy}"), AddressGuard::new());
     let client = Client::new(options).unwrap();
     let exchange = client.exchange(FetchRequest::get("http://example.com/a?b")).await.unwrap();
     let seen = seen.lock().unwrap().clone();
@@ -59,7 +61,7 @@ async fn encrypted_requests_go_through_connect() {
         let _ = stream.write_all(b"HTTP/1.1 200 Connected\r\nVia: me\r\n\r\n");
         relay(stream, TcpStream::connect(server).unwrap());
     });
-    let mut options = through(&format!("http://me:hunter2@{proxy}"), Guard::new());
+    let mut options = through(&format!("http://me:hunter2@{proxy}"), AddressGuard::new());
     options.additional_roots = Some(authority().pem.clone());
     let client = Client::new(options).unwrap();
     for _ in 0..2 {
@@ -74,7 +76,7 @@ async fn encrypted_requests_go_through_connect() {
 #[tokio::test]
 async fn a_proxy_that_refuses_is_said_to() {
     let proxy = answering("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
-    let client = Client::new(through(&format!("http://{proxy}"), Guard::new())).unwrap();
+    let client = Client::new(through(&format!("http://{proxy}"), AddressGuard::new())).unwrap();
     // To a plain request it is the proxy that answers, and not the page.
     for url in ["https://example.com/", "http://example.com/"] {
         let error = client.exchange(FetchRequest::get(url)).await.unwrap_err();
@@ -86,7 +88,7 @@ async fn a_proxy_that_refuses_is_said_to() {
 #[tokio::test]
 async fn a_proxy_where_nobody_listens_is_told_apart_from_the_host() {
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let client = Client::new(through(&format!("http://{nobody}"), Guard::new())).unwrap();
+    let client = Client::new(through(&format!("http://{nobody}"), AddressGuard::new())).unwrap();
     let error = client.exchange(FetchRequest::get("http://example.com/")).await.unwrap_err();
     assert_eq!(
         (error.kind, error.to_string()),
@@ -120,7 +122,7 @@ async fn socks_is_given_names_to_resolve() {
     let server = answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
     let seen = Arc::new(Mutex::new(Vec::new()));
     let proxy = socks(Arc::clone(&seen), server);
-    let client = Client::new(through(&format!("socks5://me:hunter2@{proxy}"), Guard::new())).unwrap();
+    let client = Client::new(through(&format!("socks5://me:hunter2@{proxy}"), AddressGuard::new())).unwrap();
     let exchange = client.exchange(FetchRequest::get("http://only-there.example:81/x")).await.unwrap();
     assert_answer(&exchange, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", None);
     assert_eq!(*seen.lock().unwrap(), b"\x05\x01\x00\x03\x12only-there.example\x00\x51");
@@ -137,7 +139,7 @@ async fn a_socks_proxy_that_cannot_reach_is_said_to() {
         stream.read_exact(&mut request).unwrap();
         stream.write_all(&[5, 4, 0, 1, 0, 0, 0, 0, 0, 0]).unwrap();
     });
-    let client = Client::new(through(&format!("socks5://{proxy}"), Guard::new())).unwrap();
+    let client = Client::new(through(&format!("socks5://{proxy}"), AddressGuard::new())).unwrap();
     let error = client.exchange(FetchRequest::get("http://8.8.8.8/")).await.unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Proxy);
     assert!(error.to_string().contains("the host is unreachable"), "{error}");
@@ -146,7 +148,7 @@ async fn a_socks_proxy_that_cannot_reach_is_said_to() {
 #[tokio::test]
 async fn private_hosts_are_refused_before_the_proxy_hears_of_them() {
     let proxy = serve(|_, _| panic!("the proxy was asked"));
-    let client = Client::new(through(&format!("socks5://{proxy}"), Guard::new())).unwrap();
+    let client = Client::new(through(&format!("socks5://{proxy}"), AddressGuard::new())).unwrap();
     for url in ["http://127.0.0.1/", "http://localhost/", "http://[::1]/", "http://router.local/"] {
         assert_eq!(kind(client.exchange(FetchRequest::get(url)).await), FetchErrorKind::Guard, "{url}");
     }

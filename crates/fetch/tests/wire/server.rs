@@ -6,7 +6,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use varve_core::exchange::Exchange;
-use varve_fetch::{Client, FetchError, FetchErrorKind, FetchRequest, Guard, Limits, Options};
+use varve_fetch::{
+    AddressGuard, Client, FetchError, FetchErrorKind, FetchLimits, FetchRequest, HttpClientOptions,
+};
 use varve_wire::TruncationReason;
 
 /// Runs a server that lives as long as the test; each connection is given to `handle`, with its number.
@@ -52,10 +54,10 @@ pub(crate) fn spool() -> &'static std::path::Path {
     FOLDER.get_or_init(|| tempfile::tempdir().unwrap()).path()
 }
 
-/// Options for servers on loopback.
-pub(crate) fn options() -> Options {
-    let mut options = Options::new(spool());
-    options.guard = Guard::allow_private();
+/// HttpClientOptions for servers on loopback.
+pub(crate) fn options() -> HttpClientOptions {
+    let mut options = HttpClientOptions::new(spool());
+    options.guard = AddressGuard::allow_private();
     options
 }
 
@@ -67,14 +69,19 @@ pub(crate) async fn get(address: SocketAddr) -> Result<Exchange, FetchError> {
     client().exchange(FetchRequest::get(format!("http://{address}/"))).await
 }
 
-pub(crate) async fn get_within(address: SocketAddr, limits: Limits) -> Result<Exchange, FetchError> {
+pub(crate) async fn get_within(address: SocketAddr, limits: FetchLimits) -> Result<Exchange, FetchError> {
     client().exchange(FetchRequest::get(format!("http://{address}/")).limits(limits)).await
 }
 
-/// Limits that a test can wait for.
-pub(crate) fn impatient() -> Limits {
+/// FetchLimits that a test can wait for.
+pub(crate) fn impatient() -> FetchLimits {
     let short = Duration::from_millis(200);
-    Limits { first_byte: short, idle: short, total: Duration::from_millis(600), ..Limits::default() }
+    FetchLimits {
+        first_byte: short,
+        idle: short,
+        total: Duration::from_millis(600),
+        ..FetchLimits::default()
+    }
 }
 
 pub(crate) fn bytes_of(exchange: &Exchange) -> Vec<u8> {

@@ -138,7 +138,11 @@ fn is_web(url: &str) -> bool {
 
 impl ProjectDestination {
     /// A project to crawl into.
-    pub(crate) fn new(open: Arc<SharedProject>, credentials: Credentials, groups: Vec<(u32, ResourceGroup)>) -> Self {
+    pub(crate) fn new(
+        open: Arc<SharedProject>,
+        credentials: Credentials,
+        groups: Vec<(u32, ResourceGroup)>,
+    ) -> Self {
         Self { open, pending: Mutex::default(), credentials, groups }
     }
 

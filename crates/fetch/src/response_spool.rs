@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use varve_wire::MessageBytes;
 
-use crate::budget::Budget;
+use crate::budget::ByteBudget;
 
 /// Takes in an answer.
-pub(crate) struct Spool {
+pub(crate) struct ResponseSpool {
     memory: Vec<u8>,
     file: Option<File>,
     /// How many bytes the file holds.
@@ -24,14 +24,14 @@ pub(crate) struct Spool {
     /// How many bytes may still be taken in.
     room: u64,
     /// How many may be by all answers together, if that is limited.
-    budget: Option<Budget>,
+    budget: Option<ByteBudget>,
     /// Whether nothing came yet. What comes first is the head of the answer, by itself, and is taken in though the budget is spent.
     begins: bool,
     /// Whether something came that was not taken in.
     overflowed: bool,
 }
 
-impl Spool {
+impl ResponseSpool {
     /// Puts answers past `threshold` bytes down in `folder`, and takes `most` bytes in all.
     pub(crate) fn new(folder: Arc<Path>, threshold: usize, most: u64) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Spool {
     }
 
     /// With a budget that it shares with others.
-    pub(crate) fn within(mut self, budget: Option<Budget>) -> Self {
+    pub(crate) fn within(mut self, budget: Option<ByteBudget>) -> Self {
         self.budget = budget;
         self
     }
@@ -74,7 +74,7 @@ impl Spool {
 
     /// Whether nothing more will be taken in.
     pub(crate) fn is_full(&self) -> bool {
-        self.room == 0 || (!self.begins && self.budget.as_ref().is_some_and(Budget::is_spent))
+        self.room == 0 || (!self.begins && self.budget.as_ref().is_some_and(ByteBudget::is_spent))
     }
 
     /// Whether something came for which there was no room: what was taken in is not all, even where the server has nothing more to
@@ -129,7 +129,7 @@ mod tests {
 
     async fn spooled(pieces: &[&[u8]], threshold: usize, most: u64) -> (MessageBytes, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
-        let mut spool = Spool::new(folder.path().into(), threshold, most);
+        let mut spool = ResponseSpool::new(folder.path().into(), threshold, most);
         for piece in pieces {
             spool.keep(piece);
             spool.settle().await.unwrap();
@@ -157,8 +157,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_budget_is_shared_and_heads_are_whole() {
-        let (folder, budget) = (tempfile::tempdir().unwrap(), Budget::new(6));
-        let spool = || Spool::new(folder.path().into(), 100, 100).within(Some(budget.clone()));
+        let (folder, budget) = (tempfile::tempdir().unwrap(), ByteBudget::new(6));
+        let spool = || ResponseSpool::new(folder.path().into(), 100, 100).within(Some(budget.clone()));
         let (mut one, mut other) = (spool(), spool());
         one.keep(b"head");
         other.keep(b"head");
@@ -176,7 +176,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_folder_that_is_not_there_is_an_error() {
-        let mut spool = Spool::new(Path::new("/nowhere/at/all").into(), 1, 100);
+        let mut spool = ResponseSpool::new(Path::new("/nowhere/at/all").into(), 1, 100);
         spool.keep(b"abc");
         assert!(spool.settle().await.is_err());
     }

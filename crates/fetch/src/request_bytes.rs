@@ -1,14 +1,14 @@
 //! The bytes of a request, as they are sent and as they are recorded.
 //!
-//! The two differ by the lines that carry credentials and by nothing else. They are made side by side, here and nowhere
-//! else, so that no later step has to remember to hide anything.
+//! They differ only by the header lines that carry credentials. Both are made here, so no later step has to hide
+//! anything.
 
 use data_encoding::BASE64;
 
 use crate::credentials::{Credentials, is_header_name, is_header_value};
 use crate::error::{FetchError, FetchErrorKind};
 use crate::fetcher::FetchRequest;
-use crate::target::Target;
+use crate::request_target::RequestTarget;
 
 /// Headers that are sent and never recorded.
 const ALWAYS_SECRET: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
@@ -18,19 +18,19 @@ const RESERVED_HEADERS: [&str; 5] = ["host", "connection", "content-length", "tr
 
 /// A request, ready to be sent.
 #[derive(Debug)]
-pub(crate) struct Composed {
+pub(crate) struct PreparedRequest {
     /// The bytes that are recorded.
     pub(crate) recorded: Vec<u8>,
-    /// What is sent, where it differs.
+    /// The bytes that are sent, where they differ.
     with_secrets: Option<Vec<u8>>,
-    /// Method and headers, for connections that do not speak in lines. The third says whether it is recorded.
+    /// Method and headers for HTTP/2. The third value says whether the header is recorded.
     pub(crate) method: String,
     pub(crate) headers: Vec<(String, String, bool)>,
     pub(crate) body: Vec<u8>,
 }
 
-impl Composed {
-    /// What goes over the wire.
+impl PreparedRequest {
+    /// The bytes that are sent.
     pub(crate) fn sent(&self) -> &[u8] {
         self.with_secrets.as_deref().unwrap_or(&self.recorded)
     }
@@ -40,17 +40,17 @@ impl Composed {
         self.method == "HEAD"
     }
 
-    /// Whether asking twice is no worse than asking once.
+    /// Whether the request may be sent twice.
     pub(crate) fn is_repeatable(&self) -> bool {
         matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS")
     }
 }
 
-/// What every request of a client has in common.
-pub(crate) struct Manner<'a> {
+/// Settings that all requests of a client share.
+pub(crate) struct RequestDefaults<'a> {
     pub(crate) user_agent: &'a str,
     pub(crate) credentials: &'a Credentials,
-    /// Set when the request goes to a proxy as it is: then the whole URL is asked for.
+    /// Whether the request goes to an HTTP proxy, with the whole URL in its first line.
     pub(crate) proxied: bool,
     pub(crate) proxy_authorization: Option<&'a str>,
 }
@@ -58,9 +58,9 @@ pub(crate) struct Manner<'a> {
 /// Makes the bytes of a request.
 pub(crate) fn compose(
     request: FetchRequest,
-    target: &Target,
-    manner: &Manner<'_>,
-) -> Result<Composed, FetchError> {
+    target: &RequestTarget,
+    manner: &RequestDefaults<'_>,
+) -> Result<PreparedRequest, FetchError> {
     check(&request)?;
     let headers = headers_of(&request, target, manner);
     let asked = if manner.proxied {
@@ -77,13 +77,13 @@ pub(crate) fn compose(
         sent.extend_from_slice(&request.body);
         sent
     });
-    Ok(Composed { recorded, with_secrets, method: request.method, headers, body: request.body })
+    Ok(PreparedRequest { recorded, with_secrets, method: request.method, headers, body: request.body })
 }
 
 fn check(request: &FetchRequest) -> Result<(), FetchError> {
     let refuse = |what: String| Err(FetchError::new(FetchErrorKind::Request, what));
     if !is_header_name(&request.method) || request.method == "CONNECT" {
-        return refuse(format!("`{}` is not a method that can be asked", request.method.escape_debug()));
+        return refuse(format!("`{}` is not a valid method", request.method.escape_debug()));
     }
     for (name, value) in &request.headers {
         if !is_header_name(name) || !is_header_value(value) {
@@ -101,7 +101,11 @@ fn is_one_of(name: &str, names: &[&str]) -> bool {
 }
 
 /// The headers in the order in which they are sent, each with whether it is recorded.
-fn headers_of(request: &FetchRequest, target: &Target, manner: &Manner<'_>) -> Vec<(String, String, bool)> {
+fn headers_of(
+    request: &FetchRequest,
+    target: &RequestTarget,
+    manner: &RequestDefaults<'_>,
+) -> Vec<(String, String, bool)> {
     let given = |name: &str| request.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
     let mut headers = vec![("Host".to_owned(), target.authority.clone(), true)];
     let usual = [("User-Agent", manner.user_agent), ("Accept", "*/*"), ("Accept-Encoding", "gzip, br, zstd")];
@@ -151,10 +155,10 @@ fn write_head<'a>(
 mod tests {
     use super::*;
 
-    fn composed(request: FetchRequest, credentials: &str) -> Result<Composed, FetchError> {
-        let target = Target::parse(&request.url).unwrap();
+    fn composed(request: FetchRequest, credentials: &str) -> Result<PreparedRequest, FetchError> {
+        let target = RequestTarget::parse(&request.url).unwrap();
         let credentials = Credentials::parse(credentials).unwrap();
-        let manner = Manner {
+        let manner = RequestDefaults {
             user_agent: "varve/x",
             credentials: &credentials,
             proxied: false,

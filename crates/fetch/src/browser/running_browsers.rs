@@ -1,4 +1,4 @@
-//! The browsers of this process, known in one place: so that a process which must end at once can take them along.
+//! The running browsers of this process, so that a process that must exit at once can kill them.
 //!
 //! A capture ends its browser by itself, also when it is cancelled. A caller of [`std::process::exit`], which runs no
 //! destructors, calls [`end_all`] first.
@@ -63,7 +63,7 @@ fn is_alive_in(stat: &str, group: &str) -> bool {
     words.nth(1) == Some(group) && !matches!(state, Some("Z" | "X"))
 }
 
-/// Ends every browser of this process and removes what it wrote. No other can be started afterwards: this is for a process
+/// DevtoolsPipeEnds every browser of this process and removes what it wrote. No other can be started afterwards: this is for a process
 /// that is about to end.
 pub fn end_all() {
     let all = running().take().unwrap_or_default();

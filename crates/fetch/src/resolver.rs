@@ -1,11 +1,11 @@
-//! From names to addresses: a seam, so that a test can be a resolver that lies.
+//! Name resolution. A trait, so that tests can return chosen addresses.
 
 use std::io;
 use std::net::SocketAddr;
 
 use crate::fetcher::Pending;
 
-/// Finds the addresses of a host. What it answers is used once, for the connection it was asked for.
+/// Finds the addresses of a host. The result is used for one connection.
 pub trait Resolve: Send + Sync {
     /// All addresses, in the order in which they should be tried.
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> Pending<'a, io::Result<Vec<SocketAddr>>>;

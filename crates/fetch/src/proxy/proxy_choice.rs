@@ -9,7 +9,7 @@ use ipnet::IpNet;
 
 use super::{Proxy, ProxyError};
 use crate::error::{FetchError, FetchErrorKind};
-use crate::target::Origin;
+use crate::request_target::ServerOrigin;
 
 /// What proxies are named by, as texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,20 +54,20 @@ impl ProxyTexts {
 /// The proxies of a client, and who is asked without one.
 #[derive(Clone, Debug, Default)]
 pub struct Proxies {
-    http: Option<Named>,
-    https: Option<Named>,
-    except: Vec<Exception>,
+    http: Option<ProxyChoice>,
+    https: Option<ProxyChoice>,
+    except: Vec<ProxyException>,
 }
 
 /// What a text names.
 #[derive(Clone, Debug)]
-enum Named {
+enum ProxyChoice {
     Proxy(Proxy),
     /// No proxy that is known, and the sentence that says so.
     Nothing(String),
 }
 
-impl Named {
+impl ProxyChoice {
     fn proxy(&self) -> Option<&Proxy> {
         match self {
             Self::Proxy(proxy) => Some(proxy),
@@ -77,7 +77,7 @@ impl Named {
 }
 
 #[derive(Clone, Debug)]
-enum Exception {
+enum ProxyException {
     Everything,
     Here,
     /// A name, and all below it.
@@ -89,29 +89,31 @@ impl Proxies {
     /// Reads what names them. A proxy without a scheme is one of HTTP. Only what somebody gave is an error here.
     pub fn read(texts: &ProxyTexts) -> Result<Self, ProxyError> {
         let listed = texts.except.as_deref().unwrap_or_default().split([',', ' ', '\t']);
-        let mut except: Vec<Exception> = listed.filter_map(exception).collect();
-        except.extend(texts.never_here.then_some(Exception::Here));
+        let mut except: Vec<ProxyException> = listed.filter_map(exception).collect();
+        except.extend(texts.never_here.then_some(ProxyException::Here));
         Ok(Self { http: named(texts.http.as_ref())?, https: named(texts.https.as_ref())?, except })
     }
 
     /// The proxy that an origin is asked through. Where a variable names none that is known, nobody can tell where the request should go.
-    pub(crate) fn for_origin(&self, origin: &Origin) -> Result<Option<&Proxy>, FetchError> {
+    pub(crate) fn for_origin(&self, origin: &ServerOrigin) -> Result<Option<&Proxy>, FetchError> {
         let named = if origin.secure { self.https.as_ref() } else { self.http.as_ref() };
         match named.filter(|_| !self.is_excepted(origin)) {
             None => Ok(None),
-            Some(Named::Proxy(proxy)) => Ok(Some(proxy)),
-            Some(Named::Nothing(why)) => Err(FetchError::new(FetchErrorKind::Request, why)),
+            Some(ProxyChoice::Proxy(proxy)) => Ok(Some(proxy)),
+            Some(ProxyChoice::Nothing(why)) => Err(FetchError::new(FetchErrorKind::Request, why)),
         }
     }
 
-    fn is_excepted(&self, origin: &Origin) -> bool {
+    fn is_excepted(&self, origin: &ServerOrigin) -> bool {
         let host = origin.bare_host().trim_end_matches('.');
         let address: Option<IpAddr> = host.parse().ok();
-        let is_excepted = |exception: &Exception| match exception {
-            Exception::Everything => true,
-            Exception::Here => host == "localhost" || address.is_some_and(|address| address.is_loopback()),
-            Exception::Network(network) => address.is_some_and(|address| network.contains(&address)),
-            Exception::Name(name) => {
+        let is_excepted = |exception: &ProxyException| match exception {
+            ProxyException::Everything => true,
+            ProxyException::Here => {
+                host == "localhost" || address.is_some_and(|address| address.is_loopback())
+            }
+            ProxyException::Network(network) => address.is_some_and(|address| network.contains(&address)),
+            ProxyException::Name(name) => {
                 let rest = host.strip_suffix(name.as_str());
                 rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
             }
@@ -121,12 +123,13 @@ impl Proxies {
 
     /// Whether one of them wants a name or a password.
     pub fn have_login(&self) -> bool {
-        [&self.http, &self.https].into_iter().flatten().filter_map(Named::proxy).any(Proxy::has_login)
+        [&self.http, &self.https].into_iter().flatten().filter_map(ProxyChoice::proxy).any(Proxy::has_login)
     }
 
     /// Where requests go through, for records and without credentials; none if they go nowhere.
     pub fn shown(&self) -> Option<String> {
-        let proxy = |named: &'_ Option<Named>| named.as_ref().and_then(Named::proxy).map(Proxy::shown);
+        let proxy =
+            |named: &'_ Option<ProxyChoice>| named.as_ref().and_then(ProxyChoice::proxy).map(Proxy::shown);
         match (proxy(&self.http), proxy(&self.https)) {
             (None, None) => None,
             (Some(http), Some(https)) if http == https => Some(http),
@@ -142,7 +145,7 @@ impl Proxies {
 }
 
 /// What a text names, if there is one.
-fn named(text: Option<&ProxyText>) -> Result<Option<Named>, ProxyError> {
+fn named(text: Option<&ProxyText>) -> Result<Option<ProxyChoice>, ProxyError> {
     let Some(ProxyText { text, variable }) = text.filter(|text| !text.text.trim().is_empty()) else {
         return Ok(None);
     };
@@ -152,25 +155,25 @@ fn named(text: Option<&ProxyText>) -> Result<Option<Named>, ProxyError> {
         false => Proxy::parse(&format!("http://{text}")),
     };
     match (read, variable) {
-        (Ok(proxy), _) => Ok(Some(Named::Proxy(proxy))),
+        (Ok(proxy), _) => Ok(Some(ProxyChoice::Proxy(proxy))),
         (Err(error), None) => Err(error),
-        (Err(error), Some(variable)) => Ok(Some(Named::Nothing(format!(
+        (Err(error), Some(variable)) => Ok(Some(ProxyChoice::Nothing(format!(
             "the variable {variable} cannot be followed: {error}, or give `--proxy none` to ask without one"
         )))),
     }
 }
 
 /// What one word of the exceptions means.
-fn exception(word: &str) -> Option<Exception> {
+fn exception(word: &str) -> Option<ProxyException> {
     let word = word.trim().trim_start_matches('.').trim_end_matches('.').to_ascii_lowercase();
     let bare = word.trim_matches(['[', ']']);
     match word.as_str() {
         "" => None,
-        "*" => Some(Exception::Everything),
+        "*" => Some(ProxyException::Everything),
         _ => Some(match (bare.parse::<IpNet>(), bare.parse::<IpAddr>()) {
-            (Ok(network), _) => Exception::Network(network),
-            (_, Ok(address)) => Exception::Network(address.into()),
-            _ => Exception::Name(word),
+            (Ok(network), _) => ProxyException::Network(network),
+            (_, Ok(address)) => ProxyException::Network(address.into()),
+            _ => ProxyException::Name(word),
         }),
     }
 }
@@ -180,7 +183,7 @@ mod tests {
     use super::*;
 
     fn chosen(texts: &ProxyTexts, secure: bool, host: &str) -> Option<String> {
-        let origin = Origin { secure, host: host.into(), port: 80 };
+        let origin = ServerOrigin { secure, host: host.into(), port: 80 };
         Proxies::read(texts).unwrap().for_origin(&origin).unwrap().map(Proxy::shown)
     }
 
@@ -197,7 +200,7 @@ mod tests {
         assert_eq!(chosen(&texts, true, "127.0.0.1"), None);
         let proxies = Proxies::read(&texts).unwrap();
         let error = proxies
-            .for_origin(&Origin { secure: true, host: "h".into(), port: 443 })
+            .for_origin(&ServerOrigin { secure: true, host: "h".into(), port: 443 })
             .unwrap_err()
             .to_string();
         for word in ["all_proxy", "socks4://p", "`--proxy none`"] {

@@ -1,4 +1,4 @@
-//! The time that a page has: until it is taken as it is, and until everything must end.
+//! The deadlines of a page: when it is taken as it is, and when everything must end.
 
 use std::time::{Duration, Instant};
 
@@ -10,12 +10,12 @@ use crate::http1::deadline;
 
 /// How long a page may take to settle, and the deadline of everything that is done for it.
 #[derive(Clone, Copy)]
-pub(super) struct Hours {
+pub(super) struct PageDeadline {
     patience: Duration,
     until: Option<Instant>,
 }
 
-impl Hours {
+impl PageDeadline {
     pub(super) fn new(patience: Duration, until: Option<Instant>) -> Self {
         Self { patience, until }
     }

@@ -1,14 +1,14 @@
-//! Connections that are open and idle, kept for the next request to the same origin.
+//! Idle connections, kept for the next request to the same origin.
 //!
-//! A connection is in the pool or in the hands of one exchange, never both. The one used last is taken first, so that the
-//! others grow old and go.
+//! A connection is either in the pool or in use by one exchange. The one that was used last is taken first, so that the
+//! others expire.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::connect::{Connection, Link};
-use crate::target::Origin;
+use crate::connect::{Connection, ProtocolConnection};
+use crate::request_target::ServerOrigin;
 
 /// Idle connections are dropped after this time: a request on one that the server is closing has to be repeated.
 const MAX_IDLE_TIME: Duration = Duration::from_secs(20);
@@ -17,26 +17,26 @@ const MAX_IDLE_TIME: Duration = Duration::from_secs(20);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Idle connections by origin.
-pub(crate) struct Pool {
-    shelves: Mutex<Shelves>,
+pub(crate) struct ConnectionPool {
+    shelves: Mutex<IdleConnections>,
     per_origin: usize,
     in_all: usize,
 }
 
-struct Shelves {
-    idle: HashMap<Origin, Vec<(Connection, Instant)>>,
+struct IdleConnections {
+    idle: HashMap<ServerOrigin, Vec<(Connection, Instant)>>,
     count: usize,
     swept: Instant,
 }
 
-impl Pool {
+impl ConnectionPool {
     pub(crate) fn new(per_origin: usize, in_all: usize) -> Self {
-        let shelves = Shelves { idle: HashMap::new(), count: 0, swept: Instant::now() };
+        let shelves = IdleConnections { idle: HashMap::new(), count: 0, swept: Instant::now() };
         Self { shelves: Mutex::new(shelves), per_origin, in_all }
     }
 
     /// An open connection to an origin, if there is one on which a request may be sent.
-    pub(crate) fn take(&self, origin: &Origin) -> Option<Connection> {
+    pub(crate) fn take(&self, origin: &ServerOrigin) -> Option<Connection> {
         loop {
             let (mut connection, since) = self.shelves().take(origin)?;
             if since.elapsed() < MAX_IDLE_TIME && is_ready(&mut connection) {
@@ -46,7 +46,7 @@ impl Pool {
     }
 
     /// Gives back a connection after an exchange.
-    pub(crate) fn give_back(&self, origin: Origin, connection: Connection) {
+    pub(crate) fn give_back(&self, origin: ServerOrigin, connection: Connection) {
         let mut shelves = self.shelves();
         shelves.sweep(SWEEP_INTERVAL);
         if shelves.count >= self.in_all {
@@ -60,19 +60,19 @@ impl Pool {
         }
     }
 
-    fn shelves(&self) -> std::sync::MutexGuard<'_, Shelves> {
+    fn shelves(&self) -> std::sync::MutexGuard<'_, IdleConnections> {
         self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Shelves {
-    fn take(&mut self, origin: &Origin) -> Option<(Connection, Instant)> {
+impl IdleConnections {
+    fn take(&mut self, origin: &ServerOrigin) -> Option<(Connection, Instant)> {
         let taken = self.idle.get_mut(origin)?.pop()?;
         self.count -= 1;
         Some(taken)
     }
 
-    /// Drops what is too old, and origins without connections, unless that was done just now.
+    /// Drops expired connections and empty origins, unless that was done within `unless_within`.
     fn sweep(&mut self, unless_within: Duration) {
         if self.swept.elapsed() < unless_within {
             return;
@@ -88,7 +88,7 @@ impl Shelves {
 
 fn is_ready(connection: &mut Connection) -> bool {
     match &mut connection.link {
-        Link::One(line) => line.is_quiet(),
-        Link::Two(session) => session.is_open(),
+        ProtocolConnection::Http1(line) => line.is_quiet(),
+        ProtocolConnection::Http2(session) => session.is_open(),
     }
 }

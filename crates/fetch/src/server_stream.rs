@@ -1,4 +1,4 @@
-//! A connection, encrypted or not, as one type.
+//! A connection with or without TLS, as one type.
 
 use std::io;
 use std::pin::Pin;
@@ -9,14 +9,14 @@ use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
 /// A connection to a server.
-pub(crate) enum Stream {
+pub(crate) enum ServerStream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-impl Stream {
-    /// Whether the other side is silent and has not closed: the only state in which a request may be sent. Bytes that
-    /// nobody asked for would be taken for its answer.
+impl ServerStream {
+    /// Whether the server is silent and has not closed: the only state in which a request may be sent. Unrequested bytes
+    /// would be taken for the response.
     pub(crate) fn is_quiet(&mut self) -> bool {
         let mut byte = [0; 1];
         let mut buffer = ReadBuf::new(&mut byte);
@@ -24,7 +24,7 @@ impl Stream {
     }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for ServerStream {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -37,7 +37,7 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for ServerStream {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),

@@ -1,7 +1,7 @@
-//! What a URL means to a connection: whom to dial, what to ask for.
+//! The target of a request, from its URL: origin, `Host` value, path and credentials.
 //!
-//! The text of the URL stays as the caller gave it, since it is the name under which the answer is kept. What is sent is
-//! read from it as browsers do, so `http://0x7f.1/` is 127.0.0.1 here and the guard sees it.
+//! The text of the URL stays as the caller gave it, because records are stored under it. The target is parsed as browsers
+//! do it, so `http://0x7f.1/` is 127.0.0.1 and the guard sees that address.
 
 use url::{Host, Url};
 use varve_core::secret::Secret;
@@ -10,11 +10,11 @@ use crate::error::FetchError;
 
 /// Where a request goes.
 #[derive(Clone, Debug)]
-pub(crate) struct Target {
+pub(crate) struct RequestTarget {
     /// The URL to record.
     pub(crate) url: String,
     /// The origin to connect to.
-    pub(crate) origin: Origin,
+    pub(crate) origin: ServerOrigin,
     /// The value of `Host`.
     pub(crate) authority: String,
     /// Path and query, as they are sent.
@@ -23,16 +23,16 @@ pub(crate) struct Target {
     pub(crate) user_info: Option<Secret<String>>,
 }
 
-/// Scheme, host and port: what connections are kept for.
+/// Scheme, host and port. Connections are pooled by origin.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Origin {
+pub(crate) struct ServerOrigin {
     pub(crate) secure: bool,
     /// The host as it stands in a URL, lower-case; IPv6 in brackets.
     pub(crate) host: Box<str>,
     pub(crate) port: u16,
 }
 
-impl Origin {
+impl ServerOrigin {
     /// The host without brackets.
     pub(crate) fn bare_host(&self) -> &str {
         self.host.trim_matches(['[', ']'])
@@ -44,7 +44,7 @@ impl Origin {
     }
 }
 
-impl Target {
+impl RequestTarget {
     pub(crate) fn parse(text: &str) -> Result<Self, FetchError> {
         let url = Url::parse(text).map_err(|error| FetchError::url(text, &error.to_string()))?;
         let secure = match url.scheme() {
@@ -69,7 +69,7 @@ impl Target {
             Some(query) => format!("{}?{query}", url.path()),
             None => url.path().to_owned(),
         };
-        let origin = Origin { secure, host: host.into(), port };
+        let origin = ServerOrigin { secure, host: host.into(), port };
         Ok(Self { url: recorded(text, &url), origin, authority, path, user_info: user_info(&url) })
     }
 }
@@ -107,8 +107,8 @@ mod tests {
     use super::*;
     use crate::error::FetchErrorKind;
 
-    fn target(text: &str) -> Target {
-        Target::parse(text).unwrap()
+    fn target(text: &str) -> RequestTarget {
+        RequestTarget::parse(text).unwrap()
     }
 
     #[test]
@@ -145,9 +145,9 @@ mod tests {
     #[test]
     fn other_schemes_and_nonsense_are_refused() {
         for text in ["ftp://h/", "file:///etc/passwd", "mailto:a@b", "x", "http://", "http://a b/"] {
-            assert_eq!(Target::parse(text).unwrap_err().kind, FetchErrorKind::Url, "{text}");
+            assert_eq!(RequestTarget::parse(text).unwrap_err().kind, FetchErrorKind::Url, "{text}");
         }
-        let error = Target::parse("ftp://me:secret@h/").unwrap_err();
+        let error = RequestTarget::parse("ftp://me:secret@h/").unwrap_err();
         assert!(!error.to_string().contains("secret"), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! The DevTools protocol over a pipe: JSON messages, each ended by a zero byte.
 //!
-//! Owns the pairing of calls and answers; what is neither is an event. Knows nothing of what the messages mean.
+//! Owns the pairing of calls and results; all other messages are events. Does not know what the messages mean.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,21 +15,21 @@ use tokio::task::AbortHandle;
 use super::failed;
 use crate::error::FetchError;
 
-/// A longer message ends the conversation: it would be a picture or a document of hundreds of megabytes.
+/// A longer message ends the connection.
 const MAX_MESSAGE_BYTES: u64 = 256 << 20;
 
 /// Something that happened in the browser.
 #[derive(Debug)]
-pub(super) struct Event {
+pub(super) struct DevtoolsEvent {
     pub(super) method: String,
     pub(super) session: Option<String>,
     pub(super) params: Value,
 }
 
 /// The calls that wait for an answer; none when the browser has said its last word, and no answer will come.
-struct Answers(Mutex<Option<HashMap<u64, oneshot::Sender<Value>>>>);
+struct PendingCalls(Mutex<Option<HashMap<u64, oneshot::Sender<Value>>>>);
 
-impl Answers {
+impl PendingCalls {
     fn new() -> Self {
         Self(Mutex::new(Some(HashMap::new())))
     }
@@ -47,7 +47,7 @@ impl Answers {
         self.lock().as_mut()?.remove(&id)
     }
 
-    /// Ends all waiting calls, and later ones, without a result.
+    /// DevtoolsPipeEnds all waiting calls, and later ones, without a result.
     fn end(&self) {
         *self.lock() = None;
     }
@@ -59,29 +59,32 @@ impl Answers {
 
 /// The near end of the pipe. Cloning shares it.
 #[derive(Clone)]
-pub(super) struct Pipe(Arc<Ends>);
+pub(super) struct DevtoolsPipe(Arc<DevtoolsPipeEnds>);
 
-struct Ends {
+struct DevtoolsPipeEnds {
     input: tokio::sync::Mutex<ChildStdin>,
-    answers: Arc<Answers>,
+    answers: Arc<PendingCalls>,
     last_call: AtomicU64,
     reader: AbortHandle,
 }
 
-impl Drop for Ends {
+impl Drop for DevtoolsPipeEnds {
     fn drop(&mut self) {
         self.reader.abort();
     }
 }
 
-impl Pipe {
+impl DevtoolsPipe {
     /// Begins a conversation. The events end when the browser does.
-    pub(super) fn new(input: ChildStdin, output: ChildStdout) -> (Self, mpsc::UnboundedReceiver<Event>) {
-        let answers = Arc::new(Answers::new());
+    pub(super) fn new(
+        input: ChildStdin,
+        output: ChildStdout,
+    ) -> (Self, mpsc::UnboundedReceiver<DevtoolsEvent>) {
+        let answers = Arc::new(PendingCalls::new());
         let (sender, events) = mpsc::unbounded_channel();
         let reader = tokio::spawn(listen(output, Arc::clone(&answers), sender)).abort_handle();
         let input = tokio::sync::Mutex::new(input);
-        (Self(Arc::new(Ends { input, answers, last_call: AtomicU64::new(0), reader })), events)
+        (Self(Arc::new(DevtoolsPipeEnds { input, answers, last_call: AtomicU64::new(0), reader })), events)
     }
 
     /// Calls a method and waits for its result.
@@ -110,7 +113,11 @@ impl Pipe {
 }
 
 /// Reads messages until the browser ends or says something that is none.
-async fn listen(output: ChildStdout, answers: Arc<Answers>, events: mpsc::UnboundedSender<Event>) {
+async fn listen(
+    output: ChildStdout,
+    answers: Arc<PendingCalls>,
+    events: mpsc::UnboundedSender<DevtoolsEvent>,
+) {
     let mut output = BufReader::with_capacity(64 << 10, output);
     let mut bytes = Vec::new();
     loop {
@@ -128,7 +135,11 @@ async fn listen(output: ChildStdout, answers: Arc<Answers>, events: mpsc::Unboun
 }
 
 /// Passes a message to the call or the listener that waits for it. Returns whether there is a listener.
-fn pass_on(mut message: Value, answers: &Answers, events: &mpsc::UnboundedSender<Event>) -> bool {
+fn pass_on(
+    mut message: Value,
+    answers: &PendingCalls,
+    events: &mpsc::UnboundedSender<DevtoolsEvent>,
+) -> bool {
     if let Some(id) = message["id"].as_u64() {
         if let Some(waiting) = answers.take(id) {
             // Nobody waits any more for a call that was given up.
@@ -138,5 +149,5 @@ fn pass_on(mut message: Value, answers: &Answers, events: &mpsc::UnboundedSender
     }
     let method = message["method"].as_str().unwrap_or_default().to_owned();
     let session = message["sessionId"].as_str().map(str::to_owned);
-    events.send(Event { method, session, params: message["params"].take() }).is_ok()
+    events.send(DevtoolsEvent { method, session, params: message["params"].take() }).is_ok()
 }

@@ -9,14 +9,14 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 use tokio::time::{timeout, timeout_at};
 
-use super::answer::{Answered, Stopped, answer};
-use super::hours::Hours;
+use super::devtools_pipe::{DevtoolsEvent, DevtoolsPipe};
 use super::launch::launch;
-use super::pipe::{Event, Pipe};
+use super::page_deadline::PageDeadline;
+use super::paused_request::{PausedOutcome, PausedRequest, answer};
 use super::{Browser, BrowserOptions, failed};
 use crate::error::FetchError;
 use crate::fetcher::{Fetched, Rendering, RenderingKind};
-use crate::target::Target;
+use crate::request_target::RequestTarget;
 
 /// Timeout of browser calls that need no network.
 const CALL_TIMEOUT: Duration = Duration::from_secs(15);
@@ -38,10 +38,14 @@ const DOCUMENT_EXPRESSION: &str = "(document.doctype ? new XMLSerializer().seria
 const DOCUMENT_TYPES: [&str; 2] = ["text/html", "application/xhtml+xml"];
 
 /// Loads a page and closes the browser, also after an error.
-pub(super) async fn capture(browser: &Browser, url: String, hours: Hours) -> Result<Fetched, FetchError> {
-    let target = Target::parse(&url)?;
+pub(super) async fn capture(
+    browser: &Browser,
+    url: String,
+    hours: PageDeadline,
+) -> Result<Fetched, FetchError> {
+    let target = RequestTarget::parse(&url)?;
     let (process, input, output) = launch(&browser.options, browser.client.user_agent())?;
-    let (pipe, events) = Pipe::new(input, output);
+    let (pipe, events) = DevtoolsPipe::new(input, output);
     let outcome = load(browser, (target, hours), &pipe, events).await;
     // A browser that is asked to close takes its children with it; one that has crashed cannot be asked.
     let _ = timeout(hours.at_most(BUSY_CALL_TIMEOUT), pipe.call(None, "Browser.close", json!({}))).await;
@@ -52,12 +56,12 @@ pub(super) async fn capture(browser: &Browser, url: String, hours: Hours) -> Res
 
 async fn load(
     browser: &Browser,
-    (target, hours): (Target, Hours),
-    pipe: &Pipe,
-    events: UnboundedReceiver<Event>,
+    (target, hours): (RequestTarget, PageDeadline),
+    pipe: &DevtoolsPipe,
+    events: UnboundedReceiver<DevtoolsEvent>,
 ) -> Result<Fetched, FetchError> {
     let session = hours.within(CALL_TIMEOUT, open_page(pipe)).await?;
-    let mut page = Page {
+    let mut page = PageLoad {
         browser,
         pipe,
         session,
@@ -85,7 +89,7 @@ async fn load(
 }
 
 /// Opens an empty page whose requests are intercepted. Returns its session.
-async fn open_page(pipe: &Pipe) -> Result<String, FetchError> {
+async fn open_page(pipe: &DevtoolsPipe) -> Result<String, FetchError> {
     pipe.call(None, "Browser.setDownloadBehavior", json!({ "behavior": "deny" })).await?;
     let target = pipe.call(None, "Target.createTarget", json!({ "url": "about:blank" })).await?;
     let attach = json!({ "targetId": target["targetId"], "flatten": true });
@@ -106,15 +110,15 @@ async fn open_page(pipe: &Pipe) -> Result<String, FetchError> {
 }
 
 /// A page that is being loaded.
-struct Page<'a> {
+struct PageLoad<'a> {
     browser: &'a Browser,
-    pipe: &'a Pipe,
+    pipe: &'a DevtoolsPipe,
     session: String,
     url: String,
-    hours: Hours,
+    hours: PageDeadline,
     /// When the page is taken as it is.
     closing: Instant,
-    events: UnboundedReceiver<Event>,
+    events: UnboundedReceiver<DevtoolsEvent>,
     tasks: PageTasks,
     requests: RequestCounts,
     status: PageStatus,
@@ -126,9 +130,9 @@ struct Page<'a> {
 #[derive(Default)]
 struct PageTasks {
     /// Requests of the page.
-    requests: JoinSet<Answered>,
+    requests: JoinSet<PausedOutcome>,
     /// Calls of the browser whose result is not awaited.
-    calls: JoinSet<Answered>,
+    calls: JoinSet<PausedOutcome>,
 }
 
 /// The requests of a page, counted for the limits.
@@ -148,7 +152,7 @@ struct PageStatus {
     is_blank: bool,
 }
 
-impl Page<'_> {
+impl PageLoad<'_> {
     /// Starts the navigation. The call returns only with the first response, so it is not awaited here.
     fn navigate(&mut self) {
         let (pipe, session, url) = (self.pipe.clone(), self.session.clone(), self.url.clone());
@@ -156,11 +160,11 @@ impl Page<'_> {
             let outcome = pipe.call(Some(&session), "Page.navigate", json!({ "url": url })).await;
             let shows_nothing = outcome.as_ref().is_ok_and(|outcome| outcome["errorText"].is_string());
             let notes = outcome.as_ref().err().map(ToString::to_string).into_iter().collect();
-            Answered { error: outcome.err(), notes, shows_nothing, ..Answered::default() }
+            PausedOutcome { error: outcome.err(), notes, shows_nothing, ..PausedOutcome::default() }
         });
     }
 
-    /// Answers requests until the page is quiet or its time is over.
+    /// PendingCalls requests until the page is quiet or its time is over.
     async fn run(&mut self) -> Result<(), FetchError> {
         loop {
             let left = self.closing.saturating_duration_since(Instant::now());
@@ -184,7 +188,7 @@ impl Page<'_> {
         }
     }
 
-    /// Ends a page whose time is over before it has settled.
+    /// DevtoolsPipeEnds a page whose time is over before it has settled.
     async fn close(&mut self) {
         if !self.hours.are_over() {
             let seconds = self.hours.patience().as_secs();
@@ -207,7 +211,7 @@ impl Page<'_> {
         }
     }
 
-    fn take_answer(&mut self, answered: Result<Answered, tokio::task::JoinError>) {
+    fn take_answer(&mut self, answered: Result<PausedOutcome, tokio::task::JoinError>) {
         let Ok(answered) = answered else { return };
         self.status.is_blank |= answered.is_late && self.fetched.exchanges.is_empty();
         self.fetched.exchanges.extend(answered.exchange);
@@ -226,7 +230,7 @@ impl Page<'_> {
         }
     }
 
-    fn take_event(&mut self, event: Event) -> Result<(), FetchError> {
+    fn take_event(&mut self, event: DevtoolsEvent) -> Result<(), FetchError> {
         match event.method.as_str() {
             "Fetch.requestPaused" => self.take_request(event),
             "Page.loadEventFired" => self.status.loaded = true,
@@ -249,7 +253,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn take_request(&mut self, event: Event) {
+    fn take_request(&mut self, event: DevtoolsEvent) {
         self.requests.total += 1;
         let session = event.session.unwrap_or_else(|| self.session.clone());
         if self.is_refused(&event.params) {
@@ -261,7 +265,7 @@ impl Page<'_> {
         let is_page = self.fetched.exchanges.is_empty();
         let until = if is_page { Some(self.closing) } else { self.hours.until() };
         let is_first = self.requests.total == 1;
-        let stopped = Stopped { session, paused: event.params, until, is_page: is_first };
+        let stopped = PausedRequest { session, paused: event.params, until, is_page: is_first };
         self.tasks.requests.spawn(answer(self.browser.clone(), self.pipe.clone(), stopped));
     }
 
@@ -288,7 +292,7 @@ impl Page<'_> {
         let (pipe, session) = (self.pipe.clone(), self.session.clone());
         self.tasks.calls.spawn(async move {
             let _ = pipe.call(Some(&session), method, params).await;
-            Answered::default()
+            PausedOutcome::default()
         });
     }
 

@@ -1,4 +1,4 @@
-//! One request that the browser wants to make: made by the client, and answered by hand.
+//! One intercepted request of a page: made by the client, and answered to the browser.
 
 use std::time::Instant;
 
@@ -10,10 +10,10 @@ use varve_core::secret::ShownUrl;
 
 use super::Browser;
 use super::decode::body;
-use super::pipe::Pipe;
+use super::devtools_pipe::DevtoolsPipe;
 use crate::error::{FetchError, FetchErrorKind};
 use crate::fetcher::FetchRequest;
-use crate::gate::{Admitted, Question};
+use crate::request_gate::{Admitted, Question};
 
 /// Headers that the client makes itself, or that only mean something between the browser and a server.
 const NOT_PASSED_ON: [&str; 8] = [
@@ -27,15 +27,15 @@ const NOT_PASSED_ON: [&str; 8] = [
     "user-agent",
 ];
 
-/// Headers that no longer fit a body whose codings were undone.
+/// Headers that do not apply to a decoded body.
 const NOT_ANSWERED: [&str; 4] = ["content-encoding", "content-length", "transfer-encoding", "trailer"];
 
-/// Headers by which a request asks for something of its own.
+/// Headers that make a cached response unusable.
 const OF_ITS_OWN: [&str; 6] =
     ["range", "authorization", "if-none-match", "if-modified-since", "if-match", "if-range"];
 
-/// A request that was stopped.
-pub(super) struct Stopped {
+/// An intercepted request.
+pub(super) struct PausedRequest {
     pub(super) session: String,
     pub(super) paused: Value,
     /// Until when it may take.
@@ -44,9 +44,9 @@ pub(super) struct Stopped {
     pub(super) is_page: bool,
 }
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Default)]
-pub(super) struct Answered {
+pub(super) struct PausedOutcome {
     pub(super) exchange: Option<Exchange>,
     /// The response, if it came from the cache.
     pub(super) recalled: Option<Exchange>,
@@ -62,32 +62,32 @@ pub(super) struct Answered {
 }
 
 /// Makes a stopped request and answers it. When its time is over nobody waits for the answer but those who keep it.
-pub(super) async fn answer(browser: Browser, pipe: Pipe, stopped: Stopped) -> Answered {
-    let Stopped { session, paused, until, is_page } = stopped;
+pub(super) async fn answer(browser: Browser, pipe: DevtoolsPipe, stopped: PausedRequest) -> PausedOutcome {
+    let PausedRequest { session, paused, until, is_page } = stopped;
     let id = paused["requestId"].clone();
     let url = paused["request"]["url"].as_str().unwrap_or_default().to_owned();
     if !url.starts_with("http:") && !url.starts_with("https:") {
         let _ = pipe.call(Some(&session), "Fetch.continueRequest", json!({ "requestId": id })).await;
-        return Answered::default();
+        return PausedOutcome::default();
     }
     let turn = match &browser.gate {
         Some(gate) => match in_time(until, gate.admit(question(&paused["request"], &url, is_page))).await {
             Some(Ok(Admitted::Ask(turn))) => Some(turn),
             Some(Ok(Admitted::Recalled(exchange))) => {
-                let mut answered = Answered::default();
+                let mut answered = PausedOutcome::default();
                 give(&pipe, &session, &id, &Ok(&exchange), &mut answered.notes).await;
                 answered.recalled = Some(*exchange);
                 return answered;
             }
             Some(Err(rule)) => return refuse(&pipe, &session, id, &url, &rule).await,
-            None => return Answered::default(),
+            None => return PausedOutcome::default(),
         },
         None => None,
     };
     let Some(sent) = request_body(&paused["request"]) else {
         let answered = refuse(&pipe, &session, id, &url, "the browser does not say what is sent").await;
         let note = format!("`{}` was not asked for: the browser does not say what is sent", ShownUrl(&url));
-        return Answered { notes: vec![note], ..answered };
+        return PausedOutcome { notes: vec![note], ..answered };
     };
     let cookies = cookies(&pipe, &session, &url).await;
     let mut request = request_of(&paused["request"], url.clone(), cookies);
@@ -98,7 +98,7 @@ pub(super) async fn answer(browser: Browser, pipe: Pipe, stopped: Stopped) -> An
         (Some(turn), Ok(exchange)) => turn.answered(exchange),
         (turn, _) => drop(turn),
     }
-    let mut answered = Answered::default();
+    let mut answered = PausedOutcome::default();
     let in_time = until.is_none_or(|until| Instant::now() < until);
     if in_time {
         give(&pipe, &session, &id, &outcome.as_ref(), &mut answered.notes).await;
@@ -119,7 +119,7 @@ fn question(asked: &Value, url: &str, is_page: bool) -> Question {
 
 /// Hands an answer to the page, or word that there is none. The page may be gone by now; the exchange is not.
 async fn give(
-    pipe: &Pipe,
+    pipe: &DevtoolsPipe,
     session: &str,
     id: &Value,
     outcome: &Result<&Exchange, &FetchError>,
@@ -138,7 +138,7 @@ async fn give(
     }
 }
 
-impl Answered {
+impl PausedOutcome {
     /// Takes the outcome. What came to nothing for want of time is no news.
     fn take(&mut self, url: &str, outcome: Result<Exchange, FetchError>) {
         match outcome {
@@ -166,16 +166,16 @@ async fn in_time<T>(until: Option<Instant>, work: impl Future<Output = T>) -> Op
 }
 
 /// Fails a request of the page. The gate reports its decision itself.
-async fn refuse(pipe: &Pipe, session: &str, id: Value, url: &str, rule: &str) -> Answered {
+async fn refuse(pipe: &DevtoolsPipe, session: &str, id: Value, url: &str, rule: &str) -> PausedOutcome {
     let params = json!({ "requestId": id, "errorReason": "BlockedByClient" });
     let _ = pipe.call(Some(session), "Fetch.failRequest", params).await;
     let message = format!("`{url}` was not asked for ({rule})");
     let error = FetchError::new(FetchErrorKind::Browser, message);
-    Answered { error: Some(error), ..Answered::default() }
+    PausedOutcome { error: Some(error), ..PausedOutcome::default() }
 }
 
 /// The value of `Cookie`, which the browser adds only to requests that it makes itself.
-async fn cookies(pipe: &Pipe, session: &str, url: &str) -> Option<String> {
+async fn cookies(pipe: &DevtoolsPipe, session: &str, url: &str) -> Option<String> {
     let found = pipe.call(Some(session), "Network.getCookies", json!({ "urls": [url] })).await.ok()?;
     let pair = |cookie: &Value| Some(format!("{}={}", cookie["name"].as_str()?, cookie["value"].as_str()?));
     let pairs: Vec<String> = found["cookies"].as_array()?.iter().filter_map(pair).collect();

@@ -1,7 +1,7 @@
-//! Whether a server that was asked in plain HTTP would rather be asked over TLS.
+//! Detects servers that expect TLS on a port that was asked in plain HTTP.
 //!
-//! Some say so in TLS, with an alert that is no answer at all; others in HTTP, with a page that is an answer like any
-//! other. Each server has its own words for it, so those of the usual ones are known here.
+//! Some send a TLS alert, which is no HTTP response. Others send a page with status 400, whose text depends on the server;
+//! the texts of the common servers are known here.
 
 use varve_core::exchange::Exchange;
 
