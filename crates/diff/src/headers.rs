@@ -1,5 +1,5 @@
-//! How two views of headers differ. The values of redacted headers are never compared: that a secret changed is itself
-//! something to know only from the archive. That one came or went is no secret, and [`HeaderDiff::redacted_sides`] tells it.
+//! The diff of two header views. Values of redacted headers are never compared, because the change of a secret is a secret
+//! as well. [`HeaderDiff::redacted_sides`] reports which of them were added or removed.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,14 +7,14 @@ use varve_core::headers::{HeaderView, REDACTED, is_benign};
 
 /// The values of a header before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct HeaderChange {
     /// In the base.
     pub from: Vec<String>,
     /// In the head.
     pub to: Vec<String>,
 }
 
-/// What is new, gone, other and hidden. Empty parts are left out of the JSON.
+/// Added, removed, changed and redacted headers. Empty parts are left out of the JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HeaderDiff {
     /// Headers that only the head has.
@@ -25,7 +25,7 @@ pub struct HeaderDiff {
     pub removed: BTreeMap<String, Vec<String>>,
     /// Headers with other values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub changed: BTreeMap<String, Change>,
+    pub changed: BTreeMap<String, HeaderChange>,
     /// Headers that are redacted in either, by name.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub redacted: BTreeSet<String>,
@@ -48,20 +48,20 @@ impl HeaderDiff {
         diff
     }
 
-    /// Puts a header of the head where it belongs.
+    /// Adds a header of the head.
     fn compare(&mut self, name: &str, from: Option<&[String]>, to: &[String]) {
         let name = name.to_owned();
         match from {
             _ if is_redacted(to) => _ = self.redacted.insert(name),
             None => _ = self.added.insert(name, to.to_vec()),
             Some(from) if from != to => {
-                _ = self.changed.insert(name, Change { from: from.to_vec(), to: to.to_vec() });
+                _ = self.changed.insert(name, HeaderChange { from: from.to_vec(), to: to.to_vec() });
             }
             Some(_) => {}
         }
     }
 
-    /// The redacted headers, each with the side of these two views that has it: the documented shape only names them.
+    /// The redacted headers with the sides that have them. The documented JSON only has their names.
     pub fn redacted_sides(&self, base: &HeaderView, head: &HeaderView) -> BTreeMap<String, RedactedSide> {
         let side = |name: &String| match (base.get(name), head.get(name)) {
             (None, _) => RedactedSide::Added,
@@ -71,40 +71,40 @@ impl HeaderDiff {
         self.redacted.iter().map(|name| (name.clone(), side(name))).collect()
     }
 
-    /// The diff without changes of [benign](is_benign) headers. Headers that came or went stay.
+    /// The diff without changes of [benign](is_benign) headers. Added and removed headers stay.
     #[must_use]
     pub fn without_benign_changes(mut self) -> Self {
         self.changed.retain(|name, _| !is_benign(name));
         self
     }
 
-    /// Whether nothing differs and nothing is hidden.
+    /// Whether nothing differs and nothing is redacted.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// On which side a redacted header is.
+/// The sides that have a redacted header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RedactedSide {
-    /// Only in the head: it came.
+    /// Only the head: it was added.
     Added,
-    /// Only in the base: it went.
+    /// Only the base: it was removed.
     Removed,
-    /// In both. Whether its value changed is not told.
+    /// Both. A change of its value is not reported.
     Both,
 }
 
 impl RedactedSide {
-    /// Whether the header came or went.
+    /// Whether the header was added or removed.
     pub const fn is_change(self) -> bool {
         !matches!(self, Self::Both)
     }
 }
 
-/// Whether these are the values of a redacted header. Known by the value alone, so that a view read back from a
-/// row, made under whatever redaction, is understood.
+/// Whether these are the values of a redacted header. The value decides, so that views read from rows are understood
+/// independently of the redaction under which they were written.
 fn is_redacted(values: &[String]) -> bool {
     matches!(values, [only] if only == REDACTED)
 }

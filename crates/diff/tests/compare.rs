@@ -2,19 +2,21 @@
 
 use proptest::prelude::*;
 use varve_core::headers::{HeaderView, Redaction};
-use varve_diff::compare::{Alike, Body, Comparison, Mode, Options, Side, compare, learn};
-use varve_diff::text::{View, plain_text};
+use varve_diff::compare::{
+    BodyComparison, BodySimilarity, CaptureComparison, CaptureSide, CompareOptions, DiffMode, compare, learn,
+};
+use varve_diff::text::{DiffView, plain_text};
 
 fn headers(pairs: &[(&str, &str)]) -> HeaderView {
     HeaderView::from_pairs(pairs.iter().copied(), Redaction::Off)
 }
 
-fn side<'a>(id: &'a str, headers: &'a HeaderView, body: &'a [u8]) -> Side<'a> {
-    Side { id, headers, body, media_type: None }
+fn side<'a>(id: &'a str, headers: &'a HeaderView, body: &'a [u8]) -> CaptureSide<'a> {
+    CaptureSide { id, headers, body, media_type: None }
 }
 
-fn in_mode(mode: Mode) -> Options {
-    Options { mode, ..Options::default() }
+fn in_mode(mode: DiffMode) -> CompareOptions {
+    CompareOptions { mode, ..CompareOptions::default() }
 }
 
 const BASE: &str = "<!doctype html>\r\n<title>News</title>\r\n<meta name=\"csrf-token\" content=\"aaaaaaaa1111\">\r\n\
@@ -32,15 +34,18 @@ fn sample_headers() -> (HeaderView, HeaderView) {
     (headers(&base), headers(&head))
 }
 
-fn json(comparison: &Comparison<'_>, all: bool) -> serde_json::Value {
+fn json(comparison: &CaptureComparison<'_>, all: bool) -> serde_json::Value {
     serde_json::to_value(comparison.report(all)).expect("a report is JSON")
 }
 
 #[test]
 fn lines_without_noise_have_the_documented_shape() {
     let (from, to) = sample_headers();
-    let comparison =
-        compare(&side("v1", &from, BASE.as_bytes()), &side("v2", &to, HEAD.as_bytes()), &Options::default());
+    let comparison = compare(
+        &side("v1", &from, BASE.as_bytes()),
+        &side("v2", &to, HEAD.as_bytes()),
+        &CompareOptions::default(),
+    );
     assert!(comparison.is_changed());
     let told = json(&comparison, false);
     assert_eq!(
@@ -61,7 +66,7 @@ fn lines_without_noise_have_the_documented_shape() {
     assert_eq!(all["body_diff"]["chunks"][0]["noise"], "csrf-token");
 }
 
-const MODES: [Mode; 4] = [Mode::Lines, Mode::Words, Mode::Dom, Mode::Letters];
+const MODES: [DiffMode; 4] = [DiffMode::Lines, DiffMode::Words, DiffMode::Dom, DiffMode::Letters];
 
 #[test]
 fn bytes_that_cannot_be_read_are_never_the_same() {
@@ -84,8 +89,9 @@ fn bytes_that_cannot_be_read_are_never_the_same() {
     }
     let headers = headers(&[("content-type", "text/html; charset=utf-8")]);
     let (base, head) = (page(b"\xa3, F\xfcnf"), page(b"\xa5, F\xe4nf"));
-    let comparison = compare(&side("", &headers, &base), &side("", &headers, &head), &Options::default());
-    let text = plain_text(&comparison.hunks(&View::default(), false));
+    let comparison =
+        compare(&side("", &headers, &base), &side("", &headers, &head), &CompareOptions::default());
+    let text = plain_text(&comparison.hunks(&DiffView::default(), false));
     assert!(text.contains("+<p>Preis: 100 ¥, Fänf</p>\n"), "{text}");
 }
 
@@ -105,8 +111,8 @@ fn pages_in_utf_16_are_text() {
     let bytes = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
     let headers = headers(&[("content-type", "text/html; charset=utf-16")]);
     let (base, head) = (bytes("<p>one</p>"), bytes("<p>two</p>"));
-    let comparison = compare(&side("", &headers, &base), &side("", &headers, &head), &in_mode(Mode::Dom));
-    let Body::Dom(dom) = &comparison.body else { panic!("{:?}", comparison.body) };
+    let comparison = compare(&side("", &headers, &base), &side("", &headers, &head), &in_mode(DiffMode::Dom));
+    let BodyComparison::Dom(dom) = &comparison.body else { panic!("{:?}", comparison.body) };
     assert_eq!(dom.diff.changes.len(), 1);
 }
 
@@ -116,9 +122,9 @@ fn text_shows_what_is_left() {
     let comparison = compare(
         &side("v1", &none, BASE.as_bytes()),
         &side("v2", &none, HEAD.as_bytes()),
-        &Options::default(),
+        &CompareOptions::default(),
     );
-    let view = View { context: 1, ..View::default() };
+    let view = DiffView { context: 1, ..DiffView::default() };
     insta::assert_snapshot!(plain_text(&comparison.hunks(&view, false)), @r#"
     @@ -4,4 +4,5 @@
      <script src="/app.3333bbbb.js" nonce="n0nce-two"></script>
@@ -134,14 +140,14 @@ fn text_shows_what_is_left() {
 fn noise_that_is_shown_is_marked_line_by_line() {
     let none = HeaderView::default();
     let sides = (side("v1", &none, BASE.as_bytes()), side("v2", &none, HEAD.as_bytes()));
-    let comparison = compare(&sides.0, &sides.1, &Options::default());
-    let text = plain_text(&comparison.hunks(&View::default(), true));
+    let comparison = compare(&sides.0, &sides.1, &CompareOptions::default());
+    let text = plain_text(&comparison.hunks(&DiffView::default(), true));
     assert!(
         text.contains("+<meta name=\"csrf-token\" content=\"bbbbbbbb2222\">  # noise: csrf-token\n"),
         "{text}"
     );
     assert!(text.contains("+<h1>New heading</h1>\n"), "{text}");
-    let html = comparison.html("News", &View::default(), true);
+    let html = comparison.html("News", &DiffView::default(), true);
     assert!(html.contains("<td class=\"added noise\" title=\"noise: csrf-token\">"), "{html}");
 }
 
@@ -151,7 +157,7 @@ fn nodes_have_paths_and_noise_has_names() {
     let comparison = compare(
         &side("v1", &none, BASE.as_bytes()),
         &side("v2", &none, HEAD.as_bytes()),
-        &in_mode(Mode::Dom),
+        &in_mode(DiffMode::Dom),
     );
     let told = json(&comparison, true);
     insta::assert_snapshot!(serde_json::to_string_pretty(&told["body_diff"]["chunks"]).unwrap(), @r#"
@@ -200,7 +206,7 @@ fn what_moved_is_told_in_a_field_of_its_own() {
     let none = headers(&[("content-type", "text/html")]);
     let chunks = |base: &str, head: &str| {
         let sides = (side("", &none, base.as_bytes()), side("", &none, head.as_bytes()));
-        json(&compare(&sides.0, &sides.1, &in_mode(Mode::Dom)), false)["body_diff"]["chunks"].clone()
+        json(&compare(&sides.0, &sides.1, &in_mode(DiffMode::Dom)), false)["body_diff"]["chunks"].clone()
     };
     let moved = chunks("<main>a text</main><p>one</p><p>two</p>", "<p>one</p><p>two</p><main>a text</main>");
     assert_eq!(
@@ -216,8 +222,8 @@ fn what_moved_is_told_in_a_field_of_its_own() {
 fn a_page_of_both_sides_is_self_contained() {
     let (from, to) = sample_headers();
     let sides = (side("v1", &from, BASE.as_bytes()), side("v2", &to, HEAD.as_bytes()));
-    for mode in [Mode::Lines, Mode::Words, Mode::Dom] {
-        let html = compare(&sides.0, &sides.1, &in_mode(mode)).html("News", &View::default(), true);
+    for mode in [DiffMode::Lines, DiffMode::Words, DiffMode::Dom] {
+        let html = compare(&sides.0, &sides.1, &in_mode(mode)).html("News", &DiffView::default(), true);
         assert!(html.contains("x-frame-options") && html.contains("heading"), "{mode:?}");
         assert!(
             !html.contains("<script") && !html.contains("src=\"/app") && !html.contains("http://"),
@@ -234,7 +240,7 @@ fn nodes_with_long_texts_show_where_they_differ() {
     let comparison = compare(
         &side("a", &about, one.as_bytes()),
         &side("b", &about, other.as_bytes()),
-        &in_mode(Mode::Dom),
+        &in_mode(DiffMode::Dom),
     );
     let chunk = &comparison.body_diff(false).chunks[0].content;
     assert!(chunk.contains("good() → ") && chunk.ends_with("evil()") && chunk.len() < 500, "{chunk}");
@@ -243,7 +249,7 @@ fn nodes_with_long_texts_show_where_they_differ() {
     let comparison = compare(
         &side("a", &about, b"<p>x</p>"),
         &side("b", &about, inserted.as_bytes()),
-        &in_mode(Mode::Dom),
+        &in_mode(DiffMode::Dom),
     );
     assert!(json(&comparison, false)["body_diff"].to_string().contains("evil.example"));
 }
@@ -258,8 +264,8 @@ fn what_cannot_be_compared_by_nodes_is_compared_by_lines() {
     };
     for (one, other) in [(deep("one"), deep("two")), (attributes("1"), attributes("2"))] {
         let sides = (side("a", &about, one.as_bytes()), side("b", &about, other.as_bytes()));
-        let comparison = compare(&sides.0, &sides.1, &in_mode(Mode::Dom));
-        assert!(comparison.is_changed() && matches!(comparison.body, Body::Text(_)));
+        let comparison = compare(&sides.0, &sides.1, &in_mode(DiffMode::Dom));
+        assert!(comparison.is_changed() && matches!(comparison.body, BodyComparison::Text(_)));
         assert!(comparison.notes(false)[0].starts_with("The page is compared by lines and not by nodes: "));
         assert!(json(&comparison, false)["not_by_nodes"].is_string());
     }
@@ -269,13 +275,13 @@ fn what_cannot_be_compared_by_nodes_is_compared_by_lines() {
 fn pages_with_the_same_nodes_are_alike_and_not_noise() {
     let about = headers(&[("content-type", "text/html")]);
     let sides = (side("a", &about, b"<p>x</p>"), side("b", &about, b"<P>x</P>"));
-    let comparison = compare(&sides.0, &sides.1, &in_mode(Mode::Dom));
-    assert_eq!((comparison.body.alike(), comparison.is_changed()), (Some(Alike::Nodes), false));
+    let comparison = compare(&sides.0, &sides.1, &in_mode(DiffMode::Dom));
+    assert_eq!((comparison.body.alike(), comparison.is_changed()), (Some(BodySimilarity::Nodes), false));
     assert_eq!(
         comparison.notes(true),
         ["The nodes are the same: the bytes differ only in how they are written."]
     );
-    assert_eq!(compare(&sides.0, &sides.1, &Options::default()).body.alike(), None);
+    assert_eq!(compare(&sides.0, &sides.1, &CompareOptions::default()).body.alike(), None);
 }
 
 #[test]
@@ -285,7 +291,7 @@ fn only_noise_is_no_change() {
     let (one, other) = (page("aaaaaaaa1", "2026-01-01T00:00:00Z"), page("bbbbbbbb2", "2026-01-01T00:00:01Z"));
     let from = headers(&[("Content-Type", "text/html"), ("ETag", "1"), ("Date", "x")]);
     let to = headers(&[("Content-Type", "text/html"), ("ETag", "2"), ("Date", "y")]);
-    for mode in [Mode::Lines, Mode::Words, Mode::Dom] {
+    for mode in [DiffMode::Lines, DiffMode::Words, DiffMode::Dom] {
         let comparison =
             compare(&side("a", &from, one.as_bytes()), &side("b", &to, other.as_bytes()), &in_mode(mode));
         assert!(!comparison.is_changed(), "{mode:?}: {:?}", comparison.report(true));
@@ -298,7 +304,7 @@ fn told(base: &str, head: &str) -> [(bool, Vec<&'static str>); 2] {
     let html = headers(&[("Content-Type", "text/html")]);
     let page = |body: &str| format!("<!doctype html>\n<title>x</title>\n<p>before\n{body}\n<p>after\n");
     let (base, head) = (page(base), page(head));
-    [Mode::Lines, Mode::Dom].map(|mode| {
+    [DiffMode::Lines, DiffMode::Dom].map(|mode| {
         let comparison =
             compare(&side("a", &html, base.as_bytes()), &side("b", &html, head.as_bytes()), &in_mode(mode));
         let rules = comparison.body_noise().iter().flatten().map(|rule| rule.name()).collect();
@@ -382,9 +388,9 @@ fn twins_teach_what_differs_each_time() {
     let (first, second, third) = (about("9"), about("8"), about("3"));
     let bodies = [page(10, "Title"), page(12, "Title"), page(99, "Title"), page(99, "Other")];
     let twins = (side("a", &first, bodies[0].as_bytes()), side("b", &second, bodies[1].as_bytes()));
-    for mode in [Mode::Lines, Mode::Dom] {
-        let volatile = learn(&twins.0, &twins.1, &Options::default());
-        let options = Options { volatile, mode, ..Options::default() };
+    for mode in [DiffMode::Lines, DiffMode::Dom] {
+        let volatile = learn(&twins.0, &twins.1, &CompareOptions::default());
+        let options = CompareOptions { volatile, mode, ..CompareOptions::default() };
         let later = compare(&twins.0, &side("c", &third, bodies[2].as_bytes()), &options);
         assert!(!later.is_changed(), "{:?}", later.report(true));
         let edited = compare(&twins.0, &side("c", &third, bodies[3].as_bytes()), &options);
@@ -399,23 +405,26 @@ fn twins_teach_what_differs_each_time() {
 #[test]
 fn binary_bodies_are_weighed() {
     let image = headers(&[("Content-Type", "image/png")]);
-    let comparison =
-        compare(&side("a", &image, b"\x89PNG\0"), &side("b", &image, b"\x89PNG\0\0"), &Options::default());
+    let comparison = compare(
+        &side("a", &image, b"\x89PNG\0"),
+        &side("b", &image, b"\x89PNG\0\0"),
+        &CompareOptions::default(),
+    );
     insta::assert_snapshot!(comparison.body_diff(false).chunks[0].content, @"binary: 5 bytes sha256:ad91235e882292469812e16da0b8fc77075a7c6d6f8760c24be14a5c792508cf → 6 bytes sha256:4ed147525816e2611eae4f940c63ad947074621c39c285463b087c87a7143081");
-    assert!(matches!(comparison.body, Body::Binary(..)) && comparison.is_changed());
+    assert!(matches!(comparison.body, BodyComparison::Binary(..)) && comparison.is_changed());
     let by_letters = compare(
         &side("a", &image, b"\x89PNG\0"),
         &side("b", &image, b"\x89PNG\0\0"),
-        &in_mode(Mode::Letters),
+        &in_mode(DiffMode::Letters),
     );
-    assert!(matches!(by_letters.body, Body::Binary(..)), "no letters can be told apart in it");
+    assert!(matches!(by_letters.body, BodyComparison::Binary(..)), "no letters can be told apart in it");
 }
 
 #[test]
 fn encodings_do_not_make_changes() {
     let latin = headers(&[("Content-Type", "text/html; charset=iso-8859-1")]);
     let utf = headers(&[("Content-Type", "text/html; charset=utf-8")]);
-    let options = Options::default();
+    let options = CompareOptions::default();
     let comparison =
         compare(&side("a", &latin, b"caf\xe9\n"), &side("b", &utf, "café\n".as_bytes()), &options);
     assert!(!comparison.body.is_changed());
@@ -434,9 +443,9 @@ proptest! {
     #[test]
     fn comparing_is_total_and_a_body_equals_itself(base in body(), head in body(), html: bool) {
         let about = headers(&[("Content-Type", if html { "text/html" } else { "text/plain" })]);
-        for mode in [Mode::Lines, Mode::Words, Mode::Dom] {
+        for mode in [DiffMode::Lines, DiffMode::Words, DiffMode::Dom] {
             let comparison = compare(&side("a", &about, &base), &side("b", &about, &head), &in_mode(mode));
-            comparison.html("t", &View::default(), true);
+            comparison.html("t", &DiffView::default(), true);
             json(&comparison, false);
             prop_assert!(!compare(&side("a", &about, &base), &side("b", &about, &base), &in_mode(mode)).is_changed());
         }
@@ -448,9 +457,9 @@ proptest! {
         let place = page.floor_char_boundary(place.min(page.len()));
         let head = format!("{}\n<script>evil()</script>\n{}", &page[..place], &page[place..]);
         let about = headers(&[("Content-Type", "text/html")]);
-        let comparison = compare(&side("a", &about, page.as_bytes()), &side("b", &about, head.as_bytes()), &Options::default());
+        let comparison = compare(&side("a", &about, page.as_bytes()), &side("b", &about, head.as_bytes()), &CompareOptions::default());
         prop_assert!(comparison.is_changed());
-        if matches!(comparison.body, Body::Text(_)) {
+        if matches!(comparison.body, BodyComparison::Text(_)) {
             let told = json(&comparison, false).to_string();
             prop_assert!(told.contains("evil()"), "{}", told);
         }

@@ -4,19 +4,19 @@
 //! what somebody did to a page.
 
 use varve_core::headers::{HeaderView, Redaction};
-use varve_diff::compare::{Mode, Options, Side, compare};
+use varve_diff::compare::{CaptureSide, CompareOptions, DiffMode, compare};
 
 /// The modes in which a change within a page counts as one.
-fn modes_that_tell(base: &str, head: &str) -> Vec<Mode> {
+fn modes_that_tell(base: &str, head: &str) -> Vec<DiffMode> {
     let headers = HeaderView::from_pairs([("content-type", "text/html")], Redaction::Off);
     let page = |text: &str| format!("<html><body>\n<h1>t</h1>\n{text}\n<p>end</p></body></html>\n");
     let (base, head) = (page(base), page(head));
-    let side = |body| Side { id: "", headers: &headers, body, media_type: None };
-    let is_told = |mode: &Mode| {
-        let options = Options { mode: *mode, ..Options::default() };
+    let side = |body| CaptureSide { id: "", headers: &headers, body, media_type: None };
+    let is_told = |mode: &DiffMode| {
+        let options = CompareOptions { mode: *mode, ..CompareOptions::default() };
         compare(&side(base.as_bytes()), &side(head.as_bytes()), &options).is_changed()
     };
-    [Mode::Lines, Mode::Words, Mode::Dom].into_iter().filter(is_told).collect()
+    [DiffMode::Lines, DiffMode::Words, DiffMode::Dom].into_iter().filter(is_told).collect()
 }
 
 fn all_are_told(cases: &[(&str, &str)]) {

@@ -5,7 +5,7 @@
 
 use proptest::prelude::*;
 use varve_core::headers::{HeaderView, Redaction};
-use varve_diff::compare::{Mode, Options, Side, compare};
+use varve_diff::compare::{CaptureSide, CompareOptions, DiffMode, compare};
 
 /// Changes that somebody made.
 const TOLD: &[&str] = &[
@@ -329,16 +329,16 @@ const PAGES: [([&str; 2], usize); 3] = [
 ];
 
 /// The modes in which a row is told.
-fn told(row: &str, (page, filler): ([&str; 2], usize)) -> Vec<Mode> {
+fn told(row: &str, (page, filler): ([&str; 2], usize)) -> Vec<DiffMode> {
     let headers = HeaderView::from_pairs([("content-type", "text/html")], Redaction::Off);
     let filler = "<p>filler</p>".repeat(filler);
     let [base, head] = sides(row).map(|row| format!("{}{filler}{row}{filler}{}", page[0], page[1]));
-    let side = |body| Side { id: "", headers: &headers, body, media_type: None };
-    let is_told = |mode: &Mode| {
-        let options = Options { mode: *mode, ..Options::default() };
+    let side = |body| CaptureSide { id: "", headers: &headers, body, media_type: None };
+    let is_told = |mode: &DiffMode| {
+        let options = CompareOptions { mode: *mode, ..CompareOptions::default() };
         compare(&side(base.as_bytes()), &side(head.as_bytes()), &options).is_changed()
     };
-    [Mode::Lines, Mode::Words, Mode::Dom].into_iter().filter(is_told).collect()
+    [DiffMode::Lines, DiffMode::Words, DiffMode::Dom].into_iter().filter(is_told).collect()
 }
 
 #[test]
@@ -444,8 +444,8 @@ proptest! {
         let row = format!("<div class=ad-slot><img src=https://a.example/>{}</div>", pieces.concat());
         for row in [row.clone(), row.replace('>', ">\n"), pieces.concat()] {
             let told = told(&row, PAGES[0]);
-            prop_assert!(told.contains(&Mode::Lines) || !told.contains(&Mode::Dom), "{row}");
-            prop_assert_eq!(told.contains(&Mode::Lines), told.contains(&Mode::Words), "{}", row);
+            prop_assert!(told.contains(&DiffMode::Lines) || !told.contains(&DiffMode::Dom), "{row}");
+            prop_assert_eq!(told.contains(&DiffMode::Lines), told.contains(&DiffMode::Words), "{}", row);
         }
     }
 }

@@ -2,8 +2,8 @@
 //! would not in any patience if it were not.
 
 use varve_core::headers::{HeaderView, Redaction};
-use varve_diff::compare::{Options as CompareOptions, Side, compare};
-use varve_diff::text::{BodyDiff, Budget, Options, TextDiff, View, moku, unified};
+use varve_diff::compare::{CaptureSide, CompareOptions, compare};
+use varve_diff::text::{BodyDiff, DiffView, LineOptions, TextDiff, TokenBudget, moku, unified};
 
 /// Numbers that look random and are the same everywhere.
 fn numbers(mut seed: u64) -> impl Iterator<Item = u64> {
@@ -32,7 +32,7 @@ fn total(diff: &BodyDiff) -> usize {
 fn two_lines_of_ten_megabytes_of_common_words() {
     let word = |number: u64| format!("{} ", ["a", "be", "sea", "dee"][(number >> 20) as usize % 4]);
     let (base, head) = (text(1, 10 << 20, word), text(2, 10 << 20, word));
-    let diff = TextDiff::between(&base, &head, Options::default());
+    let diff = TextDiff::between(&base, &head, LineOptions::default());
     assert_eq!(diff.changes().len(), 1);
     let told = BodyDiff::new("b", "h").with_lines(&diff);
     assert!(total(&told) <= 4 << 20 && told.truncated);
@@ -57,7 +57,7 @@ fn one_line_and_another() -> (String, String) {
 #[test]
 fn what_is_the_same_on_a_long_line_is_not_told() {
     let (base, head) = one_line_and_another();
-    let diff = TextDiff::between(&base, &head, Options::default());
+    let diff = TextDiff::between(&base, &head, LineOptions::default());
     let rows = [
         BodyDiff::new("b", "h").with_lines(&diff),
         BodyDiff::new("b", "h").with_words(&diff),
@@ -72,9 +72,9 @@ fn what_is_the_same_on_a_long_line_is_not_told() {
 #[test]
 fn two_long_lines_that_share_nothing() {
     let (base, head) = (text(3, 2 << 20, |n| format!("{n:x} ")), text(4, 2 << 20, |n| format!("{n:x};")));
-    let diff = TextDiff::between(&base, &head, Options::default());
-    let edits = diff.edits(&diff.changes()[0], &mut Budget::default());
-    assert_eq!(unified(&diff, &View::default()).len(), 1);
+    let diff = TextDiff::between(&base, &head, LineOptions::default());
+    let edits = diff.edits(&diff.changes()[0], &mut TokenBudget::default());
+    assert_eq!(unified(&diff, &DiffView::default()).len(), 1);
     let covered: usize = edits.list.iter().map(|edit| edit.base.len()).sum();
     assert!(covered > base.len() / 2);
 }
@@ -82,7 +82,7 @@ fn two_long_lines_that_share_nothing() {
 #[test]
 fn all_lines_differ() {
     let (base, head) = (text(5, 3 << 20, |n| format!("{n:x}\n")), text(6, 3 << 20, |n| format!("{n:x}\n")));
-    let diff = TextDiff::between(&base, &head, Options::default());
+    let diff = TextDiff::between(&base, &head, LineOptions::default());
     let removed: usize = diff.changes().iter().map(|change| change.base_lines.len()).sum();
     assert_eq!(removed, diff.base().count());
     assert!(BodyDiff::new("b", "h").with_words(&diff).truncated);
@@ -92,7 +92,7 @@ fn all_lines_differ() {
 fn few_lines_in_ever_other_order() {
     let line = |n: u64| format!("line {}\n", (n >> 30) % 50);
     let (base, head) = (text(7, 2 << 20, line), text(8, 2 << 20, line));
-    let diff = TextDiff::between(&base, &head, Options::default());
+    let diff = TextDiff::between(&base, &head, LineOptions::default());
     assert!(!diff.is_empty());
 }
 
@@ -109,7 +109,7 @@ fn rows_of_hostile_bodies_are_bounded() {
 /// Whether two HTML bodies differ by more than noise, by lines.
 fn is_changed(base: &str, head: &str) -> bool {
     let headers = HeaderView::from_pairs([("content-type", "text/html")], Redaction::Off);
-    let side = |body| Side { id: "", headers: &headers, body, media_type: None };
+    let side = |body| CaptureSide { id: "", headers: &headers, body, media_type: None };
     compare(&side(base.as_bytes()), &side(head.as_bytes()), &CompareOptions::default()).is_changed()
 }
 

@@ -1,24 +1,24 @@
-//! From bytes to text: which encoding a body is in, who said so, and its text.
+//! From bytes to text: the encoding of a body, its source, and the decoded text.
 //!
-//! A byte order mark beats all, as the Encoding Standard has it, for it cannot be there by chance. Then what the server says,
-//! then what the document says in its first kilobyte, then UTF-8 if the bytes are UTF-8, and last a guess from their
-//! frequencies. Decoding never fails: what cannot be read is replaced, and that is said. By what, is for the caller to choose: by the
-//! sign that browsers show, or by the Latin letters that such bytes mostly are. Two bodies are told apart by both.
+//! The encoding comes from the first of these that names one: the byte order mark, the `Content-Type` header, the first
+//! kilobyte of the document, valid UTF-8, and a guess from byte frequencies. Decoding never fails: unreadable bytes are
+//! replaced and reported. The caller chooses the replacement: U+FFFD as in browsers, or the windows-1252 letters that
+//! such bytes usually are.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{DecoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use std::borrow::Cow;
 
-/// How far a document's own words about its encoding are looked for.
-const PRESCAN: usize = 1024;
+/// Number of bytes in which the document may name its encoding.
+const PRESCAN_BYTES: usize = 1024;
 
-/// How much of a body a guess is made from.
-const SAMPLE: usize = 256 << 10;
+/// Number of bytes from which the encoding is guessed.
+const GUESS_BYTES: usize = 256 << 10;
 
-/// Who decided on the encoding.
+/// The source of an encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Decided {
+pub enum EncodingSource {
     /// The byte order mark at its start.
     Mark,
     /// The `charset` of `Content-Type`.
@@ -27,42 +27,42 @@ pub enum Decided {
     Document,
     /// The bytes: they are UTF-8.
     Bytes,
-    /// A guess from how often which bytes occur.
+    /// A guess from byte frequencies.
     Guess,
 }
 
 /// A body as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decoded<'a> {
+pub struct DecodedText<'a> {
     /// The text, without a byte order mark.
     pub text: Cow<'a, str>,
-    /// The name of the encoding, as the Encoding Standard has it.
+    /// The name of the encoding in the Encoding Standard.
     pub encoding: &'static str,
-    /// Who decided.
-    pub decided: Decided,
-    /// Whether bytes were replaced because they mean nothing in that encoding.
+    /// The source of the encoding.
+    pub decided: EncodingSource,
+    /// Whether bytes were replaced because they are invalid in that encoding.
     pub lossy: bool,
 }
 
 /// Decodes a body. `content_type` is the value of the header, if there was one. Bytes that cannot be read become U+FFFD.
-pub fn decode<'a>(body: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
+pub fn decode<'a>(body: &'a [u8], content_type: Option<&str>) -> DecodedText<'a> {
     let (encoding, decided) = detect(body, content_type);
     let (text, lossy) = encoding.decode_with_bom_removal(body);
-    Decoded { text, encoding: encoding.name(), decided, lossy }
+    DecodedText { text, encoding: encoding.name(), decided, lossy }
 }
 
-/// Decodes a body so that what cannot be read still shows: such bytes become the letters that they are in windows-1252, for Latin-1
-/// that is served as UTF-8 is what they mostly are. No two bytes become the same letter.
-pub fn decode_by_letters<'a>(body: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
+/// Decodes a body with the windows-1252 letters of unreadable bytes, which usually are Latin-1 served as UTF-8. No two
+/// bytes become the same letter.
+pub fn decode_by_letters<'a>(body: &'a [u8], content_type: Option<&str>) -> DecodedText<'a> {
     let decoded = decode(body, content_type);
     if !decoded.lossy {
         return decoded;
     }
     let encoding = Encoding::for_label(decoded.encoding.as_bytes()).unwrap_or(UTF_8);
-    Decoded { text: Cow::Owned(with_letters(body, encoding)), ..decoded }
+    DecodedText { text: Cow::Owned(with_letters(body, encoding)), ..decoded }
 }
 
-/// Decodes with letters in place of bytes that mean nothing.
+/// Decodes with letters in place of invalid bytes.
 fn with_letters(body: &[u8], encoding: &'static Encoding) -> String {
     let mut decoder = encoding.new_decoder_with_bom_removal();
     let most = decoder.max_utf8_buffer_length_without_replacement(body.len()).unwrap_or(body.len());
@@ -83,7 +83,7 @@ fn with_letters(body: &[u8], encoding: &'static Encoding) -> String {
     }
 }
 
-/// The encoding of a body of which only the beginning is here. A letter that the cut parted does not count against UTF-8.
+/// The encoding of a body of which only the beginning is given. A character cut at the end is still valid UTF-8.
 pub fn of_start(start: &[u8], content_type: Option<&str>) -> &'static Encoding {
     let whole = match std::str::from_utf8(start) {
         Err(error) if error.error_len().is_none() => &start[..error.valid_up_to()],
@@ -92,33 +92,33 @@ pub fn of_start(start: &[u8], content_type: Option<&str>) -> &'static Encoding {
     detect(whole, content_type).0
 }
 
-/// Which encoding a body is in, and who says so.
-fn detect(body: &[u8], content_type: Option<&str>) -> (&'static Encoding, Decided) {
+/// The encoding of a body, and its source.
+fn detect(body: &[u8], content_type: Option<&str>) -> (&'static Encoding, EncodingSource) {
     if let Some((encoding, _)) = Encoding::for_bom(body) {
-        return (encoding, Decided::Mark);
+        return (encoding, EncodingSource::Mark);
     }
     if let Some(encoding) = content_type.and_then(|content_type| in_header(content_type, body)) {
-        return (encoding, Decided::Header);
+        return (encoding, EncodingSource::Header);
     }
-    if let Some(encoding) = declared(&body[..body.len().min(PRESCAN)]) {
-        return (encoding, Decided::Document);
+    if let Some(encoding) = declared(&body[..body.len().min(PRESCAN_BYTES)]) {
+        return (encoding, EncodingSource::Document);
     }
     if std::str::from_utf8(body).is_ok() {
-        return (UTF_8, Decided::Bytes);
+        return (UTF_8, EncodingSource::Bytes);
     }
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
-    detector.feed(&body[..body.len().min(SAMPLE)], true);
-    (detector.guess(None, Utf8Detection::Allow), Decided::Guess)
+    detector.feed(&body[..body.len().min(GUESS_BYTES)], true);
+    (detector.guess(None, Utf8Detection::Allow), EncodingSource::Guess)
 }
 
-/// The encoding that a media type names. One that browsers refuse to read would leave nothing of a body that could be compared, so
-/// that the body is asked instead. Of UTF-16 the order of its bytes is seen in the zeros of its markup.
+/// The encoding that a media type names. The `replacement` encoding would leave nothing to compare, so the body decides
+/// instead. The byte order of UTF-16 is taken from the zero bytes of the markup.
 fn in_header(content_type: &str, body: &[u8]) -> Option<&'static Encoding> {
     let label = charset_of(content_type)?;
     let encoding = Encoding::for_label_no_replacement(label.as_bytes())?;
     let is_open = encoding == UTF_16LE && !label.eq_ignore_ascii_case("utf-16le");
     let zeros = |first: usize| {
-        body[..body.len().min(PRESCAN)].iter().skip(first).step_by(2).filter(|byte| **byte == 0).count()
+        body[..body.len().min(PRESCAN_BYTES)].iter().skip(first).step_by(2).filter(|byte| **byte == 0).count()
     };
     Some(if is_open && zeros(0) > zeros(1) { UTF_16BE } else { encoding })
 }
@@ -137,7 +137,7 @@ fn charset_of(content_type: &str) -> Option<&str> {
     })
 }
 
-/// What the start of a document says of its encoding. As it could be read at all, it is not UTF-16, whatever it says.
+/// The encoding that the start of a document names. A document whose start could be read as ASCII is not UTF-16.
 fn declared(start: &[u8]) -> Option<&'static Encoding> {
     let start = String::from_utf8_lossy(start).to_ascii_lowercase();
     let label = in_xml(&start).or_else(|| in_css(&start)).or_else(|| in_meta(&start))?;
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn decided(body: &[u8], content_type: Option<&str>) -> (String, &'static str, Decided) {
+    fn decided(body: &[u8], content_type: Option<&str>) -> (String, &'static str, EncodingSource) {
         let decoded = decode(body, content_type);
         (decoded.text.into_owned(), decoded.encoding, decoded.decided)
     }
@@ -202,11 +202,11 @@ mod tests {
     #[test]
     fn the_first_that_knows_decides() {
         let html = Some("text/html; Charset=\"ISO-8859-1\"");
-        assert_eq!(decided(b"caf\xe9", html), ("café".into(), "windows-1252", Decided::Header));
-        assert_eq!(decided(b"\xef\xbb\xbfcaf\xc3\xa9", html), ("café".into(), "UTF-8", Decided::Mark));
-        assert_eq!(decided(b"\xff\xfea\0", None), ("a".into(), "UTF-16LE", Decided::Mark));
-        assert_eq!(decided("é".as_bytes(), Some("text/html")), ("é".into(), "UTF-8", Decided::Bytes));
-        assert_eq!(decided(b"", None).2, Decided::Bytes);
+        assert_eq!(decided(b"caf\xe9", html), ("café".into(), "windows-1252", EncodingSource::Header));
+        assert_eq!(decided(b"\xef\xbb\xbfcaf\xc3\xa9", html), ("café".into(), "UTF-8", EncodingSource::Mark));
+        assert_eq!(decided(b"\xff\xfea\0", None), ("a".into(), "UTF-16LE", EncodingSource::Mark));
+        assert_eq!(decided("é".as_bytes(), Some("text/html")), ("é".into(), "UTF-8", EncodingSource::Bytes));
+        assert_eq!(decided(b"", None).2, EncodingSource::Bytes);
         let russian =
             encoding_rs::WINDOWS_1251.encode("Съешь ещё этих мягких французских булок, да выпей чаю").0;
         assert_eq!(decided(&russian, None).1, "windows-1251");
@@ -222,7 +222,7 @@ mod tests {
             (b"<meta charset=utf-16le>abc", "UTF-8"),
         ] {
             let decoded = decode(body, None);
-            assert_eq!((decoded.encoding, decoded.decided), (encoding, Decided::Document));
+            assert_eq!((decoded.encoding, decoded.decided), (encoding, EncodingSource::Document));
         }
     }
 

@@ -1,24 +1,24 @@
-//! What a page says about itself: its title, its address, its language, and what it asks of robots.
+//! Metadata of a page: title, canonical address, language and directives for robots.
 //!
-//! Only the head of things that steer a crawl. Authors, dates and text are another module's work.
+//! Only what a crawl needs. Authors, dates and text are not read here.
 
 use std::io::Read;
 use varve_core::headers::Headers;
 use varve_core::url::{Candidates, Canonical, canonical};
 
-/// Texts longer than this are cut, in bytes.
-const LONGEST: usize = 4096;
-/// So many social texts are kept.
-const MOST_SOCIAL: usize = 64;
+/// Maximum length of a text. Longer texts are cut.
+const MAX_TEXT_BYTES: usize = 4096;
+/// Maximum number of `og:` and `twitter:` texts.
+const MAX_SOCIAL_TEXTS: usize = 64;
 
-/// What a page asks of robots.
+/// The directives of a page for robots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RobotsMeta {
-    /// Not to be shown in an index.
+    /// `noindex`.
     pub noindex: bool,
-    /// None of its links is to be followed.
+    /// `nofollow`: no link of the page may be followed.
     pub nofollow: bool,
-    /// Not to be shown from an archive.
+    /// `noarchive`.
     pub noarchive: bool,
 }
 
@@ -33,14 +33,14 @@ impl RobotsMeta {
         }
     }
 
-    /// Adds what another place asks for.
+    /// Adds other directives.
     pub(crate) fn merge(&mut self, other: Self) {
         self.noindex |= other.noindex;
         self.nofollow |= other.nofollow;
         self.noarchive |= other.noarchive;
     }
 
-    /// What the `X-Robots-Tag` headers ask of every robot. Lines for one robot alone are left to that robot.
+    /// The directives of `X-Robots-Tag` headers for all robots. Headers for a named robot are ignored.
     pub fn from_headers(headers: &Headers) -> Self {
         let mut robots = Self::default();
         for value in headers.get_all("x-robots-tag") {
@@ -54,9 +54,9 @@ impl RobotsMeta {
     }
 }
 
-/// What a page says about itself.
+/// Metadata of a page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Metadata {
+pub struct PageMetadata {
     /// The text of the first `title`.
     pub title: Option<String>,
     /// The target of the first `link rel=canonical`, as it was written.
@@ -69,13 +69,13 @@ pub struct Metadata {
     pub default_language: Option<String>,
     /// All `og:` and `twitter:` contents, in order.
     pub social: Vec<String>,
-    /// The language of the page, as it names it.
+    /// The `lang` of the page, as written.
     pub language: Option<String>,
-    /// What it asks of robots, in the page and in its headers.
+    /// Directives for robots, from the page and its headers.
     pub robots: RobotsMeta,
 }
 
-impl Metadata {
+impl PageMetadata {
     /// The canonical URL of the page that was asked for as `requested`.
     pub fn canonical(&self, requested: &str) -> Canonical {
         let candidates = Candidates {
@@ -89,20 +89,21 @@ impl Metadata {
     }
 }
 
-/// Reads what a page says about itself. Where links are wanted as well, [`crate::links::extract`] gives both at once.
-pub fn read(url: &str, headers: &Headers, body: impl Read) -> Result<Metadata, crate::links::LinkError> {
-    let limits = crate::links::Limits::default();
-    let extracted = crate::links::extract(crate::links::Kind::Html, url, headers, body, limits, &mut |_| {})?;
+/// Reads the metadata of a page. [`crate::links::extract`] returns links and metadata at once.
+pub fn read(url: &str, headers: &Headers, body: impl Read) -> Result<PageMetadata, crate::links::LinkError> {
+    let limits = crate::links::LinkLimits::default();
+    let extracted =
+        crate::links::extract(crate::links::LinkFormat::Html, url, headers, body, limits, &mut |_| {})?;
     Ok(extracted.metadata)
 }
 
 /// Gathers metadata from the tags of a page.
 #[derive(Debug, Default)]
-pub(crate) struct Collector {
-    pub(crate) metadata: Metadata,
+pub(crate) struct MetadataCollector {
+    pub(crate) metadata: PageMetadata,
 }
 
-impl Collector {
+impl MetadataCollector {
     /// Takes a start tag.
     pub(crate) fn tag<'t>(&mut self, name: &str, text: impl Fn(&str) -> &'t str) {
         match name {
@@ -125,7 +126,7 @@ impl Collector {
             _ => {}
         }
         let is_social = name.starts_with("og:") || name.starts_with("twitter:");
-        if is_social && metadata.social.len() < MOST_SOCIAL {
+        if is_social && metadata.social.len() < MAX_SOCIAL_TEXTS {
             metadata.social.push(cut(content).to_owned());
         }
     }
@@ -134,7 +135,7 @@ impl Collector {
         let has = |word: &str| rel.split_ascii_whitespace().any(|given| given.eq_ignore_ascii_case(word));
         let metadata = &mut self.metadata;
         if has("canonical") && metadata.canonical_link.is_none() {
-            // An empty one still says something: that there is no other.
+            // An empty value still overrides later ones.
             metadata.canonical_link = Some(cut(href).to_owned());
         } else if has("alternate") && hreflang.trim().eq_ignore_ascii_case("x-default") {
             set(&mut metadata.default_language, href);
@@ -150,7 +151,7 @@ impl Collector {
     }
 }
 
-/// What is said first counts, and nothing is not said.
+/// Sets a value if it is the first that is not empty.
 fn set(field: &mut Option<String>, text: &str) {
     if field.is_none() && !text.trim().is_empty() {
         *field = Some(cut(text.trim()).to_owned());
@@ -158,5 +159,5 @@ fn set(field: &mut Option<String>, text: &str) {
 }
 
 fn cut(text: &str) -> &str {
-    &text[..text.floor_char_boundary(LONGEST)]
+    &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
 }

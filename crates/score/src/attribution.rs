@@ -6,37 +6,37 @@
 //! E₁(1−H₁) − E₀(1−H₀)  =  (E₁−E₀) × (1 − (H₀+H₁)/2)  −  (H₁−H₀) × (E₀+E₁)/2
 //! ```
 //!
-//! so that each find that came or went weighs its points times the mean of what headers leave of them, and each header
-//! that came or went its credit times the mean exposure. A find that is in both versions weighs nothing, wherever it
-//! moved to. It is tied to the chunk that covers most of its start tag, by bytes, not by searching for its text.
+//! so each added or removed finding weighs its points times the mean of what headers leave of them, and each added or
+//! removed header its credit times the mean exposure. A finding of both versions weighs nothing, even if it moved. A
+//! finding belongs to the chunk that covers most of the bytes of its start tag.
 //!
-//! The score of a version is that of its most exposed page, so it is moved by one page: up by the one that makes it now, down
-//! by the one that made it. Where those are two, a page moved further than the score did: its finds weigh in
-//! proportion. So contributions add up to the change, and all other pages have none in it.
+//! The score of a version is that of its most exposed page. So one page moves it: up by the most exposed page of the head,
+//! down by that of the base. If those are two pages, the page moved further than the score, and its findings are scaled.
+//! So contributions add up to the change, and other pages contribute nothing.
 //!
-//! Headers stand in no chunk of a body. Shares are percentages of all movement, up and down alike: they add up to 100,
-//! unless nothing moved.
+//! Headers are in no chunk of a body. Shares are percentages of all movement, up and down: they add up to 100, unless
+//! nothing moved.
 
-use crate::evidence::{Location, LocationKind};
+use crate::evidence::{EvidenceLocation, LocationKind};
 use crate::rule::RuleId;
-use crate::{Credit, PageScore};
+use crate::{HardeningCredit, PageScore};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Movement below this is rounding.
-const NOTHING: f64 = 1e-12;
+/// Smaller movements are rounding errors.
+const MIN_MOVEMENT: f64 = 1e-12;
 
 /// A chunk of a diff: the bytes it replaces in the base, and by which bytes of the head. One of them may be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
+pub struct AttributedChunk {
     /// In the base.
     pub base: Range<usize>,
     /// In the head.
     pub head: Range<usize>,
 }
 
-impl Chunk {
-    /// A chunk as diffs say it: where it begins in each side, and how long it is there.
+impl AttributedChunk {
+    /// A chunk by its offset and length on each side.
     pub const fn new(base_start: usize, base_length: usize, head_start: usize, head_length: usize) -> Self {
         Self {
             base: base_start..base_start.saturating_add(base_length),
@@ -53,16 +53,16 @@ pub struct PagePair<'a> {
     /// After; none if the page is gone.
     pub head: Option<&'a PageScore>,
     /// The chunks, in order.
-    pub chunks: &'a [Chunk],
+    pub chunks: &'a [AttributedChunk],
 }
 
-/// What moved a score.
+/// The cause of a movement.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Cause {
+pub enum ShareCause {
     /// Evidence of the head that the base does not have, or has with fewer points.
-    Came(Find),
+    Came(EvidenceRef),
     /// Evidence of the base that the head does not have.
-    Went(Find),
+    Went(EvidenceRef),
     /// A header protects more or less.
     Protection {
         /// The header, in lower case.
@@ -72,55 +72,56 @@ pub enum Cause {
     },
 }
 
-/// One find: a place of a piece of evidence.
+/// One finding: a place of a piece of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Find {
+pub struct EvidenceRef {
     /// The number of the evidence in its page.
     pub evidence: usize,
-    /// The number of the place in it; none for those that are counted and not listed.
+    /// The number of the place in it. `None` for places that are counted and not listed.
     pub location: Option<usize>,
 }
 
-/// What one cause has to do with the change.
+/// The share of one cause in the movement.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Share {
-    /// Which pair of pages.
+pub struct ScoreShare {
+    /// The pair of pages.
     pub page: usize,
-    /// What it was.
-    pub cause: Cause,
-    /// The chunk of the page's diff, if it is in one.
+    /// The cause.
+    pub cause: ShareCause,
+    /// The chunk of the diff of the page, if it is in one.
     pub chunk: Option<usize>,
-    /// By how much it moved the score: positive if up.
+    /// The movement of the score, positive if up.
     pub contribution: f64,
-    /// How much of all movement that is, in per cent.
+    /// The part of all movement, in per cent.
     pub percent: f64,
 }
 
-/// How the score of a version came from that of another.
+/// The movement of the score between two versions.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Movement<'a> {
-    /// The page that made the score before, which is the most exposed; none if there was none.
+pub struct ScoreMovement<'a> {
+    /// The most exposed page of the base.
     pub base: Option<&'a PageScore>,
-    /// The page that makes it now.
+    /// The most exposed page of the head.
     pub head: Option<&'a PageScore>,
-    /// Those two are one page, before and after.
+    /// Whether both are the same page.
     pub is_one_page: bool,
     /// The pair of pages that moved the score, if any did.
     pub mover: Option<usize>,
-    /// What the change is due to. The greatest share comes first; equal ones stay in the order of evidence.
-    pub shares: Vec<Share>,
+    /// The shares, largest first; equal shares in the order of evidence.
+    pub shares: Vec<ScoreShare>,
 }
 
-impl Movement<'_> {
-    /// By how much the score moved: positive if up. Contributions add up to it.
+impl ScoreMovement<'_> {
+    /// The movement of the score, positive if up: the sum of the contributions.
     pub fn change(&self) -> f64 {
         let score = |page: Option<&PageScore>| page.map_or(0.0, |page| page.score);
         score(self.head) - score(self.base)
     }
 }
 
-/// Shares out the change of a version's score. `pairs` are the pages that differ; `same` is the most exposed of those that do not.
-pub fn attribute<'a>(pairs: &[PagePair<'a>], same: Option<&'a PageScore>) -> Movement<'a> {
+/// Attributes the movement of the score of a version. `pairs` are the pages that differ; `same` is the most exposed of the
+/// others.
+pub fn attribute<'a>(pairs: &[PagePair<'a>], same: Option<&'a PageScore>) -> ScoreMovement<'a> {
     let unmoved = same.map(|page| PagePair { base: Some(page), head: Some(page), chunks: &[] });
     let all: Vec<PagePair<'a>> = pairs.iter().copied().chain(unmoved).collect();
     let (base, head) = makers(&all);
@@ -128,7 +129,7 @@ pub fn attribute<'a>(pairs: &[PagePair<'a>], same: Option<&'a PageScore>) -> Mov
     let page = |index: Option<usize>, side: fn(&PagePair<'a>) -> Option<&'a PageScore>| {
         index.and_then(|index| all.get(index)).and_then(side)
     };
-    let mut movement = Movement {
+    let mut movement = ScoreMovement {
         base: page(base, |pair| pair.base),
         head: page(head, |pair| pair.head),
         is_one_page,
@@ -137,9 +138,9 @@ pub fn attribute<'a>(pairs: &[PagePair<'a>], same: Option<&'a PageScore>) -> Mov
     };
     let change = movement.change();
     movement.mover = match () {
-        () if change > NOTHING => head,
-        () if change < -NOTHING => base,
-        // Movement that comes to nothing in the end.
+        () if change > MIN_MOVEMENT => head,
+        () if change < -MIN_MOVEMENT => base,
+        // Movements that cancel out.
         () => head.filter(|_| is_one_page),
     };
     movement.mover = movement.mover.filter(|index| *index < pairs.len());
@@ -147,14 +148,14 @@ pub fn attribute<'a>(pairs: &[PagePair<'a>], same: Option<&'a PageScore>) -> Mov
     movement
 }
 
-/// The pairs whose pages make the score before and after: one pair, if one does both; of several such the last, which may be the
-/// one that did not change.
+/// The pairs with the most exposed page before and after: one pair if it has both, and the last of several, which may be
+/// the unchanged page.
 fn makers(pairs: &[PagePair<'_>]) -> (Option<usize>, Option<usize>) {
     let sides: [fn(&PagePair<'_>) -> Option<f64>; 2] =
         [|pair| pair.base.map(|page| page.score), |pair| pair.head.map(|page| page.score)];
     let [base, head] = sides.map(|score| {
         let highest = pairs.iter().filter_map(score).fold(f64::NEG_INFINITY, f64::max);
-        let makes_it = |pair: &PagePair<'_>| score(pair).is_some_and(|score| score >= highest - NOTHING);
+        let makes_it = |pair: &PagePair<'_>| score(pair).is_some_and(|score| score >= highest - MIN_MOVEMENT);
         pairs.iter().map(makes_it).collect::<Vec<bool>>()
     });
     let first = |makes_it: &[bool]| makes_it.iter().position(|makes_it| *makes_it);
@@ -164,13 +165,13 @@ fn makers(pairs: &[PagePair<'_>]) -> (Option<usize>, Option<usize>) {
     }
 }
 
-/// The shares of the one pair that moved the score by `change`.
-fn shares_of(page: usize, pair: &PagePair<'_>, change: f64) -> Vec<Share> {
-    let mut shares: Vec<Share> = Vec::new();
+/// The shares of the pair that moved the score by `change`.
+fn shares_of(page: usize, pair: &PagePair<'_>, change: f64) -> Vec<ScoreShare> {
+    let mut shares: Vec<ScoreShare> = Vec::new();
     pair_shares(page, pair, &mut shares);
-    shares.retain(|share| share.contribution.abs() > NOTHING);
+    shares.retain(|share| share.contribution.abs() > MIN_MOVEMENT);
     let moved = own_movement(pair);
-    if moved.abs() > NOTHING {
+    if moved.abs() > MIN_MOVEMENT {
         shares.iter_mut().for_each(|share| share.contribution *= change / moved);
     }
     shares.sort_by(|left, right| right.contribution.abs().total_cmp(&left.contribution.abs()));
@@ -178,19 +179,19 @@ fn shares_of(page: usize, pair: &PagePair<'_>, change: f64) -> Vec<Share> {
     shares
 }
 
-/// By how much the score of a page moved, whether or not it makes that of its version. One that is not there has none.
+/// The movement of the score of a page. A missing page has the score 0.
 pub(crate) fn own_movement(pair: &PagePair<'_>) -> f64 {
     let score = |page: Option<&PageScore>| page.map_or(0.0, |page| page.score);
     score(pair.head) - score(pair.base)
 }
 
-/// Whether a page moved further than the score did that it makes.
-pub(crate) fn exceeds(pair: &PagePair<'_>, movement: &Movement<'_>) -> bool {
-    (own_movement(pair) - movement.change()).abs() > NOTHING
+/// Whether a page moved further than the score of the version.
+pub(crate) fn exceeds(pair: &PagePair<'_>, movement: &ScoreMovement<'_>) -> bool {
+    (own_movement(pair) - movement.change()).abs() > MIN_MOVEMENT
 }
 
-/// Sets percentages so that they add up to 100: the first and greatest takes what rounding leaves.
-fn set_percentages(shares: &mut [Share]) {
+/// Sets percentages that add up to 100: the first and largest takes the rounding error.
+fn set_percentages(shares: &mut [ScoreShare]) {
     let all: f64 = shares.iter().map(|share| share.contribution.abs()).sum();
     for share in shares.iter_mut() {
         share.percent = 100.0 * share.contribution.abs() / all;
@@ -201,50 +202,50 @@ fn set_percentages(shares: &mut [Share]) {
 }
 
 /// The shares of one page.
-fn pair_shares(page: usize, pair: &PagePair<'_>, shares: &mut Vec<Share>) {
-    // A page that is not there exposes nothing, whatever its headers would have been: the other's are taken.
+fn pair_shares(page: usize, pair: &PagePair<'_>, shares: &mut Vec<ScoreShare>) {
+    // A missing page exposes nothing. It gets the headers of the other page.
     let (Some(before), Some(after)) = (pair.base.or(pair.head), pair.head.or(pair.base)) else { return };
     let kept = 1.0 - f64::midpoint(before.hardening, after.hardening);
     for (cause, chunk, points) in moved_finds(pair) {
-        shares.push(Share { page, cause, chunk, contribution: points * kept, percent: 0.0 });
+        shares.push(ScoreShare { page, cause, chunk, contribution: points * kept, percent: 0.0 });
     }
     if let (Some(base), Some(head)) = (pair.base, pair.head) {
         let mean = f64::midpoint(base.exposure, head.exposure);
         for (cause, points) in moved_credits(&base.credits, &head.credits) {
-            shares.push(Share { page, cause, chunk: None, contribution: -points * mean, percent: 0.0 });
+            shares.push(ScoreShare { page, cause, chunk: None, contribution: -points * mean, percent: 0.0 });
         }
     }
 }
 
-/// Headers and directives whose credit is another.
-fn moved_credits(base: &[Credit], head: &[Credit]) -> Vec<(Cause, f64)> {
+/// Headers and directives whose credit changed.
+fn moved_credits(base: &[HardeningCredit], head: &[HardeningCredit]) -> Vec<(ShareCause, f64)> {
     let mut moved: BTreeMap<(&str, Option<&str>), f64> = BTreeMap::new();
     for (credits, sign) in [(base, -1.0), (head, 1.0)] {
         for credit in credits {
             *moved.entry((&credit.header, credit.directive.as_deref())).or_default() += sign * credit.points;
         }
     }
-    let cause = |(header, directive): (&str, Option<&str>)| Cause::Protection {
+    let cause = |(header, directive): (&str, Option<&str>)| ShareCause::Protection {
         header: header.to_owned(),
         directive: directive.map(str::to_owned),
     };
     moved.into_iter().map(|(key, points)| (cause(key), points)).collect()
 }
 
-/// What a find is known by in both versions.
+/// The key of a finding in both versions.
 type Key<'a> = (RuleId, Option<(LocationKind, &'a str, &'a str)>);
 
-/// A find with its points and where it stands.
-struct Unit<'a> {
-    find: Find,
+/// A finding with its points and its place.
+struct ScoredUnit<'a> {
+    find: EvidenceRef,
     points: f64,
     chunk: Option<usize>,
     key: Key<'a>,
 }
 
-/// Finds that came, went, or weigh otherwise than before, with the chunk and the points.
-fn moved_finds(pair: &PagePair<'_>) -> Vec<(Cause, Option<usize>, f64)> {
-    let mut known: BTreeMap<Key<'_>, [Vec<Unit<'_>>; 2]> = BTreeMap::new();
+/// Findings that were added, removed or changed their points, with the chunk and the points.
+fn moved_finds(pair: &PagePair<'_>) -> Vec<(ShareCause, Option<usize>, f64)> {
+    let mut known: BTreeMap<Key<'_>, [Vec<ScoredUnit<'_>>; 2]> = BTreeMap::new();
     let spans = [Spans::new(pair.chunks, |chunk| &chunk.base), Spans::new(pair.chunks, |chunk| &chunk.head)];
     for (side, score) in [pair.base, pair.head].into_iter().enumerate() {
         for unit in score.into_iter().flat_map(|score| units(score, &spans[side])) {
@@ -253,35 +254,38 @@ fn moved_finds(pair: &PagePair<'_>) -> Vec<(Cause, Option<usize>, f64)> {
     }
     let mut moved: Vec<_> = known.into_values().flat_map(|[base, head]| match_units(base, head)).collect();
     moved.sort_by_key(|(cause, ..)| match cause {
-        Cause::Came(find) => (0, find.evidence, find.location),
-        Cause::Went(find) => (1, find.evidence, find.location),
-        Cause::Protection { .. } => (2, 0, None),
+        ShareCause::Came(find) => (0, find.evidence, find.location),
+        ShareCause::Went(find) => (1, find.evidence, find.location),
+        ShareCause::Protection { .. } => (2, 0, None),
     });
     moved
 }
 
-/// Pairs finds that are known by the same key. Where one side has more, those count as moved that stand in a chunk.
-fn match_units(mut base: Vec<Unit<'_>>, mut head: Vec<Unit<'_>>) -> Vec<(Cause, Option<usize>, f64)> {
+/// Pairs findings of the same key. If one side has more, those in a chunk are the surplus.
+fn match_units(
+    mut base: Vec<ScoredUnit<'_>>,
+    mut head: Vec<ScoredUnit<'_>>,
+) -> Vec<(ShareCause, Option<usize>, f64)> {
     base.sort_by_key(|unit| unit.chunk.is_some());
     head.sort_by_key(|unit| unit.chunk.is_some());
     let both = base.len().min(head.len());
-    let went = base.drain(both..).map(|unit| (Cause::Went(unit.find), unit.chunk, -unit.points));
+    let went = base.drain(both..).map(|unit| (ShareCause::Went(unit.find), unit.chunk, -unit.points));
     let mut moved: Vec<_> = went.collect();
-    moved.extend(head.drain(both..).map(|unit| (Cause::Came(unit.find), unit.chunk, unit.points)));
+    moved.extend(head.drain(both..).map(|unit| (ShareCause::Came(unit.find), unit.chunk, unit.points)));
     let changed = base.into_iter().zip(head);
-    moved.extend(changed.map(|(old, new)| (Cause::Came(new.find), new.chunk, new.points - old.points)));
-    moved.retain(|(_, _, points)| points.abs() > NOTHING);
+    moved.extend(changed.map(|(old, new)| (ShareCause::Came(new.find), new.chunk, new.points - old.points)));
+    moved.retain(|(_, _, points)| points.abs() > MIN_MOVEMENT);
     moved
 }
 
-/// The finds of a page that score. Those that are counted and not listed make one together.
-fn units<'a>(score: &'a PageScore, spans: &Spans) -> Vec<Unit<'a>> {
+/// The findings of a page that score. Those that are counted and not listed are one together.
+fn units<'a>(score: &'a PageScore, spans: &Spans) -> Vec<ScoredUnit<'a>> {
     let mut found = Vec::new();
     for (evidence, piece) in score.evidence.iter().enumerate().filter(|(_, piece)| piece.exposure > 0.0) {
         let each = piece.exposure_each();
         for (location, place) in piece.locations.iter().enumerate() {
-            found.push(Unit {
-                find: Find { evidence, location: Some(location) },
+            found.push(ScoredUnit {
+                find: EvidenceRef { evidence, location: Some(location) },
                 points: each,
                 chunk: spans.best(place),
                 key: (piece.key, Some(place.identity())),
@@ -289,27 +293,27 @@ fn units<'a>(score: &'a PageScore, spans: &Spans) -> Vec<Unit<'a>> {
         }
         let rest = piece.count.saturating_sub(piece.locations.len());
         if rest > 0 {
-            let find = Find { evidence, location: None };
-            found.push(Unit { find, points: each * rest as f64, chunk: None, key: (piece.key, None) });
+            let find = EvidenceRef { evidence, location: None };
+            found.push(ScoredUnit { find, points: each * rest as f64, chunk: None, key: (piece.key, None) });
         }
     }
     found
 }
 
-/// The chunks as they lie in one side, in order of their beginnings.
+/// The chunks of one side, in order of their offsets.
 struct Spans(Vec<(usize, usize, usize)>);
 
 impl Spans {
-    fn new(chunks: &[Chunk], side: fn(&Chunk) -> &Range<usize>) -> Self {
+    fn new(chunks: &[AttributedChunk], side: fn(&AttributedChunk) -> &Range<usize>) -> Self {
         let span = |(index, chunk)| (side(chunk).start, side(chunk).end, index);
         let mut spans: Vec<_> = chunks.iter().enumerate().map(span).collect();
         spans.sort_unstable();
         Self(spans)
     }
 
-    /// The chunk that covers most of a place; of equal ones the first. A chunk that is empty on this side counts if it
-    /// is inside: something was taken out there.
-    fn best(&self, place: &Location) -> Option<usize> {
+    /// The chunk that covers most of a place, the first of equal ones. A chunk that is empty on this side counts if it is
+    /// inside of the place.
+    fn best(&self, place: &EvidenceLocation) -> Option<usize> {
         let (start, end) = (place.byte_start?, place.byte_end?);
         let from = self.0.partition_point(|&(_, span_end, _)| span_end <= start);
         let touching = self.0[from..].iter().take_while(|&&(span_start, ..)| span_start < end);

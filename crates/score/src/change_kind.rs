@@ -1,9 +1,9 @@
-//! What a change is called, and how bad it is. How it is found is told in [changes](crate::changes).
+//! The public name and the severity of a change. `changes` finds the changes.
 
-use crate::rule::{ChangeKind, Severity};
-use crate::surface::{Reach, ReachKind};
+use crate::rule::{ChangeKind, RuleSeverity};
+use crate::surface::{OutboundElement, OutboundKind};
 
-/// The word for a change that readers of security diffs know.
+/// The public name of a change.
 pub(crate) const fn public_kind(kind: ChangeKind) -> &'static str {
     match kind {
         ChangeKind::AdminFormAdded
@@ -30,17 +30,19 @@ pub(crate) const fn public_kind(kind: ChangeKind) -> &'static str {
     }
 }
 
-/// How bad a change is, by its category; what strangers have a hand in is no trifle.
-pub(crate) fn severity(rule: ChangeKind, category: &str) -> Severity {
+/// The severity of a change by its category. Changes with third parties are at least medium.
+pub(crate) fn severity(rule: ChangeKind, category: &str) -> RuleSeverity {
     match category {
-        "upload_surface" | "admin_surface" | "security_regression" | "cookie_regression" => Severity::High,
-        "auth_surface" | "cookie_risk" => Severity::Medium,
-        _ if is_of_strangers(rule) => Severity::Medium,
-        _ => Severity::Low,
+        "upload_surface" | "admin_surface" | "security_regression" | "cookie_regression" => {
+            RuleSeverity::High
+        }
+        "auth_surface" | "cookie_risk" => RuleSeverity::Medium,
+        _ if is_of_strangers(rule) => RuleSeverity::Medium,
+        _ => RuleSeverity::Low,
     }
 }
 
-/// Whether another site has a hand in what changed.
+/// Whether a change involves another site.
 const fn is_of_strangers(rule: ChangeKind) -> bool {
     matches!(
         rule,
@@ -52,20 +54,20 @@ const fn is_of_strangers(rule: ChangeKind) -> bool {
     )
 }
 
-/// The change that a new way out is; none if it is nothing to look for.
-pub(crate) const fn reach_change(reach: &Reach) -> Option<ChangeKind> {
+/// The kind of change of a new outbound element. `None` if it is harmless.
+pub(crate) const fn reach_change(reach: &OutboundElement) -> Option<ChangeKind> {
     let kind = match (reach.kind, reach.third_party) {
-        (ReachKind::Base, true) => ChangeKind::BaseSentAway,
-        (ReachKind::Submitter, true) => ChangeKind::SubmitterSentAway,
-        (ReachKind::Submitter, false) if reach.insecure => ChangeKind::SubmitterSentUnencrypted,
-        (ReachKind::Submitter, false) => ChangeKind::SubmitterAdded,
-        (ReachKind::Embed, true) => ChangeKind::ThirdPartyEmbedAdded,
-        (ReachKind::Embed, false) => ChangeKind::EmbedAdded,
-        (ReachKind::Refresh, true) => ChangeKind::RefreshSentAway,
-        (ReachKind::Refresh, false) => ChangeKind::RefreshAdded,
-        (ReachKind::ScriptLink, _) => ChangeKind::ScriptLinkAdded,
-        (ReachKind::Module, true) => ChangeKind::ThirdPartyModuleAdded,
-        (ReachKind::Base | ReachKind::Module, false) => return None,
+        (OutboundKind::Base, true) => ChangeKind::BaseSentAway,
+        (OutboundKind::Submitter, true) => ChangeKind::SubmitterSentAway,
+        (OutboundKind::Submitter, false) if reach.insecure => ChangeKind::SubmitterSentUnencrypted,
+        (OutboundKind::Submitter, false) => ChangeKind::SubmitterAdded,
+        (OutboundKind::Embed, true) => ChangeKind::ThirdPartyEmbedAdded,
+        (OutboundKind::Embed, false) => ChangeKind::EmbedAdded,
+        (OutboundKind::Refresh, true) => ChangeKind::RefreshSentAway,
+        (OutboundKind::Refresh, false) => ChangeKind::RefreshAdded,
+        (OutboundKind::ScriptLink, _) => ChangeKind::ScriptLinkAdded,
+        (OutboundKind::Module, true) => ChangeKind::ThirdPartyModuleAdded,
+        (OutboundKind::Base | OutboundKind::Module, false) => return None,
     };
     Some(kind)
 }

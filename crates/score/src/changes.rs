@@ -1,44 +1,47 @@
-//! What changed on the surface between two versions of a page: what an analyst looks for.
+//! The changes of the attack surface between two versions of a page.
 //!
-//! Owns the comparison of two [surfaces](Surface) by names: forms by action and method or as [pairs](crate::form_pairs)
-//! where those changed, inputs by form and name, cookies and headers by name, scripts, frames and other ways out by address, scripts in attributes by what they say. A header that protects and is gone, or protects less, is
-//! a regression whatever became of its text; inputs of a new form are told like the inputs of an old one.
+//! Owns the comparison of two [surfaces](AttackSurface). Forms are compared by action and method, or as
+//! [pairs](crate::form_pairs) if those changed; inputs by form and name; cookies and headers by name; scripts, frames and
+//! outbound elements by address; inline handlers by code. A protecting header that was removed or protects less is a
+//! regression. Inputs of a new form are reported as those of an existing one.
 
 use crate::change_kind::{public_kind, reach_change, severity};
-use crate::evidence::{Location, LocationKind};
-use crate::explain::{fill_change, printable};
+use crate::evidence::{EvidenceLocation, LocationKind};
 use crate::form_pairs::{forms_by_key, pair_moved};
 use crate::measure::{form_location, form_rule, input_location, input_rule, reach_location};
-use crate::pack::Pack;
-use crate::policy::{self, CSP, HSTS};
-use crate::rule::{ChangeKind, RuleId, Severity};
-use crate::surface::{Cookie, Form, Frame, Input, Reach, ReachKind, Script, Surface};
+use crate::pack::RulePack;
+use crate::policy::{self, CSP_HEADER, HSTS_HEADER};
+use crate::rule::{ChangeKind, RuleId, RuleSeverity};
+use crate::sentence::{fill_change, printable};
+use crate::surface::{
+    AttackSurface, FormInput, OutboundElement, OutboundKind, PageCookie, PageForm, PageFrame, PageScript,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use varve_core::headers::{HeaderView, REDACTED, Redaction, is_benign};
 
-/// Something that changed.
+/// A change of the attack surface.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Change {
-    /// What happened, in the words of a security diff.
+pub struct SurfaceChange {
+    /// The kind of change in a security diff.
     pub kind: &'static str,
-    /// In a sentence.
+    /// A sentence about it.
     pub detail: String,
-    /// Where: in the head, or in the base for what is gone.
+    /// The place in the head, or in the base if it was removed.
     #[serde(rename = "evidence_locations", skip_serializing_if = "Vec::is_empty")]
-    pub locations: Vec<Location>,
-    /// What it is about.
+    pub locations: Vec<EvidenceLocation>,
+    /// Its category.
     pub category: String,
-    /// How much it matters.
+    /// Its weight.
     pub score: f64,
-    /// How bad it is, by its category.
-    pub severity: Severity,
-    /// The rule of the pack that says so.
+    /// Its severity, by category.
+    pub severity: RuleSeverity,
+    /// The rule of the pack.
     pub rule: ChangeKind,
 }
 
-/// The order in which changes are told.
-const ORDER: [&str; 25] = [
+/// The order of changes in a report.
+const CHANGE_ORDER: [&str; 25] = [
     "form_added",
     "form_changed",
     "form_removed",
@@ -66,73 +69,85 @@ const ORDER: [&str; 25] = [
     "header_changed",
 ];
 
-/// The ways out, in the order in which they are told.
-const REACHES: [ReachKind; 6] = [
-    ReachKind::Base,
-    ReachKind::Submitter,
-    ReachKind::Embed,
-    ReachKind::Refresh,
-    ReachKind::Module,
-    ReachKind::ScriptLink,
+/// The order of outbound elements in a report.
+const REACH_ORDER: [OutboundKind; 6] = [
+    OutboundKind::Base,
+    OutboundKind::Submitter,
+    OutboundKind::Embed,
+    OutboundKind::Refresh,
+    OutboundKind::Module,
+    OutboundKind::ScriptLink,
 ];
 
-/// What of two pages can be compared.
+/// The parts of two pages that can be compared.
 #[derive(Clone, Copy)]
-pub(crate) struct Compared {
+pub(crate) struct ComparedParts {
     /// The bodies: both are known.
     pub(crate) bodies: bool,
-    /// The headers: both are those of an answer.
+    /// The headers: both are those of a full response.
     pub(crate) headers: bool,
 }
 
-/// What changed: forms, inputs, cookies, scripts, frames, headers; of each kind by name, or as the page has it.
-pub(crate) fn changes(pack: &Pack, base: &Surface, head: &Surface, compared: Compared) -> Vec<Change> {
-    let mut list = List { pack, base, head, changes: Vec::new() };
+/// The changes of forms, inputs, cookies, scripts, frames and headers, each kind in the order of names or of the page.
+pub(crate) fn changes(
+    pack: &RulePack,
+    base: &AttackSurface,
+    head: &AttackSurface,
+    compared: ComparedParts,
+) -> Vec<SurfaceChange> {
+    let mut list = SurfaceChangeList { pack, base, head, changes: Vec::new() };
     if compared.bodies {
         list.forms(base, head);
         list.scripts(base, head);
         list.frames(base, head);
         list.reaches(base, head);
     }
-    // What a redacted cookie was cannot be compared.
+    // Redacted cookies cannot be compared.
     if !base.has_redacted_cookies && !head.has_redacted_cookies {
         list.cookies(base, head);
     }
     if compared.headers {
         list.headers(base, head);
     }
-    list.changes.sort_by_key(|change| ORDER.iter().position(|kind| *kind == change.kind));
+    list.changes.sort_by_key(|change| CHANGE_ORDER.iter().position(|kind| *kind == change.kind));
     list.changes
 }
 
-/// The list as it grows.
-struct List<'a> {
-    pack: &'a Pack,
-    base: &'a Surface,
-    head: &'a Surface,
-    changes: Vec<Change>,
+/// Collects changes.
+struct SurfaceChangeList<'a> {
+    pack: &'a RulePack,
+    base: &'a AttackSurface,
+    head: &'a AttackSurface,
+    changes: Vec<SurfaceChange>,
 }
 
-impl List<'_> {
-    /// Adds something of the head.
-    fn add(&mut self, rule: ChangeKind, what: &str, location: Location) {
+impl SurfaceChangeList<'_> {
+    /// Adds a change of the head.
+    fn add(&mut self, rule: ChangeKind, what: &str, location: EvidenceLocation) {
         let head = self.head;
         self.push(public_kind(rule), rule, what, location, head);
     }
 
-    /// Adds something that only the base has.
-    fn add_gone(&mut self, kind: &'static str, rule: ChangeKind, what: &str, location: Location) {
+    /// Adds a change of the base: a removal.
+    fn add_gone(&mut self, kind: &'static str, rule: ChangeKind, what: &str, location: EvidenceLocation) {
         let base = self.base;
         self.push(kind, rule, what, location, base);
     }
 
     /// Adds a change, if the pack has it.
-    fn push(&mut self, kind: &'static str, rule: ChangeKind, what: &str, location: Location, side: &Surface) {
+    fn push(
+        &mut self,
+        kind: &'static str,
+        rule: ChangeKind,
+        what: &str,
+        location: EvidenceLocation,
+        side: &AttackSurface,
+    ) {
         let Some(known) = self.pack.change(rule) else { return };
-        self.changes.push(Change {
+        self.changes.push(SurfaceChange {
             kind,
             detail: fill_change(&known.sentence, what),
-            locations: vec![Location { snapshot_id: side.snapshot_id.clone(), ..location }],
+            locations: vec![EvidenceLocation { snapshot_id: side.snapshot_id.clone(), ..location }],
             category: known.category.clone(),
             score: known.points,
             severity: severity(rule, &known.category),
@@ -140,7 +155,7 @@ impl List<'_> {
         });
     }
 
-    fn forms(&mut self, base: &Surface, head: &Surface) {
+    fn forms(&mut self, base: &AttackSurface, head: &AttackSurface) {
         let (old, new) = (forms_by_key(base), forms_by_key(head));
         let gone =
             old.iter().filter(|(key, _)| !new.contains_key(*key)).filter_map(|(_, forms)| forms.first());
@@ -160,7 +175,7 @@ impl List<'_> {
         }
         for (key, forms) in &new {
             let Some(before) = old.get(key) else { continue };
-            // The same action leads elsewhere where what it is relative to changed.
+            // The same action has another target if the base of the page changed.
             for (was, is) in before.iter().zip(forms) {
                 if (is.is_third_party && !was.is_third_party) || (is.is_insecure && !was.is_insecure) {
                     self.form_target(was, is);
@@ -176,8 +191,8 @@ impl List<'_> {
         }
     }
 
-    /// The change that a new form is.
-    fn form_kind(&self, form: &Form) -> ChangeKind {
+    /// The kind of change of a new form.
+    fn form_kind(&self, form: &PageForm) -> ChangeKind {
         match form_rule(self.pack, form) {
             _ if form.is_third_party => ChangeKind::ThirdPartyFormAdded,
             RuleId::FormAdmin => ChangeKind::AdminFormAdded,
@@ -187,8 +202,8 @@ impl List<'_> {
         }
     }
 
-    /// Tells where a form sends now, if that is elsewhere.
-    fn form_target(&mut self, was: &Form, is: &Form) {
+    /// Reports the new target of a form, if it changed.
+    fn form_target(&mut self, was: &PageForm, is: &PageForm) {
         if (&was.target, &was.method) == (&is.target, &is.method) {
             return;
         }
@@ -197,13 +212,13 @@ impl List<'_> {
             () if is.is_insecure && !was.is_insecure => ChangeKind::FormSentUnencrypted,
             () => ChangeKind::FormTargetChanged,
         };
-        let sends = |form: &Form| format!("{} {}", form.method, printable(&form.target));
+        let sends = |form: &PageForm| format!("{} {}", form.method, printable(&form.target));
         let what = format!("{}, {} before, {} now", printable(&told(is)), sends(was), sends(is));
         self.add(kind, &what, form_location(is));
     }
 
-    /// Compares the inputs of forms that are known by the same key.
-    fn inputs(&mut self, base: &[&Form], head: &[&Form]) {
+    /// Compares the inputs of forms with the same key.
+    fn inputs(&mut self, base: &[&PageForm], head: &[&PageForm]) {
         let (old, new) = (inputs_by_name(base), inputs_by_name(head));
         for (name, (form, input)) in &new {
             let what = input.place.told(&form.input_descriptor(input));
@@ -226,8 +241,8 @@ impl List<'_> {
         }
     }
 
-    fn cookies(&mut self, base: &Surface, head: &Surface) {
-        let by_name = |surface: &'_ Surface| -> BTreeMap<String, Cookie> {
+    fn cookies(&mut self, base: &AttackSurface, head: &AttackSurface) {
+        let by_name = |surface: &'_ AttackSurface| -> BTreeMap<String, PageCookie> {
             surface.cookies.iter().map(|cookie| (cookie.name.clone(), cookie.clone())).collect()
         };
         let (old, new) = (by_name(base), by_name(head));
@@ -235,31 +250,31 @@ impl List<'_> {
             match old.get(name) {
                 Some(was) => self.cookie_flags(was, cookie),
                 None if cookie.http_only && cookie.secure => {
-                    self.add(ChangeKind::CookieAdded, name, Location::cookie(name));
+                    self.add(ChangeKind::CookieAdded, name, EvidenceLocation::cookie(name));
                 }
-                None => self.add(ChangeKind::WeakCookieAdded, name, Location::cookie(name)),
+                None => self.add(ChangeKind::WeakCookieAdded, name, EvidenceLocation::cookie(name)),
             }
         }
         for name in old.keys().filter(|name| !new.contains_key(*name)) {
-            self.add_gone("cookie_removed", ChangeKind::CookieRemoved, name, Location::cookie(name));
+            self.add_gone("cookie_removed", ChangeKind::CookieRemoved, name, EvidenceLocation::cookie(name));
         }
     }
 
-    fn cookie_flags(&mut self, was: &Cookie, is: &Cookie) {
+    fn cookie_flags(&mut self, was: &PageCookie, is: &PageCookie) {
         let lost = [
             (was.http_only && !is.http_only, ChangeKind::CookieHttpOnlyRemoved),
             (was.secure && !is.secure, ChangeKind::CookieSecureRemoved),
             (same_site_rank(was) > same_site_rank(is), ChangeKind::CookieSameSiteWeakened),
         ];
         for (_, kind) in lost.into_iter().filter(|(is_so, _)| *is_so) {
-            self.add(kind, &is.name, Location::cookie(&is.name));
+            self.add(kind, &is.name, EvidenceLocation::cookie(&is.name));
         }
     }
 
-    fn scripts(&mut self, base: &Surface, head: &Surface) {
-        let told = |script: &Script| script.place.told(&script.descriptor());
-        let location = |script: &Script| {
-            Location::element(LocationKind::Script, script.descriptor(), &script.place)
+    fn scripts(&mut self, base: &AttackSurface, head: &AttackSurface) {
+        let told = |script: &PageScript| script.place.told(&script.descriptor());
+        let location = |script: &PageScript| {
+            EvidenceLocation::element(LocationKind::Script, script.descriptor(), &script.place)
                 .numbered(script.dom_index)
         };
         for script in surplus(&head.scripts, &base.scripts, |script| script.address()) {
@@ -276,15 +291,16 @@ impl List<'_> {
             self.add(
                 ChangeKind::HandlerAdded,
                 &what,
-                Location::element(LocationKind::Element, name, &handler.place),
+                EvidenceLocation::element(LocationKind::Element, name, &handler.place),
             );
         }
     }
 
-    fn frames(&mut self, base: &Surface, head: &Surface) {
-        let told = |frame: &Frame| frame.place.told(&frame.descriptor());
-        let location = |frame: &Frame| {
-            Location::element(LocationKind::Frame, frame.descriptor(), &frame.place).numbered(frame.dom_index)
+    fn frames(&mut self, base: &AttackSurface, head: &AttackSurface) {
+        let told = |frame: &PageFrame| frame.place.told(&frame.descriptor());
+        let location = |frame: &PageFrame| {
+            EvidenceLocation::element(LocationKind::Frame, frame.descriptor(), &frame.place)
+                .numbered(frame.dom_index)
         };
         for frame in surplus(&head.frames, &base.frames, |frame| &frame.src) {
             let kind =
@@ -296,10 +312,10 @@ impl List<'_> {
         }
     }
 
-    /// New ways out of the page. Those of one kind to one place are counted, as scripts are.
-    fn reaches(&mut self, base: &Surface, head: &Surface) {
-        for kind in REACHES {
-            let of_kind = |surface: &Surface| -> Vec<Reach> {
+    /// New outbound elements. Elements of one kind and target are counted, as scripts are.
+    fn reaches(&mut self, base: &AttackSurface, head: &AttackSurface) {
+        for kind in REACH_ORDER {
+            let of_kind = |surface: &AttackSurface| -> Vec<OutboundElement> {
                 surface.reaches.iter().filter(|reach| reach.kind == kind).cloned().collect()
             };
             let (old, new) = (of_kind(base), of_kind(head));
@@ -313,19 +329,19 @@ impl List<'_> {
         }
     }
 
-    fn headers(&mut self, base: &Surface, head: &Surface) {
+    fn headers(&mut self, base: &AttackSurface, head: &AttackSurface) {
         let (old, new) = (view(base), view(head));
         let is_told = |name: &str| !is_benign(name) && name != "set-cookie";
         for (name, values) in new.iter().filter(|(name, _)| is_told(name)) {
             match old.get(name) {
-                None => self.add(ChangeKind::HeaderAdded, name, Location::header(name, None)),
+                None => self.add(ChangeKind::HeaderAdded, name, EvidenceLocation::header(name, None)),
                 Some(was) if was != values && is_protecting(self.pack, name) => {
                     let kind = match is_weaker(self.pack, name, &old, &new) {
                         true => weakened(name),
                         false => ChangeKind::HeaderChanged,
                     };
                     let what = before_and_now(kind, name, was, Some(values));
-                    self.add(kind, &what, Location::header(name, None));
+                    self.add(kind, &what, EvidenceLocation::header(name, None));
                 }
                 Some(_) => {}
             }
@@ -335,12 +351,12 @@ impl List<'_> {
                 true => (weakened(name), before_and_now(weakened(name), name, was, None)),
                 false => (ChangeKind::HeaderRemoved, name.to_owned()),
             };
-            self.add_gone("header_removed", kind, &what, Location::header(name, None));
+            self.add_gone("header_removed", kind, &what, EvidenceLocation::header(name, None));
         }
     }
 }
 
-/// What a header said and says, after its name where the sentence does not have it.
+/// The old and the new value of a header, after its name if the sentence does not have it.
 fn before_and_now(kind: ChangeKind, name: &str, was: &[String], is: Option<&[String]>) -> String {
     let said = |values: &[String]| format!("`{}`", printable(&values.join(", ")));
     let is_named =
@@ -349,13 +365,13 @@ fn before_and_now(kind: ChangeKind, name: &str, was: &[String], is: Option<&[Str
     format!("{name}{} before, {} now", said(was), is.map_or_else(|| "nothing".to_owned(), said))
 }
 
-/// What a form is called.
-fn told(form: &Form) -> String {
+/// The name of a form in sentences.
+fn told(form: &PageForm) -> String {
     form.place.told(&form.descriptor())
 }
 
 /// Inputs by name; of equal names the first.
-fn inputs_by_name<'a>(forms: &[&'a Form]) -> BTreeMap<&'a str, (&'a Form, &'a Input)> {
+fn inputs_by_name<'a>(forms: &[&'a PageForm]) -> BTreeMap<&'a str, (&'a PageForm, &'a FormInput)> {
     let mut found = BTreeMap::new();
     for form in forms {
         for input in &form.inputs {
@@ -365,8 +381,8 @@ fn inputs_by_name<'a>(forms: &[&'a Form]) -> BTreeMap<&'a str, (&'a Form, &'a In
     found
 }
 
-/// The change that a new input is.
-fn input_kind(input: &Input) -> ChangeKind {
+/// The kind of change of a new input.
+fn input_kind(input: &FormInput) -> ChangeKind {
     match input_rule(input) {
         RuleId::InputFile => ChangeKind::FileInputAdded,
         RuleId::InputPassword => ChangeKind::PasswordInputAdded,
@@ -374,14 +390,14 @@ fn input_kind(input: &Input) -> ChangeKind {
     }
 }
 
-/// An input's type, and whether it must be filled in.
-fn describe(input: &Input) -> String {
+/// The type of an input, and whether it is required.
+fn describe(input: &FormInput) -> String {
     let required = if input.required { " required" } else { "" };
     format!("{}{required}", input.kind)
 }
 
 /// How strict `SameSite` is.
-fn same_site_rank(cookie: &Cookie) -> u8 {
+fn same_site_rank(cookie: &PageCookie) -> u8 {
     match cookie.same_site.to_ascii_lowercase().as_str() {
         "strict" => 3,
         "lax" => 2,
@@ -390,7 +406,7 @@ fn same_site_rank(cookie: &Cookie) -> u8 {
     }
 }
 
-/// Those of a list that the other list does not have, counting equal ones; the last of equal ones are the surplus.
+/// The items that a list has more often than the other, the last of equal ones.
 fn surplus<'a, T>(list: &'a [T], other: &[T], key: fn(&T) -> &String) -> Vec<&'a T> {
     let mut left: BTreeMap<&str, usize> = BTreeMap::new();
     for item in other {
@@ -406,32 +422,32 @@ fn surplus<'a, T>(list: &'a [T], other: &[T], key: fn(&T) -> &String) -> Vec<&'a
     list.iter().filter(is_surplus).collect()
 }
 
-/// The headers of a surface, compared as they are. Redacted ones say nothing.
-fn view(surface: &Surface) -> HeaderView {
+/// The headers of a surface without redacted ones.
+fn view(surface: &AttackSurface) -> HeaderView {
     let pairs =
         surface.headers.iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value)));
     HeaderView::from_pairs(pairs.filter(|(_, value)| value.as_str() != REDACTED), Redaction::Off)
 }
 
 /// Whether a header protects.
-fn is_protecting(pack: &Pack, name: &str) -> bool {
-    name == CSP || name == "x-xss-protection" || pack.headers.iter().any(|header| header.name == name)
+fn is_protecting(pack: &RulePack, name: &str) -> bool {
+    name == CSP_HEADER || name == "x-xss-protection" || pack.headers.iter().any(|header| header.name == name)
 }
 
-/// The change that the weakening of a header is.
+/// The kind of change of a weakened header.
 fn weakened(name: &str) -> ChangeKind {
     match name {
-        CSP => ChangeKind::CspWeakened,
-        HSTS => ChangeKind::HstsWeakened,
+        CSP_HEADER => ChangeKind::CspWeakened,
+        HSTS_HEADER => ChangeKind::HstsWeakened,
         "x-frame-options" => ChangeKind::XfoWeakened,
         _ => ChangeKind::ProtectionWeakened,
     }
 }
 
-/// Whether a header of the base protects less in the head, or is gone: any directive of the policy earns less, protection
-/// lasts less long or covers less, or there is a weakness that was not there.
-fn is_weaker(pack: &Pack, name: &str, old: &HeaderView, new: &HeaderView) -> bool {
-    if name == HSTS {
+/// Whether a header protects less in the head: it was removed, a directive of the policy earns less, the protection is
+/// shorter or narrower, or there is a new weakness.
+fn is_weaker(pack: &RulePack, name: &str, old: &HeaderView, new: &HeaderView) -> bool {
+    if name == HSTS_HEADER {
         let ((age, wide), (age_before, wide_before)) = (policy::transport(new), policy::transport(old));
         return age < age_before || (wide_before && !wide);
     }

@@ -1,21 +1,21 @@
-//! What a response sets and what an address asks: cookies and query parameters, read leniently and bounded.
+//! Cookies of a response and query parameters of an address, read leniently and with limits.
 
-use crate::surface::{Cookie, Parameter, Place};
+use crate::surface::{ElementPlace, PageCookie, RequestParameter};
 use std::collections::BTreeSet;
 use varve_core::headers::REDACTED;
 
-/// More cookies or parameters than these are not looked at.
-pub(crate) const MOST: usize = 2_000;
+/// Maximum number of cookies, and of parameters.
+pub(crate) const MAX_SCORED_COOKIES: usize = 2_000;
 
-/// Reads a `Set-Cookie` value; none if only the marker of redaction is left of it, which says nothing of the flags.
-pub(crate) fn read_cookie(value: &str) -> Option<Cookie> {
+/// Reads a `Set-Cookie` value. `None` if it is redacted.
+pub(crate) fn read_cookie(value: &str) -> Option<PageCookie> {
     if value.trim() == REDACTED {
         return None;
     }
     let mut parts = value.split(';').map(str::trim);
     let pair = parts.next().unwrap_or_default();
     let name = pair.split_once('=').map_or(pair, |(name, _)| name).trim();
-    let mut cookie = Cookie { name: short(name), ..Cookie::default() };
+    let mut cookie = PageCookie { name: short(name), ..PageCookie::default() };
     for part in parts {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
         match key.trim().to_ascii_lowercase().as_str() {
@@ -30,21 +30,22 @@ pub(crate) fn read_cookie(value: &str) -> Option<Cookie> {
     Some(cookie)
 }
 
-/// The names in the query of an address, each once, in order, and whether there were more than are looked at.
-pub(crate) fn query_parameters(url: &str) -> (Vec<Parameter>, bool) {
+/// The names in the query of an address, each once, in order, and whether there were more than the maximum.
+pub(crate) fn query_parameters(url: &str) -> (Vec<RequestParameter>, bool) {
     let url = url.split_once('#').map_or(url, |(before, _)| before);
     let query = url.split_once('?').map_or("", |(_, query)| query);
     let mut seen = BTreeSet::new();
     let mut names = url::form_urlencoded::parse(query.as_bytes())
         .map(|(name, _)| short(&name))
         .filter(|name| seen.insert(name.clone()));
-    let parameter = |name| Parameter { name, origin: "query".to_owned(), place: Place::default() };
-    let parameters = names.by_ref().take(MOST).map(parameter).collect();
+    let parameter =
+        |name| RequestParameter { name, origin: "query".to_owned(), place: ElementPlace::default() };
+    let parameters = names.by_ref().take(MAX_SCORED_COOKIES).map(parameter).collect();
     let is_truncated = names.next().is_some();
     (parameters, is_truncated)
 }
 
-/// A name or value of bearable length.
+/// A name or value, cut to a maximum length.
 fn short(text: &str) -> String {
     crate::text::cut(text, 1024).to_owned()
 }
@@ -61,7 +62,7 @@ mod tests {
             ("sid", "/a", "Lax")
         );
         assert!(cookie.secure && cookie.http_only);
-        assert_eq!(read_cookie("").unwrap(), Cookie::default());
+        assert_eq!(read_cookie("").unwrap(), PageCookie::default());
         assert_eq!(read_cookie(REDACTED), None);
     }
 

@@ -1,44 +1,44 @@
-//! Evidence: what was found, how much it counts, and where it stands.
+//! Evidence: findings with points and places.
 //!
-//! Owns the shape of a piece of evidence as JSON and rows have it. Everything that adds to a score leaves evidence, so
-//! that the points add up: what comes singly (a form, a password input, a cookie's missing flag) is one piece each,
-//! what comes in crowds (scripts, hidden inputs, parameters) is one piece with many places.
+//! Owns the form of evidence in JSON and rows. Everything that adds to a score has evidence, so that points add up. Forms,
+//! password inputs and missing flags of cookies have one piece of evidence each; scripts, hidden inputs and parameters
+//! have one piece with many places.
 
-use crate::rule::{Category, RuleId, Severity};
-use crate::surface::{Place, told};
+use crate::rule::{RuleCategory, RuleId, RuleSeverity};
+use crate::surface::{ElementPlace, told};
 use serde::Serialize;
 
-/// More places of one piece of evidence than these are counted and not listed.
-pub const MOST_LOCATIONS: usize = 200;
+/// Maximum number of listed places of one piece of evidence. Further ones are counted.
+pub const MAX_EVIDENCE_LOCATIONS: usize = 200;
 
-/// Something that was found.
+/// A finding of a rule.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Evidence {
+pub struct ExposureEvidence {
     /// The rule that found it.
     pub key: RuleId,
-    /// The same again, which is how readers know it.
+    /// The same, under its public name.
     pub rule_id: RuleId,
-    /// How bad it is.
-    pub severity: Severity,
-    /// What it is about.
-    pub category: Category,
-    /// What it is called.
+    /// Its severity.
+    pub severity: RuleSeverity,
+    /// Its category.
+    pub category: RuleCategory,
+    /// Its title.
     pub description: String,
-    /// How often it was found.
+    /// The number of findings.
     #[serde(rename = "value")]
     pub count: usize,
-    /// Where, at most [`MOST_LOCATIONS`] of them.
+    /// The places, at most [`MAX_EVIDENCE_LOCATIONS`] of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub locations: Vec<Location>,
-    /// What it adds to the exposure; for a missing header, what the header would take off the score.
+    pub locations: Vec<EvidenceLocation>,
+    /// The points that it adds to the exposure; for a missing header, the points that the header would take off.
     #[serde(skip_serializing_if = "is_nothing")]
     pub contribution: f64,
-    /// What it adds to the exposure. 0 for a missing header.
+    /// The points that it adds to the exposure. 0 for a missing header.
     #[serde(skip)]
     pub exposure: f64,
 }
 
-/// What kind of place.
+/// The kind of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LocationKind {
@@ -60,16 +60,16 @@ pub enum LocationKind {
     Param,
 }
 
-/// A place where something was found.
+/// The place of a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Location {
-    /// What kind of place.
+pub struct EvidenceLocation {
+    /// The kind of a place.
     #[serde(rename = "type")]
     pub kind: LocationKind,
-    /// A selector that selects this element and no other; none if there is none that is sure.
+    /// A selector that selects only this element, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
-    /// What the element is known by in every version; others may be known by the same.
+    /// The descriptor of the element, the same in all versions. Several elements may share it.
     #[serde(skip)]
     pub descriptor: String,
     /// The page, by its path in the working tree.
@@ -84,10 +84,10 @@ pub struct Location {
     /// The number of the element among its kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dom_index: Option<usize>,
-    /// Where its start tag begins.
+    /// The offset of its start tag.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub byte_start: Option<usize>,
-    /// Where its start tag has ended.
+    /// The offset behind its start tag.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub byte_end: Option<usize>,
     /// Its first line, counted from 1.
@@ -105,13 +105,13 @@ pub struct Location {
     /// The parameter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub param_name: Option<String>,
-    /// What else is to be said.
+    /// A note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-impl Location {
-    /// A place of that kind with nothing said of it.
+impl EvidenceLocation {
+    /// An empty place of that kind.
     pub(crate) const fn new(kind: LocationKind) -> Self {
         Self {
             kind,
@@ -133,7 +133,7 @@ impl Location {
     }
 
     /// An element of the body.
-    pub(crate) fn element(kind: LocationKind, descriptor: String, place: &Place) -> Self {
+    pub(crate) fn element(kind: LocationKind, descriptor: String, place: &ElementPlace) -> Self {
         let line = |line: usize| (line > 0).then_some(line);
         Self {
             selector: place.selector.clone(),
@@ -156,37 +156,37 @@ impl Location {
         Self { cookie_name: Some(name.to_owned()), ..Self::new(LocationKind::Cookie) }
     }
 
-    /// A header, and what of it.
+    /// A header, and a note.
     pub(crate) fn header(name: &str, note: Option<String>) -> Self {
         Self { header_name: Some(name.to_owned()), note, ..Self::new(LocationKind::Header) }
     }
 
-    /// What people call the place: the name of what is there, or a selector.
+    /// The place in sentences: a name or a selector.
     pub fn told(&self) -> String {
         let element = || told(self.selector.as_deref(), &self.descriptor);
         if self.own_name().is_empty() { element() } else { self.own_name().to_owned() }
     }
 
-    /// The name of what is no element.
+    /// The name of a cookie, header or parameter.
     fn own_name(&self) -> &str {
         let names = [&self.note, &self.param_name, &self.cookie_name, &self.header_name];
         names.into_iter().flatten().map(String::as_str).next().unwrap_or_default()
     }
 
-    /// What stays the same when the place moves, to know it again in another version.
+    /// The key of the place, which stays when it moves.
     pub(crate) fn identity(&self) -> (LocationKind, &str, &str) {
         (self.kind, &self.descriptor, self.own_name())
     }
 }
 
-impl Evidence {
-    /// What each single find adds to the exposure.
+impl ExposureEvidence {
+    /// The points of each finding.
     pub(crate) fn exposure_each(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.exposure / self.count as f64 }
     }
 }
 
-/// For what is left out when 0.
+/// For fields that are left out if 0.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for this signature")]
 fn is_nothing(number: &f64) -> bool {
     *number == 0.0

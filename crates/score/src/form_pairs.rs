@@ -1,16 +1,15 @@
-//! Which form of a page is which form of its next version.
+//! Pairs the forms of two versions of a page.
 //!
-//! Forms are known by action and method. One whose action changed is still the same form to whoever fills it in, and
-//! where it sends to now is what matters: so what is left over on both sides is paired by id, then by the names it asks
-//! for, then by asking for a password.
+//! The key of a form is its action and method. A form whose action changed is the same form to users, and its new target
+//! matters. So forms without an equal key are paired by id, then by the names of inputs, then by a password input.
 
-use crate::surface::{Form, Surface};
+use crate::surface::{AttackSurface, PageForm};
 use std::collections::BTreeMap;
 
-/// What a form is known by.
+/// The key of a form.
 type Key<'a> = (&'a str, &'a str);
 
-impl Form {
+impl PageForm {
     /// Action and method, as written.
     pub(crate) fn key(&self) -> Key<'_> {
         (self.action.as_str(), self.method.as_str())
@@ -26,7 +25,7 @@ impl Form {
 }
 
 /// Forms by action and method.
-pub(crate) fn forms_by_key(surface: &Surface) -> BTreeMap<Key<'_>, Vec<&Form>> {
+pub(crate) fn forms_by_key(surface: &AttackSurface) -> BTreeMap<Key<'_>, Vec<&PageForm>> {
     let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for form in &surface.forms {
         found.entry(form.key()).or_default().push(form);
@@ -34,20 +33,20 @@ pub(crate) fn forms_by_key(surface: &Surface) -> BTreeMap<Key<'_>, Vec<&Form>> {
     found
 }
 
-/// What became of forms that only one side knows.
+/// The forms whose keys only one side has.
 pub(crate) struct Paired<'a> {
     /// The same form with another action or method, before and after.
-    pub(crate) moved: Vec<(&'a Form, &'a Form)>,
+    pub(crate) moved: Vec<(&'a PageForm, &'a PageForm)>,
     /// New ones.
-    pub(crate) came: Vec<&'a Form>,
-    /// Those that are no more.
-    pub(crate) gone: Vec<&'a Form>,
+    pub(crate) came: Vec<&'a PageForm>,
+    /// Removed ones.
+    pub(crate) gone: Vec<&'a PageForm>,
 }
 
-/// Pairs forms of which neither side knows the other's action and method.
-pub(crate) fn pair_moved<'a>(gone: &[&'a Form], came: &[&'a Form]) -> Paired<'a> {
+/// Pairs forms without an equal key.
+pub(crate) fn pair_moved<'a>(gone: &[&'a PageForm], came: &[&'a PageForm]) -> Paired<'a> {
     let mut paired = Paired { moved: Vec::new(), came: came.to_vec(), gone: gone.to_vec() };
-    let alike: [fn(&Form, &Form) -> bool; 3] = [
+    let alike: [fn(&PageForm, &PageForm) -> bool; 3] = [
         |was, is| !is.dom_id.is_empty() && was.dom_id == is.dom_id,
         |was, is| !is.inputs.is_empty() && was.names().eq(is.names()),
         |was, is| was.asks_for_password() && is.asks_for_password(),

@@ -1,35 +1,36 @@
 //! The modules that a script in a page imports, found without running or parsing it.
 //!
-//! Owns just enough of the grammar to pass over comments and strings and to know `import`, `export … from` and `import(…)` when it
-//! sees them. A regular expression with a quote in it is misread to the end of its line, and no further. Time is linear.
+//! Knows comments, strings, `import`, `export … from` and `import(…)`. A regular expression with a quote is misread up to the
+//! end of its line. Time is linear.
 
-/// More imports of one script than these are not looked at.
-const MOST: usize = 100;
+/// Maximum number of imports of one script.
+const MAX_SCRIPT_IMPORTS: usize = 100;
 
-/// The addresses of the modules that a script imports, as written. Only modules have `import … from`; every script may call `import(…)`.
+/// The addresses of the modules that a script imports, as written. Only modules have `import … from`; all scripts may call
+/// `import(…)`.
 pub(crate) fn imports(script: &[u8], is_module: bool) -> Vec<String> {
     let mut found = Vec::new();
-    let mut state = State::Outside;
+    let mut state = ImportState::Outside;
     let mut is_member = false;
-    for token in (Tokens { text: script, at: 0 }) {
-        let is_call = state == State::Called;
-        let is_named = matches!(state, State::Import | State::From);
-        if let Token::Text(text) = token
+    for token in (ScriptTokens { text: script, at: 0 }) {
+        let is_call = state == ImportState::Called;
+        let is_named = matches!(state, ImportState::Import | ImportState::From);
+        if let ScriptToken::Text(text) = token
             && (is_call || (is_named && is_module))
-            && found.len() < MOST
+            && found.len() < MAX_SCRIPT_IMPORTS
         {
             found.push(String::from_utf8_lossy(text).into_owned());
         }
         state = state.after(token, is_member);
-        is_member = token == Token::Sign(b'.');
+        is_member = token == ScriptToken::Sign(b'.');
     }
     found
 }
 
-/// Where in a statement we are.
+/// The position in a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// In none that imports.
+enum ImportState {
+    /// Outside of an import.
     Outside,
     /// Behind `import`.
     Import,
@@ -43,50 +44,52 @@ enum State {
     From,
 }
 
-impl State {
-    fn after(self, token: Token<'_>, is_member: bool) -> Self {
-        let is_name =
-            matches!(token, Token::Word(_) | Token::Text(_) | Token::Sign(b'{' | b'}' | b'*' | b','));
+impl ImportState {
+    fn after(self, token: ScriptToken<'_>, is_member: bool) -> Self {
+        let is_name = matches!(
+            token,
+            ScriptToken::Word(_) | ScriptToken::Text(_) | ScriptToken::Sign(b'{' | b'}' | b'*' | b',')
+        );
         match (self, token) {
-            (Self::Import, Token::Sign(b'(')) => Self::Called,
-            (Self::Import | Self::From, Token::Text(_)) => Self::Outside,
-            (Self::Names, Token::Word(b"from")) => Self::From,
-            (Self::Export, Token::Sign(b'{' | b'*')) => Self::Names,
+            (Self::Import, ScriptToken::Sign(b'(')) => Self::Called,
+            (Self::Import | Self::From, ScriptToken::Text(_)) => Self::Outside,
+            (Self::Names, ScriptToken::Word(b"from")) => Self::From,
+            (Self::Export, ScriptToken::Sign(b'{' | b'*')) => Self::Names,
             (Self::Import | Self::Names | Self::From, _) if is_name => Self::Names,
-            (_, Token::Word(b"import")) if !is_member => Self::Import,
-            (_, Token::Word(b"export")) if !is_member => Self::Export,
+            (_, ScriptToken::Word(b"import")) if !is_member => Self::Import,
+            (_, ScriptToken::Word(b"export")) if !is_member => Self::Export,
             _ => Self::Outside,
         }
     }
 }
 
-/// A piece of a script.
+/// A token of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Token<'a> {
+enum ScriptToken<'a> {
     Word(&'a [u8]),
-    /// What stands in quotes.
+    /// The text of a string.
     Text(&'a [u8]),
     Sign(u8),
 }
 
-/// Takes a script apart.
-struct Tokens<'a> {
+/// Splits a script into tokens.
+struct ScriptTokens<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-impl<'a> Tokens<'a> {
+impl<'a> ScriptTokens<'a> {
     fn rest(&self) -> &'a [u8] {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// Goes behind a mark, or to the end.
+    /// Skips to behind a mark, or to the end.
     fn skip_behind(&mut self, mark: &[u8]) {
         self.at = memchr::memmem::find(self.rest(), mark)
             .map_or(self.text.len(), |found| self.at + found + mark.len());
     }
 
-    /// What stands between here and the quote; up to the end of the line if there is none, but for quotes that go over lines.
+    /// The text up to the closing quote, or to the end of the line, except for template strings.
     fn quoted(&mut self, quote: u8) -> &'a [u8] {
         let start = self.at;
         while let Some(&byte) = self.text.get(self.at) {
@@ -110,10 +113,10 @@ impl<'a> Tokens<'a> {
     }
 }
 
-impl<'a> Iterator for Tokens<'a> {
-    type Item = Token<'a>;
+impl<'a> Iterator for ScriptTokens<'a> {
+    type Item = ScriptToken<'a>;
 
-    fn next(&mut self) -> Option<Token<'a>> {
+    fn next(&mut self) -> Option<ScriptToken<'a>> {
         loop {
             let byte = *self.text.get(self.at)?;
             match byte {
@@ -125,12 +128,12 @@ impl<'a> Iterator for Tokens<'a> {
                 _ if byte.is_ascii_whitespace() => self.at += 1,
                 b'"' | b'\'' | b'`' => {
                     self.at += 1;
-                    return Some(Token::Text(self.quoted(byte)));
+                    return Some(ScriptToken::Text(self.quoted(byte)));
                 }
-                _ if is_letter(byte) => return Some(Token::Word(self.word())),
+                _ if is_letter(byte) => return Some(ScriptToken::Word(self.word())),
                 _ => {
                     self.at += 1;
-                    return Some(Token::Sign(byte));
+                    return Some(ScriptToken::Sign(byte));
                 }
             }
         }

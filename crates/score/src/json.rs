@@ -1,18 +1,17 @@
-//! The score as JSON, in the shape that rows keep in `score_json`: what readers of such files expect, and a little more
-//! that they pass over.
+//! The score as JSON, in the form of the column `score_json`, with a few additional fields.
 
-use crate::evidence::Evidence;
-use crate::surface::Surface;
+use crate::evidence::ExposureEvidence;
+use crate::surface::AttackSurface;
 use crate::{PageScore, rows};
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
 
-/// An instant as RFC 3339, in UTC, as fine as it is known.
+/// An instant as RFC 3339 in UTC, with its full precision.
 pub(crate) fn instant(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::AutoSi, true)
 }
 
-/// The whole of it. `attack_surface` is always there: readers rely on its `url`.
+/// The score. `attack_surface` is always present, because readers use its `url`.
 #[derive(Serialize)]
 struct ScoreJson<'a> {
     score: f64,
@@ -22,19 +21,19 @@ struct ScoreJson<'a> {
     confidence: f64,
     version: &'a str,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    evidence: &'a [Evidence],
+    evidence: &'a [ExposureEvidence],
     meta: Meta<'a>,
     exposure_score: f64,
     hardening_score: f64,
     timestamp: String,
-    attack_surface: &'a Surface,
+    attack_surface: &'a AttackSurface,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pages: Vec<PageJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pages_not_scored: Option<u64>,
 }
 
-/// Which page.
+/// The page.
 #[derive(Serialize)]
 struct Meta<'a> {
     snapshot_id: &'a str,
@@ -51,14 +50,14 @@ struct PageJson<'a> {
 }
 
 impl PageScore {
-    /// The score as `score_json` has it.
+    /// The score as in `score_json`.
     pub fn to_json(&self) -> String {
         write(self, self.confidence, Vec::new(), 0)
     }
 }
 
 impl rows::VersionScore {
-    /// The version's score as `score_json` has it: that of its most exposed page, then all pages in brief.
+    /// The score of a version as in `score_json`: that of its most exposed page, and all pages in brief.
     pub fn to_json(&self) -> String {
         let pages = self.pages().iter().map(|page| PageJson {
             url: &page.url,
@@ -70,7 +69,7 @@ impl rows::VersionScore {
     }
 }
 
-/// Writes a page's score with what its version adds.
+/// Writes the score of a page with the fields of its version.
 fn write(page: &PageScore, confidence: f64, pages: Vec<PageJson<'_>>, not_scored: u64) -> String {
     let json = ScoreJson {
         score: page.score,

@@ -1,22 +1,22 @@
-//! The exposure score: how much a page offers to whoever wants to attack it, and what its headers take back.
+//! The exposure score: what a page offers to an attacker, minus the protection of its headers.
 //!
-//! Owns the whole way from address, headers and body to a number with evidence: [`score`] collects the
-//! [surface](Surface), runs the rules of a [pack](Pack), and says where each find stands. Between two versions,
-//! [`SecurityDiff`](security::SecurityDiff) tells what an analyst looks for, page by page, and [`attribute`](attribution::attribute) says which
-//! chunks of the diff moved the score. [`rows`] makes of it what the tables hold.
+//! Owns the way from address, headers and body to a score with evidence. [`score`] collects the
+//! [attack surface](AttackSurface) and runs the rules of a [pack](RulePack). Between two versions,
+//! [`SecurityDiff`](security::SecurityDiff) reports the changes of each page, and [`attribute`](attribution::attribute)
+//! finds the chunks of the diff that moved the score. [`rows`] makes the rows of the tables.
 //!
-//! Deliberately knows no clock, no storage and no way to fetch: the same input gives the same output, to the last bit
-//! and in the same order. Input is hostile: every function is total, and [`Limits`] bound what is looked at.
+//! Knows no clock, no storage and no network: the same input gives the same output in the same order. Input is hostile:
+//! every function is total, and [`ScoreLimits`] bound the work.
 //!
 //! Ranges: exposure is 0 or more, without upper end; hardening is 0 to 1; score is exposure × (1 − hardening), 0 or
-//! more; normalised is 0 to 100; confidence is 0 to 1. Where the first pack departs from the scores it descends from:
+//! more; normalised is 0 to 100; confidence is 0 to 1. Differences of the first pack from the scores of the original:
 //!
 //! - hardening ends at 1, so that no score is negative; normalised ends at 100;
-//! - a missing header says what it would have taken off, instead of nothing;
-//! - a header is found whatever the case of its name;
-//! - a redacted cookie is no cookie without flags: it is told, not scored, and lowers the confidence;
-//! - everything that scores leaves evidence, so that contributions add up to the exposure;
-//! - bodies that are no markup are not searched for forms.
+//! - evidence of a missing header has the points that the header would take off;
+//! - header names are compared without case;
+//! - a redacted cookie is reported, not scored, and lowers the confidence;
+//! - everything that scores has evidence, so that contributions add up to the exposure;
+//! - bodies without markup are not searched for forms.
 
 pub mod attribution;
 mod change_kind;
@@ -36,26 +36,30 @@ mod rule;
 mod scan;
 pub mod security;
 mod selectors;
+mod sentence;
 mod surface;
 mod text;
 mod tokens;
 
-pub use changes::Change;
-pub use evidence::{Evidence, Location, LocationKind, MOST_LOCATIONS};
+pub use changes::SurfaceChange;
+pub use evidence::{EvidenceLocation, ExposureEvidence, LocationKind, MAX_EVIDENCE_LOCATIONS};
 pub use explain::{explain, explain_change, explain_makers, explain_others, explain_security};
-pub use pack::{ChangeRule, Directive, Pack, PackError, ProtectingHeader, Rule, Saturation, Words};
-pub use policy::Credit;
-pub use rule::{Category, ChangeKind, RuleId, Severity};
+pub use pack::{
+    ChangeRule, PolicyDirective, ProtectingHeader, RulePack, RulePackError, RuleWords, Saturation, ScoreRule,
+};
+pub use policy::HardeningCredit;
+pub use rule::{ChangeKind, RuleCategory, RuleId, RuleSeverity};
 pub use surface::{
-    Cookie, Form, Frame, Handler, Input, Insecure, Parameter, Place, Reach, ReachKind, Script, Surface,
+    AttackSurface, ElementPlace, FormInput, InlineHandler, InsecureElement, OutboundElement, OutboundKind,
+    PageCookie, PageForm, PageFrame, PageScript, RequestParameter,
 };
 
 use chrono::{DateTime, Utc};
 use varve_core::headers::HeaderView;
 
-/// What is to be scored.
+/// A page to be scored.
 #[derive(Debug, Clone, Copy)]
-pub struct Page<'a> {
+pub struct ScoredPage<'a> {
     /// The address.
     pub url: &'a str,
     /// The path in the working tree, which also orders pages within a version.
@@ -66,24 +70,24 @@ pub struct Page<'a> {
     pub version_id: &'a str,
     /// The status of the response.
     pub status: u16,
-    /// The headers. Without redaction more can be said; with it, nothing false is.
+    /// The headers. Redacted headers lower the confidence.
     pub headers: &'a HeaderView,
     /// The body, content codings removed.
     pub body: &'a [u8],
-    /// When it is scored.
+    /// The time of scoring.
     pub time: DateTime<Utc>,
 }
 
-/// How much is looked at. What is beyond is not scored, and the score says so.
+/// Limits of scoring. Content past a limit is not scored, and the surface is marked as truncated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of a body.
+pub struct ScoreLimits {
+    /// Maximum number of bytes of a body.
     pub body: usize,
-    /// Elements of each kind.
+    /// Maximum number of elements of each kind.
     pub elements: usize,
 }
 
-impl Default for Limits {
+impl Default for ScoreLimits {
     fn default() -> Self {
         Self { body: 16 << 20, elements: 2_000 }
     }
@@ -100,30 +104,30 @@ pub struct PageScore {
     pub snapshot_id: String,
     /// The version.
     pub version_id: String,
-    /// When it was scored.
+    /// The time of scoring.
     pub time: DateTime<Utc>,
     /// The pack that was used.
     pub scoring_version: String,
     /// Exposure × (1 − hardening), 0 or more.
     pub score: f64,
-    /// The same as a number from 0 to 100.
+    /// The score from 0 to 100.
     pub normalized: u8,
-    /// How sure it is, 0 to 1.
+    /// The confidence, 0 to 1.
     pub confidence: f64,
-    /// The points of all that is exposed, 0 or more.
+    /// The sum of the points of evidence, 0 or more.
     pub exposure: f64,
-    /// The part of it that headers take back, 0 to 1.
+    /// The part of the exposure that headers take off, 0 to 1.
     pub hardening: f64,
-    /// What hardening is made of.
-    pub credits: Vec<Credit>,
-    /// What was found.
-    pub evidence: Vec<Evidence>,
-    /// What was looked at.
-    pub surface: Surface,
+    /// The credits that add up to the hardening.
+    pub credits: Vec<HardeningCredit>,
+    /// The evidence.
+    pub evidence: Vec<ExposureEvidence>,
+    /// The attack surface.
+    pub surface: AttackSurface,
 }
 
 /// Scores a page.
-pub fn score(page: &Page<'_>, pack: &Pack, limits: &Limits) -> PageScore {
+pub fn score(page: &ScoredPage<'_>, pack: &RulePack, limits: &ScoreLimits) -> PageScore {
     let surface = scan::collect(page, limits);
     let mut measured = measure::measure(pack, &surface, page.headers);
     for location in measured.evidence.iter_mut().flat_map(|evidence| &mut evidence.locations) {
@@ -149,14 +153,14 @@ pub fn score(page: &Page<'_>, pack: &Pack, limits: &Limits) -> PageScore {
     }
 }
 
-/// A score as a number from 0 to 100: a hundred times the score without its fraction. What sums of points miss by
-/// their rounding is made good first, so that 0.96 is 96 in whatever order its parts were added.
+/// A score from 0 to 100: a hundred times the score without its fraction. Rounding errors of sums are corrected first, so
+/// that 0.96 is 96 independently of the order of its parts.
 pub fn normalize(score: f64) -> u8 {
     (score * 100.0 + 1e-9).clamp(0.0, 100.0) as u8
 }
 
-/// How sure a score can be: halved for each reason why something may have been missed.
-fn confidence(pack: &Pack, surface: &Surface) -> f64 {
+/// The confidence of a score: halved for each reason why something may have been missed.
+fn confidence(pack: &RulePack, surface: &AttackSurface) -> f64 {
     let reasons = [surface.is_truncated, surface.has_redacted_cookies];
     reasons.into_iter().filter(|is_so| *is_so).fold(pack.confidence, |confidence, _| confidence / 2.0)
 }

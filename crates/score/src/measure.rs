@@ -1,25 +1,27 @@
-//! The detectors: what each rule finds in a surface, and what it adds up to.
+//! The detectors: the findings of each rule in an attack surface, and their sum.
 //!
-//! Owns which rule looks at what. Weights and words are the pack's. The order of evidence is fixed: forms, inputs,
-//! cookies, missing headers, then what comes in crowds, then what is only told.
+//! Weights and words are in the pack. The order of evidence is fixed: forms, inputs, cookies, missing headers, rules with
+//! many places, and rules without points.
 
-use crate::evidence::{Evidence, Location, LocationKind, MOST_LOCATIONS};
-use crate::pack::Pack;
-use crate::policy::{self, CSP, Credit};
+use crate::evidence::{EvidenceLocation, ExposureEvidence, LocationKind, MAX_EVIDENCE_LOCATIONS};
+use crate::pack::RulePack;
+use crate::policy::{self, CSP_HEADER, HardeningCredit};
 use crate::rule::RuleId;
-use crate::surface::{Cookie, Form, Input, Parameter, Reach, ReachKind, Surface};
+use crate::surface::{
+    AttackSurface, FormInput, OutboundElement, OutboundKind, PageCookie, PageForm, RequestParameter,
+};
 use varve_core::headers::HeaderView;
 
-/// What was found, and what it comes to.
+/// The evidence and its sums.
 pub(crate) struct Measured {
-    pub(crate) evidence: Vec<Evidence>,
+    pub(crate) evidence: Vec<ExposureEvidence>,
     pub(crate) exposure: f64,
     pub(crate) hardening: f64,
-    pub(crate) credits: Vec<Credit>,
+    pub(crate) credits: Vec<HardeningCredit>,
 }
 
 /// Runs every rule of the pack.
-pub(crate) fn measure(pack: &Pack, surface: &Surface, headers: &HeaderView) -> Measured {
+pub(crate) fn measure(pack: &RulePack, surface: &AttackSurface, headers: &HeaderView) -> Measured {
     let credits = policy::credits(pack, headers);
     let mut ledger = Ledger { pack, evidence: Vec::new() };
     ledger.forms(surface);
@@ -36,8 +38,8 @@ pub(crate) fn measure(pack: &Pack, surface: &Surface, headers: &HeaderView) -> M
     Measured { evidence: ledger.evidence, exposure, hardening, credits }
 }
 
-/// The rule for a form, by what its action speaks of.
-pub(crate) fn form_rule(pack: &Pack, form: &Form) -> RuleId {
+/// The rule for a form, by the words in its action.
+pub(crate) fn form_rule(pack: &RulePack, form: &PageForm) -> RuleId {
     let action = form.action.to_lowercase();
     let speaks_of = |words: &[String]| words.iter().any(|word| action.contains(word.as_str()));
     match () {
@@ -49,7 +51,7 @@ pub(crate) fn form_rule(pack: &Pack, form: &Form) -> RuleId {
 }
 
 /// The rule for an input, by its type.
-pub(crate) fn input_rule(input: &Input) -> RuleId {
+pub(crate) fn input_rule(input: &FormInput) -> RuleId {
     match input.kind.as_str() {
         "file" => RuleId::InputFile,
         "password" => RuleId::InputPassword,
@@ -58,21 +60,21 @@ pub(crate) fn input_rule(input: &Input) -> RuleId {
     }
 }
 
-/// Where a form stands.
-pub(crate) fn form_location(form: &Form) -> Location {
-    Location::element(LocationKind::Form, form.descriptor(), &form.place).numbered(form.dom_index)
+/// The place of a form.
+pub(crate) fn form_location(form: &PageForm) -> EvidenceLocation {
+    EvidenceLocation::element(LocationKind::Form, form.descriptor(), &form.place).numbered(form.dom_index)
 }
 
-/// Where a way out stands, and where it leads.
-pub(crate) fn reach_location(reach: &Reach) -> Location {
-    let location = Location::element(LocationKind::Element, reach.descriptor.clone(), &reach.place);
-    Location { note: Some(reach.target.clone()), ..location }
+/// The place and the target of an outbound element.
+pub(crate) fn reach_location(reach: &OutboundElement) -> EvidenceLocation {
+    let location = EvidenceLocation::element(LocationKind::Element, reach.descriptor.clone(), &reach.place);
+    EvidenceLocation { note: Some(reach.target.clone()), ..location }
 }
 
-/// Where an input stands.
-pub(crate) fn input_location(form: &Form, input: &Input) -> Location {
-    let location = Location::element(LocationKind::Input, form.input_descriptor(input), &input.place);
-    Location { parent_dom_index: Some(form.dom_index), ..location.numbered(input.dom_index) }
+/// The place of an input.
+pub(crate) fn input_location(form: &PageForm, input: &FormInput) -> EvidenceLocation {
+    let location = EvidenceLocation::element(LocationKind::Input, form.input_descriptor(input), &input.place);
+    EvidenceLocation { parent_dom_index: Some(form.dom_index), ..location.numbered(input.dom_index) }
 }
 
 /// Whether a name has one of the words in it.
@@ -81,28 +83,33 @@ fn has_word(name: &str, words: &[String]) -> bool {
     words.iter().any(|word| name.contains(word.as_str()))
 }
 
-/// Where a parameter comes from.
-fn parameter_location(parameter: &Parameter) -> Location {
-    let location = Location::element(LocationKind::Param, String::new(), &parameter.place);
-    Location { selector: None, param_name: Some(parameter.name.clone()), ..location }
+/// The place of a parameter.
+fn parameter_location(parameter: &RequestParameter) -> EvidenceLocation {
+    let location = EvidenceLocation::element(LocationKind::Param, String::new(), &parameter.place);
+    EvidenceLocation { selector: None, param_name: Some(parameter.name.clone()), ..location }
 }
 
-/// Takes down what is found.
+/// Collects evidence.
 struct Ledger<'a> {
-    pack: &'a Pack,
-    evidence: Vec<Evidence>,
+    pack: &'a RulePack,
+    evidence: Vec<ExposureEvidence>,
 }
 
 impl Ledger<'_> {
-    /// Takes down finds of a rule as one piece of evidence, of which at most `counted` add points. Nothing is taken
-    /// down if there are none, or if the pack does not have the rule.
-    fn group(&mut self, id: RuleId, locations: impl Iterator<Item = Location>, counted: Option<usize>) {
+    /// Adds findings of a rule as one piece of evidence, of which at most `counted` add points. Adds nothing if there are
+    /// none, or if the pack does not have the rule.
+    fn group(
+        &mut self,
+        id: RuleId,
+        locations: impl Iterator<Item = EvidenceLocation>,
+        counted: Option<usize>,
+    ) {
         let Some(rule) = self.pack.rule(id) else { return };
         let mut count = 0;
         let mut kept = Vec::new();
         for location in locations {
             count += 1;
-            if kept.len() < MOST_LOCATIONS {
+            if kept.len() < MAX_EVIDENCE_LOCATIONS {
                 kept.push(location);
             }
         }
@@ -110,7 +117,7 @@ impl Ledger<'_> {
             return;
         }
         let exposure = rule.points * count.min(counted.unwrap_or(count)) as f64;
-        self.evidence.push(Evidence {
+        self.evidence.push(ExposureEvidence {
             key: id,
             rule_id: id,
             severity: rule.severity,
@@ -123,18 +130,18 @@ impl Ledger<'_> {
         });
     }
 
-    /// Takes down a single find.
-    fn single(&mut self, id: RuleId, location: Location) {
+    /// Adds a single finding.
+    fn single(&mut self, id: RuleId, location: EvidenceLocation) {
         self.group(id, std::iter::once(location), None);
     }
 
-    fn forms(&mut self, surface: &Surface) {
+    fn forms(&mut self, surface: &AttackSurface) {
         for form in &surface.forms {
             self.single(form_rule(self.pack, form), form_location(form));
         }
     }
 
-    fn inputs(&mut self, surface: &Surface) {
+    fn inputs(&mut self, surface: &AttackSurface) {
         for (form, input) in inputs(surface) {
             let rule = input_rule(input);
             if matches!(rule, RuleId::InputFile | RuleId::InputPassword) {
@@ -143,7 +150,7 @@ impl Ledger<'_> {
         }
     }
 
-    fn cookies(&mut self, surface: &Surface) {
+    fn cookies(&mut self, surface: &AttackSurface) {
         for cookie in &surface.cookies {
             let is_session = has_word(&cookie.name, &self.pack.words.session);
             let flaws = [
@@ -153,23 +160,23 @@ impl Ledger<'_> {
                 (!cookie.secure, RuleId::CookieNoSecure),
             ];
             for (_, rule) in flaws.into_iter().filter(|(is_so, _)| *is_so) {
-                self.single(rule, Location::cookie(&cookie.name));
+                self.single(rule, EvidenceLocation::cookie(&cookie.name));
             }
         }
     }
 
     fn missing_headers(&mut self, headers: &HeaderView) {
-        if headers.get(CSP).is_none() {
-            self.single(RuleId::CspMissing, Location::header(CSP, None));
+        if headers.get(CSP_HEADER).is_none() {
+            self.single(RuleId::CspMissing, EvidenceLocation::header(CSP_HEADER, None));
         }
         for header in &self.pack.headers {
             if headers.get(&header.name).is_none() {
-                self.single(header.missing, Location::header(&header.name, None));
+                self.single(header.missing, EvidenceLocation::header(&header.name, None));
             }
         }
     }
 
-    /// What a missing header would take off the score: its full points, as far as hardening can still grow.
+    /// The points that a missing header would take off: its full points, as far as hardening can still grow.
     fn weigh_missing(&mut self, exposure: f64, hardening: f64) {
         for evidence in &mut self.evidence {
             let is_missing = evidence.key == RuleId::CspMissing
@@ -181,8 +188,8 @@ impl Ledger<'_> {
         }
     }
 
-    /// What scores by its number.
-    fn crowds(&mut self, surface: &Surface) {
+    /// Rules that score by count.
+    fn crowds(&mut self, surface: &AttackSurface) {
         let caps = self.pack.saturation;
         for rule in [RuleId::InputHidden, RuleId::Input] {
             let such = inputs(surface).filter(|(_, input)| input_rule(input) == rule);
@@ -203,38 +210,39 @@ impl Ledger<'_> {
         self.group(RuleId::ParameterSuspicious, telling.map(parameter_location), caps.parameters);
     }
 
-    fn cookie_group(&mut self, rule: RuleId, surface: &Surface, such: fn(&Cookie) -> bool) {
+    fn cookie_group(&mut self, rule: RuleId, surface: &AttackSurface, such: fn(&PageCookie) -> bool) {
         let cookies = surface.cookies.iter().filter(|cookie| such(cookie));
-        self.group(rule, cookies.map(|cookie| Location::cookie(&cookie.name)), None);
+        self.group(rule, cookies.map(|cookie| EvidenceLocation::cookie(&cookie.name)), None);
     }
 
     fn script_group(
         &mut self,
         rule: RuleId,
-        surface: &Surface,
+        surface: &AttackSurface,
         counted: Option<usize>,
-        such: fn(&crate::surface::Script) -> bool,
+        such: fn(&crate::surface::PageScript) -> bool,
     ) {
         let scripts = surface.scripts.iter().filter(|script| such(script));
-        let location = |script: &crate::surface::Script| {
-            Location::element(LocationKind::Script, script.descriptor(), &script.place)
+        let location = |script: &crate::surface::PageScript| {
+            EvidenceLocation::element(LocationKind::Script, script.descriptor(), &script.place)
                 .numbered(script.dom_index)
         };
         self.group(rule, scripts.map(location), counted);
     }
 
-    /// What is looked for besides.
-    fn elements(&mut self, surface: &Surface) {
+    /// The other rules.
+    fn elements(&mut self, surface: &AttackSurface) {
         self.cookie_group(RuleId::CookieNoSameSite, surface, |cookie| cookie.same_site.is_empty());
         if surface.has_redacted_cookies {
-            self.single(RuleId::CookieRedacted, Location::header("set-cookie", None));
+            self.single(RuleId::CookieRedacted, EvidenceLocation::header("set-cookie", None));
         }
         self.script_group(RuleId::ScriptThirdParty, surface, None, |script| script.third_party);
         self.script_group(RuleId::ScriptNoIntegrity, surface, None, |script| {
             script.third_party && !script.integrity
         });
         let handlers = surface.handlers.iter();
-        let element = |name: &String, place| Location::element(LocationKind::Element, name.clone(), place);
+        let element =
+            |name: &String, place| EvidenceLocation::element(LocationKind::Element, name.clone(), place);
         self.group(
             RuleId::EventHandler,
             handlers.map(|handler| element(&handler.descriptor, &handler.place)),
@@ -258,27 +266,29 @@ impl Ledger<'_> {
         );
     }
 
-    fn frames(&mut self, surface: &Surface) {
-        let location = |frame: &crate::surface::Frame| {
-            Location::element(LocationKind::Frame, frame.descriptor(), &frame.place).numbered(frame.dom_index)
+    fn frames(&mut self, surface: &AttackSurface) {
+        let location = |frame: &crate::surface::PageFrame| {
+            EvidenceLocation::element(LocationKind::Frame, frame.descriptor(), &frame.place)
+                .numbered(frame.dom_index)
         };
         self.group(RuleId::Frame, surface.frames.iter().map(location), None);
         let foreign = surface.frames.iter().filter(|frame| frame.third_party && !frame.sandbox);
         self.group(RuleId::FrameThirdParty, foreign.map(location), None);
     }
 
-    /// How the page reaches out besides. Last, so that evidence has the numbers that it had.
-    fn reaches(&mut self, surface: &Surface) {
+    /// Outbound elements. Last, so that the numbers of other evidence stay the same.
+    fn reaches(&mut self, surface: &AttackSurface) {
         for (rule, kind) in [
-            (RuleId::BaseThirdParty, ReachKind::Base),
-            (RuleId::SubmitterThirdParty, ReachKind::Submitter),
-            (RuleId::EmbedThirdParty, ReachKind::Embed),
-            (RuleId::RefreshThirdParty, ReachKind::Refresh),
-            (RuleId::ScriptLink, ReachKind::ScriptLink),
-            (RuleId::ModuleThirdParty, ReachKind::Module),
+            (RuleId::BaseThirdParty, OutboundKind::Base),
+            (RuleId::SubmitterThirdParty, OutboundKind::Submitter),
+            (RuleId::EmbedThirdParty, OutboundKind::Embed),
+            (RuleId::RefreshThirdParty, OutboundKind::Refresh),
+            (RuleId::ScriptLink, OutboundKind::ScriptLink),
+            (RuleId::ModuleThirdParty, OutboundKind::Module),
         ] {
-            let is_such =
-                |reach: &&Reach| reach.kind == kind && (reach.third_party || kind == ReachKind::ScriptLink);
+            let is_such = |reach: &&OutboundElement| {
+                reach.kind == kind && (reach.third_party || kind == OutboundKind::ScriptLink)
+            };
             let such = surface.reaches.iter().filter(is_such).map(reach_location);
             self.group(rule, such, None);
         }
@@ -286,17 +296,17 @@ impl Ledger<'_> {
 
     fn weak_headers(&mut self, headers: &HeaderView) {
         for (rule, header, what) in policy::weaknesses(headers) {
-            self.single(rule, Location::header(header, Some(what)));
+            self.single(rule, EvidenceLocation::header(header, Some(what)));
         }
     }
 }
 
 /// The inputs with their forms, in order.
-fn inputs(surface: &Surface) -> impl Iterator<Item = (&Form, &Input)> {
+fn inputs(surface: &AttackSurface) -> impl Iterator<Item = (&PageForm, &FormInput)> {
     surface.forms.iter().flat_map(|form| form.inputs.iter().map(move |input| (form, input)))
 }
 
-/// The header that evidence is about.
-fn header_of(evidence: &Evidence) -> Option<&str> {
+/// The header of a piece of evidence.
+fn header_of(evidence: &ExposureEvidence) -> Option<&str> {
     evidence.locations.first().and_then(|location| location.header_name.as_deref())
 }

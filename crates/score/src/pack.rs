@@ -1,46 +1,46 @@
-//! Rule packs: which rules there are, what each is worth, and how it is told.
+//! Rule packs: the rules, their points and their sentences.
 //!
-//! Owns the shape of a pack's file and what makes one acceptable. Deliberately does not know how a rule finds
-//! anything: [detectors](crate::measure) are code, named by [`RuleId`]; a pack chooses among them, weighs them and
-//! lends them words. A pack is read as data from anywhere, so its numbers are checked before they are used.
+//! Owns the file format of a pack and its validation. [Detectors](crate::measure) are code, named by [`RuleId`]; a pack
+//! selects them and gives them points and words. A pack may come from anywhere, so its numbers are checked.
 
-use crate::rule::{Category, ChangeKind, RuleId, Severity};
+use crate::rule::{ChangeKind, RuleCategory, RuleId, RuleSeverity};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
-/// The most points that anything may be worth, so that no sum of them leaves the range of sane numbers.
-const GREATEST_POINTS: f64 = 10.0;
+/// Maximum number of points of a rule, so that sums stay in range.
+const MAX_RULE_POINTS: f64 = 10.0;
 
-/// The first pack, as it stands in `rules/exposure-1.toml`.
-static EXPOSURE_1: LazyLock<Pack> = LazyLock::new(|| {
-    Pack::parse(include_str!("../rules/exposure-1.toml")).expect("the pack that is compiled in is acceptable")
+/// The first pack, from `rules/exposure-1.toml`.
+static EXPOSURE_1: LazyLock<RulePack> = LazyLock::new(|| {
+    RulePack::parse(include_str!("../rules/exposure-1.toml"))
+        .expect("the pack that is compiled in is acceptable")
 });
 
 /// A set of rules with weights and wording.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Pack {
-    /// What scores made with this pack are marked with. Other weights need another mark.
+pub struct RulePack {
+    /// The version that is written to scores. Other weights need another version.
     pub scoring_version: String,
-    /// The confidence of a score for which everything could be read, 0 to 1.
+    /// The confidence of a complete score, 0 to 1.
     pub confidence: f64,
-    /// What remains of a directive's credit for each of `'unsafe-inline'` and `'unsafe-eval'`, 0 to 1.
+    /// The factor of the credit of a directive for each of `'unsafe-inline'` and `'unsafe-eval'`, 0 to 1.
     pub unsafe_credit: f64,
-    /// Parts of names that tell what things are for.
-    pub words: Words,
-    /// How many of a kind count at most; everything counts where this is not given.
+    /// Parts of names that show a purpose.
+    pub words: RuleWords,
+    /// Maximum numbers that count. Without them everything counts.
     #[serde(default)]
     pub saturation: Saturation,
-    /// What is looked for.
+    /// The rules.
     #[serde(rename = "rule")]
-    pub rules: Vec<Rule>,
+    pub rules: Vec<ScoreRule>,
     /// The headers that protect by being there.
     #[serde(rename = "header")]
     pub headers: Vec<ProtectingHeader>,
     /// The directives of a Content-Security-Policy that protect.
     #[serde(rename = "directive")]
-    pub directives: Vec<Directive>,
-    /// What changes between versions are worth and how they are told.
+    pub directives: Vec<PolicyDirective>,
+    /// Points and sentences of changes between versions.
     #[serde(rename = "change")]
     pub changes: Vec<ChangeRule>,
 }
@@ -48,7 +48,7 @@ pub struct Pack {
 /// Parts of names, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Words {
+pub struct RuleWords {
     /// In the action of a form that leads to administration.
     pub admin: Vec<String>,
     /// In the action of a form that logs in.
@@ -61,7 +61,7 @@ pub struct Words {
     pub suspicious: Vec<String>,
 }
 
-/// How many of a kind count at most.
+/// Maximum numbers that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Saturation {
@@ -73,21 +73,21 @@ pub struct Saturation {
     pub parameters: Option<usize>,
 }
 
-/// One thing to look for.
+/// A rule.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rule {
-    /// Which detector.
+pub struct ScoreRule {
+    /// The detector.
     pub id: RuleId,
-    /// What it is about.
-    pub category: Category,
-    /// How bad it is.
-    pub severity: Severity,
-    /// What each find adds to the exposure.
+    /// Its category.
+    pub category: RuleCategory,
+    /// Its severity.
+    pub severity: RuleSeverity,
+    /// The points that each finding adds to the exposure.
     pub points: f64,
-    /// What it is called.
+    /// Its title.
     pub title: String,
-    /// How it is told, with `{count}` and `{what}`.
+    /// Its sentence, with `{count}` and `{what}`.
     pub sentence: String,
 }
 
@@ -97,73 +97,73 @@ pub struct Rule {
 pub struct ProtectingHeader {
     /// Its name in lower case.
     pub name: String,
-    /// What it adds to the hardening.
+    /// The points that it adds to the hardening.
     pub points: f64,
-    /// The rule that tells of its absence.
+    /// The rule for its absence.
     pub missing: RuleId,
 }
 
 /// A directive of a Content-Security-Policy that protects.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Directive {
+pub struct PolicyDirective {
     /// Its name in lower case.
     pub name: String,
-    /// What it adds to the hardening, with full credit.
+    /// The points that it adds to the hardening with full credit.
     pub points: f64,
 }
 
-/// What a change between versions is worth.
+/// Points and sentence of a change between versions.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeRule {
-    /// Which change.
+    /// The kind of change.
     pub kind: ChangeKind,
-    /// What it is about, in the words of the diff.
+    /// Its category in security diffs.
     pub category: String,
-    /// How much it matters.
+    /// Its weight.
     pub points: f64,
-    /// How it is told, with `{what}`.
+    /// Its sentence, with `{what}`.
     pub sentence: String,
 }
 
 /// Why a pack cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum PackError {
-    /// It is not TOML, or not of this shape; the message says where.
+pub enum RulePackError {
+    /// It is not TOML, or not in this format.
     #[error("rule pack: {0}")]
     Shape(String),
     /// A number is outside its range.
     #[error("rule pack: {what}: {value} is not between 0 and {greatest}")]
     Range {
-        /// Where the number stands.
+        /// The field of the number.
         what: String,
         /// The number.
         value: f64,
-        /// The greatest that is allowed.
+        /// The maximum.
         greatest: f64,
     },
-    /// Something stands there twice.
+    /// An entry is listed twice.
     #[error("rule pack: {0} stands there twice")]
     Twice(String),
 }
 
-impl Pack {
+impl RulePack {
     /// The first pack.
     pub fn exposure_1() -> &'static Self {
         &EXPOSURE_1
     }
 
     /// Reads a pack.
-    pub fn parse(text: &str) -> Result<Self, PackError> {
-        let pack: Self = toml::from_str(text).map_err(|error| PackError::Shape(error.to_string()))?;
+    pub fn parse(text: &str) -> Result<Self, RulePackError> {
+        let pack: Self = toml::from_str(text).map_err(|error| RulePackError::Shape(error.to_string()))?;
         pack.check_ranges()?;
         pack.check_unique()?;
         Ok(pack)
     }
 
     /// The rule of that id, if the pack has it.
-    pub fn rule(&self, id: RuleId) -> Option<&Rule> {
+    pub fn rule(&self, id: RuleId) -> Option<&ScoreRule> {
         self.rules.iter().find(|rule| rule.id == id)
     }
 
@@ -172,15 +172,15 @@ impl Pack {
         self.changes.iter().find(|change| change.kind == kind)
     }
 
-    /// Whether every number is within its range.
-    fn check_ranges(&self) -> Result<(), PackError> {
+    /// Checks that every number is in its range.
+    fn check_ranges(&self) -> Result<(), RulePackError> {
         in_range("confidence", self.confidence, 1.0)?;
         in_range("unsafe_credit", self.unsafe_credit, 1.0)?;
         for rule in &self.rules {
-            in_range(rule.id.name(), rule.points, GREATEST_POINTS)?;
+            in_range(rule.id.name(), rule.points, MAX_RULE_POINTS)?;
         }
         for change in &self.changes {
-            in_range(change.kind.name(), change.points, GREATEST_POINTS)?;
+            in_range(change.kind.name(), change.points, MAX_RULE_POINTS)?;
         }
         for (name, points) in self.protections() {
             in_range(name, points, 1.0)?;
@@ -188,8 +188,8 @@ impl Pack {
         Ok(())
     }
 
-    /// Whether nothing is listed twice, which would leave it open which one counts.
-    fn check_unique(&self) -> Result<(), PackError> {
+    /// Checks that nothing is listed twice.
+    fn check_unique(&self) -> Result<(), RulePackError> {
         let rules = self.rules.iter().map(|rule| rule.id.name());
         let changes = self.changes.iter().map(|change| change.kind.name());
         once_each(rules)?;
@@ -204,20 +204,20 @@ impl Pack {
     }
 }
 
-/// Whether a number is between 0 and the greatest.
-fn in_range(what: &str, value: f64, greatest: f64) -> Result<(), PackError> {
+/// Checks that a number is between 0 and the maximum.
+fn in_range(what: &str, value: f64, greatest: f64) -> Result<(), RulePackError> {
     if (0.0..=greatest).contains(&value) {
         return Ok(());
     }
-    Err(PackError::Range { what: what.to_owned(), value, greatest })
+    Err(RulePackError::Range { what: what.to_owned(), value, greatest })
 }
 
-/// Whether no name comes twice.
-fn once_each<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), PackError> {
+/// Checks that no name is listed twice.
+fn once_each<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), RulePackError> {
     let mut seen = std::collections::BTreeSet::new();
     for name in names {
         if !seen.insert(name) {
-            return Err(PackError::Twice(name.to_owned()));
+            return Err(RulePackError::Twice(name.to_owned()));
         }
     }
     Ok(())
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn the_first_pack_has_every_rule_and_every_change() {
-        let pack = Pack::exposure_1();
+        let pack = RulePack::exposure_1();
         for id in RuleId::ALL {
             assert!(pack.rule(id).is_some(), "{} is missing", id.name());
         }
@@ -241,7 +241,8 @@ mod tests {
     #[test]
     fn bad_packs_say_what_is_wrong() {
         let good = include_str!("../rules/exposure-1.toml");
-        let said = |from: &str, to: &str| Pack::parse(&good.replacen(from, to, 1)).unwrap_err().to_string();
+        let said =
+            |from: &str, to: &str| RulePack::parse(&good.replacen(from, to, 1)).unwrap_err().to_string();
         assert_eq!(
             said("confidence = 0.5", "confidence = nan"),
             "rule pack: confidence: NaN is not between 0 and 1"

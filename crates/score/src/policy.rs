@@ -1,35 +1,34 @@
-//! What headers take back: the credit of those that protect, and what is weak about them.
+//! Protecting headers: their credits and their weaknesses.
 //!
-//! Within one Content-Security-Policy the first directive of a name counts, as browsers have it; of several policies
-//! all are in force, so that each directive counts where it is strictest. The order in which headers came therefore
-//! does not matter.
+//! In a Content-Security-Policy the first directive of a name counts, as in browsers. If there are several policies, all
+//! are in force, and the strictest form of each directive counts, independently of the order of headers.
 
-use crate::pack::Pack;
+use crate::pack::RulePack;
 use crate::rule::RuleId;
 use varve_core::headers::HeaderView;
 
 /// The header of the policy.
-pub(crate) const CSP: &str = "content-security-policy";
-/// The header that makes browsers stay with encryption.
-pub(crate) const HSTS: &str = "strict-transport-security";
-/// Less than half a year in seconds.
-const HALF_A_YEAR: u64 = 15_552_000;
-/// More directives or policies than these are not read.
-const MOST_DIRECTIVES: usize = 512;
+pub(crate) const CSP_HEADER: &str = "content-security-policy";
+/// The header that makes browsers use HTTPS only.
+pub(crate) const HSTS_HEADER: &str = "strict-transport-security";
+/// Minimum `max-age` of `Strict-Transport-Security`: half a year.
+const HSTS_MIN_SECONDS: u64 = 15_552_000;
+/// Maximum number of directives, and of policies.
+const MAX_POLICY_DIRECTIVES: usize = 512;
 
-/// Something that protects.
+/// The credit of a header or directive.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Credit {
+pub struct HardeningCredit {
     /// The header, in lower case.
     pub header: String,
     /// The directive, if the header is a Content-Security-Policy.
     pub directive: Option<String>,
-    /// What it takes off the exposure, as a part of 1.
+    /// The part of the exposure that it takes off, 0 to 1.
     pub points: f64,
 }
 
-/// The credits of a page's headers. Together they are never above 1: where they would be, each is scaled down alike.
-pub(crate) fn credits(pack: &Pack, headers: &HeaderView) -> Vec<Credit> {
+/// The credits of the headers of a page. If their sum is above 1, all are scaled down.
+pub(crate) fn credits(pack: &RulePack, headers: &HeaderView) -> Vec<HardeningCredit> {
     let mut credits = earned(pack, headers);
     let sum: f64 = credits.iter().map(|credit| credit.points).sum();
     if sum > 1.0 {
@@ -38,49 +37,53 @@ pub(crate) fn credits(pack: &Pack, headers: &HeaderView) -> Vec<Credit> {
     credits
 }
 
-/// What each header and directive earns by itself.
-pub(crate) fn earned(pack: &Pack, headers: &HeaderView) -> Vec<Credit> {
+/// The credit of each header and directive, before scaling.
+pub(crate) fn earned(pack: &RulePack, headers: &HeaderView) -> Vec<HardeningCredit> {
     let present = pack.headers.iter().filter(|header| headers.get(&header.name).is_some());
     let mut credits: Vec<_> = present
-        .map(|header| Credit { header: header.name.clone(), directive: None, points: header.points })
+        .map(|header| HardeningCredit { header: header.name.clone(), directive: None, points: header.points })
         .collect();
-    let policies = policies(headers.get(CSP).unwrap_or_default());
+    let policies = policies(headers.get(CSP_HEADER).unwrap_or_default());
     for directive in &pack.directives {
         let credit = policies.iter().map(|policy| policy.credit(pack, &directive.name)).fold(0.0, f64::max);
         if credit > 0.0 {
             let points = directive.points * credit;
-            credits.push(Credit { header: CSP.to_owned(), directive: Some(directive.name.clone()), points });
+            credits.push(HardeningCredit {
+                header: CSP_HEADER.to_owned(),
+                directive: Some(directive.name.clone()),
+                points,
+            });
         }
     }
     credits
 }
 
 /// The sum of credits, 0 to 1.
-pub(crate) fn hardening(credits: &[Credit]) -> f64 {
-    // Adding to nought, not `sum`: the sum of nothing is a nought with a minus before it.
+pub(crate) fn hardening(credits: &[HardeningCredit]) -> f64 {
+    // Not `sum`, because the sum of no numbers is -0.
     credits.iter().fold(0.0, |sum, credit| sum + credit.points).clamp(0.0, 1.0)
 }
 
-/// The most that a header could take off, with full credit.
-pub(crate) fn full_points(pack: &Pack, header: &str) -> f64 {
-    if header == CSP {
+/// The maximum credit of a header.
+pub(crate) fn full_points(pack: &RulePack, header: &str) -> f64 {
+    if header == CSP_HEADER {
         return pack.directives.iter().map(|directive| directive.points).sum();
     }
     pack.headers.iter().find(|known| known.name == header).map_or(0.0, |known| known.points)
 }
 
 /// One policy: its directives with their sources, both as written.
-struct Policy<'a>(Vec<(&'a str, Vec<&'a str>)>);
+struct ContentPolicy<'a>(Vec<(&'a str, Vec<&'a str>)>);
 
-impl Policy<'_> {
+impl ContentPolicy<'_> {
     /// The sources of a directive.
     fn sources(&self, name: &str) -> Option<&[&str]> {
         let found = self.0.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, sources)| sources.as_slice())
     }
 
-    /// How much of its points a directive earns.
-    fn credit(&self, pack: &Pack, name: &str) -> f64 {
+    /// The part of its points that a directive earns.
+    fn credit(&self, pack: &RulePack, name: &str) -> f64 {
         let Some(sources) = self.sources(name).filter(|sources| !sources.is_empty()) else { return 0.0 };
         let has = |wanted: &str| sources.iter().any(|source| source.eq_ignore_ascii_case(wanted));
         if has("'none'") {
@@ -95,31 +98,33 @@ impl Policy<'_> {
 }
 
 /// The policies in the values of a header: a comma separates policies, a semicolon directives.
-fn policies(values: &[String]) -> Vec<Policy<'_>> {
+fn policies(values: &[String]) -> Vec<ContentPolicy<'_>> {
     let policies = values.iter().flat_map(|value| value.split(','));
-    policies.take(MOST_DIRECTIVES).map(|text| Policy(directives(text))).collect()
+    policies.take(MAX_POLICY_DIRECTIVES).map(|text| ContentPolicy(directives(text))).collect()
 }
 
 /// The directives of one policy.
 fn directives(text: &str) -> Vec<(&str, Vec<&str>)> {
-    let parts = text.split(';').take(MOST_DIRECTIVES);
-    let words = parts.map(|part| part.split_whitespace().take(MOST_DIRECTIVES).collect::<Vec<_>>());
+    let parts = text.split(';').take(MAX_POLICY_DIRECTIVES);
+    let words = parts.map(|part| part.split_whitespace().take(MAX_POLICY_DIRECTIVES).collect::<Vec<_>>());
     words.filter_map(|words| words.split_first().map(|(name, sources)| (*name, sources.to_vec()))).collect()
 }
 
-/// A weakness of a header: the rule, the header, and what of it.
+/// A weakness of a header: the rule, the header, and a note.
 pub(crate) type Weakness = (RuleId, &'static str, String);
 
-/// What is weak about the headers that are there.
+/// The weaknesses of the present headers.
 pub(crate) fn weaknesses(headers: &HeaderView) -> Vec<Weakness> {
-    let mut found = policy_weaknesses(headers.get(CSP).unwrap_or_default());
+    let mut found = policy_weaknesses(headers.get(CSP_HEADER).unwrap_or_default());
     let mut look = |rule, name, is_weak: fn(&str) -> bool| {
         let weak = headers.get(name).unwrap_or_default().iter().find(|value| is_weak(value));
         found.extend(weak.map(|value| (rule, name, crate::text::cut(value, 200).to_owned())));
     };
     look(RuleId::CspReportOnly, "content-security-policy-report-only", |_| true);
-    look(RuleId::HstsOff, HSTS, |value| max_age(value).unwrap_or_default() == 0);
-    look(RuleId::HstsWeak, HSTS, |value| max_age(value).is_some_and(|age| (1..HALF_A_YEAR).contains(&age)));
+    look(RuleId::HstsOff, HSTS_HEADER, |value| max_age(value).unwrap_or_default() == 0);
+    look(RuleId::HstsWeak, HSTS_HEADER, |value| {
+        max_age(value).is_some_and(|age| (1..HSTS_MIN_SECONDS).contains(&age))
+    });
     look(RuleId::XfoInvalid, "x-frame-options", |value| {
         !["deny", "sameorigin"].iter().any(|known| value.eq_ignore_ascii_case(known))
     });
@@ -128,13 +133,13 @@ pub(crate) fn weaknesses(headers: &HeaderView) -> Vec<Weakness> {
     look(RuleId::CorsAnyOrigin, "access-control-allow-origin", |value| value == "*");
     look(RuleId::SoftwareVersion, "server", |value| value.contains(|letter: char| letter.is_ascii_digit()));
     look(RuleId::SoftwareVersion, "x-powered-by", |_| true);
-    if headers.get(CSP).is_some() {
+    if headers.get(CSP_HEADER).is_some() {
         found.retain(|(rule, ..)| *rule != RuleId::CspReportOnly);
     }
     found
 }
 
-/// What is weak about the policies that are in force.
+/// The weaknesses of the policies in force.
 fn policy_weaknesses(values: &[String]) -> Vec<Weakness> {
     let sources = [
         (RuleId::CspUnsafeInline, "'unsafe-inline'"),
@@ -149,33 +154,33 @@ fn policy_weaknesses(values: &[String]) -> Vec<Weakness> {
         let names: Vec<_> =
             all.filter(|(_, sources)| allows(sources)).map(|(name, _)| *name).take(8).collect();
         if !names.is_empty() {
-            found.push((rule, CSP, crate::text::cut(&names.join(", "), 200).to_owned()));
+            found.push((rule, CSP_HEADER, crate::text::cut(&names.join(", "), 200).to_owned()));
         }
     }
     found
 }
 
-/// How long `Strict-Transport-Security` lasts, in seconds.
+/// The `max-age` of `Strict-Transport-Security` in seconds.
 fn max_age(value: &str) -> Option<u64> {
     let pairs = value.split(';').filter_map(|part| part.split_once('='));
     let age =
         pairs.filter(|(key, _)| key.trim().eq_ignore_ascii_case("max-age")).map(|(_, age)| age).next()?;
     let digits = age.trim().trim_matches('"');
     let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
-    // A number too great for the type lasts longer than anyone will look.
+    // A number that is too large for the type is the maximum.
     is_number.then(|| digits.parse().unwrap_or(u64::MAX))
 }
 
-/// For how long and how widely browsers stay with encryption; nothing is the least.
+/// The duration and the scope of `Strict-Transport-Security`.
 pub(crate) fn transport(headers: &HeaderView) -> (u64, bool) {
-    let values = headers.get(HSTS).unwrap_or_default();
+    let values = headers.get(HSTS_HEADER).unwrap_or_default();
     let names_all =
         |value: &String| value.split(';').any(|part| part.trim().eq_ignore_ascii_case("includesubdomains"));
     let age = values.iter().filter_map(|value| max_age(value)).max().unwrap_or_default();
     (age, age > 0 && values.iter().any(names_all))
 }
 
-/// Whether the policy that browsers take, the last one they know, tells whole addresses.
+/// Whether the policy in force, which is the last known one, sends whole addresses.
 fn last_policy_is_unsafe(value: &str) -> bool {
     let last = value.rsplit(',').next().unwrap_or_default().trim();
     ["unsafe-url", "no-referrer-when-downgrade"].iter().any(|known| last.eq_ignore_ascii_case(known))
@@ -188,7 +193,7 @@ mod tests {
 
     fn hardening_of(pairs: &[(&str, &str)]) -> f64 {
         let view = HeaderView::from_pairs(pairs.iter().copied(), Redaction::Off);
-        hardening(&credits(Pack::exposure_1(), &view))
+        hardening(&credits(RulePack::exposure_1(), &view))
     }
 
     fn is_near(left: f64, right: f64) -> bool {
@@ -204,7 +209,7 @@ mod tests {
         let two = hardening_of(&[
             ("content-security-policy", "script-src *"),
             ("CSP", "x"),
-            (CSP, "script-src 'self'"),
+            (CSP_HEADER, "script-src 'self'"),
         ]);
         assert!(is_near(two, 0.2));
     }
@@ -234,6 +239,6 @@ mod tests {
             "csp_unsafe_eval script-src",
             "csp_wildcard default-src",
         ];
-        assert_eq!(said(CSP, policy), expected);
+        assert_eq!(said(CSP_HEADER, policy), expected);
     }
 }

@@ -1,18 +1,18 @@
-//! Scores as rows: what the tables `version_scores`, `version_evidence_locations` and `diff_attributions` hold.
+//! Scores as rows of the tables `version_scores`, `version_evidence_locations` and `diff_attributions`.
 //!
-//! Owns the values of every column and the score of a version of many pages. Deliberately holds no SQL. Ids are made
-//! from what they name, so that scoring again, or rebuilding from nothing, gives the same rows; times are given.
+//! Owns the values of every column and the score of a version of many pages. Has no SQL. Ids derive from content, so that
+//! scoring again, or a rebuild, gives the same rows; the caller passes the times.
 
-use crate::attribution::{Cause, Find, PagePair, Share};
-use crate::evidence::{Evidence, Location};
-use crate::{Pack, PageScore, RuleId};
+use crate::attribution::{EvidenceRef, PagePair, ScoreShare, ShareCause};
+use crate::evidence::{EvidenceLocation, ExposureEvidence};
+use crate::{PageScore, RuleId, RulePack};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// The space in which ids of rows are made.
-const SPACE: Uuid = Uuid::from_u128(0x5d2c_9f0e_7a41_4c6b_8f13_0b6e_c2a9_d374);
+/// The UUID namespace of row ids.
+const ROW_ID_NAMESPACE: Uuid = Uuid::from_u128(0x5d2c_9f0e_7a41_4c6b_8f13_0b6e_c2a9_d374);
 
-/// The score of a version: that of its most exposed page, since an attacker needs only one.
+/// The score of a version: that of its most exposed page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VersionScore {
     pages: Vec<PageScore>,
@@ -21,22 +21,22 @@ pub struct VersionScore {
 }
 
 impl VersionScore {
-    /// The score of these pages, ordered by path and address; none if there is no page.
+    /// The score of these pages, ordered by path and address. `None` without pages.
     pub fn new(mut pages: Vec<PageScore>) -> Option<Self> {
         pages.sort_by(|left, right| (&left.file_path, &left.url).cmp(&(&right.file_path, &right.url)));
-        // Of equal ones the first in order is taken, which is the last that `max_by` sees.
+        // The first of equal ones, which `max_by` sees last.
         let most_exposed = (0..pages.len())
             .rev()
             .max_by(|&left, &right| pages[left].score.total_cmp(&pages[right].score))?;
         Some(Self { pages, most_exposed, not_scored: 0 })
     }
 
-    /// The same of a version with so many more pages, whose bodies cannot be had.
+    /// The same with a number of further pages whose bodies are not available.
     pub fn without(self, not_scored: u64) -> Self {
         Self { not_scored, ..self }
     }
 
-    /// How many pages could not be scored.
+    /// The number of pages that could not be scored.
     pub const fn not_scored(&self) -> u64 {
         self.not_scored
     }
@@ -51,7 +51,7 @@ impl VersionScore {
         &self.pages[self.most_exposed]
     }
 
-    /// How sure the score is: as sure as that of the least sure page.
+    /// The confidence of the score: the lowest of all pages.
     pub fn confidence(&self) -> f64 {
         self.pages.iter().map(|page| page.confidence).fold(1.0, f64::min)
     }
@@ -83,7 +83,7 @@ impl VersionScore {
 /// A row of `version_scores`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VersionScoreRow {
-    /// Made from version and scoring version, of which there is one.
+    /// Derived from version and scoring version.
     pub id: Uuid,
     /// The version.
     pub version_id: String,
@@ -104,11 +104,11 @@ pub struct VersionScoreRow {
 /// A row of `version_evidence_locations`. `xpath`, `node_id` and `loc_confidence` of that table stay NULL.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvidenceLocationRow {
-    /// Made from evidence and place.
+    /// Derived from evidence and place.
     pub id: Uuid,
     /// The version.
     pub version_id: String,
-    /// Made from version, scoring version, page and number of the evidence.
+    /// Derived from version, scoring version, page and number of the evidence.
     pub evidence_id: Uuid,
     /// The number of the evidence in the version.
     pub evidence_index: usize,
@@ -116,13 +116,13 @@ pub struct EvidenceLocationRow {
     pub location_index: i64,
     /// The rule.
     pub evidence_key: &'static str,
-    /// How to find the element.
+    /// The selector of the element.
     pub selector: Option<String>,
     /// The page's path in the working tree.
     pub file_path: String,
-    /// Where the start tag begins.
+    /// The offset of the start tag.
     pub byte_start: Option<usize>,
-    /// Where the start tag has ended.
+    /// The offset behind the start tag.
     pub byte_end: Option<usize>,
     /// Its first line, from 1.
     pub line_start: Option<usize>,
@@ -141,9 +141,9 @@ pub struct EvidenceLocationRow {
 /// A row of `diff_attributions`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttributionRow {
-    /// Made from the diff and what moved.
+    /// Derived from the diff and the cause.
     pub id: Uuid,
-    /// Which pair of pages it is about.
+    /// The pair of pages.
     pub page: usize,
     /// The diff.
     pub diff_id: String,
@@ -165,9 +165,9 @@ pub struct AttributionRow {
     pub location_json: Option<String>,
     /// The pack.
     pub scoring_version: String,
-    /// By how much it moved the score.
+    /// The movement of the score.
     pub contribution: f64,
-    /// How much of all movement that is, 0 to 100.
+    /// The part of all movement, 0 to 100.
     pub contribution_pct: f64,
     /// `added`, `removed`, `weakened` or `strengthened`, and the page's path.
     pub note: String,
@@ -178,7 +178,7 @@ pub struct AttributionRow {
 /// The rows of one piece of evidence.
 fn piece_rows(page: &PageScore, index: usize, number: usize, created_at: i64) -> Vec<EvidenceLocationRow> {
     let evidence = &page.evidence[index];
-    let row = |location_index: i64, location: Option<&Location>| EvidenceLocationRow {
+    let row = |location_index: i64, location: Option<&EvidenceLocation>| EvidenceLocationRow {
         id: location_id(page, index, location_index),
         version_id: page.version_id.clone(),
         evidence_id: evidence_id(page, index),
@@ -206,13 +206,13 @@ fn piece_rows(page: &PageScore, index: usize, number: usize, created_at: i64) ->
 pub fn attribution_rows(
     diff_id: &str,
     head_version_id: &str,
-    pack: &Pack,
+    pack: &RulePack,
     pairs: &[PagePair<'_>],
-    shares: &[Share],
+    shares: &[ScoreShare],
     created_at: i64,
 ) -> Vec<AttributionRow> {
-    let row = |share: &Share| {
-        let subject = Subject::of(share, pack, pairs.get(share.page)?)?;
+    let row = |share: &ScoreShare| {
+        let subject = RowSubject::of(share, pack, pairs.get(share.page)?)?;
         let (page, chunk_index) = (share.page.to_string(), share.chunk.map_or(-1, number));
         let place = subject.location_index.unwrap_or(-1).to_string();
         Some(AttributionRow {
@@ -244,13 +244,13 @@ pub fn attribution_rows(
     shares.iter().filter_map(row).collect()
 }
 
-/// The path of a page, as people are told it: that of the root is empty in rows.
+/// The path of a page in reports. That of the root is empty in rows.
 fn path_told(page: &PageScore) -> &str {
     if page.file_path.is_empty() { "/" } else { &page.file_path }
 }
 
-/// What a row of `diff_attributions` is about.
-struct Subject {
+/// The subject of a row of `diff_attributions`.
+struct RowSubject {
     evidence_id: Uuid,
     location_row: Option<Uuid>,
     location_index: Option<i64>,
@@ -260,20 +260,20 @@ struct Subject {
     note: String,
 }
 
-impl Subject {
-    fn of(share: &Share, pack: &Pack, pair: &PagePair<'_>) -> Option<Self> {
+impl RowSubject {
+    fn of(share: &ScoreShare, pack: &RulePack, pair: &PagePair<'_>) -> Option<Self> {
         match &share.cause {
-            Cause::Came(find) => Self::find(pair.head?, *find, "added", true),
-            Cause::Went(find) => Self::find(pair.base?, *find, "removed", false),
-            Cause::Protection { header, directive } => {
+            ShareCause::Came(find) => Self::find(pair.head?, *find, "added", true),
+            ShareCause::Went(find) => Self::find(pair.base?, *find, "removed", false),
+            ShareCause::Protection { header, directive } => {
                 let word = if share.contribution > 0.0 { "weakened" } else { "strengthened" };
                 Some(Self::protection(pair.head?, pack, header, directive.as_deref(), word))
             }
         }
     }
 
-    /// A find. Only places of the head have rows that are sure to be there.
-    fn find(page: &PageScore, find: Find, word: &str, is_head: bool) -> Option<Self> {
+    /// A finding. Only places of the head certainly have rows.
+    fn find(page: &PageScore, find: EvidenceRef, word: &str, is_head: bool) -> Option<Self> {
         let evidence = page.evidence.get(find.evidence)?;
         let location_index = find.location.map(number);
         let row = location_index.filter(|_| is_head).map(|index| location_id(page, find.evidence, index));
@@ -288,14 +288,20 @@ impl Subject {
         })
     }
 
-    /// A header. If it is missing now, there is evidence of that.
-    fn protection(page: &PageScore, pack: &Pack, header: &str, directive: Option<&str>, word: &str) -> Self {
+    /// A header. If it is missing in the head, there is evidence of that.
+    fn protection(
+        page: &PageScore,
+        pack: &RulePack,
+        header: &str,
+        directive: Option<&str>,
+        word: &str,
+    ) -> Self {
         let part = directive.unwrap_or_default();
         let note = format!("{word} {} {header} {part}", path_told(page)).trim_end().to_owned();
         let missing = missing_rule(pack, header);
         let found = page.evidence.iter().position(|evidence| Some(evidence.key) == missing);
         if let Some(index) = found {
-            let find = Find { evidence: index, location: Some(0) };
+            let find = EvidenceRef { evidence: index, location: Some(0) };
             if let Some(subject) = Self::find(page, find, word, true) {
                 return Self { note, ..subject };
             }
@@ -315,9 +321,9 @@ impl Subject {
     }
 }
 
-/// The rule that tells of a header's absence.
-fn missing_rule(pack: &Pack, header: &str) -> Option<RuleId> {
-    if header == crate::policy::CSP {
+/// The rule for the absence of a header.
+fn missing_rule(pack: &RulePack, header: &str) -> Option<RuleId> {
+    if header == crate::policy::CSP_HEADER {
         return Some(RuleId::CspMissing);
     }
     pack.headers.iter().find(|known| known.name == header).map(|known| known.missing)
@@ -334,10 +340,10 @@ fn location_id(page: &PageScore, index: usize, location: i64) -> Uuid {
     derive(&["location", &evidence_id(page, index).to_string(), &location.to_string()])
 }
 
-/// An id made from names. Lengths are part of it, so that no two lists of names run together.
+/// An id derived from names and their lengths, so that two lists of names never have the same id.
 fn derive(names: &[&str]) -> Uuid {
     let text: String = names.iter().map(|name| format!("{}:{name}", name.len())).collect();
-    Uuid::new_v5(&SPACE, text.as_bytes())
+    Uuid::new_v5(&ROW_ID_NAMESPACE, text.as_bytes())
 }
 
 /// A number of a row.
@@ -345,8 +351,8 @@ fn number(index: usize) -> i64 {
     i64::try_from(index).unwrap_or(i64::MAX)
 }
 
-/// Evidence without its places, which have columns of their own.
-fn evidence_json(evidence: &Evidence) -> String {
+/// Evidence without its places, which have their own columns.
+fn evidence_json(evidence: &ExposureEvidence) -> String {
     let mut value = json!(evidence);
     if let Value::Object(fields) = &mut value {
         fields.shift_remove("locations");
@@ -355,6 +361,6 @@ fn evidence_json(evidence: &Evidence) -> String {
 }
 
 /// A place.
-fn location_json(location: &Location) -> String {
+fn location_json(location: &EvidenceLocation) -> String {
     json!(location).to_string()
 }

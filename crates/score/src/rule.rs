@@ -1,7 +1,6 @@
-//! The names of everything that can be found, told and weighed.
+//! The ids of rules and of changes.
 //!
-//! One registry for rules and one for changes, so that packs, rows and JSON speak of them alike. What each means is
-//! written in the packs; how it is found, in the detectors.
+//! One registry each, so that packs, rows and JSON use the same names. Packs have their sentences, and detectors find them.
 
 use serde::{Deserialize, Serialize};
 
@@ -234,24 +233,24 @@ registry! {
     }
 }
 
-/// How bad something is.
+/// The severity of a finding or change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Good to know.
+pub enum RuleSeverity {
+    /// For information.
     Low,
-    /// To be looked at.
+    /// To be reviewed.
     Medium,
-    /// To be looked at first.
+    /// To be reviewed first.
     High,
-    /// To be looked at now. No rule of the first pack is.
+    /// To be reviewed at once. No rule of the first pack has it.
     Critical,
 }
 
-/// What a rule is about.
+/// The category of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Category {
+pub enum RuleCategory {
     /// Forms.
     Form,
     /// Inputs of forms.

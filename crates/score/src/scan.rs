@@ -1,27 +1,29 @@
 //! Collects the attack surface of a page from its address, headers and body.
 //!
-//! Owns what is looked at in a body and how much of it. A form holds every input up to its end tag wherever browsers
-//! put it in the tree, because that is what it sends; a form inside a form does not exist, as browsers have it.
-//! Bodies that say they are no markup are not searched for tags: a script that writes a form is not a form.
+//! A form has every input up to its end tag, wherever browsers put it in the tree, because a form sends all of them. A form
+//! inside a form is ignored, as in browsers. Bodies that are not declared as markup are not searched for tags.
 
 use crate::cookie::{query_parameters, read_cookie};
-use crate::reach::{self, Found};
-use crate::surface::{Form, Frame, Handler, Input, Insecure, Parameter, Place, ReachKind, Script, Surface};
+use crate::reach::{self, FoundOutbound};
+use crate::surface::{
+    AttackSurface, ElementPlace, FormInput, InlineHandler, InsecureElement, OutboundKind, PageForm,
+    PageFrame, PageScript, RequestParameter,
+};
 use crate::text::attribute_selector;
 use crate::tokens::{ScoredTag, ScoredTags};
-use crate::{Limits, Page};
+use crate::{ScoreLimits, ScoredPage};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use url::{Host, Url};
 
 /// The attack surface of a page.
-pub(crate) fn collect(page: &Page<'_>, limits: &Limits) -> Surface {
+pub(crate) fn collect(page: &ScoredPage<'_>, limits: &ScoreLimits) -> AttackSurface {
     let mut surface = from_head(page);
     if is_markup(&surface.content_type) {
         let body = &page.body[..page.body.len().min(limits.body)];
         surface.is_truncated |= body.len() < page.body.len();
         let (text, has_bytes) = transcode(body, &surface.content_type);
-        let mut scan = Scan::new(page.url, &text, has_bytes, limits, surface);
+        let mut scan = SurfaceScan::new(page.url, &text, has_bytes, limits, surface);
         for tag in ScoredTags::new(&text) {
             scan.take(&tag);
         }
@@ -31,9 +33,9 @@ pub(crate) fn collect(page: &Page<'_>, limits: &Limits) -> Surface {
     surface
 }
 
-/// Finds a selector for everything that stands in the body.
-fn find_selectors(surface: &mut Surface, text: &[u8]) {
-    let mut places: Vec<&mut Place> = Vec::new();
+/// Finds a selector for each element of the surface.
+fn find_selectors(surface: &mut AttackSurface, text: &[u8]) {
+    let mut places: Vec<&mut ElementPlace> = Vec::new();
     for form in &mut surface.forms {
         places.push(&mut form.place);
         places.extend(form.inputs.iter_mut().map(|input| &mut input.place));
@@ -50,20 +52,20 @@ fn find_selectors(surface: &mut Surface, text: &[u8]) {
     }
 }
 
-/// What address and headers tell.
-fn from_head(page: &Page<'_>) -> Surface {
+/// The surface of address and headers.
+fn from_head(page: &ScoredPage<'_>) -> AttackSurface {
     let (get_params, is_truncated) = query_parameters(page.url);
     let set = page.headers.get("set-cookie").unwrap_or_default();
     let cookies: Vec<_> =
-        set.iter().take(crate::cookie::MOST).filter_map(|value| read_cookie(value)).collect();
-    Surface {
+        set.iter().take(crate::cookie::MAX_SCORED_COOKIES).filter_map(|value| read_cookie(value)).collect();
+    AttackSurface {
         url: page.url.to_owned(),
         snapshot_id: page.snapshot_id.to_owned(),
         collected_at: crate::json::instant(page.time),
         status_code: page.status,
         headers: page.headers.iter().map(|(name, values)| (name.to_owned(), values.to_vec())).collect(),
-        has_redacted_cookies: cookies.len() < set.len().min(crate::cookie::MOST),
-        is_truncated: is_truncated || set.len() > crate::cookie::MOST,
+        has_redacted_cookies: cookies.len() < set.len().min(crate::cookie::MAX_SCORED_COOKIES),
+        is_truncated: is_truncated || set.len() > crate::cookie::MAX_SCORED_COOKIES,
         cookies,
         get_params,
         content_type: page
@@ -72,17 +74,17 @@ fn from_head(page: &Page<'_>) -> Surface {
             .and_then(|values| values.first())
             .cloned()
             .unwrap_or_default(),
-        ..Surface::default()
+        ..AttackSurface::default()
     }
 }
 
-/// Whether a body of that type is shown as markup. Without a type browsers guess, so it is looked at.
+/// Whether a body of that type is shown as markup. Without a type browsers guess, so it counts as markup.
 fn is_markup(content_type: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence.is_empty() || essence.contains("html") || essence.contains("xml") || !essence.contains('/')
 }
 
-/// The body in an encoding that has ASCII in it, and whether its bytes still are where they were.
+/// The body in an encoding that extends ASCII, and whether its offsets are those of the body.
 fn transcode<'a>(body: &'a [u8], content_type: &str) -> (Cow<'a, [u8]>, bool) {
     let label = content_type.to_ascii_lowercase();
     let read: fn([u8; 2]) -> u16 = match body {
@@ -98,26 +100,32 @@ fn transcode<'a>(body: &'a [u8], content_type: &str) -> (Cow<'a, [u8]>, bool) {
     (Cow::Owned(text.into_bytes()), false)
 }
 
-/// The collecting of one body.
-struct Scan<'a> {
+/// The state of scanning one body.
+struct SurfaceScan<'a> {
     body: &'a [u8],
     has_bytes: bool,
-    limits: &'a Limits,
-    /// The address of the page, what relative addresses are relative to, and the site that is our own. None if the address is no URL.
+    limits: &'a ScoreLimits,
+    /// The address of the page, the base of its references, and its site. `None` if the address is no URL.
     page: Option<Url>,
     base: Option<Url>,
     site: Option<String>,
     has_base: bool,
     is_encrypted: bool,
-    /// How far lines are counted, and how many there are up to there.
+    /// The offset up to which lines are counted, and their number.
     counted: (usize, usize),
-    /// Whether a form is open, and how many inputs it had.
+    /// The number of inputs of the open form, if there is one.
     open_form: Option<usize>,
-    surface: Surface,
+    surface: AttackSurface,
 }
 
-impl<'a> Scan<'a> {
-    fn new(url: &str, body: &'a [u8], has_bytes: bool, limits: &'a Limits, surface: Surface) -> Self {
+impl<'a> SurfaceScan<'a> {
+    fn new(
+        url: &str,
+        body: &'a [u8],
+        has_bytes: bool,
+        limits: &'a ScoreLimits,
+        surface: AttackSurface,
+    ) -> Self {
         let base = Url::parse(url).ok();
         let site = base.as_ref().and_then(site_of);
         let is_encrypted = base.as_ref().is_some_and(|base| base.scheme() == "https");
@@ -136,7 +144,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Takes what a tag adds.
+    /// Takes a tag.
     fn take(&mut self, tag: &ScoredTag<'_>) {
         if tag.is_end {
             if tag.is("form") {
@@ -164,12 +172,12 @@ impl<'a> Scan<'a> {
         self.take_reaches(reach::of_tag(tag), &place);
     }
 
-    /// Where the tag stands. Tags come in order, so lines are counted once.
-    fn place(&mut self, tag: &ScoredTag<'_>) -> Place {
+    /// The place of a tag. Tags come in order, so lines are counted once.
+    fn place(&mut self, tag: &ScoredTag<'_>) -> ElementPlace {
         let first = self.line_at(tag.bytes.start);
         let last = self.line_at(tag.bytes.end.saturating_sub(1));
         let bytes = self.has_bytes.then(|| tag.bytes.clone());
-        Place { bytes, lines: (first, last), selector: None, start: tag.bytes.start }
+        ElementPlace { bytes, lines: (first, last), selector: None, start: tag.bytes.start }
     }
 
     fn line_at(&mut self, offset: usize) -> usize {
@@ -179,7 +187,7 @@ impl<'a> Scan<'a> {
         self.counted.1
     }
 
-    /// Whether one more fits; marks the surface as truncated if not.
+    /// Whether the limit allows one more; else marks the surface as truncated.
     fn fits(&mut self, count: usize) -> bool {
         let fits = count < self.limits.elements;
         self.surface.is_truncated |= !fits;
@@ -187,25 +195,25 @@ impl<'a> Scan<'a> {
     }
 
     /// Only the first `base` with an address counts.
-    fn take_base(&mut self, tag: &ScoredTag<'_>, place: &Place) {
+    fn take_base(&mut self, tag: &ScoredTag<'_>, place: &ElementPlace) {
         let Some(href) = tag.attribute("href").filter(|_| !self.has_base) else { return };
         self.has_base = true;
         let descriptor = format!("base{}", attribute_selector("href", href.trim()));
-        let found = Found { kind: ReachKind::Base, target: href.trim().to_owned(), descriptor };
+        let found = FoundOutbound { kind: OutboundKind::Base, target: href.trim().to_owned(), descriptor };
         self.take_reaches(vec![found], place);
         self.base = self.resolve(href.trim()).or_else(|| self.base.take());
     }
 
-    fn take_form(&mut self, tag: &ScoredTag<'_>, place: &Place) {
+    fn take_form(&mut self, tag: &ScoredTag<'_>, place: &ElementPlace) {
         if self.open_form.is_some() || !self.fits(self.surface.forms.len()) {
             return;
         }
         let action = tag.attribute("action").unwrap_or_default().trim().to_owned();
         let method = tag.attribute("method").unwrap_or_default().trim().to_ascii_uppercase();
-        // Without an action a form sends to its page, wherever relative addresses lead.
+        // Without an action a form sends to its page, independently of the base.
         let target = if action.is_empty() { self.page.clone() } else { self.resolve(&action) };
         self.open_form = Some(0);
-        self.surface.forms.push(Form {
+        self.surface.forms.push(PageForm {
             is_insecure: self.is_insecure(target.as_ref()),
             is_third_party: self.is_third_party(target.as_ref()),
             target: target.map_or_else(|| action.clone(), |target| target.to_string()),
@@ -219,7 +227,7 @@ impl<'a> Scan<'a> {
         });
     }
 
-    fn take_input(&mut self, tag: &ScoredTag<'_>, place: &Place, has_type: bool) {
+    fn take_input(&mut self, tag: &ScoredTag<'_>, place: &ElementPlace, has_type: bool) {
         let Some(index) = self.open_form else { return };
         self.open_form = Some(index + 1);
         let name = tag.attribute("name").unwrap_or_default();
@@ -231,7 +239,7 @@ impl<'a> Scan<'a> {
         } else {
             String::new()
         };
-        let input = Input {
+        let input = FormInput {
             name: name.clone(),
             kind: if kind.is_empty() { "text".to_owned() } else { kind },
             required: tag.has("required"),
@@ -243,11 +251,11 @@ impl<'a> Scan<'a> {
         if let Some(form) = self.surface.forms.last_mut() {
             form.inputs.push(input);
         }
-        let parameter = Parameter { name, origin: "form".to_owned(), place: place.clone() };
+        let parameter = RequestParameter { name, origin: "form".to_owned(), place: place.clone() };
         self.surface.post_params.push(parameter);
     }
 
-    fn take_script(&mut self, tag: &ScoredTag<'_>, place: &Place) {
+    fn take_script(&mut self, tag: &ScoredTag<'_>, place: &ElementPlace) {
         if !self.fits(self.surface.scripts.len()) {
             return;
         }
@@ -260,7 +268,7 @@ impl<'a> Scan<'a> {
         if src.is_empty() {
             self.take_reaches(reach::of_script(tag, inside), place);
         }
-        self.surface.scripts.push(Script {
+        self.surface.scripts.push(PageScript {
             inline: src.is_empty(),
             dom_index: self.surface.scripts.len(),
             third_party: !address.is_empty() && self.is_third_party(target.as_ref()),
@@ -272,13 +280,13 @@ impl<'a> Scan<'a> {
         self.take_insecure(tag, attribute, true, place);
     }
 
-    /// Takes note of ways out.
-    fn take_reaches(&mut self, found: Vec<Found>, place: &Place) {
+    /// Adds outbound elements.
+    fn take_reaches(&mut self, found: Vec<FoundOutbound>, place: &ElementPlace) {
         for way in found {
             if !self.fits(self.surface.reaches.len()) {
                 return;
             }
-            let target = self.resolve(&way.target).filter(|_| way.kind != ReachKind::ScriptLink);
+            let target = self.resolve(&way.target).filter(|_| way.kind != OutboundKind::ScriptLink);
             let (is_foreign, is_insecure) =
                 (self.is_third_party(target.as_ref()), self.is_insecure(target.as_ref()));
             let target = target.map(|target| target.to_string());
@@ -286,13 +294,13 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn take_frame(&mut self, tag: &ScoredTag<'_>, place: &Place) {
+    fn take_frame(&mut self, tag: &ScoredTag<'_>, place: &ElementPlace) {
         if !self.fits(self.surface.frames.len()) {
             return;
         }
         let src = tag.attribute("src").unwrap_or_default().trim().to_owned();
         let target = self.resolve(&src);
-        self.surface.frames.push(Frame {
+        self.surface.frames.push(PageFrame {
             dom_index: self.surface.frames.len(),
             third_party: !src.is_empty() && self.is_third_party(target.as_ref()),
             sandbox: tag.has("sandbox"),
@@ -302,26 +310,26 @@ impl<'a> Scan<'a> {
         self.take_insecure(tag, "src", true, place);
     }
 
-    fn take_style(&mut self, tag: &ScoredTag<'_>, place: &Place) {
+    fn take_style(&mut self, tag: &ScoredTag<'_>, place: &ElementPlace) {
         let rel = tag.attribute("rel").unwrap_or_default().to_ascii_lowercase();
         if rel.split_ascii_whitespace().any(|word| word == "stylesheet") {
             self.take_insecure(tag, "href", true, place);
         }
     }
 
-    /// Takes note if an attribute of an encrypted page leads to something unencrypted.
-    fn take_insecure(&mut self, tag: &ScoredTag<'_>, attribute: &str, is_active: bool, place: &Place) {
+    /// Adds an element of an HTTPS page that loads over HTTP.
+    fn take_insecure(&mut self, tag: &ScoredTag<'_>, attribute: &str, is_active: bool, place: &ElementPlace) {
         let Some(value) = tag.attribute(attribute).filter(|value| !value.trim().is_empty()) else { return };
         let target = self.resolve(value.trim());
         if self.is_insecure(target.as_ref()) && self.fits(self.surface.insecure.len()) {
             let name = String::from_utf8_lossy(tag.name).to_ascii_lowercase();
             let descriptor = name + &attribute_selector(attribute, &value);
-            self.surface.insecure.push(Insecure { is_active, descriptor, place: place.clone() });
+            self.surface.insecure.push(InsecureElement { is_active, descriptor, place: place.clone() });
         }
     }
 
-    /// Takes note of scripts in attributes.
-    fn take_handlers(&mut self, tag: &ScoredTag<'_>, place: &Place) {
+    /// Adds inline handlers.
+    fn take_handlers(&mut self, tag: &ScoredTag<'_>, place: &ElementPlace) {
         let is_handler = |name: &[u8]| {
             name.len() > 4
                 && name[..2].eq_ignore_ascii_case(b"on")
@@ -333,7 +341,7 @@ impl<'a> Scan<'a> {
             let element = String::from_utf8_lossy(crate::tokens::beginning(tag.name)).to_ascii_lowercase();
             let attribute = String::from_utf8_lossy(crate::tokens::beginning(name)).to_ascii_lowercase();
             let code: Vec<String> = handlers.iter().map(|(_, value)| crate::text::decode(value)).collect();
-            self.surface.handlers.push(Handler {
+            self.surface.handlers.push(InlineHandler {
                 descriptor: format!("{element}[{attribute}]"),
                 code: code.join("; "),
                 place: place.clone(),
@@ -355,7 +363,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// The site that an address belongs to: the domain that someone registered, or the address of the machine.
+/// The site of an address: the registered domain, or the IP address.
 fn site_of(url: &Url) -> Option<String> {
     match url.host()? {
         Host::Domain(domain) => Some(psl::domain_str(domain).unwrap_or(domain).to_owned()),
@@ -363,7 +371,7 @@ fn site_of(url: &Url) -> Option<String> {
     }
 }
 
-/// The classes of an element, as many as anyone uses.
+/// The first classes of an element.
 fn classes(tag: &ScoredTag<'_>) -> Vec<String> {
     let value = tag.attribute("class").unwrap_or_default();
     value.split_ascii_whitespace().take(32).map(str::to_owned).collect()

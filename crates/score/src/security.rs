@@ -1,19 +1,18 @@
-//! Two scores of one page side by side: by how much it became better or worse, and what changed on its surface.
+//! The security diff of one page between two versions: the scores and the changes of its attack surface.
 //!
-//! Owns the shape of a security diff as JSON. `url` is the address of the page; the path in the working tree stands
-//! beside it. A page that came or went is compared with an empty one, headers apart: they protect nothing else. Of a page
-//! one of whose bodies cannot be had, headers and cookies are compared, and every number that would need the body is unknown.
+//! Owns the JSON form of a security diff. A page that is new or gone is compared with an empty one, without headers. If a
+//! body is not available, headers and cookies are compared, and numbers that need the body are unknown.
 
-use crate::changes::{Change, Compared, changes};
-use crate::pack::Pack;
-use crate::surface::Surface;
-use crate::{Category, PageScore, RuleId};
+use crate::changes::{ComparedParts, SurfaceChange, changes};
+use crate::pack::RulePack;
+use crate::surface::AttackSurface;
+use crate::{PageScore, RuleCategory, RuleId};
 use serde::Serialize;
 
-/// A server that says so sends few headers, which says nothing of those it leaves out.
+/// Status of a response with few headers. Missing headers in it mean nothing.
 const NOT_MODIFIED: u16 = 304;
 
-/// How two versions of a page differ in what they expose.
+/// The differences in exposure between two versions of a page.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SecurityDiff {
     /// The address of the page.
@@ -28,66 +27,91 @@ pub struct SecurityDiff {
     pub base_snapshot_id: String,
     /// The capture after.
     pub head_snapshot_id: String,
-    /// The score before, 0 without a page; none if the body that it had is not known.
-    pub score_base: Option<f64>,
-    /// The score after, likewise.
-    pub score_head: Option<f64>,
-    /// After less before, if both are known.
-    pub score_delta: Option<f64>,
-    /// Exposure after less before, if both are known.
-    pub exposure_delta: Option<f64>,
-    /// Hardening after less before.
-    pub hardening_delta: f64,
-    /// Whether the score went up, if that is known.
-    pub regressed: Option<bool>,
+    /// The scores of both versions.
+    #[serde(flatten)]
+    pub scores: ScoreDelta,
     /// Whether bodies were compared, and not only headers and cookies.
     pub bodies_compared: bool,
     /// Whether anything on the surface changed.
     pub attack_surface_changed: bool,
     /// What changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub attack_surface_changes: Vec<Change>,
+    pub attack_surface_changes: Vec<SurfaceChange>,
     /// Rules that found something now and nothing before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub new_rules: Vec<RuleId>,
 }
 
-/// One side of a page: what was found there, and whether its body was looked at.
+/// The scores of a page in two versions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ScoreDelta {
+    /// The score before: 0 without a page, `None` if its body is unknown.
+    pub score_base: Option<f64>,
+    /// The score after, likewise.
+    pub score_head: Option<f64>,
+    /// The score after minus the score before, if both are known.
+    pub score_delta: Option<f64>,
+    /// The exposure after minus the exposure before, if both are known.
+    pub exposure_delta: Option<f64>,
+    /// The hardening after minus the hardening before.
+    pub hardening_delta: f64,
+    /// Whether the score increased, if that is known.
+    pub regressed: Option<bool>,
+}
+
+impl ScoreDelta {
+    fn between(base: Option<ScoredSide<'_>>, head: Option<ScoredSide<'_>>) -> Self {
+        let score_delta = delta(base, head, |page| page.score);
+        let hardening = |side: Option<ScoredSide<'_>>| side.map_or(0.0, |side| side.score.hardening);
+        Self {
+            score_base: known(base, |page| page.score),
+            score_head: known(head, |page| page.score),
+            score_delta,
+            exposure_delta: delta(base, head, |page| page.exposure),
+            hardening_delta: hardening(head) - hardening(base),
+            regressed: score_delta.map(|delta| delta > 0.0),
+        }
+    }
+}
+
+/// One version of a page: its score, and whether its body is known.
 #[derive(Debug, Clone, Copy)]
-pub struct Side<'a> {
-    /// What was found; without a body, what address and headers tell.
+pub struct ScoredSide<'a> {
+    /// The score. Without a body, that of address and headers.
     pub score: &'a PageScore,
-    /// Whether there was a body to look at.
+    /// Whether the body is available.
     pub has_body: bool,
 }
 
-impl<'a> Side<'a> {
-    /// A page whose body was looked at.
+impl<'a> ScoredSide<'a> {
+    /// A page whose body is available.
     pub const fn whole(score: &'a PageScore) -> Self {
         Self { score, has_body: true }
     }
 }
 
 impl SecurityDiff {
-    /// Compares a page with itself in another version; none if neither has it.
-    pub fn between(pack: &Pack, base: Option<&PageScore>, head: Option<&PageScore>) -> Option<Self> {
-        Self::as_far_as_known(pack, base.map(Side::whole), head.map(Side::whole))
+    /// Compares two versions of a page. `None` if neither has it.
+    pub fn between(pack: &RulePack, base: Option<&PageScore>, head: Option<&PageScore>) -> Option<Self> {
+        Self::between_sides(pack, base.map(ScoredSide::whole), head.map(ScoredSide::whole))
     }
 
-    /// The same of sides that may lack their bodies.
-    pub fn as_far_as_known(pack: &Pack, base: Option<Side<'_>>, head: Option<Side<'_>>) -> Option<Self> {
+    /// Compares two versions of a page whose bodies may be unavailable.
+    pub fn between_sides(
+        pack: &RulePack,
+        base: Option<ScoredSide<'_>>,
+        head: Option<ScoredSide<'_>>,
+    ) -> Option<Self> {
         let page = head.or(base)?.score;
         let bodies_compared = base.iter().chain(&head).all(|side| side.has_body);
-        let compared = Compared { bodies: bodies_compared, headers: is_answer(base) && is_answer(head) };
-        let name = |side: Option<Side<'_>>, value: fn(&PageScore) -> &String| {
+        let compared = ComparedParts { bodies: bodies_compared, headers: is_answer(base) && is_answer(head) };
+        let name = |side: Option<ScoredSide<'_>>, value: fn(&PageScore) -> &String| {
             side.map(|side| value(side.score).clone()).unwrap_or_default()
         };
-        let nothing = Surface::default();
+        let nothing = AttackSurface::default();
         let before = base.map_or(&nothing, |side| &side.score.surface);
         let after = head.map_or(&nothing, |side| &side.score.surface);
         let attack_surface_changes = changes(pack, before, after, compared);
-        let score_delta = delta(base, head, |page| page.score);
-        let hardening = |side: Option<Side<'_>>| side.map_or(0.0, |side| side.score.hardening);
         Some(Self {
             url: page.url.clone(),
             file_path: page.file_path.clone(),
@@ -95,12 +119,7 @@ impl SecurityDiff {
             head_version_id: name(head, |page| &page.version_id),
             base_snapshot_id: name(base, |page| &page.snapshot_id),
             head_snapshot_id: name(head, |page| &page.snapshot_id),
-            score_base: known(base, |page| page.score),
-            score_head: known(head, |page| page.score),
-            score_delta,
-            exposure_delta: delta(base, head, |page| page.exposure),
-            hardening_delta: hardening(head) - hardening(base),
-            regressed: score_delta.map(|delta| delta > 0.0),
+            scores: ScoreDelta::between(base, head),
             bodies_compared,
             attack_surface_changed: !attack_surface_changes.is_empty(),
             attack_surface_changes,
@@ -108,14 +127,14 @@ impl SecurityDiff {
         })
     }
 
-    /// Whether there is nothing to tell.
+    /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
-        let moved = self.score_delta.is_some_and(|delta| delta.abs() >= 1e-9);
+        let moved = self.scores.score_delta.is_some_and(|delta| delta.abs() >= 1e-9);
         !self.attack_surface_changed && !moved && self.new_rules.is_empty()
     }
 
-    /// What there is to tell, the worst first.
-    pub(crate) fn worst_first(&self) -> Vec<&Change> {
+    /// The changes, the worst first.
+    pub(crate) fn worst_first(&self) -> Vec<&SurfaceChange> {
         let mut changes: Vec<_> = self.attack_surface_changes.iter().collect();
         changes.sort_by(|left, right| {
             right.severity.cmp(&left.severity).then(right.score.total_cmp(&left.score))
@@ -124,29 +143,33 @@ impl SecurityDiff {
     }
 }
 
-/// A number of a side: 0 without a page, none without its body.
-fn known(side: Option<Side<'_>>, value: fn(&PageScore) -> f64) -> Option<f64> {
+/// A number of one version: 0 without a page, `None` without its body.
+fn known(side: Option<ScoredSide<'_>>, value: fn(&PageScore) -> f64) -> Option<f64> {
     match side {
         Some(side) => side.has_body.then(|| value(side.score)),
         None => Some(0.0),
     }
 }
 
-/// By how much a number moved, if it is known on both sides.
-fn delta(base: Option<Side<'_>>, head: Option<Side<'_>>, value: fn(&PageScore) -> f64) -> Option<f64> {
+/// The difference of a number, if it is known in both versions.
+fn delta(
+    base: Option<ScoredSide<'_>>,
+    head: Option<ScoredSide<'_>>,
+    value: fn(&PageScore) -> f64,
+) -> Option<f64> {
     Some(known(head, value)? - known(base, value)?)
 }
 
-/// Whether a side has the headers of an answer.
-fn is_answer(side: Option<Side<'_>>) -> bool {
+/// Whether a version has the headers of a full response.
+fn is_answer(side: Option<ScoredSide<'_>>) -> bool {
     side.is_some_and(|side| side.score.surface.status_code != NOT_MODIFIED)
 }
 
-/// The rules that only the head has evidence of, in order; where a body is not known, those that look at no body.
-fn new_rules(base: Option<Side<'_>>, head: Option<Side<'_>>) -> Vec<RuleId> {
+/// The rules with evidence only in the head, in order. Without a body, only rules that need none.
+fn new_rules(base: Option<ScoredSide<'_>>, head: Option<ScoredSide<'_>>) -> Vec<RuleId> {
     let with_bodies = base.iter().chain(&head).all(|side| side.has_body);
-    let needs_no_body = |category| matches!(category, Category::Cookie | Category::Header);
-    let rules = |side: Option<Side<'_>>| -> std::collections::BTreeSet<RuleId> {
+    let needs_no_body = |category| matches!(category, RuleCategory::Cookie | RuleCategory::Header);
+    let rules = |side: Option<ScoredSide<'_>>| -> std::collections::BTreeSet<RuleId> {
         let evidence = side.into_iter().flat_map(|side| &side.score.evidence);
         evidence.filter(|piece| with_bodies || needs_no_body(piece.category)).map(|piece| piece.key).collect()
     };

@@ -1,32 +1,30 @@
-//! A selector for each element that evidence is about: one that selects this element and no other, or none.
+//! A selector for each element with evidence, which selects only this element.
 //!
-//! The [scanner](crate::scan) knows where a tag stands and builds no tree; what a selector selects is decided by the tree that
-//! browsers build. So each tag is marked with an attribute that the page does not use, the page is parsed once as
-//! [diffs of nodes](varve_page::dom) are, and the mark is looked for among the nodes: no guess is made of what became of a tag.
-//! What is in a template is out of reach for selectors, and of a page that is too much for a tree nothing is sure: such
-//! elements have none. The cost is that of one parse with its limits, and of one look at each node.
+//! The [scanner](crate::scan) knows the offset of a tag and builds no tree, but selectors select in the tree of a browser.
+//! So each tag gets an attribute that the page does not use, the page is [parsed](varve_page::dom) once, and the attribute
+//! is searched in the nodes. Elements in a template, and elements of a page past the limits of a tree, have no selector.
 
 use crate::text::attribute_selector;
 use crate::tokens::name_length;
 use memchr::memmem;
 use std::collections::{BTreeSet, HashMap};
-use varve_page::dom::{Limits, Node, Selectors, Tree};
+use varve_page::dom::{HtmlTree, Selectors, TreeLimits, TreeNode};
 
-/// Longer values make selectors that nobody reads.
-const LONGEST_VALUE: usize = 200;
-/// The attributes that tell elements apart, the most telling first.
-const TELLING: [&str; 6] = ["src", "data", "href", "id", "action", "name"];
+/// Maximum length of a value in a selector.
+const MAX_SELECTOR_VALUE_BYTES: usize = 200;
+/// The attributes that identify elements, the best first.
+const TELLING_ATTRIBUTES: [&str; 6] = ["src", "data", "href", "id", "action", "name"];
 
-/// The selectors of the elements whose tags begin at these places, as far as they have one.
+/// The selectors of the elements whose tags begin at these offsets.
 pub(crate) fn of_tags(text: &[u8], starts: &BTreeSet<usize>) -> HashMap<usize, String> {
-    let limits = Limits::default();
+    let limits = TreeLimits::default();
     if starts.is_empty() || text.len() > limits.bytes {
         return HashMap::new();
     }
     let Some(mark) = unused_name(text) else { return HashMap::new() };
     let marked = with_marks(text, starts, &mark);
-    let tree = Tree::parse_within(&String::from_utf8_lossy(&marked), limits);
-    // What is left out of a tree may be what makes a selector select two.
+    let tree = HtmlTree::parse_within(&String::from_utf8_lossy(&marked), limits);
+    // A selector may select a second element that was left out of the tree.
     if tree.cut().is_some() {
         return HashMap::new();
     }
@@ -38,14 +36,14 @@ pub(crate) fn of_tags(text: &[u8], starts: &BTreeSet<usize>) -> HashMap<usize, S
     found
 }
 
-/// The name of an attribute that stands nowhere in the page; none if it has all that are tried.
+/// The name of an attribute that is nowhere in the page. `None` if the page has all that are tried.
 fn unused_name(text: &[u8]) -> Option<String> {
     (0..8)
         .map(|number| format!("varve-mark-{number}"))
         .find(|name| memmem::find(text, name.as_bytes()).is_none())
 }
 
-/// The page with a mark in each of the tags: the place where it begins.
+/// The page with a mark in each of the tags: its offset.
 fn with_marks(text: &[u8], starts: &BTreeSet<usize>, mark: &str) -> Vec<u8> {
     let mut marked = Vec::with_capacity(text.len() + starts.len() * 32);
     let mut done = 0;
@@ -61,24 +59,24 @@ fn with_marks(text: &[u8], starts: &BTreeSet<usize>, mark: &str) -> Vec<u8> {
 
 /// Finds selectors in a tree.
 struct Finder<'t> {
-    tree: &'t Tree,
+    tree: &'t HtmlTree,
     paths: Selectors<'t>,
-    /// The nodes that are looked for, and where their tags begin.
+    /// The marked nodes, and the offsets of their tags.
     marked: Vec<(usize, usize)>,
     /// Whether a node is within a template.
     is_inert: Vec<bool>,
-    /// Whether it is within SVG or MathML, where `href` may be `xlink:href`, which is another attribute to selectors.
+    /// Whether it is in SVG or MathML, where `href` may be `xlink:href`, which is another attribute to selectors.
     is_foreign: Vec<bool>,
-    /// The form that a node is in; the outermost, where a page has forms in forms; the root for those in none.
+    /// The outermost form around a node, or the root.
     form: Vec<usize>,
-    /// How many elements of a name have an attribute with that value, of those that matter.
+    /// The number of elements of a name with an attribute of that value, of the wanted ones.
     alike: HashMap<(&'t str, &'t str, &'t str), usize>,
-    /// How many elements of a form have a name, of those that matter.
+    /// The number of elements of a form with a name, of the wanted ones.
     named: HashMap<(usize, &'t str), usize>,
 }
 
 impl<'t> Finder<'t> {
-    fn of(tree: &'t Tree, mark: &str) -> Self {
+    fn of(tree: &'t HtmlTree, mark: &str) -> Self {
         let mut finder = Self {
             tree,
             paths: Selectors::of(tree),
@@ -103,8 +101,8 @@ impl<'t> Finder<'t> {
         finder
     }
 
-    /// Takes note of where a node is; its parent was before it.
-    fn take(&mut self, place: usize, node: &'t Node, mark: &str) {
+    /// Records the surroundings of a node, after those of its parent.
+    fn take(&mut self, place: usize, node: &'t TreeNode, mark: &str) {
         let parent = &self.tree.nodes()[node.parent];
         let is_below = place > 0;
         let is_inert = is_below && (self.is_inert[node.parent] || parent.name() == Some("template"));
@@ -123,11 +121,11 @@ impl<'t> Finder<'t> {
         }
     }
 
-    /// What may tell a node from others is to be counted.
+    /// Registers the attributes of a node to be counted.
     fn want(&mut self, place: usize) {
         let node = &self.tree.nodes()[place];
         let Some(name) = node.name() else { return };
-        for attribute in TELLING {
+        for attribute in TELLING_ATTRIBUTES {
             if let Some(value) = node.attribute(attribute) {
                 self.alike.insert((name, attribute, value), 0);
             }
@@ -137,10 +135,10 @@ impl<'t> Finder<'t> {
         }
     }
 
-    /// Counts what a node has of what is wanted.
-    fn count(&mut self, place: usize, node: &'t Node) {
+    /// Counts the registered attributes of a node.
+    fn count(&mut self, place: usize, node: &'t TreeNode) {
         let Some(name) = node.name().filter(|_| !self.is_inert[place]) else { return };
-        for attribute in TELLING {
+        for attribute in TELLING_ATTRIBUTES {
             let value = node.attribute(attribute);
             if let Some(count) = value.and_then(|value| self.alike.get_mut(&(name, attribute, value))) {
                 *count += 1;
@@ -162,7 +160,7 @@ impl<'t> Finder<'t> {
         by_name().or_else(|| self.by_attribute(place)).unwrap_or_else(|| self.path(place))
     }
 
-    /// The way to the element. An `html` that is in an SVG is no root.
+    /// The path to the element. An `html` element in an SVG is no root.
     fn path(&self, place: usize) -> String {
         let path = self.paths.path(place);
         if path == "html" { ":root".to_owned() } else { path }
@@ -172,7 +170,8 @@ impl<'t> Finder<'t> {
     fn by_attribute(&self, place: usize) -> Option<String> {
         let node = &self.tree.nodes()[place];
         let name = node.name().filter(|name| name.bytes().all(|byte| byte.is_ascii_alphanumeric()))?;
-        let such = TELLING.iter().filter(|attribute| **attribute != "href" || !self.is_foreign[place]);
+        let such =
+            TELLING_ATTRIBUTES.iter().filter(|attribute| **attribute != "href" || !self.is_foreign[place]);
         let telling = such.into_iter().find_map(|attribute| {
             let value = node.attribute(attribute).filter(|value| is_short(value))?;
             (self.alike.get(&(name, *attribute, value)) == Some(&1)).then_some((attribute, value))
@@ -181,9 +180,9 @@ impl<'t> Finder<'t> {
     }
 }
 
-/// Whether a value can stand in a selector as it is: short, and the same in every charset.
+/// Whether a value needs no escapes in a selector: short, and the same in every charset.
 fn is_short(value: &str) -> bool {
-    !value.is_empty() && value.len() <= LONGEST_VALUE && value.is_ascii()
+    !value.is_empty() && value.len() <= MAX_SELECTOR_VALUE_BYTES && value.is_ascii()
 }
 
 #[cfg(test)]

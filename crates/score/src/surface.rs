@@ -1,31 +1,30 @@
-//! The attack surface of a page: everything that a visitor, honest or not, can touch.
+//! The attack surface of a page: everything that a visitor can use or manipulate.
 //!
-//! Owns the shape of it, as JSON beside a score has it: names and omissions are those that readers of such files
-//! already know (`dom_index` 0 is left out, empty lists are left out). Places in the body are kept beside it and never
-//! written: they belong to [evidence](crate::evidence).
+//! Owns its JSON form, with the names and omissions of the original (`dom_index` 0 and empty lists are left out). Places in
+//! the body are not part of the JSON; [evidence](crate::evidence) has them.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Where something stands in a body.
+/// The place of an element in a body.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Place {
-    /// The bytes of its start tag. Unknown where the body had to be transcoded first.
+pub struct ElementPlace {
+    /// The byte range of its start tag. `None` if the body was transcoded.
     pub bytes: Option<Range<usize>>,
-    /// The first and the last line of it, counted from 1; 0 if it stands nowhere.
+    /// Its first and last line, counted from 1; 0 without a place.
     pub lines: (usize, usize),
-    /// A selector that selects this element and no other, if there is one that is sure.
+    /// A selector that selects only this element, if there is one.
     pub selector: Option<String>,
-    /// Where the tag begins in the text that was scanned.
+    /// The offset of the tag in the scanned text.
     pub(crate) start: usize,
 }
 
-impl Place {
-    /// What people call an element that is known by a descriptor: in a way that tells it from others.
+impl ElementPlace {
+    /// The name of the element in sentences, which identifies it.
     pub(crate) fn told(&self, descriptor: &str) -> String {
         let name = told(self.selector.as_deref(), descriptor);
-        // An attribute tells it apart; a path does not tell what it is, and where.
+        // A selector by attribute identifies the element; a path needs the descriptor as well.
         let is_by_attribute = self.selector.as_ref().is_some_and(|selector| selector.contains('['));
         match self.lines.0 {
             line if line > 0 && !is_by_attribute => format!("{name}, line {line}"),
@@ -34,7 +33,7 @@ impl Place {
     }
 }
 
-/// A selector, after the descriptor where that says what the selector does not.
+/// A selector, after the descriptor if that adds information.
 pub(crate) fn told(selector: Option<&str>, descriptor: &str) -> String {
     let attributes = descriptor.find('[').map(|at| &descriptor[at..]);
     match selector {
@@ -46,9 +45,9 @@ pub(crate) fn told(selector: Option<&str>, descriptor: &str) -> String {
     }
 }
 
-/// A page as it can be attacked.
+/// The attack surface of a page.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Surface {
+pub struct AttackSurface {
     /// The address of the page.
     pub url: String,
     /// The capture that this was collected from.
@@ -62,45 +61,45 @@ pub struct Surface {
     pub headers: BTreeMap<String, Vec<String>>,
     /// The cookies that are set, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub cookies: Vec<Cookie>,
+    pub cookies: Vec<PageCookie>,
     /// The names in the query.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub get_params: Vec<Parameter>,
+    pub get_params: Vec<RequestParameter>,
     /// The names that forms send.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub post_params: Vec<Parameter>,
+    pub post_params: Vec<RequestParameter>,
     /// The forms, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub forms: Vec<Form>,
+    pub forms: Vec<PageForm>,
     /// The scripts, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub scripts: Vec<Script>,
+    pub scripts: Vec<PageScript>,
     /// The frames, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub frames: Vec<Frame>,
+    pub frames: Vec<PageFrame>,
     /// The media type of the body.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub content_type: String,
-    /// What an encrypted page loads unencrypted.
+    /// Elements of an HTTPS page that load over HTTP.
     #[serde(skip)]
-    pub insecure: Vec<Insecure>,
-    /// Elements with scripts in attributes.
+    pub insecure: Vec<InsecureElement>,
+    /// Elements with inline handlers.
     #[serde(skip)]
-    pub handlers: Vec<Handler>,
-    /// How the page reaches out besides.
+    pub handlers: Vec<InlineHandler>,
+    /// Other outbound elements.
     #[serde(skip)]
-    pub reaches: Vec<Reach>,
-    /// Whether cookies were set of which only the marker of redaction is left.
+    pub reaches: Vec<OutboundElement>,
+    /// Whether cookies are redacted.
     #[serde(skip)]
     pub has_redacted_cookies: bool,
-    /// Whether there was more than the limits allow to look at.
+    /// Whether a limit was reached.
     #[serde(skip)]
     pub is_truncated: bool,
 }
 
 /// A cookie that a response sets.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Cookie {
+pub struct PageCookie {
     /// Its name.
     pub name: String,
     /// The `Domain` attribute.
@@ -118,28 +117,28 @@ pub struct Cookie {
     pub same_site: String,
 }
 
-/// A name that a request can carry.
+/// A parameter of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Parameter {
+pub struct RequestParameter {
     /// The name.
     pub name: String,
     /// `query` or `form`.
     pub origin: String,
-    /// Where the input stands, for those of forms.
+    /// The place of the input, for parameters of forms.
     #[serde(skip)]
-    pub place: Place,
+    pub place: ElementPlace,
 }
 
 /// A form.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Form {
-    /// Where it sends to, as written.
+pub struct PageForm {
+    /// Its action, as written.
     pub action: String,
     /// In upper case; `GET` if not given.
     pub method: String,
     /// The inputs that have names, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<FormInput>,
     /// The number of the form in the page.
     #[serde(skip_serializing_if = "is_zero")]
     pub dom_index: usize,
@@ -149,13 +148,13 @@ pub struct Form {
     /// Its classes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dom_classes: Vec<String>,
-    /// Where it stands.
+    /// Its place.
     #[serde(skip)]
-    pub place: Place,
-    /// Where it sends to, resolved; as written where that is no URL.
+    pub place: ElementPlace,
+    /// Its resolved action; as written if that is no URL.
     #[serde(skip)]
     pub target: String,
-    /// Whether it sends unencrypted from an encrypted page.
+    /// Whether it sends over HTTP from an HTTPS page.
     #[serde(skip)]
     pub is_insecure: bool,
     /// Whether it sends to another site.
@@ -165,15 +164,15 @@ pub struct Form {
 
 /// A named `input`, `textarea` or `select` of a form.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Input {
+pub struct FormInput {
     /// Its name.
     pub name: String,
     /// Its type in lower case; `text` if not given.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Whether it must be filled in.
+    /// Whether it is required.
     pub required: bool,
-    /// The number of the input in its form. Those without a name count.
+    /// The number of the input in its form, inputs without a name included.
     #[serde(skip_serializing_if = "is_zero")]
     pub dom_index: usize,
     /// Its `id`.
@@ -182,18 +181,18 @@ pub struct Input {
     /// Its classes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dom_classes: Vec<String>,
-    /// Where it stands.
+    /// Its place.
     #[serde(skip)]
-    pub place: Place,
+    pub place: ElementPlace,
 }
 
 /// A script.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Script {
-    /// Where it is loaded from, as written.
+pub struct PageScript {
+    /// Its address, as written.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub src: String,
-    /// Whether it stands in the page.
+    /// Whether it is inline.
     pub inline: bool,
     /// The number of the script in the page.
     #[serde(skip_serializing_if = "is_zero")]
@@ -204,18 +203,18 @@ pub struct Script {
     /// Whether it has an `integrity` attribute.
     #[serde(skip_serializing_if = "is_false")]
     pub integrity: bool,
-    /// Where a script of an SVG is loaded from, as written; such a one has no `src` and counts as inline.
+    /// The address of a script in SVG, as written. Such a script has no `src` and counts as inline.
     #[serde(skip)]
     pub svg_href: String,
-    /// Where it stands.
+    /// Its place.
     #[serde(skip)]
-    pub place: Place,
+    pub place: ElementPlace,
 }
 
 /// An `iframe` or `frame`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Frame {
-    /// What it shows, as written.
+pub struct PageFrame {
+    /// Its address, as written.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub src: String,
     /// The number of the frame in the page.
@@ -227,43 +226,43 @@ pub struct Frame {
     /// Whether it is sandboxed.
     #[serde(skip_serializing_if = "is_false")]
     pub sandbox: bool,
-    /// Where it stands.
+    /// Its place.
     #[serde(skip)]
-    pub place: Place,
+    pub place: ElementPlace,
 }
 
-/// Something that an encrypted page loads unencrypted.
+/// An element of an HTTPS page that loads over HTTP.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Insecure {
-    /// Whether it can act: a script, a style, a frame.
+pub struct InsecureElement {
+    /// Whether it is active content: a script, a style, a frame.
     pub is_active: bool,
-    /// What the element is known by.
+    /// The descriptor of the element.
     pub descriptor: String,
-    /// Where it stands.
-    pub place: Place,
+    /// Its place.
+    pub place: ElementPlace,
 }
 
-/// An element with a script in an attribute.
+/// An element with inline handlers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Handler {
-    /// What the element is known by.
+pub struct InlineHandler {
+    /// The descriptor of the element.
     pub descriptor: String,
     /// The scripts of all its attributes.
     pub code: String,
-    /// Where it stands.
-    pub place: Place,
+    /// Its place.
+    pub place: ElementPlace,
 }
 
-/// How a page reaches out.
+/// The kind of an outbound element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReachKind {
-    /// What relative addresses are relative to.
+pub enum OutboundKind {
+    /// A `base`.
     Base,
-    /// A button that sends its form elsewhere.
+    /// A button with its own target.
     Submitter,
     /// An `object` or `embed`.
     Embed,
-    /// The page sends visitors on by itself.
+    /// A refresh to another address.
     Refresh,
     /// An address that is a script.
     ScriptLink,
@@ -271,26 +270,26 @@ pub enum ReachKind {
     Module,
 }
 
-/// A way out of a page.
+/// An outbound element of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reach {
-    /// In which way.
-    pub kind: ReachKind,
-    /// Where to, resolved; the script, of an address that is one.
+pub struct OutboundElement {
+    /// Its kind.
+    pub kind: OutboundKind,
+    /// Its resolved target; for an address that is a script, the script.
     pub target: String,
-    /// Whether that is another site.
+    /// Whether the target is another site.
     pub third_party: bool,
-    /// Whether it is unencrypted, from an encrypted page.
+    /// Whether the target of an HTTPS page is HTTP.
     pub insecure: bool,
-    /// What the element is known by.
+    /// The descriptor of the element.
     pub descriptor: String,
-    /// Where it stands.
-    pub place: Place,
+    /// Its place.
+    pub place: ElementPlace,
 }
 
-impl Form {
-    /// What the form is known by: its id, else where it sends to. Chosen over a path through the tree because it
-    /// still names the same form when the page around it was rebuilt. Several may be known by the same.
+impl PageForm {
+    /// The descriptor of the form: its id, else its action. Unlike a path through the tree, it stays when the page around the
+    /// form changes. Several forms may share it.
     pub fn descriptor(&self) -> String {
         if !self.dom_id.is_empty() {
             return format!("form{}", crate::text::attribute_selector("id", &self.dom_id));
@@ -301,19 +300,19 @@ impl Form {
         format!("form{}", crate::text::attribute_selector("action", &self.action))
     }
 
-    /// What an input of the form is known by.
-    pub fn input_descriptor(&self, input: &Input) -> String {
+    /// The descriptor of an input of the form.
+    pub fn input_descriptor(&self, input: &FormInput) -> String {
         format!("{} {}", self.descriptor(), crate::text::attribute_selector("name", &input.name))
     }
 }
 
-impl Script {
-    /// Where it is loaded from, as written; empty if it stands in the page.
+impl PageScript {
+    /// Its address as written; empty if it is inline.
     pub fn address(&self) -> &String {
         if self.inline { &self.svg_href } else { &self.src }
     }
 
-    /// What the script is known by.
+    /// The descriptor of the script.
     pub fn descriptor(&self) -> String {
         if !self.svg_href.is_empty() {
             return format!("script{}", crate::text::attribute_selector("href", &self.svg_href));
@@ -325,8 +324,8 @@ impl Script {
     }
 }
 
-impl Frame {
-    /// What the frame is known by.
+impl PageFrame {
+    /// The descriptor of the frame.
     pub fn descriptor(&self) -> String {
         if self.src.is_empty() {
             return "iframe".to_owned();
@@ -335,13 +334,13 @@ impl Frame {
     }
 }
 
-/// For what is left out when 0.
+/// For fields that are left out if 0.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for this signature")]
 const fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// For what is left out when false.
+/// For fields that are left out if false.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for this signature")]
 const fn is_false(flag: &bool) -> bool {
     !*flag

@@ -5,7 +5,7 @@
 //! grows with the square of hostile nesting and forgets the offsets.
 
 use std::ops::Range;
-use varve_page::tokenizer::{Namespace, StartTag, Token, Tokenizer};
+use varve_page::tokenizer::{HtmlToken, Namespace, StartTag, Tokenizer};
 
 /// A tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,9 +66,12 @@ impl<'a> Iterator for ScoredTags<'a> {
             let (length, token) = self.tokenizer.next(&self.body[start..], true)?;
             self.at += length;
             let mut tag = match token {
-                Token::Start(tag) => start_tag(&tag, start),
-                Token::End(name) => end_tag(name, start..self.at),
-                Token::Text(_) | Token::ElementText(_) | Token::Comment | Token::Declaration => continue,
+                HtmlToken::Start(tag) => start_tag(&tag, start),
+                HtmlToken::End(name) => end_tag(name, start..self.at),
+                HtmlToken::Text(_)
+                | HtmlToken::ElementText(_)
+                | HtmlToken::Comment
+                | HtmlToken::Declaration => continue,
             };
             self.at += self.tokenizer.read_element_text(&self.body[self.at..], true);
             tag.inside.end = self.at;

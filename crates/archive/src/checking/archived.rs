@@ -13,7 +13,7 @@ use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::Capture;
 use varve_core::url::resolve;
 use varve_core::{RecordId, VersionId};
-use varve_diff::compare::{Options, Side, compare};
+use varve_diff::compare::{CaptureSide, CompareOptions, compare};
 use varve_expect::{Departure, Follow, Observed};
 
 use super::{CheckCase, CheckTarget, Judgement};
@@ -191,8 +191,8 @@ impl ArchivedPage<'_> {
         }
         let head = exchange.head().map_err(unreadable)?;
         let headers = head.map(|head| HeaderView::of(head.headers, Redaction::On)).unwrap_or_default();
-        let new = Side { id: "live", headers: &headers, body: &body, media_type: None };
-        Ok(!compare(&old.side("archive"), &new, &Options::default()).body.is_changed())
+        let new = CaptureSide { id: "live", headers: &headers, body: &body, media_type: None };
+        Ok(!compare(&old.side("archive"), &new, &CompareOptions::default()).body.is_changed())
     }
 }
 

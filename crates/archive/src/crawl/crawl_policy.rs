@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use varve_core::url::RequestUrl;
-use varve_page::links::{Link, Place, Role};
+use varve_page::links::{LinkPlace, LinkRole, PageLink};
 
 use super::compiled_plan::CompiledPlan;
 use super::discovered_link::{DiscoveredLink, UnfollowedLink, UnfollowedReason};
@@ -102,7 +102,7 @@ impl CrawlPolicy {
         &self,
         from: &RequestUrl,
         reason: FetchReason,
-        link: &Link<'_>,
+        link: &PageLink<'_>,
     ) -> Option<LinkDecision> {
         let url = self.request_url(&link.target)?;
         let url = match &self.plan {
@@ -110,14 +110,14 @@ impl CrawlPolicy {
             None => url,
         };
         let reason = match link.role {
-            Role::Redirect => return redirect_link(from, url, reason, link),
-            Role::Embed => embed_reason(reason, link)?,
-            Role::Sitemap => self.sitemap_reason(reason)?,
-            Role::Navigate | Role::Alternate | Role::Canonical | Role::Feed => {
+            LinkRole::Redirect => return redirect_link(from, url, reason, link),
+            LinkRole::Embed => embed_reason(reason, link)?,
+            LinkRole::Sitemap => self.sitemap_reason(reason)?,
+            LinkRole::Navigate | LinkRole::Alternate | LinkRole::Canonical | LinkRole::Feed => {
                 self.navigation_reason((from, reason), link, &url)?
             }
         };
-        let is_nofollow = self.settings.obey_nofollow && link.nofollow && link.role != Role::Sitemap;
+        let is_nofollow = self.settings.obey_nofollow && link.nofollow && link.role != LinkRole::Sitemap;
         let unfollowed = match reason {
             FetchReason::Sitemap { nesting } if nesting > MAX_SITEMAP_NESTING => {
                 Some(UnfollowedReason::Nested)
@@ -134,7 +134,7 @@ impl CrawlPolicy {
     fn navigation_reason(
         &self,
         (from, reason): (&RequestUrl, FetchReason),
-        link: &Link<'_>,
+        link: &PageLink<'_>,
         url: &RequestUrl,
     ) -> Option<FetchReason> {
         if link.guessed {
@@ -182,10 +182,10 @@ fn redirect_link(
     from: &RequestUrl,
     url: RequestUrl,
     reason: FetchReason,
-    link: &Link<'_>,
+    link: &PageLink<'_>,
 ) -> Option<LinkDecision> {
     if url.as_str() == from.as_str() {
-        let is_header = matches!(link.place, Place::Header(_));
+        let is_header = matches!(link.place, LinkPlace::Header(_));
         let looped = UnfollowedLink::new(&url, UnfollowedReason::Loop);
         return is_header.then_some(LinkDecision::Report(looped));
     }
@@ -195,14 +195,14 @@ fn redirect_link(
 
 /// The reason to fetch something embedded. Chains of embedded things are limited. A text that only looks
 /// like a URL in a script or a JSON document is ignored.
-fn embed_reason(reason: FetchReason, link: &Link<'_>) -> Option<FetchReason> {
+fn embed_reason(reason: FetchReason, link: &PageLink<'_>) -> Option<FetchReason> {
     let (chain, depth) = match reason {
         FetchReason::Page { depth } => (1, Some(depth)),
         FetchReason::Frame { depth, chain } => (chain + 1, Some(depth)),
         FetchReason::Embed { chain } => (chain + 1, None),
         FetchReason::Sitemap { .. } | FetchReason::Robots => return None,
     };
-    let is_guess = link.guessed && !matches!(link.place, Place::Attribute { .. });
+    let is_guess = link.guessed && !matches!(link.place, LinkPlace::Attribute { .. });
     let reason = match depth.filter(|_| is_frame(link)) {
         Some(depth) => FetchReason::Frame { depth, chain },
         None => FetchReason::Embed { chain },
@@ -211,8 +211,8 @@ fn embed_reason(reason: FetchReason, link: &Link<'_>) -> Option<FetchReason> {
 }
 
 /// Whether a link leads to the document of a frame.
-pub(super) fn is_frame(link: &Link<'_>) -> bool {
-    matches!(&link.place, Place::Attribute { element, .. } if matches!(element.as_ref(), "frame" | "iframe"))
+pub(super) fn is_frame(link: &PageLink<'_>) -> bool {
+    matches!(&link.place, LinkPlace::Attribute { element, .. } if matches!(element.as_ref(), "frame" | "iframe"))
 }
 
 #[cfg(test)]
@@ -221,11 +221,11 @@ mod tests {
     use super::*;
     use std::borrow::Cow;
 
-    fn link(target: &str, role: Role) -> Link<'static> {
-        Link {
+    fn link(target: &str, role: LinkRole) -> PageLink<'static> {
+        PageLink {
             target: target.to_owned(),
             reference: Cow::Borrowed(""),
-            place: Place::Line,
+            place: LinkPlace::Line,
             role,
             title: None,
             nofollow: false,
@@ -243,7 +243,7 @@ mod tests {
         policy: &CrawlPolicy,
         from: &str,
         reason: FetchReason,
-        link: &Link<'_>,
+        link: &PageLink<'_>,
     ) -> Option<FetchReason> {
         match policy.decide(&RequestUrl::parse(from).unwrap(), reason, link)? {
             LinkDecision::Follow(link) => Some(link.reason),
@@ -256,22 +256,22 @@ mod tests {
         let policy = policy(ScopeKind::Host, Some(2));
         let reason = |reason, role| followed(&policy, "http://h/", reason, &link("http://h/x#y", role));
         let (near, far) = (FetchReason::Page { depth: 1 }, FetchReason::Page { depth: 2 });
-        assert_eq!(reason(near, Role::Navigate), Some(far));
-        assert_eq!(reason(far, Role::Navigate), None);
-        assert_eq!(reason(far, Role::Redirect), Some(far));
-        assert_eq!(reason(far, Role::Embed), Some(FetchReason::Embed { chain: 1 }));
-        assert_eq!(reason(FetchReason::Embed { chain: MAX_EMBED_CHAIN }, Role::Embed), None);
-        assert_eq!(reason(FetchReason::Embed { chain: 1 }, Role::Navigate), None);
-        assert_eq!(reason(FetchReason::Sitemap { nesting: MAX_SITEMAP_NESTING }, Role::Sitemap), None);
-        assert_eq!(reason(FetchReason::Sitemap { nesting: 0 }, Role::Navigate), Some(near));
+        assert_eq!(reason(near, LinkRole::Navigate), Some(far));
+        assert_eq!(reason(far, LinkRole::Navigate), None);
+        assert_eq!(reason(far, LinkRole::Redirect), Some(far));
+        assert_eq!(reason(far, LinkRole::Embed), Some(FetchReason::Embed { chain: 1 }));
+        assert_eq!(reason(FetchReason::Embed { chain: MAX_EMBED_CHAIN }, LinkRole::Embed), None);
+        assert_eq!(reason(FetchReason::Embed { chain: 1 }, LinkRole::Navigate), None);
+        assert_eq!(reason(FetchReason::Sitemap { nesting: MAX_SITEMAP_NESTING }, LinkRole::Sitemap), None);
+        assert_eq!(reason(FetchReason::Sitemap { nesting: 0 }, LinkRole::Navigate), Some(near));
     }
 
     /// The links of a frame are those of its page, at the depth of the page, unless it is of another site.
     #[test]
     fn a_frame_is_part_of_its_page_and_its_links_are_followed() {
         let policy = policy(ScopeKind::Host, Some(2));
-        let place = Place::Attribute { element: "iframe".into(), attribute: "src".into() };
-        let frame = Link { place, ..link("http://h/nav", Role::Embed) };
+        let place = LinkPlace::Attribute { element: "iframe".into(), attribute: "src".into() };
+        let frame = PageLink { place, ..link("http://h/nav", LinkRole::Embed) };
         let reason = |from, reason, link| followed(&policy, from, reason, link);
         let shown = FetchReason::Frame { depth: 1, chain: 1 };
         assert_eq!(reason("http://h/", FetchReason::Page { depth: 1 }, &frame), Some(shown));
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(reason("http://h/a", last, &frame), None);
         let embed = FetchReason::Embed { chain: 1 };
         assert_eq!(reason("http://h/a", embed, &frame), Some(FetchReason::Embed { chain: 2 }));
-        let onward = link("http://h/x", Role::Navigate);
+        let onward = link("http://h/x", LinkRole::Navigate);
         assert_eq!(reason("http://h/nav", shown, &onward), Some(FetchReason::Page { depth: 2 }));
         assert_eq!(reason("http://h/nav", FetchReason::Frame { depth: 2, chain: 1 }, &onward), None);
         assert_eq!(reason("http://ads/nav", shown, &onward), None);
@@ -289,18 +289,19 @@ mod tests {
     #[test]
     fn a_single_page_brings_its_parts_and_nothing_else() {
         let policy = policy(ScopeKind::Page, None);
-        let reason = |link: &Link<'_>| followed(&policy, "http://h/", FetchReason::Page { depth: 0 }, link);
-        assert_eq!(reason(&link("http://h/a", Role::Navigate)), None);
-        assert_eq!(reason(&link("http://h/a", Role::Sitemap)), None);
-        assert!(reason(&link("http://cdn/a", Role::Embed)).is_some());
+        let reason =
+            |link: &PageLink<'_>| followed(&policy, "http://h/", FetchReason::Page { depth: 0 }, link);
+        assert_eq!(reason(&link("http://h/a", LinkRole::Navigate)), None);
+        assert_eq!(reason(&link("http://h/a", LinkRole::Sitemap)), None);
+        assert!(reason(&link("http://cdn/a", LinkRole::Embed)).is_some());
     }
 
     #[test]
     fn nofollow_is_obeyed_by_default() {
         let mut policy = policy(ScopeKind::Host, None);
-        let nofollow = Link { nofollow: true, ..link("http://h/a", Role::Navigate) };
+        let nofollow = PageLink { nofollow: true, ..link("http://h/a", LinkRole::Navigate) };
         let from = RequestUrl::parse("http://h/").unwrap();
-        let decide = |policy: &CrawlPolicy, link: &Link<'_>| {
+        let decide = |policy: &CrawlPolicy, link: &PageLink<'_>| {
             policy.decide(&from, FetchReason::Page { depth: 0 }, link)
         };
         let reported = decide(&policy, &nofollow);
@@ -309,7 +310,7 @@ mod tests {
         );
         policy.settings.obey_nofollow = false;
         assert!(matches!(decide(&policy, &nofollow), Some(LinkDecision::Follow(_))));
-        let guessed = Link { guessed: true, ..link("http://h/a", Role::Embed) };
+        let guessed = PageLink { guessed: true, ..link("http://h/a", LinkRole::Embed) };
         assert_eq!(decide(&policy, &guessed), None);
     }
 
@@ -318,7 +319,7 @@ mod tests {
         let policy = policy(ScopeKind::Host, None);
         let from = RequestUrl::parse("http://h/a?x=1&y=2").unwrap();
         let decide = |target: &str| {
-            let link = Link { place: Place::Header("location"), ..link(target, Role::Redirect) };
+            let link = PageLink { place: LinkPlace::Header("location"), ..link(target, LinkRole::Redirect) };
             policy.decide(&from, FetchReason::Page { depth: 0 }, &link)
         };
         let Some(LinkDecision::Follow(other)) = decide("http://h/a?y=2&x=1") else { panic!("not followed") };

@@ -10,7 +10,7 @@ use std::io::Read;
 
 use varve_core::headers::Headers;
 use varve_core::url::{RequestUrl, resolve};
-use varve_page::links::{Kind, Limits, Link, Place, Role, extract};
+use varve_page::links::{LinkFormat, LinkLimits, LinkPlace, LinkRole, PageLink, extract};
 
 use super::crawl_policy::{CrawlPolicy, LinkDecision, is_frame};
 use super::discovered_link::{DiscoveredLink, ResponseLinks, UnfollowedLink, UnfollowedReason};
@@ -46,11 +46,11 @@ pub(crate) fn extract_links(
     body: &mut dyn Read,
     each: &mut dyn FnMut(&str),
 ) -> ResponseLinks {
-    let limits = Limits { links: MAX_LINKS, bytes: MAX_BODY_BYTES, ..Limits::default() };
+    let limits = LinkLimits { links: MAX_LINKS, bytes: MAX_BODY_BYTES, ..LinkLimits::default() };
     // The hashes are enough: two links of one page with the same hash are rarer than pages.
     let (mut texts, mut found, hasher) = (HashSet::new(), HashSet::new(), RandomState::new());
     let mut links = ResponseLinks::default();
-    let mut take = |link: Link<'_>| {
+    let mut take = |link: PageLink<'_>| {
         if links.followed.len() >= MAX_FOLLOWED_LINKS || is_unused_location(&link, head.status) {
             return;
         }
@@ -82,11 +82,11 @@ pub(crate) fn extract_links(
 }
 
 /// What decides about a link besides its text, role and marks.
-fn place_class(link: &Link<'_>) -> u8 {
+fn place_class(link: &PageLink<'_>) -> u8 {
     match &link.place {
-        Place::Header(LOCATION_HEADER) => 3,
-        Place::Attribute { .. } if is_frame(link) => 2,
-        Place::Attribute { .. } => 1,
+        LinkPlace::Header(LOCATION_HEADER) => 3,
+        LinkPlace::Attribute { .. } if is_frame(link) => 2,
+        LinkPlace::Attribute { .. } => 1,
         _ => 0,
     }
 }
@@ -106,22 +106,22 @@ fn foreign_redirect(head: &ParsedHead<'_>) -> Option<UnfollowedLink> {
 }
 
 /// A `Location` counts only with a status that redirects.
-fn is_unused_location(link: &Link<'_>, status: u16) -> bool {
-    link.role == Role::Redirect
-        && link.place == Place::Header(LOCATION_HEADER)
+fn is_unused_location(link: &PageLink<'_>, status: u16) -> bool {
+    link.role == LinkRole::Redirect
+        && link.place == LinkPlace::Header(LOCATION_HEADER)
         && !(300..400).contains(&status)
 }
 
 /// How the body is read. Only the headers count of a response that is no page, as a redirect or an error.
-fn kind(reason: FetchReason, head: &ParsedHead<'_>) -> Kind {
+fn kind(reason: FetchReason, head: &ParsedHead<'_>) -> LinkFormat {
     let has_page = matches!(head.status, 200..=299 | 304);
     let content_type = head.headers.get_text("content-type");
     match reason {
-        _ if !has_page => Kind::Opaque,
-        FetchReason::Robots => Kind::Opaque,
-        FetchReason::Sitemap { .. } => Kind::Listing,
+        _ if !has_page => LinkFormat::Opaque,
+        FetchReason::Robots => LinkFormat::Opaque,
+        FetchReason::Sitemap { .. } => LinkFormat::Listing,
         FetchReason::Page { .. } | FetchReason::Embed { .. } | FetchReason::Frame { .. } => {
-            Kind::of(content_type.as_deref(), head.url.as_str())
+            LinkFormat::of(content_type.as_deref(), head.url.as_str())
         }
     }
 }

@@ -17,7 +17,7 @@ use varve_core::fact::{Manifest, Page as ManifestPage};
 use varve_core::history::{Capture, ListCursor, Version, VersionFilter};
 use varve_core::{BodyId, VersionId};
 use varve_moku::MokuFinding;
-use varve_score::Pack;
+use varve_score::RulePack;
 use varve_store::audit::{AuditFinding, AuditKind};
 use varve_store::body::LooseFile;
 
@@ -64,7 +64,7 @@ pub fn audit_site(
     snapshots(&site, &here, &mut done, &mut tell)?;
     done.versions = versions(&site, quick, &mut tell)?;
     if !quick {
-        let rules = &Pack::exposure_1().scoring_version;
+        let rules = &RulePack::exposure_1().scoring_version;
         site.moku().audit_scores(rules, &mut |trouble| tell(of_rows(&trouble)))?;
         diffs::diffs(&site, &mut tell)?;
     }
@@ -113,7 +113,7 @@ fn of_rows(trouble: &MokuFinding) -> AuditFinding {
         }
         MokuFinding::Score { table, row, version, rules, what } => {
             let message = format!("row {row} of `{table}`, about version {version}: {what}");
-            let advice = match *rules == Pack::exposure_1().scoring_version {
+            let advice = match *rules == RulePack::exposure_1().scoring_version {
                 true => format!("`varve score {version}` makes it again"),
                 false => format!("whatever scored by the rules `{}` can do so again", rules.escape_debug()),
             };

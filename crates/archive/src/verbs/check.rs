@@ -16,7 +16,7 @@ use varve_diff::compare::compare;
 use varve_store::StoreReader;
 
 use super::commit::Intent;
-use super::diff::{LONGEST, Options, PageDiff};
+use super::diff::{CompareOptions, LONGEST, PageDiff};
 use crate::checking::{
     CheckCase, CheckEvidence, CheckFinding, CheckHistory, RecordedVerdict, archived_cases, ask_all,
     expected_cases,
@@ -140,7 +140,7 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
 pub fn explain<E: From<ArchiveError>>(
     holdings: &dyn Holdings,
     checked: &CheckedUrl,
-    options: &Options,
+    options: &CompareOptions,
     each: impl FnOnce(&PageDiff<'_>) -> Result<(), E>,
 ) -> Result<bool, E> {
     let (Some(base), Some(head)) = (&checked.last_good, &checked.evidence) else { return Ok(false) };

@@ -19,11 +19,15 @@ use varve_repository::history::{
 };
 
 pub use varve_core::headers::REDACTED;
-pub use varve_diff::compare::{Alike, Body, Comparison, Mode, Options, Report, chunk_place};
+pub use varve_diff::compare::{
+    BodyComparison, BodySimilarity, CaptureComparison, CompareOptions, ComparisonReport, DiffMode,
+    chunk_place,
+};
 pub use varve_diff::headers::RedactedSide;
 pub use varve_diff::nodes::NodeChange;
 pub use varve_diff::text::{
-    Chunk, ChunkKind, Hunk, HunkLine, RunKind, Segment, Span, Style, UNENDED, View, html,
+    ChunkKind, DiffChunk, DiffStyle, DiffView, Hunk, HunkLine, InlineSpan, LineRunKind, LineSegment,
+    NO_NEWLINE_NOTE, html,
 };
 pub use varve_repository::history::Change;
 
@@ -39,7 +43,7 @@ pub struct Request {
     /// Only pages of this URL.
     pub url: Option<String>,
     /// How pages are compared.
-    pub options: Options,
+    pub options: CompareOptions,
     /// Noise counts as change.
     pub all: bool,
     /// Which pages changed is enough: no text is compared unless noise must be told from change.
@@ -55,7 +59,7 @@ pub struct PageDiff<'a> {
     /// What became of it.
     pub change: Change,
     /// How it changed; none where names are enough. Where bodies cannot be compared, how all else did.
-    pub comparison: Option<&'a Comparison<'a>>,
+    pub comparison: Option<&'a CaptureComparison<'a>>,
     /// Why the body of the base and that of the head cannot be had, if they cannot.
     pub trouble: [Option<BodyTrouble>; 2],
 }
@@ -73,7 +77,7 @@ pub struct Quiet {
     /// How many of its changes each rule explains.
     pub rules: BTreeMap<&'static str, usize>,
     /// In what it is the same where its bytes differ and not even noise was found in them.
-    pub alike: Option<Alike>,
+    pub alike: Option<BodySimilarity>,
 }
 
 /// How many pages became what.
@@ -166,8 +170,8 @@ fn wanted_pairs<'a>(
 }
 
 /// The same options, with headers hidden as this layout has it.
-fn as_shown(holdings: &dyn Holdings, options: &Options) -> Options {
-    Options { redaction: holdings.redaction(), ..options.clone() }
+fn as_shown(holdings: &dyn Holdings, options: &CompareOptions) -> CompareOptions {
+    CompareOptions { redaction: holdings.redaction(), ..options.clone() }
 }
 
 /// One page of a layout that itself decides which URLs mean the same, and finds it without a look at the others.
@@ -277,7 +281,7 @@ fn taught(
     request: &Request,
     pair: &Pair,
     head: &Loaded,
-) -> Result<Option<Options>, ArchiveError> {
+) -> Result<Option<CompareOptions>, ArchiveError> {
     let (Some(twin), Some(page)) = (request.twin, &pair.head) else { return Ok(None) };
     let found = holdings.catalog().captures_at_path(&twin, &page.path)?;
     let is_twin = |capture: &&Capture| {
@@ -292,7 +296,7 @@ fn taught(
         return Ok(None);
     }
     let volatile = learn(&head.side("head"), &twin.side("twin"), &request.options);
-    Ok(Some(Options { volatile, ..request.options.clone() }))
+    Ok(Some(CompareOptions { volatile, ..request.options.clone() }))
 }
 
 /// Compares two captures, wherever they belong; `show` is given how they differ. Nothing where a body is longer than `most`,
@@ -300,9 +304,9 @@ fn taught(
 pub fn captures<T>(
     holdings: &dyn Holdings,
     [base, head]: [&Capture; 2],
-    options: &Options,
+    options: &CompareOptions,
     most: u64,
-    show: impl FnOnce(&Comparison<'_>) -> T,
+    show: impl FnOnce(&CaptureComparison<'_>) -> T,
 ) -> Result<Option<T>, ArchiveError> {
     if [base, head].iter().any(|capture| capture.length.unwrap_or(0) > most) {
         return Ok(None);
@@ -333,11 +337,11 @@ fn name(version: Option<VersionId>) -> String {
 
 impl Totals {
     /// Counts a page that differs and does not count as changed, and remembers why.
-    fn hush(&mut self, pair: &Pair, comparison: &Comparison<'_>) {
+    fn hush(&mut self, pair: &Pair, comparison: &CaptureComparison<'_>) {
         let (rules, alike) = (comparison.rules(), comparison.body.alike());
         match alike {
-            Some(Alike::Text) => self.same_text += 1,
-            Some(Alike::Nodes) => self.same_nodes += 1,
+            Some(BodySimilarity::Text) => self.same_text += 1,
+            Some(BodySimilarity::Nodes) => self.same_nodes += 1,
             // Headers that differ only in how they are written, or in what is redacted.
             None if rules.is_empty() => {
                 self.unchanged += 1;

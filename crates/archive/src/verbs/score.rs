@@ -12,12 +12,12 @@ use varve_core::fact::media_type;
 use varve_core::history::{Attribution, Capture, EvidenceLocation, StoredScore};
 use varve_core::{Moment, VersionId};
 use varve_diff::text::moku;
-use varve_score::attribution::{Chunk, Movement, PagePair, Share, attribute};
+use varve_score::attribution::{AttributedChunk, PagePair, ScoreMovement, ScoreShare, attribute};
 use varve_score::rows::{AttributionRow, EvidenceLocationRow, VersionScore, attribution_rows};
-use varve_score::security::Side;
+use varve_score::security::ScoredSide;
 use varve_score::{
-    Limits, Pack, Page, explain, explain_change, explain_makers, explain_others, explain_security,
-    score as score_page,
+    RulePack, ScoreLimits, ScoredPage, explain, explain_change, explain_makers, explain_others,
+    explain_security, score as score_page,
 };
 
 use crate::error::ArchiveError;
@@ -83,7 +83,7 @@ pub struct Before {
 impl Scored {
     /// Why a page has its score, in sentences.
     pub fn explain(page: &PageScore) -> Vec<String> {
-        explain(page, Pack::exposure_1())
+        explain(page, RulePack::exposure_1())
     }
 
     /// What changed in exposure and protection since the parent, in sentences, the worst first.
@@ -191,17 +191,19 @@ pub fn compute(
 }
 
 /// The movement, or one that says nothing.
-fn movement_if<'a>(is_known: bool, movement: &Movement<'a>) -> Movement<'a> {
+fn movement_if<'a>(is_known: bool, movement: &ScoreMovement<'a>) -> ScoreMovement<'a> {
     match is_known {
         true => movement.clone(),
-        false => Movement { base: None, head: None, is_one_page: false, mover: None, shares: Vec::new() },
+        false => {
+            ScoreMovement { base: None, head: None, is_one_page: false, mover: None, shares: Vec::new() }
+        }
     }
 }
 
 /// The score that is kept with a version, by the rules of today, if every page of it was scored.
 fn kept_score(holdings: &dyn Holdings, version: VersionId) -> Result<Option<Before>, ArchiveError> {
     let kept = holdings.catalog().scores(&version)?;
-    let rules = &Pack::exposure_1().scoring_version;
+    let rules = &RulePack::exposure_1().scoring_version;
     let Some(kept) = kept.into_iter().find(|kept| kept.scoring_version == *rules) else { return Ok(None) };
     let json: serde_json::Value = serde_json::from_str(&kept.json).unwrap_or_default();
     if json.get("pages_not_scored").is_some() {
@@ -212,7 +214,7 @@ fn kept_score(holdings: &dyn Holdings, version: VersionId) -> Result<Option<Befo
 }
 
 /// The page that makes the score; of several that could, the one that made it before.
-fn most_exposed(scored: &VersionScore, movement: &Movement<'_>) -> String {
+fn most_exposed(scored: &VersionScore, movement: &ScoreMovement<'_>) -> String {
     movement.head.unwrap_or_else(|| scored.most_exposed()).url.clone()
 }
 
@@ -280,7 +282,7 @@ impl Found {
     }
 
     /// The score of the parent, all of which is known.
-    fn before(&self, movement: &Movement<'_>) -> Option<Before> {
+    fn before(&self, movement: &ScoreMovement<'_>) -> Option<Before> {
         let lacking = self.lacking.iter().filter(|moves| moves.base_lacks.is_none());
         let pages = lacking.filter_map(|moves| moves.base.as_ref()).chain(movement.base);
         let highest = pages.max_by(|one, other| one.score.total_cmp(&other.score))?;
@@ -293,7 +295,7 @@ impl Found {
     }
 
     /// Whether the movement of the pages that are known is that of the version: both its ends are those of the version.
-    fn explains(&self, movement: &Movement<'_>, before: Option<&Before>, score: f64) -> bool {
+    fn explains(&self, movement: &ScoreMovement<'_>, before: Option<&Before>, score: f64) -> bool {
         let is =
             |page: Option<&PageScore>, score: f64| page.is_some_and(|page| (page.score - score).abs() < 1e-9);
         match before {
@@ -315,7 +317,7 @@ impl Found {
 struct Moves {
     base: Option<PageScore>,
     head: Option<PageScore>,
-    chunks: Vec<Chunk>,
+    chunks: Vec<AttributedChunk>,
     /// Nothing differs, so the base was not scored again.
     is_same: bool,
     /// Why the body before cannot be had, if it cannot.
@@ -336,8 +338,8 @@ impl Moves {
 
     /// What changed on the surface of the page; none if one side is not known at all.
     fn security_diff(&self) -> Option<SecurityDiff> {
-        fn side(score: Option<&PageScore>, lacks: Option<BodyTrouble>) -> Option<Side<'_>> {
-            score.map(|score| Side { score, has_body: lacks.is_none() })
+        fn side(score: Option<&PageScore>, lacks: Option<BodyTrouble>) -> Option<ScoredSide<'_>> {
+            score.map(|score| ScoredSide { score, has_body: lacks.is_none() })
         }
         let is_unknown =
             |score: &Option<PageScore>, lacks: Option<BodyTrouble>| score.is_none() && lacks.is_some();
@@ -346,7 +348,7 @@ impl Moves {
         }
         let (base, head) =
             (side(self.base.as_ref(), self.base_lacks), side(self.head.as_ref(), self.head_lacks));
-        SecurityDiff::as_far_as_known(Pack::exposure_1(), base, head)
+        SecurityDiff::between_sides(RulePack::exposure_1(), base, head)
     }
 }
 
@@ -370,7 +372,7 @@ impl Scorer<'_> {
     }
 
     fn pair(&self, pair: &Pair) -> Result<Moves, ArchiveError> {
-        let limits = Limits::default();
+        let limits = ScoreLimits::default();
         // One byte more, so that it is noticed when there is more.
         let most = limits.body as u64 + 1;
         let head = Loaded::as_far_as_possible(self.holdings, pair.head.as_ref(), most)?;
@@ -406,15 +408,21 @@ impl Scorer<'_> {
         page: Option<&Capture>,
         loaded: &Loaded,
         version: VersionId,
-        limits: &Limits,
+        limits: &ScoreLimits,
     ) -> Option<PageScore> {
         let is_bare = loaded.headers.iter().next().is_none();
         let page = page.filter(|_| loaded.trouble != Some(BodyTrouble::Missing) || !is_bare)?;
         Some(self.page(page, loaded, version, limits))
     }
 
-    fn page(&self, capture: &Capture, loaded: &Loaded, version: VersionId, limits: &Limits) -> PageScore {
-        let page = Page {
+    fn page(
+        &self,
+        capture: &Capture,
+        loaded: &Loaded,
+        version: VersionId,
+        limits: &ScoreLimits,
+    ) -> PageScore {
+        let page = ScoredPage {
             url: &capture.url,
             file_path: &capture.path,
             snapshot_id: &capture.id.to_string(),
@@ -424,18 +432,18 @@ impl Scorer<'_> {
             body: &loaded.body,
             time: self.now.utc(),
         };
-        score_page(&page, Pack::exposure_1(), limits)
+        score_page(&page, RulePack::exposure_1(), limits)
     }
 }
 
 /// The chunks of the diff of a page. They are numbered as in the whole diff, or not at all.
-fn chunks(base: &Loaded, head: &Loaded, limits: &Limits) -> Vec<Chunk> {
+fn chunks(base: &Loaded, head: &Loaded, limits: &ScoreLimits) -> Vec<AttributedChunk> {
     let is_whole = |page: &Loaded| !page.is_bodiless() && page.body.len() <= limits.body;
     if !is_whole(base) || !is_whole(head) {
         return Vec::new();
     }
-    let chunk = |chunk: &varve_diff::text::Chunk| {
-        Chunk::new(chunk.base_start, chunk.base_len, chunk.head_start, chunk.head_len)
+    let chunk = |chunk: &varve_diff::text::DiffChunk| {
+        AttributedChunk::new(chunk.base_start, chunk.base_len, chunk.head_start, chunk.head_len)
     };
     // Evidence has its places in the bytes of a body, so the chunks need theirs there too.
     let diff = moku::body_diff("", "", &base.body, &head.body);
@@ -483,7 +491,7 @@ fn attributions(
     base: Option<VersionId>,
     head: VersionId,
     pairs: &[PagePair<'_>],
-    shares: &[Share],
+    shares: &[ScoreShare],
     now: Moment,
 ) -> Vec<(String, Attribution)> {
     let path = |pair: &PagePair<'_>| pair.head.or(pair.base).map(|page| page.file_path.clone());
@@ -499,7 +507,7 @@ fn attributions(
         percent: row.contribution_pct,
         note: Some(row.note),
     };
-    let rows = attribution_rows("", &head.to_string(), Pack::exposure_1(), pairs, shares, now.seconds());
+    let rows = attribution_rows("", &head.to_string(), RulePack::exposure_1(), pairs, shares, now.seconds());
     let with_path = |row: AttributionRow| {
         let page = pairs.get(row.page).and_then(path).unwrap_or_default();
         (page, one(row))

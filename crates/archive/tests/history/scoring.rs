@@ -142,7 +142,7 @@ fn attributions_of_a_page_that_is_not_utf_8_name_their_chunk() {
 
 /// The first page of a diff by letters.
 fn by_letters(writer: &dyn HistoryWriter, [base, head]: [VersionId; 2]) -> BodyDiff {
-    let options = diff::Options { mode: diff::Mode::Letters, ..diff::Options::default() };
+    let options = diff::CompareOptions { mode: diff::DiffMode::Letters, ..diff::CompareOptions::default() };
     let request = diff::Request { base: Some(base), head: Some(head), options, ..Default::default() };
     let mut shown = None;
     diff::diff::<ArchiveError>(writer.as_holdings(), &request, |page| {
@@ -187,7 +187,10 @@ fn a_damaged_parent_is_not_known_and_replaces_nothing() {
         assert_eq!((partial.row.score, partial.uncompared.count(|_| true)), (whole.row.score, 1));
         assert_eq!(writer.catalog().scores(&second).expect("read"), [whole.row], "what was kept stays");
         let damaged = partial.changes.iter().find(|diff| diff.url == top);
-        assert!(damaged.is_none_or(|diff| diff.score_base.is_none() && !diff.bodies_compared), "{damaged:?}");
+        assert!(
+            damaged.is_none_or(|diff| diff.scores.score_base.is_none() && !diff.bodies_compared),
+            "{damaged:?}"
+        );
     }
 }
 

@@ -12,7 +12,7 @@ use varve_archive::verbs::capture::FetchErrorKind;
 use varve_archive::verbs::check::{
     CheckProgress, Ended, Filter, Note, Promised, Request, check, explain, look,
 };
-use varve_archive::verbs::diff::{Options, PageDiff};
+use varve_archive::verbs::diff::{CompareOptions, PageDiff};
 use varve_archive::verbs::urls::check::check as check_without_evidence;
 use varve_archive::{ArchiveError, Layout, RepositoryError};
 
@@ -354,7 +354,7 @@ impl CheckArgs {
         teller: &mut VerdictPrinter<'_>,
     ) -> Result<(), Error> {
         let holdings: &dyn Holdings = history;
-        let (options, format) = (Options::default(), teller.format);
+        let (options, format) = (CompareOptions::default(), teller.format);
         if self.explain && format == ReportFormat::Json {
             let mut difference = None;
             explain(holdings, &checked, &options, |page| {

@@ -9,8 +9,8 @@ mod summary;
 use serde::Serialize;
 use varve_archive::history::Holdings;
 use varve_archive::verbs::diff::{
-    Body, Change, ChunkKind, HunkLine, Mode, Options, PageDiff, Report, Request, Totals, UNENDED, View,
-    chunk_place, diff, html,
+    BodyComparison, Change, ChunkKind, CompareOptions, ComparisonReport, DiffMode, DiffView, HunkLine,
+    NO_NEWLINE_NOTE, PageDiff, Request, Totals, chunk_place, diff, html,
 };
 use varve_archive::verbs::show::version;
 use varve_archive::{ArchiveError, RepositoryError, VersionId};
@@ -149,10 +149,10 @@ impl Verb for DiffArgs {
         let holdings = self.choosing.open_reader(session)?;
         let (base, head) = self.versions(&*holdings, &mut session.printer)?;
         let mode = match self.mode.as_str() {
-            "words" => Mode::Words,
-            "dom" => Mode::Dom,
-            "chars" => Mode::Letters,
-            _ => Mode::Lines,
+            "words" => DiffMode::Words,
+            "dom" => DiffMode::Dom,
+            "chars" => DiffMode::Letters,
+            _ => DiffMode::Lines,
         };
         let twin = self.noise_from.as_deref().map(|twin| resolve_version(&*holdings, twin)).transpose()?;
         let request = Request {
@@ -206,8 +206,8 @@ impl DiffArgs {
         Ok((base, head))
     }
 
-    fn options(&self, mode: Mode) -> Options {
-        let mut options = Options { mode, ..Options::default() };
+    fn options(&self, mode: DiffMode) -> CompareOptions {
+        let mut options = CompareOptions { mode, ..CompareOptions::default() };
         options.text.ignore_trailing_whitespace = self.ignore_trailing_space;
         options
     }
@@ -327,14 +327,14 @@ impl DiffPrinter<'_> {
             [moved, status_note, cut_short, not_compared].iter().filter_map(|note| note(page)).collect();
         document.add(title, |title, sides, number| match page.comparison {
             Some(comparison) => comparison.html_section(title, sides, notes, &view, all, number),
-            None => html::section(&html::Page { title, notes, ..html::Page::default() }, &[], number),
+            None => html::section(&html::DiffPage { title, notes, ..html::DiffPage::default() }, &[], number),
         })
     }
 
-    fn view(&self) -> View {
-        let view = View { context: self.verb.context, ..View::default() };
+    fn view(&self) -> DiffView {
+        let view = DiffView { context: self.verb.context, ..DiffView::default() };
         match &self.beginning {
-            Some(beginning) => View { most: beginning.lines, ..view },
+            Some(beginning) => DiffView { most: beginning.lines, ..view },
             None => view,
         }
     }
@@ -343,13 +343,13 @@ impl DiffPrinter<'_> {
         let Some(comparison) = page.comparison else {
             return not_compared(page).map_or(Ok(()), |note| self.printer.line(note));
         };
-        if let Body::Dom(dom) = &comparison.body {
+        if let BodyComparison::Dom(dom) = &comparison.body {
             let chunks = comparison.body_diff(self.verb.all).chunks;
             for ((change, _), chunk) in dom.shown(self.verb.all).zip(chunks) {
                 self.printer.line(node_change_text(change, &chunk))?;
             }
         }
-        if let Body::Letters(diff) = &comparison.body {
+        if let BodyComparison::Letters(diff) = &comparison.body {
             for (number, chunk) in diff.chunks.iter().enumerate() {
                 let (sign, style) =
                     if chunk.kind == ChunkKind::Removed { ('-', BAD_STYLE) } else { ('+', GOOD_STYLE) };
@@ -366,7 +366,7 @@ impl DiffPrinter<'_> {
             for line in &hunk.lines {
                 self.printer.line(hunk_line_text(line, self.verb.mode == "words", width))?;
                 if line.unended {
-                    self.printer.line(format_args!("{FAINT_STYLE}{UNENDED}{FAINT_STYLE:#}"))?;
+                    self.printer.line(format_args!("{FAINT_STYLE}{NO_NEWLINE_NOTE}{FAINT_STYLE:#}"))?;
                 }
             }
         }
@@ -428,7 +428,7 @@ struct PageDiffRow<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     unreadable: Option<[bool; 2]>,
     #[serde(flatten)]
-    report: Option<Report>,
+    report: Option<ComparisonReport>,
 }
 
 impl<'a> PageDiffRow<'a> {

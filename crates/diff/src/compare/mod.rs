@@ -1,13 +1,12 @@
-//! Two captures of a page compared: bodies, headers, and what of it is noise.
+//! Compares two captures of a page: bodies, headers and noise.
 //!
-//! The one door to all that this crate knows of differences. Owns the order of things: what the bodies are, which text
-//! they hold, how that is compared, which changes rules explain; and only then, as some headers follow from the body,
-//! the headers. Does not know where captures come from, and prints nothing: it [answers](Comparison) with values that
-//! can be shown as JSON in the documented shape, as text or as a page.
+//! The entry point of this crate. Owns the order of the steps: kind and text of the bodies, comparison, noise, and then the
+//! headers, some of which follow from the body. Does not know where captures come from, and prints nothing. The
+//! [result](CaptureComparison) can be written as JSON in the documented form, as text or as a page.
 
 mod show;
 
-pub use show::{Encoded, Report, chunk_place};
+pub use show::{ComparisonReport, ReportedEncoding, chunk_place};
 
 use crate::headers::{HeaderDiff, RedactedSide};
 use crate::nodes::DomDiff;
@@ -21,88 +20,88 @@ use std::collections::BTreeMap;
 use varve_core::BodyId;
 use varve_core::headers::{HeaderView, Redaction};
 use varve_page::charset;
-use varve_page::dom::{Cut, Tree};
-use varve_page::kind::Kind;
+use varve_page::dom::{HtmlTree, TreeCut};
+use varve_page::kind::BodyKind;
 
 /// One of two captures.
 #[derive(Debug, Clone, Copy)]
-pub struct Side<'a> {
-    /// The version or capture that it is called in the answer. Empty when there is none.
+pub struct CaptureSide<'a> {
+    /// The version or capture id for the result. Empty if there is none.
     pub id: &'a str,
     /// Its headers.
     pub headers: &'a HeaderView,
     /// Its body.
     pub body: &'a [u8],
-    /// The type of the body, where it is known from elsewhere than the headers.
+    /// The media type of the body, if it is known apart from the headers.
     pub media_type: Option<&'a str>,
 }
 
 /// How bodies are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
+pub enum DiffMode {
     /// By lines.
     #[default]
     Lines,
     /// By words.
     Words,
-    /// By nodes, where both are HTML and can be read whole; else by lines.
+    /// By nodes, if both are HTML and within the limits; else by lines.
     Dom,
-    /// By letters, as rows of `diffs` hold it, with places in bytes of the bodies: these are the chunks that attributions of a score
-    /// count. Nothing is noise.
+    /// By letters as in rows of `diffs`, with offsets in bytes of the bodies: the chunks of score attributions. Nothing is
+    /// noise.
     Letters,
 }
 
-/// What to compare, and what to overlook.
+/// Options of a comparison.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct CompareOptions {
     /// How bodies are compared.
-    pub mode: Mode,
+    pub mode: DiffMode,
     /// What counts as a difference of lines.
-    pub text: text::Options,
+    pub text: text::LineOptions,
     /// Whether sensitive headers are hidden.
     pub redaction: Redaction,
-    /// What is known to differ each time.
+    /// What twins taught.
     pub volatile: Volatile,
 }
 
-/// How two captures differ.
+/// The result of comparing two captures.
 #[derive(Debug)]
-pub struct Comparison<'a> {
+pub struct CaptureComparison<'a> {
     /// The id of the base.
     pub base_id: String,
     /// The id of the head.
     pub head_id: String,
-    /// How the bodies differ.
-    pub body: Body<'a>,
-    /// How the headers differ, noise and all.
+    /// The comparison of the bodies.
+    pub body: BodyComparison<'a>,
+    /// The diff of the headers, noise included.
     pub headers: HeaderDiff,
-    /// The headers whose values are hidden, and on which side each is.
+    /// The redacted headers, and the sides that have them.
     pub redacted: BTreeMap<String, RedactedSide>,
-    /// The headers that are noise, and why.
+    /// The headers that are noise, with the rules.
     pub header_noise: BTreeMap<String, NoiseRule>,
 }
 
-/// How two bodies differ.
+/// The comparison of two bodies.
 #[derive(Debug)]
-pub enum Body<'a> {
-    /// Not in a single byte.
+pub enum BodyComparison<'a> {
+    /// They are equal.
     Same,
     /// At least one is not text.
-    Binary(Bytes, Bytes),
+    Binary(BinaryBody, BinaryBody),
     /// By lines or words.
     Text(TextBody<'a>),
     /// By nodes.
     Dom(DomBody),
     /// By letters.
     Letters(BodyDiff),
-    /// They differ and were not compared: too long, or not to be had.
+    /// They differ and were not compared: too long, or not available.
     Unread,
 }
 
-/// A body that is only weighed and hashed.
+/// Length and id of a binary body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bytes {
-    /// How long it is.
+pub struct BinaryBody {
+    /// Its length in bytes.
     pub length: usize,
     /// Its id.
     pub id: BodyId,
@@ -113,16 +112,16 @@ pub struct Bytes {
 pub struct TextBody<'a> {
     /// The diff.
     pub diff: TextDiff<'a>,
-    /// For each change the rule by which it is noise.
+    /// For each change the rule that explains it.
     pub noise: Vec<Option<NoiseRule>>,
-    /// Whether it is told by words.
+    /// Whether it is reported by words.
     pub words: bool,
-    /// Whether white space at the ends of lines was overlooked.
+    /// Whether white space at the ends of lines was ignored.
     pub without_trailing_space: bool,
-    /// Why it is not compared by nodes, where it should have been.
-    pub not_by_nodes: Option<Cut>,
-    /// How each side was read.
-    pub encodings: [Encoded; 2],
+    /// The limit because of which nodes were not compared.
+    pub not_by_nodes: Option<TreeCut>,
+    /// The encoding of each side.
+    pub encodings: [ReportedEncoding; 2],
 }
 
 /// Bodies compared by nodes.
@@ -130,57 +129,69 @@ pub struct TextBody<'a> {
 pub struct DomBody {
     /// The diff.
     pub diff: DomDiff,
-    /// For each change the rule by which it is noise.
+    /// For each change the rule that explains it.
     pub noise: Vec<Option<NoiseRule>>,
-    /// How each side was read.
-    pub encodings: [Encoded; 2],
+    /// The encoding of each side.
+    pub encodings: [ReportedEncoding; 2],
 }
 
 /// Compares two captures.
-pub fn compare<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Comparison<'a> {
+pub fn compare<'a>(
+    base: &CaptureSide<'a>,
+    head: &CaptureSide<'a>,
+    options: &CompareOptions,
+) -> CaptureComparison<'a> {
     with_headers(base, head, compare_bodies(base, head, options), options)
 }
 
-/// Compares all but the bodies, of which it is only known whether they are the same.
+/// Compares the headers of captures whose bodies are only known to be equal or not.
 pub fn compare_heads<'a>(
-    base: &Side<'a>,
-    head: &Side<'a>,
+    base: &CaptureSide<'a>,
+    head: &CaptureSide<'a>,
     same_body: bool,
-    options: &Options,
-) -> Comparison<'a> {
-    let body = if same_body { Body::Same } else { Body::Unread };
+    options: &CompareOptions,
+) -> CaptureComparison<'a> {
+    let body = if same_body { BodyComparison::Same } else { BodyComparison::Unread };
     with_headers(base, head, body, options)
 }
 
-fn with_headers<'a>(base: &Side<'a>, head: &Side<'a>, body: Body<'a>, options: &Options) -> Comparison<'a> {
+fn with_headers<'a>(
+    base: &CaptureSide<'a>,
+    head: &CaptureSide<'a>,
+    body: BodyComparison<'a>,
+    options: &CompareOptions,
+) -> CaptureComparison<'a> {
     let (headers, redacted) = compare_headers(base, head, options);
     let mut header_noise = classify_headers(&headers, !body.is_changed(), &options.volatile);
     header_noise.extend(classify_redacted(&redacted, &options.volatile));
     let (base_id, head_id) = (base.id.to_owned(), head.id.to_owned());
-    Comparison { base_id, head_id, body, headers, redacted, header_noise }
+    CaptureComparison { base_id, head_id, body, headers, redacted, header_noise }
 }
 
-/// Learns from two captures taken together what differs each time.
-pub fn learn(one: &Side<'_>, other: &Side<'_>, options: &Options) -> Volatile {
+/// Learns from two captures taken together what differs in every capture.
+pub fn learn(one: &CaptureSide<'_>, other: &CaptureSide<'_>, options: &CompareOptions) -> Volatile {
     let mut volatile = options.volatile.clone();
     let (headers, redacted) = compare_headers(one, other, options);
     volatile.learn_headers(&headers, &redacted);
-    for mode in [Mode::Lines, Mode::Dom] {
-        match compare_bodies(one, other, &Options { mode, ..options.clone() }) {
-            Body::Text(text) => {
+    for mode in [DiffMode::Lines, DiffMode::Dom] {
+        match compare_bodies(one, other, &CompareOptions { mode, ..options.clone() }) {
+            BodyComparison::Text(text) => {
                 volatile.learn_lines(&text.diff, [kind(one), kind(other)].map(BodySyntax::from));
             }
-            Body::Dom(dom) => volatile.learn_nodes(&dom.diff.changes),
-            Body::Same | Body::Binary(..) | Body::Letters(_) | Body::Unread => {}
+            BodyComparison::Dom(dom) => volatile.learn_nodes(&dom.diff.changes),
+            BodyComparison::Same
+            | BodyComparison::Binary(..)
+            | BodyComparison::Letters(_)
+            | BodyComparison::Unread => {}
         }
     }
     volatile
 }
 
 fn compare_headers(
-    base: &Side<'_>,
-    head: &Side<'_>,
-    options: &Options,
+    base: &CaptureSide<'_>,
+    head: &CaptureSide<'_>,
+    options: &CompareOptions,
 ) -> (HeaderDiff, BTreeMap<String, RedactedSide>) {
     let [base, head] = [base, head].map(|side| side.headers.with_redaction(options.redaction));
     let headers = HeaderDiff::between(&base, &head);
@@ -188,34 +199,38 @@ fn compare_headers(
     (headers, redacted)
 }
 
-fn compare_bodies<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Body<'a> {
+fn compare_bodies<'a>(
+    base: &CaptureSide<'a>,
+    head: &CaptureSide<'a>,
+    options: &CompareOptions,
+) -> BodyComparison<'a> {
     if base.body == head.body {
-        return Body::Same;
+        return BodyComparison::Same;
     }
     let kinds = [kind(base), kind(head)];
-    if kinds.contains(&Kind::Binary) {
-        return Body::Binary(Bytes::of(base.body), Bytes::of(head.body));
+    if kinds.contains(&BodyKind::Binary) {
+        return BodyComparison::Binary(BinaryBody::of(base.body), BinaryBody::of(head.body));
     }
-    if options.mode == Mode::Letters {
-        return Body::Letters(by_letters(base, head));
+    if options.mode == DiffMode::Letters {
+        return BodyComparison::Letters(by_letters(base, head));
     }
-    let read = |decode: Decode, side: &Side<'a>| decode(side.body, side.content_type());
+    let read = |decode: Decode, side: &CaptureSide<'a>| decode(side.body, side.content_type());
     let texts = [base, head].map(|side| read(charset::decode_by_letters, side));
     let is_lossy = texts.iter().any(|text| text.lossy);
     let body = compare_texts(texts, kinds, options);
     if !is_lossy || body.is_changed() {
         return body;
     }
-    // A byte that cannot be read may be the letter that is now written as it should be: readers saw a sign there.
+    // An invalid byte may be a letter that is now encoded correctly. Readers saw U+FFFD, so that is a change.
     let shown = compare_texts([base, head].map(|side| read(charset::decode, side)), kinds, options);
     if shown.is_changed() { shown } else { body }
 }
 
-type Decode = for<'b> fn(&'b [u8], Option<&str>) -> charset::Decoded<'b>;
+type Decode = for<'b> fn(&'b [u8], Option<&str>) -> charset::DecodedText<'b>;
 
-/// Compares as the original tracker does. It reads every body as UTF-8, so that all bytes which are none are the same to it: where
-/// those differ, the chunks do not tell all.
-fn by_letters(base: &Side<'_>, head: &Side<'_>) -> BodyDiff {
+/// Compares as the original tracker does. It decodes every body as UTF-8, so all invalid bytes are equal to it. If they
+/// differ, the chunks are incomplete.
+fn by_letters(base: &CaptureSide<'_>, head: &CaptureSide<'_>) -> BodyDiff {
     let diff = moku::body_diff(base.id, head.id, base.body, head.body);
     let mut diff = moku::in_bytes(diff, base.body, head.body);
     let gone = diff.chunks.iter().map(|chunk| (chunk.base_start, chunk.base_len));
@@ -225,7 +240,7 @@ fn by_letters(base: &Side<'_>, head: &Side<'_>) -> BodyDiff {
     diff
 }
 
-/// The bytes that are no UTF-8 and stand in none of these stretches, which are in order.
+/// The bytes that are not UTF-8, outside of these ranges, which are in order.
 fn unread_bytes<'b>(
     body: &'b [u8],
     told: impl Iterator<Item = (usize, usize)> + 'b,
@@ -243,32 +258,36 @@ fn unread_bytes<'b>(
     })
 }
 
-fn compare_texts<'a>([from, to]: [charset::Decoded<'a>; 2], kinds: [Kind; 2], options: &Options) -> Body<'a> {
-    let encodings = [Encoded::of(&from), Encoded::of(&to)];
+fn compare_texts<'a>(
+    [from, to]: [charset::DecodedText<'a>; 2],
+    kinds: [BodyKind; 2],
+    options: &CompareOptions,
+) -> BodyComparison<'a> {
+    let encodings = [ReportedEncoding::of(&from), ReportedEncoding::of(&to)];
     let mut not_by_nodes = None;
-    if options.mode == Mode::Dom && kinds == [Kind::Html; 2] {
+    if options.mode == DiffMode::Dom && kinds == [BodyKind::Html; 2] {
         match compare_nodes([&from.text, &to.text], &options.volatile) {
-            Ok((diff, noise)) => return Body::Dom(DomBody { diff, noise, encodings }),
+            Ok((diff, noise)) => return BodyComparison::Dom(DomBody { diff, noise, encodings }),
             Err(cut) => not_by_nodes = Some(cut),
         }
     }
     let mut diff = TextDiff::between(from.text, to.text, options.text);
     let noise = classify_lines(&mut diff, kinds.map(BodySyntax::from), &options.volatile);
     let (words, without_trailing_space) =
-        (options.mode == Mode::Words, options.text.ignore_trailing_whitespace);
-    Body::Text(TextBody { diff, noise, words, without_trailing_space, not_by_nodes, encodings })
+        (options.mode == DiffMode::Words, options.text.ignore_trailing_whitespace);
+    BodyComparison::Text(TextBody { diff, noise, words, without_trailing_space, not_by_nodes, encodings })
 }
 
-/// Compares two pages by their nodes, if both can be read whole; else says why not. Where the first cannot, the second is not read.
+/// Compares two pages by nodes. If a tree reaches a limit, that limit is the error.
 fn compare_nodes(
     [from, to]: [&str; 2],
     volatile: &Volatile,
-) -> Result<(DomDiff, Vec<Option<NoiseRule>>), Cut> {
-    let base = Tree::parse(from);
+) -> Result<(DomDiff, Vec<Option<NoiseRule>>), TreeCut> {
+    let base = HtmlTree::parse(from);
     if let Some(cut) = base.cut() {
         return Err(cut);
     }
-    let head = Tree::parse(to);
+    let head = HtmlTree::parse(to);
     let diff = DomDiff::between(&base, &head);
     match diff.cut {
         Some(cut) => Err(cut),
@@ -279,30 +298,30 @@ fn compare_nodes(
     }
 }
 
-/// What a side is. An empty body is whatever the other one is.
-fn kind(side: &Side<'_>) -> Kind {
-    if side.body.is_empty() { Kind::Text } else { Kind::of(side.body, side.content_type()) }
+/// The kind of a side. An empty body is text, which is compatible with every other kind.
+fn kind(side: &CaptureSide<'_>) -> BodyKind {
+    if side.body.is_empty() { BodyKind::Text } else { BodyKind::of(side.body, side.content_type()) }
 }
 
-impl Side<'_> {
+impl CaptureSide<'_> {
     fn content_type(&self) -> Option<&str> {
         self.media_type.or_else(|| self.headers.get("content-type")?.first().map(String::as_str))
     }
 }
 
-impl Bytes {
+impl BinaryBody {
     fn of(body: &[u8]) -> Self {
         Self { length: body.len(), id: BodyId::new(Sha256::digest(body).into()) }
     }
 }
 
-impl Encoded {
-    fn of(decoded: &charset::Decoded<'_>) -> Self {
+impl ReportedEncoding {
+    fn of(decoded: &charset::DecodedText<'_>) -> Self {
         Self { encoding: decoded.encoding, decided: decoded.decided, lossy: decoded.lossy }
     }
 }
 
-impl Body<'_> {
+impl BodyComparison<'_> {
     /// Whether anything changed that is not noise.
     pub fn is_changed(&self) -> bool {
         let is_edit = |rule: &Option<NoiseRule>| rule.is_none();
@@ -316,34 +335,36 @@ impl Body<'_> {
     }
 }
 
-/// In what two bodies are the same, though their bytes are not.
+/// In which way two bodies with different bytes are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Alike {
-    /// Every line says the same.
+pub enum BodySimilarity {
+    /// All lines are equal.
     Text,
-    /// Every node is the same.
+    /// All nodes are equal.
     Nodes,
 }
 
-impl Body<'_> {
-    /// In what the bodies are the same, where bytes differ and no change was found: not even noise.
-    pub fn alike(&self) -> Option<Alike> {
+impl BodyComparison<'_> {
+    /// In which way the bodies are equal, if their bytes differ and there is no change, not even noise.
+    pub fn alike(&self) -> Option<BodySimilarity> {
         match self {
-            Self::Text(text) if text.diff.is_empty() => Some(Alike::Text),
-            Self::Dom(dom) if dom.diff.changes.is_empty() && !dom.diff.truncated => Some(Alike::Nodes),
+            Self::Text(text) if text.diff.is_empty() => Some(BodySimilarity::Text),
+            Self::Dom(dom) if dom.diff.changes.is_empty() && !dom.diff.truncated => {
+                Some(BodySimilarity::Nodes)
+            }
             _ => None,
         }
     }
 }
 
-impl Comparison<'_> {
-    /// Whether anything changed that is not noise. Of redacted headers only that they came or went can be known.
+impl CaptureComparison<'_> {
+    /// Whether anything changed that is not noise. Redacted headers count only if they were added or removed.
     pub fn is_changed(&self) -> bool {
         self.body.is_changed() || self.headers_changed(false) > 0
     }
 
-    /// How many headers changed, came or went; those that are noise only count with `all`.
+    /// The number of changed, added and removed headers; with `all` noise is included.
     pub fn headers_changed(&self, all: bool) -> usize {
         let headers = &self.headers;
         let names = headers.changed.keys().chain(headers.added.keys()).chain(headers.removed.keys());
@@ -351,14 +372,14 @@ impl Comparison<'_> {
         told + self.redacted_changes(all).count()
     }
 
-    /// The redacted headers that came or went; those that are noise only with `all`.
+    /// The redacted headers that were added or removed; with `all` noise is included.
     pub fn redacted_changes(&self, all: bool) -> impl Iterator<Item = (&str, RedactedSide)> {
         let changes = self.redacted.iter().filter(|(_, side)| side.is_change());
         let shown = changes.filter(move |(name, _)| all || !self.header_noise.contains_key(*name));
         shown.map(|(name, side)| (name.as_str(), *side))
     }
 
-    /// The redacted headers that are on both sides, of which it is not told whether they changed.
+    /// The redacted headers of both sides. Their changes are not reported.
     pub fn redacted_on_both(&self) -> impl Iterator<Item = &str> {
         self.redacted.iter().filter(|(_, side)| !side.is_change()).map(|(name, _)| name.as_str())
     }

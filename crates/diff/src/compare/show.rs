@@ -1,70 +1,73 @@
 //! A comparison as JSON, as text and as a page.
 
-use super::{Alike, Body, Bytes, Comparison, DomBody, TextBody};
+use super::{BinaryBody, BodyComparison, BodySimilarity, CaptureComparison, DomBody, TextBody};
 use crate::headers::{HeaderDiff, RedactedSide};
-use crate::nodes::{NodeChange, What};
+use crate::nodes::{NodeChange, NodeChangeKind};
 use crate::noise::NoiseRule;
-use crate::text::html::{self, Page, Row, Table};
-use crate::text::{BodyDiff, Change, Chunk, ChunkKind, Hunk, View, unified_changes};
+use crate::text::html::{self, DiffPage, DiffRow, Table};
+use crate::text::{BodyDiff, ChunkKind, DiffChunk, DiffView, Hunk, LineChange, unified_changes};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use varve_core::headers::REDACTED;
-use varve_page::charset::Decided;
-use varve_page::dom::Cut;
+use varve_page::charset::EncodingSource;
+use varve_page::dom::TreeCut;
 
-/// How a body was read.
+/// The encoding of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Encoded {
+pub struct ReportedEncoding {
     /// Its encoding.
     pub encoding: &'static str,
-    /// Who decided on it.
-    pub decided: Decided,
+    /// The source of the encoding.
+    pub decided: EncodingSource,
     /// Whether bytes were replaced. Offsets then are those of the text.
     pub lossy: bool,
 }
 
-/// A comparison as JSON: the documented `body_diff` and `headers_diff`, and what varve adds.
+/// A comparison as JSON: the documented `body_diff` and `headers_diff`, and the fields of varve.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
+pub struct ComparisonReport {
     /// The body.
     pub body_diff: BodyDiff,
     /// The headers.
     pub headers_diff: HeaderDiff,
     /// Whether anything changed that is not noise.
     pub changed: bool,
-    /// How many changes of the body each rule explains, whether they are shown or not.
+    /// The number of changes of the body that each rule explains, shown or not.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub noise: BTreeMap<NoiseRule, usize>,
-    /// The headers that are redacted, and whether each came, went or is on both sides.
+    /// The redacted headers, and the sides that have them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub redacted_headers: BTreeMap<String, RedactedSide>,
-    /// The headers that are noise, and why.
+    /// The headers that are noise, with the rules.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub header_noise: BTreeMap<String, NoiseRule>,
-    /// In what the bodies are the same, though their bytes differ.
+    /// In which way bodies with different bytes are equal.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub alike: Option<Alike>,
-    /// Why lines are told and not nodes, where nodes were asked for.
+    pub alike: Option<BodySimilarity>,
+    /// The limit because of which lines were compared instead of nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub not_by_nodes: Option<Cut>,
-    /// How the base and the head were read, if they were.
+    pub not_by_nodes: Option<TreeCut>,
+    /// The encodings of base and head, if they were decoded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub encodings: Option<[Encoded; 2]>,
+    pub encodings: Option<[ReportedEncoding; 2]>,
 }
 
-impl Comparison<'_> {
-    /// The comparison as JSON. Noise is left out, or with `all` marked.
-    pub fn report(&self, all: bool) -> Report {
+impl CaptureComparison<'_> {
+    /// The comparison as JSON. Noise is left out; with `all` it is included and marked.
+    pub fn report(&self, all: bool) -> ComparisonReport {
         let encodings = match &self.body {
-            Body::Text(text) => Some(text.encodings),
-            Body::Dom(dom) => Some(dom.encodings),
-            Body::Same | Body::Binary(..) | Body::Letters(_) | Body::Unread => None,
+            BodyComparison::Text(text) => Some(text.encodings),
+            BodyComparison::Dom(dom) => Some(dom.encodings),
+            BodyComparison::Same
+            | BodyComparison::Binary(..)
+            | BodyComparison::Letters(_)
+            | BodyComparison::Unread => None,
         };
         let mut noise = BTreeMap::new();
         for rule in self.body_noise().iter().flatten() {
             *noise.entry(*rule).or_default() += 1;
         }
-        Report {
+        ComparisonReport {
             body_diff: self.body_diff(all),
             headers_diff: self.headers_diff(all),
             changed: self.is_changed(),
@@ -73,27 +76,27 @@ impl Comparison<'_> {
             header_noise: self.header_noise.clone(),
             alike: self.body.alike(),
             not_by_nodes: match &self.body {
-                Body::Text(text) => text.not_by_nodes,
+                BodyComparison::Text(text) => text.not_by_nodes,
                 _ => None,
             },
             encodings,
         }
     }
 
-    /// The body in the documented shape.
+    /// The body in the documented form.
     pub fn body_diff(&self, all: bool) -> BodyDiff {
         let body = BodyDiff::new(&self.base_id, &self.head_id);
         match &self.body {
-            Body::Same => body,
-            Body::Binary(from, to) => BodyDiff { chunks: vec![binary_chunk(from, to)], ..body },
-            Body::Text(text) => text.tell(body, all),
-            Body::Dom(dom) => dom.tell(body, all),
-            Body::Letters(diff) => diff.clone(),
-            Body::Unread => BodyDiff { truncated: true, ..body },
+            BodyComparison::Same => body,
+            BodyComparison::Binary(from, to) => BodyDiff { chunks: vec![binary_chunk(from, to)], ..body },
+            BodyComparison::Text(text) => text.tell(body, all),
+            BodyComparison::Dom(dom) => dom.tell(body, all),
+            BodyComparison::Letters(diff) => diff.clone(),
+            BodyComparison::Unread => BodyDiff { truncated: true, ..body },
         }
     }
 
-    /// The headers in the documented shape.
+    /// The headers in the documented form.
     pub fn headers_diff(&self, all: bool) -> HeaderDiff {
         let mut headers = self.headers.clone();
         if !all {
@@ -104,61 +107,64 @@ impl Comparison<'_> {
         headers
     }
 
-    /// The changed lines with some around them. Nothing unless bodies were compared by lines or words.
-    pub fn hunks(&self, view: &View, all: bool) -> Vec<Hunk<'_>> {
+    /// The changed lines with context. Empty unless bodies were compared by lines or words.
+    pub fn hunks(&self, view: &DiffView, all: bool) -> Vec<Hunk<'_>> {
         match &self.body {
-            Body::Text(text) => {
-                let noise = |change: &Change| text.rule(change).map(NoiseRule::name);
+            BodyComparison::Text(text) => {
+                let noise = |change: &LineChange| text.rule(change).map(NoiseRule::name);
                 unified_changes(&text.diff, &text.shown(all), view, noise)
             }
             _ => Vec::new(),
         }
     }
 
-    /// How many lines came and how many went. None unless bodies were compared by lines or words.
+    /// The numbers of added and removed lines. `None` unless bodies were compared by lines or words.
     pub fn lines_changed(&self, all: bool) -> Option<(usize, usize)> {
-        let Body::Text(text) = &self.body else { return None };
+        let BodyComparison::Text(text) = &self.body else { return None };
         let shown = text.shown(all);
-        let count = |lines: fn(&Change) -> usize| shown.iter().map(lines).sum();
+        let count = |lines: fn(&LineChange) -> usize| shown.iter().map(lines).sum();
         Some((count(|change| change.head_lines.len()), count(|change| change.base_lines.len())))
     }
 
-    /// The comparison as a page that needs nothing else.
-    pub fn html(&self, title: &str, view: &View, all: bool) -> String {
+    /// The comparison as a self-contained page.
+    pub fn html(&self, title: &str, view: &DiffView, all: bool) -> String {
         html::page(&self.page(title, all), &self.hunks(view, all))
     }
 
-    /// The comparison as one section of such a page, with what the base and the head are called in it, and with what else is to be
-    /// said first; `number` is its own.
+    /// The comparison as one section of such a page, with the names of base and head, sentences that come first, and the
+    /// number of the section.
     pub fn html_section(
         &self,
         title: &str,
         [base, head]: [&str; 2],
         notes: Vec<String>,
-        view: &View,
+        view: &DiffView,
         all: bool,
         number: usize,
     ) -> String {
-        let mut page = Page { base, head, ..self.page(title, all) };
+        let mut page = DiffPage { base, head, ..self.page(title, all) };
         page.notes.splice(0..0, notes);
         html::section(&page, &self.hunks(view, all), number)
     }
 
-    fn page<'p>(&'p self, title: &'p str, all: bool) -> Page<'p> {
+    fn page<'p>(&'p self, title: &'p str, all: bool) -> DiffPage<'p> {
         let tables = vec![self.header_table(all), self.node_table(all), self.chunk_table()];
-        Page { title, base: &self.base_id, head: &self.head_id, notes: self.notes(all), tables }
+        DiffPage { title, base: &self.base_id, head: &self.head_id, notes: self.notes(all), tables }
     }
 
-    /// For each change of the body the rule by which it is noise.
+    /// For each change of the body the rule that explains it.
     pub fn body_noise(&self) -> &[Option<NoiseRule>] {
         match &self.body {
-            Body::Text(text) => &text.noise,
-            Body::Dom(dom) => &dom.noise,
-            Body::Same | Body::Binary(..) | Body::Letters(_) | Body::Unread => &[],
+            BodyComparison::Text(text) => &text.noise,
+            BodyComparison::Dom(dom) => &dom.noise,
+            BodyComparison::Same
+            | BodyComparison::Binary(..)
+            | BodyComparison::Letters(_)
+            | BodyComparison::Unread => &[],
         }
     }
 
-    /// How many changes of the body and of headers each rule explains.
+    /// The number of changes of the body and of headers that each rule explains.
     pub fn rules(&self) -> BTreeMap<&'static str, usize> {
         let mut rules = BTreeMap::new();
         for rule in self.body_noise().iter().flatten().chain(self.header_noise.values()) {
@@ -167,31 +173,31 @@ impl Comparison<'_> {
         rules
     }
 
-    /// Sentences about what the lines and tables do not say.
+    /// Sentences about facts that lines and tables do not show.
     pub fn notes(&self, all: bool) -> Vec<String> {
         let mut notes = Vec::new();
         match &self.body {
-            Body::Same => notes.push("The bodies are the same, byte for byte.".to_owned()),
-            Body::Binary(from, to) => {
+            BodyComparison::Same => notes.push("The bodies are the same, byte for byte.".to_owned()),
+            BodyComparison::Binary(from, to) => {
                 notes.push(format!("The body is not text: {} became {}.", weigh(from), weigh(to)))
             }
-            Body::Text(text) => text.note(&mut notes),
-            Body::Dom(_) if self.body.alike().is_some() => {
+            BodyComparison::Text(text) => text.note(&mut notes),
+            BodyComparison::Dom(_) if self.body.alike().is_some() => {
                 notes.push(
                     "The nodes are the same: the bytes differ only in how they are written.".to_owned(),
                 );
             }
-            Body::Dom(dom) => {
+            BodyComparison::Dom(dom) => {
                 notes.extend(dom.diff.truncated.then(|| "There are more changes than are shown.".to_owned()));
             }
-            Body::Letters(diff) if diff.truncated => {
+            BodyComparison::Letters(diff) if diff.truncated => {
                 notes.push("There are more changes than are shown.".to_owned());
             }
-            Body::Letters(diff) if diff.chunks.is_empty() => {
+            BodyComparison::Letters(diff) if diff.chunks.is_empty() => {
                 notes.push("The bodies differ only in white space.".to_owned());
             }
-            // Why that is knows whoever did not read them.
-            Body::Letters(_) | Body::Unread => {}
+            // The caller knows why they were not read.
+            BodyComparison::Letters(_) | BodyComparison::Unread => {}
         }
         notes.extend(self.note_of_noise(all));
         notes
@@ -207,14 +213,14 @@ impl Comparison<'_> {
 
     fn header_table(&self, all: bool) -> Table {
         let shown = self.headers_diff(all);
-        let row = |what: &str, name: &String, from: &[String], to: &[String]| Row {
+        let row = |what: &str, name: &String, from: &[String], to: &[String]| DiffRow {
             what: what.to_owned(),
             place: name.clone(),
             from: from.join("\n"),
             to: to.join("\n"),
             noise: self.header_noise.get(name).map(ToString::to_string),
         };
-        let mut rows: Vec<Row> =
+        let mut rows: Vec<DiffRow> =
             shown.changed.iter().map(|(name, c)| row("changed", name, &c.from, &c.to)).collect();
         rows.extend(shown.added.iter().map(|(name, to)| row("added", name, &[], to)));
         rows.extend(shown.removed.iter().map(|(name, from)| row("removed", name, from, &[])));
@@ -222,8 +228,8 @@ impl Comparison<'_> {
         Table { title: "Headers".to_owned(), rows }
     }
 
-    /// Redacted headers, each with the marker on the sides that have it.
-    fn redacted_rows(&self, all: bool) -> impl Iterator<Item = Row> {
+    /// Redacted headers, with the marker on the sides that have them.
+    fn redacted_rows(&self, all: bool) -> impl Iterator<Item = DiffRow> {
         let row = |(name, side): (&str, RedactedSide)| {
             let (what, [from, to]) = match side {
                 RedactedSide::Added => ("added", ["", REDACTED]),
@@ -231,7 +237,7 @@ impl Comparison<'_> {
                 RedactedSide::Both => ("redacted", [REDACTED; 2]),
             };
             let noise = self.header_noise.get(name).map(ToString::to_string);
-            Row {
+            DiffRow {
                 what: what.to_owned(),
                 place: name.to_owned(),
                 from: from.to_owned(),
@@ -244,30 +250,32 @@ impl Comparison<'_> {
     }
 
     fn chunk_table(&self) -> Table {
-        let Body::Letters(diff) = &self.body else { return Table::default() };
-        let row = |(number, chunk): (usize, &Chunk)| {
+        let BodyComparison::Letters(diff) = &self.body else { return Table::default() };
+        let row = |(number, chunk): (usize, &DiffChunk)| {
             let (place, text) = (chunk_place(number, chunk), chunk.content.clone());
             match chunk.kind {
-                ChunkKind::Removed => Row { what: "removed".to_owned(), place, from: text, ..Row::default() },
-                _ => Row { what: "added".to_owned(), place, to: text, ..Row::default() },
+                ChunkKind::Removed => {
+                    DiffRow { what: "removed".to_owned(), place, from: text, ..DiffRow::default() }
+                }
+                _ => DiffRow { what: "added".to_owned(), place, to: text, ..DiffRow::default() },
             }
         };
         Table { title: "Chunks".to_owned(), rows: diff.chunks.iter().enumerate().map(row).collect() }
     }
 
     fn node_table(&self, all: bool) -> Table {
-        let Body::Dom(dom) = &self.body else { return Table::default() };
+        let BodyComparison::Dom(dom) = &self.body else { return Table::default() };
         let row = |(change, rule): (&NodeChange, &Option<NoiseRule>)| {
             let [from, to] = change.quoted().map(|side| side.unwrap_or_default().into_owned());
             let (what, place) = (name_of(&change.what), change.selector.clone());
-            Row { what, place, from, to, noise: rule.map(|rule| rule.to_string()) }
+            DiffRow { what, place, from, to, noise: rule.map(|rule| rule.to_string()) }
         };
         Table { title: "Nodes".to_owned(), rows: dom.shown(all).map(row).collect() }
     }
 }
 
 impl TextBody<'_> {
-    fn shown(&self, all: bool) -> Vec<Change> {
+    fn shown(&self, all: bool) -> Vec<LineChange> {
         self.diff.changes_without(|place| !all && self.noise[place].is_some())
     }
 
@@ -289,15 +297,15 @@ impl TextBody<'_> {
         }
     }
 
-    /// The rule by which a change is noise, if it is.
-    fn rule(&self, change: &Change) -> Option<NoiseRule> {
-        let start = |change: &Change| (change.base_lines.start, change.head_lines.start);
+    /// The rule that explains a change.
+    fn rule(&self, change: &LineChange) -> Option<NoiseRule> {
+        let start = |change: &LineChange| (change.base_lines.start, change.head_lines.start);
         let place = self.diff.changes().binary_search_by_key(&start(change), start);
         place.ok().and_then(|place| self.noise[place])
     }
 
     fn tell(&self, body: BodyDiff, all: bool) -> BodyDiff {
-        let rule = |change: &Change| self.rule(change).map(|rule| rule.to_string());
+        let rule = |change: &LineChange| self.rule(change).map(|rule| rule.to_string());
         body.with_changes(&self.diff, &self.shown(all), self.words, rule)
     }
 }
@@ -314,59 +322,59 @@ impl DomBody {
     }
 }
 
-/// A node in the documented shape: what came and went as it is, everything else as a sentence.
-fn node_chunk(change: &NodeChange, rule: Option<NoiseRule>) -> Chunk {
+/// A node in the documented form: inserted and removed nodes as HTML, other changes as a sentence.
+fn node_chunk(change: &NodeChange, rule: Option<NoiseRule>) -> DiffChunk {
     let [from, to] = change.quoted();
     let (from, to) = (from.as_deref(), to.as_deref());
     let or_nothing = |value: Option<&str>| value.unwrap_or_default().to_owned();
     let (kind, content) = match &change.what {
-        What::Inserted => (ChunkKind::Added, or_nothing(to)),
-        What::Removed => (ChunkKind::Removed, or_nothing(from)),
-        What::Moved => (ChunkKind::Modified, format!("moved from {}", or_nothing(from))),
-        What::Text => (ChunkKind::Modified, format!("{} → {}", or_nothing(from), or_nothing(to))),
-        What::Attribute(name) => {
+        NodeChangeKind::Inserted => (ChunkKind::Added, or_nothing(to)),
+        NodeChangeKind::Removed => (ChunkKind::Removed, or_nothing(from)),
+        NodeChangeKind::Moved => (ChunkKind::Modified, format!("moved from {}", or_nothing(from))),
+        NodeChangeKind::Text => (ChunkKind::Modified, format!("{} → {}", or_nothing(from), or_nothing(to))),
+        NodeChangeKind::Attribute(name) => {
             let side =
                 |value: Option<&str>| value.map_or_else(|| "none".to_owned(), |value| format!("\"{value}\""));
             (ChunkKind::Modified, format!("{name}: {} → {}", side(from), side(to)))
         }
     };
-    // In a field of its own, for in the content a page's text may say the same.
-    let moved_from = (change.what == What::Moved).then(|| change.from.clone()).flatten();
+    // In its own field, because the text of a page may look the same.
+    let moved_from = (change.what == NodeChangeKind::Moved).then(|| change.from.clone()).flatten();
     let (path, noise) = (Some(change.selector.clone()), rule.map(|rule| rule.to_string()));
-    Chunk { path, noise, moved_from, ..Chunk::new(kind, content) }
+    DiffChunk { path, noise, moved_from, ..DiffChunk::new(kind, content) }
 }
 
-/// The number of a chunk, and at which byte of its side it begins.
-pub fn chunk_place(number: usize, chunk: &Chunk) -> String {
+/// The number of a chunk, and its offset in its side.
+pub fn chunk_place(number: usize, chunk: &DiffChunk) -> String {
     let start = if chunk.kind == ChunkKind::Removed { chunk.base_start } else { chunk.head_start };
     format!("chunk {number} at byte {start}")
 }
 
-fn binary_chunk(from: &Bytes, to: &Bytes) -> Chunk {
-    Chunk::new(ChunkKind::Modified, format!("binary: {} → {}", weigh(from), weigh(to)))
+fn binary_chunk(from: &BinaryBody, to: &BinaryBody) -> DiffChunk {
+    DiffChunk::new(ChunkKind::Modified, format!("binary: {} → {}", weigh(from), weigh(to)))
 }
 
-fn weigh(bytes: &Bytes) -> String {
+fn weigh(bytes: &BinaryBody) -> String {
     format!("{} bytes sha256:{}", bytes.length, bytes.id)
 }
 
-fn name_of(what: &What) -> String {
+fn name_of(what: &NodeChangeKind) -> String {
     match what {
-        What::Inserted => "inserted".to_owned(),
-        What::Removed => "removed".to_owned(),
-        What::Moved => "moved".to_owned(),
-        What::Text => "text".to_owned(),
-        What::Attribute(name) => format!("attribute {name}"),
+        NodeChangeKind::Inserted => "inserted".to_owned(),
+        NodeChangeKind::Removed => "removed".to_owned(),
+        NodeChangeKind::Moved => "moved".to_owned(),
+        NodeChangeKind::Text => "text".to_owned(),
+        NodeChangeKind::Attribute(name) => format!("attribute {name}"),
     }
 }
 
 /// Why a page cannot be compared by nodes.
-const fn reason(cut: Cut) -> &'static str {
+const fn reason(cut: TreeCut) -> &'static str {
     match cut {
-        Cut::Length => "it is too long",
-        Cut::Depth => "its elements nest too deep",
-        Cut::Nodes => "it has too many nodes",
-        Cut::Attributes => "an element has too many attributes",
+        TreeCut::Length => "it is too long",
+        TreeCut::Depth => "its elements nest too deep",
+        TreeCut::Nodes => "it has too many nodes",
+        TreeCut::Attributes => "an element has too many attributes",
     }
 }
 

@@ -1,59 +1,62 @@
-//! How two trees differ: which nodes came, went, moved, or say something else.
+//! The diff of two trees: inserted, removed, moved and changed nodes.
 //!
-//! Both trees are read as sequences of subtrees in document order and compared as lines are, so that all that is the same
-//! finds its partner. From the root down, the children of partners that are still alone are then paired by what they are:
-//! those are the elements with something else in or on them, and the texts. What is left came or went, and a subtree that
-//! went here and came there, the same to the last letter, has moved; so has one that overtook its siblings.
+//! Both trees are compared as sequences of subtrees in document order, which pairs all equal subtrees. Then, from the root
+//! down, the unpaired children of paired nodes are paired by name, id and content: elements with changed attributes or
+//! content, and texts. The other nodes were inserted or removed. A subtree that was removed at one place and inserted
+//! unchanged at another has moved, and so has one that changed its order among its siblings.
 //!
-//! White space between blocks is nothing; between what stands in one line, and in a `pre` or a `textarea`, it is seen and told.
+//! White space between blocks is ignored. Inside of a line, and in `pre` and `textarea`, it counts.
 //!
-//! Owns the pairing and its report. Does not know what is noise, or how it is shown.
+//! Owns the pairing and its report. Does not know noise or how changes are shown.
 
 mod pairs;
 mod quote;
 mod report;
 mod spaces;
 
-pub use report::{NodeChange, What};
+pub use report::{NodeChange, NodeChangeKind};
 
-use pairs::Pairs;
-use varve_page::dom::{Cut, Tree};
+use pairs::NodePairs;
+use varve_page::dom::{HtmlTree, TreeCut};
 
-/// No more changes than this are told. Who changed more has made another page.
-const MOST_CHANGES: usize = 10_000;
+/// Maximum number of changes of a diff.
+const MAX_NODE_CHANGES: usize = 10_000;
 
 /// How two trees differ.
 #[derive(Debug, Clone)]
 pub struct DomDiff {
-    /// What changed, in the order of the head; what went, last.
+    /// The changes in the order of the head, removed nodes last.
     pub changes: Vec<NodeChange>,
-    /// Whether there was more than is told, or more than was compared.
+    /// Whether changes were left out, or not everything was compared.
     pub truncated: bool,
-    /// Why nothing was compared: the trees are not all of their pages, and what is not in them must not pass for the same.
-    pub cut: Option<Cut>,
+    /// The limit at which a tree ends before its page. Then nothing was compared, because the rest must not count as equal.
+    pub cut: Option<TreeCut>,
 }
 
-/// An element with more attributes than this is not compared: each is held against all others.
-const MOST_ATTRIBUTES: usize = 2000;
+/// Maximum number of attributes of an element. Each is compared with all others.
+const MAX_COMPARED_ATTRIBUTES: usize = 2000;
 
 impl DomDiff {
     /// Compares two trees.
-    pub fn between(base: &Tree, head: &Tree) -> Self {
+    pub fn between(base: &HtmlTree, head: &HtmlTree) -> Self {
         let cut = base.cut().or(head.cut()).or(burdened(base).or(burdened(head)));
         if cut.is_some() {
             return Self { changes: Vec::new(), truncated: true, cut };
         }
-        let pairs = Pairs::find(base, head);
+        let pairs = NodePairs::find(base, head);
         let mut changes = report::report(base, head, &pairs);
-        let truncated = pairs.truncated || changes.len() > MOST_CHANGES;
-        changes.truncate(MOST_CHANGES);
+        let truncated = pairs.truncated || changes.len() > MAX_NODE_CHANGES;
+        changes.truncate(MAX_NODE_CHANGES);
         Self { changes, truncated, cut }
     }
 }
 
 /// Whether an element has too many attributes to be compared.
-fn burdened(tree: &Tree) -> Option<Cut> {
-    tree.nodes().iter().any(|node| node.attributes().len() > MOST_ATTRIBUTES).then_some(Cut::Attributes)
+fn burdened(tree: &HtmlTree) -> Option<TreeCut> {
+    tree.nodes()
+        .iter()
+        .any(|node| node.attributes().len() > MAX_COMPARED_ATTRIBUTES)
+        .then_some(TreeCut::Attributes)
 }
 
 #[cfg(test)]
@@ -62,7 +65,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn told(base: &str, head: &str) -> String {
-        let diff = DomDiff::between(&Tree::parse(base), &Tree::parse(head));
+        let diff = DomDiff::between(&HtmlTree::parse(base), &HtmlTree::parse(head));
         diff.changes.iter().map(|change| format!("{change}\n")).collect()
     }
 
@@ -212,20 +215,20 @@ mod tests {
     fn hostile_trees_are_compared_in_bounds() {
         let base: String = (0..8_000).map(|n| format!("<p class=c{}>{}", n % 7, n % 11)).collect();
         let head: String = (0..8_000).map(|n| format!("<p class=c{}>{}", n % 5, n % 13)).collect();
-        let diff = DomDiff::between(&Tree::parse(&base), &Tree::parse(&head));
-        assert!(!diff.changes.is_empty() && diff.changes.len() <= MOST_CHANGES);
-        let diff = DomDiff::between(&Tree::parse(""), &Tree::parse(&head.repeat(2)));
-        assert!(diff.truncated && diff.changes.len() == MOST_CHANGES);
+        let diff = DomDiff::between(&HtmlTree::parse(&base), &HtmlTree::parse(&head));
+        assert!(!diff.changes.is_empty() && diff.changes.len() <= MAX_NODE_CHANGES);
+        let diff = DomDiff::between(&HtmlTree::parse(""), &HtmlTree::parse(&head.repeat(2)));
+        assert!(diff.truncated && diff.changes.len() == MAX_NODE_CHANGES);
     }
 
     #[test]
     fn what_was_not_read_is_not_compared() {
-        let deep = |text: &str| Tree::parse(&format!("{}{text}", "<div>".repeat(600)));
+        let deep = |text: &str| HtmlTree::parse(&format!("{}{text}", "<div>".repeat(600)));
         let diff = DomDiff::between(&deep("one"), &deep("two"));
-        assert_eq!((diff.cut, diff.truncated, diff.changes.len()), (Some(Cut::Depth), true, 0));
+        assert_eq!((diff.cut, diff.truncated, diff.changes.len()), (Some(TreeCut::Depth), true, 0));
         let many = |value: &str| (0..5000).map(|n| format!(" a{n}={value}")).collect::<String>();
-        let burdened = |value: &str| Tree::parse(&format!("<p{}>x", many(value)));
-        assert_eq!(DomDiff::between(&burdened("1"), &burdened("2")).cut, Some(Cut::Attributes));
+        let burdened = |value: &str| HtmlTree::parse(&format!("<p{}>x", many(value)));
+        assert_eq!(DomDiff::between(&burdened("1"), &burdened("2")).cut, Some(TreeCut::Attributes));
     }
 
     fn page() -> impl Strategy<Value = String> {
@@ -240,7 +243,7 @@ mod tests {
 
         #[test]
         fn equal_reports_mean_equal_trees(base in page(), head in page()) {
-            let html = |page: &str| Tree::parse(page).outer_html(0, usize::MAX);
+            let html = |page: &str| HtmlTree::parse(page).outer_html(0, usize::MAX);
             if told(&base, &head).is_empty() {
                 prop_assert_eq!(html(&base), html(&head));
             }

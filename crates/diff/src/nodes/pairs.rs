@@ -1,42 +1,42 @@
-//! Which node of one tree is which of another.
+//! Pairs the nodes of two trees.
 
-use crate::text::Budget;
+use crate::text::TokenBudget;
 use crate::text::sequence;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};
-use varve_page::dom::{Data, Node, Tree};
+use varve_page::dom::{HtmlTree, NodeData, TreeNode};
 
-/// So many nodes of a subtree are looked at for what it shares with another.
-const MOST_INNER: usize = 64;
-/// So far above a node that is looked for which is shared.
-const MOST_DEEP: usize = 8;
+/// Maximum number of nodes of a subtree that are compared with another.
+const MAX_INNER_NODES: usize = 64;
+/// Maximum number of levels between a shared node and the child that it is in.
+const MAX_SHARED_DEPTH: usize = 8;
 
 /// The pairing of two trees.
-pub(super) struct Pairs {
+pub(super) struct NodePairs {
     /// For each node of the base its partner.
     pub(super) of_base: Vec<Option<usize>>,
     /// For each node of the head its partner.
     pub(super) of_head: Vec<Option<usize>>,
     /// Roots of subtrees that moved: base, head.
     pub(super) moved: Vec<(usize, usize)>,
-    /// Whether not all could be compared.
+    /// Whether not everything was compared.
     pub(super) truncated: bool,
-    /// For each node of the head, whether it was found among its siblings out of their order.
+    /// For each node of the head, whether it was paired out of the order of its siblings.
     out_of_order: Vec<bool>,
 }
 
-/// A child, as its siblings are compared.
+/// A child in the comparison of siblings.
 #[derive(PartialEq, Eq, Hash)]
-enum Slot {
-    /// Known, by its place in the head.
+enum SiblingKey {
+    /// Paired, by its index in the head.
     Paired(usize),
-    /// Alone, by the hash of what it must share with its partner.
+    /// Unpaired, by the hash that its partner must have.
     Alone(u64),
 }
 
-impl Pairs {
-    pub(super) fn find(base: &Tree, head: &Tree) -> Self {
+impl NodePairs {
+    pub(super) fn find(base: &HtmlTree, head: &HtmlTree) -> Self {
         let (of_base, of_head) = (vec![None; base.nodes().len()], vec![None; head.nodes().len()]);
         let out_of_order = vec![false; head.nodes().len()];
         let mut pairs = Self { of_base, of_head, moved: Vec::new(), truncated: false, out_of_order };
@@ -58,11 +58,11 @@ impl Pairs {
     }
 
     /// Pairs subtrees that are the same, in document order.
-    fn by_sequence(&mut self, base: &Tree, head: &Tree, hashes: &(Vec<u64>, Vec<u64>)) {
+    fn by_sequence(&mut self, base: &HtmlTree, head: &HtmlTree, hashes: &(Vec<u64>, Vec<u64>)) {
         let (before, after) = (visible(base), visible(head));
         let from = before.iter().map(|place| hashes.0[*place]);
         let to = after.iter().map(|place| hashes.1[*place]);
-        let found = sequence::compare(from, to, &mut Budget::default());
+        let found = sequence::compare(from, to, &mut TokenBudget::default());
         self.truncated = found.truncated;
         let (mut at, mut other) = (0, 0);
         let end = (before.len()..before.len(), after.len()..after.len());
@@ -74,8 +74,8 @@ impl Pairs {
         }
     }
 
-    /// Undoes pairs whose nearest paired parents are not a pair: such nodes are only alike.
-    fn part_strays(&mut self, base: &Tree, head: &Tree) {
+    /// Removes pairs whose nearest paired parents are not a pair: such nodes are only similar.
+    fn part_strays(&mut self, base: &HtmlTree, head: &HtmlTree) {
         let mut above_head = vec![0; head.nodes().len()];
         for place in 1..head.nodes().len() {
             let parent = head.nodes()[place].parent;
@@ -86,7 +86,7 @@ impl Pairs {
             let parent = base.nodes()[place].parent;
             above_base[place] = if self.of_base[parent].is_some() { parent } else { above_base[parent] };
             let Some(partner) = self.of_base[place] else { continue };
-            // A parent that was parted above is no longer one.
+            // The pair of a parent may have been removed before.
             let mut above = head.nodes()[partner].parent;
             while self.of_head[above].is_none() {
                 above = if above_head[above] == above { 0 } else { above_head[above] };
@@ -98,8 +98,8 @@ impl Pairs {
         }
     }
 
-    /// Pairs, from the root down, the children of partners that are still alone.
-    fn by_siblings(&mut self, base: &Tree, head: &Tree, hashes: &(Vec<u64>, Vec<u64>)) {
+    /// Pairs, from the root down, the unpaired children of paired nodes.
+    fn by_siblings(&mut self, base: &HtmlTree, head: &HtmlTree, hashes: &(Vec<u64>, Vec<u64>)) {
         let roles = (roles(base), roles(head));
         for place in 0..base.nodes().len() {
             let Some(partner) = self.of_base[place] else { continue };
@@ -109,7 +109,7 @@ impl Pairs {
             if alone(base, place, &self.of_base) && alone(head, partner, &self.of_head) {
                 self.in_order(base, head, (place, partner), hashes);
                 self.by_likeness(base, head, (place, partner), hashes);
-                // Before what they are to their parent: in a list all are the same to it.
+                // Content comes before role, because all items of a list have one role.
                 self.by_content(base, head, place, partner);
                 self.in_order(base, head, (place, partner), &roles);
                 self.by_name(base, head, place, partner);
@@ -117,12 +117,18 @@ impl Pairs {
         }
     }
 
-    /// Pairs children that are alike, by these hashes, and stand between the same siblings.
-    fn in_order(&mut self, base: &Tree, head: &Tree, parents: (usize, usize), hashes: &(Vec<u64>, Vec<u64>)) {
-        let slot = |child, paired: Option<usize>, other: &Tree, parent, hash, of_head| match paired {
-            None => Some((child, Slot::Alone(hash))),
+    /// Pairs children with equal hashes between the same siblings.
+    fn in_order(
+        &mut self,
+        base: &HtmlTree,
+        head: &HtmlTree,
+        parents: (usize, usize),
+        hashes: &(Vec<u64>, Vec<u64>),
+    ) {
+        let slot = |child, paired: Option<usize>, other: &HtmlTree, parent, hash, of_head| match paired {
+            None => Some((child, SiblingKey::Alone(hash))),
             Some(found) if other.nodes()[found].parent == parent => {
-                Some((child, Slot::Paired(if of_head { child } else { found })))
+                Some((child, SiblingKey::Paired(if of_head { child } else { found })))
             }
             Some(_) => None,
         };
@@ -132,7 +138,7 @@ impl Pairs {
         let to: Vec<_> = children(head, parents.1)
             .filter_map(|child| slot(child, self.of_head[child], base, parents.0, hashes.1[child], true))
             .collect();
-        let budget = &mut Budget::of(1 << 20);
+        let budget = &mut TokenBudget::of(1 << 20);
         let found =
             sequence::compare(from.iter().map(|(_, slot)| slot), to.iter().map(|(_, slot)| slot), budget);
         let mut joined = Vec::new();
@@ -150,12 +156,11 @@ impl Pairs {
         }
     }
 
-    /// Pairs children that are the same on both sides and stand in another order there, if nothing else is like them: what came
-    /// beside them must not be taken for them.
+    /// Pairs equal children in another order, if no other child is like them: an inserted copy must not be taken for them.
     fn by_likeness(
         &mut self,
-        base: &Tree,
-        head: &Tree,
+        base: &HtmlTree,
+        head: &HtmlTree,
         parents: (usize, usize),
         hashes: &(Vec<u64>, Vec<u64>),
     ) {
@@ -169,15 +174,14 @@ impl Pairs {
         }
     }
 
-    /// Pairs children of one name of which the same subtrees are parts: something else in or on them changed. Of several, the one
-    /// counts that has most in common.
-    fn by_content(&mut self, base: &Tree, head: &Tree, place: usize, partner: usize) {
+    /// Pairs children of one name that share subtrees, those with the most in common first.
+    fn by_content(&mut self, base: &HtmlTree, head: &HtmlTree, place: usize, partner: usize) {
         for child in children(base, place) {
             if self.of_base[child].is_some() {
                 continue;
             }
             let mut shared: BTreeMap<usize, usize> = BTreeMap::new();
-            let inner = child + 1..base.nodes()[child].end.min(child + 1 + MOST_INNER);
+            let inner = child + 1..base.nodes()[child].end.min(child + 1 + MAX_INNER_NODES);
             for inner in inner.filter(|inner| is_visible(base, *inner)) {
                 let Some(found) = self.of_base[inner] else { continue };
                 if let Some(holder) = child_above(head, found, partner) {
@@ -188,16 +192,16 @@ impl Pairs {
                 self.of_head[*holder].is_none() && head.nodes()[*holder].name() == base.nodes()[child].name()
             };
             let best = shared.into_iter().filter(|(holder, _)| fits(holder));
-            // Of equal ones the first in order, which is the last that `max_by_key` sees.
+            // The first of equal ones, which `max_by_key` sees last.
             if let Some((found, _)) = best.rev().max_by_key(|(_, weight)| *weight) {
                 self.join(child, found);
             }
         }
     }
 
-    /// Pairs elements that are the only ones of their name left on both sides, if they stand between the same siblings, have
-    /// the same id, or never had a like beside them. What came on top of a list is not what fell off its end.
-    fn by_name(&mut self, base: &Tree, head: &Tree, place: usize, partner: usize) {
+    /// Pairs elements that are the only unpaired ones of their name on both sides, if they are between the same siblings, have
+    /// the same id, or are the only ones of their name. The first item of a list is not the one that fell off its end.
+    fn by_name(&mut self, base: &HtmlTree, head: &HtmlTree, place: usize, partner: usize) {
         let from = lone_children(base, place, &self.of_base, |found| head.nodes()[found].parent == partner);
         let to = lone_children(head, partner, &self.of_head, |found| base.nodes()[found].parent == place);
         for (name, one) in from {
@@ -211,8 +215,8 @@ impl Pairs {
         }
     }
 
-    /// Finds subtrees that are nowhere paired and equal one of the other side.
-    fn find_moves(&mut self, base: &Tree, head: &Tree, hashes: &(Vec<u64>, Vec<u64>)) {
+    /// Finds unpaired subtrees that are equal to one of the other side.
+    fn find_moves(&mut self, base: &HtmlTree, head: &HtmlTree, hashes: &(Vec<u64>, Vec<u64>)) {
         let mut gone: HashMap<u64, Vec<usize>> = HashMap::new();
         for place in (1..base.nodes().len()).rev().filter(|place| is_telling(base, *place)) {
             if free(&self.of_base[place..base.nodes()[place].end]) {
@@ -241,8 +245,8 @@ impl Pairs {
         }
     }
 
-    /// Finds children that have other siblings before them than they had.
-    fn find_overtaken(&mut self, base: &Tree, head: &Tree) {
+    /// Finds children that changed their order among their siblings.
+    fn find_overtaken(&mut self, base: &HtmlTree, head: &HtmlTree) {
         for place in 0..head.nodes().len() {
             let Some(partner) = self.of_head[place] else { continue };
             let kept: Vec<_> = children(head, place)
@@ -252,7 +256,7 @@ impl Pairs {
             if kept.is_sorted() {
                 continue;
             }
-            // Those that were found in order stay, and what was found out of it moved; else as few as can be.
+            // Children that were paired in order stay, and the others moved; else as few as possible move.
             let steady: Vec<_> =
                 kept.iter().copied().filter(|(_, child)| !self.out_of_order[*child]).collect();
             let in_order = if steady.is_sorted() { steady } else { sequence::longest_rising(kept.clone()) };
@@ -264,9 +268,9 @@ impl Pairs {
     }
 }
 
-/// Children that tell what they are and have no partner, nor has anything in them, by their hashes; none where several are alike.
+/// Distinctive children without any pair in them, by their hashes. Children with the same hash are left out.
 fn single_children(
-    tree: &Tree,
+    tree: &HtmlTree,
     place: usize,
     partners: &[Option<usize>],
     hashes: &[u64],
@@ -280,18 +284,18 @@ fn single_children(
     found
 }
 
-/// The only child of its name that has no partner.
+/// The only unpaired child of its name.
 struct Lone {
     place: usize,
-    /// The last sibling before it that stayed a sibling.
+    /// The last paired sibling before it.
     behind: Option<usize>,
     /// Whether none of its siblings has its name.
     is_single: bool,
 }
 
-/// Such children, by name. `stayed` tells whether the partner of a child has the right parent.
+/// Such children by name. `stayed` returns whether the partner of a child has the right parent.
 fn lone_children<'t>(
-    tree: &'t Tree,
+    tree: &'t HtmlTree,
     place: usize,
     partners: &[Option<usize>],
     stayed: impl Fn(usize) -> bool,
@@ -318,10 +322,10 @@ fn lone_children<'t>(
     found.into_iter().filter_map(only).collect()
 }
 
-/// The child of `parent` that a node is in, unless it is too deep in it.
-fn child_above(tree: &Tree, place: usize, parent: usize) -> Option<usize> {
+/// The child of `parent` around a node, unless the node is too deep in it.
+fn child_above(tree: &HtmlTree, place: usize, parent: usize) -> Option<usize> {
     let mut at = place;
-    for _ in 0..MOST_DEEP {
+    for _ in 0..MAX_SHARED_DEPTH {
         let above = tree.nodes()[at].parent;
         if above == parent {
             return (at != place).then_some(at);
@@ -334,11 +338,11 @@ fn child_above(tree: &Tree, place: usize, parent: usize) -> Option<usize> {
     None
 }
 
-/// How much a node says of what it is in: text by its length, an element by being there.
-fn weight(tree: &Tree, place: usize) -> usize {
+/// The weight of a shared node: text by its length, an element by one.
+fn weight(tree: &HtmlTree, place: usize) -> usize {
     match &tree.nodes()[place].data {
-        Data::Text(text) => 1 + text.trim().len(),
-        Data::Element(_, attributes) => 1 + attributes.len(),
+        NodeData::Text(text) => 1 + text.trim().len(),
+        NodeData::Element(_, attributes) => 1 + attributes.len(),
         _ => 1,
     }
 }
@@ -347,31 +351,31 @@ fn free(partners: &[Option<usize>]) -> bool {
     partners.iter().all(Option::is_none)
 }
 
-/// The nodes that count: all but white space between others. Where readers see that, [`Spaces`](super::spaces) tells it.
-fn visible(tree: &Tree) -> Vec<usize> {
+/// The nodes that are compared: all but white space, which [`InlineSpaces`](super::spaces) compares.
+fn visible(tree: &HtmlTree) -> Vec<usize> {
     (1..tree.nodes().len()).filter(|place| is_visible(tree, *place)).collect()
 }
 
-pub(super) fn is_visible(tree: &Tree, place: usize) -> bool {
+pub(super) fn is_visible(tree: &HtmlTree, place: usize) -> bool {
     tree.nodes()[place].seen_text() != Some("")
 }
 
-fn children(tree: &Tree, place: usize) -> impl Iterator<Item = usize> + '_ {
+fn children(tree: &HtmlTree, place: usize) -> impl Iterator<Item = usize> + '_ {
     tree.children(place).filter(|child| is_visible(tree, *child))
 }
 
-/// Whether a subtree is enough for its like to be called the same: a lone `<br>` or a comma is not.
-fn is_telling(tree: &Tree, place: usize) -> bool {
+/// Whether a subtree is distinctive: a `<br>` or a comma is not.
+fn is_telling(tree: &HtmlTree, place: usize) -> bool {
     let node = &tree.nodes()[place];
     match &node.data {
-        Data::Element(_, attributes) => node.end > place + 1 || !attributes.is_empty(),
-        Data::Text(text) | Data::Comment(text) => text.trim().len() >= 20,
-        Data::Document | Data::Doctype(_) => false,
+        NodeData::Element(_, attributes) => node.end > place + 1 || !attributes.is_empty(),
+        NodeData::Text(text) | NodeData::Comment(text) => text.trim().len() >= 20,
+        NodeData::Document | NodeData::Doctype(_) => false,
     }
 }
 
-/// A hash of each subtree. Equal ones are still compared: a hash proves nothing about a hostile page.
-fn hashes(tree: &Tree) -> Vec<u64> {
+/// A hash of each subtree. Subtrees with equal hashes are still compared, because a hostile page can collide them.
+fn hashes(tree: &HtmlTree) -> Vec<u64> {
     let mut hashes = vec![0; tree.nodes().len()];
     for place in (0..tree.nodes().len()).rev() {
         let mut hasher = DefaultHasher::new();
@@ -387,15 +391,15 @@ fn hashes(tree: &Tree) -> Vec<u64> {
     hashes
 }
 
-fn equal(base: &Tree, from: usize, head: &Tree, to: usize) -> bool {
+fn equal(base: &HtmlTree, from: usize, head: &HtmlTree, to: usize) -> bool {
     let (one, other) = (&base.nodes()[from..base.nodes()[from].end], &head.nodes()[to..head.nodes()[to].end]);
     one.len() == other.len()
         && one.iter().zip(other).all(|(a, b)| a.data == b.data && a.end - from == b.end - to)
 }
 
-/// A hash of what each node is to its parent: kind, name, id and class.
-fn roles(tree: &Tree) -> Vec<u64> {
-    let role = |node: &Node| {
+/// A hash of the role of each node: kind, name, id and class.
+fn roles(tree: &HtmlTree) -> Vec<u64> {
+    let role = |node: &TreeNode| {
         let mut hasher = DefaultHasher::new();
         std::mem::discriminant(&node.data).hash(&mut hasher);
         (node.name(), node.attribute("id"), node.attribute("class")).hash(&mut hasher);

@@ -1,72 +1,75 @@
-//! How much of two values is quoted, so that what differs is always seen.
+//! Quotes two values so that their difference is visible.
 //!
-//! Two long scripts that differ at their ends are the same for pages on end. So what both begin with and what both end with
-//! is left out, but for a little on either side, and what is between stands there whole up to a generous bound.
+//! Equal text at both ends is left out, except for a little, and the text between is quoted up to a maximum.
 
-use super::report::{NodeChange, What};
-use crate::text::{Span, inline};
+use super::report::{NodeChange, NodeChangeKind};
+use crate::text::{InlineSpan, inline};
 use std::borrow::Cow;
 
-/// Values up to this length are quoted whole.
-const SHORT: usize = 2000;
+/// Length up to which values are quoted whole.
+const SHORT_VALUE_BYTES: usize = 2000;
 
-/// So much of what is equal stands on either side of what differs.
-const AROUND: usize = 80;
+/// Length of equal text on both sides of a difference.
+const CONTEXT_BYTES: usize = 80;
 
-/// No more than this is quoted of what differs, or of what came or went.
-pub(super) const MOST_QUOTED: usize = 64 << 10;
+/// Maximum length of a quoted difference.
+pub(super) const MAX_QUOTED_BYTES: usize = 64 << 10;
 
 impl NodeChange {
-    /// What was there and what is there now, as far as it is needed to see how they differ.
+    /// The old and the new value, as far as needed to see the difference.
     pub fn quoted(&self) -> [Option<Cow<'_, str>>; 2] {
         match (&self.what, self.from.as_deref(), self.to.as_deref()) {
-            (What::Text | What::Attribute(_), Some(from), Some(to)) => around(from, to).map(Some),
+            (NodeChangeKind::Text | NodeChangeKind::Attribute(_), Some(from), Some(to)) => {
+                around(from, to).map(Some)
+            }
             (_, from, to) => [from, to].map(|side| side.map(|text| bounded(text, 0..text.len()))),
         }
     }
 
-    /// A text that changed, as one text with what went and what came in it; none for all other changes. White space is one
-    /// space, unless it is what changed.
-    pub fn inline(&self) -> Option<Vec<Span<'static>>> {
-        let (What::Text, [Some(from), Some(to)]) = (&self.what, self.quoted()) else { return None };
+    /// A changed text as one text with removed and added words. `None` for all other changes. White space is one space, unless
+    /// it changed.
+    pub fn inline(&self) -> Option<Vec<InlineSpan<'static>>> {
+        let (NodeChangeKind::Text, [Some(from), Some(to)]) = (&self.what, self.quoted()) else { return None };
         let (mut from, mut to) = (from.into_owned(), to.into_owned());
         let spaced = [&from, &to].map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
         if spaced[0] != spaced[1] {
             [from, to] = spaced;
         }
-        let owned = |span: Span<'_>| Span { kind: span.kind, text: Cow::Owned(span.text.into_owned()) };
-        Some(inline(&from, &to, AROUND).into_iter().map(owned).collect())
+        let owned =
+            |span: InlineSpan<'_>| InlineSpan { kind: span.kind, text: Cow::Owned(span.text.into_owned()) };
+        Some(inline(&from, &to, CONTEXT_BYTES).into_iter().map(owned).collect())
     }
 }
 
-/// Two values, from a little before they first differ to a little after they last do.
+/// Two values, from shortly before their first difference to shortly after their last.
 fn around<'a>(from: &'a str, to: &'a str) -> [Cow<'a, str>; 2] {
-    if from.len().max(to.len()) <= SHORT {
+    if from.len().max(to.len()) <= SHORT_VALUE_BYTES {
         return [Cow::Borrowed(from), Cow::Borrowed(to)];
     }
     let (one, other) = (from.as_bytes(), to.as_bytes());
     let same = one.iter().zip(other).take_while(|(one, other)| one == other).count();
     let rest = one[same..].iter().rev().zip(other[same..].iter().rev());
     let ending = rest.take_while(|(one, other)| one == other).count();
-    [from, to]
-        .map(|text| bounded(text, same.saturating_sub(AROUND)..text.len() - ending.saturating_sub(AROUND)))
+    [from, to].map(|text| {
+        bounded(text, same.saturating_sub(CONTEXT_BYTES)..text.len() - ending.saturating_sub(CONTEXT_BYTES))
+    })
 }
 
-/// A stretch of a text, with signs where it goes on, and its middle counted where it is too long.
+/// A part of a text with ellipses where it goes on, and with the length of its middle if that is too long.
 fn bounded(text: &str, range: std::ops::Range<usize>) -> Cow<'_, str> {
     let (start, end) = (text.floor_char_boundary(range.start), text.ceil_char_boundary(range.end));
-    if start == 0 && end == text.len() && text.len() <= MOST_QUOTED {
+    if start == 0 && end == text.len() && text.len() <= MAX_QUOTED_BYTES {
         return Cow::Borrowed(text);
     }
     let stretch = &text[start..end];
     let sign = |there: bool| if there { "…" } else { "" };
     let (before, after) = (sign(start > 0), sign(end < text.len()));
-    if stretch.len() <= MOST_QUOTED + 2 * AROUND {
+    if stretch.len() <= MAX_QUOTED_BYTES + 2 * CONTEXT_BYTES {
         return Cow::Owned(format!("{before}{stretch}{after}"));
     }
-    let first = stretch.floor_char_boundary(MOST_QUOTED / 2);
-    let last = stretch.ceil_char_boundary(stretch.len() - MOST_QUOTED / 2);
-    let (left_out, most) = (last - first, MOST_QUOTED >> 10);
+    let first = stretch.floor_char_boundary(MAX_QUOTED_BYTES / 2);
+    let last = stretch.ceil_char_boundary(stretch.len() - MAX_QUOTED_BYTES / 2);
+    let (left_out, most) = (last - first, MAX_QUOTED_BYTES >> 10);
     let (first, last) = (&stretch[..first], &stretch[last..]);
     Cow::Owned(format!(
         "{before}{first} … {left_out} bytes left out, as {most} KiB are quoted … {last}{after}"
@@ -86,7 +89,7 @@ mod tests {
             let (from, to) = (with("one"), with("two"));
             let [one, other] = around(&from, &to);
             assert!(one.contains("one") && other.contains("two"), "{one} {other}");
-            assert!(one.len() < 2 * AROUND + 20, "{one}");
+            assert!(one.len() < 2 * CONTEXT_BYTES + 20, "{one}");
         }
     }
 
@@ -111,12 +114,12 @@ mod tests {
     #[test]
     fn a_sentence_is_told_once_with_its_words_marked() {
         let told = |from: &str, to: &str| {
-            let trees = [from, to].map(|text| varve_page::dom::Tree::parse(&format!("<p>{text}")));
+            let trees = [from, to].map(|text| varve_page::dom::HtmlTree::parse(&format!("<p>{text}")));
             let diff = crate::nodes::DomDiff::between(&trees[0], &trees[1]);
             let spans = diff.changes[0].inline().expect("a text changed");
             spans.into_iter().map(|span| (span.kind, span.text.into_owned())).collect::<Vec<_>>()
         };
-        use crate::text::RunKind::{Added, Equal, Removed};
+        use crate::text::LineRunKind::{Added, Equal, Removed};
         let span = |kind, text: &str| (kind, text.to_owned());
         assert_eq!(
             told("one two\n three", "one 2 three"),

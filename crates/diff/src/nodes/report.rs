@@ -1,54 +1,54 @@
-//! From pairs to changes.
+//! Derives changes from pairs of nodes.
 
-use super::pairs::{Pairs, is_visible};
-use super::quote::MOST_QUOTED;
-use super::spaces::Spaces;
+use super::pairs::{NodePairs, is_visible};
+use super::quote::MAX_QUOTED_BYTES;
+use super::spaces::InlineSpaces;
 use std::fmt;
-use varve_page::dom::{Data, Selectors, Tree};
+use varve_page::dom::{HtmlTree, NodeData, Selectors};
 
-/// What happened to a node.
+/// The kind of change of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum What {
-    /// It is new.
+pub enum NodeChangeKind {
+    /// It was inserted.
     Inserted,
-    /// It is gone.
+    /// It was removed.
     Removed,
-    /// It is elsewhere.
+    /// It moved.
     Moved,
     /// Its text changed.
     Text,
-    /// An attribute came, went or changed.
+    /// An attribute was added, removed or changed.
     Attribute(String),
 }
 
 /// A change of one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeChange {
-    /// What happened.
-    pub what: What,
-    /// To which element, as a CSS selector for the head; for the base, if it is gone. Of text, the element it is in.
+    /// The kind of change.
+    pub what: NodeChangeKind,
+    /// The CSS selector of the element in the head, or in the base if it was removed. For text, of the element around it.
     pub selector: String,
-    /// What was there: text and value whole, HTML up to a bound; for what moved, the selector that it had.
+    /// The old text or value, or HTML up to a maximum. For a moved node, its old selector.
     pub from: Option<String>,
-    /// What is there now.
+    /// The new text, value or HTML.
     pub to: Option<String>,
     /// The node in the base.
     pub base: Option<usize>,
     /// The node in the head.
     pub head: Option<usize>,
-    /// Of what came or went, the partner of its parent on the other side: where it was not yet, or is no longer.
+    /// For an inserted or removed node, the partner of its parent on the other side.
     pub(crate) parent_there: Option<usize>,
 }
 
 impl NodeChange {
-    /// The word for what happened, as people are told it.
+    /// The word for the kind of change in reports.
     pub const fn word(&self) -> &'static str {
         match self.what {
-            What::Inserted => "added",
-            What::Removed => "removed",
-            What::Moved => "moved",
-            What::Text | What::Attribute(_) => "changed",
+            NodeChangeKind::Inserted => "added",
+            NodeChangeKind::Removed => "removed",
+            NodeChangeKind::Moved => "moved",
+            NodeChangeKind::Text | NodeChangeKind::Attribute(_) => "changed",
         }
     }
 }
@@ -58,25 +58,25 @@ impl fmt::Display for NodeChange {
         let Self { what, selector, from, to, .. } = self;
         let (from, to) = (from.as_deref().unwrap_or("nothing"), to.as_deref().unwrap_or("nothing"));
         match what {
-            What::Inserted => write!(f, "inserted {selector}: {to}"),
-            What::Removed => write!(f, "removed {selector}: {from}"),
-            What::Moved => write!(f, "moved {selector}: from {from}"),
-            What::Text => write!(f, "text {selector}: {from} -> {to}"),
-            What::Attribute(name) => write!(f, "attribute {selector} {name}: {from} -> {to}"),
+            NodeChangeKind::Inserted => write!(f, "inserted {selector}: {to}"),
+            NodeChangeKind::Removed => write!(f, "removed {selector}: {from}"),
+            NodeChangeKind::Moved => write!(f, "moved {selector}: from {from}"),
+            NodeChangeKind::Text => write!(f, "text {selector}: {from} -> {to}"),
+            NodeChangeKind::Attribute(name) => write!(f, "attribute {selector} {name}: {from} -> {to}"),
         }
     }
 }
 
-/// All changes that pairs mean, with those of the head in its order and what went last.
-pub(super) fn report(base: &Tree, head: &Tree, pairs: &Pairs) -> Vec<NodeChange> {
-    let mut reporter = Reporter {
+/// All changes, in the order of the head, removed nodes last.
+pub(super) fn report(base: &HtmlTree, head: &HtmlTree, pairs: &NodePairs) -> Vec<NodeChange> {
+    let mut reporter = NodeReporter {
         base,
         head,
         pairs,
         base_paths: Selectors::of(base),
         head_paths: Selectors::of(head),
-        base_spaces: Spaces::of(base),
-        head_spaces: Spaces::of(head),
+        base_spaces: InlineSpaces::of(base),
+        head_spaces: InlineSpaces::of(head),
         changes: Vec::new(),
     };
     for place in 1..head.nodes().len() {
@@ -88,24 +88,24 @@ pub(super) fn report(base: &Tree, head: &Tree, pairs: &Pairs) -> Vec<NodeChange>
     reporter.changes
 }
 
-struct Reporter<'t> {
-    base: &'t Tree,
-    head: &'t Tree,
-    pairs: &'t Pairs,
+struct NodeReporter<'t> {
+    base: &'t HtmlTree,
+    head: &'t HtmlTree,
+    pairs: &'t NodePairs,
     base_paths: Selectors<'t>,
     head_paths: Selectors<'t>,
-    base_spaces: Spaces,
-    head_spaces: Spaces,
+    base_spaces: InlineSpaces,
+    head_spaces: InlineSpaces,
     changes: Vec<NodeChange>,
 }
 
-impl Reporter<'_> {
+impl NodeReporter<'_> {
     fn head_node(&mut self, place: usize) {
         match self.pairs.of_head[place] {
             Some(partner) => self.pair(partner, place),
             None if is_visible(self.head, place) && self.is_top(self.head, &self.pairs.of_head, place) => {
                 let to = Some(outer_html(self.head, place, &self.pairs.of_head));
-                self.tell(What::Inserted, None, Some(place), None, to);
+                self.tell(NodeChangeKind::Inserted, None, Some(place), None, to);
             }
             None => {}
         }
@@ -115,37 +115,38 @@ impl Reporter<'_> {
         let gone = self.pairs.of_base[place].is_none() && is_visible(self.base, place);
         if gone && self.is_top(self.base, &self.pairs.of_base, place) {
             let from = Some(outer_html(self.base, place, &self.pairs.of_base));
-            self.tell(What::Removed, Some(place), None, from, None);
+            self.tell(NodeChangeKind::Removed, Some(place), None, from, None);
         }
     }
 
-    /// Whether nothing above the node has come or gone with it.
-    fn is_top(&self, tree: &Tree, partners: &[Option<usize>], place: usize) -> bool {
+    /// Whether no node above was inserted or removed with it.
+    fn is_top(&self, tree: &HtmlTree, partners: &[Option<usize>], place: usize) -> bool {
         partners[tree.nodes()[place].parent].is_some()
     }
 
     fn pair(&mut self, base: usize, head: usize) {
         if self.pairs.moved.binary_search_by_key(&head, |(_, head)| *head).is_ok() {
             let from = Some(self.base_paths.path(base));
-            self.tell(What::Moved, Some(base), Some(head), from, None);
+            self.tell(NodeChangeKind::Moved, Some(base), Some(head), from, None);
         }
         let (from, to) = (&self.base.nodes()[base], &self.head.nodes()[head]);
         match (&from.data, &to.data) {
-            (Data::Text(_), Data::Text(_)) if from.seen_text() != to.seen_text() => {
+            (NodeData::Text(_), NodeData::Text(_)) if from.seen_text() != to.seen_text() => {
                 self.text(base, head, from.seen_text(), to.seen_text());
                 return;
             }
-            // With its marks, so that nobody takes it for what the page says.
-            (Data::Comment(one), Data::Comment(other)) | (Data::Doctype(one), Data::Doctype(other))
+            // With its marks, so that it is not taken for text of the page.
+            (NodeData::Comment(one), NodeData::Comment(other))
+            | (NodeData::Doctype(one), NodeData::Doctype(other))
                 if one != other =>
             {
                 let (from, to) = (
                     outer_html(self.base, base, &self.pairs.of_base),
                     outer_html(self.head, head, &self.pairs.of_head),
                 );
-                self.tell(What::Text, Some(base), Some(head), Some(from), Some(to));
+                self.tell(NodeChangeKind::Text, Some(base), Some(head), Some(from), Some(to));
             }
-            (Data::Element(_, from), Data::Element(_, to)) if from != to => {
+            (NodeData::Element(_, from), NodeData::Element(_, to)) if from != to => {
                 self.attributes(base, head, from, to)
             }
             _ => {}
@@ -153,7 +154,7 @@ impl Reporter<'_> {
         self.space(base, head);
     }
 
-    /// Tells if white space before what is otherwise the same came or went.
+    /// Reports white space that was added or removed before a node.
     fn space(&mut self, base: usize, head: usize) {
         let (Some(before), Some(after)) = (self.base_spaces.before(base), self.head_spaces.before(head))
         else {
@@ -162,13 +163,13 @@ impl Reporter<'_> {
         if before.spaced != after.spaced && self.pairs.of_base[before.last()] == Some(after.last()) {
             let from = before.quoted(self.base, base);
             let to = after.quoted(self.head, head);
-            self.tell(What::Text, Some(base), Some(head), Some(from), Some(to));
+            self.tell(NodeChangeKind::Text, Some(base), Some(head), Some(from), Some(to));
         }
     }
 
     fn text(&mut self, base: usize, head: usize, from: Option<&str>, to: Option<&str>) {
         let [from, to] = [from, to].map(|text| text.map(str::to_owned));
-        self.tell(What::Text, Some(base), Some(head), from, to);
+        self.tell(NodeChangeKind::Text, Some(base), Some(head), from, to);
     }
 
     fn attributes(&mut self, base: usize, head: usize, from: &[(String, String)], to: &[(String, String)]) {
@@ -179,14 +180,14 @@ impl Reporter<'_> {
         for (name, _) in from.iter().chain(added) {
             let (before, after) = (value(from, name), value(to, name));
             if before != after {
-                self.tell(What::Attribute(name.clone()), Some(base), Some(head), before, after);
+                self.tell(NodeChangeKind::Attribute(name.clone()), Some(base), Some(head), before, after);
             }
         }
     }
 
     fn tell(
         &mut self,
-        what: What,
+        what: NodeChangeKind,
         base: Option<usize>,
         head: Option<usize>,
         from: Option<String>,
@@ -206,14 +207,14 @@ impl Reporter<'_> {
     }
 }
 
-/// A subtree as HTML, without the elements in it that are on both sides: who puts a frame around what is there, or takes it away, has
-/// neither written nor deleted it. Where it is too long, that is said at its end: the rest was not even written down to be counted.
-fn outer_html(tree: &Tree, place: usize, partners: &[Option<usize>]) -> String {
+/// A subtree as HTML, without the elements in it that are on both sides: a new element around existing content does not
+/// insert that content. An ellipsis at the end shows that it was cut.
+fn outer_html(tree: &HtmlTree, place: usize, partners: &[Option<usize>]) -> String {
     let stayed = |inner: usize| partners[inner].is_some() && tree.nodes()[inner].name().is_some();
-    let html = tree.outer_html_without(place, MOST_QUOTED, stayed);
-    if html.len() <= MOST_QUOTED {
+    let html = tree.outer_html_without(place, MAX_QUOTED_BYTES, stayed);
+    if html.len() <= MAX_QUOTED_BYTES {
         html
     } else {
-        format!("{html} and more, as {} KiB are quoted", MOST_QUOTED >> 10)
+        format!("{html} and more, as {} KiB are quoted", MAX_QUOTED_BYTES >> 10)
     }
 }

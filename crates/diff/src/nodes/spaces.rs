@@ -1,68 +1,68 @@
-//! Where readers see white space: between what stands in one line.
+//! Visible white space: between the nodes of one line.
 //!
-//! White space at the ends of texts is left out of comparison, and so are texts of nothing else: pages are indented anew every day.
-//! Between blocks nobody sees it. Between two words, links or pictures of one line everybody does, whichever element holds it. So each of
-//! these knows what stands before it in its line, and whether there is white space between them, however much.
+//! White space at the ends of texts is not compared, because indentation changes often and is invisible between blocks.
+//! Between two words, links or images of one line it is visible, in whichever element it is. So each node of a line has
+//! its preceding node, and whether there is white space between them.
 
-use varve_page::dom::{Data, Node, Tree};
+use varve_page::dom::{HtmlTree, NodeData, TreeNode};
 
-/// Elements that stand in a line with what is around them, and so does what is in them.
-const INLINE: [&str; 41] = [
+/// Elements that are part of a line with their content.
+const INLINE_ELEMENTS: [&str; 41] = [
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font",
     "i", "ins", "kbd", "label", "map", "mark", "nobr", "output", "picture", "q", "ruby", "rb", "rp", "rt",
     "s", "samp", "slot", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var",
 ];
 
-/// Elements that stand in a line like a letter. What is in them is apart.
-const ATOMS: [&str; 17] = [
+/// Elements that are part of a line without their content.
+const ATOMIC_ELEMENTS: [&str; 17] = [
     "audio", "button", "canvas", "embed", "iframe", "image", "img", "input", "marquee", "math", "meter",
     "object", "progress", "select", "svg", "textarea", "video",
 ];
 
-/// Elements that nobody sees.
-const UNSEEN: [&str; 12] = [
+/// Elements that are not shown.
+const HIDDEN_ELEMENTS: [&str; 12] = [
     "base", "datalist", "head", "link", "meta", "noscript", "param", "script", "source", "style", "template",
     "track",
 ];
 
-/// So much is quoted on each side of white space.
-const MOST_QUOTED: usize = 40;
+/// Number of bytes that are quoted on each side of white space.
+const MAX_QUOTED_BYTES: usize = 40;
 
-/// What stands before something in its line.
+/// The preceding node in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Before {
+pub(super) struct PrecedingNode {
     /// The node.
     last: u32,
     /// Whether there is white space between.
     pub(super) spaced: bool,
 }
 
-/// What stands before each node of a tree in its line, if it stands in one and is not the first there.
-pub(super) struct Spaces(Vec<Option<Before>>);
+/// The preceding node of each node of a tree, unless it is the first of its line.
+pub(super) struct InlineSpaces(Vec<Option<PrecedingNode>>);
 
-/// A line as far as it is read.
+/// A line that is being read.
 #[derive(Default, Clone, Copy)]
-struct Line {
+struct InlineRun {
     last: Option<u32>,
     spaced: bool,
 }
 
-impl Line {
-    /// Puts a node behind what is there.
-    fn add(&mut self, place: usize) -> Option<Before> {
-        let before = self.last.map(|last| Before { last, spaced: self.spaced });
+impl InlineRun {
+    /// Appends a node.
+    fn add(&mut self, place: usize) -> Option<PrecedingNode> {
+        let before = self.last.map(|last| PrecedingNode { last, spaced: self.spaced });
         *self = Self { last: u32::try_from(place).ok(), spaced: false };
         before
     }
 }
 
-impl Spaces {
-    pub(super) fn of(tree: &Tree) -> Self {
+impl InlineSpaces {
+    pub(super) fn of(tree: &HtmlTree) -> Self {
         let nodes = tree.nodes();
         let mut before = vec![None; nodes.len()];
-        let mut line = Line::default();
-        // Elements that are open and no part of the line around them: where they end, and what goes on then.
-        let mut open: Vec<(usize, Line)> = Vec::new();
+        let mut line = InlineRun::default();
+        // Open elements that are no part of the line around them: their end, and that line.
+        let mut open: Vec<(usize, InlineRun)> = Vec::new();
         let mut place = 1;
         while place < nodes.len() {
             while let Some((_, around)) = open.pop_if(|(end, _)| *end <= place) {
@@ -70,19 +70,19 @@ impl Spaces {
             }
             let node = &nodes[place];
             place = match &node.data {
-                Data::Text(text) => {
+                NodeData::Text(text) => {
                     before[place] = read_text(&mut line, node, text, place);
                     place + 1
                 }
-                Data::Element(name, _) if is_unseen(name, node) => node.end,
-                Data::Element(name, _) if ATOMS.contains(&name.as_str()) => {
+                NodeData::Element(name, _) if is_unseen(name, node) => node.end,
+                NodeData::Element(name, _) if ATOMIC_ELEMENTS.contains(&name.as_str()) => {
                     before[place] = line.add(place);
                     open.push((node.end, std::mem::take(&mut line)));
                     place + 1
                 }
-                Data::Element(name, _) if !is_inline(name) => {
-                    open.push((node.end, Line::default()));
-                    line = Line::default();
+                NodeData::Element(name, _) if !is_inline(name) => {
+                    open.push((node.end, InlineRun::default()));
+                    line = InlineRun::default();
                     place + 1
                 }
                 _ => place + 1,
@@ -91,13 +91,13 @@ impl Spaces {
         Self(before)
     }
 
-    pub(super) fn before(&self, place: usize) -> Option<Before> {
+    pub(super) fn before(&self, place: usize) -> Option<PrecedingNode> {
         self.0[place]
     }
 }
 
-/// Puts a text into a line. Where white space is kept it is part of the text.
-fn read_text(line: &mut Line, node: &Node, text: &str, place: usize) -> Option<Before> {
+/// Appends a text to a line. Significant white space is part of the text.
+fn read_text(line: &mut InlineRun, node: &TreeNode, text: &str, place: usize) -> Option<PrecedingNode> {
     let is_space = |letter: char| letter.is_whitespace() && !node.keeps_space;
     if text.trim_matches(is_space).is_empty() {
         line.spaced = true;
@@ -109,33 +109,33 @@ fn read_text(line: &mut Line, node: &Node, text: &str, place: usize) -> Option<B
     before
 }
 
-fn is_unseen(name: &str, node: &Node) -> bool {
+fn is_unseen(name: &str, node: &TreeNode) -> bool {
     let is_hidden =
         || name == "input" && node.attribute("type").is_some_and(|kind| kind.eq_ignore_ascii_case("hidden"));
-    UNSEEN.contains(&name) || is_hidden()
+    HIDDEN_ELEMENTS.contains(&name) || is_hidden()
 }
 
-/// Elements of a site's own are inline until a style says otherwise.
+/// Custom elements are inline by default.
 fn is_inline(name: &str) -> bool {
-    INLINE.contains(&name) || name.contains('-')
+    INLINE_ELEMENTS.contains(&name) || name.contains('-')
 }
 
-impl Before {
-    /// The node that stands before.
+impl PrecedingNode {
+    /// The preceding node.
     pub(super) const fn last(self) -> usize {
         self.last as usize
     }
 
-    /// What stands before and what stands behind, with or without white space between.
-    pub(super) fn quoted(self, tree: &Tree, place: usize) -> String {
+    /// The text of both nodes, with or without white space between.
+    pub(super) fn quoted(self, tree: &HtmlTree, place: usize) -> String {
         let (one, other) = (&tree.nodes()[self.last()], &tree.nodes()[place]);
-        let word = |node: &Node| match (node.seen_text(), node.name()) {
+        let word = |node: &TreeNode| match (node.seen_text(), node.name()) {
             (Some(text), _) => text.to_owned(),
             (None, name) => format!("<{}>", name.unwrap_or_default()),
         };
         let (one, other) = (word(one), word(other));
-        let start = one.ceil_char_boundary(one.len().saturating_sub(MOST_QUOTED));
-        let end = other.floor_char_boundary(MOST_QUOTED.min(other.len()));
+        let start = one.ceil_char_boundary(one.len().saturating_sub(MAX_QUOTED_BYTES));
+        let end = other.floor_char_boundary(MAX_QUOTED_BYTES.min(other.len()));
         format!("{}{}{}", &one[start..], if self.spaced { " " } else { "" }, &other[..end])
     }
 }

@@ -9,11 +9,11 @@
 
 use super::nodes::{LINK_ATTRIBUTES, PROGRAM_ELEMENTS, is_active, is_active_attribute, is_active_element};
 use super::origins::{differ_by_query, is_path, origins};
-use crate::nodes::{NodeChange, What};
+use crate::nodes::{NodeChange, NodeChangeKind};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
-use varve_page::dom::{Data, Node, Tree};
+use varve_page::dom::{HtmlTree, NodeData, TreeNode};
 
 /// Elements that are never an advertisement.
 const PAGE_ELEMENTS: [&str; 6] = ["article", "body", "form", "head", "html", "main"];
@@ -81,8 +81,8 @@ type NamedOrigins<'t> = HashSet<(&'t str, String)>;
 
 /// The changes of advertisements in two pages.
 pub(super) struct AdChanges<'t> {
-    base: &'t Tree,
-    head: &'t Tree,
+    base: &'t HtmlTree,
+    head: &'t HtmlTree,
     /// Nodes of the head whose marking attributes changed. They do not count as slots.
     marked_anew: HashSet<usize>,
     /// The origins that slots of the base name, as far as they were asked for.
@@ -90,8 +90,8 @@ pub(super) struct AdChanges<'t> {
 }
 
 impl<'t> AdChanges<'t> {
-    pub(super) fn of(base: &'t Tree, head: &'t Tree, changes: &[NodeChange]) -> Self {
-        let is_mark = |what: &What| matches!(what, What::Attribute(name) if MARKING_ATTRIBUTES.contains(&name.as_str()));
+    pub(super) fn of(base: &'t HtmlTree, head: &'t HtmlTree, changes: &[NodeChange]) -> Self {
+        let is_mark = |what: &NodeChangeKind| matches!(what, NodeChangeKind::Attribute(name) if MARKING_ATTRIBUTES.contains(&name.as_str()));
         let marked_anew =
             changes.iter().filter(|change| is_mark(&change.what)).filter_map(|change| change.head).collect();
         Self { base, head, marked_anew, named: RefCell::default() }
@@ -113,11 +113,12 @@ impl<'t> AdChanges<'t> {
     /// The innermost slot of the base around a change, if it is in a slot of the head as well.
     fn slot_around(&self, change: &NodeChange) -> Option<usize> {
         // An inserted or removed node must be inside of a slot, and not be one itself; and a script is no slot.
-        let is_script = |tree: &Tree, node: usize| tree.nodes()[node].name() == Some("script");
-        let own = |tree: &Tree, node: usize| {
-            !matches!(change.what, What::Inserted | What::Removed) && !is_script(tree, node)
+        let is_script = |tree: &HtmlTree, node: usize| tree.nodes()[node].name() == Some("script");
+        let own = |tree: &HtmlTree, node: usize| {
+            !matches!(change.what, NodeChangeKind::Inserted | NodeChangeKind::Removed)
+                && !is_script(tree, node)
         };
-        let around = |tree: &'t Tree, node: Option<usize>, is_known: &dyn Fn(usize) -> bool| {
+        let around = |tree: &'t HtmlTree, node: Option<usize>, is_known: &dyn Fn(usize) -> bool| {
             let (place, is_within) = match node {
                 Some(node) => (node, own(tree, node)),
                 None => (change.parent_there?, true),
@@ -134,20 +135,20 @@ impl<'t> AdChanges<'t> {
 
     /// Whether words changed or were inserted or removed.
     fn has_words(&self, change: &NodeChange) -> bool {
-        let says = |(tree, node): (&Tree, Option<usize>)| {
+        let says = |(tree, node): (&HtmlTree, Option<usize>)| {
             node.is_some_and(|node| {
-                let is_text = matches!(tree.nodes()[node].data, Data::Text(_));
+                let is_text = matches!(tree.nodes()[node].data, NodeData::Text(_));
                 let words = if is_text { tree.nodes()[node].parent } else { node };
                 !text_of(tree, words).trim().is_empty()
             })
         };
         let is_of_words = match &change.what {
-            What::Attribute(name) => ["alt", "aria-label", "title"].contains(&name.as_str()),
-            What::Text => true,
-            What::Inserted | What::Removed | What::Moved => false,
+            NodeChangeKind::Attribute(name) => ["alt", "aria-label", "title"].contains(&name.as_str()),
+            NodeChangeKind::Text => true,
+            NodeChangeKind::Inserted | NodeChangeKind::Removed | NodeChangeKind::Moved => false,
         };
         is_of_words
-            || (!matches!(change.what, What::Attribute(_))
+            || (!matches!(change.what, NodeChangeKind::Attribute(_))
                 && [(self.base, change.base), (self.head, change.head)].into_iter().any(says))
     }
 
@@ -160,11 +161,13 @@ impl<'t> AdChanges<'t> {
 
     /// Whether only the query changed in the address of a script.
     fn is_same_script(&self, change: &NodeChange) -> bool {
-        let (Some(base), Some(head), What::Attribute(name)) = (change.base, change.head, &change.what) else {
+        let (Some(base), Some(head), NodeChangeKind::Attribute(name)) =
+            (change.base, change.head, &change.what)
+        else {
             return false;
         };
         let (from, to) = (&self.base.nodes()[base], &self.head.nodes()[head]);
-        let is_plain = |tree: &Tree, node: &Node| {
+        let is_plain = |tree: &HtmlTree, node: &TreeNode| {
             node.name() == Some("script")
                 && has_no_other_active(node, &["src"])
                 && !is_active(tree, node.parent, node.parent + 1)
@@ -188,29 +191,33 @@ fn naming(element: &str) -> &'static [&'static str] {
 }
 
 /// The origins that an element names.
-fn named_origins(node: &Node) -> Vec<(&str, String)> {
+fn named_origins(node: &TreeNode) -> Vec<(&str, String)> {
     let element = node.name().unwrap_or_default();
     let found = naming(element).iter().filter_map(|name| origins(name, node.attribute(name)?));
     found.flatten().map(|origin| (element, origin)).collect()
 }
 
 /// Whether a change, as it is on this side, is only one of the content of an advertisement.
-fn is_harmless(tree: &Tree, place: usize, what: &What, named: &NamedOrigins<'_>) -> bool {
+fn is_harmless(tree: &HtmlTree, place: usize, what: &NodeChangeKind, named: &NamedOrigins<'_>) -> bool {
     let node = &tree.nodes()[place];
     let whole = &tree.nodes()[place..node.end];
     let is_quiet = match what {
-        What::Attribute(name) => may_change(node, name, named),
-        What::Text | What::Moved => !is_active(tree, place, node.end) && whole.iter().all(is_shown),
-        What::Inserted | What::Removed => whole.iter().all(|inner| may_come(inner, named)),
+        NodeChangeKind::Attribute(name) => may_change(node, name, named),
+        NodeChangeKind::Text | NodeChangeKind::Moved => {
+            !is_active(tree, place, node.end) && whole.iter().all(is_shown)
+        }
+        NodeChangeKind::Inserted | NodeChangeKind::Removed => {
+            whole.iter().all(|inner| may_come(inner, named))
+        }
     };
     is_quiet && is_shown(&tree.nodes()[node.parent]) && !is_active(tree, node.parent, node.parent + 1)
 }
 
 /// Whether a node is of a kind that advertisements consist of. Comments are not: browsers and servers ran code in them.
-fn is_shown(node: &Node) -> bool {
+fn is_shown(node: &TreeNode) -> bool {
     match &node.data {
-        Data::Element(..) => node.name().is_some_and(|name| SHOWN_ELEMENTS.contains(&name)),
-        Data::Text(text) => !names_something(text),
+        NodeData::Element(..) => node.name().is_some_and(|name| SHOWN_ELEMENTS.contains(&name)),
+        NodeData::Text(text) => !names_something(text),
         _ => false,
     }
 }
@@ -227,7 +234,7 @@ fn names_something(text: &str) -> bool {
 }
 
 /// Whether a changed attribute may have this value.
-fn may_change(node: &Node, name: &str, named: &NamedOrigins<'_>) -> bool {
+fn may_change(node: &TreeNode, name: &str, named: &NamedOrigins<'_>) -> bool {
     let element = node.name().unwrap_or_default();
     let naming = naming(element);
     // A frame without an address shows what a script writes into it.
@@ -240,7 +247,7 @@ fn may_change(node: &Node, name: &str, named: &NamedOrigins<'_>) -> bool {
 }
 
 /// Whether a node may be inserted or removed. Frames may not: there are no permissions to compare theirs with.
-fn may_come(node: &Node, named: &NamedOrigins<'_>) -> bool {
+fn may_come(node: &TreeNode, named: &NamedOrigins<'_>) -> bool {
     let Some(element) = node.name() else { return is_shown(node) };
     element != "iframe"
         && is_shown(node)
@@ -250,7 +257,7 @@ fn may_come(node: &Node, named: &NamedOrigins<'_>) -> bool {
 }
 
 /// Whether an attribute may change: it is one of appearance, or names an origin that the slot named before.
-fn may_have(node: &Node, name: &str, named: &NamedOrigins<'_>) -> bool {
+fn may_have(node: &TreeNode, name: &str, named: &NamedOrigins<'_>) -> bool {
     let element = node.name().unwrap_or_default();
     let Some(value) = node.attribute(name) else { return true };
     let is_named = || {
@@ -283,7 +290,7 @@ fn is_passive(element: &str) -> bool {
 }
 
 /// Whether no other attribute runs, loads or sends something. These may load, but not run.
-fn has_no_other_active(node: &Node, but: &[&str]) -> bool {
+fn has_no_other_active(node: &TreeNode, but: &[&str]) -> bool {
     let is_fine = |(name, value): &(String, String)| {
         let name = if but.contains(&name.as_str()) { "" } else { name };
         !is_active_attribute(name, value)
@@ -293,7 +300,7 @@ fn has_no_other_active(node: &Node, but: &[&str]) -> bool {
 
 /// Whether an element is the slot of an advertisement. Classified ads use the class `ad` as well: an element with prices,
 /// telephone numbers or sentences is no slot.
-fn is_slot(tree: &Tree, place: usize) -> bool {
+fn is_slot(tree: &HtmlTree, place: usize) -> bool {
     let node = &tree.nodes()[place];
     if node.end - place > MAX_AD_NODES {
         return false;
@@ -306,29 +313,29 @@ fn is_slot(tree: &Tree, place: usize) -> bool {
 }
 
 /// Whether an element has a mark that only slots have.
-fn is_sure(node: &Node) -> bool {
+fn is_sure(node: &TreeNode) -> bool {
     is_marked(node, &|word| SURE_PREFIXES.iter().any(|prefix| word.starts_with(prefix)))
         || (node.name() == Some("ins") && is_marked(node, &|word| word == "adsbygoogle"))
 }
 
-fn is_marked(node: &Node, is_mark: &dyn Fn(&str) -> bool) -> bool {
+fn is_marked(node: &TreeNode, is_mark: &dyn Fn(&str) -> bool) -> bool {
     let marks = ["id", "class"].into_iter().filter_map(|name| node.attribute(name));
     marks.flat_map(|value| value.split_whitespace().take(20)).any(|word| is_mark(&word.to_ascii_lowercase()))
 }
 
 /// Whether a frame, a script or an image is in an element.
-fn is_filled(tree: &Tree, place: usize) -> bool {
+fn is_filled(tree: &HtmlTree, place: usize) -> bool {
     let mut inner = tree.nodes()[place + 1..tree.nodes()[place].end].iter();
     inner.any(|node| node.name().is_some_and(|name| FILLING_ELEMENTS.contains(&name)))
 }
 
 /// The text of an element, without that of scripts and styles.
-fn text_of(tree: &Tree, place: usize) -> String {
+fn text_of(tree: &HtmlTree, place: usize) -> String {
     let inner = tree.nodes()[place..tree.nodes()[place].end].iter();
     let is_raw =
         |parent: usize| tree.nodes()[parent].name().is_some_and(|name| PROGRAM_ELEMENTS.contains(&name));
     let texts = inner.filter_map(|node| match &node.data {
-        Data::Text(text) if !is_raw(node.parent) => Some([text.trim(), " "]),
+        NodeData::Text(text) if !is_raw(node.parent) => Some([text.trim(), " "]),
         _ => None,
     });
     texts.flatten().collect()
@@ -356,7 +363,7 @@ mod tests {
     use crate::nodes::DomDiff;
 
     fn rules(base: &str, head: &str) -> Vec<Option<NoiseRule>> {
-        let (base, head) = (Tree::parse(base), Tree::parse(head));
+        let (base, head) = (HtmlTree::parse(base), HtmlTree::parse(head));
         let diff = DomDiff::between(&base, &head);
         classify_nodes(&base, &head, &diff.changes, &Volatile::default())
     }

@@ -10,7 +10,7 @@ use crate::nodes::DomDiff;
 use aho_corasick::AhoCorasick;
 use std::ops::Range;
 use std::sync::LazyLock;
-use varve_page::dom::{Data, Tree, VOID_ELEMENTS};
+use varve_page::dom::{HtmlTree, NodeData, VOID_ELEMENTS};
 
 /// Maximum length of a slot.
 const MAX_SLOT_BYTES: usize = 16 << 10;
@@ -104,9 +104,9 @@ pub(super) fn differ_by_advertisement(
     base: (SourceDocument<'_>, &AdSlot),
     head: (SourceDocument<'_>, &AdSlot),
 ) -> bool {
-    let [from, to] = [base, head].map(|(document, slot)| Tree::parse(&document.text[slot.range.clone()]));
-    let is_whole = |tree: &Tree, slot: &AdSlot| {
-        let elements = tree.nodes().iter().filter(|node| matches!(node.data, Data::Element(..)));
+    let [from, to] = [base, head].map(|(document, slot)| HtmlTree::parse(&document.text[slot.range.clone()]));
+    let is_whole = |tree: &HtmlTree, slot: &AdSlot| {
+        let elements = tree.nodes().iter().filter(|node| matches!(node.data, NodeData::Element(..)));
         tree.cut().is_none() && elements.count() == slot.start_tags + IMPLIED_ELEMENTS
     };
     if !is_whole(&from, base.1) || !is_whole(&to, head.1) {

@@ -9,8 +9,8 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
-use varve_page::kind::Kind;
-use varve_page::tokenizer::{Grammar, StartTag, TextModel, Token, Tokenizer};
+use varve_page::kind::BodyKind;
+use varve_page::tokenizer::{Grammar, HtmlToken, StartTag, TextModel, Tokenizer};
 
 /// Maximum number of tokens of a document. Content behind them is never noise.
 const MAX_SOURCE_TOKENS: usize = 2_000_000;
@@ -28,13 +28,13 @@ pub enum BodySyntax {
     Plain,
 }
 
-impl From<Kind> for BodySyntax {
-    fn from(kind: Kind) -> Self {
+impl From<BodyKind> for BodySyntax {
+    fn from(kind: BodyKind) -> Self {
         match kind {
-            Kind::Html => Self::Html,
-            Kind::Xml => Self::Xml,
-            Kind::Json | Kind::Css | Kind::JavaScript => Self::Program,
-            Kind::Text | Kind::Binary => Self::Plain,
+            BodyKind::Html => Self::Html,
+            BodyKind::Xml => Self::Xml,
+            BodyKind::Json | BodyKind::Css | BodyKind::JavaScript => Self::Program,
+            BodyKind::Text | BodyKind::Binary => Self::Plain,
         }
     }
 }
@@ -97,7 +97,7 @@ pub(super) struct SourceDocument<'t> {
     pub(super) index: &'t DocumentIndex,
 }
 
-/// What is compared as one: a token, or the slot of an advertisement.
+/// A unit of comparison: a token, or the slot of an advertisement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SourceUnit {
     /// A token by its number, and the part of it that is compared.
@@ -144,7 +144,7 @@ impl<'t> SourceDocument<'t> {
         read: impl FnOnce(&StartTag<'_, 't>) -> R,
     ) -> Option<R> {
         match Tokenizer::default().next(self.source(token).as_bytes(), true)? {
-            (_, Token::Start(tag)) => Some(read(&tag)),
+            (_, HtmlToken::Start(tag)) => Some(read(&tag)),
             _ => None,
         }
     }
@@ -201,12 +201,12 @@ fn read_tokens(text: &str, syntax: BodySyntax) -> Vec<SourceToken> {
         && let Some((length, token)) = tokenizer.next(&text.as_bytes()[start..], true)
     {
         let kind = match token {
-            Token::Text(_) => SourceKind::Text,
-            Token::ElementText(_) => element_text,
-            Token::End(_) => SourceKind::EndTag,
-            Token::Comment => SourceKind::Comment,
-            Token::Declaration => SourceKind::Declaration,
-            Token::Start(tag) => {
+            HtmlToken::Text(_) => SourceKind::Text,
+            HtmlToken::ElementText(_) => element_text,
+            HtmlToken::End(_) => SourceKind::EndTag,
+            HtmlToken::Comment => SourceKind::Comment,
+            HtmlToken::Declaration => SourceKind::Declaration,
+            HtmlToken::Start(tag) => {
                 let is_program = tag
                     .text_element
                     .is_some_and(|element| element.model == TextModel::Script || element.name == "style");

@@ -6,7 +6,7 @@ use super::rules::NoiseRule;
 use super::swapped_links::SwappedLinks;
 use super::token_shape::is_token;
 use super::twins::Volatile;
-use crate::headers::{Change, HeaderDiff, RedactedSide};
+use crate::headers::{HeaderChange, HeaderDiff, RedactedSide};
 use chrono::NaiveDateTime;
 use std::collections::BTreeMap;
 
@@ -82,7 +82,7 @@ fn rule_of_name(name: &str, body_is_same: bool, volatile: &Volatile) -> Option<N
     volatile.has_header(name).then_some(NoiseRule::Twins)
 }
 
-fn rule_of_values(name: &str, change: &Change, diff: &HeaderDiff) -> Option<NoiseRule> {
+fn rule_of_values(name: &str, change: &HeaderChange, diff: &HeaderDiff) -> Option<NoiseRule> {
     match name {
         "set-cookie" => return cookies_follow(change).then_some(NoiseRule::CookieValue),
         "expires" => return expires_with_the_clock(change, diff).then_some(NoiseRule::VolatileHeader),
@@ -101,7 +101,7 @@ fn rule_of_values(name: &str, change: &Change, diff: &HeaderDiff) -> Option<Nois
 }
 
 /// Whether only the values of cookies changed. A value that is a word, empty or zero is a setting.
-fn cookies_follow(change: &Change) -> bool {
+fn cookies_follow(change: &HeaderChange) -> bool {
     let follows = |(from, to): (&String, &String)| {
         let (old, new) = (SetCookie::of(from), SetCookie::of(to));
         let is_same = old.value == new.value || !(is_setting(old.value) || is_setting(new.value));
@@ -134,8 +134,8 @@ impl<'c> SetCookie<'c> {
 
 /// Whether both responses have the same lifetime. Without a `Date` header any two expiries count, unless one of them has
 /// always passed.
-fn expires_with_the_clock(change: &Change, diff: &HeaderDiff) -> bool {
-    let dates = |change: &Change| {
+fn expires_with_the_clock(change: &HeaderChange, diff: &HeaderDiff) -> bool {
+    let dates = |change: &HeaderChange| {
         let [from, to] = [&change.from, &change.to].map(|values| match values.as_slice() {
             [value] => seconds(value),
             _ => None,
@@ -157,7 +157,7 @@ fn seconds(date: &str) -> Option<i64> {
 }
 
 /// Whether a response took the same route over other nodes. Nodes differ by number, or by the code of their airport.
-fn only_nodes_differ(change: &Change) -> bool {
+fn only_nodes_differ(change: &HeaderChange) -> bool {
     let hops = |values: &[String]| -> Vec<Vec<String>> {
         let hops = values.iter().flat_map(|value| value.split(','));
         hops.map(|hop| hop.split_whitespace().map(str::to_owned).collect()).collect()

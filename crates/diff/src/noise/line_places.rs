@@ -5,7 +5,7 @@
 
 use super::document::{DocumentIndex, SourceDocument, SourceKind};
 use super::skeleton::{Skeleton, bare};
-use crate::text::{Lines, TextDiff};
+use crate::text::{TextDiff, TextLines};
 
 /// Maximum number of lines above, and of lines below, that are remembered.
 const MAX_LINES_AROUND: usize = 8;
@@ -23,7 +23,7 @@ pub(super) struct LinePlace {
 
 impl LinePlace {
     /// Whether a line is at this place, and has the skeleton.
-    pub(super) fn fits(&self, lines: &Lines<'_>, document: SourceDocument<'_>, line: usize) -> bool {
+    pub(super) fn fits(&self, lines: &TextLines<'_>, document: SourceDocument<'_>, line: usize) -> bool {
         let near = |direction: Direction, texts: &[String]| {
             texts.iter().enumerate().all(|(steps, text)| direction.line(lines, line, steps) == Some(text))
         };
@@ -43,7 +43,7 @@ enum Direction {
 
 impl Direction {
     /// The line behind the next one by this number of steps.
-    fn line<'l>(self, lines: &'l Lines<'_>, line: usize, steps: usize) -> Option<&'l str> {
+    fn line<'l>(self, lines: &'l TextLines<'_>, line: usize, steps: usize) -> Option<&'l str> {
         let found = match self {
             Self::Up => line.checked_sub(steps + 1)?,
             Self::Down => line + steps + 1,
@@ -53,7 +53,12 @@ impl Direction {
 }
 
 /// Whether a line fits a skeleton, and all of its gaps are in text that readers see.
-fn varies_in_text(skeleton: &Skeleton, lines: &Lines<'_>, document: SourceDocument<'_>, line: usize) -> bool {
+fn varies_in_text(
+    skeleton: &Skeleton,
+    lines: &TextLines<'_>,
+    document: SourceDocument<'_>,
+    line: usize,
+) -> bool {
     let Some(gaps) = skeleton.gaps(bare(lines.line(line))) else { return false };
     let start = lines.range(&(line..line + 1)).start;
     let is_text = |offset: usize| {
@@ -70,13 +75,13 @@ fn varies_in_text(skeleton: &Skeleton, lines: &Lines<'_>, document: SourceDocume
 
 /// Finds the places of lines in twins.
 pub(super) struct LinePlacer<'t> {
-    sides: [(&'t Lines<'t>, SourceDocument<'t>); 2],
+    sides: [(&'t TextLines<'t>, SourceDocument<'t>); 2],
     left: usize,
 }
 
 impl<'t> LinePlacer<'t> {
     pub(super) fn of(twins: &'t TextDiff<'t>, indexes: &'t [DocumentIndex; 2]) -> Self {
-        let side = |lines: &'t Lines<'t>, index| (lines, SourceDocument { text: lines.text(), index });
+        let side = |lines: &'t TextLines<'t>, index| (lines, SourceDocument { text: lines.text(), index });
         let sides = [side(twins.base(), &indexes[0]), side(twins.head(), &indexes[1])];
         Self { sides, left: MAX_READ_LINES }
     }
@@ -93,7 +98,7 @@ impl<'t> LinePlacer<'t> {
         if !is_text(0) || !is_text(1) {
             return None;
         }
-        let fitting = |(lines, _): (&Lines<'_>, SourceDocument<'_>)| -> Vec<usize> {
+        let fitting = |(lines, _): (&TextLines<'_>, SourceDocument<'_>)| -> Vec<usize> {
             (0..lines.count()).filter(|line| skeleton.fits(bare(lines.line(*line)))).collect()
         };
         let mut candidates = self.sides.map(fitting);
@@ -119,13 +124,13 @@ impl<'t> LinePlacer<'t> {
 #[cfg(test)]
 mod tests {
     use super::super::{BodySyntax, NoiseRule, Volatile, classify_lines};
-    use crate::text::{Options, TextDiff};
+    use crate::text::{LineOptions, TextDiff};
 
     /// The rules of the changes between two pages, after learning from a twin of the newer one.
     fn rules(base: &str, head: &str, twin: &str) -> Vec<Option<NoiseRule>> {
         let mut volatile = Volatile::default();
-        volatile.learn_lines(&TextDiff::between(head, twin, Options::default()), HTML);
-        classify_lines(&mut TextDiff::between(base, head, Options::default()), HTML, &volatile)
+        volatile.learn_lines(&TextDiff::between(head, twin, LineOptions::default()), HTML);
+        classify_lines(&mut TextDiff::between(base, head, LineOptions::default()), HTML, &volatile)
     }
 
     const HTML: [BodySyntax; 2] = [BodySyntax::Html; 2];

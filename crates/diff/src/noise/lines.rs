@@ -9,7 +9,7 @@ use super::rules::NoiseRule;
 use super::swapped_links::SwappedLinks;
 use super::twins::Volatile;
 use super::value::may_have_values;
-use crate::text::{Budget, Change, TextDiff, sequence};
+use crate::text::{LineChange, TextDiff, TokenBudget, sequence};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::Range;
@@ -39,7 +39,7 @@ pub fn classify_lines(
     diff.changes().iter().map(|change| search.classify(change)).collect()
 }
 
-/// What is needed to classify lines.
+/// The input of the classification of lines.
 struct LineSearch<'s, 'd> {
     diff: &'s TextDiff<'d>,
     documents: [SourceDocument<'s>; 2],
@@ -65,7 +65,7 @@ impl<'s, 'd> LineSearch<'s, 'd> {
     }
 
     /// The rule that explains a change.
-    fn classify(&self, change: &Change) -> Option<NoiseRule> {
+    fn classify(&self, change: &LineChange) -> Option<NoiseRule> {
         let lines = (change.base_lines.clone(), change.head_lines.clone());
         if lines.0.len() == lines.1.len() && self.volatile.explains_lines(self.diff, self.documents, lines) {
             return Some(NoiseRule::Twins);
@@ -100,7 +100,7 @@ impl<'s, 'd> LineSearch<'s, 'd> {
     /// Pairs of lines of a change that are the same but for noise, in the order of both sides. None for a change that
     /// is noise as a whole. Lines are paired by position if both sides have equally many, else by what is left of them
     /// without noise.
-    fn partners(&self, change: &Change, left: &Cell<usize>) -> Vec<(usize, usize)> {
+    fn partners(&self, change: &LineChange, left: &Cell<usize>) -> Vec<(usize, usize)> {
         let cost = (change.base.len() + change.head.len()) * self.volatile.weight();
         let is_pair = change.base_lines.len() + change.head_lines.len() <= 2;
         if is_pair || change.base.is_empty() || change.head.is_empty() || cost > left.get() {
@@ -118,7 +118,7 @@ impl<'s, 'd> LineSearch<'s, 'd> {
         if masked.len() > opposite.len() { masked } else { opposite }
     }
 
-    fn partners_by_position(&self, change: &Change) -> Vec<(usize, usize)> {
+    fn partners_by_position(&self, change: &LineChange) -> Vec<(usize, usize)> {
         if change.base_lines.len() != change.head_lines.len() {
             return Vec::new();
         }
@@ -131,10 +131,10 @@ impl<'s, 'd> LineSearch<'s, 'd> {
         change.base_lines.clone().zip(change.head_lines.clone()).filter(is_noise).collect()
     }
 
-    fn partners_by_mask(&self, change: &Change) -> Vec<(usize, usize)> {
+    fn partners_by_mask(&self, change: &LineChange) -> Vec<(usize, usize)> {
         let Some(before) = self.masks(0, &change.base_lines) else { return Vec::new() };
         let Some(after) = self.masks(1, &change.head_lines) else { return Vec::new() };
-        let found = sequence::compare(before.iter(), after.iter(), &mut Budget::of(PAIRING_STEPS));
+        let found = sequence::compare(before.iter(), after.iter(), &mut TokenBudget::of(PAIRING_STEPS));
         let mut partners = Vec::new();
         let (mut from, mut to) = (0, 0);
         let end = (before.len()..before.len(), after.len()..after.len());
@@ -173,18 +173,18 @@ enum LineMask {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::Options;
+    use crate::text::LineOptions;
 
     const HTML: [BodySyntax; 2] = [BodySyntax::Html; 2];
 
     fn rules(base: &str, head: &str) -> Vec<Option<NoiseRule>> {
-        let mut diff = TextDiff::between(base, head, Options::default());
+        let mut diff = TextDiff::between(base, head, LineOptions::default());
         classify_lines(&mut diff, HTML, &Volatile::default())
     }
 
     /// The new lines of the changes that are edits.
     fn edits(base: &str, head: &str, volatile: &Volatile) -> Vec<String> {
-        let mut diff = TextDiff::between(base, head, Options::default());
+        let mut diff = TextDiff::between(base, head, LineOptions::default());
         let rules = classify_lines(&mut diff, HTML, volatile);
         let shown = diff.changes_without(|change| rules[change].is_some());
         shown.iter().map(|change| diff.added(change).to_owned()).collect()
@@ -238,7 +238,7 @@ mod tests {
     fn volatile_lines_are_split_from_edits_next_to_them() {
         let visits = |number: &str| format!("<div class=visits>Visits today: {number}</div>\n");
         let mut volatile = Volatile::default();
-        volatile.learn_lines(&TextDiff::between(visits("17"), visits("18"), Options::default()), HTML);
+        volatile.learn_lines(&TextDiff::between(visits("17"), visits("18"), LineOptions::default()), HTML);
         let base = format!("<p>same</p>\n{}<p>old</p>\n", visits("5"));
         let one = format!("<p>same</p>\n{}<p>new</p>\n", visits("900"));
         assert_eq!(edits(&base, &one, &volatile), ["<p>new</p>\n"]);

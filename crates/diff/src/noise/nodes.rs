@@ -11,9 +11,9 @@ use super::position::is_block;
 use super::rules::NoiseRule;
 use super::swapped_links::SwappedLinks;
 use super::twins::Volatile;
-use crate::nodes::{NodeChange, What};
+use crate::nodes::{NodeChange, NodeChangeKind};
 use std::borrow::Cow;
-use varve_page::dom::{Data, Tree, start_tag};
+use varve_page::dom::{HtmlTree, NodeData, start_tag};
 
 /// Elements that run, load, send or define the page.
 #[rustfmt::skip]
@@ -45,8 +45,8 @@ const MAX_WORDED_BYTES: usize = 400;
 
 /// For each change of a diff of trees the rule that explains it, if one does.
 pub fn classify_nodes(
-    base: &Tree,
-    head: &Tree,
+    base: &HtmlTree,
+    head: &HtmlTree,
     changes: &[NodeChange],
     volatile: &Volatile,
 ) -> Vec<Option<NoiseRule>> {
@@ -61,7 +61,7 @@ pub fn classify_nodes(
 }
 
 /// All addresses of a page, one per line.
-fn addresses(tree: &Tree) -> String {
+fn addresses(tree: &HtmlTree) -> String {
     let attributes = tree.nodes().iter().flat_map(|node| node.attributes());
     let addresses = attributes.filter(|(name, _)| ["action", "href", "src"].contains(&name.as_str()));
     addresses.flat_map(|(_, value)| [value.as_str(), "\n"]).collect()
@@ -69,14 +69,14 @@ fn addresses(tree: &Tree) -> String {
 
 /// The rule that explains a change of text or of an attribute.
 fn explain_change(
-    base: &Tree,
-    head: &Tree,
+    base: &HtmlTree,
+    head: &HtmlTree,
     change: &NodeChange,
     swapped: &SwappedLinks<'_>,
 ) -> Option<NoiseRule> {
     let (from, to) = (change.base?, change.head?);
     match &change.what {
-        What::Text => {
+        NodeChangeKind::Text => {
             let (old, new) = (text_fragment(base, from), text_fragment(head, to));
             // Only times of day and request ids depend on the words before them.
             let has_digit = |text: &str| text.contains(|letter: char| letter.is_ascii_digit());
@@ -84,15 +84,15 @@ fn explain_change(
                 old.len().max(new.len()) <= MAX_WORDED_BYTES && has_digit(&old) && has_digit(&new);
             explain_after_words((base, from, &old), (head, to, &new), is_worded, swapped)
         }
-        What::Attribute(name) => explain_attribute(base, head, (from, to), name, swapped),
-        What::Inserted | What::Removed | What::Moved => None,
+        NodeChangeKind::Attribute(name) => explain_attribute(base, head, (from, to), name, swapped),
+        NodeChangeKind::Inserted | NodeChangeKind::Removed | NodeChangeKind::Moved => None,
     }
 }
 
 /// The rule that explains two fragments, if wanted together with the words before their nodes.
 fn explain_after_words(
-    (base, from, old): (&Tree, usize, &str),
-    (head, to, new): (&Tree, usize, &str),
+    (base, from, old): (&HtmlTree, usize, &str),
+    (head, to, new): (&HtmlTree, usize, &str),
     is_worded: bool,
     swapped: &SwappedLinks<'_>,
 ) -> Option<NoiseRule> {
@@ -105,12 +105,12 @@ fn explain_after_words(
 }
 
 /// A text with the tags around it. A script keeps its id, by which frameworks find it.
-fn text_fragment(tree: &Tree, node: usize) -> String {
+fn text_fragment(tree: &HtmlTree, node: usize) -> String {
     let parent = &tree.nodes()[tree.nodes()[node].parent];
     let name = parent.name().unwrap_or_default();
     match &tree.nodes()[node].data {
-        Data::Comment(text) => format!("<!--{text}-->"),
-        Data::Text(text) if PROGRAM_ELEMENTS.contains(&name) => {
+        NodeData::Comment(text) => format!("<!--{text}-->"),
+        NodeData::Text(text) if PROGRAM_ELEMENTS.contains(&name) => {
             let id = parent.attribute("id").map(|id| ("id".to_owned(), id.to_owned()));
             format!("{}{}</{name}>", start_tag(name, id.as_slice()), text.trim())
         }
@@ -122,7 +122,7 @@ fn text_fragment(tree: &Tree, node: usize) -> String {
 }
 
 /// The text that a reader has read in the same sentence before a node.
-fn words_before(tree: &Tree, node: usize) -> String {
+fn words_before(tree: &HtmlTree, node: usize) -> String {
     let mut words: Vec<&str> = Vec::new();
     for near in tree.nodes()[..node].iter().rev().take(MAX_WORD_NODES) {
         let length: usize = words.iter().map(|text| text.len()).sum();
@@ -130,7 +130,7 @@ fn words_before(tree: &Tree, node: usize) -> String {
             break;
         }
         match &near.data {
-            Data::Text(text) if !is_active(tree, near.parent, near.parent + 1) => words.push(text),
+            NodeData::Text(text) if !is_active(tree, near.parent, near.parent + 1) => words.push(text),
             _ => {}
         }
     }
@@ -146,8 +146,8 @@ fn escaped(text: &str) -> String {
 
 /// The rule that explains one changed attribute: the old tag beside the same tag with the new value.
 fn explain_attribute(
-    base: &Tree,
-    head: &Tree,
+    base: &HtmlTree,
+    head: &HtmlTree,
     (from, to): (usize, usize),
     name: &str,
     swapped: &SwappedLinks<'_>,
@@ -173,13 +173,13 @@ fn explain_attribute(
 }
 
 /// Whether rules explain all of these changes, at least one of them by an advertisement.
-pub(super) fn only_advertisements(base: &Tree, head: &Tree, changes: &[NodeChange]) -> bool {
+pub(super) fn only_advertisements(base: &HtmlTree, head: &HtmlTree, changes: &[NodeChange]) -> bool {
     let rules = classify_nodes(base, head, changes, &Volatile::default());
     rules.iter().all(Option::is_some) && rules.contains(&Some(NoiseRule::AdSlot))
 }
 
 /// Whether any of these nodes runs, loads or sends something.
-pub(super) fn is_active(tree: &Tree, start: usize, end: usize) -> bool {
+pub(super) fn is_active(tree: &HtmlTree, start: usize, end: usize) -> bool {
     tree.nodes()[start..end].iter().any(|node| {
         node.name().is_some_and(is_active_element)
             || node.attributes().iter().any(|(name, value)| is_active_attribute(name, value))
@@ -209,7 +209,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn rules(base: &str, head: &str) -> Vec<Option<NoiseRule>> {
-        let (base, head) = (Tree::parse(base), Tree::parse(head));
+        let (base, head) = (HtmlTree::parse(base), HtmlTree::parse(head));
         let diff = DomDiff::between(&base, &head);
         classify_nodes(&base, &head, &diff.changes, &Volatile::default())
     }
@@ -277,7 +277,7 @@ mod tests {
         ) {
             let script = "<script>evil()</script>";
             let head = if inside { format!("{script}{page}") } else { format!("{page}{script}") };
-            let (base, head) = (Tree::parse(&page), Tree::parse(&head));
+            let (base, head) = (HtmlTree::parse(&page), HtmlTree::parse(&head));
             let diff = DomDiff::between(&base, &head);
             let rules = classify_nodes(&base, &head, &diff.changes, &Volatile::default());
             let shown = diff.changes.iter().zip(&rules).any(|(change, rule)| {

@@ -182,7 +182,7 @@ impl ValuePlace<'_, '_> {
         Some(before.split_at(end + letter.len_utf8()))
     }
 
-    /// The text of the token before the value, at most so many bytes.
+    /// The text of the token before the value, up to a number of bytes.
     fn before(&self, max_bytes: usize) -> &str {
         let start = self.document.range(self.token).start;
         let from = self.value.start.saturating_sub(max_bytes).max(start);

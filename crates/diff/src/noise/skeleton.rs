@@ -1,6 +1,6 @@
 //! The parts of a text that stay while the rest differs in every capture.
 
-use crate::text::{Budget, Options, TextDiff};
+use crate::text::{LineOptions, TextDiff, TokenBudget};
 use std::ops::Range;
 
 /// Minimum number of letters and digits of a skeleton that identifies a text alone.
@@ -19,8 +19,8 @@ pub(super) struct Skeleton(Vec<String>);
 impl Skeleton {
     /// The parts that two texts share. `None` if the texts are the same or too different to be compared.
     pub(super) fn of(from: &str, to: &str) -> Option<Self> {
-        let diff = TextDiff::between(from, to, Options::default());
-        let mut budget = Budget::of(COMPARISON_STEPS);
+        let diff = TextDiff::between(from, to, LineOptions::default());
+        let mut budget = TokenBudget::of(COMPARISON_STEPS);
         let mut parts = Vec::new();
         let mut at = 0;
         for change in diff.changes() {

@@ -10,11 +10,11 @@ use super::line_places::{LinePlace, LinePlacer};
 use super::nodes::{LINK_ATTRIBUTES, is_active, is_active_attribute};
 use super::skeleton::{Skeleton, bare};
 use crate::headers::{HeaderDiff, RedactedSide};
-use crate::nodes::{NodeChange, What};
+use crate::nodes::{NodeChange, NodeChangeKind};
 use crate::text::TextDiff;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use varve_page::dom::Tree;
+use varve_page::dom::HtmlTree;
 
 /// Maximum number of skeletons.
 const MAX_SKELETONS: usize = 500;
@@ -39,7 +39,7 @@ const WATCHED_HEADERS: [&str; 18] = [
 /// What differs in every capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Volatile {
-    places: BTreeSet<(String, What)>,
+    places: BTreeSet<(String, NodeChangeKind)>,
     skeletons: BTreeSet<Skeleton>,
     placed: Vec<LinePlace>,
     headers: BTreeSet<String>,
@@ -126,7 +126,7 @@ impl Volatile {
     }
 
     /// Whether a changed node is one that differs in every capture.
-    pub(super) fn explains_node(&self, base: &Tree, head: &Tree, change: &NodeChange) -> bool {
+    pub(super) fn explains_node(&self, base: &HtmlTree, head: &HtmlTree, change: &NodeChange) -> bool {
         let by_skeleton =
             || matches!((&change.from, &change.to), (Some(from), Some(to)) if self.explains(from, to));
         let known = self.places.contains(&(change.selector.clone(), change.what.clone()));
@@ -149,19 +149,21 @@ impl Volatile {
 }
 
 /// Whether the changed content runs, loads or sends something.
-fn runs(base: &Tree, head: &Tree, change: &NodeChange) -> bool {
+fn runs(base: &HtmlTree, head: &HtmlTree, change: &NodeChange) -> bool {
     let (tree, node) = match (change.head, change.base) {
         (Some(node), _) => (head, node),
         (None, Some(node)) => (base, node),
         (None, None) => return true,
     };
     match &change.what {
-        What::Attribute(name) => {
+        NodeChangeKind::Attribute(name) => {
             LINK_ATTRIBUTES.contains(&name.as_str())
                 || is_active_attribute(name, tree.nodes()[node].attribute(name).unwrap_or_default())
         }
-        What::Text => is_active(tree, tree.nodes()[node].parent, tree.nodes()[node].parent + 1),
-        What::Inserted | What::Removed | What::Moved => is_active(tree, node, tree.nodes()[node].end),
+        NodeChangeKind::Text => is_active(tree, tree.nodes()[node].parent, tree.nodes()[node].parent + 1),
+        NodeChangeKind::Inserted | NodeChangeKind::Removed | NodeChangeKind::Moved => {
+            is_active(tree, node, tree.nodes()[node].end)
+        }
     }
 }
 
@@ -170,7 +172,7 @@ mod tests {
     use super::super::{NoiseRule, classify_lines, classify_nodes};
     use super::*;
     use crate::nodes::DomDiff;
-    use crate::text::Options;
+    use crate::text::LineOptions;
 
     const HTML: [BodySyntax; 2] = [BodySyntax::Html; 2];
 
@@ -178,10 +180,10 @@ mod tests {
     fn lines_are_learned_by_their_skeleton() {
         let twins = |text: &str| format!("<div class=visits>Visits today: {text}</div>\n<p>same</p>\n");
         let lines = |base: &str, head: &str, volatile: &Volatile| {
-            classify_lines(&mut TextDiff::between(base, head, Options::default()), HTML, volatile)
+            classify_lines(&mut TextDiff::between(base, head, LineOptions::default()), HTML, volatile)
         };
         let mut volatile = Volatile::default();
-        volatile.learn_lines(&TextDiff::between(twins("17"), twins("18"), Options::default()), HTML);
+        volatile.learn_lines(&TextDiff::between(twins("17"), twins("18"), LineOptions::default()), HTML);
         assert_eq!(lines(&twins("5"), &twins("900"), &volatile), [Some(NoiseRule::Twins)]);
         assert_eq!(lines(&twins("5"), &twins("<script>evil()</script>"), &volatile), [None]);
         assert_eq!(lines(&twins("5"), &twins("5").replace("Visits", "Hits"), &volatile), [None]);
@@ -193,11 +195,11 @@ mod tests {
             format!("<p>{number}</p><script>var seed = {number}; run({script})</script>")
         };
         let rules = |base: &str, head: &str, volatile: &Volatile| {
-            let (base, head) = (Tree::parse(base), Tree::parse(head));
+            let (base, head) = (HtmlTree::parse(base), HtmlTree::parse(head));
             let diff = DomDiff::between(&base, &head);
             classify_nodes(&base, &head, &diff.changes, volatile)
         };
-        let (one, other) = (Tree::parse(&page("17", "x")), Tree::parse(&page("18", "x")));
+        let (one, other) = (HtmlTree::parse(&page("17", "x")), HtmlTree::parse(&page("18", "x")));
         let mut volatile = Volatile::default();
         volatile.learn_nodes(&DomDiff::between(&one, &other).changes);
         let twins = Some(NoiseRule::Twins);

@@ -1,23 +1,22 @@
 //! Diffs as JSON: `{base_id, head_id, chunks: [{type, content, path?}]}` for a body, and the row that holds many pages.
 //!
-//! Two readings of one shape exist. The published one has a flat `{body_diff, headers_diff}`; what is found in real
-//! databases has `files`, one entry a page, and offsets in each chunk. Both are read, each can be written, and fields
-//! that say nothing are left out, so that neither is burdened by the other.
+//! There are two forms of a row. The published one is a flat `{body_diff, headers_diff}`. Real databases have `files`, one
+//! entry a page, and offsets in each chunk. Both are read and written, and empty fields are left out.
 
-use super::text_diff::{Change, TextDiff};
-use super::words::Budget;
+use super::text_diff::{LineChange, TextDiff};
+use super::words::TokenBudget;
 use crate::headers::HeaderDiff;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use varve_core::moku_json::escaped;
 
-/// No more text than this stands in the chunks of one body. A diff is for reading; who wants all of both bodies has them.
-pub(super) const MOST_CONTENT: usize = 4 << 20;
+/// Maximum number of bytes of text in the chunks of one body.
+pub(super) const MAX_CONTENT_BYTES: usize = 4 << 20;
 
-/// Lines longer than this on average are told by their words: a minified page is one line.
-const LONG_LINE: usize = 4 << 10;
+/// Average length of lines from which changes are reported by words: a minified page is one line.
+const LONG_LINE_BYTES: usize = 4 << 10;
 
-/// What became of a chunk.
+/// The kind of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChunkKind {
@@ -25,43 +24,43 @@ pub enum ChunkKind {
     Added,
     /// Only the base has it.
     Removed,
-    /// It is in both, otherwise. Said of nodes, never of lines.
+    /// Both sides have it, changed. Only for nodes.
     Modified,
 }
 
 /// A piece of a body that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Chunk {
-    /// What became of it.
+pub struct DiffChunk {
+    /// Its kind.
     #[serde(rename = "type")]
     pub kind: ChunkKind,
     /// Its text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub content: String,
-    /// Which node it is about, as a CSS selector, when nodes were compared.
+    /// The CSS selector of the node, if nodes were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Where the node was before, as a CSS selector, if it is elsewhere now.
+    /// The former CSS selector of a node that moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_from: Option<String>,
-    /// Where it begins in the base, in bytes.
+    /// Its offset in the base, in bytes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub base_start: usize,
-    /// How long it is there.
+    /// Its length there, in bytes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub base_len: usize,
-    /// Where it begins in the head, in bytes.
+    /// Its offset in the head, in bytes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub head_start: usize,
-    /// How long it is there.
+    /// Its length there, in bytes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub head_len: usize,
-    /// The rule by which it is noise, if it is.
+    /// The rule that explains it as noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<String>,
 }
 
-/// How two bodies differ.
+/// The diff of two bodies.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BodyDiff {
     /// The version of the base. Empty when there is none.
@@ -69,17 +68,17 @@ pub struct BodyDiff {
     pub base_id: String,
     /// The version of the head.
     pub head_id: String,
-    /// What differs, in order.
-    pub chunks: Vec<Chunk>,
-    /// Whether its chunks do not tell all of it: text was left out, stretches were told as replaced without a closer look, or the bodies
-    /// were not compared, so that there are no chunks.
+    /// The chunks, in order.
+    pub chunks: Vec<DiffChunk>,
+    /// Whether the chunks are incomplete: text was left out, ranges were reported as replaced without a comparison, or the
+    /// bodies were not compared.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
 }
 
-/// How one page differs between two versions.
+/// The diff of one page between two versions.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct PageDiff {
+pub struct StoredPageDiff {
     /// Its path in the working tree.
     pub file_path: String,
     /// Its body.
@@ -89,25 +88,25 @@ pub struct PageDiff {
     pub headers_diff: HeaderDiff,
 }
 
-/// How two versions differ: what a row of `diffs` holds.
+/// The diff of two versions, as in a row of `diffs`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct VersionDiff {
-    /// The base. Empty when the head is compared with nothing.
+    /// The base. Empty if there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub base_version_id: String,
     /// The head.
     pub head_version_id: String,
     /// The pages.
-    pub files: Vec<PageDiff>,
+    pub files: Vec<StoredPageDiff>,
 }
 
-/// A row that is neither shape.
+/// A row in neither form.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct ParseError(#[from] serde_json::Error);
 
-impl Chunk {
-    /// A chunk with nothing but its text.
+impl DiffChunk {
+    /// A chunk with only a text.
     pub fn new(kind: ChunkKind, content: impl Into<String>) -> Self {
         let content = content.into();
         let (path, moved_from, noise) = (None, None, None);
@@ -131,33 +130,33 @@ impl BodyDiff {
         Self { base_id: base_id.into(), head_id: head_id.into(), ..Self::default() }
     }
 
-    /// Tells a diff line by line; changes of very long lines word by word.
+    /// Reports a diff by lines, and changes of very long lines by words.
     #[must_use]
     pub fn with_lines(self, diff: &TextDiff<'_>) -> Self {
         self.with_changes(diff, diff.changes(), false, |_| None)
     }
 
-    /// Tells a diff word by word.
+    /// Reports a diff by words.
     #[must_use]
     pub fn with_words(self, diff: &TextDiff<'_>) -> Self {
         self.with_changes(diff, diff.changes(), true, |_| None)
     }
 
-    /// Tells some of the changes of a diff, by words or by lines. `noise` gives the rule by which a change is noise.
+    /// Reports some changes of a diff, by words or by lines. `noise` returns the rule that explains a change.
     #[must_use]
     pub fn with_changes(
         mut self,
         diff: &TextDiff<'_>,
-        changes: &[Change],
+        changes: &[LineChange],
         words: bool,
-        noise: impl Fn(&Change) -> Option<String>,
+        noise: impl Fn(&LineChange) -> Option<String>,
     ) -> Self {
         self.truncated |= diff.truncated();
-        let mut budget = Budget::default();
-        let mut room = MOST_CONTENT;
+        let mut budget = TokenBudget::default();
+        let mut room = MAX_CONTENT_BYTES;
         for change in changes {
             let first = self.chunks.len();
-            if !words && average(change) <= LONG_LINE {
+            if !words && average(change) <= LONG_LINE_BYTES {
                 self.replace(diff, &change.base, &change.head, &mut room);
             } else {
                 let edits = diff.edits(change, &mut budget);
@@ -178,19 +177,19 @@ impl BodyDiff {
         self.tell(ChunkKind::Added, &diff.head().text()[to.clone()], room);
     }
 
-    /// Adds a chunk as far as there is room.
+    /// Adds a chunk up to the maximum.
     fn tell(&mut self, kind: ChunkKind, content: &str, room: &mut usize) {
         let fits = content.floor_char_boundary((*room).min(content.len()));
         self.truncated |= fits < content.len();
         *room -= fits;
         if fits > 0 {
-            self.chunks.push(Chunk::new(kind, &content[..fits]));
+            self.chunks.push(DiffChunk::new(kind, &content[..fits]));
         }
     }
 }
 
 impl VersionDiff {
-    /// Reads a row: the shape with `files`, or the flat one, which then is one page without a path.
+    /// Reads a row: the form with `files`, or the flat one as one page without a path.
     pub fn parse(json: &str) -> Result<Self, ParseError> {
         #[derive(Deserialize)]
         struct Flat {
@@ -204,18 +203,18 @@ impl VersionDiff {
         }
         let Flat { body_diff, headers_diff } = serde_json::from_value(value)?;
         let (base_version_id, head_version_id) = (body_diff.base_id.clone(), body_diff.head_id.clone());
-        let files = vec![PageDiff { file_path: String::new(), body_diff, headers_diff }];
+        let files = vec![StoredPageDiff { file_path: String::new(), body_diff, headers_diff }];
         Ok(Self { base_version_id, head_version_id, files })
     }
 
-    /// Writes a row, with the escapes that the original uses: no `<`, `>`, `&` or line separators in the text.
+    /// Writes a row with the escapes of the original tracker for `<`, `>`, `&` and line separators.
     pub fn to_json(&self) -> String {
         let json = serde_json::to_string(self).expect("texts, numbers and lists always serialise");
         escaped(&json)
     }
 }
 
-fn average(change: &Change) -> usize {
+fn average(change: &LineChange) -> usize {
     let lines = change.base_lines.len() + change.head_lines.len();
     (change.base.len() + change.head.len()) / lines.max(1)
 }
@@ -227,11 +226,11 @@ const fn is_zero(number: &usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lines::Options;
+    use super::super::lines::LineOptions;
     use super::*;
 
     fn lines(base: &str, head: &str) -> BodyDiff {
-        BodyDiff::new("b", "h").with_lines(&TextDiff::between(base, head, Options::default()))
+        BodyDiff::new("b", "h").with_lines(&TextDiff::between(base, head, LineOptions::default()))
     }
 
     #[test]
@@ -244,7 +243,7 @@ mod tests {
         let words = BodyDiff::new("b", "h").with_words(&TextDiff::between(
             "a\nOld Title\n",
             "a\nNew Title\n",
-            Options::default(),
+            LineOptions::default(),
         ));
         let told: Vec<_> = words.chunks.iter().map(|chunk| chunk.content.as_str()).collect();
         assert_eq!(told, ["Old", "New"]);
@@ -254,14 +253,17 @@ mod tests {
     fn one_long_line_is_told_by_words() {
         let base = format!("<html>{}</html>", "<p>x</p>".repeat(2000));
         let diff = lines(&base, &base.replacen("<p>x</p>", "<p>y</p>", 1));
-        assert_eq!(diff.chunks, [Chunk::new(ChunkKind::Removed, "x"), Chunk::new(ChunkKind::Added, "y")]);
+        assert_eq!(
+            diff.chunks,
+            [DiffChunk::new(ChunkKind::Removed, "x"), DiffChunk::new(ChunkKind::Added, "y")]
+        );
     }
 
     #[test]
     fn too_much_text_is_cut_and_said() {
         let diff = lines("", &"é\n".repeat(2 << 20));
         assert!(diff.truncated);
-        assert!(diff.chunks[0].content.len() <= MOST_CONTENT);
+        assert!(diff.chunks[0].content.len() <= MAX_CONTENT_BYTES);
     }
 
     #[test]

@@ -1,20 +1,20 @@
-//! A diff as one HTML file that needs nothing else: both sides, line by line, and tables for what is not lines.
+//! A diff as one self-contained HTML file: both sides by lines, and tables for headers and nodes.
 //!
-//! Owns the markup. All text in it comes from archived pages and is hostile: everything is escaped, nothing is a link but to
-//! the page itself, there is no script, and a policy forbids the browser to load anything at all. Changes are anchors, each
-//! with a link to the next and the one before, so that Tab and Enter walk through them.
+//! Owns the markup. The text comes from archived pages and is hostile: everything is escaped, links lead only to anchors of
+//! the file, there is no script, and a Content-Security-Policy forbids to load anything. Each change links to the next and
+//! the previous one, for use by keyboard.
 
-use super::unified::{Hunk, HunkLine, Style, UNENDED};
+use super::unified::{DiffStyle, Hunk, HunkLine, NO_NEWLINE_NOTE};
 use std::fmt::Write as _;
 
-/// What stands around the lines.
+/// The content around the lines.
 #[derive(Debug, Clone, Default)]
-pub struct Page<'a> {
+pub struct DiffPage<'a> {
     /// The heading.
     pub title: &'a str,
-    /// What the base is.
+    /// The name of the base.
     pub base: &'a str,
-    /// What the head is.
+    /// The name of the head.
     pub head: &'a str,
     /// Sentences below the heading.
     pub notes: Vec<String>,
@@ -25,28 +25,28 @@ pub struct Page<'a> {
 /// Changes that are not lines: headers, nodes.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
-    /// What the rows are about.
+    /// The heading of the table.
     pub title: String,
     /// The rows.
-    pub rows: Vec<Row>,
+    pub rows: Vec<DiffRow>,
 }
 
 /// One change.
 #[derive(Debug, Clone, Default)]
-pub struct Row {
-    /// What happened.
+pub struct DiffRow {
+    /// The kind of change.
     pub what: String,
-    /// To what.
+    /// The name of what changed.
     pub place: String,
-    /// What was there.
+    /// The old value.
     pub from: String,
-    /// What is there now.
+    /// The new value.
     pub to: String,
-    /// Why it does not count, if it does not.
+    /// The rule that explains it as noise.
     pub noise: Option<String>,
 }
 
-const STYLE: &str = "\
+const PAGE_STYLE: &str = "\
 :root{color-scheme:light dark;--line:#8884;--removed:#ffd7d5;--added:#ccffd8;--mark-removed:#ff8182;--mark-added:#4ac26b}\
 @media(prefers-color-scheme:dark){:root{--removed:#67060c66;--added:#0f532366;--mark-removed:#b62324;--mark-added:#238636}}\
 body{font:15px/1.5 system-ui,sans-serif;margin:1.5rem auto;padding:0 1rem;max-width:110rem}\
@@ -59,11 +59,11 @@ del,ins{text-decoration:underline;border-radius:2px}del{background:var(--mark-re
 section h1{font-size:1.4rem;overflow-wrap:anywhere}.noise{opacity:.6}h2:target,h2:focus-within{outline:2px solid}h2{font-size:1rem;margin:1rem 0 .3rem}";
 
 /// Writes a page about one comparison.
-pub fn page(page: &Page<'_>, hunks: &[Hunk<'_>]) -> String {
-    open(page.title) + &section(page, hunks, 1) + CLOSE
+pub fn page(page: &DiffPage<'_>, hunks: &[Hunk<'_>]) -> String {
+    open(page.title) + &section(page, hunks, 1) + PAGE_END
 }
 
-/// The beginning of a page about many comparisons: perhaps [`contents`], then [`section`]s and [`CLOSE`].
+/// The beginning of a page about many comparisons: perhaps [`contents`], then [`section`]s and [`PAGE_END`].
 pub fn open(title: &str) -> String {
     let mut html = String::new();
     html += "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n";
@@ -71,13 +71,13 @@ pub fn open(title: &str) -> String {
     html += "<meta name=\"viewport\" content=\"width=device-width\">\n<title>";
     escape(&mut html, title);
     html += "</title>\n<style>";
-    html += STYLE;
+    html += PAGE_STYLE;
     html += "</style>\n";
     html
 }
 
 /// The end of every page.
-pub const CLOSE: &str = "</html>\n";
+pub const PAGE_END: &str = "</html>\n";
 
 /// A heading and sentences, above sections or below them.
 pub fn heading(title: &str, notes: &[String]) -> String {
@@ -92,7 +92,7 @@ pub fn heading(title: &str, notes: &[String]) -> String {
 }
 
 /// One comparison among others; `number` is its own.
-pub fn section(page: &Page<'_>, hunks: &[Hunk<'_>], number: usize) -> String {
+pub fn section(page: &DiffPage<'_>, hunks: &[Hunk<'_>], number: usize) -> String {
     let mut html = format!("<section id=\"page-{number}\">\n");
     html += &heading(page.title, &page.notes);
     for table in page.tables.iter().filter(|table| !table.rows.is_empty()) {
@@ -124,7 +124,7 @@ pub fn contents<'t>(titles: impl IntoIterator<Item = &'t str>) -> String {
     html
 }
 
-/// A list of what has no section; nothing where there is none.
+/// A list of pages without a section. Empty if there are none.
 pub fn list<'t>(title: &str, lines: impl IntoIterator<Item = &'t str>) -> String {
     let mut html = String::new();
     for line in lines {
@@ -168,7 +168,7 @@ fn write_table(html: &mut String, table: &Table) {
 
 fn write_hunk(
     html: &mut String,
-    page: &Page<'_>,
+    page: &DiffPage<'_>,
     hunk: &Hunk<'_>,
     (section, number, count): (usize, usize, usize),
 ) {
@@ -187,7 +187,7 @@ fn write_hunk(
     *html += "</tr>\n";
     let mut rest = hunk.lines.as_slice();
     while let Some(line) = rest.first() {
-        if line.style == Style::Context {
+        if line.style == DiffStyle::Context {
             write_row(html, Some(line), Some(line));
             rest = &rest[1..];
         } else {
@@ -197,11 +197,11 @@ fn write_hunk(
     *html += "</table>\n";
 }
 
-/// Writes removed lines beside the added ones that follow them, and gives what is left.
+/// Writes removed lines beside the added lines that follow them, and returns the rest.
 fn write_change<'l, 'a>(html: &mut String, lines: &'l [HunkLine<'a>]) -> &'l [HunkLine<'a>] {
     let count = |lines: &[HunkLine<'_>], style| lines.iter().take_while(|line| line.style == style).count();
-    let (removed, rest) = lines.split_at(count(lines, Style::Removed));
-    let (added, rest) = rest.split_at(count(rest, Style::Added));
+    let (removed, rest) = lines.split_at(count(lines, DiffStyle::Removed));
+    let (added, rest) = rest.split_at(count(rest, DiffStyle::Added));
     for row in 0..removed.len().max(added.len()) {
         write_row(html, removed.get(row), added.get(row));
     }
@@ -221,9 +221,9 @@ fn write_cell(html: &mut String, line: Option<&HunkLine<'_>>, number: Option<usi
         return;
     };
     let (class, mark) = match line.style {
-        Style::Context => ("", ""),
-        Style::Removed => ("removed", "del"),
-        Style::Added => ("added", "ins"),
+        DiffStyle::Context => ("", ""),
+        DiffStyle::Removed => ("removed", "del"),
+        DiffStyle::Added => ("added", "ins"),
     };
     let _ = write!(html, "<td class=\"number\">{number}</td><td");
     match line.noise {
@@ -247,7 +247,7 @@ fn write_cell(html: &mut String, line: Option<&HunkLine<'_>>, number: Option<usi
         let _ = write!(html, " <small>noise: {rule}</small>");
     }
     if line.unended {
-        let _ = write!(html, "\n<small>{UNENDED}</small>");
+        let _ = write!(html, "\n<small>{NO_NEWLINE_NOTE}</small>");
     }
     *html += "</td>";
 }
@@ -258,7 +258,7 @@ fn element(html: &mut String, name: &str, text: &str) {
     let _ = write!(html, "</{name}>");
 }
 
-/// Writes text so that it is only text. Controls become visible: a page must not hide by them what changed.
+/// Escapes text. Control characters become visible, so that they cannot hide a change.
 fn escape(html: &mut String, text: &str) {
     for letter in text.chars() {
         match letter {
@@ -276,28 +276,30 @@ fn escape(html: &mut String, text: &str) {
     }
 }
 
-/// Marks that turn the direction of the text after them, and so can show one thing while another is there.
+/// Control characters for the direction of text, which can make text look different.
 const fn is_direction(letter: char) -> bool {
     matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Options, TextDiff, View, unified};
+    use super::super::{DiffView, LineOptions, TextDiff, unified};
     use super::*;
 
     fn sample(base: &str, head: &str) -> String {
-        let diff = TextDiff::between(base, head, Options::default());
-        let row = Row { what: "changed".into(), place: "csp".into(), from: "<a>".into(), ..Row::default() };
+        let diff = TextDiff::between(base, head, LineOptions::default());
+        let row =
+            DiffRow { what: "changed".into(), place: "csp".into(), from: "<a>".into(), ..DiffRow::default() };
         let tables = vec![Table { title: "Headers".into(), rows: vec![row] }];
-        let about = Page { title: "a & b", base: "one", head: "two", notes: vec!["2 < 3".into()], tables };
-        page(&about, &unified(&diff, &View { context: 1, ..View::default() }))
+        let about =
+            DiffPage { title: "a & b", base: "one", head: "two", notes: vec!["2 < 3".into()], tables };
+        page(&about, &unified(&diff, &DiffView { context: 1, ..DiffView::default() }))
     }
 
     #[test]
     fn both_sides_stand_beside_each_other() {
-        let html =
-            sample("a\n<p>one two</p>\nb\nc\nd\ne\n", "a\n<p>one 2</p>\nb\nc\nd\ne\nf\n").replace(STYLE, "…");
+        let html = sample("a\n<p>one two</p>\nb\nc\nd\ne\n", "a\n<p>one 2</p>\nb\nc\nd\ne\nf\n")
+            .replace(PAGE_STYLE, "…");
         insta::assert_snapshot!(html, @r##"
         <!doctype html>
         <html lang="en">
@@ -334,9 +336,9 @@ mod tests {
 
     #[test]
     fn sections_of_one_page_have_names_of_their_own() {
-        let diff = TextDiff::between("a\n", "b\n", Options::default());
-        let hunks = unified(&diff, &View::default());
-        let about = |title| Page { title, ..Page::default() };
+        let diff = TextDiff::between("a\n", "b\n", LineOptions::default());
+        let hunks = unified(&diff, &DiffView::default());
+        let about = |title| DiffPage { title, ..DiffPage::default() };
         let both = section(&about("one"), &hunks, 1) + &section(&about("two"), &hunks, 2);
         for name in ["page-1", "page-2", "page-1-change-1", "page-2-change-1"] {
             assert_eq!(both.matches(&format!("id=\"{name}\"")).count(), 1, "{both}");

@@ -1,43 +1,43 @@
-//! Two texts as one, with what went and what came where it stood.
+//! Two texts as one, with removed and added words in place.
 //!
-//! For a sentence in which a word changed: told as "this became that", people would have to find the word themselves.
-//! Owns the cutting into spans and how much of what is equal is left around them. Does not know how spans are drawn.
+//! Used for a changed sentence, in which the changed word would be hard to find. Owns the spans and the length of the equal
+//! text around them. Does not know how spans are drawn.
 
-use super::RunKind;
-use super::words::{Budget, refine};
+use super::LineRunKind;
+use super::words::{TokenBudget, refine};
 use std::borrow::Cow;
 
-/// A stretch of two texts that are read as one.
+/// A span of two texts that are shown as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span<'a> {
-    /// Whether both have it, or one.
-    pub kind: RunKind,
-    /// What it says; of a long stretch that both have, its ends.
+pub struct InlineSpan<'a> {
+    /// Whether both texts have it, or one.
+    pub kind: LineRunKind,
+    /// Its text. Of a long text that both have, the ends.
     pub text: Cow<'a, str>,
 }
 
-/// Reads two texts as one. Of what both have, `around` bytes stay on either side of what differs.
-pub fn inline<'a>(base: &'a str, head: &'a str, around: usize) -> Vec<Span<'a>> {
-    let edits = refine(base, head, 0..base.len(), 0..head.len(), &mut Budget::default());
+/// Shows two texts as one, with `around` bytes of equal text on both sides of each difference.
+pub fn inline<'a>(base: &'a str, head: &'a str, around: usize) -> Vec<InlineSpan<'a>> {
+    let edits = refine(base, head, 0..base.len(), 0..head.len(), &mut TokenBudget::default());
     let mut spans = Vec::with_capacity(edits.list.len() * 3 + 1);
     let mut push = |kind, text: Cow<'a, str>| {
         if !text.is_empty() {
-            spans.push(Span { kind, text });
+            spans.push(InlineSpan { kind, text });
         }
     };
     let mut last = 0;
     for edit in &edits.list {
         let equal = &base[last..edit.base.start];
-        push(RunKind::Equal, shortened(equal, if last == 0 { 0 } else { around }, around));
-        push(RunKind::Removed, Cow::Borrowed(&base[edit.base.clone()]));
-        push(RunKind::Added, Cow::Borrowed(&head[edit.head.clone()]));
+        push(LineRunKind::Equal, shortened(equal, if last == 0 { 0 } else { around }, around));
+        push(LineRunKind::Removed, Cow::Borrowed(&base[edit.base.clone()]));
+        push(LineRunKind::Added, Cow::Borrowed(&head[edit.head.clone()]));
         last = edit.base.end;
     }
-    push(RunKind::Equal, shortened(&base[last..], around, 0));
+    push(LineRunKind::Equal, shortened(&base[last..], around, 0));
     spans
 }
 
-/// The beginning and the end of a text, with a sign for what is between, unless that would be little.
+/// The beginning and the end of a text with an ellipsis between, unless the text is short.
 fn shortened(text: &str, first: usize, last: usize) -> Cow<'_, str> {
     const LITTLE: usize = 20;
     if text.len() <= first + last + LITTLE {
@@ -54,10 +54,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn told(base: &str, head: &str) -> String {
-        let sign = |span: &Span<'_>| match span.kind {
-            RunKind::Equal => span.text.to_string(),
-            RunKind::Removed => format!("[-{}-]", span.text),
-            RunKind::Added => format!("{{+{}+}}", span.text),
+        let sign = |span: &InlineSpan<'_>| match span.kind {
+            LineRunKind::Equal => span.text.to_string(),
+            LineRunKind::Removed => format!("[-{}-]", span.text),
+            LineRunKind::Added => format!("{{+{}+}}", span.text),
         };
         inline(base, head, 10).iter().map(sign).collect()
     }
@@ -75,11 +75,11 @@ mod tests {
         #[test]
         fn each_text_can_be_read_off_again(base in "[ab é.]{0,40}", head in "[ab é.]{0,40}") {
             let spans = inline(&base, &head, 1 << 10);
-            let of = |without: RunKind| -> String {
+            let of = |without: LineRunKind| -> String {
                 spans.iter().filter(|span| span.kind != without).map(|span| &*span.text).collect()
             };
-            prop_assert_eq!(of(RunKind::Added), base.as_str());
-            prop_assert_eq!(of(RunKind::Removed), head.as_str());
+            prop_assert_eq!(of(LineRunKind::Added), base.as_str());
+            prop_assert_eq!(of(LineRunKind::Removed), head.as_str());
         }
     }
 }

@@ -1,23 +1,23 @@
-//! Texts as lines, and when two lines are the same.
+//! Texts as lines, and the equality of lines.
 //!
-//! A line keeps its end, so that lines put together are the text again. Comparing is another matter: by default `\r\n` and
-//! `\n` are one, because servers and tools change them without anyone having edited anything.
+//! A line includes its line ending, so that the lines of a text add up to the text. By default `\r\n` and `\n` are equal,
+//! because servers and tools change them.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 /// What counts as a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
+pub struct LineOptions {
     /// Whether `\r\n` and `\n` differ.
     pub line_endings: bool,
-    /// Whether to overlook white space before the end of a line.
+    /// Whether white space at the end of a line is ignored.
     pub ignore_trailing_whitespace: bool,
 }
 
-/// A text and where its lines begin.
+/// A text and the offsets of its lines.
 #[derive(Debug, Clone)]
-pub struct Lines<'a> {
+pub struct TextLines<'a> {
     text: Cow<'a, str>,
     /// The start of each line, and the end of the text.
     bounds: Vec<usize>,
@@ -25,18 +25,18 @@ pub struct Lines<'a> {
 
 /// A line as it is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(super) struct Token<'a> {
+pub(super) struct LineToken<'a> {
     text: &'a [u8],
     ended: bool,
 }
 
-impl AsRef<[u8]> for Token<'_> {
+impl AsRef<[u8]> for LineToken<'_> {
     fn as_ref(&self) -> &[u8] {
         self.text
     }
 }
 
-impl<'a> Lines<'a> {
+impl<'a> TextLines<'a> {
     /// Finds the lines of a text.
     pub fn of(text: impl Into<Cow<'a, str>>) -> Self {
         let text = text.into();
@@ -54,7 +54,7 @@ impl<'a> Lines<'a> {
         &self.text
     }
 
-    /// How many lines there are. The empty text has none.
+    /// The number of lines. The empty text has none.
     pub const fn count(&self) -> usize {
         self.bounds.len() - 1
     }
@@ -70,14 +70,14 @@ impl<'a> Lines<'a> {
     }
 
     /// The lines as they are compared.
-    pub(super) fn tokens(&self, options: Options) -> impl Iterator<Item = Token<'_>> {
+    pub(super) fn tokens(&self, options: LineOptions) -> impl Iterator<Item = LineToken<'_>> {
         let text = self.text.as_bytes();
-        self.bounds.windows(2).map(move |bounds| Token::of(&text[bounds[0]..bounds[1]], options))
+        self.bounds.windows(2).map(move |bounds| LineToken::of(&text[bounds[0]..bounds[1]], options))
     }
 }
 
-impl<'a> Token<'a> {
-    fn of(line: &'a [u8], options: Options) -> Self {
+impl<'a> LineToken<'a> {
+    fn of(line: &'a [u8], options: LineOptions) -> Self {
         let (text, ended) = match line.strip_suffix(b"\n") {
             Some(text) => (text, true),
             None => (line, false),
@@ -97,22 +97,26 @@ mod tests {
 
     #[test]
     fn lines_keep_their_ends() {
-        let lines = Lines::of("a\r\n\nb");
+        let lines = TextLines::of("a\r\n\nb");
         assert_eq!((0..lines.count()).map(|n| lines.line(n)).collect::<Vec<_>>(), ["a\r\n", "\n", "b"]);
-        assert_eq!(Lines::of("").count(), 0);
-        assert_eq!(Lines::of("\n").count(), 1);
+        assert_eq!(TextLines::of("").count(), 0);
+        assert_eq!(TextLines::of("\n").count(), 1);
     }
 
     #[test]
     fn what_is_compared_follows_the_options() {
         let same = |a: &str, b: &str, options| {
-            Lines::of(a).tokens(options).collect::<Vec<_>>()
-                == Lines::of(b).tokens(options).collect::<Vec<_>>()
+            TextLines::of(a).tokens(options).collect::<Vec<_>>()
+                == TextLines::of(b).tokens(options).collect::<Vec<_>>()
         };
-        assert!(same("a\r\n", "a\n", Options::default()));
-        assert!(!same("a\r\n", "a\n", Options { line_endings: true, ..Options::default() }));
-        assert!(!same("a \n", "a\n", Options::default()));
-        assert!(!same("a", "a\n", Options::default()));
-        assert!(same("a \t\r\n", "a", Options { ignore_trailing_whitespace: true, ..Options::default() }));
+        assert!(same("a\r\n", "a\n", LineOptions::default()));
+        assert!(!same("a\r\n", "a\n", LineOptions { line_endings: true, ..LineOptions::default() }));
+        assert!(!same("a \n", "a\n", LineOptions::default()));
+        assert!(!same("a", "a\n", LineOptions::default()));
+        assert!(same(
+            "a \t\r\n",
+            "a",
+            LineOptions { ignore_trailing_whitespace: true, ..LineOptions::default() }
+        ));
     }
 }

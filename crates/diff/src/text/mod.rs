@@ -1,14 +1,12 @@
 //! How two texts differ: by lines, and within changed lines by words.
 //!
-//! Owns the comparison and its shapes: [`TextDiff`] with line numbers and byte ranges, [`BodyDiff`] for JSON,
-//! [`unified()`] and [`inline()`] for terminals, [`html`] for browsers, [`moku`] for the rows of `.moku` sites. Deliberately knows nothing
-//! of HTML structure, charsets or headers: it is given text. What is noise is decided elsewhere and told by
-//! [`TextDiff::changes_without`].
+//! Owns the comparison and its forms: [`TextDiff`] with line numbers and byte ranges, [`BodyDiff`] for JSON, [`unified()`]
+//! and [`inline()`] for terminals, [`html`] for browsers, [`moku`] for the rows of `.moku` sites. Knows nothing of HTML,
+//! charsets, headers or noise; [`TextDiff::changes_without`] leaves out changes that the caller names.
 //!
-//! Every answer is a function of its input alone: no clock decides when to stop, as it does in programs that give up after
-//! a second and so answer otherwise on a slower machine. Cost is bounded by counting instead: lines first, which is nearly
-//! linear whatever they hold; words only within what changed and only while a [`Budget`] of tokens lasts. What is past it
-//! is called replaced, and the answer says that it was `truncated`.
+//! The result depends on the input alone: no clock decides when to stop. Work is counted instead. Lines are compared in
+//! nearly linear time, and words only in changed lines while a [`TokenBudget`] lasts. The rest is reported as replaced, and
+//! the result as `truncated`.
 
 mod chunks;
 pub mod html;
@@ -20,9 +18,11 @@ mod text_diff;
 mod unified;
 mod words;
 
-pub use chunks::{BodyDiff, Chunk, ChunkKind, PageDiff, ParseError, VersionDiff};
-pub use inline::{Span, inline};
-pub use lines::{Lines, Options};
-pub use text_diff::{Change, Run, RunKind, TextDiff};
-pub use unified::{Hunk, HunkLine, Segment, Style, UNENDED, View, plain_text, unified, unified_changes};
-pub use words::{Budget, Edit, Edits};
+pub use chunks::{BodyDiff, ChunkKind, DiffChunk, ParseError, StoredPageDiff, VersionDiff};
+pub use inline::{InlineSpan, inline};
+pub use lines::{LineOptions, TextLines};
+pub use text_diff::{LineChange, LineRun, LineRunKind, TextDiff};
+pub use unified::{
+    DiffStyle, DiffView, Hunk, HunkLine, LineSegment, NO_NEWLINE_NOTE, plain_text, unified, unified_changes,
+};
+pub use words::{TokenBudget, WordEdit, WordEdits};

@@ -1,40 +1,37 @@
 //! Body diffs as the original tracker writes them into `.moku` sites: letter by letter, with offsets.
 //!
 //! The original decodes both bodies as UTF-8, runs diff-match-patch with a pre-pass over lines and a semantic cleanup, and
-//! leaves out chunks that are white space alone. It also gives up after a second, so that what it answers about large
-//! bodies depends on the machine. Here nothing depends on a clock: the cost is estimated from a diff of lines, and
-//! past a bound the chunks are those of lines and words, in the same form.
+//! leaves out chunks of white space. It stops after a second, so its result for large bodies depends on the machine. Here
+//! the cost is estimated from a diff of lines; above a limit the chunks are those of lines and words, in the same form.
+//! The text of a row is limited to some megabytes; a longer row is `truncated`.
 //!
-//! Nor is a row ever longer than people can read: past some megabytes text is left out, and the row says `truncated`.
-//!
-//! Offsets count bytes of the decoded text, which for UTF-8 are those of the body. Of other bodies each byte that is not UTF-8
-//! counts three there; [`in_bytes`] tells the same chunks with places in the bodies themselves.
+//! Offsets count bytes of the decoded text, which for UTF-8 are those of the body. Each byte that is not UTF-8 counts as
+//! three; [`in_bytes`] converts the offsets to those of the bodies.
 
-use super::chunks::{BodyDiff, Chunk, ChunkKind, MOST_CONTENT};
-use super::lines::Options;
+use super::chunks::{BodyDiff, ChunkKind, DiffChunk, MAX_CONTENT_BYTES};
+use super::lines::LineOptions;
 use super::text_diff::TextDiff;
-use super::words::Budget;
+use super::words::TokenBudget;
 use diff_match_patch::Dmp;
 
-/// How many steps diff-match-patch may take at worst: about a second.
-const MOST_STEPS: usize = 400_000_000;
+/// Maximum estimated number of steps of diff-match-patch: about a second.
+const MAX_DMP_STEPS: usize = 400_000_000;
 
-/// What a chunk takes in a row besides its text, about: names, places, and what stands between them. A page that differs in
-/// every word has hundreds of thousands of them.
-const CHUNK_ROOM: usize = 100;
+/// Approximate length of the JSON of a chunk without its text.
+const CHUNK_OVERHEAD_BYTES: usize = 100;
 
-/// The half-match shortcut, which the original uses, is only taken under a deadline. This one never comes.
-const NEVER: f32 = 1e6;
+/// The library uses the half-match shortcut only with a timeout. This one is never reached.
+const UNREACHED_TIMEOUT: f32 = 1e6;
 
-/// What the original would store about two bodies.
+/// The diff that the original would store for two bodies.
 pub fn body_diff(base_id: &str, head_id: &str, base: &[u8], head: &[u8]) -> BodyDiff {
     let (base, head) = (decode(base), decode(head));
-    let lines = TextDiff::between(&base, &head, Options { line_endings: true, ..Options::default() });
+    let lines = TextDiff::between(&base, &head, LineOptions { line_endings: true, ..LineOptions::default() });
     let mut body = BodyDiff::new(base_id, head_id);
     if base == head {
         return body;
     }
-    if steps(&lines) <= MOST_STEPS {
+    if steps(&lines) <= MAX_DMP_STEPS {
         by_letters(&mut body, &base, &head);
     } else {
         by_words(&mut body, &lines);
@@ -42,9 +39,9 @@ pub fn body_diff(base_id: &str, head_id: &str, base: &[u8], head: &[u8]) -> Body
     body
 }
 
-/// The chunks of [`body_diff`], with places and lengths in bytes of the bodies as they are and not of their decoded text.
+/// The chunks of [`body_diff`] with offsets and lengths in bytes of the bodies instead of the decoded text.
 pub fn in_bytes(mut diff: BodyDiff, base: &[u8], head: &[u8]) -> BodyDiff {
-    let (mut base, mut head) = (Places::of(base), Places::of(head));
+    let (mut base, mut head) = (CharacterOffsets::of(base), CharacterOffsets::of(head));
     for chunk in &mut diff.chunks {
         (chunk.base_start, chunk.base_len) = base.range(chunk.base_start, chunk.base_len);
         (chunk.head_start, chunk.head_len) = head.range(chunk.head_start, chunk.head_len);
@@ -52,18 +49,18 @@ pub fn in_bytes(mut diff: BodyDiff, base: &[u8], head: &[u8]) -> BodyDiff {
     diff
 }
 
-/// Finds places of a decoded text in the body that it was decoded from. Goes forward only, as chunks do, and so holds nothing.
-struct Places<'a> {
+/// Converts offsets of a decoded text to offsets of its body. Offsets must increase.
+struct CharacterOffsets<'a> {
     ahead: std::str::Utf8Chunks<'a>,
-    /// Where the stretch at hand begins in the text and in the body.
+    /// The start of the current part in the text and in the body.
     text: usize,
     body: usize,
-    /// How many of its bytes are UTF-8, and how many behind them are not.
+    /// The number of its UTF-8 bytes, and of the invalid bytes behind them.
     valid: usize,
     invalid: usize,
 }
 
-impl<'a> Places<'a> {
+impl<'a> CharacterOffsets<'a> {
     fn of(body: &'a [u8]) -> Self {
         Self { ahead: body.utf8_chunks(), text: 0, body: 0, valid: 0, invalid: 0 }
     }
@@ -91,7 +88,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// What diff-match-patch would cost at worst: for lines, all by those that differ; within a change, its length squared.
+/// The worst cost of diff-match-patch: all lines times those that differ, and the square of the length of a change.
 fn steps(diff: &TextDiff<'_>) -> usize {
     let lines = diff.base().count() + diff.head().count();
     diff.changes().iter().fold(0, |steps: usize, change| {
@@ -108,10 +105,10 @@ fn steps(diff: &TextDiff<'_>) -> usize {
 
 fn by_letters(body: &mut BodyDiff, base: &str, head: &str) {
     let mut machine = Dmp::new();
-    machine.diff_timeout = Some(NEVER);
+    machine.diff_timeout = Some(UNREACHED_TIMEOUT);
     let mut diffs = machine.diff_main(base, head, true);
     machine.diff_cleanup_semantic(&mut diffs);
-    let (mut at_base, mut at_head, mut room) = (0, 0, MOST_CONTENT);
+    let (mut at_base, mut at_head, mut room) = (0, 0, MAX_CONTENT_BYTES);
     for diff in diffs {
         let length = diff.text.len();
         match diff.operation {
@@ -129,7 +126,7 @@ fn by_letters(body: &mut BodyDiff, base: &str, head: &str) {
 }
 
 fn by_words(body: &mut BodyDiff, diff: &TextDiff<'_>) {
-    let (mut budget, mut room) = (Budget::default(), MOST_CONTENT);
+    let (mut budget, mut room) = (TokenBudget::default(), MAX_CONTENT_BYTES);
     body.truncated = diff.truncated();
     for change in diff.changes() {
         let edits = diff.edits(change, &mut budget);
@@ -142,23 +139,23 @@ fn by_words(body: &mut BodyDiff, diff: &TextDiff<'_>) {
     }
 }
 
-fn removed(text: &str, base_start: usize, head_start: usize) -> Chunk {
-    Chunk { base_start, base_len: text.len(), head_start, ..Chunk::new(ChunkKind::Removed, text) }
+fn removed(text: &str, base_start: usize, head_start: usize) -> DiffChunk {
+    DiffChunk { base_start, base_len: text.len(), head_start, ..DiffChunk::new(ChunkKind::Removed, text) }
 }
 
-fn added(text: &str, base_start: usize, head_start: usize) -> Chunk {
-    Chunk { base_start, head_start, head_len: text.len(), ..Chunk::new(ChunkKind::Added, text) }
+fn added(text: &str, base_start: usize, head_start: usize) -> DiffChunk {
+    DiffChunk { base_start, head_start, head_len: text.len(), ..DiffChunk::new(ChunkKind::Added, text) }
 }
 
-/// Adds a chunk, unless it is white space alone, as far as there is room in the row. Its lengths stay what they are.
-fn push(body: &mut BodyDiff, mut chunk: Chunk, room: &mut usize) {
+/// Adds a chunk that is not only white space, with its text cut to the space that is left in the row.
+fn push(body: &mut BodyDiff, mut chunk: DiffChunk, room: &mut usize) {
     if chunk.content.trim().is_empty() {
         return;
     }
-    let for_text = room.saturating_sub(CHUNK_ROOM);
+    let for_text = room.saturating_sub(CHUNK_OVERHEAD_BYTES);
     let (fits, taken) = fitting(&chunk.content, for_text);
     body.truncated |= fits < chunk.content.len();
-    // Behind what was cut nothing follows: a row that goes on elsewhere would seem whole there.
+    // Nothing follows a cut chunk, so that the end of a row shows that it is incomplete.
     *room = if fits < chunk.content.len() { 0 } else { for_text - taken };
     if fits > 0 {
         chunk.content.truncate(fits);
@@ -166,7 +163,7 @@ fn push(body: &mut BodyDiff, mut chunk: Chunk, room: &mut usize) {
     }
 }
 
-/// How much of a text fits so much room as JSON, and how much of the room it takes there.
+/// The length of a text that fits into a number of bytes of JSON, and the number of bytes that it takes.
 fn fitting(text: &str, room: usize) -> (usize, usize) {
     let mut taken = 0;
     for (at, letter) in text.char_indices() {
@@ -184,8 +181,8 @@ fn fitting(text: &str, room: usize) -> (usize, usize) {
     (text.len(), taken)
 }
 
-/// Decodes UTF-8, each byte that is not part of it becoming one replacement character. Rust's own lossy decoding makes one
-/// of several, which would shift the offsets.
+/// Decodes UTF-8 with one replacement character for each invalid byte. The lossy decoding of the standard library uses one
+/// for several bytes, which would shift the offsets.
 fn decode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -199,7 +196,7 @@ fn decode(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn chunks(base: &str, head: &str) -> Vec<Chunk> {
+    fn chunks(base: &str, head: &str) -> Vec<DiffChunk> {
         body_diff("", "", base.as_bytes(), head.as_bytes()).chunks
     }
 
@@ -219,10 +216,13 @@ mod tests {
 
     #[test]
     fn rows_have_a_limit() {
-        let row = body_diff("", "", b"", "x".repeat(MOST_CONTENT + 1).as_bytes());
+        let row = body_diff("", "", b"", "x".repeat(MAX_CONTENT_BYTES + 1).as_bytes());
         assert!(row.truncated);
         let chunk = &row.chunks[0];
-        assert_eq!((chunk.content.len(), chunk.head_len), (MOST_CONTENT - CHUNK_ROOM, MOST_CONTENT + 1));
+        assert_eq!(
+            (chunk.content.len(), chunk.head_len),
+            (MAX_CONTENT_BYTES - CHUNK_OVERHEAD_BYTES, MAX_CONTENT_BYTES + 1)
+        );
         assert!(!body_diff("", "", b"", "x".repeat(1000).as_bytes()).truncated);
     }
 
@@ -232,9 +232,10 @@ mod tests {
             (0..400_000).map(|at| format!("<b>{:x}</b> ", from + at * 7)).collect()
         };
         let row = body_diff("", "", words(1).as_bytes(), words(3_000_003).as_bytes());
-        let files = vec![super::super::PageDiff { body_diff: row, ..super::super::PageDiff::default() }];
+        let files =
+            vec![super::super::StoredPageDiff { body_diff: row, ..super::super::StoredPageDiff::default() }];
         let json = super::super::VersionDiff { files, ..super::super::VersionDiff::default() }.to_json();
-        assert!(json.len() < MOST_CONTENT + MOST_CONTENT / 8, "{}", json.len());
+        assert!(json.len() < MAX_CONTENT_BYTES + MAX_CONTENT_BYTES / 8, "{}", json.len());
         assert!(json.contains(r#""truncated":true"#));
     }
 

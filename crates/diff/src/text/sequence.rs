@@ -1,44 +1,43 @@
 //! Two sequences of tokens compared in bounded time.
 //!
-//! The histogram algorithm reads best and is quickest on what people write, but it looks at the rest of both sequences
-//! once for each stretch that they share: sequences that share many short stretches cost their length squared. So its cost
-//! is estimated first, from the tokens that each side has once. Where it would be too much, those tokens are taken as
-//! anchors, the longest run of them that stands in the same order on both sides, and only what lies between two anchors
-//! is compared. A gap that has none holds a few kinds of tokens again and again: what only one side has is put aside, and
-//! the rest is compared window by window, while the [`Budget`] lasts. Past it the gap is called replaced.
+//! The histogram algorithm gives the most readable diffs and is fast on ordinary text. But it reads the rest of both
+//! sequences once for each shared run, which is quadratic for many short runs. So its cost is estimated first, from the
+//! tokens that each side has once. If it is too high, those tokens become anchors: the longest list of them that is in the
+//! same order on both sides. Only the gaps between anchors are compared. A gap without anchors repeats a few kinds of
+//! tokens: tokens of only one side are set aside, and the rest is compared in windows while the [`TokenBudget`] lasts. The
+//! remainder is reported as replaced.
 //!
-//! Myers' algorithm as the library has it is not asked about long gaps: for each frequent token it looks back over all
-//! that came before, which again is the length squared.
+//! Myers' algorithm in the library is not used for long gaps, because it is quadratic in frequent tokens.
 
-use super::words::Budget;
+use super::words::TokenBudget;
 use imara_diff::{Algorithm, Diff, InternedInput, Interner, Token};
 use std::hash::Hash;
 use std::ops::Range;
 
-/// Steps that the histogram algorithm may take on whole sequences.
-const MOST_STEPS: usize = 100_000_000;
+/// Maximum number of steps of the histogram algorithm on whole sequences.
+const MAX_HISTOGRAM_STEPS: usize = 100_000_000;
 
-/// Gaps with fewer tokens are compared by histogram without asking: even the worst costs little.
-const SMALL: usize = 2048;
+/// Number of tokens up to which a gap is always compared by histogram.
+const SMALL_GAP_TOKENS: usize = 2048;
 
-/// What a window may cost at worst, for each of its tokens.
+/// Maximum cost of a window for each of its tokens.
 const WINDOW_COST: usize = 300;
 
-/// So many tokens in a row are shared by more than chance.
-const LONG_STRETCH: usize = 32;
+/// Number of tokens in a row that are not shared by chance.
+const LONG_RUN_TOKENS: usize = 32;
 
-/// How often a gap may be cut by anchors of its own.
-const MOST_ROUNDS: usize = 4;
+/// Maximum number of times that a gap is split by its own anchors.
+const MAX_ANCHOR_ROUNDS: usize = 4;
 
-/// Tokens of the first sequence, and the tokens of the second that stand in their place.
+/// Tokens of the first sequence and the tokens of the second that replace them.
 pub type Replaced = (Range<usize>, Range<usize>);
 
 /// How two sequences differ.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Differences {
-    /// What was replaced by what, in order. One of the two ranges may be empty.
+    /// The replaced ranges, in order. One of the two ranges may be empty.
     pub list: Vec<Replaced>,
-    /// Whether the budget did not suffice, so that something is called replaced that was not compared.
+    /// Whether the budget was exhausted, so that parts are reported as replaced without a comparison.
     pub truncated: bool,
 }
 
@@ -46,13 +45,13 @@ pub struct Differences {
 pub fn compare<T: Eq + Hash>(
     before: impl Iterator<Item = T>,
     after: impl Iterator<Item = T>,
-    budget: &mut Budget,
+    budget: &mut TokenBudget,
 ) -> Differences {
     let input = intern(before, after);
     compare_interned(&input, budget, |diff, input| diff.postprocess_no_heuristic(input))
 }
 
-/// Gives each token its number.
+/// Numbers the tokens.
 pub(super) fn intern<T: Eq + Hash>(
     before: impl Iterator<Item = T>,
     after: impl Iterator<Item = T>,
@@ -65,14 +64,14 @@ pub(super) fn intern<T: Eq + Hash>(
     input
 }
 
-/// Compares what has numbers. `tidy` may move changes to where they read best; it is not asked when the sequences are hard.
+/// Compares numbered tokens. `tidy` may move changes to more readable places; it is not used for expensive sequences.
 pub(super) fn compare_interned<T>(
     input: &InternedInput<T>,
-    budget: &mut Budget,
+    budget: &mut TokenBudget,
     tidy: impl FnOnce(&mut Diff, &InternedInput<T>),
 ) -> Differences {
     let kinds = input.interner.num_tokens();
-    let mut search = Search::new(&input.before, &input.after, kinds, budget);
+    let mut search = WindowSearch::new(&input.before, &input.after, kinds, budget);
     if search.is_easy() {
         let mut diff = Diff::compute(Algorithm::Histogram, input);
         tidy(&mut diff, input);
@@ -84,18 +83,18 @@ pub(super) fn compare_interned<T>(
     search.differences()
 }
 
-struct Search<'a, 'b> {
+struct WindowSearch<'a, 'b> {
     before: &'a [Token],
     after: &'a [Token],
     removed: Vec<bool>,
     added: Vec<bool>,
-    /// For each kind of token, what is known of it in the gap at hand.
+    /// For each kind of token, its counts in the current gap.
     sightings: Vec<Sighting>,
-    budget: &'b mut Budget,
+    budget: &'b mut TokenBudget,
     truncated: bool,
 }
 
-/// How often a kind of token was seen on each side of a gap (2 stands for more), and where in the first sequence.
+/// The count of a kind of token on each side of a gap, at most 2, and its index in the first sequence.
 #[derive(Clone, Copy, Default)]
 struct Sighting {
     before: u8,
@@ -103,19 +102,18 @@ struct Sighting {
     place: u32,
 }
 
-impl<'a, 'b> Search<'a, 'b> {
-    fn new(before: &'a [Token], after: &'a [Token], kinds: u32, budget: &'b mut Budget) -> Self {
+impl<'a, 'b> WindowSearch<'a, 'b> {
+    fn new(before: &'a [Token], after: &'a [Token], kinds: u32, budget: &'b mut TokenBudget) -> Self {
         let (removed, added) = (vec![false; before.len()], vec![false; after.len()]);
         let sightings = vec![Sighting::default(); kinds as usize];
         Self { before, after, removed, added, sightings, budget, truncated: false }
     }
 
-    /// Whether the histogram algorithm is quick on the whole: shared stretches, at most as many as there are shared tokens
-    /// between anchors and gaps between those, times the length.
+    /// Whether the histogram algorithm is fast on the whole sequences: the number of shared runs times the length.
     fn is_easy(&mut self) -> bool {
         let whole = strip(self.before, self.after, (0..self.before.len(), 0..self.after.len()));
         let length = whole.0.len() + whole.1.len();
-        if length <= SMALL {
+        if length <= SMALL_GAP_TOKENS {
             return true;
         }
         let anchors = self.anchors(&whole);
@@ -130,7 +128,7 @@ impl<'a, 'b> Search<'a, 'b> {
             steps += stretches + usize::from(!from.is_empty() || !to.is_empty());
         }
         let cost = steps.saturating_mul(length);
-        cost <= MOST_STEPS && self.budget.work(cost)
+        cost <= MAX_HISTOGRAM_STEPS && self.budget.work(cost)
     }
 
     fn run(&mut self) {
@@ -140,13 +138,13 @@ impl<'a, 'b> Search<'a, 'b> {
             let length = gap.0.len() + gap.1.len();
             if gap.0.is_empty() || gap.1.is_empty() {
                 self.replace(gap);
-            } else if length <= SMALL {
+            } else if length <= SMALL_GAP_TOKENS {
                 let (from, to): (Vec<_>, Vec<_>) = (gap.0.collect(), gap.1.collect());
                 let found = self.leave(&from, &to);
                 self.mark(&from, &to, found.into_iter());
             } else {
                 let anchors = self.anchors(&gap);
-                if anchors.is_empty() || round >= MOST_ROUNDS {
+                if anchors.is_empty() || round >= MAX_ANCHOR_ROUNDS {
                     self.by_windows(gap);
                 } else {
                     open.extend(gaps(&gap, &anchors).map(|gap| (gap, round + 1)));
@@ -155,7 +153,7 @@ impl<'a, 'b> Search<'a, 'b> {
         }
     }
 
-    /// What was marked. Where a window ended, what went may begin or end as what came does: that is no difference.
+    /// The marked ranges. At the end of a window a removed range may share its ends with the added one, which is no difference.
     fn differences(&self) -> Differences {
         let bare = |hunk| strip(self.before, self.after, hunk);
         let is_left = |(from, to): &Replaced| !from.is_empty() || !to.is_empty();
@@ -168,9 +166,9 @@ impl<'a, 'b> Search<'a, 'b> {
         self.added[to].fill(true);
     }
 
-    /// Compares a gap whose tokens were just counted by what both sides have, window by window. What is in step is passed over, and
-    /// each window begins where the one before it ends in a long stretch that both sides share. Windows that were cut at fixed places
-    /// would part what belongs together once anything came or went: it would be told as gone here and as come there.
+    /// Compares a gap, whose tokens were just counted, in windows. Equal tokens at the start are skipped. Each window begins
+    /// behind a long run that both sides share in the window before. Windows of fixed length would split such runs after an
+    /// insertion, and report them as removed and added.
     fn by_windows(&mut self, (from, to): Replaced) {
         let shared =
             |tokens: &[Token], range: Range<usize>, marks: &mut [bool], other: fn(&Sighting) -> u8| {
@@ -188,7 +186,7 @@ impl<'a, 'b> Search<'a, 'b> {
             if from.is_empty() || to.is_empty() {
                 break;
             }
-            if !self.budget.work(SMALL * WINDOW_COST) {
+            if !self.budget.work(SMALL_GAP_TOKENS * WINDOW_COST) {
                 self.truncated = true;
                 break;
             }
@@ -207,7 +205,7 @@ impl<'a, 'b> Search<'a, 'b> {
         self.before[before] == self.after[after]
     }
 
-    /// Marks what was found among these places.
+    /// Marks the differences at these indexes.
     fn mark(&mut self, from: &[usize], to: &[usize], found: impl Iterator<Item = Replaced>) {
         for (gone, come) in found {
             from[gone].iter().for_each(|place| self.removed[*place] = true);
@@ -215,8 +213,7 @@ impl<'a, 'b> Search<'a, 'b> {
         }
     }
 
-    /// Lets the library compare a few tokens. Its tables are as large as the highest number of a token, so these are numbered
-    /// anew.
+    /// Compares a few tokens by the library. Its tables are as large as the highest token number, so tokens are renumbered.
     fn leave(&mut self, from: &[usize], to: &[usize]) -> Vec<Replaced> {
         let tokens =
             |all: &[Token], places: &[usize]| places.iter().map(|place| all[*place]).collect::<Vec<_>>();
@@ -241,7 +238,7 @@ impl<'a, 'b> Search<'a, 'b> {
         diff.hunks().map(|hunk| (wide(hunk.before), wide(hunk.after))).collect()
     }
 
-    /// Places of tokens that each side of the gap has once, in the order of both.
+    /// Indexes of tokens that each side of the gap has once, in the order of both.
     fn anchors(&mut self, (from, to): &Replaced) -> Vec<(usize, usize)> {
         let (before, after) = (&self.before[from.clone()], &self.after[to.clone()]);
         for token in before.iter().chain(after) {
@@ -264,25 +261,24 @@ impl<'a, 'b> Search<'a, 'b> {
     }
 }
 
-/// How many tokens of each side the next window has, of so many: as many of a side as it has a share in what is left.
+/// The number of tokens of each side in the next window, in proportion to what is left of each side.
 fn window(from: usize, to: usize) -> (usize, usize) {
-    if from + to <= SMALL {
+    if from + to <= SMALL_GAP_TOKENS {
         return (from, to);
     }
-    let share = (SMALL * from / (from + to)).clamp(1, SMALL - 1);
-    (share.min(from), (SMALL - share).min(to))
+    let share = (SMALL_GAP_TOKENS * from / (from + to)).clamp(1, SMALL_GAP_TOKENS - 1);
+    (share.min(from), (SMALL_GAP_TOKENS - share).min(to))
 }
 
-/// Where a window can be ended without parting what belongs together: behind the last long stretch that both sides share, or else
-/// the longest near its end. That is not always the last one: short ones at its end are shared by chance. Without such a stretch the
-/// window ends where it was cut. A short one is not worth comparing much again.
+/// The end of a window that splits no shared run: behind the last long run that both sides share, else behind the longest
+/// run near its end. Without such a run the window ends where it was cut.
 fn sure_end(found: &[Replaced], window: (usize, usize)) -> (usize, usize) {
     let starts = std::iter::once((0, 0)).chain(found.iter().map(|(gone, come)| (gone.end, come.end)));
     let ends = found.iter().map(|(gone, come)| (gone.start, come.start)).chain(std::iter::once(window));
-    let stretches = starts.zip(ends).map(|(start, end)| ((end.0 - start.0).min(LONG_STRETCH), end));
+    let stretches = starts.zip(ends).map(|(start, end)| ((end.0 - start.0).min(LONG_RUN_TOKENS), end));
     let is_worth = |length: usize, end: (usize, usize)| {
         let left = window.0 + window.1 - end.0 - end.1;
-        length > 0 && left <= (window.0 + window.1) / if length == LONG_STRETCH { 2 } else { 8 }
+        length > 0 && left <= (window.0 + window.1) / if length == LONG_RUN_TOKENS { 2 } else { 8 }
     };
     stretches
         .filter(|(length, end)| is_worth(*length, *end))
@@ -290,7 +286,7 @@ fn sure_end(found: &[Replaced], window: (usize, usize)) -> (usize, usize) {
         .map_or(window, |(_, end)| end)
 }
 
-/// The gap without the tokens that both sides begin and end with.
+/// The gap without the tokens that both sides share at its ends.
 fn strip(before: &[Token], after: &[Token], (mut from, mut to): Replaced) -> Replaced {
     let same = |pair: &(&Token, &Token)| pair.0 == pair.1;
     let start = before[from.clone()].iter().zip(&after[to.clone()]).take_while(same).count();
@@ -300,19 +296,19 @@ fn strip(before: &[Token], after: &[Token], (mut from, mut to): Replaced) -> Rep
     (from, to)
 }
 
-/// What lies before, between and after anchors.
+/// The gaps before, between and after anchors.
 fn gaps<'g>((from, to): &'g Replaced, anchors: &'g [(usize, usize)]) -> impl Iterator<Item = Replaced> + 'g {
     let starts = std::iter::once((from.start, to.start)).chain(anchors.iter().map(|(b, a)| (b + 1, a + 1)));
     let ends = anchors.iter().copied().chain(std::iter::once((from.end, to.end)));
     starts.zip(ends).map(|(start, end)| (start.0..end.0, start.1..end.1))
 }
 
-/// Of pairs that rise in their second part, the most that rise in their first as well: patience sorting.
+/// The longest list of pairs that increase in both parts, of pairs that increase in the second: patience sorting.
 pub fn longest_rising(pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     let mut tops: Vec<usize> = Vec::new();
     let mut previous = vec![usize::MAX; pairs.len()];
     for (place, pair) in pairs.iter().enumerate() {
-        // Mostly nothing is out of order, and then no pile has to be looked for.
+        // Usually nothing is out of order, and no pile has to be searched.
         let rises = tops.last().is_none_or(|top| pairs[*top].0 < pair.0);
         let pile = if rises { tops.len() } else { tops.partition_point(|top| pairs[*top].0 < pair.0) };
         if pile > 0 {
@@ -334,7 +330,7 @@ pub fn longest_rising(pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     rising
 }
 
-/// Stretches of marks on both sides, with what is unmarked in step.
+/// Runs of marks on both sides, between unmarked tokens in step.
 fn hunks(removed: &[bool], added: &[bool]) -> Vec<Replaced> {
     let marked =
         |marks: &[bool], start: usize| start + marks[start..].iter().take_while(|mark| **mark).count();
@@ -358,8 +354,9 @@ mod tests {
     /// What the search finds when it may not take the easy way.
     fn hard(before: &[u32], after: &[u32], work: usize) -> Differences {
         let input = intern(before.iter(), after.iter());
-        let mut budget = Budget::of(usize::MAX).with_work(work);
-        let mut search = Search::new(&input.before, &input.after, input.interner.num_tokens(), &mut budget);
+        let mut budget = TokenBudget::of(usize::MAX).with_work(work);
+        let mut search =
+            WindowSearch::new(&input.before, &input.after, input.interner.num_tokens(), &mut budget);
         search.run();
         search.differences()
     }
@@ -389,7 +386,7 @@ mod tests {
         ) {
             let found = hard(&before, &after, work);
             prop_assert_eq!(apply(&before, &after, &found), after.clone());
-            let easy = compare(before.iter(), after.iter(), &mut Budget::default());
+            let easy = compare(before.iter(), after.iter(), &mut TokenBudget::default());
             prop_assert_eq!(apply(&before, &after, &easy), after);
         }
     }

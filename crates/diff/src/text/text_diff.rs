@@ -1,33 +1,33 @@
-//! Which lines of one text stand in another.
+//! The diff of two texts by lines.
 
-use super::lines::{Lines, Options};
+use super::lines::{LineOptions, TextLines};
 use super::sequence;
-use super::words::{Budget, Edits, refine};
+use super::words::{TokenBudget, WordEdits, refine};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// More lines than this on either side are not compared one by one: the text is called replaced. It keeps the tables of
-/// the comparison below a gigabyte, and a page never has as many.
-const MOST_LINES: usize = 16 << 20;
+/// Maximum number of lines that are compared. A longer text is reported as replaced. This keeps the tables of the
+/// comparison below a gigabyte.
+const MAX_COMPARED_LINES: usize = 16 << 20;
 
-/// Lines of the base that gave way to lines of the head. One of the two may be empty.
+/// Lines of the base that were replaced by lines of the head. One of the two may be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// The lines that went, numbered from 0.
+pub struct LineChange {
+    /// The removed lines, numbered from 0.
     pub base_lines: Range<usize>,
-    /// The lines that came, numbered from 0.
+    /// The added lines, numbered from 0.
     pub head_lines: Range<usize>,
-    /// The bytes that went.
+    /// The removed bytes.
     pub base: Range<usize>,
-    /// The bytes that came.
+    /// The added bytes.
     pub head: Range<usize>,
-    /// Whether both are the same once all white space is taken out.
+    /// Whether both are equal without white space.
     pub whitespace_only: bool,
 }
 
-/// What became of a stretch of lines.
+/// The kind of a run of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunKind {
+pub enum LineRunKind {
     /// Both sides have it.
     Equal,
     /// Only the base has it.
@@ -36,11 +36,11 @@ pub enum RunKind {
     Added,
 }
 
-/// A stretch of lines with one fate. Of a side that does not have it, the ranges are empty and say where it would be.
+/// A run of lines of one kind. On a side that does not have it, the ranges are empty at its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
-    /// What became of it.
-    pub kind: RunKind,
+pub struct LineRun {
+    /// Its kind.
+    pub kind: LineRunKind,
     /// Its lines in the base, numbered from 0.
     pub base_lines: Range<usize>,
     /// Its lines in the head, numbered from 0.
@@ -51,46 +51,50 @@ pub struct Run {
     pub head: Range<usize>,
 }
 
-/// How two texts differ, by lines.
+/// The diff of two texts by lines.
 #[derive(Debug, Clone)]
 pub struct TextDiff<'a> {
-    base: Lines<'a>,
-    head: Lines<'a>,
-    changes: Vec<Change>,
+    base: TextLines<'a>,
+    head: TextLines<'a>,
+    changes: Vec<LineChange>,
     truncated: bool,
 }
 
 impl<'a> TextDiff<'a> {
     /// Compares two texts.
-    pub fn between(base: impl Into<Cow<'a, str>>, head: impl Into<Cow<'a, str>>, options: Options) -> Self {
-        let (base, head) = (Lines::of(base), Lines::of(head));
+    pub fn between(
+        base: impl Into<Cow<'a, str>>,
+        head: impl Into<Cow<'a, str>>,
+        options: LineOptions,
+    ) -> Self {
+        let (base, head) = (TextLines::of(base), TextLines::of(head));
         let found = if base.text() == head.text() {
             sequence::Differences::default()
-        } else if base.count().max(head.count()) > MOST_LINES {
+        } else if base.count().max(head.count()) > MAX_COMPARED_LINES {
             sequence::Differences { list: vec![(0..base.count(), 0..head.count())], truncated: true }
         } else {
             let input = sequence::intern(base.tokens(options), head.tokens(options));
-            sequence::compare_interned(&input, &mut Budget::default(), |diff, input| {
+            sequence::compare_interned(&input, &mut TokenBudget::default(), |diff, input| {
                 diff.postprocess_lines(input)
             })
         };
-        let change = |(from, to)| Change::of(&base, &head, from, to);
+        let change = |(from, to)| LineChange::of(&base, &head, from, to);
         let changes = found.list.into_iter().map(change).collect();
         Self { base, head, changes, truncated: found.truncated }
     }
 
     /// The base.
-    pub const fn base(&self) -> &Lines<'a> {
+    pub const fn base(&self) -> &TextLines<'a> {
         &self.base
     }
 
     /// The head.
-    pub const fn head(&self) -> &Lines<'a> {
+    pub const fn head(&self) -> &TextLines<'a> {
         &self.head
     }
 
-    /// What changed, in order. No two changes touch, unless they were [split](TextDiff::split_changes).
-    pub fn changes(&self) -> &[Change] {
+    /// The changes, in order. No two changes touch, unless they were [split](TextDiff::split_changes).
+    pub fn changes(&self) -> &[LineChange] {
         &self.changes
     }
 
@@ -99,45 +103,45 @@ impl<'a> TextDiff<'a> {
         self.changes.is_empty()
     }
 
-    /// Whether the texts were too long or too alike everywhere to be compared in full.
+    /// Whether the texts were too long or too repetitive to be compared completely.
     pub const fn truncated(&self) -> bool {
         self.truncated
     }
 
-    /// What went with a change.
-    pub fn removed(&self, change: &Change) -> &str {
+    /// The removed text of a change.
+    pub fn removed(&self, change: &LineChange) -> &str {
         &self.base.text()[change.base.clone()]
     }
 
-    /// What came with a change.
-    pub fn added(&self, change: &Change) -> &str {
+    /// The added text of a change.
+    pub fn added(&self, change: &LineChange) -> &str {
         &self.head.text()[change.head.clone()]
     }
 
-    /// Which words within a change differ, as far as the budget lasts.
-    pub fn edits(&self, change: &Change, budget: &mut Budget) -> Edits {
+    /// The words that differ in a change, as far as the budget lasts.
+    pub fn edits(&self, change: &LineChange, budget: &mut TokenBudget) -> WordEdits {
         refine(self.base.text(), self.head.text(), change.base.clone(), change.head.clone(), budget)
     }
 
-    /// The whole of both texts, run by run.
-    pub fn runs(&self) -> Vec<Run> {
+    /// Both texts as runs.
+    pub fn runs(&self) -> Vec<LineRun> {
         let mut runs = Vec::with_capacity(self.changes.len() * 3 + 1);
         let (mut base, mut head) = (0, 0);
         for change in &self.changes {
             let (from, to) = (&change.base_lines, &change.head_lines);
-            self.run(&mut runs, RunKind::Equal, base..from.start, head..to.start);
-            self.run(&mut runs, RunKind::Removed, from.clone(), to.start..to.start);
-            self.run(&mut runs, RunKind::Added, from.end..from.end, to.clone());
+            self.run(&mut runs, LineRunKind::Equal, base..from.start, head..to.start);
+            self.run(&mut runs, LineRunKind::Removed, from.clone(), to.start..to.start);
+            self.run(&mut runs, LineRunKind::Added, from.end..from.end, to.clone());
             (base, head) = (from.end, to.end);
         }
-        self.run(&mut runs, RunKind::Equal, base..self.base.count(), head..self.head.count());
+        self.run(&mut runs, LineRunKind::Equal, base..self.base.count(), head..self.head.count());
         runs
     }
 
-    /// The changes without those for which `hide` says so, by their place in [`TextDiff::changes`]. Their lines then count as
-    /// equal, which only lines that have a partner can: a change of other numbers of lines stays.
-    pub fn changes_without(&self, hide: impl Fn(usize) -> bool) -> Vec<Change> {
-        let hidden = |(place, change): &(usize, &Change)| {
+    /// The changes without those for whose index in [`TextDiff::changes`] `hide` is true. Their lines then count as equal, so
+    /// a change with different numbers of lines on both sides stays.
+    pub fn changes_without(&self, hide: impl Fn(usize) -> bool) -> Vec<LineChange> {
+        let hidden = |(place, change): &(usize, &LineChange)| {
             change.base_lines.len() == change.head_lines.len() && hide(*place)
         };
         self.changes
@@ -168,22 +172,33 @@ impl<'a> TextDiff<'a> {
         self.changes = changes;
     }
 
-    fn part(&self, changes: &mut Vec<Change>, base_lines: Range<usize>, head_lines: Range<usize>) {
+    fn part(&self, changes: &mut Vec<LineChange>, base_lines: Range<usize>, head_lines: Range<usize>) {
         if !base_lines.is_empty() || !head_lines.is_empty() {
-            changes.push(Change::of(&self.base, &self.head, base_lines, head_lines));
+            changes.push(LineChange::of(&self.base, &self.head, base_lines, head_lines));
         }
     }
 
-    fn run(&self, runs: &mut Vec<Run>, kind: RunKind, base_lines: Range<usize>, head_lines: Range<usize>) {
+    fn run(
+        &self,
+        runs: &mut Vec<LineRun>,
+        kind: LineRunKind,
+        base_lines: Range<usize>,
+        head_lines: Range<usize>,
+    ) {
         if !base_lines.is_empty() || !head_lines.is_empty() {
             let (base, head) = (self.base.range(&base_lines), self.head.range(&head_lines));
-            runs.push(Run { kind, base_lines, head_lines, base, head });
+            runs.push(LineRun { kind, base_lines, head_lines, base, head });
         }
     }
 }
 
-impl Change {
-    fn of(base: &Lines<'_>, head: &Lines<'_>, base_lines: Range<usize>, head_lines: Range<usize>) -> Self {
+impl LineChange {
+    fn of(
+        base: &TextLines<'_>,
+        head: &TextLines<'_>,
+        base_lines: Range<usize>,
+        head_lines: Range<usize>,
+    ) -> Self {
         let (from, to) = (base.range(&base_lines), head.range(&head_lines));
         let whitespace_only = same_but_for_whitespace(&base.text()[from.clone()], &head.text()[to.clone()]);
         Self { base_lines, head_lines, base: from, head: to, whitespace_only }
@@ -202,16 +217,16 @@ mod tests {
 
     /// The head, made from the base and the diff.
     fn apply(diff: &TextDiff<'_>) -> String {
-        let side = |run: Run| match run.kind {
-            RunKind::Equal => &diff.base().text()[run.base],
-            RunKind::Added => &diff.head().text()[run.head],
-            RunKind::Removed => "",
+        let side = |run: LineRun| match run.kind {
+            LineRunKind::Equal => &diff.base().text()[run.base],
+            LineRunKind::Added => &diff.head().text()[run.head],
+            LineRunKind::Removed => "",
         };
         diff.runs().into_iter().map(side).collect()
     }
 
-    fn exact() -> Options {
-        Options { line_endings: true, ..Options::default() }
+    fn exact() -> LineOptions {
+        LineOptions { line_endings: true, ..LineOptions::default() }
     }
 
     fn text() -> impl Strategy<Value = String> {
@@ -224,7 +239,7 @@ mod tests {
         #[test]
         fn base_and_diff_give_the_head(base in text(), head in text()) {
             prop_assert_eq!(apply(&TextDiff::between(&base, &head, exact())), head.clone());
-            let loose = apply(&TextDiff::between(&base, &head, Options::default()));
+            let loose = apply(&TextDiff::between(&base, &head, LineOptions::default()));
             prop_assert_eq!(loose.replace("\r\n", "\n"), head.replace("\r\n", "\n"));
         }
 
@@ -232,12 +247,12 @@ mod tests {
         fn a_text_does_not_differ_from_itself(text in text()) {
             prop_assert!(TextDiff::between(&text, &text, exact()).is_empty());
             let crlf = text.replace("\r\n", "\n").replace('\n', "\r\n");
-            prop_assert!(TextDiff::between(&text, &crlf, Options::default()).is_empty());
+            prop_assert!(TextDiff::between(&text, &crlf, LineOptions::default()).is_empty());
         }
 
         #[test]
         fn runs_cover_both_texts_without_gaps(base in text(), head in text()) {
-            let diff = TextDiff::between(&base, &head, Options::default());
+            let diff = TextDiff::between(&base, &head, LineOptions::default());
             let (mut at_base, mut at_head) = (0, 0);
             for run in diff.runs() {
                 prop_assert_eq!((run.base.start, run.head.start), (at_base, at_head));
@@ -249,17 +264,17 @@ mod tests {
 
     #[test]
     fn white_space_edits_are_flagged() {
-        let diff = TextDiff::between("a\n  b\nc\n", "a\n\tb \nd\n", Options::default());
+        let diff = TextDiff::between("a\n  b\nc\n", "a\n\tb \nd\n", LineOptions::default());
         assert_eq!(diff.changes().len(), 1);
         assert!(!diff.changes()[0].whitespace_only);
-        let diff = TextDiff::between("a\n  b\nc\n", "a\n\tb \nc\n", Options::default());
+        let diff = TextDiff::between("a\n  b\nc\n", "a\n\tb \nc\n", LineOptions::default());
         assert!(diff.changes()[0].whitespace_only);
         assert_eq!(diff.changes()[0].base_lines, 1..2);
     }
 
     #[test]
     fn changes_can_be_split_at_partners() {
-        let mut diff = TextDiff::between("a\nb\nc\n", "x\ny\nz\nw\n", Options::default());
+        let mut diff = TextDiff::between("a\nb\nc\n", "x\ny\nz\nw\n", LineOptions::default());
         diff.split_changes(&[vec![(1, 2), (0, 3), (2, 3), (9, 9)]]);
         let lines: Vec<_> = diff
             .changes()
@@ -272,7 +287,7 @@ mod tests {
 
     #[test]
     fn only_lines_with_partners_can_be_hidden() {
-        let diff = TextDiff::between("a\nb\nc\n", "x\nb\n", Options::default());
+        let diff = TextDiff::between("a\nb\nc\n", "x\nb\n", LineOptions::default());
         assert_eq!(diff.changes().len(), 2);
         let shown = diff.changes_without(|_| true);
         assert_eq!(shown.len(), 1);

@@ -1,32 +1,31 @@
-//! A diff as people read it: hunks of lines with some context, each line cut into segments that say what differs.
+//! A unified diff: hunks of lines with context, each line split into segments that are marked where it differs.
 //!
-//! Owns which lines are shown and what in them is marked. Does not know colours: a terminal, a page and a plain file each
-//! make of the segments what they can.
+//! Owns which lines are shown and what is marked in them. Does not know colours: terminals, pages and plain files render
+//! the segments.
 
-use super::chunks::MOST_CONTENT;
-use super::text_diff::{Change, TextDiff};
-use super::words::{Budget, Edit};
+use super::chunks::MAX_CONTENT_BYTES;
+use super::text_diff::{LineChange, TextDiff};
+use super::words::{TokenBudget, WordEdit};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Text that differs is shown whole up to so many bytes in one stretch: an edit must not hide in its middle. What is longer
-/// is no line for a terminal any more.
-const LONGEST_DIFFERING: usize = 64 << 10;
+/// Maximum length of changed text that is shown whole. An edit must not be hidden in the middle of a shortened one.
+const MAX_DIFFERING_BYTES: usize = 64 << 10;
 
-/// How much of a diff is shown.
+/// Options of a unified diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct View {
-    /// Equal lines shown before and after a change.
+pub struct DiffView {
+    /// Number of equal lines before and after a change.
     pub context: usize,
-    /// Whether words that differ are looked for within changed lines.
+    /// Whether changed words are marked in changed lines.
     pub words: bool,
-    /// Equal text longer than this within a line is shortened in its middle. None keeps every line whole.
+    /// Maximum length of equal text in a line. Longer text is shortened in its middle. `None` keeps every line whole.
     pub longest: Option<usize>,
-    /// No more lines than this are shown, of all hunks together: nobody reads more, and each costs memory.
+    /// Maximum number of lines of all hunks together.
     pub most: usize,
 }
 
-impl Default for View {
+impl Default for DiffView {
     /// Three lines of context, words marked, lines of minified pages shortened.
     fn default() -> Self {
         Self { context: 3, words: true, longest: Some(400), most: 50_000 }
@@ -35,7 +34,7 @@ impl Default for View {
 
 /// What a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
+pub enum DiffStyle {
     /// In both.
     Context,
     /// Only in the base.
@@ -46,12 +45,12 @@ pub enum Style {
 
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Segment<'a> {
+pub struct LineSegment<'a> {
     /// Its text, without the end of the line.
     pub text: Cow<'a, str>,
-    /// Whether it is what differs within the line.
+    /// Whether it differs.
     pub emphasis: bool,
-    /// Whether text was left out here; `text` then stands for it.
+    /// Whether it stands for text that was left out.
     pub elided: bool,
 }
 
@@ -59,16 +58,16 @@ pub struct Segment<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HunkLine<'a> {
     /// What it is.
-    pub style: Style,
+    pub style: DiffStyle,
     /// Its number in the base, from 1.
     pub base: Option<usize>,
     /// Its number in the head, from 1.
     pub head: Option<usize>,
     /// Its text. Nothing when the line is empty.
-    pub segments: Vec<Segment<'a>>,
-    /// Whether the text ends here without the end of a line.
+    pub segments: Vec<LineSegment<'a>>,
+    /// Whether the text ends here without a line ending.
     pub unended: bool,
-    /// The rule by which its change is noise, if it is.
+    /// The rule that explains its change as noise.
     pub noise: Option<&'static str>,
 }
 
@@ -81,12 +80,12 @@ pub struct Hunk<'a> {
     pub head: Range<usize>,
     /// Its lines, in order.
     pub lines: Vec<HunkLine<'a>>,
-    /// Whether there are more lines, here or in later hunks, than are shown.
+    /// Whether lines of this or later hunks were left out.
     pub cut: bool,
 }
 
 impl Hunk<'_> {
-    /// The line that opens the hunk in a unified diff.
+    /// The header line of the hunk.
     pub fn title(&self) -> String {
         let side = |lines: &Range<usize>| match lines.len() {
             0 => format!("{},0", lines.start),
@@ -98,19 +97,20 @@ impl Hunk<'_> {
 }
 
 /// The hunks of a diff.
-pub fn unified<'d>(diff: &'d TextDiff<'_>, view: &View) -> Vec<Hunk<'d>> {
+pub fn unified<'d>(diff: &'d TextDiff<'_>, view: &DiffView) -> Vec<Hunk<'d>> {
     unified_changes(diff, diff.changes(), view, |_| None)
 }
 
-/// The hunks of some of the changes of a diff, as [`TextDiff::changes_without`] gives them. `noise` gives the rule by which
-/// a change is noise.
+/// The hunks of some changes of a diff, as [`TextDiff::changes_without`] returns them. `noise` returns the rule that explains
+/// a change.
 pub fn unified_changes<'d>(
     diff: &'d TextDiff<'_>,
-    changes: &[Change],
-    view: &View,
-    noise: impl Fn(&Change) -> Option<&'static str>,
+    changes: &[LineChange],
+    view: &DiffView,
+    noise: impl Fn(&LineChange) -> Option<&'static str>,
 ) -> Vec<Hunk<'d>> {
-    let mut writer = Writer { diff, view, noise: &noise, budget: Budget::default(), left: view.most };
+    let mut writer =
+        HunkWriter { diff, view, noise: &noise, budget: TokenBudget::default(), left: view.most };
     let mut hunks: Vec<Hunk<'d>> = Vec::new();
     let mut rest = changes;
     while !rest.is_empty() {
@@ -129,8 +129,8 @@ pub fn unified_changes<'d>(
     hunks
 }
 
-/// What stands below a line with which the text ends and which has no end of its own, as `diff -u` has it.
-pub const UNENDED: &str = "\\ No newline at end of file";
+/// The line below a last line without line ending, as in `diff -u`.
+pub const NO_NEWLINE_NOTE: &str = "\\ No newline at end of file";
 
 /// Hunks as text without colour, as `diff -u` writes them.
 pub fn plain_text(hunks: &[Hunk<'_>]) -> String {
@@ -140,9 +140,9 @@ pub fn plain_text(hunks: &[Hunk<'_>]) -> String {
         text.push('\n');
         for line in &hunk.lines {
             text.push(match line.style {
-                Style::Context => ' ',
-                Style::Removed => '-',
-                Style::Added => '+',
+                DiffStyle::Context => ' ',
+                DiffStyle::Removed => '-',
+                DiffStyle::Added => '+',
             });
             text.extend(line.segments.iter().map(|segment| &*segment.text));
             if let Some(rule) = line.noise {
@@ -150,7 +150,7 @@ pub fn plain_text(hunks: &[Hunk<'_>]) -> String {
             }
             text.push('\n');
             if line.unended {
-                text += UNENDED;
+                text += NO_NEWLINE_NOTE;
                 text.push('\n');
             }
         }
@@ -158,17 +158,17 @@ pub fn plain_text(hunks: &[Hunk<'_>]) -> String {
     text
 }
 
-struct Writer<'d, 'a, 'w> {
+struct HunkWriter<'d, 'a, 'w> {
     diff: &'d TextDiff<'a>,
-    view: &'w View,
-    noise: &'w dyn Fn(&Change) -> Option<&'static str>,
-    budget: Budget,
-    /// So many lines may still be shown.
+    view: &'w DiffView,
+    noise: &'w dyn Fn(&LineChange) -> Option<&'static str>,
+    budget: TokenBudget,
+    /// Number of lines that may still be shown.
     left: usize,
 }
 
-impl<'d> Writer<'d, '_, '_> {
-    fn hunk(&mut self, changes: &[Change]) -> Hunk<'d> {
+impl<'d> HunkWriter<'d, '_, '_> {
+    fn hunk(&mut self, changes: &[LineChange]) -> Hunk<'d> {
         let (first, last) = (&changes[0], &changes[changes.len() - 1]);
         let before = self.view.context.min(first.base_lines.start).min(first.head_lines.start);
         let (left_base, left_head) =
@@ -184,55 +184,55 @@ impl<'d> Writer<'d, '_, '_> {
             (at_base, at_head) = (change.base_lines.end, change.head_lines.end);
         }
         self.context(&mut lines, at_base..base.end, at_head);
-        let changed = |change: &Change| change.base_lines.len() + change.head_lines.len();
+        let changed = |change: &LineChange| change.base_lines.len() + change.head_lines.len();
         let removed: usize = changes.iter().map(|change| change.base_lines.len()).sum();
         let whole = changes.iter().map(changed).sum::<usize>() + base.len() - removed;
         let cut = lines.len() < whole;
         Hunk { base, head, lines, cut }
     }
 
-    /// The first of these lines, as many as may still be shown.
+    /// The first of these lines, up to the number that may still be shown.
     fn affordable(&mut self, lines: Range<usize>) -> Range<usize> {
         let shown = lines.len().min(self.left);
         self.left -= shown;
         lines.start..lines.start + shown
     }
 
-    /// Equal lines, shown as the head has them.
+    /// Equal lines, with the text of the head.
     fn context(&mut self, lines: &mut Vec<HunkLine<'d>>, base: Range<usize>, head: usize) {
         for (step, number) in self.affordable(base).enumerate() {
             let range = self.diff.head().range(&(head + step..head + step + 1));
-            let mut line = self.line(Style::Context, self.diff.head().text(), range, Some(&[]));
+            let mut line = self.line(DiffStyle::Context, self.diff.head().text(), range, Some(&[]));
             (line.base, line.head) = (Some(number + 1), Some(head + step + 1));
             lines.push(line);
         }
     }
 
-    fn change(&mut self, lines: &mut Vec<HunkLine<'d>>, change: &Change) {
+    fn change(&mut self, lines: &mut Vec<HunkLine<'d>>, change: &LineChange) {
         let both = self.view.words && !change.base.is_empty() && !change.head.is_empty();
         let edits = both.then(|| self.diff.edits(change, &mut self.budget).list);
         let (base, head) = (self.diff.base(), self.diff.head());
-        let side = |of: fn(&Edit) -> Range<usize>| {
+        let side = |of: fn(&WordEdit) -> Range<usize>| {
             edits.as_ref().map(|edits| edits.iter().map(of).collect::<Vec<_>>())
         };
         let (from, to) = (side(|edit| edit.base.clone()), side(|edit| edit.head.clone()));
         let noise = (self.noise)(change);
         for number in self.affordable(change.base_lines.clone()) {
             let range = base.range(&(number..number + 1));
-            let line = self.line(Style::Removed, base.text(), range, from.as_deref());
+            let line = self.line(DiffStyle::Removed, base.text(), range, from.as_deref());
             lines.push(HunkLine { base: Some(number + 1), noise, ..line });
         }
         for number in self.affordable(change.head_lines.clone()) {
             let range = head.range(&(number..number + 1));
-            let line = self.line(Style::Added, head.text(), range, to.as_deref());
+            let line = self.line(DiffStyle::Added, head.text(), range, to.as_deref());
             lines.push(HunkLine { head: Some(number + 1), noise, ..line });
         }
     }
 
-    /// One line, cut where the ranges that differ, which are in order, begin and end. Without ranges all of it differs.
+    /// One line, split at the changed ranges, which are in order. Without ranges the whole line is changed.
     fn line(
         &self,
-        style: Style,
+        style: DiffStyle,
         text: &'d str,
         range: Range<usize>,
         marked: Option<&[Range<usize>]>,
@@ -252,43 +252,43 @@ impl<'d> Writer<'d, '_, '_> {
             at = to;
         }
         self.equal(&mut segments, &text[at..end]);
-        // A mark over the whole line says nothing that its style does not say.
+        // A mark over the whole line adds nothing to its style.
         if segments.iter().all(|segment| segment.emphasis || segment.elided) {
             segments.iter_mut().for_each(|segment| segment.emphasis = false);
         }
         HunkLine { style, base: None, head: None, segments, unended: !whole.ends_with('\n'), noise: None }
     }
 
-    /// Text that is in both: its middle tells nothing.
-    fn equal(&self, segments: &mut Vec<Segment<'d>>, text: &'d str) {
+    /// Equal text, shortened in its middle.
+    fn equal(&self, segments: &mut Vec<LineSegment<'d>>, text: &'d str) {
         let middle = |_| Cow::Borrowed(" … ");
         shorten(segments, text, self.view.longest, false, middle);
     }
 
-    /// Text that is in one alone: it is shown whole, as far as anybody could read it, and what is not is counted.
-    fn differing(&self, segments: &mut Vec<Segment<'d>>, text: &'d str) {
+    /// Changed text, shown whole up to the maximum. The rest is counted.
+    fn differing(&self, segments: &mut Vec<LineSegment<'d>>, text: &'d str) {
         let both = self.diff.base().text().len() + self.diff.head().text().len();
-        let has = if both > MOST_CONTENT { "has more of them" } else { "has them" };
+        let has = if both > MAX_CONTENT_BYTES { "has more of them" } else { "has them" };
         let middle = |bytes| Cow::Owned(format!(" … {bytes} bytes left out; `--json` {has} … "));
-        shorten(segments, text, self.view.longest.and(Some(LONGEST_DIFFERING)), true, middle);
+        shorten(segments, text, self.view.longest.and(Some(MAX_DIFFERING_BYTES)), true, middle);
     }
 }
 
-/// Adds text, its middle left out where it is too long. `middle` says what stands there for so many bytes.
+/// Adds text without its middle if it is too long. `middle` returns the replacement for a number of bytes.
 fn shorten<'d>(
-    segments: &mut Vec<Segment<'d>>,
+    segments: &mut Vec<LineSegment<'d>>,
     text: &'d str,
     longest: Option<usize>,
     emphasis: bool,
     middle: impl FnOnce(usize) -> Cow<'d, str>,
 ) {
-    let plain = |text| Segment { text: Cow::Borrowed(text), emphasis, elided: false };
+    let plain = |text| LineSegment { text: Cow::Borrowed(text), emphasis, elided: false };
     match longest {
         Some(longest) if text.len() > longest => {
             let start = text.floor_char_boundary(longest / 2);
             let end = text.ceil_char_boundary(text.len() - longest / 2);
             segments.push(plain(&text[..start]));
-            segments.push(Segment { text: middle(end - start), emphasis: false, elided: true });
+            segments.push(LineSegment { text: middle(end - start), emphasis: false, elided: true });
             segments.push(plain(&text[end..]));
         }
         _ if text.is_empty() => {}
@@ -298,18 +298,18 @@ fn shorten<'d>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::lines::Options;
+    use super::super::lines::LineOptions;
     use super::*;
 
-    fn text(base: &str, head: &str, view: View) -> String {
-        plain_text(&unified(&TextDiff::between(base, head, Options::default()), &view))
+    fn text(base: &str, head: &str, view: DiffView) -> String {
+        plain_text(&unified(&TextDiff::between(base, head, LineOptions::default()), &view))
     }
 
     #[test]
     fn text_is_that_of_diff_u() {
         let base = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n";
         let head = "1\n2\n3\n4\nfive\n6\n7\n8\n9\n10\n11\n12\n13";
-        insta::assert_snapshot!(text(base, head, View { context: 2, ..View::default() }), @r"
+        insta::assert_snapshot!(text(base, head, DiffView { context: 2, ..DiffView::default() }), @r"
         @@ -3,5 +3,5 @@
          3
          4
@@ -327,8 +327,8 @@ mod tests {
 
     #[test]
     fn words_are_marked() {
-        let diff = TextDiff::between("<p>one two</p>\r\n", "<p>one 2</p>\n", Options::default());
-        let hunks = unified(&diff, &View::default());
+        let diff = TextDiff::between("<p>one two</p>\r\n", "<p>one 2</p>\n", LineOptions::default());
+        let hunks = unified(&diff, &DiffView::default());
         let marked = |line: &HunkLine<'_>| -> Vec<_> {
             line.segments
                 .iter()
@@ -343,9 +343,9 @@ mod tests {
     fn long_equal_text_is_shortened() {
         let line = "<b>é</b>".repeat(500);
         let (base, head) = (format!("{line}x{line}"), format!("{line}y{line}"));
-        let short = text(&base, &head, View::default());
+        let short = text(&base, &head, DiffView::default());
         assert!(short.len() < 2000 && short.contains(" … "), "{short}");
-        let whole = text(&base, &head, View { longest: None, ..View::default() });
+        let whole = text(&base, &head, DiffView { longest: None, ..DiffView::default() });
         assert!(whole.contains(&base));
     }
 
@@ -358,7 +358,7 @@ mod tests {
         );
         for (base, head) in [("x\n", format!("x\n{evil}\n")), ("<p>x</p>\n", format!("{evil}\n"))] {
             for words in [true, false] {
-                let view = View { words, ..View::default() };
+                let view = DiffView { words, ..DiffView::default() };
                 for text in [text(base, &head, view), text(&head, base, view)] {
                     assert!(text.contains("evil.example/x.js"), "{words}: {text}");
                     assert!(!text.contains('…'), "{words}: {text}");
@@ -369,18 +369,18 @@ mod tests {
 
     #[test]
     fn monstrous_text_is_cut_and_counted() {
-        let short = text("", &"é".repeat(100_000), View::default());
+        let short = text("", &"é".repeat(100_000), DiffView::default());
         assert!(short.contains(" … 134464 bytes left out; `--json` has them … "), "{}", short.len());
         assert!(short.len() < 66_000);
-        let larger = text("", &"x".repeat(MOST_CONTENT + 1), View::default());
+        let larger = text("", &"x".repeat(MAX_CONTENT_BYTES + 1), DiffView::default());
         assert!(larger.contains("has more of them"));
     }
 
     #[test]
     fn noise_is_named_beside_its_lines() {
-        let diff = TextDiff::between("a\n1\nb\nc\n", "a\n2\nb\nd\n", Options::default());
-        let rule = |change: &Change| (change.base_lines.start == 1).then_some("timestamp");
-        insta::assert_snapshot!(plain_text(&unified_changes(&diff, diff.changes(), &View::default(), rule)), @r"
+        let diff = TextDiff::between("a\n1\nb\nc\n", "a\n2\nb\nd\n", LineOptions::default());
+        let rule = |change: &LineChange| (change.base_lines.start == 1).then_some("timestamp");
+        insta::assert_snapshot!(plain_text(&unified_changes(&diff, diff.changes(), &DiffView::default(), rule)), @r"
         @@ -1,4 +1,4 @@
          a
         -1  # noise: timestamp
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_missing_end_of_the_last_line_is_said() {
-        insta::assert_snapshot!(text("a\nb", "a\nb\n", View::default()), @r"
+        insta::assert_snapshot!(text("a\nb", "a\nb\n", DiffView::default()), @r"
         @@ -1,2 +1,2 @@
          a
         -b
@@ -405,8 +405,8 @@ mod tests {
     #[test]
     fn no_more_lines_are_shown_than_anyone_reads() {
         let shown = |base: &str, head: &str, most| {
-            let diff = TextDiff::between(base, head, Options::default());
-            let hunks = unified(&diff, &View { context: 1, most, ..View::default() });
+            let diff = TextDiff::between(base, head, LineOptions::default());
+            let hunks = unified(&diff, &DiffView { context: 1, most, ..DiffView::default() });
             let lines: usize = hunks.iter().map(|hunk| hunk.lines.len()).sum();
             (hunks.len(), lines, hunks.last().is_some_and(|hunk| hunk.cut))
         };
@@ -419,6 +419,6 @@ mod tests {
 
     #[test]
     fn a_new_text_opens_at_nought() {
-        assert!(text("", "a\n", View::default()).starts_with("@@ -0,0 +1 @@\n"));
+        assert!(text("", "a\n", DiffView::default()).starts_with("@@ -0,0 +1 @@\n"));
     }
 }

@@ -1,36 +1,36 @@
 //! Which words differ within changed lines.
 //!
-//! A minified page is one line of megabytes. So a long change is first cut into pieces at tags and statements, which is
-//! cheap, and only the pieces that differ are compared word by word. Each token looked at is taken from a [`Budget`];
-//! when it is spent, the rest is one edit.
+//! A minified page is one line of megabytes. So a long change is first split at tags and statements, which is cheap, and
+//! only the pieces that differ are compared by words. Each token is taken from a [`TokenBudget`]; when that is spent, the
+//! rest is one edit.
 
 use super::sequence;
 use std::ops::Range;
 
-/// Changes longer than this on both sides together are cut into pieces first.
-const LONG: usize = 16 << 10;
+/// Length of both sides of a change from which it is split into pieces.
+const LONG_CHANGE_BYTES: usize = 16 << 10;
 
-/// How much may still be compared. One is meant to last for all changes between two texts.
+/// The work that may still be done. One budget is used for all changes between two texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
+pub struct TokenBudget {
     tokens: usize,
     work: usize,
 }
 
-impl Default for Budget {
-    /// Enough for two pages of ten megabytes, and some seconds of hard work.
+impl Default for TokenBudget {
+    /// Enough for two pages of ten megabytes and some seconds of work.
     fn default() -> Self {
         Self::of(8 << 20)
     }
 }
 
-impl Budget {
-    /// A budget of so many tokens.
+impl TokenBudget {
+    /// A budget of a number of tokens.
     pub const fn of(tokens: usize) -> Self {
         Self { tokens, work: 400_000_000 }
     }
 
-    /// The same with so many steps for what is hard to compare.
+    /// The same with a number of steps for expensive comparisons.
     #[cfg(test)]
     pub(super) const fn with_work(self, work: usize) -> Self {
         Self { work, ..self }
@@ -49,7 +49,7 @@ impl Budget {
 
 /// Bytes of the base that gave way to bytes of the head.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
+pub struct WordEdit {
     /// What went.
     pub base: Range<usize>,
     /// What came.
@@ -58,9 +58,9 @@ pub struct Edit {
 
 /// The edits of a change, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Edits {
+pub struct WordEdits {
     /// The edits. None touches the next.
-    pub list: Vec<Edit>,
+    pub list: Vec<WordEdit>,
     /// Whether the budget did not suffice, so that some edit is coarser than it could be.
     pub truncated: bool,
 }
@@ -71,10 +71,10 @@ pub(super) fn refine(
     head: &str,
     from: Range<usize>,
     to: Range<usize>,
-    budget: &mut Budget,
-) -> Edits {
-    let mut edits = Edits::default();
-    if from.len() + to.len() <= LONG {
+    budget: &mut TokenBudget,
+) -> WordEdits {
+    let mut edits = WordEdits::default();
+    if from.len() + to.len() <= LONG_CHANGE_BYTES {
         edits.words(base, head, from, to, budget);
     } else {
         for piece in compare(base, head, &from, &to, pieces, budget, &mut edits.truncated) {
@@ -87,10 +87,17 @@ pub(super) fn refine(
     edits
 }
 
-impl Edits {
-    fn words(&mut self, base: &str, head: &str, from: Range<usize>, to: Range<usize>, budget: &mut Budget) {
+impl WordEdits {
+    fn words(
+        &mut self,
+        base: &str,
+        head: &str,
+        from: Range<usize>,
+        to: Range<usize>,
+        budget: &mut TokenBudget,
+    ) {
         if from.is_empty() || to.is_empty() {
-            self.list.push(Edit { base: from, head: to });
+            self.list.push(WordEdit { base: from, head: to });
         } else {
             self.list.extend(compare(base, head, &from, &to, words, budget, &mut self.truncated));
         }
@@ -104,19 +111,19 @@ fn compare<'a>(
     from: &Range<usize>,
     to: &Range<usize>,
     cut: fn(&'a str) -> Vec<&'a str>,
-    budget: &mut Budget,
+    budget: &mut TokenBudget,
     truncated: &mut bool,
-) -> Vec<Edit> {
+) -> Vec<WordEdit> {
     // A token has a byte at least: what could not be paid for even then is not cut up to see.
     let most = from.len() + to.len();
     if budget.tokens < most / 64 {
         *truncated = true;
-        return vec![Edit { base: from.clone(), head: to.clone() }];
+        return vec![WordEdit { base: from.clone(), head: to.clone() }];
     }
     let (before, after) = (cut(&base[from.clone()]), cut(&head[to.clone()]));
     if !budget.spend(before.len() + after.len()) {
         *truncated = true;
-        return vec![Edit { base: from.clone(), head: to.clone() }];
+        return vec![WordEdit { base: from.clone(), head: to.clone() }];
     }
     let bounds = |tokens: &[&str], start: usize| -> Vec<usize> {
         let ends = tokens.iter().scan(start, |end, token| {
@@ -132,7 +139,7 @@ fn compare<'a>(
     found
         .list
         .into_iter()
-        .map(|(from, to)| Edit { base: range(&base_bounds, from), head: range(&head_bounds, to) })
+        .map(|(from, to)| WordEdit { base: range(&base_bounds, from), head: range(&head_bounds, to) })
         .collect()
 }
 
@@ -162,7 +169,7 @@ fn words(text: &str) -> Vec<&str> {
     let mut last = None;
     for (place, letter) in text.char_indices() {
         let class = class(letter);
-        if place > start && (last != Some(class) || class == Class::Single) {
+        if place > start && (last != Some(class) || class == CharacterClass::Single) {
             words.push(&text[start..place]);
             start = place;
         }
@@ -173,33 +180,33 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum CharacterClass {
     Word,
     Space,
     Single,
 }
 
 /// Scripts that are written without spaces count letter by letter.
-fn class(letter: char) -> Class {
+fn class(letter: char) -> CharacterClass {
     if letter.is_ascii() {
         return match letter as u8 {
-            b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'_' => Class::Word,
-            b' ' | b'\t'..=b'\r' => Class::Space,
-            _ => Class::Single,
+            b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'_' => CharacterClass::Word,
+            b' ' | b'\t'..=b'\r' => CharacterClass::Space,
+            _ => CharacterClass::Single,
         };
     }
     match letter {
-        '\u{2e80}'.. => Class::Single,
-        _ if letter.is_alphanumeric() => Class::Word,
-        _ if letter.is_whitespace() => Class::Space,
-        _ => Class::Single,
+        '\u{2e80}'.. => CharacterClass::Single,
+        _ if letter.is_alphanumeric() => CharacterClass::Word,
+        _ if letter.is_whitespace() => CharacterClass::Space,
+        _ => CharacterClass::Single,
     }
 }
 
 /// Joins edits with no more between them than a space or a sign: two words that gave way to two others read better as one
 /// edit than as two.
-fn join_near(base: &str, edits: Vec<Edit>) -> Vec<Edit> {
-    let mut joined: Vec<Edit> = Vec::with_capacity(edits.len());
+fn join_near(base: &str, edits: Vec<WordEdit>) -> Vec<WordEdit> {
+    let mut joined: Vec<WordEdit> = Vec::with_capacity(edits.len());
     for edit in edits {
         match joined.last_mut() {
             Some(last) if is_slight(&base[last.base.end..edit.base.start]) => {
@@ -221,8 +228,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn edits(base: &str, head: &str, budget: usize) -> Edits {
-        refine(base, head, 0..base.len(), 0..head.len(), &mut Budget::of(budget))
+    fn edits(base: &str, head: &str, budget: usize) -> WordEdits {
+        refine(base, head, 0..base.len(), 0..head.len(), &mut TokenBudget::of(budget))
     }
 
     fn shown<'a>(base: &'a str, head: &'a str) -> Vec<(&'a str, &'a str)> {
@@ -242,7 +249,7 @@ mod tests {
     fn a_spent_budget_is_said() {
         let coarse = edits("a b c", "a x c", 3);
         assert!(coarse.truncated);
-        assert_eq!(coarse.list, [Edit { base: 0..5, head: 0..5 }]);
+        assert_eq!(coarse.list, [WordEdit { base: 0..5, head: 0..5 }]);
     }
 
     #[test]
@@ -252,7 +259,10 @@ mod tests {
         let edits = edits(&base, &head, 20_000);
         assert_eq!(
             edits,
-            Edits { list: vec![Edit { base: 39_000..39_000, head: 39_000..39_012 }], truncated: false }
+            WordEdits {
+                list: vec![WordEdit { base: 39_000..39_000, head: 39_000..39_012 }],
+                truncated: false
+            }
         );
     }
 

@@ -1,22 +1,22 @@
-//! From loose nodes to the flat tree, and from the flat tree to HTML again. Nothing here recurses: depth is data.
+//! From the nodes of the parser to the flat tree, and from the flat tree to HTML. Nothing recurses.
 
-use super::sink::Loose;
-use super::{Cut, Data, MOST_DEPTH, Node, Tree};
+use super::sink::ParserNode;
+use super::{HtmlTree, MAX_TREE_DEPTH, NodeData, TreeCut, TreeNode};
 use crate::tokenizer::TextElement;
 use std::collections::HashMap;
 
-/// Puts nodes in document order. What lies too deep is left out.
-pub(super) fn flatten(mut loose: Vec<Loose>, mut cut: Option<Cut>, quirks: bool) -> Tree {
-    let mut nodes: Vec<Node> = Vec::with_capacity(loose.len());
-    // Open nodes: their place among the loose, their place in the tree, and how many children are done.
+/// Puts nodes in document order. Nodes below the maximum depth are left out.
+pub(super) fn flatten(mut loose: Vec<ParserNode>, mut cut: Option<TreeCut>, quirks: bool) -> HtmlTree {
+    let mut nodes: Vec<TreeNode> = Vec::with_capacity(loose.len());
+    // Open nodes: index in the input, index in the tree, and number of children that are done.
     let mut open: Vec<(usize, usize, usize)> = Vec::new();
     enter(&mut loose, &mut nodes, &mut open, 0, 0);
     while let Some((source, place, done)) = open.last_mut() {
         let (source, place, child) = (*source, *place, *done);
         *done += 1;
         match loose[source].children.get(child).copied() {
-            Some(_) if open.len() > MOST_DEPTH => {
-                cut = cut.or(Some(Cut::Depth));
+            Some(_) if open.len() > MAX_TREE_DEPTH => {
+                cut = cut.or(Some(TreeCut::Depth));
                 nodes[place].end = nodes.len();
                 open.pop();
             }
@@ -27,28 +27,29 @@ pub(super) fn flatten(mut loose: Vec<Loose>, mut cut: Option<Cut>, quirks: bool)
             }
         }
     }
-    let mut tree = Tree { nodes, cut, quirks };
+    let mut tree = HtmlTree { nodes, cut, quirks };
     number(&mut tree);
     tree
 }
 
 fn enter(
-    loose: &mut [Loose],
-    nodes: &mut Vec<Node>,
+    loose: &mut [ParserNode],
+    nodes: &mut Vec<TreeNode>,
     open: &mut Vec<(usize, usize, usize)>,
     source: usize,
     parent: usize,
 ) {
-    let data = std::mem::replace(&mut loose[source].data, Data::Document);
+    let data = std::mem::replace(&mut loose[source].data, NodeData::Document);
     let above = nodes.get(parent);
-    let keeps_space =
-        above.is_some_and(|node| node.keeps_space || node.name().is_some_and(|name| KEEPING.contains(&name)));
+    let keeps_space = above.is_some_and(|node| {
+        node.keeps_space || node.name().is_some_and(|name| SPACE_ELEMENTS.contains(&name))
+    });
     open.push((source, nodes.len(), 0));
-    nodes.push(Node { data, parent, end: 0, nth: 0, only: false, keeps_space });
+    nodes.push(TreeNode { data, parent, end: 0, nth: 0, only: false, keeps_space });
 }
 
 /// Numbers the elements of each parent by name.
-fn number(tree: &mut Tree) {
+fn number(tree: &mut HtmlTree) {
     let mut counts: HashMap<(usize, String), u32> = HashMap::new();
     for place in 1..tree.nodes.len() {
         let parent = tree.nodes[place].parent;
@@ -64,8 +65,8 @@ fn number(tree: &mut Tree) {
     }
 }
 
-/// Elements in which white space is kept as it is.
-const KEEPING: [&str; 5] = ["listing", "plaintext", "pre", "textarea", "xmp"];
+/// Elements in which white space is significant.
+const SPACE_ELEMENTS: [&str; 5] = ["listing", "plaintext", "pre", "textarea", "xmp"];
 
 /// Elements that have no end tag.
 pub const VOID_ELEMENTS: [&str; 14] = [
@@ -73,9 +74,9 @@ pub const VOID_ELEMENTS: [&str; 14] = [
     "wbr",
 ];
 
-/// Writes a node and all below it, and stops once there is enough. In place of what is left out stands a sign.
+/// Writes a node and all below it, up to a length. An ellipsis stands for each node that is left out.
 pub(super) fn outer_html(
-    tree: &Tree,
+    tree: &HtmlTree,
     node: usize,
     most: usize,
     is_left_out: impl Fn(usize) -> bool,
@@ -108,8 +109,8 @@ pub(super) fn outer_html(
     html
 }
 
-/// Ends the elements that end before a place.
-fn close(tree: &Tree, html: &mut String, open: &mut Vec<usize>, place: usize) {
+/// Closes the elements that end before an index.
+fn close(tree: &HtmlTree, html: &mut String, open: &mut Vec<usize>, place: usize) {
     while let Some(last) = open.last().copied().filter(|last| tree.nodes[*last].end <= place) {
         open.pop();
         let name = tree.nodes[last].name().unwrap_or_default();
@@ -117,14 +118,14 @@ fn close(tree: &Tree, html: &mut String, open: &mut Vec<usize>, place: usize) {
     }
 }
 
-fn write(tree: &Tree, html: &mut String, place: usize) {
+fn write(tree: &HtmlTree, html: &mut String, place: usize) {
     let node = &tree.nodes[place];
     match &node.data {
-        Data::Document => {}
-        Data::Doctype(name) => html.extend(["<!DOCTYPE ", name, ">"]),
-        Data::Comment(text) => html.extend(["<!--", text, "-->"]),
-        Data::Element(name, attributes) => html.push_str(&start_tag(name, attributes)),
-        Data::Text(text) => {
+        NodeData::Document => {}
+        NodeData::Doctype(name) => html.extend(["<!DOCTYPE ", name, ">"]),
+        NodeData::Comment(text) => html.extend(["<!--", text, "-->"]),
+        NodeData::Element(name, attributes) => html.push_str(&start_tag(name, attributes)),
+        NodeData::Text(text) => {
             let parent = tree.nodes[node.parent].name().unwrap_or_default();
             let is_raw = TextElement::named(parent.as_bytes()).is_some_and(TextElement::is_unescaped);
             if is_raw { html.push_str(text) } else { escape(html, text, false) }

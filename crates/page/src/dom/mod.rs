@@ -1,10 +1,9 @@
-//! A page as a tree, flat and in document order, made by a real HTML parser and never deeper than browsers go.
+//! A page as a flat tree in document order.
 //!
-//! The parser is html5ever, whose time grows with the depth of the open elements, and which has no limit of its own. So
-//! it is fed a kilobyte at a time, and between two of them the tree that it has built is looked at: too deep, too many
-//! nodes, or a single tag with so many attributes that only comparing their names would take for ever, and the rest of the
-//! page is left out and [said](Tree::cut) to be. A counter of tags before the parser would not do: what nests and what
-//! does not is decided by the parser alone.
+//! The parser is html5ever. Its time grows with the depth of open elements and with the square of the attributes of a
+//! tag, and it has no limits. So it is fed a kilobyte at a time, and the tree is checked in between. If it is too deep or
+//! too large, the rest of the page is left out and [`HtmlTree::cut`] reports it. Tags cannot be counted before parsing,
+//! because only the parser decides what nests.
 
 mod build;
 mod selector;
@@ -16,38 +15,38 @@ pub use selector::Selectors;
 use html5ever::tendril::{StrTendril, TendrilSink};
 use html5ever::{ParseOpts, parse_document};
 
-/// The deepest node of a tree, as in browsers.
-pub const MOST_DEPTH: usize = 512;
+/// Maximum depth of a tree, as in browsers.
+pub const MAX_TREE_DEPTH: usize = 512;
 
-/// What is fed to the parser at once.
-const BITE: usize = 1 << 10;
+/// Number of bytes that are fed to the parser at once.
+const PARSER_FEED_BYTES: usize = 1 << 10;
 
-/// How much of a page is read.
+/// Limits of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes.
+pub struct TreeLimits {
+    /// Maximum number of bytes.
     pub bytes: usize,
-    /// Nodes. A few bytes of a hostile page can each repeat hundreds of elements.
+    /// Maximum number of nodes. A few bytes of a hostile page can repeat hundreds of elements.
     pub nodes: usize,
-    /// Comparisons of attribute names that may be spent on tags before they are complete.
+    /// Maximum number of comparisons of attribute names.
     pub comparisons: usize,
 }
 
-impl Default for Limits {
+impl Default for TreeLimits {
     fn default() -> Self {
         Self { bytes: 8 << 20, nodes: 1 << 20, comparisons: 250_000_000 }
     }
 }
 
-/// Why a tree is not all of its page.
+/// The limit at which a tree ends before its page does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Cut {
-    /// It is longer than is read.
+pub enum TreeCut {
+    /// The page is too long.
     Length,
     /// Elements nest deeper than browsers allow.
     Depth,
-    /// It has too many nodes.
+    /// The page has too many nodes.
     Nodes,
     /// A tag has too many attributes.
     Attributes,
@@ -55,10 +54,10 @@ pub enum Cut {
 
 /// What a node is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Data {
-    /// The root of all.
+pub enum NodeData {
+    /// The root.
     Document,
-    /// The doctype, by its name.
+    /// The doctype with its name.
     Doctype(String),
     /// An element: its name, and its attributes in order.
     Element(String, Vec<(String, String)>),
@@ -70,45 +69,45 @@ pub enum Data {
 
 /// A node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct TreeNode {
     /// What it is.
-    pub data: Data,
+    pub data: NodeData,
     /// Its parent. The root is its own.
     pub parent: usize,
-    /// The place after the last node below it.
+    /// The index behind the last node below it.
     pub end: usize,
-    /// Which of its parent's elements of that name it is, from 1.
+    /// Its number among the elements of that name of its parent, from 1.
     nth: u32,
-    /// Whether it is the only one of that name.
+    /// Whether it is the only element of that name of its parent.
     only: bool,
-    /// Whether white space in it is kept as it is: it is in a `pre` or a `textarea`.
+    /// Whether its white space is significant: it is in a `pre` or a `textarea`.
     pub keeps_space: bool,
 }
 
 /// A page as a tree.
 #[derive(Debug, Clone)]
-pub struct Tree {
-    nodes: Vec<Node>,
-    cut: Option<Cut>,
-    /// Whether browsers show it as pages of old, in which ids are the same whatever their case.
+pub struct HtmlTree {
+    nodes: Vec<TreeNode>,
+    cut: Option<TreeCut>,
+    /// Whether browsers use quirks mode, in which ids are compared without case.
     quirks: bool,
 }
 
-impl Tree {
+impl HtmlTree {
     /// Parses a page.
     pub fn parse(html: &str) -> Self {
-        Self::parse_within(html, Limits::default())
+        Self::parse_within(html, TreeLimits::default())
     }
 
-    /// Parses a page as far as the limits go.
-    pub fn parse_within(html: &str, limits: Limits) -> Self {
+    /// Parses a page up to the limits.
+    pub fn parse_within(html: &str, limits: TreeLimits) -> Self {
         let text = &html[..html.floor_char_boundary(limits.bytes.min(html.len()))];
-        let mut cut = (text.len() < html.len()).then_some(Cut::Length);
-        let mut parser = parse_document(sink::Sink::default(), ParseOpts::default());
-        let mut watch = Watch::default();
+        let mut cut = (text.len() < html.len()).then_some(TreeCut::Length);
+        let mut parser = parse_document(sink::ParserSink::default(), ParseOpts::default());
+        let mut watch = ParseCost::default();
         let mut rest = text;
         while !rest.is_empty() {
-            let (bite, others) = rest.split_at(rest.floor_char_boundary(BITE.min(rest.len())));
+            let (bite, others) = rest.split_at(rest.floor_char_boundary(PARSER_FEED_BYTES.min(rest.len())));
             parser.process(StrTendril::from_slice(bite));
             rest = others;
             if let Some(reason) = watch.look(&parser.tokenizer.sink.sink, bite, limits) {
@@ -117,19 +116,22 @@ impl Tree {
             }
         }
         let quirks = parser.tokenizer.sink.sink.quirks();
-        // A tag that was too much is not completed: its end would cost what its middle did.
-        let loose =
-            if cut == Some(Cut::Attributes) { parser.tokenizer.sink.sink.take() } else { parser.finish() };
+        // An unfinished tag that reached a limit is not completed, which would cost as much again.
+        let loose = if cut == Some(TreeCut::Attributes) {
+            parser.tokenizer.sink.sink.take()
+        } else {
+            parser.finish()
+        };
         build::flatten(loose, cut, quirks)
     }
 
     /// The nodes in document order, the root first.
-    pub fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &[TreeNode] {
         &self.nodes
     }
 
-    /// Why the tree is not all of the page, if it is not.
-    pub const fn cut(&self) -> Option<Cut> {
+    /// The limit that was reached, if the tree is not complete.
+    pub const fn cut(&self) -> Option<TreeCut> {
         self.cut
     }
 
@@ -146,12 +148,12 @@ impl Tree {
         std::iter::successors(above(&node), above)
     }
 
-    /// The node and all below it as HTML, no longer than about `most` bytes.
+    /// The node and all below it as HTML, cut after about `most` bytes.
     pub fn outer_html(&self, node: usize, most: usize) -> String {
         build::outer_html(self, node, most, |_| false)
     }
 
-    /// The same, with a sign in place of each node below it that is left out.
+    /// The same, with an ellipsis in place of each node below it that is left out.
     pub fn outer_html_without(
         &self,
         node: usize,
@@ -162,11 +164,11 @@ impl Tree {
     }
 }
 
-impl Node {
+impl TreeNode {
     /// The name, if it is an element.
     pub fn name(&self) -> Option<&str> {
         match &self.data {
-            Data::Element(name, _) => Some(name),
+            NodeData::Element(name, _) => Some(name),
             _ => None,
         }
     }
@@ -174,16 +176,16 @@ impl Node {
     /// The attributes; none if it is no element.
     pub fn attributes(&self) -> &[(String, String)] {
         match &self.data {
-            Data::Element(_, attributes) => attributes,
+            NodeData::Element(_, attributes) => attributes,
             _ => &[],
         }
     }
 
-    /// The text as it counts, if it is one: without white space at its ends, unless that is kept.
+    /// The text of a text node, without white space at its ends unless that is significant.
     pub fn seen_text(&self) -> Option<&str> {
         match &self.data {
-            Data::Text(text) if self.keeps_space => Some(text),
-            Data::Text(text) => Some(text.trim()),
+            NodeData::Text(text) if self.keeps_space => Some(text),
+            NodeData::Text(text) => Some(text.trim()),
             _ => None,
         }
     }
@@ -194,31 +196,31 @@ impl Node {
     }
 }
 
-/// What is known of a parse between two bites.
+/// Counts the cost of a parse.
 #[derive(Default)]
-struct Watch {
+struct ParseCost {
     events: usize,
     separators: usize,
     comparisons: usize,
 }
 
-impl Watch {
-    fn look(&mut self, sink: &sink::Sink, bite: &str, limits: Limits) -> Option<Cut> {
+impl ParseCost {
+    fn look(&mut self, sink: &sink::ParserSink, bite: &str, limits: TreeLimits) -> Option<TreeCut> {
         self.count(sink, bite);
         if self.comparisons > limits.comparisons {
-            Some(Cut::Attributes)
+            Some(TreeCut::Attributes)
         } else if sink.count() > limits.nodes {
-            Some(Cut::Nodes)
-        } else if sink.depth_of_newest() > MOST_DEPTH {
-            Some(Cut::Depth)
+            Some(TreeCut::Nodes)
+        } else if sink.depth_of_newest() > MAX_TREE_DEPTH {
+            Some(TreeCut::Depth)
         } else {
             None
         }
     }
 
-    /// While the parser makes no nodes it is within one tag (or one comment, which is counted as if it were). Each attribute
-    /// of a tag is compared with all before it, and there are at most as many as there are separators.
-    fn count(&mut self, sink: &sink::Sink, bite: &str) {
+    /// While the parser makes no nodes it is in one tag, or in one comment, which is counted as a tag. Each attribute of a
+    /// tag is compared with all before it, and there are at most as many attributes as separators.
+    fn count(&mut self, sink: &sink::ParserSink, bite: &str) {
         let separators =
             bite.bytes().filter(|byte| matches!(byte, b' ' | b'\t'..=b'\r' | b'/' | b'"' | b'\'')).count();
         if sink.events() != self.events {
@@ -236,7 +238,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn html(text: &str) -> String {
-        let tree = Tree::parse(text);
+        let tree = HtmlTree::parse(text);
         tree.children(0).map(|child| tree.outer_html(child, 10_000)).collect()
     }
 
@@ -248,30 +250,33 @@ mod tests {
 
     #[test]
     fn hostile_pages_are_cut() {
-        let deep = Tree::parse(&"<div>".repeat(50_000));
-        assert_eq!(deep.cut(), Some(Cut::Depth));
-        assert!((0..deep.nodes().len()).all(|node| deep.ancestors(node).count() <= MOST_DEPTH));
-        let limits = Limits { nodes: 10_000, comparisons: 1_000_000, bytes: 1 << 20 };
+        let deep = HtmlTree::parse(&"<div>".repeat(50_000));
+        assert_eq!(deep.cut(), Some(TreeCut::Depth));
+        assert!((0..deep.nodes().len()).all(|node| deep.ancestors(node).count() <= MAX_TREE_DEPTH));
+        let limits = TreeLimits { nodes: 10_000, comparisons: 1_000_000, bytes: 1 << 20 };
         let formatting: String = (0..400).map(|n| format!("<b id={n}>")).collect();
         assert_eq!(
-            Tree::parse_within(&format!("<p>{formatting}{}", "<p>x".repeat(1000)), limits).cut(),
-            Some(Cut::Nodes)
+            HtmlTree::parse_within(&format!("<p>{formatting}{}", "<p>x".repeat(1000)), limits).cut(),
+            Some(TreeCut::Nodes)
         );
         let attributes: String = (0..20_000).map(|n| format!(" a{n}")).collect();
-        assert_eq!(Tree::parse_within(&format!("<p>x<a{attributes}>y"), limits).cut(), Some(Cut::Attributes));
-        assert_eq!(Tree::parse_within(&"x".repeat(2 << 20), limits).cut(), Some(Cut::Length));
+        assert_eq!(
+            HtmlTree::parse_within(&format!("<p>x<a{attributes}>y"), limits).cut(),
+            Some(TreeCut::Attributes)
+        );
+        assert_eq!(HtmlTree::parse_within(&"x".repeat(2 << 20), limits).cut(), Some(TreeCut::Length));
     }
 
     #[test]
     fn ordinary_pages_are_whole() {
-        assert_eq!(Tree::parse(&"<p>text <a href=x>link</a> text".repeat(5000)).cut(), None);
-        assert_eq!(Tree::parse(&format!("<!--{}-->", "a comment ".repeat(10_000))).cut(), None);
+        assert_eq!(HtmlTree::parse(&"<p>text <a href=x>link</a> text".repeat(5000)).cut(), None);
+        assert_eq!(HtmlTree::parse(&format!("<!--{}-->", "a comment ".repeat(10_000))).cut(), None);
     }
 
     proptest! {
         #[test]
         fn parsing_is_total_and_the_tree_is_sound(text in "(<(/?(p|b|table|td|svg|template|select|option|a|script))( a=b)?>|x|&|<!--|-->|é){0,40}") {
-            let tree = Tree::parse(&text);
+            let tree = HtmlTree::parse(&text);
             for (place, node) in tree.nodes().iter().enumerate() {
                 prop_assert!(place == 0 || node.parent < place);
                 prop_assert!(node.end > place && node.end <= tree.nodes()[node.parent].end);

@@ -1,23 +1,23 @@
 //! A CSS selector for a node: the shortest path that a person would write and a browser finds again.
 //!
-//! What is in a `template` is in no document, and no selector finds it. So the selector is that of the template, and a comment in it,
-//! which browsers pass over, says where in its content.
+//! Content of a `template` is in no document, and no selector finds it. So the selector is that of the template, with a
+//! comment that names the place in its content.
 
-use super::Tree;
+use super::HtmlTree;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Writes selectors for the nodes of a tree.
 #[derive(Debug)]
 pub struct Selectors<'t> {
-    tree: &'t Tree,
-    /// How often each id is used.
+    tree: &'t HtmlTree,
+    /// The number of uses of each id.
     ids: HashMap<Cow<'t, str>, usize>,
 }
 
 impl<'t> Selectors<'t> {
-    /// Looks at the ids of a tree.
-    pub fn of(tree: &'t Tree) -> Self {
+    /// Counts the ids of a tree.
+    pub fn of(tree: &'t HtmlTree) -> Self {
         let mut ids = HashMap::new();
         for id in tree.nodes().iter().filter_map(|node| node.attribute("id")) {
             *ids.entry(as_found(tree, id)).or_default() += 1;
@@ -74,8 +74,8 @@ impl<'t> Selectors<'t> {
     }
 }
 
-/// An id as browsers look for it in that page.
-fn as_found<'i>(tree: &Tree, id: &'i str) -> Cow<'i, str> {
+/// An id as browsers compare it in that page.
+fn as_found<'i>(tree: &HtmlTree, id: &'i str) -> Cow<'i, str> {
     if tree.quirks { Cow::Owned(id.to_ascii_lowercase()) } else { Cow::Borrowed(id) }
 }
 
@@ -86,7 +86,7 @@ fn is_plain(id: &str) -> bool {
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
-/// Names of elements are whatever stood after `<`; signs that mean something in a selector are escaped.
+/// The name of an element, with characters escaped that have a meaning in selectors.
 fn escape(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len());
     for letter in name.chars().take(80) {
@@ -104,8 +104,9 @@ mod tests {
 
     /// The path of the element that a text is in.
     fn path(page: &str, text: &str) -> String {
-        let tree = Tree::parse(page);
-        let is_it = |node: &crate::dom::Node| matches!(&node.data, crate::dom::Data::Text(t) if t == text);
+        let tree = HtmlTree::parse(page);
+        let is_it =
+            |node: &crate::dom::TreeNode| matches!(&node.data, crate::dom::NodeData::Text(t) if t == text);
         Selectors::of(&tree).path(tree.nodes().iter().position(is_it).unwrap())
     }
 
@@ -114,7 +115,7 @@ mod tests {
         let page = "<div id=a><p>1<p>2<b>x</b></div><div id=b><div id=b><i:j>y";
         assert_eq!(path(page, "x"), "div#a > p:nth-of-type(2) > b");
         assert_eq!(path(page, "y"), "html > body > div:nth-of-type(2) > div > i\\:j");
-        assert_eq!(Selectors::of(&Tree::parse(page)).path(0), ":root");
+        assert_eq!(Selectors::of(&HtmlTree::parse(page)).path(0), ":root");
     }
 
     #[test]

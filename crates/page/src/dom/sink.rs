@@ -1,8 +1,8 @@
-//! What the parser builds into: nodes in the order in which they were made, linked as the parser says.
+//! The sink of the parser: nodes in the order of their creation, with lists of children.
 //!
-//! The parser moves nodes about while it reads broken pages, so this form is loose. It is flattened once, at the end.
+//! The parser moves nodes while it reads broken pages. The tree is flattened once, at the end.
 
-use super::Data;
+use super::NodeData;
 use html5ever::tendril::StrTendril;
 use html5ever::tree_builder::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
 use html5ever::{Attribute, ExpandedName, QualName};
@@ -10,10 +10,10 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// A node that may still move.
+/// A node that the parser may still move.
 #[derive(Debug)]
-pub(crate) struct Loose {
-    pub(super) data: Data,
+pub(crate) struct ParserNode {
+    pub(super) data: NodeData,
     pub(super) parent: Option<usize>,
     pub(super) children: Vec<usize>,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Loose {
 pub(crate) struct Handle {
     place: usize,
     name: Option<Rc<QualName>>,
-    /// Whether it is the annotation of a formula that holds HTML.
+    /// Whether it is an `annotation-xml` element with HTML content.
     holds_html: bool,
 }
 
@@ -33,18 +33,18 @@ impl Handle {
     }
 }
 
-/// The nodes made so far.
+/// The nodes of an unfinished parse.
 #[derive(Debug)]
-pub(crate) struct Sink {
-    nodes: RefCell<Vec<Loose>>,
+pub(crate) struct ParserSink {
+    nodes: RefCell<Vec<ParserNode>>,
     newest: Cell<usize>,
     events: Cell<usize>,
     quirks: Cell<bool>,
 }
 
-impl Default for Sink {
+impl Default for ParserSink {
     fn default() -> Self {
-        let root = Loose { data: Data::Document, parent: None, children: Vec::new() };
+        let root = ParserNode { data: NodeData::Document, parent: None, children: Vec::new() };
         Self {
             nodes: RefCell::new(vec![root]),
             newest: Cell::new(0),
@@ -54,37 +54,37 @@ impl Default for Sink {
     }
 }
 
-impl Sink {
+impl ParserSink {
     /// How many nodes there are.
     pub(super) fn count(&self) -> usize {
         self.nodes.borrow().len()
     }
 
-    /// Whether the page is one that browsers show as those of old.
+    /// Whether the page is in quirks mode.
     pub(super) const fn quirks(&self) -> bool {
         self.quirks.get()
     }
 
-    /// How often the parser has added anything.
+    /// Number of nodes and texts that the parser has added.
     pub(super) const fn events(&self) -> usize {
         self.events.get()
     }
 
-    /// How deep the node lies that was added last.
+    /// The depth of the node that was added last.
     pub(super) fn depth_of_newest(&self) -> usize {
         let nodes = self.nodes.borrow();
         std::iter::successors(Some(self.newest.get()), |node| nodes[*node].parent).count()
     }
 
     /// All nodes, taken from the parser.
-    pub(super) fn take(&self) -> Vec<Loose> {
+    pub(super) fn take(&self) -> Vec<ParserNode> {
         self.nodes.take()
     }
 
-    fn add(&self, data: Data) -> usize {
+    fn add(&self, data: NodeData) -> usize {
         self.events.set(self.events.get() + 1);
         let mut nodes = self.nodes.borrow_mut();
-        nodes.push(Loose { data, parent: None, children: Vec::new() });
+        nodes.push(ParserNode { data, parent: None, children: Vec::new() });
         nodes.len() - 1
     }
 
@@ -96,7 +96,7 @@ impl Sink {
                 if self.join(parent, place, &text) {
                     return;
                 }
-                self.add(Data::Text(text.to_string()))
+                self.add(NodeData::Text(text.to_string()))
             }
         };
         self.detach(child);
@@ -110,7 +110,7 @@ impl Sink {
     fn join(&self, parent: usize, place: usize, more: &str) -> bool {
         let mut nodes = self.nodes.borrow_mut();
         let before = place.checked_sub(1).and_then(|place| nodes[parent].children.get(place).copied());
-        let Some(Data::Text(text)) = before.map(|node| &mut nodes[node].data) else { return false };
+        let Some(NodeData::Text(text)) = before.map(|node| &mut nodes[node].data) else { return false };
         text.push_str(more);
         self.events.set(self.events.get() + 1);
         true
@@ -119,7 +119,7 @@ impl Sink {
     fn detach(&self, node: usize) {
         let mut nodes = self.nodes.borrow_mut();
         if let Some(parent) = nodes[node].parent.take() {
-            // What moves was mostly added lately.
+            // A node that moves was usually added last.
             if let Some(place) = nodes[parent].children.iter().rposition(|child| *child == node) {
                 nodes[parent].children.remove(place);
             }
@@ -135,12 +135,12 @@ impl Sink {
     }
 }
 
-impl TreeSink for Sink {
+impl TreeSink for ParserSink {
     type Handle = Handle;
-    type Output = Vec<Loose>;
+    type Output = Vec<ParserNode>;
     type ElemName<'a> = ExpandedName<'a>;
 
-    fn finish(self) -> Vec<Loose> {
+    fn finish(self) -> Vec<ParserNode> {
         self.nodes.into_inner()
     }
 
@@ -155,7 +155,7 @@ impl TreeSink for Sink {
     }
 
     fn create_element(&self, name: QualName, attributes: Vec<Attribute>, flags: ElementFlags) -> Handle {
-        let place = self.add(Data::Element(name.local.to_string(), pairs(attributes)));
+        let place = self.add(NodeData::Element(name.local.to_string(), pairs(attributes)));
         let holds_html = flags.mathml_annotation_xml_integration_point;
         Handle { place, name: Some(Rc::new(name)), holds_html }
     }
@@ -165,11 +165,11 @@ impl TreeSink for Sink {
     }
 
     fn create_comment(&self, text: StrTendril) -> Handle {
-        Handle::unnamed(self.add(Data::Comment(text.to_string())))
+        Handle::unnamed(self.add(NodeData::Comment(text.to_string())))
     }
 
     fn create_pi(&self, target: StrTendril, data: StrTendril) -> Handle {
-        Handle::unnamed(self.add(Data::Comment(format!("?{target} {data}"))))
+        Handle::unnamed(self.add(NodeData::Comment(format!("?{target} {data}"))))
     }
 
     fn append(&self, parent: &Handle, child: NodeOrText<Handle>) {
@@ -185,11 +185,11 @@ impl TreeSink for Sink {
     }
 
     fn append_doctype_to_document(&self, name: StrTendril, _public: StrTendril, _system: StrTendril) {
-        let place = self.add(Data::Doctype(name.to_string()));
+        let place = self.add(NodeData::Doctype(name.to_string()));
         self.insert(0, self.last(0), NodeOrText::AppendNode(Handle::unnamed(place)));
     }
 
-    /// What is inside a template is kept as its children: here nothing is rendered.
+    /// The content of a template is kept as its children, because nothing is rendered here.
     fn get_template_contents(&self, target: &Handle) -> Handle {
         target.clone()
     }
@@ -212,7 +212,7 @@ impl TreeSink for Sink {
     }
 
     fn add_attrs_if_missing(&self, target: &Handle, attributes: Vec<Attribute>) {
-        if let Data::Element(_, present) = &mut self.nodes.borrow_mut()[target.place].data {
+        if let NodeData::Element(_, present) = &mut self.nodes.borrow_mut()[target.place].data {
             for (name, value) in pairs(attributes) {
                 if !present.iter().any(|(other, _)| *other == name) {
                     present.push((name, value));

@@ -1,16 +1,16 @@
 //! Style sheets: `url()`, `@import` and `image-set()`, wherever they are nested.
 //!
-//! Tokens only. What a rule means, and whether its media query holds, is not looked at: an archive wants what any
-//! screen may ask for. Blocks nested deeper than the parser's own limit are read flat, which finds the same URLs.
+//! Only tokens are read. Media queries are ignored, because an archive needs the resources for all screens. Blocks nested
+//! deeper than the limit of the parser are read flat, which finds the same URLs.
 
-use super::emit::{Emitter, Found};
-use super::link::{Place, Role};
+use super::emit::{LinkEmitter, RawLink};
+use super::link::{LinkPlace, LinkRole};
 use cssparser::{ParseError, Parser, Token};
 use std::ops::Range;
 
-/// What is being read, and so what a string means.
+/// The context that decides what a string means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Inside {
+enum CssContext {
     Block,
     /// After `@import`, until its URL.
     Import,
@@ -20,42 +20,42 @@ enum Inside {
     Images,
 }
 
-/// Hands over all links of a style sheet, each at the place that `place` names for it. `offset` is where the text
-/// begins in the body.
+/// Emits all links of a style sheet, each with the place that `place` returns. `offset` is the offset of the text in the
+/// body.
 pub(super) fn links<'a>(
     text: &str,
     offset: Option<u64>,
-    place: impl Fn(bool) -> Place<'a>,
-    emitter: &mut Emitter<'_>,
+    place: impl Fn(bool) -> LinkPlace<'a>,
+    emitter: &mut LinkEmitter<'_>,
 ) {
     each(text, &mut |address| {
         let offset = offset.map(|offset| offset + address.range.start as u64);
-        emitter.emit(Found::new(address.url, place(address.import), Role::Embed).at(offset));
+        emitter.emit(RawLink::new(address.url, place(address.import), LinkRole::Embed).at(offset));
     });
 }
 
 /// An address in a style sheet.
-pub(crate) struct Address<'a> {
-    /// What it says, with escapes undone.
+pub(crate) struct CssAddress<'a> {
+    /// The address, with escapes resolved.
     pub(crate) url: &'a str,
-    /// Whether `@import` asks for it.
+    /// Whether it is in an `@import`.
     pub(crate) import: bool,
-    /// Where it stands: a string with its quotes, or `url(…)` whole.
+    /// The range of the string with its quotes, or of the whole `url(…)`.
     pub(crate) range: Range<usize>,
     /// Whether it is a string.
     pub(crate) quoted: bool,
 }
 
-/// Takes the addresses of a style sheet, one after the other.
-type Each<'e> = dyn FnMut(Address<'_>) + 'e;
+/// Receives the addresses of a style sheet in order.
+type Each<'e> = dyn FnMut(CssAddress<'_>) + 'e;
 
-/// Hands over all addresses of a style sheet, in order.
+/// Passes all addresses of a style sheet to a function, in order.
 pub(crate) fn each(text: &str, each: &mut Each<'_>) {
-    read(&mut Parser::new(text), Inside::Block, each);
+    read(&mut Parser::new(text), CssContext::Block, each);
 }
 
 /// Reads to the end of a block.
-fn read(parser: &mut Parser<'_>, outer: Inside, emit: &mut Each<'_>) {
+fn read(parser: &mut Parser<'_>, outer: CssContext, emit: &mut Each<'_>) {
     let mut inside = outer;
     loop {
         parser.skip_whitespace();
@@ -64,28 +64,33 @@ fn read(parser: &mut Parser<'_>, outer: Inside, emit: &mut Each<'_>) {
         let range = at..parser.position().byte_index();
         match token {
             Token::UnquotedUrl(url) => {
-                if inside != Inside::Namespace {
-                    emit(Address { url: &url, import: inside == Inside::Import, range, quoted: false });
+                if inside != CssContext::Namespace {
+                    emit(CssAddress {
+                        url: &url,
+                        import: inside == CssContext::Import,
+                        range,
+                        quoted: false,
+                    });
                 }
                 inside = outer;
             }
-            Token::QuotedString(url) if inside == Inside::Import => {
-                emit(Address { url: &url, import: true, range, quoted: true });
+            Token::QuotedString(url) if inside == CssContext::Import => {
+                emit(CssAddress { url: &url, import: true, range, quoted: true });
                 inside = outer;
             }
-            Token::QuotedString(url) if inside == Inside::Images => {
-                emit(Address { url: &url, import: false, range, quoted: true });
+            Token::QuotedString(url) if inside == CssContext::Images => {
+                emit(CssAddress { url: &url, import: false, range, quoted: true });
             }
             Token::AtKeyword(name) => inside = at_rule(&name),
             Token::Function(name) => {
                 let urls = if is_url(&name) { address_function(inside) } else { function(&name) };
                 nested(parser, urls, emit);
-                if inside == Inside::Import {
+                if inside == CssContext::Import {
                     inside = outer;
                 }
             }
             Token::CurlyBracketBlock | Token::ParenthesisBlock | Token::SquareBracketBlock => {
-                nested(parser, Inside::Block, emit);
+                nested(parser, CssContext::Block, emit);
                 inside = outer;
             }
             Token::Semicolon => inside = outer,
@@ -94,34 +99,34 @@ fn read(parser: &mut Parser<'_>, outer: Inside, emit: &mut Each<'_>) {
     }
 }
 
-fn nested(parser: &mut Parser<'_>, inside: Inside, emit: &mut Each<'_>) {
-    // Too deep is the only error; what is there is then read by the caller, as if the block were not.
+fn nested(parser: &mut Parser<'_>, inside: CssContext, emit: &mut Each<'_>) {
+    // The only error is excessive depth. The caller then reads the content as if there were no block.
     let _: Result<(), ParseError<()>> = parser.parse_nested_block(|parser| {
         read(parser, inside, emit);
         Ok(())
     });
 }
 
-fn at_rule(name: &str) -> Inside {
+fn at_rule(name: &str) -> CssContext {
     match name {
-        _ if name.eq_ignore_ascii_case("import") => Inside::Import,
-        _ if name.eq_ignore_ascii_case("namespace") => Inside::Namespace,
-        _ => Inside::Block,
+        _ if name.eq_ignore_ascii_case("import") => CssContext::Import,
+        _ if name.eq_ignore_ascii_case("namespace") => CssContext::Namespace,
+        _ => CssContext::Block,
     }
 }
 
-/// What strings mean in `url("…")`.
-fn address_function(outside: Inside) -> Inside {
+/// The context of strings in `url("…")`.
+fn address_function(outside: CssContext) -> CssContext {
     match outside {
-        Inside::Import => Inside::Import,
-        Inside::Namespace => Inside::Block,
-        _ => Inside::Images,
+        CssContext::Import => CssContext::Import,
+        CssContext::Namespace => CssContext::Block,
+        _ => CssContext::Images,
     }
 }
 
-fn function(name: &str) -> Inside {
+fn function(name: &str) -> CssContext {
     let is_set = name.eq_ignore_ascii_case("image-set") || name.eq_ignore_ascii_case("-webkit-image-set");
-    if is_set { Inside::Images } else { Inside::Block }
+    if is_set { CssContext::Images } else { CssContext::Block }
 }
 
 fn is_url(name: &str) -> bool {
@@ -131,18 +136,19 @@ fn is_url(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::links::link::{Limits, Link};
+    use crate::links::link::{LinkLimits, PageLink};
     use proptest::prelude::*;
     use varve_core::url::Base;
 
     fn found(text: &str) -> Vec<(String, bool, u64)> {
         let mut found = Vec::new();
-        let mut sink = |link: Link<'_>| {
-            let Place::Style { import } = link.place else { panic!("{link:?}") };
+        let mut sink = |link: PageLink<'_>| {
+            let LinkPlace::Style { import } = link.place else { panic!("{link:?}") };
             found.push((link.reference.into_owned(), import, link.offset.unwrap()));
         };
-        let mut emitter = Emitter::new(Base::parse("http://h/").unwrap(), Limits::default(), &mut sink);
-        links(text, Some(0), |import| Place::Style { import }, &mut emitter);
+        let mut emitter =
+            LinkEmitter::new(Base::parse("http://h/").unwrap(), LinkLimits::default(), &mut sink);
+        links(text, Some(0), |import| LinkPlace::Style { import }, &mut emitter);
         found
     }
 

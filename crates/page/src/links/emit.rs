@@ -1,23 +1,23 @@
-//! The one way out: resolves what was found, drops what is no address, counts both, hands over the rest.
+//! Resolves links, drops references that are no web address, counts both, and passes the rest to the caller.
 
-use super::link::{Limits, Link, Place, Report, Role, Stop};
+use super::link::{LinkLimits, LinkPlace, LinkReport, LinkRole, LinkStop, PageLink};
 use std::borrow::Cow;
 use varve_core::url::Base;
 
-/// Something that looks like a link, before it is resolved.
+/// A link before it is resolved.
 #[derive(Debug, Clone)]
-pub(super) struct Found<'a> {
+pub(super) struct RawLink<'a> {
     pub(super) reference: &'a str,
-    pub(super) place: Place<'a>,
-    pub(super) role: Role,
+    pub(super) place: LinkPlace<'a>,
+    pub(super) role: LinkRole,
     pub(super) title: Option<&'a str>,
     pub(super) nofollow: bool,
     pub(super) guessed: bool,
     pub(super) offset: Option<u64>,
 }
 
-impl<'a> Found<'a> {
-    pub(super) fn new(reference: &'a str, place: Place<'a>, role: Role) -> Self {
+impl<'a> RawLink<'a> {
+    pub(super) fn new(reference: &'a str, place: LinkPlace<'a>, role: LinkRole) -> Self {
         Self { reference, place, role, title: None, nofollow: false, guessed: false, offset: None }
     }
 
@@ -37,27 +37,27 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Resolves and hands over.
-pub(super) struct Emitter<'s> {
-    /// What references are relative to: the page, or what it says with `<base>`.
+/// Resolves links and passes them on.
+pub(super) struct LinkEmitter<'s> {
+    /// The base of references: the page, or its `<base>`.
     pub(super) base: Base,
-    pub(super) limits: Limits,
-    pub(super) report: Report,
-    sink: &'s mut dyn FnMut(Link<'_>),
+    pub(super) limits: LinkLimits,
+    pub(super) report: LinkReport,
+    sink: &'s mut dyn FnMut(PageLink<'_>),
 }
 
-impl<'s> Emitter<'s> {
-    pub(super) fn new(base: Base, limits: Limits, sink: &'s mut dyn FnMut(Link<'_>)) -> Self {
-        Self { base, limits, report: Report::default(), sink }
+impl<'s> LinkEmitter<'s> {
+    pub(super) fn new(base: Base, limits: LinkLimits, sink: &'s mut dyn FnMut(PageLink<'_>)) -> Self {
+        Self { base, limits, report: LinkReport::default(), sink }
     }
 
-    /// Whether enough was handed over.
+    /// Whether the maximum number of links was reached.
     pub(super) fn is_full(&self) -> bool {
-        self.report.stopped == Some(Stop::Links)
+        self.report.stopped == Some(LinkStop::Links)
     }
 
-    /// Hands a link over, if it is one.
-    pub(super) fn emit(&mut self, found: Found<'_>) {
+    /// Passes on a link, if it is one.
+    pub(super) fn emit(&mut self, found: RawLink<'_>) {
         if self.is_full() {
             return;
         }
@@ -67,12 +67,12 @@ impl<'s> Emitter<'s> {
         }
         let Some(target) = self.resolve(reference) else { return };
         if self.report.links >= self.limits.links {
-            self.report.stopped = Some(Stop::Links);
+            self.report.stopped = Some(LinkStop::Links);
             return;
         }
         self.report.links += 1;
         let title = found.title.map(|title| tidy(title, self.limits.title)).filter(|title| !title.is_empty());
-        (self.sink)(Link {
+        (self.sink)(PageLink {
             target,
             reference: Cow::Borrowed(reference),
             place: found.place,
@@ -84,7 +84,7 @@ impl<'s> Emitter<'s> {
         });
     }
 
-    /// The address of the web that a reference leads to.
+    /// The web address of a reference.
     fn resolve(&mut self, reference: &str) -> Option<String> {
         if is_foreign(reference) {
             self.report.foreign += 1;
@@ -108,7 +108,7 @@ impl<'s> Emitter<'s> {
     }
 }
 
-/// Whether the text is an absolute address of the web.
+/// Whether the text is an absolute web address.
 pub(crate) fn is_web(url: &str) -> bool {
     let starts = |prefix: &str| {
         url.len() > prefix.len() && url.as_bytes()[..prefix.len()].eq_ignore_ascii_case(prefix.as_bytes())
@@ -116,7 +116,7 @@ pub(crate) fn is_web(url: &str) -> bool {
     starts("http://") || starts("https://")
 }
 
-/// Whether the reference is of a scheme that no page of the web has. Saves resolving megabytes of `data:`.
+/// Whether the reference has a scheme other than `http` and `https`. Saves resolving megabytes of `data:`.
 pub(crate) fn is_foreign(reference: &str) -> bool {
     let head = &reference.as_bytes()[..reference.len().min(12)];
     let starts =
@@ -124,17 +124,17 @@ pub(crate) fn is_foreign(reference: &str) -> bool {
     [&b"data:"[..], b"javascript:", b"mailto:", b"tel:", b"about:", b"blob:"].into_iter().any(starts)
 }
 
-/// Whether a reference asks for nothing: an embedded part that is the page itself.
-fn is_nothing(reference: &str, role: Role) -> bool {
-    role == Role::Embed && (reference.is_empty() || reference.starts_with('#'))
+/// Whether an embedded reference is the page itself.
+fn is_nothing(reference: &str, role: LinkRole) -> bool {
+    role == LinkRole::Embed && (reference.is_empty() || reference.starts_with('#'))
 }
 
-/// A text without the white space that URLs may have around them.
+/// A text without the white space that is allowed around URLs.
 pub(crate) fn trim(text: &str) -> &str {
     text.trim_matches(|character: char| character <= ' ')
 }
 
-/// A title on one line, cut after so many bytes.
+/// A title on one line, cut at a length in bytes.
 fn tidy(title: &str, most: usize) -> Cow<'_, str> {
     let title = title.trim();
     let plain = |title: &str| {
@@ -175,16 +175,16 @@ mod tests {
     #[test]
     fn what_is_no_address_is_counted() {
         let mut found = Vec::new();
-        let mut sink = |link: Link<'_>| found.push(link.target);
-        let limits = Limits { links: 2, reference: 20, ..Limits::default() };
-        let mut emitter = Emitter::new(Base::parse("http://h/a/b").unwrap(), limits, &mut sink);
+        let mut sink = |link: PageLink<'_>| found.push(link.target);
+        let limits = LinkLimits { links: 2, reference: 20, ..LinkLimits::default() };
+        let mut emitter = LinkEmitter::new(Base::parse("http://h/a/b").unwrap(), limits, &mut sink);
         let long = "x".repeat(21);
         for text in ["mailto:a@b", "MAILTO:x", "ftp://h/", "http://[", long.as_str(), " c\td ", "//e", "f"] {
-            emitter.emit(Found::new(text, Place::Line, Role::Navigate));
+            emitter.emit(RawLink::new(text, LinkPlace::Line, LinkRole::Navigate));
         }
         let report = emitter.report.clone();
         assert_eq!((report.foreign, report.unreadable, report.oversized), (3, 1, 1));
-        assert_eq!((report.links, report.stopped), (2, Some(Stop::Links)));
+        assert_eq!((report.links, report.stopped), (2, Some(LinkStop::Links)));
         assert_eq!(found, ["http://h/a/cd", "http://e/"]);
     }
 }

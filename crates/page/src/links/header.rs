@@ -1,39 +1,39 @@
 //! Links in response headers: `Location`, `Refresh`, `Content-Location` and `Link` (RFC 8288).
 
-use super::emit::{Emitter, Found};
-use super::link::{Place, Role};
+use super::emit::{LinkEmitter, RawLink};
+use super::link::{LinkPlace, LinkRole};
 use super::refresh;
 use super::relation::Relation;
 use varve_core::headers::{Headers, decode_header_text};
 
-/// So many links in headers are read; a page has a dozen.
-const MOST: usize = 1000;
+/// Maximum number of links in headers that are read.
+const MAX_HEADER_LINKS: usize = 1000;
 
-/// Hands over all links of the headers.
-pub(super) fn links(headers: &Headers, emitter: &mut Emitter<'_>) {
+/// Emits all links of the headers.
+pub(super) fn links(headers: &Headers, emitter: &mut LinkEmitter<'_>) {
     if let Some(location) = headers.get_text("location") {
-        emitter.emit(Found::new(&location, Place::Header("location"), Role::Redirect));
+        emitter.emit(RawLink::new(&location, LinkPlace::Header("location"), LinkRole::Redirect));
     }
     if let Some(content) = headers.get_text("refresh")
         && let Some(target) = refresh::target(&content)
     {
-        emitter.emit(Found::new(target, Place::Header("refresh"), Role::Redirect));
+        emitter.emit(RawLink::new(target, LinkPlace::Header("refresh"), LinkRole::Redirect));
     }
     if let Some(location) = headers.get_text("content-location").filter(|text| !text.is_empty()) {
-        emitter.emit(Found::new(&location, Place::Header("content-location"), Role::Alternate));
+        emitter.emit(RawLink::new(&location, LinkPlace::Header("content-location"), LinkRole::Alternate));
     }
-    let mut left = MOST;
+    let mut left = MAX_HEADER_LINKS;
     for value in headers.get_all("link") {
         let value = decode_header_text(value);
-        for link in Links(&value).take(left) {
+        for link in HeaderLinks(&value).take(left) {
             left -= 1;
             hand_over(&link, emitter);
         }
     }
 }
 
-fn hand_over(link: &HeaderLink<'_>, emitter: &mut Emitter<'_>) {
-    // A link with an anchor speaks of another page than this one.
+fn hand_over(link: &HeaderLink<'_>, emitter: &mut LinkEmitter<'_>) {
+    // A link with an anchor is about another page.
     if link.parameter("anchor").is_some() {
         return;
     }
@@ -41,7 +41,8 @@ fn hand_over(link: &HeaderLink<'_>, emitter: &mut Emitter<'_>) {
     let relation =
         Relation { rel: text("rel"), kind: text("type"), loaded_as: text("as"), reference: link.target };
     let Some(role) = relation.role() else { return };
-    let mut found = Found::new(link.target, Place::Header("link"), role).titled(link.parameter("title"));
+    let mut found =
+        RawLink::new(link.target, LinkPlace::Header("link"), role).titled(link.parameter("title"));
     found.nofollow = relation.rel.split_ascii_whitespace().any(|rel| rel.eq_ignore_ascii_case("nofollow"));
     emitter.emit(found);
 }
@@ -60,10 +61,10 @@ impl<'a> HeaderLink<'a> {
     }
 }
 
-/// The links of a header value that are left to read.
-struct Links<'a>(&'a str);
+/// Iterates over the links of a header value.
+struct HeaderLinks<'a>(&'a str);
 
-impl<'a> Iterator for Links<'a> {
+impl<'a> Iterator for HeaderLinks<'a> {
     type Item = HeaderLink<'a>;
 
     fn next(&mut self) -> Option<HeaderLink<'a>> {
@@ -81,8 +82,8 @@ impl<'a> Iterator for Links<'a> {
     }
 }
 
-impl<'a> Links<'a> {
-    /// The next parameter of the link that was just read, if there is one.
+impl<'a> HeaderLinks<'a> {
+    /// The next parameter of the current link.
     fn parameter(&mut self) -> Option<(&'a str, &'a str)> {
         let text = self.0.trim_start().strip_prefix(';')?.trim_start();
         let end = text.find(['=', ';', ',']).unwrap_or(text.len());
@@ -100,7 +101,7 @@ impl<'a> Links<'a> {
     }
 }
 
-/// Where the quoted text ends.
+/// The end of the quoted text.
 fn closing_quote(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate() {
@@ -117,14 +118,15 @@ fn closing_quote(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::links::link::{Limits, Link};
+    use crate::links::link::{LinkLimits, PageLink};
     use proptest::prelude::*;
     use varve_core::url::Base;
 
-    fn found(headers: &Headers) -> Vec<(String, Role)> {
+    fn found(headers: &Headers) -> Vec<(String, LinkRole)> {
         let mut found = Vec::new();
-        let mut sink = |link: Link<'_>| found.push((link.target, link.role));
-        let mut emitter = Emitter::new(Base::parse("http://h/a/").unwrap(), Limits::default(), &mut sink);
+        let mut sink = |link: PageLink<'_>| found.push((link.target, link.role));
+        let mut emitter =
+            LinkEmitter::new(Base::parse("http://h/a/").unwrap(), LinkLimits::default(), &mut sink);
         links(headers, &mut emitter);
         found
     }
@@ -139,13 +141,13 @@ mod tests {
             ("link", r#"<h>; rel=canonical , <i>; anchor="/x"; rel=next, broken, <j"#),
         ]);
         let expected = [
-            ("http://h/b", Role::Redirect),
-            ("http://h/a/c", Role::Redirect),
-            ("http://h/a/d.en.html", Role::Alternate),
-            ("http://h/a/e,;x", Role::Embed),
-            ("http://h/a/f", Role::Navigate),
-            ("http://h/a/g", Role::Navigate),
-            ("http://h/a/h", Role::Canonical),
+            ("http://h/b", LinkRole::Redirect),
+            ("http://h/a/c", LinkRole::Redirect),
+            ("http://h/a/d.en.html", LinkRole::Alternate),
+            ("http://h/a/e,;x", LinkRole::Embed),
+            ("http://h/a/f", LinkRole::Navigate),
+            ("http://h/a/g", LinkRole::Navigate),
+            ("http://h/a/h", LinkRole::Canonical),
         ];
         assert_eq!(found(&headers), expected.map(|(url, role)| (url.to_owned(), role)));
     }
@@ -153,7 +155,7 @@ mod tests {
     #[test]
     fn a_flood_of_links_is_cut() {
         let headers = Headers::from_iter([("Link", "<a>,".repeat(5000)), ("Link", "<b>".to_owned())]);
-        assert_eq!(found(&headers).len(), MOST);
+        assert_eq!(found(&headers).len(), MAX_HEADER_LINKS);
     }
 
     proptest! {

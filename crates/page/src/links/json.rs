@@ -1,10 +1,10 @@
 //! JSON: addresses in any document, web manifests, JSON feeds, and the linked data inside pages.
 //!
-//! The document is walked while it is read; no tree of it is ever built. The parser's own limit on depth ends
-//! hostile nesting, and whatever was found before an error stays found.
+//! The document is read as a stream without building a tree. The depth limit of the parser ends hostile nesting. Links
+//! before an error are kept.
 
-use super::emit::{Emitter, Found, is_web};
-use super::link::{Place, Role, Stop};
+use super::emit::{LinkEmitter, RawLink, is_web};
+use super::link::{LinkPlace, LinkRole, LinkStop};
 use super::relation::looks_embedded;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
@@ -14,9 +14,9 @@ use std::io::{self, BufReader, Read};
 /// Which members of a document are links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
-    /// Whatever is wholly an absolute address, names of members too; and the pictures of a manifest.
+    /// Every value and member name that is an absolute address, and the images of a manifest.
     Any,
-    /// `application/ld+json`: as any, without the names of vocabularies; what is known to name pages and pictures is no guess.
+    /// `application/ld+json`: as any, without names of vocabularies. Members of schema.org for pages and images are no guess.
     LinkedData,
     /// A web app manifest.
     Manifest,
@@ -24,66 +24,66 @@ pub(super) enum Dialect {
     Feed,
 }
 
-/// Hands over all links of a document.
-pub(super) fn links(reader: impl Read, dialect: Dialect, emitter: &mut Emitter<'_>) -> io::Result<()> {
+/// Emits all links of a document.
+pub(super) fn links(reader: impl Read, dialect: Dialect, emitter: &mut LinkEmitter<'_>) -> io::Result<()> {
     let mut deserializer = serde_json::Deserializer::from_reader(BufReader::new(reader));
     match read(&mut deserializer, dialect, emitter, None) {
         Err(error) if error.is_io() => return Err(error.into()),
-        Err(_) => emitter.report.stopped.get_or_insert(Stop::Malformed),
+        Err(_) => emitter.report.stopped.get_or_insert(LinkStop::Malformed),
         Ok(()) => return Ok(()),
     };
     Ok(())
 }
 
-/// Hands over all links of a document that stands in a page. A broken one does not break the page.
-pub(super) fn inline_links(text: &str, dialect: Dialect, emitter: &mut Emitter<'_>, offset: Option<u64>) {
+/// Emits all links of a document inside a page. A malformed document does not affect the page.
+pub(super) fn inline_links(text: &str, dialect: Dialect, emitter: &mut LinkEmitter<'_>, offset: Option<u64>) {
     let _ = read(&mut serde_json::Deserializer::from_str(text), dialect, emitter, offset);
 }
 
-/// Reads a document as far as it is one.
+/// Reads a document up to the first error.
 fn read<'de, R: serde_json::de::Read<'de>>(
     deserializer: &mut serde_json::Deserializer<R>,
     dialect: Dialect,
-    emitter: &mut Emitter<'_>,
+    emitter: &mut LinkEmitter<'_>,
     offset: Option<u64>,
 ) -> serde_json::Result<()> {
-    let mut walker = Walker { dialect, emitter, offset };
-    Value { walker: &mut walker, parent: "", name: "" }.deserialize(deserializer)
+    let mut walker = JsonLinkWalker { dialect, emitter, offset };
+    JsonValueSeed { walker: &mut walker, parent: "", name: "" }.deserialize(deserializer)
 }
 
-struct Walker<'w, 's> {
+struct JsonLinkWalker<'w, 's> {
     dialect: Dialect,
-    emitter: &'w mut Emitter<'s>,
+    emitter: &'w mut LinkEmitter<'s>,
     offset: Option<u64>,
 }
 
-impl Walker<'_, '_> {
-    /// A text, with the names of the nearest member around it and of the one around that.
+impl JsonLinkWalker<'_, '_> {
+    /// Takes a text with the names of the nearest two members around it.
     fn text(&mut self, parent: &str, name: &str, text: &str) {
         let Some((role, guessed)) = self.role(parent, name, text) else { return };
-        let place = Place::Member { name: Cow::Borrowed(name) };
-        let mut found = Found::new(text, place, role).at(self.offset);
+        let place = LinkPlace::Member { name: Cow::Borrowed(name) };
+        let mut found = RawLink::new(text, place, role).at(self.offset);
         found.guessed = guessed;
         self.emitter.emit(found);
     }
 
-    fn role(&self, parent: &str, name: &str, text: &str) -> Option<(Role, bool)> {
+    fn role(&self, parent: &str, name: &str, text: &str) -> Option<(LinkRole, bool)> {
         let known = match self.dialect {
             Dialect::Manifest => return manifest_role(parent, name).map(|role| (role, false)),
             Dialect::Feed => feed_role(parent, name),
             Dialect::LinkedData if matches!(name, "@context" | "@type" | "@vocab") => return None,
             Dialect::LinkedData => linked_data_role(parent, name).filter(|_| is_web(text)),
-            // A manifest is mostly called mere JSON by its server.
+            // Servers usually declare a manifest as JSON.
             Dialect::Any => icon_role(parent, name),
         };
         if let Some(role) = known {
             return Some((role, false));
         }
-        let guess = if looks_embedded(text) { Role::Embed } else { Role::Navigate };
+        let guess = if looks_embedded(text) { LinkRole::Embed } else { LinkRole::Navigate };
         (self.dialect != Dialect::Feed && is_web(text)).then_some((guess, true))
     }
 
-    /// The name of a member may be an address, too.
+    /// Takes the name of a member, which may be an address.
     fn name(&mut self, name: &str) {
         if self.dialect == Dialect::Any && is_web(name) {
             self.text("", name, name);
@@ -91,48 +91,48 @@ impl Walker<'_, '_> {
     }
 }
 
-fn manifest_role(parent: &str, name: &str) -> Option<Role> {
+fn manifest_role(parent: &str, name: &str) -> Option<LinkRole> {
     match (parent, name) {
-        (_, "start_url") | ("shortcuts", "url") => Some(Role::Navigate),
+        (_, "start_url") | ("shortcuts", "url") => Some(LinkRole::Navigate),
         _ => icon_role(parent, name),
     }
 }
 
-/// The pictures of a manifest.
-fn icon_role(parent: &str, name: &str) -> Option<Role> {
-    (matches!(parent, "icons" | "screenshots") && name == "src").then_some(Role::Embed)
+/// Members of a manifest that are images.
+fn icon_role(parent: &str, name: &str) -> Option<LinkRole> {
+    (matches!(parent, "icons" | "screenshots") && name == "src").then_some(LinkRole::Embed)
 }
 
-/// The members by which the vocabulary of schema.org names pages and pictures.
-fn linked_data_role(parent: &str, name: &str) -> Option<Role> {
+/// Members of schema.org that are pages and images.
+fn linked_data_role(parent: &str, name: &str) -> Option<LinkRole> {
     let is_picture = |name: &str| matches!(name, "image" | "logo" | "thumbnail" | "photo");
     match name {
-        "contentUrl" | "thumbnailUrl" => Some(Role::Embed),
-        "url" if is_picture(parent) => Some(Role::Embed),
-        name if is_picture(name) => Some(Role::Embed),
-        "url" | "mainEntityOfPage" | "item" => Some(Role::Navigate),
+        "contentUrl" | "thumbnailUrl" => Some(LinkRole::Embed),
+        "url" if is_picture(parent) => Some(LinkRole::Embed),
+        name if is_picture(name) => Some(LinkRole::Embed),
+        "url" | "mainEntityOfPage" | "item" => Some(LinkRole::Navigate),
         _ => None,
     }
 }
 
-fn feed_role(parent: &str, name: &str) -> Option<Role> {
+fn feed_role(parent: &str, name: &str) -> Option<LinkRole> {
     match name {
-        "url" if parent == "attachments" => Some(Role::Embed),
-        "url" | "external_url" | "home_page_url" => Some(Role::Navigate),
-        "feed_url" | "next_url" => Some(Role::Feed),
-        "image" | "banner_image" | "icon" | "favicon" => Some(Role::Embed),
+        "url" if parent == "attachments" => Some(LinkRole::Embed),
+        "url" | "external_url" | "home_page_url" => Some(LinkRole::Navigate),
+        "feed_url" | "next_url" => Some(LinkRole::Feed),
+        "image" | "banner_image" | "icon" | "favicon" => Some(LinkRole::Embed),
         _ => None,
     }
 }
 
 /// One value of the document.
-struct Value<'v, 'w, 's> {
-    walker: &'v mut Walker<'w, 's>,
+struct JsonValueSeed<'v, 'w, 's> {
+    walker: &'v mut JsonLinkWalker<'w, 's>,
     parent: &'v str,
     name: &'v str,
 }
 
-impl<'de> DeserializeSeed<'de> for Value<'_, '_, '_> {
+impl<'de> DeserializeSeed<'de> for JsonValueSeed<'_, '_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -140,7 +140,7 @@ impl<'de> DeserializeSeed<'de> for Value<'_, '_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Value<'_, '_, '_> {
+impl<'de> Visitor<'de> for JsonValueSeed<'_, '_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -174,7 +174,7 @@ impl<'de> Visitor<'de> for Value<'_, '_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         loop {
-            let item = Value { walker: &mut *self.walker, parent: self.parent, name: self.name };
+            let item = JsonValueSeed { walker: &mut *self.walker, parent: self.parent, name: self.name };
             if items.next_element_seed(item)?.is_none() {
                 return Ok(());
             }
@@ -184,7 +184,11 @@ impl<'de> Visitor<'de> for Value<'_, '_, '_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
         while let Some(name) = members.next_key::<String>()? {
             self.walker.name(&name);
-            members.next_value_seed(Value { walker: &mut *self.walker, parent: self.name, name: &name })?;
+            members.next_value_seed(JsonValueSeed {
+                walker: &mut *self.walker,
+                parent: self.name,
+                name: &name,
+            })?;
         }
         Ok(())
     }
@@ -193,13 +197,14 @@ impl<'de> Visitor<'de> for Value<'_, '_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::links::link::{Limits, Link, Report};
+    use crate::links::link::{LinkLimits, LinkReport, PageLink};
     use varve_core::url::Base;
 
-    fn found(dialect: Dialect, text: &str) -> (Vec<(String, Role)>, Report) {
+    fn found(dialect: Dialect, text: &str) -> (Vec<(String, LinkRole)>, LinkReport) {
         let mut found = Vec::new();
-        let mut sink = |link: Link<'_>| found.push((link.target, link.role));
-        let mut emitter = Emitter::new(Base::parse("http://h/a/").unwrap(), Limits::default(), &mut sink);
+        let mut sink = |link: PageLink<'_>| found.push((link.target, link.role));
+        let mut emitter =
+            LinkEmitter::new(Base::parse("http://h/a/").unwrap(), LinkLimits::default(), &mut sink);
         links(text.as_bytes(), dialect, &mut emitter).unwrap();
         let report = emitter.report.clone();
         (found, report)
@@ -222,10 +227,10 @@ mod tests {
         let text = r#"{"id":"/x","start_url":"../?pwa","scope":"/","icons":[{"src":"i.png"}],
             "shortcuts":[{"url":"/s","icons":[{"src":"j.png"}]}],"related_applications":[{"url":"http://store/"}]}"#;
         let expected = [
-            ("http://h/?pwa", Role::Navigate),
-            ("http://h/a/i.png", Role::Embed),
-            ("http://h/s", Role::Navigate),
-            ("http://h/a/j.png", Role::Embed),
+            ("http://h/?pwa", LinkRole::Navigate),
+            ("http://h/a/i.png", LinkRole::Embed),
+            ("http://h/s", LinkRole::Navigate),
+            ("http://h/a/j.png", LinkRole::Embed),
         ];
         assert_eq!(found(Dialect::Manifest, text).0, expected.map(|(url, role)| (url.to_owned(), role)));
     }
@@ -235,11 +240,11 @@ mod tests {
         let text = r#"{"version":"https://jsonfeed.org/version/1.1","home_page_url":"http://h/","feed_url":"f",
             "items":[{"id":"1","url":"p","image":"i.jpg","content_text":"http://no/","attachments":[{"url":"m.mp3"}]}]}"#;
         let expected = [
-            ("http://h/", Role::Navigate),
-            ("http://h/a/f", Role::Feed),
-            ("http://h/a/p", Role::Navigate),
-            ("http://h/a/i.jpg", Role::Embed),
-            ("http://h/a/m.mp3", Role::Embed),
+            ("http://h/", LinkRole::Navigate),
+            ("http://h/a/f", LinkRole::Feed),
+            ("http://h/a/p", LinkRole::Navigate),
+            ("http://h/a/i.jpg", LinkRole::Embed),
+            ("http://h/a/m.mp3", LinkRole::Embed),
         ];
         assert_eq!(found(Dialect::Feed, text).0, expected.map(|(url, role)| (url.to_owned(), role)));
     }
@@ -248,8 +253,8 @@ mod tests {
     fn what_was_found_before_an_error_stays() {
         let (links, report) = found(Dialect::Any, r#"["http://k/", oops"#);
         assert_eq!(links.len(), 1);
-        assert_eq!(report.stopped, Some(Stop::Malformed));
+        assert_eq!(report.stopped, Some(LinkStop::Malformed));
         let deep = found(Dialect::Any, &"[".repeat(1_000_000)).1;
-        assert_eq!(deep.stopped, Some(Stop::Malformed));
+        assert_eq!(deep.stopped, Some(LinkStop::Malformed));
     }
 }

@@ -1,22 +1,21 @@
-//! A link as it was found: where it leads, what it is for, and where it stood.
+//! A link: its address, its role, and its place in the body.
 //!
-//! Plain data. Which URLs are worth asking for is decided elsewhere; here nothing is left out because it looks
-//! dull, only because it is no address of the web.
+//! Plain data. The crawler decides which URLs are requested; here only references that are no web address are dropped.
 
 use std::borrow::Cow;
 
-/// What a link is for, and so what follows from it.
+/// The role of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Role {
+pub enum LinkRole {
     /// Leads to another page.
     Navigate,
-    /// Part of this page: without it the page is not whole.
+    /// Part of this page, such as an image or a style sheet.
     Embed,
     /// The same content in another form, language or address.
     Alternate,
-    /// Where the page sends its reader.
+    /// A redirect.
     Redirect,
-    /// What the page calls itself.
+    /// The canonical address of the page.
     Canonical,
     /// A list of pages of the site.
     Sitemap,
@@ -24,9 +23,9 @@ pub enum Role {
     Feed,
 }
 
-/// Where a link stood.
+/// The place of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Place<'a> {
+pub enum LinkPlace<'a> {
     /// In an attribute of an element.
     Attribute {
         /// The element, in lower case.
@@ -53,55 +52,54 @@ pub enum Place<'a> {
     Line,
     /// In a response header, named in lower case.
     Header(&'static str),
-    /// Nowhere: browsers ask for it unasked, as for `/favicon.ico`.
+    /// Not in the body: browsers request it anyway, as `/favicon.ico`.
     Implied,
 }
 
-impl Place<'_> {
-    /// The same place, owning its names.
-    pub fn into_owned(self) -> Place<'static> {
+impl LinkPlace<'_> {
+    /// The same place with owned names.
+    pub fn into_owned(self) -> LinkPlace<'static> {
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         match self {
-            Place::Attribute { element, attribute } => {
-                Place::Attribute { element: own(element), attribute: own(attribute) }
+            LinkPlace::Attribute { element, attribute } => {
+                LinkPlace::Attribute { element: own(element), attribute: own(attribute) }
             }
-            Place::Text { element } => Place::Text { element: own(element) },
-            Place::Style { import } => Place::Style { import },
-            Place::Member { name } => Place::Member { name: own(name) },
-            Place::Line => Place::Line,
-            Place::Header(name) => Place::Header(name),
-            Place::Implied => Place::Implied,
+            LinkPlace::Text { element } => LinkPlace::Text { element: own(element) },
+            LinkPlace::Style { import } => LinkPlace::Style { import },
+            LinkPlace::Member { name } => LinkPlace::Member { name: own(name) },
+            LinkPlace::Line => LinkPlace::Line,
+            LinkPlace::Header(name) => LinkPlace::Header(name),
+            LinkPlace::Implied => LinkPlace::Implied,
         }
     }
 }
 
-/// One link. It borrows from the body while it is handed over; [`Link::into_owned`] keeps it.
+/// One link. It borrows from the body; [`PageLink::into_owned`] makes a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link<'a> {
-    /// The absolute URL, `http` or `https`, as a browser reads it. A fragment is kept.
+pub struct PageLink<'a> {
+    /// The absolute `http` or `https` URL, with its fragment.
     pub target: String,
-    /// What was written, without white space around it and with character references resolved.
+    /// The reference as written, trimmed and with character references resolved.
     pub reference: Cow<'a, str>,
-    /// Where it stood.
-    pub place: Place<'a>,
-    /// What it is for.
-    pub role: Role,
-    /// What the page calls it: the text of an anchor, the `alt` of an image, the title of an item.
+    /// Its place.
+    pub place: LinkPlace<'a>,
+    /// Its role.
+    pub role: LinkRole,
+    /// Its title: the text of an anchor, the `alt` of an image, the title of an item.
     pub title: Option<Cow<'a, str>>,
-    /// Whether the page asks crawlers not to follow this one.
+    /// Whether it has `rel=nofollow`.
     pub nofollow: bool,
-    /// Whether it was known by its looks alone: a string in a script, an attribute that has no such meaning.
+    /// Whether it is a guess: a string in a script, or an attribute that is not defined as a link.
     pub guessed: bool,
-    /// Where it stood in the body, in bytes. None for headers, for what is implied, and where the body was read
-    /// through a decoder, so that positions are not those of the file.
+    /// Its offset in the body in bytes. `None` for headers, implied links and bodies that were transcoded.
     pub offset: Option<u64>,
 }
 
-impl Link<'_> {
-    /// The same link, owning its texts.
-    pub fn into_owned(self) -> Link<'static> {
+impl PageLink<'_> {
+    /// The same link with owned texts.
+    pub fn into_owned(self) -> PageLink<'static> {
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
-        Link {
+        PageLink {
             target: self.target,
             reference: own(self.reference),
             place: self.place.into_owned(),
@@ -114,25 +112,24 @@ impl Link<'_> {
     }
 }
 
-/// How much is read, and how much is handed over. Nothing here is a promise about time: all costs are linear in
-/// the bytes that are read.
+/// Limits of link extraction. Time is linear in the bytes that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// At most so many bytes of a body, after decompression.
+pub struct LinkLimits {
+    /// Maximum number of bytes of a body, after decompression.
     pub bytes: u64,
-    /// At most so many links.
+    /// Maximum number of links.
     pub links: u64,
-    /// References longer than this are dropped, in bytes.
+    /// Maximum length of a reference in bytes. Longer ones are dropped.
     pub reference: usize,
-    /// Titles are cut after so many bytes.
+    /// Maximum length of a title in bytes. Longer ones are cut.
     pub title: usize,
-    /// At most so many bytes of one script, style sheet or JSON text inside a page.
+    /// Maximum length of one script, style sheet or JSON text inside a page, in bytes.
     pub inline: usize,
-    /// At most so much memory for one tag, and for the depth of a page.
+    /// Maximum memory for one tag, in bytes.
     pub memory: usize,
 }
 
-impl Default for Limits {
+impl Default for LinkLimits {
     fn default() -> Self {
         Self {
             bytes: 256 << 20,
@@ -145,38 +142,38 @@ impl Default for Limits {
     }
 }
 
-/// Why reading ended before the body did.
+/// Why extraction stopped before the end of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
-    /// [`Limits::bytes`] was reached.
+pub enum LinkStop {
+    /// [`LinkLimits::bytes`] was reached.
     Bytes,
-    /// [`Limits::links`] was reached.
+    /// [`LinkLimits::links`] was reached.
     Links,
-    /// What follows is not the format that it began as: XML, JSON or gzip that breaks off.
+    /// The XML, JSON or gzip data is malformed or cut off.
     Malformed,
 }
 
-/// What became of a body.
+/// Counts of one extraction.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Report {
-    /// How many links were handed over.
+pub struct LinkReport {
+    /// Number of links that were passed on.
     pub links: u64,
     /// References to other than `http` and `https`: `mailto:`, `javascript:`, `data:`.
     pub foreign: u64,
-    /// References that no browser could read as a URL.
+    /// References that are no valid URL.
     pub unreadable: u64,
     /// References that were too long.
     pub oversized: u64,
     /// Tags, scripts and texts that were cut because they were too long.
     pub cut: u64,
-    /// Why reading ended early, if it did.
-    pub stopped: Option<Stop>,
+    /// Why extraction stopped early, if it did.
+    pub stopped: Option<LinkStop>,
 }
 
-/// Why links could not be read at all.
+/// Why a body could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// The URL of the page is no absolute URL.
+    /// The URL of the page is not absolute.
     #[error(transparent)]
     Url(#[from] varve_core::url::ResolveError),
     /// The body could not be read.

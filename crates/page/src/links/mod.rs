@@ -1,8 +1,7 @@
 //! Links: everything in a body and its headers that leads somewhere.
 //!
-//! One door, [`extract`], for all formats. A body is read once, as a stream, and each link is handed over when it is
-//! found; nothing is collected, so a page with a million links costs no more memory than one with three. What is
-//! cut, dropped or not understood is counted in the [`Report`].
+//! [`extract`] reads all formats. A body is read once as a stream, and each link is passed to the caller when it is
+//! found, so memory does not grow with the number of links. The [`LinkReport`] counts what was cut or dropped.
 //!
 //! | file | reads |
 //! | --- | --- |
@@ -12,7 +11,7 @@
 //! | `listing` | sitemaps and feeds, in XML and text, gzipped or not |
 //! | `header` | `Location`, `Refresh`, `Link` |
 //!
-//! It does not know which links should be followed, nor what has been seen before.
+//! It does not know which links should be followed, nor which were seen before.
 
 pub(crate) mod css;
 pub(crate) mod emit;
@@ -28,74 +27,74 @@ mod script;
 pub(crate) mod source;
 pub mod srcset;
 
-pub use kind::Kind;
-pub use link::{Limits, Link, LinkError, Place, Report, Role, Stop};
+pub use kind::LinkFormat;
+pub use link::{LinkError, LinkLimits, LinkPlace, LinkReport, LinkRole, LinkStop, PageLink};
 
-use crate::metadata::{Collector, Metadata, RobotsMeta};
-use emit::Emitter;
+use crate::metadata::{MetadataCollector, PageMetadata, RobotsMeta};
+use emit::LinkEmitter;
 use encoding_rs::Encoding;
-use listing::Expected;
-use source::{Capped, Transcoder, charset};
+use listing::ListingSyntax;
+use source::{CappedReader, Transcoder, charset};
 use std::io::{self, Read};
 use varve_core::headers::Headers;
 use varve_core::url::Base;
 
-/// What came of reading a body.
+/// The result of reading a body.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Extracted {
-    /// What was found, and what was left out.
-    pub report: Report,
-    /// What the page says about itself. Empty but for the headers' share where the body is no page.
-    pub metadata: Metadata,
+pub struct ExtractedLinks {
+    /// Numbers of links found and left out.
+    pub report: LinkReport,
+    /// Metadata of the page. If the body is no page, only that of the headers.
+    pub metadata: PageMetadata,
 }
 
-/// Hands every link of a body and its headers to `sink`, in the order in which they are complete: an anchor comes
-/// after its text.
+/// Passes every link of a body and its headers to `sink`, in the order in which they are complete: an anchor comes after
+/// its text.
 ///
-/// `url` is what references are relative to. `body` is the body itself, with its content codings removed. An error
-/// is only what keeps the body from being read at all; a body that is not what it claims to be gives what it has.
+/// References are relative to `url`. `body` has no content codings. Only a body that cannot be read is an error; a
+/// malformed body yields the links that it has.
 pub fn extract(
-    kind: Kind,
+    kind: LinkFormat,
     url: &str,
     headers: &Headers,
     body: impl Read,
-    limits: Limits,
-    sink: &mut dyn FnMut(Link<'_>),
-) -> Result<Extracted, LinkError> {
-    let mut emitter = Emitter::new(Base::parse(url)?, limits, sink);
-    let mut collector = Collector::default();
+    limits: LinkLimits,
+    sink: &mut dyn FnMut(PageLink<'_>),
+) -> Result<ExtractedLinks, LinkError> {
+    let mut emitter = LinkEmitter::new(Base::parse(url)?, limits, sink);
+    let mut collector = MetadataCollector::default();
     header::links(headers, &mut emitter);
-    let body = Capped::new(body, limits.bytes);
+    let body = CappedReader::new(body, limits.bytes);
     let was_cut = body.was_cut();
     let charset = headers.get_text("content-type").as_deref().and_then(charset);
     match kind {
-        Kind::Html => {
+        LinkFormat::Html => {
             let wants_icon = is_front_page(url);
-            html::links(body, html::Surroundings { charset, wants_icon }, &mut emitter, &mut collector)?;
+            html::links(body, html::HtmlContext { charset, wants_icon }, &mut emitter, &mut collector)?;
         }
-        Kind::Css => style_sheet(body, charset, &mut emitter)?,
-        Kind::Json => json::links(body, json::Dialect::Any, &mut emitter)?,
-        Kind::Manifest => json::links(body, json::Dialect::Manifest, &mut emitter)?,
-        Kind::Xml => listing::links(body, charset, Expected::Xml, &mut emitter)?,
-        Kind::Listing => listing::links(body, charset, Expected::List, &mut emitter)?,
-        Kind::Opaque => {}
+        LinkFormat::Css => style_sheet(body, charset, &mut emitter)?,
+        LinkFormat::Json => json::links(body, json::Dialect::Any, &mut emitter)?,
+        LinkFormat::Manifest => json::links(body, json::Dialect::Manifest, &mut emitter)?,
+        LinkFormat::Xml => listing::links(body, charset, ListingSyntax::Xml, &mut emitter)?,
+        LinkFormat::Listing => listing::links(body, charset, ListingSyntax::List, &mut emitter)?,
+        LinkFormat::Opaque => {}
     }
     let mut report = emitter.report;
-    if was_cut.get() && report.stopped != Some(Stop::Links) {
-        report.stopped = Some(Stop::Bytes);
+    if was_cut.get() && report.stopped != Some(LinkStop::Links) {
+        report.stopped = Some(LinkStop::Bytes);
     }
     let mut metadata = collector.metadata;
     metadata.robots.merge(RobotsMeta::from_headers(headers));
-    Ok(Extracted { report, metadata })
+    Ok(ExtractedLinks { report, metadata })
 }
 
-/// A style sheet must be whole to be read; what is beyond the limit on texts inside pages is left out.
+/// Reads a style sheet as a whole, up to the memory limit.
 fn style_sheet(
     body: impl Read,
     charset: Option<&'static Encoding>,
-    emitter: &mut Emitter<'_>,
+    emitter: &mut LinkEmitter<'_>,
 ) -> io::Result<()> {
-    let source = source::Source::open(body)?;
+    let source = source::PeekedBody::open(body)?;
     let encoding = source.mark().or(charset).unwrap_or(encoding_rs::UTF_8);
     let offset = (source.mark().is_none() && encoding == encoding_rs::UTF_8).then_some(0);
     let most = emitter.limits.memory as u64;
@@ -103,11 +102,11 @@ fn style_sheet(
     let length = Transcoder::new(source.into_reader(), encoding).take(most).read_to_end(&mut bytes)?;
     emitter.report.cut += u64::from(length as u64 == most);
     let text = String::from_utf8_lossy(&bytes);
-    css::links(&text, offset, |import| Place::Style { import }, emitter);
+    css::links(&text, offset, |import| LinkPlace::Style { import }, emitter);
     Ok(())
 }
 
-/// Whether a URL is the front page of a site, where browsers ask for an icon unasked.
+/// Whether a URL is the front page of a site, for which browsers request an icon.
 fn is_front_page(url: &str) -> bool {
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);
     let path = rest.find('/').map_or("/", |at| &rest[at..]);

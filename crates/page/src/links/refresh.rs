@@ -1,6 +1,6 @@
-//! `Refresh`: the header and its twin in `<meta http-equiv>`, read as browsers read them.
+//! `Refresh`, as a header or in `<meta http-equiv>`, parsed as in browsers.
 
-/// Where `5; url='/there'` leads. Nothing where only a time is named: then the page loads itself again.
+/// The address in `5; url='/there'`. `None` if there is only a time: then the page reloads itself.
 pub fn target(content: &str) -> Option<&str> {
     let content = content.trim_start_matches(is_space);
     let seconds = content.find(|c: char| !c.is_ascii_digit() && c != '.')?;
@@ -16,7 +16,7 @@ pub fn target(content: &str) -> Option<&str> {
     Some(url.trim_matches(is_space)).filter(|url| !url.is_empty())
 }
 
-/// What follows `url =`; the text itself where that is not there.
+/// The text behind `url =`, or the whole text without it.
 fn without_label(text: &str) -> &str {
     let labelled = || {
         let label = text.get(..3).filter(|label| label.eq_ignore_ascii_case("url"))?;

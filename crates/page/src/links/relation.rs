@@ -1,55 +1,58 @@
-//! What `rel` makes of a link: the same rule for `<link>` and for the `Link` header.
+//! The role of a link by its `rel`, for `<link>` and the `Link` header.
 
-use super::link::Role;
+use super::link::LinkRole;
 
-/// A link with what it says about itself.
+/// The attributes of a link.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Relation<'a> {
     pub(super) rel: &'a str,
     /// The media type.
     pub(super) kind: &'a str,
-    /// What it is loaded as.
+    /// The `as` attribute.
     pub(super) loaded_as: &'a str,
     pub(super) reference: &'a str,
 }
 
-/// These name a host to be ready for, or an address that only takes posts.
-const NO_LINKS: [&str; 3] = ["dns-prefetch", "preconnect", "pingback"];
-const PARTS: [&str; 6] = ["icon", "stylesheet", "preload", "modulepreload", "manifest", "image_src"];
-const FEEDS: [&str; 3] = ["application/rss+xml", "application/atom+xml", "application/feed+json"];
+/// Relations that only name a host, or an address for POST requests.
+const IGNORED_RELATIONS: [&str; 3] = ["dns-prefetch", "preconnect", "pingback"];
+/// Relations that are part of the page.
+const EMBEDDED_RELATIONS: [&str; 6] =
+    ["icon", "stylesheet", "preload", "modulepreload", "manifest", "image_src"];
+/// Media types of feeds.
+const FEED_TYPES: [&str; 3] = ["application/rss+xml", "application/atom+xml", "application/feed+json"];
 
 impl Relation<'_> {
-    /// What the link is for; nothing if it is none.
-    pub(super) fn role(&self) -> Option<Role> {
-        if self.has(&NO_LINKS) {
+    /// The role of the link. `None` if it is no link.
+    pub(super) fn role(&self) -> Option<LinkRole> {
+        if self.has(&IGNORED_RELATIONS) {
             return None;
         }
         let path = path(self.reference);
         let css = is(self.kind, "text/css") || ends_with(path, &[".css"]);
-        Some(if self.has(&PARTS) || self.has_icon() || css {
-            Role::Embed
+        Some(if self.has(&EMBEDDED_RELATIONS) || self.has_icon() || css {
+            LinkRole::Embed
         } else if self.has(&["canonical"]) {
-            Role::Canonical
+            LinkRole::Canonical
         } else if self.has(&["sitemap"]) {
-            Role::Sitemap
-        } else if FEEDS.iter().any(|feed| is(self.kind, feed)) {
-            Role::Feed
+            LinkRole::Sitemap
+        } else if FEED_TYPES.iter().any(|feed| is(self.kind, feed)) {
+            LinkRole::Feed
         } else if self.has(&["alternate", "amphtml", "shortlink"]) {
-            Role::Alternate
+            LinkRole::Alternate
         } else if self.has(&["prefetch", "prerender"]) {
             if self.loaded_as.is_empty() || is(self.loaded_as, "document") {
-                Role::Navigate
+                LinkRole::Navigate
             } else {
-                Role::Embed
+                LinkRole::Embed
             }
         } else if ends_with(path, &[".ico", ".png"]) {
-            Role::Embed
+            LinkRole::Embed
         } else {
-            Role::Navigate
+            LinkRole::Navigate
         })
     }
 
-    /// Whether it is one of the many names for an icon.
+    /// Whether it is a relation for icons.
     pub(super) fn has_icon(&self) -> bool {
         self.rel.split_ascii_whitespace().any(|name| {
             let name = name.to_ascii_lowercase();
@@ -62,14 +65,16 @@ impl Relation<'_> {
     }
 }
 
-/// Whether a URL looks like a part of a page rather than a page. A guess, for what stands in scripts and JSON.
+/// Whether a URL looks like a part of a page rather than a page. For guessed links in scripts and JSON.
 pub(super) fn looks_embedded(url: &str) -> bool {
-    const PARTS: [&str; 13] = [
+    /// Relations that are part of the page.
+    const EMBEDDED_RELATIONS: [&str; 13] = [
         ".gif", ".jpg", ".jpeg", ".png", ".svg", ".js", ".css", ".webp", ".avif", ".ico", ".woff", ".woff2",
         ".ttf",
     ];
     let url = url.split('#').next().unwrap_or(url);
-    ends_with(url, &PARTS) || url.split_once('?').is_some_and(|(path, _)| ends_with(path, &PARTS))
+    ends_with(url, &EMBEDDED_RELATIONS)
+        || url.split_once('?').is_some_and(|(path, _)| ends_with(path, &EMBEDDED_RELATIONS))
 }
 
 fn path(reference: &str) -> &str {
@@ -92,21 +97,21 @@ fn ends_with(text: &str, endings: &[&str]) -> bool {
 mod tests {
     use super::*;
 
-    fn role(rel: &str, kind: &str, loaded_as: &str, reference: &str) -> Option<Role> {
+    fn role(rel: &str, kind: &str, loaded_as: &str, reference: &str) -> Option<LinkRole> {
         Relation { rel, kind, loaded_as, reference }.role()
     }
 
     #[test]
     fn relations_have_roles() {
-        assert_eq!(role("Alternate Stylesheet", "", "", "x"), Some(Role::Embed));
-        assert_eq!(role("apple-touch-icon-precomposed", "", "", "x"), Some(Role::Embed));
-        assert_eq!(role("alternate", "application/RSS+xml", "", "x"), Some(Role::Feed));
-        assert_eq!(role("alternate", "text/html", "", "x"), Some(Role::Alternate));
-        assert_eq!(role("prefetch", "", "", "x"), Some(Role::Navigate));
-        assert_eq!(role("prefetch", "", "script", "x"), Some(Role::Embed));
+        assert_eq!(role("Alternate Stylesheet", "", "", "x"), Some(LinkRole::Embed));
+        assert_eq!(role("apple-touch-icon-precomposed", "", "", "x"), Some(LinkRole::Embed));
+        assert_eq!(role("alternate", "application/RSS+xml", "", "x"), Some(LinkRole::Feed));
+        assert_eq!(role("alternate", "text/html", "", "x"), Some(LinkRole::Alternate));
+        assert_eq!(role("prefetch", "", "", "x"), Some(LinkRole::Navigate));
+        assert_eq!(role("prefetch", "", "script", "x"), Some(LinkRole::Embed));
         assert_eq!(role("preconnect", "", "", "//cdn"), None);
-        assert_eq!(role("", "", "", "a/c.css?v=1"), Some(Role::Embed));
-        assert_eq!(role("next", "", "", "x"), Some(Role::Navigate));
+        assert_eq!(role("", "", "", "a/c.css?v=1"), Some(LinkRole::Embed));
+        assert_eq!(role("next", "", "", "x"), Some(LinkRole::Navigate));
     }
 
     #[test]

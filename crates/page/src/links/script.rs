@@ -1,8 +1,8 @@
-//! What is found in scripts without running or parsing them: addresses in quotes, and clicks that lead away.
+//! Links in scripts, which are neither run nor parsed: addresses in quotes, and targets of click handlers.
 
 use std::borrow::Cow;
 
-/// The absolute addresses that stand in quotes in a script, with where each stands.
+/// The absolute addresses in quotes in a script, with their offsets.
 pub(super) fn addresses(script: &str, longest: usize) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -17,7 +17,7 @@ pub(super) fn addresses(script: &str, longest: usize) -> impl Iterator<Item = (u
     })
 }
 
-/// The address that begins here, up to the quote that began it.
+/// The address that begins here, up to the closing quote.
 fn address(script: &str, start: usize, longest: usize) -> Option<&str> {
     let quote = script.as_bytes()[start - 1];
     let text = &script[start..];
@@ -60,7 +60,7 @@ fn hex_escape(text: &str) -> Option<(char, usize)> {
     Some((char::from_u32(number)?, length + 1))
 }
 
-/// Where a click handler leads, if that is what it ends with: `location.href = 'there'`.
+/// The target of a click handler that ends with an assignment as `location.href = 'there'`.
 pub(super) fn click_target(handler: &str) -> Option<&str> {
     let handler = handler.trim().trim_end_matches(';').trim_end();
     let quote = handler.chars().next_back().filter(|quote| matches!(quote, '"' | '\''))?;

@@ -1,27 +1,26 @@
-//! The bytes of a body on their way to a parser: capped, inflated where they are gzip, and turned into UTF-8 where
-//! a parser could not read them otherwise.
+//! Readers between a body and a parser: a size limit, gzip, and transcoding to UTF-8 if the parser needs it.
 //!
-//! Only what parsing needs. Which encoding a page is *shown* in is another question, and another module's.
+//! The encoding in which a page is shown is decided by [`charset`](crate::charset).
 
 use encoding_rs::{Decoder, Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use std::cell::Cell;
 use std::io::{self, Chain, Cursor, Read};
 use std::rc::Rc;
 
-/// So many bytes at the beginning are looked at.
-const HEAD: usize = 1024;
+/// Number of bytes at the beginning that are inspected.
+const PROLOG_BYTES: usize = 1024;
 
-/// A body whose first bytes are known.
-pub(super) struct Source<R> {
+/// A body whose first bytes were read.
+pub(super) struct PeekedBody<R> {
     pub(super) head: Vec<u8>,
     reader: R,
 }
 
-impl<R: Read> Source<R> {
+impl<R: Read> PeekedBody<R> {
     /// Reads the first bytes.
     pub(super) fn open(mut reader: R) -> io::Result<Self> {
-        let mut head = Vec::with_capacity(HEAD);
-        reader.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
+        let mut head = Vec::with_capacity(PROLOG_BYTES);
+        reader.by_ref().take(PROLOG_BYTES as u64).read_to_end(&mut head)?;
         Ok(Self { head, reader })
     }
 
@@ -35,7 +34,7 @@ impl<R: Read> Source<R> {
         Cursor::new(self.head).chain(self.reader)
     }
 
-    /// The encoding that the body itself declares by its first bytes, without looking inside.
+    /// The encoding by the byte order mark.
     pub(super) fn mark(&self) -> Option<&'static Encoding> {
         let by_zeros = || match self.head.get(..2)? {
             [b'<', 0] => Some(UTF_16LE),
@@ -65,25 +64,25 @@ pub(super) fn charset(content_type: &str) -> Option<&'static Encoding> {
     Encoding::for_label(value.trim().trim_matches(['"', '\'']).as_bytes())
 }
 
-/// Ends after so many bytes, and remembers whether there were more.
-pub(super) struct Capped<R> {
+/// Ends at a number of bytes, and remembers whether there were more.
+pub(super) struct CappedReader<R> {
     reader: R,
     left: u64,
     was_cut: Rc<Cell<bool>>,
 }
 
-impl<R: Read> Capped<R> {
+impl<R: Read> CappedReader<R> {
     pub(super) fn new(reader: R, most: u64) -> Self {
         Self { reader, left: most, was_cut: Rc::default() }
     }
 
-    /// Tells, also later, whether something was cut off.
+    /// A flag that is set when bytes are cut off.
     pub(super) fn was_cut(&self) -> Rc<Cell<bool>> {
         Rc::clone(&self.was_cut)
     }
 }
 
-impl<R: Read> Read for Capped<R> {
+impl<R: Read> Read for CappedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 {
             if !self.was_cut.get() && !buffer.is_empty() {
@@ -98,13 +97,13 @@ impl<R: Read> Read for Capped<R> {
     }
 }
 
-/// Turns any encoding into UTF-8. Without a byte order mark, and with replacement characters for what is broken.
+/// Transcodes any encoding to UTF-8, without byte order mark and with replacement characters for invalid bytes.
 pub(crate) struct Transcoder<R> {
     reader: R,
     decoder: Decoder,
     input: Vec<u8>,
     output: Vec<u8>,
-    /// How much of the output was handed over.
+    /// Number of bytes of the output that were read.
     taken: usize,
     ended: bool,
 }
@@ -141,7 +140,7 @@ impl<R: Read> Read for Transcoder<R> {
     }
 }
 
-/// Whether a parser that reads UTF-8 can read this as it is.
+/// Whether a parser for UTF-8 can read this encoding.
 pub(super) fn is_utf_8(encoding: &'static Encoding) -> bool {
     encoding == UTF_8
 }
@@ -159,7 +158,7 @@ mod tests {
 
     #[test]
     fn encodings_are_found() {
-        let source = |bytes: &[u8]| Source::open(Cursor::new(bytes.to_vec())).unwrap();
+        let source = |bytes: &[u8]| PeekedBody::open(Cursor::new(bytes.to_vec())).unwrap();
         assert_eq!(source(b"\xff\xfe<\0").mark(), Some(UTF_16LE));
         assert_eq!(source(b"\0<\0h").mark(), Some(UTF_16BE));
         assert_eq!(source(b"<html>").mark(), None);
@@ -173,7 +172,7 @@ mod tests {
     #[test]
     fn a_cap_knows_whether_it_cut() {
         for (most, expected, cut) in [(3, "abc", true), (5, "abcde", false), (9, "abcde", false)] {
-            let mut capped = Capped::new(&b"abcde"[..], most);
+            let mut capped = CappedReader::new(&b"abcde"[..], most);
             let was_cut = capped.was_cut();
             let mut text = String::new();
             capped.read_to_string(&mut text).unwrap();

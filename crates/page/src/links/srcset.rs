@@ -1,8 +1,8 @@
-//! `srcset`: candidates with descriptors, read as the HTML standard reads them.
+//! `srcset`: candidates with descriptors, parsed by the HTML standard.
 
-/// The URLs of the candidates, in order, with where each stands.
+/// The URLs of the candidates in order, with their offsets.
 pub fn candidates(set: &str) -> impl Iterator<Item = (usize, &str)> {
-    // Without any space a browser sees one URL with commas in it. People who write so mean several.
+    // Without spaces a browser reads one URL with commas in it, but authors mean several.
     let unspaced = !set.trim_matches(is_space).contains(is_space) && !set.contains(':');
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -21,7 +21,7 @@ pub fn candidates(set: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Behind the descriptors of a candidate: after the next comma that stands in no parentheses.
+/// The offset behind the descriptors of a candidate: after the next comma outside of parentheses.
 fn after_descriptors(set: &str, from: usize) -> usize {
     let mut depth = 0_usize;
     for (at, byte) in set.bytes().enumerate().skip(from) {

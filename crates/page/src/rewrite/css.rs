@@ -1,12 +1,12 @@
 //! Style sheets with other links. Only the addresses change; comments, hacks and mistakes stay as they are.
 
-use super::{Links, Pieces};
+use super::{LinkRewriter, ReplacedText};
 use crate::links::css;
 use std::borrow::Cow;
 
 /// The style sheet with other links.
-pub fn css<'t>(text: &'t str, links: &Links) -> Cow<'t, str> {
-    let mut pieces = Pieces::new(text);
+pub fn css<'t>(text: &'t str, links: &LinkRewriter) -> Cow<'t, str> {
+    let mut pieces = ReplacedText::new(text);
     css::each(text, &mut |address| {
         let Some(link) = links.leads(address.url) else { return };
         let link = quoted(&link);
@@ -28,7 +28,7 @@ fn quoted(text: &str) -> String {
                 string.push('\\');
                 string.push(letter);
             }
-            // A style sheet may stand in an element, whose end must not appear in it.
+            // A style sheet may be in an element, whose end tag must not appear in it.
             '<' => string.push_str("\\3c "),
             _ if letter.is_control() => string.push_str(&format!("\\{:x} ", u32::from(letter))),
             _ => string.push(letter),
@@ -45,7 +45,7 @@ mod tests {
 
     fn rewritten(text: &str) -> String {
         let to = |url: &str| format!("/W/{url}");
-        css(text, &Links::new("http://h/d/s.css", to).unwrap()).into_owned()
+        css(text, &LinkRewriter::new("http://h/d/s.css", to).unwrap()).into_owned()
     }
 
     #[test]

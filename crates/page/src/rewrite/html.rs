@@ -1,11 +1,11 @@
-//! Pages with other links, rewritten while they stream by.
+//! Pages with other links, rewritten as a stream.
 //!
-//! One tag is in memory at a time, and the text of one `<style>`. A page that needs more than its share is rewritten as far as
-//! that reaches, and goes through as it is from there on: its relative links still lead to the right place, and the policy
-//! of replay holds the others.
+//! One tag and the text of one `<style>` are in memory at a time. A page that needs more memory is rewritten up to that
+//! point and copied from there on: its relative links still work, and the Content-Security-Policy of replay blocks the
+//! others.
 
 use super::rules::{Treatment, may_speak, treatment};
-use super::{Links, css};
+use super::{LinkRewriter, css};
 use crate::links::source::Transcoder;
 use crate::tokenizer::decode_references;
 use encoding_rs::{Encoding, UTF_8};
@@ -16,38 +16,39 @@ use std::borrow::Cow;
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The share of one page: enough for a tag with a picture in it.
-const MEMORY: usize = 8 << 20;
-/// How much text of one `<style>` is waited for.
-const LONGEST_STYLE: usize = 4 << 20;
-/// How deep documents in attributes are rewritten.
-const DEEPEST: usize = 2;
-const PIECE: usize = 32 << 10;
+/// Maximum memory for one page: enough for a tag with an inlined image.
+const MAX_PAGE_MEMORY: usize = 8 << 20;
+/// Maximum length of the text of one `<style>`.
+const MAX_STYLE_BYTES: usize = 4 << 20;
+/// Maximum depth of documents in attributes.
+const MAX_DOCUMENT_DEPTH: usize = 2;
+/// Number of bytes that are read at a time.
+const READ_BYTES: usize = 32 << 10;
 
-/// How a page is rewritten.
-pub struct Page {
-    /// Where its links lead.
-    pub links: Links,
-    /// Its encoding. One that is no extension of ASCII becomes UTF-8.
+/// Options of rewriting a page.
+pub struct HtmlRewrite {
+    /// Rewrites its links.
+    pub links: LinkRewriter,
+    /// Its encoding. An encoding that does not extend ASCII is converted to UTF-8.
     pub encoding: &'static Encoding,
-    /// Markup that stands before all else in the page.
+    /// Markup that is inserted before everything else.
     pub first: Option<String>,
 }
 
-/// Writes the page in `input` with other links. Says in which encoding it was written.
-pub fn html(input: impl Read, page: Page, output: &mut dyn Write) -> io::Result<&'static Encoding> {
+/// Writes the page in `input` with other links, and returns the encoding of the output.
+pub fn html(input: impl Read, page: HtmlRewrite, output: &mut dyn Write) -> io::Result<&'static Encoding> {
     let written = if page.encoding.is_ascii_compatible() { page.encoding } else { UTF_8 };
     RewrittenHtml::new(input, page).try_for_each(|chunk| output.write_all(&chunk?))?;
     Ok(written)
 }
 
-/// A page with other links, in chunks that are made when they are asked for: between two of them nothing waits or blocks.
+/// A page with other links, as an iterator of chunks.
 pub struct RewrittenHtml<R> {
     input: PageInput<R>,
     piece: Vec<u8>,
-    /// Gone at the end of the page, and where the page needs more than its share: from there it goes through as it is.
+    /// `None` at the end of the page, or after the memory limit: the rest is copied.
     rewriter: Option<HtmlRewriter<'static, ChunkSink>>,
-    /// What the rewriter wrote and nobody has taken yet.
+    /// Output of the rewriter that was not taken yet.
     output: Arc<Mutex<Vec<u8>>>,
     ended: bool,
 }
@@ -61,9 +62,10 @@ enum PageInput<R> {
 
 impl<R: Read> RewrittenHtml<R> {
     /// Starts to rewrite the page in `input`.
-    pub fn new(input: R, page: Page) -> Self {
-        let Page { links, encoding, first } = page;
-        let work = Work { links, first, style: String::new(), passing: false, has_base: false, depth: 0 };
+    pub fn new(input: R, page: HtmlRewrite) -> Self {
+        let HtmlRewrite { links, encoding, first } = page;
+        let work =
+            RewriteState { links, first, style: String::new(), passing: false, has_base: false, depth: 0 };
         match encoding.try_into() {
             Ok(compatible) => Self::start(PageInput::Plain(input), compatible, work),
             Err(()) => {
@@ -73,15 +75,15 @@ impl<R: Read> RewrittenHtml<R> {
         }
     }
 
-    fn start(input: PageInput<R>, encoding: AsciiCompatibleEncoding, work: Work) -> Self {
-        let output = Arc::new(Mutex::new(Vec::with_capacity(PIECE)));
+    fn start(input: PageInput<R>, encoding: AsciiCompatibleEncoding, work: RewriteState) -> Self {
+        let output = Arc::new(Mutex::new(Vec::with_capacity(READ_BYTES)));
         let sink = Arc::clone(&output);
         let sink: ChunkSink = Box::new(move |bytes| lock(&sink).extend_from_slice(bytes));
         let rewriter = HtmlRewriter::new(settings(&Arc::new(Mutex::new(work)), encoding), sink);
-        Self { input, piece: vec![0; PIECE], rewriter: Some(rewriter), output, ended: false }
+        Self { input, piece: vec![0; READ_BYTES], rewriter: Some(rewriter), output, ended: false }
     }
 
-    /// Reads the next piece of the page and rewrites it. What comes of it may be empty.
+    /// Reads the next piece of the page and rewrites it. The output may be empty.
     fn advance(&mut self) -> io::Result<Vec<u8>> {
         let length = match &mut self.input {
             PageInput::Plain(input) => input.read(&mut self.piece),
@@ -94,13 +96,13 @@ impl<R: Read> RewrittenHtml<R> {
         };
         self.ended = length == 0;
         if self.ended {
-            // The end can only fail by what was cut before.
+            // The end fails only if the page reached its limit before.
             let _ = self.rewriter.take().map(HtmlRewriter::end);
             return Ok(self.take_output());
         }
         let Some(rewriter) = &mut self.rewriter else { return Ok(self.piece[..length].to_vec()) };
         if rewriter.write(&self.piece[..length]).is_err() {
-            // What was read went out as it was; so does the rest.
+            // The input so far was copied, and so is the rest.
             self.rewriter = None;
         }
         Ok(self.take_output())
@@ -133,23 +135,26 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is known of a page while it goes by.
-struct Work {
-    links: Links,
-    /// What is still to be put before all else.
+/// The state of rewriting a page.
+struct RewriteState {
+    links: LinkRewriter,
+    /// Markup that is still to be inserted.
     first: Option<String>,
-    /// The text of the style that is being read.
+    /// The text of the current `<style>`.
     style: String,
-    /// That text is too long: it goes through.
+    /// Whether that text is too long and is copied.
     passing: bool,
     has_base: bool,
     depth: usize,
 }
 
-fn settings(work: &Arc<Mutex<Work>>, encoding: AsciiCompatibleEncoding) -> Settings<'static, 'static> {
+fn settings(
+    work: &Arc<Mutex<RewriteState>>,
+    encoding: AsciiCompatibleEncoding,
+) -> Settings<'static, 'static> {
     let memory = MemorySettings::new()
         .with_preallocated_parsing_buffer_size(1024)
-        .with_max_allowed_memory_usage(MEMORY);
+        .with_max_allowed_memory_usage(MAX_PAGE_MEMORY);
     let [for_tags, for_styles, for_bailing] = [(); 3].map(|()| Arc::clone(work));
     let tags = move |element: &mut Element<'_, '_>| {
         lock(&for_tags).tag(element);
@@ -176,7 +181,7 @@ fn selector(text: &str) -> Cow<'static, Selector> {
     Cow::Owned(text.parse().expect("the selector is written here"))
 }
 
-impl Work {
+impl RewriteState {
     fn tag(&mut self, element: &mut Element<'_, '_>) {
         let name = element.tag_name();
         self.put_first(&name, element);
@@ -195,9 +200,9 @@ impl Work {
             }
             let value = attribute.value();
             match self.rewritten(how, &decode_references(&value)) {
-                Change::None => {}
-                Change::Gone => changes.push((attribute_name, None)),
-                Change::Other(text) => changes.push((attribute_name, Some(text))),
+                AttributeChange::None => {}
+                AttributeChange::Gone => changes.push((attribute_name, None)),
+                AttributeChange::Other(text) => changes.push((attribute_name, Some(text))),
             }
         }
         for (name, value) in changes {
@@ -208,36 +213,37 @@ impl Work {
         }
     }
 
-    fn rewritten(&self, how: Treatment, value: &str) -> Change {
+    fn rewritten(&self, how: Treatment, value: &str) -> AttributeChange {
         let changed = |text: Cow<'_, str>| match text {
-            Cow::Borrowed(_) => Change::None,
-            Cow::Owned(text) => Change::Other(text),
+            Cow::Borrowed(_) => AttributeChange::None,
+            Cow::Owned(text) => AttributeChange::Other(text),
         };
         match how {
-            Treatment::One => self.links.leads(value).map_or(Change::None, Change::Other),
+            Treatment::One => self.links.leads(value).map_or(AttributeChange::None, AttributeChange::Other),
             Treatment::Set => changed(self.links.set(value)),
             Treatment::Style => changed(css(value, &self.links)),
-            Treatment::Document => self.document(value).map_or(Change::None, Change::Other),
-            Treatment::Gone => Change::Gone,
-            Treatment::Kept => Change::None,
+            Treatment::Document => self.document(value).map_or(AttributeChange::None, AttributeChange::Other),
+            Treatment::Gone => AttributeChange::Gone,
+            Treatment::Kept => AttributeChange::None,
         }
     }
 
     /// A document inside an attribute.
     fn document(&self, text: &str) -> Option<String> {
-        if self.depth >= DEEPEST {
+        if self.depth >= MAX_DOCUMENT_DEPTH {
             return None;
         }
-        let links = Links { base: self.links.base.clone(), to: Arc::clone(&self.links.to) };
+        let links = LinkRewriter { base: self.links.base.clone(), to: Arc::clone(&self.links.to) };
         let depth = self.depth + 1;
-        let inner = Work { links, first: None, style: String::new(), passing: false, has_base: false, depth };
+        let inner =
+            RewriteState { links, first: None, style: String::new(), passing: false, has_base: false, depth };
         let input = PageInput::Plain(text.as_bytes());
         let chunks = RewrittenHtml::start(input, AsciiCompatibleEncoding::utf_8(), inner);
         let output: Vec<Vec<u8>> = chunks.collect::<io::Result<_>>().ok()?;
         String::from_utf8(output.concat()).ok()
     }
 
-    /// Puts what must come first where nothing can come before it.
+    /// Inserts the markup that must come first.
     fn put_first(&mut self, name: &str, element: &mut Element<'_, '_>) {
         if self.first.is_none() || name == "html" {
             return;
@@ -249,7 +255,7 @@ impl Work {
         }
     }
 
-    /// The first base counts.
+    /// Only the first `base` counts.
     fn base(&mut self, element: &mut Element<'_, '_>) {
         let Some(href) = element.get_attribute("href") else { return };
         let href = decode_references(&href);
@@ -294,7 +300,7 @@ impl Work {
         if text.last_in_text_node() {
             let style = std::mem::take(&mut self.style);
             text.replace(&css(&style, &self.links), ContentType::Html);
-        } else if self.style.len() > LONGEST_STYLE {
+        } else if self.style.len() > MAX_STYLE_BYTES {
             self.passing = true;
             text.replace(&std::mem::take(&mut self.style), ContentType::Html);
         } else {
@@ -303,14 +309,14 @@ impl Work {
     }
 }
 
-/// What becomes of an attribute.
-enum Change {
+/// What is done with an attribute.
+enum AttributeChange {
     None,
     Gone,
     Other(String),
 }
 
-/// Rules by which a browser would fetch what nobody asked for.
+/// Attributes that make a browser fetch in advance.
 fn speculation(element: &mut Element<'_, '_>) {
     let kind = element.get_attribute("type").unwrap_or_default();
     if kind.trim().eq_ignore_ascii_case("speculationrules") {
@@ -321,6 +327,6 @@ fn speculation(element: &mut Element<'_, '_>) {
 /// Sets an attribute to a text.
 fn set(element: &mut Element<'_, '_>, name: &str, value: &str) {
     let value = value.replace('&', "&amp;").replace('<', "&lt;");
-    // A name that was read can be written; one that is refused stays as it was.
+    // A name that was read can be written. If it is refused, the attribute stays.
     let _ = element.set_attribute(name, &value);
 }

@@ -1,16 +1,16 @@
 //! Web manifests with other links: the members that the standard says are addresses.
 
-use super::Links;
+use super::LinkRewriter;
 use serde_json::Value;
 
-/// The manifest with other links; nothing where it is no manifest.
-pub fn manifest(json: &[u8], links: &Links) -> Option<Vec<u8>> {
+/// The manifest with other links. `None` if it is no manifest.
+pub fn manifest(json: &[u8], links: &LinkRewriter) -> Option<Vec<u8>> {
     let mut manifest: Value = serde_json::from_slice(json).ok()?;
     rewrite(manifest.as_object_mut()?, links);
     serde_json::to_vec(&manifest).ok()
 }
 
-fn rewrite(object: &mut serde_json::Map<String, Value>, links: &Links) {
+fn rewrite(object: &mut serde_json::Map<String, Value>, links: &LinkRewriter) {
     for (name, value) in object {
         match value {
             Value::String(text) if is_address(name) => {
@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn addresses_change_and_names_do_not() {
         let to = |url: &str| format!("/W/{url}");
-        let links = Links::new("http://h/m.json", to).unwrap();
+        let links = LinkRewriter::new("http://h/m.json", to).unwrap();
         let json = br#"{"name":"src","start_url":"/?a","icons":[{"src":"i.png","sizes":"1x1"}],"shortcuts":[{"url":"/s","icons":[{"src":"j"}]}]}"#;
         let text = String::from_utf8(manifest(json, &links).unwrap()).unwrap();
         let expected = r#"{"name":"src","start_url":"/W/http://h/?a","icons":[{"src":"/W/http://h/i.png","sizes":"1x1"}],"shortcuts":[{"url":"/W/http://h/s","icons":[{"src":"/W/http://h/j"}]}]}"#;

@@ -1,9 +1,9 @@
-//! A body with other links: what replay shows instead of the original, so that following it stays where it is.
+//! Bodies with other links: replay serves them, so that links stay in the archive.
 //!
-//! Owns what is a link in which format and how it is put back: pages as a stream, style sheets, web manifests, playlists.
-//! Where links lead is decided by whoever calls, through [`Links`]; nothing here knows of archives or servers. Everything that
-//! is no link goes through byte for byte, as far as its encoding allows. What cannot be understood is left as it was: keeping
-//! it from the web is the business of the policy that a replayed page carries, and not of this.
+//! Owns which parts of a format are links and how they are written: pages as a stream, style sheets, web manifests and
+//! playlists. The caller decides where links lead, through [`LinkRewriter`]; nothing here knows archives or servers. Everything
+//! else is copied byte for byte, as far as its encoding allows. Content that cannot be parsed is copied as well: the
+//! Content-Security-Policy of a replayed page keeps it from the live web.
 
 mod css;
 mod html;
@@ -12,7 +12,7 @@ mod playlist;
 mod rules;
 
 pub use css::css;
-pub use html::{Page, RewrittenHtml, html};
+pub use html::{HtmlRewrite, RewrittenHtml, html};
 pub use manifest::manifest;
 pub use playlist::playlist;
 
@@ -22,25 +22,26 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use varve_core::url::{Base, ResolveError};
 
-/// References longer than this are left alone.
-const LONGEST: usize = 64 << 10;
+/// Maximum length of a reference. Longer references are copied.
+const MAX_REFERENCE_BYTES: usize = 64 << 10;
 
-/// Where the links of one body lead.
-pub struct Links {
+/// Rewrites the links of one body.
+pub struct LinkRewriter {
     base: Base,
     to: Arc<dyn Fn(&str) -> String + Send + Sync>,
 }
 
-impl Links {
-    /// Links of the body at `url`. `to` is given each absolute URL and says what is written instead.
+impl LinkRewriter {
+    /// Rewrites links of the body at `url`. `to` maps an absolute URL to its replacement.
     pub fn new(url: &str, to: impl Fn(&str) -> String + Send + Sync + 'static) -> Result<Self, ResolveError> {
         Ok(Self { base: Base::parse(url)?, to: Arc::new(to) })
     }
 
-    /// What is written instead of a reference; nothing where it stays as it is.
+    /// The replacement of a reference. `None` if it stays.
     pub fn leads(&self, reference: &str) -> Option<String> {
         let reference = trim(reference);
-        let stays = reference.is_empty() || reference.starts_with('#') || reference.len() > LONGEST;
+        let stays =
+            reference.is_empty() || reference.starts_with('#') || reference.len() > MAX_REFERENCE_BYTES;
         if stays || is_foreign(reference) {
             return None;
         }
@@ -48,7 +49,7 @@ impl Links {
         is_web(&target).then(|| (self.to)(&target))
     }
 
-    /// The value of `Refresh`, as a header or in `<meta>`; nothing where it leads nowhere.
+    /// The rewritten value of a `Refresh` header or `<meta>`. `None` if it has no address.
     pub fn refresh(&self, content: &str) -> Option<String> {
         let target = refresh::target(content)?;
         let at = target.as_ptr() as usize - content.as_ptr() as usize;
@@ -59,7 +60,7 @@ impl Links {
 
     /// Candidates with descriptors, each with its own link.
     fn set<'s>(&self, set: &'s str) -> Cow<'s, str> {
-        let mut pieces = Pieces::new(set);
+        let mut pieces = ReplacedText::new(set);
         for (at, url) in srcset::candidates(set) {
             if let Some(link) = self.leads(url) {
                 pieces.replace(at..at + url.len(), &link);
@@ -68,7 +69,7 @@ impl Links {
         pieces.finish()
     }
 
-    /// From now on references are relative to this, itself a reference.
+    /// Sets the base of the references that follow.
     fn set_base(&mut self, reference: &str) {
         let resolved = self.base.resolve(trim(reference)).ok().filter(|url| is_web(url));
         if let Some(base) = resolved.and_then(|url| Base::parse(&url).ok()) {
@@ -77,15 +78,15 @@ impl Links {
     }
 }
 
-/// A text of which pieces are replaced, from its beginning to its end.
-struct Pieces<'t> {
+/// Replaces pieces of a text, in order.
+struct ReplacedText<'t> {
     text: &'t str,
     done: String,
-    /// How much of the text was taken.
+    /// Number of bytes of the text that are done.
     taken: usize,
 }
 
-impl<'t> Pieces<'t> {
+impl<'t> ReplacedText<'t> {
     fn new(text: &'t str) -> Self {
         Self { text, done: String::new(), taken: 0 }
     }
@@ -115,7 +116,7 @@ mod tests {
 
     #[test]
     fn references_lead_where_they_should_or_stay() {
-        let links = Links::new("http://h/d/p?q", to).unwrap();
+        let links = LinkRewriter::new("http://h/d/p?q", to).unwrap();
         for (reference, leads) in [
             ("a", Some("/W/http://h/d/a")),
             (" /a\n", Some("/W/http://h/a")),
@@ -137,7 +138,7 @@ mod tests {
 
     #[test]
     fn sets_and_refreshes() {
-        let links = Links::new("http://h/d/", to).unwrap();
+        let links = LinkRewriter::new("http://h/d/", to).unwrap();
         assert_eq!(links.set("a 1x, /b 2x"), "/W/http://h/d/a 1x, /W/http://h/b 2x");
         assert_eq!(
             links.set("data:image/png;base64,AA 1x, b"),

@@ -1,11 +1,11 @@
 //! Playlists of media (M3U8) with other links: lines that are addresses, and the `URI` of tags.
 
-use super::{Links, Pieces};
+use super::{LinkRewriter, ReplacedText};
 use std::borrow::Cow;
 
 /// The playlist with other links.
-pub fn playlist<'t>(text: &'t str, links: &Links) -> Cow<'t, str> {
-    let mut pieces = Pieces::new(text);
+pub fn playlist<'t>(text: &'t str, links: &LinkRewriter) -> Cow<'t, str> {
+    let mut pieces = ReplacedText::new(text);
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let range = match line.starts_with('#') {
@@ -22,7 +22,7 @@ pub fn playlist<'t>(text: &'t str, links: &Links) -> Cow<'t, str> {
     pieces.finish()
 }
 
-/// Where the address in a tag stands.
+/// The range of the address in a tag.
 fn attribute(line: &str) -> Option<(usize, usize)> {
     let start = line.find("URI=\"")? + 5;
     let length = line[start..].find('"')?;
@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn lines_and_attributes_change() {
         let to = |url: &str| format!("/W/{url}");
-        let links = Links::new("http://h/v/m.m3u8", to).unwrap();
+        let links = LinkRewriter::new("http://h/v/m.m3u8", to).unwrap();
         let list = "#EXTM3U\r\n#EXT-X-KEY:METHOD=AES-128,URI=\"k\",IV=1\n\n1.ts\r\nhttp://g/2.ts";
         let expected = "#EXTM3U\r\n#EXT-X-KEY:METHOD=AES-128,URI=\"/W/http://h/v/k\",IV=1\n\n/W/http://h/v/1.ts\r\n/W/http://g/2.ts";
         assert_eq!(playlist(list, &links), expected);

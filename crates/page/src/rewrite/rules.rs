@@ -1,6 +1,6 @@
 //! Which attributes of which elements are rewritten, and how: one table to read.
 
-/// How an attribute is put back.
+/// How an attribute is rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Treatment {
     /// One reference.
@@ -11,13 +11,13 @@ pub(super) enum Treatment {
     Style,
     /// A document of its own.
     Document,
-    /// It goes: it asks for what replay must not do, or fails once links are others.
+    /// It is removed: replay must not obey it, or it fails with other links.
     Gone,
     /// It stays as it is.
     Kept,
 }
 
-/// What becomes of an attribute. `base` and `meta`, which need more than one attribute to be understood, are not here.
+/// How an attribute is rewritten. `base` and `meta` depend on several attributes and are not here.
 pub(super) fn treatment(element: &str, attribute: &str) -> Treatment {
     use Treatment::{Document, Gone, Kept, One, Set, Style};
     match (element, attribute) {
@@ -27,14 +27,14 @@ pub(super) fn treatment(element: &str, attribute: &str) -> Treatment {
         (_, "srcset" | "imagesrcset") => Set,
         (_, "style") => Style,
         ("iframe", "srcdoc") => Document,
-        // A digest of what was not rewritten; messages to others; policies about where the page came from.
+        // A digest of the original, messages to third parties, and policies for the original host.
         (_, "integrity" | "ping" | "referrerpolicy" | "attributionsrc") => Gone,
         ("iframe", "csp") | ("html", "manifest") => Gone,
         _ => Kept,
     }
 }
 
-/// Whether what `<meta http-equiv>` names may speak in replay. Policies may not: they know nothing of where the page is now.
+/// Whether a `<meta http-equiv>` is kept in replay. Policies are not: they name the original host.
 pub(super) fn may_speak(equivalent: &str) -> bool {
     ["content-type", "content-language", "default-style", "x-ua-compatible"]
         .iter()

@@ -30,7 +30,7 @@ use text_element::{OpenTextElement, TextEnd};
 
 /// One token of a page.
 #[derive(Debug)]
-pub enum Token<'t, 'b> {
+pub enum HtmlToken<'t, 'b> {
     /// Text between tags, character references as written. Long text may come in several tokens.
     Text(&'b [u8]),
     /// Text of a text element or behind `plaintext`, in one or several tokens.
@@ -100,7 +100,7 @@ impl Tokenizer {
 
     /// The next token and its length in bytes. `None` if the bytes end before the token does, or are empty; with
     /// `is_last` the remaining bytes then are an unfinished tag, which browsers drop.
-    pub fn next<'t, 'b>(&'t mut self, bytes: &'b [u8], is_last: bool) -> Option<(usize, Token<'t, 'b>)> {
+    pub fn next<'t, 'b>(&'t mut self, bytes: &'b [u8], is_last: bool) -> Option<(usize, HtmlToken<'t, 'b>)> {
         if bytes.is_empty() {
             return None;
         }
@@ -108,7 +108,7 @@ impl Tokenizer {
         if let TokenizerState::Text(_) = self.state {
             let length = self.read_element_text(bytes, is_last);
             if length > 0 {
-                return Some((length, Token::ElementText(&bytes[..length])));
+                return Some((length, HtmlToken::ElementText(&bytes[..length])));
             }
         }
         match self.state {
@@ -116,14 +116,14 @@ impl Tokenizer {
                 Some(0) => self.read_markup(input),
                 found => {
                     let length = found.unwrap_or(bytes.len());
-                    Some((length, Token::Text(&bytes[..length])))
+                    Some((length, HtmlToken::Text(&bytes[..length])))
                 }
             },
             TokenizerState::Text(_) => None,
-            TokenizerState::Comment => self.read_until(input, 0, comment_end, Token::Comment),
-            TokenizerState::Declaration => self.read_until(input, 0, declaration_end, Token::Declaration),
+            TokenizerState::Comment => self.read_until(input, 0, comment_end, HtmlToken::Comment),
+            TokenizerState::Declaration => self.read_until(input, 0, declaration_end, HtmlToken::Declaration),
             TokenizerState::CharacterData => self.read_character_data(input),
-            TokenizerState::Plaintext => Some((bytes.len(), Token::ElementText(bytes))),
+            TokenizerState::Plaintext => Some((bytes.len(), HtmlToken::ElementText(bytes))),
         }
     }
 
@@ -146,27 +146,30 @@ impl Tokenizer {
     }
 
     /// Reads what begins with `<`.
-    fn read_markup<'t, 'b>(&'t mut self, input: TokenizerInput<'b>) -> Option<(usize, Token<'t, 'b>)> {
+    fn read_markup<'t, 'b>(&'t mut self, input: TokenizerInput<'b>) -> Option<(usize, HtmlToken<'t, 'b>)> {
         let byte = |at: usize| input.bytes.get(at).copied();
         match (byte(1), byte(2)) {
             (Some(letter), _) if letter.is_ascii_alphabetic() => self.read_start_tag(input.bytes),
             (Some(b'/'), Some(letter)) if letter.is_ascii_alphabetic() => {
                 let EndTag { name, length } = read_end_tag(input.bytes)?;
                 self.foreign.close(name);
-                Some((length, Token::End(name)))
+                Some((length, HtmlToken::End(name)))
             }
-            (Some(b'/'), Some(b'>')) => Some((3, Token::Declaration)),
+            (Some(b'/'), Some(b'>')) => Some((3, HtmlToken::Declaration)),
             (None, _) | (Some(b'/'), None) if !input.is_last => None,
             (Some(b'!'), _) => self.read_declaration(input),
             (Some(b'/'), Some(_)) | (Some(b'?'), _) => {
                 self.state = TokenizerState::Declaration;
-                self.read_until(input, 2, declaration_end, Token::Declaration)
+                self.read_until(input, 2, declaration_end, HtmlToken::Declaration)
             }
-            _ => Some((1, Token::Text(&input.bytes[..1]))),
+            _ => Some((1, HtmlToken::Text(&input.bytes[..1]))),
         }
     }
 
-    fn read_declaration<'t, 'b>(&'t mut self, input: TokenizerInput<'b>) -> Option<(usize, Token<'t, 'b>)> {
+    fn read_declaration<'t, 'b>(
+        &'t mut self,
+        input: TokenizerInput<'b>,
+    ) -> Option<(usize, HtmlToken<'t, 'b>)> {
         let bytes = input.bytes;
         if bytes.len() < CHARACTER_DATA_START.len() && !input.is_last {
             return None;
@@ -175,18 +178,18 @@ impl Tokenizer {
             // `<!-->` and `<!--->` are whole comments.
             let whole = [&b">"[..], b"->"].into_iter().find(|end| text.starts_with(end));
             if let Some(end) = whole {
-                return Some((COMMENT_START.len() + end.len(), Token::Comment));
+                return Some((COMMENT_START.len() + end.len(), HtmlToken::Comment));
             }
             self.state = TokenizerState::Comment;
-            return self.read_until(input, COMMENT_START.len(), comment_end, Token::Comment);
+            return self.read_until(input, COMMENT_START.len(), comment_end, HtmlToken::Comment);
         }
         let has_character_data = self.grammar == Grammar::Xml || !self.foreign.is_html();
         if bytes.starts_with(CHARACTER_DATA_START) && has_character_data {
             self.state = TokenizerState::CharacterData;
-            return Some((CHARACTER_DATA_START.len(), Token::Declaration));
+            return Some((CHARACTER_DATA_START.len(), HtmlToken::Declaration));
         }
         self.state = TokenizerState::Declaration;
-        self.read_until(input, 2, declaration_end, Token::Declaration)
+        self.read_until(input, 2, declaration_end, HtmlToken::Declaration)
     }
 
     /// Reads to the end that `find_end` finds behind `from`, or as far as the end cannot have begun.
@@ -195,8 +198,8 @@ impl Tokenizer {
         input: TokenizerInput<'b>,
         from: usize,
         find_end: fn(&[u8]) -> Result<usize, usize>,
-        token: Token<'t, 'b>,
-    ) -> Option<(usize, Token<'t, 'b>)> {
+        token: HtmlToken<'t, 'b>,
+    ) -> Option<(usize, HtmlToken<'t, 'b>)> {
         let length = match find_end(&input.bytes[from..]) {
             Ok(end) => {
                 self.state = TokenizerState::Data;
@@ -212,24 +215,24 @@ impl Tokenizer {
     fn read_character_data<'t, 'b>(
         &'t mut self,
         input: TokenizerInput<'b>,
-    ) -> Option<(usize, Token<'t, 'b>)> {
+    ) -> Option<(usize, HtmlToken<'t, 'b>)> {
         const END: &[u8] = b"]]>";
         let bytes = input.bytes;
         match memchr::memmem::find(bytes, END) {
             Some(0) => {
                 self.state = TokenizerState::Data;
-                Some((END.len(), Token::Declaration))
+                Some((END.len(), HtmlToken::Declaration))
             }
-            Some(length) => Some((length, Token::Text(&bytes[..length]))),
+            Some(length) => Some((length, HtmlToken::Text(&bytes[..length]))),
             None => {
                 let kept = if input.is_last { 0 } else { END.len() - 1 };
                 let length = bytes.len().saturating_sub(kept);
-                (length > 0).then(|| (length, Token::Text(&bytes[..length])))
+                (length > 0).then(|| (length, HtmlToken::Text(&bytes[..length])))
             }
         }
     }
 
-    fn read_start_tag<'t, 'b>(&'t mut self, bytes: &'b [u8]) -> Option<(usize, Token<'t, 'b>)> {
+    fn read_start_tag<'t, 'b>(&'t mut self, bytes: &'b [u8]) -> Option<(usize, HtmlToken<'t, 'b>)> {
         let mut tag = StartTag::read(bytes, &mut self.attributes)?;
         if self.grammar == Grammar::Html {
             tag.namespace = self.foreign.open(&tag);
@@ -240,7 +243,7 @@ impl Tokenizer {
                 None => TokenizerState::Data,
             };
         }
-        Some((tag.source.len(), Token::Start(tag)))
+        Some((tag.source.len(), HtmlToken::Start(tag)))
     }
 }
 
@@ -261,7 +264,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The tokens of a page with their source, read from pieces of so many bytes that are doubled when needed.
+    /// The tokens of a page with their source, read from pieces that are doubled when needed.
     fn tokens(html: &str, piece: usize) -> Vec<(String, String)> {
         let (bytes, mut tokenizer) = (html.as_bytes(), Tokenizer::default());
         let (mut at, mut wanted, mut found) = (0, piece, Vec::<(String, String)>::new());
@@ -275,12 +278,12 @@ mod tests {
                 continue;
             };
             let kind = match token {
-                Token::Text(_) => "text",
-                Token::ElementText(_) => "element text",
-                Token::Start(_) => "start",
-                Token::End(_) => "end",
-                Token::Comment => "comment",
-                Token::Declaration => "declaration",
+                HtmlToken::Text(_) => "text",
+                HtmlToken::ElementText(_) => "element text",
+                HtmlToken::Start(_) => "start",
+                HtmlToken::End(_) => "end",
+                HtmlToken::Comment => "comment",
+                HtmlToken::Declaration => "declaration",
             };
             let source = String::from_utf8_lossy(&bytes[at..at + length]).into_owned();
             match found.last_mut() {
@@ -319,7 +322,7 @@ mod tests {
         let mut tokenizer = Tokenizer::new(Grammar::Xml);
         let (length, _) = tokenizer.next(b"<title><i>", true).unwrap();
         assert_eq!(length, 7);
-        assert!(matches!(tokenizer.next(b"<i>", true), Some((3, Token::Start(_)))));
+        assert!(matches!(tokenizer.next(b"<i>", true), Some((3, HtmlToken::Start(_)))));
     }
 
     #[test]

@@ -3,14 +3,14 @@
 use crate::{fixture, page};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use varve_page::links::{Link, Role};
+use varve_page::links::{LinkRole, PageLink};
 
 /// A link as the vectors write it: what was written, whether it is embedded, what it is called.
 type Written = (String, bool, Option<String>);
 
-fn written(link: &Link<'_>) -> Written {
+fn written(link: &PageLink<'_>) -> Written {
     let title = link.title.as_ref().map(|title| title.to_string());
-    (link.reference.to_string(), link.role == Role::Embed, title)
+    (link.reference.to_string(), link.role == LinkRole::Embed, title)
 }
 
 fn expected(case: &Value, parser: &str) -> BTreeSet<Written> {

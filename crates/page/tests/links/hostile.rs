@@ -4,12 +4,13 @@ use crate::{links, page};
 use proptest::prelude::*;
 use std::io::{self, Read};
 use varve_core::headers::Headers;
-use varve_page::links::{Extracted, Kind, Limits, LinkError, Role, Stop, extract};
+use varve_page::links::{ExtractedLinks, LinkError, LinkFormat, LinkLimits, LinkRole, LinkStop, extract};
 
-fn count(body: impl Read, limits: Limits) -> (u64, Extracted) {
+fn count(body: impl Read, limits: LinkLimits) -> (u64, ExtractedLinks) {
     let mut count = 0;
     let extracted =
-        extract(Kind::Html, "http://h/d/p", &Headers::new(), body, limits, &mut |_| count += 1).unwrap();
+        extract(LinkFormat::Html, "http://h/d/p", &Headers::new(), body, limits, &mut |_| count += 1)
+            .unwrap();
     assert_eq!(count, extracted.report.links);
     (count, extracted)
 }
@@ -42,33 +43,33 @@ fn reader(read: impl FnMut(&mut [u8]) -> io::Result<usize>) -> impl Read {
 
 #[test]
 fn many_links_are_handed_over_one_by_one() {
-    let (links, extracted) = count(repeated("<a href=x>y</a>\n", 200_000), Limits::default());
+    let (links, extracted) = count(repeated("<a href=x>y</a>\n", 200_000), LinkLimits::default());
     assert_eq!((links, extracted.report.stopped), (200_000, None));
-    let limits = Limits { links: 1000, ..Limits::default() };
+    let limits = LinkLimits { links: 1000, ..LinkLimits::default() };
     let (links, extracted) = count(repeated("<a href=x>y</a>\n", 200_000), limits);
-    assert_eq!((links, extracted.report.stopped), (1000, Some(Stop::Links)));
+    assert_eq!((links, extracted.report.stopped), (1000, Some(LinkStop::Links)));
 }
 
 #[test]
 fn a_long_body_is_cut() {
-    let limits = Limits { bytes: 8000, ..Limits::default() };
+    let limits = LinkLimits { bytes: 8000, ..LinkLimits::default() };
     let (links, extracted) = count(repeated("<a href=x>y</a>\n", 200_000), limits);
-    assert_eq!((links, extracted.report.stopped), (500, Some(Stop::Bytes)));
+    assert_eq!((links, extracted.report.stopped), (500, Some(LinkStop::Bytes)));
 }
 
 #[test]
 fn a_long_attribute_hides_nothing() {
     let inline = format!("<img src='data:image/png;base64,{}'><a href=after>", "A".repeat(10 << 20));
-    let (links, extracted) = count(inline.as_bytes(), Limits::default());
+    let (links, extracted) = count(inline.as_bytes(), LinkLimits::default());
     assert_eq!((links, extracted.report.cut), (1, 1));
     let long = format!("<a href='http://h/{}'><a href=after>", "a".repeat(20_000));
-    let (links, extracted) = count(long.as_bytes(), Limits::default());
+    let (links, extracted) = count(long.as_bytes(), LinkLimits::default());
     assert_eq!((links, extracted.report.oversized), (1, 1));
 }
 
 #[test]
 fn a_tag_without_end_loses_itself_alone() {
-    let limits = Limits { memory: 1 << 20, ..Limits::default() };
+    let limits = LinkLimits { memory: 1 << 20, ..LinkLimits::default() };
     for length in (4 << 20..(4 << 20) + 40_000).step_by(9_999) {
         let page = format!("<a href=before></a><p x='{}'><a href=after>", "A".repeat(length));
         let (links, extracted) = count(page.as_bytes(), limits);
@@ -81,7 +82,7 @@ fn a_tag_without_end_loses_itself_alone() {
 fn depth_costs_nothing() {
     for tag in ["<div>", "<a href=x>", "<table><tr><td>", "<svg>", "<p><b><i>"] {
         let body = repeated(tag, 100_000).chain(&b"<a href=last>"[..]);
-        let (links, _) = count(body, Limits::default());
+        let (links, _) = count(body, LinkLimits::default());
         assert!(links >= 1, "{tag}");
     }
 }
@@ -100,33 +101,48 @@ fn odd_characters_in_references() {
 #[test]
 fn scripts_and_styles_are_cut_where_they_are_too_long() {
     let script = format!("<script>'http://a/';{}'http://b/'</script><a href=c>", "x;".repeat(2 << 20));
-    let (links, extracted) = count(script.as_bytes(), Limits::default());
+    let (links, extracted) = count(script.as_bytes(), LinkLimits::default());
     assert_eq!(links, 2);
     assert!(extracted.report.cut >= 1);
 }
 
 #[test]
 fn many_inner_documents_are_read_one_by_one() {
-    let (links, _) = count(repeated("<noscript><img src=x></noscript>", 20_000), Limits::default());
+    let (links, _) = count(repeated("<noscript><img src=x></noscript>", 20_000), LinkLimits::default());
     assert_eq!(links, 20_000);
 }
 
 #[test]
 fn a_reader_that_fails_is_an_error() {
     let body = b"<a href=x>".chain(reader(|_| Err(io::Error::other("gone"))));
-    let read = extract(Kind::Html, "http://h/", &Headers::new(), body, Limits::default(), &mut |_| {});
+    let read =
+        extract(LinkFormat::Html, "http://h/", &Headers::new(), body, LinkLimits::default(), &mut |_| {});
     assert!(matches!(read, Err(LinkError::Read(error)) if error.to_string() == "gone"));
-    for kind in KINDS.into_iter().filter(|kind| *kind != Kind::Opaque) {
+    for kind in KINDS.into_iter().filter(|kind| *kind != LinkFormat::Opaque) {
         let body = reader(|_| Err(io::Error::other("gone")));
-        let read = extract(kind, "http://h/", &Headers::new(), body, Limits::default(), &mut |_| {});
+        let read = extract(kind, "http://h/", &Headers::new(), body, LinkLimits::default(), &mut |_| {});
         assert!(matches!(read, Err(LinkError::Read(_))), "{kind:?}");
     }
-    let read = extract(Kind::Html, "nowhere", &Headers::new(), io::empty(), Limits::default(), &mut |_| {});
+    let read = extract(
+        LinkFormat::Html,
+        "nowhere",
+        &Headers::new(),
+        io::empty(),
+        LinkLimits::default(),
+        &mut |_| {},
+    );
     assert!(matches!(read, Err(LinkError::Url(_))));
 }
 
-const KINDS: [Kind; 7] =
-    [Kind::Html, Kind::Css, Kind::Json, Kind::Manifest, Kind::Xml, Kind::Listing, Kind::Opaque];
+const KINDS: [LinkFormat; 7] = [
+    LinkFormat::Html,
+    LinkFormat::Css,
+    LinkFormat::Json,
+    LinkFormat::Manifest,
+    LinkFormat::Xml,
+    LinkFormat::Listing,
+    LinkFormat::Opaque,
+];
 
 proptest! {
     #[test]
@@ -141,7 +157,7 @@ proptest! {
         for kind in KINDS {
             for link in links(kind, "http://h/", &Headers::new(), text.as_bytes()).0 {
                 prop_assert!(link.target.starts_with("http://") || link.target.starts_with("https://"));
-                prop_assert!(link.role != Role::Embed || !link.reference.is_empty());
+                prop_assert!(link.role != LinkRole::Embed || !link.reference.is_empty());
             }
         }
     }
@@ -156,7 +172,7 @@ proptest! {
             rest.read(&mut buffer[..length])
         });
         let mut found = Vec::new();
-        extract(Kind::Html, "http://h/d/p", &Headers::new(), pieces, Limits::default(), &mut |link| found.push(link.into_owned())).unwrap();
+        extract(LinkFormat::Html, "http://h/d/p", &Headers::new(), pieces, LinkLimits::default(), &mut |link| found.push(link.into_owned())).unwrap();
         prop_assert_eq!(found, page(html));
     }
 }

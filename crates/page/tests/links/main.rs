@@ -8,7 +8,7 @@ mod pages;
 mod sitemaps;
 
 use varve_core::headers::Headers;
-use varve_page::links::{Extracted, Kind, Limits, Link, extract};
+use varve_page::links::{ExtractedLinks, LinkFormat, LinkLimits, PageLink, extract};
 
 /// The bytes of a fixture. Without the corpora the test is skipped.
 fn fixture(path: &str) -> Option<Vec<u8>> {
@@ -17,14 +17,19 @@ fn fixture(path: &str) -> Option<Vec<u8>> {
 }
 
 /// All links of a body, kept.
-fn links(kind: Kind, url: &str, headers: &Headers, body: &[u8]) -> (Vec<Link<'static>>, Extracted) {
+fn links(
+    kind: LinkFormat,
+    url: &str,
+    headers: &Headers,
+    body: &[u8],
+) -> (Vec<PageLink<'static>>, ExtractedLinks) {
     let mut links = Vec::new();
-    let mut sink = |link: Link<'_>| links.push(link.into_owned());
-    let extracted = extract(kind, url, headers, body, Limits::default(), &mut sink).unwrap();
+    let mut sink = |link: PageLink<'_>| links.push(link.into_owned());
+    let extracted = extract(kind, url, headers, body, LinkLimits::default(), &mut sink).unwrap();
     (links, extracted)
 }
 
 /// The links of a page without headers.
-fn page(html: &str) -> Vec<Link<'static>> {
-    links(Kind::Html, "http://h/d/p", &Headers::new(), html.as_bytes()).0
+fn page(html: &str) -> Vec<PageLink<'static>> {
+    links(LinkFormat::Html, "http://h/d/p", &Headers::new(), html.as_bytes()).0
 }

@@ -3,25 +3,25 @@
 use crate::{links, page};
 use varve_core::headers::Headers;
 use varve_core::url::CanonicalSource;
-use varve_page::links::{Kind, Link, Place, Role};
+use varve_page::links::{LinkFormat, LinkPlace, LinkRole, PageLink};
 use varve_page::metadata::RobotsMeta;
 
 /// `role target element@attribute` of each link, sorted.
-fn lines(links: &[Link<'_>]) -> Vec<String> {
+fn lines(links: &[PageLink<'_>]) -> Vec<String> {
     let mut lines: Vec<_> = links.iter().map(line).collect();
     lines.sort();
     lines
 }
 
-fn line(link: &Link<'_>) -> String {
+fn line(link: &PageLink<'_>) -> String {
     let place = match &link.place {
-        Place::Attribute { element, attribute } => format!("{element}@{attribute}"),
-        Place::Text { element } => element.to_string(),
-        Place::Style { import } => format!("import={import}"),
-        Place::Member { name } => format!("{{{name}}}"),
-        Place::Header(name) => format!("{name}:"),
-        Place::Line => "line".to_owned(),
-        Place::Implied => "implied".to_owned(),
+        LinkPlace::Attribute { element, attribute } => format!("{element}@{attribute}"),
+        LinkPlace::Text { element } => element.to_string(),
+        LinkPlace::Style { import } => format!("import={import}"),
+        LinkPlace::Member { name } => format!("{{{name}}}"),
+        LinkPlace::Header(name) => format!("{name}:"),
+        LinkPlace::Line => "line".to_owned(),
+        LinkPlace::Implied => "implied".to_owned(),
     };
     let guessed = if link.guessed { "?" } else { "" };
     let nofollow = if link.nofollow { "!" } else { "" };
@@ -135,7 +135,7 @@ fn positions_point_into_the_body() {
 
 #[test]
 fn the_front_page_has_an_icon_even_if_it_says_nothing() {
-    let icons = |url: &str, html: &str| links(Kind::Html, url, &Headers::new(), html.as_bytes()).0;
+    let icons = |url: &str, html: &str| links(LinkFormat::Html, url, &Headers::new(), html.as_bytes()).0;
     assert_eq!(lines(&icons("http://h/?q", "")), ["Embed http://h/favicon.ico implied"]);
     assert_eq!(lines(&icons("http://h", "<link rel=icon href=i>")), ["Embed http://h/i link@href"]);
     assert_eq!(lines(&icons("http://h/x", "")), [""; 0]);
@@ -159,7 +159,7 @@ fn encodings() {
     let cases =
         [(utf_16, Headers::new()), (latin, Headers::new()), (b"<a href='\xe9'>\xfc</a>".to_vec(), by_header)];
     for (bytes, headers) in cases {
-        let (found, _) = links(Kind::Html, "http://h/", &headers, &bytes);
+        let (found, _) = links(LinkFormat::Html, "http://h/", &headers, &bytes);
         assert_eq!(found[0].target, "http://h/%C3%A9");
         assert_eq!(found[0].title.as_deref(), Some("ü"));
     }
@@ -168,7 +168,7 @@ fn encodings() {
 #[test]
 fn headers_and_style_sheets() {
     let headers = Headers::from_iter([("Link", "<x.css>; rel=preload; as=style"), ("Location", "/there")]);
-    let (found, _) = links(Kind::Css, "http://h/c/s.css", &headers, b"@import 'i.css'; a{b:url(../j)}");
+    let (found, _) = links(LinkFormat::Css, "http://h/c/s.css", &headers, b"@import 'i.css'; a{b:url(../j)}");
     let expected = [
         "Embed http://h/c/i.css import=true",
         "Embed http://h/c/x.css link:",
@@ -185,7 +185,7 @@ fn what_a_page_says_about_itself() {
         <meta property=og:url content='/og'><meta name=twitter:image content=https://www.h/x.png>";
     let headers =
         Headers::from_iter([("X-Robots-Tag", "googlebot: nosnippet"), ("x-robots-tag", "noarchive")]);
-    let (_, extracted) = links(Kind::Html, "http://h/d/p", &headers, html.as_bytes());
+    let (_, extracted) = links(LinkFormat::Html, "http://h/d/p", &headers, html.as_bytes());
     let metadata = extracted.metadata;
     assert_eq!(metadata.title.as_deref(), Some("A & B C"));
     assert_eq!(metadata.language.as_deref(), Some("de-CH"));
@@ -201,10 +201,10 @@ fn what_a_page_says_about_itself() {
 
 #[test]
 fn nothing_is_read_where_nothing_is_to_be_read() {
-    let (found, extracted) = links(Kind::Opaque, "http://h/", &Headers::new(), b"<a href=x>");
+    let (found, extracted) = links(LinkFormat::Opaque, "http://h/", &Headers::new(), b"<a href=x>");
     assert!(found.is_empty() && extracted.report.stopped.is_none());
-    let roles: Vec<_> = links(Kind::Json, "http://h/", &Headers::new(), br#"["http://a/b.css"]"#).0;
-    assert_eq!(roles[0].role, Role::Embed);
+    let roles: Vec<_> = links(LinkFormat::Json, "http://h/", &Headers::new(), br#"["http://a/b.css"]"#).0;
+    assert_eq!(roles[0].role, LinkRole::Embed);
 }
 
 #[test]

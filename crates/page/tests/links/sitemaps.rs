@@ -5,28 +5,28 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;
 use varve_core::headers::Headers;
-use varve_page::links::{Kind, Limits, Link, Place, Role, Stop, extract};
+use varve_page::links::{LinkFormat, LinkLimits, LinkPlace, LinkRole, LinkStop, PageLink, extract};
 
 const URL: &str = "http://www.example.com/sitemap";
 
 /// The links of a file, as a letter for the role and the target.
 fn read(name: &str) -> Option<Vec<String>> {
     let bytes = fixture(&format!("sitemaps/{name}"))?;
-    let (links, extracted) = links(Kind::Listing, URL, &Headers::new(), &bytes);
+    let (links, extracted) = links(LinkFormat::Listing, URL, &Headers::new(), &bytes);
     assert_eq!(extracted.report.stopped, None, "{name}");
     assert_eq!(extracted.report.links, links.len() as u64);
     Some(links.iter().map(short).collect())
 }
 
-fn short(link: &Link<'_>) -> String {
+fn short(link: &PageLink<'_>) -> String {
     let letter = match link.role {
-        Role::Navigate => 'N',
-        Role::Embed => 'E',
-        Role::Alternate => 'A',
-        Role::Redirect => 'R',
-        Role::Canonical => 'C',
-        Role::Sitemap => 'S',
-        Role::Feed => 'F',
+        LinkRole::Navigate => 'N',
+        LinkRole::Embed => 'E',
+        LinkRole::Alternate => 'A',
+        LinkRole::Redirect => 'R',
+        LinkRole::Canonical => 'C',
+        LinkRole::Sitemap => 'S',
+        LinkRole::Feed => 'F',
     };
     format!("{letter} {}", link.target)
 }
@@ -192,7 +192,7 @@ fn feeds() {
 #[test]
 fn entries_have_titles() {
     let Some(bytes) = fixture("sitemaps/feed.rss") else { return };
-    let (links, _) = links(Kind::Xml, URL, &Headers::new(), &bytes);
+    let (links, _) = links(LinkFormat::Xml, URL, &Headers::new(), &bytes);
     let titles: Vec<_> = links.iter().map(|link| link.title.as_deref().unwrap()).collect();
     let expected = [
         "RSS Title",
@@ -207,7 +207,7 @@ fn entries_have_titles() {
 #[test]
 fn positions_are_those_of_the_file() {
     for bytes in ["<urlset><url><loc>  http://a/</loc></url></urlset>", "\u{feff}http://a/\nhttp://b/"] {
-        let (links, _) = links(Kind::Listing, URL, &Headers::new(), bytes.as_bytes());
+        let (links, _) = links(LinkFormat::Listing, URL, &Headers::new(), bytes.as_bytes());
         for link in links {
             let at = usize::try_from(link.offset.unwrap()).unwrap();
             assert!(bytes[at..].trim_start().starts_with(&*link.reference), "{link:?}");
@@ -228,9 +228,9 @@ fn other_encodings() {
     let latin: Vec<u8> =
         format!("<?xml version=\"1.0\" encoding=\"latin1\"?>{text}").chars().map(|c| c as u8).collect();
     for bytes in [utf_16, latin] {
-        let (links, _) = links(Kind::Listing, URL, &Headers::new(), &bytes);
+        let (links, _) = links(LinkFormat::Listing, URL, &Headers::new(), &bytes);
         assert_eq!(links.iter().map(short).collect::<Vec<_>>(), ["N http://a/%C3%A9"]);
-        assert!(matches!(&links[0].place, Place::Text { element } if element == "loc"));
+        assert!(matches!(&links[0].place, LinkPlace::Text { element } if element == "loc"));
     }
 }
 
@@ -238,10 +238,11 @@ fn other_encodings() {
 fn a_bomb_is_stopped() {
     let mut text = b"<urlset><url><loc>http://a/</loc></url>".to_vec();
     text.resize(40 << 20, b' ');
-    let limits = Limits { bytes: 10 << 20, ..Limits::default() };
+    let limits = LinkLimits { bytes: 10 << 20, ..LinkLimits::default() };
     let mut count = 0;
     let extracted =
-        extract(Kind::Listing, URL, &Headers::new(), &gzip(&text)[..], limits, &mut |_| count += 1).unwrap();
+        extract(LinkFormat::Listing, URL, &Headers::new(), &gzip(&text)[..], limits, &mut |_| count += 1)
+            .unwrap();
     assert_eq!((count, extracted.report.stopped.is_some()), (1, true));
 }
 
@@ -250,18 +251,19 @@ fn what_breaks_off_gives_what_it_has() {
     let text = format!("<urlset>{}", "<url><loc>http://a/</loc></url>".repeat(5000));
     let mut cut = gzip(text.as_bytes());
     cut.truncate(cut.len() - 20);
-    let (found, extracted) = links(Kind::Listing, URL, &Headers::new(), &cut);
+    let (found, extracted) = links(LinkFormat::Listing, URL, &Headers::new(), &cut);
     assert!(found.len() > 1000, "{}", found.len());
-    assert_eq!(extracted.report.stopped, Some(Stop::Malformed));
-    let (found, _) = links(Kind::Listing, URL, &Headers::new(), b"<urlset><url><loc>http://a/</loc><url");
+    assert_eq!(extracted.report.stopped, Some(LinkStop::Malformed));
+    let (found, _) =
+        links(LinkFormat::Listing, URL, &Headers::new(), b"<urlset><url><loc>http://a/</loc><url");
     assert_eq!(found.len(), 1);
 }
 
 #[test]
 fn a_page_in_place_of_a_sitemap_has_no_links() {
     let page = b"<!DOCTYPE html><html><head><link href=x rel=y></head><loc>http://a/</loc></html>";
-    let (found, extracted) = links(Kind::Listing, URL, &Headers::new(), page);
-    assert_eq!((found.len(), extracted.report.stopped), (0, Some(Stop::Malformed)));
+    let (found, extracted) = links(LinkFormat::Listing, URL, &Headers::new(), page);
+    assert_eq!((found.len(), extracted.report.stopped), (0, Some(LinkStop::Malformed)));
 }
 
 #[test]
@@ -269,8 +271,8 @@ fn nesting_and_endless_tokens_are_stopped() {
     let deep = "<a>".repeat(1_000_000);
     let endless = format!("<urlset><url><loc>http://a/</loc><{}", "x".repeat(8 << 20));
     for (text, count) in [(deep, 0), (endless, 1)] {
-        let (found, extracted) = links(Kind::Listing, URL, &Headers::new(), text.as_bytes());
-        assert_eq!((found.len(), extracted.report.stopped), (count, Some(Stop::Malformed)));
+        let (found, extracted) = links(LinkFormat::Listing, URL, &Headers::new(), text.as_bytes());
+        assert_eq!((found.len(), extracted.report.stopped), (count, Some(LinkStop::Malformed)));
     }
 }
 
@@ -278,7 +280,7 @@ fn nesting_and_endless_tokens_are_stopped() {
 fn a_billion_laughs_are_not_laughed() {
     let text = "<!DOCTYPE x [<!ENTITY a \"http://a/\"><!ENTITY b \"&a;&a;&a;\">]><urlset><url><loc>&b;</loc></url>\
         <url><loc>http://c/?x&y=1&amp;z</loc></url></urlset>";
-    let (found, _) = links(Kind::Listing, URL, &Headers::new(), text.as_bytes());
+    let (found, _) = links(LinkFormat::Listing, URL, &Headers::new(), text.as_bytes());
     assert_eq!(
         found.iter().map(short).collect::<Vec<_>>(),
         ["N http://www.example.com/&b;", "N http://c/?x&y=1&z"]
@@ -288,14 +290,14 @@ fn a_billion_laughs_are_not_laughed() {
 #[test]
 fn an_index_of_outlines_and_rdf() {
     let text = r#"<opml><body><outline xmlUrl="f.xml" htmlUrl="/h"/></body></opml>"#;
-    let (found, _) = links(Kind::Xml, URL, &Headers::new(), text.as_bytes());
+    let (found, _) = links(LinkFormat::Xml, URL, &Headers::new(), text.as_bytes());
     assert_eq!(
         found.iter().map(short).collect::<Vec<_>>(),
         ["F http://www.example.com/f.xml", "N http://www.example.com/h"]
     );
     let text = "<?xml-stylesheet href='s.xsl'?><rdf:RDF><item rdf:about='x'><link> /a </link>
         <enclosure url='e.mp3'/></item></rdf:RDF>";
-    let (found, _) = links(Kind::Xml, URL, &Headers::new(), text.as_bytes());
+    let (found, _) = links(LinkFormat::Xml, URL, &Headers::new(), text.as_bytes());
     let expected =
         ["E http://www.example.com/s.xsl", "N http://www.example.com/a", "E http://www.example.com/e.mp3"];
     assert_eq!(found.iter().map(short).collect::<Vec<_>>(), expected);

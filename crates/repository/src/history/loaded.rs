@@ -4,7 +4,7 @@ use std::io::Read;
 
 use varve_core::headers::HeaderView;
 use varve_core::history::{Capture, CaptureFilter, ListCursor, TimeOrder};
-use varve_diff::compare::Side;
+use varve_diff::compare::CaptureSide;
 
 use super::{Holdings, removal_of};
 use crate::body_trouble::BodyTrouble;
@@ -86,8 +86,8 @@ impl Loaded {
     }
 
     /// The page as one side of a comparison.
-    pub fn side<'a>(&'a self, id: &'a str) -> Side<'a> {
-        Side { id, headers: &self.headers, body: &self.body, media_type: None }
+    pub fn side<'a>(&'a self, id: &'a str) -> CaptureSide<'a> {
+        CaptureSide { id, headers: &self.headers, body: &self.body, media_type: None }
     }
 
     /// Whether there is no body to look at.

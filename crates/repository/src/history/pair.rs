@@ -12,7 +12,7 @@ use varve_catalog::CatalogRead;
 use varve_core::VersionId;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
-use varve_diff::compare::{Options, Side, compare_heads};
+use varve_diff::compare::{CaptureSide, CompareOptions, compare_heads};
 
 use super::pages::Pages;
 use super::pages_by_key::{Key, PagesByKey};
@@ -88,7 +88,7 @@ fn is_one_host(urls: [&str; 2]) -> bool {
 /// Whether two captures differ in nothing but headers that are noise.
 fn same_but_clocks(base: &Capture, head: &Capture) -> bool {
     // Values are compared and not shown.
-    let options = Options { redaction: Redaction::Off, ..Options::default() };
+    let options = CompareOptions { redaction: Redaction::Off, ..CompareOptions::default() };
     base.body == head.body
         && base.status == head.status
         && !compare_heads(&head_of(base), &head_of(head), true, &options).is_changed()
@@ -101,8 +101,8 @@ fn same(base: &Capture, head: &Capture) -> bool {
     base.body == head.body && (!is_answer || (base.status == head.status && base.headers == head.headers))
 }
 
-fn head_of(capture: &Capture) -> Side<'_> {
-    Side { id: "", headers: &capture.headers, body: &[], media_type: None }
+fn head_of(capture: &Capture) -> CaptureSide<'_> {
+    CaptureSide { id: "", headers: &capture.headers, body: &[], media_type: None }
 }
 
 /// The pages of two versions, in the order of their paths.

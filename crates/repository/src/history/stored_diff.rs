@@ -7,7 +7,7 @@
 use varve_core::VersionId;
 use varve_core::headers::{HeaderView, Redaction};
 use varve_diff::headers::HeaderDiff;
-use varve_diff::text::{BodyDiff, PageDiff, VersionDiff, moku};
+use varve_diff::text::{BodyDiff, StoredPageDiff, VersionDiff, moku};
 
 use super::LONGEST;
 use super::loaded::Loaded;
@@ -75,12 +75,16 @@ impl Names {
         Ok(VersionDiff { base_version_id: self.base, head_version_id: self.head, files })
     }
 
-    fn page(&self, holdings: &dyn Holdings, pair: &Pair) -> Result<PageDiff, RepositoryError> {
+    fn page(&self, holdings: &dyn Holdings, pair: &Pair) -> Result<StoredPageDiff, RepositoryError> {
         let file_path = pair.any().path.clone();
         let nothing = BodyDiff::new(&*self.base, &*self.head);
         if pair.change() == Change::Unchanged {
             let headers = pair.head.as_ref().map(|head| self.headers(&head.headers, &head.headers));
-            return Ok(PageDiff { file_path, body_diff: nothing, headers_diff: headers.unwrap_or_default() });
+            return Ok(StoredPageDiff {
+                file_path,
+                body_diff: nothing,
+                headers_diff: headers.unwrap_or_default(),
+            });
         }
         let sides = [&pair.base, &pair.head];
         let base = Loaded::of(holdings, pair.base.as_ref(), LONGEST)?;
@@ -93,7 +97,7 @@ impl Names {
             true => BodyDiff { truncated: true, ..nothing },
             false => moku::body_diff(&self.base, &self.head, &base.body, &head.body),
         };
-        Ok(PageDiff { file_path, body_diff, headers_diff: self.headers(&base.headers, &head.headers) })
+        Ok(StoredPageDiff { file_path, body_diff, headers_diff: self.headers(&base.headers, &head.headers) })
     }
 
     fn headers(&self, base: &HeaderView, head: &HeaderView) -> HeaderDiff {

@@ -2,7 +2,7 @@
 
 use super::scored;
 use super::stories::{changes, keys, said_of};
-use varve_score::Severity;
+use varve_score::RuleSeverity;
 
 /// What injected markup is told as: the rule, how bad it is, and words of its sentence.
 #[test]
@@ -12,79 +12,79 @@ fn what_is_injected_is_told_by_its_name() {
         (
             "<svg><script href='https://evil.example/s.js'></script></svg>",
             "third_party_script_added",
-            Severity::Medium,
+            RuleSeverity::Medium,
             "https://evil.example/s.js",
         ),
         (
             "<svg><script xlink:href=//evil.example/s.js></script></svg>",
             "third_party_script_added",
-            Severity::Medium,
+            RuleSeverity::Medium,
             "//evil.example/s.js",
         ),
         (
             "<base href=https://evil.example/>",
             "base_sent_away",
-            Severity::High,
+            RuleSeverity::High,
             "lead to another site now: base[href=",
         ),
         (
             "<form id=f></form><button form=f formaction=//evil.example/x>",
             "submitter_sent_away",
-            Severity::High,
+            RuleSeverity::High,
             "https://evil.example/x",
         ),
         (
             "<input type=submit formaction=http://x.test/y>",
             "submitter_sent_unencrypted",
-            Severity::High,
+            RuleSeverity::High,
             "http://x.test/y",
         ),
-        ("<button formaction=/other>", "submitter_added", Severity::Low, "https://x.test/other"),
+        ("<button formaction=/other>", "submitter_added", RuleSeverity::Low, "https://x.test/other"),
         (
             "<object data=https://evil.example/o.swf></object>",
             "third_party_embed_added",
-            Severity::Medium,
+            RuleSeverity::Medium,
             "https://evil.example/o.swf",
         ),
-        ("<embed src=/own.swf>", "embed_added", Severity::Low, "/own.swf"),
+        ("<embed src=/own.swf>", "embed_added", RuleSeverity::Low, "/own.swf"),
         (
             "<meta http-equiv=Refresh content='0; url=https://evil.example/'>",
             "refresh_sent_away",
-            Severity::High,
+            RuleSeverity::High,
             "https://evil.example/",
         ),
         (
             "<meta http-equiv=refresh content='5;/next'>",
             "refresh_added",
-            Severity::Low,
+            RuleSeverity::Low,
             "https://x.test/next",
         ),
-        ("<a href='java\nscript:steal()'>", "script_link_added", Severity::Low, "steal()"),
+        ("<a href='java\nscript:steal()'>", "script_link_added", RuleSeverity::Low, "steal()"),
         (
             "<script type=module>import {a} from \"https://evil.example/m.js\"</script>",
             "third_party_module_added",
-            Severity::Medium,
+            RuleSeverity::Medium,
             "https://evil.example/m.js",
         ),
         (
             "<script>import('//evil.example/m.js')</script>",
             "third_party_module_added",
-            Severity::Medium,
+            RuleSeverity::Medium,
             "https://evil.example/m.js",
         ),
         (
             "<img src=x onerror=steal()>",
             "handler_added",
-            Severity::Low,
+            RuleSeverity::Low,
             "img[onerror], img[src=\"x\"], `steal()`",
         ),
         (
             "<iframe src=https://evil.example/></iframe>",
             "third_party_frame_added",
-            Severity::Medium,
+            RuleSeverity::Medium,
             "iframe[src=\"https://evil.example/\"]",
         ),
-        ("<iframe src=/own></iframe>", "frame_added", Severity::Low, "New frame: iframe[src=\"/own\"]"),
+        ("<iframe src=/own></iframe>", "frame_added", RuleSeverity::Low, "New frame: iframe[src=\"/own\"]"),
     ] {
         let head = scored("https://x.test/", &[], format!("<body><p>text</p>{markup}").as_bytes());
         let told = changes(&plain, &head);

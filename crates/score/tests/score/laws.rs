@@ -3,10 +3,10 @@
 use super::{scored, scored_with};
 use proptest::prelude::*;
 use varve_core::headers::{HeaderView, Redaction};
-use varve_score::attribution::{Chunk, PagePair, attribute};
+use varve_score::attribution::{AttributedChunk, PagePair, attribute};
 use varve_score::rows::{VersionScore, attribution_rows};
 use varve_score::security::SecurityDiff;
-use varve_score::{Pack, PageScore, explain};
+use varve_score::{PageScore, RulePack, explain};
 
 /// Pieces of pages that mean something to the rules.
 fn markup() -> impl Strategy<Value = String> {
@@ -70,13 +70,13 @@ fn in_range(score: &PageScore) -> bool {
 }
 
 /// A diff that says only that everything between the common beginning and the common end was replaced.
-fn replaced(base: &str, head: &str) -> Vec<Chunk> {
+fn replaced(base: &str, head: &str) -> Vec<AttributedChunk> {
     let (base, head) = (base.as_bytes(), head.as_bytes());
     let start = base.iter().zip(head).take_while(|(left, right)| left == right).count();
     let (base_rest, head_rest) = (&base[start..], &head[start..]);
     let end =
         base_rest.iter().rev().zip(head_rest.iter().rev()).take_while(|(left, right)| left == right).count();
-    vec![Chunk { base: start..base.len() - end, head: start..head.len() - end }]
+    vec![AttributedChunk { base: start..base.len() - end, head: start..head.len() - end }]
 }
 
 proptest! {
@@ -86,7 +86,7 @@ proptest! {
     fn any_bytes_score_within_range_and_alike(
         url in "\\PC{0,20}[\\x00-\\x7f]{0,20}", body in proptest::collection::vec(any::<u8>(), 0..400), headers in view(),
     ) {
-        let pack = Pack::exposure_1();
+        let pack = RulePack::exposure_1();
         let score = scored_with(pack, &url, &headers, &body);
         prop_assert!(in_range(&score));
         prop_assert_eq!(&score, &scored_with(pack, &url, &headers, &body));
@@ -96,7 +96,7 @@ proptest! {
 
     #[test]
     fn pages_score_within_range_and_contributions_add_up(body in markup(), headers in view()) {
-        let score = scored_with(Pack::exposure_1(), "https://x.test/?id=1", &headers, body.as_bytes());
+        let score = scored_with(RulePack::exposure_1(), "https://x.test/?id=1", &headers, body.as_bytes());
         prop_assert!(in_range(&score));
         let sum: f64 = score.evidence.iter().map(|piece| piece.exposure).sum();
         prop_assert!((sum - score.exposure).abs() < 1e-9);
@@ -107,14 +107,14 @@ proptest! {
                 prop_assert_eq!(location.line_start, Some(line));
             }
         }
-        prop_assert!(explain(&score, Pack::exposure_1()).iter().all(|line| !line.chars().any(char::is_control)));
+        prop_assert!(explain(&score, RulePack::exposure_1()).iter().all(|line| !line.chars().any(char::is_control)));
     }
 
     #[test]
     fn shares_explain_the_whole_change(
         bodies in (markup(), markup()), headers in (view(), view()), missing in 0..4_u8,
     ) {
-        let pack = Pack::exposure_1();
+        let pack = RulePack::exposure_1();
         let base = scored_with(pack, "https://x.test/", &headers.0, bodies.0.as_bytes());
         let head = scored_with(pack, "https://x.test/", &headers.1, bodies.1.as_bytes());
         let chunks = replaced(&bodies.0, &bodies.1);
@@ -142,7 +142,7 @@ proptest! {
 
     #[test]
     fn nothing_changes_between_a_page_and_itself(body in markup(), headers in view()) {
-        let pack = Pack::exposure_1();
+        let pack = RulePack::exposure_1();
         let score = scored_with(pack, "https://x.test/", &headers, body.as_bytes());
         let diff = SecurityDiff::between(pack, Some(&score), Some(&score)).unwrap();
         prop_assert_eq!(diff.attack_surface_changes, []);

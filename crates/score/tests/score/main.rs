@@ -8,7 +8,7 @@ mod vectors;
 
 use chrono::DateTime;
 use varve_core::headers::{HeaderView, Redaction};
-use varve_score::{Limits, Pack, Page, PageScore, score};
+use varve_score::{PageScore, RulePack, ScoreLimits, ScoredPage, score};
 
 /// The text of a fixture. Without the corpora the test is skipped.
 fn fixture(path: &str) -> Option<String> {
@@ -19,11 +19,11 @@ fn fixture(path: &str) -> Option<String> {
 /// The score of a page with the first pack.
 fn scored(url: &str, headers: &[(&str, &str)], body: &[u8]) -> PageScore {
     let view = HeaderView::from_pairs(headers.iter().copied(), Redaction::Off);
-    scored_with(Pack::exposure_1(), url, &view, body)
+    scored_with(RulePack::exposure_1(), url, &view, body)
 }
 
-fn scored_with(pack: &Pack, url: &str, headers: &HeaderView, body: &[u8]) -> PageScore {
-    let page = Page {
+fn scored_with(pack: &RulePack, url: &str, headers: &HeaderView, body: &[u8]) -> PageScore {
+    let page = ScoredPage {
         url,
         file_path: "/page",
         snapshot_id: "S",
@@ -33,5 +33,5 @@ fn scored_with(pack: &Pack, url: &str, headers: &HeaderView, body: &[u8]) -> Pag
         body,
         time: DateTime::UNIX_EPOCH,
     };
-    score(&page, pack, &Limits::default())
+    score(&page, pack, &ScoreLimits::default())
 }

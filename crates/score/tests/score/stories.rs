@@ -1,12 +1,12 @@
 //! Pages and changes as analysts meet them.
 
 use super::scored;
-use varve_score::attribution::{Cause, Chunk, PagePair, attribute};
+use varve_score::attribution::{AttributedChunk, PagePair, ShareCause, attribute};
 use varve_score::rows::{VersionScore, attribution_rows};
-use varve_score::security::{SecurityDiff, Side};
+use varve_score::security::{ScoredSide, SecurityDiff};
 use varve_score::{
-    Change, Pack, PageScore, RuleId, Severity, explain, explain_change, explain_makers, explain_others,
-    explain_security,
+    PageScore, RuleId, RulePack, RuleSeverity, SurfaceChange, explain, explain_change, explain_makers,
+    explain_others, explain_security,
 };
 
 pub(super) fn keys(score: &PageScore) -> Vec<&'static str> {
@@ -95,8 +95,10 @@ fn a_crowd_is_counted_and_bounded() {
 #[test]
 fn a_page_is_explained_in_sentences() {
     let body = b"<form action=/login><input name=p type=password></form><script src=https://cdn.example/x.js></script>";
-    let said =
-        explain(&scored("https://x.test/?debug=1", &[("X-Frame-Options", "DENY")], body), Pack::exposure_1());
+    let said = explain(
+        &scored("https://x.test/?debug=1", &[("X-Frame-Options", "DENY")], body),
+        RulePack::exposure_1(),
+    );
     assert_eq!(
         said[0],
         "https://x.test/?debug=1 scores 69 of 100: 0.77 points of exposure, of which headers take off 10 %."
@@ -111,7 +113,7 @@ fn a_page_is_explained_in_sentences() {
 }
 
 /// A login page before and after someone worked on it.
-fn before_and_after() -> (PageScore, PageScore, Vec<Chunk>) {
+fn before_and_after() -> (PageScore, PageScore, Vec<AttributedChunk>) {
     let base = "<form action=/login><input name=u></form>";
     let added = "<script src=https://cdn.example/x.js></script>";
     let upload = "<form action=/upload><input type=file name=f></form>";
@@ -122,7 +124,10 @@ fn before_and_after() -> (PageScore, PageScore, Vec<Chunk>) {
     let old = scored("https://x.test/", &strict, base.as_bytes());
     let new = scored("https://x.test/", &loose, head.as_bytes());
     let end = added.len() + base.len();
-    let chunks = vec![Chunk::new(0, 0, 0, added.len()), Chunk::new(base.len(), 0, end, upload.len())];
+    let chunks = vec![
+        AttributedChunk::new(0, 0, 0, added.len()),
+        AttributedChunk::new(base.len(), 0, end, upload.len()),
+    ];
     (old, new, chunks)
 }
 
@@ -134,13 +139,16 @@ fn the_change_of_a_score_is_shared_out_to_chunks() {
     let shares = &movement.shares;
     let of = |rule: RuleId| {
         let is = |find: usize| head.evidence[find].key == rule;
-        shares.iter().find(|share| matches!(&share.cause, Cause::Came(find) if is(find.evidence))).unwrap()
+        shares
+            .iter()
+            .find(|share| matches!(&share.cause, ShareCause::Came(find) if is(find.evidence)))
+            .unwrap()
     };
     assert_eq!(of(RuleId::InputFile).chunk, Some(1));
     assert_eq!(of(RuleId::FormUpload).chunk, Some(1));
     assert_eq!(of(RuleId::ScriptExternal).chunk, Some(0));
     assert_eq!(of(RuleId::CookieNoSecure).chunk, None);
-    let is_policy = |cause: &Cause| matches!(cause, Cause::Protection { header, .. } if header == "content-security-policy");
+    let is_policy = |cause: &ShareCause| matches!(cause, ShareCause::Protection { header, .. } if header == "content-security-policy");
     assert!(shares.iter().any(|share| is_policy(&share.cause) && share.contribution > 0.0));
     assert_eq!(of(RuleId::InputFile), &shares[0], "the greatest comes first");
     let said = explain_change(&[pair], &movement);
@@ -149,7 +157,7 @@ fn the_change_of_a_score_is_shared_out_to_chunks() {
         said.iter().any(|line| line.ends_with("content-security-policy script-src protects less")),
         "{said:#?}"
     );
-    let rows = attribution_rows("D", "V", Pack::exposure_1(), &[pair], shares, 5);
+    let rows = attribution_rows("D", "V", RulePack::exposure_1(), &[pair], shares, 5);
     assert_eq!((rows[0].chunk_index, rows[0].evidence_key), (1, "input_file"));
     let evidence = VersionScore::new(vec![head.clone()]).unwrap().evidence_rows(5);
     let place = evidence.iter().find(|row| Some(row.id) == rows[0].version_evidence_location_id).unwrap();
@@ -169,7 +177,7 @@ fn only_the_page_that_makes_the_score_explains_its_change() {
     let page = |name: &str, body: &str| scored(&format!("https://x.test/{name}"), &[], body.as_bytes());
     let [top, other, raised, low] =
         [page("top", form), page("other", form), page("top", &more), page("low", "<input name=a>")];
-    let chunks = [Chunk::new(form.len(), 0, form.len(), more.len() - form.len())];
+    let chunks = [AttributedChunk::new(form.len(), 0, form.len(), more.len() - form.len())];
     let pair = |base, head| PagePair { base, head, chunks: &chunks };
     // The score rose by what came on one page, and not by what went with the other.
     let pairs = [pair(Some(&other), None), pair(Some(&top), Some(&raised))];
@@ -210,8 +218,8 @@ fn only_the_page_that_makes_the_score_explains_its_change() {
     assert!(sum < 0.0 && (sum - (other.score - raised.score)).abs() < 1e-9, "{sum}");
 }
 
-pub(super) fn changes(base: &PageScore, head: &PageScore) -> Vec<Change> {
-    SecurityDiff::between(Pack::exposure_1(), Some(base), Some(head)).unwrap().attack_surface_changes
+pub(super) fn changes(base: &PageScore, head: &PageScore) -> Vec<SurfaceChange> {
+    SecurityDiff::between(RulePack::exposure_1(), Some(base), Some(head)).unwrap().attack_surface_changes
 }
 
 #[test]
@@ -223,12 +231,12 @@ fn analysts_are_told_what_they_look_for() {
     assert_eq!(
         brief,
         [
-            ("form_added", "upload_surface", Severity::High),
-            ("input_added", "upload_surface", Severity::High),
-            ("cookie_added", "cookie_risk", Severity::Medium),
-            ("script_added", "script_surface", Severity::Medium),
-            ("header_removed", "security_regression", Severity::High),
-            ("header_changed", "security_regression", Severity::High),
+            ("form_added", "upload_surface", RuleSeverity::High),
+            ("input_added", "upload_surface", RuleSeverity::High),
+            ("cookie_added", "cookie_risk", RuleSeverity::Medium),
+            ("script_added", "script_surface", RuleSeverity::Medium),
+            ("header_removed", "security_regression", RuleSeverity::High),
+            ("header_changed", "security_regression", RuleSeverity::High),
         ]
     );
     assert_eq!(told[3].detail, r#"New script of a third party: script[src="https://cdn.example/x.js"]."#);
@@ -245,7 +253,7 @@ fn a_stricter_header_is_no_regression() {
 
 /// What is said of a page that has these headers now.
 pub(super) fn said_of(base: &PageScore, head: &PageScore) -> Vec<String> {
-    let diff = SecurityDiff::between(Pack::exposure_1(), Some(base), Some(head)).unwrap();
+    let diff = SecurityDiff::between(RulePack::exposure_1(), Some(base), Some(head)).unwrap();
     explain_security(&[diff])
 }
 
@@ -310,7 +318,7 @@ fn a_form_that_sends_elsewhere_is_told_as_the_same_form() {
 fn many_changes_are_told_in_bounds_the_worst_first() {
     let page = |number: usize, body: &str| scored(&format!("https://x.test/{number}"), &[], body.as_bytes());
     let scripts: String = (0..50).map(|number| format!("<script src=/{number}.js></script>")).collect();
-    let pack = Pack::exposure_1();
+    let pack = RulePack::exposure_1();
     let grown = |number, body: &str| {
         SecurityDiff::between(pack, Some(&page(number, "")), Some(&page(number, body))).unwrap()
     };
@@ -341,12 +349,16 @@ fn a_version_is_as_exposed_as_its_most_exposed_page() {
 #[test]
 fn a_page_that_comes_or_goes_is_compared_with_nothing() {
     let page = scored("https://x.test/", &[], b"<form action=/admin>");
-    let pack = Pack::exposure_1();
+    let pack = RulePack::exposure_1();
     let came = SecurityDiff::between(pack, None, Some(&page)).unwrap();
-    assert!(came.regressed == Some(true) && came.attack_surface_changed && came.score_base == Some(0.0));
+    assert!(
+        came.scores.regressed == Some(true)
+            && came.attack_surface_changed
+            && came.scores.score_base == Some(0.0)
+    );
     assert_eq!(came.attack_surface_changes[0].category, "admin_surface");
     let went = SecurityDiff::between(pack, Some(&page), None).unwrap();
-    assert!(went.regressed == Some(false) && went.score_delta < Some(0.0));
+    assert!(went.scores.regressed == Some(false) && went.scores.score_delta < Some(0.0));
     let kinds: Vec<_> = went.attack_surface_changes.iter().map(|change| change.kind).collect();
     assert_eq!(kinds, ["form_removed"]);
     assert!(SecurityDiff::between(pack, None, None).is_none());
@@ -358,16 +370,17 @@ fn without_a_body_headers_are_compared_and_numbers_are_unknown() {
     let form = b"<form action=/login><input type=password name=p></form>";
     let base = scored("https://x.test/", &[("Content-Security-Policy", "default-src 'self'")], b"");
     let head = scored("https://x.test/", &[("Set-Cookie", "sid=1")], form);
-    let lacking = Some(Side { score: &base, has_body: false });
-    let diff = SecurityDiff::as_far_as_known(Pack::exposure_1(), lacking, Some(Side::whole(&head))).unwrap();
+    let lacking = Some(ScoredSide { score: &base, has_body: false });
+    let diff =
+        SecurityDiff::between_sides(RulePack::exposure_1(), lacking, Some(ScoredSide::whole(&head))).unwrap();
     let kinds: Vec<_> = diff.attack_surface_changes.iter().map(|change| change.kind).collect();
     assert_eq!(kinds, ["cookie_added", "header_removed"]);
     assert_eq!(
-        (diff.score_base, diff.score_delta, diff.exposure_delta, diff.regressed),
+        (diff.scores.score_base, diff.scores.score_delta, diff.scores.exposure_delta, diff.scores.regressed),
         (None, None, None, None)
     );
-    assert_eq!(diff.score_head, Some(head.score));
-    assert!(diff.hardening_delta < 0.0 && !diff.bodies_compared);
+    assert_eq!(diff.scores.score_head, Some(head.score));
+    assert!(diff.scores.hardening_delta < 0.0 && !diff.bodies_compared);
     assert!(diff.new_rules.contains(&RuleId::CspMissing) && !diff.new_rules.contains(&RuleId::FormAuth));
     let told = explain_security(&[diff]);
     assert!(
@@ -390,7 +403,7 @@ fn places_that_are_alike_are_told_apart() {
         selectors.dedup();
         assert_eq!(selectors.len(), all, "{:?}", piece.key);
     }
-    let said = explain(&score, Pack::exposure_1());
+    let said = explain(&score, RulePack::exposure_1());
     let forms: Vec<_> = said.iter().filter(|line| line.starts_with("There is a form")).collect();
     assert_eq!(
         forms,

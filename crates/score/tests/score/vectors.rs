@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use varve_core::headers::{HeaderView, Redaction};
 use varve_score::security::SecurityDiff;
-use varve_score::{Pack, PageScore, RuleId};
+use varve_score::{PageScore, RuleId, RulePack};
 
 /// The rules that left evidence there.
 const KNOWN: [&str; 14] = [
@@ -35,10 +35,10 @@ fn headers(value: &Value) -> HeaderView {
     HeaderView::from_pairs(pairs.filter(|(name, _)| *name != "Status-Code"), Redaction::Off)
 }
 
-fn saturated() -> Pack {
+fn saturated() -> RulePack {
     let text = include_str!("../../rules/exposure-1.toml");
     let caps = "\n[saturation]\ninline_scripts = 10\nexternal_scripts = 10\nparameters = 15\n";
-    Pack::parse(&text.replacen("\n[[rule]]", &format!("{caps}\n[[rule]]"), 1)).unwrap()
+    RulePack::parse(&text.replacen("\n[[rule]]", &format!("{caps}\n[[rule]]"), 1)).unwrap()
 }
 
 /// Evidence as `key|severity|points`, of those rules that left evidence there.
@@ -67,7 +67,7 @@ fn vectors_are_reproduced() {
         let name = vector["Name"].as_str().unwrap();
         let (url, body) = (vector["URL"].as_str().unwrap(), vector["Body"].as_str().unwrap().as_bytes());
         let view = headers(&vector["Headers"]);
-        let score = scored_with(Pack::exposure_1(), url, &view, body);
+        let score = scored_with(RulePack::exposure_1(), url, &view, body);
         if name == "redacted cookie" {
             // There it was scored as a cookie without flags.
             assert_eq!((score.exposure, score.normalized), (0.0, 0));
@@ -116,7 +116,12 @@ fn snapshots(steps: &[Value]) -> BTreeMap<&str, &Value> {
 /// The score of such a snapshot.
 fn scored_snapshot(snapshot: &Value) -> PageScore {
     let body = data_encoding::BASE64.decode(snapshot["body"].as_str().unwrap().as_bytes()).unwrap();
-    scored_with(Pack::exposure_1(), snapshot["url"].as_str().unwrap(), &headers(&snapshot["headers"]), &body)
+    scored_with(
+        RulePack::exposure_1(),
+        snapshot["url"].as_str().unwrap(),
+        &headers(&snapshot["headers"]),
+        &body,
+    )
 }
 
 #[test]
@@ -126,7 +131,7 @@ fn stored_security_diffs_are_reproduced() {
     let expected = &steps.iter().find(|step| step["step"] == "security diff").unwrap()["out"];
     let page = |side: &str| scored_snapshot(snapshots[expected[side].as_str().unwrap()]);
     let (base, head) = (page("base_snapshot_id"), page("head_snapshot_id"));
-    let diff = SecurityDiff::between(Pack::exposure_1(), Some(&base), Some(&head)).unwrap();
+    let diff = SecurityDiff::between(RulePack::exposure_1(), Some(&base), Some(&head)).unwrap();
     let json = serde_json::to_value(&diff).unwrap();
     for key in ["score_base", "score_head", "score_delta", "exposure_delta", "hardening_delta"] {
         assert!(near(json[key].as_f64().unwrap(), expected[key].as_f64().unwrap()), "{key}");

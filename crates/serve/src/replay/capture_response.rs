@@ -12,7 +12,7 @@ use varve_archive::verbs::cat::removal_of;
 use varve_archive::verbs::replay::{Found, Known, answer as captured_answer, find};
 use varve_archive::{ArchiveError, Capture};
 use varve_core::headers::HeaderView;
-use varve_page::rewrite::Links;
+use varve_page::rewrite::LinkRewriter;
 
 use super::address::{Modifier, ReplayAddress};
 use super::archived_headers::{first_value, safe_headers};
@@ -259,12 +259,12 @@ fn rewritten_location(view: &HeaderView, rewriting: &BodyRewriting) -> Option<St
     let to = move |url: &str| {
         ReplayAddress { url: url.to_owned(), modifier, digits: address.digits.clone() }.path()
     };
-    Links::new(&rewriting.url, to).ok()?.leads(location)
+    LinkRewriter::new(&rewriting.url, to).ok()?.leads(location)
 }
 
 fn rewritten_refresh(view: &HeaderView, rewriting: &BodyRewriting) -> Option<String> {
     let refresh = first_value(view, "refresh")?;
     let address = rewriting.address.clone();
     let to = move |url: &str| header_url(&ReplayAddress { url: url.to_owned(), ..address.clone() }.path());
-    Links::new(&rewriting.url, to).ok()?.refresh(refresh)
+    LinkRewriter::new(&rewriting.url, to).ok()?.refresh(refresh)
 }

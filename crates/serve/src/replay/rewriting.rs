@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use bytes::Bytes;
 use encoding_rs::Encoding;
 use varve_page::charset;
-use varve_page::kind::Kind;
-use varve_page::rewrite::{Links, Page, RewrittenHtml, css, manifest, playlist};
+use varve_page::kind::BodyKind;
+use varve_page::rewrite::{HtmlRewrite, LinkRewriter, RewrittenHtml, css, manifest, playlist};
 
 use super::address::{Modifier, ReplayAddress};
 use crate::body::{BodyChunks, ReadChunks};
@@ -70,7 +70,7 @@ impl BodyForm {
             | "audio/mpegurl"
             | "audio/x-mpegurl" => Self::Playlist,
             // Without a type, browsers sniff the content.
-            "" if Kind::of(start, None) == Kind::Html => Self::Page,
+            "" if BodyKind::of(start, None) == BodyKind::Html => Self::Page,
             _ if destination == Some("manifest") => Self::Manifest,
             _ => Self::Raw,
         }
@@ -162,12 +162,14 @@ impl BodyRewriting {
         let to = move |url: &str| {
             ReplayAddress { url: url.to_owned(), modifier: Modifier::None, digits: digits.clone() }.path()
         };
-        let Ok(links) = Links::new(&self.url, to) else { return Box::new(ReadChunks::new(input, None)) };
+        let Ok(links) = LinkRewriter::new(&self.url, to) else {
+            return Box::new(ReadChunks::new(input, None));
+        };
         match self.form {
             BodyForm::Page | BodyForm::Svg | BodyForm::Fragment => {
                 let script = || format!("<script src=\"{}\"></script>", super::SCRIPT_PATH);
                 let first = (self.form == BodyForm::Page).then(script);
-                let page = Page { links, encoding: self.encoding, first };
+                let page = HtmlRewrite { links, encoding: self.encoding, first };
                 Box::new(RewrittenHtml::new(input, page).map(|chunk| chunk.map(Bytes::from)))
             }
             BodyForm::Raw => Box::new(ReadChunks::new(input, None)),
@@ -181,7 +183,7 @@ impl BodyRewriting {
     fn chunks_in_memory(
         &self,
         mut input: impl Read + Send + 'static,
-        links: &Links,
+        links: &LinkRewriter,
     ) -> io::Result<BodyChunks> {
         let mut body = Vec::new();
         input.by_ref().take(MAX_REWRITTEN_BYTES).read_to_end(&mut body)?;

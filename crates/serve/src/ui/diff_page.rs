@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use maud::{Markup, html};
-use varve_archive::verbs::diff::{self, Comparison, Hunk, HunkLine, Mode, Options, Style, View};
+use varve_archive::verbs::diff::{
+    self, CaptureComparison, CompareOptions, DiffMode, DiffStyle, DiffView, Hunk, HunkLine,
+};
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
 use varve_archive::verbs::replay::{When, nearest};
 use varve_archive::{Capture, Moment};
@@ -28,8 +30,8 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
         (find_capture(state, &url, &required("base")?)?, find_capture(state, &url, &required("head")?)?);
     let all = request.parameter("all").is_some();
     let mode = request.parameter("mode").unwrap_or_default();
-    let mode = if mode == "dom" { Mode::Dom } else { Mode::Lines };
-    let options = Options { mode, ..Options::default() };
+    let mode = if mode == "dom" { DiffMode::Dom } else { DiffMode::Lines };
+    let options = CompareOptions { mode, ..CompareOptions::default() };
     let compared =
         diff::captures(&*state.holdings, [&base, &head], &options, MAX_BODY_BYTES, |comparison| {
             render_comparison(comparison, all)
@@ -80,9 +82,9 @@ fn sides(base: &Capture, head: &Capture) -> Markup {
     }
 }
 
-fn switches(base: &Capture, head: &Capture, mode: Mode, all: bool) -> Markup {
-    let place = |mode: Mode, all: bool| {
-        let more = [(mode == Mode::Dom, "&mode=dom"), (all, "&all=1")];
+fn switches(base: &Capture, head: &Capture, mode: DiffMode, all: bool) -> Markup {
+    let place = |mode: DiffMode, all: bool| {
+        let more = [(mode == DiffMode::Dom, "&mode=dom"), (all, "&all=1")];
         let more: String = more.iter().filter(|(is_on, _)| *is_on).map(|(_, text)| *text).collect();
         format!("{}{more}", page_frame::diff_path(base, head))
     };
@@ -94,16 +96,16 @@ fn switches(base: &Capture, head: &Capture, mode: Mode, all: bool) -> Markup {
     );
     html! {
         p.switches {
-            a href=(place(Mode::Lines, all)) aria-current=[(mode == Mode::Lines).then_some("true")] { "by lines" } " "
-            a href=(place(Mode::Dom, all)) aria-current=[(mode == Mode::Dom).then_some("true")] { "by nodes" } " "
+            a href=(place(DiffMode::Lines, all)) aria-current=[(mode == DiffMode::Lines).then_some("true")] { "by lines" } " "
+            a href=(place(DiffMode::Dom, all)) aria-current=[(mode == DiffMode::Dom).then_some("true")] { "by nodes" } " "
             a href=(place(mode, !all)) aria-current=[all.then_some("true")] { "with noise" } " "
             a href=(swapped) { "swap" }
         }
     }
 }
 
-fn render_comparison(comparison: &Comparison<'_>, all: bool) -> Markup {
-    let hunks = comparison.hunks(&View::default(), all);
+fn render_comparison(comparison: &CaptureComparison<'_>, all: bool) -> Markup {
+    let hunks = comparison.hunks(&DiffView::default(), all);
     html! {
         @for note in comparison.notes(all) { p.quiet { (visible(&note)) } }
         (headers(comparison, all))
@@ -114,7 +116,7 @@ fn render_comparison(comparison: &Comparison<'_>, all: bool) -> Markup {
     }
 }
 
-fn headers(comparison: &Comparison<'_>, all: bool) -> Markup {
+fn headers(comparison: &CaptureComparison<'_>, all: bool) -> Markup {
     let diff = comparison.headers_diff(all);
     let none: &[String] = &[];
     let changed = diff.changed.iter().map(|(name, change)| (name.as_str(), &change.from[..], &change.to[..]));
@@ -147,8 +149,8 @@ fn cell(values: &[String], class: &str) -> Markup {
     }
 }
 
-fn nodes(comparison: &Comparison<'_>, all: bool) -> Markup {
-    let diff::Body::Dom(_) = &comparison.body else { return html! {} };
+fn nodes(comparison: &CaptureComparison<'_>, all: bool) -> Markup {
+    let diff::BodyComparison::Dom(_) = &comparison.body else { return html! {} };
     let chunks = comparison.body_diff(all).chunks;
     html! {
         @if !chunks.is_empty() {
@@ -194,14 +196,14 @@ fn pair_lines<'l, 'a>(
     let mut rows = Vec::new();
     let mut rest = lines;
     while let Some(line) = rest.first() {
-        if line.style == Style::Context {
+        if line.style == DiffStyle::Context {
             rows.push((Some(line), Some(line)));
             rest = &rest[1..];
             continue;
         }
         let run = |lines: &[HunkLine<'_>], style| lines.iter().take_while(|line| line.style == style).count();
-        let (removed, others) = rest.split_at(run(rest, Style::Removed));
-        let (added, others) = others.split_at(run(others, Style::Added));
+        let (removed, others) = rest.split_at(run(rest, DiffStyle::Removed));
+        let (added, others) = others.split_at(run(others, DiffStyle::Added));
         rows.extend((0..removed.len().max(added.len())).map(|row| (removed.get(row), added.get(row))));
         rest = others;
     }
@@ -212,22 +214,22 @@ fn side(line: Option<&HunkLine<'_>>, is_base: bool) -> Markup {
     let Some(line) = line else { return html! { td.line {} td.nothing {} } };
     let number = if is_base { line.base } else { line.head };
     let class = match line.style {
-        Style::Context => "same",
-        Style::Removed => "removed",
-        Style::Added => "added",
+        DiffStyle::Context => "same",
+        DiffStyle::Removed => "removed",
+        DiffStyle::Added => "added",
     };
     html! {
         td.line { @if let Some(number) = number { (number) } }
         td.(class) {
             @for segment in &line.segments {
                 @match (segment.emphasis, line.style) {
-                    (true, Style::Removed) => del { (visible(&segment.text)) },
-                    (true, Style::Added) => ins { (visible(&segment.text)) },
+                    (true, DiffStyle::Removed) => del { (visible(&segment.text)) },
+                    (true, DiffStyle::Added) => ins { (visible(&segment.text)) },
                     _ => (visible(&segment.text)),
                 }
             }
             @if let Some(rule) = line.noise { " " small.quiet { "noise: " (rule) } }
-            @if line.unended { " " small.quiet { (diff::UNENDED) } }
+            @if line.unended { " " small.quiet { (diff::NO_NEWLINE_NOTE) } }
         }
     }
 }

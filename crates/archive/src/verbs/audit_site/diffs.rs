@@ -9,7 +9,7 @@ use varve_repository::RepositoryError;
 use varve_core::VersionId;
 use varve_core::body::BodySource;
 use varve_core::headers::Redaction;
-use varve_diff::text::{Chunk, ChunkKind, VersionDiff};
+use varve_diff::text::{ChunkKind, DiffChunk, VersionDiff};
 use varve_store::audit::{AuditFinding, AuditKind};
 
 use super::finding;
@@ -151,7 +151,7 @@ fn stands_there(site: &MokuHoldings, pairs: &[Pair], kept: &VersionDiff) -> Resu
     Ok(true)
 }
 
-fn stands(chunk: &Chunk, base: &[u8], head: &[u8]) -> bool {
+fn stands(chunk: &DiffChunk, base: &[u8], head: &[u8]) -> bool {
     let (side, start, length) = match chunk.kind {
         ChunkKind::Removed => (base, chunk.base_start, chunk.base_len),
         ChunkKind::Added => (head, chunk.head_start, chunk.head_len),

@@ -11,7 +11,7 @@ use varve_core::headers::Headers;
 use varve_core::pattern::{SuggestedGroups, suggest_groups_on};
 use varve_core::url::{page_identity, request_url};
 use varve_fetch::{FetchRequest, Fetcher};
-use varve_page::links::{Kind, Limits, Link, Role, extract};
+use varve_page::links::{LinkFormat, LinkLimits, LinkRole, PageLink, extract};
 use varve_wire::{DecodeLimits, MessageHead};
 
 use crate::crawl::CrawlSettings;
@@ -114,12 +114,12 @@ enum Found {
 
 /// The pages that a page links to, in the order of the page; or where it sends its reader.
 fn links(url: &str, headers: &Headers, redirects: bool, body: impl Read) -> Found {
-    let kind = Kind::of(headers.get_text("content-type").as_deref(), url);
-    let limits = Limits { links: MOST_LINKS, ..Limits::default() };
+    let kind = LinkFormat::of(headers.get_text("content-type").as_deref(), url);
+    let limits = LinkLimits { links: MOST_LINKS, ..LinkLimits::default() };
     let (mut found, mut onward) = (Vec::new(), None);
-    let mut take = |link: Link<'_>| match link.role {
-        Role::Redirect if redirects => onward = onward.take().or_else(|| request_url(&link.target)),
-        Role::Navigate if !link.guessed => found.extend(page_identity(&link.target)),
+    let mut take = |link: PageLink<'_>| match link.role {
+        LinkRole::Redirect if redirects => onward = onward.take().or_else(|| request_url(&link.target)),
+        LinkRole::Navigate if !link.guessed => found.extend(page_identity(&link.target)),
         _ => {}
     };
     // What was found before a body broke off is what it has.

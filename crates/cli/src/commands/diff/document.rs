@@ -87,7 +87,7 @@ impl DiffDocument {
             printer.text(&line)?;
             line.clear();
         }
-        printer.text(html::CLOSE)
+        printer.text(html::PAGE_END)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use varve_archive::verbs::diff::{Chunk, HunkLine, NodeChange, RunKind, Span, Style};
+use varve_archive::verbs::diff::{DiffChunk, DiffStyle, HunkLine, InlineSpan, LineRunKind, NodeChange};
 
 use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, visible};
 
@@ -19,9 +19,9 @@ pub(super) fn line_width(line: &HunkLine<'_>) -> usize {
 /// line longer than `width` characters is shortened.
 pub(super) fn hunk_line_text(line: &HunkLine<'_>, words: bool, width: usize) -> String {
     let (sign, style, [open, close]) = match line.style {
-        Style::Context => (' ', FAINT_STYLE, [""; 2]),
-        Style::Removed => ('-', BAD_STYLE, REMOVED_BRACKETS),
-        Style::Added => ('+', GOOD_STYLE, ADDED_BRACKETS),
+        DiffStyle::Context => (' ', FAINT_STYLE, [""; 2]),
+        DiffStyle::Removed => ('-', BAD_STYLE, REMOVED_BRACKETS),
+        DiffStyle::Added => ('+', GOOD_STYLE, ADDED_BRACKETS),
     };
     let [open, close] = if words { [open, close] } else { [""; 2] };
     let mut text = format!("{style}{sign}{style:#}");
@@ -31,7 +31,7 @@ pub(super) fn hunk_line_text(line: &HunkLine<'_>, words: bool, width: usize) -> 
         let shown = with_tabs(&segment.text[..end.unwrap_or(segment.text.len())]);
         left -= segment.text.chars().count().min(left);
         match (line.style, segment.elided, segment.emphasis) {
-            (_, true, _) | (Style::Context, ..) => {
+            (_, true, _) | (DiffStyle::Context, ..) => {
                 text.push_str(&format!("{FAINT_STYLE}{shown}{FAINT_STYLE:#}"))
             }
             (_, _, true) => {
@@ -57,7 +57,7 @@ fn with_tabs(text: &str) -> Cow<'_, str> {
 }
 
 /// A changed node: the kind of change, its selector and its content.
-pub(super) fn node_change_text(change: &NodeChange, chunk: &Chunk) -> String {
+pub(super) fn node_change_text(change: &NodeChange, chunk: &DiffChunk) -> String {
     let word = change.word();
     let content = match change.inline() {
         Some(spans) => spans.iter().map(span).collect(),
@@ -73,12 +73,12 @@ pub(super) fn node_change_text(change: &NodeChange, chunk: &Chunk) -> String {
 }
 
 /// Removed or added words of a text node.
-fn span(span: &Span<'_>) -> String {
+fn span(span: &InlineSpan<'_>) -> String {
     let text = visible(&span.text);
     let (style, [open, close]) = match span.kind {
-        RunKind::Equal => return text.into_owned(),
-        RunKind::Removed => (BAD_STYLE, REMOVED_BRACKETS),
-        RunKind::Added => (GOOD_STYLE, ADDED_BRACKETS),
+        LineRunKind::Equal => return text.into_owned(),
+        LineRunKind::Removed => (BAD_STYLE, REMOVED_BRACKETS),
+        LineRunKind::Added => (GOOD_STYLE, ADDED_BRACKETS),
     };
     format!("{style}{open}{text}{close}{style:#}")
 }

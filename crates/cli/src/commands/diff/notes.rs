@@ -1,7 +1,7 @@
 //! Notes on one page of a diff: how much changed, and what could not be compared.
 
 use varve_archive::BodyTrouble;
-use varve_archive::verbs::diff::{Body, Change, Comparison, PageDiff, RedactedSide};
+use varve_archive::verbs::diff::{BodyComparison, CaptureComparison, Change, PageDiff, RedactedSide};
 
 use crate::error_hints::MISSING_BODY_HINT;
 use crate::printer::{BAD_STYLE, GOOD_STYLE, counted, visible};
@@ -30,7 +30,8 @@ pub(super) fn cut_short(page: &PageDiff<'_>) -> Option<String> {
 
 /// Why the bodies were not compared, if they were not.
 pub(super) fn not_compared(page: &PageDiff<'_>) -> Option<String> {
-    let is_compared = page.comparison.is_some_and(|comparison| !matches!(comparison.body, Body::Unread));
+    let is_compared =
+        page.comparison.is_some_and(|comparison| !matches!(comparison.body, BodyComparison::Unread));
     if is_compared {
         return None;
     }
@@ -69,12 +70,12 @@ pub(super) fn amount(page: &PageDiff<'_>, all: bool) -> String {
     }
     let Some(comparison) = page.comparison else { return not_compared(page).unwrap_or_default() };
     match (&comparison.body, comparison.lines_changed(all)) {
-        (Body::Binary(from, to), _) => parts.push(format!("{} → {} bytes", from.length, to.length)),
+        (BodyComparison::Binary(from, to), _) => parts.push(format!("{} → {} bytes", from.length, to.length)),
         (_, Some((added, removed))) if added + removed > 0 => {
             parts.push(format!("{GOOD_STYLE}+{added}{GOOD_STYLE:#} {BAD_STYLE}-{removed}{BAD_STYLE:#}"));
         }
-        (Body::Letters(diff), _) => parts.push(counted(diff.chunks.len() as u64, "chunk")),
-        (Body::Dom(dom), _) => parts.push(counted(dom.shown(all).count() as u64, "node")),
+        (BodyComparison::Letters(diff), _) => parts.push(counted(diff.chunks.len() as u64, "chunk")),
+        (BodyComparison::Dom(dom), _) => parts.push(counted(dom.shown(all).count() as u64, "node")),
         _ => {}
     }
     let headers = comparison.headers_changed(all) as u64;
@@ -92,7 +93,7 @@ pub(super) fn amount(page: &PageDiff<'_>, all: bool) -> String {
 }
 
 /// Names of redacted headers that were added or removed.
-fn redacted(comparison: &Comparison<'_>, all: bool) -> String {
+fn redacted(comparison: &CaptureComparison<'_>, all: bool) -> String {
     let sign = |side| if side == RedactedSide::Removed { '-' } else { '+' };
     let names: Vec<String> =
         comparison.redacted_changes(all).map(|(name, side)| format!("{}{name}", sign(side))).collect();

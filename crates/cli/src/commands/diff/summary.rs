@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use varve_archive::verbs::diff::{Alike, Quiet, Totals};
+use varve_archive::verbs::diff::{BodySimilarity, Quiet, Totals};
 
 use crate::printer::counted;
 
@@ -25,7 +25,9 @@ pub(super) fn sentence(totals: &Totals) -> String {
         let rules = rules(&totals.rules);
         parts.push(format!("{} with only noise ({rules})", counted(totals.noise, "page")));
     }
-    for (count, alike) in [(totals.same_nodes, Alike::Nodes), (totals.same_text, Alike::Text)] {
+    for (count, alike) in
+        [(totals.same_nodes, BodySimilarity::Nodes), (totals.same_text, BodySimilarity::Text)]
+    {
         if count > 0 {
             parts.push(format!("{} with different markup ({})", counted(count, "page"), sameness(alike)));
         }
@@ -42,10 +44,10 @@ pub(super) fn rules<N: Copy + Ord + std::fmt::Display>(rules: &BTreeMap<&'static
 }
 
 /// What is the same in two pages.
-pub(super) const fn sameness(alike: Alike) -> &'static str {
+pub(super) const fn sameness(alike: BodySimilarity) -> &'static str {
     match alike {
-        Alike::Nodes => "the nodes are the same",
-        Alike::Text => "the text is the same",
+        BodySimilarity::Nodes => "the nodes are the same",
+        BodySimilarity::Text => "the text is the same",
     }
 }
 
@@ -70,7 +72,7 @@ struct NoisePageRow<'a> {
 struct AlikePageRow<'a> {
     url: &'a str,
     path: &'a str,
-    same: Alike,
+    same: BodySimilarity,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     rules: &'a BTreeMap<&'static str, usize>,
 }

@@ -1,10 +1,10 @@
-//! The scanner held against html5ever, which reads HTML as browsers do: the same tags with the same values, whatever the
-//! bytes. Its tree decides in which elements there are no tags, so a whole parser runs, and every start tag is noted on
-//! its way into the tree.
+//! Compares the tokenizer with html5ever, which reads HTML as browsers do: both must find the same tags with the same
+//! values in all bytes. The tree of html5ever decides which elements contain text, so a whole parser runs, and every
+//! start tag is recorded on its way into the tree.
 //!
-//! Left out of the made-up pages is what both are known to read differently, and why: inside `select` and `frameset` a tree
-//! ignores elements, raw or not; what stands in `noscript` or `noframes` is a document of its own to the scanner, and text to a browser that
-//! runs scripts. End tags inside drawings that close nothing, or something further out, need a tree to be understood.
+//! Generated pages leave out three things that both read differently. In `select` and `frameset` a tree ignores elements.
+//! `noscript` and `noframes` are documents to the link scanner and text to html5ever. End tags in SVG and MathML that
+//! close nothing, or an outer element, need a tree.
 
 use std::cell::RefCell;
 use std::fmt::Write;
@@ -17,11 +17,11 @@ use proptest::prelude::*;
 use varve_core::headers::Headers;
 use varve_core::url::Base;
 
-use crate::dom::sink::{Handle, Sink};
-use crate::links::{Kind, Limits, Place, extract};
+use crate::dom::sink::{Handle, ParserSink};
+use crate::links::{LinkFormat, LinkLimits, LinkPlace, extract};
 
 /// The elements and attributes that are compared: a scanner that finds these tags finds all.
-const COMPARED: [(&str, &str); 9] = [
+const COMPARED_ATTRIBUTES: [(&str, &str); 9] = [
     ("a", "href"),
     ("area", "href"),
     ("img", "src"),
@@ -33,9 +33,9 @@ const COMPARED: [(&str, &str); 9] = [
     ("track", "src"),
 ];
 
-/// Notes every start tag.
+/// Records every start tag.
 struct Recorder {
-    tree: TreeBuilder<Handle, Sink>,
+    tree: TreeBuilder<Handle, ParserSink>,
     found: RefCell<Vec<String>>,
 }
 
@@ -62,22 +62,22 @@ impl TokenSink for Recorder {
     }
 }
 
-/// Notes what is compared. What is empty, without a host or of another scheme leads nowhere on the web, and white space at the ends means
-/// nothing.
+/// Records a value that is compared. Values that are empty, without a host or of another scheme are no web links. White
+/// space at the ends is ignored.
 fn note(element: &str, attribute: &str, value: &str, found: &mut Vec<String>) {
     let value = value.trim_matches(|letter: char| letter <= ' ');
     let scheme = value.split_once(':').map_or("http", |(scheme, _)| scheme).to_ascii_lowercase();
     let is_elsewhere = scheme.bytes().all(|byte| byte.is_ascii_alphabetic()) && !scheme.starts_with("http");
     let has_no_host = Base::parse("http://h/").is_ok_and(|base| base.resolve(value).is_err());
     let is_elsewhere = is_elsewhere || has_no_host;
-    if COMPARED.contains(&(element, attribute)) && !value.is_empty() && !is_elsewhere {
+    if COMPARED_ATTRIBUTES.contains(&(element, attribute)) && !value.is_empty() && !is_elsewhere {
         found.push(format!("{element}@{attribute} {value}"));
     }
 }
 
 /// What a browser finds.
 fn by_tree(html: &str) -> Vec<String> {
-    let tree = TreeBuilder::new(Sink::default(), Default::default());
+    let tree = TreeBuilder::new(ParserSink::default(), Default::default());
     let tokenizer = Tokenizer::new(Recorder { tree, found: RefCell::default() }, Default::default());
     let queue = BufferQueue::default();
     queue.push_back(StrTendril::from_slice(html));
@@ -91,13 +91,13 @@ fn by_tree(html: &str) -> Vec<String> {
 /// What the scanner finds.
 fn by_scanner(html: &[u8]) -> Vec<String> {
     let mut found = Vec::new();
-    let mut take = |link: crate::links::Link<'_>| {
-        if let Place::Attribute { element, attribute } = &link.place {
+    let mut take = |link: crate::links::PageLink<'_>| {
+        if let LinkPlace::Attribute { element, attribute } = &link.place {
             note(element, attribute, &link.reference, &mut found);
         }
     };
-    let (headers, limits) = (Headers::new(), Limits::default());
-    extract(Kind::Html, "http://h/", &headers, html, limits, &mut take).unwrap();
+    let (headers, limits) = (Headers::new(), LinkLimits::default());
+    extract(LinkFormat::Html, "http://h/", &headers, html, limits, &mut take).unwrap();
     found.sort();
     found
 }
@@ -119,7 +119,7 @@ fn difference(html: &str) -> String {
 }
 
 /// Elements of HTML, with and without tags in them.
-const ELEMENTS: [&str; 25] = [
+const TESTED_ELEMENTS: [&str; 25] = [
     "a", "img", "script", "style", "title", "textarea", "iframe", "xmp", "noembed", "div", "p", "table",
     "tr", "td", "ul", "li", "template", "video", "source", "b", "font", "body", "head", "br", "area",
 ];
@@ -185,15 +185,15 @@ fn piece() -> impl Strategy<Value = String> {
         ][..],
     );
     prop_oneof![
-        4 => tag(&ELEMENTS),
-        3 => prop::sample::select(&ELEMENTS[..]).prop_map(|element| format!("</{element}>")),
+        4 => tag(&TESTED_ELEMENTS),
+        3 => prop::sample::select(&TESTED_ELEMENTS[..]).prop_map(|element| format!("</{element}>")),
         2 => odd.prop_map(str::to_owned),
         1 => "[a-z <>/='\"!-]{0,6}",
     ]
 }
 
-/// What may stand in a drawing or a formula. Which of its elements are open decides what an end tag means, and that only a
-/// tree knows; so what is opened here is closed, but for what ends the drawing.
+/// Content of SVG and MathML. Only a tree knows what an unmatched end tag closes, so elements here are closed, except
+/// those that end the foreign content.
 fn inside() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => prop::sample::select(
@@ -243,7 +243,7 @@ proptest! {
     }
 
     #[test]
-    fn a_page_may_be_cut_anywhere(pieces in prop::collection::vec(tag(&ELEMENTS), 1..8), cut in any::<prop::sample::Index>()) {
+    fn a_page_may_be_cut_anywhere(pieces in prop::collection::vec(tag(&TESTED_ELEMENTS), 1..8), cut in any::<prop::sample::Index>()) {
         let html: String = pieces.concat();
         let html = &html[..html.floor_char_boundary(cut.index(html.len() + 1))];
         prop_assert_eq!(difference(html), "", "{}", html);
@@ -273,7 +273,7 @@ fn real_pages_read_the_same() {
     assert!(pages > 0, "there are no pages in that folder");
 }
 
-/// Holds both against one page. False where there is nothing to hold: it is not UTF-8, or has what a tree keeps elsewhere.
+/// Compares both on one page. False if it is not compared: it is not UTF-8, or has documents inside of it.
 fn reads_the_same(path: &std::path::Path) -> bool {
     let mut bytes = std::fs::read(path).unwrap();
     if path.extension().is_some_and(|end| end == "gz") {

@@ -1,4 +1,4 @@
-//! Links of an HTML page, found while it streams by.
+//! Links of an HTML page, read as a stream.
 //!
 //! At most one tag is kept in memory. A tag that needs more than its share, such as one with an attribute of megabytes,
 //! is skipped, and the page is read on behind it.
@@ -16,10 +16,10 @@ mod rules;
 mod scan;
 mod tag;
 
-use super::emit::{Emitter, Found};
-use super::link::{Place, Role};
-use super::source::{Source, Transcoder};
-use crate::metadata::Collector;
+use super::emit::{LinkEmitter, RawLink};
+use super::link::{LinkPlace, LinkRole};
+use super::source::{PeekedBody, Transcoder};
+use crate::metadata::MetadataCollector;
 use encoding_rs::{Encoding, UTF_8};
 use page::PageLinks;
 use scan::LinkScanner;
@@ -31,23 +31,23 @@ const READ_BYTES: usize = 64 << 10;
 /// Maximum depth of documents inside documents: `noscript`, `noframes` and `srcdoc`.
 const MAX_DOCUMENT_DEPTH: usize = 2;
 
-/// What a page says by being there, besides its tags.
+/// What is known of a page besides its body.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Surroundings {
+pub(super) struct HtmlContext {
     /// The encoding that the header names.
     pub(super) charset: Option<&'static Encoding>,
-    /// Whether browsers would ask for an icon if the page names none: for the front page of a site.
+    /// Whether browsers request an icon if the page names none: on the front page of a site.
     pub(super) wants_icon: bool,
 }
 
-/// Hands over all links of a page.
+/// Emits all links of a page.
 pub(super) fn links(
     reader: impl Read,
-    surroundings: Surroundings,
-    emitter: &mut Emitter<'_>,
-    metadata: &mut Collector,
+    surroundings: HtmlContext,
+    emitter: &mut LinkEmitter<'_>,
+    metadata: &mut MetadataCollector,
 ) -> io::Result<()> {
-    let source = Source::open(reader)?;
+    let source = PeekedBody::open(reader)?;
     let known = source.mark().or(surroundings.charset);
     let mut page = PageLinks::new(emitter, metadata, Some(0));
     let encoding = known.unwrap_or(UTF_8);
@@ -59,18 +59,18 @@ pub(super) fn links(
     }
     let has_icon = page.has_icon;
     if surroundings.wants_icon && !has_icon {
-        emitter.emit(Found::new("/favicon.ico", Place::Implied, Role::Embed));
+        emitter.emit(RawLink::new("/favicon.ico", LinkPlace::Implied, LinkRole::Embed));
     }
     Ok(())
 }
 
-/// Reads a document that stands inside a page, and those inside it. It has the base of the page around it.
+/// Reads a document inside a page, with the base of that page.
 fn inner_document(
     text: &str,
     offset: Option<u64>,
     depth: usize,
-    emitter: &mut Emitter<'_>,
-    metadata: &mut Collector,
+    emitter: &mut LinkEmitter<'_>,
+    metadata: &mut MetadataCollector,
 ) {
     if depth > MAX_DOCUMENT_DEPTH {
         emitter.report.cut += 1;
@@ -89,7 +89,7 @@ fn stream(mut reader: impl Read, mut scanner: LinkScanner, page: &mut PageLinks<
     let mut buffer = Vec::with_capacity(READ_BYTES);
     let mut at = 0;
     loop {
-        // What makes no sense yet is looked at again when there is twice as much of it.
+        // An unfinished token is read again with twice as many bytes.
         let wanted = (buffer.len() * 2).clamp(READ_BYTES, most) - buffer.len();
         let read = reader.by_ref().take(wanted as u64).read_to_end(&mut buffer)?;
         let last = read < wanted;

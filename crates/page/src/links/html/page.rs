@@ -1,46 +1,45 @@
-//! What is known of a page while its tags go by.
+//! Finds the links in the tags of a page.
 //!
-//! It decides what a tag means; the tags themselves are found by [`super`]. An anchor waits for its text until the
-//! next one begins, because its text comes after it; everything else is handed over at once.
+//! An anchor is held back until its text is complete. All other links are emitted at once.
 
-use super::rules::{Reading, is_image, reading, title_attributes};
+use super::rules::{AttributeReading, is_image, reading, title_attributes};
 use super::tag::{LinkAttribute, LinkTag, decode};
-use crate::links::emit::{Emitter, Found, is_web, trim};
+use crate::links::emit::{LinkEmitter, RawLink, is_web, trim};
 use crate::links::json::{self, Dialect};
-use crate::links::link::{Place, Role};
+use crate::links::link::{LinkPlace, LinkRole};
 use crate::links::relation::{Relation, looks_embedded};
 use crate::links::{css, refresh, script, srcset};
-use crate::metadata::Collector;
+use crate::metadata::MetadataCollector;
 use crate::tokenizer::decode_references;
 use encoding_rs::Encoding;
 use std::borrow::Cow;
 use varve_core::url::Base;
 
-/// An element whose text is read as something else.
+/// An element whose text is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Raw {
+pub(super) enum TextContent {
     Script,
     LinkedData,
     Style,
     Title,
-    /// What is shown where scripts or frames are not.
+    /// `noscript` and `noframes`.
     Fallback,
 }
 
-/// The text of such an element, as it stands.
+/// The text of such an element, as written.
 #[derive(Debug)]
-struct RawText {
-    kind: Raw,
+struct PendingText {
+    kind: TextContent,
     bytes: Vec<u8>,
     offset: Option<u64>,
 }
 
-/// An anchor that waits for its text. There is one at a time, and its room is used again.
+/// An anchor that is held back. There is one at a time, and its buffers are reused.
 #[derive(Debug, Default)]
-struct Anchor {
-    /// Whether one waits.
+struct PendingAnchor {
+    /// Whether an anchor is held back.
     waits: bool,
-    /// Whether its text is going by.
+    /// Whether its text is being read.
     is_open: bool,
     reference: String,
     offset: Option<u64>,
@@ -48,27 +47,27 @@ struct Anchor {
     text: Vec<u8>,
 }
 
-/// End tags after which an anchor has no more text, whether it was closed or not.
-const CLOSING: [&str; 14] =
+/// End tags that end the text of an anchor.
+const ANCHOR_END_TAGS: [&str; 14] =
     ["a", "p", "div", "li", "ul", "ol", "td", "th", "tr", "table", "dd", "dt", "section", "body"];
 
-/// A page that is being read.
+/// The state of reading a page.
 pub(super) struct PageLinks<'p, 's> {
-    pub(super) emitter: &'p mut Emitter<'s>,
-    pub(super) metadata: &'p mut Collector,
-    /// Where the text of this page begins in the body, if positions can be told.
+    pub(super) emitter: &'p mut LinkEmitter<'s>,
+    pub(super) metadata: &'p mut MetadataCollector,
+    /// The offset of this document in the body, if offsets are known.
     pub(super) offset: Option<u64>,
-    raw: Option<RawText>,
-    anchor: Anchor,
+    raw: Option<PendingText>,
+    anchor: PendingAnchor,
     pub(super) has_base: bool,
     pub(super) has_icon: bool,
-    /// Whether the form around what goes by is sent by another method than `GET`.
+    /// Whether the current form has another method than `GET`.
     posts: bool,
-    /// How many documents are around this one.
+    /// Number of documents around this one.
     pub(super) depth: usize,
 }
 
-/// Whether that is what forms are sent by if nobody says otherwise.
+/// Whether a form method is `GET`, which is the default.
 fn is_get(method: &str) -> bool {
     let method = method.trim();
     method.is_empty() || method.eq_ignore_ascii_case("get")
@@ -76,8 +75,8 @@ fn is_get(method: &str) -> bool {
 
 impl<'p, 's> PageLinks<'p, 's> {
     pub(super) fn new(
-        emitter: &'p mut Emitter<'s>,
-        metadata: &'p mut Collector,
+        emitter: &'p mut LinkEmitter<'s>,
+        metadata: &'p mut MetadataCollector,
         offset: Option<u64>,
     ) -> Self {
         Self {
@@ -85,7 +84,7 @@ impl<'p, 's> PageLinks<'p, 's> {
             metadata,
             offset,
             raw: None,
-            anchor: Anchor::default(),
+            anchor: PendingAnchor::default(),
             has_base: false,
             has_icon: false,
             posts: false,
@@ -102,7 +101,7 @@ impl<'p, 's> PageLinks<'p, 's> {
         self.end_raw_text(encoding);
         self.emitter.report.cut += tag.skipped;
         self.metadata.tag(&tag.name, |name| tag.text(name));
-        self.raw = raw_kind(tag, in_svg).map(|kind| RawText { kind, bytes: Vec::new(), offset: None });
+        self.raw = raw_kind(tag, in_svg).map(|kind| PendingText { kind, bytes: Vec::new(), offset: None });
         match &*tag.name {
             "base" => return self.set_base(tag),
             "link" => self.link(tag),
@@ -120,7 +119,8 @@ impl<'p, 's> PageLinks<'p, 's> {
     /// Takes the name of an end tag.
     pub(super) fn end_tag(&mut self, name: &[u8], encoding: &'static Encoding) {
         self.end_raw_text(encoding);
-        if self.anchor.is_open && CLOSING.iter().any(|closing| name.eq_ignore_ascii_case(closing.as_bytes()))
+        if self.anchor.is_open
+            && ANCHOR_END_TAGS.iter().any(|closing| name.eq_ignore_ascii_case(closing.as_bytes()))
         {
             self.anchor.is_open = false;
         }
@@ -138,13 +138,13 @@ impl<'p, 's> PageLinks<'p, 's> {
         }
     }
 
-    /// The page is over.
+    /// Ends the page.
     pub(super) fn end(&mut self, encoding: &'static Encoding) {
         self.end_raw_text(encoding);
         self.end_anchor(encoding);
     }
 
-    /// The first base counts; what came before it was relative to the page.
+    /// Takes a `base`. Only the first counts, for the references behind it.
     fn set_base(&mut self, tag: &LinkTag<'_>) {
         let Some(href) = tag.value("href").filter(|_| !self.has_base) else { return };
         self.has_base = true;
@@ -165,7 +165,7 @@ impl<'p, 's> PageLinks<'p, 's> {
         self.has_icon |= relation.has_icon();
         let Some(role) = relation.role() else { return };
         let title = Some(tag.text("title"));
-        let found = Found::new(&href.text, place(tag, href), role).titled(title).at(self.at(href.offset));
+        let found = RawLink::new(&href.text, place(tag, href), role).titled(title).at(self.at(href.offset));
         self.emitter.emit(found);
     }
 
@@ -174,32 +174,32 @@ impl<'p, 's> PageLinks<'p, 's> {
         let name = if tag.text("property").is_empty() { tag.text("name") } else { tag.text("property") };
         let (reference, role) = if tag.text("http-equiv").trim().eq_ignore_ascii_case("refresh") {
             let Some(target) = refresh::target(&content.text) else { return };
-            (target, Role::Redirect)
+            (target, LinkRole::Redirect)
         } else if is_image(name.trim()) {
-            (&*content.text, Role::Embed)
+            (&*content.text, LinkRole::Embed)
         } else if name.trim().eq_ignore_ascii_case("og:url") {
-            (&*content.text, Role::Canonical)
+            (&*content.text, LinkRole::Canonical)
         } else if is_web(trim(&content.text)) {
             return self.absolute(tag, content);
         } else {
             return;
         };
-        self.emitter.emit(Found::new(reference, place(tag, content), role).at(self.at(content.offset)));
+        self.emitter.emit(RawLink::new(reference, place(tag, content), role).at(self.at(content.offset)));
     }
 
-    /// A form that is sent by `GET` leads somewhere; one that posts does not.
+    /// A form with the method `GET` is a link; one with `POST` is not.
     fn form(&mut self, tag: &LinkTag<'_>) {
         self.posts = !is_get(tag.text("method"));
         let Some(action) = tag.value("action").filter(|_| !self.posts) else { return };
         if !trim(&action.text).is_empty() {
             let mut found =
-                Found::new(&action.text, place(tag, action), Role::Navigate).at(self.at(action.offset));
+                RawLink::new(&action.text, place(tag, action), LinkRole::Navigate).at(self.at(action.offset));
             found.nofollow = tag.has_word("rel", "nofollow");
             self.emitter.emit(found);
         }
     }
 
-    /// A button may send its form elsewhere, and by another method.
+    /// A button may have another address and method than its form.
     fn button(&mut self, tag: &LinkTag<'_>) {
         let Some(action) = tag.value("formaction").filter(|action| !trim(&action.text).is_empty()) else {
             return;
@@ -212,7 +212,7 @@ impl<'p, 's> PageLinks<'p, 's> {
         let method = tag.text("formmethod");
         let is_get = if trim(method).is_empty() { !self.posts } else { is_get(method) };
         if sends && is_get {
-            let found = Found::new(&action.text, place(tag, action), Role::Navigate);
+            let found = RawLink::new(&action.text, place(tag, action), LinkRole::Navigate);
             self.emitter.emit(found.at(self.at(action.offset)));
         }
     }
@@ -223,7 +223,7 @@ impl<'p, 's> PageLinks<'p, 's> {
         let nofollow = tag.has_word("rel", "nofollow");
         if tag.name == "area" {
             let title = first_text(tag);
-            let mut found = Found::new(&href.text, place(tag, href), Role::Navigate).titled(title);
+            let mut found = RawLink::new(&href.text, place(tag, href), LinkRole::Navigate).titled(title);
             found.nofollow = nofollow;
             self.emitter.emit(found.at(self.at(href.offset)));
             return;
@@ -236,18 +236,18 @@ impl<'p, 's> PageLinks<'p, 's> {
         anchor.text.clear();
     }
 
-    /// Hands over the anchor that waits.
+    /// Emits the anchor that is held back.
     fn end_anchor(&mut self, encoding: &'static Encoding) {
         let anchor = &mut self.anchor;
         anchor.is_open = false;
         if !std::mem::take(&mut anchor.waits) {
             return;
         }
-        let place = Place::Attribute { element: Cow::Borrowed("a"), attribute: Cow::Borrowed("href") };
+        let place = LinkPlace::Attribute { element: Cow::Borrowed("a"), attribute: Cow::Borrowed("href") };
         let text = decode(&anchor.text, encoding);
         let text = decode_references(&text);
         let mut found =
-            Found::new(&anchor.reference, place, Role::Navigate).titled(Some(&text)).at(anchor.offset);
+            RawLink::new(&anchor.reference, place, LinkRole::Navigate).titled(Some(&text)).at(anchor.offset);
         found.nofollow = anchor.nofollow;
         self.emitter.emit(found);
     }
@@ -275,32 +275,32 @@ impl<'p, 's> PageLinks<'p, 's> {
         }
         let offset = self.at(value.offset);
         match reading(&tag.name, &value.name) {
-            Reading::One(role) => self.one(tag, value, role, false),
-            Reading::Guess(role) if looks_like_path(&value.text) => self.one(tag, value, role, true),
-            Reading::Words(role) => {
+            AttributeReading::One(role) => self.one(tag, value, role, false),
+            AttributeReading::Guess(role) if looks_like_path(&value.text) => self.one(tag, value, role, true),
+            AttributeReading::Words(role) => {
                 for word in value.text.split_ascii_whitespace().filter(|word| is_web(word)) {
-                    self.emitter.emit(Found::new(word, place(tag, value), role).at(offset));
+                    self.emitter.emit(RawLink::new(word, place(tag, value), role).at(offset));
                 }
             }
-            Reading::Set => self.set(tag, value, false),
-            Reading::GuessedSet => self.set(tag, value, true),
-            Reading::Style => css::links(&value.text, None, |_| place(tag, value), self.emitter),
-            Reading::Click => self.click(tag, value),
-            Reading::Document => self.inner_document(&value.text, None),
-            Reading::Absolute => self.absolute(tag, value),
-            Reading::Guess(_) | Reading::Nothing => {}
+            AttributeReading::Set => self.set(tag, value, false),
+            AttributeReading::GuessedSet => self.set(tag, value, true),
+            AttributeReading::Style => css::links(&value.text, None, |_| place(tag, value), self.emitter),
+            AttributeReading::Click => self.click(tag, value),
+            AttributeReading::Document => self.inner_document(&value.text, None),
+            AttributeReading::Absolute => self.absolute(tag, value),
+            AttributeReading::Guess(_) | AttributeReading::Nothing => {}
         }
     }
 
-    fn one(&mut self, tag: &LinkTag<'_>, value: &LinkAttribute<'_>, role: Role, guessed: bool) {
-        let mut found = Found::new(&value.text, place(tag, value), role).titled(first_text(tag));
+    fn one(&mut self, tag: &LinkTag<'_>, value: &LinkAttribute<'_>, role: LinkRole, guessed: bool) {
+        let mut found = RawLink::new(&value.text, place(tag, value), role).titled(first_text(tag));
         found.guessed = guessed;
         self.emitter.emit(found.at(self.at(value.offset)));
     }
 
     fn set(&mut self, tag: &LinkTag<'_>, value: &LinkAttribute<'_>, guessed: bool) {
         for (_, url) in srcset::candidates(&value.text) {
-            let mut found = Found::new(url, place(tag, value), Role::Embed).titled(first_text(tag));
+            let mut found = RawLink::new(url, place(tag, value), LinkRole::Embed).titled(first_text(tag));
             found.guessed = guessed;
             self.emitter.emit(found.at(self.at(value.offset)));
         }
@@ -308,7 +308,8 @@ impl<'p, 's> PageLinks<'p, 's> {
 
     fn click(&mut self, tag: &LinkTag<'_>, value: &LinkAttribute<'_>) {
         if let Some(target) = script::click_target(&value.text) {
-            let found = Found::new(target, place(tag, value), Role::Navigate).titled(first_text(tag)).guess();
+            let found =
+                RawLink::new(target, place(tag, value), LinkRole::Navigate).titled(first_text(tag)).guess();
             self.emitter.emit(found.at(self.at(value.offset)));
         }
     }
@@ -317,13 +318,13 @@ impl<'p, 's> PageLinks<'p, 's> {
     fn absolute(&mut self, tag: &LinkTag<'_>, value: &LinkAttribute<'_>) {
         let text = trim(&value.text);
         if is_web(text) && !text.contains(char::is_whitespace) {
-            let role = if looks_embedded(text) { Role::Embed } else { Role::Navigate };
-            let found = Found::new(text, place(tag, value), role).guess();
+            let role = if looks_embedded(text) { LinkRole::Embed } else { LinkRole::Navigate };
+            let found = RawLink::new(text, place(tag, value), role).guess();
             self.emitter.emit(found.at(self.at(value.offset)));
         }
     }
 
-    /// Takes text inside an element whose text is read as something else.
+    /// Takes text of an element whose text is read.
     pub(super) fn element_text(&mut self, bytes: &[u8], offset: u64) {
         let at = self.at(offset);
         let most = self.emitter.limits.inline;
@@ -336,16 +337,16 @@ impl<'p, 's> PageLinks<'p, 's> {
         raw.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    /// The element whose text was read is over.
+    /// Ends an element whose text is read.
     fn end_raw_text(&mut self, encoding: &'static Encoding) {
         let Some(raw) = self.raw.take().filter(|raw| !raw.bytes.is_empty()) else { return };
         let (text, offset) = (decode(&raw.bytes, encoding), raw.offset);
         match raw.kind {
-            Raw::Script => self.script(&text, offset),
-            Raw::LinkedData => json::inline_links(&text, Dialect::LinkedData, self.emitter, offset),
-            Raw::Style => css::links(&text, offset, |_| text_of("style"), self.emitter),
-            Raw::Title => self.metadata.title(&decode_references(&text)),
-            Raw::Fallback => self.inner_document(&text, offset),
+            TextContent::Script => self.script(&text, offset),
+            TextContent::LinkedData => json::inline_links(&text, Dialect::LinkedData, self.emitter, offset),
+            TextContent::Style => css::links(&text, offset, |_| text_of("style"), self.emitter),
+            TextContent::Title => self.metadata.title(&decode_references(&text)),
+            TextContent::Fallback => self.inner_document(&text, offset),
         }
     }
 
@@ -355,35 +356,35 @@ impl<'p, 's> PageLinks<'p, 's> {
 
     fn script(&mut self, text: &str, offset: Option<u64>) {
         for (at, address) in script::addresses(text, self.emitter.limits.reference) {
-            let role = if looks_embedded(&address) { Role::Embed } else { Role::Navigate };
+            let role = if looks_embedded(&address) { LinkRole::Embed } else { LinkRole::Navigate };
             let offset = offset.map(|offset| offset + at as u64);
-            self.emitter.emit(Found::new(&address, text_of("script"), role).guess().at(offset));
+            self.emitter.emit(RawLink::new(&address, text_of("script"), role).guess().at(offset));
         }
     }
 }
 
-fn text_of(element: &'static str) -> Place<'static> {
-    Place::Text { element: Cow::Borrowed(element) }
+fn text_of(element: &'static str) -> LinkPlace<'static> {
+    LinkPlace::Text { element: Cow::Borrowed(element) }
 }
 
-/// What kind of text an element holds, if it is one of those that are read.
-fn raw_kind(tag: &LinkTag<'_>, in_svg: bool) -> Option<Raw> {
+/// The kind of text of an element, if it is read.
+fn raw_kind(tag: &LinkTag<'_>, in_svg: bool) -> Option<TextContent> {
     match &*tag.name {
-        "style" => Some(Raw::Style),
-        "noscript" | "noframes" => Some(Raw::Fallback),
-        "title" if !in_svg => Some(Raw::Title),
+        "style" => Some(TextContent::Style),
+        "noscript" | "noframes" => Some(TextContent::Fallback),
+        "title" if !in_svg => Some(TextContent::Title),
         "script" => match tag.text("type").split(';').next().unwrap_or("").trim() {
-            "" => Some(Raw::Script),
-            kind if kind.eq_ignore_ascii_case("text/javascript") => Some(Raw::Script),
-            kind if kind.eq_ignore_ascii_case("application/ld+json") => Some(Raw::LinkedData),
+            "" => Some(TextContent::Script),
+            kind if kind.eq_ignore_ascii_case("text/javascript") => Some(TextContent::Script),
+            kind if kind.eq_ignore_ascii_case("application/ld+json") => Some(TextContent::LinkedData),
             _ => None,
         },
         _ => None,
     }
 }
 
-fn place<'a>(tag: &'a LinkTag, value: &'a LinkAttribute) -> Place<'a> {
-    Place::Attribute { element: Cow::Borrowed(&tag.name), attribute: Cow::Borrowed(&value.name) }
+fn place<'a>(tag: &'a LinkTag, value: &'a LinkAttribute) -> LinkPlace<'a> {
+    LinkPlace::Attribute { element: Cow::Borrowed(&tag.name), attribute: Cow::Borrowed(&value.name) }
 }
 
 fn first_text<'t>(tag: &'t LinkTag<'_>) -> Option<&'t str> {
@@ -391,7 +392,7 @@ fn first_text<'t>(tag: &'t LinkTag<'_>) -> Option<&'t str> {
     names.find_map(|name| tag.value(name)).map(|value| &*value.text)
 }
 
-/// Whether the value of an attribute that only scripts read could be a path: not a number, not a word.
+/// Whether the value of a non-standard attribute may be a path, and not a number or a word.
 fn looks_like_path(text: &str) -> bool {
     let text = trim(text);
     let is_odd = |c: char| c.is_whitespace() || matches!(c, '{' | '}' | '<' | '>' | '(' | ')' | '"' | '\'');

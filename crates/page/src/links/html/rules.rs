@@ -1,19 +1,19 @@
-//! Which attributes of which elements are links, and what for: one table to read.
+//! The table of attributes that are links, with their roles.
 
-use crate::links::link::Role;
+use crate::links::link::LinkRole;
 
 /// How the value of an attribute is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum AttributeReading {
     /// One reference.
-    One(Role),
-    /// One reference, known by its looks alone.
-    Guess(Role),
+    One(LinkRole),
+    /// One reference, guessed by its form.
+    Guess(LinkRole),
     /// Several references between spaces, of which only absolute ones count.
-    Words(Role),
+    Words(LinkRole),
     /// Candidates with descriptors.
     Set,
-    /// As a set, but no browser reads it: a script does.
+    /// Candidates in an attribute that only scripts read.
     GuessedSet,
     /// Declarations of a style sheet.
     Style,
@@ -23,41 +23,40 @@ pub(super) enum Reading {
     Document,
     /// A link only if the whole value is an absolute address.
     Absolute,
-    /// Never a link, whatever it looks like.
+    /// Never a link.
     Nothing,
 }
 
-/// How an attribute is read. Elements that need more than one attribute to be understood (`link`, `meta`, `form`,
-/// `base`) are not here.
-pub(super) fn reading(element: &str, attribute: &str) -> Reading {
-    use Reading::{Absolute, Click, Document, Guess, GuessedSet, Nothing, One, Set, Style, Words};
+/// How an attribute is read. `link`, `meta`, `form` and `base` depend on several attributes and are not here.
+pub(super) fn reading(element: &str, attribute: &str) -> AttributeReading {
+    use AttributeReading::{Absolute, Click, Document, Guess, GuessedSet, Nothing, One, Set, Style, Words};
     match (element, attribute) {
         (_, "style") => Style,
         (_, "onclick") => Click,
         ("iframe", "srcdoc") => Document,
         (_, "srcset" | "imagesrcset") => Set,
         (_, "data-srcset" | "data-lazy-srcset") => GuessedSet,
-        (_, "src" | "background") => One(Role::Embed),
+        (_, "src" | "background") => One(LinkRole::Embed),
         (
             _,
             "data-src" | "data-lazy-src" | "data-original" | "data-background" | "data-bg" | "data-poster",
-        ) => Guess(Role::Embed),
+        ) => Guess(LinkRole::Embed),
         ("video", "poster")
         | ("object", "data" | "codebase")
-        | ("applet", "code" | "archive" | "codebase") => One(Role::Embed),
-        ("img", "lowsrc" | "dynsrc") | ("html", "manifest") => One(Role::Embed),
-        ("img" | "frame" | "iframe", "longdesc") | (_, "cite") => One(Role::Navigate),
-        // What these elements of SVG refer to is drawn, not followed.
+        | ("applet", "code" | "archive" | "codebase") => One(LinkRole::Embed),
+        ("img", "lowsrc" | "dynsrc") | ("html", "manifest") => One(LinkRole::Embed),
+        ("img" | "frame" | "iframe", "longdesc") | (_, "cite") => One(LinkRole::Navigate),
+        // These elements of SVG embed what they refer to.
         (
             "use" | "image" | "feimage" | "script" | "pattern" | "filter" | "mask" | "textpath",
             "href" | "xlink:href",
-        ) => One(Role::Embed),
+        ) => One(LinkRole::Embed),
         ("lineargradient" | "radialgradient" | "mpath" | "animate" | "set", "href" | "xlink:href") => {
-            One(Role::Embed)
+            One(LinkRole::Embed)
         }
-        (_, "href" | "xlink:href") => One(Role::Navigate),
-        (_, "ping") => Words(Role::Navigate),
-        // Names of vocabularies, which look like addresses and are none.
+        (_, "href" | "xlink:href") => One(LinkRole::Navigate),
+        (_, "ping") => Words(LinkRole::Navigate),
+        // Names of vocabularies look like addresses and are none.
         (_, "itemtype" | "vocab" | "datatype" | "typeof" | "prefix" | "profile" | "xmlns" | "property") => {
             Nothing
         }
@@ -66,7 +65,7 @@ pub(super) fn reading(element: &str, attribute: &str) -> Reading {
     }
 }
 
-/// The attribute that names what an element shows, in order of trust.
+/// The attributes with the title of an element, in order of preference.
 pub(super) fn title_attributes(element: &str) -> &'static [&'static str] {
     match element {
         "img" | "area" => &["alt", "title"],
@@ -76,7 +75,7 @@ pub(super) fn title_attributes(element: &str) -> &'static [&'static str] {
     }
 }
 
-/// Whether the name of a `meta` says that its content is an image.
+/// Whether the content of a `meta` of this name is an image.
 pub(super) fn is_image(property: &str) -> bool {
     const IMAGES: [&str; 7] = [
         "og:image",

@@ -3,7 +3,7 @@
 use super::page::PageLinks;
 use super::tag::{LinkTag, TagDecoding};
 use crate::links::source::charset;
-use crate::tokenizer::{Namespace, StartTag, Token, Tokenizer};
+use crate::tokenizer::{HtmlToken, Namespace, StartTag, Tokenizer};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
 /// Reads a page.
@@ -33,10 +33,10 @@ impl LinkScanner {
             let Some((length, token)) = self.tokenizer.next(&bytes[at..], is_last) else { break };
             let offset = offset + at as u64;
             match token {
-                Token::Text(text) => page.text(text, offset),
-                Token::ElementText(text) => page.element_text(text, offset),
-                Token::End(name) => page.end_tag(name, self.encoding),
-                Token::Start(tag) => {
+                HtmlToken::Text(text) => page.text(text, offset),
+                HtmlToken::ElementText(text) => page.element_text(text, offset),
+                HtmlToken::End(name) => page.end_tag(name, self.encoding),
+                HtmlToken::Start(tag) => {
                     let decoding = TagDecoding {
                         encoding: self.encoding,
                         is_guess: self.is_guess,
@@ -50,7 +50,7 @@ impl LinkScanner {
                         self.take_encoding(encoding);
                     }
                 }
-                Token::Comment | Token::Declaration => {}
+                HtmlToken::Comment | HtmlToken::Declaration => {}
             }
             at += length;
         }

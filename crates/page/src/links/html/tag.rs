@@ -120,11 +120,11 @@ pub(super) fn decode<'b>(bytes: &'b [u8], encoding: &'static Encoding) -> Cow<'b
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tokenizer::{Token, Tokenizer};
+    use crate::tokenizer::{HtmlToken, Tokenizer};
 
     fn read(html: &[u8], is_guess: bool) -> LinkTag<'_> {
         let mut tokenizer = Tokenizer::default();
-        let Some((_, Token::Start(tag))) = tokenizer.next(html, true) else { panic!("no tag") };
+        let Some((_, HtmlToken::Start(tag))) = tokenizer.next(html, true) else { panic!("no tag") };
         LinkTag::of(&tag, TagDecoding { encoding: UTF_8, is_guess, max_value_bytes: 99, offset: 0 })
     }
 

@@ -1,14 +1,14 @@
-//! A sitemap in plain text: one address a line, and what is none is passed over.
+//! A sitemap in plain text: one address a line. Other lines are ignored.
 
-use crate::links::emit::{Emitter, Found, is_web, trim};
-use crate::links::link::{Place, Role};
+use crate::links::emit::{LinkEmitter, RawLink, is_web, trim};
+use crate::links::link::{LinkPlace, LinkRole};
 use std::io::{self, BufRead, Read};
 
-/// Hands over the address on each line.
+/// Emits the address on each line.
 pub(super) fn links(
     mut reader: impl BufRead,
     offset: Option<u64>,
-    emitter: &mut Emitter<'_>,
+    emitter: &mut LinkEmitter<'_>,
 ) -> io::Result<()> {
     let mut offset = offset;
     let mut line = Vec::new();
@@ -32,10 +32,10 @@ pub(super) fn links(
     Ok(())
 }
 
-fn hand_over(line: &[u8], offset: Option<u64>, emitter: &mut Emitter<'_>) {
+fn hand_over(line: &[u8], offset: Option<u64>, emitter: &mut LinkEmitter<'_>) {
     let line = String::from_utf8_lossy(line);
     let address = trim(&line);
     if is_web(address) && !address.contains(char::is_whitespace) {
-        emitter.emit(Found::new(address, Place::Line, Role::Navigate).at(offset));
+        emitter.emit(RawLink::new(address, LinkPlace::Line, LinkRole::Navigate).at(offset));
     }
 }

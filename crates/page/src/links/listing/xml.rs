@@ -1,13 +1,13 @@
-//! Reads a list in XML, one event at a time.
+//! Reads a listing in XML, one event at a time.
 //!
-//! Lenient where files are: names that do not match, ampersands alone, unknown entities, missing namespaces. Strict
-//! where it costs: nesting and single tokens have a limit, and what is beyond ends the reading.
+//! Mismatched names, bare ampersands, unknown entities and missing namespaces are accepted. Depth and the length of a
+//! token are limited.
 
-use super::Expected;
-use super::item::{Item, Waiting};
+use super::ListingSyntax;
+use super::item::{ListingItem, PendingLink};
 use super::rules::{attribute_role, is_item, link_role, text_role};
-use crate::links::emit::{Emitter, Found, trim};
-use crate::links::link::{Place, Role, Stop};
+use crate::links::emit::{LinkEmitter, RawLink, trim};
+use crate::links::link::{LinkPlace, LinkRole, LinkStop};
 use quick_xml::Reader;
 use quick_xml::escape::resolve_html5_entity;
 use quick_xml::events::{BytesPI, BytesRef, BytesStart, Event};
@@ -15,24 +15,24 @@ use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 use std::rc::Rc;
 
-/// No list is nested deeper.
-const DEEPEST: usize = 256;
+/// Maximum depth of elements.
+const MAX_XML_DEPTH: usize = 256;
 
-/// Hands over all links of the document. `offset` is where it begins, if positions can be told.
+/// Emits all links of the document. `offset` is its offset in the body, if offsets are known.
 pub(super) fn links(
     reader: impl BufRead,
     offset: Option<u64>,
-    expected: Expected,
-    emitter: &mut Emitter<'_>,
+    expected: ListingSyntax,
+    emitter: &mut LinkEmitter<'_>,
 ) -> io::Result<()> {
-    let guard = Guard { reader, since: Rc::default(), most: emitter.limits.inline };
+    let guard = TokenLimit { reader, since: Rc::default(), most: emitter.limits.inline };
     let since = Rc::clone(&guard.since);
     let mut reader = Reader::from_reader(guard);
     let settings = reader.config_mut();
     settings.check_end_names = false;
     settings.allow_unmatched_ends = true;
     settings.allow_dangling_amp = true;
-    let mut document = Document { expected, ..Document::default() };
+    let mut document = ListingReader { expected, ..ListingReader::default() };
     let mut buffer = Vec::new();
     while !emitter.is_full() {
         since.set(0);
@@ -45,7 +45,7 @@ pub(super) fn links(
                 return Err(io::Error::new(error.kind(), error.to_string()));
             }
             Ok(_) | Err(_) => {
-                emitter.report.stopped.get_or_insert(Stop::Malformed);
+                emitter.report.stopped.get_or_insert(LinkStop::Malformed);
                 break;
             }
         }
@@ -54,15 +54,15 @@ pub(super) fn links(
     Ok(())
 }
 
-/// Refuses to read a token without end.
-struct Guard<R> {
+/// Fails when a token is too long.
+struct TokenLimit<R> {
     reader: R,
-    /// How much was read since the last token.
+    /// Number of bytes since the last token.
     since: Rc<Cell<usize>>,
     most: usize,
 }
 
-impl<R: BufRead> Read for Guard<R> {
+impl<R: BufRead> Read for TokenLimit<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let available = self.fill_buf()?;
         let length = available.len().min(buffer.len());
@@ -72,7 +72,7 @@ impl<R: BufRead> Read for Guard<R> {
     }
 }
 
-impl<R: BufRead> BufRead for Guard<R> {
+impl<R: BufRead> BufRead for TokenLimit<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.since.get() > self.most {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "token without end"));
@@ -86,34 +86,34 @@ impl<R: BufRead> BufRead for Guard<R> {
     }
 }
 
-/// Where in the document reading is.
-struct Document {
-    expected: Expected,
+/// The state of reading a document.
+struct ListingReader {
+    expected: ListingSyntax,
     /// The names of the elements around, outermost first, without prefix and in lower case.
     path: Vec<String>,
-    /// The text of the innermost element so far, and where it began.
+    /// The text of the innermost element, and its offset.
     text: String,
     text_at: Option<u64>,
     is_permalink: bool,
-    item: Item,
+    item: ListingItem,
 }
 
-impl Default for Document {
+impl Default for ListingReader {
     fn default() -> Self {
         Self {
-            expected: Expected::List,
+            expected: ListingSyntax::List,
             path: Vec::new(),
             text: String::new(),
             text_at: None,
             is_permalink: true,
-            item: Item::default(),
+            item: ListingItem::default(),
         }
     }
 }
 
-impl Document {
-    /// Takes one event. Says whether to go on.
-    fn event(&mut self, event: &Event<'_>, at: Option<u64>, emitter: &mut Emitter<'_>) -> bool {
+impl ListingReader {
+    /// Takes one event, and returns whether to go on.
+    fn event(&mut self, event: &Event<'_>, at: Option<u64>, emitter: &mut LinkEmitter<'_>) -> bool {
         match event {
             Event::Start(tag) => {
                 let name = local_name(tag);
@@ -131,10 +131,10 @@ impl Document {
         true
     }
 
-    /// Enters an element. A page that stands where a list should be is none.
-    fn enter(&mut self, name: String, emitter: &mut Emitter<'_>) -> bool {
-        let is_page = self.path.is_empty() && name == "html" && self.expected == Expected::List;
-        if is_page || self.path.len() >= DEEPEST {
+    /// Enters an element. An HTML page is no listing.
+    fn enter(&mut self, name: String, emitter: &mut LinkEmitter<'_>) -> bool {
+        let is_page = self.path.is_empty() && name == "html" && self.expected == ListingSyntax::List;
+        if is_page || self.path.len() >= MAX_XML_DEPTH {
             return false;
         }
         self.text.clear();
@@ -146,7 +146,7 @@ impl Document {
         true
     }
 
-    fn leave(&mut self, emitter: &mut Emitter<'_>) {
+    fn leave(&mut self, emitter: &mut LinkEmitter<'_>) {
         let Some(name) = self.path.pop() else { return };
         let parent = self.path.last().map_or("", String::as_str);
         let text = std::mem::take(&mut self.text);
@@ -156,7 +156,7 @@ impl Document {
             "guid" => self.item.guid = Some((text, self.is_permalink, self.text_at)),
             _ => {
                 if let Some(role) = text_role(parent, &name) {
-                    self.item.push(Waiting::text(&text, &name, role, self.text_at), emitter);
+                    self.item.push(PendingLink::text(&text, &name, role, self.text_at), emitter);
                 }
             }
         }
@@ -166,17 +166,23 @@ impl Document {
         }
     }
 
-    fn add_text(&mut self, text: &str, at: Option<u64>, emitter: &mut Emitter<'_>) {
+    fn add_text(&mut self, text: &str, at: Option<u64>, emitter: &mut LinkEmitter<'_>) {
         let room = emitter.limits.reference.saturating_add(1).saturating_sub(self.text.len());
         if self.text.is_empty() {
             self.text_at = at;
         }
-        // An address may stand behind any amount of white space.
+        // White space before an address does not count.
         let text = if self.text.is_empty() { text.trim_start() } else { text };
         self.text.push_str(&text[..text.floor_char_boundary(room)]);
     }
 
-    fn attributes(&mut self, name: &str, tag: &BytesStart<'_>, at: Option<u64>, emitter: &mut Emitter<'_>) {
+    fn attributes(
+        &mut self,
+        name: &str,
+        tag: &BytesStart<'_>,
+        at: Option<u64>,
+        emitter: &mut LinkEmitter<'_>,
+    ) {
         let parent = self.path.last().map_or("", String::as_str).to_owned();
         if name == "guid" {
             let says = attribute(tag, "ispermalink");
@@ -190,17 +196,18 @@ impl Document {
                 &attribute(tag, "type").unwrap_or_default(),
             )
         {
-            self.item.push(Waiting::attribute(&reference, (name, "href"), role, at), emitter);
+            self.item.push(PendingLink::attribute(&reference, (name, "href"), role, at), emitter);
         }
         for (attribute_name, role) in attribute_role(&parent, name) {
             if let Some(reference) = attribute(tag, attribute_name) {
-                self.item.push(Waiting::attribute(&reference, (name, attribute_name), *role, at), emitter);
+                self.item
+                    .push(PendingLink::attribute(&reference, (name, attribute_name), *role, at), emitter);
             }
         }
     }
 }
 
-/// The value of an attribute, whatever its prefix and the case of its letters.
+/// The value of an attribute, compared without prefix and case.
 fn attribute(tag: &BytesStart<'_>, name: &str) -> Option<String> {
     let mut attributes = tag.html_attributes();
     attributes.with_checks(false);
@@ -215,7 +222,7 @@ fn local_name(tag: &BytesStart<'_>) -> String {
     String::from_utf8_lossy(tag.local_name().as_ref()).to_ascii_lowercase()
 }
 
-/// What an entity stands for; itself, if nobody knows.
+/// The text of an entity, or the entity itself if it is unknown.
 fn resolved(reference: &BytesRef<'_>) -> String {
     if let Ok(Some(character)) = reference.resolve_char_ref() {
         return character.to_string();
@@ -225,14 +232,15 @@ fn resolved(reference: &BytesRef<'_>) -> String {
 }
 
 /// `<?xml-stylesheet href="…"?>`
-fn style_sheet(instruction: &BytesPI<'_>, at: Option<u64>, emitter: &mut Emitter<'_>) {
+fn style_sheet(instruction: &BytesPI<'_>, at: Option<u64>, emitter: &mut LinkEmitter<'_>) {
     if instruction.target() != b"xml-stylesheet" {
         return;
     }
     for attribute in instruction.attributes().flatten().filter(|attribute| attribute.key.as_ref() == b"href")
     {
         let value = String::from_utf8_lossy(&attribute.value);
-        let place = Place::Attribute { element: "?xml-stylesheet".into(), attribute: "href".into() };
-        emitter.emit(Found::new(&crate::tokenizer::decode_references(&value), place, Role::Embed).at(at));
+        let place = LinkPlace::Attribute { element: "?xml-stylesheet".into(), attribute: "href".into() };
+        emitter
+            .emit(RawLink::new(&crate::tokenizer::decode_references(&value), place, LinkRole::Embed).at(at));
     }
 }
