@@ -1,8 +1,10 @@
-//! Every change to the files of a project, in one place, so that a test can stop the world before any of them.
+//! Every change to the files of a project, in one place, so that a test can stop the world before
+//! any of them.
 //!
-//! Owns nothing but the order in which it is asked: create, rename, sync, remove. A [`Watcher`] sees each step
-//! before it happens and may refuse it; once one is refused, nothing more happens, as if the machine had stopped
-//! there. Reading does not pass here. Nor does SQLite's own writing, but each commit that matters is announced.
+//! Owns nothing but the order in which it is asked: create, rename, sync, remove. A [`Watcher`]
+//! sees each step before it happens and may refuse it; once one is refused, nothing more happens,
+//! as if the machine had stopped there. Reading does not pass here. Nor does SQLite's own writing,
+//! but each commit that matters is announced.
 
 use std::fs::{self, File};
 use std::io;
@@ -80,7 +82,8 @@ impl ProjectDisk {
         self.create_folder(path)
     }
 
-    /// Creates the folder and those above it, as far as they are missing below `stop`, and makes each durable.
+    /// Creates the folder and those above it, as far as they are missing below `stop`, and makes
+    /// each durable.
     pub(crate) fn ensure_folders_below(&self, stop: &Path, path: &Path) -> Result<()> {
         if path == stop || path.is_dir() {
             return Ok(());
@@ -186,8 +189,8 @@ impl ProjectDisk {
     }
 }
 
-/// A folder held open, so that the system need not walk the way to it again for each of a million names in it. No link
-/// stands in its place.
+/// A folder held open, so that the system need not walk the way to it again for each of a million
+/// names in it. No link stands in its place.
 pub(crate) struct OpenFolder {
     path: PathBuf,
     #[cfg(target_os = "linux")]
@@ -232,8 +235,9 @@ impl OpenFolder {
     }
 }
 
-/// Linux can rename without replacing. Where it cannot, or the file system does not know how, the name is looked
-/// at first: the lock keeps every other program of ours away, so that nothing comes between.
+/// Linux can rename without replacing. Where it cannot, or the file system does not know how, the
+/// name is looked at first: the lock keeps every other program of ours away, so that nothing comes
+/// between.
 #[cfg(target_os = "linux")]
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};

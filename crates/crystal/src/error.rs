@@ -1,8 +1,9 @@
-//! Why something could not be done with a project: one type, every failure with the path it happened at.
+//! Why something could not be done with a project: one type, every failure with the path it
+//! happened at.
 //!
-//! Failures only. What a project merely has wrong (a body that is not there, a source that points nowhere) is a
-//! finding, which is data, and lives in `verify`. A variant has a message or a source, never the source's text in
-//! its own message, so that a printed chain has each cause once.
+//! Failures only. What a project merely has wrong (a body that is not there, a source that points
+//! nowhere) is a finding, which is data, and lives in `verify`. A variant has a message or a
+//! source, never the source's text in its own message, so that a printed chain has each cause once.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,9 @@
-//! The numbers of a project's rows, one type for each table, so that a root's id is never taken for a group's.
+//! The numbers of a project's rows, one type for each table, so that a root's id is never taken for
+//! a group's.
 //!
-//! Each is SQLite's rowid: any 64-bit number may stand in a hostile database, negative ones too, so that an id is
-//! not proof of anything. What may become the name of a file is decided in `body::place`, not here.
+//! Each is SQLite's rowid: any 64-bit number may stand in a hostile database, negative ones too, so
+//! that an id is not proof of anything. What may become the name of a file is decided in
+//! `body::place`, not here.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,10 +1,10 @@
 //! Crystal projects (`.crystalproj`): reads, writes, creates, migrates, verifies and copies them.
 //!
-//! Owns the folder and everything in it: the database, the bodies beside it in any of three layouts, and the other
-//! files. Does not know silos, varve's catalog, the network, the clock or terminals: the caller hands in downloads with
-//! their time, and reports are data. The rules of URLs, patterns and aliases are in `varve_core`. The words are
-//! Crystal's, and callers translate them: a *resource* is a URL, a *revision* is one download of it, a *body* is its
-//! bytes.
+//! Owns the folder and everything in it: the database, the bodies beside it in any of three
+//! layouts, and the other files. Does not know silos, varve's catalog, the network, the clock or
+//! terminals: the caller hands in downloads with their time, and reports are data. The rules of
+//! URLs, patterns and aliases are in `varve_core`. The words are Crystal's, and callers translate
+//! them: a *resource* is a URL, a *revision* is one download of it, a *body* is its bytes.
 //!
 //! | part | module |
 //! | --- | --- |
@@ -15,8 +15,9 @@
 //!
 //! # Reading
 //!
-//! [`Project::open`] costs the same for a project of any size and in any state, and changes nothing.
-//! Rows come as [`RowStream`]s that read a batch at a time, so that memory does not grow with the project.
+//! [`Project::open`] costs the same for a project of any size and in any state, and changes
+//! nothing. Rows come as [`RowStream`]s that read a batch at a time, so that memory does not grow
+//! with the project.
 //!
 //! | task | use |
 //! | --- | --- |
@@ -38,9 +39,10 @@
 //!
 //! # Writing
 //!
-//! [`ProjectWriter`] holds a lock against other varve writers, and refuses a project that Crystal has open. Opening a
-//! project repairs what an earlier program left: an older schema, missing files, an unfinished migration, a revision
-//! without its body. [`ProjectWriter::report`] returns what it did.
+//! [`ProjectWriter`] holds a lock against other varve writers, and refuses a project that Crystal
+//! has open. Opening a project repairs what an earlier program left: an older schema, missing
+//! files, an unfinished migration, a revision without its body. [`ProjectWriter::report`] returns
+//! what it did.
 //!
 //! A revision is stored with its body, or not at all:
 //!
@@ -70,15 +72,16 @@
 //! # }
 //! ```
 //!
-//! The methods of [`ProjectWriter`] change roots, groups, aliases and properties; its `restore_…` methods insert rows of
-//! another project unchanged. [`ProjectWriter::migrate`] moves bodies from the flat folder into the tree, and
-//! [`ProjectWriter::repair`] repairs what `verify` finds.
+//! The methods of [`ProjectWriter`] change roots, groups, aliases and properties; its `restore_…`
+//! methods insert rows of another project unchanged. [`ProjectWriter::migrate`] moves bodies from
+//! the flat folder into the tree, and [`ProjectWriter::repair`] repairs what `verify` finds.
 //!
 //! # Guarantees
 //!
-//! Only [`ProjectWriter::delete_revision`] and [`ProjectWriter::delete_resource`] delete bodies: a file without a row is
-//! moved to the folder `salvage`. Symbolic links inside a project are not followed. Cookies are not shown.
-//! `user_version` is not used, because Crystal resets it. No file of Crystal gets another meaning.
+//! Only [`ProjectWriter::delete_revision`] and [`ProjectWriter::delete_resource`] delete bodies: a
+//! file without a row is moved to the folder `salvage`. Symbolic links inside a project are not
+//! followed. Cookies are not shown. `user_version` is not used, because Crystal resets it. No file
+//! of Crystal gets another meaning.
 
 mod body;
 mod database;

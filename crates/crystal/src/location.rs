@@ -1,8 +1,10 @@
-//! Where a project is: which folder a path means, what stands where in it, and whether that is a project at all.
+//! Where a project is: which folder a path means, what stands where in it, and whether that is a
+//! project at all.
 //!
-//! Knows names only and opens nothing. A path may name the folder, the opener inside it, or a project that is not
-//! there yet; the folder itself may be reached through links, but inside it none is followed: a project may come
-//! from a stranger, and a link named `tmp` would have the wrong folder emptied.
+//! Knows names only and opens nothing. A path may name the folder, the opener inside it, or a
+//! project that is not there yet; the folder itself may be reached through links, but inside it
+//! none is followed: a project may come from a stranger, and a link named `tmp` would have the
+//! wrong folder emptied.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,7 +43,8 @@ pub fn resolve(path: &Path) -> Result<ResolvedPath> {
     Ok(ResolvedPath::Free(named))
 }
 
-/// Whether the path is a project's folder or opener, going by its name and by what every project has.
+/// Whether the path is a project's folder or opener, going by its name and by what every project
+/// has.
 pub fn is_project(path: &Path) -> bool {
     let Ok(ResolvedPath::There(dir)) = resolve(path) else { return false };
     ProjectLayout::new(dir).check().is_ok()
@@ -72,8 +75,9 @@ fn with_suffix(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// The folder in which a capture that is not finished keeps what it has still to do. Crystal leaves folders alone that
-/// it does not know; it is there only while there is such a capture, and no copy has it.
+/// The folder in which a capture that is not finished keeps what it has still to do. Crystal leaves
+/// folders alone that it does not know; it is there only while there is such a capture, and no copy
+/// has it.
 pub const CAPTURE_FOLDER: &str = "varve.capture";
 
 /// The places inside a project's folder.
@@ -128,8 +132,8 @@ impl ProjectLayout {
         self.dir.join("varve.lock")
     }
 
-    /// Whether this is the least that a project is: a database, and bodies in one of the places where an
-    /// interrupted migration may have left them.
+    /// Whether this is the least that a project is: a database, and bodies in one of the places
+    /// where an interrupted migration may have left them.
     pub(crate) fn check(&self) -> Result<()> {
         let incomplete = |part| Error::Incomplete { path: self.dir.clone(), part };
         if !self.dir.is_dir() {

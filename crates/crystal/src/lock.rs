@@ -1,14 +1,15 @@
 //! The lock that a writer of ours holds, and what it means to Crystal: nothing.
 //!
-//! Crystal has no lock of its own: two of them write one project at once. So there are two guards. Against another
-//! varve: `File::lock` on `varve.lock` in the project's folder. Against a running Crystal: see `project::guard`,
-//! which asks SQLite.
+//! Crystal has no lock of its own: two of them write one project at once. So there are two guards.
+//! Against another varve: `File::lock` on `varve.lock` in the project's folder. Against a running
+//! Crystal: see `project::guard`, which asks SQLite.
 //!
-//! Why a file of our own. A lock on `database.sqlite` would break SQLite's: closing any handle on that file drops
-//! the process's POSIX locks, and on Windows the lock would be mandatory. The opener and the README belong to the
-//! user, who may delete them. The next writer empties `tmp`. Crystal leaves files alone that it does not
-//! know. The file is removed again when the writer ends, so that a project at rest holds what the seed lists; who
-//! comes between sees that the file it locked is no longer the one of that name, and tries again.
+//! Why a file of our own. A lock on `database.sqlite` would break SQLite's: closing any handle on
+//! that file drops the process's POSIX locks, and on Windows the lock would be mandatory. The
+//! opener and the README belong to the user, who may delete them. The next writer empties `tmp`.
+//! Crystal leaves files alone that it does not know. The file is removed again when the writer
+//! ends, so that a project at rest holds what the seed lists; who comes between sees that the file
+//! it locked is no longer the one of that name, and tries again.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -72,7 +73,8 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Removed before it is released: a process that waits on this file sees that it lost its name, and tries again.
+        // Removed before it is released: a process that waits on this file sees that it lost its
+        // name, and tries again.
         if !self.keep {
             let _ = std::fs::remove_file(&self.path);
         }

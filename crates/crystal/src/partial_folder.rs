@@ -1,9 +1,10 @@
 //! A project that is being made: under a name that nobody opens, until it is whole.
 //!
-//! `x.crystalproj` is built as `x.crystalproj-partial` and renamed in the end, so that a crash leaves no half
-//! project under the final name. While it is built it holds our lock, which also marks it as ours: a partial
-//! folder with the lock's file and nobody holding it was left by a crash and is removed; one without may be
-//! Crystal's, perhaps at work this moment, and is left alone.
+//! `x.crystalproj` is built as `x.crystalproj-partial` and renamed in the end, so that a crash
+//! leaves no half project under the final name. While it is built it holds our lock, which also
+//! marks it as ours: a partial folder with the lock's file and nobody holding it was left by a
+//! crash and is removed; one without may be Crystal's, perhaps at work this moment, and is left
+//! alone.
 
 use std::path::{Path, PathBuf};
 

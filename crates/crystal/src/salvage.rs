@@ -1,14 +1,16 @@
-//! `salvage`: where bytes go that no row claims, and texts that were replaced, instead of being deleted.
+//! `salvage`: where bytes go that no row claims, and texts that were replaced, instead of being
+//! deleted.
 //!
-//! Crystal leaves folders alone that it does not know. What is in here belongs to nobody, and its owner may delete
-//! it; nothing in this crate ever does.
+//! Crystal leaves folders alone that it does not know. What is in here belongs to nobody, and its
+//! owner may delete it; nothing in this crate ever does.
 
 use std::path::{Path, PathBuf};
 
 use crate::disk::ProjectDisk;
 use crate::error::{Result, io_at};
 
-/// Moves a file or folder into `folder`, under this name or the next that is free, and says where it is.
+/// Moves a file or folder into `folder`, under this name or the next that is free, and says where
+/// it is.
 pub(crate) fn salvage(disk: &ProjectDisk, folder: &Path, from: &Path, name: &str) -> Result<PathBuf> {
     disk.ensure_folder(folder)?;
     let to = free_name(folder, name);

@@ -1,9 +1,10 @@
 //! ProjectCopy a project, so that the copy is whole or is not there.
 //!
-//! The copy is built as `….crystalproj-partial`, made durable, and renamed in the end. The database is copied
-//! first and by SQLite, which gives one moment of it even while it is written, log and all; the bodies come after,
-//! and since a body is there before its row, every row of that moment finds its own. What is being worked on
-//! (`tmp`, locks, logs, what a capture has still to do) is not copied; every other file is, known or not.
+//! The copy is built as `….crystalproj-partial`, made durable, and renamed in the end. The database
+//! is copied first and by SQLite, which gives one moment of it even while it is written, log and
+//! all; the bodies come after, and since a body is there before its row, every row of that moment
+//! finds its own. What is being worked on (`tmp`, locks, logs, what a capture has still to do) is
+//! not copied; every other file is, known or not.
 
 use rusqlite::backup::{Backup, StepResult};
 use std::fs::{self, DirEntry, File, FileTimes};
@@ -48,7 +49,8 @@ struct ProjectCopy<'a> {
 }
 
 impl Project {
-    /// Copies the project to a new folder, whose name must end with `.crystalproj`, and gives its path.
+    /// Copies the project to a new folder, whose name must end with `.crystalproj`, and gives its
+    /// path.
     pub fn save_as(&self, target: impl AsRef<Path>, options: SaveAsOptions<'_>) -> Result<PathBuf> {
         let target = new_path(target.as_ref(), &self.layout.dir)?;
         let disk = ProjectDisk::watched(options.watcher);
@@ -112,8 +114,8 @@ impl ProjectCopy<'_> {
         Ok(())
     }
 
-    /// What is not copied: the database, which is copied already, what SQLite and we keep beside it, `tmp`, and what
-    /// an unfinished capture has still to do.
+    /// What is not copied: the database, which is copied already, what SQLite and we keep beside
+    /// it, `tmp`, and what an unfinished capture has still to do.
     fn is_left_out(&self, path: &Path) -> bool {
         let Ok(below) = path.strip_prefix(&self.source) else { return false };
         let layout = ProjectLayout::new(PathBuf::new());
@@ -160,7 +162,8 @@ fn new_path(target: &Path, source: &Path) -> Result<PathBuf> {
 
 /// Makes everything below a folder durable.
 ///
-/// On Linux one call does that for the whole file system, and a million files need not be opened again one by one.
+/// On Linux one call does that for the whole file system, and a million files need not be opened
+/// again one by one.
 #[cfg(target_os = "linux")]
 fn make_durable(disk: &ProjectDisk, folder: &Path) -> Result<()> {
     let sync = || -> io::Result<()> {

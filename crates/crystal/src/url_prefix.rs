@@ -9,7 +9,8 @@ pub(crate) fn is_own_scheme(url: &str) -> bool {
     url.get(..OWN_SCHEME.len()).is_some_and(|scheme| scheme.eq_ignore_ascii_case(OWN_SCHEME))
 }
 
-/// The scheme and authority of a URL, as `default_url_prefix` has them for a whole site: no slash at the end.
+/// The scheme and authority of a URL, as `default_url_prefix` has them for a whole site: no slash
+/// at the end.
 pub fn domain_prefix(url: &str) -> Option<&str> {
     let authority = url.find("://")? + 3;
     let end = url[authority..].find(['/', '?', '#']).map_or(url.len(), |length| authority + length);

@@ -1,7 +1,8 @@
 //! The major version of a project: how its bodies lie on disk, and nothing else.
 //!
-//! The number is a text that Crystal reads with Python's `int`, so that `02` and ` 2 ` are 2; this reads the same
-//! texts. A number past 3 is refused by name, since a later layout cannot be guessed.
+//! The number is a text that Crystal reads with Python's `int`, so that `02` and ` 2 ` are 2; this
+//! reads the same texts. A number past 3 is refused by name, since a later layout cannot be
+//! guessed.
 
 use serde::Serialize;
 
@@ -59,7 +60,8 @@ impl From<MajorVersion> for u8 {
     }
 }
 
-/// The decimal digits of a text that Python's `int` would take for a number from zero up, of any length.
+/// The decimal digits of a text that Python's `int` would take for a number from zero up, of any
+/// length.
 fn python_int(text: &str) -> Option<String> {
     let text = text.trim();
     let digits = text.strip_prefix('+').unwrap_or(text);

@@ -1,7 +1,8 @@
 //! How much all answers of a run may take together, those under way included.
 //!
-//! Every received byte is subtracted from the budget. The first bytes of a response, with its head, are always accepted,
-//! so that the record can be read. Once the budget is spent, no further byte of a body is accepted.
+//! Every received byte is subtracted from the budget. The first bytes of a response, with its head,
+//! are always accepted, so that the record can be read. Once the budget is spent, no further byte
+//! of a body is accepted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 //! The HTTP client: makes one exchange per request.
 //!
-//! Follows no redirects and decodes nothing. Retries only on an idle connection that the server had closed. Everything it
-//! needs is in [`Options`]; it reads neither environment nor settings.
+//! Follows no redirects and decodes nothing. Retries only on an idle connection that the server had
+//! closed. Everything it needs is in [`Options`]; it reads neither environment nor settings.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -119,7 +119,8 @@ impl Client {
         })))
     }
 
-    /// Makes one exchange. An answer that is cut short is an exchange that says so; no answer at all is an error.
+    /// Makes one exchange. An answer that is cut short is an exchange that says so; no answer at
+    /// all is an error.
     pub async fn exchange(&self, mut request: FetchRequest) -> Result<Exchange, FetchError> {
         let started = Instant::now();
         let mut limits = request.limits.take().unwrap_or(self.0.limits);
@@ -195,8 +196,9 @@ impl ClientState {
         compose(request, target, &manner)
     }
 
-    /// Asks on an idle connection, or on another if that has died, or on a new one. A server that would not say what it speaks
-    /// and hangs up when asked in HTTP/1.1 may speak nothing but HTTP/2, and is asked so.
+    /// Asks on an idle connection, or on another if that has died, or on a new one. A server that
+    /// would not say what it speaks and hangs up when asked in HTTP/1.1 may speak nothing but
+    /// HTTP/2, and is asked so.
     async fn run(
         &self,
         target: RequestTarget,

@@ -1,8 +1,8 @@
 //! ConnectTimes connections: name, guard, address, proxy, encryption.
 //!
-//! The address that passed the guard is the address that is dialled: the name is not looked up again in between. Where a
-//! host has several addresses, those that pass are tried with a short lead each, so that one which swallows packets
-//! costs a quarter of a second.
+//! The address that passed the guard is the address that is dialled: the name is not looked up
+//! again in between. Where a host has several addresses, those that pass are tried with a short
+//! lead each, so that one which swallows packets costs a quarter of a second.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Idle connections, kept for the next request to the same origin.
 //!
-//! A connection is either in the pool or in use by one exchange. The one that was used last is taken first, so that the
-//! others expire.
+//! A connection is either in the pool or in use by one exchange. The one that was used last is
+//! taken first, so that the others expire.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use crate::connect::{Connection, ProtocolConnection};
 use crate::request_target::ServerOrigin;
 
-/// Idle connections are dropped after this time: a request on one that the server is closing has to be repeated.
+/// Idle connections are dropped after this time: a request on one that the server is closing has to
+/// be repeated.
 const MAX_IDLE_TIME: Duration = Duration::from_secs(20);
 
 /// How often expired connections of all origins are dropped.

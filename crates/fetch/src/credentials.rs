@@ -1,8 +1,8 @@
 //! Headers that are sent to one origin and written down nowhere.
 //!
-//! A line names an origin and a header: `example.com Cookie: session=1`. Without a scheme it means https, so that a link
-//! to the plain form of a site does not send its password over the wire in the clear; `http://example.com` says
-//! otherwise. Without a port it means any.
+//! A line names an origin and a header: `example.com Cookie: session=1`. Without a scheme it means
+//! https, so that a link to the plain form of a site does not send its password over the wire in
+//! the clear; `http://example.com` says otherwise. Without a port it means any.
 
 use varve_core::secret::Secret;
 
@@ -35,8 +35,8 @@ impl Credentials {
         Self::default()
     }
 
-    /// Reads lines such as `example.com Authorization: Bearer abc`. Empty lines and lines that begin with `#` are
-    /// passed over.
+    /// Reads lines such as `example.com Authorization: Bearer abc`. Empty lines and lines that
+    /// begin with `#` are passed over.
     pub fn parse(text: &str) -> Result<Self, CredentialsError> {
         let mut all = Self::new();
         for (index, line) in text.lines().enumerate() {
@@ -68,7 +68,8 @@ impl Credentials {
         self.0.iter().map(|one| (one.origin(), one.name.clone())).collect()
     }
 
-    /// Whether a header of that name is sent wherever one for this origin, as [`Credentials::names`] has it, would be.
+    /// Whether a header of that name is sent wherever one for this origin, as
+    /// [`Credentials::names`] has it, would be.
     pub fn has(&self, origin: &str, name: &str) -> bool {
         let Some((secure, host, port)) = read_origin(origin) else { return false };
         self.0.iter().any(|one| {

@@ -1,7 +1,7 @@
 //! Why a request has no exchange.
 //!
-//! A truncated or malformed response is still an exchange, with the received bytes. These errors are for
-//! requests without any byte of a response, and for local failures.
+//! A truncated or malformed response is still an exchange, with the received bytes. These errors
+//! are for requests without any byte of a response, and for local failures.
 
 use varve_core::secret::ShownUrl;
 

@@ -1,8 +1,8 @@
 //! The seam to the live web.
 //!
-//! A fetcher answers a request with the exchanges that it made. It follows no redirects, keeps no history and does not
-//! choose the next request. There are two implementations: the HTTP client makes one exchange per request, the browser
-//! makes all exchanges of a page.
+//! A fetcher answers a request with the exchanges that it made. It follows no redirects, keeps no
+//! history and does not choose the next request. There are two implementations: the HTTP client
+//! makes one exchange per request, the browser makes all exchanges of a page.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,26 +18,29 @@ pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Fetches from the live web. Several requests may be under way at once.
 pub trait Fetcher: Send + Sync {
-    /// Makes a request. On success there is at least one exchange. Dropping the future closes the connection.
+    /// Makes a request. On success there is at least one exchange. Dropping the future closes the
+    /// connection.
     fn fetch(&self, request: FetchRequest) -> Pending<'_, Result<Fetched, FetchError>>;
 }
 
 /// A request.
 #[derive(Clone, Debug)]
 pub struct FetchRequest {
-    /// The URL, already cleaned. User info is sent as Basic authorization and not recorded; a fragment is dropped.
+    /// The URL, already cleaned. User info is sent as Basic authorization and not recorded; a
+    /// fragment is dropped.
     pub url: String,
     /// The method.
     pub method: String,
-    /// Further headers, such as `If-None-Match`. `Host`, `Connection` and the length are set here and may not be given;
-    /// `User-Agent`, `Accept` and `Accept-Encoding` replace the defaults. `Authorization`, `Cookie` and
-    /// `Proxy-Authorization` are sent and never recorded.
+    /// Further headers, such as `If-None-Match`. `Host`, `Connection` and the length are set here
+    /// and may not be given; `User-Agent`, `Accept` and `Accept-Encoding` replace the defaults.
+    /// `Authorization`, `Cookie` and `Proxy-Authorization` are sent and never recorded.
     pub headers: Vec<(String, String)>,
     /// The body of the request.
     pub body: Vec<u8>,
     /// FetchLimits other than the client's.
     pub limits: Option<FetchLimits>,
-    /// A deadline besides the limits. The bytes received until then are the response, marked as truncated.
+    /// A deadline besides the limits. The bytes received until then are the response, marked as
+    /// truncated.
     pub until: Option<Instant>,
 }
 

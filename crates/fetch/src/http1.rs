@@ -1,7 +1,7 @@
 //! One exchange of HTTP/1 on an open connection.
 //!
-//! Bytes go from the socket through the framing, which says which of them belong to the answer, to the spool. Nothing in
-//! between reads ahead, copies twice or waits on another task.
+//! Bytes go from the socket through the framing, which says which of them belong to the answer, to
+//! the spool. Nothing in between reads ahead, copies twice or waits on another task.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -50,8 +50,8 @@ pub(crate) struct ReceivedResponse {
 
 /// Why there is no response.
 pub(crate) enum ExchangeFailure {
-    /// The connection was closed before the first byte. On a connection that had been idle this says nothing about the
-    /// request: the server may never have seen it.
+    /// The connection was closed before the first byte. On a connection that had been idle this
+    /// says nothing about the request: the server may never have seen it.
     Closed(Option<io::Error>),
     /// A failure that another connection would not avoid.
     Failed(FetchError),
@@ -100,7 +100,8 @@ pub(crate) async fn exchange(
     let started = Instant::now();
     let limits = patience.limits;
     let writing = timeout(patience.left(limits.first_byte), send(&mut line.stream, request.sent())).await;
-    // A server may respond and close without reading the whole request, so a failure to send is not final.
+    // A server may respond and close without reading the whole request, so a failure to send is not
+    // final.
     let unsent = match writing {
         Ok(outcome) => outcome.err(),
         Err(_) => return Err(patience.too_long()),

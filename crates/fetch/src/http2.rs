@@ -1,8 +1,9 @@
 //! HTTP/2, for servers that speak nothing else, written down in the form of HTTP/1.1.
 //!
-//! Frames are not kept: an archive of them would be read by no one. Records have the form that readers of archives agree
-//! on: a status line without a reason, the headers in the order and the lower case they came in, no pseudo-headers, the
-//! data as it came. One request is under way on a connection at a time, as with HTTP/1.
+//! Frames are not kept: an archive of them would be read by no one. Records have the form that
+//! readers of archives agree on: a status line without a reason, the headers in the order and the
+//! lower case they came in, no pseudo-headers, the data as it came. One request is under way on a
+//! connection at a time, as with HTTP/1.
 
 use std::future::poll_fn;
 use std::time::{Duration, Instant};
@@ -141,7 +142,8 @@ impl Http2ResponseReader {
         fits
     }
 
-    /// The lines that come behind a whole body, as `name: value`. What is longer than anybody sends is left out.
+    /// The lines that come behind a whole body, as `name: value`. What is longer than anybody sends
+    /// is left out.
     async fn trailers(&mut self, patience: &ExchangeDeadlines<'_>) -> Vec<String> {
         let waiting = poll_fn(|context| self.body.poll_trailers(context));
         let came = timeout(patience.left(patience.limits.idle), waiting).await;
@@ -181,7 +183,8 @@ impl Http2ResponseReader {
             if Instant::now() >= patience.deadline {
                 return Ok(Some(TruncationReason::Time));
             }
-            // Only what was put down makes room for more. It fails on a stream that is gone, which the next look tells.
+            // Only what was put down makes room for more. It fails on a stream that is gone, which
+            // the next look tells.
             let _ = self.body.flow_control().release_capacity(data.len());
         }
     }

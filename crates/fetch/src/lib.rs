@@ -1,12 +1,12 @@
 //! The live web, recorded byte for byte.
 //!
-//! Owns the way from a URL to an exchange: name resolution, the guard against private addresses, connections, TLS,
-//! proxies, request bytes, and the end of a response. Owns politeness: when a host may be asked. Does not know anything of
-//! storage, of the content of pages, or of what to fetch next: a redirect is an exchange like any other, and the caller
-//! makes the next request.
+//! Owns the way from a URL to an exchange: name resolution, the guard against private addresses,
+//! connections, TLS, proxies, request bytes, and the end of a response. Owns politeness: when a
+//! host may be asked. Does not know anything of storage, of the content of pages, or of what to
+//! fetch next: a redirect is an exchange like any other, and the caller makes the next request.
 //!
-//! A response is recorded as it was received, and is marked as truncated when it may be incomplete. Credentials leave no trace in
-//! records.
+//! A response is recorded as it was received, and is marked as truncated when it may be incomplete.
+//! Credentials leave no trace in records.
 
 #[cfg(unix)]
 pub mod browser;

@@ -1,7 +1,7 @@
 //! The bytes of a request, as they are sent and as they are recorded.
 //!
-//! They differ only by the header lines that carry credentials. Both are made here, so no later step has to hide
-//! anything.
+//! They differ only by the header lines that carry credentials. Both are made here, so no later
+//! step has to hide anything.
 
 use data_encoding::BASE64;
 

@@ -1,5 +1,5 @@
-//! Decides about the requests of a page in the browser. A trait, because scope, politeness and the response cache belong
-//! to the crawler.
+//! Decides about the requests of a page in the browser. A trait, because scope, politeness and the
+//! response cache belong to the crawler.
 
 use varve_core::exchange::Exchange;
 
@@ -14,7 +14,8 @@ pub struct Question {
     pub method: String,
     /// Whether it is the request for the page itself.
     pub is_page: bool,
-    /// Whether a cached response to a `GET` of the URL would do: the request has no special headers.
+    /// Whether a cached response to a `GET` of the URL would do: the request has no special
+    /// headers.
     pub is_plain: bool,
 }
 

@@ -1,7 +1,7 @@
 //! The target of a request, from its URL: origin, `Host` value, path and credentials.
 //!
-//! The text of the URL stays as the caller gave it, because records are stored under it. The target is parsed as browsers
-//! do it, so `http://0x7f.1/` is 127.0.0.1 and the guard sees that address.
+//! The text of the URL stays as the caller gave it, because records are stored under it. The target
+//! is parsed as browsers do it, so `http://0x7f.1/` is 127.0.0.1 and the guard sees that address.
 
 use url::{Host, Url};
 use varve_core::secret::Secret;
@@ -74,7 +74,8 @@ impl RequestTarget {
     }
 }
 
-/// The URL to record: as it was given, unless that holds user info, or bytes that no record may hold.
+/// The URL to record: as it was given, unless that holds user info, or bytes that no record may
+/// hold.
 fn recorded(text: &str, url: &Url) -> String {
     let has_user_info = !url.username().is_empty() || url.password().is_some();
     let odd = |byte: u8| byte <= b' ' || byte == 0x7f;

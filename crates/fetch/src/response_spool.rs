@@ -1,8 +1,10 @@
-//! Where the bytes of an answer are put down: in memory, and past a threshold in a file without a name.
+//! Where the bytes of an answer are put down: in memory, and past a threshold in a file without a
+//! name.
 //!
-//! A file that was never given a name, or has lost it, is gone when the process ends, also after a crash. Pieces go to it on
-//! threads that may block, so that a slow disk does not hold up other exchanges; one piece is under way at a time, so
-//! memory stays within the threshold for a response of any size.
+//! A file that was never given a name, or has lost it, is gone when the process ends, also after a
+//! crash. Pieces go to it on threads that may block, so that a slow disk does not hold up other
+//! exchanges; one piece is under way at a time, so memory stays within the threshold for a response
+//! of any size.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -25,7 +27,8 @@ pub(crate) struct ResponseSpool {
     room: u64,
     /// How many may be by all answers together, if that is limited.
     budget: Option<ByteBudget>,
-    /// Whether nothing came yet. What comes first is the head of the answer, by itself, and is taken in though the budget is spent.
+    /// Whether nothing came yet. What comes first is the head of the answer, by itself, and is
+    /// taken in though the budget is spent.
     begins: bool,
     /// Whether something came that was not taken in.
     overflowed: bool,
@@ -77,8 +80,8 @@ impl ResponseSpool {
         self.room == 0 || (!self.begins && self.budget.as_ref().is_some_and(ByteBudget::is_spent))
     }
 
-    /// Whether something came for which there was no room: what was taken in is not all, even where the server has nothing more to
-    /// say.
+    /// Whether something came for which there was no room: what was taken in is not all, even where
+    /// the server has nothing more to say.
     pub(crate) fn has_overflowed(&self) -> bool {
         self.overflowed
     }

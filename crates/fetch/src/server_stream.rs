@@ -15,8 +15,8 @@ pub(crate) enum ServerStream {
 }
 
 impl ServerStream {
-    /// Whether the server is silent and has not closed: the only state in which a request may be sent. Unrequested bytes
-    /// would be taken for the response.
+    /// Whether the server is silent and has not closed: the only state in which a request may be
+    /// sent. Unrequested bytes would be taken for the response.
     pub(crate) fn is_quiet(&mut self) -> bool {
         let mut byte = [0; 1];
         let mut buffer = ReadBuf::new(&mut byte);

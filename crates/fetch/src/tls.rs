@@ -1,9 +1,9 @@
 //! TLS: trusted roots, offered protocols, and the negotiated parameters.
 //!
-//! The platform's roots are trusted, or Mozilla's where the platform has none, and those that the caller adds. A certificate
-//! that was added may also be the server's own, though it claims to be an authority, as `openssl req -x509` makes them.
-//! Only HTTP/1.1 is offered at first, because it can be recorded byte for byte. HTTP/2 is offered only after a server has
-//! refused that.
+//! The platform's roots are trusted, or Mozilla's where the platform has none, and those that the
+//! caller adds. A certificate that was added may also be the server's own, though it claims to be
+//! an authority, as `openssl req -x509` makes them. Only HTTP/1.1 is offered at first, because it
+//! can be recorded byte for byte. HTTP/2 is offered only after a server has refused that.
 
 use std::sync::Arc;
 
@@ -178,8 +178,8 @@ impl ServerCertVerifier for Trust {
     ) -> Result<ServerCertVerified, rustls::Error> {
         let usual = self.usual.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match usual {
-            // Among the complaints without a name of their own is that an authority speaks for itself. Its age was looked at
-            // before that; its name is looked at here.
+            // Among the complaints without a name of their own is that an authority speaks for
+            // itself. Its age was looked at before that; its name is looked at here.
             Err(rustls::Error::InvalidCertificate(CertificateError::Other(_)))
                 if self.given.contains(end_entity) =>
             {

@@ -1,7 +1,7 @@
 //! Detects servers that expect TLS on a port that was asked in plain HTTP.
 //!
-//! Some send a TLS alert, which is no HTTP response. Others send a page with status 400, whose text depends on the server;
-//! the texts of the common servers are known here.
+//! Some send a TLS alert, which is no HTTP response. Others send a page with status 400, whose text
+//! depends on the server; the texts of the common servers are known here.
 
 use varve_core::exchange::Exchange;
 

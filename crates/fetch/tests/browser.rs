@@ -232,7 +232,8 @@ async fn a_page_that_never_settles_is_taken_as_it_is() {
     studio.assert_nothing_left().await;
 }
 
-/// Its scripts never rest, so it answers nothing: the time that it was given is not given once more for each question.
+/// Its scripts never rest, so it answers nothing: the time that it was given is not given once more
+/// for each question.
 #[tokio::test]
 async fn a_page_that_never_rests_is_left_soon_after_its_time() {
     let Some(mut studio) = Studio::new() else { return };

@@ -1,4 +1,5 @@
-//! A body of a gigabyte costs memory for a few buffers. Alone in its process, so that the peak is its own.
+//! A body of a gigabyte costs memory for a few buffers. Alone in its process, so that the peak is
+//! its own.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
 use std::io::{Read, Seek, SeekFrom, Write};

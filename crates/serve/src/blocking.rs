@@ -1,4 +1,5 @@
-//! Handlers that read the archive. They block, so they run on the blocking pool and not on the threads of the runtime.
+//! Handlers that read the archive. They block, so they run on the blocking pool and not on the
+//! threads of the runtime.
 
 use std::sync::Arc;
 

@@ -1,12 +1,14 @@
 //! Response bodies that are read while they are sent.
 //!
-//! A body is an iterator of chunks that blocks while it makes each chunk. Up to [`HOLD_BACK_BYTES`] are made before the
-//! response head is sent: a short body goes out whole, with its length, and a body that turns out to be damaged becomes
-//! an error page. After that the client's demand drives the iterator: each chunk is one short job on the blocking pool,
-//! and between two jobs no thread belongs to the response, however slowly the client reads.
+//! A body is an iterator of chunks that blocks while it makes each chunk. Up to [`HOLD_BACK_BYTES`]
+//! are made before the response head is sent: a short body goes out whole, with its length, and a
+//! body that turns out to be damaged becomes an error page. After that the client's demand drives
+//! the iterator: each chunk is one short job on the blocking pool, and between two jobs no thread
+//! belongs to the response, however slowly the client reads.
 //!
-//! The last chunk is sent only after the iterator has ended without an error. So when damage shows late, the connection
-//! is cut before the announced length is reached, and half a body never looks whole.
+//! The last chunk is sent only after the iterator has ended without an error. So when damage shows
+//! late, the connection is cut before the announced length is reached, and half a body never looks
+//! whole.
 
 use std::io::{self, Read};
 use std::pin::Pin;
@@ -29,8 +31,9 @@ pub(crate) const CHUNK_BYTES: usize = 64 << 10;
 /// The chunks of a body. Chunks may be empty; after an error there is no further chunk.
 pub(crate) type BodyChunks = Box<dyn Iterator<Item = io::Result<Bytes>> + Send>;
 
-/// Gives `response`, which has no body yet, the body that `chunks` make. `length` is the length that it will have, where
-/// that is known. If making the held-back part fails, the response is `on_error`'s instead.
+/// Gives `response`, which has no body yet, the body that `chunks` make. `length` is the length
+/// that it will have, where that is known. If making the held-back part fails, the response is
+/// `on_error`'s instead.
 pub(crate) fn stream(
     request: &Parts,
     mut response: Response,
@@ -58,7 +61,8 @@ pub(crate) fn stream(
 enum ChunkBody {
     /// The whole body, or nothing once it was sent.
     Complete(Bytes),
-    /// `ready` is sent when it is known that the chunk after it could be made, or that there is none.
+    /// `ready` is sent when it is known that the chunk after it could be made, or that there is
+    /// none.
     Streaming { ready: Bytes, job: ChunkJob },
     /// The body of a response to HEAD: not sent, and of unknown length.
     Omitted,
@@ -134,7 +138,8 @@ impl http_body::Body for ChunkBody {
     }
 }
 
-/// A reader in chunks of [`CHUNK_BYTES`]. If it is not as long as expected, an error takes the place of its end.
+/// A reader in chunks of [`CHUNK_BYTES`]. If it is not as long as expected, an error takes the
+/// place of its end.
 pub(crate) struct ReadChunks<R> {
     reader: R,
     expected: Option<u64>,

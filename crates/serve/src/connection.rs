@@ -1,4 +1,5 @@
-//! One client connection: HTTP/1.1 with limits on the size and the time of a request head and on slow readers.
+//! One client connection: HTTP/1.1 with limits on the size and the time of a request head and on
+//! slow readers.
 //!
 //! hyper is used directly, because `axum::serve` has no setting for these limits.
 
@@ -23,7 +24,8 @@ const HEAD_READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a client may take no byte of a response before its connection is cut.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Serves one connection to its end, or to the end of the current response when the server shuts down.
+/// Serves one connection to its end, or to the end of the current response when the server shuts
+/// down.
 pub(crate) fn serve(
     stream: TcpStream,
     router: Router,

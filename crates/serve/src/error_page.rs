@@ -1,4 +1,5 @@
-//! Small pages that say why a request has no other answer. They load nothing, so they work on both origins.
+//! Small pages that say why a request has no other answer. They load nothing, so they work on both
+//! origins.
 
 use axum::response::Response;
 use http::StatusCode;

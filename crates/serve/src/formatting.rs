@@ -1,4 +1,5 @@
-//! Texts as headers, query strings and HTML pages need them: escaped URLs, HTTP dates, readable numbers.
+//! Texts as headers, query strings and HTML pages need them: escaped URLs, HTTP dates, readable
+//! numbers.
 
 use std::borrow::Cow;
 
@@ -44,8 +45,8 @@ pub(crate) fn parse_http_date(text: &str) -> Option<Moment> {
     Some(Moment::from(parsed.and_utc()))
 }
 
-/// A text from outside, safe to show: control characters and marks that change the direction of text are written as
-/// escapes.
+/// A text from outside, safe to show: control characters and marks that change the direction of
+/// text are written as escapes.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     let needs_escape = |letter: char| {
         letter.is_control() && letter != '\t'

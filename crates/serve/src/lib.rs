@@ -1,10 +1,12 @@
 //! Captures over HTTP: the web UI, the CDX API and replay.
 //!
-//! One process serves two origins. The first has the UI and the APIs; the second has archived pages and nothing else, so
-//! that an archived script shares its origin with nothing of ours. Both only read, also while another process writes.
+//! One process serves two origins. The first has the UI and the APIs; the second has archived pages
+//! and nothing else, so that an archived script shares its origin with nothing of ours. Both only
+//! read, also while another process writes.
 //!
-//! Owns HTTP: routes, headers, security policies, HTML of the UI. `varve-archive` decides which capture answers a
-//! request, `varve-page` rewrites bodies; this crate does not know how bodies are stored.
+//! Owns HTTP: routes, headers, security policies, HTML of the UI. `varve-archive` decides which
+//! capture answers a request, `varve-page` rewrites bodies; this crate does not know how bodies are
+//! stored.
 //!
 //! | layer | file |
 //! | --- | --- |

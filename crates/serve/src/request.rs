@@ -1,6 +1,7 @@
 //! Reading a request head: headers as text, the raw target, decoded query parameters.
 //!
-//! Paths are never decoded or normalised here: a replay path holds a URL, with slashes, escapes and a query of its own.
+//! Paths are never decoded or normalised here: a replay path holds a URL, with slashes, escapes and
+//! a query of its own.
 
 use http::request::Parts;
 

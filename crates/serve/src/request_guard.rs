@@ -1,7 +1,8 @@
 //! Refuses requests for foreign host names and from pages of foreign origins.
 //!
-//! Every page that a browser shows can reach a server on loopback. A foreign name that resolves to this server (DNS
-//! rebinding) is refused because it is not one of ours. A request by a foreign page is refused because of its `Origin`.
+//! Every page that a browser shows can reach a server on loopback. A foreign name that resolves to
+//! this server (DNS rebinding) is refused because it is not one of ours. A request by a foreign
+//! page is refused because of its `Origin`.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -17,7 +17,8 @@ use crate::{connection, replay, ui};
 
 /// Open connections on both origins together; further clients wait in the listen queue.
 const MAX_CONNECTIONS: usize = 512;
-/// Threads for handlers and for reading bodies. Slow readers hold none of them, so a few serve every connection.
+/// Threads for handlers and for reading bodies. Slow readers hold none of them, so a few serve
+/// every connection.
 const MAX_BLOCKING_THREADS: usize = 32;
 /// How often the stop flag is polled.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -168,7 +169,8 @@ async fn accept(
                 continue;
             }
         };
-        // Without `TCP_NODELAY` small responses wait for more data. Failing to set it costs only time.
+        // Without `TCP_NODELAY` small responses wait for more data. Failing to set it costs only
+        // time.
         let _ = stream.set_nodelay(true);
         let served = connection::serve(stream, router.clone(), graceful);
         tokio::spawn(async move {

@@ -1,7 +1,8 @@
 //! A body that is being written: a file in `tmp` that nobody sees until its revision is kept.
 //!
-//! Its writer may finish it before it is handed over, so that many of them can wait for their rows without
-//! an open file each. Dropping a draft removes it. One that a crash leaves behind is removed when the project is next opened.
+//! Its writer may finish it before it is handed over, so that many of them can wait for their rows
+//! without an open file each. Dropping a draft removes it. One that a crash leaves behind is
+//! removed when the project is next opened.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -40,7 +41,8 @@ impl BodyDraft {
         self.length
     }
 
-    /// Makes the bytes durable and closes the file. Nothing can be written afterwards; handing it over is all there is.
+    /// Makes the bytes durable and closes the file. Nothing can be written afterwards; handing it
+    /// over is all there is.
     pub fn finish(&mut self) -> Result<()> {
         self.finish_on(&ProjectDisk::watched(None))
     }

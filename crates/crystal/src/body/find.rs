@@ -1,8 +1,9 @@
-//! Finding a body: where its project's version says, and then wherever an interrupted migration may have left it.
+//! Finding a body: where its project's version says, and then wherever an interrupted migration may
+//! have left it.
 //!
-//! So a half-migrated project reads like a whole one. Migrations may run in another process meanwhile: a body that
-//! was nowhere is looked for once more, since it may just have been moved. No link is followed, neither in the
-//! place of a body nor on the way to it.
+//! So a half-migrated project reads like a whole one. Migrations may run in another process
+//! meanwhile: a body that was nowhere is looked for once more, since it may just have been moved.
+//! No link is followed, neither in the place of a body nor on the way to it.
 
 use std::cell::RefCell;
 use std::fs::{File, Metadata, OpenOptions};
@@ -169,13 +170,14 @@ impl FoundBodyFile {
     }
 }
 
-/// The last folder to which no link led: neighbours are asked for one after the other, and each would have to ask
-/// again for all the folders above it.
+/// The last folder to which no link led: neighbours are asked for one after the other, and each
+/// would have to ask again for all the folders above it.
 #[derive(Debug, Default)]
 pub(crate) struct PlainFolder(RefCell<PathBuf>);
 
 impl PlainFolder {
-    /// A plain file below `root`, reached through plain folders. A link on the way, or in its place, is refused.
+    /// A plain file below `root`, reached through plain folders. A link on the way, or in its
+    /// place, is refused.
     fn file(&self, root: &Path, below: &Path) -> Result<Option<(PathBuf, Metadata)>> {
         let path = root.join(below);
         let meta = match path.symlink_metadata() {
@@ -202,8 +204,8 @@ fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Opens a file to read, not through a link even if one was put there since it was looked at. Nothing, if it is
-/// not there any more.
+/// Opens a file to read, not through a link even if one was put there since it was looked at.
+/// Nothing, if it is not there any more.
 fn open_file(path: &Path) -> Result<Option<File>> {
     let mut options = OpenOptions::new();
     options.read(true);

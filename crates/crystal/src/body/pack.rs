@@ -1,9 +1,10 @@
 //! Packs: sixteen bodies in one zip, as projects of version 3 have them. Read only.
 //!
-//! A pack is a zip of at most a few entries, stored or deflated. It is read here by hand and not by a zip library
-//! for two reasons: a body must be a stream that owns its file, and a directory that claims a million entries must
-//! cost nothing. The directory is found from the end, its size is capped, every offset is checked against the
-//! file's length, and the checksum is checked when the last byte was read.
+//! A pack is a zip of at most a few entries, stored or deflated. It is read here by hand and not by
+//! a zip library for two reasons: a body must be a stream that owns its file, and a directory that
+//! claims a million entries must cost nothing. The directory is found from the end, its size is
+//! capped, every offset is checked against the file's length, and the checksum is checked when the
+//! last byte was read.
 
 use flate2::read::DeflateDecoder;
 use std::fs::File;
@@ -96,7 +97,8 @@ fn is_end_record(bytes: &[u8]) -> bool {
         && bytes.len() - 22 == usize::from(u16_at(bytes, 20))
 }
 
-/// Size and place of the directory from the 64-bit end record, which a locator before the other one points to.
+/// Size and place of the directory from the 64-bit end record, which a locator before the other one
+/// points to.
 fn read_large_end(file: &mut File, end_at: u64) -> Result<(u64, u64), BodyPackError> {
     let locator_at = end_at.checked_sub(20).ok_or(BodyPackError::NoDirectory)?;
     let locator = read_at(file, locator_at, 20)?;

@@ -1,8 +1,8 @@
 //! The names of bodies: from a revision's id to a file, in each of the three layouts, and back.
 //!
-//! Names only; nothing is opened. An id below 1 has no name, since Crystal gives none and a minus in a path is a
-//! stranger's doing. In the tree the id is 15 hexadecimal digits in groups of three; in packs the last digit is
-//! left out, so that sixteen neighbours share one file.
+//! Names only; nothing is opened. An id below 1 has no name, since Crystal gives none and a minus
+//! in a path is a stranger's doing. In the tree the id is 15 hexadecimal digits in groups of three;
+//! in packs the last digit is left out, so that sixteen neighbours share one file.
 
 use std::path::{Path, PathBuf};
 

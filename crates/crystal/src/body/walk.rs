@@ -1,7 +1,7 @@
 //! Every file in the folders of bodies, one after the other: what it is by its name and place.
 //!
-//! Nothing is collected but the entries of one folder of the tree, which are at most a few thousand; the flat
-//! folder, which may hold millions, is handed on as it is listed.
+//! Nothing is collected but the entries of one folder of the tree, which are at most a few
+//! thousand; the flat folder, which may hold millions, is handed on as it is listed.
 
 use std::fs::{self, DirEntry, File};
 use std::path::{Path, PathBuf};
@@ -63,7 +63,8 @@ fn walk_root(
     Ok(())
 }
 
-/// Reports an entry of the tree `levels` above the bodies, below folders whose names make up the number `above`.
+/// Reports an entry of the tree `levels` above the bodies, below folders whose names make up the
+/// number `above`.
 fn walk_tree(
     entry: &DirEntry,
     level: usize,

@@ -1,9 +1,10 @@
 //! The project's SQLite database as a file: how it is opened, and with which settings.
 //!
-//! What the tables mean is not here but in `rows`. Two facts rule the settings. Crystal runs without foreign keys
-//! and with double-quoted strings, which its indexes contain, so both are set here instead of being left to how
-//! SQLite was compiled. And the file may come from a stranger: triggers and views are off, functions of the schema
-//! are not trusted, and no value may be longer than [`MAX_VALUE_BYTES`].
+//! What the tables mean is not here but in `rows`. Two facts rule the settings. Crystal runs
+//! without foreign keys and with double-quoted strings, which its indexes contain, so both are set
+//! here instead of being left to how SQLite was compiled. And the file may come from a stranger:
+//! triggers and views are off, functions of the schema are not trusted, and no value may be longer
+//! than [`MAX_VALUE_BYTES`].
 
 pub(crate) mod mode;
 pub(crate) mod schema;
@@ -33,7 +34,8 @@ pub(crate) enum How {
     ReadOnly,
     /// To read it where a log and its index are there already: neither is written.
     Beside,
-    /// To read it where nobody can write: no lock is taken and nothing beside the file is looked at.
+    /// To read it where nobody can write: no lock is taken and nothing beside the file is looked
+    /// at.
     Immutable,
 }
 
@@ -60,8 +62,9 @@ pub(crate) fn create(dir: &Path, file: &Path) -> Result<Connection> {
     Connection::open_with_flags(file, flags).and_then(settle).map_err(failure(dir, file))
 }
 
-/// Turns an error of SQLite into one that names the project, or the file when it is no database at all. Code that
-/// keeps the database to himself for as long as we were patient is at something that takes long, like a migration.
+/// Turns an error of SQLite into one that names the project, or the file when it is no database at
+/// all. Code that keeps the database to himself for as long as we were patient is at something that
+/// takes long, like a migration.
 fn failure<'a>(dir: &'a Path, file: &'a Path) -> impl Fn(rusqlite::Error) -> Error + 'a {
     |source| match source.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => Error::NotSqlite { path: file.to_owned() },
@@ -90,7 +93,8 @@ fn settle(connection: Connection) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// The file as a URI with a parameter, with every byte escaped that a URI could read as anything but a name.
+/// The file as a URI with a parameter, with every byte escaped that a URI could read as anything
+/// but a name.
 fn uri(file: &Path, parameter: &str) -> String {
     let mut uri = String::from("file:");
     for &byte in OsStr::as_encoded_bytes(file.as_os_str()) {

@@ -1,15 +1,18 @@
-//! Which way to open a database that is only read: with locks, without, or through a copy. Reading leaves no trace.
+//! Which way to open a database that is only read: with locks, without, or through a copy. Reading
+//! leaves no trace.
 //!
-//! A folder that can be written may change while it is read, so its database is opened with SQLite's locks. One
-//! that cannot (a DVD, a read-only mount) is opened as immutable, since SQLite could not even create its lock
-//! files there. But an immutable database is read as if no log lay beside it, and a log that a crash left holds
-//! rows that belong to the project. Then the database and its logs are copied to a temporary folder, where SQLite
-//! replays them; the project itself is not touched. The same helps where a half-written transaction must be
-//! rolled back, which a reader may not do.
+//! A folder that can be written may change while it is read, so its database is opened with
+//! SQLite's locks. One that cannot (a DVD, a read-only mount) is opened as immutable, since SQLite
+//! could not even create its lock files there. But an immutable database is read as if no log lay
+//! beside it, and a log that a crash left holds rows that belong to the project. Then the database
+//! and its logs are copied to a temporary folder, where SQLite replays them; the project itself is
+//! not touched. The same helps where a half-written transaction must be rolled back, which a reader
+//! may not do.
 //!
-//! A database in WAL mode would have even a reader create a log and its index where they are missing. With both there,
-//! somebody writes, or was killed: neither is written, but for the index of a log that holds nothing. Without an index
-//! nobody writes: a log is replayed in a copy, and without one the file is all there is, and is read as immutable.
+//! A database in WAL mode would have even a reader create a log and its index where they are
+//! missing. With both there, somebody writes, or was killed: neither is written, but for the index
+//! of a log that holds nothing. Without an index nobody writes: a log is replayed in a copy, and
+//! without one the file is all there is, and is read as immutable.
 
 use rusqlite::Connection;
 use serde::Serialize;
@@ -46,7 +49,8 @@ pub enum DatabaseReadMode {
     Live,
     /// In place, on a medium that does not change.
     Immutable,
-    /// From a copy, since a log beside the database had to be replayed where nothing may be written.
+    /// From a copy, since a log beside the database had to be replayed where nothing may be
+    /// written.
     Copy,
 }
 
@@ -104,7 +108,8 @@ pub(crate) fn open_for_reading(layout: &ProjectLayout, medium: ProjectMedium) ->
                 });
             }
             Err(error) if needs_rollback(&error) => return open_copy(layout, frozen),
-            // The writer has just closed or opened the project: the files are no longer those that were seen.
+            // The writer has just closed or opened the project: the files are no longer those that
+            // were seen.
             Err(error) if error.cannot_open() && tries < MAX_OPEN_ATTEMPTS => {}
             Err(error) => return Err(error),
         }
@@ -118,7 +123,8 @@ fn way(layout: &ProjectLayout, writable: bool) -> Result<Option<How>> {
     }
     let (log, index) = (layout.beside_database("wal"), layout.beside_database("shm"));
     Ok(match (log.exists(), index.exists()) {
-        // SQLite cannot make an index of its own for a log without a transaction, and waits for one in vain.
+        // SQLite cannot make an index of its own for a log without a transaction, and waits for one
+        // in vain.
         (true, true) if !has_transactions(&log) => Some(How::ReadOnly),
         (true, true) => Some(How::Beside),
         (true, false) if has_transactions(&log) => None,

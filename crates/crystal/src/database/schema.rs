@@ -1,11 +1,14 @@
-//! The tables and indexes of a project: made anew, or brought up to date when a project is opened for writing.
+//! The tables and indexes of a project: made anew, or brought up to date when a project is opened
+//! for writing.
 //!
-//! Names and columns are the format's. The texts of the indexes quote their strings singly where Crystal quotes
-//! them doubly: Crystal asks for an index by its name alone, the planner takes both for the same, and an SQLite
-//! built without double-quoted strings can still vacuum a database whose indexes are quoted so.
+//! Names and columns are the format's. The texts of the indexes quote their strings singly where
+//! Crystal quotes them doubly: Crystal asks for an index by its name alone, the planner takes both
+//! for the same, and an SQLite built without double-quoted strings can still vacuum a database
+//! whose indexes are quoted so.
 //!
-//! Each upgrade stands alone and is skipped when it fails because of what rows hold: a project with one piece of
-//! broken metadata is not to be shut out for want of an index that only makes a search faster.
+//! Each upgrade stands alone and is skipped when it fails because of what rows hold: a project with
+//! one piece of broken metadata is not to be shut out for want of an index that only makes a search
+//! faster.
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction};
 
@@ -120,8 +123,8 @@ pub(crate) fn create(connection: &Connection, version: MajorVersion) -> rusqlite
     transaction.commit()
 }
 
-/// Adds missing tables, columns and indexes. Returns what was added, and what could not be added because of existing
-/// rows.
+/// Adds missing tables, columns and indexes. Returns the names of the additions, and of those that
+/// existing rows prevent.
 pub(crate) fn upgrade(transaction: &Transaction<'_>) -> rusqlite::Result<Upgraded> {
     let mut upgraded = Upgraded::default();
     for addition in &SCHEMA_ADDITIONS {

@@ -1,8 +1,9 @@
 //! What a project's database has and lacks, learnt once when it is opened.
 //!
-//! Older projects lack columns and a table. A reader may not add them, so statements are written with stand-ins
-//! for what is missing, and this says for what. What no project ever lacked is asked for by name, so that a
-//! database of something else is refused at the door and not at the first query.
+//! Older projects lack columns and a table. A reader may not add them, so statements are written
+//! with stand-ins for what is missing, and this says for what. What no project ever lacked is asked
+//! for by name, so that a database of something else is refused at the door and not at the first
+//! query.
 
 use rusqlite::{Connection, OptionalExtension};
 use std::path::Path;
@@ -78,7 +79,8 @@ fn need(connection: &Connection, dir: &Path, table: &str, columns: &[&str]) -> R
     Ok(())
 }
 
-/// Whether there is a real table of that name: neither a view nor a virtual one, behind which anything may stand.
+/// Whether there is a real table of that name: neither a view nor a virtual one, behind which
+/// anything may stand.
 fn is_table(connection: &Connection, name: &str) -> rusqlite::Result<bool> {
     let sql = "SELECT 1 FROM pragma_table_list(?1) WHERE schema = 'main' AND type = 'table'";
     connection.query_row(sql, [name], |_| Ok(())).optional().map(|found| found.is_some())

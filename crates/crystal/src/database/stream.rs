@@ -1,10 +1,10 @@
 //! Rows of any number, a few at a time.
 //!
-//! A statement that is stepped slowly holds a read transaction, and with it the writer's log, for as long as its
-//! reader dawdles. So rows are fetched in pages, each its own short statement that begins after the last key, and
-//! memory stays at one page however large the project. A page ends early when its rows are large. A row that
-//! cannot be understood is yielded as an error and the rows behind it still come; when the database itself fails,
-//! that is the last thing yielded.
+//! A statement that is stepped slowly holds a read transaction, and with it the writer's log, for
+//! as long as its reader dawdles. So rows are fetched in pages, each its own short statement that
+//! begins after the last key, and memory stays at one page however large the project. A page ends
+//! early when its rows are large. A row that cannot be understood is yielded as an error and the
+//! rows behind it still come; when the database itself fails, that is the last thing yielded.
 
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
@@ -65,7 +65,8 @@ impl<'p, T> RowStream<'p, T> {
         Self { query, page: VecDeque::new(), ended: true }
     }
 
-    /// Fetches the next page; it may be empty even when more pages follow, if no row of it was asked for.
+    /// Fetches the next page; it may be empty even when more pages follow, if no row of it was
+    /// asked for.
     fn turn(&mut self) -> Result<()> {
         let query = &mut self.query;
         let failed = database_at(query.dir);
@@ -134,8 +135,8 @@ pub(crate) fn id_down(key: ValueRef<'_>) -> Option<Value> {
     key.as_i64().ok()?.checked_sub(1).map(Value::Integer)
 }
 
-/// The least text past this one, as bytes: a statement casts them back, so that even a text that is no UTF-8 can
-/// be gone past.
+/// The least text past this one, as bytes: a statement casts them back, so that even a text that is
+/// no UTF-8 can be gone past.
 pub(crate) fn text_up(key: ValueRef<'_>) -> Option<Value> {
     let mut bytes = key.as_bytes().ok()?.to_vec();
     bytes.push(0);

@@ -1,8 +1,9 @@
-//! The files around a project that hold nothing of it: the opener, the README_TEXT, the icon and what names it.
+//! The files around a project that hold nothing of it: the opener, the README_TEXT, the icon and
+//! what names it.
 //!
-//! Each is made when a project is made or opened for writing, if it is missing and the rules say so: a README_TEXT that
-//! its owner deleted stays deleted, and no existing file is ever rewritten. The texts and
-//! the icon are varve's own.
+//! Each is made when a project is made or opened for writing, if it is missing and the rules say
+//! so: a README_TEXT that its owner deleted stays deleted, and no existing file is ever rewritten.
+//! The texts and the icon are varve's own.
 
 mod icon;
 

@@ -1,9 +1,11 @@
-//! Emptying a folder of bodies: each entry is renamed to where it belongs, and nothing is ever replaced.
+//! Emptying a folder of bodies: each entry is renamed to where it belongs, and nothing is ever
+//! replaced.
 //!
-//! The folder is read and not the database, so that what no row names is not forgotten. It is read in chunks that
-//! are sorted by id before they are moved: neighbours then go into the same folder one after the other, which is
-//! kinder to a disk than the order of a hash, and memory stays small. Since a system need not list what came or
-//! went while it was listing, the folder is listed again until it is empty.
+//! The folder is read and not the database, so that what no row names is not forgotten. It is read
+//! in chunks that are sorted by id before they are moved: neighbours then go into the same folder
+//! one after the other, which is kinder to a disk than the order of a hash, and memory stays small.
+//! Since a system need not list what came or went while it was listing, the folder is listed again
+//! until it is empty.
 
 use std::fs;
 use std::io;
@@ -45,8 +47,8 @@ impl DrainTarget {
     }
 }
 
-/// Moves everything out of `from`: bodies to their place, folders of the tree into the tree, the rest to
-/// `salvage`. Tells `each` how many bodies were moved, which may stop it.
+/// Moves everything out of `from`: bodies to their place, folders of the tree into the tree, the
+/// rest to `salvage`. Tells `each` how many bodies were moved, which may stop it.
 pub(crate) fn drain(
     disk: &ProjectDisk,
     layout: &ProjectLayout,

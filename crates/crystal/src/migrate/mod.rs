@@ -1,19 +1,22 @@
-//! From version 1 to version 2: every body from one folder into a tree, at any size, interruptible at any instant.
+//! From version 1 to version 2: every body from one folder into a tree, at any size, interruptible
+//! at any instant.
 //!
-//! The names and the order are Crystal's, so that each of the two programs goes on where the other stopped:
+//! The names and the order are Crystal's, so that each of the two programs goes on where the other
+//! stopped:
 //!
 //! 1. `revisions.inprogress` is created. From here on the migration can be resumed but not called off.
 //! 2. Every body is renamed from `revisions/<decimal>` to its place in that tree.
 //! 3. `major_version` becomes 2, in a transaction of its own: the point of no return.
 //! 4. `revisions.inprogress` becomes `revisions`.
 //!
-//! Three things are done otherwise. Crystal asks the database for ids and deletes in the end what no row named;
-//! here the folder itself is emptied, so that nothing is left to delete: a body without a row moves along, and
-//! what is no body goes to `salvage`. All folders are made durable before step 3. And step 4 is one rename onto
-//! the emptied folder, where Crystal makes two and, stopped between them, refuses ever to open the project again.
+//! Three things are done otherwise. Crystal asks the database for ids and deletes in the end what
+//! no row named; here the folder itself is emptied, so that nothing is left to delete: a body
+//! without a row moves along, and what is no body goes to `salvage`. All folders are made durable
+//! before step 3. And step 4 is one rename onto the emptied folder, where Crystal makes two and,
+//! stopped between them, refuses ever to open the project again.
 //!
-//! Every state that either program can stop in is recognised when a project is opened for writing, and completed.
-//! No step removes a file.
+//! Every state that either program can stop in is recognised when a project is opened for writing,
+//! and completed. No step removes a file.
 
 mod drain;
 
@@ -39,7 +42,8 @@ pub struct MigrationProgress {
     pub expected: u64,
 }
 
-/// Told of progress, and asked whether to go on. A migration that is broken off is resumed by the next open.
+/// Told of progress, and asked whether to go on. A migration that is broken off is resumed by the
+/// next open.
 pub type OnProgress<'a> = &'a mut dyn FnMut(MigrationProgress) -> ControlFlow<()>;
 
 /// The folder into which bodies of a project belong, and how they lie in it.
@@ -61,7 +65,8 @@ impl<'p> Migration<'p> {
         Self { project, disk }
     }
 
-    /// Migrates a project of version 1 that is open in a session, and returns how many bodies were moved.
+    /// Migrates a project of version 1 that is open in a session, and returns how many bodies were
+    /// moved.
     pub(crate) fn run(&mut self, on_progress: OnProgress<'_>) -> Result<u64> {
         if self.project.version != MajorVersion::Flat {
             return Ok(0);
@@ -78,7 +83,8 @@ impl<'p> Migration<'p> {
         if error.is_busy() { Error::InUse { path: self.project.layout.dir.clone() } } else { error }
     }
 
-    /// Completes an interrupted migration. Returns how many bodies were moved, or none if there was no migration.
+    /// Completes an interrupted migration. Returns how many bodies were moved, or none if there was
+    /// no migration.
     pub(crate) fn recover(&mut self, on_progress: OnProgress<'_>) -> Result<Option<u64>> {
         let layout = self.project.layout.clone();
         match (self.project.version, layout.revisions().is_dir(), layout.in_progress().is_dir()) {
@@ -165,7 +171,8 @@ fn sync_folders(disk: &ProjectDisk, folder: &Path, levels: usize) -> Result<()> 
 /// Gives the finished tree its name, in place of the emptied folder.
 fn put_in_place(disk: &ProjectDisk, layout: &ProjectLayout) -> Result<()> {
     let (tree, revisions) = (layout.in_progress(), layout.revisions());
-    // A POSIX rename replaces an empty folder in one step. Elsewhere it goes first, and the next open repairs that.
+    // A POSIX rename replaces an empty folder in one step. Elsewhere it goes first, and the next
+    // open repairs that.
     if !cfg!(unix) && revisions.is_dir() {
         disk.remove_all(&revisions)?;
     }

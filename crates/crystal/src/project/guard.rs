@@ -1,14 +1,16 @@
 //! Whether anyone else has the database open: as near to a lock as a running Crystal allows.
 //!
-//! Crystal opens a project for writing in WAL mode, and leaves that mode when it closes the project. In WAL mode
-//! every connection holds a shared lock from its first read on, and leaving the mode needs the exclusive one. So
-//! asking SQLite to leave it answers the question exactly: it succeeds if nobody is there (a log that a crash left
-//! is merged on the way), and says busy if somebody is. A Crystal that only reads cannot be seen, and need not be.
+//! Crystal opens a project for writing in WAL mode, and leaves that mode when it closes the
+//! project. In WAL mode every connection holds a shared lock from its first read on, and leaving
+//! the mode needs the exclusive one. So asking SQLite to leave it answers the question exactly: it
+//! succeeds if nobody is there (a log that a crash left is merged on the way), and says busy if
+//! somebody is. A Crystal that only reads cannot be seen, and need not be.
 //!
-//! While a writer here recovers or migrates, it keeps SQLite's exclusive lock between transactions too, so that no
-//! Crystal can open the project and migrate it at the same time, with the other's folders vanishing under each.
-//! For the rest of the session the log is used and readers are welcome; should Crystal come then, both insert
-//! rows, each with ids of its own, which is what two Crystals do.
+//! While a writer here recovers or migrates, it keeps SQLite's exclusive lock between transactions
+//! too, so that no Crystal can open the project and migrate it at the same time, with the other's
+//! folders vanishing under each. For the rest of the session the log is used and readers are
+//! welcome; should Crystal come then, both insert rows, each with ids of its own, which is what two
+//! Crystals do.
 
 use rusqlite::Connection;
 use std::time::Duration;
@@ -28,7 +30,8 @@ impl Project {
                 set_journal_mode(connection, "delete")?;
             }
             set_locking(connection, "exclusive")?;
-            // Between a commit and the removal of its journal's name, a lost name would undo the commit.
+            // Between a commit and the removal of its journal's name, a lost name would undo the
+            // commit.
             connection.pragma_update(None, "synchronous", "extra")?;
             connection.execute_batch("BEGIN EXCLUSIVE; COMMIT")
         });
@@ -48,9 +51,9 @@ impl Project {
         })
     }
 
-    /// Begins to use the log, as Crystal does while a project is open for writing. It is the first write, too: a
-    /// file system that only claims to be writable fails here. The log is there from then on, so that readers know that
-    /// somebody writes.
+    /// Begins to use the log, as Crystal does while a project is open for writing. It is the first
+    /// write, too: a file system that only claims to be writable fails here. The log is there from
+    /// then on, so that readers know that somebody writes.
     pub(crate) fn begin_log(&self) -> Result<()> {
         self.with_patience(BUSY_TIMEOUT, |connection| {
             set_journal_mode(connection, "wal")?;
@@ -58,7 +61,8 @@ impl Project {
         })
     }
 
-    /// Merges the log and removes it, as a project at rest has none. With others there it stays until they go.
+    /// Merges the log and removes it, as a project at rest has none. With others there it stays
+    /// until they go.
     pub(crate) fn end_log(&self) -> Result<()> {
         self.with_patience(SHORT_BUSY_TIMEOUT, |connection| set_journal_mode(connection, "delete").map(drop))
     }

@@ -1,7 +1,8 @@
 //! An open project, to read. Writing is in `writer`, which holds the lock.
 //!
-//! Opening costs the same for a project of any size: the folder's names are looked at, the database is opened, its
-//! shape and version are learnt, and nothing else is read. Rows are fetched as they are asked for.
+//! Opening costs the same for a project of any size: the folder's names are looked at, the database
+//! is opened, its shape and version are learnt, and nothing else is read. Rows are fetched as they
+//! are asked for.
 //!
 //! A project is used by one thread at a time. Opening it several times is cheap.
 
@@ -42,7 +43,8 @@ pub struct Project {
     pub(crate) plain_folder: PlainFolder,
     /// How the database's files were, where what is read of them stays as it was then.
     frozen: Option<ProjectDatabaseFiles>,
-    /// The folder that the database is read from, where that is not the project's own. Removed at the end.
+    /// The folder that the database is read from, where that is not the project's own. Removed at
+    /// the end.
     _copy: Option<TempDir>,
 }
 
@@ -62,8 +64,9 @@ impl Project {
         self.reading
     }
 
-    /// Whether another program has written since, and this reader cannot see it: then the project should be opened
-    /// again. A reader that reads in place and with locks always sees what others write.
+    /// Whether another program has written since, and this reader cannot see it: then the project
+    /// should be opened again. A reader that reads in place and with locks always sees what others
+    /// write.
     pub fn is_behind(&self) -> bool {
         self.frozen.is_some_and(|frozen| frozen != ProjectDatabaseFiles::of(&self.layout))
     }

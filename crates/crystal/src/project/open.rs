@@ -12,7 +12,8 @@ use crate::rows::property_name::MAJOR_VERSION;
 use crate::version::{MajorVersion, VersionProblem};
 
 impl Project {
-    /// Opens a project to read it. Nothing in its folder is changed by us, however the project was left.
+    /// Opens a project to read it. Nothing in its folder is changed by us, however the project was
+    /// left.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_on(path, ProjectMedium::default())
     }
@@ -72,7 +73,8 @@ impl Project {
         crate::database::schema::lacking(&self.connection).map_err(database_at(&self.layout.dir))
     }
 
-    /// Compares every page of the database with itself, and gives what SQLite finds wrong, at most `most` things.
+    /// Compares every page of the database with itself, and gives what SQLite finds wrong, at most
+    /// `most` things.
     pub(crate) fn check_database(&self, most: usize) -> Result<Vec<String>> {
         let failed = database_at(&self.layout.dir);
         let sql = format!("PRAGMA quick_check({most})");

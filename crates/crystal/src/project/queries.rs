@@ -1,8 +1,10 @@
-//! The rows of a project: resources, revisions, roots, groups with their members, aliases and properties.
+//! The rows of a project: resources, revisions, roots, groups with their members, aliases and
+//! properties.
 //!
-//! URLs are found by ranges of the unique index on `url`. A `GLOB`, which Crystal uses, would interpret brackets in a
-//! URL. The members of a group are the resources that its pattern matches: the text before the first wildcard is a range
-//! of the index, and the matcher of `varve_core` decides within it. No query collects its rows in memory.
+//! URLs are found by ranges of the unique index on `url`. A `GLOB`, which Crystal uses, would
+//! interpret brackets in a URL. The members of a group are the resources that its pattern matches:
+//! the text before the first wildcard is a range of the index, and the matcher of `varve_core`
+//! decides within it. No query collects its rows in memory.
 
 use rusqlite::Row;
 use rusqlite::types::Value;
@@ -65,7 +67,8 @@ impl Project {
 
     fn url_query<'p>(&'p self, prefix: &str, keep: impl Fn(&str) -> bool + 'p) -> StreamQuery<'p, Resource> {
         let end = end_of_range(prefix);
-        // A blob is greater than every text: where no text ends the range, the end of all texts does.
+        // A blob is greater than every text: where no text ends the range, the end of all texts
+        // does.
         let below = if end.is_some() { "CAST(?2 AS TEXT)" } else { "x''" };
         let sql = format!(
             "SELECT url, id FROM resource WHERE url >= CAST(?1 AS TEXT) AND url < {below} ORDER BY url"
@@ -260,19 +263,21 @@ impl Project {
         Ok(group.source.filter(|_| found))
     }
 
-    /// The members of a group in the order of their URLs, reading only the part of the index where they can be.
+    /// The members of a group in the order of their URLs, reading only the part of the index where
+    /// they can be.
     pub fn members<'p>(&'p self, group: &ResourceGroup) -> RowStream<'p, Resource> {
         self.matching(group.pattern())
     }
 
-    /// The members of a group in the order of their ids, which is the order in which Crystal downloads them. Every
-    /// resource of the project is looked at.
+    /// The members of a group in the order of their ids, which is the order in which Crystal
+    /// downloads them. Every resource of the project is looked at.
     pub fn members_by_id<'p>(&'p self, group: &ResourceGroup) -> RowStream<'p, Resource> {
         let pattern = group.pattern();
         self.resources_in_id_order(move |resource| pattern.matches(&resource.url))
     }
 
-    /// The resources that a pattern matches, whether or not a group has it, in the order of their URLs.
+    /// The resources that a pattern matches, whether or not a group has it, in the order of their
+    /// URLs.
     pub fn matching(&self, pattern: GroupPattern) -> RowStream<'_, Resource> {
         let prefix = pattern.literal_prefix().to_owned();
         self.resources_in_url_order(&prefix, move |url| pattern.matches(url))
@@ -330,7 +335,8 @@ impl Project {
         })
     }
 
-    /// How Crystal labels this project's entities; a name that it does not know counts as the first.
+    /// How Crystal labels this project's entities; a name that it does not know counts as the
+    /// first.
     pub fn entity_title_format(&self) -> Result<EntityTitleFormat> {
         Ok(match self.known_property(property_name::ENTITY_TITLE_FORMAT)?.as_deref() {
             Some("name_url") => EntityTitleFormat::NameUrl,
@@ -338,7 +344,8 @@ impl Project {
         })
     }
 
-    /// The tasks that Crystal would go on with: nothing if there are none, an error of the JSON if it is none.
+    /// The tasks that Crystal would go on with: nothing if there are none, an error of the JSON if
+    /// it is none.
     pub fn hibernated(&self) -> Result<Option<serde_json::Result<HibernatedState>>> {
         let text = self.property(property_name::HIBERNATED_STATE)?;
         Ok(text.filter(|text| !text.is_empty()).map(|text| serde_json::from_str(&text)))

@@ -1,8 +1,9 @@
 //! Which of a resource's revisions to show, which are stale, and which one a 304 stands for.
 //!
-//! Crystal shows the revision with the highest id even if it records an error, which hides every older good one.
-//! [`Choice::NewestGood`] skips those, and truncated responses. Staleness depends on a session, which no project
-//! stores. A 304 is a revision of its own with an empty body: it stands for the older revision with its ETag.
+//! Crystal shows the revision with the highest id even if it records an error, which hides every
+//! older good one. [`Choice::NewestGood`] skips those, and truncated responses. Staleness depends
+//! on a session, which no project stores. A 304 is a revision of its own with an empty body: it
+//! stands for the older revision with its ETag.
 
 use chrono::{DateTime, Utc};
 use varve_core::history::Choice;
@@ -85,8 +86,8 @@ impl Project {
         Ok(!prefix.ends_with('/') && rest.is_some_and(|rest| rest.starts_with('/')))
     }
 
-    /// Whether a revision's body is shorter than its `Content-Length` says: the server hung up before the end. Crystal
-    /// records that as it records any answer.
+    /// Whether a revision's body is shorter than its `Content-Length` says: the server hung up
+    /// before the end. Crystal records that as it records any answer.
     pub fn is_cut_short(&self, revision: &Revision) -> Result<bool> {
         let promised = revision.metadata().ok().flatten().and_then(|metadata| metadata.promised_length());
         let Some(promised) = promised.filter(|_| revision.has_body()) else { return Ok(false) };
@@ -106,8 +107,8 @@ impl Project {
 }
 
 impl Project {
-    /// What a revision stands for. Only a 304 stands for another, if one with its ETag is there; metadata that
-    /// cannot be read counts as none.
+    /// What a revision stands for. Only a 304 stands for another, if one with its ETag is there;
+    /// metadata that cannot be read counts as none.
     pub fn resolve(&self, revision: Revision) -> Result<ResolvedRevision> {
         let metadata = revision.metadata().ok().flatten();
         let Some((answer, tag)) = metadata.as_ref().and_then(not_modified) else {
@@ -125,7 +126,8 @@ impl Project {
         Ok(ResolvedRevision { revision, metadata })
     }
 
-    /// The `If-None-Match` header for a resource: every ETag that it had, or nothing if it had none.
+    /// The `If-None-Match` header for a resource: every ETag that it had, or nothing if it had
+    /// none.
     pub fn if_none_match(&self, resource: ResourceId) -> Result<Option<String>> {
         let mut tags: Vec<String> = Vec::new();
         for revision in self.revisions_of(resource) {

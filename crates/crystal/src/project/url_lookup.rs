@@ -1,8 +1,8 @@
 //! Which resource a URL means in a project, and which root or group may link to a page.
 //!
-//! The rules of normal forms, sites and aliases are `varve_core`'s; the aliases are rows of the project. Of all texts
-//! under which a URL may be known, the first that the project has wins, so older and less normal rows are found. A new
-//! resource gets the last text.
+//! The rules of normal forms, sites and aliases are `varve_core`'s; the aliases are rows of the
+//! project. Of all texts under which a URL may be known, the first that the project has wins, so
+//! older and less normal rows are found. A new resource gets the last text.
 
 use varve_core::alias::Aliases;
 use varve_core::pattern::looseness;
@@ -28,8 +28,8 @@ pub enum UrlLookup {
 }
 
 impl Project {
-    /// The aliases, in the order in which they are tried. One that Crystal would refuse is no alias: `verify` finds
-    /// it, and no URL is lost for it.
+    /// The aliases, in the order in which they are tried. One that Crystal would refuse is no
+    /// alias: `verify` finds it, and no URL is lost for it.
     pub fn alias_rules(&self) -> Result<Aliases> {
         let mut rules = Vec::new();
         for alias in self.aliases() {
@@ -51,7 +51,8 @@ impl Project {
         Ok(alternatives(url, &SiteRules::built_in(), &self.alias_rules()?))
     }
 
-    /// What a URL means: a resource if the project has it under any of its names, else where an alias leads.
+    /// What a URL means: a resource if the project has it under any of its names, else where an
+    /// alias leads.
     pub fn find(&self, url: &str) -> Result<UrlLookup> {
         let alternatives = self.alternatives(url)?;
         for url in &alternatives.urls {
@@ -66,7 +67,8 @@ impl Project {
         })
     }
 
-    /// Where a page that was reached from `referrer` may be found: the root there, or the group that fits it best.
+    /// Where a page that was reached from `referrer` may be found: the root there, or the group
+    /// that fits it best.
     pub fn suggest_source(&self, referrer: &str) -> Result<Option<GroupSource>> {
         if let Some(resource) = self.resource_at(referrer)?
             && let Some(root) = self.root_of(resource.id)?

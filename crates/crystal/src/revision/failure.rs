@@ -1,7 +1,7 @@
 //! Why a download failed, as Crystal records it: the name of a Python exception and its message.
 //!
-//! People clean projects up by these names, so failures that are recorded here use the names that Crystal has
-//! for the same thing; the constructors know them.
+//! People clean projects up by these names, so failures that are recorded here use the names that
+//! Crystal has for the same thing; the constructors know them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,8 +1,8 @@
 //! Status and headers of a revision, as the JSON in its row has them.
 //!
-//! Crystal reads header bytes as Latin-1, so that each character of a value is one byte that was on the wire; a
-//! folded header keeps its line end inside the value. There is no time of the download but the `Date` header,
-//! which Crystal appends where the server sent none.
+//! Crystal reads header bytes as Latin-1, so that each character of a value is one byte that was on
+//! the wire; a folded header keeps its line end inside the value. There is no time of the download
+//! but the `Date` header, which Crystal appends where the server sent none.
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,8 @@ pub struct ResponseMetadata {
     pub status_code: i64,
     /// The reason, perhaps empty.
     pub reason_phrase: String,
-    /// Name and value of each header in their order, with duplicates; each character stands for a byte.
+    /// Name and value of each header in their order, with duplicates; each character stands for a
+    /// byte.
     pub headers: Vec<(String, String)>,
 }
 
@@ -70,7 +71,8 @@ impl ResponseMetadata {
         self.headers.iter().map(|(name, value)| (wire_bytes(name), wire_bytes(value))).collect()
     }
 
-    /// The announced length of the body. A chunked response has none, also if it has a `Content-Length`.
+    /// The announced length of the body. A chunked response has none, also if it has a
+    /// `Content-Length`.
     pub fn promised_length(&self) -> Option<u64> {
         let has_body = !matches!(self.status_code, 100..=199 | 204 | 304);
         let is_framed = self.header("Transfer-Encoding").is_none();

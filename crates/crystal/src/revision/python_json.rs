@@ -1,7 +1,8 @@
 //! JSON as Python writes it by default, byte for byte.
 //!
-//! Crystal compares texts (`error != "null"`), and people compare databases, so what is written here is what
-//! Crystal would have written: a space behind commas and colons, and everything but printable ASCII escaped.
+//! Crystal compares texts (`error != "null"`), and people compare databases, so what is written
+//! here is what Crystal would have written: a space behind commas and colons, and everything but
+//! printable ASCII escaped.
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};

@@ -1,7 +1,7 @@
 //! Aliases: prefixes of URLs that stand for others, tried in the order of their ids.
 //!
-//! How one is applied is the same everywhere and lives in `varve_core`; the marker by which Crystal shows that a
-//! target is outside is this format's alone and lives here.
+//! How one is applied is the same everywhere and lives in `varve_core`; the marker by which Crystal
+//! shows that a target is outside is this format's alone and lives here.
 
 use rusqlite::Row;
 

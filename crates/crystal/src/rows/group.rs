@@ -57,7 +57,8 @@ pub struct ResourceGroup {
     pub name: String,
     /// The pattern of its members' URLs.
     pub url_pattern: String,
-    /// Where its members are found. What it names may not be there any more: then it counts as none.
+    /// Where its members are found. What it names may not be there any more: then it counts as
+    /// none.
     pub source: Option<GroupSource>,
     /// Members are not downloaded because a page embeds them.
     pub do_not_download: bool,

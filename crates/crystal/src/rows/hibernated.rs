@@ -1,7 +1,8 @@
 //! The tasks that Crystal was at when it closed a project, so that it can offer to go on with them.
 //!
-//! Kept by everything here: a project that is edited, migrated or copied has the text it had. Ids are texts in it.
-//! Crystal fails on tasks that it does not know, so that nothing here makes tasks of a new kind.
+//! Kept by everything here: a project that is edited, migrated or copied has the text it had. Ids
+//! are texts in it. Crystal fails on tasks that it does not know, so that nothing here makes tasks
+//! of a new kind.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

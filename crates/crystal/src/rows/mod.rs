@@ -1,7 +1,9 @@
-//! The rows of a project, typed: properties, resources, roots, groups, aliases and revisions, as they are read.
+//! The rows of a project, typed: properties, resources, roots, groups, aliases and revisions, as
+//! they are read.
 //!
-//! SQLite lets any value stand in any column, and a project may come from a stranger, so that each value is
-//! checked as it is read; a row with a wrong one is a [`RowError`] that names it. Changing rows is in `edit`.
+//! SQLite lets any value stand in any column, and a project may come from a stranger, so that each
+//! value is checked as it is read; a row with a wrong one is a [`RowError`] that names it. Changing
+//! rows is in `edit`.
 
 mod alias;
 mod group;

@@ -1,7 +1,8 @@
 //! Properties: the settings of a project, texts under names.
 //!
-//! Four names have a meaning to Crystal and typed readers here; `hibernated_state` has its own file. All others
-//! are kept as they are: Crystal leaves unknown ones alone, and so does this. An empty text counts as absent.
+//! Four names have a meaning to Crystal and typed readers here; `hibernated_state` has its own
+//! file. All others are kept as they are: Crystal leaves unknown ones alone, and so does this. An
+//! empty text counts as absent.
 
 use rusqlite::Row;
 use serde::Serialize;
@@ -15,7 +16,8 @@ pub mod property_name {
     pub const MAJOR_VERSION: &str = "major_version";
     /// The version that a move to packs began at; there only while one is under way.
     pub const MAJOR_VERSION_OLD: &str = "major_version_old";
-    /// The prefix that is left out where URLs are shown, and whose pages the session's cookie is for.
+    /// The prefix that is left out where URLs are shown, and whose pages the session's cookie is
+    /// for.
     pub const DEFAULT_URL_PREFIX: &str = "default_url_prefix";
     /// Which parser reads pages.
     pub const HTML_PARSER_TYPE: &str = "html_parser_type";

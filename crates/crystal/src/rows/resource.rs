@@ -1,6 +1,7 @@
 //! Resources: every URL that a project ever saw, downloaded or not.
 //!
-//! `url` is compared byte by byte; when two URLs mean the same resource is decided in `project/url_lookup.rs`.
+//! `url` is compared byte by byte; when two URLs mean the same resource is decided in
+//! `project/url_lookup.rs`.
 
 use rusqlite::Row;
 

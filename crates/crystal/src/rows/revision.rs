@@ -1,7 +1,8 @@
-//! Revisions: what one download of a resource gave, or why it failed. The body lies beside the database.
+//! Revisions: what one download of a resource gave, or why it failed. The body lies beside the
+//! database.
 //!
-//! The two JSON texts are kept as texts and read on demand, so that one that cannot be read costs nobody the row,
-//! and a copy of a project is exact.
+//! The two JSON texts are kept as texts and read on demand, so that one that cannot be read costs
+//! nobody the row, and a copy of a project is exact.
 
 use rusqlite::Row;
 use varve_core::secret::Secret;
@@ -15,7 +16,8 @@ use crate::revision::{DownloadError, ResponseMetadata};
 /// One download of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision {
-    /// Its id, from which the name of its body's file is made. Ids of deleted revisions are given again.
+    /// Its id, from which the name of its body's file is made. Ids of deleted revisions are given
+    /// again.
     pub id: RevisionId,
     /// The resource. A damaged project may not have it.
     pub resource: ResourceId,
@@ -49,7 +51,8 @@ impl Revision {
         DownloadError::read(&self.error)
     }
 
-    /// Status and headers, where the download had any: failed ones and those that were no HTTP have none.
+    /// Status and headers, where the download had any: failed ones and those that were no HTTP have
+    /// none.
     pub fn metadata(&self) -> Result<Option<ResponseMetadata>, JsonProblem> {
         ResponseMetadata::read(&self.metadata)
     }

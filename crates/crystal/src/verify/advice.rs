@@ -1,4 +1,5 @@
-//! What a person can do about a finding: what is left to do after it was repaired, and what to do where nobody may guess.
+//! What a person can do about a finding: what is left to do after it was repaired, and what to do
+//! where nobody may guess.
 
 use super::ProjectFinding;
 

@@ -1,7 +1,8 @@
 //! Is everything in a project as it should be? Rows, bodies, and each against the other.
 //!
-//! Findings are data and are handed on as they are found, so that a project of millions costs no memory; only what
-//! keeps the looking itself from going on is an error. Repairing is in `repair`, and asks here first.
+//! Findings are data and are handed on as they are found, so that a project of millions costs no
+//! memory; only what keeps the looking itself from going on is an error. Repairing is in `repair`,
+//! and asks here first.
 
 mod advice;
 mod bodies;

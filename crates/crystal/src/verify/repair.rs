@@ -1,8 +1,9 @@
 //! Repairing what `verify` finds, as far as that needs no guessing.
 //!
-//! Nothing is thrown away: a file that no row names goes to `salvage`, and so does every text that is replaced.
-//! A row without a body is deleted only where bodies are the rule: where most are missing, the disk they are on is
-//! more likely to be elsewhere than lost, and deleting rows would finish what went wrong.
+//! Nothing is thrown away: a file that no row names goes to `salvage`, and so does every text that
+//! is replaced. A row without a body is deleted only where bodies are the rule: where most are
+//! missing, the disk they are on is more likely to be elsewhere than lost, and deleting rows would
+//! finish what went wrong.
 
 use serde_json::json;
 use std::path::Path;
@@ -44,7 +45,8 @@ pub struct RepairSummary {
 }
 
 impl ProjectWriter {
-    /// Looks at everything, repairs what can be repaired, and hands on each finding with what was done about it.
+    /// Looks at everything, repairs what can be repaired, and hands on each finding with what was
+    /// done about it.
     pub fn repair(
         &mut self,
         report: &mut dyn FnMut(&ProjectFinding, &FindingRepair),
@@ -148,7 +150,8 @@ impl ProjectWriter {
         done(format!("the revision has none now, and its text is kept in {kept}"))
     }
 
-    /// With its body, the download cannot have failed; without it, the text of the failure becomes its message.
+    /// With its body, the download cannot have failed; without it, the text of the failure becomes
+    /// its message.
     fn mend_error(&self, id: RevisionId) -> Result<Option<String>> {
         let Some(revision) = self.project.revision(id)? else { return Ok(None) };
         let kept = self.keep_text(&format!("revision-{id}-error.txt"), &revision.error)?;
@@ -197,8 +200,8 @@ impl ProjectChange<'_> {
         self.run(sql, [group])
     }
 
-    /// Ends both prefixes with a slash, and says whether the alias stays: if that makes it the second of its source, the
-    /// first one counts.
+    /// Ends both prefixes with a slash, and says whether the alias stays: if that makes it the
+    /// second of its source, the first one counts.
     fn sound_alias(&self, alias: AliasId) -> Result<bool> {
         let sql = "UPDATE alias SET source_url_prefix = rtrim(source_url_prefix, '/') || '/', \
                    target_url_prefix = rtrim(target_url_prefix, '/') || '/' WHERE id = ?1";

@@ -50,7 +50,8 @@ impl Verification<'_> {
         Ok(())
     }
 
-    /// Follows a group's sources. A group that merely leads into a circle of others is not part of it.
+    /// Follows a group's sources. A group that merely leads into a circle of others is not part of
+    /// it.
     fn chain_ends(&self, group: &ResourceGroup, most: u64) -> SourceChain {
         let mut next = group.source;
         for step in 0..=most {

@@ -26,7 +26,8 @@ impl Default for CreateOptions {
 }
 
 impl ProjectWriter {
-    /// Makes a project and opens it. `.crystalproj` is added to a name that lacks it; what is there is refused.
+    /// Makes a project and opens it. `.crystalproj` is added to a name that lacks it; what is there
+    /// is refused.
     pub fn create(path: impl AsRef<Path>, options: CreateOptions) -> Result<Self> {
         let target = match resolve(path.as_ref())? {
             ResolvedPath::Free(target) => target,

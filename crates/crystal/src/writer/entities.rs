@@ -1,9 +1,9 @@
 //! Changing roots, groups, aliases and properties, and restoring rows of another project.
 //!
-//! Deleting the source of groups clears it in these groups in the same transaction. The `restore_…` methods insert rows
-//! exactly as they were in another project, ids included. They do not apply the rules for people (no second group with a
-//! pattern, normal URLs, existing sources): a row that a project had is a valid row. They refuse only rows that keep
-//! Crystal from opening the project.
+//! Deleting the source of groups clears it in these groups in the same transaction. The `restore_…`
+//! methods insert rows exactly as they were in another project, ids included. They do not apply the
+//! rules for people (no second group with a pattern, normal URLs, existing sources): a row that a
+//! project had is a valid row. They refuse only rows that keep Crystal from opening the project.
 
 use varve_core::secret::ShownUrl;
 
@@ -29,7 +29,8 @@ pub struct NewGroup<'a> {
 
 /// Roots. A resource is a root at most once.
 impl ProjectWriter {
-    /// Makes a URL a root, with a name that may be empty. Its resource is added if the project does not have it.
+    /// Makes a URL a root, with a name that may be empty. Its resource is added if the project does
+    /// not have it.
     pub fn add_root(&mut self, name: &str, url: &str) -> Result<RootResource> {
         self.change("root", |change| {
             let resource = change.resource(url)?;
@@ -48,7 +49,8 @@ impl ProjectWriter {
         })
     }
 
-    /// Deletes a root. Groups whose source it was have none afterwards; its resource stays, with its revisions.
+    /// Deletes a root. Groups whose source it was have none afterwards; its resource stays, with
+    /// its revisions.
     pub fn delete_root(&mut self, id: RootId) -> Result<()> {
         self.change("delete root", |change| {
             change.clear_sources("root_resource", id.get())?;
@@ -56,7 +58,8 @@ impl ProjectWriter {
         })
     }
 
-    /// Makes the group that holds a whole site: everything under a root whose path is `/`, found from that root.
+    /// Makes the group that holds a whole site: everything under a root whose path is `/`, found
+    /// from that root.
     pub fn add_site_group(&mut self, root: RootId) -> Result<ResourceGroup> {
         let unknown = || ChangeRefusal::Unknown { what: "root", id: root.get() };
         let resource = self.root(root)?.ok_or_else(unknown)?.resource;

@@ -1,4 +1,5 @@
-//! Room on the disk: Crystal begins no download when too little is left, and neither should anyone else.
+//! Room on the disk: Crystal begins no download when too little is left, and neither should anyone
+//! else.
 
 use std::path::Path;
 

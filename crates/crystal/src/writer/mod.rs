@@ -1,11 +1,11 @@
 //! Writing a project: it is put in order when it is opened, and the lock is held until the end.
 //!
-//! The order is Crystal's where Crystal has one: the version is read before anything is touched, then come the
-//! schema, the files around it, an unfinished migration, `tmp`, and the last revision. All of it happens while
-//! nobody else can use the database.
+//! The order is Crystal's where Crystal has one: the version is read before anything is touched,
+//! then come the schema, the files around it, an unfinished migration, `tmp`, and the last
+//! revision. All of it happens while nobody else can use the database.
 //!
-//! Each change is one transaction that is durable when the call returns. A change that the project's rules forbid is
-//! refused before anything is written.
+//! Each change is one transaction that is durable when the call returns. A change that the
+//! project's rules forbid is refused before anything is written.
 
 mod create;
 mod entities;
@@ -129,8 +129,8 @@ impl ProjectWriter {
         Ok(())
     }
 
-    /// Migrates a project of version 1 to version 2, and returns how many bodies were moved. A project of version 2
-    /// stays as it is.
+    /// Migrates a project of version 1 to version 2, and returns how many bodies were moved. A
+    /// project of version 2 stays as it is.
     pub fn migrate(&mut self, on_progress: OnProgress<'_>) -> Result<u64> {
         Migration::new(&mut self.project, &self.disk).run(on_progress)
     }
@@ -140,7 +140,8 @@ impl ProjectWriter {
         &self.report
     }
 
-    /// Ends the session: the log is merged, and the lock is given up. Dropping does the same, and says nothing.
+    /// Ends the session: the log is merged, and the lock is given up. Dropping does the same, and
+    /// says nothing.
     pub fn close(self) -> Result<()> {
         self.project.end_log().or_else(|error| if error.is_busy() { Ok(()) } else { Err(error) })
     }

@@ -1,12 +1,15 @@
-//! Putting a project in order when it is opened for writing: schema, temporary files, and the last revision.
+//! Putting a project in order when it is opened for writing: schema, temporary files, and the last
+//! revision.
 //!
-//! **The last revision.** Crystal commits a row before its body has its name. If it stops between the two, the newest row
-//! has no body. Crystal deletes that row when it next opens the project, but only if the three revisions before it have
-//! their bodies: if they do not, the disk is a likelier cause than a crash. The same rule applies here.
+//! **The last revision.** Crystal commits a row before its body has its name. If it stops between
+//! the two, the newest row has no body. Crystal deletes that row when it next opens the project,
+//! but only if the three revisions before it have their bodies: if they do not, the disk is a
+//! likelier cause than a crash. The same rule applies here.
 //!
-//! **`tmp`.** It is emptied, but bodies in it are kept. Crystal ends a migration by moving the old folder of bodies
-//! there, to be deleted. If it stopped at the wrong moment, that folder may hold the only copy of a body. So its bodies
-//! are moved to where they belong before the rest is removed.
+//! **`tmp`.** It is emptied, but bodies in it are kept. Crystal ends a migration by moving the old
+//! folder of bodies there, to be deleted. If it stopped at the wrong moment, that folder may hold
+//! the only copy of a body. So its bodies are moved to where they belong before the rest is
+//! removed.
 
 use std::fs;
 
@@ -21,7 +24,8 @@ use crate::rows::Revision;
 /// Older bodies that must be there before the last revision is deleted.
 const REQUIRED_OLDER_BODIES: usize = 3;
 
-/// Writes something that changes nothing: some file systems let a file be opened and then refuse every write.
+/// Writes something that changes nothing: some file systems let a file be opened and then refuse
+/// every write.
 pub(super) fn try_writing(project: &Project) -> Result<()> {
     let tried = project
         .connection

@@ -1,4 +1,5 @@
-//! Adding and deleting resources. A URL is added under its most normal form, and only if no earlier form is there.
+//! Adding and deleting resources. A URL is added under its most normal form, and only if no earlier
+//! form is there.
 
 use varve_core::secret::ShownUrl;
 use varve_core::url::{SiteRules, alternatives};
@@ -16,8 +17,9 @@ impl ProjectWriter {
         self.change("resource", |change| change.resource(url))
     }
 
-    /// The resources that many URLs mean, added as one if the project does not have them. Nothing stands for a URL
-    /// that cannot be kept: one that an alias leads out of the project, or one of Crystal's own scheme.
+    /// The resources that many URLs mean, added as one if the project does not have them. Nothing
+    /// stands for a URL that cannot be kept: one that an alias leads out of the project, or one of
+    /// Crystal's own scheme.
     pub fn add_resources<'u>(
         &mut self,
         urls: impl IntoIterator<Item = &'u str>,
@@ -40,7 +42,8 @@ impl ProjectWriter {
         })
     }
 
-    /// Deletes a resource with its revisions, the oldest first, each with its body. A root must be deleted before.
+    /// Deletes a resource with its revisions, the oldest first, each with its body. A root must be
+    /// deleted before.
     pub fn delete_resource(&mut self, id: ResourceId) -> Result<()> {
         if self.root_of(id)?.is_some() {
             return Err(ChangeRefusal::InUse { what: format!("resource {id}, which is a root,") }.into());

@@ -1,9 +1,10 @@
 //! Keeping and deleting revisions: body and row together, or neither.
 //!
-//! A body is written and made durable in `tmp` before anything else. Then, in one transaction, the row is inserted,
-//! which gives the id, the body gets the name that the id demands, its folder is made durable, and only then is
-//! the transaction committed. A crash before that leaves at worst a body that no row names; the row that takes its
-//! id later puts that file aside. Crystal commits first, and a crash then leaves a row whose body never comes.
+//! A body is written and made durable in `tmp` before anything else. Then, in one transaction, the
+//! row is inserted, which gives the id, the body gets the name that the id demands, its folder is
+//! made durable, and only then is the transaction committed. A crash before that leaves at worst a
+//! body that no row names; the row that takes its id later puts that file aside. Crystal commits
+//! first, and a crash then leaves a row whose body never comes.
 //!
 //! Deleting goes the other way: the row first, then the body.
 
@@ -46,7 +47,8 @@ pub enum DownloadOutcome {
     },
     /// No answer.
     Failed(DownloadError),
-    /// The two texts of a row of another project, exactly as they are there, and its body if it has one.
+    /// The two texts of a row of another project, exactly as they are there, and its body if it has
+    /// one.
     Verbatim {
         /// The text of the `error` column.
         error: String,

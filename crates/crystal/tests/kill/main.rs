@@ -1,7 +1,9 @@
-//! Real deaths: a process of its own is killed before each step of what it does, and the project is looked at.
+//! Real deaths: a process of its own is killed before each step of what it does, and the project is
+//! looked at.
 //!
-//! In the suite a stopped disk stands for a death; here SIGKILL does, so that nothing is tidied up on the way out,
-//! by us or by SQLite. Each operation is run to its end once, to count its steps, and then killed before each.
+//! In the suite a stopped disk stands for a death; here SIGKILL does, so that nothing is tidied up
+//! on the way out, by us or by SQLite. Each operation is run to its end once, to count its steps,
+//! and then killed before each.
 
 #![expect(
     clippy::unwrap_used,

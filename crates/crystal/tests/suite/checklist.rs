@@ -1,4 +1,5 @@
-//! What Crystal asks of a project, rule by rule, checked from outside: with SQLite and the file system alone.
+//! What Crystal asks of a project, rule by rule, checked from outside: with SQLite and the file
+//! system alone.
 
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! The order in which things are made durable: what a kill cannot show, since a killed process loses no write.
+//! The order in which things are made durable: what a kill cannot show, since a killed process
+//! loses no write.
 
 use std::collections::BTreeSet;
 use std::io::Write;

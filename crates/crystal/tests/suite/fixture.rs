@@ -1,4 +1,5 @@
-//! The fixtures: real projects, unpacked into a temporary folder for each test, and what is known about them.
+//! The fixtures: real projects, unpacked into a temporary folder for each test, and what is known
+//! about them.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};

@@ -1,4 +1,5 @@
-//! Hostile projects: every operation ends without a panic and without reading a file outside of the project.
+//! Hostile projects: every operation ends without a panic and without reading a file outside of the
+//! project.
 
 use proptest::prelude::*;
 use std::fs;

@@ -1,4 +1,5 @@
-//! Everything that is true of whole projects: the fixtures, what we write, what we interrupt, what strangers send.
+//! Everything that is true of whole projects: the fixtures, what we write, what we interrupt, what
+//! strangers send.
 
 #![expect(clippy::unwrap_used, reason = "a test says by panicking that something is not so")]
 

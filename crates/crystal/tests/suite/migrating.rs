@@ -1,4 +1,5 @@
-//! A migration that is stopped before any of its steps loses nothing, and each program can go on with it.
+//! A migration that is stopped before any of its steps loses nothing, and each program can go on
+//! with it.
 
 use proptest::prelude::*;
 use std::fs;
@@ -76,7 +77,8 @@ fn assert_migrated(scratch: &Scratch, state: &str) {
     assert_eq!(fs::read(scratch.at("salvage/mine/file")).unwrap(), b"mine", "{state}");
 }
 
-/// What Crystal does when it opens a project for writing, as far as bodies are concerned, up to a number of renames.
+/// What Crystal does when it opens a project for writing, as far as bodies are concerned, up to a
+/// number of renames.
 fn open_like_crystal(path: &Path, mut renames: usize) -> io::Result<()> {
     let (revisions, in_progress, tmp) =
         (path.join("revisions"), path.join("revisions.inprogress"), path.join("tmp"));
@@ -246,7 +248,8 @@ proptest! {
         assert_eq!(FAILED.len() + IDS.len(), Project::open(&scratch.path).unwrap().revisions().count());
     }
 
-    /// Crystal deletes what no row names, and gives up on what it tore itself; the bodies of rows survive both.
+    /// Crystal deletes what no row names, and gives up on what it tore itself; the bodies of rows
+    /// survive both.
     #[test]
     fn stopped_in_turn_with_crystal_no_body_of_a_row_is_lost(
         stops in prop::collection::vec((0_usize..40, any::<bool>()), 1..6)

@@ -1,4 +1,5 @@
-//! Opening for writing: every state that the fixtures are in is put in order, and nothing else is touched.
+//! Opening for writing: every state that the fixtures are in is put in order, and nothing else is
+//! touched.
 
 use rusqlite::Connection;
 use std::collections::BTreeMap;

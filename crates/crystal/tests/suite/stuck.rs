@@ -1,5 +1,6 @@
-//! States in which a project may be stuck, made here from projects of our own: each is read as it is without a trace, and
-//! completed by the next writer, be it to migrate or to repair, without losing a body.
+//! States in which a project may be stuck, made here from projects of our own: each is read as it
+//! is without a trace, and completed by the next writer, be it to migrate or to repair, without
+//! losing a body.
 
 use rusqlite::Connection;
 use std::collections::BTreeMap;
@@ -40,7 +41,8 @@ fn commit_interrupted() -> Scratch {
     scratch
 }
 
-/// Stopped between the two renames with which Crystal ends a migration: it never opens such a project again.
+/// Stopped between the two renames with which Crystal ends a migration: it never opens such a
+/// project again.
 fn commit_torn() -> Scratch {
     let scratch = commit_interrupted();
     fs::create_dir_all(scratch.at("tmp")).unwrap();
@@ -200,7 +202,8 @@ fn a_queued_move_to_packs_is_read_and_refused_for_writing() {
     assert_eq!(files(&scratch.path), before);
 }
 
-/// A project whose last row is only in the log, as a killed program leaves it; with the log's index or without.
+/// A project whose last row is only in the log, as a killed program leaves it; with the log's index
+/// or without.
 fn with_leftover_log(keeps_index: bool) -> Scratch {
     let scratch = Scratch::made(MajorVersion::Tree);
     let left = Scratch::empty();

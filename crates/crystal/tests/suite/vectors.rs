@@ -33,7 +33,8 @@ fn members_are_those_that_crystal_finds() {
     let vectors = vectors.as_array().unwrap();
     let scratch = Scratch::empty();
     let mut writer = ProjectWriter::create(&scratch.path, CreateOptions::default()).unwrap();
-    // The URLs of the vectors are members or not as they stand, so that they are put there as they stand.
+    // The URLs of the vectors are members or not as they stand, so that they are put there as they
+    // stand.
     let mut urls: Vec<&str> = vectors.iter().map(|vector| vector["url"].as_str().unwrap()).collect();
     urls.sort_unstable();
     urls.dedup();

@@ -1,4 +1,5 @@
-//! The body of a response as a browser takes it: transfer and content codings removed, within limits.
+//! The body of a response as a browser takes it: transfer and content codings removed, within
+//! limits.
 //!
 //! Only for rendering. The stored bytes of an exchange are never changed by this.
 

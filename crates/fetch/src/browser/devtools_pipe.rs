@@ -1,6 +1,7 @@
 //! The DevTools protocol over a pipe: JSON messages, each ended by a zero byte.
 //!
-//! Owns the pairing of calls and results; all other messages are events. Does not know what the messages mean.
+//! Owns the pairing of calls and results; all other messages are events. Does not know what the
+//! messages mean.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +27,8 @@ pub(super) struct DevtoolsEvent {
     pub(super) params: Value,
 }
 
-/// The calls that wait for an answer; none when the browser has said its last word, and no answer will come.
+/// The calls that wait for an answer; none when the browser has said its last word, and no answer
+/// will come.
 struct PendingCalls(Mutex<Option<HashMap<u64, oneshot::Sender<Value>>>>);
 
 impl PendingCalls {
@@ -134,7 +136,8 @@ async fn listen(
     answers.end();
 }
 
-/// Passes a message to the call or the listener that waits for it. Returns whether there is a listener.
+/// Passes a message to the call or the listener that waits for it. Returns whether there is a
+/// listener.
 fn pass_on(
     mut message: Value,
     answers: &PendingCalls,

@@ -1,4 +1,5 @@
-//! Checks that a program is a Chromium browser, so that a wrong path is reported before a run begins.
+//! Checks that a program is a Chromium browser, so that a wrong path is reported before a run
+//! begins.
 
 use std::io;
 use std::path::Path;

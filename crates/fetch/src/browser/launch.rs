@@ -18,7 +18,8 @@ const WITH_PIPES: &str = r#"exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>/dev/null 2>/
 /// How long a browser may take to close by itself.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The path of a socket has 107 bytes at most, of which `/org.chromium.Chromium.XXXXXX/SingletonSocket` takes 45.
+/// The path of a socket has 107 bytes at most, of which
+/// `/org.chromium.Chromium.XXXXXX/SingletonSocket` takes 45.
 const MAX_TEMPORARY_PATH_BYTES: usize = 62;
 
 /// A running browser. When it is dropped its whole process group is killed and waited for.
@@ -74,8 +75,8 @@ fn spawn(
     Ok((BrowserProcess { child, group, profile: Some(profile) }, input, output))
 }
 
-/// A folder for temporary files of the browser inside its profile, so that both are removed together. None where the
-/// path would be too long for the socket that the browser makes there.
+/// A folder for temporary files of the browser inside its profile, so that both are removed
+/// together. None where the path would be too long for the socket that the browser makes there.
 fn temporary_in(profile: &Path) -> Option<PathBuf> {
     let folder = std::path::absolute(profile.join("tmp")).ok()?;
     let fits = folder.as_os_str().len() <= MAX_TEMPORARY_PATH_BYTES;
@@ -101,10 +102,12 @@ fn arguments(options: &BrowserOptions, user_agent: &str, profile: &Path) -> Vec<
         "--mute-audio",
         "--hide-scrollbars",
         "--password-store=basic",
-        // Frames of other sites stay in the process of the page, where their requests are stopped with its own.
+        // Frames of other sites stay in the process of the page, where their requests are stopped
+        // with its own.
         "--disable-site-isolation-trials",
         "--disable-features=IsolateOrigins,site-per-process,Translate,OptimizationHints,MediaRouter",
-        // Requests that are not intercepted fail: no name resolves, and all of them go to a proxy that does not exist.
+        // Requests that are not intercepted fail: no name resolves, and all of them go to a proxy
+        // that does not exist.
         "--proxy-server=http://nowhere.invalid:9",
         "--proxy-bypass-list=<-loopback>",
         "--host-resolver-rules=MAP * ~NOTFOUND",
@@ -143,7 +146,8 @@ impl BrowserProcess {
         }
     }
 
-    /// Whether the browser was waited for and nothing of its group is left to write into the profile.
+    /// Whether the browser was waited for and nothing of its group is left to write into the
+    /// profile.
     fn is_gone(&mut self) -> bool {
         let waited_for = !matches!(self.child.try_wait(), Ok(None));
         waited_for && self.group.is_none_or(|group| !running_browsers::is_alive(group))
@@ -151,8 +155,9 @@ impl BrowserProcess {
 }
 
 impl Drop for BrowserProcess {
-    /// Waits here, and not in the runtime: a runtime reaps a dropped child at the next child that ends, which may
-    /// never come, and a profile is only empty for good when nobody writes into it any more.
+    /// Waits here, and not in the runtime: a runtime reaps a dropped child at the next child that
+    /// ends, which may never come, and a profile is only empty for good when nobody writes into it
+    /// any more.
     fn drop(&mut self) {
         self.kill();
         let until = Instant::now() + KILL_TIMEOUT;

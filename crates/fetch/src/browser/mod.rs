@@ -1,9 +1,11 @@
-//! Loads pages in Chromium: every request of a page, the document after its scripts, and a screenshot.
+//! Loads pages in Chromium: every request of a page, the document after its scripts, and a
+//! screenshot.
 //!
-//! Chromium renders pages and runs scripts, but never uses the network. Each of its requests is intercepted, made by our
-//! [`Client`] with the same guard, records and limits, and its response is handed to the page. Requests that cannot be
-//! intercepted, such as web sockets and those of service workers, go to a proxy that does not exist, and are noted. Each
-//! page has a process group of its own: a crash loses only that page, and no process outlives the capture.
+//! Chromium renders pages and runs scripts, but never uses the network. Each of its requests is
+//! intercepted, made by our [`Client`] with the same guard, records and limits, and its response is
+//! handed to the page. Requests that cannot be intercepted, such as web sockets and those of
+//! service workers, go to a proxy that does not exist, and are noted. Each page has a process group
+//! of its own: a crash loses only that page, and no process outlives the capture.
 
 mod decode;
 mod devtools_pipe;
@@ -40,7 +42,8 @@ pub struct BrowserOptions {
     pub window: (u32, u32),
     /// A page has settled when it makes no request for this long.
     pub settle: Duration,
-    /// A page that does not settle is taken as it is after this time, or after the total timeout of the client.
+    /// A page that does not settle is taken as it is after this time, or after the total timeout of
+    /// the client.
     pub patience: Duration,
     /// Maximum number of requests of one page.
     pub most_requests: usize,

@@ -1,4 +1,5 @@
-//! Loads one page: navigates, answers its requests until it is quiet, then takes the document and a screenshot.
+//! Loads one page: navigates, answers its requests until it is quiet, then takes the document and a
+//! screenshot.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -34,7 +35,8 @@ const MAX_SCREENSHOT_PIXELS: f64 = 16_384.0;
 const DOCUMENT_EXPRESSION: &str = "(document.doctype ? new XMLSerializer().serializeToString(document.doctype) + '\\n' : '') \
                         + document.documentElement.outerHTML";
 
-/// Media types of documents. Around anything else, such as a PDF or an image, the browser puts a document of its own.
+/// Media types of documents. Around anything else, such as a PDF or an image, the browser puts a
+/// document of its own.
 const DOCUMENT_TYPES: [&str; 2] = ["text/html", "application/xhtml+xml"];
 
 /// Loads a page and closes the browser, also after an error.
@@ -47,7 +49,8 @@ pub(super) async fn capture(
     let (process, input, output) = launch(&browser.options, browser.client.user_agent())?;
     let (pipe, events) = DevtoolsPipe::new(input, output);
     let outcome = load(browser, (target, hours), &pipe, events).await;
-    // A browser that is asked to close takes its children with it; one that has crashed cannot be asked.
+    // A browser that is asked to close takes its children with it; one that has crashed cannot be
+    // asked.
     let _ = timeout(hours.at_most(BUSY_CALL_TIMEOUT), pipe.call(None, "Browser.close", json!({}))).await;
     drop(pipe);
     process.end(hours).await;
@@ -153,7 +156,8 @@ struct PageStatus {
 }
 
 impl PageLoad<'_> {
-    /// Starts the navigation. The call returns only with the first response, so it is not awaited here.
+    /// Starts the navigation. The call returns only with the first response, so it is not awaited
+    /// here.
     fn navigate(&mut self) {
         let (pipe, session, url) = (self.pipe.clone(), self.session.clone(), self.url.clone());
         self.tasks.calls.spawn(async move {
@@ -261,7 +265,8 @@ impl PageLoad<'_> {
             self.send("Fetch.failRequest", params);
             return;
         }
-        // A truncated page is worth keeping. A slow subresource is not: the crawler fetches it again later.
+        // A truncated page is worth keeping. A slow subresource is not: the crawler fetches it
+        // again later.
         let is_page = self.fetched.exchanges.is_empty();
         let until = if is_page { Some(self.closing) } else { self.hours.until() };
         let is_first = self.requests.total == 1;
@@ -269,7 +274,8 @@ impl PageLoad<'_> {
         self.tasks.requests.spawn(answer(self.browser.clone(), self.pipe.clone(), stopped));
     }
 
-    /// Whether a request is refused without asking the gate. The crawler continues redirects that end here.
+    /// Whether a request is refused without asking the gate. The crawler continues redirects that
+    /// end here.
     fn is_refused(&mut self, paused: &Value) -> bool {
         let BrowserOptions { most_requests, redirects, .. } = self.browser.options;
         if self.requests.total > most_requests {

@@ -15,7 +15,8 @@ use crate::error::{FetchError, FetchErrorKind};
 use crate::fetcher::FetchRequest;
 use crate::request_gate::{Admitted, Question};
 
-/// Headers that the client makes itself, or that only mean something between the browser and a server.
+/// Headers that the client makes itself, or that only mean something between the browser and a
+/// server.
 const NOT_PASSED_ON: [&str; 8] = [
     "host",
     "connection",
@@ -61,7 +62,8 @@ pub(super) struct PausedOutcome {
     pub(super) shows_nothing: bool,
 }
 
-/// Makes a stopped request and answers it. When its time is over nobody waits for the answer but those who keep it.
+/// Makes a stopped request and answers it. When its time is over nobody waits for the answer but
+/// those who keep it.
 pub(super) async fn answer(browser: Browser, pipe: DevtoolsPipe, stopped: PausedRequest) -> PausedOutcome {
     let PausedRequest { session, paused, until, is_page } = stopped;
     let id = paused["requestId"].clone();
@@ -117,7 +119,8 @@ fn question(asked: &Value, url: &str, is_page: bool) -> Question {
     Question { url: url.to_owned(), method, is_page, is_plain }
 }
 
-/// Hands an answer to the page, or word that there is none. The page may be gone by now; the exchange is not.
+/// Hands an answer to the page, or word that there is none. The page may be gone by now; the
+/// exchange is not.
 async fn give(
     pipe: &DevtoolsPipe,
     session: &str,
@@ -198,7 +201,8 @@ fn request_of(asked: &Value, url: String, cookies: Option<String>) -> FetchReque
     request
 }
 
-/// What is sent; none where the browser keeps some of it to itself, as it does with files. Half of it would be something else.
+/// What is sent; none where the browser keeps some of it to itself, as it does with files. Half of
+/// it would be something else.
 fn request_body(asked: &Value) -> Option<Vec<u8>> {
     let bytes = |entry: &Value| BASE64.decode(entry["bytes"].as_str()?.as_bytes()).ok();
     match (asked["postDataEntries"].as_array(), asked["postData"].as_str()) {

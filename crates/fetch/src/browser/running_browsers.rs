@@ -1,7 +1,7 @@
 //! The running browsers of this process, so that a process that must exit at once can kill them.
 //!
-//! A capture ends its browser by itself, also when it is cancelled. A caller of [`std::process::exit`], which runs no
-//! destructors, calls [`end_all`] first.
+//! A capture ends its browser by itself, also when it is cancelled. A caller of
+//! [`std::process::exit`], which runs no destructors, calls [`end_all`] first.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,7 +22,8 @@ fn running() -> MutexGuard<'static, Option<Vec<(Pid, PathBuf)>>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a browser and notes it, with nobody ending all of them in between; none once that was done.
+/// Starts a browser and notes it, with nobody ending all of them in between; none once that was
+/// done.
 pub(super) fn start<T, E>(
     start: impl FnOnce() -> Result<(T, Option<(Pid, PathBuf)>), E>,
 ) -> Option<Result<T, E>> {
@@ -55,16 +56,16 @@ pub(super) fn is_alive(group: Pid) -> bool {
     stats.any(|stat| is_alive_in(&stat, &group))
 }
 
-/// Whether a line of `/proc/PID/stat` is that of a process of a group that has not ended: behind the name, which may hold anything, are
-/// the state, the parent and the group.
+/// Whether a line of `/proc/PID/stat` is that of a process of a group that has not ended: behind
+/// the name, which may hold anything, are the state, the parent and the group.
 fn is_alive_in(stat: &str, group: &str) -> bool {
     let mut words = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace();
     let state = words.next();
     words.nth(1) == Some(group) && !matches!(state, Some("Z" | "X"))
 }
 
-/// DevtoolsPipeEnds every browser of this process and removes what it wrote. No other can be started afterwards: this is for a process
-/// that is about to end.
+/// DevtoolsPipeEnds every browser of this process and removes what it wrote. No other can be
+/// started afterwards: this is for a process that is about to end.
 pub fn end_all() {
     let all = running().take().unwrap_or_default();
     for (group, _) in &all {

@@ -1,12 +1,14 @@
 //! The guard: which addresses may be connected to.
 //!
-//! It judges the very address that the connector is about to dial, after the name was resolved, for every connection,
-//! so neither a redirect nor a name that changes its mind can lead inside. Only an address of the public internet
-//! passes; forms that carry an IPv4 address inside (mapped, NAT64, 6to4, Teredo) are always refused, since a
-//! name on the public web has no use for them. Networks that translate through NAT64 can allow `64:ff9b::/96`.
+//! It judges the very address that the connector is about to dial, after the name was resolved, for
+//! every connection, so neither a redirect nor a name that changes its mind can lead inside. Only
+//! an address of the public internet passes; forms that carry an IPv4 address inside (mapped,
+//! NAT64, 6to4, Teredo) are always refused, since a name on the public web has no use for them.
+//! Networks that translate through NAT64 can allow `64:ff9b::/96`.
 //!
-//! Behind a proxy the proxy resolves and dials. Then the guard judges what can be seen, addresses written in the URL and
-//! names that mean this machine or this site, and for the rest the proxy is trusted.
+//! Behind a proxy the proxy resolves and dials. Then the guard judges what can be seen, addresses
+//! written in the URL and names that mean this machine or this site, and for the rest the proxy is
+//! trusted.
 
 mod ranges;
 
@@ -37,7 +39,8 @@ impl AddressGuard {
         Self { allow_private: true, ..Self::default() }
     }
 
-    /// Lets through one more host (`intranet.example`, or `*.example` for all below), address or network.
+    /// Lets through one more host (`intranet.example`, or `*.example` for all below), address or
+    /// network.
     pub fn allow(&mut self, entry: &str) -> Result<(), AllowError> {
         match entry.parse()? {
             AllowedHost::Network(network) => self.networks.push(network),

@@ -1,8 +1,9 @@
 //! Proxies: HTTP (`http://host:3128`) and SOCKS 5 (`socks5://host:1080`).
 //!
-//! A proxy is named by the user and trusted: the guard does not judge its address. It resolves the names it is given, also
-//! with SOCKS, so what it dials in the end is out of our sight; the guard refuses beforehand what can be told from the
-//! URL alone. Proxies that are themselves reached through TLS are not supported.
+//! A proxy is named by the user and trusted: the guard does not judge its address. It resolves the
+//! names it is given, also with SOCKS, so what it dials in the end is out of our sight; the guard
+//! refuses beforehand what can be told from the URL alone. Proxies that are themselves reached
+//! through TLS are not supported.
 
 mod connect;
 mod proxy_choice;
@@ -47,8 +48,8 @@ pub struct ProxyError {
 }
 
 impl Proxy {
-    /// Reads the URL of a proxy, with a name and password in it if it wants them. `socks5h` is the same as `socks5`, and
-    /// so is `socks`, as desktops write it.
+    /// Reads the URL of a proxy, with a name and password in it if it wants them. `socks5h` is the
+    /// same as `socks5`, and so is `socks`, as desktops write it.
     pub fn parse(text: &str) -> Result<Self, ProxyError> {
         Self::read(text).ok_or_else(|| ProxyError { shown: ShownUrl(text).to_string() })
     }

@@ -1,7 +1,8 @@
-//! Which proxy a request goes through: one for all, or as the variables say that curl and others know (`http_proxy`, `no_proxy`).
+//! Which proxy a request goes through: one for all, or as the variables say that curl and others
+//! know (`http_proxy`, `no_proxy`).
 //!
-//! The caller reads the environment. A proxy that the user gave must be valid. A variable may be meant for other programs,
-//! so it is an error only when a request would use it.
+//! The caller reads the environment. A proxy that the user gave must be valid. A variable may be
+//! meant for other programs, so it is an error only when a request would use it.
 
 use std::net::IpAddr;
 
@@ -18,7 +19,8 @@ pub struct ProxyTexts {
     pub http: Option<ProxyText>,
     /// For `https`.
     pub https: Option<ProxyText>,
-    /// Hosts that are asked without one: names with all below them, addresses, networks, or `*`, divided by commas or spaces.
+    /// Hosts that are asked without one: names with all below them, addresses, networks, or `*`,
+    /// divided by commas or spaces.
     pub except: Option<String>,
     /// Whether loopback addresses are always reached without a proxy.
     pub never_here: bool,
@@ -86,7 +88,8 @@ enum ProxyException {
 }
 
 impl Proxies {
-    /// Reads what names them. A proxy without a scheme is one of HTTP. Only what somebody gave is an error here.
+    /// Reads what names them. A proxy without a scheme is one of HTTP. Only what somebody gave is
+    /// an error here.
     pub fn read(texts: &ProxyTexts) -> Result<Self, ProxyError> {
         let listed = texts.except.as_deref().unwrap_or_default().split([',', ' ', '\t']);
         let mut except: Vec<ProxyException> = listed.filter_map(exception).collect();
@@ -94,7 +97,8 @@ impl Proxies {
         Ok(Self { http: named(texts.http.as_ref())?, https: named(texts.https.as_ref())?, except })
     }
 
-    /// The proxy that an origin is asked through. Where a variable names none that is known, nobody can tell where the request should go.
+    /// The proxy that an origin is asked through. Where a variable names none that is known, nobody
+    /// can tell where the request should go.
     pub(crate) fn for_origin(&self, origin: &ServerOrigin) -> Result<Option<&Proxy>, FetchError> {
         let named = if origin.secure { self.https.as_ref() } else { self.http.as_ref() };
         match named.filter(|_| !self.is_excepted(origin)) {

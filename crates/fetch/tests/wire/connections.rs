@@ -8,7 +8,8 @@ use varve_fetch::{Client, Credentials, FetchRequest};
 
 use crate::server::*;
 
-/// Answers every request on a connection with a body that names it, in a framing that depends on it.
+/// Answers every request on a connection with a body that names it, in a framing that depends on
+/// it.
 fn naming(connections: Arc<AtomicUsize>) -> std::net::SocketAddr {
     serve(move |mut stream, _| {
         connections.fetch_add(1, Ordering::SeqCst);

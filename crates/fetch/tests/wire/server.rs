@@ -1,4 +1,5 @@
-//! Servers written out by hand, a thread a connection: what they send is what the test says, to the byte.
+//! Servers written out by hand, a thread a connection: what they send is what the test says, to the
+//! byte.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,7 +12,8 @@ use varve_fetch::{
 };
 use varve_wire::TruncationReason;
 
-/// Runs a server that lives as long as the test; each connection is given to `handle`, with its number.
+/// Runs a server that lives as long as the test; each connection is given to `handle`, with its
+/// number.
 pub(crate) fn serve(handle: impl Fn(TcpStream, usize) + Send + Sync + 'static) -> SocketAddr {
     serve_at("127.0.0.1:0", handle)
 }

@@ -108,8 +108,8 @@ fn a_reader_of_another_length_than_expected_is_damage() {
     assert!(read(size + 1, Some(size as u64)).is_err());
 }
 
-/// 200 clients stop reading in the middle of a body, with two blocking threads. A thread that waited for its reader would
-/// never get to the others.
+/// 200 clients stop reading in the middle of a body, with two blocking threads. A thread that
+/// waited for its reader would never get to the others.
 #[test]
 fn slow_readers_hold_no_thread() {
     let made = Arc::new(AtomicUsize::new(0));

@@ -1,7 +1,7 @@
 //! The captures that match a CDX query, one after the other.
 //!
-//! The cursor owns all its state and reads the catalog in batches, so it can stop between two captures and continue on
-//! another thread.
+//! The cursor owns all its state and reads the catalog in batches, so it can stop between two
+//! captures and continue on another thread.
 
 use std::collections::VecDeque;
 use std::io;

@@ -1,7 +1,8 @@
 //! One capture as a line of CDX.
 //!
-//! `filename`, `offset` and `length` locate the record in the silos: these bytes of that file are a WARC file with one
-//! record. Other layouts have no such fields, and very long records have no `length`.
+//! `filename`, `offset` and `length` locate the record in the silos: these bytes of that file are a
+//! WARC file with one record. Other layouts have no such fields, and very long records have no
+//! `length`.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -33,7 +34,8 @@ impl<'c> CdxLine<'c> {
         Self { holdings, capture, place: OnceCell::new() }
     }
 
-    /// Where its record lies. A record that cannot be found has no location here: finding damage is the work of `audit`.
+    /// Where its record lies. A record that cannot be found has no location here: finding damage is
+    /// the work of `audit`.
     fn place(&self) -> Option<&RecordPlace> {
         self.place.get_or_init(|| self.holdings.place(self.capture).ok().flatten()).as_ref()
     }

@@ -14,7 +14,8 @@
 //! | `fl`, `fields` | fields, separated by commas; `bodylength` only if it is named |
 //! | `output` | `cdxj` (default), `json`: one object per line, `text`: values separated by spaces |
 //!
-//! Lines are sent while captures are read, so a response of any length needs memory for one batch of rows.
+//! Lines are sent while captures are read, so a response of any length needs memory for one batch
+//! of rows.
 
 mod capture_cursor;
 mod line;
@@ -36,7 +37,8 @@ use capture_cursor::CaptureCursor;
 use line::CdxLine;
 use query::{CdxOutput, CdxQuery, PageRange};
 
-/// Captures that are examined for one chunk, even if no line comes of them: one job on the blocking pool stays short.
+/// Captures that are examined for one chunk, even if no line comes of them: one job on the blocking
+/// pool stays short.
 const MAX_CAPTURES_PER_CHUNK: usize = 5_000;
 
 /// Answers a query.

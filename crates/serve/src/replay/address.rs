@@ -98,7 +98,8 @@ fn modifier(text: &str) -> Option<(Modifier, &str)> {
     Some((modifier, rest))
 }
 
-/// The URL in an address. Proxies merge slashes, people leave out the scheme, forms escape the whole URL.
+/// The URL in an address. Proxies merge slashes, people leave out the scheme, forms escape the
+/// whole URL.
 fn url(text: &str) -> Result<String, AddressError> {
     let text = match text.get(..9).map(str::to_ascii_lowercase) {
         Some(head) if head.starts_with("http%3a") || head.starts_with("https%3a") => {
@@ -167,7 +168,8 @@ mod tests {
             ("2026/http://", AddressError::Url),
         ] {
             let address = ReplayAddress::parse(text);
-            // A scheme without a host looks like a host with a port: it is looked up, and not found.
+            // A scheme without a host looks like a host with a port: it is looked up, and not
+            // found.
             let is_harmless = address.as_ref().is_ok_and(|address| address.url.starts_with("http://"));
             assert!(address == Err(why) || is_harmless, "{text}: {address:?}");
         }

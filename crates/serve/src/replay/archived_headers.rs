@@ -1,8 +1,8 @@
 //! The headers of a captured response, made safe for replay.
 //!
-//! A browser would apply captured cookies, policies, preloads and reports to this server instead of the original one. So
-//! only headers that describe the body keep their name. All others are renamed to `X-Archive-Orig-…`, which people can
-//! read and browsers ignore.
+//! A browser would apply captured cookies, policies, preloads and reports to this server instead of
+//! the original one. So only headers that describe the body keep their name. All others are renamed
+//! to `X-Archive-Orig-…`, which people can read and browsers ignore.
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use varve_core::headers::{HeaderView, is_sensitive};

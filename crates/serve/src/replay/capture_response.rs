@@ -150,8 +150,8 @@ struct CodedPayload {
     payload: Box<dyn io::Read + Send>,
 }
 
-/// Opens the body with its content codings, for a client that asks for original bytes and accepts these codings. A
-/// request for a range means a range of the decoded body.
+/// Opens the body with its content codings, for a client that asks for original bytes and accepts
+/// these codings. A request for a range means a range of the decoded body.
 fn open_coded(
     state: &AppState,
     request: &Parts,
@@ -178,7 +178,8 @@ fn etag_of(capture: &Capture, letter: char) -> String {
     format!("\"{}-{letter}{REWRITING_REVISION}\"", id.get(..32).unwrap_or(&id))
 }
 
-/// The status of the response. A captured status that would have no body, or that no server may send, becomes 200.
+/// The status of the response. A captured status that would have no body, or that no server may
+/// send, becomes 200.
 fn replayed_status(status: u16) -> StatusCode {
     match status {
         0..=199 | 204..=206 | 304 | 1000.. => StatusCode::OK,

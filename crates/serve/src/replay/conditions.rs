@@ -1,4 +1,5 @@
-//! `Range`, `If-None-Match` and `Accept-Encoding`: which part of a body a client wants, and in which coding.
+//! `Range`, `If-None-Match` and `Accept-Encoding`: which part of a body a client wants, and in
+//! which coding.
 
 /// A range of a body: `length` bytes from `start`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +19,8 @@ pub(super) enum RangeRequest {
     Unsatisfiable,
 }
 
-/// Parses a `Range` header for a body of `length` bytes. A request for several ranges is answered with the whole body.
+/// Parses a `Range` header for a body of `length` bytes. A request for several ranges is answered
+/// with the whole body.
 pub(super) fn requested_range(range: Option<&str>, length: u64) -> RangeRequest {
     let Some(spec) = range.and_then(|range| range.trim().strip_prefix("bytes=")) else {
         return RangeRequest::Whole;

@@ -1,4 +1,5 @@
-//! Error pages of the replay origin, each with its reason: not captured, removed, damaged, a failed download.
+//! Error pages of the replay origin, each with its reason: not captured, removed, damaged, a failed
+//! download.
 
 use axum::response::Response;
 use http::StatusCode;

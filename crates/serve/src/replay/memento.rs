@@ -24,7 +24,8 @@ use crate::{body, error_page};
 /// How many captures of a TimeMap are read from the catalog at a time.
 const TIME_MAP_BATCH_ROWS: usize = 500;
 
-/// The absolute URL of a capture. If another capture has the same second, the time has microseconds.
+/// The absolute URL of a capture. If another capture has the same second, the time has
+/// microseconds.
 fn memento_url(origin: &str, capture: &Capture, shares_second: bool) -> String {
     let digits = if shares_second { precise_digits(capture.time) } else { capture.time.digits() };
     let address = ReplayAddress { digits, modifier: Modifier::None, url: capture.url.clone() };
@@ -36,7 +37,8 @@ fn shares_second<'c>(capture: &Capture, others: impl IntoIterator<Item = &'c Cap
     others.into_iter().any(|other| other.id != capture.id && other.time.seconds() == capture.time.seconds())
 }
 
-/// The `Link` header of a capture: the original URL, TimeGate, TimeMap, and the first, previous, next and last capture.
+/// The `Link` header of a capture: the original URL, TimeGate, TimeMap, and the first, previous,
+/// next and last capture.
 pub(super) fn link_header(state: &AppState, request: &Parts, found: &Found) -> String {
     let origin = state.replay_origin(request);
     let capture = &found.capture;

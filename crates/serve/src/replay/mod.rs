@@ -10,12 +10,12 @@
 //! | `/_varve/replay.js` | the script that rewrites requests of archived scripts |
 //! | anything else | a link that rewriting missed, resolved by its `Referer` |
 //!
-//! The time in an address stays the same while links are followed, so a visitor stays at one time; each response says
-//! when its capture was made. No request of an archived page reaches the live web: links are rewritten, and a
-//! Content-Security-Policy blocks what rewriting missed.
+//! The time in an address stays the same while links are followed, so a visitor stays at one time;
+//! each response says when its capture was made. No request of an archived page reaches the live
+//! web: links are rewritten, and a Content-Security-Policy blocks what rewriting missed.
 //!
-//! All paths that hold a URL go to the fallback handler, which reads the raw request target. A route pattern would match
-//! the path only, without the query, and its parameters would be decoded.
+//! All paths that hold a URL go to the fallback handler, which reads the raw request target. A
+//! route pattern would match the path only, without the query, and its parameters would be decoded.
 
 mod address;
 mod archived_headers;
@@ -102,7 +102,8 @@ fn replay_script(_: &Arc<AppState>, request: &Parts) -> Response {
         .with(header::CACHE_CONTROL, HeaderValue::from_static("max-age=3600"))
 }
 
-/// Redirects a link that rewriting missed. `Referer` says which archived page the link is relative to.
+/// Redirects a link that rewriting missed. `Referer` says which archived page the link is relative
+/// to.
 fn redirect_missed_link(request: &Parts, target: &str) -> Response {
     let path = request.header("referer").and_then(|referer| {
         let (_, rest) = referer.split_once("://")?;

@@ -1,4 +1,5 @@
-//! How a captured body is rewritten for replay: by its media type and by what the browser uses it for.
+//! How a captured body is rewritten for replay: by its media type and by what the browser uses it
+//! for.
 
 use std::io::{self, Read};
 

@@ -1,8 +1,9 @@
-//! The request guard and the headers that every response of the replay origin carries, so that no request leaves it.
+//! The request guard and the headers that every response of the replay origin carries, so that no
+//! request leaves it.
 //!
-//! The Content-Security-Policy lets a page load only from this origin. It is on scripts and style sheets too, because a
-//! worker has the policy of its script. `Referer` stays within the origin, where it resolves links that rewriting
-//! missed. DNS prefetching is off.
+//! The Content-Security-Policy lets a page load only from this origin. It is on scripts and style
+//! sheets too, because a worker has the policy of its script. `Referer` stays within the origin,
+//! where it resolves links that rewriting missed. DNS prefetching is off.
 
 use std::sync::Arc;
 
@@ -16,8 +17,8 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use crate::app_state::AppState;
 use crate::request_guard::{self, GuardRules};
 
-/// Headers with a fixed value, set where a response does not have them yet. `no-cache`, because a later capture may be
-/// nearer to the requested time.
+/// Headers with a fixed value, set where a response does not have them yet. `no-cache`, because a
+/// later capture may be nearer to the requested time.
 const DEFAULT_HEADERS: [(HeaderName, &str); 6] = [
     (header::REFERRER_POLICY, "same-origin"),
     (HeaderName::from_static("x-dns-prefetch-control"), "off"),

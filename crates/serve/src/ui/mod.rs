@@ -11,11 +11,12 @@
 //! | `/cdx` | the CDX API |
 //! | `/.well-known/heartbeat` | `OK` while the server runs |
 //!
-//! The server renders whole pages with one style sheet. One small script adds keyboard shortcuts; pages work without it.
-//! Templates escape everything that comes from an archive, and a Content-Security-Policy blocks all scripts but ours.
+//! The server renders whole pages with one style sheet. One small script adds keyboard shortcuts;
+//! pages work without it. Templates escape everything that comes from an archive, and a
+//! Content-Security-Policy blocks all scripts but ours.
 //!
-//! A further API is a `Router` of its own that [`router`] merges before the layers are added, so the guard and the
-//! headers apply to it too.
+//! A further API is a `Router` of its own that [`router`] merges before the layers are added, so
+//! the guard and the headers apply to it too.
 
 mod calendar;
 mod diff_page;
@@ -102,7 +103,8 @@ fn assets() -> Router<Arc<AppState>> {
         .route("/icon.svg", asset("image/svg+xml", icon))
 }
 
-/// Refuses foreign requests, and adds the Content-Security-Policy: only the replay origin may be framed.
+/// Refuses foreign requests, and adds the Content-Security-Policy: only the replay origin may be
+/// framed.
 async fn guard(State(state): State<Arc<AppState>>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let rules = GuardRules { here: state.ui, other: None, allow_null_origin: false };

@@ -1,7 +1,7 @@
 //! `/view`: a replayed capture in a frame, below a bar with its time and links to other captures.
 //!
-//! The policy of this page allows only the replay origin in the frame. So a replayed page that navigates away cannot
-//! leave the archive.
+//! The policy of this page allows only the replay origin in the frame. So a replayed page that
+//! navigates away cannot leave the archive.
 
 use std::sync::Arc;
 

@@ -78,7 +78,8 @@ fn queries_select_and_order_captures() {
     assert_eq!(origins.page("/cdx?url=x&sort=nonsense").status, 400);
 }
 
-/// As pywb's pages over an index of blocks: 3,000 lines a block, `pageSize` blocks a page, and filters within a page.
+/// As pywb's pages over an index of blocks: 3,000 lines a block, `pageSize` blocks a page, and
+/// filters within a page.
 #[test]
 fn pages_divide_the_matching_captures() {
     let museum = Museum::new(true);

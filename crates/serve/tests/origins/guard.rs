@@ -19,7 +19,8 @@ fn foreign_hosts_and_origins_are_refused() {
         assert_eq!(status(&[("Origin", "http://evil.example")]), 403);
         assert_eq!(status(&[("Origin", &format!("http://{host}"))]), 200);
     }
-    // Archived pages may not send requests to the UI. A sandboxed frame may send them to its own origin.
+    // Archived pages may not send requests to the UI. A sandboxed frame may send them to its own
+    // origin.
     let replay = format!("http://{REPLAY_HOST}");
     assert_eq!(origins.request(UI_HOST, "GET", "/", &[("Origin", &replay)]).status, 403);
     assert_eq!(origins.request(UI_HOST, "GET", "/", &[("Origin", "null")]).status, 403);

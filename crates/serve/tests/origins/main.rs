@@ -1,4 +1,5 @@
-//! Both origins in one process: requests go to the routers without sockets, over archives and Moku sites.
+//! Both origins in one process: requests go to the routers without sockets, over archives and Moku
+//! sites.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
 mod cdx;

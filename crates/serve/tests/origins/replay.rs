@@ -137,7 +137,8 @@ fn redirects_stay_in_the_archive_and_do_not_loop() {
     assert_eq!(raw.header("location"), Some("/web/2026id_/http://e.org/new?a=1#b"));
     let away = origins.get("/web/2026/http://e.org/away");
     assert_eq!(away.header("location"), Some("/web/2026/https://live.example/"));
-    // Only `http` was captured, and redirects to `https`: that is missing, and does not redirect back.
+    // Only `http` was captured, and redirects to `https`: that is missing, and does not redirect
+    // back.
     assert_eq!(
         origins.get("/web/2026/http://e.org/loop").header("location"),
         Some("/web/2026/https://e.org/loop")

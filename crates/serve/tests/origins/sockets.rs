@@ -96,7 +96,8 @@ fn a_response_to_head_announces_a_length_only_if_it_is_known() {
     assert!(!rewritten.contains("content-length"), "{rewritten}");
 }
 
-/// More clients than blocking threads stop reading in the middle of a body. Others are still served.
+/// More clients than blocking threads stop reading in the middle of a body. Others are still
+/// served.
 #[test]
 fn slow_readers_keep_nobody_waiting() {
     let server = Running::start();
