@@ -93,14 +93,6 @@ pub enum StoreError {
         /// The number of matching ids.
         count: usize,
     },
-    /// A silo that is not the last one does not end with a complete record.
-    #[error("silo {silo} is sealed but damaged from byte {offset} on")]
-    SealedDamaged {
-        /// The silo.
-        silo: u32,
-        /// The end of its last whole record.
-        offset: u64,
-    },
 }
 
 /// The id of a packed record.

@@ -1,4 +1,4 @@
-//! Stores that the real AardWARC wrote, object by object, and stores of our own making in its layout.
+//! Stores written by AardWARC, and test stores in its layout.
 
 mod scene;
 
@@ -66,7 +66,8 @@ fn what_is_no_such_store() {
     assert!(Aardwarc::open(&root.path().join("ours/warc"), &|_| {}).expect("read").is_none());
 }
 
-/// A store of our own making: small objects, metadata with and without a forced id, a large object in three segments.
+/// A test store: small objects, metadata with and without a forced id, a large object in three
+/// segments.
 struct Made {
     root: tempfile::TempDir,
     maker: AardwarcMaker,

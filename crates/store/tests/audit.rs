@@ -1,4 +1,4 @@
-//! Damage of every kind is named, with its place, and takes no neighbour with it.
+//! An audit reports every kind of damage with its place, and nothing undamaged.
 
 mod scene;
 
@@ -256,7 +256,7 @@ fn a_sealed_silo_that_can_be_written_to_is_named() {
 fn a_record_that_lies_about_itself_is_named() {
     let root = tempfile::tempdir().expect("a folder");
     let kept = filled(root.path());
-    // A valid member with a right checksum, put in place of another of the same store: only its id gives it away.
+    // A valid member in the place of another of the same store: only its id reveals it.
     let path = silo_path(root.path(), 0);
     let before = fs::read(&path).expect("read");
     let forged = {
@@ -362,7 +362,7 @@ fn a_record_that_was_promised_is_never_cut_off() {
     assert!(full(root.path()).iter().any(|finding| finding.silo == Some(0)));
 }
 
-/// A store whose last entries are in the appendix, as most are.
+/// A store whose last entries are in the appendix, the usual case.
 fn appended(root: &Path) -> Vec<([u8; 32], Vec<u8>)> {
     let mut kept = filled(root);
     let writer = open(root, 40_000, Packing::Gzip);
@@ -391,7 +391,7 @@ fn entries_that_the_index_has_lost_are_missed() {
             findings.iter().any(|finding| finding.kind == AuditKind::IndexMissing),
             "a record without an entry is not said: {findings:?}"
         );
-        // The next one who writes reads the silos and finds them again.
+        // The next writer reads the silos and indexes them again.
         drop(open(root.path(), 40_000, Packing::Gzip));
         assert!(kept.iter().all(|(id, content)| is_readable(&reader(root.path()), id, content)));
         assert_eq!(full(root.path()), []);
@@ -464,7 +464,8 @@ fn a_lost_last_silo_does_not_stop_writing_and_its_number_is_not_used_again() {
     filled(root.path());
     let last = (0..).take_while(|number| silo_path(root.path(), *number).exists()).last().expect("silos");
     fs::remove_file(silo_path(root.path(), last)).expect("removed");
-    // Whoever opens it and writes nothing leaves the index as it is: what is left was entered long ago.
+    // Opening for writing without a write leaves the index unchanged: the remaining silos are
+    // indexed.
     let entered = || fs::metadata(root.path().join("index/appendix")).expect("there").len();
     let before = entered();
     drop(open(root.path(), 40_000, Packing::Gzip));

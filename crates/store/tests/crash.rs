@@ -1,4 +1,4 @@
-//! Whatever breaks, and whenever: what was acknowledged is there and right, and nobody has to put anything in order.
+//! After any failure at any call, acknowledged objects are stored and intact without a repair.
 
 mod scene;
 
@@ -24,7 +24,7 @@ fn small() -> StoreSettings {
     StoreSettings { index, ..settings(Path::new(ROOT), 12_000, Packing::Gzip) }
 }
 
-/// The contents of the scenario: small ones, one that is there twice, and one that needs several silos.
+/// The contents of the scenario: small ones, one twice, and one that needs several silos.
 fn contents() -> &'static [Vec<u8>] {
     static CONTENTS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     CONTENTS.get_or_init(|| {
@@ -36,7 +36,7 @@ fn contents() -> &'static [Vec<u8>] {
     })
 }
 
-/// What is stored, and how.
+/// The contents to store, and how.
 #[derive(Clone, Copy)]
 struct Case {
     settings: fn() -> StoreSettings,
@@ -44,7 +44,7 @@ struct Case {
 }
 
 const MANY_SILOS: Case = Case { settings: small, contents };
-/// Records that are too large to be gathered with others before they are written.
+/// Records that are too large to be buffered.
 const LARGE_RECORDS: Case = Case { settings: roomy, contents: large_contents };
 
 fn roomy() -> StoreSettings {
@@ -56,7 +56,8 @@ fn large_contents() -> &'static [Vec<u8>] {
     CONTENTS.get_or_init(|| [900, 1_100_000, 700, 1_200_000].map(|length| noise(length, 5)).into())
 }
 
-/// Stores everything; returns the contents that were acknowledged, also when it fails in the middle.
+/// Stores everything; returns the contents that were acknowledged, also when it fails in the
+/// middle.
 fn scenario(disk: Arc<dyn Disk>, case: Case) -> (Vec<Vec<u8>>, Result<(), StoreError>) {
     let mut acknowledged = Vec::new();
     let result = run(disk, case, &mut acknowledged);
@@ -90,7 +91,8 @@ fn read(store: &StoreReader, id: &[u8; 32], when: &str) -> Vec<u8> {
     bytes
 }
 
-/// Opens the archive again on a sound disk: everything acknowledged is there, audit is clean, and writing can go on.
+/// Reopens the archive on a working disk: acknowledged objects are stored, the audit is clean, and
+/// writing continues.
 fn is_whole(disk: &MemoryDisk, case: Case, acknowledged: &[Vec<u8>], goes_on: bool, when: &str) {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
     let silos = files(Arc::clone(&disk), Path::new(ROOT));
@@ -142,7 +144,7 @@ fn the_scenario_does_what_it_should() {
     is_whole(&disk, MANY_SILOS, &all, true, "after a run without trouble");
 }
 
-/// Runs a case on a disk that breaks in every way at every call; how often it broke.
+/// Runs a case on a disk that fails in every way at every call. Returns the number of failures.
 fn fail_at_every_call(case: Case) -> u64 {
     let mut broken = u64::MAX;
     for failure in DiskFailure::ALL {

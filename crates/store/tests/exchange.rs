@@ -1,4 +1,5 @@
-//! Exchanges go in as they were on the wire; receipts, bodies and revisits come out, the same from a silo as on the day.
+//! Exchanges are stored as received. Receipts, bodies and revisits from a scan equal those of the
+//! write.
 
 mod scene;
 
@@ -301,7 +302,7 @@ fn bodies_are_read_whole_where_they_lie_in_one_record_and_are_right() {
     let order = store.order_of(&[id_of(&committed), id_of(b"never"), id_of(&page)]).expect("found");
     assert!(order[2] < order[0] && order[0] < order[1], "{order:?}");
     drop((store, writer));
-    // A bit of the last record is another: reading says nothing, opening says what.
+    // A flipped bit in the last record: `read_body` returns false, `open_body` reports the damage.
     let silo = root.path().join("warc/0/00000000.warc.gz");
     let mut bytes = std::fs::read(&silo).expect("read");
     let middle = bytes.len() - 20_000;
@@ -316,7 +317,7 @@ fn bodies_are_read_whole_where_they_lie_in_one_record_and_are_right() {
     assert!(store.read_body(&id_of(&plain), 1 << 20, &mut into).expect("read"));
 }
 
-/// What came behind a body by HTTP/2 stands beside it: the block has no place for it.
+/// HTTP/2 trailers are stored in the record header, because the block has no place for them.
 #[test]
 fn lines_behind_the_body_are_kept_beside_it() {
     let root = tempfile::tempdir().expect("a folder");
@@ -330,7 +331,8 @@ fn lines_behind_the_body_are_kept_beside_it() {
     assert_eq!(said, [&b"x-checksum: 1f"[..], b"server-timing: cache;dur=2"]);
 }
 
-/// What is no plain question is kept to the byte, and is neither the capture of its URL nor anybody's original.
+/// An exchange that is not a capture is stored byte for byte, has no receipt and is never an
+/// original.
 #[test]
 fn an_exchange_aside_is_no_capture_and_no_original() {
     let root = tempfile::tempdir().expect("a folder");
@@ -368,7 +370,7 @@ fn an_exchange_aside_is_no_capture_and_no_original() {
     assert!(silo.len() < 17 << 20, "a request is not kept without end");
 }
 
-/// Whoever makes an index of URLs knows what was no plain question by its request, if that comes next.
+/// URL indexers recognise a POST by its request record, if that follows the response.
 #[test]
 fn the_request_of_an_exchange_aside_is_right_behind_it() {
     let root = tempfile::tempdir().expect("a folder");

@@ -1,7 +1,7 @@
 //! The number of disk calls that each action of the store makes.
 //!
 //! The counts are exact, so that a change that adds a read, a write or a sync is noticed. Each
-//! comment explains the calls. Paths are printed when a count differs.
+//! comment explains the calls.
 
 mod scene;
 
@@ -38,8 +38,8 @@ fn opening_for_reading() {
     with_objects(root.path());
     let disk = RecordingDisk::new(Arc::new(LocalDisk));
     reader(&disk, root.path());
-    // The appendix is opened, measured and read whole. The index folder is listed twice: for rotated
-    // appendices and for shards. The one shard is mapped. No silo is opened.
+    // The appendix is opened, measured and read whole. The index folder is listed twice: for
+    // rotated appendices and for shards. The one shard is mapped. No silo is opened.
     assert_eq!(disk.take_counts(), "list 2, examine 1, open 1, map 1, read 1");
 }
 
@@ -76,9 +76,9 @@ fn opening_for_writing() {
     let disk = RecordingDisk::new(Arc::new(LocalDisk));
     drop(writer(&disk, root.path()));
     // The folders `tmp` and `index` are created. An empty shard is written, synced and renamed, an
-    // empty appendix is created, and their folder is synced. Then the index is opened: its folder is
-    // listed for temporary files, shards and rotated appendices, the shard mapped, the appendix read.
-    // There is no silo, and `next-number` does not exist.
+    // empty appendix is created, and their folder is synced. Then the index is opened: its folder
+    // is listed for temporary files, shards and rotated appendices, the shard mapped, the appendix
+    // read. There is no silo, and `next-number` does not exist.
     assert_eq!(
         disk.take_counts(),
         "make folder 2, list 6, examine 6, open 3, map 1, read 1, create 2, write 1, sync 1, rename 1, sync folder 1"

@@ -1,10 +1,11 @@
-//! A process that is killed, again and again, at any moment: what it had acknowledged is there.
+//! Kills a process repeatedly at random moments: everything it acknowledged is stored.
 //!
-//! The test runs itself as another process, which stores, seals, cuts objects into segments, merges the index and
-//! rebuilds it, and says on its standard output what is safe. It is killed with SIGKILL after a random while; then
-//! everything it said is looked for, the archive is audited, and the next process goes on in the same archive.
+//! The test runs itself as a worker process that stores, seals, segments objects, merges the index
+//! and rebuilds it, and prints each acknowledged object. It kills the worker with SIGKILL after a
+//! random time, reads every acknowledged object, audits the archive and starts the next worker in
+//! the same archive.
 //!
-//! `VARVE_KILLS` sets how often; the default is for every day.
+//! `VARVE_KILLS` sets the number of kills; the default suits daily work.
 
 mod scene;
 
@@ -26,7 +27,7 @@ use varve_warc::write::Packing;
 const ROOT: &str = "VARVE_KILL_ROOT";
 const SEED: &str = "VARVE_KILL_SEED";
 const EVERY_DAY: u64 = 300;
-/// So many archives are tormented side by side.
+/// The number of archives tested in parallel.
 const LANES: u64 = 4;
 
 fn small(root: &Path) -> StoreSettings {
@@ -34,7 +35,7 @@ fn small(root: &Path) -> StoreSettings {
     StoreSettings { index, ..settings(root, 60_000, Packing::Gzip) }
 }
 
-/// Content that follows from a number.
+/// Content computed from a number.
 fn content(number: u64) -> Vec<u8> {
     let length = match number % 13 {
         0 => 150_000,
@@ -46,7 +47,7 @@ fn content(number: u64) -> Vec<u8> {
     bytes
 }
 
-/// What the killed process does.
+/// The work of the killed process.
 fn work(root: &Path, seed: u64) {
     let open = || StoreWriter::open(files(Arc::new(LocalDisk), root), small(root)).expect("opened").0;
     let mut writer = open();
@@ -79,13 +80,13 @@ fn work(root: &Path, seed: u64) {
 
 #[test]
 fn worker() {
-    // Only when the test below starts this process for it.
+    // Only when the test below started this process as a worker.
     if let (Some(root), Ok(seed)) = (std::env::var_os(ROOT), std::env::var(SEED)) {
         work(Path::new(&root), seed.parse().expect("a number"));
     }
 }
 
-/// Runs a worker, kills it after a while, and returns what it said was safe.
+/// Runs a worker, kills it after a while, and returns what it acknowledged.
 fn run_and_kill(root: &Path, seed: u64, patience: Duration) -> Vec<u64> {
     let mut child = Command::new(std::env::current_exe().expect("this program"))
         .args(["worker", "--exact", "--nocapture"])
@@ -142,7 +143,7 @@ fn check(root: &Path, safe: &[u64]) {
 #[test]
 fn nothing_that_was_acknowledged_is_lost() {
     let kills = std::env::var("VARVE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(EVERY_DAY);
-    // While one is checked, another can run.
+    // One archive runs while another is checked.
     let total: usize = std::thread::scope(|scope| {
         let lanes: Vec<_> = (0..LANES).map(|lane| scope.spawn(move || torment(lane, kills))).collect();
         lanes.into_iter().map(|lane| lane.join().expect("nothing lost")).sum()
@@ -150,12 +151,12 @@ fn nothing_that_was_acknowledged_is_lost() {
     assert!(total > 0, "no worker lived long enough to acknowledge anything");
 }
 
-/// Kills every so many-th time, and says how much was acknowledged.
+/// Kills workers for one share of the kills, and returns the number of acknowledged objects.
 fn torment(lane: u64, kills: u64) -> usize {
     let mut root = tempfile::tempdir().expect("a folder");
     let mut total = 0;
     for (round, seed) in (lane..kills).step_by(LANES as usize).enumerate() {
-        // A new archive now and then keeps checking quick.
+        // A new archive at intervals keeps the checks fast.
         if round % 6 == 5 {
             root = tempfile::tempdir().expect("a folder");
         }

@@ -1,4 +1,4 @@
-//! Objects go in and come back, whole, by id, by range and by the beginning of their id.
+//! Objects are stored and read by id, by range and by abbreviated id.
 
 mod scene;
 
@@ -301,7 +301,7 @@ fn a_record_says_how_long_it_is_packed() {
         let whole_silo = std::fs::read(&path).expect("read");
         let mut contents =
             vec![b"plain text ".repeat(1000), Vec::new(), noise(200_000, 3), whole_silo.clone()];
-        // Noise is not packed any smaller: what is in it stands in the silo as it is.
+        // Noise does not compress, so its bytes appear unchanged in the silo.
         contents.push([noise(70_000, 4), whole_silo, noise(70_000, 5)].concat());
         let ids: Vec<_> = contents.iter().map(|content| store(&writer, content).id).collect();
         let reader = writer.reader();

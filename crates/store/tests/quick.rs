@@ -1,4 +1,4 @@
-//! The quick audit: the index against the silos in both directions, without reading what the records hold.
+//! The quick audit compares index and silos in both directions without reading blocks.
 
 mod scene;
 
@@ -39,7 +39,7 @@ fn entries(root: &Path) -> Vec<IndexEntry> {
     index.entries(PrefixRange::ALL).expect("read").collect::<Result<_, _>>().expect("read")
 }
 
-/// Makes the index anew, of these entries.
+/// Rebuilds the index from these entries.
 fn put_index(root: &Path, entries: impl IntoIterator<Item = IndexEntry>) {
     let folder = root.join("index");
     let mut rebuild = IndexRebuild::begin(&LocalDisk, &folder, IndexOptions::default()).expect("begun");
@@ -120,7 +120,7 @@ fn large_objects_are_stepped_over() {
         let root = tempfile::tempdir().expect("a folder");
         let writer = open(root.path(), 1 << 30, packing);
         for seed in 0..3 {
-            // Packed in one go, streamed, and small ones between.
+            // Packed in one call, streamed, and small ones between.
             store(&writer, &noise(3 << 20, seed));
             store(&writer, &noise(3_000, seed));
         }

@@ -1,4 +1,5 @@
-//! Who waits for whom: while a large object is written, others read, ask and append; only promises wait.
+//! While a large object is written, other threads read, look up and append; only acknowledgements
+//! wait.
 
 mod scene;
 
@@ -14,17 +15,17 @@ use varve_store::disk::{Disk, DiskError, DiskFile, LocalDisk, MappedFile, Stat};
 use varve_store::{StoreReader, StoreWriter, StoredObject};
 use varve_warc::write::Packing;
 
-/// Long enough for anything that does not wait, on any machine.
+/// Longer than anything that does not wait takes on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A disk on which writing stops at a gate: large writes, or all to files whose names begin so.
+/// A disk whose writes stop at a gate: large writes, or all writes to files with a name prefix.
 #[derive(Clone, Default)]
 struct Gated(Arc<Gate>);
 
 #[derive(Default)]
 struct Gate {
     is_shut: AtomicBool,
-    /// Whether somebody stands before it, and whether it is open again.
+    /// Whether a thread waits at the gate, and whether the gate is open again.
     state: Mutex<(bool, bool)>,
     changed: Condvar,
 }
@@ -34,7 +35,7 @@ impl Gated {
         self.0.is_shut.store(true, Ordering::SeqCst);
     }
 
-    /// Waits until somebody stands before the gate.
+    /// Waits until a thread waits at the gate.
     fn wait_for_somebody(&self) {
         let state = self.0.state.lock().expect("a state");
         let waited = self.0.changed.wait_timeout_while(state, PATIENCE, |(stands, _)| !*stands);

@@ -3,7 +3,6 @@
 //! Knows nothing of what is stored. The counts of an action are part of its contract: a test that
 //! asserts them fails when a change adds a read, a write or a sync.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -50,15 +49,10 @@ impl RecordingDisk {
         std::mem::take(&mut *self.calls.lock())
     }
 
-    /// As [`Self::take_calls`], as text: the number of calls of each operation, in a fixed order, such as `list 1, open 2, read 3`.
+    /// As [`Self::take_calls`], as text: the number of calls of each operation in a fixed order, such
+    /// as `list 1, open 2, read 3`.
     pub fn take_counts(&self) -> String {
-        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        for call in self.take_calls() {
-            *counts.entry(call.operation.to_string()).or_default() += 1;
-        }
-        let named = ORDER.iter().map(ToString::to_string);
-        let text = named.filter_map(|name| counts.get(&name).map(|count| format!("{name} {count}")));
-        text.collect::<Vec<_>>().join(", ")
+        call_counts(&self.take_calls())
     }
 
     fn wrap(&self, file: Box<dyn DiskFile>, path: &Path) -> Box<dyn DiskFile> {
@@ -66,8 +60,15 @@ impl RecordingDisk {
     }
 }
 
-/// The order of operations in [`RecordingDisk::take_counts`].
-const ORDER: [Operation; 14] = [
+fn call_counts(calls: &[DiskCall]) -> String {
+    let count = |operation: &Operation| calls.iter().filter(|call| call.operation == *operation).count();
+    let counted = COUNT_ORDER.iter().map(|operation| (operation, count(operation)));
+    let named = counted.filter(|(_, count)| *count > 0);
+    named.map(|(operation, count)| format!("{operation} {count}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The order of operations in [`call_counts`].
+const COUNT_ORDER: [Operation; 14] = [
     Operation::MakeFolders,
     Operation::List,
     Operation::Stat,

@@ -1,4 +1,4 @@
-//! The disks that break on purpose break as they say, or the tests that use them prove nothing.
+//! The failing disks fail as documented.
 
 #![expect(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
 

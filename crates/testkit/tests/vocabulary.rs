@@ -12,8 +12,8 @@ const LIMITS_ARE_EXACT: bool = false;
 
 /// The most findings of each crate: shared type names, one-word constants, unclear comment lines.
 ///
-/// A crate that is not listed has no limit of its own, but counts in the sum of all crates, which may
-/// not exceed the sum of this table.
+/// A crate that is not listed has no limit of its own, but counts in the sum of all crates, which
+/// may not exceed the sum of this table.
 const CRATE_LIMITS: &[(&str, Counts)] = &[
     ("archive", [30, 35, 262]),
     ("catalog", [7, 19, 26]),
@@ -222,7 +222,8 @@ fn matches(phrase: &[&str], words: &[String]) -> bool {
     })
 }
 
-/// The words of a line in lower case. A punctuation mark is a word too, so that phrases do not cross it.
+/// The words of a line in lower case. A punctuation mark is a word too, so that phrases do not
+/// cross it.
 fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     for letter in line.to_lowercase().chars() {

@@ -1,8 +1,9 @@
-//! The index broken at every single call that changes anything: append, housekeeping, split, rebuild, opening, making.
+//! The index with a failure at every changing call: append, housekeeping, split, rebuild, opening,
+//! creation.
 //!
-//! Whatever breaks, three things must hold. An error is reported and never a panic. What was acknowledged is found, by
-//! the process that goes on, by a reader that opens what was left, and by the next writer. And after the next
-//! housekeeping nothing tells that anything happened: the files are those of a rebuild.
+//! Three things must hold after every failure. An error is reported and never a panic. Acknowledged
+//! entries are found by the same process, by a new reader and by the next writer. After the next
+//! housekeeping the files equal those of a rebuild.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use varve_testkit::{DiskFailure, FailingDisk, FailurePlan, MemoryDisk, at_every_
 
 use crate::scene::{SMALL, all, answers, create, entries, entry, files, folder, is_canonical, open, rebuild};
 
-/// What a scenario was promised, and what it tried.
+/// The acknowledged and the attempted entries of a scenario.
 #[derive(Default)]
 pub(crate) struct Ledger {
     pub(crate) acknowledged: BTreeSet<IndexEntry>,
@@ -48,7 +49,8 @@ impl Ledger {
     }
 }
 
-/// An index with shards that are nearly full, a leftover of an interrupted housekeeping and a live appendix.
+/// An index with shards that are nearly full, a leftover of an interrupted housekeeping and a live
+/// appendix.
 pub(crate) fn begun() -> (Arc<MemoryDisk>, Ledger) {
     let disk = Arc::new(MemoryDisk::new());
     create(&*disk);
@@ -64,7 +66,7 @@ pub(crate) fn begun() -> (Arc<MemoryDisk>, Ledger) {
     (disk, Ledger::of(entries(0..30)))
 }
 
-/// Appends, merges, splits and appends on, whatever fails.
+/// Appends, merges, splits and appends again, ignoring failures.
 pub(crate) fn busy_day(disk: Arc<dyn Disk>, ledger: &mut Ledger) {
     let Ok((writer, _)) = IndexWriter::open(disk, folder(), SMALL) else { return };
     ledger.append(&writer, entries(30..35));
@@ -79,7 +81,8 @@ pub(crate) fn busy_day(disk: Arc<dyn Disk>, ledger: &mut Ledger) {
     ledger.agrees(&writer.reader());
 }
 
-/// What was left is whole for a reader, for a writer, and after housekeeping as if nothing had happened.
+/// The remaining files are complete for a reader and a writer, and after housekeeping equal to a
+/// rebuild.
 fn is_whole(disk: Arc<MemoryDisk>, ledger: &Ledger) {
     ledger.agrees(&IndexReader::open(&*disk, folder()).unwrap());
     let (writer, _) = open(disk.clone());
@@ -151,7 +154,7 @@ fn a_rebuild_broken_anywhere_leaves_the_old_index_or_the_new() {
     for failure in DiskFailure::ALL {
         let broken = at_every_call(failure, |plan| {
             let (disk, mut ledger) = begun();
-            // More than the old index knows, in another division, with runs on the disk.
+            // More entries than the old index, with another division and sorted runs on disk.
             let truth = entries(0..60);
             let broken = FailingDisk::new(disk.clone(), plan);
             let outcome = rebuild(&*broken, folder(), &truth);

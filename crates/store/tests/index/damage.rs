@@ -1,4 +1,5 @@
-//! Every bit flipped, every length cut, every file lost: lookups tell the truth or refuse, and `verify` names the place.
+//! Every bit flipped, every length cut, every file lost: lookups are right or fail, and `verify`
+//! reports the place.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -39,7 +40,7 @@ fn overwrite(disk: &MemoryDisk, name: &str, bytes: &[u8]) {
     file.write_at(0, bytes).unwrap();
 }
 
-/// Asks everything; an answer that is given must be right as far as the sorted shard goes.
+/// Looks up everything; every successful lookup must be right for the sorted shard.
 fn ask(disk: &MemoryDisk, truth: &BTreeSet<IndexEntry>, sorted: bool) {
     let index = match IndexReader::open(disk, folder()) {
         Ok(index) => index,
@@ -75,7 +76,7 @@ fn every_flipped_bit_is_named_and_no_lookup_lies_or_panics() {
             });
             assert!(named, "bit {bit} of {name}: {findings:?}");
             assert_eq!(findings.len(), 1, "bit {bit} of {name}: {findings:?}");
-            // All bits of the file are looked at above; asking after each would take minutes and tell no more.
+            // `verify` covers every bit above; lookups after each flip would take minutes.
             if bit % 7 == 0 {
                 ask(&disk, &truth, name == "sorted");
             }
@@ -92,7 +93,8 @@ fn every_cut_is_noticed_and_no_lookup_panics() {
         for length in 0..bytes.len() {
             overwrite(&disk, &name, &bytes[..length]);
             let findings = verify(&*disk, folder()).unwrap().findings;
-            // A cut between two batches leaves a shorter appendix that is whole; only the silos know better.
+            // A cut between two batches leaves a valid, shorter appendix; only the silos show the
+            // loss.
             let between_batches = name.starts_with("appendix") && length % 48 == 0;
             assert_eq!(findings.is_empty(), between_batches, "{name} cut to {length}");
             assert!(findings.iter().all(|finding| finding.file == path(&name)));
@@ -209,7 +211,7 @@ fn files_of_a_later_format_are_refused_by_name() {
     assert_eq!(verify(&disk, folder()).unwrap().findings[0].kind, IndexFindingKind::Unsupported);
 }
 
-/// CRC-32 as anyone would write it from the description of the format.
+/// CRC-32, written from the description of the format.
 fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32, byte: &u8| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| crc >> 1 ^ (0xedb8_8320 & (crc & 1).wrapping_neg()))

@@ -1,6 +1,6 @@
-//! Ids that are nothing like hashes: right answers, and no worse than a logarithm of steps.
+//! Ids that are not spread like hashes: right results in a logarithmic number of steps.
 //!
-//! There is no clock here. The sizes are such that a search or merge that looks at everything would not come to an end.
+//! No clock is used: with these sizes a linear search or merge would not end.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

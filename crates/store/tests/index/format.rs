@@ -1,7 +1,8 @@
-//! The files of format 1 as they were first written, read and written again for ever.
+//! The files of format 1 must stay readable and reproducible.
 //!
-//! `format-1/` holds an index of four hundred entries, of which the last hundred are in the appendix. It must never be
-//! made anew: if this test fails, the program no longer reads or no longer makes what archives out there consist of.
+//! `format-1/` holds an index of four hundred entries, of which the last hundred are in the
+//! appendix. Never regenerate it: a failure means that the program no longer reads or writes
+//! existing archives.
 
 use std::collections::BTreeSet;
 use std::path::Path;

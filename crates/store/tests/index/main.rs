@@ -1,4 +1,5 @@
-//! The index as a whole: against a model, broken at every call, damaged at every bit, read while it changes.
+//! Tests of the whole index: against a model, with failures, damage, power cuts and concurrent
+//! readers.
 
 #![expect(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
 

@@ -1,4 +1,4 @@
-//! The index against the simplest thing that could be one: a set of entries in memory.
+//! The index against a model: a set of entries in memory.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ enum Step {
     Rebuild,
 }
 
-/// Ids that crowd together, ids that collide, ids at the ends, and ids as they are.
+/// Clustered ids, colliding ids, extreme ids and random ids.
 fn prefix() -> impl Strategy<Value = IndexPrefix> {
     prop_oneof![
         0_u64..8,

@@ -1,8 +1,8 @@
-//! Power cuts at every call, with every mixture of what was not synced.
+//! Power cuts at every call, with mixtures of the unsynced changes.
 //!
-//! Stricter than a killed process: bytes and names that were not synced may be gone, or there in part. What was synced
-//! must be found; and since appends are not synced one by one, what the index says it knows must be true, so that
-//! reading the silos forward from there finds the rest.
+//! Stricter than a kill: unsynced bytes and names may be lost in part. Synced entries must be
+//! found. Appends are not synced one by one, so the stated greatest place must be right: reading
+//! the silos forward from there finds the rest.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,7 +32,8 @@ fn cuts() -> [PowerCut; 9] {
     ]
 }
 
-/// What was synced is there; all that was promised up to the place that the index knows is there; the rest can be added.
+/// Synced entries are found, entries up to the stated greatest place are found, and the rest can be
+/// added.
 fn recovers(disk: Arc<MemoryDisk>, ledger: &Ledger) {
     let (writer, recovery) = IndexWriter::open(disk.clone(), folder(), SMALL).unwrap();
     let found = all(&writer.reader());

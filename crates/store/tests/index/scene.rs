@@ -1,4 +1,4 @@
-//! What the tests of the index share: entries, an index to start from, and looking at all of it.
+//! Shared by the tests of the index: entries, a starting index, and full comparisons.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(crate) fn folder() -> &'static Path {
     Path::new("/museum/index")
 }
 
-/// The n-th entry of an archive: ids well spread, places in the order of writing.
+/// The n-th entry of an archive: evenly spread ids, places in the order of writing.
 pub(crate) fn entry(number: u64) -> IndexEntry {
     IndexEntry {
         prefix: IndexPrefix(mixed(number)),
@@ -48,14 +48,14 @@ pub(crate) fn rebuild(disk: &dyn Disk, folder: &Path, entries: &[IndexEntry]) ->
     rebuild.finish().map(drop)
 }
 
-/// Everything an index holds.
+/// All entries of an index.
 pub(crate) fn all(index: &IndexReader) -> BTreeSet<IndexEntry> {
     let listed: Vec<_> = index.entries(PrefixRange::ALL).unwrap().map(Result::unwrap).collect();
     assert!(listed.is_sorted_by(|a, b| a < b), "in order and each once");
     listed.into_iter().collect()
 }
 
-/// Fails unless the index answers these entries and no others, one by one, all at once and in order.
+/// Fails unless the index has exactly these entries, by single lookups, batched lookups and ranges.
 pub(crate) fn answers(index: &IndexReader, expected: &BTreeSet<IndexEntry>) {
     assert_eq!(all(index), *expected);
     let prefixes: Vec<_> = expected.iter().map(|entry| entry.prefix).collect();
@@ -84,7 +84,7 @@ pub(crate) fn files(disk: &dyn Disk, folder: &Path) -> BTreeMap<String, Vec<u8>>
     disk.list(folder).unwrap().into_iter().map(read).collect()
 }
 
-/// Fails unless a finished index is byte for byte what a rebuild from its entries makes.
+/// Fails unless an index equals a rebuild from its entries byte for byte.
 pub(crate) fn is_canonical(disk: &dyn Disk, expected: &BTreeSet<IndexEntry>) {
     let beside = Path::new("/museum/rebuilt");
     let mut shuffled: Vec<_> = expected.iter().copied().collect();

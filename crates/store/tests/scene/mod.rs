@@ -1,4 +1,4 @@
-//! What the tests of the store share: a store in a folder, and content of any size.
+//! Shared by the tests of the store: a store in a folder, and content of any size.
 
 #![allow(dead_code, reason = "each test uses its part of the scene")]
 

@@ -1,10 +1,10 @@
-//! An answer as it should be. What it should not be is written to the connection by hand.
+//! A correct response. Incorrect ones are written to the connection by hand.
 
 use super::connection::Connection;
 use super::request::Request;
 use std::io;
 
-/// What becomes of the connection after an answer.
+/// The connection after a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
     /// It waits for the next request.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What bytes go through: the socket itself, or TLS over it.
+/// The byte stream: the socket, or TLS over it.
 pub(super) trait Transport: Read + Write + Send {}
 
 impl<T: Read + Write + Send> Transport for T {}
@@ -33,7 +33,7 @@ impl Connection {
         self.transport.flush()
     }
 
-    /// Whether the test is over, so that what never ends should.
+    /// Whether the test is over, so that endless responses must end.
     pub fn is_over(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
@@ -48,9 +48,9 @@ impl Connection {
         }
     }
 
-    /// Ends the connection with a reset instead of a farewell.
+    /// Ends the connection with a reset instead of a shutdown.
     pub fn reset(&mut self) -> io::Result<()> {
-        // Closing with bytes unsent and no time to linger is what makes the system send a reset.
+        // Closing with unsent bytes and no linger time makes the system send a reset.
         rustix::net::sockopt::set_socket_linger(&self.socket, Some(Duration::ZERO))?;
         Ok(())
     }

@@ -56,7 +56,7 @@ impl Site {
     fn with_wrong_ends(self) -> Self {
         self.at("/reset", |_, connection| {
             connection.send(format!("{OK}Content-Length: 100000\r\n\r\n{}", "x".repeat(1000)))?;
-            // Time for the client to see the beginning: a reset discards what is still on its way.
+            // Time for the client to read the beginning: a reset discards bytes in transit.
             connection.wait(Duration::from_millis(50));
             connection.reset()?;
             Ok(Then::Close)
@@ -138,7 +138,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory can be written")
 }
 
-/// So many MiB of zeros, packed.
+/// This many MiB of zeros, packed with gzip.
 fn bomb(mebibytes: usize) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     let block = vec![0; 1 << 20];

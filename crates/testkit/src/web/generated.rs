@@ -1,7 +1,7 @@
 //! A site of any number of pages, made from their numbers alone: the same bytes in every run.
 //!
-//! Page 0 leads to all others: page I links to 4·I+1 … 4·I+4, as far as there are so many, and to a
-//! few that look random, so that there are many ways to each page and every crawl sees URLs again.
+//! Page 0 leads to all others: page I links to the existing ones of 4·I+1 … 4·I+4 and to a few
+//! pseudo-random ones, so that every page has several links.
 
 use super::answer::Answer;
 use super::request::Request;

@@ -28,7 +28,7 @@
 //! | --- | --- |
 //! | `/flaky/K/NAME` | closes without a word K times, then a page |
 //! | `/busy/STATUS/K/S` | STATUS with `Retry-After: S` K times, then a page |
-//! | `/cached` | a page with `ETag` and `Last-Modified`; 304 to whoever knows them |
+//! | `/cached` | a page with `ETag` and `Last-Modified`; 304 to a client that sends them |
 //! | `/changing` | another page every time |
 //! | `/redirect/loop`, `/redirect/pair/a`, `/redirect/chain/N`, `/redirect/away?to=URL` | redirects without and with an end |
 //!

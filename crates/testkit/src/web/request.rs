@@ -1,8 +1,8 @@
-//! A request, as far as a server of tests cares.
+//! A request, as far as the test server needs it.
 
 use std::io::{self, Read};
 
-/// No request of a test is longer.
+/// Maximum length of a request.
 const LONGEST: usize = 256 << 10;
 
 /// A request.
@@ -32,7 +32,7 @@ impl Request {
         self.target.split_once('?').map_or("", |(_, query)| query)
     }
 
-    /// The value of the first header of that name, whatever the case of its letters.
+    /// The value of the first header with that name, ignoring case.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(given, _)| given.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())

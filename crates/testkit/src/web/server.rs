@@ -1,4 +1,4 @@
-//! The server: one thread that accepts, one for each connection, and a log of what was asked.
+//! The server: one accepting thread, one thread per connection, and a log of requests.
 
 use super::answer::Then;
 use super::connection::{Connection, Transport};
@@ -25,7 +25,7 @@ pub struct Seen {
     pub headers: Vec<(String, String)>,
 }
 
-/// What was asked.
+/// The log of requests.
 #[derive(Debug, Default)]
 struct Log {
     seen: Vec<Seen>,
@@ -119,7 +119,7 @@ impl Web {
         counts
     }
 
-    /// Forgets what was asked.
+    /// Clears the log of requests.
     pub fn forget(&self) {
         *lock(&self.log) = Log::default();
     }
@@ -152,8 +152,7 @@ impl Server {
             let Ok(socket) = socket else { continue };
             lock(&self.log).connections += 1;
             let server = Arc::clone(&self);
-            // What goes wrong with a connection is what the client was to see; there is nobody to
-            // tell.
+            // A failing connection is what the client should see, so its error is ignored.
             std::thread::spawn(move || drop(server.converse(socket)));
         }
     }

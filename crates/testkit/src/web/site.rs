@@ -1,4 +1,4 @@
-//! What is served where.
+//! The paths of a site and their responses.
 
 use super::answer::{Answer, Then};
 use super::connection::Connection;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// How a request is answered: by hand.
 pub(super) type Handler = dyn Fn(&Request, &mut Connection) -> io::Result<Then> + Send + Sync;
 
-/// Paths, and how each is answered. What was added last counts.
+/// Paths and their handlers. The last handler of a path counts.
 #[derive(Clone, Default)]
 pub struct Site {
     paths: HashMap<String, Arc<Handler>>,

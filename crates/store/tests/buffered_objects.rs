@@ -1,4 +1,4 @@
-//! Small objects that are stored together are stored as each would be alone.
+//! Small objects stored in a batch equal those stored one by one.
 
 mod scene;
 

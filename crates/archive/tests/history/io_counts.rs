@@ -1,0 +1,109 @@
+//! The number of disk calls that each action makes on silos and index.
+//!
+//! The catalog is SQLite and `HEAD` a plain file, so neither is counted here. The counts are exact:
+//! a change that adds a read, a write or a sync of the store fails a test.
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Holdings};
+use varve_archive::verbs::cat::{self, At};
+use varve_archive::verbs::commit::{Request, commit};
+use varve_archive::verbs::log::{self, ListCursor, VersionFilter};
+use varve_archive::verbs::replay::{self, Known};
+use varve_archive::{ArchiveWriter, Layout};
+use varve_store::disk::LocalDisk;
+use varve_testkit::RecordingDisk;
+
+use crate::scene::{Kind, commit_pages, history, make, opening, page};
+
+const URL: &str = "http://example.com/";
+const OTHER_URL: &str = "http://example.com/other";
+
+/// An archive with two versions of two pages, and a disk that records.
+fn archive(root: &Path) -> (Layout, Arc<RecordingDisk>) {
+    make(Kind::Archive, root);
+    let history = history(root);
+    commit_pages(&*history, "first", &[(URL, "one"), (OTHER_URL, "same")]);
+    commit_pages(&*history, "second", &[(URL, "two"), (OTHER_URL, "same")]);
+    let disk = RecordingDisk::new(Arc::new(LocalDisk));
+    (Layout::on_disk(root, Arc::clone(&disk) as _), disk)
+}
+
+fn read_body(holdings: &ArchiveHoldings, capture: &varve_archive::Capture) -> String {
+    let mut text = String::new();
+    holdings.open_body(capture).expect("opened").read_to_string(&mut text).expect("read");
+    text
+}
+
+#[test]
+fn opening_for_reading() {
+    let root = tempfile::tempdir().expect("a folder");
+    let (layout, disk) = archive(root.path());
+    ArchiveHoldings::open_at(&layout).expect("opened");
+    // The appendix is opened, measured and read whole. The index folder is listed twice: for rotated
+    // appendices and for shards. The one shard is mapped. No silo is opened.
+    assert_eq!(disk.take_counts(), "list 2, examine 1, open 1, map 1, read 1");
+}
+
+#[test]
+fn log_reads_no_silo() {
+    let root = tempfile::tempdir().expect("a folder");
+    let (layout, disk) = archive(root.path());
+    let holdings = ArchiveHoldings::open_at(&layout).expect("opened");
+    disk.take_calls();
+    let versions = log::versions(&holdings, &VersionFilter::default(), ListCursor::first(10));
+    assert_eq!(versions.expect("listed").len(), 2);
+    assert_eq!(disk.take_counts(), "");
+}
+
+#[test]
+fn cat_of_one_page() {
+    let root = tempfile::tempdir().expect("a folder");
+    let (layout, disk) = archive(root.path());
+    let holdings = ArchiveHoldings::open_at(&layout).expect("opened");
+    disk.take_calls();
+    let capture = cat::find(&holdings, URL, &At::Newest).expect("found");
+    // The catalog finds the capture.
+    assert_eq!(disk.take_counts(), "");
+    assert_eq!(read_body(&holdings, &capture), "two");
+    // The silo is opened and measured, and one read returns the whole record.
+    assert_eq!(disk.take_counts(), "examine 1, open 1, read 1");
+}
+
+#[test]
+fn one_replay() {
+    let root = tempfile::tempdir().expect("a folder");
+    let (layout, disk) = archive(root.path());
+    let holdings = ArchiveHoldings::open_at(&layout).expect("opened");
+    disk.take_calls();
+    let Known::Here(found) = replay::find(&holdings, URL, None).expect("looked up") else {
+        panic!("the page is archived");
+    };
+    assert_eq!(read_body(&holdings, &found.capture), "two");
+    // As `cat`: the catalog has the head, so that only the body is read.
+    assert_eq!(disk.take_counts(), "examine 1, open 1, read 1");
+}
+
+#[test]
+fn opening_for_writing_and_one_commit_of_one_changed_page() {
+    let root = tempfile::tempdir().expect("a folder");
+    let (layout, disk) = archive(root.path());
+    let history =
+        ArchiveHistory::of(ArchiveWriter::open_at(layout, opening()).expect("opened")).expect("opened");
+    // The store is opened as in its own test: the index, the last silo from the last indexed record
+    // on, and `next-number`. The catalog then asks for the end of the silos, which lists them and
+    // reads `next-number` once more, and opens the last silo. One sync of the appendix, no write.
+    assert_eq!(
+        disk.take_counts(),
+        "make folder 2, list 9, examine 13, open 8, map 1, read 8, sync 1, sync folder 1"
+    );
+    let request = Request { message: "third".to_owned(), threads: 1, ..Request::default() };
+    let pages = vec![page(URL, "three"), page(OTHER_URL, "same")];
+    commit(&history, &request, pages, &|_| {}).expect("committed");
+    // The unchanged page is found by its digest: its stored record is opened, measured and verified
+    // in two reads. The changed page, its record and the manifest are written together, synced
+    // once, and their index entries written together.
+    assert_eq!(disk.take_counts(), "examine 1, open 1, read 2, write 2, sync 1");
+}
