@@ -62,7 +62,8 @@ impl Medium for MemoryMedium {
         }
         let found = Algorithm::Sha256.digest(&bytes);
         if found != *checksum {
-            return Err(MediumError::Checksum { name: name.to_owned(), expected: *checksum, found });
+            let (expected, found) = (Box::new(*checksum), Box::new(found));
+            return Err(MediumError::Checksum { name: name.to_owned(), expected, found });
         }
         objects.insert(name.to_owned(), Arc::new(bytes));
         Ok(())

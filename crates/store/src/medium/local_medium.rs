@@ -102,7 +102,8 @@ impl Medium for LocalMedium {
         let found = self.write(name, unfinished, content)?;
         if found != *checksum {
             self.disk.remove(unfinished).map_err(failed)?;
-            return Err(MediumError::Checksum { name: name.to_owned(), expected: *checksum, found });
+            let (expected, found) = (Box::new(*checksum), Box::new(found));
+            return Err(MediumError::Checksum { name: name.to_owned(), expected, found });
         }
         self.publish(unfinished, &path).map_err(failed)
     }

@@ -73,9 +73,9 @@ pub enum MediumError {
         /// The name.
         name: String,
         /// The digest that the caller stated.
-        expected: Digest,
+        expected: Box<Digest>,
         /// The digest of the bytes.
-        found: Digest,
+        found: Box<Digest>,
     },
     /// The local disk failed.
     #[error(transparent)]
