@@ -69,9 +69,8 @@ pub(crate) fn missing_parent_note(
 ) -> Result<Option<String>, Error> {
     let Some(id) = info.version.parent else { return Ok(None) };
     let is_gone = holdings.catalog().version(&id).map_err(ArchiveError::from)?.is_none();
-    Ok(is_gone.then(|| {
-        format!("{FAINT_STYLE}its parent {} is not here any more{FAINT_STYLE:#}", short_version_id(&id))
-    }))
+    Ok(is_gone
+        .then(|| format!("{FAINT_STYLE}its parent {} is missing{FAINT_STYLE:#}", short_version_id(&id))))
 }
 
 /// A version as JSON.

@@ -110,7 +110,7 @@ fn the_problem_of_a_body_is_reported() {
             (&told[word], &told["left_out"]),
             (&1.into(), &serde_json::json!([{"url": URL, "body": word}]))
         );
-        let said = format!("1 page left out: the bodies are {of_many}").replace("are cannot", "cannot");
+        let said = format!("1 page skipped: their bodies are {of_many}").replace("are cannot", "cannot");
         assert!(
             stderr(&moved).contains(&said) && stderr(&moved).contains(&format!("\n  {URL}\n")),
             "{}",

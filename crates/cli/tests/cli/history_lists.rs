@@ -203,7 +203,7 @@ fn the_graph_ends_at_a_purged_parent() {
             database.execute("DELETE FROM versions WHERE id = ?1", [&versions[1]]).unwrap();
         }
         let drawn = place.data(&["log", "--graph"]);
-        let gone = format!("its parent {} is not here any more", &versions[1][..8]);
+        let gone = format!("its parent {} is missing", &versions[1][..8]);
         let lines: Vec<&str> = drawn.lines().collect();
         let at = |text: &str| lines.iter().position(|line| line.contains(text)).unwrap();
         assert!(at(&versions[2]) < at(&gone) && at(&gone) < at(&versions[0]), "{drawn}");

@@ -211,7 +211,7 @@ fn pages_that_share_a_path_are_counted_and_long_paths_have_a_place() {
         let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         // A site has its own tree, and the commit reports it.
         assert_eq!(told.get("covered").is_some(), !is_archive, "{told}");
-        let by = "https://example.com/x, in whose place is https://other.example/x";
+        let by = "https://example.com/x (the path holds https://other.example/x)";
         assert_eq!(stderr(&output).contains(by), !is_archive, "{}", stderr(&output));
         assert_eq!(
             stderr(&output).contains("1 page skipped: another page"),
@@ -226,7 +226,7 @@ fn pages_that_share_a_path_are_counted_and_long_paths_have_a_place() {
             told.contains("3 pages of ") && told.contains("1 page skipped: another page has the same path"),
             "{told}"
         );
-        assert!(told.contains("/x, in whose place is https://other.example/x"), "{told}");
+        assert!(told.contains("/x (the path holds https://other.example/x)"), "{told}");
         let output = place.run(&["checkout", "HEAD", "--to", "tree", "--json"]);
         let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(told["left_out"][0]["covered_by"], "https://other.example/x", "{told}");
