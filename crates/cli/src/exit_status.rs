@@ -23,6 +23,11 @@ pub(crate) enum ExitStatus {
 }
 
 impl ExitStatus {
+    /// Done, or with findings if there are any.
+    pub(crate) fn of_findings(count: u64) -> Self {
+        if count > 0 { Self::Findings } else { Self::Done }
+    }
+
     /// The status with the higher exit code.
     pub(crate) fn worse(self, other: Self) -> Self {
         if other.code() > self.code() { other } else { self }

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Stderr, Stdout, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,7 @@ pub(crate) use varve_archive::readable;
 
 use crate::error::Error;
 use crate::error_report::ErrorReport;
+use crate::exit_status::ExitStatus;
 
 /// For headings and names.
 pub(crate) const STRONG_STYLE: Style = Style::new().bold();
@@ -85,6 +87,32 @@ impl Printer {
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Error> {
         serde_json::to_writer(&mut self.data, value).map_err(|error| Error::Output(error.into()))?;
         self.line("")
+    }
+
+    /// The last JSON object of a list: `{"summary": …}`.
+    pub(crate) fn json_summary(&mut self, summary: &impl Serialize) -> Result<(), Error> {
+        self.json(&SummaryRow { summary })
+    }
+
+    /// The result of a verification: what was `checked`, and the number of findings.
+    pub(crate) fn verification(&mut self, findings: u64, checked: &str) -> Result<ExitStatus, Error> {
+        match findings {
+            0 => self.line(format_args!("{GOOD_STYLE}ok{GOOD_STYLE:#}: {checked}"))?,
+            _ => self.line(format_args!("{} in {checked}", counted(findings, "finding")))?,
+        }
+        Ok(ExitStatus::of_findings(findings))
+    }
+
+    /// Warns about comments that are lost when a YAML file is written.
+    pub(crate) fn warn_of_lost_comments(&mut self, path: &Path, lines: &[u64]) {
+        let numbers: Vec<String> = lines.iter().take(5).map(ToString::to_string).collect();
+        let more = if lines.len() > 5 { ", …" } else { "" };
+        let noun = if lines.len() == 1 { "line" } else { "lines" };
+        self.say(format_args!(
+            "{WARNING_STYLE}warning:{WARNING_STYLE:#} comments in `{}` are lost when it is written: {noun} {}{more}",
+            visible(&path.to_string_lossy()),
+            numbers.join(", ")
+        ));
     }
 
     /// A writer for binary data, without colour handling.
@@ -180,6 +208,11 @@ impl Printer {
             let _ = write!(talk, "{text}");
         });
     }
+}
+
+#[derive(Serialize)]
+struct SummaryRow<'a, T> {
+    summary: &'a T,
 }
 
 /// Advances a progress bar, which appears when the work has taken a second.

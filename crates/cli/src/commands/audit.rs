@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use varve_archive::history::{Kind, kind_of};
 use varve_archive::verbs::audit::{
     self, AuditDone, AuditFinding, AuditRequest, AuditSeverity, Paper, Sample,
@@ -91,16 +90,6 @@ fn parse_percent(text: &str) -> Result<f64, String> {
     if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("not between 0% and 100%".to_owned()) }
 }
 
-#[derive(Serialize)]
-struct AuditSummaryRow {
-    summary: AuditDone,
-}
-
-#[derive(Serialize)]
-struct SiteAuditSummaryRow {
-    summary: audit_site::SiteAudited,
-}
-
 fn counted_bodies(count: u64) -> String {
     if count == 1 { "1 body".to_owned() } else { format!("{count} bodies") }
 }
@@ -139,11 +128,11 @@ impl Verb for AuditArgs {
                 .map_err(|source| Error::Write { path: path.clone(), source })?;
         }
         if self.json {
-            printer.json(&AuditSummaryRow { summary: done })?;
+            printer.json_summary(&done)?;
         } else {
             conclude(&done, printer)?;
         }
-        Ok(if done.findings > 0 { ExitStatus::Findings } else { ExitStatus::Done })
+        Ok(ExitStatus::of_findings(done.findings))
     }
 }
 
@@ -165,12 +154,11 @@ impl AuditArgs {
             counted(done.records, "capture"),
             counted_bodies(done.bodies)
         );
-        match (self.json, done.findings) {
-            (true, _) => printer.json(&SiteAuditSummaryRow { summary: done })?,
-            (false, 0) => printer.line(format_args!("{GOOD_STYLE}ok{GOOD_STYLE:#}: {seen}"))?,
-            (false, count) => printer.line(format_args!("{} in {seen}", counted(count, "finding")))?,
+        if !self.json {
+            return printer.verification(done.findings, &seen);
         }
-        Ok(if done.findings > 0 { ExitStatus::Findings } else { ExitStatus::Done })
+        printer.json_summary(&done)?;
+        Ok(ExitStatus::of_findings(done.findings))
     }
 
     fn run_on_aardwarc(&self, root: &Path, session: &mut Session) -> Result<ExitStatus, Error> {
@@ -185,12 +173,11 @@ impl AuditArgs {
         })?;
         printed?;
         let seen = format!("{}, {}", counted(done.silos, "silo"), counted(done.records, "record"));
-        match (self.json, done.findings) {
-            (true, _) => printer.json(&AuditSummaryRow { summary: done })?,
-            (false, 0) => printer.line(format_args!("{GOOD_STYLE}ok{GOOD_STYLE:#}: {seen}"))?,
-            (false, count) => printer.line(format_args!("{} in {seen}", counted(count, "finding")))?,
+        if !self.json {
+            return printer.verification(done.findings, &seen);
         }
-        Ok(if done.findings > 0 { ExitStatus::Findings } else { ExitStatus::Done })
+        printer.json_summary(&done)?;
+        Ok(ExitStatus::of_findings(done.findings))
     }
 
     /// Rejects options that only archives support.
@@ -228,13 +215,9 @@ pub(super) fn conclude(done: &AuditDone, printer: &mut Printer) -> Result<(), Er
     );
     match (done.findings, done.silos, done.silos_left_out) {
         (0, 0, 1..) => {
-            return printer.line(format_args!("{WARNING_STYLE}nothing was checked{WARNING_STYLE:#}: {seen}"));
+            printer.line(format_args!("{WARNING_STYLE}nothing was checked{WARNING_STYLE:#}: {seen}"))
         }
-        (0, _, 1..) => {
-            return printer.line(format_args!("{GOOD_STYLE}ok, as far as checked{GOOD_STYLE:#}: {seen}"));
-        }
-        (0, ..) => return printer.line(format_args!("{GOOD_STYLE}ok{GOOD_STYLE:#}: {seen}")),
-        _ => {}
+        (0, _, 1..) => printer.line(format_args!("{GOOD_STYLE}ok, as far as checked{GOOD_STYLE:#}: {seen}")),
+        _ => printer.verification(done.findings, &seen).map(|_| ()),
     }
-    printer.line(format_args!("{} in {seen}", counted(done.findings, "finding")))
 }

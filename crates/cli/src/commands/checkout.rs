@@ -94,7 +94,7 @@ impl Verb for CheckoutArgs {
             session.printer.say(format_args!("HEAD is {}", short_version_id(&version)));
         }
         let left_out = done.left_out.count(|_| true) + done.covered.count;
-        Ok(if left_out > 0 { ExitStatus::Findings } else { ExitStatus::Done })
+        Ok(ExitStatus::of_findings(left_out))
     }
 }
 

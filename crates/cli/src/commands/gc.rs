@@ -148,7 +148,7 @@ impl GcArgs {
             let kept = holdings.catalog().count_versions(u64::MAX).map_err(ArchiveError::from)?;
             let too_soon = Some(GcTooSoonRow { done, again });
             let summary = GcSummary { kept, dry_run: self.dry_run, too_soon, ..GcSummary::default() };
-            printer.json(&GcSummaryRow { summary })?;
+            printer.json_summary(&summary)?;
         }
         Ok(ExitStatus::Done)
     }
@@ -164,7 +164,7 @@ impl GcArgs {
             let (kept, dry_run) = (actions.kept, self.dry_run);
             let too_soon = None;
             let summary = GcSummary { versions, diffs, made, bodies, bytes, kept, young, dry_run, too_soon };
-            return printer.json(&GcSummaryRow { summary });
+            return printer.json_summary(&summary);
         }
         let done = if self.dry_run { "would be removed" } else { "removed" };
         if actions.in_silos {
@@ -277,11 +277,6 @@ impl<'a> GcActionRow<'a> {
             },
         }
     }
-}
-
-#[derive(Serialize)]
-struct GcSummaryRow {
-    summary: GcSummary,
 }
 
 #[derive(Default, Serialize)]

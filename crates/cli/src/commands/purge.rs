@@ -129,7 +129,7 @@ impl PurgeArgs {
         let (records, pages) = (choice.records.len() as u64, choice.pages_alone().count() as u64);
         if self.json {
             let summary = PurgeSummary { records, pages, dry_run: self.dry_run, ..PurgeSummary::default() };
-            printer.json(&PurgeSummaryRow { summary })?;
+            printer.json_summary(&summary)?;
         } else if choice.is_empty() {
             printer.say("nothing matched, or the content is still referenced");
         } else {
@@ -167,7 +167,7 @@ impl PurgeArgs {
             dry_run: false,
         };
         if self.json {
-            return printer.json(&PurgeSummaryRow { summary });
+            return printer.json_summary(&summary);
         }
         match receipt.dictionaries {
             Dictionaries::AsTheyWere => {}
@@ -236,11 +236,6 @@ impl<'a> PurgeRow<'a> {
         };
         format!("{:<8} {}{what}{version}{fate}", self.kind, self.record)
     }
-}
-
-#[derive(Serialize)]
-struct PurgeSummaryRow<'a> {
-    summary: PurgeSummary<'a>,
 }
 
 #[derive(Serialize, Default)]

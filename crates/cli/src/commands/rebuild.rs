@@ -82,6 +82,6 @@ impl Verb for RebuildArgs {
                 counted(done.silos, "silo"),
             ))?;
         }
-        Ok(if findings > 0 { ExitStatus::Findings } else { ExitStatus::Done })
+        Ok(ExitStatus::of_findings(findings))
     }
 }

@@ -423,7 +423,7 @@ fn the_change_of_a_score_is_explained_by_the_page_that_makes_it() {
         assert!((told.sum::<f64>() - (3.0 * 0.82 - 0.82)).abs() < 1e-9);
         // Both are 100 of 100; smaller movements are not given as the cause.
         let why = explained(&[("low", &more.repeat(4))]);
-        assert!(why.contains("at most 100 it moved by +0.8200:"), "{why}");
+        assert!(why.contains("capping at 100 it moved by +0.8200:"), "{why}");
     }
 }
 

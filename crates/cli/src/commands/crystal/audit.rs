@@ -8,7 +8,7 @@ use varve_archive::verbs::crystal::{FindingSeverity, ProjectFinding};
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
-use crate::printer::{BAD_STYLE, GOOD_STYLE, Printer, WARNING_STYLE, counted, visible};
+use crate::printer::{BAD_STYLE, Printer, WARNING_STYLE, counted, visible};
 
 /// A finding in the format of an audit. A project has no silos, so `silo` and `offset` are null.
 #[derive(Serialize)]
@@ -19,11 +19,6 @@ struct ProjectAuditRow {
     offset: Option<u64>,
     id: Option<String>,
     message: String,
-}
-
-#[derive(Serialize)]
-struct ProjectAuditSummaryRow {
-    summary: ProjectAuditSummary,
 }
 
 #[derive(Serialize)]
@@ -54,16 +49,15 @@ pub(in crate::commands) fn audit(
     printed?;
     done.findings -= older;
     let seen = format!("{}, {} with bodies", counted(done.revisions, "revision"), done.bodies);
-    if json {
-        let summary =
-            ProjectAuditSummary { records: done.revisions, bytes: done.bytes, findings: done.findings };
-        printer.json(&ProjectAuditSummaryRow { summary })?;
-    } else if done.findings == 0 {
-        printer.line(format_args!("{GOOD_STYLE}ok{GOOD_STYLE:#}: {seen}"))?;
-    } else {
-        printer.line(format_args!("{} in {seen}", counted(done.findings, "finding")))?;
+    if !json {
+        return printer.verification(done.findings, &seen);
     }
-    Ok(if done.findings > 0 { ExitStatus::Findings } else { ExitStatus::Done })
+    printer.json_summary(&ProjectAuditSummary {
+        records: done.revisions,
+        bytes: done.bytes,
+        findings: done.findings,
+    })?;
+    Ok(ExitStatus::of_findings(done.findings))
 }
 
 fn print(finding: &ProjectFinding, json: bool, printer: &mut Printer) -> Result<(), Error> {

@@ -81,11 +81,6 @@ impl<'a> From<&'a FindingRepair> for RepairFields<'a> {
     }
 }
 
-#[derive(Serialize)]
-struct VerifySummaryRow<T> {
-    summary: T,
-}
-
 impl CrystalVerifyArgs {
     pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let path = self.which.path(session)?;
@@ -107,11 +102,11 @@ impl CrystalVerifyArgs {
         printed?;
         say_opened(&opened, printer);
         if self.json {
-            printer.json(&VerifySummaryRow { summary: repaired })?;
+            printer.json_summary(&repaired)?;
         } else {
             printer.line(repair_summary(&repaired))?;
         }
-        Ok(if repaired.left > 0 { ExitStatus::Findings } else { ExitStatus::Done })
+        Ok(ExitStatus::of_findings(repaired.left))
     }
 }
 
@@ -157,14 +152,11 @@ fn print(
 
 fn conclude(verified: &VerifySummary, json: bool, printer: &mut Printer) -> Result<ExitStatus, Error> {
     let seen = format!("{}, {} with bodies", counted(verified.revisions, "revision"), verified.bodies);
-    if json {
-        printer.json(&VerifySummaryRow { summary: verified })?;
-    } else if verified.findings == 0 {
-        printer.line(format_args!("{GOOD_STYLE}ok{GOOD_STYLE:#}: {seen}"))?;
-    } else {
-        printer.line(format_args!("{} in {seen}", counted(verified.findings, "finding")))?;
+    if !json {
+        return printer.verification(verified.findings, &seen);
     }
-    Ok(if verified.findings > 0 { ExitStatus::Findings } else { ExitStatus::Done })
+    printer.json_summary(verified)?;
+    Ok(ExitStatus::of_findings(verified.findings))
 }
 
 fn repair_summary(repaired: &RepairSummary) -> String {

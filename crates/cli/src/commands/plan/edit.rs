@@ -4,7 +4,7 @@ use varve_archive::EditError;
 use varve_archive::verbs::plan::{Alias, Group, Notice, Plan, Root, edit, is_project, load};
 
 use super::super::crystal::say_opened;
-use super::{layout, warn_of_loss};
+use super::layout;
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
 use crate::printer::visible;
@@ -255,7 +255,7 @@ fn change<T>(
     let layout = layout(session)?;
     let printer = &mut session.printer;
     let mut tell = |notice: Notice<'_>| match notice {
-        Notice::CommentsLost(file) => warn_of_loss(printer, file),
+        Notice::CommentsLost(file) => printer.warn_of_lost_comments(&file.path, &file.comments),
         Notice::PutInOrder(opened) => say_opened(opened, printer),
     };
     Ok(edit(&layout, &mut tell, change)?)

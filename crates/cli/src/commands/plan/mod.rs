@@ -4,11 +4,9 @@ mod edit;
 mod view;
 
 use varve_archive::Layout;
-use varve_archive::verbs::plan::PlanFile;
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
-use crate::printer::{Printer, WARNING_STYLE, visible};
 use crate::session::Session;
 use crate::verb::Verb;
 
@@ -61,16 +59,4 @@ impl Verb for PlanArgs {
 
 fn layout(session: &Session) -> Result<Layout, Error> {
     Ok(Layout::new(&session.root()?))
-}
-
-/// Warns about comments that are lost when the plan is written.
-fn warn_of_loss(printer: &mut Printer, file: &PlanFile) {
-    let numbers: Vec<String> = file.comments.iter().take(5).map(ToString::to_string).collect();
-    let more = if file.comments.len() > 5 { ", …" } else { "" };
-    let noun = if file.comments.len() == 1 { "line" } else { "lines" };
-    printer.say(format_args!(
-        "{WARNING_STYLE}warning:{WARNING_STYLE:#} comments in `{}` are lost when it is written: {noun} {}{more}",
-        visible(&file.path.to_string_lossy()),
-        numbers.join(", ")
-    ));
 }

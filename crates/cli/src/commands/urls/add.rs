@@ -6,7 +6,7 @@ use serde::Serialize;
 use varve_archive::expectations::Prober;
 use varve_archive::verbs::urls::add::{Added, Request, add};
 
-use super::{DatabaseLocation, warn_of_loss};
+use super::DatabaseLocation;
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
 use crate::printer::visible;
@@ -78,7 +78,7 @@ impl UrlsAddArgs {
         let mut outcome = ExitStatus::Done;
         for urls in self.urls.chunks(ADD_BATCH_SIZE) {
             let printer = &mut session.printer;
-            let mut on_loss = |path: &Path, lines: &[u64]| warn_of_loss(printer, path, lines);
+            let mut on_loss = |path: &Path, lines: &[u64]| printer.warn_of_lost_comments(path, lines);
             for result in add(&database, urls, &request, web, &mut on_loss)? {
                 match result {
                     Ok(added) => self.print(&added, session)?,

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use varve_archive::verbs::urls::fmt::{Formatted, fmt};
 
-use super::{DatabaseLocation, warn_of_loss};
+use super::DatabaseLocation;
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
 use crate::printer::{Printer, WARNING_STYLE, visible};
@@ -39,7 +39,7 @@ impl UrlsFmtArgs {
         // Both closures below print.
         let printer = RefCell::new(&mut session.printer);
         let mut on_loss = |path: &std::path::Path, lines: &[u64]| {
-            warn_of_loss(&mut printer.borrow_mut(), path, lines);
+            printer.borrow_mut().warn_of_lost_comments(path, lines);
         };
         fmt(&database, self.check, &mut on_loss, |result| {
             let mut printer = printer.borrow_mut();

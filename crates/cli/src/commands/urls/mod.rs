@@ -7,7 +7,7 @@ mod list;
 mod remove;
 mod show;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use varve_archive::expectations::UrlDatabase;
 use varve_archive::verbs::urls::list::Filter;
@@ -15,7 +15,6 @@ use varve_archive::{Layout, RepositoryError};
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
-use crate::printer::{Printer, WARNING_STYLE, visible};
 use crate::session::Session;
 use crate::verb::Verb;
 
@@ -109,17 +108,4 @@ impl From<UrlFilterArgs> for Filter {
     fn from(which: UrlFilterArgs) -> Self {
         Self { category: which.category, domain: which.domain, path_prefix: which.path_prefix }
     }
-}
-
-/// Warns about comments that are lost when a file is written.
-fn warn_of_loss(printer: &mut Printer, path: &Path, lines: &[u64]) {
-    let numbers: Vec<String> = lines.iter().take(5).map(ToString::to_string).collect();
-    let more = if lines.len() > 5 { ", …" } else { "" };
-    let noun = if lines.len() == 1 { "line" } else { "lines" };
-    let path = path.to_string_lossy();
-    printer.say(format_args!(
-        "{WARNING_STYLE}warning:{WARNING_STYLE:#} comments in `{}` are lost when it is written: {noun} {}{more}",
-        visible(&path),
-        numbers.join(", ")
-    ));
 }

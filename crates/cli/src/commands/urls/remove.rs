@@ -2,7 +2,7 @@
 
 use varve_archive::verbs::urls::remove::remove;
 
-use super::{DatabaseLocation, warn_of_loss};
+use super::DatabaseLocation;
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
 use crate::printer::visible;
@@ -35,8 +35,9 @@ impl UrlsRemoveArgs {
         let printer = &mut session.printer;
         let mut outcome = ExitStatus::Done;
         for url in &self.urls {
-            let result =
-                remove(&database, url, self.dry_run, &mut |path, lines| warn_of_loss(printer, path, lines));
+            let result = remove(&database, url, self.dry_run, &mut |path, lines| {
+                printer.warn_of_lost_comments(path, lines)
+            });
             match result {
                 Ok(removed) => printer.line(visible(&removed))?,
                 Err(failure) => {
