@@ -11,7 +11,7 @@ use varve_plan::{EditError, Problem};
 use varve_repository::{BodyTrouble, RepositoryError};
 use varve_store::StoreError;
 
-use crate::crawl::error::{CrawlError, and_more};
+use varve_crawl::{CrawlError, and_more};
 
 /// Why a verb could not do its work.
 #[derive(Debug, thiserror::Error)]

@@ -7,16 +7,10 @@
 //! exit code. Findings are returned as data, failures as typed errors.
 
 mod checking;
-pub mod crawl;
 mod error;
 pub mod expectations;
-mod network_options;
-mod probe;
-mod run_description;
 pub mod verbs;
-mod wire_exchange;
 
-pub use crawl::error::CrawlError;
 pub use error::ArchiveError;
 pub use varve_catalog::CatalogError;
 pub use varve_core::body::BodyError;
@@ -26,6 +20,7 @@ pub use varve_core::history::{Capture, Choice, Tag, Version};
 pub use varve_core::id::IdError;
 pub use varve_core::receipt::Renderings;
 pub use varve_core::{BodyId, Moment, RecordId, VersionId};
+pub use varve_crawl::CrawlError;
 pub use varve_plan::{EditError, PlanError, Problem};
 pub use varve_repository::page_path::page_path;
 pub use varve_repository::rows::{LostList, OddFact};

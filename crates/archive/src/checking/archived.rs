@@ -17,10 +17,10 @@ use varve_diff::compare::{CaptureSide, CompareOptions, compare};
 use varve_expect::{Departure, Follow, Observed};
 
 use super::{CheckCase, CheckTarget, Judgement};
-use crate::crawl::error::CrawlError;
 use crate::expectations::report::{CheckedUrl, ContentComparison};
 use crate::expectations::{ProbeRequest, ProbeResponse, Verdict};
-use crate::wire_exchange;
+use varve_crawl::CrawlError;
+use varve_crawl::wire_exchange;
 use varve_repository::history::LONGEST;
 use varve_repository::history::{Holdings, Pages};
 use varve_repository::history::{Loaded, said_in_full};

@@ -6,7 +6,7 @@ use varve_core::history::{Capture, CaptureFilter, ListCursor, StoredVerdict, Tim
 use varve_expect::{Observed, Outcome, Seen, Standing, standing};
 
 use super::CheckTarget;
-use crate::crawl::error::CrawlError;
+use varve_crawl::CrawlError;
 use varve_repository::history::{Holdings, said_in_full};
 
 /// So many checks tell whether a URL is flaky.

@@ -14,9 +14,9 @@ use varve_store::exchange::ExchangeWriter;
 use varve_warc::write::Packer;
 
 use super::{CheckCase, CheckFinding};
-use crate::crawl::error::CrawlError;
-use crate::run_description::RunDescription;
-use crate::wire_exchange::{self, RunRecord};
+use varve_crawl::CrawlError;
+use varve_crawl::RunDescription;
+use varve_crawl::wire_exchange::{self, RunRecord};
 use varve_repository::history::{ArchiveHistory, HistoryWriter, Holdings};
 use varve_repository::rows::{OddFact, row_of_receipt, rows_of_fact};
 

@@ -1,11 +1,11 @@
 //! `capture`: fetches pages with all that belongs to them, and makes one version of them.
 //!
-//! The work is done by [`crawl`](crate::crawl). Here it is decided where it begins and who asks.
+//! The work is done by [`crawl`](varve_crawl). Here it is decided where it begins and who asks.
 
-use crate::crawl::error::CrawlError;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use varve_crawl::CrawlError;
 use varve_repository::RepositoryError;
 
 use tokio::sync::Semaphore;
@@ -17,16 +17,16 @@ use varve_fetch::{ByteBudget, Client, FetchError, FetchRequest, Fetched, Fetcher
 use varve_plan::Plan;
 
 use super::commit::Intent;
-use crate::crawl::{BrowserGate, CompiledPlan, CrawlFetchers, RunEnvironment, begin, robots_limits};
 use crate::error::ArchiveError;
-use crate::network_options::{ClientOptions, has_user_info};
+use varve_crawl::{BrowserGate, CompiledPlan, CrawlFetchers, RunEnvironment, begin, robots_limits};
+use varve_crawl::{ClientOptions, has_user_info};
 use varve_repository::history::ArchiveHistory;
 
-pub use crate::crawl::{
+pub use varve_catalog::OpenRun;
+pub use varve_crawl::{
     CapturedPage, CrawlEvent, CrawlProgress, CrawlSettings, CrawlTally, RunEnd, ScopeKind, SkipRule,
 };
-pub use crate::network_options::{NetworkOptions, SavedNetworkOptions, SecretName, contact_in};
-pub use varve_catalog::OpenRun;
+pub use varve_crawl::{NetworkOptions, SavedNetworkOptions, SecretName, contact_in};
 pub use varve_fetch::{FetchErrorKind, ProxyText, ProxyTexts, user_agent};
 
 /// How the work is done.
@@ -86,7 +86,7 @@ pub fn resume(
         let reach = resumed(&reach, settings)?;
         fetchers(history, settings, &reach)
     };
-    Ok(crate::crawl::resume(&conduct(history, manner), run, change, report)?)
+    Ok(varve_crawl::resume(&conduct(history, manner), run, change, report)?)
 }
 
 /// How far a run reaches that goes on, which it keeps.
@@ -109,7 +109,7 @@ pub fn end_browsers() {
 /// version of what it has captured.
 pub fn finish(history: &ArchiveHistory, manner: RunOptions<'_>) -> Result<RunEnd, ArchiveError> {
     let run = unfinished(history)?.first().map(|open| open.run).ok_or(CrawlError::NoRun)?;
-    Ok(crate::crawl::finish(&conduct(history, manner), run)?)
+    Ok(varve_crawl::finish(&conduct(history, manner), run)?)
 }
 
 fn conduct<'a>(history: &'a ArchiveHistory, manner: RunOptions<'a>) -> RunEnvironment<'a> {

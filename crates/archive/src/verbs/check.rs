@@ -4,9 +4,9 @@
 //! failure is told with what was there before: the last capture that was as promised, and since when it is not so.
 //! Elsewhere, or when it is asked for, the web is only looked at.
 
-use crate::crawl::error::CrawlError;
 use std::collections::BTreeMap;
 use std::io::Read;
+use varve_crawl::CrawlError;
 use varve_repository::RepositoryError;
 
 use varve_core::history::Capture;
@@ -21,11 +21,11 @@ use crate::checking::{
     CheckCase, CheckEvidence, CheckFinding, CheckHistory, RecordedVerdict, archived_cases, ask_all,
     expected_cases,
 };
-use crate::crawl::{NewRunVersion, version_of_run};
 use crate::error::ArchiveError;
 use crate::expectations::report::CheckedUrl;
 use crate::expectations::{Loaded, Prober, UrlDatabase, UrlsError, Verdict};
-use crate::run_description::RunDescription;
+use varve_crawl::RunDescription;
+use varve_crawl::{NewRunVersion, version_of_run};
 use varve_repository::archive::{digits, object};
 use varve_repository::history::Loaded as LoadedPage;
 use varve_repository::history::{

@@ -18,7 +18,7 @@ use varve_core::url::normalise;
 use varve_core::{Moment, VersionId};
 
 use crate::error::ArchiveError;
-use crate::network_options::has_user_info;
+use varve_crawl::has_user_info;
 pub use varve_repository::history::Intent;
 use varve_repository::history::{
     BodyInput, Change, Covered, HistoryWriter, Pair, WorkingTree, half_entered, known_version,

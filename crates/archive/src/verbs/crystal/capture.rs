@@ -1,31 +1,30 @@
 //! `capture` into a Crystal project: single URLs, or the project's own roots and groups.
 //!
-//! The work is done by [`crawl`](crate::crawl), as for an archive. Members of a group are what its pattern matches, on
+//! The work is done by [`crawl`](varve_crawl), as for an archive. Members of a group are what its pattern matches, on
 //! whatever page they were found: a source only says where to look, and is looked at because it is a root or a member
 //! itself. Members that the project knows and never downloaded are asked for as well.
 
-use crate::crawl::error::CrawlError;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use varve_crawl::CrawlError;
 
 use uuid::Uuid;
 use varve_catalog::{Frontier, FrontierStore as _, SqliteCatalog, SqliteFrontierStore};
 use varve_core::RunId;
 use varve_crystal::{CAPTURE_FOLDER, OpenReport, ProjectWriter, RevisionId};
-use varve_fetch::Fetcher;
 use varve_plan::Plan;
 
 use super::plan::Rows;
-use crate::crawl::{
-    CrawlEvent, CrawlFetchers, CrawlPolicy, CrawlSettings, CrawlTally, CrystalFetcher, ProjectDestination,
-    RunClock, RunEnding, RunInput, ScopeKind, SharedProject, only_worker, run_crawl,
-};
 use crate::error::ArchiveError;
-use crate::network_options::{NetworkOptions, has_user_info};
 use crate::verbs::capture::{resumed, usual_and_pages};
 use varve_core::secret::ShownUrl;
+use varve_crawl::{
+    CrawlEvent, CrawlSettings, CrawlTally, ProjectRun, RunEnding, ScopeKind, SharedProject,
+    crawl_into_project, only_worker,
+};
+use varve_crawl::{NetworkOptions, has_user_info};
 use varve_repository::writer::Clock;
 
 /// The property that says after which revision the capture began that is not finished.
@@ -200,29 +199,21 @@ fn crawl(
     report: &mut dyn FnMut(CrawlEvent<'_>),
 ) -> Result<ProjectCaptured, ArchiveError> {
     let (opened, folder) = open.about()?;
-    let CrawlFetchers { usual, pages, gate, budget, robots, proxy } =
-        usual_and_pages(&folder.join("tmp"), &settings, reach)?;
-    let whole = settings.no_conditional;
-    let asks = |fetcher: Arc<dyn Fetcher>| {
-        Arc::new(CrystalFetcher::new(Arc::clone(open), fetcher, whole)) as Arc<dyn Fetcher>
-    };
-    let fetchers = CrawlFetchers { usual: asks(usual), pages: asks(pages), gate, budget, robots, proxy };
+    let fetchers = usual_and_pages(&folder.join("tmp"), &settings, reach)?;
     let credentials = reach.credentials_for(&settings.seeds).map_err(CrawlError::Credentials)?;
-    let groups = members(&settings, rows);
-    let wall_time = || varve_core::Moment::from((manner.clock)().instant);
-    let destination = ProjectDestination::new(Arc::clone(open), credentials, groups);
-    let policy = CrawlPolicy::with_spelling(settings, open.spelling());
-    let input = RunInput {
-        destination: &destination,
+    let run = ProjectRun {
+        project: open,
+        groups: members(&settings, rows),
+        settings,
+        credentials,
         frontier: &*frontier,
-        policy: &policy,
         fetchers,
         is_resumed: resumed,
         threads: manner.threads,
-        clock: RunClock::new(&wall_time),
+        wall_time: &|| varve_core::Moment::from((manner.clock)().instant),
         stop: manner.stop,
     };
-    let (ending, tally) = run_crawl(input, report)?;
+    let (ending, tally) = crawl_into_project(run, report)?;
     let (run, counts) = (frontier.run(), frontier.counts()?);
     let finished = ending == RunEnding::Finished;
     let queued = if finished { 0 } else { counts.ready + counts.claimed + counts.waiting };

@@ -2,9 +2,9 @@
 //!
 //! The page is read from the archive where there is a capture of it; otherwise it is fetched, and not kept.
 
-use crate::crawl::error::CrawlError;
 use std::collections::HashSet;
 use std::io::Read;
+use varve_crawl::CrawlError;
 use varve_repository::RepositoryError;
 
 use varve_core::headers::Headers;
@@ -14,10 +14,10 @@ use varve_fetch::{FetchRequest, Fetcher};
 use varve_page::links::{LinkFormat, LinkLimits, LinkRole, PageLink, extract};
 use varve_wire::{DecodeLimits, MessageHead};
 
-use crate::crawl::CrawlSettings;
 use crate::error::ArchiveError;
 use crate::verbs::capture::{NetworkOptions, client};
 use crate::verbs::cat::{At, find};
+use varve_crawl::CrawlSettings;
 use varve_repository::history::Holdings;
 
 pub use varve_core::pattern::SuggestedGroup;

@@ -1,0 +1,64 @@
+//! What a browser makes of a page, as records: the document that its scripts left, and a screenshot.
+//!
+//! The record of the response names both. Links that only scripts made are in the document, so it is read
+//! for links as well.
+
+use std::collections::HashSet;
+use std::io::Read;
+
+use varve_core::headers::Headers;
+use varve_core::history::Capture;
+use varve_fetch::{Rendering, RenderingKind};
+use varve_store::exchange::{NewRendering, NewRenderings};
+
+use super::super::discovered_link::{DiscoveredLink, ResponseLinks};
+use super::super::task::CrawlTask;
+use super::writers::ArchiveWriters;
+use crate::error::CrawlError;
+use varve_repository::history::Holdings;
+
+/// The type of every document.
+const DOCUMENT_MEDIA_TYPE: &str = "text/html; charset=utf-8";
+
+/// The renderings of a page, for the store.
+pub(super) fn new_renderings(renderings: &[Rendering]) -> NewRenderings<'_> {
+    let of_kind = |kind| {
+        let rendering = renderings.iter().find(|rendering| rendering.kind == kind)?;
+        Some(NewRendering { media_type: &rendering.media_type, content: &rendering.content })
+    };
+    NewRenderings {
+        document: of_kind(RenderingKind::Document),
+        screenshot: of_kind(RenderingKind::Screenshot),
+    }
+}
+
+impl ArchiveWriters<'_> {
+    /// Adds the links of a document. Its URL is that of the response, not what scripts made of it.
+    pub(super) fn read_document(
+        &self,
+        task: &CrawlTask,
+        status: u16,
+        document: &mut dyn Read,
+        links: &mut ResponseLinks,
+    ) {
+        let mut headers = Headers::new();
+        headers.push("Content-Type", DOCUMENT_MEDIA_TYPE);
+        let more = self.read(task, (status, &headers), document).links;
+        let known: HashSet<DiscoveredLink> = links.followed.iter().cloned().collect();
+        links.followed.extend(more.followed.into_iter().filter(|link| !known.contains(link)));
+        links.unfollowed.extend(more.unfollowed);
+    }
+
+    /// Adds the links of the document of a capture, if it has one.
+    pub(super) fn read_stored_document(
+        &self,
+        task: &CrawlTask,
+        capture: &Capture,
+        links: &mut ResponseLinks,
+    ) -> Result<(), CrawlError> {
+        let Some(id) = self.history.renderings(capture)?.document else { return Ok(()) };
+        let Some(document) = self.history.writer().reader().object(id.as_bytes())? else { return Ok(()) };
+        self.read_document(task, capture.status, &mut document.read()?, links);
+        Ok(())
+    }
+}

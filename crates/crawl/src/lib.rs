@@ -1,0 +1,93 @@
+//! Crawling: from seeds to a version. Also the requests of a check.
+//!
+//! One run becomes one version. A run that is stopped becomes a version of what it captured, and another
+//! run continues with the rest. The frontier holds what is still to do, the silos hold what was done, and
+//! a checkpoint every few seconds connects the two. So a run may end at any instant and is resumed where it
+//! was, with the same result.
+//!
+//! One thread, the dispatcher, decides. Requests, writers and checkpoints run on other threads and send it
+//! messages. From the values at the top to the whole at the bottom, each file uses those above it:
+//!
+//! | file | owns |
+//! | --- | --- |
+//! | `fetch_reason`, `skip_rule`, `event`, `settings` | values: why a URL is fetched or not, what is reported, what the user wants |
+//! | `scope`, `compiled_plan`, `crawl_policy`, `discovered_link`, `extract_links` | which links of a response are followed |
+//! | `past_captures`, `task`, `write_job`, `message` | one URL on its way, and the messages about it |
+//! | `destination`, `read_response`, `archive`, `project` | where responses are stored: an archive or a Crystal project |
+//! | `request_loop`, `fetchers`, `response_cache`, `browser_gate` | requests in flight, of the run and of pages in a browser |
+//! | `hosts`, `robots`, `retry_after`, `unreachable` | the one table of hosts: queue, pace, `robots.txt`, waits, outages |
+//! | `writer_pool`, `link_backlog`, `checkpoint` | threads that store, and what makes it durable |
+//! | `seen_urls`, `in_hand`, `unfollowed_links`, `reported_skips`, `reporter` | bounded sets of URLs, and reports |
+//! | `dispatcher` | the thread that decides: admission, responses, pages in a browser |
+//! | `run`, `run_lifecycle`, `resumable_run` | a run from beginning to end, and across its stops |
+//!
+//! `probe` requests the URLs of a check with the same request loop and host table. `network_options` makes
+//! the client, `wire_exchange` stores exchanges, `run_description` describes a run in the silos.
+//!
+//! Nothing here opens a socket or parses a page: that is `varve-fetch` and `varve-page`. Nor does it print:
+//! the caller gets [`CrawlEvent`]s. The caller also gives the one clock.
+
+mod archive;
+mod browser_gate;
+mod checkpoint;
+mod clock;
+mod compiled_plan;
+mod crawl_policy;
+mod destination;
+mod discovered_link;
+mod dispatcher;
+mod error;
+mod error_chain;
+mod event;
+mod extract_links;
+mod fetch_reason;
+mod fetchers;
+mod hosts;
+mod in_hand;
+mod link_backlog;
+mod message;
+mod network_options;
+mod past_captures;
+mod probe;
+mod project;
+mod read_response;
+mod reported_skips;
+mod reporter;
+mod request_loop;
+mod response_cache;
+mod resumable_run;
+mod retry_after;
+mod robots;
+mod run;
+mod run_description;
+mod run_lifecycle;
+mod scope;
+mod seen_urls;
+mod settings;
+mod skip_rule;
+mod task;
+mod unfollowed_links;
+mod unreachable;
+pub mod wire_exchange;
+mod write_job;
+mod writer_pool;
+
+pub use browser_gate::BrowserGate;
+pub use compiled_plan::CompiledPlan;
+pub use dispatcher::RunEnding;
+pub use error::{CrawlError, and_more};
+pub use event::{CapturedPage, CrawlEvent, CrawlProgress, CrawlTally, RunEnd};
+pub use fetchers::CrawlFetchers;
+pub use network_options::{
+    ClientOptions, NetworkOptions, SavedNetworkOptions, SecretName, contact_in, has_user_info,
+};
+pub use probe::{OnAnswer, ProbeFailure, ProbeOptions, ProbeRequest, ProbeResponse, Prober, WebProber};
+pub use project::{ProjectRun, SharedProject, crawl_into_project};
+pub use robots::robots_limits;
+pub use run_description::RunDescription;
+pub use run_lifecycle::{
+    NewRunVersion, RunEnvironment, RunVersion, begin, finish, only_worker, resume, version_of_run,
+};
+pub use scope::ScopeKind;
+pub use settings::CrawlSettings;
+pub use skip_rule::SkipRule;

@@ -1,0 +1,149 @@
+//! What a run keeps of how far it reaches, so that whoever resumes it reaches as far.
+//!
+//! What is no secret is kept as it was given: that private addresses may be asked, where certificates lie, which proxy
+//! requests go through. Of what is secret only this is kept: that there was something, for whom and by which name. A run
+//! that was begun with it does not go on without it unless somebody says so: every page would be asked for as a stranger, and its
+//! refusal kept in the place of the page.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use varve_fetch::{Proxies, ProxyTexts};
+
+use super::NetworkOptions;
+use crate::error::CrawlError;
+
+/// The name of what a proxy is told.
+const PROXY_AUTHORIZATION: &str = "Proxy-Authorization";
+
+/// What a run keeps of how far it reaches.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SavedNetworkOptions {
+    /// Whether private addresses may be asked.
+    pub allow_private: bool,
+    /// The file of certificates to trust besides the platform's.
+    pub certificates: Option<PathBuf>,
+    /// The proxy that was named, without credentials; empty if none is to be used.
+    pub proxy: Option<String>,
+    /// What was given that is secret.
+    pub secrets: Vec<SecretName>,
+}
+
+/// That something secret was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretName {
+    /// For whom: an origin.
+    pub origin: String,
+    /// The name of the header.
+    pub name: String,
+}
+
+impl SavedNetworkOptions {
+    /// Whether there is nothing to keep.
+    pub(crate) fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl NetworkOptions {
+    /// For whom something secret was given besides the headers for seeds, and by which name.
+    pub fn secrets(&self) -> Vec<SecretName> {
+        self.kept(&[]).map(|kept| kept.secrets).unwrap_or_default()
+    }
+
+    /// What a run from these seeds keeps of it.
+    pub fn kept(&self, seeds: &[String]) -> Result<SavedNetworkOptions, CrawlError> {
+        let credentials = self.credentials_for(seeds).map_err(CrawlError::Credentials)?;
+        let mut secrets: Vec<SecretName> = Vec::new();
+        for (origin, name) in credentials.names() {
+            let secret = SecretName { origin, name };
+            if !secrets.contains(&secret) {
+                secrets.push(secret);
+            }
+        }
+        let (mut proxy, proxies) = (None, Proxies::read(&self.proxies)?);
+        if self.proxies.are_given() {
+            let shown = proxies.shown().unwrap_or_default();
+            if proxies.have_login() {
+                secrets.push(SecretName { origin: shown.clone(), name: PROXY_AUTHORIZATION.to_owned() });
+            }
+            proxy = Some(shown);
+        }
+        let (allow_private, certificates) = (self.allow_private, self.certificates.clone());
+        Ok(SavedNetworkOptions { allow_private, certificates, proxy, secrets })
+    }
+
+    /// As far as a run from these seeds reached, and what was said now besides. What is secret must have been said again.
+    pub fn again(&self, kept: &SavedNetworkOptions, seeds: &[String]) -> Result<Self, CrawlError> {
+        let mut reach = self.clone();
+        reach.allow_private |= kept.allow_private;
+        if reach.certificates.is_none() {
+            reach.certificates.clone_from(&kept.certificates);
+        }
+        let names_proxy = self.proxies.are_given();
+        if let Some(proxy) = kept.proxy.as_deref().filter(|_| !names_proxy) {
+            reach.proxies = ProxyTexts::all(proxy);
+        }
+        let credentials = self.credentials_for(seeds).map_err(CrawlError::Credentials)?;
+        let is_missing = |secret: &&SecretName| match secret.name.as_str() {
+            // Who names a proxy now names it with what it wants.
+            PROXY_AUTHORIZATION => !names_proxy,
+            name => !credentials.has(&secret.origin, name),
+        };
+        let mut missing = kept.secrets.iter().filter(is_missing);
+        match missing.next().filter(|_| !self.without_credentials) {
+            None => Ok(reach),
+            Some(first) => Err(CrawlError::SecretMissing { secret: first.clone(), more: missing.count() }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seeds() -> Vec<String> {
+        vec!["http://h:81/x".to_owned()]
+    }
+
+    #[test]
+    fn what_is_no_secret_counts_again() {
+        let begun = NetworkOptions {
+            allow_private: true,
+            certificates: Some("/ca.pem".into()),
+            proxies: ProxyTexts::all("http://p:8080"),
+            ..NetworkOptions::default()
+        };
+        let kept = begun.kept(&seeds()).unwrap();
+        let again = NetworkOptions::default().again(&kept, &seeds()).unwrap();
+        assert_eq!(again.kept(&seeds()).unwrap(), kept);
+        assert_eq!(again.proxies_shown().as_deref(), Some("http://p:8080"));
+        let certificates = Some("/other.pem".into());
+        let other =
+            NetworkOptions { certificates, proxies: ProxyTexts::nothing(), ..NetworkOptions::default() };
+        let again = other.again(&kept, &seeds()).unwrap();
+        assert_eq!((again.certificates.clone(), again.proxies_shown()), (other.certificates, None));
+        let kept = again.kept(&seeds()).unwrap();
+        assert_eq!(kept.proxy.as_deref(), Some(""), "that none is used is kept as well");
+    }
+
+    #[test]
+    fn what_is_secret_is_not_kept_and_must_be_said_again() {
+        let begun = NetworkOptions {
+            headers: vec!["Authorization: hunter2".to_owned()],
+            credentials: "other Cookie: hunter2".to_owned(),
+            proxies: ProxyTexts::all("http://me:hunter2@p:8080"),
+            ..NetworkOptions::default()
+        };
+        let kept = begun.kept(&seeds()).unwrap();
+        let json = serde_json::to_string(&kept).unwrap();
+        assert!(!json.contains("hunter2") && json.contains("http://h:81"), "{json}");
+        let refused = NetworkOptions::default().again(&kept, &seeds()).unwrap_err().to_string();
+        assert!(refused.contains("`Cookie` for `https://other`") && refused.contains("2 more"), "{refused}");
+        assert!(begun.again(&kept, &seeds()).is_ok());
+        let without = NetworkOptions { without_credentials: true, ..NetworkOptions::default() };
+        let again = without.again(&kept, &seeds()).unwrap();
+        assert_eq!(again.kept(&seeds()).unwrap().secrets, []);
+    }
+}

@@ -1,0 +1,145 @@
+//! The way of one question through redirects to its answer.
+
+use std::time::Duration;
+
+use varve_core::exchange::Exchange;
+use varve_core::url::{RequestUrl, resolve};
+use varve_fetch::politeness::QueuedRequest;
+use varve_fetch::{FetchError, FetchErrorKind};
+
+use super::observe::ObservedResponse;
+use crate::error_chain::error_chain;
+use crate::probe::prober::{ProbeFailure, ProbeRequest, ProbeResponse};
+use varve_expect::{Follow, Observed, Redirect};
+
+/// No more redirects are followed.
+pub(super) const MAX_REDIRECTS: usize = 10;
+
+/// One question on its way.
+pub(super) struct RedirectChain {
+    /// The number of the question.
+    pub(super) number: usize,
+    /// What is asked next.
+    pub(super) url: String,
+    /// Whether the content counts.
+    pub(super) content: bool,
+    /// How long the content is promised to be.
+    pub(super) length: Option<u64>,
+    follow: Follow,
+    redirects: Vec<Redirect>,
+    /// Where it has been.
+    visited: Vec<String>,
+    exchanges: Vec<Exchange>,
+    took: Option<Duration>,
+}
+
+impl QueuedRequest for RedirectChain {}
+
+/// What follows from an answer.
+pub(super) enum ChainStep {
+    /// The next URL is to be asked.
+    Onward(RedirectChain),
+    /// The question has its answer.
+    Arrived(usize, ProbeResponse),
+}
+
+impl RedirectChain {
+    pub(super) fn new(number: usize, question: &ProbeRequest) -> Self {
+        Self {
+            number,
+            url: question.url.clone(),
+            content: question.content,
+            length: question.length,
+            follow: question.follow,
+            redirects: Vec::new(),
+            visited: Vec::new(),
+            exchanges: Vec::new(),
+            took: None,
+        }
+    }
+
+    /// The host whose queue the next request joins.
+    pub(super) fn host(&self) -> String {
+        RequestUrl::parse(&self.url).map(|url| url.authority().to_owned()).unwrap_or_default()
+    }
+
+    /// Counts how long a request took.
+    pub(super) fn spend(&mut self, time: Duration) {
+        self.took = Some(self.took.unwrap_or_default() + time);
+    }
+
+    /// Ends without a whole answer.
+    pub(super) fn fail(self, reason: impl Into<String>) -> (usize, ProbeResponse) {
+        let observed = Observed { redirects: self.redirects, ..Observed::failed(reason) };
+        let (exchanges, took) = (self.exchanges, self.took);
+        (self.number, ProbeResponse { observed, exchanges, took, ..ProbeResponse::default() })
+    }
+
+    /// Ends without being asked.
+    pub(super) fn leave(self, reason: &str) -> (usize, ProbeResponse) {
+        let (number, answer) = self.fail(reason);
+        (number, ProbeResponse { unasked: Some(reason.to_owned()), ..answer })
+    }
+
+    /// Ends without an answer.
+    pub(super) fn fail_by(self, error: &FetchError) -> (usize, ProbeResponse) {
+        let trouble = Some(ProbeFailure { kind: error.kind, url: self.url.clone() });
+        let (number, answer) = self.fail(error_chain(error));
+        // What may not be asked, or does not fit on this disk, says nothing of the site.
+        let is_ours = matches!(error.kind, FetchErrorKind::Guard | FetchErrorKind::Spool);
+        let unasked = answer.observed.error.clone().filter(|_| is_ours);
+        (number, ProbeResponse { failure: trouble, unasked, ..answer })
+    }
+
+    /// Goes on, or ends, with what was seen at the present URL.
+    pub(super) fn see(mut self, glance: ObservedResponse) -> ChainStep {
+        self.exchanges.extend(glance.exchange);
+        let observed = glance.observed;
+        let leads_on = self.follow == Follow::Redirects && observed.error.is_none();
+        match (&observed.location, observed.status) {
+            (Some(location), Some(status)) if leads_on => {
+                self.redirects.push(Redirect { status, location: location.clone() });
+                let location = location.clone();
+                self.onward(&location, status)
+            }
+            _ => {
+                let kind = glance.wants_tls.then_some(FetchErrorKind::WantsTls);
+                let trouble = kind.map(|kind| ProbeFailure { kind, url: self.url.clone() });
+                let final_url = Some(self.url);
+                let observed = Observed { redirects: self.redirects, final_url, ..observed };
+                let (exchanges, took) = (self.exchanges, self.took);
+                ChainStep::Arrived(
+                    self.number,
+                    ProbeResponse { observed, exchanges, took, failure: trouble, unasked: None },
+                )
+            }
+        }
+    }
+
+    fn onward(mut self, location: &str, status: u16) -> ChainStep {
+        let next = resolve(&self.url, location).map(without_fragment);
+        let from = std::mem::take(&mut self.url);
+        self.visited.push(from);
+        let reason = match next {
+            Err(_) => format!("a redirect leads to `{}`, which is no URL", location.escape_debug()),
+            Ok(next) if self.visited.contains(&next) => format!("the redirects go in a circle to `{next}`"),
+            Ok(_) if self.redirects.len() > MAX_REDIRECTS => {
+                format!("there are more than {MAX_REDIRECTS} redirects")
+            }
+            Ok(next) => {
+                self.url = next;
+                return ChainStep::Onward(self);
+            }
+        };
+        let (number, mut answer) = self.fail(reason);
+        answer.observed.status = Some(status);
+        ChainStep::Arrived(number, answer)
+    }
+}
+
+fn without_fragment(mut url: String) -> String {
+    if let Some(at) = url.find('#') {
+        url.truncate(at);
+    }
+    url
+}

@@ -1,0 +1,212 @@
+//! Crawling into a Crystal project: answers become revisions.
+//!
+//! The project's own rules hold: which resource a URL means, what is asked of servers and how (`ask`), how failures are
+//! called (`failure`), what is in a row (`head`). Each answer waits with its body in `tmp` until the next checkpoint, and
+//! then all of them become revisions in one transaction (`pending`); so a crash leaves each of them whole, or not there.
+//!
+//! A run is what came after the revision that was the newest when it began: that number is all that the project itself
+//! remembers of it. What is still to do lies beside it, in a folder that is there only for so long.
+
+mod conditional_fetch;
+mod download_error;
+mod pending;
+mod response_head;
+mod run;
+mod writers;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use varve_catalog::CatalogRow;
+use varve_core::RunId;
+use varve_core::alias::Aliases;
+use varve_core::headers::Redaction;
+use varve_core::url::{RequestUrl, SiteRules, alternatives};
+use varve_crystal::{OpenReport, Project, ProjectWriter, Resource, ResourceGroup, RevisionId};
+use varve_fetch::Credentials;
+
+use super::crawl_policy::{CrawlPolicy, UrlSpelling};
+use super::destination::{Destination, ResponseWriters};
+use super::past_captures::{PastLookup, PastQuery, StoredCapture};
+use crate::error::CrawlError;
+use crate::network_options::has_user_info;
+use conditional_fetch::CrystalFetcher;
+use pending::PendingRevisions;
+pub use run::{ProjectRun, crawl_into_project};
+use writers::ProjectWriters;
+
+/// A project that is crawled into.
+pub(crate) struct ProjectDestination {
+    open: Arc<SharedProject>,
+    pending: Mutex<PendingRevisions>,
+    /// What is sent to whom besides the request itself: cookies are recorded.
+    credentials: Credentials,
+    /// The groups whose known members are asked for, each with its number in the plan.
+    groups: Vec<(u32, ResourceGroup)>,
+}
+
+/// The project, as all threads see it.
+pub struct SharedProject {
+    /// None once it is closed.
+    writer: Mutex<Option<ProjectWriter>>,
+    sites: SiteRules,
+    aliases: Aliases,
+    /// The newest revision when the run began.
+    after: RevisionId,
+}
+
+impl SharedProject {
+    /// A project in which a run goes on that began after that revision.
+    pub fn new(writer: ProjectWriter, after: RevisionId) -> Result<Arc<Self>, CrawlError> {
+        let aliases = writer.alias_rules()?;
+        let sites = SiteRules::built_in();
+        Ok(Arc::new(Self { writer: Mutex::new(Some(writer)), sites, aliases, after }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<ProjectWriter>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the project something; none once it is closed.
+    fn ask<T>(
+        &self,
+        ask: impl FnOnce(&Project) -> varve_crystal::Result<T>,
+    ) -> varve_crystal::Result<Option<T>> {
+        self.lock().as_deref().map(ask).transpose()
+    }
+
+    /// Changes the project; nothing happens once it is closed.
+    pub fn change(
+        &self,
+        change: impl FnOnce(&mut ProjectWriter) -> varve_crystal::Result<()>,
+    ) -> varve_crystal::Result<()> {
+        self.lock().as_mut().map_or(Ok(()), change)
+    }
+
+    /// The resource that is kept under a URL.
+    fn resource(&self, url: &str) -> varve_crystal::Result<Option<Resource>> {
+        Ok(self.ask(|project| project.resource_at(url))?.flatten())
+    }
+
+    /// The URL under which the project keeps what a text means, or would keep it. None for what is not on the web, what an
+    /// alias leaves there, and what has a password in it.
+    pub fn address(&self, text: &str) -> Option<String> {
+        let known = alternatives(text.trim(), &self.sites, &self.aliases);
+        let begins_so = known.urls.first().is_some_and(|url| is_web(url));
+        if !begins_so || has_user_info(text) {
+            return None;
+        }
+        let found = known.urls.iter().find_map(|url| self.resource(url).ok().flatten());
+        match (found, &known.external) {
+            (Some(resource), None) => Some(resource.url).filter(|url| is_web(url)),
+            (None, None) => Some(known.canonical().to_owned()).filter(|url| is_web(url)),
+            (_, Some(_)) => None,
+        }
+    }
+
+    /// That, for whoever decides what is followed.
+    pub(crate) fn spelling(self: &Arc<Self>) -> UrlSpelling {
+        let open = Arc::clone(self);
+        Arc::new(move |text| RequestUrl::verbatim(&open.address(text)?))
+    }
+
+    /// The newest revision when the run began.
+    pub const fn after(&self) -> RevisionId {
+        self.after
+    }
+
+    /// What opening the project put in order, and its folder.
+    pub fn about(&self) -> Result<(OpenReport, PathBuf), CrawlError> {
+        let lock = self.lock();
+        let writer = lock.as_ref().ok_or(CrawlError::NoRun)?;
+        Ok((writer.report().clone(), writer.path().to_owned()))
+    }
+
+    /// Ends the session; whoever still has this finds nothing.
+    pub fn close(
+        &self,
+        last: impl FnOnce(&mut ProjectWriter) -> varve_crystal::Result<()>,
+    ) -> Result<(), CrawlError> {
+        let Some(mut writer) = self.lock().take() else { return Ok(()) };
+        last(&mut writer)?;
+        Ok(writer.close()?)
+    }
+}
+
+fn is_web(url: &str) -> bool {
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+    scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
+}
+
+impl ProjectDestination {
+    /// A project to crawl into.
+    pub(crate) fn new(
+        open: Arc<SharedProject>,
+        credentials: Credentials,
+        groups: Vec<(u32, ResourceGroup)>,
+    ) -> Self {
+        Self { open, pending: Mutex::default(), credentials, groups }
+    }
+
+    /// What the project has of a URL.
+    fn past_of(&self, url: &str) -> Result<PastLookup, CrawlError> {
+        let Some(resource) = self.open.resource(url)? else { return Ok(PastLookup::Nothing) };
+        let newest =
+            self.open.ask(|project| project.revision_of_at(resource.id, RevisionId(i64::MAX)))?.flatten();
+        Ok(match newest.filter(|newest| newest.id > self.open.after) {
+            Some(revision) => PastLookup::ThisRun(StoredCapture::Revision(revision.id)),
+            None => PastLookup::Nothing,
+        })
+    }
+
+    fn pending(&self) -> MutexGuard<'_, PendingRevisions> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Destination for ProjectDestination {
+    fn redaction(&self) -> Redaction {
+        Redaction::On
+    }
+
+    fn past(&self, _: RunId, queries: &[PastQuery<'_>]) -> Result<Vec<PastLookup>, CrawlError> {
+        queries.iter().map(|query| self.past_of(query.url.as_str())).collect()
+    }
+
+    fn writers<'w>(
+        &'w self,
+        _: RunId,
+        policy: &'w CrawlPolicy,
+    ) -> Result<Box<dyn ResponseWriters + 'w>, CrawlError> {
+        Ok(Box::new(ProjectWriters { destination: self, policy }))
+    }
+
+    fn failed(&self, url: &str, kind: &str, message: &str) {
+        let cookie = self.credentials.cookie_for(url);
+        self.pending().fail(url, kind, message, cookie);
+    }
+
+    fn save(&self, _: Vec<CatalogRow>) -> Result<(), CrawlError> {
+        let waiting = self.pending().take();
+        match &mut *self.open.lock() {
+            Some(writer) => Ok(waiting.keep_in(writer)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Members that the project knows from links, and that were never asked for.
+    fn members(&self, each: &mut dyn FnMut(String, u32) -> Result<(), CrawlError>) -> Result<(), CrawlError> {
+        let lock = self.open.lock();
+        let Some(project) = lock.as_deref() else { return Ok(()) };
+        for (number, group) in &self.groups {
+            for member in project.members(group) {
+                let member = member?;
+                let is_known = project.revision_of_at(member.id, RevisionId(i64::MAX))?.is_some();
+                if !is_known && is_web(&member.url) && !has_user_info(&member.url) {
+                    each(member.url, *number)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+//! A run across its stops.
+//!
+//! A user who stops a run has a version of what it captured, and may resume it. A run that became a version
+//! takes no more captures, so another run continues in its place, and its version also holds what the runs
+//! before it captured: the last version is the one that an undisturbed run would have made.
+
+use serde::{Deserialize, Serialize};
+use varve_core::VersionId;
+use varve_core::fact::{Page, sort_pages};
+use varve_core::history::Capture;
+
+use super::settings::CrawlSettings;
+use crate::error::CrawlError;
+use varve_repository::history::{Holdings, Pages};
+
+/// The settings of a run and the versions of its stops. Stored with the frontier.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ResumableRun {
+    /// The settings.
+    #[serde(flatten)]
+    pub(crate) settings: CrawlSettings,
+    /// The versions that were made when it was stopped. Each holds those before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) stop_versions: Vec<VersionId>,
+}
+
+impl ResumableRun {
+    /// A run that begins.
+    pub(crate) fn new(settings: CrawlSettings) -> Self {
+        Self { settings, stop_versions: Vec::new() }
+    }
+
+    /// The text for the frontier.
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("settings can be written as JSON")
+    }
+
+    /// Reads the text of the frontier.
+    pub(crate) fn parse(json: &str) -> Result<Self, CrawlError> {
+        serde_json::from_str(json).map_err(CrawlError::RunSettings)
+    }
+
+    /// The version of the last stop.
+    pub(crate) fn last_stop_version(&self) -> Option<VersionId> {
+        self.stop_versions.last().copied()
+    }
+
+    /// Everything that was captured before the last stop, as pages of the next version.
+    pub(crate) fn earlier_pages(&self, holdings: &dyn Holdings) -> Result<Vec<Page>, CrawlError> {
+        if self.stop_versions.is_empty() {
+            return Ok(Vec::new());
+        }
+        let captures = Pages::new(holdings.catalog(), self.last_stop_version());
+        let mut pages =
+            captures.map(|capture| Ok(page_of(capture?))).collect::<Result<Vec<_>, CrawlError>>()?;
+        sort_pages(&mut pages);
+        Ok(pages)
+    }
+}
+
+/// A capture as a page of a version whose run did not make it.
+fn page_of(capture: Capture) -> Page {
+    Page {
+        url: capture.url,
+        path: capture.path,
+        time: capture.time,
+        status: capture.status,
+        headers: capture.headers,
+        body: capture.body,
+        length: capture.length.unwrap_or(0),
+        record: capture.record,
+        truncated: capture.truncated,
+    }
+}
