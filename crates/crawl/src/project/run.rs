@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use varve_catalog::Frontier;
 use varve_core::Moment;
-use varve_crystal::Group;
+use varve_crystal::ResourceGroup;
 use varve_fetch::{Credentials, Fetcher};
 
 use super::{CrystalFetcher, ProjectDestination, SharedProject};
@@ -25,7 +25,7 @@ pub struct ProjectRun<'a> {
     /// The settings.
     pub settings: CrawlSettings,
     /// The groups whose known members are fetched, each with its number in the plan.
-    pub groups: Vec<(u32, Group)>,
+    pub groups: Vec<(u32, ResourceGroup)>,
     /// What is sent besides the requests: cookies are recorded.
     pub credentials: Credentials,
     /// The URLs that are still to be requested.
