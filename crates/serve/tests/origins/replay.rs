@@ -310,14 +310,15 @@ fn a_missed_link_is_resolved_by_its_referer() {
     assert_eq!(origins.get_with("/web/2026/http://e.org/d/", &[("Service-Worker", "script")]).status, 404);
 }
 
-/// A URL inside the path keeps its slashes, escapes and query.
+/// A URL inside the path keeps its slashes, escapes and query. These URLs are already in the normal
+/// form of `commit`, so a difference could only come from the server.
 #[test]
 fn urls_inside_urls_are_not_decoded_or_normalised() {
     let urls = [
         "http://a.example//b?x=%2F",
         "http://a.example/b?x=/",
         "http://a.example/x%2Fy/c?u=http://b.example//d?e",
-        "http://a.example/b;p=1?q[]=%26&r",
+        "http://a.example/b;p=1?q%5B%5D=%26&r",
     ];
     let pages: Vec<_> = urls.iter().map(|url| page(url, FIRST_TIME, url)).collect();
     let (_museum, origins) = serving(true, &pages);
