@@ -79,12 +79,12 @@ impl DiskFile for GatedFile {
     fn length(&self) -> Result<u64, DiskError> {
         self.file.length()
     }
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, DiskError> {
-        self.file.read_at(offset, buffer)
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, DiskError> {
+        self.file.read_at(buffer, offset)
     }
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), DiskError> {
         self.gate.pass(bytes.len(), self.is_named);
-        self.file.write_at(offset, bytes)
+        self.file.write_at(bytes, offset)
     }
     fn truncate(&self, length: u64) -> Result<(), DiskError> {
         self.file.truncate(length)

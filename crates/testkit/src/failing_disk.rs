@@ -206,17 +206,17 @@ impl DiskFile for FailingFile {
         self.file.length()
     }
 
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, DiskError> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, DiskError> {
         self.breaker.read(Operation::Read, &self.path)?;
-        self.file.read_at(offset, buffer)
+        self.file.read_at(buffer, offset)
     }
 
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), DiskError> {
         match self.breaker.fate(Operation::Write) {
-            CallOutcome::Succeed => self.file.write_at(offset, bytes),
+            CallOutcome::Succeed => self.file.write_at(bytes, offset),
             CallOutcome::Fail(kind) => Err(broken(Operation::Write, &self.path, kind)),
             CallOutcome::WriteHalf(kind) => {
-                self.file.write_at(offset, &bytes[..bytes.len() / 2])?;
+                self.file.write_at(&bytes[..bytes.len() / 2], offset)?;
                 Err(broken(Operation::Write, &self.path, kind))
             }
         }

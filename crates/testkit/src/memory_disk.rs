@@ -257,7 +257,7 @@ impl DiskFile for MemoryFile {
         Ok(self.disk.state().files[self.number].bytes.len() as u64)
     }
 
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, DiskError> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, DiskError> {
         let state = self.disk.state();
         let bytes = &state.files[self.number].bytes;
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
@@ -266,7 +266,7 @@ impl DiskFile for MemoryFile {
         Ok(length)
     }
 
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), DiskError> {
         let too_far = |_| refused(Operation::Write, &self.path, ErrorKind::FileTooLarge);
         let start = usize::try_from(offset).map_err(too_far)?;
         let mut state = self.disk.state();

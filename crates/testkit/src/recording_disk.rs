@@ -154,14 +154,14 @@ impl DiskFile for RecordedFile {
         self.file.length()
     }
 
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, DiskError> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, DiskError> {
         self.calls.add(Operation::Read, &self.path);
-        self.file.read_at(offset, buffer)
+        self.file.read_at(buffer, offset)
     }
 
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), DiskError> {
         self.calls.add(Operation::Write, &self.path);
-        self.file.write_at(offset, bytes)
+        self.file.write_at(bytes, offset)
     }
 
     fn truncate(&self, length: u64) -> Result<(), DiskError> {

@@ -30,7 +30,7 @@ fn read(disk: &dyn Disk, path: &Path) -> Vec<u8> {
 /// Creates a file, writes eight bytes and syncs: three calls.
 fn three_calls(disk: &dyn Disk) -> Result<(), DiskError> {
     let file = disk.create_new(path())?;
-    file.write_at(0, b"abcdefgh")?;
+    file.write_at(b"abcdefgh", 0)?;
     file.sync()
 }
 
@@ -87,13 +87,13 @@ fn a_sound_plan_breaks_nothing_and_counts() {
 fn a_power_cut_takes_what_was_not_synced() {
     let disk = memory();
     let file = disk.create_new(path()).unwrap();
-    file.write_at(0, &[1; 600]).unwrap();
+    file.write_at(&[1; 600], 0).unwrap();
     let lost = PowerCut { bytes: UnsyncedBytes::Lost, names: 0 };
     assert!(disk.after(lost).list(Path::new(FOLDER)).unwrap().is_empty(), "the name was not synced");
     disk.sync_folder(Path::new(FOLDER)).unwrap();
     assert!(read(&disk.after(lost), path()).is_empty(), "the bytes were not synced");
     file.sync().unwrap();
-    file.write_at(600, &[2; 600]).unwrap();
+    file.write_at(&[2; 600], 600).unwrap();
     assert_eq!(read(&disk.after(lost), path()), [1; 600]);
     let kept = disk.after(PowerCut { bytes: UnsyncedBytes::Kept, names: 0 });
     assert_eq!(read(&kept, path()).len(), 1200);

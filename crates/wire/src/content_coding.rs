@@ -94,8 +94,8 @@ fn decode<'a>(
     } else {
         for coding in codings.iter().rev() {
             match remove_coding(coding, reader)? {
-                Removal::Removed(decoded) => reader = decoded,
-                Removal::Refused(stored) => {
+                CodingRemoval::Removed(decoded) => reader = decoded,
+                CodingRemoval::Refused(stored) => {
                     reader = stored;
                     unremoved_coding = Some(String::from_utf8_lossy(coding).into_owned());
                     break;
@@ -106,16 +106,19 @@ fn decode<'a>(
     Ok(DecodedBody { reader: Box::new(reader), limits, written: 0, consumed, unremoved_coding })
 }
 
-enum Removal<'a> {
+enum CodingRemoval<'a> {
     Removed(Box<dyn BufRead + Send + 'a>),
     Refused(Box<dyn BufRead + Send + 'a>),
 }
 
-fn remove_coding<'a>(coding: &[u8], mut reader: Box<dyn BufRead + Send + 'a>) -> io::Result<Removal<'a>> {
+fn remove_coding<'a>(
+    coding: &[u8],
+    mut reader: Box<dyn BufRead + Send + 'a>,
+) -> io::Result<CodingRemoval<'a>> {
     let first = reader.fill_buf()?;
     if first.is_empty() {
         // Servers label empty bodies, too.
-        return Ok(Removal::Removed(reader));
+        return Ok(CodingRemoval::Removed(reader));
     }
     let (zero, one) = (first.first().copied().unwrap_or(0), first.get(1).copied());
     Ok(match coding {
@@ -130,12 +133,12 @@ fn remove_coding<'a>(coding: &[u8], mut reader: Box<dyn BufRead + Send + 'a>) ->
             decoder.window_log_max(MAX_WINDOW_LOG)?;
             removed(decoder)
         }
-        _ => Removal::Refused(reader),
+        _ => CodingRemoval::Refused(reader),
     })
 }
 
-fn removed<'a>(decoder: impl Read + Send + 'a) -> Removal<'a> {
-    Removal::Removed(Box::new(BufReader::new(decoder)))
+fn removed<'a>(decoder: impl Read + Send + 'a) -> CodingRemoval<'a> {
+    CodingRemoval::Removed(Box::new(BufReader::new(decoder)))
 }
 
 /// `deflate` means zlib by the standard, and raw deflate on some servers.

@@ -13,13 +13,13 @@ use std::ops::Range;
 pub struct Headers {
     /// The lines as parsed, followed by the joined values of folded lines.
     text: Vec<u8>,
-    spans: Vec<Span>,
+    spans: Vec<HeaderSpan>,
     /// One bit for the hash of each name. A lookup of an absent name mostly ends here.
     name_filter: u64,
 }
 
 #[derive(Clone, Debug)]
-struct Span {
+struct HeaderSpan {
     name: Range<usize>,
     value: Range<usize>,
     hash: u8,
@@ -110,7 +110,7 @@ impl Headers {
         }
         let value = trim(block, line.start + colon + 1..line.end);
         let hash = hash_name(&block[name.clone()]);
-        self.add(Span { name, value, hash });
+        self.add(HeaderSpan { name, value, hash });
         true
     }
 
@@ -154,10 +154,10 @@ impl Headers {
         let hash = hash_name(name.as_ref());
         let name = self.append(name.as_ref());
         let value = self.append(value.as_ref());
-        self.add(Span { name, value, hash });
+        self.add(HeaderSpan { name, value, hash });
     }
 
-    fn add(&mut self, span: Span) {
+    fn add(&mut self, span: HeaderSpan) {
         self.name_filter |= 1 << span.hash;
         self.spans.push(span);
     }
@@ -177,7 +177,7 @@ impl Headers {
     pub fn get_all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
         let hash = hash_name(name.as_bytes());
         let spans = if self.name_filter & 1 << hash == 0 { &[][..] } else { &self.spans[..] };
-        let is_name = move |span: &&Span| {
+        let is_name = move |span: &&HeaderSpan| {
             span.hash == hash
                 && span.name.len() == name.len()
                 && self.text[span.name.clone()].eq_ignore_ascii_case(name.as_bytes())

@@ -20,11 +20,11 @@ const READ_BUFFER_BYTES: usize = 64 << 10;
 pub struct MessageBytes(Arc<SharedMessage>);
 
 struct SharedMessage {
-    storage: Storage,
+    storage: MessageStorage,
     head: OnceLock<Option<MessageHead>>,
 }
 
-enum Storage {
+enum MessageStorage {
     Memory(Vec<u8>),
     Source { source: Box<dyn ReadAt>, length: u64 },
 }
@@ -32,18 +32,18 @@ enum Storage {
 impl MessageBytes {
     /// The first `length` bytes of `source`, which must not change any more.
     pub fn from_source(source: impl ReadAt + 'static, length: u64) -> Self {
-        Self::new(Storage::Source { source: Box::new(source), length })
+        Self::new(MessageStorage::Source { source: Box::new(source), length })
     }
 
-    fn new(storage: Storage) -> Self {
+    fn new(storage: MessageStorage) -> Self {
         Self(Arc::new(SharedMessage { storage, head: OnceLock::new() }))
     }
 
     /// The number of bytes.
     pub fn len(&self) -> u64 {
         match &self.0.storage {
-            Storage::Memory(bytes) => bytes.len() as u64,
-            Storage::Source { length, .. } => *length,
+            MessageStorage::Memory(bytes) => bytes.len() as u64,
+            MessageStorage::Source { length, .. } => *length,
         }
     }
 
@@ -55,8 +55,8 @@ impl MessageBytes {
     /// All bytes, if they are in memory.
     pub fn in_memory(&self) -> Option<&[u8]> {
         match &self.0.storage {
-            Storage::Memory(bytes) => Some(bytes),
-            Storage::Source { .. } => None,
+            MessageStorage::Memory(bytes) => Some(bytes),
+            MessageStorage::Source { .. } => None,
         }
     }
 
@@ -111,7 +111,7 @@ impl MessageBytes {
 
 impl From<Vec<u8>> for MessageBytes {
     fn from(bytes: Vec<u8>) -> Self {
-        Self::new(Storage::Memory(bytes))
+        Self::new(MessageStorage::Memory(bytes))
     }
 }
 
@@ -124,8 +124,8 @@ impl fmt::Debug for MessageBytes {
 impl ReadAt for MessageBytes {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         match &self.0.storage {
-            Storage::Memory(bytes) => bytes.read_at(buffer, offset),
-            Storage::Source { source, length } => {
+            MessageStorage::Memory(bytes) => bytes.read_at(buffer, offset),
+            MessageStorage::Source { source, length } => {
                 let left = usize::try_from(length.saturating_sub(offset)).unwrap_or(usize::MAX);
                 let count = buffer.len().min(left);
                 source.read_at(&mut buffer[..count], offset)

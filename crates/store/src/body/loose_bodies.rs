@@ -66,7 +66,7 @@ impl LooseBodies {
                 break;
             }
             hasher.update(&buffer[..count]);
-            file.write_at(length, &buffer[..count]).map_err(BodyError::new)?;
+            file.write_at(&buffer[..count], length).map_err(BodyError::new)?;
             length += count as u64;
         }
         file.sync().map_err(BodyError::new)?;
@@ -166,7 +166,7 @@ impl Read for LooseBody {
         }
         let count = self
             .file
-            .read_at(self.offset, buffer)
+            .read_at(buffer, self.offset)
             .map_err(|error| io::Error::new(error.source.kind(), error))?;
         self.offset += count as u64;
         if count > 0 {

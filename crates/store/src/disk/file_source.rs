@@ -28,7 +28,7 @@ impl ReadAt for FileSource {
         if i64::try_from(offset).is_err() {
             return Ok(0);
         }
-        self.file.read_at(offset, buffer).map_err(plain)
+        self.file.read_at(buffer, offset).map_err(plain)
     }
 
     fn size(&self) -> io::Result<u64> {

@@ -100,7 +100,7 @@ impl DiskFile for LocalFile {
         self.file.metadata().map(|found| found.len()).map_err(failed(Operation::Stat, &self.path))
     }
 
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, DiskError> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, DiskError> {
         let mut filled = 0;
         while filled < buffer.len() {
             match self.file.read_at(&mut buffer[filled..], offset + filled as u64) {
@@ -113,7 +113,7 @@ impl DiskFile for LocalFile {
         Ok(filled)
     }
 
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), DiskError> {
         step("write", &self.path);
         let (first, rest) = bytes.split_at(steps::torn_write_length(bytes.len()));
         if !first.is_empty() {
@@ -153,11 +153,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         let file = LocalDisk.create_new(&path).unwrap();
-        file.write_at(0, b"hello world").unwrap();
+        file.write_at(b"hello world", 0).unwrap();
         file.truncate(5).unwrap();
         file.sync().unwrap();
         let mut buffer = [0; 8];
-        assert_eq!(file.read_at(1, &mut buffer).unwrap(), 4);
+        assert_eq!(file.read_at(&mut buffer, 1).unwrap(), 4);
         assert_eq!(&buffer[..4], b"ello");
         assert_eq!(&*LocalDisk.map(&path).unwrap(), b"hello");
         assert_eq!(file.length().unwrap(), 5);

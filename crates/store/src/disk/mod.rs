@@ -76,10 +76,10 @@ pub trait DiskFile: Send + Sync {
 
     /// Reads into `buffer` from `offset` and returns the number of bytes, which is less than the
     /// buffer only at the end of the file.
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, DiskError>;
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, DiskError>;
 
     /// Writes all bytes at `offset`. After an error any part of them may have been written.
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), DiskError>;
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), DiskError>;
 
     /// Truncates or zero-extends the file to `length`.
     fn truncate(&self, length: u64) -> Result<(), DiskError>;

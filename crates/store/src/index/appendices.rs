@@ -66,7 +66,7 @@ pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Option<(DecodedAppend
 
 fn decode(file: &dyn DiskFile, path: &Path) -> Result<(DecodedAppendix, u64), IndexError> {
     let mut bytes = vec![0; usize::try_from(file.length()?).unwrap_or(usize::MAX)];
-    let length = file.read_at(0, &mut bytes)?;
+    let length = file.read_at(&mut bytes, 0)?;
     let decoded = appendix::decode(&bytes[..length]);
     let unsupported = |UnknownFormat(format)| IndexError::Unsupported { file: path.to_path_buf(), format };
     Ok((decoded.map_err(unsupported)?, length as u64))
@@ -127,7 +127,7 @@ impl LiveAppendix {
         let bytes = appendix::encode(entries);
         let good = self.good;
         let file = self.ensure(disk, folder)?;
-        if let Err(error) = file.write_at(good, &bytes) {
+        if let Err(error) = file.write_at(&bytes, good) {
             self.torn = true;
             return Err(error.into());
         }

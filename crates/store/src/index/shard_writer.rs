@@ -85,7 +85,7 @@ impl ShardWriter {
 
     fn flush(&mut self) -> Result<(), IndexError> {
         self.tables.checks.extend(self.buffer.chunks(ENTRIES_PER_BLOCK * ENTRY_SIZE).map(crc32fast::hash));
-        self.file.write_at(self.offset, &self.buffer)?;
+        self.file.write_at(&self.buffer, self.offset)?;
         self.offset += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
@@ -103,7 +103,7 @@ impl ShardWriter {
             ));
         }
         self.tables.reach(self.geometry.buckets());
-        self.file.write_at(0, &self.head())?;
+        self.file.write_at(&self.head(), 0)?;
         self.file.sync()?;
         Ok(())
     }

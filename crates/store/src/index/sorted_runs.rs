@@ -86,7 +86,7 @@ impl<'a> SortedRuns<'a> {
 
 impl SortedRun {
     fn push(&mut self, buffer: &mut Vec<u8>) -> Result<(), IndexError> {
-        self.file.write_at(self.length, buffer)?;
+        self.file.write_at(buffer, self.length)?;
         self.length += buffer.len() as u64;
         buffer.clear();
         Ok(())
@@ -105,7 +105,7 @@ impl SortedRunStream<'_> {
     fn fill(&mut self) -> Result<(), IndexError> {
         let left = self.run.length - self.offset;
         self.buffer.resize(left.min(RUN_BUFFER_BYTES as u64) as usize, 0);
-        let read = self.run.file.read_at(self.offset, &mut self.buffer)?;
+        let read = self.run.file.read_at(&mut self.buffer, self.offset)?;
         if read < self.buffer.len() {
             let what = "a file for sorting lost its end";
             return Err(IndexError::damaged(&self.run.path, self.offset + read as u64, what));

@@ -47,7 +47,7 @@ impl LocalMedium {
                 break;
             }
             hasher.update(&buffer[..count]);
-            file.write_at(length, &buffer[..count]).map_err(failed)?;
+            file.write_at(&buffer[..count], length).map_err(failed)?;
             length += count as u64;
         }
         file.sync().map_err(failed)?;

@@ -21,7 +21,7 @@ pub(crate) fn next_unused(files: &SiloFiles) -> Result<u32, DiskError> {
         Err(error) => return Err(error),
     };
     let mut bytes = [0; 16];
-    let count = file.read_at(0, &mut bytes)?;
+    let count = file.read_at(&mut bytes, 0)?;
     let number = std::str::from_utf8(&bytes[..count]).ok().and_then(|text| text.trim_end().parse().ok());
     Ok(number.filter(|number| *number <= SiloPlace::GREATEST_SILO + 1).unwrap_or(0))
 }
@@ -39,7 +39,7 @@ pub(crate) fn remember(files: &SiloFiles, next: u32) -> Result<(), DiskError> {
         Err(error) => return Err(error),
     };
     // Always the same length, so that no part of an older number remains.
-    file.write_at(0, format!("{next:08}\n").as_bytes())?;
+    file.write_at(format!("{next:08}\n").as_bytes(), 0)?;
     file.sync()?;
     if is_new { files.disk.sync_folder(&files.folder) } else { Ok(()) }
 }

@@ -144,7 +144,7 @@ impl OpenSilo {
     /// Writes the buffered records, unless a reserved record before them is still being written.
     pub(crate) fn flush(&mut self) -> Result<(), DiskError> {
         if !self.unwritten.is_empty() && !self.is_flush_blocked {
-            self.file.write_at(self.written, &self.unwritten)?;
+            self.file.write_at(&self.unwritten, self.written)?;
             if let Some(hasher) = &mut self.hasher {
                 hasher.update(&self.unwritten);
             }
@@ -194,7 +194,7 @@ struct FileEnd<'a> {
 
 impl std::io::Write for FileEnd<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        match self.file.write_at(self.offset, bytes) {
+        match self.file.write_at(bytes, self.offset) {
             Ok(()) => {
                 self.offset += bytes.len() as u64;
                 if let Some(hasher) = &mut self.hasher {

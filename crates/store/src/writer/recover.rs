@@ -86,7 +86,7 @@ fn has_current_packing(
 ) -> Result<bool, StoreError> {
     let file = files.disk.open(&files.path(silo.number, silo.ending))?;
     let mut beginning = vec![0; settings.packing_probe_length()];
-    let read = file.read_at(0, &mut beginning)?;
+    let read = file.read_at(&mut beginning, 0)?;
     Ok(settings.has_current_packing(silo.ending, &beginning[..read]))
 }
 
@@ -237,7 +237,7 @@ pub(crate) fn save_cut_tail(
         if count == 0 {
             break;
         }
-        file.write_at(offset - good, &buffer[..count])?;
+        file.write_at(&buffer[..count], offset - good)?;
         offset += count as u64;
     }
     file.sync()?;

@@ -89,7 +89,7 @@ fn write_note(disk: &dyn Disk, folder: &Path, text: &str) -> Result<(), DiskErro
         disk.remove(&draft)?;
     }
     let file = disk.create_new(&draft)?;
-    file.write_at(0, text.as_bytes())?;
+    file.write_at(text.as_bytes(), 0)?;
     file.sync()?;
     disk.rename(&draft, &folder.join(RENAME_NOTE))?;
     disk.sync_folder(folder)
@@ -137,7 +137,7 @@ pub(crate) fn complete(files: &SiloFiles) -> Result<(), StoreError> {
 
 fn read_note(file: &dyn DiskFile, path: &Path) -> Result<(u32, u32, &'static str), StoreError> {
     let mut buffer = [0; 64];
-    let count = file.read_at(0, &mut buffer)?;
+    let count = file.read_at(&mut buffer, 0)?;
     let text = String::from_utf8_lossy(&buffer[..count]).into_owned();
     let mut words = text.split(' ');
     let mut number = || words.next().and_then(|word| word.parse::<u32>().ok());

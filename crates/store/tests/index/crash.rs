@@ -218,7 +218,7 @@ fn errors_say_what_was_done_to_which_file() {
 #[test]
 fn unfinished_files_are_swept_and_never_read() {
     let (disk, ledger) = begun();
-    disk.create_new(&folder().join("tmp-sorted-3")).unwrap().write_at(0, b"rubbish").unwrap();
+    disk.create_new(&folder().join("tmp-sorted-3")).unwrap().write_at(b"rubbish", 0).unwrap();
     ledger.agrees(&IndexReader::open(&*disk, folder()).unwrap());
     open(disk.clone());
     assert!(!files(&*disk, folder()).contains_key("tmp-sorted-3"));

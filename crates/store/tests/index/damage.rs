@@ -37,7 +37,7 @@ fn small() -> (Arc<MemoryDisk>, BTreeSet<IndexEntry>) {
 fn overwrite(disk: &MemoryDisk, name: &str, bytes: &[u8]) {
     let file = disk.open_to_write(&path(name)).unwrap();
     file.truncate(0).unwrap();
-    file.write_at(0, bytes).unwrap();
+    file.write_at(bytes, 0).unwrap();
 }
 
 /// Looks up everything; every successful lookup must be right for the sorted shard.

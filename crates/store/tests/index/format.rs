@@ -48,7 +48,7 @@ fn an_index_of_format_1_is_added_to() {
     let disk = Arc::new(MemoryDisk::new());
     disk.make_folders(folder()).unwrap();
     for (name, bytes) in files(&LocalDisk, kept()) {
-        disk.create_new(&folder().join(name)).unwrap().write_at(0, &bytes).unwrap();
+        disk.create_new(&folder().join(name)).unwrap().write_at(&bytes, 0).unwrap();
     }
     let (writer, _) = IndexWriter::open(disk.clone(), folder(), OPTIONS).unwrap();
     let _ = writer.append(&entries(400..450)).unwrap();

@@ -78,7 +78,7 @@ pub(crate) fn files(disk: &dyn Disk, folder: &Path) -> BTreeMap<String, Vec<u8>>
     let read = |name: std::ffi::OsString| {
         let file = disk.open(&folder.join(&name)).unwrap();
         let mut bytes = vec![0; file.length().unwrap() as usize];
-        assert_eq!(file.read_at(0, &mut bytes).unwrap(), bytes.len());
+        assert_eq!(file.read_at(&mut bytes, 0).unwrap(), bytes.len());
         (name.into_string().unwrap(), bytes)
     };
     disk.list(folder).unwrap().into_iter().map(read).collect()

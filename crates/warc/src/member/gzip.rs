@@ -9,10 +9,11 @@ use std::ptr::NonNull;
 use flate2::{Decompress, FlushDecompress, Status};
 use libdeflate_sys as sys;
 
-use crate::write::GZIP_HEADER;
-
 /// First bytes of every gzip member that holds deflate data.
 pub(crate) const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 0x08];
+
+/// The header of every gzip member that this crate writes: no name, no time, no level, Unix.
+pub const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
 
 /// Maximum size of a header: an extra field of 64 KiB, a name and a comment.
 pub(crate) const MAX_GZIP_HEADER_BYTES: usize = 80 * 1024;

@@ -14,14 +14,15 @@ mod pack;
 use std::io::{self, Write};
 
 pub use crate::member::Dictionary;
+pub use crate::member::gzip::GZIP_HEADER;
 pub use crate::member::zstd::DICTIONARY_MAGIC;
 pub use dictionary::{DictionaryDraft, MadeDictionary, train_dictionary};
 pub(crate) use draft::escaped;
 pub use draft::{BlockFacts, Draft, DraftError, OWN_FIELDS, Profile};
 pub use ordered::pack_in_order;
 pub use pack::{
-    BlockStream, FinishedBlock, GZIP_HEADER, HEADER_ROOM, PackedRecord, Packer, Packing, RecordPackError,
-    TRAILER_ROOM, pack_reader,
+    BlockStream, FinishedBlock, HEADER_ROOM, PackedRecord, Packer, Packing, RecordPackError, TRAILER_ROOM,
+    pack_reader,
 };
 
 /// The place of a written record.

@@ -17,6 +17,7 @@ use tempfile::SpooledTempFile;
 use super::draft::{BlockFacts, Draft, DraftError};
 use crate::digest::{Algorithm, Hasher};
 use crate::member::Dictionary;
+use crate::member::gzip::GZIP_HEADER;
 use crate::payload::{Payload, PayloadKind, PayloadTracker};
 use crate::record::{RecordHeader, WarcVersion};
 use varve_wire::Headers;
@@ -61,8 +62,6 @@ pub const TRAILER_ROOM: usize = RECORD_SEPARATOR.len();
 const MAX_REUSED_BUFFER_BYTES: usize = 256 << 10;
 /// The end of every record.
 const RECORD_SEPARATOR: &[u8] = b"\r\n\r\n";
-/// The header of every written gzip member: no name, no time, no level, Unix.
-pub const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
 /// The separator as a last, stored deflate block.
 const STORED_SEPARATOR: [u8; 9] = [1, 4, 0, 0xfb, 0xff, b'\r', b'\n', b'\r', b'\n'];
 
