@@ -8,7 +8,7 @@ use varve_core::body::BodyError;
 use varve_core::url::UrlError;
 use varve_core::{Moment, VersionId};
 use varve_plan::{EditError, Problem};
-use varve_repository::{BodyTrouble, RepositoryError};
+use varve_repository::{BodyFailure, RepositoryError};
 use varve_store::StoreError;
 
 use varve_crawl::{CrawlError, and_more};
@@ -308,8 +308,8 @@ impl ArchiveError {
     }
 
     /// Why a body cannot be read, if that is the cause.
-    pub fn body_trouble(&self) -> Option<BodyTrouble> {
-        self.repository().and_then(RepositoryError::body_trouble)
+    pub fn body_failure(&self) -> Option<BodyFailure> {
+        self.repository().and_then(RepositoryError::body_failure)
     }
 
     /// The error of the archive, if that is the cause.
@@ -321,19 +321,19 @@ impl ArchiveError {
     }
 
     /// Whether the disk, the folder or a file can only be read.
-    pub fn is_of_reading_only(&self) -> bool {
-        self.repository().is_some_and(RepositoryError::is_of_reading_only)
+    pub fn is_read_only(&self) -> bool {
+        self.repository().is_some_and(RepositoryError::is_read_only)
     }
 
     /// Whether a disk is full.
-    pub fn lacks_room(&self) -> bool {
-        self.repository().is_some_and(RepositoryError::lacks_room)
+    pub fn is_disk_full(&self) -> bool {
+        self.repository().is_some_and(RepositoryError::is_disk_full)
             || varve_store::audit::is_out_of_space(self)
     }
 
     /// Whether the archive itself cannot go on, as opposed to one file that is to be stored or restored.
-    pub fn ends_all(&self) -> bool {
-        self.repository().is_some_and(RepositoryError::ends_all)
+    pub fn is_fatal(&self) -> bool {
+        self.repository().is_some_and(RepositoryError::is_fatal)
     }
 }
 

@@ -22,13 +22,14 @@ pub use varve_core::receipt::Renderings;
 pub use varve_core::{BodyId, Moment, RecordId, VersionId};
 pub use varve_crawl::CrawlError;
 pub use varve_plan::{EditError, PlanError, Problem};
+pub use varve_repository::byte_size::human_size;
 pub use varve_repository::page_path::page_path;
-pub use varve_repository::rows::{LostList, OddFact};
-pub use varve_repository::settings::FORMAT;
-pub use varve_repository::size::readable;
+pub use varve_repository::rows::{MissingPageList, UnreadableFact};
+pub use varve_repository::settings::FORMAT_NUMBER;
 pub use varve_repository::{
-    Archive, ArchiveSettings, ArchiveWriter, BodyTrouble, Clock, Layout, Objects, Opening, PackingMethod,
-    RepositoryError, SettingsError, Size, SizeError, TroubledPages, Troubles, find_root, history, tree,
+    Archive, ArchivePaths, ArchiveSettings, ArchiveWriter, BodyFailure, BodyFailures, ByteSize, Clock,
+    FailedPages, Objects, PackingMethod, RepositoryError, SettingsError, SizeError, WriterOptions, find_root,
+    history, tree,
 };
 pub use varve_store::aardwarc::{AardwarcError, AardwarcStore};
 pub use varve_store::index::IndexError;

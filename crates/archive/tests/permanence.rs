@@ -9,11 +9,13 @@ use varve_archive::verbs::audit::{AuditFinding, AuditRequest, Paper, Sample, aud
 use varve_archive::verbs::import::import;
 use varve_archive::verbs::init::init;
 use varve_archive::verbs::rebuild::rebuild;
-use varve_archive::{Archive, ArchiveError, ArchiveSettings, ArchiveWriter, Date, Layout, Opening};
+use varve_archive::{
+    Archive, ArchiveError, ArchivePaths, ArchiveSettings, ArchiveWriter, Date, WriterOptions,
+};
 
-fn opening() -> Opening {
+fn opening() -> WriterOptions {
     let date = Date::parse(b"2026-11-15T12:00:00Z").expect("a date");
-    Opening { holder: "a test".into(), software: "varve test".into(), clock: Arc::new(move || date) }
+    WriterOptions { holder: "a test".into(), software: "varve test".into(), clock: Arc::new(move || date) }
 }
 
 /// An archive with small silos, and what another program's store held.
@@ -153,7 +155,7 @@ fn the_silos_alone_define_the_archive() {
     ArchiveWriter::open(&root, opening()).expect("opened").store().housekeeping().expect("merged");
     let before = index_files(&root);
     fs::remove_dir_all(root.join("index")).expect("removed");
-    let done = rebuild(&Layout::new(&root), opening(), &|_| {}).expect("rebuilt").index;
+    let done = rebuild(&ArchivePaths::new(&root), opening(), &|_| {}).expect("rebuilt").index;
     assert_eq!((done.silos, done.records, done.findings.len()), (1, 301, 0));
     assert_eq!(index_files(&root), before);
     assert_eq!(audited(&root, &AuditRequest::default()), []);
@@ -174,7 +176,7 @@ fn a_torn_record_is_not_brought_into_the_index() {
         if !has_index {
             fs::remove_dir_all(root.join("index")).expect("removed");
         }
-        let done = rebuild(&Layout::new(&root), opening(), &|_| {}).expect("rebuilt").index;
+        let done = rebuild(&ArchivePaths::new(&root), opening(), &|_| {}).expect("rebuilt").index;
         assert_eq!((done.silos, done.records, done.findings.len()), (1, 6, 0), "index: {has_index}");
         assert_eq!(fs::read(&silo).expect("read"), whole);
         // Without an index nobody knows whether the record was promised: then its bytes stay.
@@ -199,7 +201,7 @@ fn a_silo_that_was_only_begun_is_gone_after_a_rebuild() {
         let begun = root.join("warc/0/00000001.warc.gz");
         fs::write(&begun, content).expect("written");
         fs::remove_dir_all(root.join("index")).expect("removed");
-        let done = rebuild(&Layout::new(&root), opening(), &|_| {}).expect("rebuilt").index;
+        let done = rebuild(&ArchivePaths::new(&root), opening(), &|_| {}).expect("rebuilt").index;
         assert_eq!((done.silos, done.records, done.findings.len()), (1, 6, 0), "{} bytes", content.len());
         assert!(!begun.exists());
     }
@@ -221,7 +223,7 @@ fn a_lost_silo_does_not_take_the_index_of_the_others() {
     fs::remove_file(&lost).expect("removed");
     fs::write(&lost, [0; 5000]).expect("written");
     fs::remove_dir_all(root.join("index")).expect("removed");
-    let done = rebuild(&Layout::new(&root), opening(), &|_| {}).expect("rebuilt").index;
+    let done = rebuild(&ArchivePaths::new(&root), opening(), &|_| {}).expect("rebuilt").index;
     assert_eq!((done.silos, done.findings.len()), (3, 1), "{done:?}");
     assert_eq!((done.findings[0].0, done.findings[0].1.offset), (1, 0));
     store_some(&root, 9);

@@ -10,7 +10,7 @@ use varve_archive::expectations::report::CheckedUrl;
 use varve_archive::expectations::{
     Follow, Observed, OnAnswer, ProbeRequest, Prober, Redirect, UrlDatabase, UrlsError, Verdict,
 };
-use varve_archive::verbs::urls::list::Filter;
+use varve_archive::verbs::urls::list::UrlFilter;
 use varve_archive::verbs::urls::{add, add::AddError, check, fmt, list, remove, show};
 use varve_core::BodyId;
 
@@ -283,7 +283,7 @@ fn nobody_loses_an_edit_to_another() {
         }
     });
     let mut count = 0;
-    list::list(&scene.database(), &Filter::default(), |_, _| {
+    list::list(&scene.database(), &UrlFilter::default(), |_, _| {
         count += 1;
         Ok::<(), UrlsError>(())
     })
@@ -366,12 +366,13 @@ fn a_check_can_be_narrowed_and_sent_elsewhere() {
     let scene =
         Scene::new(&[("a.example.yaml", "---\n---\n_path: /x/1\n---\n_path: /y\n"), ("b.example.yaml", TWO)]);
     let web = Web::with(&[("http://localhost:1/x/1", &[page(204, "")])]);
-    let filter = Filter { domain: Some("a.example".into()), path_prefix: Some("/x".into()), category: None };
+    let filter =
+        UrlFilter { domain: Some("a.example".into()), path_prefix: Some("/x".into()), category: None };
     let map = vec![("a.example".to_owned(), "localhost:1".to_owned())];
     let found = scene.check(&check::Request { filter, map, ..Default::default() }, &web);
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].url.as_str(), &found[0].verdict), ("http://localhost:1/x/1", &Verdict::Met));
-    let filter = Filter { domain: Some("b.example".into()), ..Filter::default() };
+    let filter = UrlFilter { domain: Some("b.example".into()), ..UrlFilter::default() };
     let map = vec![("a.example".to_owned(), "localhost:1".to_owned())];
     let found = scene.check(&check::Request { filter, map, ..Default::default() }, &web);
     assert!(!found.is_empty(), "a domain that is mapped may be left out");

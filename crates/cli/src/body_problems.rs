@@ -1,6 +1,6 @@
 //! Pages whose bodies are missing, damaged or unreadable, as text.
 
-use varve_archive::{BodyTrouble, Troubles};
+use varve_archive::{BodyFailure, BodyFailures};
 
 use crate::error_hints::MISSING_BODY_HINT;
 use crate::printer::{Printer, counted, visible};
@@ -9,7 +9,7 @@ use crate::printer::{Printer, counted, visible};
 pub(crate) const MAX_LISTED_PAGES: usize = 10;
 
 /// Prints the number of pages with each problem, what was done with them, and the first of them.
-pub(crate) fn say(troubles: &Troubles, done: &str, printer: &mut Printer) {
+pub(crate) fn say(troubles: &BodyFailures, done: &str, printer: &mut Printer) {
     for (trouble, pages) in troubles.iter() {
         let mut text = format!("{} {done}: {}", counted(pages.count, "page"), reason(trouble));
         for url in pages.urls.iter().take(MAX_LISTED_PAGES) {
@@ -24,19 +24,19 @@ pub(crate) fn say(troubles: &Troubles, done: &str, printer: &mut Printer) {
 }
 
 /// The problem, and what to do about it.
-fn reason(trouble: BodyTrouble) -> String {
+fn reason(trouble: BodyFailure) -> String {
     match trouble {
-        BodyTrouble::Missing => format!("their bodies are missing; {MISSING_BODY_HINT}"),
-        BodyTrouble::Damaged => "their bodies are damaged; `varve audit` lists the damage".to_owned(),
-        BodyTrouble::Unreadable(kind) => format!("their bodies cannot be read: {kind}"),
+        BodyFailure::Missing => format!("their bodies are missing; {MISSING_BODY_HINT}"),
+        BodyFailure::Damaged => "their bodies are damaged; `varve audit` lists the damage".to_owned(),
+        BodyFailure::Unreadable(kind) => format!("their bodies cannot be read: {kind}"),
     }
 }
 
 /// The problem as JSON has it.
-pub(crate) const fn word(trouble: BodyTrouble) -> &'static str {
+pub(crate) const fn word(trouble: BodyFailure) -> &'static str {
     match trouble {
-        BodyTrouble::Missing => "absent",
-        BodyTrouble::Damaged => "damaged",
-        BodyTrouble::Unreadable(_) => "unreadable",
+        BodyFailure::Missing => "absent",
+        BodyFailure::Damaged => "damaged",
+        BodyFailure::Unreadable(_) => "unreadable",
     }
 }

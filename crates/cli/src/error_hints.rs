@@ -67,7 +67,7 @@ fn archive_hint(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::Crawl(failure) => crawl_hint(failure),
         _ => input_hint(failure)
             .or_else(|| history_hint(failure))
-            .or_else(|| failure.lacks_room().then(|| write_hint(io::ErrorKind::StorageFull)).flatten()),
+            .or_else(|| failure.is_disk_full().then(|| write_hint(io::ErrorKind::StorageFull)).flatten()),
     }
 }
 
@@ -76,7 +76,7 @@ fn repository_hint(failure: &RepositoryError) -> Option<&'static str> {
         .or_else(|| recovery_hint(failure))
         .or_else(|| layout_hint(failure))
         .or_else(|| version_hint(failure))
-        .or_else(|| failure.lacks_room().then(|| write_hint(io::ErrorKind::StorageFull)).flatten())
+        .or_else(|| failure.is_disk_full().then(|| write_hint(io::ErrorKind::StorageFull)).flatten())
 }
 
 /// Folders, files, URLs and plans that a verb is given.
@@ -174,11 +174,11 @@ fn folder_hint(failure: &RepositoryError) -> Option<&'static str> {
 fn recovery_hint(failure: &RepositoryError) -> Option<&'static str> {
     Some(match failure {
         RepositoryError::Catalog(failure) => return catalog_hint(failure),
-        RepositoryError::Unsettled { .. } => {
+        RepositoryError::PendingSwap { .. } => {
             "`varve housekeeping` completes it, and so does any verb that writes"
         }
         RepositoryError::Behind { .. } => DAMAGED_SILO_HINT,
-        RepositoryError::HalfEntered { source, .. } if source.lacks_room() => {
+        RepositoryError::HalfEntered { source, .. } if source.is_disk_full() => {
             "free space on that disk: the next verb that writes enters it in the catalog; do not make it again"
         }
         RepositoryError::HalfEntered { .. } => {

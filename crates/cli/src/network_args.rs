@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use varve_archive::verbs::capture::{NetworkOptions, ProxyText, ProxyTexts, contact_in, user_agent};
-use varve_archive::{ArchiveError, Layout};
+use varve_archive::{ArchiveError, ArchivePaths};
 
 use crate::error::Error;
 use crate::session::Session;
@@ -107,9 +107,9 @@ fn proxies_from_environment(variable: impl Fn(&str) -> Option<String>) -> ProxyT
 }
 
 /// The archive, unless the verb runs outside of one.
-fn layout(session: &Session) -> Result<Option<Layout>, Error> {
+fn layout(session: &Session) -> Result<Option<ArchivePaths>, Error> {
     match session.root() {
-        Ok(root) => Ok(Some(Layout::new(&root))),
+        Ok(root) => Ok(Some(ArchivePaths::new(&root))),
         Err(Error::Archive(ArchiveError::None { .. })) => Ok(None),
         Err(error) => Err(error),
     }

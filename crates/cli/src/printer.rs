@@ -15,7 +15,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
-pub(crate) use varve_archive::readable;
+pub(crate) use varve_archive::human_size;
 
 use crate::error::Error;
 use crate::error_report::ErrorReport;
@@ -293,10 +293,10 @@ mod tests {
         let cases =
             [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (68_031_581, "68.0 MB"), (999_499, "999 kB")];
         for (bytes, text) in cases {
-            assert_eq!(readable(bytes), text);
+            assert_eq!(human_size(bytes), text);
         }
-        assert_eq!(readable(999_500), "1.00 MB");
-        assert_eq!(readable(200_000_000), "200 MB");
-        assert_eq!(readable(u64::MAX), "18.4 EB");
+        assert_eq!(human_size(999_500), "1.00 MB");
+        assert_eq!(human_size(200_000_000), "200 MB");
+        assert_eq!(human_size(u64::MAX), "18.4 EB");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use varve_archive::Size;
+use varve_archive::ByteSize;
 use varve_archive::expectations::{ProbeOptions, WebProber};
 
 use crate::duration;
@@ -33,7 +33,7 @@ pub(crate) struct ProbeArgs {
     /// Truncate a response at this size, unless a larger one is expected. A truncated response
     /// counts as failed where its content matters
     #[arg(long, value_name = "SIZE", default_value = "1 GiB")]
-    max_size: Size,
+    max_size: ByteSize,
 
     #[command(flatten)]
     reaching: NetworkArgs,

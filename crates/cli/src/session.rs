@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use clap::{ArgMatches, Command};
 use varve_archive::history::{
-    ArchiveHistory, HeadState, HistoryWriter, Holdings, open_history_of, open_holdings_by,
+    ArchiveHistoryWriter, HeadState, HistoryReader, HistoryWriter, open_reader_choosing, open_writer_of,
 };
-use varve_archive::verbs::commit::Intent;
+use varve_archive::verbs::commit::KeptIntent;
 use varve_archive::verbs::intent;
 use varve_archive::verbs::moku::must_belong;
 use varve_archive::{
-    ArchiveError, ArchiveWriter, CatalogError, Choice, Layout, Objects, Opening, RepositoryError, Size,
-    StoreRecovery, VersionId, find_root,
+    ArchiveError, ArchivePaths, ArchiveWriter, ByteSize, CatalogError, Choice, Objects, RepositoryError,
+    StoreRecovery, VersionId, WriterOptions, find_root,
 };
 
 use crate::clock;
@@ -122,7 +122,7 @@ impl Session {
         let writer = ArchiveWriter::open(&self.root()?, self.open_options()?)?;
         let StoreRecovery { cut, set_aside, sealed_damaged, .. } = writer.recovered();
         if cut > 0 {
-            let size = Size(cut);
+            let size = ByteSize(cut);
             let kept = if set_aside {
                 ", and kept in a file beside the silo, because the index was lost"
             } else {
@@ -140,14 +140,14 @@ impl Session {
     }
 
     /// Opens any layout for reading its history.
-    pub(crate) fn open_reader(&self) -> Result<Box<dyn Holdings>, Error> {
+    pub(crate) fn open_reader(&self) -> Result<Box<dyn HistoryReader>, Error> {
         self.open_reader_choosing(Choice::Newest)
     }
 
     /// Opens any layout for reading. In a Crystal project, `choice` selects the revision of a page.
-    pub(crate) fn open_reader_choosing(&self, choice: Choice) -> Result<Box<dyn Holdings>, Error> {
+    pub(crate) fn open_reader_choosing(&self, choice: Choice) -> Result<Box<dyn HistoryReader>, Error> {
         let root = self.root()?;
-        self.open_after_recovery(|| open_holdings_by(&root, choice))
+        self.open_after_recovery(|| open_reader_choosing(&root, choice))
     }
 
     /// Opens for reading. If a purge was killed while it replaced the archive, completes it first, unless
@@ -157,7 +157,7 @@ impl Session {
         open: impl Fn() -> Result<T, RepositoryError>,
     ) -> Result<T, Error> {
         let opened = open();
-        if !matches!(opened, Err(RepositoryError::Unsettled { .. })) || self.readonly {
+        if !matches!(opened, Err(RepositoryError::PendingSwap { .. })) || self.readonly {
             return Ok(opened?);
         }
         match ArchiveWriter::open(&self.root()?, self.open_options()?) {
@@ -171,15 +171,15 @@ impl Session {
 
     /// Opens any layout for adding to its history.
     pub(crate) fn open_history(&mut self) -> Result<Box<dyn HistoryWriter>, Error> {
-        let history = open_history_of(&self.root()?, self.project.as_deref(), self.open_options()?)?;
-        if let Some((was, to)) = history.mended_head().and_then(|was| Some((was, was.wanted()?))) {
+        let history = open_writer_of(&self.root()?, self.project.as_deref(), self.open_options()?)?;
+        if let Some((was, to)) = history.repaired_head().and_then(|was| Some((was, was.wanted()?))) {
             self.printer.say(format_args!("{was}: it was moved to {to}"));
         }
         Ok(history)
     }
 
     /// HEAD, if it can be read; otherwise warns. For verbs that also work without HEAD.
-    pub(crate) fn readable_head(&mut self, holdings: &dyn Holdings) -> Result<Option<VersionId>, Error> {
+    pub(crate) fn readable_head(&mut self, holdings: &dyn HistoryReader) -> Result<Option<VersionId>, Error> {
         let state = holdings.head_state()?;
         if state == HeadState::Right {
             return Ok(holdings.head()?);
@@ -198,10 +198,10 @@ impl Session {
         match self.open_history() {
             Ok(history) => Ok(Ok(history)),
             Err(Error::ReadOnlyAsked { .. }) => Ok(Err("`--readonly` was given".to_owned())),
-            Err(Error::Archive(error)) if error.is_of_reading_only() => {
+            Err(Error::Archive(error)) if error.is_read_only() => {
                 Ok(Err("the folder cannot be written".to_owned()))
             }
-            Err(Error::Archive(error)) if error.lacks_room() => Ok(Err("its disk is full".to_owned())),
+            Err(Error::Archive(error)) if error.is_disk_full() => Ok(Err("its disk is full".to_owned())),
             Err(Error::Archive(ArchiveError::Repository(RepositoryError::Catalog(
                 CatalogError::EarlyMoku { .. },
             )))) => Ok(Err(
@@ -212,17 +212,17 @@ impl Session {
     }
 
     /// Stores the current plan and expectations. Empty for layouts that have neither.
-    pub(crate) fn intent(&self, history: &dyn HistoryWriter) -> Result<Intent, Error> {
-        let layout = Layout::new(&self.root()?);
+    pub(crate) fn intent(&self, history: &dyn HistoryWriter) -> Result<KeptIntent, Error> {
+        let layout = ArchivePaths::new(&self.root()?);
         if !layout.is_archive() {
-            return Ok(Intent::default());
+            return Ok(KeptIntent::default());
         }
         Ok(intent::keep(history, &layout)?)
     }
 
     /// Opens a varve archive for writing; other layouts are rejected.
-    pub(crate) fn open_archive_history(&mut self) -> Result<ArchiveHistory, Error> {
-        Ok(ArchiveHistory::of(self.open_to_write()?)?)
+    pub(crate) fn open_archive_history(&mut self) -> Result<ArchiveHistoryWriter, Error> {
+        Ok(ArchiveHistoryWriter::of(self.open_to_write()?)?)
     }
 
     /// Fails if `--readonly` was given. A verb that writes without [`Self::open_options`] calls this first.
@@ -231,12 +231,12 @@ impl Session {
     }
 
     /// How this process opens an archive for writing: its name for the lock file, and the clock.
-    pub(crate) fn open_options(&self) -> Result<Opening, Error> {
+    pub(crate) fn open_options(&self) -> Result<WriterOptions, Error> {
         self.require_writable()?;
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let holder =
             format!("varve {}, process {} on {host} since {}", self.verb, std::process::id(), clock::now());
-        Ok(Opening { holder, software: SOFTWARE_NAME.to_owned(), clock: Arc::new(clock::now) })
+        Ok(WriterOptions { holder, software: SOFTWARE_NAME.to_owned(), clock: Arc::new(clock::now) })
     }
 
     /// Runs another verb on the archive at `root`.

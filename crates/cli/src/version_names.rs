@@ -4,8 +4,8 @@
 //! over an age.
 
 pub(crate) use varve_archive::history::resolve_named_version;
-use varve_archive::history::{Holdings, resolve_version as resolve_exactly};
-use varve_archive::verbs::cat::{At, at as at_exactly};
+use varve_archive::history::{HistoryReader, resolve_version as resolve_exactly};
+use varve_archive::verbs::cat::{CaptureSelector, at as at_exactly};
 use varve_archive::{ArchiveError, RepositoryError, VersionId};
 
 use crate::clock;
@@ -15,12 +15,12 @@ pub(crate) const VERSION_HELP: &str = "The version: HEAD, a tag, an id or its fi
 
 /// The version with this name: HEAD, a tag, an id or its first digits, an ancestor of any of them,
 /// or a time.
-pub(crate) fn resolve_version(holdings: &dyn Holdings, text: &str) -> Result<VersionId, ArchiveError> {
+pub(crate) fn resolve_version(holdings: &dyn HistoryReader, text: &str) -> Result<VersionId, ArchiveError> {
     resolve_or_ago(text, |text| Ok(resolve_exactly(holdings, text)?))
 }
 
 /// The time or version with this name.
-pub(crate) fn at(holdings: &dyn Holdings, text: &str) -> Result<At, ArchiveError> {
+pub(crate) fn at(holdings: &dyn HistoryReader, text: &str) -> Result<CaptureSelector, ArchiveError> {
     resolve_or_ago(text, |text| at_exactly(holdings, text))
 }
 

@@ -1,9 +1,9 @@
 //! Versions, statuses and ids as text, shared by the verbs that print them.
 
 use serde::Serialize;
-use varve_archive::history::Holdings;
+use varve_archive::history::HistoryReader;
 use varve_archive::verbs::log::VersionInfo;
-use varve_archive::verbs::show::Change;
+use varve_archive::verbs::show::PageChange;
 use varve_archive::{ArchiveError, Moment, RecordId, VersionId};
 
 use crate::error::Error;
@@ -30,12 +30,12 @@ pub(crate) fn status_text(status: u16) -> String {
 }
 
 /// The word for a change, as JSON has it.
-pub(crate) fn change_word(change: Change) -> &'static str {
+pub(crate) fn change_word(change: PageChange) -> &'static str {
     match change {
-        Change::Added => "added",
-        Change::Removed => "removed",
-        Change::Changed => "changed",
-        Change::Unchanged => "unchanged",
+        PageChange::Added => "added",
+        PageChange::Removed => "removed",
+        PageChange::Changed => "changed",
+        PageChange::Unchanged => "unchanged",
     }
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn describe_version(info: &VersionInfo, head: Option<VersionId>) -> V
 
 /// A note, if the parent of a version was removed or lost.
 pub(crate) fn missing_parent_note(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     info: &VersionInfo,
 ) -> Result<Option<String>, Error> {
     let Some(id) = info.version.parent else { return Ok(None) };

@@ -75,14 +75,14 @@ pub enum CrawlError {
 
 impl CrawlError {
     /// Whether the archive itself cannot go on, as opposed to one page.
-    pub fn ends_all(&self) -> bool {
-        matches!(self, Self::Repository(error) if error.ends_all())
+    pub fn is_fatal(&self) -> bool {
+        matches!(self, Self::Repository(error) if error.is_fatal())
     }
 
     /// Why a body cannot be read, if that is the cause.
-    pub fn body_trouble(&self) -> Option<varve_repository::BodyTrouble> {
+    pub fn body_failure(&self) -> Option<varve_repository::BodyFailure> {
         match self {
-            Self::Repository(error) => error.body_trouble(),
+            Self::Repository(error) => error.body_failure(),
             _ => None,
         }
     }

@@ -17,7 +17,7 @@ use varve_fetch::{
 
 use crate::error::CrawlError;
 use varve_repository::archive::read_settings;
-use varve_repository::layout::Layout;
+use varve_repository::archive_paths::ArchivePaths;
 
 pub use kept::{SavedNetworkOptions, SecretName};
 
@@ -59,13 +59,13 @@ pub struct ClientOptions<'a> {
 }
 
 /// Whom sites may turn to, as the `varve.toml` in that folder says, if there is one.
-pub fn contact_in(layout: &Layout) -> Result<Option<String>, CrawlError> {
+pub fn contact_in(layout: &ArchivePaths) -> Result<Option<String>, CrawlError> {
     if layout.is_archive() { Ok(read_settings(layout)?.contact) } else { Ok(None) }
 }
 
 impl NetworkOptions {
     /// As far as the `varve.toml` in that folder allows as well, if there is one.
-    pub fn within(mut self, layout: &Layout) -> Result<Self, CrawlError> {
+    pub fn within(mut self, layout: &ArchivePaths) -> Result<Self, CrawlError> {
         if layout.is_archive() {
             let allowed = read_settings(layout)?.allow_private;
             self.allow

@@ -11,7 +11,7 @@ use varve_core::history::Capture;
 
 use super::settings::CrawlSettings;
 use crate::error::CrawlError;
-use varve_repository::history::{Holdings, Pages};
+use varve_repository::history::{HistoryReader, VersionPages};
 
 /// The settings of a run and the versions of its stops. Stored with the frontier.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,11 +46,11 @@ impl ResumableRun {
     }
 
     /// Everything that was captured before the last stop, as pages of the next version.
-    pub(crate) fn earlier_pages(&self, holdings: &dyn Holdings) -> Result<Vec<Page>, CrawlError> {
+    pub(crate) fn earlier_pages(&self, holdings: &dyn HistoryReader) -> Result<Vec<Page>, CrawlError> {
         if self.stop_versions.is_empty() {
             return Ok(Vec::new());
         }
-        let captures = Pages::new(holdings.catalog(), self.last_stop_version());
+        let captures = VersionPages::new(holdings.catalog(), self.last_stop_version());
         let mut pages =
             captures.map(|capture| Ok(page_of(capture?))).collect::<Result<Vec<_>, CrawlError>>()?;
         sort_pages(&mut pages);

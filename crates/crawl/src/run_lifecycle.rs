@@ -23,8 +23,8 @@ use varve_repository::RepositoryError;
 
 use crate::error::CrawlError;
 use crate::network_options::SavedNetworkOptions;
-use varve_repository::history::{ArchiveHistory, HistoryWriter, Holdings};
-use varve_repository::history::{Intent, write_version};
+use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, HistoryWriter};
+use varve_repository::history::{KeptIntent, write_version};
 
 /// The media type of the record of a run and its settings.
 const RUN_MEDIA_TYPE: &str = "application/vnd.varve.run+json";
@@ -32,13 +32,13 @@ const RUN_MEDIA_TYPE: &str = "application/vnd.varve.run+json";
 /// What a run in an archive needs from the caller.
 pub struct RunEnvironment<'a> {
     /// The archive.
-    pub history: &'a ArchiveHistory,
+    pub history: &'a ArchiveHistoryWriter,
     /// The number of writers.
     pub threads: usize,
     /// Set by the caller to stop the run.
     pub stop: &'a AtomicBool,
     /// The plan and the expectations in force.
-    pub intent: Intent,
+    pub intent: KeptIntent,
 }
 
 /// The record of a run and its settings.
@@ -113,7 +113,10 @@ pub fn only_worker(run: RunId) -> WorkerId {
     WorkerId::new(run.into_inner())
 }
 
-fn open_run(history: &ArchiveHistory, run: RunId) -> Result<(Box<dyn Frontier>, ResumableRun), CrawlError> {
+fn open_run(
+    history: &ArchiveHistoryWriter,
+    run: RunId,
+) -> Result<(Box<dyn Frontier>, ResumableRun), CrawlError> {
     let store = SqliteFrontierStore::new(Arc::clone(history.sqlite()));
     let frontier = store.resume_run(run, only_worker(run))?.ok_or(CrawlError::NoRun)?;
     let state = ResumableRun::parse(&frontier.settings()?)?;
@@ -121,13 +124,17 @@ fn open_run(history: &ArchiveHistory, run: RunId) -> Result<(Box<dyn Frontier>, 
 }
 
 /// Records the settings of a run in the silo, for readers of its records.
-fn record_run_settings(history: &ArchiveHistory, run: RunId, state: &ResumableRun) -> Result<(), CrawlError> {
+fn record_run_settings(
+    history: &ArchiveHistoryWriter,
+    run: RunId,
+    state: &ResumableRun,
+) -> Result<(), CrawlError> {
     let ResumableRun { settings, stop_versions: stops } = state;
     let settings = &CrawlSettings { network: SavedNetworkOptions::default(), ..settings.clone() };
     let robots = if settings.obey_robots { "obey" } else { "ignore" };
     let fact = RunFact { run: run.to_string(), time: history.now(), robots, settings, stops };
     let json = serde_json::to_vec(&fact).expect("a run can be written as JSON");
-    history.keep_fact(&format!("urn:uuid:{run}"), RUN_MEDIA_TYPE, &json)?;
+    history.write_fact(&format!("urn:uuid:{run}"), RUN_MEDIA_TYPE, &json)?;
     Ok(())
 }
 
@@ -200,7 +207,7 @@ fn make_version(
 }
 
 /// A version that exists already.
-fn existing_version(history: &ArchiveHistory, version: VersionId) -> Result<RunVersion, CrawlError> {
+fn existing_version(history: &ArchiveHistoryWriter, version: VersionId) -> Result<RunVersion, CrawlError> {
     let info = history.catalog().version(&version)?.ok_or(CrawlError::NoRun)?;
     Ok(RunVersion { version: Some(version), parent: info.version.parent, captures: info.captures })
 }
@@ -214,7 +221,7 @@ pub struct NewRunVersion {
     /// The author.
     pub author: Option<String>,
     /// The plan and the expectations in force.
-    pub intent: Intent,
+    pub intent: KeptIntent,
     /// The record of the verdicts of a check.
     pub verdicts: Option<RecordId>,
     /// Pages besides those that the run captured.
@@ -251,7 +258,7 @@ impl RunVersion {
 }
 
 /// Seals a run, makes it a version and points HEAD to it. A run without captures becomes no version.
-pub fn version_of_run(history: &ArchiveHistory, new: NewRunVersion) -> Result<RunVersion, CrawlError> {
+pub fn version_of_run(history: &ArchiveHistoryWriter, new: NewRunVersion) -> Result<RunVersion, CrawlError> {
     let summary = seal(history, new.run)?;
     if summary.captures == 0 {
         return Ok(RunVersion::default());
@@ -276,7 +283,7 @@ pub fn version_of_run(history: &ArchiveHistory, new: NewRunVersion) -> Result<Ru
     Ok(RunVersion { version: Some(version), parent, captures })
 }
 
-fn seal(history: &ArchiveHistory, run: RunId) -> Result<RunSummary, CrawlError> {
+fn seal(history: &ArchiveHistoryWriter, run: RunId) -> Result<RunSummary, CrawlError> {
     let mut records: Vec<RecordId> = Vec::new();
     history.sqlite().each_record_of_run(&run, &mut |record| records.push(record))?;
     let captures = records.len() as u64;

@@ -13,22 +13,22 @@ use varve_store::index::IndexWriter;
 use varve_store::silo::SiloFiles;
 use varve_store::{Object, StoreError, StoreReader};
 
+use crate::archive_paths::ArchivePaths;
 use crate::error::RepositoryError;
-use crate::history::{Kind, kind_of};
-use crate::layout::Layout;
+use crate::history::{Layout, detect_layout};
+use crate::pending_swap::retry_while_swapping;
 use crate::settings::ArchiveSettings;
-use crate::unsettled::when_settled;
 
 /// An archive that can be read.
 pub struct Archive {
-    layout: Layout,
+    layout: ArchivePaths,
     settings: ArchiveSettings,
     store: StoreReader,
-    lost_index: Option<LostIndex>,
+    lost_index: Option<EmptyIndex>,
 }
 
 /// In place of an index that cannot be read.
-struct LostIndex {
+struct EmptyIndex {
     /// Why not.
     why: String,
     /// Holds an empty one.
@@ -38,21 +38,21 @@ struct LostIndex {
 impl Archive {
     /// Opens the archive at `root`.
     pub fn open(root: &Path) -> Result<Self, RepositoryError> {
-        Self::open_at(&Layout::new(root))
+        Self::open_at(&ArchivePaths::new(root))
     }
 
     /// Opens the archive with this layout.
-    pub fn open_at(layout: &Layout) -> Result<Self, RepositoryError> {
-        when_settled(layout, || Self::open_now(layout.clone()))
+    pub fn open_at(layout: &ArchivePaths) -> Result<Self, RepositoryError> {
+        retry_while_swapping(layout, || Self::open_now(layout.clone()))
     }
 
-    fn open_now(layout: Layout) -> Result<Self, RepositoryError> {
+    fn open_now(layout: ArchivePaths) -> Result<Self, RepositoryError> {
         let settings = read_settings(&layout)?;
         let index = layout.index();
         if !index.is_dir() {
             return Err(RepositoryError::NoIndex { path: index });
         }
-        let store = StoreReader::open(silo_files(&layout), &index)?;
+        let store = StoreReader::open(open_silo_files(&layout), &index)?;
         Ok(Self { layout, settings, store, lost_index: None })
     }
 
@@ -64,12 +64,12 @@ impl Archive {
             }
             opened => return opened,
         };
-        let layout = Layout::new(root);
+        let layout = ArchivePaths::new(root);
         let settings = read_settings(&layout)?;
         let folder = tempfile::tempdir().map_err(RepositoryError::write(&std::env::temp_dir()))?;
         IndexWriter::create(&LocalDisk, folder.path()).map_err(StoreError::from)?;
-        let store = StoreReader::open(silo_files(&layout), folder.path())?;
-        Ok(Self { layout, settings, store, lost_index: Some(LostIndex { why, _folder: folder }) })
+        let store = StoreReader::open(open_silo_files(&layout), folder.path())?;
+        Ok(Self { layout, settings, store, lost_index: Some(EmptyIndex { why, _folder: folder }) })
     }
 
     /// Why its index cannot be read, if it was opened without.
@@ -78,7 +78,7 @@ impl Archive {
     }
 
     /// Where its parts lie.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &ArchivePaths {
         &self.layout
     }
 
@@ -105,11 +105,11 @@ impl Archive {
 
 /// Opens the object with this id, or fails with `Absent`.
 pub fn object(store: &StoreReader, id: RecordId) -> Result<Object, RepositoryError> {
-    store.object(id.as_bytes())?.ok_or_else(|| RepositoryError::Absent { id: digits(id) })
+    store.object(id.as_bytes())?.ok_or_else(|| RepositoryError::Absent { id: hex_digits(id) })
 }
 
 /// The digits of an id: what people see of it.
-pub fn digits(id: RecordId) -> String {
+pub fn hex_digits(id: RecordId) -> String {
     data_encoding::HEXLOWER.encode(id.as_bytes())
 }
 
@@ -129,10 +129,10 @@ pub fn resolve(store: &StoreReader, text: &str) -> Result<RecordId, RepositoryEr
 }
 
 /// Reads and checks `varve.toml`.
-pub fn read_settings(layout: &Layout) -> Result<ArchiveSettings, RepositoryError> {
+pub fn read_settings(layout: &ArchivePaths) -> Result<ArchiveSettings, RepositoryError> {
     if !layout.is_archive() {
         let path = layout.root().to_owned();
-        let is_aardwarc = kind_of(&path) == Some(Kind::Aardwarc);
+        let is_aardwarc = detect_layout(&path) == Some(Layout::Aardwarc);
         return Err(if is_aardwarc {
             RepositoryError::OnlyObjects { path }
         } else {
@@ -145,6 +145,6 @@ pub fn read_settings(layout: &Layout) -> Result<ArchiveSettings, RepositoryError
 }
 
 /// The silos of an archive on the local disk.
-pub fn silo_files(layout: &Layout) -> SiloFiles {
+pub fn open_silo_files(layout: &ArchivePaths) -> SiloFiles {
     SiloFiles::new(Arc::clone(layout.disk()), layout.silos(), None)
 }

@@ -14,15 +14,15 @@ use varve_warc::date::Date;
 use varve_warc::digest::{Algorithm, Digest};
 use varve_warc::write::Packer;
 
+use crate::archive_writer::ArchiveWriter;
 use crate::error::RepositoryError;
-use crate::writer::ArchiveWriter;
 
 /// Reads are of this size.
-const STEP: usize = 128 << 10;
+const READ_BUFFER_BYTES: usize = 128 << 10;
 
 /// What is said of content besides its bytes.
 #[derive(Clone, Debug)]
-pub struct About {
+pub struct ContentDescription {
     /// The date of the record.
     pub date: Date,
     /// Its media type.
@@ -31,7 +31,7 @@ pub struct About {
     pub refers_to: Option<String>,
 }
 
-impl About {
+impl ContentDescription {
     fn new_object(&self, known: Option<Digest>) -> NewObject {
         NewObject {
             date: self.date,
@@ -46,7 +46,7 @@ impl About {
 pub fn store_reader(
     writer: &ArchiveWriter,
     packer: &mut Packer,
-    about: &About,
+    about: &ContentDescription,
     content: &mut dyn Read,
 ) -> Result<StoredObject, RepositoryError> {
     Ok(writer.store().store_reader(packer, &about.new_object(None), content)?)
@@ -55,7 +55,7 @@ pub fn store_reader(
 /// Reads a small file into memory, to be stored together with others, into a buffer that may have been used before. None
 /// when it is to be stored alone: it is large, or says nothing of its length, as files of the kernel's own do.
 pub fn hold_file(
-    about: &About,
+    about: &ContentDescription,
     (file, metadata): (&File, &Metadata),
     path: &Path,
     buffer: Vec<u8>,
@@ -75,7 +75,7 @@ pub fn hold_file(
 pub fn store_file(
     writer: &ArchiveWriter,
     packer: &mut Packer,
-    about: &About,
+    about: &ContentDescription,
     (mut file, path): (&File, &Path),
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<StoredObject, RepositoryError> {
@@ -89,12 +89,12 @@ pub fn store_file(
     let bound = if metadata.is_file() && length > 0 { length } else { u64::MAX };
     // What the store does not hash before it packs is hashed here, so that what it has already costs no packing.
     if !metadata.is_file() || writer.store().hashes_first(length) {
-        let mut content = Counted { content: file.take(bound), progress };
+        let mut content = ProgressReader { content: file.take(bound), progress };
         return writer.store().store_reader(packer, &about.new_object(None), &mut content).map_err(of_file);
     }
     let (digest, hashed) = hash(&mut file.take(bound)).map_err(RepositoryError::read(path))?;
     file.rewind().map_err(RepositoryError::read(path))?;
-    let mut content = Counted { content: file.take(bound), progress };
+    let mut content = ProgressReader { content: file.take(bound), progress };
     let object = about.new_object(Some(digest));
     let stored = writer.store().store_reader(packer, &object, &mut content).map_err(of_file)?;
     if stored.length > 0 {
@@ -106,7 +106,7 @@ pub fn store_file(
 
 fn hash(content: &mut dyn Read) -> io::Result<(Digest, u64)> {
     let mut hasher = Algorithm::Sha256.hasher();
-    let mut buffer = vec![0; STEP];
+    let mut buffer = vec![0; READ_BUFFER_BYTES];
     let mut length = 0;
     loop {
         match content.read(&mut buffer) {
@@ -122,12 +122,12 @@ fn hash(content: &mut dyn Read) -> io::Result<(Digest, u64)> {
 }
 
 /// Says how much was read.
-struct Counted<'a, R> {
+struct ProgressReader<'a, R> {
     content: R,
     progress: &'a (dyn Fn(u64) + Sync),
 }
 
-impl<R: Read> Read for Counted<'_, R> {
+impl<R: Read> Read for ProgressReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.content.read(buffer)?;
         (self.progress)(count as u64);
@@ -137,7 +137,7 @@ impl<R: Read> Read for Counted<'_, R> {
 
 /// What became of content that was handed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredContent {
     /// Its id.
     pub id: RecordId,
     /// Whether it was new.
@@ -148,7 +148,7 @@ pub struct Kept {
     pub length: u64,
 }
 
-impl From<&StoredObject> for Kept {
+impl From<&StoredObject> for StoredContent {
     fn from(stored: &StoredObject) -> Self {
         let StoredObject { id, new, mended, length, .. } = *stored;
         Self { id: RecordId::new(id), new, mended, length }

@@ -12,7 +12,7 @@ use varve_store::StoreError;
 use varve_store::aardwarc::AardwarcError;
 use varve_store::lock::LockError;
 
-use crate::rows::OddFact;
+use crate::rows::UnreadableFact;
 use crate::settings::SettingsError;
 use crate::tree::ManifestError;
 
@@ -53,7 +53,7 @@ pub enum RepositoryError {
     },
     /// New silos are in their place, and what was made from them is not.
     #[error("`{}` stands between two states: new silos are in place, and their index and catalog are not yet", path.display())]
-    Unsettled {
+    PendingSwap {
         /// The archive.
         path: PathBuf,
     },
@@ -77,7 +77,7 @@ pub enum RepositoryError {
     Body(#[from] BodyError),
     /// A record of history that cannot be understood.
     #[error(transparent)]
-    OddFact(#[from] OddFact),
+    UnreadableFact(#[from] UnreadableFact),
     /// HEAD does not hold a version.
     #[error("`{}` does not hold the id of a version", path.display())]
     BadHead {
@@ -134,7 +134,7 @@ pub enum RepositoryError {
         text: String,
     },
     /// A version was taken out of the silos.
-    #[error("{}", told(&format!("version {version}"), removal))]
+    #[error("{}", describe_removal(&format!("version {version}"), removal))]
     VersionRemoved {
         /// The version.
         version: VersionId,
@@ -168,7 +168,7 @@ pub enum RepositoryError {
         count: usize,
     },
     /// It was taken out of the silos.
-    #[error("{}", told(&format!("`{}`", url.escape_debug()), removal))]
+    #[error("{}", describe_removal(&format!("`{}`", url.escape_debug()), removal))]
     Removed {
         /// The URL, or the id that was asked for.
         url: String,
@@ -285,7 +285,7 @@ pub enum RepositoryError {
     },
     /// An object was read with an error: the store's when it was the silo's fault.
     #[error("could not read the object `{id}`")]
-    Object {
+    ReadObject {
         /// The object.
         id: String,
         /// Why.
@@ -310,7 +310,7 @@ impl RepositoryError {
     }
 
     /// Whether the disk, the folder or a file can only be read.
-    pub fn is_of_reading_only(&self) -> bool {
+    pub fn is_read_only(&self) -> bool {
         use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         let forbids = |error: &(dyn std::error::Error + 'static)| {
             let error = error.downcast_ref::<io::Error>();
@@ -321,13 +321,13 @@ impl RepositoryError {
     }
 
     /// Whether a disk is full.
-    pub fn lacks_room(&self) -> bool {
+    pub fn is_disk_full(&self) -> bool {
         matches!(self, Self::Catalog(CatalogError::DiskFull { .. }))
             || varve_store::audit::is_out_of_space(self)
     }
 
     /// Whether the archive itself cannot go on, as opposed to one file that is to be stored or restored.
-    pub fn ends_all(&self) -> bool {
+    pub fn is_fatal(&self) -> bool {
         match self {
             Self::Store(StoreError::Content(_)) => false,
             Self::Store(_) | Self::Lock(_) | Self::Catalog(_) | Self::Behind { .. } => true,
@@ -339,7 +339,7 @@ impl RepositoryError {
 }
 
 /// That something was taken out, in words.
-fn told(what: &str, removal: &Removal) -> String {
+fn describe_removal(what: &str, removal: &Removal) -> String {
     let Removal { tombstone_record, tombstone } = removal;
     let (from, record) = match tombstone.is_of_record() {
         true => ("the silos", format!("the record was {}, and ", tombstone.record)),

@@ -5,28 +5,28 @@
 //! neither the network, the environment nor the clock: callers pass the time in.
 
 pub mod archive;
-pub mod body_trouble;
+pub mod archive_paths;
+pub mod archive_writer;
+pub mod body_failure;
+pub mod byte_size;
 pub mod content;
 pub mod error;
 pub mod history;
-pub mod in_order;
-pub mod layout;
 pub mod media_type;
 pub mod objects;
+pub mod ordered_workers;
 pub mod page_path;
+pub mod pending_swap;
 pub mod rows;
 pub mod seen_files;
 pub mod settings;
-pub mod size;
 pub mod tree;
-pub mod unsettled;
-pub mod writer;
 
 pub use archive::Archive;
-pub use body_trouble::{BodyTrouble, TroubledPages, Troubles};
+pub use archive_paths::{ArchivePaths, find_root};
+pub use archive_writer::{ArchiveWriter, Clock, WriterOptions};
+pub use body_failure::{BodyFailure, BodyFailures, FailedPages};
+pub use byte_size::{ByteSize, SizeError};
 pub use error::RepositoryError;
-pub use layout::{Layout, find_root};
 pub use objects::Objects;
 pub use settings::{ArchiveSettings, PackingMethod, SettingsError};
-pub use size::{Size, SizeError};
-pub use writer::{ArchiveWriter, Clock, Opening};

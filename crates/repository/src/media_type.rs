@@ -5,7 +5,7 @@
 use std::path::Path;
 
 /// Bytes, of which nothing more is known.
-pub const BYTES: &str = "application/octet-stream";
+pub const OCTET_STREAM: &str = "application/octet-stream";
 
 /// Endings whose meaning nobody disputes. `.ts`, `.doc` and their like are left out: they mean several things.
 const BY_ENDING: [(&str, &str); 46] = [
@@ -59,11 +59,11 @@ const BY_ENDING: [(&str, &str); 46] = [
 
 /// What a file of that name probably is.
 pub fn of_name(path: &Path) -> &'static str {
-    let Some(ending) = path.extension().and_then(|ending| ending.to_str()) else { return BYTES };
+    let Some(ending) = path.extension().and_then(|ending| ending.to_str()) else { return OCTET_STREAM };
     let ending = ending.to_ascii_lowercase();
     match BY_ENDING.binary_search_by_key(&ending.as_str(), |(known, _)| known) {
         Ok(found) => BY_ENDING[found].1,
-        Err(_) => BYTES,
+        Err(_) => OCTET_STREAM,
     }
 }
 
@@ -89,8 +89,8 @@ mod tests {
         assert!(BY_ENDING.iter().all(|(_, media_type)| is_media_type(media_type)));
         assert_eq!(of_name(Path::new("a/Page.HTML")), "text/html");
         assert_eq!(of_name(Path::new("a/tree.avif")), "image/avif");
-        assert_eq!(of_name(Path::new("html")), BYTES);
-        assert_eq!(of_name(Path::new("x.unheard-of")), BYTES);
+        assert_eq!(of_name(Path::new("html")), OCTET_STREAM);
+        assert_eq!(of_name(Path::new("x.unheard-of")), OCTET_STREAM);
     }
 
     #[test]

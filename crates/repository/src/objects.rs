@@ -7,7 +7,7 @@ use varve_store::aardwarc::{AardwarcObject, AardwarcStore};
 
 use crate::archive::{Archive, without_brackets};
 use crate::error::RepositoryError;
-use crate::history::{Kind, kind_of};
+use crate::history::{Layout, detect_layout};
 
 /// Objects, open for reading.
 pub enum Objects {
@@ -21,7 +21,7 @@ impl Objects {
     /// Opens what is at `root`. The headers of an AardWARC store are read, and `progress` hears how many more bytes of
     /// its silos were gone through.
     pub fn open(root: &Path, progress: &dyn Fn(u64)) -> Result<Self, RepositoryError> {
-        if kind_of(root) != Some(Kind::Aardwarc) {
+        if detect_layout(root) != Some(Layout::Aardwarc) {
             return Ok(Self::Archive(Box::new(Archive::open(root)?)));
         }
         let failed = |source| RepositoryError::Aardwarc { path: root.to_owned(), source };
@@ -32,7 +32,7 @@ impl Objects {
 
     /// How many bytes of silos are gone through to open what is at `root`; none where opening reads nothing.
     pub fn bytes_to_read(root: &Path) -> Result<Option<u64>, RepositoryError> {
-        if kind_of(root) != Some(Kind::Aardwarc) {
+        if detect_layout(root) != Some(Layout::Aardwarc) {
             return Ok(None);
         }
         let failed = |source| RepositoryError::Aardwarc { path: root.to_owned(), source };

@@ -12,12 +12,12 @@ use sha2::{Digest, Sha256};
 use varve_core::url::{Reference, page_identity, tree_path};
 
 /// Names that mean something else in a working tree.
-const RESERVED: [&str; 4] = [".moku", ".page_body", ".page_headers.json", ".varve-checkout"];
+const RESERVED_NAMES: [&str; 4] = [".moku", ".page_body", ".page_headers.json", ".varve-checkout"];
 /// A dot that is spelled out.
-const DOT: &str = "%2E";
+const ENCODED_DOT: &str = "%2E";
 /// And so are these.
-const PERCENT: &str = "%25";
-const NUL: &str = "%00";
+const ENCODED_PERCENT: &str = "%25";
+const ENCODED_NUL: &str = "%00";
 /// The name of a segment without one, as in `/a//b`. No other segment has it: what has a percent sign is spelled out.
 const NO_NAME: &str = "%";
 /// Every file system holds names of so many bytes.
@@ -41,23 +41,23 @@ pub fn in_site(path: &str) -> Cow<'_, str> {
 }
 
 fn segment_in_site(segment: &str) -> String {
-    let spelled = |text: &str| text.replace('%', PERCENT).replace('\0', NUL);
+    let spelled = |text: &str| text.replace('%', ENCODED_PERCENT).replace('\0', ENCODED_NUL);
     if is_special(segment) {
-        return format!("{DOT}{}", spelled(&segment[1..]));
+        return format!("{ENCODED_DOT}{}", spelled(&segment[1..]));
     }
     if looks_spelled(segment) || segment.contains('\0') { spelled(segment) } else { segment.to_owned() }
 }
 
 /// Whether a segment looks like one that was spelled out.
 fn looks_spelled(segment: &str) -> bool {
-    [DOT, PERCENT, NUL].iter().any(|spelled| segment.contains(spelled))
+    [ENCODED_DOT, ENCODED_PERCENT, ENCODED_NUL].iter().any(|spelled| segment.contains(spelled))
 }
 
 /// Whether a segment leads elsewhere, or is a name that a working tree has for something else. All of them begin with a dot.
 fn is_special(segment: &str) -> bool {
     matches!(segment, "." | "..")
         || segment.starts_with(".tmp-")
-        || RESERVED.iter().any(|reserved| segment.eq_ignore_ascii_case(reserved))
+        || RESERVED_NAMES.iter().any(|reserved| segment.eq_ignore_ascii_case(reserved))
 }
 
 /// The path of a page whose version was written with `path`. Versions were once written with paths that told spellings apart:
@@ -129,7 +129,7 @@ fn name_of(segment: &str) -> String {
     }
     let mut name = String::with_capacity(segment.len());
     if is_special(segment) {
-        name.push_str(DOT);
+        name.push_str(ENCODED_DOT);
         name.push_str(&segment[1..]);
     } else {
         for letter in segment.chars() {

@@ -12,13 +12,13 @@ use varve_core::receipt::Receipt;
 use varve_core::{RecordId, VersionId};
 use varve_store::exchange::ScannedRecord;
 
-use crate::history::{FindList, Lists};
+use crate::history::{FindPageList, PageLists};
 use crate::page_path::{page_path, path_written};
 
 /// A record that should be a fact and cannot be read as one.
 #[derive(Debug, thiserror::Error)]
 #[error("record {record} cannot be understood")]
-pub struct OddFact {
+pub struct UnreadableFact {
     /// The record.
     pub record: RecordId,
     /// Why.
@@ -27,7 +27,7 @@ pub struct OddFact {
 
 /// A version whose list of pages is lost.
 #[derive(Debug)]
-pub struct LostList {
+pub struct MissingPageList {
     /// The version.
     pub version: VersionId,
     /// The record of the list.
@@ -39,22 +39,22 @@ pub struct LostList {
 /// Makes rows of what silos say, told in their order.
 pub struct RowMaker<'a> {
     redaction: Redaction,
-    lists: Lists<'a>,
+    lists: PageLists<'a>,
 }
 
 impl<'a> RowMaker<'a> {
     /// One that is told everything from the beginning.
     pub fn new(redaction: Redaction) -> Self {
-        Self { redaction, lists: Lists::default() }
+        Self { redaction, lists: PageLists::default() }
     }
 
     /// One that is told what comes behind a place: what was listed before it is looked for elsewhere.
-    pub fn behind(redaction: Redaction, spent: u64, find: FindList<'a>) -> Self {
-        Self { redaction, lists: Lists::behind(spent, find) }
+    pub fn behind(redaction: Redaction, spent: u64, find: FindPageList<'a>) -> Self {
+        Self { redaction, lists: PageLists::behind(spent, find) }
     }
 
     /// The rows of whatever a silo says next.
-    pub fn rows_of(&mut self, scanned: &ScannedRecord) -> Result<Vec<CatalogRow>, OddFact> {
+    pub fn rows_of(&mut self, scanned: &ScannedRecord) -> Result<Vec<CatalogRow>, UnreadableFact> {
         match scanned {
             ScannedRecord::Capture(receipt) => {
                 Ok(row_of_receipt(receipt, self.redaction).into_iter().collect())
@@ -62,7 +62,7 @@ impl<'a> RowMaker<'a> {
             ScannedRecord::Fact { record, media_type, json, .. } => match Fact::parse(media_type, json) {
                 Some(fact) => {
                     let rows = fact.and_then(|fact| self.rows_of_fact(*record, json, fact));
-                    rows.map_err(|source| OddFact { record: *record, source })
+                    rows.map_err(|source| UnreadableFact { record: *record, source })
                 }
                 None => Ok(Vec::new()),
             },
@@ -70,11 +70,14 @@ impl<'a> RowMaker<'a> {
     }
 
     /// The rows of a version whose list of pages is lost: itself, and the pages that its manifest has. None for anything else.
-    pub fn rows_without_list(&mut self, scanned: &ScannedRecord) -> Option<(Vec<CatalogRow>, LostList)> {
+    pub fn rows_without_list(
+        &mut self,
+        scanned: &ScannedRecord,
+    ) -> Option<(Vec<CatalogRow>, MissingPageList)> {
         let ScannedRecord::Fact { record, media_type, json, .. } = scanned else { return None };
         let Some(Ok(Fact::Version(manifest))) = Fact::parse(media_type, json) else { return None };
         let version = Manifest::version_id(json);
-        let lost = LostList { version, list: manifest.list?, known: manifest.pages.len() };
+        let lost = MissingPageList { version, list: manifest.list?, known: manifest.pages.len() };
         let mut rows = rows_of_version(version, Some(*record), &manifest, &manifest.pages);
         // So that the next version does not name a list from before it.
         rows.extend(self.lists.spend(&manifest));

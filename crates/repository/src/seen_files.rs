@@ -22,17 +22,17 @@ use crate::error::RepositoryError;
 use crate::history::{HistoryWriter, replace};
 
 /// What is written down in another way has another number.
-const FORMAT: u32 = 1;
+const FORMAT_NUMBER: u32 = 1;
 /// The grain of times that are told in full.
-const FINE: i128 = 20_000_000;
+const FINE_CLOCK_NANOSECONDS: i128 = 20_000_000;
 /// The grain of times that are whole seconds, as some file systems have them.
-const COARSE: i128 = 2_000_000_000;
+const COARSE_CLOCK_NANOSECONDS: i128 = 2_000_000_000;
 
 /// What tells a file from what it becomes when it is written to: length, time of the last write, of the last change, inode, device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct State(u64, (i64, i64), (i64, i64), u64, u64);
+struct FileStamp(u64, (i64, i64), (i64, i64), u64, u64);
 
-impl State {
+impl FileStamp {
     fn of(about: &Metadata) -> Self {
         let written = (about.mtime(), about.mtime_nsec());
         Self(about.len(), written, (about.ctime(), about.ctime_nsec()), about.ino(), about.dev())
@@ -41,7 +41,7 @@ impl State {
     /// Whether whoever reads it at this time can be sure that another write would show.
     fn is_settled(&self, now: i128) -> bool {
         [self.1, self.2].into_iter().all(|(seconds, nanos)| {
-            let grain = if nanos == 0 { COARSE } else { FINE };
+            let grain = if nanos == 0 { COARSE_CLOCK_NANOSECONDS } else { FINE_CLOCK_NANOSECONDS };
             i128::from(seconds) * 1_000_000_000 + i128::from(nanos) + grain < now
         })
     }
@@ -49,18 +49,18 @@ impl State {
 
 /// A file and its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seen {
-    state: State,
+struct SeenFile {
+    state: FileStamp,
     body: BodyId,
 }
 
 /// What is written down, as JSON.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct SeenFilesJson {
     format: u32,
     folder: PathBuf,
     /// By path below the folder.
-    files: Vec<(PathBuf, State, BodyId)>,
+    files: Vec<(PathBuf, FileStamp, BodyId)>,
 }
 
 /// What is known of the files of one folder.
@@ -72,11 +72,11 @@ pub struct SeenFiles {
     folder: PathBuf,
     kept_in: Option<PathBuf>,
     now: i128,
-    before: HashMap<PathBuf, Seen>,
+    before: HashMap<PathBuf, SeenFile>,
     /// Files that are as they were.
-    unchanged: HashMap<PathBuf, Seen>,
+    unchanged: HashMap<PathBuf, SeenFile>,
     /// Files that were read, and will be known the next time.
-    read: Mutex<Vec<(PathBuf, Seen)>>,
+    read: Mutex<Vec<(PathBuf, SeenFile)>>,
 }
 
 impl SeenFiles {
@@ -100,7 +100,8 @@ impl SeenFiles {
         if self.before.is_empty() {
             return Ok(());
         }
-        let same: Vec<(&Path, Seen)> = files.filter_map(|path| Some((path, self.as_before(path)?))).collect();
+        let same: Vec<(&Path, SeenFile)> =
+            files.filter_map(|path| Some((path, self.as_before(path)?))).collect();
         let bodies: Vec<BodyId> = same.iter().map(|(_, seen)| seen.body).collect();
         let known = history.are_indexed(&bodies)?;
         let here = same.into_iter().zip(known).filter(|(_, known)| *known);
@@ -108,10 +109,10 @@ impl SeenFiles {
         Ok(())
     }
 
-    fn as_before(&self, path: &Path) -> Option<Seen> {
+    fn as_before(&self, path: &Path) -> Option<SeenFile> {
         let seen = self.before.get(self.name_of(path)?)?;
         let about = std::fs::symlink_metadata(path).ok()?;
-        (about.is_file() && State::of(&about) == seen.state).then_some(*seen)
+        (about.is_file() && FileStamp::of(&about) == seen.state).then_some(*seen)
     }
 
     /// A file by its path below the folder.
@@ -140,14 +141,14 @@ impl SeenFiles {
         let before = again.metadata().map_err(RepositoryError::read(path))?;
         let kept = keep(file)?;
         let after = again.metadata().map_err(RepositoryError::read(path))?;
-        let state = State::of(&before);
+        let state = FileStamp::of(&before);
         if before.is_file()
-            && state == State::of(&after)
+            && state == FileStamp::of(&after)
             && kept.length == state.0
             && state.is_settled(self.now)
         {
             let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-            read.push((name.to_owned(), Seen { state, body: kept.id }));
+            read.push((name.to_owned(), SeenFile { state, body: kept.id }));
         }
         Ok(kept)
     }
@@ -162,7 +163,7 @@ impl SeenFiles {
         let unchanged =
             self.unchanged.iter().filter_map(|(path, seen)| Some((self.name_of(path)?.to_owned(), *seen)));
         let files = unchanged.chain(read).map(|(path, seen)| (path, seen.state, seen.body)).collect();
-        let written = Written { format: FORMAT, folder: self.folder.clone(), files };
+        let written = SeenFilesJson { format: FORMAT_NUMBER, folder: self.folder.clone(), files };
         // A name that is no text cannot be written as JSON: then nothing is remembered.
         if let Ok(text) = serde_json::to_vec(&written) {
             let _ = replace(kept_in, &mut text.as_slice(), false);
@@ -171,10 +172,10 @@ impl SeenFiles {
 }
 
 /// What was written down about a folder; none when it is about another, or cannot be read.
-fn read(path: &Path, folder: &Path) -> Option<HashMap<PathBuf, Seen>> {
-    let written: Written = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-    let is_this = written.format == FORMAT && written.folder == folder;
-    let files = written.files.into_iter().map(|(path, state, body)| (path, Seen { state, body }));
+fn read(path: &Path, folder: &Path) -> Option<HashMap<PathBuf, SeenFile>> {
+    let written: SeenFilesJson = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    let is_this = written.format == FORMAT_NUMBER && written.folder == folder;
+    let files = written.files.into_iter().map(|(path, state, body)| (path, SeenFile { state, body }));
     is_this.then(|| files.collect())
 }
 
@@ -185,7 +186,7 @@ mod tests {
     #[test]
     fn a_file_is_settled_once_a_write_would_show() {
         let second = 1_000_000_000;
-        let at = |modified, changed| State(1, modified, changed, 1, 1);
+        let at = |modified, changed| FileStamp(1, modified, changed, 1, 1);
         let now = 100 * i128::from(second);
         assert!(at((99, 900_000_000), (99, 900_000_000)).is_settled(now));
         assert!(!at((99, 990_000_000), (99, 990_000_000)).is_settled(now));

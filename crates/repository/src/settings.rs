@@ -12,24 +12,24 @@ use varve_core::allowed_host::{AllowError, AllowedHost};
 use varve_core::headers::Redaction;
 use varve_warc::write::{Dictionary, Packing};
 
-use crate::size::Size;
+use crate::byte_size::ByteSize;
 
 /// The only format so far.
-pub const FORMAT: u32 = 1;
+pub const FORMAT_NUMBER: u32 = 1;
 
 /// Silos are not smaller: each begins with a description, and a large object has a segment in each.
-const SMALLEST_SILO: Size = Size(1 << 20);
+const MIN_SILO_SIZE: ByteSize = ByteSize(1 << 20);
 /// Silos are not larger, so that every offset in them fits the index.
-const LARGEST_SILO: Size = Size(1 << 40);
+const MAX_SILO_SIZE: ByteSize = ByteSize(1 << 40);
 /// zstd's own usual level.
 const ZSTD_LEVEL: i32 = 3;
 /// The level beside a dictionary: most of a page is found there at once, and what is left is worth a longer look. The pages of 200
 /// versions of a site came to 51.6 MB at the third level and to 44.5 at this one, in twice the time.
-const TRAINED_LEVEL: i32 = 6;
+const ZSTD_DICTIONARY_LEVEL: i32 = 6;
 /// The largest dictionary that a reader is asked to hold in memory.
-pub const LARGEST_SIZE: usize = 8 << 20;
+pub const MAX_DICTIONARY_BYTES: usize = 8 << 20;
 /// A name or an operator is a line, not a text.
-const LONGEST_LINE: usize = 1000;
+const MAX_TEXT_BYTES: usize = 1000;
 
 /// What `varve.toml` says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ pub struct ArchiveSettings {
     pub operator: Option<String>,
     /// A silo is sealed before it would grow beyond this.
     #[serde(default = "default_silo_size")]
-    pub silo_size: Size,
+    pub silo_size: ByteSize,
     /// How records are packed.
     #[serde(default)]
     pub packing: PackingMethod,
@@ -88,16 +88,16 @@ pub enum SettingsError {
     #[error("it has no `format` number")]
     NoFormat,
     /// Made by another varve.
-    #[error("its format is number {found}, and this varve knows number {FORMAT}")]
+    #[error("its format is number {found}, and this varve knows number {FORMAT_NUMBER}")]
     Format {
         /// The number it has.
         found: i64,
     },
     /// A silo size out of bounds.
-    #[error("`silo_size` is {size}, and may be from {SMALLEST_SILO} to {LARGEST_SILO}")]
+    #[error("`silo_size` is {size}, and may be from {MIN_SILO_SIZE} to {MAX_SILO_SIZE}")]
     SiloSize {
         /// What it is.
-        size: Size,
+        size: ByteSize,
     },
     /// A level out of bounds.
     #[error("`packing_level` is {level}, and may be from 1 to {most}")]
@@ -111,7 +111,7 @@ pub enum SettingsError {
     #[error("`allow_private`: {0}")]
     Allow(#[source] AllowError),
     /// A text that cannot stand in a silo's description.
-    #[error("`{key}` must be one line of at most {LONGEST_LINE} bytes, and not empty")]
+    #[error("`{key}` must be one line of at most {MAX_TEXT_BYTES} bytes, and not empty")]
     Line {
         /// Which.
         key: &'static str,
@@ -126,15 +126,15 @@ fn is_yes(value: &bool) -> bool {
     *value
 }
 
-fn default_silo_size() -> Size {
-    Size(1 << 30)
+fn default_silo_size() -> ByteSize {
+    ByteSize(1 << 30)
 }
 
 impl ArchiveSettings {
     /// The settings of a new archive of that name.
     pub fn new(name: &str) -> Self {
         Self {
-            format: FORMAT,
+            format: FORMAT_NUMBER,
             name: name.to_owned(),
             operator: None,
             silo_size: default_silo_size(),
@@ -166,7 +166,7 @@ impl ArchiveSettings {
         };
         let table: toml::Table = toml::from_str(text).map_err(wrong)?;
         match table.get("format").and_then(toml::Value::as_integer) {
-            Some(found) if found == i64::from(FORMAT) => {}
+            Some(found) if found == i64::from(FORMAT_NUMBER) => {}
             Some(found) => return Err(SettingsError::Format { found }),
             None => return Err(SettingsError::NoFormat),
         }
@@ -185,7 +185,7 @@ impl ArchiveSettings {
 
     /// Whether all values are within their bounds.
     pub fn check(&self) -> Result<(), SettingsError> {
-        if !(SMALLEST_SILO..=LARGEST_SILO).contains(&self.silo_size) {
+        if !(MIN_SILO_SIZE..=MAX_SILO_SIZE).contains(&self.silo_size) {
             return Err(SettingsError::SiloSize { size: self.silo_size });
         }
         let most = match self.packing {
@@ -208,7 +208,7 @@ impl ArchiveSettings {
             (PackingMethod::Gzip, None) => Packing::Gzip,
             (PackingMethod::Gzip, Some(level)) => Packing::GzipLevel(level),
             (PackingMethod::Zstd, level) => {
-                let usual = if dictionary.is_some() { TRAINED_LEVEL } else { ZSTD_LEVEL };
+                let usual = if dictionary.is_some() { ZSTD_DICTIONARY_LEVEL } else { ZSTD_LEVEL };
                 let level = level.map_or(usual, i32::from);
                 Packing::Zstd { level, dictionary: dictionary.map(Arc::new) }
             }
@@ -229,7 +229,7 @@ impl ArchiveSettings {
 }
 
 fn check_line(key: &'static str, text: &str) -> Result<(), SettingsError> {
-    if text.trim().is_empty() || text.len() > LONGEST_LINE || text.contains(char::is_control) {
+    if text.trim().is_empty() || text.len() > MAX_TEXT_BYTES || text.contains(char::is_control) {
         return Err(SettingsError::Line { key });
     }
     Ok(())
@@ -248,7 +248,7 @@ mod tests {
         let mut settings = ArchiveSettings::new("the \"lake\"");
         assert_eq!(ArchiveSettings::parse(&settings.text()), Ok(settings.clone()));
         settings.operator = Some("Anna".into());
-        settings.silo_size = Size(5_000_000);
+        settings.silo_size = ByteSize(5_000_000);
         settings.packing = PackingMethod::Zstd;
         settings.packing_level = Some(19);
         settings.allow_private = vec!["10.0.0.0/8".into(), "wiki.example".into()];
@@ -260,7 +260,7 @@ mod tests {
         let settings = ArchiveSettings::parse("format = 1\nname = \"x\"\n").unwrap();
         assert_eq!(settings, ArchiveSettings::new("x"));
         let settings = ArchiveSettings::parse("format = 1\nname = \"x\"\nsilo_size = 2000000").unwrap();
-        assert_eq!(settings.silo_size, Size(2_000_000));
+        assert_eq!(settings.silo_size, ByteSize(2_000_000));
     }
 
     #[test]

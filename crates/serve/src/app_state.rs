@@ -5,13 +5,13 @@ use std::sync::{Mutex, PoisonError};
 
 use http::request::Parts;
 use varve_archive::VersionId;
-use varve_archive::history::Holdings;
+use varve_archive::history::HistoryReader;
 
 use crate::request::RequestParts;
 
 /// The state that all handlers share.
 pub(crate) struct AppState {
-    pub(crate) holdings: Box<dyn Holdings>,
+    pub(crate) holdings: Box<dyn HistoryReader>,
     /// The name of the archive, as the UI shows it.
     pub(crate) name: String,
     /// Returns the size of the archive in bytes, or none where finding out would take long.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use varve_archive::Moment;
-pub(crate) use varve_archive::readable;
+pub(crate) use varve_archive::human_size;
 
 /// Bytes that a URL in a header must have escaped.
 const URL_ESCAPES: &AsciiSet = &CONTROLS
@@ -107,6 +107,6 @@ mod tests {
     #[test]
     fn numbers_are_readable() {
         assert_eq!([grouped(1), grouped(1000), grouped(1_234_567)], ["1", "1,000", "1,234,567"]);
-        assert_eq!([readable(999), readable(68_031_581)], ["999 B", "68.0 MB"]);
+        assert_eq!([human_size(999), human_size(68_031_581)], ["999 B", "68.0 MB"]);
     }
 }

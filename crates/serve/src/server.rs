@@ -10,7 +10,7 @@ use axum::Router;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
-use varve_archive::history::Holdings;
+use varve_archive::history::HistoryReader;
 
 use crate::app_state::AppState;
 use crate::{connection, replay, ui};
@@ -68,7 +68,7 @@ pub struct Origins {
 
 impl Origins {
     /// Makes the routers. `settings` has the addresses under which clients reach them.
-    pub fn new(holdings: Box<dyn Holdings>, settings: ServeSettings) -> Self {
+    pub fn new(holdings: Box<dyn HistoryReader>, settings: ServeSettings) -> Self {
         let state = Arc::new(AppState {
             holdings,
             name: settings.name,
@@ -94,7 +94,7 @@ pub struct Server {
 
 impl Server {
     /// Binds both addresses.
-    pub fn bind(holdings: Box<dyn Holdings>, settings: ServeSettings) -> Result<Self, ServeError> {
+    pub fn bind(holdings: Box<dyn HistoryReader>, settings: ServeSettings) -> Result<Self, ServeError> {
         let runtime = Builder::new_multi_thread()
             .enable_all()
             .max_blocking_threads(MAX_BLOCKING_THREADS)

@@ -21,33 +21,33 @@ use crate::expectations::report::{CheckedUrl, ContentComparison};
 use crate::expectations::{ProbeRequest, ProbeResponse, Verdict};
 use varve_crawl::CrawlError;
 use varve_crawl::wire_exchange;
-use varve_repository::history::LONGEST;
-use varve_repository::history::{Holdings, Pages};
-use varve_repository::history::{Loaded, said_in_full};
+use varve_repository::history::MAX_COMPARED_BYTES;
+use varve_repository::history::{HistoryReader, VersionPages};
+use varve_repository::history::{LoadedPage, with_full_response};
 
 /// Reads an object that is a fact.
 pub(crate) type ReadFact<'a> = &'a dyn Fn(RecordId) -> Result<Vec<u8>, CrawlError>;
 
 /// A capture that the web should still be like, with all that was said of it.
 struct ArchivedPage<'a> {
-    holdings: &'a dyn Holdings,
+    holdings: &'a dyn HistoryReader,
     capture: Capture,
 }
 
 /// Every URL of the last version, except of those that a check made: what a check found is no promise.
 pub(crate) fn archived_cases<'a>(
-    holdings: &'a dyn Holdings,
+    holdings: &'a dyn HistoryReader,
     read: ReadFact<'_>,
     takes: &dyn Fn(&Capture) -> bool,
 ) -> Result<Vec<CheckCase<'a>>, CrawlError> {
     let version = last_version(holdings, read)?;
     let mut cases: Vec<CheckCase<'a>> = Vec::new();
-    for capture in Pages::new(holdings.catalog(), Some(version)) {
+    for capture in VersionPages::new(holdings.catalog(), Some(version)) {
         let capture = capture?;
         if !takes(&capture) {
             continue;
         }
-        let capture = said_in_full(holdings, capture)?;
+        let capture = with_full_response(holdings, capture)?;
         let checked = CheckedUrl::new(&capture.url);
         let promise = Box::new(ArchivedPage { holdings, capture });
         cases.push(CheckCase { promise, checked });
@@ -55,7 +55,7 @@ pub(crate) fn archived_cases<'a>(
     Ok(cases)
 }
 
-fn last_version(holdings: &dyn Holdings, read: ReadFact<'_>) -> Result<VersionId, CrawlError> {
+fn last_version(holdings: &dyn HistoryReader, read: ReadFact<'_>) -> Result<VersionId, CrawlError> {
     let mut next = holdings.head()?;
     while let Some(id) = next {
         let Some(info) = holdings.catalog().version(&id)? else { break };
@@ -180,14 +180,16 @@ impl ArchivedPage<'_> {
 
     /// Whether only noise differs. What cannot be read cannot be excused.
     fn is_noise(&self, exchange: &Exchange) -> Result<bool, CrawlError> {
-        if self.capture.length.unwrap_or(0) > LONGEST || exchange.response.len() > LONGEST {
+        if self.capture.length.unwrap_or(0) > MAX_COMPARED_BYTES
+            || exchange.response.len() > MAX_COMPARED_BYTES
+        {
             return Ok(false);
         }
-        let old = Loaded::of(self.holdings, Some(&self.capture), LONGEST)?;
+        let old = LoadedPage::of(self.holdings, Some(&self.capture), MAX_COMPARED_BYTES)?;
         let mut body = Vec::new();
         let unreadable = |error| RepositoryError::Body(varve_core::body::BodyError::new(error));
         if let Some(content) = wire_exchange::open_wire_body(&exchange.response).map_err(unreadable)? {
-            content.take(LONGEST).read_to_end(&mut body).map_err(unreadable)?;
+            content.take(MAX_COMPARED_BYTES).read_to_end(&mut body).map_err(unreadable)?;
         }
         let head = exchange.head().map_err(unreadable)?;
         let headers = head.map(|head| HeaderView::of(head.headers, Redaction::On)).unwrap_or_default();

@@ -7,7 +7,7 @@ use varve_expect::{Observed, Outcome, Seen, Standing, standing};
 
 use super::CheckTarget;
 use varve_crawl::CrawlError;
-use varve_repository::history::{Holdings, said_in_full};
+use varve_repository::history::{HistoryReader, with_full_response};
 
 /// So many checks tell whether a URL is flaky.
 const RECENT_CHECKS: usize = 10;
@@ -17,7 +17,7 @@ const MAX_CAPTURES_SEARCHED: usize = 100;
 /// The past of an archive.
 pub(crate) struct CheckHistory<'a> {
     /// The archive.
-    pub(crate) holdings: &'a dyn Holdings,
+    pub(crate) holdings: &'a dyn HistoryReader,
 }
 
 impl CheckHistory<'_> {
@@ -47,7 +47,7 @@ impl CheckHistory<'_> {
         let page = ListCursor::first(MAX_CAPTURES_SEARCHED);
         let captures = self.holdings.catalog().captures_of(url, &filter, TimeOrder::NewestFirst, page)?;
         for capture in captures.into_iter().filter(|capture| capture.time < before) {
-            let capture = said_in_full(self.holdings, capture)?;
+            let capture = with_full_response(self.holdings, capture)?;
             if promise.kept_by(&capture) {
                 return Ok(Some(capture));
             }

@@ -17,15 +17,15 @@ use super::{CheckCase, CheckFinding};
 use varve_crawl::CrawlError;
 use varve_crawl::RunDescription;
 use varve_crawl::wire_exchange::{self, RunRecord};
-use varve_repository::history::{ArchiveHistory, HistoryWriter, Holdings};
-use varve_repository::rows::{OddFact, row_of_receipt, rows_of_fact};
+use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, HistoryWriter};
+use varve_repository::rows::{UnreadableFact, row_of_receipt, rows_of_fact};
 
 /// So many rows are applied at a time.
 const ROWS_PER_BATCH: usize = 2000;
 
 /// Keeps what a check finds.
 pub(crate) struct CheckEvidence<'a> {
-    history: &'a ArchiveHistory,
+    history: &'a ArchiveHistoryWriter,
     keeper: ExchangeWriter<'a>,
     packer: Packer,
     run: RunRecord,
@@ -45,7 +45,7 @@ pub(crate) struct RecordedVerdict {
 impl<'a> CheckEvidence<'a> {
     /// Begins a run that asks so.
     pub(crate) fn begin(
-        history: &'a ArchiveHistory,
+        history: &'a ArchiveHistoryWriter,
         etiquette: Option<&RunDescription>,
     ) -> Result<Self, CrawlError> {
         let store = history.writer().store();
@@ -135,10 +135,10 @@ impl<'a> CheckEvidence<'a> {
         };
         let json = serde_json::to_vec(&verdicts).expect("verdicts can be written as JSON");
         let about = format!("urn:uuid:{}", self.run.id);
-        let record = self.history.keep_fact(&about, media_type::VERDICTS, &json)?;
+        let record = self.history.write_fact(&about, media_type::VERDICTS, &json)?;
         if let Some(record) = record {
             let rows = rows_of_fact(record, &json, &Fact::Verdicts(verdicts))
-                .map_err(|source| RepositoryError::from(OddFact { record, source }))?;
+                .map_err(|source| RepositoryError::from(UnreadableFact { record, source }))?;
             self.history.apply(rows)?;
         }
         Ok(record)

@@ -23,12 +23,13 @@ use varve_store::body::LooseFile;
 
 use crate::error::ArchiveError;
 use varve_repository::history::{
-    BODY, HEADERS, HeadState, Holdings, MokuHoldings, Pages, are_headers_of, digest_of, original_folder,
-    tree_folder,
+    BODY_FILE, HEADERS_FILE, HeadState, HistoryReader, MokuHistoryReader, VersionPages, are_headers_of,
+    digest_of, original_folder, tree_folder,
 };
 
 /// The tables of what was computed, and can be again.
-const DERIVED: [&str; 4] = ["diffs", "version_scores", "version_evidence_locations", "diff_attributions"];
+const DERIVED_TABLES: [&str; 4] =
+    ["diffs", "version_scores", "version_evidence_locations", "diff_attributions"];
 
 /// What was looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -52,7 +53,7 @@ pub fn audit_site(
     progress: &dyn Fn(u64),
     found: &mut dyn FnMut(AuditFinding),
 ) -> Result<SiteAudited, ArchiveError> {
-    let site = MokuHoldings::open(root)?;
+    let site = MokuHistoryReader::open(root)?;
     let mut done = SiteAudited::default();
     let mut count = 0;
     let mut tell = |finding: AuditFinding| {
@@ -84,7 +85,7 @@ pub fn audit_site(
 
 /// Bytes of all bodies, for those who show progress.
 pub fn bytes_to_read(root: &Path) -> Result<u64, ArchiveError> {
-    let site = MokuHoldings::open(root)?;
+    let site = MokuHistoryReader::open(root)?;
     Ok(site.bodies().list()?.iter().map(|file| file.length).sum())
 }
 
@@ -101,7 +102,7 @@ fn of_rows(trouble: &MokuFinding) -> AuditFinding {
             let number = row.map(|row| format!(" {row}")).unwrap_or_default();
             let message =
                 format!("row{number} of `{table}` refers to one of `{refers_to}` that is not there");
-            match row.filter(|_| DERIVED.contains(&table.as_str())) {
+            match row.filter(|_| DERIVED_TABLES.contains(&table.as_str())) {
                 Some(row) => {
                     let advice = format!(
                         "nothing is lost with it: `DELETE FROM {table} WHERE rowid = {row}` removes it"
@@ -139,7 +140,7 @@ fn of_rows(trouble: &MokuFinding) -> AuditFinding {
 
 /// Holds every body against its name. Gives those that lie there, right or not.
 fn bodies(
-    site: &MokuHoldings,
+    site: &MokuHistoryReader,
     quick: bool,
     done: &mut SiteAudited,
     progress: &dyn Fn(u64),
@@ -166,7 +167,7 @@ fn bodies(
 
 /// Whether the body of every capture lies there; one that does not is told once, with how many want it.
 fn snapshots(
-    site: &MokuHoldings,
+    site: &MokuHistoryReader,
     here: &HashSet<BodyId>,
     done: &mut SiteAudited,
     tell: &mut dyn FnMut(AuditFinding),
@@ -196,14 +197,16 @@ fn snapshots(
 
 /// Counts the versions, and holds each against its id.
 fn versions(
-    site: &MokuHoldings,
+    site: &MokuHistoryReader,
     quick: bool,
     tell: &mut dyn FnMut(AuditFinding),
 ) -> Result<u64, ArchiveError> {
-    const PIECE: usize = 500;
+    const ROWS_PER_QUERY: usize = 500;
     let (mut count, mut after) = (0, None);
     loop {
-        let piece = site.catalog().versions(&VersionFilter::default(), ListCursor { after, limit: PIECE })?;
+        let piece = site
+            .catalog()
+            .versions(&VersionFilter::default(), ListCursor { after, limit: ROWS_PER_QUERY })?;
         count += piece.len() as u64;
         for version in piece.iter().map(|info| &info.version).filter(|_| !quick) {
             if !is_what_it_was(site, version)? {
@@ -215,14 +218,14 @@ fn versions(
             }
         }
         match piece.last() {
-            Some(last) if piece.len() == PIECE => after = Some(last.version.id),
+            Some(last) if piece.len() == ROWS_PER_QUERY => after = Some(last.version.id),
             _ => return Ok(count),
         }
     }
 }
 
 /// Whether all that a version says still gives its id. Moku chooses ids by chance: of its versions nothing can be said.
-fn is_what_it_was(site: &MokuHoldings, version: &Version) -> Result<bool, ArchiveError> {
+fn is_what_it_was(site: &MokuHistoryReader, version: &Version) -> Result<bool, ArchiveError> {
     const FROM_A_DIGEST: usize = 8;
     if version.id.into_inner().get_version_num() != FROM_A_DIGEST || version.run.is_some() {
         return Ok(true);
@@ -252,11 +255,11 @@ fn is_what_it_was(site: &MokuHoldings, version: &Version) -> Result<bool, Archiv
 
 /// The pages of a version as its manifest had them; none where a row lacks what every row of ours has.
 fn pages_of_manifest(
-    site: &MokuHoldings,
+    site: &MokuHistoryReader,
     version: VersionId,
 ) -> Result<Option<Vec<ManifestPage>>, ArchiveError> {
     let mut pages = Vec::new();
-    for page in Pages::new(site.catalog(), Some(version)) {
+    for page in VersionPages::new(site.catalog(), Some(version)) {
         let page = match page {
             // A row that makes no capture makes no page either, and is told elsewhere.
             Err(RepositoryError::Catalog(CatalogError::Damaged { .. })) => return Ok(None),
@@ -270,7 +273,7 @@ fn pages_of_manifest(
     Ok(Some(pages))
 }
 
-fn head(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Result<HeadState, ArchiveError> {
+fn head(site: &MokuHistoryReader, tell: &mut dyn FnMut(AuditFinding)) -> Result<HeadState, ArchiveError> {
     if let Some(lost) = site.moku().lost_head()?
         && site.catalog().version(&lost)?.is_none()
     {
@@ -302,9 +305,9 @@ fn head(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Result<HeadS
 }
 
 /// Holds the files of the working tree against the pages of HEAD. Of pages that share a path, one of them must be there.
-fn working_tree(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Result<(), ArchiveError> {
+fn working_tree(site: &MokuHistoryReader, tell: &mut dyn FnMut(AuditFinding)) -> Result<(), ArchiveError> {
     let mut at_path: Vec<Capture> = Vec::new();
-    for page in Pages::new(site.catalog(), site.head()?) {
+    for page in VersionPages::new(site.catalog(), site.head()?) {
         let page = page?;
         if at_path.first().is_some_and(|other| other.path != page.path) {
             look_at_files(site, &at_path, tell)?;
@@ -316,7 +319,7 @@ fn working_tree(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Resu
 }
 
 fn look_at_files(
-    site: &MokuHoldings,
+    site: &MokuHistoryReader,
     pages: &[Capture],
     tell: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), ArchiveError> {
@@ -336,7 +339,7 @@ fn look_at_files(
 
 /// What is wrong with the files in a folder, if they are not those of one of these pages.
 fn look_in(folder: &Path, pages: &[Capture]) -> Option<String> {
-    let (body, headers) = (folder.join(BODY), folder.join(HEADERS));
+    let (body, headers) = (folder.join(BODY_FILE), folder.join(HEADERS_FILE));
     match digest_of(&body) {
         Ok(is) if pages.iter().any(|page| page.body == is) => {}
         Ok(_) => return Some(format!("`{}` is not the body of HEAD", body.display())),

@@ -16,11 +16,11 @@ use varve_core::url::{normalise, request_url};
 use varve_fetch::{ByteBudget, Client, FetchError, FetchRequest, Fetched, Fetcher, Pending};
 use varve_plan::Plan;
 
-use super::commit::Intent;
+use super::commit::KeptIntent;
 use crate::error::ArchiveError;
 use varve_crawl::{BrowserGate, CompiledPlan, CrawlFetchers, RunEnvironment, begin, robots_limits};
 use varve_crawl::{ClientOptions, has_user_info};
-use varve_repository::history::ArchiveHistory;
+use varve_repository::history::ArchiveHistoryWriter;
 
 pub use varve_catalog::OpenRun;
 pub use varve_crawl::{
@@ -38,17 +38,17 @@ pub struct RunOptions<'a> {
     /// Says that it is time to stop: a version is made of what there is, and the run can be resumed.
     pub stop: &'a AtomicBool,
     /// The plan and the expectations in force.
-    pub intent: Intent,
+    pub intent: KeptIntent,
 }
 
 /// The runs that are not finished, oldest first.
-pub fn unfinished(history: &ArchiveHistory) -> Result<Vec<OpenRun>, ArchiveError> {
+pub fn unfinished(history: &ArchiveHistoryWriter) -> Result<Vec<OpenRun>, ArchiveError> {
     Ok(history.sqlite().unfinished_runs()?)
 }
 
 /// Begins a run, and crawls until it is done or stopped.
 pub fn capture(
-    history: &ArchiveHistory,
+    history: &ArchiveHistoryWriter,
     mut settings: CrawlSettings,
     manner: RunOptions<'_>,
     report: &mut dyn FnMut(CrawlEvent<'_>),
@@ -74,7 +74,7 @@ pub fn capture(
 /// they stay with it; those that say which pages belong to it are best left alone. It reaches as far as it did, but what is
 /// secret must be given again.
 pub fn resume(
-    history: &ArchiveHistory,
+    history: &ArchiveHistoryWriter,
     change: impl FnOnce(&mut CrawlSettings),
     manner: RunOptions<'_>,
     report: &mut dyn FnMut(CrawlEvent<'_>),
@@ -107,12 +107,12 @@ pub fn end_browsers() {
 
 /// Leaves the unfinished run at the version that was made when it was stopped; if it was not stopped but broke off, makes a
 /// version of what it has captured.
-pub fn finish(history: &ArchiveHistory, manner: RunOptions<'_>) -> Result<RunEnd, ArchiveError> {
+pub fn finish(history: &ArchiveHistoryWriter, manner: RunOptions<'_>) -> Result<RunEnd, ArchiveError> {
     let run = unfinished(history)?.first().map(|open| open.run).ok_or(CrawlError::NoRun)?;
     Ok(varve_crawl::finish(&conduct(history, manner), run)?)
 }
 
-fn conduct<'a>(history: &'a ArchiveHistory, manner: RunOptions<'a>) -> RunEnvironment<'a> {
+fn conduct<'a>(history: &'a ArchiveHistoryWriter, manner: RunOptions<'a>) -> RunEnvironment<'a> {
     RunEnvironment { history, threads: manner.threads, stop: manner.stop, intent: manner.intent }
 }
 
@@ -144,7 +144,7 @@ fn roots(plan: &Plan) -> Result<Vec<String>, ArchiveError> {
 }
 
 fn fetchers(
-    history: &ArchiveHistory,
+    history: &ArchiveHistoryWriter,
     settings: &CrawlSettings,
     reach: &NetworkOptions,
 ) -> Result<CrawlFetchers, CrawlError> {

@@ -9,15 +9,17 @@ use varve_core::{Moment, VersionId};
 
 use super::log::{at_address, first_kept};
 use crate::error::ArchiveError;
-use varve_repository::history::{Holdings, known_version, meant_time, named_version, resolve_version};
+use varve_repository::history::{
+    HistoryReader, known_version, named_version, parse_version_time, resolve_version,
+};
 pub use varve_repository::history::{open_body_or_removal as body, removal_of};
 
 /// So many captures are looked at together, after the first.
-const PIECE: usize = 20;
+const CAPTURES_PER_QUERY: usize = 20;
 
 /// When.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum At {
+pub enum CaptureSelector {
     /// The newest capture.
     Newest,
     /// The newest capture with a good answer; where there is none, the newest.
@@ -29,44 +31,44 @@ pub enum At {
 }
 
 /// What a person's text means: a version by its name, or a time. One step back from a time is a version again.
-pub fn at(holdings: &dyn Holdings, text: &str) -> Result<At, ArchiveError> {
-    match (named_version(holdings, text)?, meant_time(text)) {
-        (Some(version), _) => Ok(At::Version(known_version(holdings, &version)?.version.id)),
-        (None, Some(time)) => Ok(At::Time(time)),
-        (None, None) => Ok(At::Version(resolve_version(holdings, text)?)),
+pub fn at(holdings: &dyn HistoryReader, text: &str) -> Result<CaptureSelector, ArchiveError> {
+    match (named_version(holdings, text)?, parse_version_time(text)) {
+        (Some(version), _) => Ok(CaptureSelector::Version(known_version(holdings, &version)?.version.id)),
+        (None, Some(time)) => Ok(CaptureSelector::Time(time)),
+        (None, None) => Ok(CaptureSelector::Version(resolve_version(holdings, text)?)),
     }
 }
 
 /// The capture of a URL at that time.
-pub fn find(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Capture, ArchiveError> {
+pub fn find(holdings: &dyn HistoryReader, url: &str, at: &CaptureSelector) -> Result<Capture, ArchiveError> {
     if let Some(capture) =
         at_address(holdings, url, |spellings| find_spelled(holdings, (url, spellings), at))?
     {
         return Ok(capture);
     }
     let at = match at {
-        At::Newest | At::NewestGood => None,
-        At::Time(time) => Some(format!("at {time} or before")),
-        At::Version(version) => Some(format!("in version {version}")),
+        CaptureSelector::Newest | CaptureSelector::NewestGood => None,
+        CaptureSelector::Time(time) => Some(format!("at {time} or before")),
+        CaptureSelector::Version(version) => Some(format!("in version {version}")),
     };
     Err(ArchiveError::NoCapture { url: url.to_owned(), at })
 }
 
 /// The capture of a URL that has these spellings here.
 fn find_spelled(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     (url, spellings): (&str, &[&str]),
-    at: &At,
+    at: &CaptureSelector,
 ) -> Result<Option<Capture>, ArchiveError> {
     let catalog = holdings.catalog();
     let until = match at {
-        At::Version(version) => return in_version(holdings, (url, spellings), version),
-        At::NewestGood => {
+        CaptureSelector::Version(version) => return in_version(holdings, (url, spellings), version),
+        CaptureSelector::NewestGood => {
             let found = newest_good(catalog, spellings)?;
             return found.map(|found| as_asked(catalog, url, found, Capture::is_good)).transpose();
         }
-        At::Time(time) => Some(*time),
-        At::Newest => None,
+        CaptureSelector::Time(time) => Some(*time),
+        CaptureSelector::Newest => None,
     };
     let filter = CaptureFilter { until, ..CaptureFilter::default() };
     let found = catalog.captures_of_any(spellings, &filter, TimeOrder::NewestFirst, ListCursor::first(1))?;
@@ -76,7 +78,7 @@ fn find_spelled(
 
 /// The capture in a version.
 fn in_version(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     (url, spellings): (&str, &[&str]),
     version: &VersionId,
 ) -> Result<Option<Capture>, ArchiveError> {
@@ -137,7 +139,7 @@ fn newest_good(catalog: &dyn CatalogRead, spellings: &[&str]) -> Result<Option<C
         let page = ListCursor { after: last.as_ref(), limit };
         match catalog.captures_of_any(spellings, &CaptureFilter::default(), TimeOrder::NewestFirst, page) {
             Ok(found) => {
-                limit = PIECE;
+                limit = CAPTURES_PER_QUERY;
                 last = found.last().cloned();
                 ready = found.into_iter();
                 ready.next().map(Ok)
@@ -149,17 +151,23 @@ fn newest_good(catalog: &dyn CatalogRead, spellings: &[&str]) -> Result<Option<C
 }
 
 /// As [`find`]; where nothing is found because a rewrite took it out, that is what it says.
-pub fn look_up(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Capture, ArchiveError> {
+pub fn look_up(
+    holdings: &dyn HistoryReader,
+    url: &str,
+    at: &CaptureSelector,
+) -> Result<Capture, ArchiveError> {
     let missing = match find(holdings, url, at) {
         Err(missing @ ArchiveError::NoCapture { .. }) => missing,
         found => return found,
     };
     let run = match at {
-        At::Version(version) => holdings.catalog().version(version)?.map(|info| info.version.run),
+        CaptureSelector::Version(version) => {
+            holdings.catalog().version(version)?.map(|info| info.version.run)
+        }
         _ => None,
     };
     let removed = first_kept(holdings, url, |spelling| {
-        let mut removals = holdings.catalog().removals_at(spelling, PIECE)?.into_iter();
+        let mut removals = holdings.catalog().removals_at(spelling, CAPTURES_PER_QUERY)?.into_iter();
         // Of a version is known which run it was made of.
         Ok(removals.find(|removal| run.is_none_or(|run| run == removal.tombstone.run)))
     })?;
@@ -170,7 +178,7 @@ pub fn look_up(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Capture, A
 }
 
 /// The answer as it was on the wire where that was kept, else a head and the body.
-pub fn wire(holdings: &dyn Holdings, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
+pub fn wire(holdings: &dyn HistoryReader, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
     // Of one that was taken out it is said here.
     let body = body(holdings, capture)?;
     match holdings.open_wire(capture)? {
@@ -181,7 +189,7 @@ pub fn wire(holdings: &dyn Holdings, capture: &Capture) -> Result<Box<dyn Read +
 
 /// The head of the answer: as it was on the wire where that was kept, else as far as the rows know it. Of one that was taken out it
 /// says so: the head went with the body.
-pub fn head(holdings: &dyn Holdings, capture: &Capture) -> Result<Vec<u8>, ArchiveError> {
+pub fn head(holdings: &dyn HistoryReader, capture: &Capture) -> Result<Vec<u8>, ArchiveError> {
     if let Some(removal) = removal_of(holdings, capture)? {
         return Err(RepositoryError::Removed { url: capture.url.clone(), removal: Box::new(removal) }.into());
     }

@@ -15,8 +15,8 @@ use varve_core::{Moment, RecordId, RunId, VersionId};
 use varve_diff::compare::compare;
 use varve_store::StoreReader;
 
-use super::commit::Intent;
-use super::diff::{CompareOptions, LONGEST, PageDiff};
+use super::commit::KeptIntent;
+use super::diff::{CompareOptions, MAX_COMPARED_BYTES, PageComparison};
 use crate::checking::{
     CheckCase, CheckEvidence, CheckFinding, CheckHistory, RecordedVerdict, archived_cases, ask_all,
     expected_cases,
@@ -26,14 +26,15 @@ use crate::expectations::report::CheckedUrl;
 use crate::expectations::{Loaded, Prober, UrlDatabase, UrlsError, Verdict};
 use varve_crawl::RunDescription;
 use varve_crawl::{NewRunVersion, version_of_run};
-use varve_repository::archive::{digits, object};
-use varve_repository::history::Loaded as LoadedPage;
+use varve_repository::archive::{hex_digits, object};
+use varve_repository::history::LoadedPage;
 use varve_repository::history::{
-    ArchiveHistory, ArchiveHoldings, BodyInput, Change, HistoryWriter, Holdings, Pair,
+    ArchiveHistoryReader, ArchiveHistoryWriter, BodyInput, CapturePair, HistoryReader, HistoryWriter,
+    PageChange,
 };
 
 pub use super::urls::check::{CheckProgress, Request};
-pub use super::urls::list::Filter;
+pub use super::urls::list::UrlFilter;
 
 /// Where the promises come from.
 #[derive(Clone, Copy)]
@@ -68,7 +69,7 @@ pub struct Ended {
 
 /// Holds the web against the last version of an archive, and keeps nothing.
 pub fn look<E: From<ArchiveError>>(
-    archive: &ArchiveHoldings,
+    archive: &ArchiveHistoryReader,
     request: &Request,
     prober: &dyn Prober,
     progress: &mut dyn FnMut(CheckProgress),
@@ -90,7 +91,7 @@ pub fn look<E: From<ArchiveError>>(
 
 /// Checks, and keeps the evidence. `each` is told the verdicts in the order of the promises, when all is safe.
 pub fn check<E: From<ArchiveError> + From<UrlsError>>(
-    history: &ArchiveHistory,
+    history: &ArchiveHistoryWriter,
     promised: Promised<'_>,
     request: &Request,
     note: Note,
@@ -107,7 +108,7 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
             let takes = |capture: &Capture| takes(&request.filter, capture);
             (
                 chosen(archived_cases(history, &read, &takes).map_err(ArchiveError::from)?, request)?,
-                Intent::default(),
+                KeptIntent::default(),
             )
         }
     };
@@ -138,35 +139,40 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
 
 /// How a failure differs from the last time when all was well; gives whether there is anything to compare.
 pub fn explain<E: From<ArchiveError>>(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     checked: &CheckedUrl,
     options: &CompareOptions,
-    each: impl FnOnce(&PageDiff<'_>) -> Result<(), E>,
+    each: impl FnOnce(&PageComparison<'_>) -> Result<(), E>,
 ) -> Result<bool, E> {
     let (Some(base), Some(head)) = (&checked.last_good, &checked.evidence) else { return Ok(false) };
-    let pair = Pair { base: Some((**base).clone()), head: Some((**head).clone()) };
-    let is_long = [base, head].into_iter().any(|capture| capture.length.unwrap_or(0) > LONGEST);
+    let pair = CapturePair { base: Some((**base).clone()), head: Some((**head).clone()) };
+    let is_long = [base, head].into_iter().any(|capture| capture.length.unwrap_or(0) > MAX_COMPARED_BYTES);
     if is_long {
-        each(&PageDiff { pair: &pair, change: Change::Changed, comparison: None, trouble: [None; 2] })?;
+        each(&PageComparison {
+            pair: &pair,
+            change: PageChange::Changed,
+            comparison: None,
+            trouble: [None; 2],
+        })?;
         return Ok(true);
     }
-    let load = |page| LoadedPage::as_far_as_possible(holdings, Some(page), LONGEST);
+    let load = |page| LoadedPage::load_lossy(holdings, Some(page), MAX_COMPARED_BYTES);
     let (old, new) = (load(base).map_err(ArchiveError::from)?, load(head).map_err(ArchiveError::from)?);
-    let trouble = [old.trouble, new.trouble];
+    let trouble = [old.failure, new.failure];
     let (old_id, new_id) = (base.id.to_string(), head.id.to_string());
     let comparison = compare(&old.side(&old_id), &new.side(&new_id), options);
     let comparison = (trouble == [None; 2]).then_some(&comparison);
-    each(&PageDiff { pair: &pair, change: Change::Changed, comparison, trouble })?;
+    each(&PageComparison { pair: &pair, change: PageChange::Changed, comparison, trouble })?;
     Ok(true)
 }
 
 /// Writes the verdicts down and makes a version of the evidence.
 fn conclude(
-    history: &ArchiveHistory,
+    history: &ArchiveHistoryWriter,
     evidence: &mut CheckEvidence<'_>,
     noted: &[RecordedVerdict],
     note: Note,
-    intent: Intent,
+    intent: KeptIntent,
 ) -> Result<Ended, ArchiveError> {
     let run = evidence.run();
     let verdicts = if noted.is_empty() { None } else { evidence.write_down(noted)? };
@@ -208,7 +214,7 @@ fn look_back(
 }
 
 /// Keeps the files of a database, as they are now, beside what was found by them.
-fn in_force(history: &ArchiveHistory, files: &[Loaded]) -> Result<Intent, ArchiveError> {
+fn in_force(history: &ArchiveHistoryWriter, files: &[Loaded]) -> Result<KeptIntent, ArchiveError> {
     let mut keep = history.body_worker();
     let mut expectations = BTreeMap::new();
     for loaded in files {
@@ -217,12 +223,12 @@ fn in_force(history: &ArchiveHistory, files: &[Loaded]) -> Result<Intent, Archiv
         let record = RecordId::new(kept.id.into_inner());
         expectations.insert(name.to_string_lossy().into_owned(), record);
     }
-    Ok(Intent { plan: None, expectations })
+    Ok(KeptIntent { plan: None, expectations })
 }
 
 /// A domain that was named must be there: nothing at all would be as it was.
 fn chosen<'a>(cases: Vec<CheckCase<'a>>, request: &Request) -> Result<Vec<CheckCase<'a>>, ArchiveError> {
-    let Filter { domain, path_prefix, .. } = &request.filter;
+    let UrlFilter { domain, path_prefix, .. } = &request.filter;
     match domain {
         Some(domain) if cases.is_empty() && path_prefix.is_none() => {
             Err(ArchiveError::NoCapture { url: domain.clone(), at: None })
@@ -232,7 +238,7 @@ fn chosen<'a>(cases: Vec<CheckCase<'a>>, request: &Request) -> Result<Vec<CheckC
 }
 
 /// Which captures a filter takes: categories are people's, and captures have none.
-fn takes(filter: &Filter, capture: &Capture) -> bool {
+fn takes(filter: &UrlFilter, capture: &Capture) -> bool {
     let url = RequestUrl::verbatim(&capture.url);
     let (host, path) = url.as_ref().map_or(("", ""), |url| (url.authority(), url.path_and_query()));
     filter.domain.as_deref().is_none_or(|domain| host.eq_ignore_ascii_case(domain))
@@ -241,8 +247,8 @@ fn takes(filter: &Filter, capture: &Capture) -> bool {
 
 fn read_fact(store: &StoreReader, record: RecordId) -> Result<Vec<u8>, CrawlError> {
     let mut bytes = Vec::new();
-    let id = digits(record);
+    let id = hex_digits(record);
     let mut object = object(store, record)?.read()?;
-    object.read_to_end(&mut bytes).map_err(|source| RepositoryError::Object { id, source })?;
+    object.read_to_end(&mut bytes).map_err(|source| RepositoryError::ReadObject { id, source })?;
     Ok(bytes)
 }

@@ -9,14 +9,14 @@ use varve_core::VersionId;
 use varve_core::fact::{HeadMoved, media_type};
 
 use crate::error::ArchiveError;
-pub use varve_repository::history::{CheckedOut, Covered};
+pub use varve_repository::history::{CheckoutReport, CoveredPages};
 use varve_repository::history::{
-    HeadMove, HistoryWriter, Holdings, WorkingTree, fill_tree, kind_of, known_version, replace, write_tree,
-    write_what_can_be,
+    HeadMove, HistoryReader, HistoryWriter, WorkingTree, detect_layout, known_version, replace, update_tree,
+    write_tree, write_tree_lossy,
 };
 
 /// The file in a folder of ours that says which version it holds.
-const MARK: &str = ".varve-checkout";
+const MARK_FILE: &str = ".varve-checkout";
 
 /// Lets HEAD point to a version, and the layout's own working tree hold its pages.
 ///
@@ -26,22 +26,22 @@ pub fn checkout(
     history: &dyn HistoryWriter,
     version: VersionId,
     progress: &mut dyn FnMut(u64),
-) -> Result<CheckedOut, ArchiveError> {
-    known_version(history.as_holdings(), &version)?;
+) -> Result<CheckoutReport, ArchiveError> {
+    known_version(history.as_reader(), &version)?;
     let before = history.head()?;
     // Also where HEAD stays: what is stopped half-way is then brought to its end.
     if before != Some(version) || history.working_tree().is_some() {
         history.intend_head(&version, HeadMove::Checkout)?;
     }
     let done = match history.working_tree() {
-        Some(root) => write_tree(history.as_holdings(), root, before, version, progress)
+        Some(root) => write_tree(history.as_reader(), root, before, version, progress)
             .map_err(|error| turn_back(history, root, before, version).err().unwrap_or(error))?,
-        None => CheckedOut::default(),
+        None => CheckoutReport::default(),
     };
     if before != Some(version) {
         let fact = HeadMoved { version, time: history.now() };
         let json = serde_json::to_vec(&fact).expect("a move of HEAD can be written as JSON");
-        history.keep_fact(&format!("urn:uuid:{version}"), media_type::HEAD, &json)?;
+        history.write_fact(&format!("urn:uuid:{version}"), media_type::HEAD, &json)?;
         history.apply(vec![CatalogRow::Head(version)])?;
     }
     if before != Some(version) || history.working_tree().is_some() {
@@ -61,18 +61,18 @@ fn turn_back(
     if let Some(before) = before {
         // Whoever is stopped on the way back is to be brought back, too.
         history.intend_head(&before, HeadMove::Checkout)?;
-        write_what_can_be(history.as_holdings(), root, Some(version), before);
+        write_tree_lossy(history.as_reader(), root, Some(version), before);
     }
-    history.forget_intention()
+    history.clear_intended_head()
 }
 
 /// Writes the pages of a version to a folder: a new or empty one, or one that such a call made before.
 pub fn export(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     version: VersionId,
     folder: &Path,
     progress: &mut dyn FnMut(u64),
-) -> Result<CheckedOut, ArchiveError> {
+) -> Result<CheckoutReport, ArchiveError> {
     if let Some(own) = own_folder_around(folder) {
         return Err(ArchiveError::InsideArchive { path: folder.to_owned(), own });
     }
@@ -83,7 +83,7 @@ pub fn export(
     }
     fs::create_dir_all(folder).map_err(ArchiveError::write(folder))?;
     let _alone = alone_in(folder)?;
-    let mark = folder.join(MARK);
+    let mark = folder.join(MARK_FILE);
     let (before, is_new, is_unfinished) = match fs::read_to_string(&mark) {
         Ok(text) => {
             let mut words = text.split_whitespace();
@@ -101,7 +101,7 @@ pub fn export(
         () if is_unfinished => WorkingTree::unfinished_at(folder),
         () => WorkingTree::new(folder),
     };
-    let done = fill_tree(holdings, tree, before, version, progress)?;
+    let done = update_tree(holdings, tree, before, version, progress)?;
     write_mark(&version.to_string())?;
     Ok(done)
 }
@@ -118,14 +118,14 @@ fn alone_in(folder: &Path) -> Result<Option<File>, ArchiveError> {
 }
 
 /// Folders that an archive, a Moku site or a Crystal project has for itself.
-const OWN: [&str; 6] = [".moku", "index", "revisions", "tmp", "urls", "warc"];
+const OWN_FOLDERS: [&str; 6] = [".moku", "index", "revisions", "tmp", "urls", "warc"];
 
 /// The folder that an archive has for itself and that this one is in, or is: what lies there is swept, rebuilt or taken for a silo.
 fn own_folder_around(folder: &Path) -> Option<PathBuf> {
     let resolved = resolved(folder);
     let is_own = |place: &&Path| {
-        let is_named = place.file_name().is_some_and(|name| OWN.iter().any(|own| name == *own));
-        is_named && place.parent().is_some_and(|parent| kind_of(parent).is_some())
+        let is_named = place.file_name().is_some_and(|name| OWN_FOLDERS.iter().any(|own| name == *own));
+        is_named && place.parent().is_some_and(|parent| detect_layout(parent).is_some())
     };
     resolved.ancestors().find(is_own).map(Path::to_owned)
 }

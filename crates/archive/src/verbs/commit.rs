@@ -19,22 +19,22 @@ use varve_core::{Moment, VersionId};
 
 use crate::error::ArchiveError;
 use varve_crawl::has_user_info;
-pub use varve_repository::history::Intent;
+pub use varve_repository::history::KeptIntent;
 use varve_repository::history::{
-    BodyInput, Change, Covered, HistoryWriter, Pair, WorkingTree, half_entered, known_version,
-    pairs_with_parent, settle, write_with_diff,
+    BodyInput, CapturePair, CoveredPages, HistoryWriter, PageChange, WorkingTree, half_entered_error,
+    known_version, pairs_with_parent, record_covered, write_with_diff,
 };
-use varve_repository::in_order::{Crew, in_order};
-use varve_repository::media_type::{BYTES, of_name};
+use varve_repository::media_type::{OCTET_STREAM, of_name};
+use varve_repository::ordered_workers::{WorkerCount, run_in_order};
 use varve_repository::page_path::{in_site, page_path};
 use varve_repository::rows::capture_of;
 use varve_repository::seen_files::SeenFiles;
 
 /// A thread takes so many pages at a time.
-const TOGETHER: usize = 16;
+const PAGES_PER_BATCH: usize = 16;
 /// So many pages that could not be written are named; the others are counted.
-const MOST_NAMED: usize = 1000;
-const CONTENT_TYPE: &str = "content-type";
+const MAX_NAMED_PAGES: usize = 1000;
+const CONTENT_TYPE_HEADER: &str = "content-type";
 
 /// The body of a page to commit.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ pub struct Request {
     /// The version to descend from; HEAD, if nobody says.
     pub parent: Option<VersionId>,
     /// The plan and the expectations in force.
-    pub intent: Intent,
+    pub intent: KeptIntent,
     /// How many threads store bodies.
     pub threads: usize,
     /// The folder that all files are below, if they are: those that have not changed since its last version are not read.
@@ -95,7 +95,7 @@ pub struct Request {
 
 /// What became of it.
 #[derive(Debug)]
-pub struct Committed {
+pub struct Report {
     /// The version.
     pub version: VersionId,
     /// What it descends from.
@@ -110,7 +110,7 @@ pub struct Committed {
     /// Pages that the layout's own working tree does not hold as they are, because they could not be written there.
     pub unwritten: Unwritten,
     /// Pages in whose place in that tree lies another of the same path.
-    pub covered: Covered,
+    pub covered: CoveredPages,
 }
 
 /// Pages that could not be written to a working tree, each for its own reason.
@@ -125,7 +125,7 @@ pub struct Unwritten {
 impl Unwritten {
     fn add(&mut self, url: String, why: RepositoryError) {
         self.count += 1;
-        if self.first.len() < MOST_NAMED {
+        if self.first.len() < MAX_NAMED_PAGES {
             self.first.push((url, why));
         }
     }
@@ -133,25 +133,25 @@ impl Unwritten {
 
 /// What is below a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Below {
+pub struct FolderFiles {
     /// Every file with the URL it stands for, sorted.
     pub files: Vec<(String, PathBuf)>,
     /// What was left out, sorted.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedFile>,
 }
 
 /// Something below a folder that is no page.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LeftOut {
+pub struct SkippedFile {
     /// Where it is.
     pub path: PathBuf,
     /// What it is.
-    pub why: NotAPage,
+    pub why: SkippedFileKind,
 }
 
 /// Why something is no page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum NotAPage {
+pub enum SkippedFileKind {
     /// It is a symbolic link, which may lead out of the folder, or in a circle: none is followed.
     Link,
     /// It is a pipe, a socket or a device, which holds nothing.
@@ -170,13 +170,13 @@ fn settled(text: &str) -> Result<String, ArchiveError> {
 
 /// Every file below a folder with the URL it stands for: one that is called `index` stands for the folder it is in, as it
 /// does with most servers. No link is followed, but for the folder itself, which was named.
-pub fn files_below(folder: &Path, base_url: &str, index: Option<&str>) -> Result<Below, ArchiveError> {
+pub fn files_below(folder: &Path, base_url: &str, index: Option<&str>) -> Result<FolderFiles, ArchiveError> {
     settled(base_url)?;
     if base_url.contains(['?', '#']) {
         return Err(ArchiveError::NotAFolderUrl { text: ShownUrl(base_url).to_string() });
     }
     let base = base_url.trim_end_matches('/');
-    let mut found = Below::default();
+    let mut found = FolderFiles::default();
     let mut waiting = vec![(base.to_owned(), folder.to_owned())];
     while let Some((url, folder)) = waiting.pop() {
         for entry in fs::read_dir(&folder).map_err(ArchiveError::read(&folder))? {
@@ -191,8 +191,8 @@ pub fn files_below(folder: &Path, base_url: &str, index: Option<&str>) -> Result
             } else if kind.is_file() {
                 found.files.push((url, entry.path()));
             } else {
-                let why = if kind.is_symlink() { NotAPage::Link } else { NotAPage::Special };
-                found.left_out.push(LeftOut { path: entry.path(), why });
+                let why = if kind.is_symlink() { SkippedFileKind::Link } else { SkippedFileKind::Special };
+                found.left_out.push(SkippedFile { path: entry.path(), why });
             }
         }
     }
@@ -204,7 +204,7 @@ pub fn files_below(folder: &Path, base_url: &str, index: Option<&str>) -> Result
 /// A name as it stands in a URL.
 fn percent_encode(name: &OsStr) -> String {
     /// What may stand in a segment of a path (RFC 3986).
-    const KEPT: &AsciiSet = &NON_ALPHANUMERIC
+    const UNESCAPED_BYTES: &AsciiSet = &NON_ALPHANUMERIC
         .remove(b'-')
         .remove(b'.')
         .remove(b'_')
@@ -222,7 +222,7 @@ fn percent_encode(name: &OsStr) -> String {
         .remove(b'=')
         .remove(b':')
         .remove(b'@');
-    percent_encoding::percent_encode(name.as_encoded_bytes(), KEPT).to_string()
+    percent_encoding::percent_encode(name.as_encoded_bytes(), UNESCAPED_BYTES).to_string()
 }
 
 /// Commits pages as one version.
@@ -231,15 +231,15 @@ pub fn commit(
     request: &Request,
     mut pages: Vec<NewPage>,
     progress: &(dyn Fn(u64) + Sync),
-) -> Result<Committed, ArchiveError> {
+) -> Result<Report, ArchiveError> {
     if request.message.trim().is_empty() {
         return Err(RepositoryError::NoMessage.into());
     }
-    request.parent.map(|parent| known_version(history.as_holdings(), &parent)).transpose()?;
+    request.parent.map(|parent| known_version(history.as_reader(), &parent)).transpose()?;
     settle_urls(&mut pages)?;
     refuse_long(&pages, request.largest)?;
     // Who could not make rows in the end would have written everything down by then.
-    history.alone(&mut || must_have_room(history, request.most_versions))?;
+    history.exclusively(&mut || check_version_limit(history, request.most_versions))?;
     let now = history.now();
     refuse_unsound(&pages, now)?;
     let mut seen = SeenFiles::of(history, request.folder.as_deref());
@@ -267,19 +267,19 @@ pub fn commit(
     };
     let changed = changed(history, &manifest)?;
     // Nobody else who heeds our lock has made versions meanwhile; Moku does not.
-    must_have_room(history, request.most_versions)?;
+    check_version_limit(history, request.most_versions)?;
     let (version, lacks_diff) = write_with_diff(history, &manifest)?;
     let written = write_to_tree(history, version, &manifest);
-    history.set_head(&version).map_err(|source| half_entered(version, source))?;
+    history.set_head(&version).map_err(|source| half_entered_error(version, source))?;
     let captures = manifest.pages.len() as u64;
     seen.write_down();
     let (unwritten, covered) = written?;
-    Ok(Committed { version, parent, captures, changed, lacks_diff, unwritten, covered })
+    Ok(Report { version, parent, captures, changed, lacks_diff, unwritten, covered })
 }
 
 /// Refuses to go on where there are as many versions as somebody wants, or more. Whoever writes something before it calls [`commit`] asks
 /// here first.
-pub fn must_have_room(
+pub fn check_version_limit(
     history: &dyn HistoryWriter,
     most_versions: Option<u64>,
 ) -> Result<(), RepositoryError> {
@@ -299,22 +299,22 @@ fn write_to_tree(
     history: &dyn HistoryWriter,
     version: VersionId,
     manifest: &Manifest,
-) -> Result<(Unwritten, Covered), RepositoryError> {
-    let (mut unwritten, mut covered) = (Unwritten::default(), Covered::default());
+) -> Result<(Unwritten, CoveredPages), RepositoryError> {
+    let (mut unwritten, mut covered) = (Unwritten::default(), CoveredPages::default());
     let (mut lost, mut written) = (None, BTreeMap::<PathBuf, Vec<String>>::new());
     let Some(root) = history.working_tree() else { return Ok((unwritten, covered)) };
     // Pages of other versions stay, as they do with Moku: who commits page by page has them all. A checkout clears them away.
     let mut tree = WorkingTree::new(root);
     for page in &manifest.pages {
         let page = capture_of(version, page);
-        match tree.write(history.as_holdings(), &page) {
-            Err(why) if why.body_trouble().is_some() => lost = lost.or(Some(why)),
+        match tree.write(history.as_reader(), &page) {
+            Err(why) if why.body_failure().is_some() => lost = lost.or(Some(why)),
             Err(why) => unwritten.add(page.url, why),
             Ok(()) => written.entry(tree.folder(&page)).or_default().push(page.url),
         }
     }
     let mut taken = HashMap::new();
-    written.into_iter().for_each(|(folder, urls)| settle(&mut taken, &mut covered, folder, urls));
+    written.into_iter().for_each(|(folder, urls)| record_covered(&mut taken, &mut covered, folder, urls));
     lost.map_or(Ok((unwritten, covered)), Err)
 }
 
@@ -351,8 +351,8 @@ fn refuse_long(pages: &[NewPage], largest: Option<u64>) -> Result<(), ArchiveErr
 /// Refuses headers that would change what an answer says where it is written out, and times that would stand before every
 /// capture to come. A clock may be a day ahead.
 fn refuse_unsound(pages: &[NewPage], now: Moment) -> Result<(), ArchiveError> {
-    const DAY: i64 = 24 * 60 * 60 * 1_000_000;
-    let latest = Moment::from_micros(now.micros().saturating_add(DAY));
+    const DAY_MICROSECONDS: i64 = 24 * 60 * 60 * 1_000_000;
+    let latest = Moment::from_micros(now.micros().saturating_add(DAY_MICROSECONDS));
     for page in pages {
         if let Some((name, _)) =
             page.headers.iter().find(|(name, value)| !varve_wire::is_valid_header(name, value))
@@ -380,7 +380,7 @@ fn keep_bodies(
         let mut keep = history.body_worker();
         move |mut page: NewPage| -> Result<Page, ArchiveError> {
             let media_type = media_type_of(&page);
-            if page.headers.get_text(CONTENT_TYPE).is_none() && media_type != BYTES {
+            if page.headers.get_text(CONTENT_TYPE_HEADER).is_none() && media_type != OCTET_STREAM {
                 // What a server would have said of a file with this name.
                 page.headers.push("Content-Type", media_type.as_str());
             }
@@ -395,7 +395,7 @@ fn keep_bodies(
             Ok(Page {
                 path: if has_tree { in_site(&path).into_owned() } else { path },
                 url: page.url,
-                time: page.time.map_or(now, |time| history.as_kept(time)),
+                time: page.time.map_or(now, |time| history.stored_time(time)),
                 status: page.status,
                 headers: HeaderView::of(&page.headers, redaction),
                 body: body.id,
@@ -405,7 +405,7 @@ fn keep_bodies(
             })
         }
     };
-    in_order(Crew { threads, together: TOGETHER }, pages.into_iter(), worker, |result| {
+    run_in_order(WorkerCount { threads, together: PAGES_PER_BATCH }, pages.into_iter(), worker, |result| {
         kept.push(result?);
         progress(1);
         Ok::<(), ArchiveError>(())
@@ -415,19 +415,21 @@ fn keep_bodies(
 
 /// What the headers say it is, or else the name of the file.
 fn media_type_of(page: &NewPage) -> String {
-    let said =
-        page.headers.get_text(CONTENT_TYPE).filter(|text| varve_repository::media_type::is_media_type(text));
+    let said = page
+        .headers
+        .get_text(CONTENT_TYPE_HEADER)
+        .filter(|text| varve_repository::media_type::is_media_type(text));
     match (said, &page.body) {
         (Some(said), _) => said.into_owned(),
         (None, NewBody::File(path)) => of_name(path).to_owned(),
-        (None, NewBody::Bytes(_)) => BYTES.to_owned(),
+        (None, NewBody::Bytes(_)) => OCTET_STREAM.to_owned(),
     }
 }
 
 /// How many pages are new, or differ from those of the parent.
 fn changed(history: &dyn HistoryWriter, manifest: &Manifest) -> Result<u64, RepositoryError> {
-    let differs = |pair: &Result<Pair, RepositoryError>| match pair {
-        Ok(pair) => matches!(pair.lasting_change(), Change::Added | Change::Changed),
+    let differs = |pair: &Result<CapturePair, RepositoryError>| match pair {
+        Ok(pair) => matches!(pair.lasting_change(), PageChange::Added | PageChange::Changed),
         Err(_) => true,
     };
     // Which version it is makes no difference to what its pages say.

@@ -7,18 +7,18 @@ use tempfile::TempDir;
 
 use super::init::init;
 use crate::error::ArchiveError;
+use varve_repository::archive_writer::WriterOptions;
 use varve_repository::settings::ArchiveSettings;
-use varve_repository::writer::Opening;
 
 /// An archive, and a folder for what is not to stay.
-pub struct Stage {
+pub struct DemoArchive {
     root: PathBuf,
     scratch: TempDir,
 }
 
-impl Stage {
+impl DemoArchive {
     /// Makes the archive: in `keep`, or in a folder that goes with the stage.
-    pub fn new(opening: Opening, keep: Option<&Path>) -> Result<Self, ArchiveError> {
+    pub fn new(opening: WriterOptions, keep: Option<&Path>) -> Result<Self, ArchiveError> {
         let temporary = std::env::temp_dir();
         let scratch = tempfile::tempdir().map_err(ArchiveError::write(&temporary))?;
         let root = keep.map_or_else(|| scratch.path().join("museum"), Path::to_owned);

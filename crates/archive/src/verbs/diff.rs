@@ -12,10 +12,11 @@ use varve_diff::compare::{compare, compare_heads, learn};
 
 use crate::error::ArchiveError;
 use varve_repository::RepositoryError;
-use varve_repository::body_trouble::BodyTrouble;
-pub use varve_repository::history::LONGEST;
+use varve_repository::body_failure::BodyFailure;
+pub use varve_repository::history::MAX_COMPARED_BYTES;
 use varve_repository::history::{
-    HistoryWriter, Holdings, Loaded, NOT_MODIFIED, Pair, Pairs, said_in_full, stored_diff,
+    CapturePair, CapturePairs, HistoryReader, HistoryWriter, LoadedPage, STATUS_NOT_MODIFIED, stored_diff,
+    with_full_response,
 };
 
 pub use varve_core::headers::REDACTED;
@@ -29,7 +30,7 @@ pub use varve_diff::text::{
     ChunkKind, DiffChunk, DiffStyle, DiffView, Hunk, HunkLine, InlineSpan, LineRunKind, LineSegment,
     NO_NEWLINE_NOTE, html,
 };
-pub use varve_repository::history::Change;
+pub use varve_repository::history::PageChange;
 
 /// What to compare.
 #[derive(Clone, Debug, Default)]
@@ -53,15 +54,15 @@ pub struct Request {
 }
 
 /// One page that changed.
-pub struct PageDiff<'a> {
+pub struct PageComparison<'a> {
     /// The page in both versions.
-    pub pair: &'a Pair,
+    pub pair: &'a CapturePair,
     /// What became of it.
-    pub change: Change,
+    pub change: PageChange,
     /// How it changed; none where names are enough. Where bodies cannot be compared, how all else did.
     pub comparison: Option<&'a CaptureComparison<'a>>,
     /// Why the body of the base and that of the head cannot be had, if they cannot.
-    pub trouble: [Option<BodyTrouble>; 2],
+    pub trouble: [Option<BodyFailure>; 2],
 }
 
 /// No more pages than this are named that do not count as changed: each costs memory until the end.
@@ -114,9 +115,9 @@ impl Totals {
 
 /// Compares two versions; `each` is given every page that changed, in the order of paths.
 pub fn diff<E: From<ArchiveError>>(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     request: &Request,
-    mut each: impl FnMut(&PageDiff<'_>) -> Result<(), E>,
+    mut each: impl FnMut(&PageComparison<'_>) -> Result<(), E>,
 ) -> Result<Totals, E> {
     let mut totals = Totals::default();
     // What is hidden is for the layout to say, and not for whoever asks.
@@ -126,7 +127,7 @@ pub fn diff<E: From<ArchiveError>>(
     totals.unchanged += same;
     for pair in pairs {
         let pair = pair.map_err(ArchiveError::from)?;
-        if pair.change() == Change::Unchanged {
+        if pair.change() == PageChange::Unchanged {
             totals.unchanged += 1;
             continue;
         }
@@ -141,51 +142,55 @@ pub fn diff<E: From<ArchiveError>>(
     }
 }
 
-type SomePairs<'a> = Box<dyn Iterator<Item = Result<Pair, RepositoryError>> + 'a>;
+type SomePairs<'a> = Box<dyn Iterator<Item = Result<CapturePair, RepositoryError>> + 'a>;
 
 /// The pages to compare, and how many of those that are asked for are the same and left out.
 fn wanted_pairs<'a>(
-    holdings: &'a dyn Holdings,
+    holdings: &'a dyn HistoryReader,
     request: &'a Request,
 ) -> Result<(SomePairs<'a>, u64), RepositoryError> {
     let (base, head) = (request.base, request.head);
     let Some(url) = request.url.as_deref() else {
-        let (pairs, same) = Pairs::that_differ(holdings.catalog(), base, head)?;
+        let (pairs, same) = CapturePairs::that_differ(holdings.catalog(), base, head)?;
         return Ok((Box::new(pairs), same));
     };
     if !holdings.has_versions() {
         return Ok((Box::new(one_page(holdings, request, url).transpose().into_iter()), 0));
     }
-    let is_wanted = |pair: &Result<Pair, _>| pair.as_ref().map_or(true, |pair| is_page(pair, url));
+    let is_wanted = |pair: &Result<CapturePair, _>| pair.as_ref().map_or(true, |pair| is_page(pair, url));
     // Where it should lie, a page of Moku's perhaps without its query. Elsewhere it lies only where somebody chose its path.
     let path = varve_repository::page_path::page_path(url);
     let bare = path.split('?').next().unwrap_or_default().to_owned();
     let mut paths = vec![bare, path];
     paths.dedup();
-    let mut found = Pairs::at(holdings.catalog(), base, head, &paths)?.filter(is_wanted).peekable();
+    let mut found = CapturePairs::at(holdings.catalog(), base, head, &paths)?.filter(is_wanted).peekable();
     match found.peek() {
         Some(_) => Ok((Box::new(found), 0)),
-        None => Ok((Box::new(Pairs::new(holdings.catalog(), base, head).filter(is_wanted)), 0)),
+        None => Ok((Box::new(CapturePairs::new(holdings.catalog(), base, head).filter(is_wanted)), 0)),
     }
 }
 
 /// The same options, with headers hidden as this layout has it.
-fn as_shown(holdings: &dyn Holdings, options: &CompareOptions) -> CompareOptions {
+fn as_shown(holdings: &dyn HistoryReader, options: &CompareOptions) -> CompareOptions {
     CompareOptions { redaction: holdings.redaction(), ..options.clone() }
 }
 
 /// One page of a layout that itself decides which URLs mean the same, and finds it without a look at the others.
-fn one_page(holdings: &dyn Holdings, request: &Request, url: &str) -> Result<Option<Pair>, RepositoryError> {
+fn one_page(
+    holdings: &dyn HistoryReader,
+    request: &Request,
+    url: &str,
+) -> Result<Option<CapturePair>, RepositoryError> {
     let page = |version: Option<VersionId>| {
         let Some(version) = version else { return Ok(None) };
         let found = holdings.catalog().captures_at_path(&version, url)?;
         Ok::<_, RepositoryError>(found.into_iter().next())
     };
-    let pair = Pair { base: page(request.base)?, head: page(request.head)? };
+    let pair = CapturePair { base: page(request.base)?, head: page(request.head)? };
     Ok((pair.base.is_some() || pair.head.is_some()).then_some(pair))
 }
 
-fn is_page(pair: &Pair, url: &str) -> bool {
+fn is_page(pair: &CapturePair, url: &str) -> bool {
     let mut sides = [&pair.base, &pair.head].into_iter().flatten();
     let spellings = super::log::spellings(url);
     let address = varve_core::url::page_identity(url).unwrap_or_default();
@@ -193,28 +198,30 @@ fn is_page(pair: &Pair, url: &str) -> bool {
 }
 
 fn compare_pair<E: From<ArchiveError>>(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     request: &Request,
-    pair: &Pair,
+    pair: &CapturePair,
     totals: &mut Totals,
-    each: &mut impl FnMut(&PageDiff<'_>) -> Result<(), E>,
+    each: &mut impl FnMut(&PageComparison<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let change = pair.change();
     let pair = &in_full(holdings, pair.clone(), change)?;
-    let is_plain = request.names_only && change != Change::Changed;
-    let is_long =
-        [&pair.base, &pair.head].into_iter().flatten().any(|page| page.length.unwrap_or(0) > LONGEST);
+    let is_plain = request.names_only && change != PageChange::Changed;
+    let is_long = [&pair.base, &pair.head]
+        .into_iter()
+        .flatten()
+        .any(|page| page.length.unwrap_or(0) > MAX_COMPARED_BYTES);
     if is_plain {
         totals.count(change);
-        return each(&PageDiff { pair, change, comparison: None, trouble: [None; 2] });
+        return each(&PageComparison { pair, change, comparison: None, trouble: [None; 2] });
     }
     let load = |page: &Option<Capture>| match is_long {
-        true => Loaded::head_of(holdings, page.as_ref()),
-        false => Loaded::as_far_as_possible(holdings, page.as_ref(), LONGEST),
+        true => LoadedPage::head_of(holdings, page.as_ref()),
+        false => LoadedPage::load_lossy(holdings, page.as_ref(), MAX_COMPARED_BYTES),
     };
     let (base, head) =
         (load(&pair.base).map_err(ArchiveError::from)?, load(&pair.head).map_err(ArchiveError::from)?);
-    let trouble = [base.trouble, head.trouble];
+    let trouble = [base.failure, head.failure];
     let (base_id, head_id) = (name(request.base), name(request.head));
     let sides = [base.side(&base_id), head.side(&head_id)];
     let comparison = if is_long || base.is_bodiless() || head.is_bodiless() {
@@ -233,36 +240,42 @@ fn compare_pair<E: From<ArchiveError>>(
         return Ok(());
     }
     totals.count(change);
-    let is_unread = trouble.iter().flatten().any(|trouble| *trouble != BodyTrouble::Missing);
+    let is_unread = trouble.iter().flatten().any(|trouble| *trouble != BodyFailure::Missing);
     totals.unread += u64::from(is_unread);
-    each(&PageDiff { pair, change, comparison: Some(&comparison), trouble })
+    each(&PageComparison { pair, change, comparison: Some(&comparison), trouble })
 }
 
 /// Whether the body is known to be the same without a look at it.
-fn has_same_body(pair: &Pair) -> bool {
+fn has_same_body(pair: &CapturePair) -> bool {
     matches!((&pair.base, &pair.head), (Some(base), Some(head)) if base.body == head.body)
 }
 
 /// A pair that differs, as if servers had said all of it: one that said that nothing was new did not answer otherwise than before.
-fn in_full(holdings: &dyn Holdings, pair: Pair, change: Change) -> Result<Pair, ArchiveError> {
-    if change != Change::Changed {
+fn in_full(
+    holdings: &dyn HistoryReader,
+    pair: CapturePair,
+    change: PageChange,
+) -> Result<CapturePair, ArchiveError> {
+    if change != PageChange::Changed {
         return Ok(pair);
     }
-    let full = |page: Option<Capture>| page.map(|page| said_in_full(holdings, page)).transpose();
-    Ok(Pair { base: full(pair.base)?, head: full(pair.head)? })
+    let full = |page: Option<Capture>| page.map(|page| with_full_response(holdings, page)).transpose();
+    Ok(CapturePair { base: full(pair.base)?, head: full(pair.head)? })
 }
 
 /// Whether a page is answered otherwise, or was not there. A server that says that nothing is new says nothing else.
-fn status_differs(pair: &Pair) -> bool {
+fn status_differs(pair: &CapturePair) -> bool {
     match (&pair.base, &pair.head) {
         (Some(base), Some(head)) => {
-            base.status != head.status && base.status != NOT_MODIFIED && head.status != NOT_MODIFIED
+            base.status != head.status
+                && base.status != STATUS_NOT_MODIFIED
+                && head.status != STATUS_NOT_MODIFIED
         }
         _ => true,
     }
 }
 
-impl PageDiff<'_> {
+impl PageComparison<'_> {
     /// Whether the answer of the base and that of the head were cut short: what is missing at their ends need not be gone.
     pub fn cut_short(&self) -> [bool; 2] {
         [&self.pair.base, &self.pair.head].map(|side| side.as_ref().is_some_and(|page| page.truncated))
@@ -277,10 +290,10 @@ impl PageDiff<'_> {
 
 /// What the twin of a page teaches; none where it has none, or one that was answered otherwise.
 fn taught(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     request: &Request,
-    pair: &Pair,
-    head: &Loaded,
+    pair: &CapturePair,
+    head: &LoadedPage,
 ) -> Result<Option<CompareOptions>, ArchiveError> {
     let (Some(twin), Some(page)) = (request.twin, &pair.head) else { return Ok(None) };
     let found = holdings.catalog().captures_at_path(&twin, &page.path)?;
@@ -288,10 +301,10 @@ fn taught(
         let address = varve_core::url::page_identity(&page.url).unwrap_or_else(|| page.url.clone());
         super::log::is_spelling(&capture.url, &address)
             && capture.status == page.status
-            && capture.length.unwrap_or(0) <= LONGEST
+            && capture.length.unwrap_or(0) <= MAX_COMPARED_BYTES
     };
     let Some(twin) = found.iter().find(is_twin) else { return Ok(None) };
-    let twin = Loaded::as_far_as_possible(holdings, Some(twin), LONGEST)?;
+    let twin = LoadedPage::load_lossy(holdings, Some(twin), MAX_COMPARED_BYTES)?;
     if twin.is_bodiless() {
         return Ok(None);
     }
@@ -302,7 +315,7 @@ fn taught(
 /// Compares two captures, wherever they belong; `show` is given how they differ. Nothing where a body is longer than `most`,
 /// or not here.
 pub fn captures<T>(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     [base, head]: [&Capture; 2],
     options: &CompareOptions,
     most: u64,
@@ -312,7 +325,8 @@ pub fn captures<T>(
         return Ok(None);
     }
     let (base_id, head_id) = (base.id.to_string(), head.id.to_string());
-    let (base, head) = (Loaded::of(holdings, Some(base), most)?, Loaded::of(holdings, Some(head), most)?);
+    let (base, head) =
+        (LoadedPage::of(holdings, Some(base), most)?, LoadedPage::of(holdings, Some(head), most)?);
     if base.is_bodiless() || head.is_bodiless() {
         return Ok(None);
     }
@@ -326,8 +340,8 @@ pub fn keep(
     base: Option<VersionId>,
     head: VersionId,
 ) -> Result<(), ArchiveError> {
-    let pairs = Pairs::new(history.catalog(), base, Some(head));
-    let json = stored_diff(history.as_holdings(), history.redaction(), (base, head), pairs)?.to_json();
+    let pairs = CapturePairs::new(history.catalog(), base, Some(head));
+    let json = stored_diff(history.as_reader(), history.redaction(), (base, head), pairs)?.to_json();
     Ok(history.apply(vec![CatalogRow::Diff(StoredDiff { base, head, json, time: history.now() })])?)
 }
 
@@ -337,7 +351,7 @@ fn name(version: Option<VersionId>) -> String {
 
 impl Totals {
     /// Counts a page that differs and does not count as changed, and remembers why.
-    fn hush(&mut self, pair: &Pair, comparison: &CaptureComparison<'_>) {
+    fn hush(&mut self, pair: &CapturePair, comparison: &CaptureComparison<'_>) {
         let (rules, alike) = (comparison.rules(), comparison.body.alike());
         match alike {
             Some(BodySimilarity::Text) => self.same_text += 1,
@@ -358,12 +372,12 @@ impl Totals {
         }
     }
 
-    fn count(&mut self, change: Change) {
+    fn count(&mut self, change: PageChange) {
         match change {
-            Change::Added => self.added += 1,
-            Change::Removed => self.removed += 1,
-            Change::Changed => self.changed += 1,
-            Change::Unchanged => self.unchanged += 1,
+            PageChange::Added => self.added += 1,
+            PageChange::Removed => self.removed += 1,
+            PageChange::Changed => self.changed += 1,
+            PageChange::Unchanged => self.unchanged += 1,
         }
     }
 }

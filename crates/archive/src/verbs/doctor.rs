@@ -19,7 +19,7 @@ pub use varve_warc::rule::{Rule, RuleSeverity, WarcFinding};
 pub use varve_warc::{Encoding, Format};
 
 /// The endings that a repaired file may have.
-pub const ENDINGS: [&str; 3] = [".warc.gz", ".warc.zst", ".warc"];
+pub const WARC_SUFFIXES: [&str; 3] = [".warc.gz", ".warc.zst", ".warc"];
 
 /// Why a file could not be examined or repaired.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +71,7 @@ pub enum DoctorError {
         path: PathBuf,
     },
     /// The name of the repaired file does not say how it is to be packed.
-    #[error("`{}` does not end with {}", path.display(), ENDINGS.join(", "))]
+    #[error("`{}` does not end with {}", path.display(), WARC_SUFFIXES.join(", "))]
     Ending {
         /// The name.
         path: PathBuf,
@@ -133,7 +133,7 @@ pub fn repaired_path(source: &Path, target: &Path, one_of_many: bool) -> Result<
         return Err(DoctorError::NotAFolder { path: target.to_owned() });
     }
     let path = if is_folder { target.join(repaired_name(source)) } else { target.to_owned() };
-    if !ENDINGS.iter().any(|ending| path.to_string_lossy().ends_with(ending)) {
+    if !WARC_SUFFIXES.iter().any(|ending| path.to_string_lossy().ends_with(ending)) {
         return Err(DoctorError::Ending { path });
     }
     if path.symlink_metadata().is_ok() {

@@ -21,18 +21,20 @@ use varve_store::body::LooseFile;
 use self::diffs::Going;
 use crate::error::ArchiveError;
 use varve_repository::RepositoryError;
-use varve_repository::history::{HistoryWriter, Holdings, Loose, Pages, Pairs, whole_stored_diff};
+use varve_repository::history::{
+    CapturePairs, HistoryReader, HistoryWriter, LooseBodyView, VersionPages, whole_stored_diff,
+};
 
 /// So many versions are read at a time.
-const PIECE: usize = 500;
+const VERSIONS_PER_QUERY: usize = 500;
 /// So many versions are forgotten in one transaction, so that nobody waits long for the database.
-const TOGETHER: usize = 50;
+const DIFFS_PER_BATCH: usize = 50;
 /// And so many bodies are removed while nobody can write.
 const SWEPT_TOGETHER: usize = 2000;
 
 /// What stays. Without any rule about versions, all of them do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Policy {
+pub struct RetentionPolicy {
     /// The newest so many versions.
     pub keep_last: Option<u64>,
     /// The versions with these tags.
@@ -45,7 +47,7 @@ pub struct Policy {
 
 /// Something to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum GcAction {
     /// A version whose rows are lost is let go: those that descend from it descend from nothing then.
     AcceptLost {
         /// The version.
@@ -80,9 +82,9 @@ pub enum Action {
 
 /// What is to be done, and what stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Actions {
+pub struct GcActions {
     /// What to do, in this order.
-    pub list: Vec<Action>,
+    pub list: Vec<GcAction>,
     /// How many versions stay.
     pub kept: u64,
     /// How many bodies stay though nothing refers to them: somebody may be about to.
@@ -105,7 +107,7 @@ pub struct TooSoon {
 /// Whether it was done less than `every` ago. A time that is still to come says nothing: the clock was ahead then, and it may be long
 /// until that time.
 pub fn too_soon(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     now: Moment,
     every: Duration,
 ) -> Result<Option<TooSoon>, ArchiveError> {
@@ -115,21 +117,26 @@ pub fn too_soon(
 }
 
 /// Finds out what is to be done; changes nothing.
-pub fn plan(history: &dyn HistoryWriter, policy: &Policy) -> Result<Actions, ArchiveError> {
-    plan_to_show(history.as_holdings(), history.now(), policy)
+pub fn plan(history: &dyn HistoryWriter, policy: &RetentionPolicy) -> Result<GcActions, ArchiveError> {
+    plan_to_show(history.as_reader(), history.now(), policy)
 }
 
 /// The same where nothing may be written: what [`plan`] would find if nothing changed until then.
-pub fn plan_to_show(holdings: &dyn Holdings, now: Moment, policy: &Policy) -> Result<Actions, ArchiveError> {
+pub fn plan_to_show(
+    holdings: &dyn HistoryReader,
+    now: Moment,
+    policy: &RetentionPolicy,
+) -> Result<GcActions, ArchiveError> {
     let loose = holdings.loose(now);
     let cutoff = policy.keep_within.map(|within| before(now, within));
-    let mut actions = Actions { in_silos: loose.is_none(), ..Actions::default() };
+    let mut actions = GcActions { in_silos: loose.is_none(), ..GcActions::default() };
     for tag in &policy.keep_tags {
         if holdings.catalog().tag(tag)?.is_none() {
             return Err(ArchiveError::NoTag { name: tag.clone() });
         }
     }
-    let Choice { kept, forgotten, lost_parents } = choose(holdings, policy, loose.is_some(), cutoff)?;
+    let VersionSelection { kept, forgotten, lost_parents } =
+        choose(holdings, policy, loose.is_some(), cutoff)?;
     if loose.is_some() {
         actions.lost = lost_head(holdings)?;
         let lost = actions.lost.map(|named| (named, None));
@@ -144,34 +151,36 @@ pub fn plan_to_show(holdings: &dyn Holdings, now: Moment, policy: &Policy) -> Re
         }
         let lost_parents = lost_parents.into_iter().map(|(version, child)| (version, Some(child)));
         let all_lost = lost_parents.chain(without_child.into_iter().map(|version| (version, None)));
-        actions.list.extend(all_lost.map(|(version, child)| Action::AcceptLost { version, child }));
+        actions.list.extend(all_lost.map(|(version, child)| GcAction::AcceptLost { version, child }));
     }
     actions.kept = kept.len() as u64;
     let forgotten_ids: Vec<VersionId> = forgotten.iter().map(|info| info.version.id).collect();
     let going = Going::find(holdings, &forgotten, cutoff)?;
-    actions.list.extend(going.made.iter().map(|&(base, head)| Action::MakeDiff { base, head }));
-    let forget =
-        |info: VersionInfo| Action::ForgetVersion { diffs: going.with(&info.version.id), info: info.into() };
+    actions.list.extend(going.made.iter().map(|&(base, head)| GcAction::MakeDiff { base, head }));
+    let forget = |info: VersionInfo| GcAction::ForgetVersion {
+        diffs: going.with(&info.version.id),
+        info: info.into(),
+    };
     actions.list.extend(forgotten.into_iter().map(forget));
     if let Some(before) = cutoff {
         let count = holdings.catalog().diffs_before(before)?.saturating_sub(going.before(before));
         if count > 0 {
-            actions.list.push(Action::PruneDiffs { before, count });
+            actions.list.push(GcAction::PruneDiffs { before, count });
         }
     }
     if let Some(loose) = loose {
         let marked = marks(holdings, &kept, &forgotten_ids)?;
         let (unwanted, young) = unwanted(&loose, &marked)?;
         actions.young = young;
-        actions.list.extend(unwanted.into_iter().map(Action::RemoveBody));
+        actions.list.extend(unwanted.into_iter().map(GcAction::RemoveBody));
     }
     Ok(actions)
 }
 
 /// The version that HEAD names, or named before it was mended, if it has no rows. Then others may have lost theirs too, and
 /// all their bodies would seem unwanted.
-fn lost_head(holdings: &dyn Holdings) -> Result<Option<VersionId>, ArchiveError> {
-    for named in holdings.lost_head()?.into_iter().chain(holdings.settled_head()?) {
+fn lost_head(holdings: &dyn HistoryReader) -> Result<Option<VersionId>, ArchiveError> {
+    for named in holdings.lost_head()?.into_iter().chain(holdings.repaired_head_target()?) {
         if holdings.catalog().version(&named)?.is_none() {
             return Ok(Some(named));
         }
@@ -181,7 +190,7 @@ fn lost_head(holdings: &dyn Holdings) -> Result<Option<VersionId>, ArchiveError>
 
 /// Bodies that were to go and did not.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Stayed {
+pub struct StayedBodies {
     /// How many.
     pub bodies: u64,
     /// How many bytes they have.
@@ -190,12 +199,12 @@ pub struct Stayed {
 
 /// What became of it, besides what was planned.
 #[derive(Debug, Default)]
-pub struct Performed {
+pub struct GcReport {
     /// How many diffs were not made, because a body that they are about is damaged or not here: that keeps nobody from clearing
     /// up.
     pub unmade: u64,
     /// Bodies that stay: another program has come to refer to them, or has the layout open and may be about to.
-    pub stayed: Stayed,
+    pub stayed: StayedBodies,
     /// Why the database is still as large as it was, if it could not give back what its rows left: there was no room for it, or
     /// another program was writing. Nothing is wrong with it.
     pub kept_room: Option<RepositoryError>,
@@ -206,60 +215,60 @@ pub struct Performed {
 /// Does what was planned, and writes down when. Bodies that came to be wanted meanwhile stay.
 pub fn perform(
     history: &dyn HistoryWriter,
-    actions: &Actions,
+    actions: &GcActions,
     progress: &dyn Fn(u64),
-) -> Result<Performed, ArchiveError> {
+) -> Result<GcReport, ArchiveError> {
     let done = clear(history, actions, progress)?;
     let undated = history.apply(vec![CatalogRow::GcDone(history.now())]).err();
-    Ok(Performed { undated, ..done })
+    Ok(GcReport { undated, ..done })
 }
 
 fn clear(
     history: &dyn HistoryWriter,
-    actions: &Actions,
+    actions: &GcActions,
     progress: &dyn Fn(u64),
-) -> Result<Performed, ArchiveError> {
+) -> Result<GcReport, ArchiveError> {
     let unmade = make_diffs(history, &actions.list, progress)?;
-    let row = |action: &Action| match action {
-        Action::ForgetVersion { info, .. } => Some(CatalogRow::ForgetVersion(info.version.id)),
-        Action::AcceptLost { version, .. } => Some(CatalogRow::ForgetVersion(*version)),
-        Action::PruneDiffs { before, .. } => Some(CatalogRow::ForgetDiffs(*before)),
-        Action::MakeDiff { .. } | Action::RemoveBody(_) => None,
+    let row = |action: &GcAction| match action {
+        GcAction::ForgetVersion { info, .. } => Some(CatalogRow::ForgetVersion(info.version.id)),
+        GcAction::AcceptLost { version, .. } => Some(CatalogRow::ForgetVersion(*version)),
+        GcAction::PruneDiffs { before, .. } => Some(CatalogRow::ForgetDiffs(*before)),
+        GcAction::MakeDiff { .. } | GcAction::RemoveBody(_) => None,
     };
     let rows: Vec<CatalogRow> = actions.list.iter().filter_map(row).collect();
-    for rows in rows.chunks(TOGETHER) {
+    for rows in rows.chunks(DIFFS_PER_BATCH) {
         history.apply(rows.to_vec())?;
         progress(rows.len() as u64);
     }
     let Some(loose) = history.loose(history.now()) else {
-        return Ok(Performed { unmade, ..Performed::default() });
+        return Ok(GcReport { unmade, ..GcReport::default() });
     };
     let stayed = sweep(history, &loose, actions, progress)?;
     if actions.lost.is_some() {
-        history.forget_lost_head()?;
+        history.clear_lost_head()?;
     }
     // Last: all that is to go is gone, whatever becomes of the room that it took.
-    let kept_room = if rows.is_empty() { None } else { history.give_back_room().err() };
-    Ok(Performed { unmade, stayed, kept_room, undated: None })
+    let kept_room = if rows.is_empty() { None } else { history.vacuum().err() };
+    Ok(GcReport { unmade, stayed, kept_room, undated: None })
 }
 
 /// Removes bodies, and says which stay because somebody may refer to them by now.
 fn sweep(
     history: &dyn HistoryWriter,
-    loose: &Loose<'_>,
-    actions: &Actions,
+    loose: &LooseBodyView<'_>,
+    actions: &GcActions,
     progress: &dyn Fn(u64),
-) -> Result<Stayed, ArchiveError> {
-    let file = |action: &Action| match action {
-        Action::RemoveBody(file) => Some(file.clone()),
+) -> Result<StayedBodies, ArchiveError> {
+    let file = |action: &GcAction| match action {
+        GcAction::RemoveBody(file) => Some(file.clone()),
         _ => None,
     };
     let files: Vec<LooseFile> = actions.list.iter().filter_map(file).collect();
-    let mut stayed = Stayed::default();
+    let mut stayed = StayedBodies::default();
     for files in files.chunks(SWEPT_TOGETHER) {
-        history.alone(&mut || {
+        history.exclusively(&mut || {
             // The rows that there are now have the last word, and nobody adds to them meanwhile.
-            let referred = referred(history.as_holdings())?;
+            let referred = referred(history.as_reader())?;
             for file in files {
                 if file.id.is_some_and(|id| referred.contains(&id)) || (loose.is_shared)() {
                     stayed.bodies += 1;
@@ -277,14 +286,14 @@ fn sweep(
 
 fn make_diffs(
     history: &dyn HistoryWriter,
-    actions: &[Action],
+    actions: &[GcAction],
     progress: &dyn Fn(u64),
 ) -> Result<u64, ArchiveError> {
     let mut unmade = 0;
     for action in actions {
-        let Action::MakeDiff { base, head } = action else { continue };
-        let pairs = Pairs::new(history.catalog(), Some(*base), Some(*head));
-        match whole_stored_diff(history.as_holdings(), history.redaction(), (*base, *head), pairs)? {
+        let GcAction::MakeDiff { base, head } = action else { continue };
+        let pairs = CapturePairs::new(history.catalog(), Some(*base), Some(*head));
+        match whole_stored_diff(history.as_reader(), history.redaction(), (*base, *head), pairs)? {
             Some(diff) => {
                 let (json, time) = (diff.to_json(), history.now());
                 history.apply(vec![CatalogRow::Diff(StoredDiff {
@@ -315,7 +324,7 @@ fn after(time: Moment, span: Duration) -> Moment {
 
 /// Which versions stay and which go, newest first.
 #[derive(Default)]
-struct Choice {
+struct VersionSelection {
     kept: Vec<VersionId>,
     forgotten: Vec<VersionInfo>,
     /// The versions that others descend from and that have no rows, each with one of those others.
@@ -323,20 +332,21 @@ struct Choice {
 }
 
 fn choose(
-    holdings: &dyn Holdings,
-    policy: &Policy,
+    holdings: &dyn HistoryReader,
+    policy: &RetentionPolicy,
     may_go: bool,
     cutoff: Option<Moment>,
-) -> Result<Choice, ArchiveError> {
+) -> Result<VersionSelection, ArchiveError> {
     let catalog = holdings.catalog();
-    let heads = [holdings.settled_head()?, catalog.head()?];
+    let heads = [holdings.repaired_head_target()?, catalog.head()?];
     // Nothing leaves a silo, and without a rule nothing leaves at all.
     let all_stay = !may_go || (policy.keep_last.is_none() && policy.keep_tags.is_empty() && cutoff.is_none());
-    let mut choice = Choice::default();
+    let mut choice = VersionSelection::default();
     let mut seen = HashSet::new();
     let (mut after, mut number) = (None, 0);
     loop {
-        let piece = catalog.versions(&VersionFilter::default(), ListCursor { after, limit: PIECE })?;
+        let piece =
+            catalog.versions(&VersionFilter::default(), ListCursor { after, limit: VERSIONS_PER_QUERY })?;
         let Some(last) = piece.last() else { break };
         after = Some(last.version.id);
         for info in piece {
@@ -355,12 +365,12 @@ fn choose(
 }
 
 /// Which bodies are referred to now, and which will not be any more.
-struct Marks {
+struct BodyReferences {
     referred: HashSet<BodyId>,
     going: HashSet<BodyId>,
 }
 
-impl Marks {
+impl BodyReferences {
     /// Whether something will refer to it.
     fn has(&self, id: &BodyId) -> bool {
         self.referred.contains(id) && !self.going.contains(id)
@@ -368,20 +378,20 @@ impl Marks {
 }
 
 fn marks(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     kept: &[VersionId],
     forgotten: &[VersionId],
-) -> Result<Marks, ArchiveError> {
+) -> Result<BodyReferences, ArchiveError> {
     let mut going = HashSet::new();
     if !forgotten.is_empty() {
         each_body_of(holdings, forgotten, |body| _ = going.insert(body))?;
         each_body_of(holdings, kept, |body| _ = going.remove(&body))?;
     }
-    Ok(Marks { referred: referred(holdings)?, going })
+    Ok(BodyReferences { referred: referred(holdings)?, going })
 }
 
 /// Every body that a row refers to, also those of runs that are not finished.
-fn referred(holdings: &dyn Holdings) -> Result<HashSet<BodyId>, RepositoryError> {
+fn referred(holdings: &dyn HistoryReader) -> Result<HashSet<BodyId>, RepositoryError> {
     let mut referred = HashSet::new();
     holdings.catalog().each_body(&mut |body| {
         referred.insert(body);
@@ -391,12 +401,12 @@ fn referred(holdings: &dyn Holdings) -> Result<HashSet<BodyId>, RepositoryError>
 }
 
 fn each_body_of(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     versions: &[VersionId],
     mut each: impl FnMut(BodyId),
 ) -> Result<(), ArchiveError> {
     for version in versions {
-        for page in Pages::new(holdings.catalog(), Some(*version)) {
+        for page in VersionPages::new(holdings.catalog(), Some(*version)) {
             each(page?.body);
         }
     }
@@ -405,7 +415,10 @@ fn each_body_of(
 
 /// The bodies that nothing will refer to, and how many more somebody may be about to refer to: all of them, while another program has
 /// the layout open, and otherwise those that were written just now.
-fn unwanted(loose: &Loose<'_>, marked: &Marks) -> Result<(Vec<LooseFile>, u64), ArchiveError> {
+fn unwanted(
+    loose: &LooseBodyView<'_>,
+    marked: &BodyReferences,
+) -> Result<(Vec<LooseFile>, u64), ArchiveError> {
     let is_shared = (loose.is_shared)();
     let mut young = 0;
     let mut found = Vec::new();
@@ -421,25 +434,25 @@ fn unwanted(loose: &Loose<'_>, marked: &Marks) -> Result<(Vec<LooseFile>, u64), 
     Ok((found, young))
 }
 
-fn is_settled(loose: &Loose<'_>, file: &LooseFile) -> bool {
+fn is_settled(loose: &LooseBodyView<'_>, file: &LooseFile) -> bool {
     let written = std::fs::metadata(&file.path).and_then(|found| found.modified());
     written.is_ok_and(|written| written <= loose.settled)
 }
 
 /// Actions by what they do, with how many bytes go, for a summary.
-pub fn totals(actions: &[Action]) -> BTreeMap<&'static str, (u64, u64)> {
+pub fn totals(actions: &[GcAction]) -> BTreeMap<&'static str, (u64, u64)> {
     let mut totals = BTreeMap::new();
     for action in actions {
         let (name, count, bytes) = match action {
-            Action::AcceptLost { .. } => ("accepted", 1, 0),
-            Action::MakeDiff { .. } => ("made", 1, 0),
-            Action::ForgetVersion { diffs, .. } => {
+            GcAction::AcceptLost { .. } => ("accepted", 1, 0),
+            GcAction::MakeDiff { .. } => ("made", 1, 0),
+            GcAction::ForgetVersion { diffs, .. } => {
                 let total: &mut (u64, u64) = totals.entry("diffs").or_default();
                 total.0 += diffs;
                 ("versions", 1, 0)
             }
-            Action::PruneDiffs { count, .. } => ("diffs", *count, 0),
-            Action::RemoveBody(file) => ("bodies", 1, file.length),
+            GcAction::PruneDiffs { count, .. } => ("diffs", *count, 0),
+            GcAction::RemoveBody(file) => ("bodies", 1, file.length),
         };
         let total: &mut (u64, u64) = totals.entry(name).or_default();
         *total = (total.0 + count, total.1 + bytes);

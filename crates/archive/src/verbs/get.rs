@@ -22,12 +22,12 @@ use varve_store::aardwarc::AardwarcObject;
 
 use crate::error::ArchiveError;
 use varve_file::NewFile;
-use varve_repository::archive::{Archive, digits};
+use varve_repository::archive::{Archive, hex_digits};
 use varve_repository::objects::{Objects, aardwarc_object};
 
 /// Which bytes of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Range {
+pub enum ByteRange {
     /// From the first up to and including the last, counted from 0; to the end when there is no last.
     From(u64, Option<u64>),
     /// So many at the end.
@@ -35,17 +35,17 @@ pub enum Range {
 }
 
 /// An object that was asked for.
-pub struct Found<'a>(Source<'a>);
+pub struct FoundObject<'a>(FoundObjectSource<'a>);
 
-enum Source<'a> {
+enum FoundObjectSource<'a> {
     Archive { archive: &'a Archive, object: Object, id: RecordId },
     Aardwarc(AardwarcObject),
 }
 
 /// Finds the object of an archive that a person's text means.
-pub fn find<'a>(archive: &'a Archive, id: &str) -> Result<Found<'a>, ArchiveError> {
+pub fn find<'a>(archive: &'a Archive, id: &str) -> Result<FoundObject<'a>, ArchiveError> {
     let id = archive.resolve(id).map_err(|error| taken_out(archive, &error).unwrap_or(error))?;
-    Ok(Found(Source::Archive { archive, object: archive.object(id)?, id }))
+    Ok(FoundObject(FoundObjectSource::Archive { archive, object: archive.object(id)?, id }))
 }
 
 /// What tells that an object is not here because it was taken out; nothing where that is not known.
@@ -58,19 +58,19 @@ fn taken_out(archive: &Archive, error: &RepositoryError) -> Option<RepositoryErr
 }
 
 /// Finds the object that a person's text means, in an archive or an AardWARC store.
-pub fn find_in<'a>(objects: &'a Objects, id: &str) -> Result<Found<'a>, ArchiveError> {
+pub fn find_in<'a>(objects: &'a Objects, id: &str) -> Result<FoundObject<'a>, ArchiveError> {
     match objects {
         Objects::Archive(archive) => find(archive, id),
-        Objects::Aardwarc(store) => Ok(Found(Source::Aardwarc(aardwarc_object(store, id)?))),
+        Objects::Aardwarc(store) => Ok(FoundObject(FoundObjectSource::Aardwarc(aardwarc_object(store, id)?))),
     }
 }
 
-impl Found<'_> {
+impl FoundObject<'_> {
     /// The digits of its id.
     pub fn digits(&self) -> String {
         match &self.0 {
-            Source::Archive { id, .. } => digits(*id),
-            Source::Aardwarc(object) => {
+            FoundObjectSource::Archive { id, .. } => hex_digits(*id),
+            FoundObjectSource::Aardwarc(object) => {
                 String::from_utf8_lossy(object.header().record_id().unwrap_or_default()).into_owned()
             }
         }
@@ -78,15 +78,15 @@ impl Found<'_> {
 
     /// Whether it is the body in a response, and not a record.
     pub fn is_body(&self) -> bool {
-        matches!(&self.0, Source::Archive { object, id, .. } if object.id() != *id.as_bytes())
+        matches!(&self.0, FoundObjectSource::Archive { object, id, .. } if object.id() != *id.as_bytes())
     }
 
     /// How long it is; of a body, that is known only to who has read it.
     pub fn length(&self) -> Option<u64> {
         match &self.0 {
             _ if self.is_body() => None,
-            Source::Archive { object, .. } => Some(object.length()),
-            Source::Aardwarc(object) => Some(object.length()),
+            FoundObjectSource::Archive { object, .. } => Some(object.length()),
+            FoundObjectSource::Aardwarc(object) => Some(object.length()),
         }
     }
 
@@ -94,8 +94,8 @@ impl Found<'_> {
     pub fn header(&self) -> impl Iterator<Item = (String, String)> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let header = match &self.0 {
-            Source::Archive { object, .. } => object.header(),
-            Source::Aardwarc(object) => object.header(),
+            FoundObjectSource::Archive { object, .. } => object.header(),
+            FoundObjectSource::Aardwarc(object) => object.header(),
         };
         header.fields.iter().map(move |(name, value)| (text(name), text(value)))
     }
@@ -103,7 +103,7 @@ impl Found<'_> {
     /// Writes all of it, or a part, to `output`, and says how many bytes that were. Whole objects are checked.
     pub fn write_to(
         &self,
-        range: Option<Range>,
+        range: Option<ByteRange>,
         output: &mut dyn Write,
         progress: &dyn Fn(u64),
     ) -> Result<u64, GetError> {
@@ -124,7 +124,7 @@ impl Found<'_> {
     /// Writes it to a file of that name, which appears whole or not at all.
     pub fn write_to_file(
         &self,
-        range: Option<Range>,
+        range: Option<ByteRange>,
         path: &Path,
         overwrite: bool,
         progress: &dyn Fn(u64),
@@ -156,12 +156,12 @@ impl Found<'_> {
     }
 
     /// The bytes that are meant.
-    fn content(&self, range: Option<Range>) -> Result<Box<dyn Read>, ArchiveError> {
+    fn content(&self, range: Option<ByteRange>) -> Result<Box<dyn Read>, ArchiveError> {
         if let Some(length) = self.length() {
             let (start, end) = self.bounds(range, length)?;
             return Ok(match &self.0 {
-                Source::Archive { object, .. } => Box::new(object.read_range(start, end)?),
-                Source::Aardwarc(object) => {
+                FoundObjectSource::Archive { object, .. } => Box::new(object.read_range(start, end)?),
+                FoundObjectSource::Aardwarc(object) => {
                     Box::new(object.read_range(start, end).map_err(|source| self.unreadable(source))?)
                 }
             });
@@ -177,23 +177,25 @@ impl Found<'_> {
 
     fn body(&self) -> Result<Box<dyn Read>, ArchiveError> {
         let body = match &self.0 {
-            Source::Archive { archive, id, .. } => archive.store().open_body(&BodyId::new(*id.as_bytes())),
+            FoundObjectSource::Archive { archive, id, .. } => {
+                archive.store().open_body(&BodyId::new(*id.as_bytes()))
+            }
             // An object of an AardWARC store is never a body in something else.
-            Source::Aardwarc(_) => Ok(None),
+            FoundObjectSource::Aardwarc(_) => Ok(None),
         };
         let body = body.map_err(|error| self.unreadable(io::Error::other(error)))?;
         Ok(body.ok_or_else(|| RepositoryError::Absent { id: self.digits() })?)
     }
 
     /// The bytes that are meant: from the first up to, not including, the last.
-    fn bounds(&self, range: Option<Range>, length: u64) -> Result<(u64, u64), ArchiveError> {
+    fn bounds(&self, range: Option<ByteRange>, length: u64) -> Result<(u64, u64), ArchiveError> {
         match range {
             None => Ok((0, length)),
-            Some(Range::Last(count)) => Ok((length.saturating_sub(count), length)),
-            Some(Range::From(start, _)) if start >= length && start > 0 => {
+            Some(ByteRange::Last(count)) => Ok((length.saturating_sub(count), length)),
+            Some(ByteRange::From(start, _)) if start >= length && start > 0 => {
                 Err(ArchiveError::Range { id: self.digits(), length, start })
             }
-            Some(Range::From(start, last)) => {
+            Some(ByteRange::From(start, last)) => {
                 let end = last.map_or(length, |last| last.saturating_add(1)).min(length);
                 Ok((start, end.max(start)))
             }
@@ -201,7 +203,7 @@ impl Found<'_> {
     }
 
     fn unreadable(&self, source: io::Error) -> ArchiveError {
-        RepositoryError::Object { id: self.digits(), source }.into()
+        RepositoryError::ReadObject { id: self.digits(), source }.into()
     }
 }
 

@@ -1,7 +1,7 @@
 //! `housekeeping`: merges recent index entries into the sorted ones, so that finding stays quick.
 
 use crate::error::ArchiveError;
-use varve_repository::writer::ArchiveWriter;
+use varve_repository::archive_writer::ArchiveWriter;
 
 pub use varve_store::index::HousekeepingDone;
 

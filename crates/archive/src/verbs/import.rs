@@ -18,10 +18,10 @@ use varve_warc::record::RecordType;
 use varve_warc::write::{Draft, Packer};
 
 use crate::error::ArchiveError;
-use varve_repository::writer::ArchiveWriter;
+use varve_repository::archive_writer::ArchiveWriter;
 
 /// So many objects share a sync.
-const GROUP: u64 = 1000;
+const RECORDS_PER_SYNC: u64 = 1000;
 
 /// What an import came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub fn import(
             renumbered.found_by_both = keep_other_id(writer, &mut packer, &renumbered, new_object.date)?;
             imported.renumbered.push(renumbered);
         }
-        if imported.objects.is_multiple_of(GROUP) {
+        if imported.objects.is_multiple_of(RECORDS_PER_SYNC) {
             writer.store().sync()?;
         }
         progress(1);

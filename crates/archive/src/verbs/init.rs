@@ -10,15 +10,15 @@ use varve_repository::RepositoryError;
 
 use crate::error::ArchiveError;
 use varve_file::NewFile;
-use varve_repository::history::ArchiveHistory;
-use varve_repository::layout::Layout;
+use varve_repository::archive_paths::ArchivePaths;
+use varve_repository::archive_writer::WriterOptions;
+use varve_repository::history::ArchiveHistoryWriter;
 use varve_repository::settings::ArchiveSettings;
 use varve_repository::tree::require_empty;
-use varve_repository::writer::Opening;
 
 /// Makes an archive in `folder`, which is made if need be, and opens it once so that everything is in its place.
-pub fn init(folder: &Path, settings: &ArchiveSettings, opening: Opening) -> Result<(), ArchiveError> {
-    let layout = Layout::new(folder);
+pub fn init(folder: &Path, settings: &ArchiveSettings, opening: WriterOptions) -> Result<(), ArchiveError> {
+    let layout = ArchivePaths::new(folder);
     if layout.is_archive() {
         return Err(ArchiveError::Already { path: folder.to_owned() });
     }
@@ -30,7 +30,7 @@ pub fn init(folder: &Path, settings: &ArchiveSettings, opening: Opening) -> Resu
     for place in [layout.silos(), layout.index(), layout.temporary()] {
         fs::create_dir_all(&place).map_err(ArchiveError::write(&place))?;
     }
-    ArchiveHistory::open(folder, opening)?;
+    ArchiveHistoryWriter::open(folder, opening)?;
     Ok(())
 }
 

@@ -12,33 +12,33 @@ use varve_repository::RepositoryError;
 use varve_core::fact::Manifest;
 use varve_core::{RecordId, VersionId};
 
-use super::commit::Intent;
+use super::commit::KeptIntent;
 use super::get;
 use crate::error::ArchiveError;
-use varve_repository::archive::{Archive, digits};
-use varve_repository::history::{ArchiveHoldings, BodyInput, HistoryWriter, Holdings};
-use varve_repository::layout::Layout;
+use varve_repository::archive::{Archive, hex_digits};
+use varve_repository::archive_paths::ArchivePaths;
+use varve_repository::history::{ArchiveHistoryReader, BodyInput, HistoryReader, HistoryWriter};
 
 /// The media type of both.
-const YAML: &str = "application/yaml";
+const YAML_MEDIA_TYPE: &str = "application/yaml";
 /// The ending of a file of expectations.
-const ENDING: &str = ".yaml";
+const YAML_SUFFIX: &str = ".yaml";
 /// A file that people edit is never longer.
-const LONGEST: u64 = varve_yaml::MAX_TEXT_BYTES as u64;
+const MAX_FILE_BYTES: u64 = varve_yaml::MAX_TEXT_BYTES as u64;
 
 /// Keeps the plan and the expectations of the archive at `layout`, as they are now.
-pub fn keep(history: &dyn HistoryWriter, layout: &Layout) -> Result<Intent, ArchiveError> {
+pub fn keep(history: &dyn HistoryWriter, layout: &ArchivePaths) -> Result<KeptIntent, ArchiveError> {
     let mut worker = history.body_worker();
     let mut keep = |path: &Path| -> Result<Option<RecordId>, ArchiveError> {
         let Some(bytes) = read(path)? else { return Ok(None) };
-        Ok(Some(RecordId::new(worker(BodyInput::Bytes(&bytes), YAML)?.id.into_inner())))
+        Ok(Some(RecordId::new(worker(BodyInput::Bytes(&bytes), YAML_MEDIA_TYPE)?.id.into_inner())))
     };
     let plan = keep(&layout.plan())?;
     let mut expectations = BTreeMap::new();
     for (name, path) in files(&layout.expectations())? {
         expectations.extend(keep(&path)?.map(|id| (name, id)));
     }
-    Ok(Intent { plan, expectations })
+    Ok(KeptIntent { plan, expectations })
 }
 
 /// The bytes of a file; none where there is no file.
@@ -49,7 +49,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, ArchiveError> {
         Err(source) => return Err(RepositoryError::Read { path: path.to_owned(), source }.into()),
     };
     let mut bytes = Vec::new();
-    file.take(LONGEST).read_to_end(&mut bytes).map_err(ArchiveError::read(path))?;
+    file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).map_err(ArchiveError::read(path))?;
     Ok(Some(bytes))
 }
 
@@ -72,12 +72,12 @@ fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>, ArchiveError> {
 }
 
 fn is_expectations(name: &str) -> bool {
-    name.ends_with(ENDING) && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
+    name.ends_with(YAML_SUFFIX) && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
 }
 
 /// What became of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Restored {
+pub struct RestoredIntent {
     /// The file.
     pub path: PathBuf,
     /// Whether it was written; otherwise it is what it was then.
@@ -95,10 +95,10 @@ fn is_plan(archive: &Archive, id: RecordId) -> bool {
 /// Brings back the plan and the expectations that were in force when a version was made. A file that says something else
 /// now is overwritten only with `force`; without it, nothing is written if there is one.
 pub fn restore(
-    holdings: &ArchiveHoldings,
+    holdings: &ArchiveHistoryReader,
     version: VersionId,
     force: bool,
-) -> Result<Vec<Restored>, ArchiveError> {
+) -> Result<Vec<RestoredIntent>, ArchiveError> {
     let archive = holdings.archive();
     let manifest = manifest(holdings, version)?;
     let layout = archive.layout();
@@ -123,30 +123,31 @@ pub fn restore(
     files.into_iter().map(|(differs, path, text)| write(differs, path, &text)).collect()
 }
 
-fn write(differs: bool, path: PathBuf, text: &[u8]) -> Result<Restored, ArchiveError> {
+fn write(differs: bool, path: PathBuf, text: &[u8]) -> Result<RestoredIntent, ArchiveError> {
     if differs {
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).map_err(ArchiveError::write(folder))?;
         varve_file::replace(&path, text).map_err(ArchiveError::write(&path))?;
     }
-    Ok(Restored { path, written: differs })
+    Ok(RestoredIntent { path, written: differs })
 }
 
-fn manifest(holdings: &ArchiveHoldings, version: VersionId) -> Result<Manifest, ArchiveError> {
+fn manifest(holdings: &ArchiveHistoryReader, version: VersionId) -> Result<Manifest, ArchiveError> {
     let missing = || RepositoryError::NoVersion { text: version.to_string() };
     let info = holdings.catalog().version(&version)?.ok_or_else(missing)?;
     let record = info.version.record.ok_or_else(missing)?;
     let json = object(holdings.archive(), record)?;
-    let unreadable = |error| RepositoryError::Object { id: digits(record), source: io::Error::other(error) };
+    let unreadable =
+        |error| RepositoryError::ReadObject { id: hex_digits(record), source: io::Error::other(error) };
     Ok(serde_json::from_slice(&json).map_err(unreadable)?)
 }
 
 fn object(archive: &Archive, id: RecordId) -> Result<Vec<u8>, ArchiveError> {
     let mut bytes = Vec::new();
-    let found = get::find(archive, &digits(id))?;
+    let found = get::find(archive, &hex_digits(id))?;
     found.write_to(None, &mut bytes, &|_| {}).map_err(|error| match error {
         get::GetError::Archive(error) => error,
-        get::GetError::Output(source) => RepositoryError::Object { id: digits(id), source }.into(),
+        get::GetError::Output(source) => RepositoryError::ReadObject { id: hex_digits(id), source }.into(),
     })?;
     Ok(bytes)
 }

@@ -5,16 +5,16 @@ use varve_core::url::query::Query;
 use varve_core::url::{clean, normalise, page_identity};
 use varve_core::{Moment, VersionId};
 
-use super::cat::At;
+use super::cat::CaptureSelector;
 use crate::error::ArchiveError;
-use varve_repository::history::Holdings;
+use varve_repository::history::HistoryReader;
 
 pub use varve_catalog::Removal;
 pub use varve_core::history::{CaptureFilter, ListCursor, TimeOrder, VersionFilter, VersionInfo};
 
 /// Versions, newest first.
 pub fn versions(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     filter: &VersionFilter,
     page: ListCursor<VersionId>,
 ) -> Result<Vec<VersionInfo>, ArchiveError> {
@@ -24,7 +24,7 @@ pub fn versions(
 /// Captures of a URL, newest first, by whichever of its spellings they were made. The URL may be spelled in any way that varve takes
 /// for the same.
 pub fn captures(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     url: &str,
     filter: &CaptureFilter,
     page: ListCursor<&Capture>,
@@ -39,12 +39,12 @@ pub fn captures(
 /// The capture of a URL in a version behind which the list of [`captures`] goes on with other versions: the last of them in it, which
 /// is the oldest. Captures of other versions may stand between those of one.
 pub fn last_in_version(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     url: &str,
     version: VersionId,
 ) -> Result<Capture, ArchiveError> {
     if !holdings.has_versions() {
-        return super::cat::find(holdings, url, &At::Version(version));
+        return super::cat::find(holdings, url, &CaptureSelector::Version(version));
     }
     let found = at_address(holdings, url, |spellings| {
         let mut found = holdings.catalog().captures_of_any_in(&version, spellings)?;
@@ -61,18 +61,18 @@ pub fn last_in_version(
 
 /// Of several captures of a version at one instant, the one that the list has last: only the list itself knows.
 fn first_of_instant(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     spellings: &[&str],
     time: Moment,
     version: VersionId,
 ) -> Result<Option<Capture>, ArchiveError> {
-    const PIECE: usize = 200;
+    const CAPTURES_PER_QUERY: usize = 200;
     let filter = CaptureFilter { since: Some(time), until: Some(time), ..CaptureFilter::default() };
     let mut last: Option<Capture> = None;
     loop {
-        let page = ListCursor { after: last.as_ref(), limit: PIECE };
+        let page = ListCursor { after: last.as_ref(), limit: CAPTURES_PER_QUERY };
         let found = holdings.catalog().captures_of_any(spellings, &filter, TimeOrder::OldestFirst, page)?;
-        let is_all = found.len() < PIECE;
+        let is_all = found.len() < CAPTURES_PER_QUERY;
         last = found.last().cloned();
         let own = found.into_iter().find(|capture| capture.belongs == Belongs::Version(version));
         if own.is_some() || is_all {
@@ -83,7 +83,11 @@ fn first_of_instant(
 
 /// Whether a piece of the list of [`captures`] may end behind this one: whoever goes on behind its version then goes on right here, and
 /// neither misses a capture nor meets one again.
-pub fn may_end_behind(holdings: &dyn Holdings, url: &str, capture: &Capture) -> Result<bool, ArchiveError> {
+pub fn may_end_behind(
+    holdings: &dyn HistoryReader,
+    url: &str,
+    capture: &Capture,
+) -> Result<bool, ArchiveError> {
     match capture.belongs {
         // It has no name yet that one could go on behind.
         Belongs::Run(_) => Ok(false),
@@ -94,7 +98,7 @@ pub fn may_end_behind(holdings: &dyn Holdings, url: &str, capture: &Capture) -> 
 
 /// What is found by all spellings of a URL that are kept, taken together; where none is, by the first likely one by which anything is.
 pub(crate) fn at_address<T>(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     url: &str,
     mut find: impl FnMut(&[&str]) -> Result<Option<T>, ArchiveError>,
 ) -> Result<Option<T>, ArchiveError> {
@@ -106,7 +110,7 @@ pub(crate) fn at_address<T>(
 }
 
 /// The answers of a URL that were taken out of the silos, so that no capture tells of them; what went last first.
-pub fn removals(holdings: &dyn Holdings, url: &str, limit: usize) -> Result<Vec<Removal>, ArchiveError> {
+pub fn removals(holdings: &dyn HistoryReader, url: &str, limit: usize) -> Result<Vec<Removal>, ArchiveError> {
     let found = first_kept(holdings, url, |spelling| {
         let found = holdings.catalog().removals_at(spelling, limit)?;
         Ok(Some(found).filter(|found| !found.is_empty()))
@@ -117,7 +121,7 @@ pub fn removals(holdings: &dyn Holdings, url: &str, limit: usize) -> Result<Vec<
 /// What is found by the first spelling of a URL by which anything is. A crawl keeps a URL by the spelling that it met first, so
 /// behind the likely ones come all that are here.
 pub(crate) fn first_kept<T>(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     url: &str,
     mut find: impl FnMut(&str) -> Result<Option<T>, ArchiveError>,
 ) -> Result<Option<T>, ArchiveError> {

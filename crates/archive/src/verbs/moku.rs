@@ -8,11 +8,12 @@ use varve_core::VersionId;
 use varve_core::headers::Redaction;
 
 use crate::error::ArchiveError;
+use varve_repository::archive_writer::WriterOptions;
 use varve_repository::history::{
-    Holdings, Kind, MokuHistory, MokuHoldings, MokuOpening, Pages, WorkingTree, kind_of,
+    HistoryReader, Layout, MokuHistoryReader, MokuHistoryWriter, MokuWriterOptions, VersionPages,
+    WorkingTree, detect_layout,
 };
 use varve_repository::tree::require_empty;
-use varve_repository::writer::Opening;
 
 pub use varve_moku::MokuOptions;
 
@@ -31,7 +32,7 @@ pub struct SiteInfo {
 
 /// What to set. What is not named stays.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct SiteSettings {
     /// The project that it belongs to.
     pub project: Option<String>,
     /// Whether it may be taken from another project.
@@ -42,28 +43,28 @@ pub struct Settings {
     pub upgrade: bool,
 }
 
-impl Settings {
-    fn opening(self) -> MokuOpening {
+impl SiteSettings {
+    fn opening(self) -> MokuWriterOptions {
         let redaction = self.redacts.map(|hide| if hide { Redaction::On } else { Redaction::Off });
         let options =
             MokuOptions { project_id: self.project, force_project_id: self.force, upgrade: self.upgrade };
-        MokuOpening { options, redaction }
+        MokuWriterOptions { options, redaction }
     }
 }
 
 /// Makes a site in `folder`, which is made if need be and must hold nothing.
-pub fn create(folder: &Path, settings: Settings, opening: Opening) -> Result<(), ArchiveError> {
+pub fn create(folder: &Path, settings: SiteSettings, opening: WriterOptions) -> Result<(), ArchiveError> {
     require_empty(folder)?;
-    MokuHistory::open(folder, &settings.opening(), opening)?;
+    MokuHistoryWriter::open(folder, &settings.opening(), opening)?;
     Ok(())
 }
 
 /// Sets what is to be set in the site at `root`. A project that is not the site's is refused, unless it is forced. Where secrets
 /// are hidden from now on, the working tree does not show them any longer either.
-pub fn set(root: &Path, settings: Settings, opening: Opening) -> Result<(), ArchiveError> {
+pub fn set(root: &Path, settings: SiteSettings, opening: WriterOptions) -> Result<(), ArchiveError> {
     require_site(root)?;
     let hides = settings.redacts == Some(true);
-    let history = MokuHistory::open(root, &settings.opening(), opening)?;
+    let history = MokuHistoryWriter::open(root, &settings.opening(), opening)?;
     match history.head()?.filter(|_| hides) {
         Some(head) => Ok(rewrite_headers(&history, root, head)?),
         None => Ok(()),
@@ -71,15 +72,16 @@ pub fn set(root: &Path, settings: Settings, opening: Opening) -> Result<(), Arch
 }
 
 /// Writes the headers of all pages in the tree of HEAD again; bodies stay as they are.
-fn rewrite_headers(history: &MokuHistory, root: &Path, head: VersionId) -> Result<(), RepositoryError> {
+fn rewrite_headers(history: &MokuHistoryWriter, root: &Path, head: VersionId) -> Result<(), RepositoryError> {
     let mut tree = WorkingTree::new(root);
-    Pages::new(history.catalog(), Some(head)).try_for_each(|page| tree.rewrite_headers(history, &page?))
+    VersionPages::new(history.catalog(), Some(head))
+        .try_for_each(|page| tree.rewrite_headers(history, &page?))
 }
 
 /// What is set in the site at `root`.
 pub fn info(root: &Path) -> Result<SiteInfo, ArchiveError> {
     require_site(root)?;
-    let site = MokuHoldings::open(root)?;
+    let site = MokuHistoryReader::open(root)?;
     Ok(SiteInfo {
         project: site.moku().project_id()?,
         redacts: site.moku().redaction()? == Redaction::On,
@@ -91,10 +93,10 @@ pub fn info(root: &Path) -> Result<SiteInfo, ArchiveError> {
 /// Refuses a site that belongs to another project. One that belongs to none is anybody's, other layouts have no project, and what
 /// cannot be read is told by whoever opens it.
 pub fn must_belong(root: &Path, project: &str) -> Result<(), RepositoryError> {
-    if kind_of(root) != Some(Kind::Moku) {
+    if detect_layout(root) != Some(Layout::Moku) {
         return Ok(());
     }
-    let Ok(site) = MokuHoldings::open(root) else { return Ok(()) };
+    let Ok(site) = MokuHistoryReader::open(root) else { return Ok(()) };
     match site.moku().project_id()? {
         Some(found) if found != project => Err(RepositoryError::Catalog(CatalogError::OtherProject {
             path: site.moku().path().to_owned(),
@@ -106,8 +108,8 @@ pub fn must_belong(root: &Path, project: &str) -> Result<(), RepositoryError> {
 }
 
 fn require_site(root: &Path) -> Result<(), ArchiveError> {
-    match kind_of(root) {
-        Some(Kind::Moku) => Ok(()),
+    match detect_layout(root) {
+        Some(Layout::Moku) => Ok(()),
         _ => Err(ArchiveError::NotASite { path: root.to_owned() }),
     }
 }

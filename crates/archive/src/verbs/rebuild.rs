@@ -11,13 +11,13 @@ use varve_store::rebuild::{bytes_to_read as silo_bytes, rebuild as rebuild_store
 use varve_store::steps::step;
 
 use crate::error::ArchiveError;
-use varve_repository::archive::{read_settings, silo_files};
-use varve_repository::history::{Filled, Filling, catch_up};
-use varve_repository::layout::Layout;
-use varve_repository::unsettled::remove;
-use varve_repository::writer::{ArchiveWriter, Opening};
+use varve_repository::archive::{open_silo_files, read_settings};
+use varve_repository::archive_paths::ArchivePaths;
+use varve_repository::archive_writer::{ArchiveWriter, WriterOptions};
+use varve_repository::history::{CatalogFiller, FilledCatalog, catch_up};
+use varve_repository::pending_swap::remove;
 
-pub use varve_repository::history::LeftOut;
+pub use varve_repository::history::OmittedRow;
 pub use varve_store::rebuild::RebuildDone;
 
 /// What a rebuild came to.
@@ -26,24 +26,24 @@ pub struct Rebuilt {
     /// What it came to with the silos and the index.
     pub index: RebuildDone,
     /// What the silos say and the catalog does not, because something else is lost.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedRow>,
 }
 
 /// Bytes that the rebuild will read, for those who show progress.
-pub fn bytes_to_read(layout: &Layout) -> Result<u64, ArchiveError> {
-    Ok(silo_bytes(&silo_files(layout))?)
+pub fn bytes_to_read(layout: &ArchivePaths) -> Result<u64, ArchiveError> {
+    Ok(silo_bytes(&open_silo_files(layout))?)
 }
 
 /// Makes the index and the catalog of the archive at `layout` again. Nobody else may write meanwhile, which the lock
 /// sees to.
 pub fn rebuild(
-    layout: &Layout,
-    opening: Opening,
+    layout: &ArchivePaths,
+    opening: WriterOptions,
     progress: &(impl Fn(u64) + Sync),
 ) -> Result<Rebuilt, ArchiveError> {
     let lock = ArchiveWriter::lock(layout, &opening)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let (files, options) = (silo_files(layout), IndexOptions::default());
+    let (files, options) = (open_silo_files(layout), IndexOptions::default());
     let mut catalog = NewCatalog::begin(layout)?;
     let mut told = |said: ScannedRecord| catalog.filling.add(&said);
     let index = rebuild_store(&files, &layout.index(), options, threads, progress, &mut told)?;
@@ -53,10 +53,10 @@ pub fn rebuild(
 }
 
 /// Makes the catalog alone again.
-pub(crate) fn rebuild_catalog(layout: &Layout) -> Result<(), ArchiveError> {
+pub(crate) fn rebuild_catalog(layout: &ArchivePaths) -> Result<(), ArchiveError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut catalog = NewCatalog::begin(layout)?;
-    scan(&silo_files(layout), threads, &|_| {}, &mut |said| {
+    scan(&open_silo_files(layout), threads, &|_| {}, &mut |said| {
         catalog.filling.add(&said);
         Ok::<(), StoreError>(())
     })?;
@@ -65,12 +65,12 @@ pub(crate) fn rebuild_catalog(layout: &Layout) -> Result<(), ArchiveError> {
 
 /// A catalog that is made beside the old one, and put in its place when it is whole.
 struct NewCatalog<'a> {
-    layout: &'a Layout,
-    filling: Filling,
+    layout: &'a ArchivePaths,
+    filling: CatalogFiller,
 }
 
 impl<'a> NewCatalog<'a> {
-    fn begin(layout: &'a Layout) -> Result<Self, ArchiveError> {
+    fn begin(layout: &'a ArchivePaths) -> Result<Self, ArchiveError> {
         let redaction = read_settings(layout)?.redaction();
         let path = unfinished(layout);
         // What an interrupted rebuild left is no beginning.
@@ -78,15 +78,15 @@ impl<'a> NewCatalog<'a> {
             remove(&path.with_extension(format!("db{ending}")))?;
         }
         let catalog = SqliteCatalog::open_to_write(&path)?;
-        Ok(Self { layout, filling: Filling::new(catalog, redaction) })
+        Ok(Self { layout, filling: CatalogFiller::new(catalog, redaction) })
     }
 
     /// Puts it in its place. Gives what could not be entered.
-    fn install(self) -> Result<Vec<LeftOut>, ArchiveError> {
+    fn install(self) -> Result<Vec<OmittedRow>, ArchiveError> {
         let layout = self.layout;
-        let Filled { catalog, left_out } = self.filling.finish()?;
+        let FilledCatalog { catalog, left_out } = self.filling.finish()?;
         // Behind silos that are lost, too: from here on nobody misses them but audit.
-        if let Some(end) = end_of(&silo_files(layout))? {
+        if let Some(end) = end_of(&open_silo_files(layout))? {
             catalog.apply(&mut std::iter::once(CatalogRow::ScannedUpTo(end.number())))?;
         }
         drop(catalog);
@@ -102,6 +102,6 @@ impl<'a> NewCatalog<'a> {
     }
 }
 
-fn unfinished(layout: &Layout) -> PathBuf {
+fn unfinished(layout: &ArchivePaths) -> PathBuf {
     layout.temporary().join("catalog.db")
 }

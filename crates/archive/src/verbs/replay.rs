@@ -9,21 +9,21 @@ use varve_core::Moment;
 use varve_core::headers::HeaderView;
 use varve_core::history::{Capture, CaptureFilter, Choice, ListCursor, TimeOrder};
 
-use super::cat::{self, At};
+use super::cat::{self, CaptureSelector};
 use super::log::{first_kept, spellings};
 use crate::error::ArchiveError;
-use varve_repository::history::{Holdings, NOT_MODIFIED, headers_of};
+use varve_repository::history::{HistoryReader, STATUS_NOT_MODIFIED, headers_of};
 
 /// So many captures on either side are looked at.
-const LOOK: usize = 8;
+const MAX_NEIGHBOURS_READ: usize = 8;
 /// The last microsecond of a second.
 const REST_OF_SECOND: i64 = 999_999;
 /// What an answer is when it says that nothing changed, and when a part of it is all of it.
-const GOOD: u16 = 200;
+const STATUS_OK: u16 = 200;
 
 /// The time that is asked for: any instant within a second, or one to the microsecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct When {
+pub struct ReplayTime {
     from: Moment,
     /// The last instant that is meant.
     last: Moment,
@@ -32,7 +32,7 @@ pub struct When {
 /// The last year that the beginning of one can mean.
 const LAST_YEAR: &str = "2999";
 
-impl When {
+impl ReplayTime {
     /// Any instant of the second that begins here.
     pub fn second(from: Moment) -> Self {
         Self { from, last: Moment::from_micros(from.micros().saturating_add(REST_OF_SECOND)) }
@@ -72,7 +72,7 @@ pub fn precise_digits(time: Moment) -> String {
 
 /// A capture among the others of its URL.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct ReplayCapture {
     /// The capture.
     pub capture: Capture,
     /// The one before it.
@@ -83,7 +83,7 @@ pub struct Found {
     pub exact: bool,
 }
 
-impl Found {
+impl ReplayCapture {
     /// The digits that name this capture and none of its neighbours.
     pub fn digits(&self) -> String {
         let second = self.capture.time.seconds();
@@ -98,9 +98,9 @@ impl Found {
 
 /// What is known of a URL.
 #[derive(Clone, Debug)]
-pub enum Known {
+pub enum UrlKnowledge {
     /// The capture to show.
-    Here(Box<Found>),
+    Here(Box<ReplayCapture>),
     /// Nothing, but this other URL is known and surely meant.
     There(String),
     /// Nothing.
@@ -108,31 +108,39 @@ pub enum Known {
 }
 
 /// The capture that shows a URL nearest to a time; without a time, the one that the layout chooses.
-pub fn find(holdings: &dyn Holdings, url: &str, time: Option<When>) -> Result<Known, ArchiveError> {
+pub fn find(
+    holdings: &dyn HistoryReader,
+    url: &str,
+    time: Option<ReplayTime>,
+) -> Result<UrlKnowledge, ArchiveError> {
     let here = first_kept(holdings, url, |spelling| {
         let found = found_as(holdings, spelling, time)?;
         Ok(found.filter(|found| found.capture.url == url || !leads_to(&found.capture, url)))
     })?;
     if let Some(found) = here {
-        return Ok(Known::Here(Box::new(found)));
+        return Ok(UrlKnowledge::Here(Box::new(found)));
     }
     for other in others(url) {
-        let time = time.unwrap_or(When::exactly(Moment::from_micros(i64::MAX)));
+        let time = time.unwrap_or(ReplayTime::exactly(Moment::from_micros(i64::MAX)));
         let found = nearest(holdings, &other, time)?;
         if let Some(found) = found.filter(|found| !leads_to(&found.capture, url)) {
-            return Ok(Known::There(found.capture.url));
+            return Ok(UrlKnowledge::There(found.capture.url));
         }
     }
-    Ok(Known::No)
+    Ok(UrlKnowledge::No)
 }
 
-fn found_as(holdings: &dyn Holdings, url: &str, time: Option<When>) -> Result<Option<Found>, ArchiveError> {
+fn found_as(
+    holdings: &dyn HistoryReader,
+    url: &str,
+    time: Option<ReplayTime>,
+) -> Result<Option<ReplayCapture>, ArchiveError> {
     if let Some(time) = time {
         return nearest(holdings, url, time);
     }
     let at = match holdings.choice() {
-        Choice::Newest => At::Newest,
-        Choice::NewestGood => At::NewestGood,
+        Choice::Newest => CaptureSelector::Newest,
+        Choice::NewestGood => CaptureSelector::NewestGood,
     };
     match cat::find(holdings, url, &at) {
         Ok(capture) => among_others(holdings, capture).map(Some),
@@ -142,32 +150,42 @@ fn found_as(holdings: &dyn Holdings, url: &str, time: Option<When>) -> Result<Op
 }
 
 /// A capture that was chosen, with its neighbours. One that shares its time with it may be nearer than it is to itself.
-fn among_others(holdings: &dyn Holdings, chosen: Capture) -> Result<Found, ArchiveError> {
-    let found = nearest(holdings, &chosen.url, When::exactly(chosen.time))?;
+fn among_others(holdings: &dyn HistoryReader, chosen: Capture) -> Result<ReplayCapture, ArchiveError> {
+    let found = nearest(holdings, &chosen.url, ReplayTime::exactly(chosen.time))?;
     Ok(match found {
         Some(found) if found.capture.id == chosen.id => found,
-        Some(found) => Found { previous: Some(found.capture), capture: chosen, next: None, exact: true },
-        None => Found { previous: None, capture: chosen, next: None, exact: true },
+        Some(found) => {
+            ReplayCapture { previous: Some(found.capture), capture: chosen, next: None, exact: true }
+        }
+        None => ReplayCapture { previous: None, capture: chosen, next: None, exact: true },
     })
 }
 
 /// All spellings of a URL that are here; the URL itself where none is, or where the layout itself decides which URLs mean the same.
-pub fn all_spellings(holdings: &dyn Holdings, url: &str) -> Result<Vec<String>, ArchiveError> {
+pub fn all_spellings(holdings: &dyn HistoryReader, url: &str) -> Result<Vec<String>, ArchiveError> {
     let kept = holdings.catalog().spellings_of(url)?;
     Ok(if kept.is_empty() { vec![url.to_owned()] } else { kept })
 }
 
 /// The capture of a URL that is nearest to a time, by whichever spelling it was made. Redirects are those of this very spelling: a site
 /// may send its reader from one to the other, and the reader would never arrive.
-pub fn nearest(holdings: &dyn Holdings, url: &str, when: When) -> Result<Option<Found>, ArchiveError> {
-    let When { from: second, last } = when;
+pub fn nearest(
+    holdings: &dyn HistoryReader,
+    url: &str,
+    when: ReplayTime,
+) -> Result<Option<ReplayCapture>, ArchiveError> {
+    let ReplayTime { from: second, last } = when;
     let behind = Moment::from_micros(last.micros().saturating_add(1));
     let spellings = all_spellings(holdings, url)?;
     let spellings: Vec<&str> = spellings.iter().map(String::as_str).collect();
     let ask = |since, until, order| {
         let filter = CaptureFilter { since, until, committed_only: false };
-        let mut found =
-            holdings.catalog().captures_of_any(&spellings, &filter, order, ListCursor::first(LOOK))?;
+        let mut found = holdings.catalog().captures_of_any(
+            &spellings,
+            &filter,
+            order,
+            ListCursor::first(MAX_NEIGHBOURS_READ),
+        )?;
         if spellings.contains(&url) {
             found.retain(|capture| capture.url == url || !is_redirect(capture));
         }
@@ -183,7 +201,7 @@ pub fn nearest(holdings: &dyn Holdings, url: &str, when: When) -> Result<Option<
     let exact = place < before && line[place].time >= second;
     let previous = place.checked_sub(1).map(|place| line[place].clone());
     let next = line.get(place + 1).cloned();
-    Ok(Some(Found { capture: line.swap_remove(place), previous, next, exact }))
+    Ok(Some(ReplayCapture { capture: line.swap_remove(place), previous, next, exact }))
 }
 
 /// The place of the capture that was made together with the one at `place`, and by this very spelling; that place itself where there is none.
@@ -212,7 +230,7 @@ fn choose(line: &[Capture], before: usize, from: Moment) -> Option<usize> {
 }
 
 /// The first and the last capture of URLs that are one.
-pub fn ends(holdings: &dyn Holdings, urls: &[&str]) -> Result<Option<(Capture, Capture)>, ArchiveError> {
+pub fn ends(holdings: &dyn HistoryReader, urls: &[&str]) -> Result<Option<(Capture, Capture)>, ArchiveError> {
     let one = |order| {
         holdings.catalog().captures_of_any(urls, &CaptureFilter::default(), order, ListCursor::first(1))
     };
@@ -221,7 +239,7 @@ pub fn ends(holdings: &dyn Holdings, urls: &[&str]) -> Result<Option<(Capture, C
 }
 
 /// The text under which a URL is known, if it is.
-pub fn known_as(holdings: &dyn Holdings, url: &str) -> Result<Option<String>, ArchiveError> {
+pub fn known_as(holdings: &dyn HistoryReader, url: &str) -> Result<Option<String>, ArchiveError> {
     first_kept(holdings, url, |spelling| {
         let filter = CaptureFilter::default();
         let found = holdings.catalog().captures_of(
@@ -236,14 +254,14 @@ pub fn known_as(holdings: &dyn Holdings, url: &str) -> Result<Option<String>, Ar
 
 /// The status and the headers that a capture is shown with: where a server said that nothing changed, those of the answer
 /// that it meant.
-pub fn answer(holdings: &dyn Holdings, capture: &Capture) -> Result<(u16, HeaderView), ArchiveError> {
-    let status = if capture.status == NOT_MODIFIED { GOOD } else { capture.status };
+pub fn answer(holdings: &dyn HistoryReader, capture: &Capture) -> Result<(u16, HeaderView), ArchiveError> {
+    let status = if capture.status == STATUS_NOT_MODIFIED { STATUS_OK } else { capture.status };
     Ok((status, headers_of(holdings, capture)?))
 }
 
 /// Whether a capture is a redirect.
 fn is_redirect(capture: &Capture) -> bool {
-    (300..400).contains(&capture.status) && capture.status != NOT_MODIFIED
+    (300..400).contains(&capture.status) && capture.status != STATUS_NOT_MODIFIED
 }
 
 /// Whether a capture is a redirect to that URL: shown in its place, it would lead to itself.
@@ -281,18 +299,18 @@ mod tests {
     #[test]
     fn digits_mean_a_second_or_an_instant() {
         let at = |text: &str| text.parse::<Moment>().unwrap();
-        assert_eq!(When::read("2026"), Some(When::second(at("2026-01-01"))));
-        assert_eq!(When::read("20260102030405"), Some(When::second(at("2026-01-02T03:04:05Z"))));
+        assert_eq!(ReplayTime::read("2026"), Some(ReplayTime::second(at("2026-01-01"))));
+        assert_eq!(ReplayTime::read("20260102030405"), Some(ReplayTime::second(at("2026-01-02T03:04:05Z"))));
         assert_eq!(
-            When::read("20260102030405000678"),
-            Some(When::exactly(at("2026-01-02T03:04:05.000678Z")))
+            ReplayTime::read("20260102030405000678"),
+            Some(ReplayTime::exactly(at("2026-01-02T03:04:05.000678Z")))
         );
         assert_eq!(precise_digits(at("2026-01-02T03:04:05.000678Z")), "20260102030405000678");
         for (digits, year) in [("1", "1999-01-01"), ("2", "2999-01-01"), ("202", "2029-01-01")] {
-            assert_eq!(When::read(digits), Some(When::second(at(year))));
+            assert_eq!(ReplayTime::read(digits), Some(ReplayTime::second(at(year))));
         }
         for wrong in ["", "20261", "20261301", "2026010203040500067", "202601020304050006789", "2026é"] {
-            assert_eq!(When::read(wrong), None, "{wrong}");
+            assert_eq!(ReplayTime::read(wrong), None, "{wrong}");
         }
     }
 

@@ -21,16 +21,18 @@ use varve_score::{
 };
 
 use crate::error::ArchiveError;
-use varve_repository::body_trouble::{BodyTrouble, Troubles};
+use varve_repository::body_failure::{BodyFailure, BodyFailures};
 use varve_repository::history::removal_of;
-use varve_repository::history::{Change, HistoryWriter, Holdings, Loaded, Pair, Pairs};
+use varve_repository::history::{
+    CapturePair, CapturePairs, HistoryReader, HistoryWriter, LoadedPage, PageChange,
+};
 use varve_repository::rows::row_of_score;
 
 pub use varve_score::PageScore;
 pub use varve_score::security::SecurityDiff;
 
 /// A version with its score.
-pub struct Scored {
+pub struct ScoredVersion {
     /// What is kept of it, or would be.
     pub row: StoredScore,
     /// Whether it is kept.
@@ -42,7 +44,7 @@ pub struct Scored {
     /// A parent that is not here any more, so that nothing is held against it.
     pub lost_parent: Option<VersionId>,
     /// The score of the parent, if it is known.
-    pub before: Option<Before>,
+    pub before: Option<ParentScore>,
     /// The URL of the page that makes the score: the most exposed.
     pub most_exposed: String,
     /// By how much the score moved since the parent, before it is rounded, if that is known; the contributions of all attributions add up to it.
@@ -62,14 +64,14 @@ pub struct Scored {
     /// What changed in exposure and protection since the parent, page by page, whether or not it moved a score.
     pub changes: Vec<SecurityDiff>,
     /// Pages that were not scored because a body cannot be had.
-    pub troubles: Troubles,
+    pub troubles: BodyFailures,
     /// Pages whose bodies were not held against the parent's, because those cannot be had.
-    pub uncompared: Troubles,
+    pub uncompared: BodyFailures,
 }
 
 /// The score of a parent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Before {
+pub struct ParentScore {
     /// The score.
     pub score: f64,
     /// The same from 0 to 100.
@@ -80,7 +82,7 @@ pub struct Before {
     pub is_from_row: bool,
 }
 
-impl Scored {
+impl ScoredVersion {
     /// Why a page has its score, in sentences.
     pub fn explain(page: &PageScore) -> Vec<String> {
         explain(page, RulePack::exposure_1())
@@ -97,8 +99,8 @@ pub fn score(
     history: &dyn HistoryWriter,
     version: VersionId,
     progress: &dyn Fn(u64),
-) -> Result<Scored, ArchiveError> {
-    let mut scored = compute(history.as_holdings(), version, history.now(), progress)?;
+) -> Result<ScoredVersion, ArchiveError> {
+    let mut scored = compute(history.as_reader(), version, history.now(), progress)?;
     // Through its own bytes, as a rebuild would make it.
     let json = serde_json::to_vec(&scored.row).expect("a score can be written as JSON");
     let fact = serde_json::from_slice(&json).expect("what was written as JSON is JSON");
@@ -113,7 +115,7 @@ pub fn score(
         return Ok(scored);
     }
     scored.is_kept = true;
-    history.keep_fact(&format!("urn:uuid:{version}"), media_type::SCORE, &json)?;
+    history.write_fact(&format!("urn:uuid:{version}"), media_type::SCORE, &json)?;
     history.apply(vec![CatalogRow::Score(Box::new(row))])?;
     Ok(scored)
 }
@@ -137,11 +139,11 @@ fn says_the_same(one: &StoredScore, other: &StoredScore) -> bool {
 
 /// Scores a version, and keeps nothing.
 pub fn compute(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     version: VersionId,
     now: Moment,
     progress: &dyn Fn(u64),
-) -> Result<Scored, ArchiveError> {
+) -> Result<ScoredVersion, ArchiveError> {
     let info = super::show::version(holdings, &version)?;
     // Against one that is gone nothing can be said: it counts as a version without a parent.
     let (parent, lost_parent) = match info.version.parent {
@@ -155,7 +157,7 @@ pub fn compute(
     if parent.is_none() {
         found.forget_changes();
     }
-    let pairs: Vec<PagePair<'_>> = found.moved.iter().map(Moves::as_pair).collect();
+    let pairs: Vec<PagePair<'_>> = found.moved.iter().map(ScoreChange::as_pair).collect();
     let movement = attribute(&pairs, found.same.as_ref().filter(|_| parent.is_some()));
     let before = match (parent, found.lacks_base) {
         (None, _) => None,
@@ -169,7 +171,7 @@ pub fn compute(
     let mut pages = scored.pages().to_vec();
     pages.sort_by(|one, other| other.score.total_cmp(&one.score));
     let change = before.as_ref().filter(|_| !found.lacks_head);
-    Ok(Scored {
+    Ok(ScoredVersion {
         row: row(&scored, version, now, attributions),
         is_kept: false,
         is_lacking: found.lacks_base || found.lacks_head,
@@ -201,7 +203,7 @@ fn movement_if<'a>(is_known: bool, movement: &ScoreMovement<'a>) -> ScoreMovemen
 }
 
 /// The score that is kept with a version, by the rules of today, if every page of it was scored.
-fn kept_score(holdings: &dyn Holdings, version: VersionId) -> Result<Option<Before>, ArchiveError> {
+fn kept_score(holdings: &dyn HistoryReader, version: VersionId) -> Result<Option<ParentScore>, ArchiveError> {
     let kept = holdings.catalog().scores(&version)?;
     let rules = &RulePack::exposure_1().scoring_version;
     let Some(kept) = kept.into_iter().find(|kept| kept.scoring_version == *rules) else { return Ok(None) };
@@ -210,7 +212,7 @@ fn kept_score(holdings: &dyn Holdings, version: VersionId) -> Result<Option<Befo
         return Ok(None);
     }
     let most_exposed = json.pointer("/meta/url").and_then(|url| url.as_str()).map(str::to_owned);
-    Ok(Some(Before { score: kept.score, normalized: kept.normalized, most_exposed, is_from_row: true }))
+    Ok(Some(ParentScore { score: kept.score, normalized: kept.normalized, most_exposed, is_from_row: true }))
 }
 
 /// The page that makes the score; of several that could, the one that made it before.
@@ -220,27 +222,27 @@ fn most_exposed(scored: &VersionScore, movement: &ScoreMovement<'_>) -> String {
 
 /// All pages of a version and its parent, scored.
 #[derive(Default)]
-struct Found {
+struct ScoredPages {
     /// Whether the version has any, scored or not.
     has_pages: bool,
     /// The pages of the version.
     pages: Vec<PageScore>,
     /// Pages that differ, before and after.
-    moved: Vec<Moves>,
+    moved: Vec<ScoreChange>,
     /// Pages of which a body cannot be had, before or after.
-    lacking: Vec<Moves>,
+    lacking: Vec<ScoreChange>,
     /// The most exposed of those that do not differ.
     same: Option<PageScore>,
-    troubles: Troubles,
-    uncompared: Troubles,
+    troubles: BodyFailures,
+    uncompared: BodyFailures,
     /// A page of the parent is not known, so that its score may be another.
     lacks_base: bool,
     /// The same of the version.
     lacks_head: bool,
 }
 
-impl Found {
-    fn add(&mut self, moves: Moves, url: &str) {
+impl ScoredPages {
+    fn add(&mut self, moves: ScoreChange, url: &str) {
         if let Some(trouble) = moves.head_lacks {
             self.troubles.add(trouble, url);
         } else if let Some(trouble) = moves.base_lacks {
@@ -257,7 +259,7 @@ impl Found {
         }
     }
 
-    fn add_same(&mut self, moves: Moves) {
+    fn add_same(&mut self, moves: ScoreChange) {
         let highest = self.same.as_ref().map(|page| page.score);
         if let Some(page) = moves.head.filter(|page| highest.is_none_or(|highest| page.score > highest)) {
             self.same = Some(page);
@@ -272,7 +274,7 @@ impl Found {
     /// The score of the pages, if there are any.
     fn version_score(&mut self, version: VersionId) -> Result<VersionScore, ArchiveError> {
         let has_bodies = !self.has_pages || self.troubles.count(|_| true) == 0;
-        let missing = self.troubles.count(|one| one != BodyTrouble::Missing) == 0;
+        let missing = self.troubles.count(|one| one != BodyFailure::Missing) == 0;
         let not_scored = if self.lacks_head { self.troubles.count(|_| true) } else { 0 };
         let scored = VersionScore::new(std::mem::take(&mut self.pages));
         scored.map(|scored| scored.without(not_scored)).ok_or(match has_bodies {
@@ -282,11 +284,11 @@ impl Found {
     }
 
     /// The score of the parent, all of which is known.
-    fn before(&self, movement: &ScoreMovement<'_>) -> Option<Before> {
+    fn before(&self, movement: &ScoreMovement<'_>) -> Option<ParentScore> {
         let lacking = self.lacking.iter().filter(|moves| moves.base_lacks.is_none());
         let pages = lacking.filter_map(|moves| moves.base.as_ref()).chain(movement.base);
         let highest = pages.max_by(|one, other| one.score.total_cmp(&other.score))?;
-        Some(Before {
+        Some(ParentScore {
             score: highest.score,
             normalized: highest.normalized,
             most_exposed: Some(highest.url.clone()),
@@ -295,7 +297,7 @@ impl Found {
     }
 
     /// Whether the movement of the pages that are known is that of the version: both its ends are those of the version.
-    fn explains(&self, movement: &ScoreMovement<'_>, before: Option<&Before>, score: f64) -> bool {
+    fn explains(&self, movement: &ScoreMovement<'_>, before: Option<&ParentScore>, score: f64) -> bool {
         let is =
             |page: Option<&PageScore>, score: f64| page.is_some_and(|page| (page.score - score).abs() < 1e-9);
         match before {
@@ -309,24 +311,24 @@ impl Found {
     /// What changed on the surfaces of pages, as far as it is known.
     fn changes(&self) -> Vec<SecurityDiff> {
         let all = self.moved.iter().chain(&self.lacking);
-        all.filter_map(Moves::security_diff).filter(|diff| !diff.is_empty()).collect()
+        all.filter_map(ScoreChange::security_diff).filter(|diff| !diff.is_empty()).collect()
     }
 }
 
 /// A page before and after, scored. Where a body cannot be had, what address and headers tell is scored; nothing if those went too.
-struct Moves {
+struct ScoreChange {
     base: Option<PageScore>,
     head: Option<PageScore>,
     chunks: Vec<AttributedChunk>,
     /// Nothing differs, so the base was not scored again.
     is_same: bool,
     /// Why the body before cannot be had, if it cannot.
-    base_lacks: Option<BodyTrouble>,
+    base_lacks: Option<BodyFailure>,
     /// Why the body after cannot be had.
-    head_lacks: Option<BodyTrouble>,
+    head_lacks: Option<BodyFailure>,
 }
 
-impl Moves {
+impl ScoreChange {
     /// A page that is what it was.
     fn unmoved(head: Option<PageScore>) -> Self {
         Self { base: None, head, chunks: Vec::new(), is_same: true, base_lacks: None, head_lacks: None }
@@ -338,11 +340,11 @@ impl Moves {
 
     /// What changed on the surface of the page; none if one side is not known at all.
     fn security_diff(&self) -> Option<SecurityDiff> {
-        fn side(score: Option<&PageScore>, lacks: Option<BodyTrouble>) -> Option<ScoredSide<'_>> {
+        fn side(score: Option<&PageScore>, lacks: Option<BodyFailure>) -> Option<ScoredSide<'_>> {
             score.map(|score| ScoredSide { score, has_body: lacks.is_none() })
         }
         let is_unknown =
-            |score: &Option<PageScore>, lacks: Option<BodyTrouble>| score.is_none() && lacks.is_some();
+            |score: &Option<PageScore>, lacks: Option<BodyFailure>| score.is_none() && lacks.is_some();
         if is_unknown(&self.base, self.base_lacks) || is_unknown(&self.head, self.head_lacks) {
             return None;
         }
@@ -353,16 +355,16 @@ impl Moves {
 }
 
 struct Scorer<'a> {
-    holdings: &'a dyn Holdings,
+    holdings: &'a dyn HistoryReader,
     now: Moment,
     head: VersionId,
     base: Option<VersionId>,
 }
 
 impl Scorer<'_> {
-    fn all(&self, progress: &dyn Fn(u64)) -> Result<Found, ArchiveError> {
-        let mut found = Found::default();
-        for pair in Pairs::new(self.holdings.catalog(), self.base, Some(self.head)) {
+    fn all(&self, progress: &dyn Fn(u64)) -> Result<ScoredPages, ArchiveError> {
+        let mut found = ScoredPages::default();
+        for pair in CapturePairs::new(self.holdings.catalog(), self.base, Some(self.head)) {
             let pair = pair?;
             found.has_pages |= pair.head.is_some();
             found.add(self.pair(&pair)?, &pair.any().url);
@@ -371,54 +373,54 @@ impl Scorer<'_> {
         Ok(found)
     }
 
-    fn pair(&self, pair: &Pair) -> Result<Moves, ArchiveError> {
+    fn pair(&self, pair: &CapturePair) -> Result<ScoreChange, ArchiveError> {
         let limits = ScoreLimits::default();
         // One byte more, so that it is noticed when there is more.
         let most = limits.body as u64 + 1;
-        let head = Loaded::as_far_as_possible(self.holdings, pair.head.as_ref(), most)?;
+        let head = LoadedPage::load_lossy(self.holdings, pair.head.as_ref(), most)?;
         let head_score = self.side(pair.head.as_ref(), &head, self.head, &limits);
-        if pair.change() == Change::Unchanged {
-            return match head.trouble {
+        if pair.change() == PageChange::Unchanged {
+            return match head.failure {
                 Some(trouble) => self.unknown(pair, trouble),
-                None => Ok(Moves::unmoved(head_score)),
+                None => Ok(ScoreChange::unmoved(head_score)),
             };
         }
-        let base = Loaded::as_far_as_possible(self.holdings, pair.base.as_ref(), most)?;
+        let base = LoadedPage::load_lossy(self.holdings, pair.base.as_ref(), most)?;
         let version = self.base.unwrap_or(self.head);
-        Ok(Moves {
+        Ok(ScoreChange {
             base: self.side(pair.base.as_ref(), &base, version, &limits),
             head: head_score,
             chunks: chunks(&base, &head, &limits),
             is_same: false,
-            base_lacks: base.trouble,
-            head_lacks: head.trouble,
+            base_lacks: base.failure,
+            head_lacks: head.failure,
         })
     }
 
     /// A page that is what it was, and nobody knows what. Taken out on purpose, it is missed on neither side.
-    fn unknown(&self, pair: &Pair, trouble: BodyTrouble) -> Result<Moves, ArchiveError> {
+    fn unknown(&self, pair: &CapturePair, trouble: BodyFailure) -> Result<ScoreChange, ArchiveError> {
         let removal = pair.head.as_ref().map(|page| removal_of(self.holdings, page)).transpose()?.flatten();
         let (base_lacks, head_lacks) = (Some(trouble), Some(trouble));
-        Ok(Moves { base_lacks, head_lacks, is_same: removal.is_some(), ..Moves::unmoved(None) })
+        Ok(ScoreChange { base_lacks, head_lacks, is_same: removal.is_some(), ..ScoreChange::unmoved(None) })
     }
 
     /// The score of one side of a page. Of what was taken out, headers went too.
     fn side(
         &self,
         page: Option<&Capture>,
-        loaded: &Loaded,
+        loaded: &LoadedPage,
         version: VersionId,
         limits: &ScoreLimits,
     ) -> Option<PageScore> {
         let is_bare = loaded.headers.iter().next().is_none();
-        let page = page.filter(|_| loaded.trouble != Some(BodyTrouble::Missing) || !is_bare)?;
+        let page = page.filter(|_| loaded.failure != Some(BodyFailure::Missing) || !is_bare)?;
         Some(self.page(page, loaded, version, limits))
     }
 
     fn page(
         &self,
         capture: &Capture,
-        loaded: &Loaded,
+        loaded: &LoadedPage,
         version: VersionId,
         limits: &ScoreLimits,
     ) -> PageScore {
@@ -437,8 +439,8 @@ impl Scorer<'_> {
 }
 
 /// The chunks of the diff of a page. They are numbered as in the whole diff, or not at all.
-fn chunks(base: &Loaded, head: &Loaded, limits: &ScoreLimits) -> Vec<AttributedChunk> {
-    let is_whole = |page: &Loaded| !page.is_bodiless() && page.body.len() <= limits.body;
+fn chunks(base: &LoadedPage, head: &LoadedPage, limits: &ScoreLimits) -> Vec<AttributedChunk> {
+    let is_whole = |page: &LoadedPage| !page.is_bodiless() && page.body.len() <= limits.body;
     if !is_whole(base) || !is_whole(head) {
         return Vec::new();
     }

@@ -12,21 +12,21 @@ use varve_warc::write::Packer;
 
 use crate::error::ArchiveError;
 use varve_repository::archive::without_brackets;
-use varve_repository::content::{About, store_file, store_reader};
-use varve_repository::in_order::{Crew, in_order};
+use varve_repository::archive_writer::ArchiveWriter;
+use varve_repository::content::{ContentDescription, store_file, store_reader};
 use varve_repository::media_type;
-use varve_repository::writer::ArchiveWriter;
+use varve_repository::ordered_workers::{WorkerCount, run_in_order};
 
-pub use varve_repository::content::Kept;
+pub use varve_repository::content::StoredContent;
 
 /// So many files share a sync at most: what a crash in between makes one store again.
-const GROUP: usize = 1000;
+const OBJECTS_PER_SYNC: usize = 1000;
 
 /// So many files are given to a thread at a time.
-const TOGETHER: usize = 16;
+const OBJECTS_PER_BATCH: usize = 16;
 
 /// Where bytes come from.
-pub enum Source {
+pub enum NewObjectSource {
     /// A file of that name.
     File(PathBuf),
     /// Something that can be read once.
@@ -35,7 +35,7 @@ pub enum Source {
 
 /// When an object is made safe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sync {
+pub enum SyncPolicy {
     /// Together with others.
     #[default]
     Batch,
@@ -52,7 +52,7 @@ pub struct Request {
     /// None for content that stands for itself.
     pub refers_to: Option<String>,
     /// When each is safe.
-    pub sync: Sync,
+    pub sync: SyncPolicy,
     /// How many threads pack.
     pub threads: usize,
 }
@@ -63,34 +63,34 @@ pub struct Request {
 pub fn store(
     writer: &ArchiveWriter,
     request: &Request,
-    sources: impl Iterator<Item = Source>,
+    sources: impl Iterator<Item = NewObjectSource>,
     progress: &(dyn Fn(u64) + std::marker::Sync),
-    mut each: impl FnMut(usize, Result<Kept, ArchiveError>) -> Result<(), ArchiveError>,
+    mut each: impl FnMut(usize, Result<StoredContent, ArchiveError>) -> Result<(), ArchiveError>,
 ) -> Result<(), ArchiveError> {
-    let job = Job::new(writer, request, progress)?;
+    let job = StoreJob::new(writer, request, progress)?;
     let mut group: Vec<Result<StoredObject, ArchiveError>> = Vec::new();
     let mut number = 0;
     let mut release = |group: &mut Vec<Result<StoredObject, ArchiveError>>| {
-        if request.sync == Sync::Batch {
+        if request.sync == SyncPolicy::Batch {
             writer.store().sync()?;
         }
         for result in group.drain(..) {
-            each(number, result.map(|stored| Kept::from(&stored)))?;
+            each(number, result.map(|stored| StoredContent::from(&stored)))?;
             number += 1;
         }
         Ok::<(), ArchiveError>(())
     };
     // Who waits for each id is told of it at once.
-    let together = if request.sync == Sync::Each { 1 } else { TOGETHER };
-    in_order(
-        Crew { threads: request.threads, together },
+    let together = if request.sync == SyncPolicy::Each { 1 } else { OBJECTS_PER_BATCH };
+    run_in_order(
+        WorkerCount { threads: request.threads, together },
         sources,
         || job.worker(),
         |result| match result {
-            Err(error) if error.ends_all() => Err(error),
+            Err(error) if error.is_fatal() => Err(error),
             result => {
                 group.push(result);
-                let is_full = group.len() >= GROUP || request.sync == Sync::Each;
+                let is_full = group.len() >= OBJECTS_PER_SYNC || request.sync == SyncPolicy::Each;
                 if is_full { release(&mut group) } else { Ok(()) }
             }
         },
@@ -99,15 +99,15 @@ pub fn store(
 }
 
 /// What all workers share.
-struct Job<'a> {
+struct StoreJob<'a> {
     writer: &'a ArchiveWriter,
     media_type: Option<&'a str>,
     refers_to: Option<String>,
-    sync: Sync,
+    sync: SyncPolicy,
     progress: &'a (dyn Fn(u64) + std::marker::Sync),
 }
 
-impl<'a> Job<'a> {
+impl<'a> StoreJob<'a> {
     fn new(
         writer: &'a ArchiveWriter,
         request: &'a Request,
@@ -121,7 +121,7 @@ impl<'a> Job<'a> {
         Ok(Self { writer, media_type, refers_to, sync: request.sync, progress })
     }
 
-    fn worker(&self) -> impl FnMut(Source) -> Result<StoredObject, ArchiveError> {
+    fn worker(&self) -> impl FnMut(NewObjectSource) -> Result<StoredObject, ArchiveError> {
         let mut packer = None;
         move |source| {
             let packer = match &mut packer {
@@ -129,19 +129,19 @@ impl<'a> Job<'a> {
                 none => none.insert(self.writer.store().packer()?),
             };
             let stored = self.store(packer, source)?;
-            if self.sync == Sync::Each {
+            if self.sync == SyncPolicy::Each {
                 self.writer.store().wait(stored.ticket)?;
             }
             Ok(stored)
         }
     }
 
-    fn store(&self, packer: &mut Packer, source: Source) -> Result<StoredObject, ArchiveError> {
+    fn store(&self, packer: &mut Packer, source: NewObjectSource) -> Result<StoredObject, ArchiveError> {
         match source {
-            Source::Stream(mut content) => {
-                Ok(store_reader(self.writer, packer, &self.about(media_type::BYTES), &mut content)?)
+            NewObjectSource::Stream(mut content) => {
+                Ok(store_reader(self.writer, packer, &self.about(media_type::OCTET_STREAM), &mut content)?)
             }
-            Source::File(path) => {
+            NewObjectSource::File(path) => {
                 let file = open(&path)?;
                 let about = self.about(media_type::of_name(&path));
                 Ok(store_file(self.writer, packer, &about, (&file, &path), self.progress)?)
@@ -149,8 +149,8 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn about(&self, guess: &str) -> About {
-        About {
+    fn about(&self, guess: &str) -> ContentDescription {
+        ContentDescription {
             date: self.writer.now(),
             media_type: self.media_type.unwrap_or(guess).to_owned(),
             refers_to: self.refers_to.clone(),

@@ -14,19 +14,19 @@ use varve_store::{BufferedObject, StoredObject};
 use varve_warc::write::Packer;
 
 use crate::error::ArchiveError;
-use varve_repository::content::{About, Kept, hold_file, store_file};
-use varve_repository::in_order::{Crew, together_in_order};
+use varve_repository::archive_writer::ArchiveWriter;
+use varve_repository::content::{ContentDescription, StoredContent, hold_file, store_file};
 use varve_repository::media_type;
-use varve_repository::tree::{self, Entry, Kind, Step, Walk};
-use varve_repository::writer::ArchiveWriter;
+use varve_repository::ordered_workers::{WorkerCount, together_in_order};
+use varve_repository::tree::{self, TreeEntry, TreeEntryKind, TreeWalk, WalkStep};
 
-pub use varve_repository::tree::{Exclude, Skipped, Survey};
+pub use varve_repository::tree::{Exclude, Skipped, TreeSurvey};
 
 /// After so many new objects the silo is synced, so that little is lost and little is held in memory.
-const GROUP: u64 = 8192;
+const FILES_PER_SYNC: u64 = 8192;
 
 /// So many files are given to a thread at a time.
-const TOGETHER: usize = 16;
+const FILES_PER_BATCH: usize = 16;
 
 /// What to stow, and how.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ pub struct Request {
 
 /// Something that is not in the manifest, or not as it was.
 #[derive(Debug)]
-pub enum Note {
+pub enum StowNote {
     /// It changed while it was read, and is kept as it was read.
     Changed(PathBuf),
     /// It cannot be kept as a file, folder or link.
@@ -54,9 +54,9 @@ pub enum Note {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stowed {
     /// The manifest.
-    pub manifest: Kept,
+    pub manifest: StoredContent,
     /// What it lists.
-    pub survey: Survey,
+    pub survey: TreeSurvey,
     /// Objects that the archive did not have, the manifest aside.
     pub new_objects: u64,
     /// The bytes in them.
@@ -72,18 +72,18 @@ pub struct Stowed {
 }
 
 /// What became of one step of the walk.
-enum Outcome {
+enum StowStep {
     /// A folder or a link.
-    Known(Entry),
-    File(Entry, Kept),
+    Known(TreeEntry),
+    File(TreeEntry, StoredContent),
     /// A file that was another one when it had been read.
-    Changed(Entry, Kept, PathBuf),
+    Changed(TreeEntry, StoredContent, PathBuf),
     Skipped(PathBuf, Skipped),
     Failed(ArchiveError),
     Fatal(ArchiveError),
 }
 
-impl Outcome {
+impl StowStep {
     fn is_new(&self) -> bool {
         matches!(self, Self::File(_, kept) | Self::Changed(_, kept, _) if kept.new)
     }
@@ -94,17 +94,17 @@ pub fn stow(
     writer: &ArchiveWriter,
     request: &Request,
     progress: &(dyn Fn(u64) + Sync),
-    note: impl FnMut(Note),
+    note: impl FnMut(StowNote),
 ) -> Result<Stowed, ArchiveError> {
     let root = writer.layout().root();
-    let walk = Walk::new(&request.folder, &request.exclude, root)?;
+    let walk = TreeWalk::new(&request.folder, &request.exclude, root)?;
     let temporary = writer.layout().temporary();
     let unwritten = |source| RepositoryError::Write { path: temporary.clone(), source };
     let spool = BufWriter::new(tempfile::tempfile_in(&temporary).map_err(unwritten)?);
-    let mut gathering = Gathering {
+    let mut gathering = ManifestBuilder {
         spool,
         note,
-        survey: Survey::default(),
+        survey: TreeSurvey::default(),
         new: (0, 0),
         mended: 0,
         left: (0, 0),
@@ -113,39 +113,40 @@ pub fn stow(
     writeln!(gathering.spool, "{}", tree::FIRST_LINE).map_err(unwritten)?;
     let mut unsynced = 0;
     together_in_order(
-        Crew { threads: request.threads, together: TOGETHER },
+        WorkerCount { threads: request.threads, together: FILES_PER_BATCH },
         walk,
         || {
-            let mut worker = Worker { writer, progress, packer: None, buffers: Vec::new() };
-            move |steps| worker.keep(steps).unwrap_or_else(|error| vec![Outcome::Fatal(error)])
+            let mut worker = StowWorker { writer, progress, packer: None, buffers: Vec::new() };
+            move |steps| worker.keep(steps).unwrap_or_else(|error| vec![StowStep::Fatal(error)])
         },
         |outcome| {
             unsynced += u64::from(outcome.is_new());
-            if unsynced >= GROUP {
+            if unsynced >= FILES_PER_SYNC {
                 writer.store().sync()?;
                 unsynced = 0;
             }
             gathering.take(outcome, &temporary)
         },
     )?;
-    let Gathering { spool, survey, new, mended, left, changed, .. } = gathering;
+    let ManifestBuilder { spool, survey, new, mended, left, changed, .. } = gathering;
     let mut spool = spool.into_inner().map_err(|error| unwritten(error.into_error()))?;
     spool.rewind().map_err(unwritten)?;
-    let about = About { date: writer.now(), media_type: tree::MEDIA_TYPE.to_owned(), refers_to: None };
+    let about =
+        ContentDescription { date: writer.now(), media_type: tree::MEDIA_TYPE.to_owned(), refers_to: None };
     let mut packer = writer.store().packer()?;
     let stored = store_file(writer, &mut packer, &about, (&spool, &temporary), &|_| {})?;
     writer.store().sync()?;
-    let survey = Survey { folders: survey.folders - 1, ..survey };
+    let survey = TreeSurvey { folders: survey.folders - 1, ..survey };
     let ((new_objects, new_bytes), (skipped, failed)) = (new, left);
-    let manifest = Kept::from(&stored);
+    let manifest = StoredContent::from(&stored);
     Ok(Stowed { manifest, survey, new_objects, new_bytes, mended, skipped, failed, changed })
 }
 
 /// The manifest as it grows, and what is counted.
-struct Gathering<F> {
+struct ManifestBuilder<F> {
     spool: BufWriter<File>,
     note: F,
-    survey: Survey,
+    survey: TreeSurvey,
     /// Objects and bytes.
     new: (u64, u64),
     mended: u64,
@@ -154,32 +155,32 @@ struct Gathering<F> {
     changed: u64,
 }
 
-impl<F: FnMut(Note)> Gathering<F> {
-    fn take(&mut self, outcome: Outcome, temporary: &Path) -> Result<(), ArchiveError> {
+impl<F: FnMut(StowNote)> ManifestBuilder<F> {
+    fn take(&mut self, outcome: StowStep, temporary: &Path) -> Result<(), ArchiveError> {
         let (entry, kept) = match outcome {
-            Outcome::Known(entry) => (entry, None),
-            Outcome::File(entry, kept) => (entry, Some(kept)),
-            Outcome::Changed(entry, kept, path) => {
+            StowStep::Known(entry) => (entry, None),
+            StowStep::File(entry, kept) => (entry, Some(kept)),
+            StowStep::Changed(entry, kept, path) => {
                 self.changed += 1;
-                (self.note)(Note::Changed(path));
+                (self.note)(StowNote::Changed(path));
                 (entry, Some(kept))
             }
-            Outcome::Skipped(path, why) => {
+            StowStep::Skipped(path, why) => {
                 self.left.0 += 1;
-                (self.note)(Note::Skipped(path, why));
+                (self.note)(StowNote::Skipped(path, why));
                 return Ok(());
             }
-            Outcome::Failed(error) => {
+            StowStep::Failed(error) => {
                 self.left.1 += 1;
-                (self.note)(Note::Failed(error));
+                (self.note)(StowNote::Failed(error));
                 return Ok(());
             }
-            Outcome::Fatal(error) => return Err(error),
+            StowStep::Fatal(error) => return Err(error),
         };
         match entry.kind {
-            Kind::Folder { .. } => self.survey.folders += 1,
-            Kind::Link { .. } => self.survey.links += 1,
-            Kind::File { size, .. } => {
+            TreeEntryKind::Folder { .. } => self.survey.folders += 1,
+            TreeEntryKind::Link { .. } => self.survey.links += 1,
+            TreeEntryKind::File { size, .. } => {
                 self.survey.files += 1;
                 self.survey.bytes += size;
             }
@@ -194,7 +195,7 @@ impl<F: FnMut(Note)> Gathering<F> {
 }
 
 /// One who stores files, several at a time: the small ones together.
-struct Worker<'a> {
+struct StowWorker<'a> {
     writer: &'a ArchiveWriter,
     progress: &'a (dyn Fn(u64) + Sync),
     packer: Option<Packer>,
@@ -203,14 +204,14 @@ struct Worker<'a> {
 }
 
 /// Where a step has come to.
-enum Begun {
-    Done(Outcome),
+enum StowProgress {
+    Done(StowStep),
     /// A small file that was read and waits for the others.
-    Held(Box<(Found, BufferedObject)>),
+    Held(Box<(OpenedFile, BufferedObject)>),
 }
 
 /// A file, as it was when it was opened.
-struct Found {
+struct OpenedFile {
     /// Its path in the tree.
     name: Vec<u8>,
     path: PathBuf,
@@ -219,7 +220,7 @@ struct Found {
     changed: bool,
 }
 
-impl Found {
+impl OpenedFile {
     /// Looks whether it has changed since it was opened.
     fn look_again(&mut self, file: &File) -> Result<(), ArchiveError> {
         let now = file.metadata().map_err(ArchiveError::read(&self.path))?;
@@ -229,29 +230,30 @@ impl Found {
     }
 
     /// Its line, and what was stored for it.
-    fn kept(self, stored: &StoredObject) -> Outcome {
-        let kept = Kept::from(stored);
-        let kind = Kind::File { mode: self.metadata.mode() & 0o7777, size: kept.length, id: kept.id };
-        let entry = Entry { path: self.name, modified: tree::modified(&self.metadata), kind };
-        if self.changed { Outcome::Changed(entry, kept, self.path) } else { Outcome::File(entry, kept) }
+    fn kept(self, stored: &StoredObject) -> StowStep {
+        let kept = StoredContent::from(stored);
+        let kind =
+            TreeEntryKind::File { mode: self.metadata.mode() & 0o7777, size: kept.length, id: kept.id };
+        let entry = TreeEntry { path: self.name, modified: tree::modified(&self.metadata), kind };
+        if self.changed { StowStep::Changed(entry, kept, self.path) } else { StowStep::File(entry, kept) }
     }
 }
 
-impl Worker<'_> {
+impl StowWorker<'_> {
     /// What becomes of each step, in their order. An error ends all.
-    fn keep(&mut self, steps: Vec<Step>) -> Result<Vec<Outcome>, ArchiveError> {
+    fn keep(&mut self, steps: Vec<WalkStep>) -> Result<Vec<StowStep>, ArchiveError> {
         let (mut outcomes, mut files, mut held) = (Vec::new(), Vec::new(), Vec::new());
         for (number, step) in steps.into_iter().enumerate() {
             match self.begin(step) {
-                Ok(Begun::Done(outcome)) => outcomes.push(Some(outcome)),
-                Ok(Begun::Held(file)) => {
+                Ok(StowProgress::Done(outcome)) => outcomes.push(Some(outcome)),
+                Ok(StowProgress::Held(file)) => {
                     let (found, content) = *file;
                     files.push((number, found));
                     held.push(content);
                     outcomes.push(None);
                 }
-                Err(error) if error.ends_all() => return Err(error),
-                Err(error) => outcomes.push(Some(Outcome::Failed(error))),
+                Err(error) if error.is_fatal() => return Err(error),
+                Err(error) => outcomes.push(Some(StowStep::Failed(error))),
             }
         }
         let stored = self.writer.store().store_buffered(packer(self.writer, &mut self.packer)?, &mut held)?;
@@ -262,34 +264,34 @@ impl Worker<'_> {
         Ok(outcomes.into_iter().flatten().collect())
     }
 
-    fn begin(&mut self, step: Step) -> Result<Begun, ArchiveError> {
+    fn begin(&mut self, step: WalkStep) -> Result<StowProgress, ArchiveError> {
         let (name, path) = match step {
-            Step::Known(entry) => return Ok(Begun::Done(Outcome::Known(entry))),
-            Step::Skipped(path, why) => return Ok(Begun::Done(Outcome::Skipped(path, why))),
-            Step::Failed(error) => return Err(error.into()),
-            Step::File(name, path) => (name, path),
+            WalkStep::Known(entry) => return Ok(StowProgress::Done(StowStep::Known(entry))),
+            WalkStep::Skipped(path, why) => return Ok(StowProgress::Done(StowStep::Skipped(path, why))),
+            WalkStep::Failed(error) => return Err(error.into()),
+            WalkStep::File(name, path) => (name, path),
         };
         let file = open(&path).map_err(ArchiveError::read(&path))?;
         let metadata = file.metadata().map_err(ArchiveError::read(&path))?;
         if !metadata.is_file() {
             let why = tree::special(metadata.file_type());
-            return Ok(Begun::Done(Outcome::Skipped(path, why)));
+            return Ok(StowProgress::Done(StowStep::Skipped(path, why)));
         }
-        let mut found = Found { name, path, metadata, changed: false };
+        let mut found = OpenedFile { name, path, metadata, changed: false };
         let media_type = media_type::of_name(&found.path).to_owned();
-        let about = About { date: self.writer.now(), media_type, refers_to: None };
+        let about = ContentDescription { date: self.writer.now(), media_type, refers_to: None };
         let buffer = self.buffers.pop().unwrap_or_default();
         match hold_file(&about, (&file, &found.metadata), &found.path, buffer, self.progress)? {
             Ok(held) => {
                 found.look_again(&file)?;
-                return Ok(Begun::Held(Box::new((found, held))));
+                return Ok(StowProgress::Held(Box::new((found, held))));
             }
             Err(buffer) => self.buffers.push(buffer),
         }
         let packer = packer(self.writer, &mut self.packer)?;
         let stored = store_file(self.writer, packer, &about, (&file, &found.path), self.progress)?;
         found.look_again(&file)?;
-        Ok(Begun::Done(found.kept(&stored)))
+        Ok(StowProgress::Done(found.kept(&stored)))
     }
 }
 

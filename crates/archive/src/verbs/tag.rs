@@ -6,13 +6,13 @@ use varve_core::{Moment, VersionId};
 
 use crate::error::ArchiveError;
 use varve_catalog::CatalogRow;
-use varve_repository::history::{HistoryWriter, Holdings, known_version};
+use varve_repository::history::{HistoryReader, HistoryWriter, known_version};
 
 /// No name is longer.
-const LONGEST: usize = 200;
+const MAX_TAG_BYTES: usize = 200;
 
 /// All tags, by name.
-pub fn list(holdings: &dyn Holdings) -> Result<Vec<Tag>, ArchiveError> {
+pub fn list(holdings: &dyn HistoryReader) -> Result<Vec<Tag>, ArchiveError> {
     Ok(holdings.catalog().tags()?)
 }
 
@@ -25,14 +25,14 @@ pub fn set(history: &dyn HistoryWriter, name: &str, version: Option<VersionId>) 
     let about = match (version, history.catalog().tag(name)?) {
         // Kept already, and since when.
         (Some(version), Some(tag)) if tag.version == version => return Ok(()),
-        (Some(version), _) => known_version(history.as_holdings(), &version)?.version.id,
+        (Some(version), _) => known_version(history.as_reader(), &version)?.version.id,
         (None, Some(tag)) => tag.version,
         (None, None) => return Err(ArchiveError::NoTag { name: name.to_owned() }),
     };
     let time = history.now();
     let fact = TagSet { name: name.to_owned(), version, time };
     let json = serde_json::to_vec(&fact).expect("a tag can be written as JSON");
-    history.keep_fact(&format!("urn:uuid:{about}"), media_type::TAG, &json)?;
+    history.write_fact(&format!("urn:uuid:{about}"), media_type::TAG, &json)?;
     Ok(history.apply(vec![CatalogRow::Tag { name: fact.name, version, time }])?)
 }
 
@@ -41,7 +41,7 @@ fn is_name(name: &str) -> bool {
     let is_plain = |letter: char| letter.is_alphanumeric() || "._-/+".contains(letter);
     let is_id = name.len() >= 4 && name.chars().all(|letter| letter.is_ascii_hexdigit() || letter == '-');
     !name.is_empty()
-        && name.len() <= LONGEST
+        && name.len() <= MAX_TAG_BYTES
         && name.chars().all(is_plain)
         && !name.starts_with(['-', '.', '/'])
         && !matches!(name, "HEAD" | "@")

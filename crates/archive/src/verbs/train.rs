@@ -17,11 +17,11 @@ use varve_store::silo::SiloFiles;
 use varve_warc::write::{DictionaryDraft, train_dictionary};
 
 use crate::error::ArchiveError;
-use varve_repository::archive::silo_files;
-use varve_repository::history::{ArchiveHistory, Holdings, Pages, replace};
+use varve_repository::archive::open_silo_files;
+use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, VersionPages, replace};
 use varve_repository::settings::PackingMethod;
 
-pub use varve_repository::settings::LARGEST_SIZE;
+pub use varve_repository::settings::MAX_DICTIONARY_BYTES;
 /// What records have in common gets so much of it: the size that zstd's own tools choose.
 const IN_COMMON: usize = 112 << 10;
 /// So many bytes of records are looked at.
@@ -49,12 +49,12 @@ pub struct Trained {
 }
 
 /// Makes a dictionary of at most `size` bytes, and leaves it for the silos to come.
-pub fn train(history: &ArchiveHistory, size: usize) -> Result<Trained, ArchiveError> {
+pub fn train(history: &ArchiveHistoryWriter, size: usize) -> Result<Trained, ArchiveError> {
     let writer = history.writer();
     if writer.settings().packing != PackingMethod::Zstd {
         return Err(ArchiveError::NotZstd);
     }
-    let (made, stored) = make(history, &silo_files(writer.layout()), size, &|_| true)?;
+    let (made, stored) = make(history, &open_silo_files(writer.layout()), size, &|_| true)?;
     let path = writer.layout().dictionary();
     replace(&path, &mut stored.as_slice(), true).map_err(ArchiveError::write(&path))?;
     Ok(made)
@@ -63,7 +63,7 @@ pub fn train(history: &ArchiveHistory, size: usize) -> Result<Trained, ArchiveEr
 /// Makes a dictionary of at most `size` bytes from those records that are `wanted`, and the pages whose bodies are; gives it as it
 /// stands in a file.
 pub(crate) fn make(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     files: &SiloFiles,
     size: usize,
     wanted: &dyn Fn(RecordId) -> bool,
@@ -72,7 +72,7 @@ pub(crate) fn make(
     let (count, bytes) = (samples.len() as u64, samples.iter().map(|one| one.len() as u64).sum());
     let no_dictionary = |source| ArchiveError::NoDictionary { samples: count, source };
     let trained = train_dictionary(&samples, size.min(IN_COMMON)).map_err(no_dictionary)?;
-    let mut draft = DictionaryDraft::new(trained, size.min(LARGEST_SIZE));
+    let mut draft = DictionaryDraft::new(trained, size.min(MAX_DICTIONARY_BYTES));
     add_pages(holdings, &mut draft, wanted)?;
     let made = draft.finish().map_err(no_dictionary)?;
     let trained = Trained {
@@ -87,7 +87,7 @@ pub(crate) fn make(
 
 /// Adds pages of the version at HEAD while there is room. Those that change the most come first.
 fn add_pages(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     draft: &mut DictionaryDraft,
     wanted: &dyn Fn(RecordId) -> bool,
 ) -> Result<(), ArchiveError> {
@@ -104,7 +104,7 @@ fn add_pages(
         if !seen.insert(page.body) {
             continue;
         }
-        let unread = |source| RepositoryError::Object { id: page.body.to_string(), source };
+        let unread = |source| RepositoryError::ReadObject { id: page.body.to_string(), source };
         let mut bytes = Vec::new();
         match holdings.open_body(&page) {
             Ok(mut body) => body.read_to_end(&mut bytes).map_err(unread)?,
@@ -119,11 +119,12 @@ fn add_pages(
 }
 
 /// Pages of the version at HEAD that could stand in a dictionary, those that change the most first, then small ones.
-fn ranked(holdings: &dyn Holdings) -> Result<Vec<Capture>, ArchiveError> {
+fn ranked(holdings: &dyn HistoryReader) -> Result<Vec<Capture>, ArchiveError> {
     let mut ranked: Vec<(usize, u64, Capture)> = Vec::new();
-    for page in Pages::new(holdings.catalog(), holdings.head()?).take(MOST_PAGES) {
+    for page in VersionPages::new(holdings.catalog(), holdings.head()?).take(MOST_PAGES) {
         let page = page?;
-        if let Some(length) = page.length.filter(|length| (1..=LARGEST_SIZE as u64).contains(length)) {
+        if let Some(length) = page.length.filter(|length| (1..=MAX_DICTIONARY_BYTES as u64).contains(length))
+        {
             ranked.push((changes(holdings, &page.url)?, length, page));
         }
     }
@@ -132,7 +133,7 @@ fn ranked(holdings: &dyn Holdings) -> Result<Vec<Capture>, ArchiveError> {
 }
 
 /// How many different bodies a page had lately.
-fn changes(holdings: &dyn Holdings, url: &str) -> Result<usize, ArchiveError> {
+fn changes(holdings: &dyn HistoryReader, url: &str) -> Result<usize, ArchiveError> {
     let page = ListCursor::first(LAST_CAPTURES);
     let last =
         holdings.catalog().captures_of(url, &CaptureFilter::default(), TimeOrder::NewestFirst, page)?;

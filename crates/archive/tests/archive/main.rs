@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use varve_archive::verbs::init::init;
-use varve_archive::verbs::store::{Kept, Request, Source, store};
-use varve_archive::{Archive, ArchiveError, ArchiveSettings, ArchiveWriter, Date, Opening, RecordId, Size};
+use varve_archive::verbs::store::{NewObjectSource, Request, StoredContent, store};
+use varve_archive::{
+    Archive, ArchiveError, ArchiveSettings, ArchiveWriter, ByteSize, Date, RecordId, WriterOptions,
+};
 
-fn opening(holder: &str) -> Opening {
+fn opening(holder: &str) -> WriterOptions {
     let clock = || Date::parse(b"2026-11-16T12:00:00Z").unwrap();
-    Opening { holder: holder.to_owned(), software: "varve test".to_owned(), clock: Arc::new(clock) }
+    WriterOptions { holder: holder.to_owned(), software: "varve test".to_owned(), clock: Arc::new(clock) }
 }
 
 /// An archive with small silos, and a folder beside it for whatever a test needs.
@@ -25,7 +27,7 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let scene = Self { folder: tempfile::tempdir().unwrap() };
-        let settings = ArchiveSettings { silo_size: Size(1 << 20), ..ArchiveSettings::new("scene") };
+        let settings = ArchiveSettings { silo_size: ByteSize(1 << 20), ..ArchiveSettings::new("scene") };
         init(&scene.root(), &settings, opening("init")).unwrap();
         scene
     }
@@ -53,7 +55,7 @@ impl Scene {
     }
 
     fn store_bytes(&self, content: &[u8]) -> RecordId {
-        let source = Source::Stream(Box::new(std::io::Cursor::new(content.to_vec())));
+        let source = NewObjectSource::Stream(Box::new(std::io::Cursor::new(content.to_vec())));
         let mut kept = store_all(&self.writer(), &Request::default(), vec![source]);
         kept.remove(0).unwrap().id
     }
@@ -62,8 +64,8 @@ impl Scene {
 fn store_all(
     writer: &ArchiveWriter,
     request: &Request,
-    sources: Vec<Source>,
-) -> Vec<Result<Kept, ArchiveError>> {
+    sources: Vec<NewObjectSource>,
+) -> Vec<Result<StoredContent, ArchiveError>> {
     let mut all = Vec::new();
     store(writer, request, sources.into_iter(), &|_| {}, |number, result| {
         assert_eq!(number, all.len());
@@ -74,8 +76,8 @@ fn store_all(
     all
 }
 
-fn files(paths: &[&Path]) -> Vec<Source> {
-    paths.iter().map(|path| Source::File(path.to_path_buf())).collect()
+fn files(paths: &[&Path]) -> Vec<NewObjectSource> {
+    paths.iter().map(|path| NewObjectSource::File(path.to_path_buf())).collect()
 }
 
 /// Bytes that do not compress.

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use varve_archive::RepositoryError;
 
 use varve_archive::verbs::filter;
-use varve_archive::verbs::get::{Range, find};
+use varve_archive::verbs::get::{ByteRange, find};
 use varve_archive::verbs::housekeeping::housekeeping;
-use varve_archive::verbs::store::{Request, Source, Sync, store};
+use varve_archive::verbs::store::{NewObjectSource, Request, SyncPolicy, store};
 use varve_archive::{ArchiveError, RecordId, StoreError};
 use varve_warc::digest::Algorithm;
 use varve_warc::payload::PayloadKind;
@@ -18,7 +18,7 @@ use varve_warc::write::Draft;
 
 use crate::{Scene, files, noise, store_all};
 
-fn get(scene: &Scene, id: &str, range: Option<Range>) -> Result<Vec<u8>, String> {
+fn get(scene: &Scene, id: &str, range: Option<ByteRange>) -> Result<Vec<u8>, String> {
     let archive = scene.archive();
     let mut bytes = Vec::new();
     let found = find(&archive, id).map_err(|error| error.to_string())?;
@@ -71,7 +71,7 @@ fn large_content_is_cut_into_segments_and_not_packed_twice() {
         assert_eq!((kept.new, kept.length), (new, 3_500_000));
         assert_eq!(read.swap(0, Ordering::Relaxed), 3_500_000);
         assert_eq!(get(&scene, &kept.id.to_string(), None).unwrap(), content);
-        let middle = get(&scene, &kept.id.to_string(), Some(Range::From(1_000_000, Some(2_999_999))));
+        let middle = get(&scene, &kept.id.to_string(), Some(ByteRange::From(1_000_000, Some(2_999_999))));
         assert_eq!(middle.unwrap(), content[1_000_000..3_000_000]);
     }
 }
@@ -115,8 +115,8 @@ fn ids_are_known_by_either_form_any_case_and_their_beginning() {
 #[test]
 fn a_beginning_that_fits_several_is_refused_with_their_number() {
     let scene = Scene::new();
-    let numbers: Vec<Source> = (0..3000u32)
-        .map(|number| Source::Stream(Box::new(io::Cursor::new(number.to_le_bytes().to_vec()))))
+    let numbers: Vec<NewObjectSource> = (0..3000u32)
+        .map(|number| NewObjectSource::Stream(Box::new(io::Cursor::new(number.to_le_bytes().to_vec()))))
         .collect();
     let mut ids: Vec<String> = store_all(&scene.writer(), &threads(2), numbers)
         .into_iter()
@@ -138,14 +138,14 @@ fn ranges_are_those_of_http() {
     let scene = Scene::new();
     let id = scene.store_bytes(b"0123456789").to_string();
     let range = |range| get(&scene, &id, Some(range));
-    assert_eq!(range(Range::From(2, Some(4))).unwrap(), b"234");
-    assert_eq!(range(Range::From(7, None)).unwrap(), b"789");
-    assert_eq!(range(Range::From(7, Some(u64::MAX))).unwrap(), b"789");
-    assert_eq!(range(Range::Last(3)).unwrap(), b"789");
-    assert_eq!(range(Range::Last(99)).unwrap(), b"0123456789");
-    assert!(range(Range::From(10, None)).unwrap_err().contains("has 10 bytes"));
+    assert_eq!(range(ByteRange::From(2, Some(4))).unwrap(), b"234");
+    assert_eq!(range(ByteRange::From(7, None)).unwrap(), b"789");
+    assert_eq!(range(ByteRange::From(7, Some(u64::MAX))).unwrap(), b"789");
+    assert_eq!(range(ByteRange::Last(3)).unwrap(), b"789");
+    assert_eq!(range(ByteRange::Last(99)).unwrap(), b"0123456789");
+    assert!(range(ByteRange::From(10, None)).unwrap_err().contains("has 10 bytes"));
     let empty = scene.store_bytes(b"").to_string();
-    assert_eq!(get(&scene, &empty, Some(Range::From(0, None))).unwrap(), b"");
+    assert_eq!(get(&scene, &empty, Some(ByteRange::From(0, None))).unwrap(), b"");
 }
 
 #[test]
@@ -164,9 +164,9 @@ fn the_id_of_a_body_gives_the_body_and_that_of_its_record_the_message() {
     let body_id = data_encoding::HEXLOWER.encode(Algorithm::Sha256.digest(b"hello world").bytes());
     assert_eq!(get(&scene, &record_id, None).unwrap(), message);
     assert_eq!(get(&scene, &body_id, None).unwrap(), b"hello world");
-    assert_eq!(get(&scene, &body_id[..8], Some(Range::From(2, Some(7)))).unwrap(), b"llo wo");
-    assert_eq!(get(&scene, &body_id, Some(Range::Last(5))).unwrap(), b"world");
-    assert!(get(&scene, &body_id, Some(Range::From(11, None))).unwrap_err().contains("has 11 bytes"));
+    assert_eq!(get(&scene, &body_id[..8], Some(ByteRange::From(2, Some(7)))).unwrap(), b"llo wo");
+    assert_eq!(get(&scene, &body_id, Some(ByteRange::Last(5))).unwrap(), b"world");
+    assert!(get(&scene, &body_id, Some(ByteRange::From(11, None))).unwrap_err().contains("has 11 bytes"));
     let archive = scene.archive();
     let (found, whole) = (find(&archive, &body_id).unwrap(), find(&archive, &record_id).unwrap());
     assert_eq!((found.is_body(), found.length()), (true, None));
@@ -200,7 +200,7 @@ fn metadata_is_about_something_that_is_here() {
         refers_to: Some(refers_to.into()),
         ..threads(1)
     };
-    let note = || vec![Source::Stream(Box::new(&b"note"[..]))];
+    let note = || vec![NewObjectSource::Stream(Box::new(&b"note"[..]))];
     let writer = scene.writer();
     let prefix = &id.to_string()["urn:sha256:".len()..][..8];
     let kept = store_all(&writer, &about(prefix), note()).remove(0).unwrap();
@@ -229,11 +229,11 @@ fn a_media_type_must_be_one() {
 /// When `each` hears of an object, another process can already read it.
 #[test]
 fn an_id_is_given_out_only_when_its_object_can_be_read() {
-    for sync in [Sync::Batch, Sync::Each] {
+    for sync in [SyncPolicy::Batch, SyncPolicy::Each] {
         let scene = Scene::new();
         let writer = scene.writer();
-        let sources =
-            (0..50u32).map(|number| Source::Stream(Box::new(io::Cursor::new(vec![7; number as usize]))));
+        let sources = (0..50u32)
+            .map(|number| NewObjectSource::Stream(Box::new(io::Cursor::new(vec![7; number as usize]))));
         let request = Request { sync, ..threads(3) };
         let mut heard = 0;
         store(&writer, &request, sources, &|_| {}, |_, kept| {
@@ -272,7 +272,7 @@ fn a_file_that_shrinks_while_it_is_read_is_kept_as_what_was_read() {
     let content = noise(3_000_000, 9);
     let path = scene.file("shrinking", &content);
     let source = Shrinking { path: path.clone(), file: fs::File::open(&path).unwrap(), left: 1_100_000 };
-    let kept = store_all(&scene.writer(), &threads(1), vec![Source::Stream(Box::new(source))]);
+    let kept = store_all(&scene.writer(), &threads(1), vec![NewObjectSource::Stream(Box::new(source))]);
     let kept = kept[0].as_ref().unwrap();
     assert_eq!(kept.length, 1_500_000);
     assert_eq!(get(&scene, &kept.id.to_string(), None).unwrap(), content[..1_500_000]);
@@ -310,7 +310,7 @@ fn a_file_appears_whole_or_not_at_all() {
     assert_eq!(fs::read(&target).unwrap(), b"content");
     let again = found.write_to_file(None, &target, false, &|_| {});
     assert!(matches!(again, Err(ArchiveError::Exists { .. })));
-    found.write_to_file(Some(Range::Last(2)), &target, true, &|_| {}).unwrap();
+    found.write_to_file(Some(ByteRange::Last(2)), &target, true, &|_| {}).unwrap();
     assert_eq!(fs::read(&target).unwrap(), b"nt");
     assert!(matches!(
         found.write_to_file(None, scene.folder.path(), true, &|_| {}),

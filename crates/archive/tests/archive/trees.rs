@@ -7,14 +7,14 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use varve_archive::RepositoryError;
 
-use varve_archive::tree::{self, ManifestError, Problem, Restored};
+use varve_archive::tree::{self, ManifestError, ManifestProblem, RestoredTree};
 use varve_archive::verbs::get::find;
-use varve_archive::verbs::stow::{Exclude, Note, Request, Stowed, stow};
+use varve_archive::verbs::stow::{Exclude, Request, StowNote, Stowed, stow};
 use varve_archive::{ArchiveError, RecordId};
 
 use crate::{Scene, noise};
 
-fn stow_noting(scene: &Scene, folder: &Path, exclude: &[&str]) -> (Stowed, Vec<Note>) {
+fn stow_noting(scene: &Scene, folder: &Path, exclude: &[&str]) -> (Stowed, Vec<StowNote>) {
     let exclude: Vec<String> = exclude.iter().map(|&text| text.to_owned()).collect();
     let exclude = Exclude::new(&exclude).unwrap();
     let request = Request { folder: folder.to_owned(), exclude, threads: 3 };
@@ -44,7 +44,7 @@ fn a_file_that_changes_while_it_is_read_is_named_and_kept_as_it_was_read() {
             Request { folder: folder.clone(), exclude: Exclude::new(&[] as &[String]).unwrap(), threads: 1 };
         let mut notes = Vec::new();
         let stowed = stow(&scene.writer(), &request, &progress, |note| notes.push(note)).unwrap();
-        assert!(matches!(&notes[..], [Note::Changed(named)] if *named == path), "{notes:?}");
+        assert!(matches!(&notes[..], [StowNote::Changed(named)] if *named == path), "{notes:?}");
         assert_eq!((stowed.changed, stowed.failed, stowed.survey.bytes), (1, 0, length as u64));
         let back = scene.path("back");
         restore(&scene, stowed.manifest.id, &back).unwrap();
@@ -58,7 +58,7 @@ fn stow_all(scene: &Scene, folder: &Path) -> Stowed {
     stowed
 }
 
-fn restore(scene: &Scene, id: RecordId, folder: &Path) -> Result<(Restored, Vec<String>), ArchiveError> {
+fn restore(scene: &Scene, id: RecordId, folder: &Path) -> Result<(RestoredTree, Vec<String>), ArchiveError> {
     let mut failures = Vec::new();
     let restored =
         tree::restore(&scene.archive(), id, folder, 3, &|_| {}, |error| failures.push(error.to_string()))?;
@@ -212,13 +212,13 @@ fn hostile_manifests_write_nothing_at_all() {
     };
     let nul = r#"{"path":"a\u0000b","kind":"folder","mode":"0755","mtime":"0.000000000"}"#.to_owned();
     let cases = [
-        (file("../evil"), Problem::Climbs),
-        (file("a/../../evil"), Problem::Climbs),
-        (file(outside.join("evil").to_str().unwrap()), Problem::Absolute),
-        (format!("{}\n{}", link("a", &outside), file("a/evil")), Problem::NoFolder),
-        (format!("{}\n{}", link("a", &outside), file("a")), Problem::Order),
-        (nul, Problem::Nul),
-        (format!("{}\n{}", file("good"), file("bad/../../evil")), Problem::Climbs),
+        (file("../evil"), ManifestProblem::Climbs),
+        (file("a/../../evil"), ManifestProblem::Climbs),
+        (file(outside.join("evil").to_str().unwrap()), ManifestProblem::Absolute),
+        (format!("{}\n{}", link("a", &outside), file("a/evil")), ManifestProblem::NoFolder),
+        (format!("{}\n{}", link("a", &outside), file("a")), ManifestProblem::Order),
+        (nul, ManifestProblem::Nul),
+        (format!("{}\n{}", file("good"), file("bad/../../evil")), ManifestProblem::Climbs),
     ];
     for (lines, wanted) in cases {
         let target = scene.path("target");
@@ -288,7 +288,7 @@ fn what_cannot_be_read_is_named_and_left_out() {
     let (stowed, notes) = stow_noting(&scene, &source, &[]);
     assert_eq!((stowed.failed, stowed.survey.files), (1, 1));
     assert!(
-        matches!(&notes[..], [Note::Failed(ArchiveError::Repository(RepositoryError::Read { path, .. }))] if path.ends_with("secret"))
+        matches!(&notes[..], [StowNote::Failed(ArchiveError::Repository(RepositoryError::Read { path, .. }))] if path.ends_with("secret"))
     );
 }
 

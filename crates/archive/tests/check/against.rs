@@ -146,7 +146,7 @@ fn versions_that_only_checks_made_are_no_measure() {
 fn a_part_of_the_version_can_be_meant() {
     let (scene, _) = captured();
     let request = Request {
-        filter: varve_archive::verbs::check::Filter {
+        filter: varve_archive::verbs::check::UrlFilter {
             path_prefix: Some("/s".to_owned()),
             domain: Some(scene.host()),
             ..Default::default()
@@ -157,7 +157,8 @@ fn a_part_of_the_version_can_be_meant() {
     let mut paths = told(&found);
     paths.retain(|line| !line.starts_with("/sitemap.xml"));
     assert_eq!(paths, ["/short met", "/steady met"]);
-    let filter = varve_archive::verbs::check::Filter { domain: Some("nowhere".into()), ..Default::default() };
+    let filter =
+        varve_archive::verbs::check::UrlFilter { domain: Some("nowhere".into()), ..Default::default() };
     let request = Request { filter, ..Request::default() };
     let note = Note { message: "check".to_owned(), author: None };
     let (history, prober) = (scene.history(), scene.prober(true));

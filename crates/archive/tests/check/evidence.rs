@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use varve_archive::expectations::{ProbeOptions, Standing, Verdict, WebProber};
-use varve_archive::history::{Holdings, Pages};
+use varve_archive::history::{HistoryReader, VersionPages};
 use varve_archive::verbs::check::{Promised, Request, explain};
 use varve_archive::verbs::rebuild;
-use varve_archive::{Capture, Layout};
+use varve_archive::{ArchivePaths, Capture};
 use varve_testkit::web::{Answer, Site};
 
 use crate::scene::{Scene, Wrong, opening, told};
@@ -38,7 +38,7 @@ fn page() -> String {
 }
 
 fn captures(scene: &Scene, version: varve_archive::VersionId) -> Vec<Capture> {
-    Pages::new(scene.holdings().catalog(), Some(version)).map(Result::unwrap).collect()
+    VersionPages::new(scene.holdings().catalog(), Some(version)).map(Result::unwrap).collect()
 }
 
 fn body(scene: &Scene, capture: &Capture) -> String {
@@ -165,7 +165,7 @@ fn verdicts_and_their_evidence_are_made_again_from_the_silos() {
         let _ = fs::remove_file(scene.root().join(name));
     }
     fs::remove_dir_all(scene.root().join("index")).unwrap();
-    rebuild::rebuild(&Layout::new(&scene.root()), opening(), &|_| {}).unwrap();
+    rebuild::rebuild(&ArchivePaths::new(&scene.root()), opening(), &|_| {}).unwrap();
     assert_eq!(scene.rows(), rows);
     assert_eq!(scene.holdings().head().unwrap(), head);
     scene.assert_sound();
@@ -187,7 +187,7 @@ fn the_expectations_in_force_are_kept_with_the_version() {
     let manifest: serde_json::Value = serde_json::from_str(&read(record.unwrap())).unwrap();
     assert_eq!(manifest["verdicts"], ended.verdicts.unwrap().to_string());
     let id = manifest["expectations"][format!("{}.yaml", scene.host())].as_str().unwrap();
-    let file = Layout::new(&scene.root()).expectations().join(format!("{}.yaml", scene.host()));
+    let file = ArchivePaths::new(&scene.root()).expectations().join(format!("{}.yaml", scene.host()));
     assert_eq!(read(id.parse().unwrap()), fs::read_to_string(file).unwrap());
 }
 

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use varve_archive::expectations::report::CheckedUrl;
 use varve_archive::expectations::{ProbeOptions, UrlDatabase, WebProber};
-use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Holdings};
+use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter, HistoryReader};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::capture::NetworkOptions;
 use varve_archive::verbs::check::{Ended, Note, Promised, Request, check, look};
 use varve_archive::verbs::init::init;
-use varve_archive::{Archive, ArchiveError, ArchiveSettings, Date, Layout, Opening};
+use varve_archive::{Archive, ArchiveError, ArchivePaths, ArchiveSettings, Date, WriterOptions};
 use varve_testkit::web::{Site, Web};
 
 /// A web and an archive.
@@ -37,9 +37,9 @@ impl From<varve_archive::expectations::UrlsError> for Wrong {
     }
 }
 
-pub(crate) fn opening() -> Opening {
+pub(crate) fn opening() -> WriterOptions {
     let clock = || Date::at_second(std::time::SystemTime::now());
-    Opening { holder: "a test".to_owned(), software: "varve/test".to_owned(), clock: Arc::new(clock) }
+    WriterOptions { holder: "a test".to_owned(), software: "varve/test".to_owned(), clock: Arc::new(clock) }
 }
 
 impl Scene {
@@ -60,22 +60,22 @@ impl Scene {
 
     /// Records, below metadata, for the host of the web.
     pub(crate) fn promise(&self, metadata: &str, records: &[&str]) {
-        let folder = Layout::new(&self.root()).expectations();
+        let folder = ArchivePaths::new(&self.root()).expectations();
         fs::create_dir_all(&folder).unwrap();
         let text = format!("---\n{metadata}---\n{}\n", records.join("\n---\n"));
         fs::write(folder.join(format!("{}.yaml", self.host())), text).unwrap();
     }
 
     pub(crate) fn database(&self) -> UrlDatabase {
-        UrlDatabase::open(&Layout::new(&self.root()).expectations()).unwrap()
+        UrlDatabase::open(&ArchivePaths::new(&self.root()).expectations()).unwrap()
     }
 
-    pub(crate) fn history(&self) -> ArchiveHistory {
-        ArchiveHistory::open(&self.root(), opening()).unwrap()
+    pub(crate) fn history(&self) -> ArchiveHistoryWriter {
+        ArchiveHistoryWriter::open(&self.root(), opening()).unwrap()
     }
 
-    pub(crate) fn holdings(&self) -> ArchiveHoldings {
-        ArchiveHoldings::open(&self.root()).unwrap()
+    pub(crate) fn holdings(&self) -> ArchiveHistoryReader {
+        ArchiveHistoryReader::open(&self.root()).unwrap()
     }
 
     /// Whoever asks without dawdling.

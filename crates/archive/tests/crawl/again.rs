@@ -62,7 +62,7 @@ fn that_nothing_was_new_is_no_other_answer() {
         let request =
             diff::Request { base: Some(versions[base]), head: Some(versions[head]), ..Default::default() };
         let mut told = Vec::new();
-        diff::diff(history.as_holdings(), &request, |page| {
+        diff::diff(history.as_reader(), &request, |page| {
             let status = |side: &Option<Capture>| side.as_ref().map(|page| page.status);
             // The site is asked for its icon, too.
             if page.pair.any().path.is_empty() {

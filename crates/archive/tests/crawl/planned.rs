@@ -1,10 +1,10 @@
 //! Runs that follow a plan: roots, what is found on them, and what is left out.
 
-use varve_archive::history::{ArchiveHoldings, Holdings};
+use varve_archive::history::{ArchiveHistoryReader, HistoryReader};
 use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, ScopeKind};
 use varve_archive::verbs::intent;
 use varve_archive::verbs::plan::{self, Plan, suggest};
-use varve_archive::{ArchiveError, Layout};
+use varve_archive::{ArchiveError, ArchivePaths};
 use varve_testkit::web::{Answer, Site};
 
 use crate::scene::Scene;
@@ -127,7 +127,7 @@ fn groups_are_suggested_from_the_capture() {
 #[test]
 fn intent_comes_back_from_the_silos_alone() {
     let scene = Scene::new(site());
-    let layout = Layout::new(&scene.root());
+    let layout = ArchivePaths::new(&scene.root());
     std::fs::write(layout.plan(), "# mine\nroots:\n- url: https://example.com/\n").unwrap();
     std::fs::create_dir_all(layout.expectations()).unwrap();
     let expectations = layout.expectations().join("example.com.yaml");
@@ -140,7 +140,7 @@ fn intent_comes_back_from_the_silos_alone() {
         let _ = std::fs::remove_dir_all(&rebuildable).or_else(|_| std::fs::remove_file(&rebuildable));
     }
     scene.rebuild();
-    let holdings = ArchiveHoldings::open(&scene.root()).unwrap();
+    let holdings = ArchiveHistoryReader::open(&scene.root()).unwrap();
     assert_eq!(holdings.head().unwrap(), Some(told.version()));
     let refused = intent::restore(&holdings, told.version(), false).unwrap_err();
     assert!(matches!(refused, ArchiveError::Exists { .. }));

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use varve_archive::CrawlError;
 
-use varve_archive::history::{ArchiveHoldings, Holdings};
+use varve_archive::history::{ArchiveHistoryReader, HistoryReader};
 use varve_archive::verbs::capture::{
     CrawlEvent, CrawlSettings, NetworkOptions, RunOptions, ScopeKind, capture,
 };
@@ -56,7 +56,7 @@ fn a_page_is_captured_as_its_scripts_left_it() {
     assert_eq!(silo.matches("WARC-Type: conversion").count(), 2, "one document a page");
     assert!(silo.contains("made by a script: mud</a>"));
     assert!(silo.contains("Content-Type: image/png"));
-    let holdings = ArchiveHoldings::open(&scene.root()).unwrap();
+    let holdings = ArchiveHistoryReader::open(&scene.root()).unwrap();
     for path in ["/", "/made"] {
         let found =
             captures(&holdings, &scene.web.url(path), &CaptureFilter::default(), ListCursor::first(9))
@@ -99,7 +99,7 @@ fn a_document_belongs_to_where_the_reader_was_led() {
         assert!(told.captured.contains_key("/new/made"), "{seed}: {:?}", told.paths());
         assert_eq!(scene.web.count("/made"), 0, "{seed}");
         assert_eq!(told.ended().tally.pages, if seed == "/old" { 2 } else { 3 }, "{seed}");
-        let holdings = ArchiveHoldings::open(&scene.root()).unwrap();
+        let holdings = ArchiveHistoryReader::open(&scene.root()).unwrap();
         for (path, has) in [(seed, false), ("/new/page", true), ("/new/made", true)] {
             let filter = CaptureFilter::default();
             let found = captures(&holdings, &scene.web.url(path), &filter, ListCursor::first(9)).unwrap();
@@ -347,7 +347,7 @@ fn what_is_no_document_has_a_picture_alone() {
     let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     assert_eq!(told.notes, Vec::<String>::new());
-    let holdings = ArchiveHoldings::open(&scene.root()).unwrap();
+    let holdings = ArchiveHistoryReader::open(&scene.root()).unwrap();
     for (path, is_document) in pages {
         let filter = CaptureFilter::default();
         let found = captures(&holdings, &scene.web.url(path), &filter, ListCursor::first(9)).unwrap();

@@ -6,15 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use varve_archive::history::{ArchiveHistory, Holdings, Pages};
+use varve_archive::history::{ArchiveHistoryWriter, HistoryReader, VersionPages};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::capture::{
     CrawlEvent, CrawlSettings, NetworkOptions, RunEnd, RunOptions, ScopeKind, capture, finish, resume,
 };
-use varve_archive::verbs::commit::Intent;
+use varve_archive::verbs::commit::KeptIntent;
 use varve_archive::verbs::init::init;
 use varve_archive::verbs::rebuild::rebuild;
-use varve_archive::{Archive, ArchiveError, ArchiveSettings, Capture, Date, Layout, Opening, VersionId};
+use varve_archive::{
+    Archive, ArchiveError, ArchivePaths, ArchiveSettings, Capture, Date, VersionId, WriterOptions,
+};
 use varve_testkit::web::{Site, Web};
 
 /// A web and an archive.
@@ -57,9 +59,9 @@ impl Told {
     }
 }
 
-fn opening() -> Opening {
+fn opening() -> WriterOptions {
     let clock = || Date::at_second(std::time::SystemTime::now());
-    Opening { holder: "a test".to_owned(), software: "varve/test".to_owned(), clock: Arc::new(clock) }
+    WriterOptions { holder: "a test".to_owned(), software: "varve/test".to_owned(), clock: Arc::new(clock) }
 }
 
 impl Scene {
@@ -87,8 +89,8 @@ impl Scene {
         }
     }
 
-    pub(crate) fn history(&self) -> ArchiveHistory {
-        ArchiveHistory::open(&self.root(), opening()).unwrap()
+    pub(crate) fn history(&self) -> ArchiveHistoryWriter {
+        ArchiveHistoryWriter::open(&self.root(), opening()).unwrap()
     }
 
     pub(crate) fn run(&self, settings: CrawlSettings) -> Told {
@@ -113,14 +115,14 @@ impl Scene {
         reach: NetworkOptions,
         most: usize,
     ) -> Result<Told, ArchiveError> {
-        self.run_as(settings, reach, most, &|_| Intent::default())
+        self.run_as(settings, reach, most, &|_| KeptIntent::default())
     }
 
     /// Runs with what people want, as it is kept in the archive.
     pub(crate) fn run_with_intent(
         &self,
         settings: CrawlSettings,
-        intent: &dyn Fn(&ArchiveHistory) -> Intent,
+        intent: &dyn Fn(&ArchiveHistoryWriter) -> KeptIntent,
     ) -> Told {
         let reach = NetworkOptions { allow_private: true, ..NetworkOptions::default() };
         self.run_as(Some(settings), reach, usize::MAX, intent).unwrap()
@@ -131,7 +133,7 @@ impl Scene {
         settings: Option<CrawlSettings>,
         reach: NetworkOptions,
         most: usize,
-        intent: &dyn Fn(&ArchiveHistory) -> Intent,
+        intent: &dyn Fn(&ArchiveHistoryWriter) -> KeptIntent,
     ) -> Result<Told, ArchiveError> {
         let history = self.history();
         let stop = AtomicBool::new(false);
@@ -186,7 +188,7 @@ impl Scene {
 
     /// The captures of a version.
     pub(crate) fn captures(&self, version: VersionId) -> Vec<Capture> {
-        Pages::new(self.history().catalog(), Some(version)).map(Result::unwrap).collect()
+        VersionPages::new(self.history().catalog(), Some(version)).map(Result::unwrap).collect()
     }
 
     /// The paths of a version's captures, sorted; one that is there twice is there twice.
@@ -207,7 +209,7 @@ impl Scene {
 
     /// Makes index and catalog again from the silos.
     pub(crate) fn rebuild(&self) {
-        rebuild(&Layout::new(&self.root()), opening(), &|_| {}).unwrap();
+        rebuild(&ArchivePaths::new(&self.root()), opening(), &|_| {}).unwrap();
     }
 
     /// The first silo, unpacked, as far as it is text.

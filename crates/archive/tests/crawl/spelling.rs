@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use varve_archive::VersionId;
-use varve_archive::history::{Change, Holdings, Pairs};
+use varve_archive::history::{CapturePairs, HistoryReader, PageChange};
 use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, ScopeKind};
 use varve_archive::verbs::{cat, log, replay};
 use varve_testkit::web::{Answer, Request, Site};
@@ -140,13 +140,19 @@ fn it_is_asked_for_conditionally_and_found_by_every_spelling() {
         let filter = log::CaptureFilter::default();
         let found = log::captures(&history, &url, &filter, log::ListCursor::first(9)).unwrap();
         assert_eq!(found.iter().filter(|capture| capture.url == kept).count(), 2, "{spelling}");
-        assert_eq!(cat::find(&history, &url, &cat::At::Newest).unwrap().url, kept);
-        assert!(cat::find(&history, &url, &cat::At::Version(told.version())).is_ok(), "{spelling}");
+        assert_eq!(cat::find(&history, &url, &cat::CaptureSelector::Newest).unwrap().url, kept);
+        assert!(
+            cat::find(&history, &url, &cat::CaptureSelector::Version(told.version())).is_ok(),
+            "{spelling}"
+        );
         let replayed = replay::find(&history, &url, None).unwrap();
-        assert!(matches!(replayed, replay::Known::Here(found) if found.capture.url == kept), "{spelling}");
+        assert!(
+            matches!(replayed, replay::UrlKnowledge::Here(found) if found.capture.url == kept),
+            "{spelling}"
+        );
     }
     let other = scene.web.url("/q?b=2&a=1");
-    assert!(cat::find(&history, &other, &cat::At::Newest).is_err());
+    assert!(cat::find(&history, &other, &cat::CaptureSelector::Newest).is_err());
 }
 
 /// A site that links to a page by one spelling, and by another after the first crawl.
@@ -168,9 +174,9 @@ fn tagged(request: &Request) -> Answer {
 }
 
 /// How the page is asked for by any of these, and what became of it between two versions.
-fn became(scene: &Scene, versions: [VersionId; 2]) -> Vec<(String, Change)> {
+fn became(scene: &Scene, versions: [VersionId; 2]) -> Vec<(String, PageChange)> {
     let history = scene.history();
-    let pairs = Pairs::new(history.catalog(), Some(versions[0]), Some(versions[1]));
+    let pairs = CapturePairs::new(history.catalog(), Some(versions[0]), Some(versions[1]));
     let pairs = pairs.map(Result::unwrap).filter(|pair| pair.any().path.starts_with("/a"));
     pairs.map(|pair| (pair.any().path.clone(), pair.change())).collect()
 }
@@ -184,7 +190,7 @@ fn a_page_keeps_the_spelling_by_which_it_is_here() {
     let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
     assert_eq!(told.captured["/a?x=1&y=2"].0, 304);
     assert_eq!((scene.web.count("/a?x=1&y=2"), scene.web.count("/a?utm_source=news&y=2&x=1")), (2, 0));
-    assert_eq!(became(&scene, [first, told.version()]), [("/a?x=1&y=2".to_owned(), Change::Unchanged)]);
+    assert_eq!(became(&scene, [first, told.version()]), [("/a?x=1&y=2".to_owned(), PageChange::Unchanged)]);
     scene.assert_sound();
 }
 
@@ -217,7 +223,7 @@ fn two_spellings_are_one_page_in_history() {
     for spelling in spellings {
         assert_eq!(scene.web.count(spelling), 1);
     }
-    assert_eq!(became(&scene, versions), [("/a?x=1&y=2".to_owned(), Change::Unchanged)]);
+    assert_eq!(became(&scene, versions), [("/a?x=1&y=2".to_owned(), PageChange::Unchanged)]);
     let history = scene.history();
     let [old, new] = spellings.map(|path| scene.web.url(path));
     for asked in [&old, &new, &scene.web.url("/a?y=2&x=1#top")] {
@@ -228,9 +234,12 @@ fn two_spellings_are_one_page_in_history() {
         let first = log::captures(&history, asked, &filter, log::ListCursor::first(1)).unwrap();
         let rest = log::ListCursor { after: first.first(), limit: 9 };
         assert_eq!(log::captures(&history, asked, &filter, rest).unwrap(), found[1..]);
-        assert_eq!(cat::find(&history, asked, &cat::At::Newest).unwrap().url, new);
+        assert_eq!(cat::find(&history, asked, &cat::CaptureSelector::Newest).unwrap().url, new);
         for (version, url) in versions.iter().zip([&old, &new]) {
-            assert_eq!(cat::find(&history, asked, &cat::At::Version(*version)).unwrap().url, *url);
+            assert_eq!(
+                cat::find(&history, asked, &cat::CaptureSelector::Version(*version)).unwrap().url,
+                *url
+            );
         }
     }
     drop(history);

@@ -4,41 +4,43 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Change, Holdings, Pages, Pairs};
+use varve_archive::history::{
+    ArchiveHistoryReader, ArchiveHistoryWriter, CapturePairs, HistoryReader, PageChange, VersionPages,
+};
 use varve_archive::verbs::audit::{AuditRequest, audit};
-use varve_archive::verbs::cat::{At, body, find};
+use varve_archive::verbs::cat::{CaptureSelector, body, find};
 use varve_archive::verbs::commit::{NewBody, NewPage, Request, commit};
 use varve_archive::verbs::crystal::export::{ProjectExported, export};
 use varve_archive::verbs::crystal::import::{ProjectImported, import};
 use varve_archive::verbs::init::init;
+use varve_archive::verbs::purge::{Request as Rewrite, perform, plan};
 use varve_archive::verbs::rebuild::rebuild;
-use varve_archive::verbs::rewrite::{Request as Rewrite, perform, plan};
-use varve_archive::{ArchiveSettings, ArchiveWriter, Date, Headers, Layout, Opening, VersionId};
+use varve_archive::{ArchivePaths, ArchiveSettings, ArchiveWriter, Date, Headers, VersionId, WriterOptions};
 use varve_crystal::{MajorVersion, Project, VerifyOptions};
 use varve_store::exchange::{ScannedRecord, scan};
 
 use crate::project::{COOKIE, HOME, everything, fixture, make};
 
-pub(crate) fn opening() -> Opening {
+pub(crate) fn opening() -> WriterOptions {
     let clock = || Date::at_second(UNIX_EPOCH + Duration::from_secs(1_700_000_000));
-    Opening { holder: "a test".to_owned(), software: "varve test".to_owned(), clock: Arc::new(clock) }
+    WriterOptions { holder: "a test".to_owned(), software: "varve test".to_owned(), clock: Arc::new(clock) }
 }
 
 fn bring_in(museum: &Path, project: &Path) -> ProjectImported {
     if !museum.exists() {
         init(museum, &ArchiveSettings::new("test"), opening()).unwrap();
     }
-    let history = ArchiveHistory::open(museum, opening()).unwrap();
+    let history = ArchiveHistoryWriter::open(museum, opening()).unwrap();
     import(&history, project, &|_| {}).unwrap()
 }
 
 fn bring_out(museum: &Path, version: &VersionId, target: &Path) -> ProjectExported {
-    export(&ArchiveHoldings::open(museum).unwrap(), version, target, &|_| {}).unwrap()
+    export(&ArchiveHistoryReader::open(museum).unwrap(), version, target, &|_| {}).unwrap()
 }
 
 /// What an audit of everything finds.
 fn findings(museum: &Path) -> Vec<String> {
-    let holdings = ArchiveHoldings::open(museum).unwrap();
+    let holdings = ArchiveHistoryReader::open(museum).unwrap();
     let mut found = Vec::new();
     let mut each = |finding: varve_archive::verbs::audit::AuditFinding| found.push(finding.message);
     audit(holdings.archive(), &AuditRequest::default(), &|_| {}, &mut each).unwrap();
@@ -46,7 +48,7 @@ fn findings(museum: &Path) -> Vec<String> {
 }
 
 fn silo_bytes(museum: &Path) -> u64 {
-    let holdings = ArchiveHoldings::open(museum).unwrap();
+    let holdings = ArchiveHistoryReader::open(museum).unwrap();
     holdings.archive().store().files().list().unwrap().values().map(|silo| silo.length).sum()
 }
 
@@ -94,20 +96,20 @@ fn an_import_is_one_version_with_the_times_and_the_bodies() {
     let museum = home.path().join("museum");
     let imported = bring_in(&museum, &make(&home.path().join("a"), MajorVersion::Flat));
     assert_eq!((imported.revisions, imported.new, imported.errors, imported.cookies), (7, 6, 1, 1));
-    let holdings = ArchiveHoldings::open(&museum).unwrap();
-    assert_eq!(Holdings::head(&holdings).unwrap(), imported.version);
-    let text = |url: &str, at: &At| {
+    let holdings = ArchiveHistoryReader::open(&museum).unwrap();
+    assert_eq!(HistoryReader::head(&holdings).unwrap(), imported.version);
+    let text = |url: &str, at: &CaptureSelector| {
         let capture = find(&holdings, url, at).unwrap();
         let mut text = String::new();
         body(&holdings, &capture).unwrap().read_to_string(&mut text).unwrap();
         (capture.time.to_string(), capture.status, text)
     };
     use std::io::Read as _;
-    let newest = text(HOME, &At::Newest);
+    let newest = text(HOME, &CaptureSelector::Newest);
     assert_eq!(newest, ("2022-07-29T12:00:02Z".to_owned(), 200, "<p>two</p>".to_owned()));
-    assert_eq!(text("https://site.example/app.js", &At::Newest).2, "hello");
-    assert_eq!(text("https://site.example/chunked", &At::Newest).2, "5\r\nnot a chunk");
-    let unchanged = text("https://site.example/logo.png", &At::Newest);
+    assert_eq!(text("https://site.example/app.js", &CaptureSelector::Newest).2, "hello");
+    assert_eq!(text("https://site.example/chunked", &CaptureSelector::Newest).2, "5\r\nnot a chunk");
+    let unchanged = text("https://site.example/logo.png", &CaptureSelector::Newest);
     assert_eq!((unchanged.1, unchanged.2.as_str()), (304, "png"));
 }
 
@@ -134,23 +136,23 @@ fn what_was_added_to_a_project_since_is_all_that_a_second_import_adds() {
     assert_ne!(first.version, second.version);
     assert_eq!(findings(&museum), Vec::<String>::new());
     // Yet its version is the whole of the project: what was there is there, and the difference is what is new.
-    let holdings = ArchiveHoldings::open(&museum).unwrap();
-    let changes = |holdings: &ArchiveHoldings| -> Vec<(String, Change)> {
-        Pairs::new(holdings.catalog(), first.version, second.version)
+    let holdings = ArchiveHistoryReader::open(&museum).unwrap();
+    let changes = |holdings: &ArchiveHistoryReader| -> Vec<(String, PageChange)> {
+        CapturePairs::new(holdings.catalog(), first.version, second.version)
             .map(|pair| pair.unwrap())
             .map(|pair| (pair.any().url.clone(), pair.change()))
-            .filter(|(_, change)| *change != Change::Unchanged)
+            .filter(|(_, change)| *change != PageChange::Unchanged)
             .collect()
     };
-    assert_eq!(changes(&holdings), [("https://site.example/new".to_owned(), Change::Added)]);
-    let version = At::Version(second.version.unwrap());
+    assert_eq!(changes(&holdings), [("https://site.example/new".to_owned(), PageChange::Added)]);
+    let version = CaptureSelector::Version(second.version.unwrap());
     let page = find(&holdings, HOME, &version).unwrap();
     assert_eq!(page.time.to_string(), "2022-07-29T12:00:02Z");
     assert!(holdings.wire_head(&page).unwrap().is_some(), "the answer itself is at hand");
     drop(holdings);
-    rebuild(&Layout::new(&museum), opening(), &|_| {}).unwrap();
-    let holdings = ArchiveHoldings::open(&museum).unwrap();
-    assert_eq!(changes(&holdings), [("https://site.example/new".to_owned(), Change::Added)]);
+    rebuild(&ArchivePaths::new(&museum), opening(), &|_| {}).unwrap();
+    let holdings = ArchiveHistoryReader::open(&museum).unwrap();
+    assert_eq!(changes(&holdings), [("https://site.example/new".to_owned(), PageChange::Added)]);
     assert_eq!(findings(&museum), Vec::<String>::new());
     bring_out(&museum, &second.version.unwrap(), &home.path().join("b"));
     assert_eq!(everything(&home.path().join("b")), everything(&project));
@@ -170,19 +172,22 @@ fn what_a_later_import_has_from_an_earlier_one_stays_when_that_is_rewritten() {
         let choice = plan(&writer, &request).unwrap();
         perform(writer, &request, &choice, &|_| {}).unwrap();
         assert_eq!(findings(&museum), Vec::<String>::new());
-        ArchiveHoldings::open(&museum).unwrap()
+        ArchiveHistoryReader::open(&museum).unwrap()
     };
-    let pages = |holdings: &ArchiveHoldings| Pages::new(holdings.catalog(), Some(second)).count();
+    let pages = |holdings: &ArchiveHistoryReader| VersionPages::new(holdings.catalog(), Some(second)).count();
     let holdings = rewritten(Rewrite { versions: vec![first], ..Rewrite::default() });
     assert_eq!(pages(&holdings), 7);
-    for page in Pages::new(holdings.catalog(), Some(second)) {
+    for page in VersionPages::new(holdings.catalog(), Some(second)) {
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut body(&holdings, &page.unwrap()).unwrap(), &mut bytes).unwrap();
     }
     drop(holdings);
     let holdings = rewritten(Rewrite { urls: vec![HOME.to_owned()], ..Rewrite::default() });
-    assert!(body(&holdings, &find(&holdings, "https://site.example/app.js", &At::Newest).unwrap()).is_ok());
-    let gone = find(&holdings, HOME, &At::Version(second)).unwrap();
+    assert!(
+        body(&holdings, &find(&holdings, "https://site.example/app.js", &CaptureSelector::Newest).unwrap())
+            .is_ok()
+    );
+    let gone = find(&holdings, HOME, &CaptureSelector::Version(second)).unwrap();
     assert!(body(&holdings, &gone).is_err(), "what is taken out by its URL is taken out of every version");
 }
 
@@ -191,7 +196,7 @@ fn cookies_are_in_no_silo_and_come_back_with_the_key_alone() {
     let home = tempfile::tempdir().unwrap();
     let museum = home.path().join("museum");
     let version = bring_in(&museum, &make(&home.path().join("a"), MajorVersion::Tree)).version.unwrap();
-    let holdings = ArchiveHoldings::open(&museum).unwrap();
+    let holdings = ArchiveHistoryReader::open(&museum).unwrap();
     let mut facts = 0;
     scan(holdings.archive().store().files(), 1, &|_| {}, &mut |scanned| {
         if let ScannedRecord::Fact { json, .. } = scanned {
@@ -213,7 +218,7 @@ fn a_version_of_any_pages_becomes_a_project_of_its_captures() {
     let home = tempfile::tempdir().unwrap();
     let museum = home.path().join("museum");
     init(&museum, &ArchiveSettings::new("test"), opening()).unwrap();
-    let history = ArchiveHistory::open(&museum, opening()).unwrap();
+    let history = ArchiveHistoryWriter::open(&museum, opening()).unwrap();
     let mut headers = Headers::new();
     headers.push("Content-Type", "text/html");
     let page = NewPage {
@@ -234,7 +239,7 @@ fn a_version_of_any_pages_becomes_a_project_of_its_captures() {
         "{rows:?}"
     );
     let taken = export(
-        &ArchiveHoldings::open(&museum).unwrap(),
+        &ArchiveHistoryReader::open(&museum).unwrap(),
         &version,
         &home.path().join("b.crystalproj"),
         &|_| {},

@@ -4,16 +4,16 @@ use std::io::{Read, Write};
 use varve_archive::RepositoryError;
 
 use varve_archive::history::{
-    ArchiveHistory, CrystalHoldings, Holdings, Kind, Pages, kind_of, open_history, open_holdings,
-    open_holdings_by, resolve_version,
+    ArchiveHistoryWriter, CrystalHistoryReader, HistoryReader, Layout, VersionPages, detect_layout,
+    open_reader, open_reader_choosing, open_writer, resolve_version,
 };
-use varve_archive::verbs::cat::{At, find};
+use varve_archive::verbs::cat::{CaptureSelector, find};
 use varve_archive::verbs::crystal::import::import;
 use varve_archive::verbs::crystal::warc::{Description, export};
 use varve_archive::verbs::diff::{Request, diff};
 use varve_archive::verbs::init::init;
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
-use varve_archive::verbs::replay::{Known, find as replay};
+use varve_archive::verbs::replay::{UrlKnowledge, find as replay};
 use varve_archive::{ArchiveError, ArchiveSettings, Capture, Choice, find_root};
 use varve_crystal::{
     DownloadError, DownloadOutcome, MajorVersion, NewRevision, ProjectWriter, ResponseMetadata,
@@ -22,32 +22,32 @@ use varve_crystal::{
 use crate::doors::opening;
 use crate::project::{GZIPPED, HOME, make};
 
-fn text(holdings: &dyn Holdings, capture: &Capture) -> String {
+fn text(holdings: &dyn HistoryReader, capture: &Capture) -> String {
     let mut text = String::new();
     holdings.open_body(capture).unwrap().read_to_string(&mut text).unwrap();
     text
 }
 
-fn newest(holdings: &dyn Holdings, url: &str) -> Capture {
-    find(holdings, url, &At::Newest).unwrap()
+fn newest(holdings: &dyn HistoryReader, url: &str) -> Capture {
+    find(holdings, url, &CaptureSelector::Newest).unwrap()
 }
 
 #[test]
 fn a_project_is_known_by_its_folder_and_by_its_opener() {
     let home = tempfile::tempdir().unwrap();
     let path = make(&home.path().join("a.crystalproj"), MajorVersion::Flat);
-    assert_eq!(kind_of(&path), Some(Kind::Crystal));
-    assert_eq!(kind_of(&path.join("OPEN ME.crystalopen")), Some(Kind::Crystal));
+    assert_eq!(detect_layout(&path), Some(Layout::Crystal));
+    assert_eq!(detect_layout(&path.join("OPEN ME.crystalopen")), Some(Layout::Crystal));
     assert_eq!(find_root(&path.join("revisions")), Some(path.clone()));
-    assert_eq!(kind_of(home.path()), None);
-    assert!(open_holdings(&path.join("OPEN ME.crystalopen")).is_ok());
-    assert!(matches!(open_history(&path, opening()), Err(RepositoryError::NotForVersions { .. })));
+    assert_eq!(detect_layout(home.path()), None);
+    assert!(open_reader(&path.join("OPEN ME.crystalopen")).is_ok());
+    assert!(matches!(open_writer(&path, opening()), Err(RepositoryError::NotForVersions { .. })));
 }
 
 #[test]
 fn revisions_are_captures_and_aliases_lead_to_them() {
     let home = tempfile::tempdir().unwrap();
-    let holdings = open_holdings(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
+    let holdings = open_reader(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
     for url in [HOME, "https://www.site.example/", "HTTPS://Site.example/#top"] {
         let found = captures(&*holdings, url, &CaptureFilter::default(), ListCursor::first(9)).unwrap();
         assert_eq!(found.iter().map(|capture| capture.status).collect::<Vec<_>>(), [0, 200, 200], "{url}");
@@ -63,12 +63,13 @@ fn revisions_are_captures_and_aliases_lead_to_them() {
 #[test]
 fn the_newest_is_shown_even_if_it_failed_unless_a_good_one_is_wanted() {
     let home = tempfile::tempdir().unwrap();
-    let holdings = open_holdings(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
+    let holdings = open_reader(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
     let failed = holdings.open_body(&newest(&*holdings, HOME)).err().unwrap();
     assert!(matches!(failed, RepositoryError::DownloadFailed { ref kind, .. } if kind == "TimeoutError"));
-    let good = find(&*holdings, HOME, &At::NewestGood).unwrap();
+    let good = find(&*holdings, HOME, &CaptureSelector::NewestGood).unwrap();
     assert_eq!(text(&*holdings, &good), "<p>two</p>");
-    let then = find(&*holdings, HOME, &At::Time("2022-07-29T12:00:01Z".parse().unwrap())).unwrap();
+    let then =
+        find(&*holdings, HOME, &CaptureSelector::Time("2022-07-29T12:00:01Z".parse().unwrap())).unwrap();
     assert_eq!(text(&*holdings, &then), "<p>one</p>");
 }
 
@@ -78,11 +79,14 @@ fn one_rule_chooses_the_revision_wherever_one_must_be_chosen() {
     let path = make(&home.path().join("a"), MajorVersion::Tree);
     for (choice, status, shown) in [(Choice::Newest, 0, None), (Choice::NewestGood, 200, Some("<p>two</p>"))]
     {
-        let holdings = open_holdings_by(&path, choice).unwrap();
+        let holdings = open_reader_choosing(&path, choice).unwrap();
         let head = holdings.head().unwrap();
-        let page = Pages::new(holdings.catalog(), head).map(Result::unwrap).find(|page| page.url == HOME);
+        let page =
+            VersionPages::new(holdings.catalog(), head).map(Result::unwrap).find(|page| page.url == HOME);
         assert_eq!(page.unwrap().status, status);
-        let Known::Here(replayed) = replay(&*holdings, HOME, None).unwrap() else { panic!("not found") };
+        let UrlKnowledge::Here(replayed) = replay(&*holdings, HOME, None).unwrap() else {
+            panic!("not found")
+        };
         assert_eq!(replayed.capture.status, status);
         assert_eq!(shown.map(|_| text(&*holdings, &replayed.capture)).as_deref(), shown);
         // By way of an alias, and without a look at the other pages.
@@ -114,13 +118,13 @@ fn an_answer_that_was_cut_short_is_said_to_be_wherever_it_goes() {
         writer.add_revision(NewRevision { id: None, resource, request_cookie: None, outcome }).unwrap();
     }
     writer.close().unwrap();
-    let holdings = open_holdings(&path).unwrap();
+    let holdings = open_reader(&path).unwrap();
     assert!(newest(&*holdings, HOME).truncated);
-    assert!(!find(&*holdings, HOME, &At::NewestGood).unwrap().truncated);
+    assert!(!find(&*holdings, HOME, &CaptureSelector::NewestGood).unwrap().truncated);
     let museum = home.path().join("museum");
     init(&museum, &ArchiveSettings::new("test"), opening()).unwrap();
-    import(&ArchiveHistory::open(&museum, opening()).unwrap(), &path, &|_| {}).unwrap();
-    let archived = open_holdings(&museum).unwrap();
+    import(&ArchiveHistoryWriter::open(&museum, opening()).unwrap(), &path, &|_| {}).unwrap();
+    let archived = open_reader(&museum).unwrap();
     let cut = newest(&*archived, HOME);
     assert!(cut.truncated);
     assert_eq!(text(&*archived, &cut), "cut");
@@ -134,7 +138,7 @@ fn an_answer_that_was_cut_short_is_said_to_be_wherever_it_goes() {
 #[test]
 fn bodies_are_given_with_their_codings_undone() {
     let home = tempfile::tempdir().unwrap();
-    let holdings = open_holdings(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
+    let holdings = open_reader(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
     let script = newest(&*holdings, "https://site.example/app.js");
     assert_eq!((text(&*holdings, &script).as_str(), script.length), ("hello", Some(5)));
     let chunked = newest(&*holdings, "https://site.example/chunked");
@@ -146,7 +150,7 @@ fn bodies_are_given_with_their_codings_undone() {
 #[test]
 fn two_moments_of_a_project_are_compared() {
     let home = tempfile::tempdir().unwrap();
-    let holdings = open_holdings(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
+    let holdings = open_reader(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
     assert!(!holdings.has_versions());
     let version = |text: &str| resolve_version(&*holdings, text).unwrap();
     assert_eq!(version("HEAD"), version("r7"));
@@ -155,7 +159,7 @@ fn two_moments_of_a_project_are_compared() {
     let request = Request { base: Some(version("r1")), head: Some(version("r4")), ..Request::default() };
     let totals = diff::<ArchiveError>(&*holdings, &request, |_| Ok(())).unwrap();
     assert_eq!((totals.added, totals.changed, totals.removed), (2, 1, 0));
-    let pages = Pages::new(holdings.catalog(), Some(version("HEAD"))).map(|page| page.unwrap().url);
+    let pages = VersionPages::new(holdings.catalog(), Some(version("HEAD"))).map(|page| page.unwrap().url);
     let last: Vec<String> = pages.map(|url| url.rsplit('/').next().unwrap().to_owned()).collect();
     assert_eq!(last, ["", "app.js", "chunked", "logo.png"]);
     let latest = holdings.latest_captures(&CaptureFilter::default(), ListCursor::first(2)).unwrap();
@@ -188,7 +192,7 @@ fn a_moment_is_found_without_looking_at_every_revision() {
         .collect();
     writer.add_revisions(revisions).unwrap();
     writer.close().unwrap();
-    let holdings = CrystalHoldings::open(&path).unwrap();
+    let holdings = CrystalHistoryReader::open(&path).unwrap();
     for number in [1, 2, 63, 64, 65, 250, 331, 499, 500] {
         let time = format!("2022-07-29T12:{:02}:{:02}Z", number / 60, number % 60);
         let found = resolve_version(&holdings, &time).unwrap();
@@ -205,12 +209,12 @@ fn a_list_reads_no_body_that_need_not_be_compared() {
     let path = make(&folder.path().join("lab"), MajorVersion::Tree);
     // The script has one revision; nobody can read it now, and nobody needs to.
     let script = path.join("revisions/000/000/000/000/003");
-    let holdings = CrystalHoldings::open(&path).unwrap();
+    let holdings = CrystalHistoryReader::open(&path).unwrap();
     let head = holdings.head().unwrap().unwrap();
     let list = || holdings.catalog().captures_in(&head, ListCursor::first(100)).unwrap();
     let before = list();
     let capture = before.iter().find(|capture| capture.url.ends_with("app.js")).unwrap().clone();
-    assert_eq!(holdings.name_body(&capture).unwrap().to_string(), HELLO);
+    assert_eq!(holdings.body_id(&capture).unwrap().to_string(), HELLO);
     std::fs::write(&script, "x".repeat(GZIPPED.len())).unwrap();
     let after = list();
     assert_eq!(before.len(), after.len());

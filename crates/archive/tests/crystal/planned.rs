@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use varve_archive::verbs::plan::{Alias, Group, Notice, Plan, Root, edit, load};
-use varve_archive::{ArchiveError, EditError, Layout};
+use varve_archive::verbs::plan::{Alias, Group, Plan, PlanNotice, Root, edit, load};
+use varve_archive::{ArchiveError, ArchivePaths, EditError};
 use varve_crystal::{GroupSource, NewGroup, Project, ProjectWriter};
 
 fn empty(folder: &Path) -> PathBuf {
@@ -14,8 +14,8 @@ fn empty(folder: &Path) -> PathBuf {
 
 fn change<T>(path: &Path, change: impl FnOnce(&mut Plan) -> Result<T, EditError>) -> Result<T, ArchiveError> {
     edit(
-        &Layout::new(path),
-        &mut |notice| assert!(matches!(notice, Notice::PutInOrder(_)), "a table has no comments"),
+        &ArchivePaths::new(path),
+        &mut |notice| assert!(matches!(notice, PlanNotice::PutInOrder(_)), "a table has no comments"),
         change,
     )
 }
@@ -51,7 +51,7 @@ fn edits_are_rows_and_a_source_that_goes_is_cleared() {
     assert_eq!((groups[2].name.as_str(), groups[2].do_not_download), ("", true));
     drop(project);
 
-    let plan = load(&Layout::new(&path)).unwrap().plan;
+    let plan = load(&ArchivePaths::new(&path)).unwrap().plan;
     assert_eq!(plan.roots, [root("Home", "https://e.org/")]);
     assert_eq!(plan.groups[1].found_on.as_deref(), Some("Years"));
     assert_eq!(plan.aliases, [alias]);
@@ -95,12 +95,12 @@ fn things_without_names_of_their_own_are_told_apart() {
         NewGroup { name: "Same", url_pattern: "https://e.org/**", source: None, do_not_download: false };
     writer.add_group(new).unwrap();
     writer.close().unwrap();
-    let plan = load(&Layout::new(&path)).unwrap().plan;
+    let plan = load(&ArchivePaths::new(&path)).unwrap().plan;
     let names: Vec<&str> = plan.names().collect();
     assert_eq!(names, ["Same", "https://e.org/b", "https://e.org/c", "https://e.org/**"]);
     change(&path, |plan| plan.remove_root("https://e.org/b", true)).unwrap();
     let left: Vec<String> =
-        load(&Layout::new(&path)).unwrap().plan.roots.into_iter().map(|root| root.url).collect();
+        load(&ArchivePaths::new(&path)).unwrap().plan.roots.into_iter().map(|root| root.url).collect();
     assert_eq!(left, ["https://e.org/a", "https://e.org/c"]);
 }
 

@@ -6,7 +6,7 @@ use varve_archive::RepositoryError;
 
 use crate::losing::{assert_usable, rebuilt};
 use crate::scene::*;
-use varve_archive::history::{HistoryWriter, open_history};
+use varve_archive::history::{HistoryWriter, open_writer};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::commit::NewPage;
 use varve_archive::verbs::{commit, tag};
@@ -64,7 +64,7 @@ fn stopped(root: &Path) -> (VersionId, VersionId) {
 /// Writing is refused, and nothing is gone past.
 fn assert_refused(root: &Path) -> String {
     let before = (rows(&*holdings(root)), fs::read(root.join("HEAD")).expect("read"));
-    let Err(error) = open_history(root, opening()) else { panic!("opened") };
+    let Err(error) = open_writer(root, opening()) else { panic!("opened") };
     assert!(matches!(error, RepositoryError::Behind { .. }), "{error:?}");
     assert_eq!((rows(&*holdings(root)), fs::read(root.join("HEAD")).expect("read")), before);
     std::error::Error::source(&error).expect("a cause").to_string()
@@ -148,7 +148,7 @@ fn a_fact_that_only_others_understand_is_not_gone_past() {
     commit_pages(&*history(root), "first", &[("https://e.org/", "1")]);
     behind(root, || {
         let about = "urn:uuid:00000000-0000-8000-8000-000000000000";
-        history(root).keep_fact(about, media_type::VERSION, br#"{"parents":[]}"#).expect("kept");
+        history(root).write_fact(about, media_type::VERSION, br#"{"parents":[]}"#).expect("kept");
     });
     assert!(assert_refused(root).contains("cannot be understood"));
     assert_eq!(rebuilt(root).left_out.len(), 1);

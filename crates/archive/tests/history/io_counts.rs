@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Holdings};
+use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter, HistoryReader};
 use varve_archive::verbs::cat::{self, At};
 use varve_archive::verbs::commit::{Request, commit};
 use varve_archive::verbs::log::{self, ListCursor, VersionFilter};
@@ -31,7 +31,7 @@ fn archive(root: &Path) -> (Layout, Arc<RecordingDisk>) {
     (Layout::on_disk(root, Arc::clone(&disk) as _), disk)
 }
 
-fn read_body(holdings: &ArchiveHoldings, capture: &varve_archive::Capture) -> String {
+fn read_body(holdings: &ArchiveHistoryReader, capture: &varve_archive::Capture) -> String {
     let mut text = String::new();
     holdings.open_body(capture).expect("opened").read_to_string(&mut text).expect("read");
     text
@@ -41,7 +41,7 @@ fn read_body(holdings: &ArchiveHoldings, capture: &varve_archive::Capture) -> St
 fn opening_for_reading() {
     let root = tempfile::tempdir().expect("a folder");
     let (layout, disk) = archive(root.path());
-    ArchiveHoldings::open_at(&layout).expect("opened");
+    ArchiveHistoryReader::open_at(&layout).expect("opened");
     // The appendix is opened, measured and read whole. The index folder is listed twice: for rotated
     // appendices and for shards. The one shard is mapped. No silo is opened.
     assert_eq!(disk.take_counts(), "list 2, examine 1, open 1, map 1, read 1");
@@ -51,7 +51,7 @@ fn opening_for_reading() {
 fn log_reads_no_silo() {
     let root = tempfile::tempdir().expect("a folder");
     let (layout, disk) = archive(root.path());
-    let holdings = ArchiveHoldings::open_at(&layout).expect("opened");
+    let holdings = ArchiveHistoryReader::open_at(&layout).expect("opened");
     disk.take_calls();
     let versions = log::versions(&holdings, &VersionFilter::default(), ListCursor::first(10));
     assert_eq!(versions.expect("listed").len(), 2);
@@ -62,7 +62,7 @@ fn log_reads_no_silo() {
 fn cat_of_one_page() {
     let root = tempfile::tempdir().expect("a folder");
     let (layout, disk) = archive(root.path());
-    let holdings = ArchiveHoldings::open_at(&layout).expect("opened");
+    let holdings = ArchiveHistoryReader::open_at(&layout).expect("opened");
     disk.take_calls();
     let capture = cat::find(&holdings, URL, &At::Newest).expect("found");
     // The catalog finds the capture.
@@ -76,7 +76,7 @@ fn cat_of_one_page() {
 fn one_replay() {
     let root = tempfile::tempdir().expect("a folder");
     let (layout, disk) = archive(root.path());
-    let holdings = ArchiveHoldings::open_at(&layout).expect("opened");
+    let holdings = ArchiveHistoryReader::open_at(&layout).expect("opened");
     disk.take_calls();
     let Known::Here(found) = replay::find(&holdings, URL, None).expect("looked up") else {
         panic!("the page is archived");
@@ -91,7 +91,7 @@ fn opening_for_writing_and_one_commit_of_one_changed_page() {
     let root = tempfile::tempdir().expect("a folder");
     let (layout, disk) = archive(root.path());
     let history =
-        ArchiveHistory::of(ArchiveWriter::open_at(layout, opening()).expect("opened")).expect("opened");
+        ArchiveHistoryWriter::of(ArchiveWriter::open_at(layout, opening()).expect("opened")).expect("opened");
     // The store is opened as in its own test: the index, the last silo from the last indexed record
     // on, and `next-number`. The catalog then asks for the end of the silos, which lists them and
     // reads `next-number` once more, and opens the last silo. One sync of the appendix, no write.

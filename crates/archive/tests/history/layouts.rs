@@ -2,8 +2,8 @@
 
 use crate::scene::*;
 use varve_archive::RepositoryError;
-use varve_archive::history::{Change, Pairs, resolve_version};
-use varve_archive::verbs::cat::{At, at, find};
+use varve_archive::history::{CapturePairs, PageChange, resolve_version};
+use varve_archive::verbs::cat::{CaptureSelector, at, find};
 use varve_archive::verbs::commit::{Request, commit};
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, VersionFilter, captures, versions};
 use varve_archive::verbs::tag;
@@ -28,14 +28,14 @@ fn what_was_committed_is_read_back() {
         let log = versions(&*holdings, &VersionFilter::default(), ListCursor::first(10)).expect("read");
         let said: Vec<_> = log.iter().map(|info| (info.version.message.as_str(), info.captures)).collect();
         assert_eq!(said, [("second", 2), ("first", 2)]);
-        let pairs: Vec<_> = Pairs::new(holdings.catalog(), Some(first.version), Some(second.version))
+        let pairs: Vec<_> = CapturePairs::new(holdings.catalog(), Some(first.version), Some(second.version))
             .map(|pair| pair.expect("read"))
             .map(|pair| (pair.any().url.clone(), pair.change()))
             .collect();
         let wanted = [
-            ("https://e.org/", Change::Unchanged),
-            ("https://e.org/a", Change::Removed),
-            ("https://e.org/b", Change::Added),
+            ("https://e.org/", PageChange::Unchanged),
+            ("https://e.org/a", PageChange::Removed),
+            ("https://e.org/b", PageChange::Added),
         ];
         assert_eq!(pairs, wanted.map(|(url, change)| (url.to_owned(), change)));
     }
@@ -50,24 +50,24 @@ fn a_page_is_found_by_url_time_and_version() {
         let first = commit_pages(&*writer, "first", &[("https://e.org/", "old")]);
         let second = commit_pages(&*writer, "second", &[("https://e.org/", "new")]);
         let all = captures(
-            writer.as_holdings(),
+            writer.as_reader(),
             "https://e.org/#top",
             &CaptureFilter::default(),
             ListCursor::first(9),
         );
         let all = all.expect("read");
         assert_eq!(all.len(), 2, "{kind:?}: newest first");
-        let read = |when: &At| {
-            let capture = find(writer.as_holdings(), "https://e.org/", when).expect("found");
-            body(writer.as_holdings(), &capture)
+        let read = |when: &CaptureSelector| {
+            let capture = find(writer.as_reader(), "https://e.org/", when).expect("found");
+            body(writer.as_reader(), &capture)
         };
-        assert_eq!(read(&At::Newest), "new");
-        assert_eq!(read(&At::Version(first.version)), "old");
-        assert_eq!(read(&At::Time(all[1].time)), "old");
-        assert_eq!(read(&At::Time(Moment::from_seconds(all[0].time.seconds() + 99))), "new");
-        let when = at(writer.as_holdings(), &second.version.to_string()).expect("a version");
+        assert_eq!(read(&CaptureSelector::Newest), "new");
+        assert_eq!(read(&CaptureSelector::Version(first.version)), "old");
+        assert_eq!(read(&CaptureSelector::Time(all[1].time)), "old");
+        assert_eq!(read(&CaptureSelector::Time(Moment::from_seconds(all[0].time.seconds() + 99))), "new");
+        let when = at(writer.as_reader(), &second.version.to_string()).expect("a version");
         assert_eq!(read(&when), "new");
-        let none = find(writer.as_holdings(), "https://e.org/none", &At::Newest);
+        let none = find(writer.as_reader(), "https://e.org/none", &CaptureSelector::Newest);
         assert!(matches!(none, Err(ArchiveError::NoCapture { .. })));
     }
 }
@@ -90,7 +90,7 @@ fn history_may_branch() {
         let mut wanted = vec![left, right.version];
         wanted.sort();
         assert_eq!(children, wanted, "{kind:?}");
-        let parent = resolve_version(writer.as_holdings(), "HEAD~1").expect("found");
+        let parent = resolve_version(writer.as_reader(), "HEAD~1").expect("found");
         assert_eq!(parent, first);
     }
 }
@@ -104,17 +104,17 @@ fn tags_name_versions_and_can_move_and_go() {
         let first = commit_pages(&*writer, "first", &[("https://e.org/", "1")]).version;
         let second = commit_pages(&*writer, "second", &[("https://e.org/", "2")]).version;
         tag::set(&*writer, "good", Some(first)).expect("set");
-        assert_eq!(resolve_version(writer.as_holdings(), "good").expect("found"), first);
+        assert_eq!(resolve_version(writer.as_reader(), "good").expect("found"), first);
         tag::set(&*writer, "good", Some(second)).expect("moved");
-        assert_eq!(resolve_version(writer.as_holdings(), "good").expect("found"), second, "{kind:?}");
+        assert_eq!(resolve_version(writer.as_reader(), "good").expect("found"), second, "{kind:?}");
         let log = versions(
-            writer.as_holdings(),
+            writer.as_reader(),
             &VersionFilter { tag: Some("good".into()), ..Default::default() },
             ListCursor::first(9),
         );
         assert_eq!(log.expect("read")[0].tags, ["good"]);
         tag::set(&*writer, "good", None).expect("gone");
-        assert!(tag::list(writer.as_holdings()).expect("read").is_empty());
+        assert!(tag::list(writer.as_reader()).expect("read").is_empty());
         tag::set(&*writer, "h1", Some(first)).expect("a name");
         for bad in ["", "HEAD", "-x", "a b", "0123abcd", "1h", "90m", "500ms"] {
             assert!(
@@ -132,7 +132,7 @@ fn sensitive_headers_are_hidden_in_rows() {
         make(kind, root.path());
         let writer = history(root.path());
         commit_pages(&*writer, "first", &[("https://e.org/", "1")]);
-        let capture = find(writer.as_holdings(), "https://e.org/", &At::Newest).expect("found");
+        let capture = find(writer.as_reader(), "https://e.org/", &CaptureSelector::Newest).expect("found");
         assert_eq!(capture.headers.get("set-cookie"), Some(&["[REDACTED]".to_owned()][..]), "{kind:?}");
     }
 }
@@ -143,9 +143,9 @@ fn one_of_two_writers_is_refused_and_nothing_is_lost() {
         let root = tempfile::tempdir().expect("a folder");
         make(kind, root.path());
         let writer = history(root.path());
-        let other = varve_archive::history::open_history(root.path(), opening());
+        let other = varve_archive::history::open_writer(root.path(), opening());
         assert!(matches!(other, Err(RepositoryError::Lock(_))), "{kind:?}");
         commit_pages(&*writer, "first", &[("https://e.org/", "1")]);
-        assert_eq!(rows(&*holdings(root.path())), rows(writer.as_holdings()));
+        assert_eq!(rows(&*holdings(root.path())), rows(writer.as_reader()));
     }
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use crate::rewriting::{all_bytes, assert_sound, holds, request, rewrite};
 use crate::scene::*;
-use varve_archive::history::open_holdings;
+use varve_archive::history::open_reader;
 use varve_archive::verbs::commit::{self, NewPage};
-use varve_archive::verbs::{rebuild, rewrite::Request};
-use varve_archive::{Archive, Layout, VersionId};
+use varve_archive::verbs::{purge::Request, rebuild};
+use varve_archive::{Archive, ArchivePaths, VersionId};
 use varve_core::fact::{Manifest, PageList, media_type};
 
 const PAGES: usize = 40;
@@ -47,7 +47,7 @@ fn facts(root: &Path) -> (Vec<Manifest>, Vec<PageList>) {
 }
 
 fn texts(root: &Path, version: VersionId) -> Vec<String> {
-    let holdings = open_holdings(root).expect("opened");
+    let holdings = open_reader(root).expect("opened");
     contents(&*holdings, version).into_iter().map(|(_, body)| body).collect()
 }
 
@@ -77,7 +77,7 @@ fn a_version_says_what_differs_and_is_whole() {
     check();
     assert_sound(root);
     std::fs::remove_file(root.join("catalog.db")).expect("removed");
-    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
+    rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
     check();
     // All that is said against a list is as much as the list, after a while: another is written.
     for number in 6..30 {
@@ -97,12 +97,12 @@ fn rows_that_were_never_written_are_caught_up_with_a_list_from_before() {
     let (catalog, saved) = (root.join("catalog.db"), root.join("saved.db"));
     std::fs::copy(&catalog, &saved).expect("copied");
     commit_site(root, "second", 2, 1);
-    let kept = rows(&*open_holdings(root).expect("opened"));
+    let kept = rows(&*open_reader(root).expect("opened"));
     // As if the power had gone between the silo and the catalog.
     std::fs::rename(&saved, &catalog).expect("put back");
-    assert_ne!(rows(&*open_holdings(root).expect("opened")), kept);
+    assert_ne!(rows(&*open_reader(root).expect("opened")), kept);
     drop(history(root));
-    assert_eq!(rows(&*open_holdings(root).expect("opened")), kept);
+    assert_eq!(rows(&*open_reader(root).expect("opened")), kept);
     commit_site(root, "third", 3, 0);
     assert_eq!(facts(root).1.len(), 1, "and the list goes on being used");
     assert_sound(root);
@@ -166,10 +166,10 @@ fn a_fact_that_is_longer_than_a_silo_is_one_record_all_the_same() {
     assert!(longest.values().any(|silo| silo.length > 1 << 20), "{longest:?}");
     assert_eq!(texts(root, committed.version).len(), PAGES);
     assert_sound(root);
-    let kept = rows(&*open_holdings(root).expect("opened"));
+    let kept = rows(&*open_reader(root).expect("opened"));
     std::fs::remove_file(root.join("catalog.db")).expect("removed");
-    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
-    assert_eq!(rows(&*open_holdings(root).expect("opened")), kept);
+    rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
+    assert_eq!(rows(&*open_reader(root).expect("opened")), kept);
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn a_lost_list_is_named_by_the_audit() {
     let lost = Manifest { list: Some(varve_archive::RecordId::new([7; 32])), ..facts(root).0[0].clone() };
     let json = serde_json::to_vec(&lost).expect("JSON");
     let about = format!("urn:uuid:{}", Manifest::version_id(&json));
-    history(root).keep_fact(&about, media_type::VERSION, &json).expect("kept");
+    history(root).write_fact(&about, media_type::VERSION, &json).expect("kept");
     let archive = Archive::open(root).expect("opened");
     let mut found = Vec::new();
     audit(&archive, &AuditRequest::default(), &|_| {}, &mut |finding| found.push(finding)).expect("audited");
@@ -233,7 +233,7 @@ fn a_site_that_becomes_what_it_was_is_whole() {
     let versions = texts_of.map(|text| commit_all(root, text));
     assert_sound(root);
     let kept = rows(&*holdings(root));
-    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
+    rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
     assert_eq!(rows(&*holdings(root)), kept);
     for (version, text) in versions.iter().zip(texts_of) {
         assert_eq!(texts(root, *version), [text; PAGES]);
@@ -261,11 +261,11 @@ fn a_manifest_may_name_a_list_from_further_back() {
     };
     let json = serde_json::to_vec(&again).expect("JSON");
     let version = Manifest::version_id(&json);
-    history(root).keep_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json).expect("kept");
+    history(root).write_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json).expect("kept");
     drop(history(root));
     assert_eq!(texts(root, version), ["old"; PAGES]);
     assert_sound(root);
-    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
+    rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
     assert_eq!(texts(root, version), ["old"; PAGES]);
     rewrite(root, &Request { versions: vec![versions[0]], ..request(&[]) });
     assert_sound(root);

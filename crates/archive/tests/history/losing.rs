@@ -7,12 +7,12 @@ use varve_archive::RepositoryError;
 use crate::rebuilding::check_numbers;
 use crate::rewriting::{request, rewrite};
 use crate::scene::*;
-use varve_archive::history::{HistoryWriter, open_history};
+use varve_archive::history::{HistoryWriter, open_writer};
 use varve_archive::verbs::audit::{AuditFinding, AuditKind, AuditRequest, AuditSeverity, audit};
 use varve_archive::verbs::log::{ListCursor, VersionFilter, versions};
-use varve_archive::verbs::rebuild::{LeftOut, Rebuilt, rebuild};
+use varve_archive::verbs::rebuild::{OmittedRow, Rebuilt, rebuild};
 use varve_archive::verbs::{checkout, score, tag};
-use varve_archive::{Archive, Layout, VersionId};
+use varve_archive::{Archive, ArchivePaths, VersionId};
 
 fn silo(root: &Path) -> PathBuf {
     root.join("warc/0/00000000.warc.gz")
@@ -61,7 +61,7 @@ fn forget_rows(root: &Path) {
 }
 
 pub(crate) fn rebuilt(root: &Path) -> Rebuilt {
-    rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt")
+    rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt")
 }
 
 fn audited(root: &Path) -> Vec<AuditFinding> {
@@ -105,7 +105,7 @@ fn the_score_of_a_lost_version_is_told_and_left_out() {
     forget_all_but_silos(root);
     let Rebuilt { index, left_out } = rebuilt(root);
     assert!(!index.findings.is_empty());
-    assert!(matches!(left_out[..], [LeftOut::Score(version)] if version == lost), "{left_out:?}");
+    assert!(matches!(left_out[..], [OmittedRow::Score(version)] if version == lost), "{left_out:?}");
     let message = format!("there is a score of version {lost}, which is not in this archive");
     assert_eq!(left_out[0].to_string(), message);
     let found = audited(root);
@@ -245,7 +245,7 @@ fn any_one_record_may_be_lost() {
         assert_usable(&root);
         // And the same where nobody says `rebuild`, unless that is what is asked for.
         forget_rows(&root);
-        match open_history(&root, opening()) {
+        match open_writer(&root, opening()) {
             Ok(writer) => drop(writer),
             Err(RepositoryError::Behind { .. }) => _ = rebuilt(&root),
             Err(error) => panic!("{offset}: {error:?}"),

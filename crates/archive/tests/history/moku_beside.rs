@@ -10,10 +10,10 @@ use varve_archive::RepositoryError;
 use crate::scene::*;
 use crate::sites::{blob, site, sql};
 use varve_archive::verbs::audit_site::audit_site;
-use varve_archive::verbs::cat::{self, At};
+use varve_archive::verbs::cat::{self, CaptureSelector};
 use varve_archive::verbs::checkout;
 use varve_archive::verbs::commit::{Request, commit};
-use varve_archive::verbs::gc::{Policy, perform, plan, plan_to_show};
+use varve_archive::verbs::gc::{RetentionPolicy, perform, plan, plan_to_show};
 use varve_archive::{ArchiveError, VersionId};
 use varve_testkit::{Requirement, skip};
 
@@ -42,7 +42,7 @@ fn while_another_program_has_a_site_open_no_body_goes() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     site(root);
-    let policy = Policy { keep_last: Some(1), ..Policy::default() };
+    let policy = RetentionPolicy { keep_last: Some(1), ..RetentionPolicy::default() };
     let writer = history(root);
     let Some(mut other) = other_program(root) else { return };
     let planned = plan(&*writer, &policy).expect("planned");
@@ -64,7 +64,8 @@ fn a_program_that_comes_after_the_plan_keeps_its_bodies_too() {
     let root = root.path();
     site(root);
     let writer = history(root);
-    let planned = plan(&*writer, &Policy { keep_last: Some(1), ..Policy::default() }).expect("planned");
+    let planned = plan(&*writer, &RetentionPolicy { keep_last: Some(1), ..RetentionPolicy::default() })
+        .expect("planned");
     let Some(mut other) = other_program(root) else { return };
     let done = perform(&*writer, &planned, &|_| {}).expect("performed");
     assert_eq!((done.stayed.bodies, done.stayed.bytes), (1, 3));
@@ -79,7 +80,7 @@ fn gc_is_done_also_where_it_cannot_be_written_down_when() {
     let root = root.path();
     site(root);
     let writer = history(root);
-    let planned = plan(&*writer, &Policy::default()).expect("planned");
+    let planned = plan(&*writer, &RetentionPolicy::default()).expect("planned");
     let database = sql(root);
     database.execute_batch("BEGIN IMMEDIATE").expect("begun");
     let done = perform(&*writer, &planned, &|_| {}).expect("performed");
@@ -148,7 +149,7 @@ fn what_was_meant_before_somebody_else_moved_head_is_not_meant_any_more() {
     let third = moku_commits(root, "https://e.org/", "", "{}");
     // Somebody was stopped when HEAD had moved to the second version and before this was gone.
     fs::write(root.join(".moku/varve.head"), format!("{second} commit {first}")).expect("written");
-    assert_eq!(holdings(root).settled_head().expect("read"), Some(third));
+    assert_eq!(holdings(root).repaired_head_target().expect("read"), Some(third));
     let writer = history(root);
     assert_eq!(writer.head().expect("read"), Some(third));
     let next = commit_pages(&*writer, "on", &[("https://e.org/", "on")]);
@@ -167,7 +168,7 @@ fn headers_that_moku_left_as_they_came_are_hidden_and_compared_by_their_names() 
     let raw = r#"{"Authorization":["Bearer SECRET"],"Content-Type":["text/html"],"X-B":[" b ","a"]}"#;
     let version = moku_commits(root, "https://e.org/", "", raw);
     let reader = holdings(root);
-    let page = cat::find(&*reader, "https://e.org/", &At::Version(version)).expect("found");
+    let page = cat::find(&*reader, "https://e.org/", &CaptureSelector::Version(version)).expect("found");
     let names: Vec<&str> = page.headers.iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["authorization", "content-type", "x-b"]);
     assert_eq!(page.headers.get("x-b").expect("there"), ["a", "b"]);
@@ -188,7 +189,7 @@ fn a_page_with_dots_in_its_url_is_found_in_its_version() {
     site(root);
     let url = "https://e.org/a/./b/../c";
     let version = moku_commits(root, url, "/a/./b/../c", "{}");
-    let found = cat::find(&*holdings(root), url, &At::Version(version)).expect("found");
+    let found = cat::find(&*holdings(root), url, &CaptureSelector::Version(version)).expect("found");
     assert_eq!(found.url, url);
 }
 
@@ -226,14 +227,14 @@ fn rows_of_a_version_that_are_gone_are_missed_and_what_they_named_stays() {
     let mut found = Vec::new();
     audit_site(root, false, &|_| {}, &mut |finding| found.push(finding.message)).expect("audited");
     assert!(found.iter().any(|message| message.contains(&second.to_string())), "{found:?}");
-    let refused = plan(&*history(root), &Policy::default()).expect_err("refused");
+    let refused = plan(&*history(root), &RetentionPolicy::default()).expect_err("refused");
     assert!(matches!(refused, ArchiveError::LostVersion { version } if version == second), "{refused}");
     assert!(blob(root, "new").exists());
-    let policy = Policy { accept_lost: true, ..Policy::default() };
+    let policy = RetentionPolicy { accept_lost: true, ..RetentionPolicy::default() };
     let writer = history(root);
     perform(&*writer, &plan(&*writer, &policy).expect("planned"), &|_| {}).expect("performed");
     assert!(!blob(root, "new").exists() && blob(root, "old").exists());
-    assert!(plan(&*writer, &Policy::default()).expect("planned").list.is_empty());
+    assert!(plan(&*writer, &RetentionPolicy::default()).expect("planned").list.is_empty());
 }
 
 #[test]
@@ -251,7 +252,10 @@ fn no_path_leads_moku_out_of_the_site() {
     }
     // They are found, and the same pages again, also where an earlier build wrote their paths as they are.
     for url in urls {
-        assert_eq!(cat::find(&*holdings(root), url, &At::Version(version)).expect("found").url, url);
+        assert_eq!(
+            cat::find(&*holdings(root), url, &CaptureSelector::Version(version)).expect("found").url,
+            url
+        );
     }
     for (url, path) in urls.iter().zip(["/a/../../y", "/.moku/HEAD", "/q?x=/../../../y"]) {
         database.execute("UPDATE snapshots SET file_path = ?2 WHERE url = ?1", (url, path)).expect("set");

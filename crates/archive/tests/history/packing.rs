@@ -5,10 +5,10 @@ use std::path::Path;
 
 use crate::rewriting::{assert_sound, request, rewrite};
 use crate::scene::*;
-use varve_archive::history::{ArchiveHistory, open_holdings};
-use varve_archive::verbs::rewrite::{AtSign, Dictionaries, GroupPattern, Request};
+use varve_archive::history::{ArchiveHistoryWriter, open_reader};
+use varve_archive::verbs::purge::{AtSign, Dictionaries, GroupPattern, Request};
 use varve_archive::verbs::{init::init, rebuild, train};
-use varve_archive::{ArchiveError, ArchiveSettings, Layout};
+use varve_archive::{ArchiveError, ArchivePaths, ArchiveSettings};
 
 fn make_zstd(root: &Path) {
     let mut settings = ArchiveSettings::new("test");
@@ -49,7 +49,7 @@ fn a_silo_is_never_gone_on_with_in_another_packing() {
         fs::write(root.join("varve.toml"), format!("{other}packing = \"{packing}\"\n")).expect("written");
         let version = commit_all(root, packing, &pages(number * 10, 3));
         assert_sound(root);
-        let holdings = open_holdings(root).expect("opened");
+        let holdings = open_reader(root).expect("opened");
         assert_eq!(contents(&*holdings, version).len(), 3);
         assert_eq!(contents(&*holdings, first).len(), 3);
     }
@@ -65,8 +65,8 @@ fn silos_to_come_begin_with_the_dictionary_and_are_smaller() {
     make_zstd(root);
     let first = commit_all(root, "1", &pages(0, 300));
     let before = silo(root, 0, "zst").len();
-    let done =
-        train::train(&ArchiveHistory::open(root, opening()).expect("opened"), 16 << 10).expect("trained");
+    let done = train::train(&ArchiveHistoryWriter::open(root, opening()).expect("opened"), 16 << 10)
+        .expect("trained");
     assert!(done.samples > 300 && done.size <= 16 << 10, "{done:?}");
     let second = commit_all(root, "2", &pages(1000, 300));
     let with = silo(root, 1, "zst");
@@ -77,7 +77,7 @@ fn silos_to_come_begin_with_the_dictionary_and_are_smaller() {
     assert!(!root.join("warc/0/00000002.warc.zst").exists());
     assert_sound(root);
     let check = || {
-        let holdings = open_holdings(root).expect("opened");
+        let holdings = open_reader(root).expect("opened");
         for (version, from, count) in [(first, 0, 300), (second, 1000, 300), (third, 2000, 3)] {
             let mut wanted = pages(from, count);
             wanted.sort();
@@ -87,7 +87,7 @@ fn silos_to_come_begin_with_the_dictionary_and_are_smaller() {
     check();
     // No silo needs the file, and without it the next silo begins without.
     fs::remove_file(root.join("dictionary.zstd")).expect("removed");
-    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
+    rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
     check();
     commit_all(root, "4", &pages(3000, 3));
     assert!(silo(root, 2, "zst").starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
@@ -122,7 +122,7 @@ fn with_secret_in_dictionary(root: &Path, rest: usize) -> Vec<(String, String)> 
     let mut site = pages(0, rest);
     site.push(("https://e.org/private".to_owned(), secret));
     commit_all(root, "1", &site);
-    train::train(&ArchiveHistory::open(root, opening()).expect("opened"), 1 << 20).expect("trained");
+    train::train(&ArchiveHistoryWriter::open(root, opening()).expect("opened"), 1 << 20).expect("trained");
     commit_all(root, "2", &pages(rest, 3));
     assert_eq!(in_dictionaries(root, "SECRETWORD"), (true, 2));
     pages(0, rest)
@@ -137,7 +137,7 @@ fn what_goes_goes_from_dictionaries() {
     assert_eq!(receipt.dictionaries, Dictionaries::MadeAgain);
     assert_eq!(in_dictionaries(root, "SECRETWORD"), (false, 2), "one in its file, one in the silo");
     assert_sound(root);
-    let holdings = open_holdings(root).expect("opened");
+    let holdings = open_reader(root).expect("opened");
     let first =
         holdings.catalog().version(&holdings.head().expect("read").expect("a version")).expect("read");
     let first = first.and_then(|second| second.version.parent).expect("a parent");
@@ -203,15 +203,15 @@ fn a_later_capture_of_a_page_is_packed_to_its_difference() {
     };
     commit_all(root, "1", &site(0));
     let before = silo(root, 0, "zst").len();
-    let done =
-        train::train(&ArchiveHistory::open(root, opening()).expect("opened"), 4 << 20).expect("trained");
+    let done = train::train(&ArchiveHistoryWriter::open(root, opening()).expect("opened"), 4 << 20)
+        .expect("trained");
     assert!(done.pages == 40 && done.packed < done.size, "{done:?}");
     let second = commit_all(root, "2", &site(40));
     let after = silo(root, 1, "zst").len() - done.packed as usize;
     assert!(after * 10 < before, "{after} for forty pages that changed, {before} for forty new ones");
     assert_sound(root);
-    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
-    let holdings = open_holdings(root).expect("opened");
+    rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
+    let holdings = open_reader(root).expect("opened");
     assert_eq!(contents(&*holdings, second), site(40));
     assert_sound(root);
 }
@@ -221,10 +221,10 @@ fn where_nothing_is_in_common_no_dictionary_is_made() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make_zstd(root);
-    let made = train::train(&ArchiveHistory::open(root, opening()).expect("opened"), 16 << 10);
+    let made = train::train(&ArchiveHistoryWriter::open(root, opening()).expect("opened"), 16 << 10);
     assert!(matches!(made, Err(ArchiveError::NoDictionary { .. })));
     let gzip = tempfile::tempdir().expect("a folder");
     make(Kind::Archive, gzip.path());
-    let made = train::train(&ArchiveHistory::open(gzip.path(), opening()).expect("opened"), 16 << 10);
+    let made = train::train(&ArchiveHistoryWriter::open(gzip.path(), opening()).expect("opened"), 16 << 10);
     assert!(matches!(made, Err(ArchiveError::NotZstd)));
 }

@@ -6,7 +6,7 @@ use crate::scene::*;
 use proptest::prelude::*;
 use rusqlite::Connection;
 use varve_archive::VersionId;
-use varve_archive::history::{Change, Pairs};
+use varve_archive::history::{CapturePairs, PageChange};
 use varve_archive::verbs::checkout;
 
 const URLS: [&str; 6] = [
@@ -49,13 +49,13 @@ fn a_page_is_itself_however_its_path_was_written() {
         let [first, second] = site(root.path(), sql);
         let holdings = holdings(root.path());
         for (base, head) in [(first, second), (second, first)] {
-            let pairs: Vec<_> = Pairs::new(holdings.catalog(), Some(base), Some(head))
+            let pairs: Vec<_> = CapturePairs::new(holdings.catalog(), Some(base), Some(head))
                 .map(|pair| pair.expect("read"))
                 .map(|pair| (pair.change(), pair.any().url.clone()))
                 .collect();
             assert_eq!(pairs.len(), URLS.len(), "{sql}: {pairs:?}");
             for (change, url) in &pairs {
-                assert!(*change == Change::Changed && URLS.contains(&url.as_str()), "{sql}: {pairs:?}");
+                assert!(*change == PageChange::Changed && URLS.contains(&url.as_str()), "{sql}: {pairs:?}");
             }
         }
         let kept = holdings.catalog().diff(Some(&first), &second).expect("read").expect("kept").json;
@@ -110,18 +110,18 @@ proptest! {
         };
         let versions: Vec<VersionId> = versions.iter().map(commit).collect();
         let catalog = writer.catalog();
-        let told = |pairs: Pairs<'_>| -> Vec<_> {
+        let told = |pairs: CapturePairs<'_>| -> Vec<_> {
             let pairs = pairs.map(|pair| pair.expect("read"));
-            let urls = |pair: varve_archive::history::Pair| [pair.base, pair.head].map(|page| page.map(|page| page.url));
+            let urls = |pair: varve_archive::history::CapturePair| [pair.base, pair.head].map(|page| page.map(|page| page.url));
             pairs.map(|pair| (pair.change(), urls(pair))).collect()
         };
         for (base, head) in versions.iter().flat_map(|base| versions.iter().map(move |head| (*base, *head))) {
-            let all = told(Pairs::new(catalog, Some(base), Some(head)));
-            let (some, left_out) = Pairs::that_differ(catalog, Some(base), Some(head)).expect("read");
+            let all = told(CapturePairs::new(catalog, Some(base), Some(head)));
+            let (some, left_out) = CapturePairs::that_differ(catalog, Some(base), Some(head)).expect("read");
             let some = told(some);
             prop_assert_eq!(all.len() as u64, some.len() as u64 + left_out);
             let differ = |pairs: Vec<_>| -> Vec<_> {
-                pairs.into_iter().filter(|(change, _)| *change != Change::Unchanged).collect()
+                pairs.into_iter().filter(|(change, _)| *change != PageChange::Unchanged).collect()
             };
             prop_assert_eq!(differ(all), differ(some));
         }

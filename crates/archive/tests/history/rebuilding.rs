@@ -9,10 +9,10 @@ use crate::scene::*;
 use varve_archive::expectations::{
     Observed, OnAnswer, ProbeRequest, ProbeResponse, Prober, UrlDatabase, UrlsError,
 };
-use varve_archive::history::ArchiveHistory;
+use varve_archive::history::ArchiveHistoryWriter;
 use varve_archive::verbs::check::{Note, Promised, Request, check};
 use varve_archive::verbs::{checkout, rebuild, score, tag};
-use varve_archive::{ArchiveError, Layout, Moment, VersionId};
+use varve_archive::{ArchiveError, ArchivePaths, Moment, VersionId};
 use varve_core::exchange::{Exchange, Timing};
 
 /// Something that people do.
@@ -168,7 +168,7 @@ pub(crate) fn check_numbers(root: &Path, answers: &[(u8, u8)]) -> Option<Version
     let records: String = answers.iter().map(|(page, _)| format!("---\n_path: /{page}\n")).collect();
     fs::write(folder.path().join("e.org.yaml"), format!("---\n{records}")).expect("written");
     let database = UrlDatabase::open(folder.path()).expect("opened");
-    let history = ArchiveHistory::open(root, opening()).expect("opened for writing");
+    let history = ArchiveHistoryWriter::open(root, opening()).expect("opened for writing");
     let note = Note { message: "check".to_owned(), author: None };
     let (request, web) = (Request::default(), Numbers(answers));
     let ended =
@@ -207,7 +207,7 @@ proptest! {
             let _ = fs::remove_file(root.path().join(name));
         }
         fs::remove_dir_all(root.path().join("index")).expect("removed");
-        rebuild::rebuild(&Layout::new(root.path()), opening(), &|_| {}).expect("rebuilt");
+        rebuild::rebuild(&ArchivePaths::new(root.path()), opening(), &|_| {}).expect("rebuilt");
         let after = holdings(root.path());
         prop_assert_eq!(rows(&*after), kept);
         prop_assert_eq!(after.head().expect("read"), head);
@@ -220,12 +220,12 @@ fn a_lost_catalog_comes_back_by_opening() {
     make(Kind::Archive, root.path());
     let writer = history(root.path());
     commit_pages(&*writer, "first", &[("https://e.org/", "1")]);
-    let kept = rows(writer.as_holdings());
+    let kept = rows(writer.as_reader());
     drop(writer);
     fs::remove_file(root.path().join("catalog.db")).expect("removed");
     fs::remove_file(root.path().join("HEAD")).expect("removed");
     let writer = history(root.path());
-    assert_eq!(rows(writer.as_holdings()), kept);
+    assert_eq!(rows(writer.as_reader()), kept);
     assert!(writer.head().expect("read").is_some());
 }
 
@@ -239,7 +239,7 @@ fn a_changed_past_is_noticed() {
     // A manifest that claims to be a version which its content does not make it.
     let forged = br#"{"parent":null,"message":"forged","time":"2026-11-16T00:00:00Z","pages":[]}"#;
     let about = format!("urn:uuid:{}", writer.head().expect("read").expect("a version"));
-    writer.keep_fact(&about, "application/vnd.varve.version+json", forged).expect("kept");
+    writer.write_fact(&about, "application/vnd.varve.version+json", forged).expect("kept");
     drop(writer);
     drop(history(root.path()));
     let archive = varve_archive::Archive::open(root.path()).expect("opened");

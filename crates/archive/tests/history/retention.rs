@@ -6,10 +6,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::scene::*;
-use varve_archive::history::{HistoryWriter, Pages};
+use varve_archive::history::{HistoryWriter, VersionPages};
 use varve_archive::verbs::audit_site::audit_site;
 use varve_archive::verbs::gc::{
-    Action, Actions, Policy, TooSoon, perform, plan, plan_to_show, too_soon, totals,
+    GcAction, GcActions, RetentionPolicy, TooSoon, perform, plan, plan_to_show, too_soon, totals,
 };
 use varve_archive::verbs::{diff, tag};
 use varve_archive::{ArchiveError, Moment, VersionId};
@@ -17,7 +17,7 @@ use varve_catalog::CatalogRow;
 use varve_core::history::{ListCursor, VersionFilter};
 use varve_testkit::fixtures;
 
-fn clear(writer: &dyn HistoryWriter, policy: &Policy) -> Actions {
+fn clear(writer: &dyn HistoryWriter, policy: &RetentionPolicy) -> GcActions {
     let actions = plan(writer, policy).expect("planned");
     perform(writer, &actions, &|_| {}).expect("performed");
     actions
@@ -64,7 +64,7 @@ fn a_database_gives_back_the_room_of_what_went() {
         if is_read {
             reader.execute_batch("BEGIN; SELECT count(*) FROM versions").expect("reading");
         }
-        let policy = Policy { keep_last: Some(2), ..Policy::default() };
+        let policy = RetentionPolicy { keep_last: Some(2), ..RetentionPolicy::default() };
         let done = perform(&*writer, &plan(&*writer, &policy).expect("planned"), &|_| {}).expect("performed");
         assert!(done.kept_room.is_none(), "{:?}", done.kept_room);
         if is_read {
@@ -97,7 +97,7 @@ fn old_versions_go_with_their_bodies_and_the_rest_stays_connected() {
         })
         .collect();
     tag::set(&*writer, "first", Some(made[0])).expect("set");
-    let policy = Policy { keep_last: Some(2), ..Policy::default() };
+    let policy = RetentionPolicy { keep_last: Some(2), ..RetentionPolicy::default() };
     let planned = plan(&*writer, &policy).expect("planned");
     assert_eq!(bodies(root.path()).len(), 7, "a plan changes nothing");
     assert_eq!(clear(&*writer, &policy), planned);
@@ -105,7 +105,7 @@ fn old_versions_go_with_their_bodies_and_the_rest_stays_connected() {
         .list
         .iter()
         .filter_map(|action| match action {
-            Action::ForgetVersion { info, diffs } => Some((info.version.id, *diffs)),
+            GcAction::ForgetVersion { info, diffs } => Some((info.version.id, *diffs)),
             _ => None,
         })
         .collect();
@@ -123,7 +123,7 @@ fn old_versions_go_with_their_bodies_and_the_rest_stays_connected() {
     let parent = writer.catalog().version(&made[4]).expect("read").expect("kept").version.parent;
     assert_eq!(parent, Some(made[0]), "what descended from a version that went descends from its parent");
     for version in [made[0], made[4], made[5]] {
-        assert_eq!(contents(writer.as_holdings(), version).len(), 2);
+        assert_eq!(contents(writer.as_reader(), version).len(), 2);
     }
     assert_eq!(writer.head().expect("read"), Some(made[5]));
     assert!(clear(&*writer, &policy).list.is_empty(), "nothing is left to do");
@@ -140,22 +140,22 @@ fn when_it_was_done_is_known_once_it_is() {
         let writer = history(root.path());
         let version = commit_pages(&*writer, "x", &[("https://e.org/", "x")]).version;
         let last = || writer.catalog().last_gc().expect("read");
-        let nothing = plan(&*writer, &Policy::default()).expect("planned");
+        let nothing = plan(&*writer, &RetentionPolicy::default()).expect("planned");
         assert_eq!((last(), nothing.list.len()), (None, 0), "a plan is none");
         let nowhere = VersionId::new(uuid::Uuid::from_u128(1));
-        let action = Action::MakeDiff { base: version, head: nowhere };
-        let stopped = Actions { list: vec![action], ..Actions::default() };
+        let action = GcAction::MakeDiff { base: version, head: nowhere };
+        let stopped = GcActions { list: vec![action], ..GcActions::default() };
         perform(&*writer, &stopped, &|_| {}).expect_err("there is no such version");
         assert_eq!(last(), None, "{kind:?}: what was not done to its end was not done");
         perform(&*writer, &nothing, &|_| {}).expect("performed");
         let done = last().expect("written down");
-        let ask = |now| too_soon(writer.as_holdings(), now, HOUR).expect("read");
+        let ask = |now| too_soon(writer.as_reader(), now, HOUR).expect("read");
         let lately = Some(TooSoon { done, again: later(done, 3600) });
         assert_eq!((ask(done), ask(later(done, 3599))), (lately, lately));
         assert_eq!(ask(later(done, 3600)), None);
         assert_eq!(ask(later(done, -1)), None, "a time that is still to come says nothing");
-        assert_eq!(too_soon(writer.as_holdings(), done, Duration::ZERO).expect("read"), None);
-        assert!(too_soon(writer.as_holdings(), done, Duration::MAX).expect("read").is_some());
+        assert_eq!(too_soon(writer.as_reader(), done, Duration::ZERO).expect("read"), None);
+        assert!(too_soon(writer.as_reader(), done, Duration::MAX).expect("read").is_some());
         writer.apply(vec![CatalogRow::GcDone(later(done, 9_999_999))]).expect("applied");
         perform(&*writer, &nothing, &|_| {}).expect("performed");
         assert!((later(done, 1)..later(done, 9_999)).contains(&last().expect("written down")), "{kind:?}");
@@ -168,7 +168,7 @@ fn when_it_was_done_keeps_nobody_from_it_if_it_cannot_be_read() {
         let root = tempfile::tempdir().expect("a folder");
         make(kind, root.path());
         let writer = history(root.path());
-        clear(&*writer, &Policy::default());
+        clear(&*writer, &RetentionPolicy::default());
         let (file, table) = match kind {
             Kind::Archive => ("catalog.db", "meta"),
             Kind::Moku => (".moku/moku.db", "varve_state"),
@@ -178,7 +178,7 @@ fn when_it_was_done_keeps_nobody_from_it_if_it_cannot_be_read() {
         assert_eq!(database.execute(&sql, []).expect("changed"), 1, "{kind:?}");
         drop(database);
         assert_eq!(writer.catalog().last_gc().expect("read"), None, "{kind:?}");
-        clear(&*writer, &Policy::default());
+        clear(&*writer, &RetentionPolicy::default());
         assert!(writer.catalog().last_gc().expect("read").is_some(), "{kind:?}");
     }
 }
@@ -209,7 +209,11 @@ fn a_diff_that_was_pruned_is_not_made_again_and_none_is_counted_twice() {
         .collect();
     tag::set(&*writer, "first", Some(made[0])).expect("set");
     // Every diff is older than that, and goes with a version or by itself, once.
-    let policy = Policy { keep_last: Some(1), keep_within: Some(Duration::ZERO), ..Policy::default() };
+    let policy = RetentionPolicy {
+        keep_last: Some(1),
+        keep_within: Some(Duration::ZERO),
+        ..RetentionPolicy::default()
+    };
     let planned = clear(&*writer, &policy);
     let totals = totals(&planned.list);
     assert_eq!((totals["versions"].0, totals["diffs"].0), (2, 3), "{planned:?}");
@@ -230,7 +234,7 @@ fn a_damaged_or_a_missing_body_keeps_nobody_from_clearing_up() {
             .collect();
         tag::set(&*writer, "first", Some(made[0])).expect("set");
         spoil(&*writer, root.path(), made[0], is_missing);
-        let policy = Policy { keep_last: Some(1), ..Policy::default() };
+        let policy = RetentionPolicy { keep_last: Some(1), ..RetentionPolicy::default() };
         let planned = plan(&*writer, &policy).expect("planned");
         assert_eq!(totals(&planned.list)["made"].0, 1);
         assert_eq!(
@@ -245,7 +249,7 @@ fn a_damaged_or_a_missing_body_keeps_nobody_from_clearing_up() {
 
 /// Damages the body of the first page of a version, or removes it.
 fn spoil(writer: &dyn HistoryWriter, root: &Path, version: VersionId, is_missing: bool) {
-    let page = Pages::new(writer.catalog(), Some(version)).next().expect("a page").expect("read");
+    let page = VersionPages::new(writer.catalog(), Some(version)).next().expect("a page").expect("read");
     let name = page.body.to_string();
     let path = root.join(".moku/blobs").join(&name[..2]).join(&name);
     match is_missing {
@@ -289,17 +293,19 @@ fn bodies_of_a_version_whose_rows_are_lost_stay_until_that_is_accepted() {
     }
     drop(database);
     let writer = history(root);
-    for policy in [Policy::default(), Policy { keep_last: Some(1), ..Policy::default() }] {
+    for policy in
+        [RetentionPolicy::default(), RetentionPolicy { keep_last: Some(1), ..RetentionPolicy::default() }]
+    {
         let refused = plan(&*writer, &policy);
         let Err(ArchiveError::LostRows { named, child }) = refused else { panic!("{refused:?}") };
         assert_eq!((named, child), (made[1], Some(made[2])));
     }
-    let accepting = Policy { accept_lost: true, ..Policy::default() };
+    let accepting = RetentionPolicy { accept_lost: true, ..RetentionPolicy::default() };
     let actions = clear(&*writer, &accepting);
-    assert_eq!(actions.list[0], Action::AcceptLost { version: made[1], child: Some(made[2]) });
+    assert_eq!(actions.list[0], GcAction::AcceptLost { version: made[1], child: Some(made[2]) });
     assert_eq!(bodies(root).len(), 2);
     // From then on nothing is missing, and the version behind it is still the one that was committed.
-    assert!(clear(&*writer, &Policy::default()).list.is_empty());
+    assert!(clear(&*writer, &RetentionPolicy::default()).list.is_empty());
     let parent = writer.catalog().version(&made[2]).expect("read").expect("kept").version.parent;
     assert_eq!(parent, None);
     drop(writer);
@@ -320,7 +326,7 @@ fn a_plan_that_is_only_shown_is_the_one_that_is_made_and_writes_nothing() {
     drop(writer);
     // HEAD is lost: whoever writes mends it.
     fs::remove_file(root.join(".moku/HEAD")).expect("removed");
-    let policy = Policy { keep_last: Some(0), ..Policy::default() };
+    let policy = RetentionPolicy { keep_last: Some(0), ..RetentionPolicy::default() };
     let seconds = std::time::UNIX_EPOCH.elapsed().expect("a clock").as_secs();
     let now = varve_archive::Moment::from_seconds(seconds.cast_signed());
     let shown = plan_to_show(&*holdings(root), now, &policy).expect("planned");
@@ -338,9 +344,9 @@ fn head_stays_even_when_it_is_old() {
         .map(|number| commit_pages(&*writer, "v", &[("https://e.org/", &*number.to_string())]).version)
         .collect();
     varve_archive::verbs::checkout::checkout(&*writer, made[0], &mut |_| {}).expect("moved");
-    let actions = clear(&*writer, &Policy { keep_last: Some(1), ..Policy::default() });
+    let actions = clear(&*writer, &RetentionPolicy { keep_last: Some(1), ..RetentionPolicy::default() });
     assert_eq!(actions.kept, 2);
-    assert_eq!(contents(writer.as_holdings(), made[0]), [("https://e.org/".into(), "0".into())]);
+    assert_eq!(contents(writer.as_reader(), made[0]), [("https://e.org/".into(), "0".into())]);
 }
 
 #[test]
@@ -350,10 +356,12 @@ fn without_a_rule_no_version_goes() {
     let writer = history(root.path());
     commit_pages(&*writer, "1", &[("https://e.org/", "1")]);
     commit_pages(&*writer, "2", &[("https://e.org/", "2")]);
-    assert!(clear(&*writer, &Policy::default()).list.is_empty());
-    let policy = Policy { keep_within: Some(Duration::from_secs(9_000_000)), ..Policy::default() };
+    assert!(clear(&*writer, &RetentionPolicy::default()).list.is_empty());
+    let policy =
+        RetentionPolicy { keep_within: Some(Duration::from_secs(9_000_000)), ..RetentionPolicy::default() };
     assert!(clear(&*writer, &policy).list.is_empty());
-    let unknown = plan(&*writer, &Policy { keep_tags: vec!["none".into()], ..Policy::default() });
+    let unknown =
+        plan(&*writer, &RetentionPolicy { keep_tags: vec!["none".into()], ..RetentionPolicy::default() });
     assert!(matches!(unknown, Err(ArchiveError::NoTag { .. })));
 }
 
@@ -367,11 +375,11 @@ fn bodies_written_after_the_site_was_opened_stay() {
     let name = "ab".repeat(32);
     fs::create_dir_all(root.path().join(".moku/blobs/ab")).expect("made");
     fs::write(root.path().join(".moku/blobs/ab").join(&name), "on its way").expect("written");
-    assert_eq!(clear(&*writer, &Policy::default()).young, 1);
+    assert_eq!(clear(&*writer, &RetentionPolicy::default()).young, 1);
     drop(writer);
     std::thread::sleep(Duration::from_millis(20));
     let writer = history(root.path());
-    let actions = clear(&*writer, &Policy::default());
+    let actions = clear(&*writer, &RetentionPolicy::default());
     assert_eq!((actions.young, actions.list.len()), (0, 1));
     assert!(!bodies(root.path()).contains(&name));
 }
@@ -384,14 +392,17 @@ fn nothing_leaves_a_silo() {
     let first = commit_pages(&*writer, "1", &[("https://e.org/", "1")]).version;
     let second = commit_pages(&*writer, "2", &[("https://e.org/", "2")]).version;
     diff::keep(&*writer, Some(first), second).expect("kept");
-    let before = rows(writer.as_holdings());
-    for policy in [Policy::default(), Policy { keep_last: Some(1), ..Policy::default() }] {
+    let before = rows(writer.as_reader());
+    for policy in
+        [RetentionPolicy::default(), RetentionPolicy { keep_last: Some(1), ..RetentionPolicy::default() }]
+    {
         let actions = clear(&*writer, &policy);
         assert!(actions.in_silos && actions.list.is_empty(), "as in a site, a diff stays: {actions:?}");
     }
-    let actions = clear(&*writer, &Policy { keep_within: Some(Duration::ZERO), ..Policy::default() });
-    assert!(matches!(actions.list.as_slice(), [Action::PruneDiffs { count: 1, .. }]), "{actions:?}");
-    assert_eq!(rows(writer.as_holdings()), before);
+    let actions =
+        clear(&*writer, &RetentionPolicy { keep_within: Some(Duration::ZERO), ..RetentionPolicy::default() });
+    assert!(matches!(actions.list.as_slice(), [GcAction::PruneDiffs { count: 1, .. }]), "{actions:?}");
+    assert_eq!(rows(writer.as_reader()), before);
     assert!(writer.catalog().diff(Some(&first), &second).expect("read").is_none());
 }
 
@@ -405,12 +416,12 @@ fn of_a_site_that_moku_wrote_exactly_the_orphan_goes() {
     let site = &site_below(root.path());
     let before = bodies(site);
     let writer = history(site);
-    let actions = clear(&*writer, &Policy::default());
+    let actions = clear(&*writer, &RetentionPolicy::default());
     let removed: Vec<_> = actions
         .list
         .iter()
         .map(|action| match action {
-            Action::RemoveBody(file) => file.length,
+            GcAction::RemoveBody(file) => file.length,
             other => panic!("{other:?}"),
         })
         .collect();

@@ -5,19 +5,21 @@ use std::path::Path;
 use varve_archive::RepositoryError;
 
 use crate::scene::*;
-use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_holdings, resolve_version};
+use varve_archive::history::{
+    ArchiveHistoryWriter, HistoryReader, HistoryWriter, open_reader, resolve_version,
+};
 use varve_archive::verbs::audit::{AuditRequest, audit};
-use varve_archive::verbs::cat::{At, at, body, look_up, removal_of};
-use varve_archive::verbs::commit::{Committed, Request as CommitRequest, commit};
-use varve_archive::verbs::rewrite::{AtSign, GroupPattern, Receipt, Request, perform, plan};
+use varve_archive::verbs::cat::{CaptureSelector, at, body, look_up, removal_of};
+use varve_archive::verbs::commit::{Report as CommitReport, Request as CommitRequest, commit};
+use varve_archive::verbs::purge::{AtSign, GroupPattern, Report, Request, perform, plan};
 use varve_archive::verbs::{checkout, rebuild, score, tag};
-use varve_archive::{Archive, ArchiveError, ArchiveWriter, BodyTrouble, Layout, RecordId, VersionId};
+use varve_archive::{Archive, ArchiveError, ArchivePaths, ArchiveWriter, BodyFailure, RecordId, VersionId};
 use varve_core::fact::{Manifest, RunSummary, media_type};
 use varve_core::{Moment, RunId};
 use varve_store::exchange::{ExchangeWriter, NewExchange};
 use varve_warc::date::Date;
 
-pub(crate) fn rewrite(root: &Path, request: &Request) -> Receipt {
+pub(crate) fn rewrite(root: &Path, request: &Request) -> Report {
     drop(history(root));
     let writer = ArchiveWriter::open(root, opening()).expect("opened");
     let choice = plan(&writer, request).expect("planned");
@@ -171,19 +173,19 @@ fn a_page_goes_from_every_version_and_the_rest_stays() {
     assert_eq!((kinds["resource"], kinds["metadata"]), (2, 1), "two bodies and a score that told of one");
     assert!(!holds(&all_bytes(root), "secret\n") && !holds(&all_bytes(root), "my secret"));
     assert_sound(root);
-    let holdings = open_holdings(root).expect("opened");
+    let holdings = open_reader(root).expect("opened");
     assert_eq!(holdings.head().expect("read"), head);
     assert!(holdings.catalog().tag("kept").expect("read").is_some());
     assert!(receipt.bytes_after > 0 && receipt.kept >= 4);
     let to = root.join("out");
     let done = checkout::export(&*holdings, second, &to, &mut |_| {}).expect("written");
-    assert_eq!((done.written, done.left_out.count(|trouble| trouble == BodyTrouble::Missing)), (1, 1));
+    assert_eq!((done.written, done.left_out.count(|trouble| trouble == BodyFailure::Missing)), (1, 1));
     assert!(!to.join("private").exists(), "no folder is left for a page that is not here");
     drop(holdings);
     // And it can be made again, and written to.
-    let before = rows(&*open_holdings(root).expect("opened"));
-    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
-    assert_eq!(rows(&*open_holdings(root).expect("opened")), before);
+    let before = rows(&*open_reader(root).expect("opened"));
+    rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
+    assert_eq!(rows(&*open_reader(root).expect("opened")), before);
     let writer = history(root);
     let third = commit_pages(&*writer, "3", &[("https://e.org/", "again")]);
     assert_eq!(third.parent, Some(second));
@@ -197,7 +199,7 @@ fn a_version_goes_with_what_only_it_holds() {
     let root = root.path();
     make(Kind::Archive, root);
     let writer = history(root);
-    let made: Vec<Committed> = ["one", "two", "three"]
+    let made: Vec<CommitReport> = ["one", "two", "three"]
         .iter()
         .map(|body| commit_pages(&*writer, body, &[("https://e.org/", body), ("https://e.org/s", "shared")]))
         .collect();
@@ -208,7 +210,7 @@ fn a_version_goes_with_what_only_it_holds() {
     assert_eq!(receipt.by_kind()["resource"], 1);
     assert!(receipt.tombstones.iter().any(|tombstone| tombstone.version == Some(made[1].version)));
     assert_sound(root);
-    let holdings = open_holdings(root).expect("opened");
+    let holdings = open_reader(root).expect("opened");
     assert!(holdings.catalog().version(&made[1].version).expect("read").is_none());
     assert!(holdings.catalog().tag("bad").expect("read").is_none());
     assert_eq!(holdings.head().expect("read"), Some(made[2].version));
@@ -218,7 +220,7 @@ fn a_version_goes_with_what_only_it_holds() {
 
 /// Keeps a run of captures as a version.
 pub(crate) fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> VersionId {
-    let history = ArchiveHistory::open(root, opening()).expect("opened");
+    let history = ArchiveHistoryWriter::open(root, opening()).expect("opened");
     let run = RunId::new(uuid::Uuid::from_u128(number));
     let store = history.writer().store();
     let warcinfo = Some(store.describe_run(&[("varve-run", run.to_string())]).expect("described"));
@@ -261,9 +263,9 @@ pub(crate) fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> Ver
     };
     let json = serde_json::to_vec(&manifest).expect("json");
     let version = Manifest::version_id(&json);
-    history.keep_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json).expect("kept");
+    history.write_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json).expect("kept");
     drop(history);
-    drop(ArchiveHistory::open(root, opening()).expect("caught up"));
+    drop(ArchiveHistoryWriter::open(root, opening()).expect("caught up"));
     version
 }
 
@@ -309,7 +311,7 @@ fn a_revisit_whose_original_goes_is_made_whole() {
     assert_eq!((receipt.by_kind()["response"], receipt.by_kind()["request"]), (1, 1));
     assert_sound(root);
     assert_eq!(payload_fields(root), ["https://e.org/x Varve", "https://e.org/b Varve"]);
-    let holdings = open_holdings(root).expect("opened");
+    let holdings = open_reader(root).expect("opened");
     let wanted = [("https://e.org/b", "hello world"), ("https://e.org/c", "hello world")];
     assert_eq!(contents(&*holdings, second), wanted.map(|(url, body)| (url.into(), body.into())));
     let bytes = all_bytes(root);
@@ -344,9 +346,9 @@ fn what_was_made_whole_may_go_later() {
     assert_sound(root);
     rewrite(root, &request(&["https://e.org/a"]));
     assert_sound(root);
-    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
+    rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
     assert_sound(root);
-    let holdings = open_holdings(root).expect("opened");
+    let holdings = open_reader(root).expect("opened");
     assert_eq!(contents(&*holdings, second), [("https://e.org/b".to_owned(), "hello world".to_owned())]);
 }
 
@@ -367,13 +369,13 @@ fn a_version_that_is_gone_is_named_by_nothing_new() {
     };
     let id = gone.to_string();
     for name in ["HEAD~1", "HEAD~3", &id, &id[..8]] {
-        assert!(is_told(resolve_version(writer.as_holdings(), name).expect_err("gone").into()), "{name}");
-        assert!(is_told(at(writer.as_holdings(), name).expect_err("gone")), "{name}");
+        assert!(is_told(resolve_version(writer.as_reader(), name).expect_err("gone").into()), "{name}");
+        assert!(is_told(at(writer.as_reader(), name).expect_err("gone")), "{name}");
     }
     assert!(is_told(tag::set(&*writer, "old", Some(gone)).expect_err("gone")));
     assert!(is_told(checkout::checkout(&*writer, gone, &mut |_| {}).expect_err("gone")));
     assert!(is_told(
-        checkout::export(writer.as_holdings(), gone, &root.join("out"), &mut |_| {}).expect_err("gone")
+        checkout::export(writer.as_reader(), gone, &root.join("out"), &mut |_| {}).expect_err("gone")
     ));
     let on_it = CommitRequest { message: "on it".to_owned(), parent: Some(gone), ..Default::default() };
     let pages = vec![page("https://e.org/", "three")];
@@ -394,20 +396,20 @@ fn what_is_gone_is_told_by_its_tombstone_until_it_comes_again() {
     let second = capture(root, 2, &[("https://e.org/", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")]);
     let third = commit_pages(&*history(root), "3", &[(committed, "by hand")]).version;
     let receipt = rewrite(root, &request(&[crawled, committed]));
-    let holdings = open_holdings(root).expect("opened");
-    let told = |url: &str, at: At| match look_up(&*holdings, url, &at) {
+    let holdings = open_reader(root).expect("opened");
+    let told = |url: &str, at: CaptureSelector| match look_up(&*holdings, url, &at) {
         Err(ArchiveError::Repository(RepositoryError::Removed { removal, .. })) => Some(removal.tombstone),
         Err(ArchiveError::NoCapture { .. }) => None,
         other => panic!("{other:?}"),
     };
     let of_answer = receipt.tombstones.iter().find(|one| one.kind == "response").expect("a tombstone");
-    for at in [At::Newest, At::NewestGood, At::Version(first)] {
+    for at in [CaptureSelector::Newest, CaptureSelector::NewestGood, CaptureSelector::Version(first)] {
         assert_eq!(told(crawled, at).as_ref(), Some(of_answer));
     }
-    assert_eq!(told(crawled, At::Version(second)), None, "it never held it");
-    assert_eq!(told("https://e.org/never", At::Newest), None);
+    assert_eq!(told(crawled, CaptureSelector::Version(second)), None, "it never held it");
+    assert_eq!(told("https://e.org/never", CaptureSelector::Newest), None);
     // A manifest still lists what was committed.
-    let listed = look_up(&*holdings, committed, &At::Version(third)).expect("listed");
+    let listed = look_up(&*holdings, committed, &CaptureSelector::Version(third)).expect("listed");
     let removal = removal_of(&*holdings, &listed).expect("read").expect("told");
     assert_eq!((removal.tombstone.who.as_str(), removal.tombstone.why.as_str()), ("Ada", "asked for"));
     assert!(matches!(body(&*holdings, &listed).err(), Some(RepositoryError::Removed { .. })));
@@ -415,11 +417,11 @@ fn what_is_gone_is_told_by_its_tombstone_until_it_comes_again() {
     let told = receipt.tombstones.len() + receipt.pages.len();
     assert_eq!(before.iter().filter(|row| row.starts_with("{\"removal\"")).count(), told);
     drop(holdings);
-    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
-    assert_eq!(rows(&*open_holdings(root).expect("opened")), before);
+    rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
+    assert_eq!(rows(&*open_reader(root).expect("opened")), before);
     let fourth = commit_pages(&*history(root), "4", &[(committed, "by hand")]).version;
-    let holdings = open_holdings(root).expect("opened");
-    let again = look_up(&*holdings, committed, &At::Version(fourth)).expect("listed");
+    let holdings = open_reader(root).expect("opened");
+    let again = look_up(&*holdings, committed, &CaptureSelector::Version(fourth)).expect("listed");
     assert_eq!(removal_of(&*holdings, &again).expect("read"), None);
 }
 
@@ -451,7 +453,7 @@ fn stopped_at_any_step_of_the_exchange_one_whole_archive_is_left() {
     std::fs::remove_file(root.join("catalog.db")).expect("removed");
     std::fs::rename(root.join("index"), root.join("tmp/old-index")).expect("moved");
     let writer = history(root);
-    assert_eq!(contents(writer.as_holdings(), version), [("https://e.org/".into(), "1".into())]);
+    assert_eq!(contents(writer.as_reader(), version), [("https://e.org/".into(), "1".into())]);
     drop(writer);
     assert_sound(root);
 }

@@ -6,20 +6,20 @@ use varve_archive::RepositoryError;
 
 use crate::rewriting::*;
 use crate::scene::*;
-use varve_archive::history::open_holdings;
-use varve_archive::verbs::cat::{self, At, look_up};
+use varve_archive::history::open_reader;
+use varve_archive::verbs::cat::{self, CaptureSelector, look_up};
 use varve_archive::{Archive, ArchiveWriter};
 
 const KEPT: &str = "https://e.org/kept";
 
 /// Reads what stays, until told that all is done: by holdings that are opened anew, and by some that were open before.
 fn read_until(root: &Path, is_done: &AtomicBool) -> u64 {
-    let long_open = open_holdings(root).expect("opened");
+    let long_open = open_reader(root).expect("opened");
     let mut reads = 0;
     loop {
         let is_last = is_done.load(Ordering::SeqCst);
-        for holdings in [&long_open, &open_holdings(root).expect("opened")] {
-            let capture = look_up(&**holdings, KEPT, &At::Newest).expect("found");
+        for holdings in [&long_open, &open_reader(root).expect("opened")] {
+            let capture = look_up(&**holdings, KEPT, &CaptureSelector::Newest).expect("found");
             let mut text = String::new();
             let read = cat::body(&**holdings, &capture).expect("opened");
             std::io::Read::read_to_string(&mut { read }, &mut text).expect("read");
@@ -71,7 +71,7 @@ fn what_lies_ready_is_put_in_place_by_who_writes_next() {
     let root = root.path();
     make(Kind::Archive, root);
     commit_pages(&*history(root), "1", &[(KEPT, "stays as it is")]);
-    let before = rows(&*open_holdings(root).expect("opened"));
+    let before = rows(&*open_reader(root).expect("opened"));
     let index =
         || std::fs::metadata(root.join("index/appendix")).and_then(|file| file.modified()).expect("read");
     let made = index();
@@ -80,16 +80,16 @@ fn what_lies_ready_is_put_in_place_by_who_writes_next() {
     std::fs::create_dir(root.join("index")).expect("made");
     std::fs::write(root.join("catalog.db-wal"), b"of another catalog").expect("written");
     let unsettled =
-        |opened: Option<RepositoryError>| matches!(opened, Some(RepositoryError::Unsettled { .. }));
-    assert!(unsettled(open_holdings(root).err()) && unsettled(Archive::open(root).err()));
+        |opened: Option<RepositoryError>| matches!(opened, Some(RepositoryError::PendingSwap { .. }));
+    assert!(unsettled(open_reader(root).err()) && unsettled(Archive::open(root).err()));
     drop(ArchiveWriter::open(root, opening()).expect("opened"));
     assert_eq!(index(), made, "it was put there, and not made again");
-    assert_eq!(rows(&*open_holdings(root).expect("opened")), before);
+    assert_eq!(rows(&*open_reader(root).expect("opened")), before);
     assert_sound(root);
     // And where somebody emptied the folder, all is made again.
     unsettle(root);
     std::fs::remove_dir_all(root.join("tmp")).expect("removed");
     drop(history(root));
-    assert_eq!(rows(&*open_holdings(root).expect("opened")), before);
+    assert_eq!(rows(&*open_reader(root).expect("opened")), before);
     assert_sound(root);
 }

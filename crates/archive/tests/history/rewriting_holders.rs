@@ -8,10 +8,10 @@ use std::path::Path;
 use crate::rewriting::*;
 use crate::rewriting_pages::shown;
 use crate::scene::*;
-use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_holdings};
+use varve_archive::history::{ArchiveHistoryWriter, HistoryReader, HistoryWriter, open_reader};
 use varve_archive::verbs::commit::{NewBody, NewPage, Request as CommitRequest, commit};
 use varve_archive::verbs::init::init;
-use varve_archive::verbs::rewrite::Request;
+use varve_archive::verbs::purge::Request;
 use varve_archive::verbs::stow::{self, Exclude};
 use varve_archive::{Archive, ArchiveSettings, ArchiveWriter, RecordId, VersionId, tree};
 use varve_core::body::BodySource;
@@ -85,7 +85,7 @@ fn what_a_tree_holds_stays_with_it_and_goes_with_it() {
         assert_eq!(receipt.by_kind()["resource"], 3, "the manifest and what only it holds: {receipt:?}");
         assert_sound(root);
         assert_eq!(restored(root, second), texts(&[("other", "of two trees")]));
-        let holdings = open_holdings(root).expect("opened");
+        let holdings = open_reader(root).expect("opened");
         assert_eq!(shown(&*holdings, version), texts(&[(kept, "kept page")]));
         assert!(!holds(&all_bytes(root), "of one tree"));
         assert!(
@@ -116,7 +116,7 @@ fn a_body_that_only_an_answer_holds_stays_for_the_tree_that_has_it() {
 
 /// Something that a page of a run sent, and its answer.
 fn send(root: &Path, number: u128, answer: &[u8]) {
-    let history = ArchiveHistory::open(root, opening()).expect("opened");
+    let history = ArchiveHistoryWriter::open(root, opening()).expect("opened");
     let store = history.writer().store();
     let sent = NewExchange {
         url: "https://e.org/page",
@@ -151,7 +151,7 @@ fn send(root: &Path, number: u128, answer: &[u8]) {
 
 /// One capture as a run and a version of its own.
 fn capture(root: &Path, number: u128, answer: &[u8], unchanged: Option<&Receipt>) -> (VersionId, Receipt) {
-    let history = ArchiveHistory::open(root, opening()).expect("opened");
+    let history = ArchiveHistoryWriter::open(root, opening()).expect("opened");
     let run = RunId::new(uuid::Uuid::from_u128(number));
     let store = history.writer().store();
     let url = "https://e.org/page";
@@ -196,9 +196,9 @@ fn capture(root: &Path, number: u128, answer: &[u8], unchanged: Option<&Receipt>
     };
     let json = serde_json::to_vec(&manifest).expect("json");
     let version = Manifest::version_id(&json);
-    history.keep_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json).expect("kept");
+    history.write_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json).expect("kept");
     drop(history);
-    drop(ArchiveHistory::open(root, opening()).expect("caught up"));
+    drop(ArchiveHistoryWriter::open(root, opening()).expect("caught up"));
     (version, receipt)
 }
 
@@ -227,7 +227,7 @@ fn answers_that_only_said_the_same_again_are_made_whole_to_the_byte() {
         let receipt = rewrite(root, &Request { versions: vec![first], ..request(&[]) });
         assert_eq!(receipt.promoted.len(), 1, "the others refer to it");
         assert_sound(root);
-        let holdings = open_holdings(root).expect("opened");
+        let holdings = open_reader(root).expect("opened");
         for version in [second, third, fourth] {
             let wanted = texts(&[("https://e.org/page", "the one page\n")]);
             assert_eq!(contents(&*holdings, version), wanted, "{packing}, {version}");
@@ -244,7 +244,7 @@ fn answers_that_only_said_the_same_again_are_made_whole_to_the_byte() {
         let archive = Archive::open(root).expect("opened");
         let block = answer(&archive, receipt.promoted[0].is);
         assert_eq!(block, SAME, "its own head, and the body to the byte");
-        let holdings = open_holdings(root).expect("opened");
+        let holdings = open_reader(root).expect("opened");
         assert_eq!(contents(&*holdings, fourth), texts(&[("https://e.org/page", "the one page\n")]));
         let mut body = String::new();
         let opened = archive.store().open_body(&original.body).expect("found").expect("there");
@@ -304,10 +304,10 @@ fn silos_before_the_first_that_loses_something_stay_the_files_that_they_are() {
         let same = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
         assert!((5..before.len() - 2).contains(&same), "{same} of {}: {packing}", before.len());
         assert!(receipt.bytes_untouched > 3_000_000 && receipt.bytes_untouched < receipt.bytes_before);
-        let holdings = open_holdings(root).expect("opened");
+        let holdings = open_reader(root).expect("opened");
         let read = |version, wanted: Vec<u8>| {
             let pages: Vec<_> =
-                varve_archive::history::Pages::new(holdings.catalog(), Some(version)).collect();
+                varve_archive::history::VersionPages::new(holdings.catalog(), Some(version)).collect();
             let mut body = Vec::new();
             holdings
                 .open_body(pages[0].as_ref().expect("read"))
@@ -344,7 +344,7 @@ fn what_stands_aside_never_holds_what_captures_repeat() {
     let receipt = rewrite(root, &Request { versions: vec![first], ..request(&[]) });
     assert_eq!(receipt.promoted.len(), 2, "the one aside, and the first capture");
     assert_sound(root);
-    let found = |version| contents(&*open_holdings(root).expect("opened"), version);
+    let found = |version| contents(&*open_reader(root).expect("opened"), version);
     assert_eq!(found(third), texts(&[("https://e.org/page", "the one page\n")]));
     let receipt = rewrite(root, &Request { versions: vec![second], ..request(&[]) });
     assert_eq!(receipt.by_kind()["response"], 2, "what was sent goes with its run: {receipt:?}");

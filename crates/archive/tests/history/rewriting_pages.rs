@@ -5,19 +5,19 @@ use varve_archive::RepositoryError;
 
 use crate::rewriting::*;
 use crate::scene::*;
-use varve_archive::history::{Holdings, Pages, open_holdings};
-use varve_archive::verbs::cat::{self, At, look_up, removal_of};
+use varve_archive::history::{HistoryReader, VersionPages, open_reader};
+use varve_archive::verbs::cat::{self, CaptureSelector, look_up, removal_of};
 use varve_archive::verbs::commit::{NewPage, Request as CommitRequest, commit};
-use varve_archive::verbs::rewrite::{AtSign, GroupPattern, Request};
+use varve_archive::verbs::purge::{AtSign, GroupPattern, Request};
 use varve_archive::verbs::{checkout, rebuild, score};
-use varve_archive::{ArchiveError, Layout, VersionId};
+use varve_archive::{ArchiveError, ArchivePaths, VersionId};
 
 const ORIGINAL: &str = "https://e.org/orig";
 const COPY: &str = "https://e.org/copy";
 
 /// URL and body of every page of a version that is shown.
-pub(crate) fn shown(holdings: &dyn Holdings, version: VersionId) -> Vec<(String, String)> {
-    let pages = Pages::new(holdings.catalog(), Some(version)).map(|page| page.expect("read"));
+pub(crate) fn shown(holdings: &dyn HistoryReader, version: VersionId) -> Vec<(String, String)> {
+    let pages = VersionPages::new(holdings.catalog(), Some(version)).map(|page| page.expect("read"));
     let shown = pages.filter_map(|page| match holdings.open_body(&page) {
         Err(RepositoryError::Absent { .. }) => None,
         _ => Some((page.url.clone(), body(holdings, &page))),
@@ -31,13 +31,13 @@ fn texts(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 
 /// The catalog that is there is the one that is made again from the silos.
 fn assert_same_when_rebuilt(root: &Path) {
-    let before = rows(&*open_holdings(root).expect("opened"));
+    let before = rows(&*open_reader(root).expect("opened"));
     for name in ["catalog.db", "HEAD"] {
         std::fs::remove_file(root.join(name)).expect("removed");
     }
     std::fs::remove_dir_all(root.join("index")).expect("removed");
-    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
-    assert_eq!(rows(&*open_holdings(root).expect("opened")), before);
+    rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
+    assert_eq!(rows(&*open_reader(root).expect("opened")), before);
     assert_sound(root);
 }
 
@@ -58,11 +58,11 @@ fn a_page_whose_body_another_page_holds_is_out_of_all_versions_before() {
     assert_eq!((receipt.pages.len(), receipt.pages_alone().count()), (2, 1), "{receipt:?}");
     assert_sound(root);
     let look = || {
-        let holdings = open_holdings(root).expect("opened");
+        let holdings = open_reader(root).expect("opened");
         assert_eq!(shown(&*holdings, first), []);
         for version in [second, third] {
             assert_eq!(shown(&*holdings, version), texts(&[(COPY, "shared")]));
-            let listed = look_up(&*holdings, ORIGINAL, &At::Version(version)).expect("listed");
+            let listed = look_up(&*holdings, ORIGINAL, &CaptureSelector::Version(version)).expect("listed");
             let removal = removal_of(&*holdings, &listed).expect("read").expect("told");
             assert_eq!((removal.tombstone.who.as_str(), removal.tombstone.page()), ("Ada", Some(ORIGINAL)));
             for told in [
@@ -74,7 +74,7 @@ fn a_page_whose_body_another_page_holds_is_out_of_all_versions_before() {
                     "{told:?}"
                 );
             }
-            let copy = look_up(&*holdings, COPY, &At::Version(version)).expect("listed");
+            let copy = look_up(&*holdings, COPY, &CaptureSelector::Version(version)).expect("listed");
             assert_eq!(removal_of(&*holdings, &copy).expect("read"), None);
         }
         let to = tempfile::tempdir().expect("a folder");
@@ -89,7 +89,7 @@ fn a_page_whose_body_another_page_holds_is_out_of_all_versions_before() {
     look();
     assert_same_when_rebuilt(root);
     look();
-    let holdings = open_holdings(root).expect("opened");
+    let holdings = open_reader(root).expect("opened");
     assert_eq!(shown(&*holdings, fourth), texts(&[(COPY, "shared"), (ORIGINAL, "shared")]));
 }
 
@@ -108,7 +108,7 @@ fn a_page_that_is_out_holds_nothing() {
     assert_same_when_rebuilt(root);
     // Committed under another URL, the same body brings neither back.
     let last = commit_pages(&*history(root), "2", &[("https://e.org/other", "shared secret")]);
-    let holdings = open_holdings(root).expect("opened");
+    let holdings = open_reader(root).expect("opened");
     assert_eq!(shown(&*holdings, last.parent.expect("a parent")), []);
 }
 
@@ -159,16 +159,16 @@ fn headers_of_a_page_that_is_out_are_not_in_the_catalog_and_not_shown() {
     rewrite(root, &request(&[ORIGINAL]));
     let look = || {
         assert!(!catalog_holds(root, "SECRETHEADER"));
-        let holdings = open_holdings(root).expect("opened");
+        let holdings = open_reader(root).expect("opened");
         assert!(!rows(&*holdings).iter().any(|row| row.contains("SECRETHEADER")));
         for version in versions {
-            let listed = look_up(&*holdings, ORIGINAL, &At::Version(version)).expect("listed");
+            let listed = look_up(&*holdings, ORIGINAL, &CaptureSelector::Version(version)).expect("listed");
             assert!(listed.headers.is_empty());
             assert!(matches!(
                 cat::head(&*holdings, &listed),
                 Err(ArchiveError::Repository(RepositoryError::Removed { .. }))
             ));
-            let copy = look_up(&*holdings, COPY, &At::Version(version)).expect("listed");
+            let copy = look_up(&*holdings, COPY, &CaptureSelector::Version(version)).expect("listed");
             assert_eq!(copy.headers.get("x-user"), Some(&["another".to_owned()][..]));
         }
     };
@@ -178,8 +178,8 @@ fn headers_of_a_page_that_is_out_are_not_in_the_catalog_and_not_shown() {
     // The silos alone have them, in manifests whose digests are the ids of versions.
     assert!(holds(&all_bytes(root), "SECRETHEADER"));
     let third = commit_with("3", "shared");
-    let holdings = open_holdings(root).expect("opened");
-    let again = look_up(&*holdings, ORIGINAL, &At::Version(third)).expect("listed");
+    let holdings = open_reader(root).expect("opened");
+    let again = look_up(&*holdings, ORIGINAL, &CaptureSelector::Version(third)).expect("listed");
     assert_eq!(again.headers.get("x-user"), Some(&["SECRETHEADER".to_owned()][..]), "it came again");
     drop(holdings);
     assert_same_when_rebuilt(root);
@@ -199,7 +199,7 @@ fn pages_in_lists_are_taken_out_as_well() {
     assert_eq!((receipt.tombstones.len(), receipt.pages.len()), (0, 1));
     let again = commit_pages(&*history(root), "4", &pages).version;
     let look = || {
-        let holdings = open_holdings(root).expect("opened");
+        let holdings = open_reader(root).expect("opened");
         for version in versions {
             let shown = shown(&*holdings, version);
             assert!(shown.len() == 39 && shown.iter().all(|(url, _)| url != "https://e.org/7"), "{shown:?}");
@@ -221,10 +221,10 @@ fn a_body_that_only_an_answer_holds_stays_for_the_page_that_has_it() {
     let second = commit_pages(&*history(root), "2", &[(ORIGINAL, "shared")]).version;
     rewrite(root, &request(&[COPY]));
     assert_sound(root);
-    let holdings = open_holdings(root).expect("opened");
+    let holdings = open_reader(root).expect("opened");
     assert_eq!(shown(&*holdings, second), texts(&[(ORIGINAL, "shared")]));
     assert!(matches!(
-        look_up(&*holdings, COPY, &At::Newest),
+        look_up(&*holdings, COPY, &CaptureSelector::Newest),
         Err(ArchiveError::Repository(RepositoryError::Removed { .. }))
     ));
     drop(holdings);

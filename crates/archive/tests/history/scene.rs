@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use varve_archive::history::{HistoryWriter, Holdings, Pages, open_history, open_holdings};
-use varve_archive::verbs::commit::{Committed, NewBody, NewPage, Request, commit};
+use varve_archive::history::{HistoryReader, HistoryWriter, VersionPages, open_reader, open_writer};
+use varve_archive::verbs::commit::{NewBody, NewPage, Report, Request, commit};
 use varve_archive::verbs::init::init;
-use varve_archive::{Capture, Date, Headers, Opening, VersionId};
+use varve_archive::{Capture, Date, Headers, VersionId, WriterOptions};
 
 /// The layouts that history can be added to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,20 +33,20 @@ pub(crate) fn make(kind: Kind, root: &Path) {
 pub(crate) static SECONDS: AtomicI64 = AtomicI64::new(1_700_000_000);
 
 /// A process that opens an archive, a second after the last one did.
-pub(crate) fn opening() -> Opening {
+pub(crate) fn opening() -> WriterOptions {
     let clock = || {
         let seconds = SECONDS.fetch_add(1, Ordering::SeqCst);
         Date::at_second(std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds.unsigned_abs()))
     };
-    Opening { holder: "a test".to_owned(), software: "varve test".to_owned(), clock: Arc::new(clock) }
+    WriterOptions { holder: "a test".to_owned(), software: "varve test".to_owned(), clock: Arc::new(clock) }
 }
 
 pub(crate) fn history(root: &Path) -> Box<dyn HistoryWriter> {
-    open_history(root, opening()).expect("opened for writing")
+    open_writer(root, opening()).expect("opened for writing")
 }
 
-pub(crate) fn holdings(root: &Path) -> Box<dyn Holdings> {
-    open_holdings(root).expect("opened for reading")
+pub(crate) fn holdings(root: &Path) -> Box<dyn HistoryReader> {
+    open_reader(root).expect("opened for reading")
 }
 
 pub(crate) fn page(url: &str, body: &str) -> NewPage {
@@ -56,26 +56,26 @@ pub(crate) fn page(url: &str, body: &str) -> NewPage {
     NewPage { url: url.to_owned(), time: None, status: 200, headers, body: NewBody::Bytes(body.into()) }
 }
 
-pub(crate) fn commit_pages(history: &dyn HistoryWriter, message: &str, pages: &[(&str, &str)]) -> Committed {
+pub(crate) fn commit_pages(history: &dyn HistoryWriter, message: &str, pages: &[(&str, &str)]) -> Report {
     let pages = pages.iter().map(|(url, body)| page(url, body)).collect();
     let request = Request { message: message.to_owned(), threads: 2, ..Request::default() };
     commit(history, &request, pages, &|_| {}).expect("committed")
 }
 
-pub(crate) fn body(holdings: &dyn Holdings, capture: &Capture) -> String {
+pub(crate) fn body(holdings: &dyn HistoryReader, capture: &Capture) -> String {
     let mut text = String::new();
     holdings.open_body(capture).expect("opened").read_to_string(&mut text).expect("read");
     text
 }
 
 /// URL and body of every page of a version.
-pub(crate) fn contents(holdings: &dyn Holdings, version: VersionId) -> Vec<(String, String)> {
-    let pages = Pages::new(holdings.catalog(), Some(version)).map(|page| page.expect("read"));
+pub(crate) fn contents(holdings: &dyn HistoryReader, version: VersionId) -> Vec<(String, String)> {
+    let pages = VersionPages::new(holdings.catalog(), Some(version)).map(|page| page.expect("read"));
     pages.map(|page| (page.url.clone(), body(holdings, &page))).collect()
 }
 
 /// Every row, as text.
-pub(crate) fn rows(holdings: &dyn Holdings) -> Vec<String> {
+pub(crate) fn rows(holdings: &dyn HistoryReader) -> Vec<String> {
     let mut rows = Vec::new();
     let mut each = |row: &str| {
         rows.push(row.to_owned());

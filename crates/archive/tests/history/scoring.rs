@@ -3,9 +3,9 @@
 use crate::scene::*;
 use std::path::Path;
 use varve_archive::RepositoryError;
-use varve_archive::history::{HistoryWriter, Pages};
+use varve_archive::history::{HistoryWriter, VersionPages};
 use varve_archive::verbs::commit::{NewBody, Request, commit};
-use varve_archive::verbs::score::{Scored, score};
+use varve_archive::verbs::score::{ScoredVersion, score};
 use varve_archive::verbs::{diff, tag};
 use varve_archive::{ArchiveError, VersionId};
 use varve_diff::text::{BodyDiff, VersionDiff};
@@ -41,7 +41,7 @@ fn a_new_form_raises_the_score_and_is_named_as_the_cause() {
             "{kind:?}: a root page has a path that can be seen"
         );
         assert!(high.moves.iter().any(|sentence| sentence.contains("new:")), "{:?}", high.moves);
-        assert!(Scored::explain(&high.pages[0])[0].contains("of 100"));
+        assert!(ScoredVersion::explain(&high.pages[0])[0].contains("of 100"));
         let kept = writer.catalog().scores(&second).expect("read");
         assert_eq!(kept, [high.row], "{kind:?}: what is kept is what was found");
     }
@@ -145,7 +145,7 @@ fn by_letters(writer: &dyn HistoryWriter, [base, head]: [VersionId; 2]) -> BodyD
     let options = diff::CompareOptions { mode: diff::DiffMode::Letters, ..diff::CompareOptions::default() };
     let request = diff::Request { base: Some(base), head: Some(head), options, ..Default::default() };
     let mut shown = None;
-    diff::diff::<ArchiveError>(writer.as_holdings(), &request, |page| {
+    diff::diff::<ArchiveError>(writer.as_reader(), &request, |page| {
         shown = page.comparison.map(|comparison| comparison.report(false).body_diff);
         Ok(())
     })
@@ -155,7 +155,7 @@ fn by_letters(writer: &dyn HistoryWriter, [base, head]: [VersionId; 2]) -> BodyD
 
 /// Appends to the file of a body, in a Moku site.
 fn damage(root: &Path, history: &dyn HistoryWriter, version: VersionId, url: &str) {
-    let pages = Pages::new(history.catalog(), Some(version)).map(|page| page.expect("read"));
+    let pages = VersionPages::new(history.catalog(), Some(version)).map(|page| page.expect("read"));
     let id = pages.filter(|page| page.url == url).map(|page| page.body.to_string()).next().expect("there");
     let path = root.join(".moku/blobs").join(&id[..2]).join(&id);
     let body = [std::fs::read(&path).expect("read"), b"more".to_vec()].concat();

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::scene::*;
 use varve_archive::VersionId;
-use varve_archive::history::open_holdings;
+use varve_archive::history::open_reader;
 use varve_archive::verbs::commit::{NewBody, NewPage, Request, commit, files_below};
 
 fn commit_folder(root: &Path, folder: &Path, read_all: bool) -> VersionId {
@@ -37,7 +37,7 @@ fn write(path: &Path, text: &str) {
 }
 
 fn texts(root: &Path, version: VersionId) -> Vec<String> {
-    let holdings = open_holdings(root).expect("opened");
+    let holdings = open_reader(root).expect("opened");
     contents(&*holdings, version).into_iter().map(|(_, body)| body).collect()
 }
 

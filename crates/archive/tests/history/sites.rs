@@ -8,12 +8,12 @@ use varve_archive::RepositoryError;
 
 use crate::scene::*;
 use rusqlite::{Connection, params};
-use varve_archive::history::{HeadState, Holdings, MokuHoldings};
+use varve_archive::history::{HeadState, HistoryReader, MokuHistoryReader};
 use varve_archive::verbs::audit::{AuditFinding, AuditKind};
 use varve_archive::verbs::audit_site::{SiteAudited, audit_site};
 use varve_archive::verbs::checkout;
 use varve_archive::verbs::commit::{NewPage, Request, commit};
-use varve_archive::verbs::gc::{Policy, perform, plan};
+use varve_archive::verbs::gc::{RetentionPolicy, perform, plan};
 use varve_archive::verbs::score::score;
 use varve_archive::{ArchiveError, BodyId, VersionId};
 use varve_catalog::CatalogRow;
@@ -185,7 +185,7 @@ fn a_head_that_was_lost_is_told_and_the_next_writer_finds_it_again() {
     for content in ["", "no id at all", "00000000-0000-4000-8000-000000000000"] {
         fs::write(&head, content).expect("written");
         assert_eq!(kinds(root), [AuditKind::Head], "{content}");
-        assert!(history(root).mended_head().is_some(), "{content}");
+        assert!(history(root).repaired_head().is_some(), "{content}");
         assert_eq!(fs::read_to_string(&head).expect("read"), second.to_string());
         let (_, found) = audit(root);
         match content.parse::<VersionId>() {
@@ -194,7 +194,7 @@ fn a_head_that_was_lost_is_told_and_the_next_writer_finds_it_again() {
             Err(_) => assert_eq!(found, []),
         }
     }
-    let accepted = Policy { accept_lost: true, ..Policy::default() };
+    let accepted = RetentionPolicy { accept_lost: true, ..RetentionPolicy::default() };
     let writer = history(root);
     perform(&*writer, &plan(&*writer, &accepted).expect("planned"), &|_| {}).expect("performed");
     drop(writer);
@@ -208,7 +208,7 @@ fn a_head_that_was_lost_is_told_and_the_next_writer_finds_it_again() {
 /// Leaves HEAD where it was before the last commit, as a crash between the rows and HEAD does.
 pub(crate) fn leave_behind(root: &Path, version: VersionId) {
     let head = root.join(".moku/HEAD");
-    let holdings = MokuHoldings::open(root).expect("opened");
+    let holdings = MokuHistoryReader::open(root).expect("opened");
     let time = holdings.catalog().version(&version).expect("read").expect("there").version.time.seconds();
     fs::write(&head, version.to_string()).expect("written");
     let file = fs::File::options().write(true).open(&head).expect("opened");
@@ -224,11 +224,11 @@ fn a_head_that_was_left_behind_is_told_and_mended_and_a_checkout_is_not_taken_fo
     assert_eq!(kinds(root), [], "somebody went back on purpose");
     assert_eq!(history(root).head().expect("read"), Some(first));
     leave_behind(root, first);
-    let state = MokuHoldings::open(root).expect("opened").head_state().expect("read");
+    let state = MokuHistoryReader::open(root).expect("opened").head_state().expect("read");
     assert_eq!(state, HeadState::Behind { at: first, to: second });
     assert_eq!(kinds(root), [AuditKind::Head]);
     let writer = history(root);
-    assert_eq!((writer.head().expect("read"), writer.mended_head()), (Some(second), Some(&state)));
+    assert_eq!((writer.head().expect("read"), writer.repaired_head()), (Some(second), Some(&state)));
     assert_eq!(fs::read_to_string(root.join("b/.page_body")).expect("read"), "more");
     let third = commit_pages(&*writer, "3", &[("https://e.org/", "newer")]);
     assert_eq!(third.parent, Some(second), "and not a fork");
@@ -246,7 +246,7 @@ fn where_history_forked_behind_head_nobody_can_tell() {
     commit_pages(&*writer, "fork", &[("https://e.org/", "fork")]);
     drop(writer);
     leave_behind(root, first);
-    assert_eq!(MokuHoldings::open(root).expect("opened").head_state().expect("read"), HeadState::Right);
+    assert_eq!(MokuHistoryReader::open(root).expect("opened").head_state().expect("read"), HeadState::Right);
 }
 
 /// What was computed and kept is held against what it is about, and each finding says how to have it again.
@@ -480,10 +480,7 @@ fn the_statements_of_the_original_work_on_what_varve_wrote_and_the_other_way_rou
     let writer = history(root);
     let theirs: VersionId = id.parse().expect("an id");
     assert_eq!(writer.head().expect("read"), Some(theirs));
-    assert_eq!(
-        contents(writer.as_holdings(), theirs),
-        [("https://e.org/theirs".into(), "their page".into())]
-    );
+    assert_eq!(contents(writer.as_reader(), theirs), [("https://e.org/theirs".into(), "their page".into())]);
     assert_eq!(commit_pages(&*writer, "4", &[("https://e.org/", "4")]).parent, Some(theirs));
 }
 
@@ -499,7 +496,7 @@ fn a_checkout_that_fails_leaves_head_and_tree_as_they_were() {
     assert!(matches!(failed, Err(ArchiveError::Repository(RepositoryError::InTheWay { .. }))), "{failed:?}");
     drop(writer);
     let writer = history(root);
-    assert_eq!((writer.head().expect("read"), writer.mended_head()), (Some(first), None));
+    assert_eq!((writer.head().expect("read"), writer.repaired_head()), (Some(first), None));
     assert_eq!(fs::read_to_string(root.join(".page_body")).expect("read"), "old");
 }
 
@@ -513,9 +510,9 @@ fn what_somebody_who_was_stopped_meant_to_do_is_told_when_it_is_done() {
     // One page cannot be written; the others are all the same.
     fs::write(root.join("b"), "in the way").expect("written");
     let writer = history(root);
-    assert_eq!(writer.mended_head(), Some(&HeadState::Intended { to: second }));
+    assert_eq!(writer.repaired_head(), Some(&HeadState::Intended { to: second }));
     assert_eq!(writer.head().expect("read"), Some(second));
     assert_eq!(fs::read_to_string(root.join(".page_body")).expect("read"), "new");
     drop(writer);
-    assert_eq!(history(root).mended_head(), None);
+    assert_eq!(history(root).repaired_head(), None);
 }

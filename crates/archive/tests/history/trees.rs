@@ -6,9 +6,9 @@ use varve_archive::RepositoryError;
 
 use crate::scene::*;
 use crate::sites::{blob, leave_behind, site};
-use varve_archive::history::{Change, Pairs};
+use varve_archive::history::{CapturePairs, PageChange};
 use varve_archive::verbs::checkout::{checkout, export};
-use varve_archive::{ArchiveError, BodyTrouble};
+use varve_archive::{ArchiveError, BodyFailure};
 
 #[test]
 fn a_moku_site_mirrors_head() {
@@ -35,16 +35,16 @@ fn what_another_version_left_is_removed() {
     let first = commit_pages(&*writer, "1", &[("https://e.org/a/b", "one"), ("https://e.org/x/y", "x")]);
     let second = commit_pages(&*writer, "2", &[("https://e.org/a/b", "two")]);
     let to = root.path().join("out");
-    let done = export(writer.as_holdings(), first.version, &to, &mut |_| {}).expect("written");
+    let done = export(writer.as_reader(), first.version, &to, &mut |_| {}).expect("written");
     assert_eq!((done.written, done.removed), (2, 0));
-    let done = export(writer.as_holdings(), second.version, &to, &mut |_| {}).expect("written");
+    let done = export(writer.as_reader(), second.version, &to, &mut |_| {}).expect("written");
     assert_eq!((done.written, done.removed), (1, 1));
     assert!(!to.join("x").exists(), "the page and its folder are gone");
     assert_eq!(fs::read_to_string(to.join("a/b/.page_body")).expect("there"), "two");
     let other = root.path().join("other");
     fs::create_dir(&other).expect("made");
     fs::write(other.join("mine.txt"), "precious").expect("made");
-    assert!(export(writer.as_holdings(), first.version, &other, &mut |_| {}).is_err());
+    assert!(export(writer.as_reader(), first.version, &other, &mut |_| {}).is_err());
 }
 
 #[test]
@@ -59,11 +59,11 @@ fn nothing_is_written_into_what_an_archive_has_for_itself() {
         let version = commit_pages(&*writer, "1", &[("https://e.org/a", "one")]).version;
         for name in own {
             let to = root.path().join(name);
-            let refused = export(writer.as_holdings(), version, &to, &mut |_| {});
+            let refused = export(writer.as_reader(), version, &to, &mut |_| {});
             assert!(matches!(refused, Err(ArchiveError::InsideArchive { .. })), "{name}: {refused:?}");
         }
         assert!(!root.path().join("out").exists() && !root.path().join("warc/x").exists());
-        export(writer.as_holdings(), version, &root.path().join("out/warc"), &mut |_| {}).expect("written");
+        export(writer.as_reader(), version, &root.path().join("out/warc"), &mut |_| {}).expect("written");
     }
 }
 
@@ -75,12 +75,12 @@ fn a_tree_that_was_not_finished_is_finished_by_the_next() {
     let first = commit_pages(&*writer, "1", &[("https://e.org/a", "one"), ("https://e.org/b", "x")]);
     let second = commit_pages(&*writer, "2", &[("https://e.org/a", "two")]);
     let to = root.path().join("out");
-    export(writer.as_holdings(), first.version, &to, &mut |_| {}).expect("written");
+    export(writer.as_reader(), first.version, &to, &mut |_| {}).expect("written");
     for version in [first.version, second.version] {
         // As a kill half-way through a new tree leaves it.
         fs::write(to.join("a/.page_body"), "o").expect("written");
         fs::write(to.join(".varve-checkout"), format!("{} unfinished", first.version)).expect("written");
-        export(writer.as_holdings(), version, &to, &mut |_| {}).expect("written");
+        export(writer.as_reader(), version, &to, &mut |_| {}).expect("written");
         let text = if version == first.version { "one" } else { "two" };
         assert_eq!(fs::read_to_string(to.join("a/.page_body")).expect("there"), text);
         assert_eq!(fs::read_to_string(to.join(".varve-checkout")).expect("there"), version.to_string());
@@ -103,7 +103,7 @@ fn pages_that_share_a_path_follow_one_another() {
     let version = commit_pages(&*writer, "1", &borrowed).version;
     for name in ["new", "new", "again"] {
         let to = root.path().join(name);
-        let done = export(writer.as_holdings(), version, &to, &mut |_| {}).expect("written");
+        let done = export(writer.as_reader(), version, &to, &mut |_| {}).expect("written");
         assert_eq!((done.written, done.left_out.count(|_| true)), (900, 0));
         for number in 0..300 {
             let text = fs::read_to_string(to.join(format!("x/{number}/.page_body"))).expect("there");
@@ -135,9 +135,9 @@ fn no_url_leads_out_of_the_tree() {
         let pages: Vec<_> = urls.iter().map(|url| (*url, *url)).collect();
         let version = commit_pages(&*writer, "hostile", &pages).version;
         let to = outer.path().join("out");
-        export(writer.as_holdings(), version, &to, &mut |_| {}).expect("written");
+        export(writer.as_reader(), version, &to, &mut |_| {}).expect("written");
         assert_eq!(
-            contents(writer.as_holdings(), version).len(),
+            contents(writer.as_reader(), version).len(),
             urls.len(),
             "{kind:?}: each is a page of its own"
         );
@@ -225,7 +225,7 @@ fn a_page_that_cannot_be_written_to_the_tree_is_committed_all_the_same() {
     assert_eq!((second.parent, writer.head().expect("read")), (Some(first.version), Some(second.version)));
     drop(writer);
     let writer = history(root);
-    assert_eq!((writer.head().expect("read"), writer.mended_head()), (Some(second.version), None));
+    assert_eq!((writer.head().expect("read"), writer.repaired_head()), (Some(second.version), None));
     assert_eq!(fs::read_to_string(root.join("robots.txt")).expect("read"), "my own");
     assert!(root.join("c/.page_body/d").is_dir());
     for page in ["two", "a", "z"] {
@@ -249,7 +249,7 @@ fn a_body_that_is_lost_meanwhile_fails_the_commit() {
         let pages = vec![page("https://e.org/a", body)];
         let error =
             varve_archive::verbs::commit::commit(&*writer, &request, pages, &damage).expect_err("damaged");
-        assert_eq!(error.body_trouble(), Some(BodyTrouble::Damaged), "{error:?}");
+        assert_eq!(error.body_failure(), Some(BodyFailure::Damaged), "{error:?}");
         let head = writer.head().expect("read").expect("moved");
         assert_eq!(writer.catalog().version(&head).expect("read").map(|info| info.version.id), Some(head));
     }
@@ -320,15 +320,15 @@ fn two_spellings_share_a_path_and_stay_two() {
         commit("3", &[(third, "one")]),
     ];
     let changes = |base: usize, head: usize| {
-        let pairs = Pairs::new(writer.catalog(), Some(versions[base]), Some(versions[head]));
+        let pairs = CapturePairs::new(writer.catalog(), Some(versions[base]), Some(versions[head]));
         let pairs = pairs.map(|pair| pair.expect("read"));
         pairs.map(|pair| (pair.any().url.clone(), pair.change())).collect::<Vec<_>>()
     };
-    let (unchanged, changed) = (Change::Unchanged, Change::Changed);
+    let (unchanged, changed) = (PageChange::Unchanged, PageChange::Changed);
     assert_eq!(changes(0, 1), [(one.to_owned(), unchanged), (other.to_owned(), changed)]);
-    assert_eq!(changes(1, 2), [(third.to_owned(), unchanged), (other.to_owned(), Change::Removed)]);
+    assert_eq!(changes(1, 2), [(third.to_owned(), unchanged), (other.to_owned(), PageChange::Removed)]);
     let to = root.path().join("out");
-    let done = export(writer.as_holdings(), versions[0], &to, &mut |_| {}).expect("written");
+    let done = export(writer.as_reader(), versions[0], &to, &mut |_| {}).expect("written");
     assert_eq!((done.written, done.covered.count), (2, 1), "the second is written over the first");
     assert_eq!(done.covered.first, [(one.to_owned(), other.to_owned())]);
 }
@@ -344,7 +344,7 @@ fn of_pages_with_one_path_only_those_are_covered_that_another_lies_in_the_place_
     let version = commit_pages(&*writer, "1", &urls.map(|url| (url, url))).version;
     fs::remove_file(blob(root, urls[2])).expect("removed");
     let to = root.join("out");
-    let done = export(writer.as_holdings(), version, &to, &mut |_| {}).expect("written");
+    let done = export(writer.as_reader(), version, &to, &mut |_| {}).expect("written");
     assert_eq!((done.written, done.left_out.count(|_| true), done.covered.count), (2, 1, 1));
     assert_eq!(done.covered.first, [(urls[0].to_owned(), urls[1].to_owned())]);
     assert_eq!(fs::read_to_string(to.join("x/.page_body")).expect("written"), urls[1]);
@@ -358,10 +358,10 @@ fn a_body_that_cannot_be_had_costs_a_checkout_its_own_page_alone() {
         fs::remove_file(path).expect("removed");
         fs::create_dir(path).expect("made");
     };
-    let refused = BodyTrouble::Unreadable(std::io::ErrorKind::IsADirectory);
+    let refused = BodyFailure::Unreadable(std::io::ErrorKind::IsADirectory);
     for (harm, expected) in [
-        (&damaged as &dyn Fn(&Path), BodyTrouble::Damaged),
-        (&missing, BodyTrouble::Missing),
+        (&damaged as &dyn Fn(&Path), BodyFailure::Damaged),
+        (&missing, BodyFailure::Missing),
         (&unreadable, refused),
     ] {
         let root = tempfile::tempdir().expect("a folder");
@@ -378,7 +378,7 @@ fn a_body_that_cannot_be_had_costs_a_checkout_its_own_page_alone() {
         assert_eq!(left_out, [(expected, &["https://e.org/".to_owned(), "https://e.org/a".to_owned()][..])]);
         drop(writer);
         let writer = history(root);
-        assert_eq!((writer.head().expect("read"), writer.mended_head()), (Some(second), None));
+        assert_eq!((writer.head().expect("read"), writer.repaired_head()), (Some(second), None));
         assert!(!root.join(".page_body").exists(), "the page of another version passes for no other");
         let kept =
             fs::read_to_string(root.join("a/.page_body")).expect("the same body, written while it was good");
@@ -399,13 +399,13 @@ fn of_two_checkouts_to_one_folder_one_is_refused() {
         let to = root.join("out");
         let mut refused = None;
         // It tells of its progress while it writes.
-        export(writer.as_holdings(), first, &to, &mut |_| {
-            refused = export(writer.as_holdings(), second, &to, &mut |_| {}).err();
+        export(writer.as_reader(), first, &to, &mut |_| {
+            refused = export(writer.as_reader(), second, &to, &mut |_| {}).err();
         })
         .expect("written");
         assert!(matches!(refused, Some(ArchiveError::CheckedOutTo { .. })), "{refused:?}");
         assert_eq!(fs::read_to_string(to.join(".page_body")).expect("read"), "first");
-        export(writer.as_holdings(), second, &to, &mut |_| {}).expect("nobody else is there now");
+        export(writer.as_reader(), second, &to, &mut |_| {}).expect("nobody else is there now");
         assert_eq!(fs::read_to_string(to.join(".page_body")).expect("read"), "second");
     }
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use varve_archive::RepositoryError;
 
-use varve_archive::history::{HistoryWriter, Holdings};
+use varve_archive::history::{HistoryReader, HistoryWriter};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::audit_site::audit_site;
 use varve_archive::verbs::gc::plan;
 use varve_archive::verbs::log::ListCursor;
-use varve_archive::{Archive, Layout, VersionId};
+use varve_archive::{Archive, ArchivePaths, VersionId};
 
 use crate::operations::{NEW, POLICY, SECRET, collect, export, take_out};
 use crate::scene;
@@ -34,16 +34,16 @@ pub(crate) struct Death<'a> {
 impl Known {
     pub(crate) fn of(home: &Path) -> Self {
         let history = scene::history(home);
-        Self { versions: all(history.as_holdings()), head: history.head().unwrap() }
+        Self { versions: all(history.as_reader()), head: history.head().unwrap() }
     }
 }
 
 /// Every version with its pages, by message. A body that was taken out is no page.
-fn all(holdings: &dyn Holdings) -> BTreeMap<String, (VersionId, Pages)> {
+fn all(holdings: &dyn HistoryReader) -> BTreeMap<String, (VersionId, Pages)> {
     let versions = holdings.catalog().versions(&Default::default(), ListCursor::first(99)).unwrap();
     let pages = |id| {
         let captures =
-            varve_archive::history::Pages::new(holdings.catalog(), Some(id)).map(|page| page.unwrap());
+            varve_archive::history::VersionPages::new(holdings.catalog(), Some(id)).map(|page| page.unwrap());
         let bodies = captures.filter_map(|page| match holdings.open_body(&page) {
             Err(RepositoryError::Absent { .. }) => None,
             _ => Some((page.url.clone(), scene::body(holdings, &page))),
@@ -58,7 +58,7 @@ fn all(holdings: &dyn Holdings) -> BTreeMap<String, (VersionId, Pages)> {
 
 impl Death<'_> {
     fn is_archive(&self) -> bool {
-        Layout::new(self.home).is_archive()
+        ArchivePaths::new(self.home).is_archive()
     }
 
     /// Opens it as anyone would who writes next; nothing that was acknowledged is lost or changed.
@@ -137,7 +137,7 @@ pub(crate) fn added(death: &Death<'_>) {
         death.can_be_read();
     }
     let history = death.open();
-    let mut found = all(history.as_holdings());
+    let mut found = all(history.as_reader());
     let new = found.remove("4");
     assert_eq!(found, death.known.versions, "{}", death.what);
     assert!(new.is_some() || !death.done, "{}", death.what);
@@ -157,7 +157,7 @@ pub(crate) fn added(death: &Death<'_>) {
 pub(crate) fn moved(death: &Death<'_>) {
     death.can_be_read();
     let history = death.open();
-    assert_eq!(all(history.as_holdings()), death.known.versions, "{}", death.what);
+    assert_eq!(all(history.as_reader()), death.known.versions, "{}", death.what);
     let (head, second) = (history.head().unwrap(), death.known.versions["2"].0);
     assert!(head == Some(second) || (head == death.known.head && !death.done), "{}", death.what);
     if !death.is_archive() && head == Some(second) {
@@ -181,7 +181,7 @@ pub(crate) fn exported(death: &Death<'_>) {
 pub(crate) fn collected(death: &Death<'_>) {
     let look = |when: &str| {
         let history = death.open();
-        let found = all(history.as_holdings());
+        let found = all(history.as_reader());
         for (message, version) in &found {
             assert_eq!(Some(version), death.known.versions.get(message), "{}, {when}", death.what);
         }
@@ -228,7 +228,7 @@ pub(crate) fn taken_out_of_dictionaries(death: &Death<'_>) {
     death.is_old_or_new();
     let is_gone = {
         let history = death.open();
-        !all(history.as_holdings()).values().flat_map(|(_, pages)| pages).any(|(url, _)| url == SECRET)
+        !all(history.as_reader()).values().flat_map(|(_, pages)| pages).any(|(url, _)| url == SECRET)
     };
     assert!(!(is_gone && holds()), "{}: a dictionary holds it", death.what);
     taken_out(death);
@@ -241,7 +241,7 @@ pub(crate) fn taken_out(death: &Death<'_>) {
         |pages: &Pages| -> Pages { pages.iter().filter(|(url, _)| url != SECRET).cloned().collect() };
     let look = || {
         let history = death.open();
-        let found = all(history.as_holdings());
+        let found = all(history.as_reader());
         assert_eq!(history.head().unwrap(), death.known.head, "{}", death.what);
         let rest: BTreeMap<_, _> =
             found.iter().map(|(message, (id, pages))| (message, (*id, without(pages)))).collect();
@@ -269,7 +269,7 @@ pub(crate) fn taken_out(death: &Death<'_>) {
 pub(crate) fn scored(death: &Death<'_>) {
     death.can_be_read();
     let history = death.open();
-    assert_eq!(all(history.as_holdings()), death.known.versions, "{}", death.what);
+    assert_eq!(all(history.as_reader()), death.known.versions, "{}", death.what);
     let scores = history.catalog().scores(&death.known.versions["2"].0).unwrap();
     assert!(scores.len() == 1 || (scores.is_empty() && !death.done), "{}", death.what);
     death.goes_on(history);

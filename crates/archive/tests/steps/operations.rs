@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use varve_archive::history::{ArchiveHistory, HistoryWriter};
-use varve_archive::verbs::gc::Policy;
-use varve_archive::verbs::{checkout, diff, gc, init, rewrite, score, tag, train};
+use varve_archive::history::{ArchiveHistoryWriter, HistoryWriter};
+use varve_archive::verbs::gc::RetentionPolicy;
+use varve_archive::verbs::{checkout, diff, gc, init, purge, score, tag, train};
 use varve_archive::{ArchiveSettings, ArchiveWriter, VersionId};
 
 use crate::check::{self, Death};
@@ -21,8 +21,8 @@ pub(crate) struct Operation {
 }
 
 /// What [`collect`] keeps.
-pub(crate) const POLICY: Policy =
-    Policy { keep_last: Some(1), keep_tags: Vec::new(), keep_within: None, accept_lost: false };
+pub(crate) const POLICY: RetentionPolicy =
+    RetentionPolicy { keep_last: Some(1), keep_tags: Vec::new(), keep_within: None, accept_lost: false };
 
 pub(crate) const OPERATIONS: [Operation; 15] = [
     Operation {
@@ -138,7 +138,7 @@ fn trained(home: &Path) {
     let pages: Vec<_> = pages.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
     scene::commit_pages(&*history, "many", &pages);
     drop(history);
-    let history = ArchiveHistory::open(home, scene::opening()).unwrap();
+    let history = ArchiveHistoryWriter::open(home, scene::opening()).unwrap();
     train::train(&history, 64 << 10).unwrap();
     drop(history);
     let history = scene::history(home);
@@ -171,12 +171,12 @@ fn check_out(home: &Path) {
 fn exported(home: &Path) {
     made(home, "gzip");
     let history = scene::history(home);
-    checkout::export(history.as_holdings(), version(&*history, "1"), &home.join("out"), &mut |_| {}).unwrap();
+    checkout::export(history.as_reader(), version(&*history, "1"), &home.join("out"), &mut |_| {}).unwrap();
 }
 
 pub(crate) fn export(home: &Path) {
     let history = scene::history(home);
-    checkout::export(history.as_holdings(), version(&*history, "2"), &home.join("out"), &mut |_| {}).unwrap();
+    checkout::export(history.as_reader(), version(&*history, "2"), &home.join("out"), &mut |_| {}).unwrap();
 }
 
 pub(crate) fn collect(home: &Path) {
@@ -186,17 +186,17 @@ pub(crate) fn collect(home: &Path) {
 }
 
 pub(crate) fn take_out(home: &Path) {
-    let request = rewrite::Request {
+    let request = purge::Request {
         urls: vec![SECRET.to_owned()],
         who: "Ada".to_owned(),
         why: "asked for".to_owned(),
         ..Default::default()
     };
-    let history = ArchiveHistory::of(ArchiveWriter::open(home, scene::opening()).unwrap()).unwrap();
+    let history = ArchiveHistoryWriter::of(ArchiveWriter::open(home, scene::opening()).unwrap()).unwrap();
     drop(history);
     let writer = ArchiveWriter::open(home, scene::opening()).unwrap();
-    let choice = rewrite::plan(&writer, &request).unwrap();
-    rewrite::perform(writer, &request, &choice, &|_| {}).unwrap();
+    let choice = purge::plan(&writer, &request).unwrap();
+    purge::perform(writer, &request, &choice, &|_| {}).unwrap();
 }
 
 fn keep_score(home: &Path) {

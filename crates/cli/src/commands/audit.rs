@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use varve_archive::history::{Kind, kind_of};
+use varve_archive::history::{Layout, detect_layout};
 use varve_archive::verbs::audit::{
     self, AuditDone, AuditFinding, AuditRequest, AuditSeverity, Paper, Sample,
 };
@@ -51,7 +51,7 @@ const MAX_REPORTED_FINDINGS: usize = 10_000;
 /// audit.
 ///
 /// In a Crystal project, rows and bodies are compared, as `varve crystal verify --bodies` does.
-/// Rows contain no digest, so every readable body counts as intact.
+/// Rows contain no digest, so every human_size body counts as intact.
 ///
 /// In a Moku site, every body is compared with its name, and rows, bodies, stored diffs and scores,
 /// HEAD and working tree with each other. A HEAD or tree that was left behind is reported; the next
@@ -97,10 +97,10 @@ fn counted_bodies(count: u64) -> String {
 impl Verb for AuditArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let root = session.root()?;
-        match kind_of(&root) {
-            Some(Kind::Crystal) => return self.run_on_project(&root, session),
-            Some(Kind::Moku) => return self.run_on_site(&root, session),
-            Some(Kind::Aardwarc) => return self.run_on_aardwarc(&root, session),
+        match detect_layout(&root) {
+            Some(Layout::Crystal) => return self.run_on_project(&root, session),
+            Some(Layout::Moku) => return self.run_on_site(&root, session),
+            Some(Layout::Aardwarc) => return self.run_on_aardwarc(&root, session),
             _ => {}
         }
         let archive = Archive::open_to_audit(&root)?;

@@ -11,12 +11,12 @@ mod written_options;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use varve_archive::history::ArchiveHistory;
+use varve_archive::history::ArchiveHistoryWriter;
 use varve_archive::verbs::capture::{
     self as verb, CrawlEvent, CrawlSettings, NetworkOptions, RunEnd, RunOptions,
 };
 use varve_archive::verbs::plan::{Plan, is_project, load};
-use varve_archive::{ArchiveError, Layout};
+use varve_archive::{ArchiveError, ArchivePaths};
 
 use self::arguments::{BrowserArgs, HeaderArgs, LimitArgs, RateArgs, ScopeArgs};
 use self::run_reporter::{CaptureSummary, RunReporter};
@@ -25,7 +25,7 @@ use self::written_options::WrittenOptions;
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
 use crate::network_args::NetworkArgs;
-use crate::printer::{counted, readable};
+use crate::printer::{counted, human_size};
 use crate::session::Session;
 use crate::signals;
 use crate::verb::Verb;
@@ -133,7 +133,7 @@ pub(super) struct CaptureArgs {
 impl Verb for CaptureArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let reach = self.network_options(session)?;
-        if is_project(&Layout::new(&session.root()?)) {
+        if is_project(&ArchivePaths::new(&session.root()?)) {
             return self.capture_into_project(session, reach);
         }
         let settings = self.settings(session)?;
@@ -146,7 +146,7 @@ impl Verb for CaptureArgs {
         let ended = self.start(settings, &history, manner, &mut |event| watcher.see(&event));
         let seen = watcher.end()?;
         let is_left = || verb::unfinished(&history).is_ok_and(|runs| !runs.is_empty());
-        if ended.as_ref().is_err_and(|error| error.lacks_room() && is_left()) {
+        if ended.as_ref().is_err_and(|error| error.is_disk_full() && is_left()) {
             session.printer.say(
                 "the captures so far are stored; free some space, then `varve capture --resume` continues",
             );
@@ -175,7 +175,7 @@ impl CaptureArgs {
     fn start(
         &self,
         settings: CrawlSettings,
-        history: &ArchiveHistory,
+        history: &ArchiveHistoryWriter,
         manner: RunOptions<'_>,
         report: &mut dyn FnMut(CrawlEvent<'_>),
     ) -> Result<RunEnd, ArchiveError> {
@@ -208,7 +208,7 @@ impl CaptureArgs {
 
     fn settings(&self, session: &Session) -> Result<CrawlSettings, Error> {
         let plan = match self.follows_plan()? {
-            true => Some(load(&Layout::new(&session.root()?))?.plan),
+            true => Some(load(&ArchivePaths::new(&session.root()?))?.plan),
             false => None,
         };
         self.settings_with(session, plan)
@@ -347,6 +347,6 @@ fn got(ended: &RunEnd) -> String {
         if tally.pages == 1 { "a page" } else { "pages" },
         tally.unchanged,
         tally.failed + tally.failed_before,
-        readable(tally.bytes)
+        human_size(tally.bytes)
     )
 }

@@ -1,6 +1,6 @@
 //! `--newest-good`: selects the capture of a page where the newest one may be a failure.
 
-use varve_archive::history::Holdings;
+use varve_archive::history::HistoryReader;
 use varve_archive::{ArchiveError, Choice};
 
 use crate::error::Error;
@@ -21,7 +21,7 @@ impl CaptureChoiceArgs {
 
     /// Opens the archive for a verb about versions. A version already selects one capture per page,
     /// so `--newest-good` does not apply where versions are kept.
-    pub(super) fn open_reader(&self, session: &Session) -> Result<Box<dyn Holdings>, Error> {
+    pub(super) fn open_reader(&self, session: &Session) -> Result<Box<dyn HistoryReader>, Error> {
         let holdings = session.open_reader_choosing(self.choice())?;
         if self.newest_good && holdings.has_versions() {
             return Err(ArchiveError::NothingToChoose.into());

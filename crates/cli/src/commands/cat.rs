@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use varve_archive::verbs::cat::{At, body, head, look_up, wire};
+use varve_archive::verbs::cat::{CaptureSelector, body, head, look_up, wire};
 use varve_archive::{Choice, RepositoryError};
 
 use super::capture_choice::CaptureChoiceArgs;
@@ -55,8 +55,8 @@ impl Verb for CatArgs {
         let when = match &self.at {
             Some(text) => at(&*holdings, text)?,
             None => match self.choosing.choice() {
-                Choice::Newest => At::Newest,
-                Choice::NewestGood => At::NewestGood,
+                Choice::Newest => CaptureSelector::Newest,
+                Choice::NewestGood => CaptureSelector::NewestGood,
             },
         };
         let capture = look_up(&*holdings, &self.url, &when)?;

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use varve_archive::expectations::report::{CheckReporter, CheckedUrl, ReportFormat};
 use varve_archive::expectations::{ProbeFailure, UrlDatabase, Verdict};
-use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Holdings};
+use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter, HistoryReader};
 use varve_archive::verbs::capture::FetchErrorKind;
 use varve_archive::verbs::check::{
-    CheckProgress, Ended, Filter, Note, Promised, Request, check, explain, look,
+    CheckProgress, Ended, Note, Promised, Request, UrlFilter, check, explain, look,
 };
-use varve_archive::verbs::diff::{CompareOptions, PageDiff};
+use varve_archive::verbs::diff::{CompareOptions, PageComparison};
 use varve_archive::verbs::urls::check::check as check_without_evidence;
-use varve_archive::{ArchiveError, Layout, RepositoryError};
+use varve_archive::{ArchiveError, ArchivePaths, RepositoryError};
 
 use super::diff::{DiffExcerpt, page_diff_json, print_excerpt};
 use crate::error::Error;
@@ -139,7 +139,7 @@ impl CheckFilterArgs {
     }
 
     pub(super) fn request(&self, stop: &Arc<AtomicBool>) -> Request {
-        let filter = Filter {
+        let filter = UrlFilter {
             category: self.category.clone(),
             domain: self.domain.clone(),
             path_prefix: self.path_prefix.clone(),
@@ -285,9 +285,9 @@ impl Verb for CheckArgs {
 
 impl CheckArgs {
     /// The archive; `None` outside of an archive with `--db`.
-    fn archive(&self, session: &Session) -> Result<Option<Layout>, Error> {
+    fn archive(&self, session: &Session) -> Result<Option<ArchivePaths>, Error> {
         let layout = match session.root() {
-            Ok(root) => Layout::new(&root),
+            Ok(root) => ArchivePaths::new(&root),
             Err(Error::Archive(ArchiveError::None { .. })) if self.db.is_some() => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -297,12 +297,16 @@ impl CheckArgs {
         Ok(Some(layout))
     }
 
-    fn database(&self, layout: Option<&Layout>) -> Result<UrlDatabase, Error> {
-        let folder = self.db.clone().or_else(|| layout.map(Layout::expectations)).unwrap_or_default();
+    fn database(&self, layout: Option<&ArchivePaths>) -> Result<UrlDatabase, Error> {
+        let folder = self.db.clone().or_else(|| layout.map(ArchivePaths::expectations)).unwrap_or_default();
         Ok(UrlDatabase::open(&folder)?)
     }
 
-    fn without_evidence(&self, layout: Option<Layout>, session: &mut Session) -> Result<ExitStatus, Error> {
+    fn without_evidence(
+        &self,
+        layout: Option<ArchivePaths>,
+        session: &mut Session,
+    ) -> Result<ExitStatus, Error> {
         let database = self.database(layout.as_ref())?;
         let stop = signals::stop_flag();
         let prober = self.web.prober(session, None, false, Some(Arc::clone(&stop)))?;
@@ -314,8 +318,8 @@ impl CheckArgs {
         teller.close(&self.manner, &stop)
     }
 
-    fn against(&self, layout: &Layout, session: &mut Session) -> Result<ExitStatus, Error> {
-        let holdings = ArchiveHoldings::open(layout.root())?;
+    fn against(&self, layout: &ArchivePaths, session: &mut Session) -> Result<ExitStatus, Error> {
+        let holdings = ArchiveHistoryReader::open(layout.root())?;
         let stop = signals::stop_flag();
         let prober = self.web.prober(session, None, true, Some(Arc::clone(&stop)))?;
         let mut teller = VerdictPrinter::new(&mut session.printer, &self.form);
@@ -349,11 +353,11 @@ impl CheckArgs {
     /// difference is part of the verdict.
     fn tell(
         &self,
-        history: &ArchiveHistory,
+        history: &ArchiveHistoryWriter,
         mut checked: CheckedUrl,
         teller: &mut VerdictPrinter<'_>,
     ) -> Result<(), Error> {
-        let holdings: &dyn Holdings = history;
+        let holdings: &dyn HistoryReader = history;
         let (options, format) = (CompareOptions::default(), teller.format);
         if self.explain && format == ReportFormat::Json {
             let mut difference = None;
@@ -378,14 +382,14 @@ impl CheckArgs {
 }
 
 /// The command that shows the whole difference, if both sides are in versions and have one URL.
-fn diff_command(page: &PageDiff<'_>, checked: &CheckedUrl) -> Option<String> {
+fn diff_command(page: &PageComparison<'_>, checked: &CheckedUrl) -> Option<String> {
     let (good, version) = (checked.good_version()?.to_string(), checked.version?.to_string());
     let is_one_page = matches!((&page.pair.base, &page.pair.head), (Some(a), Some(b)) if a.url == b.url);
     is_one_page.then(|| format!("varve diff {good:.8} {version:.8} --url {}", quoted(&page.pair.any().url)))
 }
 
 /// The command that shows a failure: the difference, or else the response.
-fn show_command(page: &PageDiff<'_>, checked: &CheckedUrl) -> String {
+fn show_command(page: &PageComparison<'_>, checked: &CheckedUrl) -> String {
     diff_command(page, checked).unwrap_or_else(|| {
         let capture = page.pair.any();
         format!("varve cat {} --at {}", quoted(&capture.url), capture.time)
@@ -398,7 +402,11 @@ fn quoted(text: &str) -> String {
 }
 
 /// Prints how much a failure differs from the last good capture, and the command that shows it.
-fn print_diff_size(page: &PageDiff<'_>, checked: &CheckedUrl, printer: &mut Printer) -> Result<(), Error> {
+fn print_diff_size(
+    page: &PageComparison<'_>,
+    checked: &CheckedUrl,
+    printer: &mut Printer,
+) -> Result<(), Error> {
     let command = show_command(page, checked);
     let (added, removed) =
         page.comparison.and_then(|comparison| comparison.lines_changed(true)).unwrap_or_default();

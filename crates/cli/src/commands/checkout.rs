@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use varve_archive::verbs::checkout::{CheckedOut, Covered, checkout, export};
+use varve_archive::verbs::checkout::{CheckoutReport, CoveredPages, checkout, export};
 
 use crate::body_problems::{self, word};
 use crate::error::Error;
@@ -67,7 +67,7 @@ impl Verb for CheckoutArgs {
             (version, export(&*holdings, version, folder, &mut |more| progress.inc(more))?)
         } else {
             let history = session.open_history()?;
-            let version = resolve_version(history.as_holdings(), &self.version)?;
+            let version = resolve_version(history.as_reader(), &self.version)?;
             let progress = session.printer.progress(None, "pages");
             (version, checkout(&*history, version, &mut |more| progress.inc(more))?)
         };
@@ -99,7 +99,7 @@ impl Verb for CheckoutArgs {
 }
 
 /// Lists pages that share the path of another.
-pub(super) fn report_covered_pages(covered: &Covered, printer: &mut Printer) {
+pub(super) fn report_covered_pages(covered: &CoveredPages, printer: &mut Printer) {
     if covered.count == 0 {
         return;
     }
@@ -140,7 +140,7 @@ struct UncheckedOutPageRow<'a> {
 }
 
 impl<'a> CheckoutRow<'a> {
-    fn of(version: String, done: &'a CheckedOut) -> Self {
+    fn of(version: String, done: &'a CheckoutReport) -> Self {
         let count = |wanted: &str| done.left_out.count(|trouble| word(trouble) == wanted);
         let named = done.left_out.iter().flat_map(|(trouble, pages)| {
             pages.urls.iter().map(move |url| UncheckedOutPageRow {

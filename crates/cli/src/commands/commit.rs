@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use varve_archive::verbs::commit::{
-    Below, Committed, LeftOut, NewBody, NewPage, NotAPage, Request, commit, files_below, must_have_room,
+    FolderFiles, NewBody, NewPage, Report, Request, SkippedFile, SkippedFileKind, check_version_limit,
+    commit, files_below,
 };
-use varve_archive::{Headers, Moment, RepositoryError, Size};
+use varve_archive::{ByteSize, Headers, Moment, RepositoryError};
 
 use super::checkout::report_covered_pages;
 use crate::error::Error;
@@ -93,7 +94,7 @@ pub(super) struct CommitArgs {
 
     /// Fail if a page is larger than this: `10MiB`
     #[arg(long, value_name = "SIZE")]
-    max_size: Option<Size>,
+    max_size: Option<ByteSize>,
 
     /// Fail if the history already has this many versions
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -126,9 +127,9 @@ impl Verb for CommitArgs {
         warn(&mut session.printer, &left_out);
         let history = session.open_history()?;
         let parent =
-            self.parent.as_deref().map(|text| resolve_version(history.as_holdings(), text)).transpose()?;
+            self.parent.as_deref().map(|text| resolve_version(history.as_reader(), text)).transpose()?;
         // Fail before the plan and the expectations are stored.
-        must_have_room(&*history, self.max_versions)?;
+        check_version_limit(&*history, self.max_versions)?;
         let intent = session.intent(&*history)?;
         let request = Request {
             intent,
@@ -170,7 +171,7 @@ impl CommitArgs {
     }
 
     /// The pages, and the files that were skipped.
-    fn pages(&self) -> Result<(Vec<NewPage>, Vec<LeftOut>), Error> {
+    fn pages(&self) -> Result<(Vec<NewPage>, Vec<SkippedFile>), Error> {
         if let Some(file) = &self.jsonl {
             return Ok((read_lines(file)?, Vec::new()));
         }
@@ -183,7 +184,7 @@ impl CommitArgs {
             body: NewBody::File(file),
         };
         if let (Some(folder), Some(base)) = (&self.from, &self.base_url) {
-            let Below { files, left_out } = files_below(folder, base, self.index.as_deref())?;
+            let FolderFiles { files, left_out } = files_below(folder, base, self.index.as_deref())?;
             return Ok((files.into_iter().map(|(url, file)| page(url, file)).collect(), left_out));
         }
         if self.urls.len() != self.files.len() {
@@ -201,13 +202,13 @@ impl CommitArgs {
 const MAX_LISTED_NAMES: usize = 10;
 
 /// Lists skipped files with the reason.
-fn warn(printer: &mut Printer, left_out: &[LeftOut]) {
+fn warn(printer: &mut Printer, left_out: &[SkippedFile]) {
     if left_out.is_empty() {
         return;
     }
     let count = counted(left_out.len() as u64, "name");
     printer.say(format_args!("{WARNING_STYLE}warning:{WARNING_STYLE:#} {count} below the folder skipped"));
-    for LeftOut { path, why } in left_out.iter().take(MAX_LISTED_NAMES) {
+    for SkippedFile { path, why } in left_out.iter().take(MAX_LISTED_NAMES) {
         printer.say(format_args!("  {}: {}", visible(&path.display().to_string()), reason(*why)));
     }
     if left_out.len() > MAX_LISTED_NAMES {
@@ -240,10 +241,10 @@ fn warn_of_tree(printer: &mut Printer, count: u64, pages: &[UnwrittenPageRow]) {
     }
 }
 
-const fn reason(why: NotAPage) -> &'static str {
+const fn reason(why: SkippedFileKind) -> &'static str {
     match why {
-        NotAPage::Link => "a symbolic link, which is not followed",
-        NotAPage::Special => "neither a file nor a folder",
+        SkippedFileKind::Link => "a symbolic link, which is not followed",
+        SkippedFileKind::Special => "neither a file nor a folder",
     }
 }
 
@@ -371,12 +372,12 @@ struct SkippedFileRow {
 }
 
 impl CommitRow {
-    fn of(done: &Committed, left_out: &[LeftOut], not_in_tree: Vec<UnwrittenPageRow>) -> Self {
-        let left_out = left_out.iter().map(|LeftOut { path, why }| SkippedFileRow {
+    fn of(done: &Report, left_out: &[SkippedFile], not_in_tree: Vec<UnwrittenPageRow>) -> Self {
+        let left_out = left_out.iter().map(|SkippedFile { path, why }| SkippedFileRow {
             path: path.display().to_string(),
             why: match why {
-                NotAPage::Link => "link",
-                NotAPage::Special => "special",
+                SkippedFileKind::Link => "link",
+                SkippedFileKind::Special => "special",
             },
         });
         Self {

@@ -7,10 +7,10 @@ mod notes;
 mod summary;
 
 use serde::Serialize;
-use varve_archive::history::Holdings;
+use varve_archive::history::HistoryReader;
 use varve_archive::verbs::diff::{
-    BodyComparison, Change, ChunkKind, CompareOptions, ComparisonReport, DiffMode, DiffView, HunkLine,
-    NO_NEWLINE_NOTE, PageDiff, Request, Totals, chunk_place, diff, html,
+    BodyComparison, ChunkKind, CompareOptions, ComparisonReport, DiffMode, DiffView, HunkLine,
+    NO_NEWLINE_NOTE, PageChange, PageComparison, Request, Totals, chunk_place, diff, html,
 };
 use varve_archive::verbs::show::version;
 use varve_archive::{ArchiveError, RepositoryError, VersionId};
@@ -184,7 +184,7 @@ impl Verb for DiffArgs {
 impl DiffArgs {
     fn versions(
         &self,
-        holdings: &dyn Holdings,
+        holdings: &dyn HistoryReader,
         printer: &mut Printer,
     ) -> Result<(Option<VersionId>, VersionId), Error> {
         let head = resolve_version(holdings, self.head.as_deref().unwrap_or("HEAD"))?;
@@ -226,7 +226,7 @@ const MAX_EXCERPT_LINE_CHARS: usize = 400;
 
 /// Prints the beginning of the changes of a page, and the command that shows the rest.
 pub(super) fn print_excerpt(
-    page: &PageDiff<'_>,
+    page: &PageComparison<'_>,
     beginning: DiffExcerpt<'_>,
     printer: &mut Printer,
 ) -> Result<(), Error> {
@@ -259,7 +259,7 @@ pub(super) struct DiffExcerpt<'a> {
 }
 
 /// The changes of one page as JSON.
-pub(super) fn page_diff_json(page: &PageDiff<'_>) -> serde_json::Value {
+pub(super) fn page_diff_json(page: &PageComparison<'_>) -> serde_json::Value {
     serde_json::to_value(PageDiffRow::of(page, false)).expect("a diff can be written as JSON")
 }
 
@@ -284,7 +284,7 @@ impl DiffPrinter<'_> {
         self.printer.text(&format!("{{\"base\":{base},\"head\":\"{head}\",\"files\":["))
     }
 
-    fn page(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
+    fn page(&mut self, page: &PageComparison<'_>) -> Result<(), Error> {
         if self.verb.is_json() {
             return self.json(page);
         }
@@ -309,7 +309,7 @@ impl DiffPrinter<'_> {
         self.printer.line("")
     }
 
-    fn json(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
+    fn json(&mut self, page: &PageComparison<'_>) -> Result<(), Error> {
         if self.pages > 0 {
             self.printer.text(",")?;
         }
@@ -319,7 +319,7 @@ impl DiffPrinter<'_> {
         self.printer.text(&text)
     }
 
-    fn html(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
+    fn html(&mut self, page: &PageComparison<'_>) -> Result<(), Error> {
         let (view, all) = (self.view(), self.verb.all);
         let Some(document) = &mut self.document else { return Ok(()) };
         let title = format!("{} ({})", page.pair.any().url, change_word(page.change));
@@ -339,7 +339,7 @@ impl DiffPrinter<'_> {
         }
     }
 
-    fn body(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
+    fn body(&mut self, page: &PageComparison<'_>) -> Result<(), Error> {
         let Some(comparison) = page.comparison else {
             return not_compared(page).map_or(Ok(()), |note| self.printer.line(note));
         };
@@ -401,12 +401,12 @@ impl DiffPrinter<'_> {
     }
 }
 
-fn title(page: &PageDiff<'_>) -> String {
+fn title(page: &PageComparison<'_>) -> String {
     let (letter, style) = match page.change {
-        Change::Added => ('A', GOOD_STYLE),
-        Change::Removed => ('D', BAD_STYLE),
-        Change::Changed => ('M', WARNING_STYLE),
-        Change::Unchanged => (' ', FAINT_STYLE),
+        PageChange::Added => ('A', GOOD_STYLE),
+        PageChange::Removed => ('D', BAD_STYLE),
+        PageChange::Changed => ('M', WARNING_STYLE),
+        PageChange::Unchanged => (' ', FAINT_STYLE),
     };
     format!("{style}{letter}{style:#} {}", visible(&page.pair.any().url))
 }
@@ -432,7 +432,7 @@ struct PageDiffRow<'a> {
 }
 
 impl<'a> PageDiffRow<'a> {
-    fn of(page: &'a PageDiff<'_>, all: bool) -> Self {
+    fn of(page: &'a PageComparison<'_>, all: bool) -> Self {
         let any = page.pair.any();
         let which = |wanted: &str| {
             let sides = page.trouble.map(|trouble| trouble.map(word_of_trouble) == Some(wanted));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use varve_archive::ArchiveError;
-use varve_archive::history::{ArchiveHoldings, Kind, kind_of};
+use varve_archive::history::{ArchiveHistoryReader, Layout, detect_layout};
 use varve_archive::verbs::crystal::export::{ProjectExported, export};
 use varve_archive::verbs::crystal::info::info;
 use varve_archive::verbs::crystal::save_as::save_as;
@@ -15,7 +15,7 @@ use varve_archive::verbs::crystal::warc::{self, Description, WarcExported};
 use crate::clock;
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
-use crate::printer::{Printer, WARNING_STYLE, counted, readable, visible};
+use crate::printer::{Printer, WARNING_STYLE, counted, human_size, visible};
 use crate::session::{SOFTWARE_NAME, Session};
 use crate::verb::Verb;
 use crate::version_names::resolve_version;
@@ -86,10 +86,10 @@ impl Verb for ExportArgs {
             return self.warc(target, session);
         }
         let root = session.root()?;
-        if kind_of(&root) == Some(Kind::Crystal) {
+        if detect_layout(&root) == Some(Layout::Crystal) {
             return self.copy(&root, target, session);
         }
-        let holdings = ArchiveHoldings::open(&root)?;
+        let holdings = ArchiveHistoryReader::open(&root)?;
         let version = resolve_version(&holdings, &self.version)?;
         let printer = &mut session.printer;
         let bar = printer.progress(None, "revisions");
@@ -180,7 +180,7 @@ impl ExportArgs {
             }
             let records = counted(records, "record");
             let what = format!("{records}, {revisits} of them revisits, {failures} of failures");
-            printer.line(format_args!("{}: {what}, {}", visible(&path), readable(bytes)))?;
+            printer.line(format_args!("{}: {what}, {}", visible(&path), human_size(bytes)))?;
         }
         Ok(ExitStatus::Done)
     }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use varve_archive::history::Holdings;
+use varve_archive::history::HistoryReader;
 use varve_archive::verbs::gc::{
-    Action, Actions, Performed, Policy, TooSoon, perform, plan_to_show, too_soon, totals,
+    GcAction, GcActions, GcReport, RetentionPolicy, TooSoon, perform, plan_to_show, too_soon, totals,
 };
 use varve_archive::{ArchiveError, Moment, RepositoryError};
 
@@ -14,7 +14,7 @@ use crate::duration;
 use crate::error::Error;
 use crate::error_report::one_line;
 use crate::exit_status::ExitStatus;
-use crate::printer::{Printer, counted, readable, visible};
+use crate::printer::{Printer, counted, human_size, visible};
 use crate::session::Session;
 use crate::verb::Verb;
 use crate::version_text::short_version_id;
@@ -49,7 +49,7 @@ Examples:
 /// more recent, says when it may run again, and exits with 0. A time in the future is ignored. An
 /// archive forgets the time when its catalog is rebuilt.
 ///
-/// Actions are listed before they are performed. With `--dry-run`, they are only listed, and
+/// GcActions are listed before they are performed. With `--dry-run`, they are only listed, and
 /// nothing is written. With `--json`, prints one object per action (`action`: `accept_lost` with
 /// one `child`, `make_diff`, `forget_version` with its number of `diffs`, `prune_diffs` or
 /// `remove_body`), and last one with `summary`: `diffs` counts all removed diffs, `made` those with
@@ -89,7 +89,7 @@ pub(super) struct GcArgs {
 
 impl Verb for GcArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
-        let policy = Policy {
+        let policy = RetentionPolicy {
             keep_last: self.keep_last,
             keep_tags: self.keep_tags.clone(),
             keep_within: self.keep_within,
@@ -98,8 +98,8 @@ impl Verb for GcArgs {
         // A dry run needs no lock and no writable disk.
         let history = if self.dry_run { None } else { Some(session.open_history()?) };
         let shown;
-        let (holdings, now): (&dyn Holdings, Moment) = match &history {
-            Some(history) => (history.as_holdings(), history.now()),
+        let (holdings, now): (&dyn HistoryReader, Moment) = match &history {
+            Some(history) => (history.as_reader(), history.now()),
             None => {
                 shown = session.open_reader()?;
                 (&*shown, clock::moment())
@@ -118,7 +118,7 @@ impl Verb for GcArgs {
             }
         }
         session.printer.flush()?;
-        let mut done = Performed::default();
+        let mut done = GcReport::default();
         if let Some(history) = &history {
             let progress = session.printer.progress(Some(actions.list.len() as u64), "actions");
             done = perform(&**history, &actions, &|more| progress.inc(more))?;
@@ -134,7 +134,7 @@ impl GcArgs {
     /// Reports that it is too soon.
     fn leave(
         &self,
-        holdings: &dyn Holdings,
+        holdings: &dyn HistoryReader,
         lately: TooSoon,
         printer: &mut Printer,
     ) -> Result<ExitStatus, Error> {
@@ -153,7 +153,7 @@ impl GcArgs {
         Ok(ExitStatus::Done)
     }
 
-    fn conclude(&self, actions: &Actions, done: &Performed, printer: &mut Printer) -> Result<(), Error> {
+    fn conclude(&self, actions: &GcActions, done: &GcReport, printer: &mut Printer) -> Result<(), Error> {
         let totals = totals(&actions.list);
         let total = |name| totals.get(name).copied().unwrap_or_default();
         let (versions, diffs, (bodies, bytes)) = (total("versions").0, total("diffs").0, total("bodies"));
@@ -179,7 +179,7 @@ impl GcArgs {
                 1 => "1 body".to_owned(),
                 _ => format!("{bodies} bodies"),
             },
-            readable(bytes),
+            human_size(bytes),
             counted(actions.kept, "version")
         ));
         if made > 0 {
@@ -196,7 +196,7 @@ impl GcArgs {
 }
 
 /// Reports what could not be completed.
-fn remark(done: &mut Performed, printer: &mut Printer) {
+fn remark(done: &mut GcReport, printer: &mut Printer) {
     let mut say = |what: &str, why: Option<RepositoryError>| {
         if let Some(why) = why {
             printer.say(format_args!("{what}: {}", one_line(&why.into())));
@@ -212,31 +212,33 @@ fn remark(done: &mut Performed, printer: &mut Printer) {
     }
 }
 
-fn print(action: &Action, printer: &mut Printer) -> Result<(), Error> {
+fn print(action: &GcAction, printer: &mut Printer) -> Result<(), Error> {
     match action {
-        Action::AcceptLost { version, child: Some(child) } => printer.line(format_args!(
+        GcAction::AcceptLost { version, child: Some(child) } => printer.line(format_args!(
             "accept the loss of version {}: version {} then has no parent",
             short_version_id(version),
             short_version_id(child)
         )),
-        Action::AcceptLost { version, child: None } => {
+        GcAction::AcceptLost { version, child: None } => {
             printer.line(format_args!("accept the loss of version {}", short_version_id(version)))
         }
-        Action::MakeDiff { base, head } => printer.line(format_args!(
+        GcAction::MakeDiff { base, head } => printer.line(format_args!(
             "compute the diff of version {} with {}",
             short_version_id(head),
             short_version_id(base)
         )),
-        Action::ForgetVersion { info, diffs } => printer.line(format_args!(
+        GcAction::ForgetVersion { info, diffs } => printer.line(format_args!(
             "remove version {} of {} with {}: {}",
             short_version_id(&info.version.id),
             info.version.time.for_people(),
             counted(*diffs, "diff"),
             visible(info.version.message.lines().next().unwrap_or_default())
         )),
-        Action::PruneDiffs { count, .. } => printer.line(format_args!("remove {}", counted(*count, "diff"))),
-        Action::RemoveBody(file) => match &file.id {
-            Some(id) => printer.line(format_args!("remove body {id}, {}", readable(file.length))),
+        GcAction::PruneDiffs { count, .. } => {
+            printer.line(format_args!("remove {}", counted(*count, "diff")))
+        }
+        GcAction::RemoveBody(file) => match &file.id {
+            Some(id) => printer.line(format_args!("remove body {id}, {}", human_size(file.length))),
             None => printer.line(format_args!("remove the incomplete file `{}`", file.path.display())),
         },
     }
@@ -253,24 +255,24 @@ enum GcActionRow<'a> {
 }
 
 impl<'a> GcActionRow<'a> {
-    fn of(action: &'a Action) -> Self {
+    fn of(action: &'a GcAction) -> Self {
         match action {
-            Action::AcceptLost { version, child } => {
+            GcAction::AcceptLost { version, child } => {
                 let child = child.as_ref().map(ToString::to_string);
                 Self::AcceptLost { version: version.to_string(), child }
             }
-            Action::MakeDiff { base, head } => {
+            GcAction::MakeDiff { base, head } => {
                 Self::MakeDiff { base: base.to_string(), head: head.to_string() }
             }
-            Action::ForgetVersion { info, diffs } => Self::ForgetVersion {
+            GcAction::ForgetVersion { info, diffs } => Self::ForgetVersion {
                 version: info.version.id.to_string(),
                 message: &info.version.message,
                 time: info.version.time,
                 captures: info.captures,
                 diffs: *diffs,
             },
-            Action::PruneDiffs { before, count } => Self::PruneDiffs { before: *before, count: *count },
-            Action::RemoveBody(file) => Self::RemoveBody {
+            GcAction::PruneDiffs { before, count } => Self::PruneDiffs { before: *before, count: *count },
+            GcAction::RemoveBody(file) => Self::RemoveBody {
                 body: file.id.map(|id| id.to_string()),
                 path: file.path.display().to_string(),
                 length: file.length,

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::Serialize;
 use varve_archive::Archive;
-use varve_archive::tree::{Restored, restore, survey};
-use varve_archive::verbs::get::{Found, GetError, Range, find_in};
+use varve_archive::tree::{RestoredTree, restore, survey};
+use varve_archive::verbs::get::{ByteRange, FoundObject, GetError, find_in};
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
@@ -107,7 +107,7 @@ impl Verb for GetArgs {
 }
 
 impl GetArgs {
-    fn print_headers(&self, found: &Found<'_>, session: &mut Session) -> Result<(), Error> {
+    fn print_headers(&self, found: &FoundObject<'_>, session: &mut Session) -> Result<(), Error> {
         if self.json {
             let fields: serde_json::Map<String, serde_json::Value> =
                 found.header().map(|(name, value)| (name, value.into())).collect();
@@ -132,7 +132,7 @@ impl GetArgs {
         let restored = restore(archive, manifest, folder, Session::threads(), &count, |failure| {
             printer.report(&failure.into());
         })?;
-        let Restored { survey, failed } = restored;
+        let RestoredTree { survey, failed } = restored;
         if self.json {
             let (files, folders, links, bytes) = (survey.files, survey.folders, survey.links, survey.bytes);
             printer.json(&RestoredTreeRow { files, folders, links, bytes, failed })?;
@@ -161,7 +161,7 @@ struct RestoredTreeRow {
 
 /// A range of bytes, as in HTTP.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct ByteRangeArg(Range);
+struct ByteRangeArg(ByteRange);
 
 impl FromStr for ByteRangeArg {
     type Err = &'static str;
@@ -178,12 +178,12 @@ impl FromStr for ByteRangeArg {
             }
         };
         let range = match (first, last) {
-            ("", count) => Range::Last(number(count)?),
-            (first, "") => Range::From(number(first)?, None),
-            (first, last) => Range::From(number(first)?, Some(number(last)?)),
+            ("", count) => ByteRange::Last(number(count)?),
+            (first, "") => ByteRange::From(number(first)?, None),
+            (first, last) => ByteRange::From(number(first)?, Some(number(last)?)),
         };
         match range {
-            Range::From(first, Some(last)) if last < first => Err("the range ends before it begins"),
+            ByteRange::From(first, Some(last)) if last < first => Err("the range ends before it begins"),
             range => Ok(Self(range)),
         }
     }
@@ -196,9 +196,9 @@ mod tests {
     #[test]
     fn ranges_are_written_as_in_http() {
         let range = |text: &str| text.parse::<ByteRangeArg>().map(|ByteRangeArg(range)| range);
-        assert_eq!(range("0-99"), Ok(Range::From(0, Some(99))));
-        assert_eq!(range("7-"), Ok(Range::From(7, None)));
-        assert_eq!(range("-5"), Ok(Range::Last(5)));
+        assert_eq!(range("0-99"), Ok(ByteRange::From(0, Some(99))));
+        assert_eq!(range("7-"), Ok(ByteRange::From(7, None)));
+        assert_eq!(range("-5"), Ok(ByteRange::Last(5)));
         for text in ["", "-", "5", "a-b", "+1-2", "2-1", "1-2-3", "99999999999999999999-"] {
             assert!(range(text).is_err(), "{text}");
         }

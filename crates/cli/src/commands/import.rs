@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use varve_archive::history::{ArchiveHistory, Kind, kind_of};
+use varve_archive::history::{ArchiveHistoryWriter, Layout, detect_layout};
 use varve_archive::verbs::import::{Imported, import};
 
 use super::crystal;
@@ -56,11 +56,11 @@ struct StoreImportRow<'a> {
 
 impl Verb for ImportArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
-        let history = ArchiveHistory::of(session.open_to_write()?)?;
+        let history = ArchiveHistoryWriter::of(session.open_to_write()?)?;
         let printer = &mut session.printer;
         let mut outcome = ExitStatus::Done;
         for path in &self.paths {
-            if kind_of(path) == Some(Kind::Crystal) {
+            if detect_layout(path) == Some(Layout::Crystal) {
                 crystal::import::import(&history, path, self.json, printer)?;
                 continue;
             }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use varve_archive::verbs::init::init;
-use varve_archive::{ArchiveSettings, PackingMethod, Size};
+use varve_archive::{ArchiveSettings, ByteSize, PackingMethod};
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
@@ -42,7 +42,7 @@ pub(super) struct InitArgs {
 
     /// Largest size of a silo
     #[arg(long, value_name = "SIZE", default_value = "1 GiB")]
-    silo_size: Size,
+    silo_size: ByteSize,
 
     /// Compression: gzip is read by every tool; zstd is faster and smaller, and read by fewer tools
     #[arg(long, value_name = "METHOD", default_value = "gzip", value_parser = ["gzip", "zstd"])]

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use varve_archive::history::Holdings;
+use varve_archive::history::HistoryReader;
 use varve_archive::verbs::cat::{removal_of, version_of};
-use varve_archive::verbs::chosen::Chosen;
 use varve_archive::verbs::log::{
     CaptureFilter, ListCursor, Removal, VersionFilter, VersionInfo, captures, last_in_version,
     may_end_behind, removals, versions,
 };
+use varve_archive::verbs::version_membership::VersionMembership;
 use varve_archive::{ArchiveError, Capture, Moment, Renderings, VersionId};
 
 use crate::clock;
@@ -121,7 +121,7 @@ impl Verb for LogArgs {
 
 impl LogArgs {
     /// Which versions to list.
-    fn filter(&self, holdings: &dyn Holdings) -> Result<VersionFilter, Error> {
+    fn filter(&self, holdings: &dyn HistoryReader) -> Result<VersionFilter, Error> {
         if let Some(tag) = &self.tag
             && holdings.catalog().tag(tag).map_err(ArchiveError::from)?.is_none()
         {
@@ -142,7 +142,7 @@ impl LogArgs {
         [&self.author, &self.message, &self.tag].into_iter().any(Option::is_some)
     }
 
-    fn versions(&self, holdings: &dyn Holdings, session: &mut Session) -> Result<(), Error> {
+    fn versions(&self, holdings: &dyn HistoryReader, session: &mut Session) -> Result<(), Error> {
         let filter = self.filter(holdings)?;
         let mut after = self.after.as_deref().map(|text| resolve_version(holdings, text)).transpose()?;
         let is_rest = after.is_some();
@@ -193,7 +193,7 @@ impl LogArgs {
     }
 
     /// Lists the latest captures of a layout without versions.
-    fn latest(&self, holdings: &dyn Holdings, session: &mut Session) -> Result<(), Error> {
+    fn latest(&self, holdings: &dyn HistoryReader, session: &mut Session) -> Result<(), Error> {
         let asks = [&self.after, &self.touching, &self.author, &self.message, &self.tag];
         if self.graph || asks.into_iter().any(Option::is_some) {
             return Err(ArchiveError::KeepsNoVersions.into());
@@ -217,13 +217,13 @@ impl LogArgs {
         Ok(())
     }
 
-    fn captures(&self, holdings: &dyn Holdings, url: &str, session: &mut Session) -> Result<(), Error> {
+    fn captures(&self, holdings: &dyn HistoryReader, url: &str, session: &mut Session) -> Result<(), Error> {
         let is_chosen = self.asks_of_versions();
         if is_chosen && !holdings.has_versions() {
             return Err(ArchiveError::KeepsNoVersions.into());
         }
         let of_versions = self.filter(holdings)?;
-        let mut chosen = Chosen::new(holdings, &of_versions);
+        let mut chosen = VersionMembership::new(holdings, &of_versions);
         let filter = CaptureFilter { since: self.since, until: self.until, ..CaptureFilter::default() };
         let mut left = self.limit.unwrap_or(usize::MAX);
         let after = self.after.as_deref().map(|text| resolve_version(holdings, text)).transpose()?;
@@ -284,7 +284,7 @@ impl LogArgs {
     /// Prints a capture. A list of all URLs shows no body ids, except as JSON: bodies may have to be read for them.
     fn print_capture(
         &self,
-        holdings: &dyn Holdings,
+        holdings: &dyn HistoryReader,
         capture: &Capture,
         columns: CaptureColumns,
         session: &mut Session,
@@ -294,7 +294,7 @@ impl LogArgs {
         let (renderings, damage) = match holdings.renderings(capture) {
             Ok(renderings) => (renderings, None),
             // A damaged capture does not stop the list.
-            Err(error) => match error.body_trouble() {
+            Err(error) => match error.body_failure() {
                 Some(trouble) => (Renderings::default(), Some(trouble)),
                 None => return Err(error.into()),
             },
@@ -304,7 +304,7 @@ impl LogArgs {
                 url: &capture.url,
                 time: capture.time,
                 status: capture.status,
-                body: holdings.name_body(capture)?.to_string(),
+                body: holdings.body_id(capture)?.to_string(),
                 version: version.map(|version| version.to_string()),
                 length: capture.length,
                 truncated: capture.truncated,
@@ -316,7 +316,7 @@ impl LogArgs {
         let version = version.map_or("(unfinished)".to_owned(), |version| short_version_id(&version));
         let length = capture.length.map_or("?".to_owned(), |length| length.to_string());
         let body = match columns.body {
-            true => holdings.name_body(capture)?.to_string().chars().take(12).collect(),
+            true => holdings.body_id(capture)?.to_string().chars().take(12).collect(),
             false => String::new(),
         };
         let cut = match (capture.truncated, capture.length) {
@@ -348,7 +348,7 @@ impl LogArgs {
 /// purged or its row is lost.
 fn print_beside(
     graph: &mut VersionGraph,
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     info: &VersionInfo,
     head: Option<VersionId>,
     session: &mut Session,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use varve_archive::verbs::moku::{Settings, SiteInfo, create, info, set};
+use varve_archive::verbs::moku::{SiteInfo, SiteSettings, create, info, set};
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
@@ -164,7 +164,7 @@ impl Verb for MokuArgs {
                 let project = project.or_else(|| session.project());
                 create(
                     &folder,
-                    Settings { project, redacts, ..Settings::default() },
+                    SiteSettings { project, redacts, ..SiteSettings::default() },
                     session.open_options()?,
                 )?;
                 session.printer.say(format_args!("made a Moku site in `{}`", folder.display()));
@@ -175,11 +175,12 @@ impl Verb for MokuArgs {
                 // With `--force`, `--project` names the new project, so the old one is not checked.
                 let root = if force { which.root_of_any_project(session)? } else { which.root(session)? };
                 let project = project.or_else(|| session.project());
-                let settings = Settings { project, force, redacts, upgrade: false };
+                let settings = SiteSettings { project, force, redacts, upgrade: false };
                 set(&root, settings, session.open_options()?)?;
             }
             MokuVerb::Upgrade(MokuUpgradeArgs { which }) => {
-                let settings = Settings { project: session.project(), upgrade: true, ..Settings::default() };
+                let settings =
+                    SiteSettings { project: session.project(), upgrade: true, ..SiteSettings::default() };
                 set(&which.root(session)?, settings, session.open_options()?)?;
                 session.printer.say("the site has the current tables");
             }

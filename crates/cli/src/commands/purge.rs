@@ -1,15 +1,15 @@
 //! `varve purge`: removes content from the silos.
 
 use serde::Serialize;
-use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Kind, kind_of};
-use varve_archive::verbs::rewrite::{
-    AtSign, Choice, Dictionaries, GroupPattern, Receipt, Request, perform, plan,
+use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter, Layout, detect_layout};
+use varve_archive::verbs::purge::{
+    AtSign, Dictionaries, GroupPattern, PurgeSelection, Report, Request, perform, plan,
 };
 use varve_archive::{ArchiveError, Moment};
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
-use crate::printer::{Printer, STRONG_STYLE, counted, readable, visible};
+use crate::printer::{Printer, STRONG_STYLE, counted, human_size, visible};
 use crate::session::Session;
 use crate::verb::Verb;
 use crate::version_names::resolve_named_version;
@@ -85,11 +85,11 @@ pub(super) struct PurgeArgs {
 impl Verb for PurgeArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let root = session.root()?;
-        if kind_of(&root) == Some(Kind::Moku) {
+        if detect_layout(&root) == Some(Layout::Moku) {
             return Err(ArchiveError::NoSilos { path: root }.into());
         }
         // Bring the catalog up to date, so that all versions can be named.
-        drop(ArchiveHistory::open(&root, session.open_options()?)?);
+        drop(ArchiveHistoryWriter::open(&root, session.open_options()?)?);
         let request = self.request(session)?;
         let writer = session.open_to_write()?;
         let choice = plan(&writer, &request)?;
@@ -106,7 +106,7 @@ impl Verb for PurgeArgs {
 
 impl PurgeArgs {
     fn request(&self, session: &Session) -> Result<Request, Error> {
-        let holdings = ArchiveHoldings::open(&session.root()?)?;
+        let holdings = ArchiveHistoryReader::open(&session.root()?)?;
         let versions = self.versions.iter().map(|text| resolve_named_version(&holdings, text));
         let objects = self.objects.iter().map(|text| holdings.archive().resolve(text));
         let pattern = |text: &String| GroupPattern::new(text, AtSign::default());
@@ -121,7 +121,7 @@ impl PurgeArgs {
         })
     }
 
-    fn list_removals(&self, choice: &Choice, printer: &mut Printer) -> Result<ExitStatus, Error> {
+    fn list_removals(&self, choice: &PurgeSelection, printer: &mut Printer) -> Result<ExitStatus, Error> {
         for gone in choice.records.iter().chain(choice.pages_alone()) {
             let line = PurgeRow { replaced_by: None, ..PurgeRow::of(gone) };
             if self.json { printer.json(&line)? } else { printer.line(line.text())? }
@@ -138,7 +138,7 @@ impl PurgeArgs {
         Ok(ExitStatus::Done)
     }
 
-    fn print(&self, request: &Request, receipt: &Receipt, printer: &mut Printer) -> Result<(), Error> {
+    fn print(&self, request: &Request, receipt: &Report, printer: &mut Printer) -> Result<(), Error> {
         let time = receipt.tombstones.iter().chain(&receipt.pages).next().map(|tombstone| tombstone.time);
         if !self.json {
             let when = time.map(Moment::for_people).unwrap_or_default();
@@ -190,8 +190,8 @@ impl PurgeArgs {
             and_pages(summary.pages),
             summary.kept,
             counted(summary.promoted, "revisit"),
-            readable(summary.bytes_before),
-            readable(summary.bytes_after)
+            human_size(summary.bytes_before),
+            human_size(summary.bytes_after)
         ))
     }
 }

@@ -1,7 +1,7 @@
 //! `varve rebuild`: makes index, catalog and HEAD again from the silos.
 
 use serde::Serialize;
-use varve_archive::Layout;
+use varve_archive::ArchivePaths;
 use varve_archive::verbs::rebuild::{self, Rebuilt};
 
 use crate::error::Error;
@@ -44,7 +44,7 @@ struct RebuildRow<'a> {
 
 impl Verb for RebuildArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
-        let layout = Layout::new(&session.root()?);
+        let layout = ArchivePaths::new(&session.root()?);
         let opening = session.open_options()?;
         let printer = &mut session.printer;
         let bar = printer.progress_bytes(Some(rebuild::bytes_to_read(&layout)?));

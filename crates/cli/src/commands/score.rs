@@ -1,8 +1,8 @@
 //! `varve score`: rates how exposed the pages of a version are to attack.
 
 use serde::Serialize;
-use varve_archive::verbs::score::{PageScore, Scored, SecurityDiff, compute, score};
-use varve_archive::{BodyTrouble, Moment, VersionId};
+use varve_archive::verbs::score::{PageScore, ScoredVersion, SecurityDiff, compute, score};
+use varve_archive::{BodyFailure, Moment, VersionId};
 
 use crate::body_problems;
 use crate::clock;
@@ -102,7 +102,7 @@ impl Verb for ScoreArgs {
         }
         body_problems::say(&scored.troubles, "not scored", &mut session.printer);
         body_problems::say(&scored.uncompared, "not compared with the parent's", &mut session.printer);
-        let is_fault = |trouble| trouble != BodyTrouble::Missing;
+        let is_fault = |trouble| trouble != BodyFailure::Missing;
         let is_finding = scored.troubles.count(is_fault) + scored.uncompared.count(is_fault) > 0;
         Ok(if is_finding { ExitStatus::Findings } else { ExitStatus::Done })
     }
@@ -110,7 +110,7 @@ impl Verb for ScoreArgs {
 
 impl ScoreArgs {
     /// Scores the version, and stores the score if the archive can be written.
-    fn score(&self, session: &mut Session) -> Result<(VersionId, Scored), Error> {
+    fn score(&self, session: &mut Session) -> Result<(VersionId, ScoredVersion), Error> {
         let history = match session.try_open_history()? {
             Ok(history) => history,
             Err(why) => {
@@ -119,7 +119,7 @@ impl ScoreArgs {
                 return Ok((version, scored));
             }
         };
-        let version = resolve_version(history.as_holdings(), &self.version)?;
+        let version = resolve_version(history.as_reader(), &self.version)?;
         let progress = session.printer.progress(None, "pages");
         let scored = score(&*history, version, &|more| progress.inc(more))?;
         drop(progress);
@@ -129,7 +129,7 @@ impl ScoreArgs {
         Ok((version, scored))
     }
 
-    fn only_compute(&self, session: &mut Session) -> Result<(VersionId, Scored), Error> {
+    fn only_compute(&self, session: &mut Session) -> Result<(VersionId, ScoredVersion), Error> {
         let holdings = session.open_reader()?;
         let version = resolve_version(&*holdings, &self.version)?;
         let progress = session.printer.progress(None, "pages");
@@ -138,7 +138,7 @@ impl ScoreArgs {
     }
 }
 
-fn summary(session: &mut Session, version: VersionId, scored: &Scored) -> Result<(), Error> {
+fn summary(session: &mut Session, version: VersionId, scored: &ScoredVersion) -> Result<(), Error> {
     let before = match (&scored.before, scored.parent) {
         (Some(before), Some(parent)) => format!(" ({} in {})", before.normalized, short_version_id(&parent)),
         (None, Some(parent)) if scored.is_lacking => format!(" (not known in {})", short_version_id(&parent)),
@@ -162,11 +162,12 @@ fn summary(session: &mut Session, version: VersionId, scored: &Scored) -> Result
 }
 
 /// Sentences about the most exposed pages and the changes of their scores.
-fn explanation(scored: &Scored) -> Vec<String> {
+fn explanation(scored: &ScoredVersion) -> Vec<String> {
     // Pages with score 0 are only counted, unless all pages have it.
     let exposed = scored.pages.iter().filter(|page| page.normalized > 0).count();
     let explained = exposed.clamp(1, MAX_EXPLAINED_PAGES);
-    let mut sentences: Vec<String> = scored.pages.iter().take(explained).flat_map(Scored::explain).collect();
+    let mut sentences: Vec<String> =
+        scored.pages.iter().take(explained).flat_map(ScoredVersion::explain).collect();
     let left = scored.pages.len().saturating_sub(explained);
     let bound = if exposed > explained { "no higher" } else { "0" };
     match left {
@@ -190,7 +191,7 @@ fn explanation(scored: &Scored) -> Vec<String> {
 }
 
 /// How the score compares with that of the parent; `None` if the parent has no page.
-fn history(scored: &Scored, parent: &str) -> Option<String> {
+fn history(scored: &ScoredVersion, parent: &str) -> Option<String> {
     Some(match &scored.before {
         Some(before) if scored.is_explained => heading(scored, before.normalized, parent),
         Some(before) => format!(
@@ -204,7 +205,7 @@ fn history(scored: &Scored, parent: &str) -> Option<String> {
 }
 
 /// The sentence before the list of contributions.
-fn heading(scored: &Scored, before: u8, parent: &str) -> String {
+fn heading(scored: &ScoredVersion, before: u8, parent: &str) -> String {
     let (now, change) = (scored.row.normalized, scored.change.unwrap_or_default());
     if scored.moves.is_empty() {
         return match scored.changes.is_empty() {
@@ -279,7 +280,7 @@ struct ScoreAttributionRow<'a> {
 }
 
 impl<'a> ScoreRow<'a> {
-    fn of(version: VersionId, scored: &'a Scored, explanation: Option<Vec<String>>) -> Self {
+    fn of(version: VersionId, scored: &'a ScoredVersion, explanation: Option<Vec<String>>) -> Self {
         let row = &scored.row;
         let evidence = row.evidence.iter().map(|evidence| EvidenceRow {
             id: &evidence.evidence_id,

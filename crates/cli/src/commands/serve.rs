@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use varve_archive::Layout;
+use varve_archive::ArchivePaths;
 use varve_serve::{ServeSettings, Server};
 
 use super::capture_choice::CaptureChoiceArgs;
@@ -96,7 +96,7 @@ fn name_of(root: &Path) -> String {
 /// The size of the silos, which are few files. Other layouts have a file per body, too many to look
 /// at.
 fn size_of(root: &Path) -> Box<dyn Fn() -> Option<u64> + Send + Sync> {
-    let layout = Layout::new(root);
+    let layout = ArchivePaths::new(root);
     if !layout.is_archive() {
         return Box::new(|| None);
     }

@@ -1,8 +1,8 @@
 //! `varve show`: shows one version, page by page.
 
 use serde::Serialize;
-use varve_archive::history::{Holdings, Pair};
-use varve_archive::verbs::show::{Change, pages, version};
+use varve_archive::history::{CapturePair, HistoryReader};
+use varve_archive::verbs::show::{PageChange, pages, version};
 
 use super::capture_choice::CaptureChoiceArgs;
 use crate::error::Error;
@@ -71,7 +71,7 @@ impl Verb for ShowArgs {
             let pair = pair?;
             if self.json {
                 session.printer.json(&ShownPageRow::of(&*holdings, &pair)?)?;
-            } else if pair.lasting_change() == Change::Unchanged && !self.all {
+            } else if pair.lasting_change() == PageChange::Unchanged && !self.all {
                 unchanged += 1;
             } else {
                 session.printer.line(line(&pair))?;
@@ -84,13 +84,13 @@ impl Verb for ShowArgs {
     }
 }
 
-fn line(pair: &Pair) -> String {
+fn line(pair: &CapturePair) -> String {
     let page = pair.any();
     let (letter, style) = match pair.lasting_change() {
-        Change::Added => ('A', GOOD_STYLE),
-        Change::Removed => ('D', BAD_STYLE),
-        Change::Changed => ('M', WARNING_STYLE),
-        Change::Unchanged => (' ', FAINT_STYLE),
+        PageChange::Added => ('A', GOOD_STYLE),
+        PageChange::Removed => ('D', BAD_STYLE),
+        PageChange::Changed => ('M', WARNING_STYLE),
+        PageChange::Unchanged => (' ', FAINT_STYLE),
     };
     let length = page.length.map_or(String::new(), |length| length.to_string());
     let cut =
@@ -110,14 +110,14 @@ struct ShownPageRow<'a> {
 }
 
 impl<'a> ShownPageRow<'a> {
-    fn of(holdings: &dyn Holdings, pair: &'a Pair) -> Result<Self, Error> {
+    fn of(holdings: &dyn HistoryReader, pair: &'a CapturePair) -> Result<Self, Error> {
         let page = pair.any();
         Ok(Self {
             url: &page.url,
             path: &page.path,
             change: change_word(pair.lasting_change()),
             status: page.status,
-            body: holdings.name_body(page)?.to_string(),
+            body: holdings.body_id(page)?.to_string(),
             length: page.length,
             truncated: page.truncated,
         })

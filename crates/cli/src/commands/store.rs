@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use varve_archive::ArchiveError;
-use varve_archive::verbs::store::{Kept, Request, Source, Sync, store};
+use varve_archive::verbs::store::{NewObjectSource, Request, StoredContent, SyncPolicy, store};
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
@@ -72,7 +72,7 @@ impl Verb for StoreArgs {
         let request = Request {
             media_type: self.mime.clone(),
             refers_to: self.refers_to.clone(),
-            sync: if self.sync == "each" { Sync::Each } else { Sync::Batch },
+            sync: if self.sync == "each" { SyncPolicy::Each } else { SyncPolicy::Batch },
             threads: Session::threads(),
         };
         let writer = session.open_to_write()?;
@@ -106,11 +106,11 @@ impl StoreArgs {
     fn print(
         &self,
         file: &Path,
-        result: Result<Kept, ArchiveError>,
+        result: Result<StoredContent, ArchiveError>,
         printer: &mut Printer,
     ) -> Result<ExitStatus, Error> {
         match result {
-            Ok(Kept { id, new, mended, length }) if self.json => {
+            Ok(StoredContent { id, new, mended, length }) if self.json => {
                 let file = file.to_string_lossy();
                 printer.json(&StoredFileRow { id: record_digits(id), new, mended, length, file: &file })?;
             }
@@ -134,11 +134,11 @@ impl StoreArgs {
     }
 }
 
-fn source(file: &Path) -> Source {
+fn source(file: &Path) -> NewObjectSource {
     if file.as_os_str() == STDIN_ARGUMENT {
-        Source::Stream(Box::new(std::io::stdin()))
+        NewObjectSource::Stream(Box::new(std::io::stdin()))
     } else {
-        Source::File(file.to_owned())
+        NewObjectSource::File(file.to_owned())
     }
 }
 

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use varve_archive::verbs::stow::{Exclude, Note, Request, Skipped, Stowed, stow};
+use varve_archive::verbs::stow::{Exclude, Request, Skipped, StowNote, Stowed, stow};
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
-use crate::printer::{Printer, counted, readable, visible};
+use crate::printer::{Printer, counted, human_size, visible};
 use crate::session::Session;
 use crate::verb::Verb;
 use crate::version_text::record_digits;
@@ -55,18 +55,18 @@ impl Verb for StowArgs {
         let progress = printer.progress_bytes(None);
         let count = |bytes| progress.inc(bytes);
         let stowed = stow(&writer, &request, &count, |note| match note {
-            Note::Skipped(path, why) => {
+            StowNote::Skipped(path, why) => {
                 let path = path.to_string_lossy();
                 printer.say(format_args!("skipped `{}`: {}", visible(&path), reason(why)));
             }
-            Note::Changed(path) => {
+            StowNote::Changed(path) => {
                 let path = path.to_string_lossy();
                 printer.say(format_args!(
                     "`{}` changed while it was read; the bytes that were read are stored",
                     visible(&path)
                 ));
             }
-            Note::Failed(failure) => printer.report(&failure.into()),
+            StowNote::Failed(failure) => printer.report(&failure.into()),
         })?;
         print(&stowed, self.json, printer)?;
         Ok(if stowed.failed > 0 { ExitStatus::Incomplete } else { ExitStatus::Done })
@@ -107,9 +107,9 @@ fn print(stowed: &Stowed, json: bool, printer: &mut Printer) -> Result<(), Error
         counted(survey.files, "file"),
         counted(survey.folders, "folder"),
         counted(survey.links, "link"),
-        readable(survey.bytes),
+        human_size(survey.bytes),
         counted(new_objects, "object"),
-        readable(new_bytes),
+        human_size(new_bytes),
     ));
     if mended > 0 {
         printer.say(format_args!("damaged and written again: {mended}"));

@@ -50,7 +50,7 @@ impl Verb for TagArgs {
         let history = session.open_history()?;
         let version = match self.remove {
             true => None,
-            false => Some(resolve_version(history.as_holdings(), &self.version)?),
+            false => Some(resolve_version(history.as_reader(), &self.version)?),
         };
         set(&*history, name, version)?;
         match version {

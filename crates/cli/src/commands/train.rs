@@ -1,12 +1,12 @@
 //! `varve train`: makes a compression dictionary.
 
 use serde::Serialize;
-use varve_archive::Size;
-use varve_archive::verbs::train::{self, LARGEST_SIZE};
+use varve_archive::ByteSize;
+use varve_archive::verbs::train::{self, MAX_DICTIONARY_BYTES};
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
-use crate::printer::{counted, readable};
+use crate::printer::{counted, human_size};
 use crate::session::Session;
 use crate::verb::Verb;
 
@@ -32,7 +32,7 @@ pub(super) struct TrainArgs {
     /// Maximum size of the dictionary, from 1 KiB to 8 MiB [default: 8 MiB]; up to 112 KiB it
     /// contains no pages
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    size: Option<Size>,
+    size: Option<ByteSize>,
 
     /// Print one JSON object
     #[arg(long)]
@@ -42,9 +42,9 @@ pub(super) struct TrainArgs {
 /// A smaller dictionary would be empty.
 const MIN_DICTIONARY_BYTES: u64 = 1 << 10;
 
-fn parse_size(text: &str) -> Result<Size, String> {
-    let size: Size = text.parse().map_err(|error| format!("{error}"))?;
-    match (MIN_DICTIONARY_BYTES..=LARGEST_SIZE as u64).contains(&size.0) {
+fn parse_size(text: &str) -> Result<ByteSize, String> {
+    let size: ByteSize = text.parse().map_err(|error| format!("{error}"))?;
+    match (MIN_DICTIONARY_BYTES..=MAX_DICTIONARY_BYTES as u64).contains(&size.0) {
         true => Ok(size),
         false => Err("a dictionary has 1 KiB to 8 MiB, because readers hold it in memory".to_owned()),
     }
@@ -62,13 +62,14 @@ struct DictionaryRow {
 impl Verb for TrainArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let history = session.open_archive_history()?;
-        let size = self.size.map_or(LARGEST_SIZE, |size| usize::try_from(size.0).unwrap_or(usize::MAX));
+        let size =
+            self.size.map_or(MAX_DICTIONARY_BYTES, |size| usize::try_from(size.0).unwrap_or(usize::MAX));
         let done = train::train(&history, size)?;
         let train::Trained { samples, bytes, pages, size, packed } = done;
         if self.json {
             session.printer.json(&DictionaryRow { samples, bytes, pages, size, packed })?;
         } else {
-            let (bytes, size, packed) = (readable(bytes), readable(size), readable(packed));
+            let (bytes, size, packed) = (human_size(bytes), human_size(size), human_size(packed));
             let (seen, pages) = (counted(samples, "record"), counted(pages, "page"));
             let text = format_args!(
                 "a dictionary of {size} ({packed} compressed) from {seen}, {bytes}, and {pages}"

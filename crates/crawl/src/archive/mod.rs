@@ -17,12 +17,12 @@ use super::past_captures::{PastLookup, PastQuery, StoredCapture};
 use crate::error::CrawlError;
 use crate::run_description::RunDescription;
 use crate::wire_exchange::RunRecord;
-use varve_repository::history::{ArchiveHistory, HistoryWriter, Holdings};
+use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, HistoryWriter};
 use writers::ArchiveWriters;
 
 /// An archive, for a run that was stopped at these versions.
 pub(crate) struct ArchiveDestination<'a> {
-    pub(crate) history: &'a ArchiveHistory,
+    pub(crate) history: &'a ArchiveHistoryWriter,
     pub(crate) stop_versions: &'a [VersionId],
     /// The proxies of requests, without credentials.
     pub(crate) proxy: Option<String>,

@@ -12,7 +12,7 @@ use super::super::past_captures::{
     EarlierCapture, PastLookup, PastQuery, SpellingMatch, StoredCapture, Validators,
 };
 use crate::error::CrawlError;
-use varve_repository::history::{ArchiveHistory, Holdings};
+use varve_repository::history::{ArchiveHistoryWriter, HistoryReader};
 
 /// Captures of a URL that are read: a 304 has often lost the headers that older captures have.
 const MAX_CAPTURES_READ: usize = 8;
@@ -34,7 +34,7 @@ impl RunCaptures<'_> {
 
 /// Looks up a URL.
 pub(super) fn look_up(
-    history: &ArchiveHistory,
+    history: &ArchiveHistoryWriter,
     this_run: &RunCaptures<'_>,
     query: &PastQuery<'_>,
 ) -> Result<PastLookup, CrawlError> {
@@ -88,7 +88,7 @@ fn is_whole(capture: &Capture) -> bool {
 }
 
 fn validators(
-    history: &ArchiveHistory,
+    history: &ArchiveHistoryWriter,
     newest: &Capture,
     all: &[Capture],
 ) -> Result<Option<Validators>, CrawlError> {
@@ -116,7 +116,10 @@ pub(super) fn first_header(capture: &Capture, name: &str) -> Option<String> {
 }
 
 /// The response that holds the body of a capture.
-fn original(history: &ArchiveHistory, capture: &Capture) -> Result<Option<RevisitOriginal>, CrawlError> {
+fn original(
+    history: &ArchiveHistoryWriter,
+    capture: &Capture,
+) -> Result<Option<RevisitOriginal>, CrawlError> {
     let Some(located) = history.writer().reader().find(capture.body.as_bytes())? else { return Ok(None) };
     let (Some(url), Some(date)) = (located.header.target_uri(), located.header.fields.get("WARC-Date"))
     else {

@@ -8,11 +8,11 @@ use varve_wire::MessageHead;
 
 use super::super::response_cache::{MAX_RESPONSE_BYTES, is_reusable};
 use crate::error::CrawlError;
-use varve_repository::history::{ArchiveHistory, Holdings};
+use varve_repository::history::{ArchiveHistoryWriter, HistoryReader};
 
 /// The response of a capture, with its codings removed; `None` if it may not be reused. It has no request.
 pub(super) fn stored_response(
-    history: &ArchiveHistory,
+    history: &ArchiveHistoryWriter,
     capture: &Capture,
 ) -> Result<Option<Exchange>, CrawlError> {
     if capture.truncated || capture.length.is_none_or(|length| length > MAX_RESPONSE_BYTES) {

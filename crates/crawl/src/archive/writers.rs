@@ -24,14 +24,14 @@ use varve_repository::RepositoryError;
 
 use crate::error::CrawlError;
 use crate::wire_exchange::{self, RunRecord};
-use varve_repository::history::{ArchiveHistory, Holdings};
+use varve_repository::history::{ArchiveHistoryWriter, HistoryReader};
 
 /// Older captures that are read for the type of an unchanged body.
 const MAX_FORMER_CAPTURES: usize = 8;
 
 /// What the writers of an archive share.
 pub(super) struct ArchiveWriters<'a> {
-    pub(super) history: &'a ArchiveHistory,
+    pub(super) history: &'a ArchiveHistoryWriter,
     pub(super) keeper: ExchangeWriter<'a>,
     pub(super) policy: &'a CrawlPolicy,
     pub(super) run: RunRecord,

@@ -267,7 +267,7 @@ impl CrawlDispatcher<'_> {
         let StoreResult { task, result } = stored;
         let response = match result {
             Ok(response) => response,
-            Err(error) if error.ends_all() => return Err(error),
+            Err(error) if error.is_fatal() => return Err(error),
             Err(error) => return self.fail(task, "content", &error_chain(&error)),
         };
         self.threads.backlog.take(response.links.followed.len());

@@ -1,6 +1,6 @@
 //! The history of a varve archive: facts in silos, rows in `catalog.db`.
 //!
-//! Opening for writing reads forward from the last place that the catalog knows, so that a crash between the silo and
+//! WriterOptions for writing reads forward from the last place that the catalog knows, so that a crash between the silo and
 //! the catalog costs nothing; an archive without a catalog gets one.
 
 use std::cell::RefCell;
@@ -24,36 +24,36 @@ use varve_store::{NewObject, StoreError, StoreReader};
 use varve_warc::date::Date;
 use varve_warc::write::Packer;
 
-use super::filling::weight;
+use super::catalog_filler::count_rows;
 use super::head_state::{HeadState, named};
-use super::in_store::{open_body, open_payload, order_of, place, read_body, renderings, wire_head};
-use super::packers::Packers;
-use super::{BodyInput, BodyWorker, HeadMove, HistoryWriter, Holdings, RecordPlace, head, part_of};
-use crate::archive::{Archive, silo_files};
-use crate::content::{About, store_file};
+use super::packer_pool::PackerPool;
+use super::store_bodies::{open_body, open_payload, order_of, place, read_body, renderings, wire_head};
+use super::{BodyInput, BodyWorker, HeadMove, HistoryReader, HistoryWriter, RecordPlace, body_range, head};
+use crate::archive::{Archive, open_silo_files};
+use crate::archive_paths::ArchivePaths;
+use crate::archive_writer::{ArchiveWriter, WriterOptions};
+use crate::content::{ContentDescription, store_file};
 use crate::error::RepositoryError;
-use crate::layout::Layout;
+use crate::pending_swap::retry_while_swapping;
 use crate::rows::RowMaker;
-use crate::unsettled::when_settled;
-use crate::writer::{ArchiveWriter, Opening};
 
 /// So many rows are applied at a time while the catalog catches up.
-const BATCH: usize = 20_000;
+const ROWS_PER_BATCH: usize = 20_000;
 
 /// What is not found is looked for again so often, while the index goes on changing.
-const MOST_TIMES: usize = 5;
+const MAX_LOOKUP_RETRIES: usize = 5;
 
 /// A varve archive, open for reading, as long as anybody likes: what others write meanwhile is found.
-pub struct ArchiveHoldings {
+pub struct ArchiveHistoryReader {
     archive: Archive,
     catalog: SqliteCatalog,
-    newer: Mutex<Newer>,
+    newer: Mutex<ReopenedStore>,
 }
 
 /// The store as it was opened last. An index is read as it was when it was opened, while rows are always the newest: a body that is
 /// not found is looked for again, if the index has changed since.
 #[derive(Default)]
-struct Newer {
+struct ReopenedStore {
     store: Option<Arc<StoreReader>>,
     index: IndexState,
 }
@@ -74,25 +74,25 @@ fn index_state(folder: &Path) -> IndexState {
     files
 }
 
-impl ArchiveHoldings {
+impl ArchiveHistoryReader {
     /// Opens the archive at `root`.
     pub fn open(root: &Path) -> Result<Self, RepositoryError> {
-        Self::open_at(&Layout::new(root))
+        Self::open_at(&ArchivePaths::new(root))
     }
 
     /// Opens the archive with this layout.
-    pub fn open_at(layout: &Layout) -> Result<Self, RepositoryError> {
-        when_settled(layout, || Self::open_now(layout))
+    pub fn open_at(layout: &ArchivePaths) -> Result<Self, RepositoryError> {
+        retry_while_swapping(layout, || Self::open_now(layout))
     }
 
-    fn open_now(layout: &Layout) -> Result<Self, RepositoryError> {
+    fn open_now(layout: &ArchivePaths) -> Result<Self, RepositoryError> {
         let archive = Archive::open_at(layout)?;
         let path = archive.layout().catalog();
         if !path.is_file() {
             return Err(RepositoryError::NoCatalog { path });
         }
         // Before the rows are opened, so that what comes in between is looked for once more.
-        let newer = Newer { store: None, index: index_state(&archive.layout().index()) };
+        let newer = ReopenedStore { store: None, index: index_state(&archive.layout().index()) };
         Ok(Self { catalog: SqliteCatalog::open_to_read(&path)?, archive, newer: Mutex::new(newer) })
     }
 
@@ -103,7 +103,7 @@ impl ArchiveHoldings {
     ) -> Result<T, RepositoryError> {
         let known = self.newer().store.clone();
         let mut answer = question(known.as_deref().unwrap_or(self.archive.store()));
-        for _ in 0..MOST_TIMES {
+        for _ in 0..MAX_LOOKUP_RETRIES {
             if answer.is_ok() {
                 break;
             }
@@ -117,15 +117,15 @@ impl ArchiveHoldings {
     fn refreshed(&self) -> Result<Option<Arc<StoreReader>>, RepositoryError> {
         let layout = self.archive.layout();
         let mut newer = self.newer();
-        let found = when_settled(layout, || {
+        let found = retry_while_swapping(layout, || {
             let state = index_state(&layout.index());
             if newer.index == state {
                 return Ok(None);
             }
-            Ok(Some((Arc::new(StoreReader::open(silo_files(layout), &layout.index())?), state)))
+            Ok(Some((Arc::new(StoreReader::open(open_silo_files(layout), &layout.index())?), state)))
         })?;
         Ok(found.map(|(store, index)| {
-            *newer = Newer { store: Some(Arc::clone(&store)), index };
+            *newer = ReopenedStore { store: Some(Arc::clone(&store)), index };
             store
         }))
     }
@@ -149,7 +149,7 @@ impl ArchiveHoldings {
         if is_hidden(&self.catalog, capture)? { Ok(T::default()) } else { self.ask(question) }
     }
 
-    fn newer(&self) -> MutexGuard<'_, Newer> {
+    fn newer(&self) -> MutexGuard<'_, ReopenedStore> {
         self.newer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -159,7 +159,7 @@ impl ArchiveHoldings {
     }
 }
 
-impl Holdings for ArchiveHoldings {
+impl HistoryReader for ArchiveHistoryReader {
     fn redaction(&self) -> Redaction {
         self.archive.settings().redaction()
     }
@@ -190,7 +190,7 @@ impl Holdings for ArchiveHoldings {
         self.ask_about(capture, |store| open_body(store, capture))
     }
 
-    fn open_part(
+    fn open_body_range(
         &self,
         capture: &Capture,
         start: u64,
@@ -198,7 +198,7 @@ impl Holdings for ArchiveHoldings {
     ) -> Result<Box<dyn Read + Send>, RepositoryError> {
         self.ask_about(capture, |store| match store.open_segments(&capture.body, start, end)? {
             Some(part) => Ok(Box::new(part) as Box<dyn Read + Send>),
-            None => part_of(open_body(store, capture)?, start, end),
+            None => body_range(open_body(store, capture)?, start, end),
         })
     }
 
@@ -206,7 +206,7 @@ impl Holdings for ArchiveHoldings {
         self.ask_about(capture, |store| read_body(store, capture, most, into))
     }
 
-    fn order_of(&self, captures: &[&Capture]) -> Result<Vec<u64>, RepositoryError> {
+    fn read_order(&self, captures: &[&Capture]) -> Result<Vec<u64>, RepositoryError> {
         self.ask(|store| order_of(store, captures))
     }
 
@@ -227,7 +227,7 @@ impl Holdings for ArchiveHoldings {
         }
     }
 
-    fn place(&self, capture: &Capture) -> Result<Option<RecordPlace>, RepositoryError> {
+    fn record_place(&self, capture: &Capture) -> Result<Option<RecordPlace>, RepositoryError> {
         match self.ask_about(capture, |store| place(store, capture)) {
             // Taken out by a rewrite, or lost, which audit tells apart: it lies nowhere.
             Err(RepositoryError::Absent { .. }) => Ok(None),
@@ -254,15 +254,15 @@ fn must_be_shown(catalog: &SqliteCatalog, capture: &Capture) -> Result<(), Repos
 }
 
 /// A varve archive, open for adding to its history.
-pub struct ArchiveHistory {
+pub struct ArchiveHistoryWriter {
     catalog: Arc<SqliteCatalog>,
     writer: ArchiveWriter,
-    packers: Packers,
+    packers: PackerPool,
 }
 
-impl ArchiveHistory {
+impl ArchiveHistoryWriter {
     /// Opens the archive at `root` and lets its catalog catch up.
-    pub fn open(root: &Path, opening: Opening) -> Result<Self, RepositoryError> {
+    pub fn open(root: &Path, opening: WriterOptions) -> Result<Self, RepositoryError> {
         Self::of(ArchiveWriter::open(root, opening)?)
     }
 
@@ -272,7 +272,7 @@ impl ArchiveHistory {
         let catalog = SqliteCatalog::open_to_write(&writer.layout().catalog())?;
         let redaction = writer.settings().redaction();
         catch_up(writer.layout(), &catalog, redaction)?;
-        let packers = Packers::new(writer.store().settings());
+        let packers = PackerPool::new(writer.store().settings());
         Ok(Self { catalog: Arc::new(catalog), writer, packers })
     }
 
@@ -305,7 +305,7 @@ impl ArchiveHistory {
 /// a version which is not here stands in nobody's way: rebuild and audit name it. All else that cannot be entered is an error:
 /// what cannot be read now may be there tomorrow, and whoever went past it would go on from an older version for good.
 pub fn catch_up(
-    layout: &Layout,
+    layout: &ArchivePaths,
     catalog: &SqliteCatalog,
     redaction: Redaction,
 ) -> Result<(), RepositoryError> {
@@ -314,7 +314,8 @@ pub fn catch_up(
     let unread = RefCell::new(Ok(()));
     let find = |record| {
         // Only who was stopped between a manifest and its rows left something that asks for this.
-        let store = StoreReader::open(silo_files(layout), &layout.index()).map_err(RepositoryError::from);
+        let store =
+            StoreReader::open(open_silo_files(layout), &layout.index()).map_err(RepositoryError::from);
         let found = store.and_then(|store| read_list(&store, record));
         found.map_err(|error| *unread.borrow_mut() = Err(error)).ok().flatten()
     };
@@ -325,14 +326,14 @@ pub fn catch_up(
     let apply = |rows: &mut dyn Iterator<Item = CatalogRow>| catalog.apply_leniently(rows, &mut drop);
     let mut pending: Vec<CatalogRow> = Vec::new();
     let mut failure: Result<(), RepositoryError> = Ok(());
-    let end = scan_from(&silo_files(layout), from, &mut |scanned| {
+    let end = scan_from(&open_silo_files(layout), from, &mut |scanned| {
         if failure.is_ok() {
             failure = (|| {
                 let rows = maker.rows_of(&scanned);
                 // That a list cannot be read does not mean that it is lost.
                 unread.replace(Ok(())).map_err(RepositoryError::behind)?;
                 pending.extend(rows.map_err(RepositoryError::behind)?);
-                if weight(&pending) >= BATCH {
+                if count_rows(&pending) >= ROWS_PER_BATCH {
                     apply(&mut pending.drain(..))?;
                 }
                 Ok(())
@@ -354,14 +355,14 @@ pub fn catch_up(
 fn read_list(store: &StoreReader, record: RecordId) -> Result<Option<PageList>, RepositoryError> {
     let Some(object) = store.object(record.as_bytes())? else { return Ok(None) };
     let list = serde_json::from_reader(std::io::BufReader::new(object.read()?));
-    list.map(Some).map_err(|error| RepositoryError::Object {
+    list.map(Some).map_err(|error| RepositoryError::ReadObject {
         id: record.to_string(),
         source: std::io::Error::from(error),
     })
 }
 
 /// Brings the file HEAD to where the catalog knows it should point.
-fn follow_head(layout: &Layout, catalog: &SqliteCatalog) -> Result<(), RepositoryError> {
+fn follow_head(layout: &ArchivePaths, catalog: &SqliteCatalog) -> Result<(), RepositoryError> {
     let path = layout.head();
     match catalog.head()? {
         Some(version) if head::read(&path).ok().flatten() != Some(version) => head::write(&path, &version),
@@ -369,7 +370,7 @@ fn follow_head(layout: &Layout, catalog: &SqliteCatalog) -> Result<(), Repositor
     }
 }
 
-impl Holdings for ArchiveHistory {
+impl HistoryReader for ArchiveHistoryWriter {
     fn redaction(&self) -> Redaction {
         self.writer.settings().redaction()
     }
@@ -402,7 +403,7 @@ impl Holdings for ArchiveHistory {
     }
 }
 
-impl HistoryWriter for ArchiveHistory {
+impl HistoryWriter for ArchiveHistoryWriter {
     fn rows(&self) -> &dyn Catalog {
         &*self.catalog
     }
@@ -416,7 +417,8 @@ impl HistoryWriter for ArchiveHistory {
             let date = self.writer.now();
             let stored = self.with_packer(|packer| match input {
                 BodyInput::File(file, path) => {
-                    let about = About { date, media_type: media_type.to_owned(), refers_to: None };
+                    let about =
+                        ContentDescription { date, media_type: media_type.to_owned(), refers_to: None };
                     store_file(&self.writer, packer, &about, (&file, path), &|_| {})
                 }
                 BodyInput::Bytes(bytes) => {
@@ -432,7 +434,7 @@ impl HistoryWriter for ArchiveHistory {
         Ok(self.writer.store().sync()?)
     }
 
-    fn write_fact(
+    fn append_fact(
         &self,
         about: &str,
         media_type: &str,
@@ -445,7 +447,7 @@ impl HistoryWriter for ArchiveHistory {
         Ok(Some(RecordId::new(stored.id)))
     }
 
-    fn last_list(&self) -> Result<Option<(LatestPageList, PageList)>, RepositoryError> {
+    fn latest_page_list(&self) -> Result<Option<(LatestPageList, PageList)>, RepositoryError> {
         let Some(last) = self.catalog.latest_page_list()? else { return Ok(None) };
         // One that cannot be read is as good as none: another is written.
         let list = read_list(&self.writer.reader(), last.record).ok().flatten();
@@ -477,7 +479,10 @@ impl HistoryWriter for ArchiveHistory {
         Ok(())
     }
 
-    fn alone(&self, work: &mut dyn FnMut() -> Result<(), RepositoryError>) -> Result<(), RepositoryError> {
+    fn exclusively(
+        &self,
+        work: &mut dyn FnMut() -> Result<(), RepositoryError>,
+    ) -> Result<(), RepositoryError> {
         self.catalog.alone(work)
     }
 
@@ -494,7 +499,7 @@ impl HistoryWriter for ArchiveHistory {
         false
     }
 
-    fn as_holdings(&self) -> &dyn Holdings {
+    fn as_reader(&self) -> &dyn HistoryReader {
         self
     }
 }

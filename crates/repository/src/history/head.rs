@@ -6,7 +6,7 @@ use std::path::Path;
 
 use varve_core::VersionId;
 
-use super::replace::replace;
+use super::atomic_replace::replace;
 use crate::error::RepositoryError;
 
 /// What moves HEAD to a version, by which it is known what becomes of the pages that lie in a working tree.
@@ -19,8 +19,8 @@ pub enum HeadMove {
 }
 
 /// The words that stand behind the id, for what moves HEAD.
-const CHECKOUT: &str = "checkout";
-const COMMIT: &str = "commit";
+const CHECKOUT_WORD: &str = "checkout";
+const COMMIT_WORD: &str = "commit";
 
 /// Reads HEAD; none when there is no such file, or an empty one.
 pub(super) fn read(path: &Path) -> Result<Option<VersionId>, RepositoryError> {
@@ -42,7 +42,7 @@ pub(super) fn write(path: &Path, version: &VersionId) -> Result<(), RepositoryEr
 }
 
 /// A move of HEAD that somebody is about to make.
-pub(super) struct Intention {
+pub(super) struct IntendedHead {
     /// Where it is to point.
     pub(super) to: VersionId,
     /// What moves it.
@@ -51,7 +51,7 @@ pub(super) struct Intention {
     from: Option<VersionId>,
 }
 
-impl Intention {
+impl IntendedHead {
     /// Whether HEAD is still where it was, or there already. Where it is neither, somebody has moved it since, and what was meant then is
     /// no longer meant.
     pub(super) fn stands(&self, head: Option<VersionId>) -> bool {
@@ -60,13 +60,13 @@ impl Intention {
 }
 
 /// What is about to become of HEAD; none where nobody said so, or not in words that are known.
-pub(super) fn read_intended(path: &Path) -> Option<Intention> {
+pub(super) fn read_intended(path: &Path) -> Option<IntendedHead> {
     let text = fs::read_to_string(path).ok()?;
     let mut words = text.split_whitespace();
     let to = words.next()?.parse().ok()?;
     // Whoever does not say that pages may go lets them stay.
-    let by = if words.next() == Some(CHECKOUT) { HeadMove::Checkout } else { HeadMove::Commit };
-    Some(Intention { to, by, from: words.next().and_then(|id| id.parse().ok()) })
+    let by = if words.next() == Some(CHECKOUT_WORD) { HeadMove::Checkout } else { HeadMove::Commit };
+    Some(IntendedHead { to, by, from: words.next().and_then(|id| id.parse().ok()) })
 }
 
 /// Says where HEAD is about to point, durably.
@@ -77,8 +77,8 @@ pub(super) fn write_intended(
     from: Option<VersionId>,
 ) -> Result<(), RepositoryError> {
     let word = match by {
-        HeadMove::Commit => COMMIT,
-        HeadMove::Checkout => CHECKOUT,
+        HeadMove::Commit => COMMIT_WORD,
+        HeadMove::Checkout => CHECKOUT_WORD,
     };
     let from = from.map(|from| from.to_string()).unwrap_or_default();
     let text = format!("{version} {word} {from}");

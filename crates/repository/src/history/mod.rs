@@ -1,34 +1,34 @@
 //! History: one code over every layout that keeps it.
 //!
-//! [`Holdings`] is the reading face: versions, captures, bodies. [`HistoryWriter`] can add to them. A varve archive and a
+//! [`HistoryReader`] is the reading face: versions, captures, bodies. [`HistoryWriter`] can add to them. A varve archive and a
 //! Moku site have both, a Crystal project is read, and every verb about history is written once, against these. What differs between the layouts
 //! is in their files, and nowhere else.
 
 mod archive;
-mod chain;
+mod atomic_replace;
+mod capture_pairs;
+mod catalog_filler;
 mod crystal;
-mod filling;
+mod database_users;
 mod head;
 mod head_state;
-mod in_store;
-mod lists;
-mod loaded;
+mod history_audit;
+mod loaded_page;
 mod moku;
 mod moku_head;
-mod neighbours;
-mod open;
-mod packers;
+mod open_layout;
+mod packer_pool;
 mod page_files;
-mod pages;
+mod page_lists;
 mod pages_by_key;
-mod pair;
 mod removal;
-mod replace;
-mod revision;
+mod resolve_version;
 mod run_records;
-mod seals;
+mod run_seals;
+mod store_bodies;
 mod stored_diff;
 mod tree_update;
+mod version_pages;
 mod working_tree;
 mod write_version;
 
@@ -49,33 +49,37 @@ use varve_store::body::LooseBodies;
 use crate::error::RepositoryError;
 
 pub use archive::catch_up;
-pub use archive::{ArchiveHistory, ArchiveHoldings};
-pub use chain::HistoryAudit;
-pub use crystal::CrystalHoldings;
+pub use archive::{ArchiveHistoryReader, ArchiveHistoryWriter};
+pub use atomic_replace::replace;
+pub use capture_pairs::{CapturePair, CapturePairs, PageChange};
+pub use catalog_filler::OmittedRow;
+pub use catalog_filler::{CatalogFiller, FilledCatalog};
+pub use crystal::CrystalHistoryReader;
 pub use crystal::time_of_revision;
-pub use filling::LeftOut;
-pub use filling::{Filled, Filling};
 pub use head::HeadMove;
 pub use head_state::HeadState;
-pub use lists::{FindList, Lists, shortened};
-pub use loaded::{LONGEST, Loaded, NOT_MODIFIED, headers_of, said_in_full};
-pub use moku::{MokuHistory, MokuHoldings, MokuOpening};
-pub use open::{Kind, kind_of, open_history, open_history_of, open_holdings, open_holdings_by};
+pub use history_audit::HistoryAudit;
+pub use loaded_page::{LoadedPage, MAX_COMPARED_BYTES, STATUS_NOT_MODIFIED, headers_of, with_full_response};
+pub use moku::{MokuHistoryReader, MokuHistoryWriter, MokuWriterOptions};
+pub use open_layout::{
+    Layout, detect_layout, open_reader, open_reader_choosing, open_writer, open_writer_of,
+};
 pub use page_files::{are_headers_of, digest_of, original_folder};
-pub use pages::Pages;
-pub use pair::{Change, Pair, Pairs};
+pub use page_lists::{FindPageList, PageLists, manifest_with_list};
 pub use removal::{open_body_or_removal, removal_of};
-pub use replace::replace;
-pub use revision::{known_version, meant_time, named_version};
-pub use revision::{resolve_named_version, resolve_version};
+pub use resolve_version::{known_version, named_version, parse_version_time};
+pub use resolve_version::{resolve_named_version, resolve_version};
 pub use stored_diff::{stored_diff, whole_stored_diff};
-pub use tree_update::{CheckedOut, Covered, fill_tree, settle, write_tree, write_what_can_be};
+pub use tree_update::{
+    CheckoutReport, CoveredPages, record_covered, update_tree, write_tree, write_tree_lossy,
+};
+pub use version_pages::VersionPages;
 pub use working_tree::WorkingTree;
-pub use working_tree::{BODY, HEADERS, PagePlace, tree_folder};
-pub use write_version::{Intent, half_entered, pairs_with_parent, write_version, write_with_diff};
+pub use working_tree::{BODY_FILE, HEADERS_FILE, PageFolder, tree_folder};
+pub use write_version::{KeptIntent, half_entered_error, pairs_with_parent, write_version, write_with_diff};
 
 /// A part of a body that must be read from its beginning.
-fn part_of(
+fn body_range(
     mut body: Box<dyn Read + Send>,
     start: u64,
     end: u64,
@@ -86,7 +90,7 @@ fn part_of(
 }
 
 /// What can be read of a layout.
-pub trait Holdings: Send + Sync {
+pub trait HistoryReader: Send + Sync {
     /// Its rows.
     fn catalog(&self) -> &dyn CatalogRead;
 
@@ -94,7 +98,7 @@ pub trait Holdings: Send + Sync {
     fn head(&self) -> Result<Option<VersionId>, RepositoryError>;
 
     /// Where HEAD points as soon as somebody has opened this for writing, which may mend it.
-    fn settled_head(&self) -> Result<Option<VersionId>, RepositoryError> {
+    fn repaired_head_target(&self) -> Result<Option<VersionId>, RepositoryError> {
         self.head()
     }
 
@@ -120,7 +124,7 @@ pub trait Holdings: Send + Sync {
 
     /// Bodies that lie loose and may be swept; none where they lie in silos, which nothing leaves. Whoever is only reading says
     /// when that is.
-    fn loose(&self, _now: Moment) -> Option<Loose<'_>> {
+    fn loose(&self, _now: Moment) -> Option<LooseBodyView<'_>> {
         None
     }
 
@@ -131,23 +135,23 @@ pub trait Holdings: Send + Sync {
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError>;
 
     /// The bytes of a body from `start` up to, not including, `end`. Whatever can be passed over without reading it is.
-    fn open_part(
+    fn open_body_range(
         &self,
         capture: &Capture,
         start: u64,
         end: u64,
     ) -> Result<Box<dyn Read + Send>, RepositoryError> {
-        part_of(self.open_body(capture)?, start, end)
+        body_range(self.open_body(capture)?, start, end)
     }
 
     /// Puts the body of a capture into `into`, in place of what is there, and checks it. False when it is longer than `most`
     /// bytes: then it has to be opened.
     fn read_body(&self, capture: &Capture, most: u64, into: &mut Vec<u8>) -> Result<bool, RepositoryError> {
-        read_opened(self.open_body(capture)?, capture, most, into)
+        read_whole_body(self.open_body(capture)?, capture, most, into)
     }
 
     /// Numbers for captures: their bodies are read most quickly in this order.
-    fn order_of(&self, captures: &[&Capture]) -> Result<Vec<u64>, RepositoryError> {
+    fn read_order(&self, captures: &[&Capture]) -> Result<Vec<u64>, RepositoryError> {
         Ok(vec![0; captures.len()])
     }
 
@@ -166,7 +170,7 @@ pub trait Holdings: Send + Sync {
     }
 
     /// Where the record of a capture lies, for whoever reads silos without varve; none where there are no silos.
-    fn place(&self, _capture: &Capture) -> Result<Option<RecordPlace>, RepositoryError> {
+    fn record_place(&self, _capture: &Capture) -> Result<Option<RecordPlace>, RepositoryError> {
         Ok(None)
     }
 
@@ -176,7 +180,7 @@ pub trait Holdings: Send + Sync {
     }
 
     /// The id of a capture's body. Where rows do not have it, the body is read.
-    fn name_body(&self, capture: &Capture) -> Result<BodyId, RepositoryError> {
+    fn body_id(&self, capture: &Capture) -> Result<BodyId, RepositoryError> {
         Ok(capture.body)
     }
 
@@ -205,8 +209,8 @@ pub trait Holdings: Send + Sync {
     }
 }
 
-/// Reads a body that is open, as [`Holdings::read_body`] does.
-fn read_opened(
+/// Reads a body that is open, as [`HistoryReader::read_body`] does.
+fn read_whole_body(
     body: impl Read,
     capture: &Capture,
     most: u64,
@@ -215,7 +219,7 @@ fn read_opened(
     into.clear();
     body.take(most.saturating_add(1))
         .read_to_end(into)
-        .map_err(|source| RepositoryError::Object { id: capture.body.to_string(), source })?;
+        .map_err(|source| RepositoryError::ReadObject { id: capture.body.to_string(), source })?;
     Ok(into.len() as u64 <= most)
 }
 
@@ -239,7 +243,7 @@ pub enum BodyInput<'a> {
 }
 
 /// Loose bodies, for those who sweep them.
-pub struct Loose<'a> {
+pub struct LooseBodyView<'a> {
     /// The bodies.
     pub bodies: &'a LooseBodies,
     /// What nobody refers to may still be on its way, if it was written after this.
@@ -253,7 +257,7 @@ pub type BodyWorker<'a> =
     Box<dyn FnMut(BodyInput<'_>, &str) -> Result<KeptBody, RepositoryError> + Send + 'a>;
 
 /// A layout that history can be added to. One process has it at a time.
-pub trait HistoryWriter: Holdings {
+pub trait HistoryWriter: HistoryReader {
     /// Its rows, to be added to.
     fn rows(&self) -> &dyn Catalog;
 
@@ -261,7 +265,7 @@ pub trait HistoryWriter: Holdings {
     fn now(&self) -> Moment;
 
     /// A time as rows will have it, which in some layouts is coarser.
-    fn as_kept(&self, time: Moment) -> Moment {
+    fn stored_time(&self, time: Moment) -> Moment {
         time
     }
 
@@ -273,7 +277,7 @@ pub trait HistoryWriter: Holdings {
 
     /// Writes down a fact, which is safe when the next sync is done; none where the layout has no place for facts but
     /// the rows themselves.
-    fn write_fact(
+    fn append_fact(
         &self,
         about: &str,
         media_type: &str,
@@ -281,19 +285,19 @@ pub trait HistoryWriter: Holdings {
     ) -> Result<Option<RecordId>, RepositoryError>;
 
     /// Writes down a fact, safely, and with it every body that was kept before.
-    fn keep_fact(
+    fn write_fact(
         &self,
         about: &str,
         media_type: &str,
         json: &[u8],
     ) -> Result<Option<RecordId>, RepositoryError> {
-        let record = self.write_fact(about, media_type, json)?;
+        let record = self.append_fact(about, media_type, json)?;
         self.sync_bodies()?;
         Ok(record)
     }
 
     /// The list of pages that was written last, and how much was said against it.
-    fn last_list(&self) -> Result<Option<(LatestPageList, PageList)>, RepositoryError> {
+    fn latest_page_list(&self) -> Result<Option<(LatestPageList, PageList)>, RepositoryError> {
         Ok(None)
     }
 
@@ -316,7 +320,7 @@ pub trait HistoryWriter: Holdings {
     fn intend_head(&self, version: &VersionId, by: HeadMove) -> Result<(), RepositoryError>;
 
     /// Says that HEAD stays where it is after all: what was intended failed, and was told to have.
-    fn forget_intention(&self) -> Result<(), RepositoryError> {
+    fn clear_intended_head(&self) -> Result<(), RepositoryError> {
         Ok(())
     }
 
@@ -327,23 +331,26 @@ pub trait HistoryWriter: Holdings {
     fn keeps_diffs(&self) -> bool;
 
     /// What had to be put right about HEAD when this was opened: it points where this says now.
-    fn mended_head(&self) -> Option<&HeadState> {
+    fn repaired_head(&self) -> Option<&HeadState> {
         None
     }
 
     /// Does something while nobody can add rows, not even a program that knows nothing of our lock.
-    fn alone(&self, work: &mut dyn FnMut() -> Result<(), RepositoryError>) -> Result<(), RepositoryError>;
+    fn exclusively(
+        &self,
+        work: &mut dyn FnMut() -> Result<(), RepositoryError>,
+    ) -> Result<(), RepositoryError>;
 
     /// Gives the room that forgotten rows took back to the disk, where rows are not a cache.
-    fn give_back_room(&self) -> Result<(), RepositoryError> {
+    fn vacuum(&self) -> Result<(), RepositoryError> {
         Ok(())
     }
 
     /// Lets those rows be gone for good.
-    fn forget_lost_head(&self) -> Result<(), RepositoryError> {
+    fn clear_lost_head(&self) -> Result<(), RepositoryError> {
         Ok(())
     }
 
     /// The same, for reading.
-    fn as_holdings(&self) -> &dyn Holdings;
+    fn as_reader(&self) -> &dyn HistoryReader;
 }

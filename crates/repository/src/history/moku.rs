@@ -19,21 +19,21 @@ use varve_store::disk::LocalDisk;
 use varve_store::lock::WriteLock;
 use varve_store::steps::step;
 
+use super::database_users::is_open_elsewhere;
 use super::head_state::HeadState;
 use super::moku_head;
-use super::neighbours::is_open_elsewhere;
-use super::tree_update::{write_tree, write_what_can_be};
-use super::{BodyInput, BodyWorker, HeadMove, HistoryWriter, Holdings, Loose, head};
+use super::tree_update::{write_tree, write_tree_lossy};
+use super::{BodyInput, BodyWorker, HeadMove, HistoryReader, HistoryWriter, LooseBodyView, head};
+use crate::archive_writer::{Clock, WriterOptions};
 use crate::error::RepositoryError;
-use crate::writer::{Clock, Opening};
 
 /// Where things lie in a Moku site.
 #[derive(Clone, Debug)]
-struct Site {
+struct MokuPaths {
     root: PathBuf,
 }
 
-impl Site {
+impl MokuPaths {
     fn new(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }
@@ -62,7 +62,7 @@ impl Site {
 
 /// How a Moku site is opened for writing.
 #[derive(Clone, Debug, Default)]
-pub struct MokuOpening {
+pub struct MokuWriterOptions {
     /// The project it belongs to, and what becomes of an early one.
     pub options: MokuOptions,
     /// Whether sensitive headers are hidden from now on; without it, as the site says.
@@ -70,16 +70,16 @@ pub struct MokuOpening {
 }
 
 /// A Moku site, open for reading.
-pub struct MokuHoldings {
-    site: Site,
+pub struct MokuHistoryReader {
+    site: MokuPaths,
     catalog: MokuCatalog,
     bodies: LooseBodies,
 }
 
-impl MokuHoldings {
+impl MokuHistoryReader {
     /// Opens the site at `root`.
     pub fn open(root: &Path) -> Result<Self, RepositoryError> {
-        let site = Site::new(root);
+        let site = MokuPaths::new(root);
         Ok(Self { catalog: MokuCatalog::open_to_read(&site.database())?, bodies: site.bodies(), site })
     }
 
@@ -110,7 +110,7 @@ impl MokuHoldings {
     }
 }
 
-impl Holdings for MokuHoldings {
+impl HistoryReader for MokuHistoryReader {
     fn redaction(&self) -> Redaction {
         // Where that cannot be read, nothing is shown that should not be.
         self.catalog.redaction().unwrap_or(Redaction::On)
@@ -124,7 +124,7 @@ impl Holdings for MokuHoldings {
         head::read(&self.site.head())
     }
 
-    fn settled_head(&self) -> Result<Option<VersionId>, RepositoryError> {
+    fn repaired_head_target(&self) -> Result<Option<VersionId>, RepositoryError> {
         self.head_state()?.wanted().map_or_else(|| self.head(), |to| Ok(Some(to)))
     }
 
@@ -150,7 +150,7 @@ impl Holdings for MokuHoldings {
         Ok(self.catalog.lost_versions()?)
     }
 
-    fn loose(&self, now: Moment) -> Option<Loose<'_>> {
+    fn loose(&self, now: Moment) -> Option<LooseBodyView<'_>> {
         let since = Duration::from_micros(u64::try_from(now.micros()).unwrap_or_default());
         let settled = SystemTime::UNIX_EPOCH + since;
         Some(loose(&self.site, &self.bodies, settled))
@@ -170,8 +170,8 @@ fn open_body(bodies: &LooseBodies, capture: &Capture) -> Result<Box<dyn Read + S
 }
 
 /// A Moku site, open for adding to its history.
-pub struct MokuHistory {
-    site: Site,
+pub struct MokuHistoryWriter {
+    site: MokuPaths,
     catalog: MokuCatalog,
     bodies: LooseBodies,
     redaction: Redaction,
@@ -184,10 +184,14 @@ pub struct MokuHistory {
     _lock: WriteLock,
 }
 
-impl MokuHistory {
+impl MokuHistoryWriter {
     /// Opens the site at `root`, making it if there is none yet.
-    pub fn open(root: &Path, site_opening: &MokuOpening, opening: Opening) -> Result<Self, RepositoryError> {
-        let site = Site::new(root);
+    pub fn open(
+        root: &Path,
+        site_opening: &MokuWriterOptions,
+        opening: WriterOptions,
+    ) -> Result<Self, RepositoryError> {
+        let site = MokuPaths::new(root);
         let folder = root.join(".moku");
         std::fs::create_dir_all(folder.join("blobs")).map_err(RepositoryError::write(&folder))?;
         let lock = WriteLock::take(&site.lock(), &opening.holder)?;
@@ -213,11 +217,12 @@ impl MokuHistory {
     fn follow_intention(&self) -> Result<Option<HeadState>, RepositoryError> {
         let intended = head::read_intended(&self.site.intended_head());
         let before = self.head().ok().flatten();
-        let Some(head::Intention { to, by, .. }) = intended.filter(|intended| intended.stands(before)) else {
-            return self.forget_intention().map(|()| None);
+        let Some(head::IntendedHead { to, by, .. }) = intended.filter(|intended| intended.stands(before))
+        else {
+            return self.clear_intended_head().map(|()| None);
         };
         if self.catalog.version(&to)?.is_none() {
-            return self.forget_intention().map(|()| None);
+            return self.clear_intended_head().map(|()| None);
         }
         self.bring_to(to, by)?;
         Ok((before != Some(to)).then_some(HeadState::Intended { to }))
@@ -246,7 +251,7 @@ impl MokuHistory {
         let root = &self.site.root;
         let before = self.head().ok().flatten().filter(|_| by == HeadMove::Checkout);
         if write_tree(self, root, before, version, &mut |_| {}).is_err() {
-            write_what_can_be(self, root, before, version);
+            write_tree_lossy(self, root, before, version);
         }
         self.apply(vec![CatalogRow::Head(version)])?;
         self.set_head(&version)
@@ -254,7 +259,7 @@ impl MokuHistory {
 }
 
 /// A new database in the place of a lost one would say that nothing is here, and the next sweep would make it so.
-fn refuse_lost_database(site: &Site) -> Result<(), RepositoryError> {
+fn refuse_lost_database(site: &MokuPaths) -> Result<(), RepositoryError> {
     let path = site.database();
     let is_there = match std::fs::metadata(&path) {
         Ok(found) => found.len() > 0,
@@ -274,18 +279,18 @@ fn refuse_lost_database(site: &Site) -> Result<(), RepositoryError> {
 }
 
 /// Since when bodies may belong to what is not written down yet.
-fn settled(site: &Site) -> Result<SystemTime, RepositoryError> {
+fn settled(site: &MokuPaths) -> Result<SystemTime, RepositoryError> {
     let path = site.lock();
     std::fs::metadata(&path).and_then(|found| found.modified()).map_err(RepositoryError::read(&path))
 }
 
 /// Bodies as those see them who sweep. Moku knows nothing of varve's lock, writes bodies before rows, and writes none that it finds: so
 /// while it has the site open it may be about to name any of them.
-fn loose<'a>(site: &'a Site, bodies: &'a LooseBodies, settled: SystemTime) -> Loose<'a> {
-    Loose { bodies, settled, is_shared: Box::new(|| is_open_elsewhere(&site.database())) }
+fn loose<'a>(site: &'a MokuPaths, bodies: &'a LooseBodies, settled: SystemTime) -> LooseBodyView<'a> {
+    LooseBodyView { bodies, settled, is_shared: Box::new(|| is_open_elsewhere(&site.database())) }
 }
 
-impl Holdings for MokuHistory {
+impl HistoryReader for MokuHistoryWriter {
     fn redaction(&self) -> Redaction {
         self.redaction
     }
@@ -310,7 +315,7 @@ impl Holdings for MokuHistory {
         Ok(self.catalog.lost_versions()?)
     }
 
-    fn loose(&self, _: Moment) -> Option<Loose<'_>> {
+    fn loose(&self, _: Moment) -> Option<LooseBodyView<'_>> {
         Some(loose(&self.site, &self.bodies, self.settled))
     }
 
@@ -323,16 +328,16 @@ impl Holdings for MokuHistory {
     }
 }
 
-impl HistoryWriter for MokuHistory {
+impl HistoryWriter for MokuHistoryWriter {
     fn rows(&self) -> &dyn Catalog {
         &self.catalog
     }
 
     fn now(&self) -> Moment {
-        self.as_kept(Moment::from((self.clock)().instant))
+        self.stored_time(Moment::from((self.clock)().instant))
     }
 
-    fn as_kept(&self, time: Moment) -> Moment {
+    fn stored_time(&self, time: Moment) -> Moment {
         // Moku counts in seconds: what is said must be what is kept.
         Moment::from_seconds(time.seconds())
     }
@@ -353,7 +358,7 @@ impl HistoryWriter for MokuHistory {
         Ok(self.bodies.sync_bodies()?)
     }
 
-    fn write_fact(&self, _: &str, _: &str, _: &[u8]) -> Result<Option<RecordId>, RepositoryError> {
+    fn append_fact(&self, _: &str, _: &str, _: &[u8]) -> Result<Option<RecordId>, RepositoryError> {
         Ok(None)
     }
 
@@ -372,10 +377,10 @@ impl HistoryWriter for MokuHistory {
     fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
         head::write(&self.site.head(), version)?;
         moku_head::outlive_children(&self.catalog, &self.site.head(), *version)?;
-        self.forget_intention()
+        self.clear_intended_head()
     }
 
-    fn forget_intention(&self) -> Result<(), RepositoryError> {
+    fn clear_intended_head(&self) -> Result<(), RepositoryError> {
         let path = self.site.intended_head();
         step("remove", &path);
         match std::fs::remove_file(&path) {
@@ -390,24 +395,27 @@ impl HistoryWriter for MokuHistory {
         true
     }
 
-    fn mended_head(&self) -> Option<&HeadState> {
+    fn repaired_head(&self) -> Option<&HeadState> {
         self.mended.as_ref()
     }
 
-    fn alone(&self, work: &mut dyn FnMut() -> Result<(), RepositoryError>) -> Result<(), RepositoryError> {
+    fn exclusively(
+        &self,
+        work: &mut dyn FnMut() -> Result<(), RepositoryError>,
+    ) -> Result<(), RepositoryError> {
         self.catalog.alone(work)
     }
 
-    fn give_back_room(&self) -> Result<(), RepositoryError> {
+    fn vacuum(&self) -> Result<(), RepositoryError> {
         step("give back room", self.catalog.path());
         Ok(self.catalog.vacuum()?)
     }
 
-    fn forget_lost_head(&self) -> Result<(), RepositoryError> {
+    fn clear_lost_head(&self) -> Result<(), RepositoryError> {
         Ok(self.catalog.set_lost_head(None)?)
     }
 
-    fn as_holdings(&self) -> &dyn Holdings {
+    fn as_reader(&self) -> &dyn HistoryReader {
         self
     }
 }

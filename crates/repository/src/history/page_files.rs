@@ -13,7 +13,7 @@ use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::Capture;
 use varve_warc::digest::Algorithm;
 
-use super::working_tree::{BODY, HEADERS, headers_json};
+use super::working_tree::{BODY_FILE, HEADERS_FILE, headers_json};
 
 /// The SHA-256 of a file. A link is not followed, and what is no file, such as a pipe, is not waited for.
 pub fn digest_of(path: &Path) -> io::Result<BodyId> {
@@ -64,8 +64,8 @@ pub(super) fn is_as_written(folder: &Path, page: &Capture) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(false),
         fits => fits,
     };
-    let body = digest_of(&folder.join(BODY)).map(|is| is == page.body);
-    let headers = folder.join(HEADERS);
+    let body = digest_of(&folder.join(BODY_FILE)).map(|is| is == page.body);
+    let headers = folder.join(HEADERS_FILE);
     let headers = must_be_file(&headers).and_then(|()| fs::read_to_string(&headers));
     let headers = headers.map(|text| are_headers_of(page, &text));
     Ok(is_fit(body)? && is_fit(headers)?)

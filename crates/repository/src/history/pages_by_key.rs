@@ -10,7 +10,7 @@ use std::iter::Peekable;
 
 use varve_core::history::Capture;
 
-use super::pages::Pages;
+use super::version_pages::VersionPages;
 use crate::error::RepositoryError;
 use crate::page_path::{path_to_pair, with_slash};
 
@@ -19,7 +19,7 @@ const MOST_SORTED: usize = 2000;
 
 /// How pages of two versions are found to be one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum PageMatchKey {
     /// By what they are, however their paths were written.
     Page,
     /// The same, where a page of one host may be that of another that shares its path.
@@ -28,7 +28,7 @@ pub(super) enum Key {
     Place,
 }
 
-impl Key {
+impl PageMatchKey {
     pub(super) fn of(self, page: &Capture) -> String {
         match self {
             Self::Page | Self::AnyHost => path_to_pair(&page.url, &page.path),
@@ -39,15 +39,15 @@ impl Key {
 
 /// The pages of a version with their keys, in the order of those.
 pub(super) struct PagesByKey<'a> {
-    key: Key,
-    pages: Peekable<Pages<'a>>,
+    key: PageMatchKey,
+    pages: Peekable<VersionPages<'a>>,
     /// Pages that were read before their turn, by key and the order in which they came.
     held: BTreeMap<(String, u64), Capture>,
     count: u64,
 }
 
 impl<'a> PagesByKey<'a> {
-    pub(super) fn new(key: Key, pages: Pages<'a>) -> Self {
+    pub(super) fn new(key: PageMatchKey, pages: VersionPages<'a>) -> Self {
         Self { key, pages: pages.peekable(), held: BTreeMap::new(), count: 0 }
     }
 
@@ -65,7 +65,7 @@ impl<'a> PagesByKey<'a> {
         let Some(((first, _), _)) = self.held.first_key_value() else { return true };
         let Some(next) = self.pages.peek() else { return false };
         let Ok(next) = next else { return true };
-        if self.key == Key::Place {
+        if self.key == PageMatchKey::Place {
             return false;
         }
         let path = with_slash(&next.path);

@@ -6,12 +6,15 @@ use varve_catalog::Removal;
 use varve_core::RecordId;
 use varve_core::history::Capture;
 
-use super::Holdings;
+use super::HistoryReader;
 use crate::error::RepositoryError;
 
 /// What tells that a capture was taken out of its version, or its body out of the silos; none when it is there, or was lost
 /// otherwise.
-pub fn removal_of(holdings: &dyn Holdings, capture: &Capture) -> Result<Option<Removal>, RepositoryError> {
+pub fn removal_of(
+    holdings: &dyn HistoryReader,
+    capture: &Capture,
+) -> Result<Option<Removal>, RepositoryError> {
     if let Some(removal) = holdings.catalog().removal_of_page(capture)? {
         return Ok(Some(removal));
     }
@@ -36,7 +39,7 @@ pub fn removal_of(holdings: &dyn Holdings, capture: &Capture) -> Result<Option<R
 
 /// Opens the body of a capture. Of one that was taken out it says so.
 pub fn open_body_or_removal(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     capture: &Capture,
 ) -> Result<Box<dyn Read + Send>, RepositoryError> {
     match holdings.open_body(capture) {

@@ -14,9 +14,9 @@ use varve_core::{RecordId, RunId};
 /// So many are held in memory: 12 MB.
 const MOST_HELD: usize = 1 << 18;
 /// A run and one of its records, as bytes that sort so.
-const SIZE: usize = 48;
+const ENTRY_BYTES: usize = 48;
 
-type Pair = [u8; SIZE];
+type Pair = [u8; ENTRY_BYTES];
 
 /// The records of all runs.
 pub(super) struct RunRecords {
@@ -35,7 +35,7 @@ impl Default for RunRecords {
 impl RunRecords {
     /// Adds a record of a run.
     pub(super) fn add(&mut self, run: RunId, record: RecordId) -> io::Result<()> {
-        let mut pair = [0; SIZE];
+        let mut pair = [0; ENTRY_BYTES];
         pair[..16].copy_from_slice(run.as_bytes());
         pair[16..].copy_from_slice(record.as_bytes());
         self.held.push(pair);
@@ -74,7 +74,7 @@ impl RunRecords {
 }
 
 fn read_pair(source: &mut impl Read) -> io::Result<Option<Pair>> {
-    let mut pair = [0; SIZE];
+    let mut pair = [0; ENTRY_BYTES];
     match source.read_exact(&mut pair) {
         Ok(()) => Ok(Some(pair)),
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),

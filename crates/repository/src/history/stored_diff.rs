@@ -9,32 +9,32 @@ use varve_core::headers::{HeaderView, Redaction};
 use varve_diff::headers::HeaderDiff;
 use varve_diff::text::{BodyDiff, StoredPageDiff, VersionDiff, moku};
 
-use super::LONGEST;
-use super::loaded::Loaded;
-use super::{Change, Holdings, Pair};
+use super::MAX_COMPARED_BYTES;
+use super::loaded_page::LoadedPage;
+use super::{CapturePair, HistoryReader, PageChange};
 use crate::error::RepositoryError;
 
 /// The row for two versions whose pages are these pairs. What was kept before `redaction` is hidden in it as well.
 pub fn stored_diff(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     redaction: Redaction,
     (base, head): (Option<VersionId>, VersionId),
-    pairs: impl Iterator<Item = Result<Pair, RepositoryError>>,
+    pairs: impl Iterator<Item = Result<CapturePair, RepositoryError>>,
 ) -> Result<VersionDiff, RepositoryError> {
     let (base, head) = (base.map(|base| base.to_string()).unwrap_or_default(), head.to_string());
-    let names = Names { base, head, redaction, is_whole: false };
+    let names = DiffNames { base, head, redaction, is_whole: false };
     names.diff(holdings, pairs)
 }
 
 /// The same where nobody asked for it and it is made by the way; none where a body that it is about is damaged or not here: a
 /// diff without it would say that nothing changed, and whoever makes it has other things to do that must not fail for it.
 pub fn whole_stored_diff(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     redaction: Redaction,
     (base, head): (VersionId, VersionId),
-    pairs: impl Iterator<Item = Result<Pair, RepositoryError>>,
+    pairs: impl Iterator<Item = Result<CapturePair, RepositoryError>>,
 ) -> Result<Option<VersionDiff>, RepositoryError> {
-    let names = Names { base: base.to_string(), head: head.to_string(), redaction, is_whole: true };
+    let names = DiffNames { base: base.to_string(), head: head.to_string(), redaction, is_whole: true };
     match names.diff(holdings, pairs) {
         Err(RepositoryError::Body(_) | RepositoryError::Absent { .. }) => Ok(None),
         made => made.map(Some),
@@ -45,7 +45,7 @@ pub fn whole_stored_diff(
 /// all of it.
 const MOST_TEXT: usize = 16 << 20;
 
-struct Names {
+struct DiffNames {
     base: String,
     head: String,
     redaction: Redaction,
@@ -53,11 +53,11 @@ struct Names {
     is_whole: bool,
 }
 
-impl Names {
+impl DiffNames {
     fn diff(
         self,
-        holdings: &dyn Holdings,
-        pairs: impl Iterator<Item = Result<Pair, RepositoryError>>,
+        holdings: &dyn HistoryReader,
+        pairs: impl Iterator<Item = Result<CapturePair, RepositoryError>>,
     ) -> Result<VersionDiff, RepositoryError> {
         let (mut files, mut room) = (Vec::new(), MOST_TEXT);
         for pair in pairs {
@@ -75,10 +75,14 @@ impl Names {
         Ok(VersionDiff { base_version_id: self.base, head_version_id: self.head, files })
     }
 
-    fn page(&self, holdings: &dyn Holdings, pair: &Pair) -> Result<StoredPageDiff, RepositoryError> {
+    fn page(
+        &self,
+        holdings: &dyn HistoryReader,
+        pair: &CapturePair,
+    ) -> Result<StoredPageDiff, RepositoryError> {
         let file_path = pair.any().path.clone();
         let nothing = BodyDiff::new(&*self.base, &*self.head);
-        if pair.change() == Change::Unchanged {
+        if pair.change() == PageChange::Unchanged {
             let headers = pair.head.as_ref().map(|head| self.headers(&head.headers, &head.headers));
             return Ok(StoredPageDiff {
                 file_path,
@@ -87,12 +91,12 @@ impl Names {
             });
         }
         let sides = [&pair.base, &pair.head];
-        let base = Loaded::of(holdings, pair.base.as_ref(), LONGEST)?;
-        let head = Loaded::of(holdings, pair.head.as_ref(), LONGEST)?;
+        let base = LoadedPage::of(holdings, pair.base.as_ref(), MAX_COMPARED_BYTES)?;
+        let head = LoadedPage::of(holdings, pair.head.as_ref(), MAX_COMPARED_BYTES)?;
         if self.is_whole && (base.is_bodiless() || head.is_bodiless()) {
             return Err(RepositoryError::Absent { id: pair.any().body.to_string() });
         }
-        let is_long = sides.into_iter().flatten().any(|page| page.length.unwrap_or(0) > LONGEST);
+        let is_long = sides.into_iter().flatten().any(|page| page.length.unwrap_or(0) > MAX_COMPARED_BYTES);
         let body_diff = match is_long || base.is_bodiless() || head.is_bodiless() {
             true => BodyDiff { truncated: true, ..nothing },
             false => moku::body_diff(&self.base, &self.head, &base.body, &head.body),

@@ -14,18 +14,18 @@ use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_store::steps::step;
 
-use super::Holdings;
+use super::HistoryReader;
+use super::atomic_replace::{create, pour, replace, unfinished};
 use super::page_files::is_as_written;
-use super::replace::{create, pour, replace, unfinished};
 use crate::error::RepositoryError;
 use crate::page_path::folder_of;
 
 /// The file that holds the body of a page.
-pub const BODY: &str = ".page_body";
+pub const BODY_FILE: &str = ".page_body";
 /// The file that holds its headers.
-pub const HEADERS: &str = ".page_headers.json";
+pub const HEADERS_FILE: &str = ".page_headers.json";
 /// The name under which the status stands among the headers.
-const STATUS: &str = "Status-Code";
+const STATUS_HEADER: &str = "Status-Code";
 
 /// The folder of a page in the tree at `root`.
 pub fn tree_folder(root: &Path, path: &str) -> PathBuf {
@@ -35,7 +35,7 @@ pub fn tree_folder(root: &Path, path: &str) -> PathBuf {
 /// Bodies up to this size are written in one go.
 const IN_ONE_GO: u64 = 4 << 20;
 /// Of longer ones so much at a time.
-const PIECE: usize = 64 << 10;
+const COMPARE_BUFFER_BYTES: usize = 64 << 10;
 
 /// A folder that pages are written to.
 pub struct WorkingTree {
@@ -51,7 +51,7 @@ pub struct WorkingTree {
 }
 
 /// Where pages of one path go.
-pub struct PagePlace {
+pub struct PageFolder {
     folder: PathBuf,
     /// Nothing is there yet, and nobody else will write there.
     is_new: bool,
@@ -59,7 +59,7 @@ pub struct PagePlace {
     is_unsure: bool,
 }
 
-impl PagePlace {
+impl PageFolder {
     /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -77,11 +77,11 @@ impl PagePlace {
     /// Writes a page, in the place of any that is there. Its body goes through `buffer`, if it is small.
     pub fn write(
         &mut self,
-        holdings: &dyn Holdings,
+        holdings: &dyn HistoryReader,
         capture: &Capture,
         buffer: &mut Vec<u8>,
     ) -> Result<(), RepositoryError> {
-        let path = self.folder.join(BODY);
+        let path = self.folder.join(BODY_FILE);
         let is_small = capture.length.is_some_and(|length| length <= IN_ONE_GO);
         // One that is longer than it should be is opened after all.
         if is_small && holdings.read_body(capture, IN_ONE_GO, buffer)? {
@@ -89,7 +89,10 @@ impl PagePlace {
         } else {
             self.put_long(&path, holdings.open_body(capture)?)?;
         }
-        self.put(&self.folder.join(HEADERS), &mut headers_json(capture, holdings.redaction()).as_bytes())?;
+        self.put(
+            &self.folder.join(HEADERS_FILE),
+            &mut headers_json(capture, holdings.redaction()).as_bytes(),
+        )?;
         self.is_new = false;
         Ok(())
     }
@@ -98,7 +101,7 @@ impl PagePlace {
     /// written.
     fn put_long(&self, path: &Path, body: Box<dyn Read + Send>) -> Result<(), RepositoryError> {
         let mut body = Noticing { body, failed: false };
-        let written = self.put(path, &mut BufReader::with_capacity(PIECE, &mut body));
+        let written = self.put(path, &mut BufReader::with_capacity(COMPARE_BUFFER_BYTES, &mut body));
         match written {
             Err(RepositoryError::Write { source, .. }) if body.failed => {
                 if self.is_new {
@@ -162,24 +165,24 @@ impl WorkingTree {
     }
 
     /// Writes a page.
-    pub fn write(&mut self, holdings: &dyn Holdings, capture: &Capture) -> Result<(), RepositoryError> {
+    pub fn write(&mut self, holdings: &dyn HistoryReader, capture: &Capture) -> Result<(), RepositoryError> {
         self.place(capture)?.write(holdings, capture, &mut self.body)
     }
 
     /// Makes room for a page, which may then be written on any thread.
-    pub fn place(&mut self, capture: &Capture) -> Result<PagePlace, RepositoryError> {
+    pub fn place(&mut self, capture: &Capture) -> Result<PageFolder, RepositoryError> {
         let (folder, was_made) = self.enter(&folder_of(&capture.path))?;
-        Ok(PagePlace { folder, is_new: self.is_new && was_made, is_unsure: self.is_unsure })
+        Ok(PageFolder { folder, is_new: self.is_new && was_made, is_unsure: self.is_unsure })
     }
 
     /// Writes the headers of a page again, where they are: what may be shown of them may have been decided otherwise since.
     pub fn rewrite_headers(
         &mut self,
-        holdings: &dyn Holdings,
+        holdings: &dyn HistoryReader,
         capture: &Capture,
     ) -> Result<(), RepositoryError> {
         let relative = folder_of(&capture.path);
-        let path = self.root.join(&relative).join(HEADERS);
+        let path = self.root.join(&relative).join(HEADERS_FILE);
         if self.has_link(&relative)? || fs::symlink_metadata(&path).is_err() {
             return Ok(());
         }
@@ -269,7 +272,7 @@ impl WorkingTree {
 
 /// Removes the files of a page. The body goes last: by it whoever is stopped in between still knows whose the rest is.
 fn remove_page(folder: &Path) -> Result<(), RepositoryError> {
-    let files = [HEADERS, BODY].map(|name| folder.join(name));
+    let files = [HEADERS_FILE, BODY_FILE].map(|name| folder.join(name));
     for path in files.into_iter().flat_map(|path| [unfinished(&path), path]) {
         step("remove", &path);
         match fs::remove_file(&path) {
@@ -288,7 +291,7 @@ pub(super) fn headers_json(capture: &Capture, redaction: Redaction) -> String {
     let status = vec![capture.status.to_string()];
     let headers = capture.headers.shown(redaction);
     let mut all: BTreeMap<&str, &[String]> = headers.iter().collect();
-    all.insert(STATUS, &status);
+    all.insert(STATUS_HEADER, &status);
     let text = serde_json::to_string_pretty(&all).expect("texts can be written as JSON");
     varve_core::moku_json::escaped(&text)
 }

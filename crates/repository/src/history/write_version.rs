@@ -7,13 +7,13 @@ use varve_core::fact::{Manifest, media_type};
 use varve_core::history::StoredDiff;
 use varve_core::{RecordId, VersionId};
 
-use super::{HeadMove, HistoryWriter, Pages, Pairs, shortened, whole_stored_diff};
+use super::{CapturePairs, HeadMove, HistoryWriter, VersionPages, manifest_with_list, whole_stored_diff};
 use crate::error::RepositoryError;
 use crate::rows::{capture_of, rows_of_version};
 
 /// What people want, kept with a version so that it can be brought back.
 #[derive(Clone, Debug, Default)]
-pub struct Intent {
+pub struct KeptIntent {
     /// The plan.
     pub plan: Option<RecordId>,
     /// The files of expectations, by name.
@@ -31,11 +31,11 @@ pub fn write_with_diff(
     history: &dyn HistoryWriter,
     manifest: &Manifest,
 ) -> Result<(VersionId, bool), RepositoryError> {
-    let (written, list) = shortened(history, manifest)?;
+    let (written, list) = manifest_with_list(history, manifest)?;
     let json = serde_json::to_vec(&written).expect("a manifest can be written as JSON");
     let version = Manifest::version_id(&json);
     // In a silo a record is only ever found behind whole ones: one sync is enough for the bodies and what names them.
-    let record = history.keep_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json)?;
+    let record = history.write_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json)?;
     let mut rows = rows_of_version(version, record, manifest, &manifest.pages);
     rows.extend(list);
     let wanted = manifest.parent.filter(|_| history.keeps_diffs());
@@ -48,14 +48,14 @@ pub fn write_with_diff(
     history.intend_head(&version, HeadMove::Commit)?;
     // Where there are no facts, rows are all there is, and without them nothing was kept.
     history.apply(rows).map_err(|source| match record {
-        Some(_) => half_entered(version, source),
+        Some(_) => half_entered_error(version, source),
         None => source,
     })?;
     Ok((version, lacks_diff))
 }
 
 /// The error of a version whose fact is durable and whose rows or HEAD are not.
-pub fn half_entered(version: VersionId, source: RepositoryError) -> RepositoryError {
+pub fn half_entered_error(version: VersionId, source: RepositoryError) -> RepositoryError {
     RepositoryError::HalfEntered { version, source: Box::new(source) }
 }
 
@@ -67,7 +67,7 @@ fn diff_row(
 ) -> Result<Option<CatalogRow>, RepositoryError> {
     let pairs = pairs_with_parent(history, manifest, version);
     let ends = (parent, version);
-    let diff = whole_stored_diff(history.as_holdings(), history.redaction(), ends, pairs)?;
+    let diff = whole_stored_diff(history.as_reader(), history.redaction(), ends, pairs)?;
     let row =
         |json| CatalogRow::Diff(StoredDiff { base: Some(parent), head: version, json, time: manifest.time });
     Ok(diff.map(|diff| row(diff.to_json())))
@@ -78,8 +78,8 @@ pub fn pairs_with_parent<'a>(
     history: &'a dyn HistoryWriter,
     manifest: &Manifest,
     version: VersionId,
-) -> Pairs<'a> {
+) -> CapturePairs<'a> {
     let catalog = history.catalog();
     let head = manifest.pages.iter().map(|page| capture_of(version, page)).collect();
-    Pairs::between(Pages::new(catalog, manifest.parent), Pages::listed(catalog, head))
+    CapturePairs::between(VersionPages::new(catalog, manifest.parent), VersionPages::listed(catalog, head))
 }

@@ -6,26 +6,26 @@ use data_encoding::BASE64;
 use serde::{Deserialize, Serialize};
 use varve_core::RecordId;
 
-use super::read::Problem;
+use super::read::ManifestProblem;
 
 /// The permission bits that are kept.
 const MODE_BITS: u32 = 0o7777;
-const NANOSECONDS: i128 = 1_000_000_000;
+const NANOSECONDS_PER_SECOND: i128 = 1_000_000_000;
 
 /// A file, folder or link in a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct TreeEntry {
     /// Relative to the tree, parts divided by `/`.
     pub path: Vec<u8>,
     /// When its content last changed.
-    pub modified: Moment,
+    pub modified: FileTime,
     /// What it is.
-    pub kind: Kind,
+    pub kind: TreeEntryKind,
 }
 
 /// What an entry is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TreeEntryKind {
     /// A folder.
     Folder {
         /// Its permission bits.
@@ -49,7 +49,7 @@ pub enum Kind {
 
 /// An instant as file systems know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct FileTime {
     /// Whole seconds since 1970, rounded down.
     pub seconds: i64,
     /// And so many billionths.
@@ -59,7 +59,7 @@ pub struct Moment {
 /// An entry as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line<'a> {
+struct TreeEntryJson<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none", borrow)]
     path: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,11 +86,11 @@ enum KindName {
     Link,
 }
 
-impl Entry {
+impl TreeEntry {
     /// Its line, with the end of it.
     pub fn line(&self) -> Vec<u8> {
         let (path, path_base64) = as_text(&self.path);
-        let mut line = Line {
+        let mut line = TreeEntryJson {
             path,
             path_base64,
             kind: KindName::Folder,
@@ -102,14 +102,14 @@ impl Entry {
             target_base64: None,
         };
         match &self.kind {
-            Kind::Folder { mode } => line.mode = Some(mode_text(*mode)),
-            Kind::File { mode, size, id } => {
+            TreeEntryKind::Folder { mode } => line.mode = Some(mode_text(*mode)),
+            TreeEntryKind::File { mode, size, id } => {
                 line.kind = KindName::File;
                 line.mode = Some(mode_text(*mode));
                 line.size = Some(*size);
-                line.id = Some(crate::archive::digits(*id));
+                line.id = Some(crate::archive::hex_digits(*id));
             }
-            Kind::Link { target } => {
+            TreeEntryKind::Link { target } => {
                 line.kind = KindName::Link;
                 (line.target, line.target_base64) = as_text(target);
             }
@@ -120,19 +120,19 @@ impl Entry {
     }
 
     /// Reads a line, without its end. What the path may be is for the reader of the manifest to say.
-    pub(super) fn parse(line: &[u8]) -> Result<Self, Problem> {
-        let line: Line<'_> =
-            serde_json::from_slice(line).map_err(|error| Problem::Json(error.to_string()))?;
+    pub(super) fn parse(line: &[u8]) -> Result<Self, ManifestProblem> {
+        let line: TreeEntryJson<'_> =
+            serde_json::from_slice(line).map_err(|error| ManifestProblem::Json(error.to_string()))?;
         let path = as_bytes(line.path, line.path_base64)?;
-        let modified = Moment::parse(&line.mtime)?;
+        let modified = FileTime::parse(&line.mtime)?;
         let kind = match line.kind {
-            KindName::Folder => Kind::Folder { mode: parse_mode(line.mode)? },
-            KindName::File => Kind::File {
+            KindName::Folder => TreeEntryKind::Folder { mode: parse_mode(line.mode)? },
+            KindName::File => TreeEntryKind::File {
                 mode: parse_mode(line.mode)?,
-                size: line.size.ok_or(Problem::Missing("size"))?,
-                id: line.id.and_then(|id| id.parse().ok()).ok_or(Problem::Missing("id"))?,
+                size: line.size.ok_or(ManifestProblem::Missing("size"))?,
+                id: line.id.and_then(|id| id.parse().ok()).ok_or(ManifestProblem::Missing("id"))?,
             },
-            KindName::Link => Kind::Link { target: as_bytes(line.target, line.target_base64)? },
+            KindName::Link => TreeEntryKind::Link { target: as_bytes(line.target, line.target_base64)? },
         };
         Ok(Self { path, modified, kind })
     }
@@ -145,11 +145,11 @@ fn as_text(bytes: &[u8]) -> (Option<Cow<'_, str>>, Option<String>) {
     }
 }
 
-fn as_bytes(text: Option<Cow<'_, str>>, base64: Option<String>) -> Result<Vec<u8>, Problem> {
+fn as_bytes(text: Option<Cow<'_, str>>, base64: Option<String>) -> Result<Vec<u8>, ManifestProblem> {
     match (text, base64) {
         (Some(text), None) => Ok(text.into_owned().into_bytes()),
-        (None, Some(base64)) => BASE64.decode(base64.as_bytes()).map_err(|_| Problem::Base64),
-        _ => Err(Problem::Missing("path or target")),
+        (None, Some(base64)) => BASE64.decode(base64.as_bytes()).map_err(|_| ManifestProblem::Base64),
+        _ => Err(ManifestProblem::Missing("path or target")),
     }
 }
 
@@ -157,35 +157,37 @@ fn mode_text(mode: u32) -> String {
     format!("{:04o}", mode & MODE_BITS)
 }
 
-fn parse_mode(text: Option<String>) -> Result<u32, Problem> {
-    let text = text.ok_or(Problem::Missing("mode"))?;
+fn parse_mode(text: Option<String>) -> Result<u32, ManifestProblem> {
+    let text = text.ok_or(ManifestProblem::Missing("mode"))?;
     let is_octal = text.len() == 4 && text.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
     let mode = u32::from_str_radix(&text, 8).ok().filter(|_| is_octal);
-    mode.ok_or(Problem::Missing("mode"))
+    mode.ok_or(ManifestProblem::Missing("mode"))
 }
 
-impl Moment {
+impl FileTime {
     /// As decimal seconds.
     fn text(self) -> String {
-        let total = i128::from(self.seconds) * NANOSECONDS + i128::from(self.nanoseconds);
+        let total = i128::from(self.seconds) * NANOSECONDS_PER_SECOND + i128::from(self.nanoseconds);
         let sign = if total < 0 { "-" } else { "" };
         let total = total.unsigned_abs();
-        let unit = NANOSECONDS.unsigned_abs();
+        let unit = NANOSECONDS_PER_SECOND.unsigned_abs();
         format!("{sign}{}.{:09}", total / unit, total % unit)
     }
 
-    fn parse(text: &str) -> Result<Self, Problem> {
-        let bad = Problem::Missing("mtime");
+    fn parse(text: &str) -> Result<Self, ManifestProblem> {
+        let bad = ManifestProblem::Missing("mtime");
         let digits = text.strip_prefix('-').unwrap_or(text);
         let Some((whole, decimals)) = digits.split_once('.') else { return Err(bad) };
         let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         if !is_number(whole) || !is_number(decimals) || decimals.len() != 9 || whole.len() > 19 {
             return Err(bad);
         }
-        let total: i128 = format!("{whole}{decimals}").parse().map_err(|_| Problem::Missing("mtime"))?;
+        let total: i128 =
+            format!("{whole}{decimals}").parse().map_err(|_| ManifestProblem::Missing("mtime"))?;
         let total = if text.starts_with('-') { -total } else { total };
-        let seconds = i64::try_from(total.div_euclid(NANOSECONDS)).map_err(|_| bad)?;
-        let nanoseconds = u32::try_from(total.rem_euclid(NANOSECONDS)).expect("less than a billion");
+        let seconds = i64::try_from(total.div_euclid(NANOSECONDS_PER_SECOND)).map_err(|_| bad)?;
+        let nanoseconds =
+            u32::try_from(total.rem_euclid(NANOSECONDS_PER_SECOND)).expect("less than a billion");
         Ok(Self { seconds, nanoseconds })
     }
 }
@@ -195,17 +197,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn parsed(entry: &Entry) -> Entry {
+    fn parsed(entry: &TreeEntry) -> TreeEntry {
         let line = entry.line();
-        Entry::parse(line.strip_suffix(b"\n").unwrap()).unwrap()
+        TreeEntry::parse(line.strip_suffix(b"\n").unwrap()).unwrap()
     }
 
     #[test]
     fn a_file_is_a_line_that_people_can_read() {
-        let entry = Entry {
+        let entry = TreeEntry {
             path: b"a/b c.txt".to_vec(),
-            modified: Moment { seconds: 1_700_000_000, nanoseconds: 5 },
-            kind: Kind::File { mode: 0o640, size: 7, id: RecordId::new([0xab; 32]) },
+            modified: FileTime { seconds: 1_700_000_000, nanoseconds: 5 },
+            kind: TreeEntryKind::File { mode: 0o640, size: 7, id: RecordId::new([0xab; 32]) },
         };
         let wanted = format!(
             "{{\"path\":\"a/b c.txt\",\"kind\":\"file\",\"mode\":\"0640\",\"mtime\":\"1700000000.000000005\",\
@@ -218,10 +220,10 @@ mod tests {
 
     #[test]
     fn names_that_are_not_text_are_kept_to_the_byte() {
-        let entry = Entry {
+        let entry = TreeEntry {
             path: b"caf\xe9\xff".to_vec(),
-            modified: Moment { seconds: -1, nanoseconds: 999_999_999 },
-            kind: Kind::Link { target: b"../\xfe".to_vec() },
+            modified: FileTime { seconds: -1, nanoseconds: 999_999_999 },
+            kind: TreeEntryKind::Link { target: b"../\xfe".to_vec() },
         };
         let line = String::from_utf8(entry.line()).unwrap();
         assert!(line.contains("path_base64") && line.contains("target_base64"), "{line}");
@@ -248,7 +250,7 @@ mod tests {
             r#"{"path":"a","kind":"file","mode":"0755","mtime":"0.000000000","size":-1,"id":"abc"}"#,
             r#"{"path":"a","kind":"folder","mode":"0755","mtime":"0.000000000","owner":"root"}"#,
         ] {
-            assert!(Entry::parse(line.as_bytes()).is_err(), "{line}");
+            assert!(TreeEntry::parse(line.as_bytes()).is_err(), "{line}");
         }
     }
 
@@ -258,21 +260,21 @@ mod tests {
             path: Vec<u8>, target: Vec<u8>, seconds: i64, nanoseconds in 0u32..1_000_000_000,
             mode in 0u32..0o10000, size: u64, id: [u8; 32],
         ) {
-            let modified = Moment { seconds, nanoseconds };
+            let modified = FileTime { seconds, nanoseconds };
             let kinds = [
-                Kind::Folder { mode },
-                Kind::File { mode, size, id: RecordId::new(id) },
-                Kind::Link { target },
+                TreeEntryKind::Folder { mode },
+                TreeEntryKind::File { mode, size, id: RecordId::new(id) },
+                TreeEntryKind::Link { target },
             ];
             for kind in kinds {
-                let entry = Entry { path: path.clone(), modified, kind };
+                let entry = TreeEntry { path: path.clone(), modified, kind };
                 prop_assert_eq!(parsed(&entry), entry);
             }
         }
 
         #[test]
         fn no_line_panics(line: Vec<u8>) {
-            let _ = Entry::parse(&line);
+            let _ = TreeEntry::parse(&line);
         }
     }
 }

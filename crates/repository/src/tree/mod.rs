@@ -24,12 +24,12 @@ mod read;
 mod restore;
 mod walk;
 
-pub use entry::{Entry, Kind, Moment};
-pub use read::{ManifestError, ManifestReader, Problem};
+pub use entry::{FileTime, TreeEntry, TreeEntryKind};
+pub use read::{ManifestError, ManifestProblem, ManifestReader};
 
-pub use restore::{Restored, Survey, require_empty, restore, survey};
+pub use restore::{RestoredTree, TreeSurvey, require_empty, restore, survey};
 pub use walk::{Exclude, Skipped};
-pub use walk::{Step, Walk, modified, special};
+pub use walk::{TreeWalk, WalkStep, modified, special};
 
 /// The media type of a manifest.
 pub const MEDIA_TYPE: &str = "application/vnd.varve.tree";
@@ -38,4 +38,4 @@ pub const MEDIA_TYPE: &str = "application/vnd.varve.tree";
 pub const FIRST_LINE: &str = r#"{"format":"varve-tree","number":1}"#;
 
 /// The tree itself, as a path.
-pub const ROOT: &[u8] = b".";
+pub const ROOT_NAME: &[u8] = b".";

@@ -8,8 +8,8 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use serde::Deserialize;
 
-use super::entry::{Entry, Kind};
-use super::{FIRST_LINE, ROOT};
+use super::entry::{TreeEntry, TreeEntryKind};
+use super::{FIRST_LINE, ROOT_NAME};
 
 /// The longest line that is read: far beyond what a path may have.
 const LONGEST_LINE: u64 = 64 << 10;
@@ -29,7 +29,7 @@ pub enum ManifestError {
         /// Counted from 1.
         line: u64,
         /// What is wrong.
-        problem: Problem,
+        problem: ManifestProblem,
     },
     /// It cannot be read.
     #[error("it cannot be read")]
@@ -38,7 +38,7 @@ pub enum ManifestError {
 
 /// What is wrong with an entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
+pub enum ManifestProblem {
     /// More than a line can hold.
     #[error("it is longer than {LONGEST_LINE} bytes")]
     TooLong,
@@ -114,14 +114,14 @@ impl<R: Read> ManifestReader<R> {
     }
 
     /// The next entry, once it is known to be harmless; none at the end.
-    pub fn next_entry(&mut self) -> Result<Option<Entry>, ManifestError> {
+    pub fn next_entry(&mut self) -> Result<Option<TreeEntry>, ManifestError> {
         if !self.read_line()? {
             return match self.last {
                 Some(_) => Ok(None),
-                None => Err(self.at_line(Problem::NoRoot)),
+                None => Err(self.at_line(ManifestProblem::NoRoot)),
             };
         }
-        let entry = Entry::parse(&self.buffer).and_then(|entry| self.accept(&entry).map(|()| entry));
+        let entry = TreeEntry::parse(&self.buffer).and_then(|entry| self.accept(&entry).map(|()| entry));
         match entry {
             Ok(entry) => {
                 self.last = Some(entry.path.clone());
@@ -131,7 +131,7 @@ impl<R: Read> ManifestReader<R> {
         }
     }
 
-    fn at_line(&self, problem: Problem) -> ManifestError {
+    fn at_line(&self, problem: ManifestProblem) -> ManifestError {
         ManifestError::Line { line: self.line, problem }
     }
 
@@ -147,27 +147,27 @@ impl<R: Read> ManifestReader<R> {
         }
         match self.buffer.len() as u64 {
             0 => Ok(false),
-            length if length >= LONGEST_LINE => Err(self.at_line(Problem::TooLong)),
+            length if length >= LONGEST_LINE => Err(self.at_line(ManifestProblem::TooLong)),
             _ => Ok(true),
         }
     }
 
     /// Whether the entry may stand where it stands; opens the folder that it is in, or is.
-    fn accept(&mut self, entry: &Entry) -> Result<(), Problem> {
-        let is_folder = matches!(entry.kind, Kind::Folder { .. });
-        if let Kind::Link { target } = &entry.kind {
+    fn accept(&mut self, entry: &TreeEntry) -> Result<(), ManifestProblem> {
+        let is_folder = matches!(entry.kind, TreeEntryKind::Folder { .. });
+        if let TreeEntryKind::Link { target } = &entry.kind {
             check_target(target)?;
         }
         let Some(last) = &self.last else {
-            return if entry.path == ROOT && is_folder { Ok(()) } else { Err(Problem::NoRoot) };
+            return if entry.path == ROOT_NAME && is_folder { Ok(()) } else { Err(ManifestProblem::NoRoot) };
         };
         check_path(&entry.path)?;
-        if last != ROOT && !parts(last).lt(parts(&entry.path)) {
-            return Err(Problem::Order);
+        if last != ROOT_NAME && !parts(last).lt(parts(&entry.path)) {
+            return Err(ManifestProblem::Order);
         }
         let parent = entry.path.iter().rposition(|byte| *byte == b'/').map_or(0, |end| end);
         if !is_within(&self.folder, &entry.path[..parent]) {
-            return Err(Problem::NoFolder);
+            return Err(ManifestProblem::NoFolder);
         }
         self.folder.truncate(parent);
         if is_folder {
@@ -186,27 +186,27 @@ fn is_within(folder: &[u8], above: &[u8]) -> bool {
     above.is_empty() || folder.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
 }
 
-fn check_path(path: &[u8]) -> Result<(), Problem> {
+fn check_path(path: &[u8]) -> Result<(), ManifestProblem> {
     if path.first() == Some(&b'/') {
-        return Err(Problem::Absolute);
+        return Err(ManifestProblem::Absolute);
     }
     if path.contains(&0) {
-        return Err(Problem::Nul);
+        return Err(ManifestProblem::Nul);
     }
     for part in parts(path) {
         match part {
-            b"" => return Err(Problem::EmptyPart),
-            b"." | b".." => return Err(Problem::Climbs),
+            b"" => return Err(ManifestProblem::EmptyPart),
+            b"." | b".." => return Err(ManifestProblem::Climbs),
             _ => {}
         }
     }
     Ok(())
 }
 
-fn check_target(target: &[u8]) -> Result<(), Problem> {
+fn check_target(target: &[u8]) -> Result<(), ManifestProblem> {
     match target {
-        b"" => Err(Problem::NoTarget),
-        target if target.contains(&0) => Err(Problem::Nul),
+        b"" => Err(ManifestProblem::NoTarget),
+        target if target.contains(&0) => Err(ManifestProblem::Nul),
         _ => Ok(()),
     }
 }
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const HEAD: &str = r#"{"format":"varve-tree","number":1}"#;
+    const MANIFEST_HEADER: &str = r#"{"format":"varve-tree","number":1}"#;
 
     fn folder(path: &str) -> String {
         format!(r#"{{"path":{path:?},"kind":"folder","mode":"0755","mtime":"0.000000000"}}"#)
@@ -227,7 +227,7 @@ mod tests {
     }
 
     fn read(lines: &[String]) -> Result<Vec<String>, ManifestError> {
-        let text = format!("{HEAD}\n{}\n", lines.join("\n"));
+        let text = format!("{MANIFEST_HEADER}\n{}\n", lines.join("\n"));
         let mut reader = ManifestReader::new(text.as_bytes())?;
         let mut paths = Vec::new();
         while let Some(entry) = reader.next_entry()? {
@@ -236,7 +236,7 @@ mod tests {
         Ok(paths)
     }
 
-    fn problem(lines: &[String]) -> (u64, Problem) {
+    fn problem(lines: &[String]) -> (u64, ManifestProblem) {
         match read(lines) {
             Err(ManifestError::Line { line, problem }) => (line, problem),
             other => panic!("{other:?}"),
@@ -254,29 +254,35 @@ mod tests {
     #[test]
     fn paths_that_lead_out_are_refused() {
         let refused = |line: String| problem(&[folder("."), line]);
-        assert_eq!(refused(folder("/etc")), (3, Problem::Absolute));
-        assert_eq!(refused(folder("..")), (3, Problem::Climbs));
-        assert_eq!(refused(folder("../x")), (3, Problem::Climbs));
-        assert_eq!(refused(folder("./x")), (3, Problem::Climbs));
-        assert_eq!(refused(folder("")), (3, Problem::EmptyPart));
-        assert_eq!(refused(folder("a//b")), (3, Problem::EmptyPart));
-        assert_eq!(refused(folder("a/")), (3, Problem::EmptyPart));
-        assert_eq!(refused(folder("a/b")), (3, Problem::NoFolder));
+        assert_eq!(refused(folder("/etc")), (3, ManifestProblem::Absolute));
+        assert_eq!(refused(folder("..")), (3, ManifestProblem::Climbs));
+        assert_eq!(refused(folder("../x")), (3, ManifestProblem::Climbs));
+        assert_eq!(refused(folder("./x")), (3, ManifestProblem::Climbs));
+        assert_eq!(refused(folder("")), (3, ManifestProblem::EmptyPart));
+        assert_eq!(refused(folder("a//b")), (3, ManifestProblem::EmptyPart));
+        assert_eq!(refused(folder("a/")), (3, ManifestProblem::EmptyPart));
+        assert_eq!(refused(folder("a/b")), (3, ManifestProblem::NoFolder));
         let nul = folder("a").replace("\"a\"", "\"a\\u0000b\"");
-        assert_eq!(refused(nul), (3, Problem::Nul));
+        assert_eq!(refused(nul), (3, ManifestProblem::Nul));
     }
 
     #[test]
     fn nothing_passes_through_a_link() {
-        assert_eq!(problem(&[folder("."), link("a"), folder("a/b")]), (4, Problem::NoFolder));
-        assert_eq!(problem(&[folder("."), folder("a"), link("a/b"), link("a/b/c")]), (5, Problem::NoFolder));
-        assert_eq!(problem(&[folder("."), folder("a"), link("a")]), (4, Problem::Order));
-        assert_eq!(problem(&[folder("."), folder("a"), link("b"), folder("a/c")]), (5, Problem::Order));
+        assert_eq!(problem(&[folder("."), link("a"), folder("a/b")]), (4, ManifestProblem::NoFolder));
+        assert_eq!(
+            problem(&[folder("."), folder("a"), link("a/b"), link("a/b/c")]),
+            (5, ManifestProblem::NoFolder)
+        );
+        assert_eq!(problem(&[folder("."), folder("a"), link("a")]), (4, ManifestProblem::Order));
+        assert_eq!(
+            problem(&[folder("."), folder("a"), link("b"), folder("a/c")]),
+            (5, ManifestProblem::Order)
+        );
         assert_eq!(
             problem(&[folder("."), folder("ab"), folder("ab/c"), folder("abc/d")]).1,
-            Problem::NoFolder
+            ManifestProblem::NoFolder
         );
-        assert_eq!(problem(&[folder("."), folder(".")]), (3, Problem::Climbs));
+        assert_eq!(problem(&[folder("."), folder(".")]), (3, ManifestProblem::Climbs));
     }
 
     #[test]
@@ -290,13 +296,13 @@ mod tests {
             "its format is number 2, and this varve knows number 1"
         );
         assert_eq!(begins(FIRST_LINE), None);
-        assert_eq!(problem(&[folder("a")]), (2, Problem::NoRoot));
-        assert_eq!(problem(&[link(".")]), (2, Problem::NoRoot));
+        assert_eq!(problem(&[folder("a")]), (2, ManifestProblem::NoRoot));
+        assert_eq!(problem(&[link(".")]), (2, ManifestProblem::NoRoot));
     }
 
     #[test]
     fn an_endless_line_is_not_held() {
-        assert_eq!(problem(&[folder("."), folder(&"x".repeat(100_000))]), (3, Problem::TooLong));
+        assert_eq!(problem(&[folder("."), folder(&"x".repeat(100_000))]), (3, ManifestProblem::TooLong));
     }
 
     proptest! {

@@ -18,21 +18,21 @@ use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_OMIT, utimensat};
 use varve_core::RecordId;
 use varve_store::ObjectReader;
 
-use super::entry::{Entry, Kind, Moment};
+use super::entry::{FileTime, TreeEntry, TreeEntryKind};
 use super::read::{ManifestError, ManifestReader};
-use crate::archive::{Archive, digits};
+use crate::archive::{Archive, hex_digits};
 use crate::error::RepositoryError;
-use crate::in_order::{Crew, in_order};
+use crate::ordered_workers::{WorkerCount, run_in_order};
 
 /// The bits that a restored file or folder may have. Those that lend the owner's rights to others are not given back:
 /// who restores may be another owner.
 const MODE_BITS: u32 = 0o1777;
 /// So many files are given to a thread at a time.
-const TOGETHER: usize = 16;
+const FILES_PER_BATCH: usize = 16;
 
 /// What a tree holds, according to its manifest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Survey {
+pub struct TreeSurvey {
     /// Files.
     pub files: u64,
     /// Folders, without the tree itself.
@@ -45,23 +45,23 @@ pub struct Survey {
 
 /// What came back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Restored {
+pub struct RestoredTree {
     /// What the manifest lists.
-    pub survey: Survey,
+    pub survey: TreeSurvey,
     /// How many of those did not come back.
     pub failed: u64,
 }
 
 /// Reads all of a manifest and says what it holds, or why it must not be followed.
-pub fn survey(archive: &Archive, manifest: RecordId) -> Result<Survey, RepositoryError> {
-    let mut survey = Survey::default();
+pub fn survey(archive: &Archive, manifest: RecordId) -> Result<TreeSurvey, RepositoryError> {
+    let mut survey = TreeSurvey::default();
     for_each(archive, manifest, |entry| match entry.kind {
-        Kind::File { size, .. } => {
+        TreeEntryKind::File { size, .. } => {
             survey.files += 1;
             survey.bytes = survey.bytes.saturating_add(size);
         }
-        Kind::Folder { .. } => survey.folders += 1,
-        Kind::Link { .. } => survey.links += 1,
+        TreeEntryKind::Folder { .. } => survey.folders += 1,
+        TreeEntryKind::Link { .. } => survey.links += 1,
     })?;
     survey.folders -= 1;
     Ok(survey)
@@ -76,14 +76,14 @@ pub fn restore(
     threads: usize,
     progress: &(dyn Fn(u64) + Sync),
     failed: impl FnMut(RepositoryError),
-) -> Result<Restored, RepositoryError> {
+) -> Result<RestoredTree, RepositoryError> {
     let survey = survey(archive, manifest)?;
     require_empty(folder)?;
     fs::create_dir_all(folder).map_err(RepositoryError::write(folder))?;
     let failures = RefCell::new(Failures { count: 0, each: failed });
     make_all(archive, manifest, folder, threads, progress, &failures)?;
     finish_folders(archive, manifest, folder, &failures)?;
-    Ok(Restored { survey, failed: failures.into_inner().count })
+    Ok(RestoredTree { survey, failed: failures.into_inner().count })
 }
 
 struct Failures<F> {
@@ -106,10 +106,10 @@ fn open(archive: &Archive, id: RecordId) -> Result<ManifestReader<ObjectReader>,
 }
 
 fn not_followed(id: RecordId, source: ManifestError) -> RepositoryError {
-    RepositoryError::Manifest { id: digits(id), source }
+    RepositoryError::Manifest { id: hex_digits(id), source }
 }
 
-fn for_each(archive: &Archive, id: RecordId, mut each: impl FnMut(Entry)) -> Result<(), RepositoryError> {
+fn for_each(archive: &Archive, id: RecordId, mut each: impl FnMut(TreeEntry)) -> Result<(), RepositoryError> {
     let mut reader = open(archive, id)?;
     while let Some(entry) = reader.next_entry().map_err(|source| not_followed(id, source))? {
         each(entry);
@@ -118,10 +118,10 @@ fn for_each(archive: &Archive, id: RecordId, mut each: impl FnMut(Entry)) -> Res
 }
 
 /// A file to be made.
-struct Job {
+struct RestoreJob {
     path: PathBuf,
     mode: u32,
-    modified: Moment,
+    modified: FileTime,
     size: u64,
     id: RecordId,
 }
@@ -148,19 +148,19 @@ fn make_all<F: FnMut(RepositoryError)>(
             };
             let path = place(folder, &entry.path);
             match entry.kind {
-                Kind::File { mode, size, id } => {
-                    return Some(Job { path, mode, modified: entry.modified, size, id });
+                TreeEntryKind::File { mode, size, id } => {
+                    return Some(RestoreJob { path, mode, modified: entry.modified, size, id });
                 }
-                Kind::Folder { .. } if entry.path == super::ROOT => {}
-                Kind::Folder { .. } => failures.borrow_mut().note(make_folder(&path)),
-                Kind::Link { target } => {
+                TreeEntryKind::Folder { .. } if entry.path == super::ROOT_NAME => {}
+                TreeEntryKind::Folder { .. } => failures.borrow_mut().note(make_folder(&path)),
+                TreeEntryKind::Link { target } => {
                     failures.borrow_mut().note(make_link(&path, &target, entry.modified));
                 }
             }
         }
     });
-    let worker = || |job: Job| make_file(archive, &job, progress);
-    in_order(Crew { threads, together: TOGETHER }, jobs, worker, |result| {
+    let worker = || |job: RestoreJob| make_file(archive, &job, progress);
+    run_in_order(WorkerCount { threads, together: FILES_PER_BATCH }, jobs, worker, |result| {
         failures.borrow_mut().note(result);
         Ok::<(), RepositoryError>(())
     })?;
@@ -176,12 +176,16 @@ fn make_folder(path: &Path) -> Result<(), RepositoryError> {
     DirBuilder::new().mode(0o700).create(path).map_err(RepositoryError::write(path))
 }
 
-fn make_link(path: &Path, target: &[u8], modified: Moment) -> Result<(), RepositoryError> {
+fn make_link(path: &Path, target: &[u8], modified: FileTime) -> Result<(), RepositoryError> {
     symlink(OsStr::from_bytes(target), path).map_err(RepositoryError::write(path))?;
     set_time(path, modified)
 }
 
-fn make_file(archive: &Archive, job: &Job, progress: &(dyn Fn(u64) + Sync)) -> Result<(), RepositoryError> {
+fn make_file(
+    archive: &Archive,
+    job: &RestoreJob,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<(), RepositoryError> {
     let object = archive.object(job.id)?;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
@@ -202,10 +206,10 @@ fn make_file(archive: &Archive, job: &Job, progress: &(dyn Fn(u64) + Sync)) -> R
 fn fill(
     file: &mut fs::File,
     content: &mut ObjectReader,
-    job: &Job,
+    job: &RestoreJob,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<(), RepositoryError> {
-    let broken = |source| RepositoryError::Object { id: digits(job.id), source };
+    let broken = |source| RepositoryError::ReadObject { id: hex_digits(job.id), source };
     let mut buffer = vec![0; 64 << 10];
     let mut length = 0;
     loop {
@@ -232,8 +236,8 @@ fn finish_folders<F: FnMut(RepositoryError)>(
     failures: &RefCell<Failures<F>>,
 ) -> Result<(), RepositoryError> {
     let mut current = Vec::new();
-    let mut open: Vec<(usize, u32, Moment)> = Vec::new();
-    let finish = |path: &[u8], (mode, modified): (u32, Moment)| {
+    let mut open: Vec<(usize, u32, FileTime)> = Vec::new();
+    let finish = |path: &[u8], (mode, modified): (u32, FileTime)| {
         let path = place(folder, path);
         // One that could not be made was reported then.
         if path.is_dir() {
@@ -241,13 +245,13 @@ fn finish_folders<F: FnMut(RepositoryError)>(
         }
     };
     for_each(archive, manifest, |entry| {
-        let Kind::Folder { mode } = entry.kind else { return };
+        let TreeEntryKind::Folder { mode } = entry.kind else { return };
         while let Some((length, mode, modified)) =
             open.pop_if(|(length, ..)| !is_in(&entry.path, &current[..*length]))
         {
             finish(&current[..length], (mode, modified));
         }
-        current = if entry.path == super::ROOT { Vec::new() } else { entry.path };
+        current = if entry.path == super::ROOT_NAME { Vec::new() } else { entry.path };
         open.push((current.len(), mode, entry.modified));
     })?;
     while let Some((length, mode, modified)) = open.pop() {
@@ -261,14 +265,14 @@ fn is_in(path: &[u8], folder: &[u8]) -> bool {
     folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
-fn finish_folder(path: &Path, mode: u32, modified: Moment) -> Result<(), RepositoryError> {
+fn finish_folder(path: &Path, mode: u32, modified: FileTime) -> Result<(), RepositoryError> {
     set_time(path, modified)?;
     let mode = fs::Permissions::from_mode(mode & MODE_BITS);
     fs::set_permissions(path, mode).map_err(RepositoryError::write(path))
 }
 
 /// Sets when it was last written to; of a link, its own.
-fn set_time(path: &Path, modified: Moment) -> Result<(), RepositoryError> {
+fn set_time(path: &Path, modified: FileTime) -> Result<(), RepositoryError> {
     let unchanged = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
     let written = Timespec { tv_sec: modified.seconds, tv_nsec: i64::from(modified.nanoseconds) };
     let times = Timestamps { last_access: unchanged, last_modification: written };

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::entry::{Entry, Kind, Moment};
+use super::entry::{FileTime, TreeEntry, TreeEntryKind};
 use crate::error::RepositoryError;
 
 /// What to leave out.
@@ -57,9 +57,9 @@ pub enum Skipped {
 }
 
 /// What the walk comes upon.
-pub enum Step {
+pub enum WalkStep {
     /// A folder or a link: all is known of it.
-    Known(Entry),
+    Known(TreeEntry),
     /// A file, whose content is to be stored: its path in the tree, and where it is.
     File(Vec<u8>, PathBuf),
     /// Left out.
@@ -69,7 +69,7 @@ pub enum Step {
 }
 
 /// The walk.
-pub struct Walk<'a> {
+pub struct TreeWalk<'a> {
     root: PathBuf,
     exclude: &'a Exclude,
     /// The archive's folder, by device and number.
@@ -79,10 +79,10 @@ pub struct Walk<'a> {
     /// The path of the innermost open folder, relative to the root.
     folder: PathBuf,
     /// What was found before the next name: the root, or that a folder cannot be read.
-    pending: Option<Step>,
+    pending: Option<WalkStep>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> TreeWalk<'a> {
     /// Walks through `root`; does not enter `archive`.
     pub fn new(root: &Path, exclude: &'a Exclude, archive: &Path) -> Result<Self, RepositoryError> {
         let metadata = fs::metadata(root).map_err(RepositoryError::read(root))?;
@@ -91,44 +91,44 @@ impl<'a> Walk<'a> {
         }
         let archive = fs::metadata(archive).ok().map(|found| (found.dev(), found.ino()));
         let names = names(root).map_err(RepositoryError::read(root))?;
-        let entry = folder_entry(super::ROOT.to_vec(), &metadata);
+        let entry = folder_entry(super::ROOT_NAME.to_vec(), &metadata);
         Ok(Self {
             root: root.to_owned(),
             exclude,
             archive,
             open: vec![names],
             folder: PathBuf::new(),
-            pending: Some(Step::Known(entry)),
+            pending: Some(WalkStep::Known(entry)),
         })
     }
 
-    fn look(&mut self, relative: PathBuf, is_file: bool) -> Step {
+    fn look(&mut self, relative: PathBuf, is_file: bool) -> WalkStep {
         let path = self.root.join(&relative);
         // Who opens it looks at it again.
         if is_file {
-            return Step::File(relative.into_os_string().into_vec(), path);
+            return WalkStep::File(relative.into_os_string().into_vec(), path);
         }
         let metadata = match fs::symlink_metadata(&path) {
             Ok(metadata) => metadata,
-            Err(source) => return Step::Failed(RepositoryError::Read { path, source }),
+            Err(source) => return WalkStep::Failed(RepositoryError::Read { path, source }),
         };
         let name = relative.as_os_str().as_bytes().to_vec();
         let kind = metadata.file_type();
         if kind.is_file() {
-            Step::File(name, path)
+            WalkStep::File(name, path)
         } else if kind.is_dir() {
             if self.archive == Some((metadata.dev(), metadata.ino())) {
-                return Step::Skipped(path, Skipped::Archive);
+                return WalkStep::Skipped(path, Skipped::Archive);
             }
             self.enter(relative, &path);
-            Step::Known(folder_entry(name, &metadata))
+            WalkStep::Known(folder_entry(name, &metadata))
         } else if kind.is_symlink() {
             match fs::read_link(&path) {
-                Ok(target) => Step::Known(link_entry(name, &metadata, target)),
-                Err(source) => Step::Failed(RepositoryError::Read { path, source }),
+                Ok(target) => WalkStep::Known(link_entry(name, &metadata, target)),
+                Err(source) => WalkStep::Failed(RepositoryError::Read { path, source }),
             }
         } else {
-            Step::Skipped(path, special(kind))
+            WalkStep::Skipped(path, special(kind))
         }
     }
 
@@ -139,16 +139,17 @@ impl<'a> Walk<'a> {
                 self.folder = relative;
             }
             Err(source) => {
-                self.pending = Some(Step::Failed(RepositoryError::Read { path: path.to_owned(), source }));
+                self.pending =
+                    Some(WalkStep::Failed(RepositoryError::Read { path: path.to_owned(), source }));
             }
         }
     }
 }
 
-impl Iterator for Walk<'_> {
-    type Item = Step;
+impl Iterator for TreeWalk<'_> {
+    type Item = WalkStep;
 
-    fn next(&mut self) -> Option<Step> {
+    fn next(&mut self) -> Option<WalkStep> {
         if let Some(step) = self.pending.take() {
             return Some(step);
         }
@@ -180,19 +181,23 @@ fn names(folder: &Path) -> io::Result<Vec<(OsString, bool)>> {
     Ok(names)
 }
 
-fn folder_entry(path: Vec<u8>, metadata: &Metadata) -> Entry {
-    Entry { path, modified: modified(metadata), kind: Kind::Folder { mode: metadata.mode() & 0o7777 } }
+fn folder_entry(path: Vec<u8>, metadata: &Metadata) -> TreeEntry {
+    TreeEntry {
+        path,
+        modified: modified(metadata),
+        kind: TreeEntryKind::Folder { mode: metadata.mode() & 0o7777 },
+    }
 }
 
-fn link_entry(path: Vec<u8>, metadata: &Metadata, target: PathBuf) -> Entry {
+fn link_entry(path: Vec<u8>, metadata: &Metadata, target: PathBuf) -> TreeEntry {
     let target = target.into_os_string().as_bytes().to_vec();
-    Entry { path, modified: modified(metadata), kind: Kind::Link { target } }
+    TreeEntry { path, modified: modified(metadata), kind: TreeEntryKind::Link { target } }
 }
 
 /// When the file was last written to.
-pub fn modified(metadata: &Metadata) -> Moment {
+pub fn modified(metadata: &Metadata) -> FileTime {
     let nanoseconds = u32::try_from(metadata.mtime_nsec()).unwrap_or(0);
-    Moment { seconds: metadata.mtime(), nanoseconds }
+    FileTime { seconds: metadata.mtime(), nanoseconds }
 }
 
 /// What a file is that is neither file nor folder nor link.
@@ -214,12 +219,12 @@ mod tests {
 
     fn paths(root: &Path, exclude: &[&str]) -> Vec<String> {
         let exclude = Exclude::new(&exclude.iter().map(|&text| text.to_owned()).collect::<Vec<_>>()).unwrap();
-        let walk = Walk::new(root, &exclude, Path::new("/nowhere")).unwrap();
+        let walk = TreeWalk::new(root, &exclude, Path::new("/nowhere")).unwrap();
         let path = |step| match step {
-            Step::Known(entry) => entry.path,
-            Step::File(path, _) => path,
-            Step::Skipped(path, why) => panic!("{path:?} {why:?}"),
-            Step::Failed(error) => panic!("{error:?}"),
+            WalkStep::Known(entry) => entry.path,
+            WalkStep::File(path, _) => path,
+            WalkStep::Skipped(path, why) => panic!("{path:?} {why:?}"),
+            WalkStep::Failed(error) => panic!("{error:?}"),
         };
         walk.map(|step| String::from_utf8(path(step)).unwrap()).collect()
     }

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value};
 use varve_archive::Capture;
-use varve_archive::history::{Holdings, RecordPlace};
+use varve_archive::history::{HistoryReader, RecordPlace};
 use varve_core::url::surt::{Flavour, surt};
 
 use super::query::{CdxOutput, CdxQuery};
@@ -23,21 +23,21 @@ const TEXT_FIELDS: [&str; 9] =
 
 /// A capture as fields.
 pub(crate) struct CdxLine<'c> {
-    holdings: &'c dyn Holdings,
+    holdings: &'c dyn HistoryReader,
     capture: &'c Capture,
     /// Where its record lies, looked up on first use.
     place: OnceCell<Option<RecordPlace>>,
 }
 
 impl<'c> CdxLine<'c> {
-    pub(crate) fn new(holdings: &'c dyn Holdings, capture: &'c Capture) -> Self {
+    pub(crate) fn new(holdings: &'c dyn HistoryReader, capture: &'c Capture) -> Self {
         Self { holdings, capture, place: OnceCell::new() }
     }
 
     /// Where its record lies. A record that cannot be found has no location here: finding damage is
     /// the work of `audit`.
     fn place(&self) -> Option<&RecordPlace> {
-        self.place.get_or_init(|| self.holdings.place(self.capture).ok().flatten()).as_ref()
+        self.place.get_or_init(|| self.holdings.record_place(self.capture).ok().flatten()).as_ref()
     }
 
     /// A field by its name in pywb or in the Wayback Machine.

@@ -1,6 +1,6 @@
 //! `/web/<time><modifier>/<url>`: the address of a capture.
 
-use varve_archive::verbs::replay::{Found, When};
+use varve_archive::verbs::replay::{ReplayCapture, ReplayTime};
 
 /// The address of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,14 +47,14 @@ impl ReplayAddress {
             // Without a time: a URL may begin with digits.
             _ => return Self::newest(text),
         };
-        if !time.is_empty() && When::read(time).is_none() {
+        if !time.is_empty() && ReplayTime::read(time).is_none() {
             return Err(AddressError::Time);
         }
         Ok(Self { digits: time.to_owned(), modifier, url: url(rest)? })
     }
 
     /// The address of a capture, precise enough to mean no other capture.
-    pub(crate) fn of(found: &Found) -> Self {
+    pub(crate) fn of(found: &ReplayCapture) -> Self {
         Self { digits: found.digits(), modifier: Modifier::None, url: found.capture.url.clone() }
     }
 
@@ -64,8 +64,8 @@ impl ReplayAddress {
     }
 
     /// The requested time, or none for the newest capture.
-    pub(crate) fn time(&self) -> Option<When> {
-        When::read(&self.digits)
+    pub(crate) fn time(&self) -> Option<ReplayTime> {
+        ReplayTime::read(&self.digits)
     }
 
     /// The path on the replay origin.

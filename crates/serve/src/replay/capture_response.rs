@@ -9,7 +9,7 @@ use http::StatusCode;
 use http::header::{self, HeaderName, HeaderValue};
 use http::request::Parts;
 use varve_archive::verbs::cat::removal_of;
-use varve_archive::verbs::replay::{Found, Known, answer as captured_answer, find};
+use varve_archive::verbs::replay::{ReplayCapture, UrlKnowledge, answer as captured_answer, find};
 use varve_archive::{ArchiveError, Capture};
 use varve_core::headers::HeaderView;
 use varve_page::rewrite::LinkRewriter;
@@ -43,17 +43,17 @@ pub(super) fn respond(state: &Arc<AppState>, request: &Parts, rest: &str) -> Res
     };
     match find(&*state.holdings, &address.url, address.time()) {
         // A failed download has no time of its own to redirect to.
-        Ok(Known::Here(found)) if address.digits.is_empty() && found.capture.status != 0 => {
+        Ok(UrlKnowledge::Here(found)) if address.digits.is_empty() && found.capture.status != 0 => {
             let exact = ReplayAddress { modifier: address.modifier, ..ReplayAddress::of(&found) };
             response::redirect(StatusCode::FOUND, &exact.path())
         }
-        Ok(Known::Here(found)) => capture_response(state, request, address, *found),
-        Ok(Known::There(url)) => {
+        Ok(UrlKnowledge::Here(found)) => capture_response(state, request, address, *found),
+        Ok(UrlKnowledge::There(url)) => {
             let note = HeaderValue::from_static("another scheme or host");
             response::redirect(StatusCode::FOUND, &ReplayAddress { url, ..address }.path())
                 .with(HeaderName::from_static("x-varve-match"), note)
         }
-        Ok(Known::No) => error_pages::not_captured(state, request, &address),
+        Ok(UrlKnowledge::No) => error_pages::not_captured(state, request, &address),
         Err(error) => error_pages::archive_failed(&error),
     }
 }
@@ -62,7 +62,7 @@ fn capture_response(
     state: &Arc<AppState>,
     request: &Parts,
     address: ReplayAddress,
-    found: Found,
+    found: ReplayCapture,
 ) -> Response {
     let is_exact = found.exact && address.digits.len() >= 14;
     let links = memento::link_header(state, request, &found);
@@ -231,7 +231,7 @@ impl Replay<'_> {
 
     fn with_range(&self, response: Response, range: ByteRange, length: u64) -> Response {
         let end = range.start + range.length;
-        let part = match self.state.holdings.open_part(self.capture, range.start, end) {
+        let part = match self.state.holdings.open_body_range(self.capture, range.start, end) {
             Ok(part) => io::Read::take(part, range.length),
             Err(error) => return error_pages::body_failed(self.capture, &error, false),
         };

@@ -6,7 +6,7 @@ use http::StatusCode;
 use http::request::Parts;
 use maud::html;
 use varve_archive::RepositoryError;
-use varve_archive::history::Holdings;
+use varve_archive::history::HistoryReader;
 use varve_archive::verbs::log::ListCursor;
 use varve_archive::{ArchiveError, Capture, CatalogError};
 use varve_core::secret::ShownUrl;
@@ -62,7 +62,7 @@ pub(super) fn not_captured(state: &AppState, request: &Parts, address: &ReplayAd
 }
 
 /// Captured URLs that share the longest possible prefix with this one.
-fn similar_urls(holdings: &dyn Holdings, url: &str) -> Vec<String> {
+fn similar_urls(holdings: &dyn HistoryReader, url: &str) -> Vec<String> {
     let after_scheme = url.find("://").map_or(0, |at| at + 3);
     let mut prefix = url;
     for _ in 0..MAX_SHORTENINGS {

@@ -9,9 +9,11 @@ use bytes::Bytes;
 use http::StatusCode;
 use http::header::{self, HeaderName, HeaderValue};
 use http::request::Parts;
-use varve_archive::history::Holdings;
+use varve_archive::history::HistoryReader;
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, TimeOrder};
-use varve_archive::verbs::replay::{Found, Known, When, all_spellings, ends, find, known_as, precise_digits};
+use varve_archive::verbs::replay::{
+    ReplayCapture, ReplayTime, UrlKnowledge, all_spellings, ends, find, known_as, precise_digits,
+};
 use varve_archive::{ArchiveError, Capture};
 
 use super::address::{AddressError, Modifier, ReplayAddress};
@@ -39,7 +41,7 @@ fn shares_second<'c>(capture: &Capture, others: impl IntoIterator<Item = &'c Cap
 
 /// The `Link` header of a capture: the original URL, TimeGate, TimeMap, and the first, previous,
 /// next and last capture.
-pub(super) fn link_header(state: &AppState, request: &Parts, found: &Found) -> String {
+pub(super) fn link_header(state: &AppState, request: &Parts, found: &ReplayCapture) -> String {
     let origin = state.replay_origin(request);
     let capture = &found.capture;
     let url = header_url(&capture.url);
@@ -76,7 +78,7 @@ pub(super) fn link_header(state: &AppState, request: &Parts, found: &Found) -> S
 }
 
 /// Adds the headers that say which capture a response is.
-pub(super) fn describe(response: Response, found: &Found, links: &str) -> Response {
+pub(super) fn describe(response: Response, found: &ReplayCapture, links: &str) -> Response {
     response
         .with_text(HeaderName::from_static("memento-datetime"), &http_date(found.capture.time))
         .with_text(header::LINK, links)
@@ -92,18 +94,18 @@ pub(super) fn time_gate(state: &AppState, request: &Parts, rest: &str) -> Respon
     let time = match request.headers.get("accept-datetime") {
         None => None,
         Some(date) => match date.to_str().ok().and_then(parse_http_date) {
-            Some(time) => Some(When::second(time)),
+            Some(time) => Some(ReplayTime::second(time)),
             None => return error_pages::bad_address(AddressError::Time),
         },
     };
     let response = match find(&*state.holdings, &address.url, time) {
-        Ok(Known::Here(found)) => {
+        Ok(UrlKnowledge::Here(found)) => {
             let location = format!("{}{}", state.replay_origin(request), ReplayAddress::of(&found).path());
             response::redirect(StatusCode::FOUND, &location)
                 .with_text(header::LINK, &link_header(state, request, &found))
         }
-        Ok(Known::There(url)) => response::redirect(StatusCode::FOUND, &format!("/timegate/{url}")),
-        Ok(Known::No) => error_pages::not_captured(state, request, &address),
+        Ok(UrlKnowledge::There(url)) => response::redirect(StatusCode::FOUND, &format!("/timegate/{url}")),
+        Ok(UrlKnowledge::No) => error_pages::not_captured(state, request, &address),
         Err(error) => error_pages::archive_failed(&error),
     };
     response.with(header::VARY, HeaderValue::from_static("accept-datetime"))
@@ -133,7 +135,10 @@ pub(super) fn time_map(state: &Arc<AppState>, request: &Parts, rest: &str) -> Re
 }
 
 /// The first and the last capture of a URL, under all its spellings.
-fn first_and_last(holdings: &dyn Holdings, url: &str) -> Result<Option<(Capture, Capture)>, ArchiveError> {
+fn first_and_last(
+    holdings: &dyn HistoryReader,
+    url: &str,
+) -> Result<Option<(Capture, Capture)>, ArchiveError> {
     let spellings = all_spellings(holdings, url)?;
     ends(holdings, &spellings.iter().map(String::as_str).collect::<Vec<_>>())
 }

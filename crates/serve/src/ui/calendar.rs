@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{Datelike, NaiveDate};
 use maud::{Markup, html};
-use varve_archive::history::Holdings;
+use varve_archive::history::HistoryReader;
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
 use varve_archive::{ArchiveError, Capture, Moment};
 
@@ -37,7 +37,7 @@ struct CaptureDay {
 }
 
 /// Counts the captures of a page by day.
-pub(super) fn count_days(holdings: &dyn Holdings, url: &str) -> Result<CaptureDays, ArchiveError> {
+pub(super) fn count_days(holdings: &dyn HistoryReader, url: &str) -> Result<CaptureDays, ArchiveError> {
     let mut days = CaptureDays::default();
     let mut after: Option<Capture> = None;
     loop {

@@ -8,7 +8,7 @@ use varve_archive::verbs::diff::{
     self, CaptureComparison, CompareOptions, DiffMode, DiffStyle, DiffView, Hunk, HunkLine,
 };
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
-use varve_archive::verbs::replay::{When, nearest};
+use varve_archive::verbs::replay::{ReplayTime, nearest};
 use varve_archive::{Capture, Moment};
 
 use super::{PageError, PageResult, page_frame};
@@ -62,7 +62,7 @@ fn find_capture(state: &AppState, url: &str, text: &str) -> Result<Capture, Page
     if let Some(capture) = exact.into_iter().next() {
         return Ok(capture);
     }
-    let found = nearest(&*state.holdings, url, When::second(time))?;
+    let found = nearest(&*state.holdings, url, ReplayTime::second(time))?;
     found
         .map(|found| found.capture)
         .ok_or_else(|| PageError::NotFound(format!("{} was not captured.", visible(url))))

@@ -11,7 +11,7 @@ use varve_archive::{Capture, Moment};
 
 use super::{PageError, PageResult, calendar, page_frame};
 use crate::app_state::AppState;
-use crate::formatting::{grouped, query_value, readable, visible};
+use crate::formatting::{grouped, human_size, query_value, visible};
 use crate::request::RequestParts;
 
 /// Captures on one page of the list.
@@ -93,7 +93,7 @@ fn row(capture: &Capture, before: Option<&Capture>, place: usize, count: usize) 
             td { a href=(page_frame::view_path(&capture.url, capture.time)) { (page_frame::time(capture.time)) } }
             td { (page_frame::status(capture)) }
             td { (page_frame::media_type(capture)) }
-            td.number { @if let Some(length) = capture.length { (readable(length)) } }
+            td.number { @if let Some(length) = capture.length { (human_size(length)) } }
             td {
                 @match before {
                     None => span.quiet { "first" },

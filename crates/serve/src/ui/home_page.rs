@@ -9,7 +9,7 @@ use varve_archive::{ArchiveError, Capture};
 
 use super::{PageResult, page_frame};
 use crate::app_state::{AppState, ArchiveTotals};
-use crate::formatting::{grouped, readable, visible};
+use crate::formatting::{grouped, human_size, visible};
 
 /// Newest versions, or captures, that are shown.
 const MAX_NEWEST: usize = 15;
@@ -72,7 +72,7 @@ fn tiles(state: &AppState, totals: &ArchiveTotals, newest: &[VersionInfo], captu
         dl.tiles {
             @if has_versions { div { dt { "Versions" } dd { (grouped(totals.versions)) @if totals.is_truncated { "+" } } } }
             div { dt { @if has_versions { "Captures" } @else { "Pages" } } dd { (grouped(totals.captures)) @if totals.is_truncated { "+" } } }
-            @if let Some(size) = (state.size)() { div { dt { "Size" } dd { (readable(size)) } } }
+            @if let Some(size) = (state.size)() { div { dt { "Size" } dd { (human_size(size)) } } }
             @if let Some(last) = last { div { dt { "Newest" } dd.when { (page_frame::time(last)) } } }
         }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use http::request::Parts;
 use maud::{DOCTYPE, Markup, html};
-use varve_archive::verbs::replay::{Found, Known, When, find};
+use varve_archive::verbs::replay::{ReplayCapture, ReplayTime, UrlKnowledge, find};
 use varve_archive::{Capture, Moment};
 
 use super::{PageError, PageResult, page_frame};
@@ -33,11 +33,11 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
         ),
     };
     let found = match find(&*state.holdings, &url, time)? {
-        Known::Here(found) => found,
-        Known::There(other) => {
+        UrlKnowledge::Here(found) => found,
+        UrlKnowledge::There(other) => {
             return Ok(response::redirect(StatusCode::FOUND, &other_url_path(&other, request)));
         }
-        Known::No => return Err(PageError::NotFound(format!("{} was not captured.", visible(&url)))),
+        UrlKnowledge::No => return Err(PageError::NotFound(format!("{} was not captured.", visible(&url)))),
     };
     let capture = &found.capture;
     let source = format!("{}{}", state.replay_origin(request), ReplayAddress::of(&found).path());
@@ -57,8 +57,8 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
 }
 
 /// Parses digits, or a time as people write it.
-fn parse_time(text: &str) -> Option<When> {
-    When::read(text).or_else(|| text.parse::<Moment>().ok().map(When::exactly))
+fn parse_time(text: &str) -> Option<ReplayTime> {
+    ReplayTime::read(text).or_else(|| text.parse::<Moment>().ok().map(ReplayTime::exactly))
 }
 
 /// The path of another URL at the same time.
@@ -69,7 +69,7 @@ fn other_url_path(url: &str, request: &Parts) -> String {
 }
 
 /// The bar above the frame.
-fn bar(state: &AppState, found: &Found, source: &str) -> Markup {
+fn bar(state: &AppState, found: &ReplayCapture, source: &str) -> Markup {
     let capture = &found.capture;
     html! {
         header.bar {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use http::request::Parts;
 use maud::{Markup, html};
 use varve_archive::VersionId;
-use varve_archive::history::{Pair, resolve_version};
+use varve_archive::history::{CapturePair, resolve_version};
 use varve_archive::verbs::log::{ListCursor, VersionFilter};
-use varve_archive::verbs::show::{self, Change, VersionInfo};
+use varve_archive::verbs::show::{self, PageChange, VersionInfo};
 
 use super::{PageError, PageResult, page_frame};
 use crate::app_state::AppState;
-use crate::formatting::{counted, grouped, readable, visible};
+use crate::formatting::{counted, grouped, human_size, visible};
 use crate::request::RequestParts;
 
 /// Versions on one page of the list.
@@ -91,7 +91,7 @@ fn visible_lines(lines: &[&str]) -> String {
 /// The pages of a version, counted by change.
 #[derive(Default)]
 struct PageChanges {
-    shown: Vec<Pair>,
+    shown: Vec<CapturePair>,
     added: u64,
     changed: u64,
     removed: u64,
@@ -108,17 +108,17 @@ impl PageChanges {
             let pair = pair?;
             let change = pair.lasting_change();
             match change {
-                Change::Added => changes.added += 1,
-                Change::Changed => changes.changed += 1,
-                Change::Removed => changes.removed += 1,
-                Change::Unchanged => changes.unchanged += 1,
+                PageChange::Added => changes.added += 1,
+                PageChange::Changed => changes.changed += 1,
+                PageChange::Removed => changes.removed += 1,
+                PageChange::Unchanged => changes.unchanged += 1,
             }
             seen += 1;
             if seen >= MAX_READ_PAGES {
                 changes.is_truncated = true;
                 break;
             }
-            if change == Change::Unchanged && !all {
+            if change == PageChange::Unchanged && !all {
                 continue;
             }
             match changes.shown.len() < MAX_SHOWN_PAGES {
@@ -139,7 +139,7 @@ impl PageChanges {
     }
 }
 
-fn table(pairs: &[Pair]) -> Markup {
+fn table(pairs: &[CapturePair]) -> Markup {
     html! {
         @if pairs.is_empty() { p.quiet { "No page changed." } } @else {
             table.captures.walk {
@@ -150,19 +150,19 @@ fn table(pairs: &[Pair]) -> Markup {
     }
 }
 
-fn row(pair: &Pair) -> Markup {
+fn row(pair: &CapturePair) -> Markup {
     let any = pair.any();
     let (word, class) = match pair.lasting_change() {
-        Change::Added => ("added", "added"),
-        Change::Changed => ("changed", "changed"),
-        Change::Removed => ("removed", "removed"),
-        Change::Unchanged => ("same", "unchanged"),
+        PageChange::Added => ("added", "added"),
+        PageChange::Changed => ("changed", "changed"),
+        PageChange::Removed => ("removed", "removed"),
+        PageChange::Unchanged => ("same", "unchanged"),
     };
     html! {
         tr {
             td {
                 @match (&pair.base, &pair.head) {
-                    (Some(base), Some(head)) if pair.lasting_change() == Change::Changed && base.url == head.url =>
+                    (Some(base), Some(head)) if pair.lasting_change() == PageChange::Changed && base.url == head.url =>
                         a.change.(class) href=(page_frame::diff_path(base, head)) { (word) },
                     _ => span.change.(class) { (word) },
                 }
@@ -170,7 +170,7 @@ fn row(pair: &Pair) -> Markup {
             td { a.url href=(page_frame::view_path(&any.url, any.time)) { (visible(&any.url)) } " " a.quiet href=(page_frame::history_path(&any.url)) { "history" } }
             td { (page_frame::status(any)) }
             td { (page_frame::media_type(any)) }
-            td.number { @if let Some(length) = any.length { (readable(length)) } }
+            td.number { @if let Some(length) = any.length { (human_size(length)) } }
         }
     }
 }

@@ -10,10 +10,10 @@ use http_body::Body as _;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 use tower::ServiceExt;
-use varve_archive::history::{open_history, open_holdings_by};
+use varve_archive::history::{open_reader_choosing, open_writer};
 use varve_archive::verbs::commit::{self, NewBody, NewPage};
 use varve_archive::verbs::init::init;
-use varve_archive::{ArchiveSettings, Choice, Date, Opening};
+use varve_archive::{ArchiveSettings, Choice, Date, WriterOptions};
 use varve_core::headers::Headers;
 use varve_serve::{Origins, ServeSettings};
 
@@ -50,7 +50,7 @@ impl Museum {
 
     /// Commits pages, each an object with the fields of `varve commit --lines`, as one version.
     pub(crate) fn commit(&self, pages: &[Value], message: &str) {
-        let history = open_history(&self.root(), opening()).unwrap();
+        let history = open_writer(&self.root(), opening()).unwrap();
         let request = commit::Request { message: message.to_owned(), threads: 1, ..Default::default() };
         let pages = pages.iter().map(new_page).collect();
         commit::commit(&*history, &request, pages, &|_| {}).unwrap();
@@ -58,7 +58,7 @@ impl Museum {
 
     /// The routers over this archive.
     pub(crate) fn serve(&self) -> TestOrigins {
-        let holdings = open_holdings_by(&self.root(), Choice::Newest).unwrap();
+        let holdings = open_reader_choosing(&self.root(), Choice::Newest).unwrap();
         let settings = ServeSettings {
             name: "museum".to_owned(),
             size: Box::new(|| Some(1000)),
@@ -70,9 +70,9 @@ impl Museum {
     }
 }
 
-pub(crate) fn opening() -> Opening {
+pub(crate) fn opening() -> WriterOptions {
     let clock = Arc::new(|| Date::parse(b"2026-11-16T12:00:00Z").unwrap());
-    Opening { holder: "a test".to_owned(), software: "varve".to_owned(), clock }
+    WriterOptions { holder: "a test".to_owned(), software: "varve".to_owned(), clock }
 }
 
 fn new_page(page: &Value) -> NewPage {

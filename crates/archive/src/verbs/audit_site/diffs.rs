@@ -13,15 +13,20 @@ use varve_diff::text::{ChunkKind, DiffChunk, VersionDiff};
 use varve_store::audit::{AuditFinding, AuditKind};
 
 use super::finding;
-use varve_repository::history::LONGEST;
-use varve_repository::history::{Holdings, Loaded, MokuHoldings, NOT_MODIFIED, Pair, Pairs, stored_diff};
+use varve_repository::history::MAX_COMPARED_BYTES;
+use varve_repository::history::{
+    CapturePair, CapturePairs, HistoryReader, LoadedPage, MokuHistoryReader, STATUS_NOT_MODIFIED, stored_diff,
+};
 
 /// Looks at every diff. Those whose versions are not there are told with the rows.
-pub(super) fn diffs(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Result<(), RepositoryError> {
+pub(super) fn diffs(
+    site: &MokuHistoryReader,
+    tell: &mut dyn FnMut(AuditFinding),
+) -> Result<(), RepositoryError> {
     for number in site.moku().diff_numbers()? {
         let Some(row) = site.moku().diff_row(number)? else { continue };
         let Some((base, head)) = ends(site, &row.base, &row.head)? else { continue };
-        let about = Diff { base, head };
+        let about = AuditedDiff { base, head };
         let wrong = match VersionDiff::parse(&row.json) {
             Err(error) => Some(format!("is not in the shape of a diff: {error}")),
             Ok(kept) => about.contradiction(site, &kept, row.is_ours)?.map(str::to_owned),
@@ -35,7 +40,7 @@ pub(super) fn diffs(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> 
 
 /// The versions of a diff; none unless both are there.
 fn ends(
-    site: &MokuHoldings,
+    site: &MokuHistoryReader,
     base: &str,
     head: &str,
 ) -> Result<Option<(Option<VersionId>, VersionId)>, RepositoryError> {
@@ -51,12 +56,12 @@ fn ends(
 }
 
 /// What a diff is about.
-struct Diff {
+struct AuditedDiff {
     base: Option<VersionId>,
     head: VersionId,
 }
 
-impl Diff {
+impl AuditedDiff {
     /// What is wrong, and what to do about it.
     fn sentence(&self, wrong: &str) -> String {
         let Self { base, head } = self;
@@ -71,11 +76,12 @@ impl Diff {
     /// In what it contradicts its versions, if it does and their bodies are here to tell.
     fn contradiction(
         &self,
-        site: &MokuHoldings,
+        site: &MokuHistoryReader,
         kept: &VersionDiff,
         is_ours: bool,
     ) -> Result<Option<&'static str>, RepositoryError> {
-        let pairs = Pairs::new(site.catalog(), self.base, Some(self.head)).collect::<Result<Vec<_>, _>>();
+        let pairs =
+            CapturePairs::new(site.catalog(), self.base, Some(self.head)).collect::<Result<Vec<_>, _>>();
         let judged = pairs.and_then(|pairs| match (is_ours, can_tell(site, &pairs)?) {
             (_, false) => Ok(None),
             (true, true) => {
@@ -98,12 +104,12 @@ impl Diff {
     /// whether pages of two hosts are one page was decided otherwise once.
     fn is_computed(
         &self,
-        site: &MokuHoldings,
-        pairs: &[Pair],
+        site: &MokuHistoryReader,
+        pairs: &[CapturePair],
         kept: &VersionDiff,
     ) -> Result<bool, RepositoryError> {
-        let across = Pairs::across_hosts(site.catalog(), self.base, Some(self.head));
-        let across: Vec<Pair> = across.collect::<Result<_, _>>()?;
+        let across = CapturePairs::across_hosts(site.catalog(), self.base, Some(self.head));
+        let across: Vec<CapturePair> = across.collect::<Result<_, _>>()?;
         let mut is_cut = false;
         for (pairs, redaction) in [
             (pairs, Redaction::On),
@@ -122,9 +128,9 @@ impl Diff {
 }
 
 /// Whether all bodies are here. Headers of an answer that said that nothing changed may be those of a version that is forgotten.
-fn can_tell(site: &MokuHoldings, pairs: &[Pair]) -> Result<bool, RepositoryError> {
+fn can_tell(site: &MokuHistoryReader, pairs: &[CapturePair]) -> Result<bool, RepositoryError> {
     let pages = || pairs.iter().flat_map(|pair| [&pair.base, &pair.head]).flatten();
-    if pages().any(|page| page.status == NOT_MODIFIED) {
+    if pages().any(|page| page.status == STATUS_NOT_MODIFIED) {
         return Ok(false);
     }
     let bodies: Vec<_> = pages().map(|page| page.body).collect();
@@ -132,8 +138,12 @@ fn can_tell(site: &MokuHoldings, pairs: &[Pair]) -> Result<bool, RepositoryError
 }
 
 /// Whether each chunk stands where it says. Pages that share a path cannot be told apart, and letters beyond ASCII are counted otherwise.
-fn stands_there(site: &MokuHoldings, pairs: &[Pair], kept: &VersionDiff) -> Result<bool, RepositoryError> {
-    let mut by_path: HashMap<&str, Vec<&Pair>> = HashMap::new();
+fn stands_there(
+    site: &MokuHistoryReader,
+    pairs: &[CapturePair],
+    kept: &VersionDiff,
+) -> Result<bool, RepositoryError> {
+    let mut by_path: HashMap<&str, Vec<&CapturePair>> = HashMap::new();
     for pair in pairs {
         by_path.entry(pair.any().path.trim_start_matches('/')).or_default().push(pair);
     }
@@ -141,8 +151,8 @@ fn stands_there(site: &MokuHoldings, pairs: &[Pair], kept: &VersionDiff) -> Resu
         let Some([pair]) = by_path.get(file.file_path.trim_start_matches('/')).map(Vec::as_slice) else {
             continue;
         };
-        let base = Loaded::of(site, pair.base.as_ref(), LONGEST)?.body;
-        let head = Loaded::of(site, pair.head.as_ref(), LONGEST)?.body;
+        let base = LoadedPage::of(site, pair.base.as_ref(), MAX_COMPARED_BYTES)?.body;
+        let head = LoadedPage::of(site, pair.head.as_ref(), MAX_COMPARED_BYTES)?.body;
         let is_plain = base.is_ascii() && head.is_ascii();
         if is_plain && !file.body_diff.chunks.iter().all(|chunk| stands(chunk, &base, &head)) {
             return Ok(false);

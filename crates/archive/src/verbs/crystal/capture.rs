@@ -16,7 +16,7 @@ use varve_core::RunId;
 use varve_crystal::{CAPTURE_FOLDER, OpenReport, ProjectWriter, RevisionId};
 use varve_plan::Plan;
 
-use super::plan::Rows;
+use super::plan::PlanRows;
 use crate::error::ArchiveError;
 use crate::verbs::capture::{resumed, usual_and_pages};
 use varve_core::secret::ShownUrl;
@@ -25,12 +25,12 @@ use varve_crawl::{
     crawl_into_project, only_worker,
 };
 use varve_crawl::{NetworkOptions, has_user_info};
-use varve_repository::writer::Clock;
+use varve_repository::archive_writer::Clock;
 
 /// The property that says after which revision the capture began that is not finished.
-const AFTER: &str = "varve.capture_after";
+const AFTER_PROPERTY: &str = "varve.capture_after";
 /// The file of what a capture has still to do.
-const FRONTIER: &str = "frontier.db";
+const FRONTIER_FILE: &str = "frontier.db";
 
 /// How the work is done.
 pub struct ProjectRunOptions<'a> {
@@ -77,7 +77,7 @@ pub fn capture(
         return Err(CrawlError::UnfinishedRun.into());
     }
     let after = writer.newest_revision()?.unwrap_or(RevisionId(0));
-    let (rows, folder) = (Rows::read(&writer)?, writer.path().to_owned());
+    let (rows, folder) = (PlanRows::read(&writer)?, writer.path().to_owned());
     let open = SharedProject::new(writer, after)?;
     if settings.seeds.is_empty() {
         settings.seeds = rows.plan.roots.iter().filter_map(|root| open.address(&root.url)).collect();
@@ -91,7 +91,7 @@ pub fn capture(
     settings.plan = Some(followed(&rows.plan, settings.scope));
     settings.network = manner.reach.kept(&settings.seeds)?;
     let json = serde_json::to_string(&settings).expect("settings can be written as JSON");
-    open.change(|writer| writer.set_property(AFTER, Some(&after.to_string())))?;
+    open.change(|writer| writer.set_property(AFTER_PROPERTY, Some(&after.to_string())))?;
     let run = RunId::new(Uuid::now_v7());
     let now = varve_core::Moment::from((manner.clock)().instant);
     let frontier = frontier_of(&folder)?.begin_run(run, only_worker(run), now, &json)?;
@@ -115,7 +115,7 @@ pub fn resume(
     let mut settings = begun.clone();
     change(&mut settings);
     let reach = resumed(&manner.reach, &mut settings)?;
-    let (rows, run) = (Rows::read(&writer)?, frontier.run());
+    let (rows, run) = (PlanRows::read(&writer)?, frontier.run());
     if settings != begun {
         let json = serde_json::to_string(&settings).expect("settings can be written as JSON");
         frontier.continue_as(run, &json)?;
@@ -140,12 +140,12 @@ pub fn finish(path: &Path) -> Result<ProjectCaptured, ArchiveError> {
 fn frontier_of(project: &Path) -> Result<SqliteFrontierStore, ArchiveError> {
     let folder = project.join(CAPTURE_FOLDER);
     fs::create_dir_all(&folder).map_err(ArchiveError::write(&folder))?;
-    let catalog = SqliteCatalog::open_to_write(&folder.join(FRONTIER))?;
+    let catalog = SqliteCatalog::open_to_write(&folder.join(FRONTIER_FILE))?;
     Ok(SqliteFrontierStore::new(Arc::new(catalog)))
 }
 
 fn is_unfinished(project: &Path) -> Result<bool, ArchiveError> {
-    if !project.join(CAPTURE_FOLDER).join(FRONTIER).is_file() {
+    if !project.join(CAPTURE_FOLDER).join(FRONTIER_FILE).is_file() {
         return Ok(false);
     }
     Ok(!frontier_of(project)?.unfinished_runs()?.is_empty())
@@ -158,7 +158,7 @@ fn unfinished(writer: &ProjectWriter) -> Result<(Box<dyn Frontier>, RevisionId),
     let store = frontier_of(writer.path())?;
     let run = store.unfinished_runs()?.first().map(|open| open.run).ok_or(CrawlError::NoRun)?;
     let frontier = store.resume_run(run, only_worker(run))?.ok_or(CrawlError::NoRun)?;
-    let after = writer.property(AFTER)?.and_then(|text| text.parse().ok()).map(RevisionId);
+    let after = writer.property(AFTER_PROPERTY)?.and_then(|text| text.parse().ok()).map(RevisionId);
     Ok((frontier, after.unwrap_or(RevisionId(i64::MAX))))
 }
 
@@ -194,7 +194,7 @@ fn followed(plan: &Plan, scope: ScopeKind) -> Plan {
 fn crawl(
     open: &Arc<SharedProject>,
     frontier: Box<dyn Frontier>,
-    (settings, rows, resumed): (CrawlSettings, Rows, bool),
+    (settings, rows, resumed): (CrawlSettings, PlanRows, bool),
     (manner, reach): (&ProjectRunOptions<'_>, &NetworkOptions),
     report: &mut dyn FnMut(CrawlEvent<'_>),
 ) -> Result<ProjectCaptured, ArchiveError> {
@@ -222,7 +222,7 @@ fn crawl(
 }
 
 /// The groups whose known members are asked for: all that are downloaded, where the plan is followed.
-fn members(settings: &CrawlSettings, rows: Rows) -> Vec<(u32, varve_crystal::ResourceGroup)> {
+fn members(settings: &CrawlSettings, rows: PlanRows) -> Vec<(u32, varve_crystal::ResourceGroup)> {
     if settings.scope != ScopeKind::Plan {
         return Vec::new();
     }
@@ -248,7 +248,7 @@ fn conclude(
         if finished {
             // What is left of it, should this fail, says that there is no unfinished run.
             let _ = fs::remove_dir_all(writer.path().join(CAPTURE_FOLDER));
-            writer.set_property(AFTER, None)?;
+            writer.set_property(AFTER_PROPERTY, None)?;
         }
         Ok(())
     })?;

@@ -18,8 +18,8 @@ use varve_crystal::{CreateOptions, PROJECT_SUFFIX, ProjectWriter, ResolvedPath, 
 
 use super::fact::{MEDIA_TYPE, ProjectFact};
 use crate::error::ArchiveError;
-use varve_repository::archive::digits;
-use varve_repository::history::{ArchiveHoldings, Holdings};
+use varve_repository::archive::hex_digits;
+use varve_repository::history::{ArchiveHistoryReader, HistoryReader};
 
 /// What an export came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl ProjectExported {
 
 /// Writes a version as the project `target`, where nothing may be yet. `progress` hears of each revision.
 pub fn export(
-    holdings: &ArchiveHoldings,
+    holdings: &ArchiveHistoryReader,
     version: &VersionId,
     target: &Path,
     progress: &dyn Fn(u64),
@@ -73,7 +73,10 @@ pub fn export(
 }
 
 /// What was written down about the project that a version is the import of, if it is one.
-fn project_of(holdings: &ArchiveHoldings, version: &VersionId) -> Result<Option<ProjectFact>, ArchiveError> {
+fn project_of(
+    holdings: &ArchiveHistoryReader,
+    version: &VersionId,
+) -> Result<Option<ProjectFact>, ArchiveError> {
     let info = crate::verbs::show::version(holdings, version)?;
     let Some(record) = info.version.record else { return Ok(None) };
     let manifest: Manifest = read_json(holdings, record)?;
@@ -85,13 +88,15 @@ fn project_of(holdings: &ArchiveHoldings, version: &VersionId) -> Result<Option<
 
 /// A fact by its record.
 fn read_json<T: serde::de::DeserializeOwned>(
-    holdings: &ArchiveHoldings,
+    holdings: &ArchiveHistoryReader,
     record: RecordId,
 ) -> Result<T, ArchiveError> {
     let mut json = Vec::new();
     let mut reader = holdings.archive().object(record)?.read()?;
-    reader.read_to_end(&mut json).map_err(|source| RepositoryError::Object { id: digits(record), source })?;
-    serde_json::from_slice(&json).map_err(|_| ArchiveError::BadProjectFact { id: digits(record) })
+    reader
+        .read_to_end(&mut json)
+        .map_err(|source| RepositoryError::ReadObject { id: hex_digits(record), source })?;
+    serde_json::from_slice(&json).map_err(|_| ArchiveError::BadProjectFact { id: hex_digits(record) })
 }
 
 /// Copies a body into a project.
@@ -102,7 +107,7 @@ fn body_from(
 ) -> Result<varve_crystal::BodyDraft, ArchiveError> {
     let mut body = writer.begin_body()?;
     std::io::copy(&mut from, &mut body)
-        .map_err(|source| RepositoryError::Object { id: digits(record), source })?;
+        .map_err(|source| RepositoryError::ReadObject { id: hex_digits(record), source })?;
     Ok(body)
 }
 
@@ -112,8 +117,8 @@ fn is_refusal(error: &varve_crystal::Error) -> bool {
 }
 
 /// The bodies and rows of a batch of revisions.
-const BATCH: usize = 200;
+const ROWS_PER_BATCH: usize = 200;
 
-fn catalog(holdings: &ArchiveHoldings) -> &dyn varve_catalog::CatalogRead {
-    Holdings::catalog(holdings)
+fn catalog(holdings: &ArchiveHistoryReader) -> &dyn varve_catalog::CatalogRead {
+    HistoryReader::catalog(holdings)
 }

@@ -7,7 +7,7 @@ use varve_crystal::{GroupInfo, Project, ProjectInfo};
 use crate::error::ArchiveError;
 
 /// A project in numbers, with its groups and what is set in it.
-pub struct About {
+pub struct ProjectOverview {
     /// Its folder.
     pub path: PathBuf,
     /// The numbers.
@@ -19,10 +19,10 @@ pub struct About {
 }
 
 /// Counts everything in a project.
-pub fn info(path: &Path) -> Result<About, ArchiveError> {
+pub fn info(path: &Path) -> Result<ProjectOverview, ArchiveError> {
     let project = Project::open(path)?;
     let groups = project.group_infos().collect::<Result<_, _>>()?;
-    Ok(About {
+    Ok(ProjectOverview {
         path: project.path().to_owned(),
         info: project.info()?,
         groups,

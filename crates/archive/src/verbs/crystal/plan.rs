@@ -15,17 +15,17 @@ use varve_plan::{EditError, Group, Plan, Root};
 use crate::error::ArchiveError;
 
 /// A plan, and which rows its things are, in the same order.
-pub(crate) struct Rows {
+pub(crate) struct PlanRows {
     pub(crate) plan: Plan,
     roots: Vec<RootId>,
     pub(crate) groups: Vec<varve_crystal::ResourceGroup>,
     aliases: Vec<AliasId>,
 }
 
-impl Rows {
+impl PlanRows {
     /// Reads a project's plan. Rows that cannot be understood are left out: `verify` finds them.
     pub(crate) fn read(project: &Project) -> Result<Self, ArchiveError> {
-        let mut names = Names::default();
+        let mut names = UniqueNames::default();
         let mut rows =
             Self { plan: Plan::default(), roots: Vec::new(), groups: Vec::new(), aliases: Vec::new() };
         for root in understood(project.roots()) {
@@ -82,9 +82,9 @@ impl Rows {
 
 /// Names that are given once each.
 #[derive(Default)]
-struct Names(HashSet<String>);
+struct UniqueNames(HashSet<String>);
 
-impl Names {
+impl UniqueNames {
     /// The thing's own name, or what it is, or that with a number.
     fn give(&mut self, own: &str, otherwise: &str) -> String {
         let wanted = [own, otherwise].into_iter().find(|name| !name.is_empty() && !self.0.contains(*name));
@@ -105,7 +105,7 @@ fn understood<T>(
 
 /// The plan of the project at `path`.
 pub(crate) fn load(path: &Path) -> Result<Plan, ArchiveError> {
-    Ok(Rows::read(&Project::open(path)?)?.plan)
+    Ok(PlanRows::read(&Project::open(path)?)?.plan)
 }
 
 /// Changes the plan of the project at `path`. `tell` hears what had to be put in order first.
@@ -116,7 +116,7 @@ pub(crate) fn edit<T>(
 ) -> Result<T, ArchiveError> {
     let mut writer = ProjectWriter::open(path)?;
     tell(writer.report());
-    let before = Rows::read(&writer)?;
+    let before = PlanRows::read(&writer)?;
     let mut after = before.plan.clone();
     let changed = change(&mut after)?;
     apply(&mut writer, &before, &after)?;
@@ -125,7 +125,7 @@ pub(crate) fn edit<T>(
 }
 
 /// Makes the project's tables say what the plan says now.
-fn apply(writer: &mut ProjectWriter, before: &Rows, after: &Plan) -> Result<(), ArchiveError> {
+fn apply(writer: &mut ProjectWriter, before: &PlanRows, after: &Plan) -> Result<(), ArchiveError> {
     for (group, row) in before.plan.groups.iter().zip(&before.groups) {
         if !after.groups.iter().any(|other| other.name == group.name) {
             writer.delete_group(row.id)?;
@@ -150,7 +150,7 @@ fn apply(writer: &mut ProjectWriter, before: &Rows, after: &Plan) -> Result<(), 
     apply_groups(writer, before, after)
 }
 
-fn apply_groups(writer: &mut ProjectWriter, before: &Rows, after: &Plan) -> Result<(), ArchiveError> {
+fn apply_groups(writer: &mut ProjectWriter, before: &PlanRows, after: &Plan) -> Result<(), ArchiveError> {
     for group in &after.groups {
         let source = group.found_on.as_deref().and_then(|name| before.source_called(name));
         let Some(id) = before.group_called(&group.name) else {

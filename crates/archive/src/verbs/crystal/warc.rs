@@ -18,8 +18,8 @@ use varve_warc::write::{
 use super::import::exchange::{CUT_SHORT, head};
 use crate::error::ArchiveError;
 use varve_file::NewFile;
+use varve_repository::archive_writer::Clock;
 use varve_repository::history::time_of_revision;
-use varve_repository::writer::Clock;
 
 /// What an export came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

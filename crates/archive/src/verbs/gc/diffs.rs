@@ -9,7 +9,7 @@ use varve_core::history::{StoredDiffInfo, VersionInfo};
 use varve_core::{Moment, VersionId};
 
 use crate::error::ArchiveError;
-use varve_repository::history::Holdings;
+use varve_repository::history::HistoryReader;
 
 /// The diffs that do not stay as they are, because versions go.
 #[derive(Default)]
@@ -25,7 +25,7 @@ pub(super) struct Going {
 impl Going {
     /// Finds out what goes and what is made instead. Diffs from before `cutoff` are not made again.
     pub(super) fn find(
-        holdings: &dyn Holdings,
+        holdings: &dyn HistoryReader,
         forgotten: &[VersionInfo],
         cutoff: Option<Moment>,
     ) -> Result<Self, ArchiveError> {

@@ -16,8 +16,8 @@ use varve_yaml::comments;
 use super::crystal::OpenReport;
 use super::crystal::plan as project_plan;
 use crate::error::ArchiveError;
-use varve_repository::history::{Kind, kind_of};
-use varve_repository::layout::Layout;
+use varve_repository::archive_paths::ArchivePaths;
+use varve_repository::history::{Layout, detect_layout};
 
 pub use varve_core::alias::Alias;
 pub use varve_plan::{EditError, Group, Plan, Problem, Removed, Root};
@@ -36,7 +36,7 @@ pub struct PlanFile {
 }
 
 /// What whoever changes a plan should hear of.
-pub enum Notice<'a> {
+pub enum PlanNotice<'a> {
     /// Comments of this file are lost when it is written.
     CommentsLost(&'a PlanFile),
     /// This had to be put in order when the project was opened.
@@ -44,7 +44,7 @@ pub enum Notice<'a> {
 }
 
 /// Reads the plan of an archive.
-pub fn load(layout: &Layout) -> Result<PlanFile, ArchiveError> {
+pub fn load(layout: &ArchivePaths) -> Result<PlanFile, ArchiveError> {
     if is_project(layout) {
         let (path, plan) = (layout.root().to_owned(), project_plan::load(layout.root())?);
         return Ok(PlanFile { path, plan, comments: Vec::new(), exists: true });
@@ -68,18 +68,18 @@ pub fn load(layout: &Layout) -> Result<PlanFile, ArchiveError> {
 
 /// Changes the plan of an archive. `tell` hears of lost comments before they are lost.
 pub fn edit<T>(
-    layout: &Layout,
-    tell: &mut dyn FnMut(Notice<'_>),
+    layout: &ArchivePaths,
+    tell: &mut dyn FnMut(PlanNotice<'_>),
     change: impl FnOnce(&mut Plan) -> Result<T, EditError>,
 ) -> Result<T, ArchiveError> {
     if is_project(layout) {
-        return project_plan::edit(layout.root(), &mut |report| tell(Notice::PutInOrder(report)), change);
+        return project_plan::edit(layout.root(), &mut |report| tell(PlanNotice::PutInOrder(report)), change);
     }
     let _lock = lock(layout)?;
     let mut file = load(layout)?;
     let changed = change(&mut file.plan)?;
     if !file.comments.is_empty() {
-        tell(Notice::CommentsLost(&file));
+        tell(PlanNotice::CommentsLost(&file));
     }
     let text = file.plan.text();
     varve_file::replace(&file.path, text.as_bytes()).map_err(ArchiveError::write(&file.path))?;
@@ -87,12 +87,12 @@ pub fn edit<T>(
 }
 
 /// Whether the plan is that of a Crystal project.
-pub fn is_project(layout: &Layout) -> bool {
-    kind_of(layout.root()) == Some(Kind::Crystal)
+pub fn is_project(layout: &ArchivePaths) -> bool {
+    detect_layout(layout.root()) == Some(Layout::Crystal)
 }
 
 /// Waits until nobody else edits. The archive's folder itself is the lock: its writer has another.
-fn lock(layout: &Layout) -> Result<Option<File>, ArchiveError> {
+fn lock(layout: &ArchivePaths) -> Result<Option<File>, ArchiveError> {
     let root = layout.root();
     let folder = File::open(root).map_err(ArchiveError::read(root))?;
     match folder.lock() {

@@ -16,9 +16,9 @@ use varve_wire::{DecodeLimits, MessageHead};
 
 use crate::error::ArchiveError;
 use crate::verbs::capture::{NetworkOptions, client};
-use crate::verbs::cat::{At, find};
+use crate::verbs::cat::{CaptureSelector, find};
 use varve_crawl::CrawlSettings;
-use varve_repository::history::Holdings;
+use varve_repository::history::HistoryReader;
 
 pub use varve_core::pattern::SuggestedGroup;
 
@@ -45,12 +45,12 @@ pub struct Suggestion {
 }
 
 /// Suggests groups from the capture of a page that the archive has; none if it has none that is a page.
-pub fn of_capture(holdings: &dyn Holdings, text: &str) -> Result<Option<Suggestion>, ArchiveError> {
+pub fn of_capture(holdings: &dyn HistoryReader, text: &str) -> Result<Option<Suggestion>, ArchiveError> {
     page_address(text)?;
     let mut url = text.to_owned();
     for _ in 0..=MOST_REDIRECTS {
         // What a page links to is asked of an answer, not of a failure that came after it.
-        let capture = match find(holdings, &url, &At::NewestGood) {
+        let capture = match find(holdings, &url, &CaptureSelector::NewestGood) {
             Err(ArchiveError::NoCapture { .. }) => return Ok(None),
             found => &found?,
         };
@@ -68,8 +68,8 @@ pub fn of_capture(holdings: &dyn Holdings, text: &str) -> Result<Option<Suggesti
         };
         let read = links(&url, &headers, (300..400).contains(&capture.status) && capture.status != 304, body);
         match read {
-            Found::Redirect(onward) => url = onward,
-            Found::Links(links) => return Ok(Some(suggestion(url, Some(capture.time), &links))),
+            SuggestedLink::Redirect(onward) => url = onward,
+            SuggestedLink::Links(links) => return Ok(Some(suggestion(url, Some(capture.time), &links))),
         }
     }
     Ok(None)
@@ -96,8 +96,8 @@ pub fn of_live_page(
         let body = exchange.response.open_body(DecodeLimits::default());
         let Ok(Some(body)) = body else { break };
         match links(&url, headers, (300..400).contains(&status), body) {
-            Found::Redirect(onward) => url = onward,
-            Found::Links(links) => return Ok(suggestion(url, None, &links)),
+            SuggestedLink::Redirect(onward) => url = onward,
+            SuggestedLink::Links(links) => return Ok(suggestion(url, None, &links)),
         }
     }
     Ok(suggestion(url, None, &[]))
@@ -107,13 +107,13 @@ fn page_address(text: &str) -> Result<String, ArchiveError> {
     request_url(text).ok_or_else(|| ArchiveError::NotOnTheWeb { text: text.to_owned() })
 }
 
-enum Found {
+enum SuggestedLink {
     Redirect(String),
     Links(Vec<String>),
 }
 
 /// The pages that a page links to, in the order of the page; or where it sends its reader.
-fn links(url: &str, headers: &Headers, redirects: bool, body: impl Read) -> Found {
+fn links(url: &str, headers: &Headers, redirects: bool, body: impl Read) -> SuggestedLink {
     let kind = LinkFormat::of(headers.get_text("content-type").as_deref(), url);
     let limits = LinkLimits { links: MOST_LINKS, ..LinkLimits::default() };
     let (mut found, mut onward) = (Vec::new(), None);
@@ -125,8 +125,8 @@ fn links(url: &str, headers: &Headers, redirects: bool, body: impl Read) -> Foun
     // What was found before a body broke off is what it has.
     let _ = extract(kind, url, headers, body, limits, &mut take);
     match onward {
-        Some(onward) => Found::Redirect(onward),
-        None => Found::Links(found),
+        Some(onward) => SuggestedLink::Redirect(onward),
+        None => SuggestedLink::Links(found),
     }
 }
 

@@ -75,14 +75,14 @@ pub fn add(
     }
     // The web may be slow, and the files may be others by now.
     let _editing = database.edit()?;
-    let mut files = Files::load(database)?;
+    let mut files = DatabaseFiles::load(database)?;
     let outcomes = wishes.into_iter().map(|wish| files.insert(wish?, request)).collect();
     files.save(on_loss)?;
     Ok(outcomes)
 }
 
 /// A URL that is to be added.
-struct Wish {
+struct UrlToAdd {
     target: Target,
     /// Whether it is asked for by https.
     secure: bool,
@@ -94,8 +94,8 @@ fn wishes(
     database: &UrlDatabase,
     urls: &[impl AsRef<str>],
     request: &Request,
-) -> Result<Vec<Result<Wish, AddError>>, UrlsError> {
-    let mut files = Files::load(database)?;
+) -> Result<Vec<Result<UrlToAdd, AddError>>, UrlsError> {
+    let mut files = DatabaseFiles::load(database)?;
     let mut seen = HashSet::new();
     let mut wish = |url: &str| {
         let target = Target::parse(url).map_err(UrlsError::from)?;
@@ -111,19 +111,19 @@ fn wishes(
             assumed_http: target.assumed_http,
         };
         let expectation = Expectation { categories: request.categories.clone(), ..Expectation::new(path) };
-        Ok(Wish { target, secure, expectation, added })
+        Ok(UrlToAdd { target, secure, expectation, added })
     };
     Ok(urls.iter().map(|url| wish(url.as_ref())).collect())
 }
 
 /// The files of a database, some of them not written yet.
-struct Files<'a> {
+struct DatabaseFiles<'a> {
     database: &'a UrlDatabase,
     all: Vec<Loaded>,
     changed: BTreeSet<usize>,
 }
 
-impl<'a> Files<'a> {
+impl<'a> DatabaseFiles<'a> {
     fn load(database: &'a UrlDatabase) -> Result<Self, UrlsError> {
         Ok(Self { database, all: database.load_all()?, changed: BTreeSet::new() })
     }
@@ -142,8 +142,8 @@ impl<'a> Files<'a> {
         }
     }
 
-    fn insert(&mut self, wish: Wish, request: &Request) -> Result<Added, AddError> {
-        let Wish { target, secure, expectation, mut added } = wish;
+    fn insert(&mut self, wish: UrlToAdd, request: &Request) -> Result<Added, AddError> {
+        let UrlToAdd { target, secure, expectation, mut added } = wish;
         if !added.new {
             return Ok(added);
         }
@@ -163,9 +163,9 @@ impl<'a> Files<'a> {
 }
 
 /// Asks for all that is new, and records what it answers now.
-fn learn(wishes: &mut [Result<Wish, AddError>], fixed: bool, prober: &dyn Prober) {
+fn learn(wishes: &mut [Result<UrlToAdd, AddError>], fixed: bool, prober: &dyn Prober) {
     let follow = if fixed { Follow::Redirects } else { Follow::First };
-    let is_new = |wish: &Result<Wish, AddError>| wish.as_ref().is_ok_and(|wish| wish.added.new);
+    let is_new = |wish: &Result<UrlToAdd, AddError>| wish.as_ref().is_ok_and(|wish| wish.added.new);
     let asked: Vec<usize> = (0..wishes.len()).filter(|at| is_new(&wishes[*at])).collect();
     let questions: Vec<ProbeRequest> = asked
         .iter()

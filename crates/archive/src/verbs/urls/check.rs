@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::list::Filter;
+use super::list::UrlFilter;
 use crate::checking::{CheckFinding, RetryPasses, ask_all, expected_cases};
 use crate::expectations::report::CheckedUrl;
 use crate::expectations::{Prober, UrlDatabase, UrlsError};
@@ -17,7 +17,7 @@ pub use crate::checking::CheckProgress;
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// Which expectations.
-    pub filter: Filter,
+    pub filter: UrlFilter,
     /// Hosts that stand in for others: the second is asked in place of the first, a domain or an alias of one.
     pub map: Vec<(String, String)>,
     /// Every alias is asked as well.

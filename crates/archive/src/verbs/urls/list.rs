@@ -4,7 +4,7 @@ use crate::expectations::{DomainFile, Expectation, Loaded, UrlDatabase, UrlsErro
 
 /// Which expectations are meant; without anything, all.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct UrlFilter {
     /// Those that have this category.
     pub category: Option<String>,
     /// Those of this domain, by its name or an alias.
@@ -13,7 +13,7 @@ pub struct Filter {
     pub path_prefix: Option<String>,
 }
 
-impl Filter {
+impl UrlFilter {
     /// Whether a record is meant.
     pub fn takes(&self, record: &Expectation) -> bool {
         self.category.as_deref().is_none_or(|category| record.has_category(category))
@@ -30,7 +30,7 @@ impl Filter {
 }
 
 /// The files that a filter takes, in the order of their names. A domain that was named must be there.
-pub fn files(database: &UrlDatabase, filter: &Filter) -> Result<Vec<Loaded>, UrlsError> {
+pub fn files(database: &UrlDatabase, filter: &UrlFilter) -> Result<Vec<Loaded>, UrlsError> {
     let mut files = database.load_all()?;
     files.retain(|loaded| filter.takes_domain(&loaded.file));
     match &filter.domain {
@@ -42,7 +42,7 @@ pub fn files(database: &UrlDatabase, filter: &Filter) -> Result<Vec<Loaded>, Url
 /// Calls `each` for every expectation that a filter takes, in the order of domains and then of files.
 pub fn list<E: From<UrlsError>>(
     database: &UrlDatabase,
-    filter: &Filter,
+    filter: &UrlFilter,
     mut each: impl FnMut(&DomainFile, &Expectation) -> Result<(), E>,
 ) -> Result<(), E> {
     for loaded in files(database, filter)? {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use varve_archive::Size;
+use varve_archive::ByteSize;
 use varve_archive::verbs::capture::{CrawlSettings, ScopeKind};
 
 use crate::duration;
@@ -87,7 +87,7 @@ pub(super) struct LimitArgs {
 
     /// Stop after this many bytes were received; responses in progress are truncated
     #[arg(long, value_name = "SIZE")]
-    limit_bytes: Option<Size>,
+    limit_bytes: Option<ByteSize>,
 
     /// Stop after this time; responses in progress are truncated. A page in a browser is kept as far as it was loaded,
     /// without document and screenshot
@@ -96,7 +96,7 @@ pub(super) struct LimitArgs {
 
     /// Truncate a response at this size
     #[arg(long, value_name = "SIZE", default_value = "16 GiB")]
-    max_size: Size,
+    max_size: ByteSize,
 
     /// Time for one response altogether
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration::parse)]

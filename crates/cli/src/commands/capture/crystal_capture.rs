@@ -11,7 +11,7 @@ use varve_archive::verbs::plan::Plan;
 use super::{CaptureArgs, CaptureSummary, RunReporter, UnsentCredentials};
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
-use crate::printer::{counted, readable};
+use crate::printer::{counted, human_size};
 use crate::session::Session;
 use crate::signals;
 
@@ -81,7 +81,7 @@ impl CaptureArgs {
             tally.captured,
             tally.unchanged,
             tally.failed,
-            readable(tally.bytes)
+            human_size(tally.bytes)
         ))?;
         if !finished {
             session.printer.say(format_args!(

@@ -13,7 +13,7 @@ use super::skipped_urls::SkippedUrlFile;
 use super::unsent_credentials::UnsentCredentials;
 use crate::error::Error;
 use crate::network_hints::NetworkHints;
-use crate::printer::{self, Printer, WARNING_STYLE, counted, readable, visible};
+use crate::printer::{self, Printer, WARNING_STYLE, counted, human_size, visible};
 
 /// URLs named for each rule; the rest is counted.
 const MAX_LISTED_URLS: usize = 5;
@@ -201,7 +201,7 @@ impl<'a> RunReporter<'a> {
                 "{}, {} captured, {rate:.1}/s, {}, {} queued, {} failed  {}{}",
                 counted(tally.pages, "page"),
                 tally.captured,
-                readable(tally.bytes),
+                human_size(tally.bytes),
                 progress.queued,
                 tally.failed,
                 rest(progress),

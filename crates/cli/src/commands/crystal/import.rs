@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use serde::Serialize;
-use varve_archive::history::ArchiveHistory;
+use varve_archive::history::ArchiveHistoryWriter;
 use varve_archive::verbs::crystal::import::{ProjectImported, import as import_project};
 use varve_archive::verbs::crystal::verify::revisions_at_most;
 
 use crate::error::Error;
-use crate::printer::{Printer, WARNING_STYLE, counted, readable, visible};
+use crate::printer::{Printer, WARNING_STYLE, counted, human_size, visible};
 
 #[derive(Serialize)]
 struct ProjectImportRow<'a> {
@@ -26,7 +26,7 @@ struct ProjectImportRow<'a> {
 
 /// Imports a project and prints the result.
 pub(in crate::commands) fn import(
-    history: &ArchiveHistory,
+    history: &ArchiveHistoryWriter,
     path: &Path,
     json: bool,
     printer: &mut Printer,
@@ -71,6 +71,6 @@ fn print(path: &str, imported: &ProjectImported, printer: &mut Printer) -> Resul
         counted(imported.revisions, "revision"),
         imported.new,
         imported.errors,
-        readable(imported.bytes),
+        human_size(imported.bytes),
     ))
 }

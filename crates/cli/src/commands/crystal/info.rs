@@ -1,13 +1,13 @@
 //! `varve crystal info`: statistics of a project.
 
 use serde::Serialize;
-use varve_archive::verbs::crystal::info::{About, info};
+use varve_archive::verbs::crystal::info::{ProjectOverview, info};
 use varve_archive::verbs::crystal::{DatabaseReadMode, GroupInfo, ProjectInfo as Numbers};
 
 use super::ProjectPathArgs;
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
-use crate::printer::{FAINT_STYLE, Printer, STRONG_STYLE, WARNING_STYLE, readable, visible};
+use crate::printer::{FAINT_STYLE, Printer, STRONG_STYLE, WARNING_STYLE, human_size, visible};
 use crate::session::Session;
 
 const CRYSTAL_INFO_EXAMPLES: &str = "\
@@ -81,16 +81,16 @@ impl CrystalInfoArgs {
     }
 }
 
-fn print(about: &About, printer: &mut Printer) -> Result<(), Error> {
+fn print(about: &ProjectOverview, printer: &mut Printer) -> Result<(), Error> {
     let numbers = &about.info;
     printer.line(format_args!("{STRONG_STYLE}{}{STRONG_STYLE:#}", visible(&about.path.to_string_lossy())))?;
     let rows = [
         ("major version", numbers.major_version.number().to_string()),
         ("resources", numbers.resources.to_string()),
         ("revisions", format!("{}, {} of them errors", numbers.revisions, numbers.error_revisions)),
-        ("bodies", format!("{}, {}", numbers.bodies, readable(numbers.bytes))),
+        ("bodies", format!("{}, {}", numbers.bodies, human_size(numbers.bytes))),
         ("missing bodies", numbers.missing_bodies.to_string()),
-        ("database", readable(numbers.database_bytes)),
+        ("database", human_size(numbers.database_bytes)),
         ("roots", numbers.roots.to_string()),
         ("aliases", numbers.aliases.to_string()),
         ("waiting tasks", numbers.hibernated_tasks.to_string()),

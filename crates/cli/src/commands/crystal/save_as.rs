@@ -7,7 +7,7 @@ use varve_archive::verbs::crystal::save_as::save_as;
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
-use crate::printer::{counted, readable};
+use crate::printer::{counted, human_size};
 use crate::session::Session;
 
 const CRYSTAL_SAVE_AS_EXAMPLES: &str = "\
@@ -51,7 +51,7 @@ impl CrystalSaveAsArgs {
             printer.json(&ProjectCopyRow { path, files: saved.files, bytes: saved.bytes })?;
         } else {
             let files = counted(saved.files, "file");
-            printer.line(format_args!("{}: {files}, {}", saved.path.display(), readable(saved.bytes)))?;
+            printer.line(format_args!("{}: {files}, {}", saved.path.display(), human_size(saved.bytes)))?;
         }
         Ok(ExitStatus::Done)
     }

@@ -8,7 +8,7 @@ mod site;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use varve_archive::verbs::demo::Stage;
+use varve_archive::verbs::demo::DemoArchive;
 use varve_archive::verbs::doctor;
 
 use self::site::DemoSite;
@@ -45,7 +45,7 @@ impl Verb for DemoArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let stop = signals::stop_flag();
         let site = DemoSite::start().map_err(|source| Error::Write { path: "127.0.0.1".into(), source })?;
-        let stage = Stage::new(session.open_options()?, self.keep.as_deref())?;
+        let stage = DemoArchive::new(session.open_options()?, self.keep.as_deref())?;
         let tour = DemoTour { stage, site };
         for part in [DemoTour::two_captures, DemoTour::history, DemoTour::check, DemoTour::proof] {
             part(&tour, session)?;
@@ -65,7 +65,7 @@ impl Verb for DemoArgs {
 
 /// The archive and the site of the tour.
 struct DemoTour {
-    stage: Stage,
+    stage: DemoArchive,
     site: DemoSite,
 }
 

@@ -1,6 +1,6 @@
 //! Status and headers of one page of a diff, as text.
 
-use varve_archive::verbs::diff::{Change, PageDiff, REDACTED, RedactedSide};
+use varve_archive::verbs::diff::{PageChange, PageComparison, REDACTED, RedactedSide};
 
 use crate::error::Error;
 use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, WARNING_STYLE, visible};
@@ -8,7 +8,7 @@ use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, WARNING_STYLE,
 /// Prints how status and headers differ. For an added or removed page, headers are printed only
 /// with `--mode headers`.
 pub(super) fn draw(
-    page: &PageDiff<'_>,
+    page: &PageComparison<'_>,
     headers_only: bool,
     all: bool,
     printer: &mut Printer,
@@ -20,7 +20,7 @@ pub(super) fn draw(
             .line(format_args!("{WARNING_STYLE}status {} → {}{WARNING_STYLE:#}", base.status, head.status))?;
     }
     let Some(comparison) = page.comparison else { return Ok(()) };
-    if page.change != Change::Changed && !headers_only {
+    if page.change != PageChange::Changed && !headers_only {
         return Ok(());
     }
     let headers = comparison.headers_diff(all);

@@ -1,24 +1,26 @@
 //! Notes on one page of a diff: how much changed, and what could not be compared.
 
-use varve_archive::BodyTrouble;
-use varve_archive::verbs::diff::{BodyComparison, CaptureComparison, Change, PageDiff, RedactedSide};
+use varve_archive::BodyFailure;
+use varve_archive::verbs::diff::{
+    BodyComparison, CaptureComparison, PageChange, PageComparison, RedactedSide,
+};
 
 use crate::error_hints::MISSING_BODY_HINT;
 use crate::printer::{BAD_STYLE, GOOD_STYLE, counted, visible};
 
 /// The change of the status, if there is one.
-pub(super) fn status_note(page: &PageDiff<'_>) -> Option<String> {
+pub(super) fn status_note(page: &PageComparison<'_>) -> Option<String> {
     let (base, head) = (page.pair.base.as_ref()?, page.pair.head.as_ref()?);
     (base.status != head.status).then(|| format!("Status: {} → {}.", base.status, head.status))
 }
 
 /// The old URL of a page that moved to another host.
-pub(super) fn moved(page: &PageDiff<'_>) -> Option<String> {
+pub(super) fn moved(page: &PageComparison<'_>) -> Option<String> {
     page.pair.moved().map(|[base, _]| format!("It was {}.", visible(base)))
 }
 
 /// Which side was truncated when it was captured.
-pub(super) fn cut_short(page: &PageDiff<'_>) -> Option<String> {
+pub(super) fn cut_short(page: &PageComparison<'_>) -> Option<String> {
     let which = match page.cut_short() {
         [false, false] => return None,
         [true, true] => "responses of both versions were",
@@ -29,7 +31,7 @@ pub(super) fn cut_short(page: &PageDiff<'_>) -> Option<String> {
 }
 
 /// Why the bodies were not compared, if they were not.
-pub(super) fn not_compared(page: &PageDiff<'_>) -> Option<String> {
+pub(super) fn not_compared(page: &PageComparison<'_>) -> Option<String> {
     let is_compared =
         page.comparison.is_some_and(|comparison| !matches!(comparison.body, BodyComparison::Unread));
     if is_compared {
@@ -41,7 +43,7 @@ pub(super) fn not_compared(page: &PageDiff<'_>) -> Option<String> {
             vec![format!("The bodies of both versions are {}", matter(older))]
         }
         sides => {
-            let text = |(side, trouble): (&str, Option<BodyTrouble>)| {
+            let text = |(side, trouble): (&str, Option<BodyFailure>)| {
                 Some(format!("The body of the {side} version is {}", matter(trouble?)))
             };
             ["older", "newer"].into_iter().zip(sides).filter_map(text).collect()
@@ -51,16 +53,16 @@ pub(super) fn not_compared(page: &PageDiff<'_>) -> Option<String> {
 }
 
 /// The problem of a body, as the end of a sentence.
-fn matter(trouble: BodyTrouble) -> String {
+fn matter(trouble: BodyFailure) -> String {
     match trouble {
-        BodyTrouble::Missing => format!("missing; {MISSING_BODY_HINT}."),
-        BodyTrouble::Damaged => "damaged; `varve audit` lists the damage.".to_owned(),
-        BodyTrouble::Unreadable(kind) => format!("unreadable: {kind}."),
+        BodyFailure::Missing => format!("missing; {MISSING_BODY_HINT}."),
+        BodyFailure::Damaged => "damaged; `varve audit` lists the damage.".to_owned(),
+        BodyFailure::Unreadable(kind) => format!("unreadable: {kind}."),
     }
 }
 
 /// How much of a page changed.
-pub(super) fn amount(page: &PageDiff<'_>, all: bool) -> String {
+pub(super) fn amount(page: &PageComparison<'_>, all: bool) -> String {
     let mut parts: Vec<String> =
         page.pair.moved().map(|[base, _]| format!("was {}", visible(base))).into_iter().collect();
     if let (Some(base), Some(head)) = (&page.pair.base, &page.pair.head)
@@ -79,7 +81,7 @@ pub(super) fn amount(page: &PageDiff<'_>, all: bool) -> String {
         _ => {}
     }
     let headers = comparison.headers_changed(all) as u64;
-    if page.change == Change::Changed && headers > 0 {
+    if page.change == PageChange::Changed && headers > 0 {
         parts.push(counted(headers, "header") + &redacted(comparison, all));
     }
     parts.extend(match page.cut_short() {

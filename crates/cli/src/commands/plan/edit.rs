@@ -1,7 +1,7 @@
 //! `varve plan root|group|alias`: edits the plan.
 
 use varve_archive::EditError;
-use varve_archive::verbs::plan::{Alias, Group, Notice, Plan, Root, edit, is_project, load};
+use varve_archive::verbs::plan::{Alias, Group, Plan, PlanNotice, Root, edit, is_project, load};
 
 use super::super::crystal::say_opened;
 use super::layout;
@@ -254,9 +254,9 @@ fn change<T>(
     session.require_writable()?;
     let layout = layout(session)?;
     let printer = &mut session.printer;
-    let mut tell = |notice: Notice<'_>| match notice {
-        Notice::CommentsLost(file) => printer.warn_of_lost_comments(&file.path, &file.comments),
-        Notice::PutInOrder(opened) => say_opened(opened, printer),
+    let mut tell = |notice: PlanNotice<'_>| match notice {
+        PlanNotice::CommentsLost(file) => printer.warn_of_lost_comments(&file.path, &file.comments),
+        PlanNotice::PutInOrder(opened) => say_opened(opened, printer),
     };
     Ok(edit(&layout, &mut tell, change)?)
 }

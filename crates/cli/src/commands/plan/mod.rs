@@ -3,7 +3,7 @@
 mod edit;
 mod view;
 
-use varve_archive::Layout;
+use varve_archive::ArchivePaths;
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
@@ -57,6 +57,6 @@ impl Verb for PlanArgs {
     }
 }
 
-fn layout(session: &Session) -> Result<Layout, Error> {
-    Ok(Layout::new(&session.root()?))
+fn layout(session: &Session) -> Result<ArchivePaths, Error> {
+    Ok(ArchivePaths::new(&session.root()?))
 }

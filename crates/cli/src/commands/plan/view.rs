@@ -1,7 +1,7 @@
 //! `varve plan show|check|suggest|restore`: views, validates, extends and restores the plan.
 
 use serde_json::json;
-use varve_archive::history::ArchiveHoldings;
+use varve_archive::history::ArchiveHistoryReader;
 use varve_archive::verbs::capture::CrawlSettings;
 use varve_archive::verbs::intent;
 use varve_archive::verbs::plan::load;
@@ -172,7 +172,7 @@ pub(super) struct PlanRestoreArgs {
 impl PlanRestoreArgs {
     pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         session.require_writable()?;
-        let holdings = ArchiveHoldings::open(&session.root()?)?;
+        let holdings = ArchiveHistoryReader::open(&session.root()?)?;
         let version = resolve_version(&holdings, &self.version)?;
         for file in intent::restore(&holdings, version, self.force)? {
             let path = file.path.to_string_lossy();

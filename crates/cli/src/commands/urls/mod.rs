@@ -10,8 +10,8 @@ mod show;
 use std::path::PathBuf;
 
 use varve_archive::expectations::UrlDatabase;
-use varve_archive::verbs::urls::list::Filter;
-use varve_archive::{Layout, RepositoryError};
+use varve_archive::verbs::urls::list::UrlFilter;
+use varve_archive::{ArchivePaths, RepositoryError};
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
@@ -71,7 +71,7 @@ impl DatabaseLocation {
         if let Some(folder) = &self.0 {
             return Ok(folder.clone());
         }
-        let layout = Layout::new(&session.root()?);
+        let layout = ArchivePaths::new(&session.root()?);
         if !layout.is_archive() {
             return Err(RepositoryError::NotAnArchive { path: layout.root().to_owned() }.into());
         }
@@ -104,7 +104,7 @@ struct UrlFilterArgs {
     path_prefix: Option<String>,
 }
 
-impl From<UrlFilterArgs> for Filter {
+impl From<UrlFilterArgs> for UrlFilter {
     fn from(which: UrlFilterArgs) -> Self {
         Self { category: which.category, domain: which.domain, path_prefix: which.path_prefix }
     }

@@ -13,11 +13,11 @@ use varve_core::body::BodyError;
 use varve_crystal::{BodyLookup, ResponseMetadata, Result, Revision, RevisionBody, RevisionId};
 use varve_wire::{DecodeLimits, DecodedBody, Headers, open_body};
 
-use super::Inner;
+use super::CrystalReaderState;
 use crate::error::RepositoryError;
 
 /// The SHA-256 of nothing.
-pub(super) const EMPTY: [u8; 32] = [
+pub(super) const EMPTY_BODY_ID: [u8; 32] = [
     0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14, 0x9a, 0xfb, 0xf4, 0xc8, 0x99, 0x6f, 0xb9, 0x24, 0x27,
     0xae, 0x41, 0xe4, 0x64, 0x9b, 0x93, 0x4c, 0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55,
 ];
@@ -47,7 +47,7 @@ impl KnownBodies {
     }
 }
 
-impl Inner {
+impl CrystalReaderState {
     /// What is known of the body that a revision stands for; nothing if it never had one, or lost it.
     pub(super) fn examine(&mut self, revision: Revision) -> Result<Option<BodyFacts>> {
         let meant = self.project.resolve(revision)?.revision;

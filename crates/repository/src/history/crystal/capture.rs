@@ -8,8 +8,8 @@ use varve_core::history::{Belongs, Capture, uuid_of};
 use varve_core::{BodyId, CaptureId, VersionId};
 use varve_crystal::{Result, Revision, RevisionId};
 
-use super::Inner;
-use super::body::{EMPTY, has_content_codings};
+use super::CrystalReaderState;
+use super::body::{EMPTY_BODY_ID, has_content_codings};
 use super::moment::time_of;
 
 /// What Crystal itself serves an answer with that had no status, as those of FTP servers.
@@ -50,7 +50,7 @@ fn number_as_body(revision: RevisionId) -> BodyId {
     BodyId::new(digest(revision))
 }
 
-impl Inner {
+impl CrystalReaderState {
     /// A revision as a capture whose body is not read, unless it must be compared: a revision that is the only one of its
     /// URL goes by its own number, since there is nothing that it could be the same as. [`Inner::named`] reads it.
     pub(super) fn unread_capture(&mut self, url: &str, revision: Revision) -> Result<Capture> {
@@ -72,7 +72,7 @@ impl Inner {
             return Ok(capture.body);
         }
         let Some(revision) = self.project.revision(id)? else { return Ok(capture.body) };
-        Ok(self.examine(revision)?.map_or(BodyId::new(EMPTY), |facts| facts.id))
+        Ok(self.examine(revision)?.map_or(BodyId::new(EMPTY_BODY_ID), |facts| facts.id))
     }
 
     /// A revision as a capture. Its body is read, unless that was done a moment ago.
@@ -99,7 +99,7 @@ impl Inner {
             time,
             status,
             headers: HeaderView::of(&headers, Redaction::On),
-            body: facts.map_or(BodyId::new(EMPTY), |(id, _)| id),
+            body: facts.map_or(BodyId::new(EMPTY_BODY_ID), |(id, _)| id),
             length: facts.map(|(_, length)| length),
             record: None,
             truncated: is_lost || self.project.is_cut_short(&revision)?,

@@ -14,7 +14,7 @@ use varve_crystal::{Error, Resource, Revision, RevisionId, UrlLookup};
 
 use super::capture::{newest_in, revision_of, version_at};
 use super::moment::time_of;
-use super::{CrystalCatalog, Inner};
+use super::{CrystalCatalog, CrystalReaderState};
 
 type Answer<T> = Result<T, CatalogError>;
 
@@ -45,7 +45,7 @@ impl CrystalCatalog {
     }
 }
 
-impl Inner {
+impl CrystalReaderState {
     fn failed(&self, error: Error) -> CatalogError {
         let path = self.project.path().to_owned();
         match error {

@@ -22,33 +22,33 @@ use varve_core::history::{Capture, CaptureFilter, Choice, ListCursor};
 use varve_core::{BodyId, VersionId};
 use varve_crystal::{Project, Revision, RevisionId};
 
-use super::Holdings;
+use super::HistoryReader;
 use crate::error::RepositoryError;
 use body::KnownBodies;
 pub use moment::time_of as time_of_revision;
 
 /// A Crystal project, open for reading.
-pub struct CrystalHoldings {
+pub struct CrystalHistoryReader {
     catalog: CrystalCatalog,
 }
 
 /// The project and what was learnt of its bodies. One thread at a time: the project has one connection.
 pub(super) struct CrystalCatalog {
-    inner: Mutex<Inner>,
+    inner: Mutex<CrystalReaderState>,
 }
 
-struct Inner {
+struct CrystalReaderState {
     project: Project,
     known: KnownBodies,
     /// Which revision stands for a URL where one must be chosen.
     choice: Choice,
 }
 
-impl CrystalHoldings {
+impl CrystalHistoryReader {
     /// Opens the project that `path` means. Nothing in it is changed. The newest revision stands for a URL, as in Crystal.
     pub fn open(path: &Path) -> Result<Self, RepositoryError> {
         let (project, choice) = (Project::open(path)?, Choice::Newest);
-        let inner = Inner { project, known: KnownBodies::default(), choice };
+        let inner = CrystalReaderState { project, known: KnownBodies::default(), choice };
         Ok(Self { catalog: CrystalCatalog { inner: Mutex::new(inner) } })
     }
 
@@ -62,18 +62,18 @@ impl CrystalHoldings {
 
 impl CrystalCatalog {
     /// The project as it is now: one that was opened where no lock could be had is opened again when it has changed.
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, CrystalReaderState> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.project.is_behind()
             && let Ok(project) = Project::open(inner.project.path())
         {
-            *inner = Inner { project, known: KnownBodies::default(), choice: inner.choice };
+            *inner = CrystalReaderState { project, known: KnownBodies::default(), choice: inner.choice };
         }
         inner
     }
 }
 
-impl Inner {
+impl CrystalReaderState {
     /// The revision that a capture stands for.
     fn revision(&self, capture: &Capture) -> Result<Revision, RepositoryError> {
         let id = capture::revision_of(&capture.id);
@@ -87,7 +87,7 @@ impl Inner {
     }
 }
 
-impl Holdings for CrystalHoldings {
+impl HistoryReader for CrystalHistoryReader {
     fn redaction(&self) -> Redaction {
         // A project says nothing about it: what it holds is shown as it is.
         Redaction::Off
@@ -120,7 +120,7 @@ impl Holdings for CrystalHoldings {
         self.catalog.lock().choice
     }
 
-    fn name_body(&self, capture: &Capture) -> Result<BodyId, RepositoryError> {
+    fn body_id(&self, capture: &Capture) -> Result<BodyId, RepositoryError> {
         Ok(self.catalog.lock().named(capture)?)
     }
 

@@ -9,22 +9,22 @@ use varve_core::{RecordId, VersionId};
 use varve_crystal::{BodyDraft, DownloadOutcome, NewRevision, ProjectWriter, ResponseMetadata};
 use varve_wire::{MessageHead, StartLine};
 
-use super::{BATCH, ProjectExported, body_from, catalog, is_refusal};
+use super::{ProjectExported, ROWS_PER_BATCH, body_from, catalog, is_refusal};
 use crate::error::ArchiveError;
-use varve_repository::history::{ArchiveHoldings, Holdings, Pages};
+use varve_repository::history::{ArchiveHistoryReader, HistoryReader, VersionPages};
 
 /// What a server answers when nothing changed.
 const NOT_MODIFIED: u16 = 304;
 
 /// Fills an empty project with the captures of a version.
 pub(super) fn write(
-    holdings: &ArchiveHoldings,
+    holdings: &ArchiveHistoryReader,
     version: &VersionId,
     writer: &mut ProjectWriter,
     progress: &dyn Fn(u64),
 ) -> Result<ProjectExported, ArchiveError> {
     let mut done = ProjectExported::default();
-    let mut captures = Pages::new(catalog(holdings), Some(*version)).collect::<Result<Vec<_>, _>>()?;
+    let mut captures = VersionPages::new(catalog(holdings), Some(*version)).collect::<Result<Vec<_>, _>>()?;
     captures.sort_by(|one, other| (one.time, &one.url).cmp(&(other.time, &other.url)));
     let mut batch = Vec::new();
     for capture in &captures {
@@ -42,7 +42,7 @@ pub(super) fn write(
             done.leave("that an answer was cut short");
         }
         done.revisions += 1;
-        if batch.len() >= BATCH {
+        if batch.len() >= ROWS_PER_BATCH {
             writer.add_revisions(batch.drain(..))?;
         }
         progress(1);
@@ -55,7 +55,7 @@ pub(super) fn write(
 
 /// What a capture says, and its body.
 fn answer(
-    holdings: &ArchiveHoldings,
+    holdings: &ArchiveHistoryReader,
     writer: &ProjectWriter,
     capture: &Capture,
 ) -> Result<(ResponseMetadata, BodyDraft), ArchiveError> {

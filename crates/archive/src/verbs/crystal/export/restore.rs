@@ -8,14 +8,14 @@ use varve_repository::RepositoryError;
 
 use super::super::fact::{PartFact, ProjectFact, RevisionRow};
 use super::super::seal::Seal;
-use super::{BATCH, ProjectExported, body_from, is_refusal, read_json};
+use super::{ProjectExported, ROWS_PER_BATCH, body_from, is_refusal, read_json};
 use crate::error::ArchiveError;
-use varve_repository::archive::digits;
-use varve_repository::history::ArchiveHoldings;
+use varve_repository::archive::hex_digits;
+use varve_repository::history::ArchiveHistoryReader;
 
 /// Fills an empty project with what the fact and its parts say.
 pub(super) fn restore(
-    holdings: &ArchiveHoldings,
+    holdings: &ArchiveHistoryReader,
     fact: &ProjectFact,
     writer: &mut ProjectWriter,
     progress: &dyn Fn(u64),
@@ -36,7 +36,7 @@ pub(super) fn restore(
 }
 
 struct Restoring<'a> {
-    holdings: &'a ArchiveHoldings,
+    holdings: &'a ArchiveHistoryReader,
     writer: &'a mut ProjectWriter,
     seal: Option<Seal>,
     done: ProjectExported,
@@ -68,7 +68,7 @@ impl Restoring<'_> {
         for row in part.revisions {
             let revision = self.revision(part.run, row)?;
             batch.extend(revision);
-            if batch.len() >= BATCH {
+            if batch.len() >= ROWS_PER_BATCH {
                 self.writer.add_revisions(batch.drain(..))?;
             }
             progress(1);
@@ -104,10 +104,10 @@ impl Restoring<'_> {
         let Some(length) = row.length else { return Ok(None) };
         let Some(record) = row.record else { return Ok(Some(self.writer.begin_body()?)) };
         let payload = self.holdings.archive().store().response_payload(record.as_bytes())?;
-        let payload = payload.ok_or_else(|| RepositoryError::Absent { id: digits(record) })?;
+        let payload = payload.ok_or_else(|| RepositoryError::Absent { id: hex_digits(record) })?;
         let body = body_from(self.writer, payload, record)?;
         if body.length() != length {
-            return Err(ArchiveError::BadProjectFact { id: digits(record) });
+            return Err(ArchiveError::BadProjectFact { id: hex_digits(record) });
         }
         Ok(Some(body))
     }

@@ -12,18 +12,18 @@ use varve_store::exchange::{KeptExchange, NewExchange, RevisitOriginal};
 use varve_warc::date::{Date, Precision};
 use varve_wire::ReadAt;
 
-use super::Importing;
+use super::ProjectImport;
 use crate::error::ArchiveError;
 use varve_repository::history::time_of_revision;
 
 /// Answers up to this size are held in memory.
-const IN_MEMORY: u64 = 1 << 20;
+const MAX_BYTES_IN_MEMORY: u64 = 1 << 20;
 /// Why a body is shorter than its answer said, as records say it.
 pub(in crate::verbs::crystal) const CUT_SHORT: &str = "disconnect";
 /// What stands before the name of a field that is not true of the stored body.
-const ORIGINAL: &[u8] = b"X-Archive-Orig-";
+const ORIGINAL_HEADER_PREFIX: &[u8] = b"X-Archive-Orig-";
 
-impl Importing<'_> {
+impl ProjectImport<'_> {
     /// Keeps the answer of a revision, whose body has this length.
     pub(super) fn answer(&mut self, revision: &Revision, length: u64) -> Result<KeptExchange, ArchiveError> {
         let unchanged = self.original(revision)?;
@@ -97,7 +97,8 @@ impl Importing<'_> {
         let head = metadata.map_or_else(|| b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), |said| head(&said, length));
         let Some(body) = self.project.body(revision.id)? else { return Ok(Box::new(head)) };
         let path = body.path().to_owned();
-        let read = if length <= IN_MEMORY { in_memory(head, body) } else { self.in_file(&head, body) };
+        let read =
+            if length <= MAX_BYTES_IN_MEMORY { in_memory(head, body) } else { self.in_file(&head, body) };
         Ok(read.map_err(|source| RepositoryError::Read { path, source })?)
     }
 
@@ -128,7 +129,7 @@ pub(in crate::verbs::crystal) fn head(metadata: &ResponseMetadata, length: u64) 
         let lies = name.eq_ignore_ascii_case(b"Transfer-Encoding")
             || name.eq_ignore_ascii_case(b"Content-Length")
                 && value.trim_ascii() != length.to_string().as_bytes();
-        head.extend_from_slice(if lies { ORIGINAL } else { b"" });
+        head.extend_from_slice(if lies { ORIGINAL_HEADER_PREFIX } else { b"" });
         head.extend_from_slice(name);
         head.extend_from_slice(b": ");
         head.extend(on_one_line(value));

@@ -29,14 +29,14 @@ use varve_warc::write::Packer;
 use super::fact::{ProjectFact, RevisionRow};
 use super::seal::Seal;
 use crate::error::ArchiveError;
-use parts::Parts;
+use parts::FactParts;
 use varve_repository::history::write_version;
-use varve_repository::history::{ArchiveHistory, HistoryWriter, Holdings};
+use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, HistoryWriter};
 use varve_repository::page_path::page_path;
 use varve_repository::rows::row_of_receipt;
 
 /// So many captures share a sync and a transaction.
-const BATCH: usize = 1000;
+const ROWS_PER_BATCH: usize = 1000;
 
 /// What an import came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub struct ProjectImported {
 
 /// Imports the project that `path` means. `progress` hears of each revision.
 pub fn import(
-    history: &ArchiveHistory,
+    history: &ArchiveHistoryWriter,
     path: &Path,
     progress: &dyn Fn(u64),
 ) -> Result<ProjectImported, ArchiveError> {
@@ -72,7 +72,7 @@ pub fn import(
     if let Some(version) = version_of_run(history, run)? {
         return Ok(ProjectImported { version: Some(version), already: true, ..ProjectImported::default() });
     }
-    let importing = Importing {
+    let importing = ProjectImport {
         history,
         project: &project,
         keeper: ExchangeWriter::new(history.writer().store()),
@@ -88,24 +88,24 @@ pub fn import(
 }
 
 /// The version that a run became.
-fn version_of_run(history: &ArchiveHistory, run: RunId) -> Result<Option<VersionId>, ArchiveError> {
-    const PIECE: usize = 500;
+fn version_of_run(history: &ArchiveHistoryWriter, run: RunId) -> Result<Option<VersionId>, ArchiveError> {
+    const REVISIONS_PER_QUERY: usize = 500;
     let mut after = None;
     loop {
-        let page = ListCursor { after, limit: PIECE };
+        let page = ListCursor { after, limit: REVISIONS_PER_QUERY };
         let found = history.catalog().versions(&VersionFilter::default(), page)?;
         if let Some(info) = found.iter().find(|info| info.version.run == Some(run)) {
             return Ok(Some(info.version.id));
         }
         match found.last() {
-            Some(last) if found.len() == PIECE => after = Some(last.version.id),
+            Some(last) if found.len() == REVISIONS_PER_QUERY => after = Some(last.version.id),
             _ => return Ok(None),
         }
     }
 }
 
-struct Importing<'a> {
-    history: &'a ArchiveHistory,
+struct ProjectImport<'a> {
+    history: &'a ArchiveHistoryWriter,
     project: &'a Project,
     keeper: ExchangeWriter<'a>,
     packer: Packer,
@@ -120,9 +120,9 @@ struct Importing<'a> {
     done: ProjectImported,
 }
 
-impl Importing<'_> {
+impl ProjectImport<'_> {
     fn all(mut self, progress: &dyn Fn(u64)) -> Result<ProjectImported, ArchiveError> {
-        let mut parts = Parts::new(self.history, self.run);
+        let mut parts = FactParts::new(self.history, self.run);
         for resource in self.project.resources() {
             if let Some(resource) = self.readable(resource)? {
                 parts.resource(resource)?;
@@ -203,7 +203,7 @@ impl Importing<'_> {
         } else {
             self.pages.insert(record, page_of(kept.receipt, self.history.redaction()));
         }
-        if self.rows.len() >= BATCH { self.keep_rows() } else { Ok(()) }
+        if self.rows.len() >= ROWS_PER_BATCH { self.keep_rows() } else { Ok(()) }
     }
 
     fn is_of_this_run(&self, record: RecordId) -> Result<bool, ArchiveError> {

@@ -6,7 +6,7 @@ use varve_crystal::Resource;
 
 use super::super::fact::{MEDIA_TYPE, PartFact, RevisionRow};
 use crate::error::ArchiveError;
-use varve_repository::history::{ArchiveHistory, HistoryWriter};
+use varve_repository::history::{ArchiveHistoryWriter, HistoryWriter};
 
 /// A part holds at most so many rows …
 const MOST_ROWS: usize = 2000;
@@ -14,15 +14,15 @@ const MOST_ROWS: usize = 2000;
 const MOST_BYTES: usize = 1 << 20;
 
 /// The parts that were written so far, and the one that is being filled.
-pub(super) struct Parts<'a> {
-    history: &'a ArchiveHistory,
+pub(super) struct FactParts<'a> {
+    history: &'a ArchiveHistoryWriter,
     part: PartFact,
     bytes: usize,
     written: Vec<RecordId>,
 }
 
-impl<'a> Parts<'a> {
-    pub(super) fn new(history: &'a ArchiveHistory, run: RunId) -> Self {
+impl<'a> FactParts<'a> {
+    pub(super) fn new(history: &'a ArchiveHistoryWriter, run: RunId) -> Self {
         let part = PartFact { run, resources: Vec::new(), revisions: Vec::new() };
         Self { history, part, bytes: 0, written: Vec::new() }
     }
@@ -63,11 +63,11 @@ impl<'a> Parts<'a> {
 
 /// Writes down a fact about a run.
 pub(super) fn keep(
-    history: &ArchiveHistory,
+    history: &ArchiveHistoryWriter,
     run: RunId,
     fact: &impl Serialize,
 ) -> Result<RecordId, ArchiveError> {
     let json = serde_json::to_vec(fact).expect("rows can be written as JSON");
-    let record = history.keep_fact(&format!("urn:uuid:{run}"), MEDIA_TYPE, &json)?;
+    let record = history.write_fact(&format!("urn:uuid:{run}"), MEDIA_TYPE, &json)?;
     Ok(record.expect("an archive has a place for facts"))
 }

@@ -10,7 +10,7 @@ use varve_core::receipt::Renderings;
 use varve_core::{BodyId, RecordId};
 use varve_store::StoreReader;
 
-use super::{RecordPlace, read_opened};
+use super::{RecordPlace, read_whole_body};
 use crate::error::RepositoryError;
 
 /// Longer records are not read only to say how long they are.
@@ -40,7 +40,7 @@ pub(super) fn read_body(
     if store.read_body(&capture.body, most, into)? {
         return Ok(true);
     }
-    read_opened(open_body(store, capture)?, capture, most, into)
+    read_whole_body(open_body(store, capture)?, capture, most, into)
 }
 
 pub(super) fn order_of(store: &StoreReader, captures: &[&Capture]) -> Result<Vec<u64>, RepositoryError> {

@@ -10,19 +10,19 @@ use varve_store::{StoreSettings, StoreWriter};
 use super::dictionary::{Dictionaries, Renewed};
 use crate::error::ArchiveError;
 use crate::verbs::rebuild::rebuild_catalog;
-use varve_repository::archive::silo_files;
-use varve_repository::layout::Layout;
-use varve_repository::unsettled::{prepared, remove, rename, settle, sync};
-use varve_repository::writer::ArchiveWriter;
+use varve_repository::archive::open_silo_files;
+use varve_repository::archive_paths::ArchivePaths;
+use varve_repository::archive_writer::ArchiveWriter;
+use varve_repository::pending_swap::{finish_pending_swap, prepared_paths, remove, rename, sync};
 
 /// Bytes of all silos.
-pub(super) fn bytes(layout: &Layout) -> Result<u64, ArchiveError> {
-    Ok(varve_store::rebuild::bytes_to_read(&silo_files(layout))?)
+pub(super) fn bytes(layout: &ArchivePaths) -> Result<u64, ArchiveError> {
+    Ok(varve_store::rebuild::bytes_to_read(&open_silo_files(layout))?)
 }
 
 /// An archive that is being made among what is not finished.
 pub(super) struct Prepared {
-    layout: Layout,
+    layout: ArchivePaths,
     store: StoreWriter,
     /// Bytes of the silos that are those of the old archive.
     linked: u64,
@@ -33,7 +33,7 @@ impl Prepared {
     /// Begins one with the settings of the old and its silos up to `first`, which are given a second name. The others are packed as
     /// `renewed` says.
     pub(super) fn begin(writer: &ArchiveWriter, first: u32, renewed: Renewed) -> Result<Self, ArchiveError> {
-        let layout = prepared(writer.layout());
+        let layout = prepared_paths(writer.layout());
         fs::create_dir_all(layout.root()).map_err(ArchiveError::write(layout.root()))?;
         let settings = layout.settings();
         step("copy the settings", &settings);
@@ -52,7 +52,7 @@ impl Prepared {
             ..old.clone()
         };
         let linked = link_silos(writer.layout(), &layout, first)?;
-        let (store, _) = StoreWriter::open(silo_files(&layout), settings)?;
+        let (store, _) = StoreWriter::open(open_silo_files(&layout), settings)?;
         Ok(Self { layout, store, linked, dictionaries: renewed.fate })
     }
 
@@ -75,7 +75,7 @@ impl Prepared {
         // An archive may have lost its last record, and still has a folder of silos.
         fs::create_dir_all(layout.silos()).map_err(ArchiveError::write(&layout.silos()))?;
         rebuild_catalog(&layout)?;
-        let mark = layout.unsettled();
+        let mark = layout.pending_swap();
         step("mark the silos", &mark);
         fs::write(&mark, b"").map_err(ArchiveError::write(&mark))?;
         sync_below(layout.root())?;
@@ -96,7 +96,7 @@ impl Prepared {
         exchange(&layout.silos(), &to.silos())?;
         sync(to.root())?;
         sync(layout.root())?;
-        settle(to)?;
+        finish_pending_swap(to)?;
         for left in [layout.root(), &to.temporary().join("old-index")] {
             step("remove folders", left);
             fs::remove_dir_all(left).map_err(ArchiveError::write(left))?;
@@ -107,9 +107,9 @@ impl Prepared {
 
 /// Gives the silos before `first` a second name; where the file system has no such thing, copies them. All are sealed, so
 /// that nobody writes to a file through either name.
-fn link_silos(from: &Layout, to: &Layout, first: u32) -> Result<u64, ArchiveError> {
+fn link_silos(from: &ArchivePaths, to: &ArchivePaths, first: u32) -> Result<u64, ArchiveError> {
     let mut bytes = 0;
-    let silos = silo_files(from).list().map_err(varve_store::StoreError::from)?;
+    let silos = open_silo_files(from).list().map_err(varve_store::StoreError::from)?;
     for silo in silos.range(..first).map(|(_, silo)| silo) {
         let (old, new) = (from.silos().join(silo.name()), to.silos().join(silo.name()));
         let folder = new.parent().unwrap_or(to.root());

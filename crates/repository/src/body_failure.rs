@@ -9,11 +9,11 @@ use std::io;
 use crate::error::RepositoryError;
 
 /// So many pages are named for each kind of trouble; the others are counted.
-const MOST_NAMED: usize = 1000;
+const MAX_NAMED_PAGES: usize = 1000;
 
 /// Why a body cannot be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum BodyTrouble {
+pub enum BodyFailure {
     /// It is known and not here: taken out by a rewrite, or lost, which audit tells apart.
     Missing,
     /// It is here, and not what it was.
@@ -22,7 +22,7 @@ pub enum BodyTrouble {
     Unreadable(io::ErrorKind),
 }
 
-impl BodyTrouble {
+impl BodyFailure {
     /// What an error says that came of reading a body. Whatever the system did not refuse is a body that is not what it should be.
     fn of(error: &(dyn std::error::Error + 'static)) -> Self {
         let refusal = |error: &(dyn std::error::Error + 'static)| {
@@ -39,12 +39,12 @@ impl BodyTrouble {
 
 impl RepositoryError {
     /// Why a body cannot be had, if that is what this is about: one page's trouble, which keeps nobody from the others.
-    pub fn body_trouble(&self) -> Option<BodyTrouble> {
+    pub fn body_failure(&self) -> Option<BodyFailure> {
         match self {
-            Self::Absent { .. } | Self::BodyLost { .. } => Some(BodyTrouble::Missing),
-            Self::Body(error) => Some(BodyTrouble::of(error.carried())),
-            Self::Object { source, .. } => Some(BodyTrouble::of(source)),
-            Self::Store(error) => Some(BodyTrouble::of(error)),
+            Self::Absent { .. } | Self::BodyLost { .. } => Some(BodyFailure::Missing),
+            Self::Body(error) => Some(BodyFailure::of(error.carried())),
+            Self::ReadObject { source, .. } => Some(BodyFailure::of(source)),
+            Self::Store(error) => Some(BodyFailure::of(error)),
             _ => None,
         }
     }
@@ -52,34 +52,34 @@ impl RepositoryError {
 
 /// Pages whose bodies cannot be had, by the trouble that each has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Troubles(BTreeMap<BodyTrouble, TroubledPages>);
+pub struct BodyFailures(BTreeMap<BodyFailure, FailedPages>);
 
 /// Pages that have the same trouble.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TroubledPages {
+pub struct FailedPages {
     /// How many there are.
     pub count: u64,
     /// The URLs of the first of them.
     pub urls: Vec<String>,
 }
 
-impl Troubles {
+impl BodyFailures {
     /// Counts a page.
-    pub fn add(&mut self, trouble: BodyTrouble, url: &str) {
+    pub fn add(&mut self, trouble: BodyFailure, url: &str) {
         let pages = self.0.entry(trouble).or_default();
         pages.count += 1;
-        if pages.urls.len() < MOST_NAMED {
+        if pages.urls.len() < MAX_NAMED_PAGES {
             pages.urls.push(url.to_owned());
         }
     }
 
     /// Each kind of trouble that there is.
-    pub fn iter(&self) -> impl Iterator<Item = (BodyTrouble, &TroubledPages)> {
+    pub fn iter(&self) -> impl Iterator<Item = (BodyFailure, &FailedPages)> {
         self.0.iter().map(|(trouble, pages)| (*trouble, pages))
     }
 
     /// How many pages have trouble of such a kind.
-    pub fn count(&self, is_such: impl Fn(BodyTrouble) -> bool) -> u64 {
+    pub fn count(&self, is_such: impl Fn(BodyFailure) -> bool) -> u64 {
         self.iter().filter(|(trouble, _)| is_such(*trouble)).map(|(_, pages)| pages.count).sum()
     }
 }
@@ -92,27 +92,29 @@ mod tests {
 
     #[test]
     fn why_a_body_cannot_be_had_is_told_by_what_the_system_said() {
-        const DENIED: i32 = 13;
+        const EACCES_CODE: i32 = 13;
         let refused = |code: i32| io::Error::from_raw_os_error(code);
-        let object = |source: io::Error| RepositoryError::Object { id: String::new(), source };
+        let object = |source: io::Error| RepositoryError::ReadObject { id: String::new(), source };
         let damaged = StoreError::Damaged { id: String::new(), silo: 0, offset: 0, message: String::new() };
-        let unreadable = BodyTrouble::Unreadable(io::ErrorKind::PermissionDenied);
+        let unreadable = BodyFailure::Unreadable(io::ErrorKind::PermissionDenied);
         for (error, expected) in [
-            (RepositoryError::Absent { id: String::new() }, Some(BodyTrouble::Missing)),
-            (object(refused(2)), Some(BodyTrouble::Missing)),
-            (object(refused(DENIED)), Some(unreadable)),
+            (RepositoryError::Absent { id: String::new() }, Some(BodyFailure::Missing)),
+            (object(refused(2)), Some(BodyFailure::Missing)),
+            (object(refused(EACCES_CODE)), Some(unreadable)),
             // However deep it is wrapped.
-            (object(io::Error::other(StoreError::Content(refused(DENIED)))), Some(unreadable)),
-            (RepositoryError::Body(BodyError::new(refused(DENIED))), Some(unreadable)),
+            (object(io::Error::other(StoreError::Content(refused(EACCES_CODE)))), Some(unreadable)),
+            (RepositoryError::Body(BodyError::new(refused(EACCES_CODE))), Some(unreadable)),
             (
-                RepositoryError::Body(BodyError::new(io::Error::other(StoreError::Content(refused(DENIED))))),
+                RepositoryError::Body(BodyError::new(io::Error::other(StoreError::Content(refused(
+                    EACCES_CODE,
+                ))))),
                 Some(unreadable),
             ),
-            (object(io::Error::other(damaged)), Some(BodyTrouble::Damaged)),
-            (object(io::ErrorKind::UnexpectedEof.into()), Some(BodyTrouble::Damaged)),
+            (object(io::Error::other(damaged)), Some(BodyFailure::Damaged)),
+            (object(io::ErrorKind::UnexpectedEof.into()), Some(BodyFailure::Damaged)),
             (RepositoryError::NoVersions, None),
         ] {
-            assert_eq!(error.body_trouble(), expected, "{error:?}");
+            assert_eq!(error.body_failure(), expected, "{error:?}");
         }
     }
 }

@@ -21,32 +21,32 @@ use super::HistoryWriter;
 use crate::error::RepositoryError;
 
 /// A version of fewer pages lists them itself.
-const FEWEST: usize = 24;
+const MIN_LISTED_PAGES: usize = 24;
 
 /// Lists from further back are held while they have no more pages than this, together.
-const MOST_HELD: usize = 1 << 16;
+const MAX_PAGES_IN_MEMORY: usize = 1 << 16;
 
 /// Finds a list by its record; none when it is not here.
-pub type FindList<'a> = Box<dyn Fn(RecordId) -> Option<PageList> + 'a>;
+pub type FindPageList<'a> = Box<dyn Fn(RecordId) -> Option<PageList> + 'a>;
 
 /// What is known of lists while silos are read.
 #[derive(Default)]
-pub struct Lists<'a> {
+pub struct PageLists<'a> {
     /// The one that was heard or named last.
     pub held: Option<(RecordId, PageList)>,
     /// Some of those before it.
     earlier: VecDeque<(RecordId, PageList)>,
     /// The others.
-    laid_by: LaidBy,
+    laid_by: SpilledLists,
     /// How much was said against it.
     pub spent: u64,
     /// Where those are found that were not heard, for who does not read from the beginning.
-    pub find: Option<FindList<'a>>,
+    pub find: Option<FindPageList<'a>>,
 }
 
-impl<'a> Lists<'a> {
+impl<'a> PageLists<'a> {
     /// For who reads on from where so much was said against the last list, which `find` finds.
-    pub fn behind(spent: u64, find: FindList<'a>) -> Self {
+    pub fn behind(spent: u64, find: FindPageList<'a>) -> Self {
         Self { spent, find: Some(find), ..Self::default() }
     }
 
@@ -60,7 +60,7 @@ impl<'a> Lists<'a> {
     fn hold(&mut self, record: RecordId, list: PageList) {
         self.earlier.extend(self.held.replace((record, list)));
         let mut pages: usize = self.earlier.iter().map(|(_, list)| list.pages.len()).sum();
-        while pages > MOST_HELD
+        while pages > MAX_PAGES_IN_MEMORY
             && let Some((record, list)) = self.earlier.front()
             // Memory is what there is where nothing can be written.
             && self.laid_by.put(*record, list).is_ok()
@@ -98,20 +98,20 @@ impl<'a> Lists<'a> {
     /// Counts what a manifest says against its list.
     pub fn spend(&mut self, manifest: &Manifest) -> Option<CatalogRow> {
         let record = manifest.list?;
-        self.spent += said(manifest);
+        self.spent += deviations_of(manifest);
         Some(CatalogRow::PageList(LatestPageList { record, deviations: self.spent }))
     }
 }
 
 /// Lists in a file without a name, which goes with this.
 #[derive(Default)]
-struct LaidBy {
+struct SpilledLists {
     file: Option<File>,
     /// Where each begins, and how long it is.
     places: HashMap<RecordId, (u64, u64)>,
 }
 
-impl LaidBy {
+impl SpilledLists {
     fn put(&mut self, record: RecordId, list: &PageList) -> io::Result<()> {
         if self.places.contains_key(&record) {
             return Ok(());
@@ -144,24 +144,24 @@ fn missing(record: RecordId) -> FactError {
 }
 
 /// How much a manifest says against its list.
-fn said(manifest: &Manifest) -> u64 {
+fn deviations_of(manifest: &Manifest) -> u64 {
     (manifest.pages.len() + manifest.without.len()) as u64
 }
 
 /// The manifest as it is written down, and the row that goes with it: where there are many pages, it names a list, which
 /// is written first if need be. `manifest` has all pages.
-pub fn shortened(
+pub fn manifest_with_list(
     history: &dyn HistoryWriter,
     manifest: &Manifest,
 ) -> Result<(Manifest, Option<CatalogRow>), RepositoryError> {
     // A page with a time of its own, as those have that were captured before, is told by the manifest in any case.
     let shared = || manifest.pages.iter().filter(|page| page.time == manifest.time && page.record.is_none());
-    if shared().count() < FEWEST {
+    if shared().count() < MIN_LISTED_PAGES {
         return Ok((manifest.clone(), None));
     }
-    if let Some((last, list)) = history.last_list()? {
+    if let Some((last, list)) = history.latest_page_list()? {
         let short = manifest.against(&list, last.record);
-        let spent = last.deviations + said(&short);
+        let spent = last.deviations + deviations_of(&short);
         if spent <= manifest.pages.len() as u64 {
             return Ok((short, Some(CatalogRow::PageList(LatestPageList { deviations: spent, ..last }))));
         }
@@ -170,11 +170,11 @@ pub fn shortened(
     let json = serde_json::to_vec(&list).expect("a list of pages can be written as JSON");
     // It is about nothing but itself.
     let about = format!("urn:uuid:{}", Manifest::version_id(&json));
-    let Some(record) = history.write_fact(&about, media_type::PAGES, &json)? else {
+    let Some(record) = history.append_fact(&about, media_type::PAGES, &json)? else {
         return Ok((manifest.clone(), None));
     };
     let short = manifest.against(&list, record);
-    let row = CatalogRow::PageList(LatestPageList { record, deviations: said(&short) });
+    let row = CatalogRow::PageList(LatestPageList { record, deviations: deviations_of(&short) });
     Ok((short, Some(row)))
 }
 
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use varve_core::{BodyId, Moment};
 
-    const PAGES: usize = MOST_HELD / 2;
+    const PAGES: usize = MAX_PAGES_IN_MEMORY / 2;
 
     fn record(number: u8) -> RecordId {
         RecordId::new([number; 32])
@@ -209,12 +209,12 @@ mod tests {
 
     #[test]
     fn a_list_is_known_however_many_came_behind_it() {
-        let mut lists = Lists::default();
+        let mut lists = PageLists::default();
         for number in 0..5 {
             lists.hear(record(number), list(number));
         }
         let held: usize = lists.earlier.iter().map(|(_, list)| list.pages.len()).sum();
-        assert!(held <= MOST_HELD && !lists.laid_by.places.is_empty());
+        assert!(held <= MAX_PAGES_IN_MEMORY && !lists.laid_by.places.is_empty());
         for number in [0, 3, 0, 4] {
             let pages = lists.pages_of(&naming(number)).expect("known");
             assert_eq!((pages.len(), pages[PAGES - 1].status), (PAGES, u16::from(number)));

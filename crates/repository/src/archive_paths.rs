@@ -10,29 +10,29 @@ use std::sync::Arc;
 use varve_store::disk::{Disk, LocalDisk};
 
 /// The file that makes a folder an archive.
-pub const SETTINGS: &str = "varve.toml";
+pub const SETTINGS_FILE: &str = "varve.toml";
 
 /// The places in one archive.
 #[derive(Clone)]
-pub struct Layout {
+pub struct ArchivePaths {
     root: PathBuf,
     /// The disk that silos and index are on.
     disk: Arc<dyn Disk>,
 }
 
-impl fmt::Debug for Layout {
+impl fmt::Debug for ArchivePaths {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Layout({})", self.root.display())
+        write!(formatter, "ArchivePaths({})", self.root.display())
     }
 }
 
-impl PartialEq for Layout {
+impl PartialEq for ArchivePaths {
     fn eq(&self, other: &Self) -> bool {
         self.root == other.root
     }
 }
 
-impl Layout {
+impl ArchivePaths {
     /// The places in the archive at `root`.
     pub fn new(root: &Path) -> Self {
         Self::on_disk(root, Arc::new(LocalDisk))
@@ -55,7 +55,7 @@ impl Layout {
 
     /// Name, format and how it is written.
     pub fn settings(&self) -> PathBuf {
-        self.root.join(SETTINGS)
+        self.root.join(SETTINGS_FILE)
     }
 
     /// The silos: the truth.
@@ -64,7 +64,7 @@ impl Layout {
     }
 
     /// Says that the silos are others by now than those from which index, catalog and HEAD were made. It is there for a moment.
-    pub fn unsettled(&self) -> PathBuf {
+    pub fn pending_swap(&self) -> PathBuf {
         self.silos().join("unsettled")
     }
 
@@ -100,7 +100,7 @@ impl Layout {
 
     /// The file that the one writing process holds.
     pub fn lock(&self) -> PathBuf {
-        self.temporary().join(LOCK)
+        self.temporary().join(LOCK_FILE)
     }
 
     /// What new silos say once instead of in each record, where they are packed by zstd; each silo holds its own copy.
@@ -125,11 +125,11 @@ impl Layout {
 }
 
 /// The name of the lock among what is not finished.
-pub const LOCK: &str = "lock";
+pub const LOCK_FILE: &str = "lock";
 
 /// The archive that `start` is in: the nearest folder, itself included, that is one, or a site of another layout.
 pub fn find_root(start: &Path) -> Option<PathBuf> {
-    start.ancestors().find(|folder| crate::history::kind_of(folder).is_some()).map(Path::to_owned)
+    start.ancestors().find(|folder| crate::history::detect_layout(folder).is_some()).map(Path::to_owned)
 }
 
 #[cfg(test)]

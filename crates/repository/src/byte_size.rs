@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Size(pub u64);
+pub struct ByteSize(pub u64);
 
 /// A text that is no size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,7 +24,7 @@ pub enum SizeError {
 }
 
 /// Larger units first, so that the first that divides is the shortest.
-const UNITS: [(&str, u64); 9] = [
+const SIZE_UNITS: [(&str, u64); 9] = [
     ("TiB", 1 << 40),
     ("TB", 1_000_000_000_000),
     ("GiB", 1 << 30),
@@ -36,7 +36,7 @@ const UNITS: [(&str, u64); 9] = [
     ("B", 1),
 ];
 
-impl FromStr for Size {
+impl FromStr for ByteSize {
     type Err = SizeError;
 
     fn from_str(text: &str) -> Result<Self, SizeError> {
@@ -49,27 +49,29 @@ impl FromStr for Size {
         let number: u64 = digits.parse().map_err(|_| SizeError::TooLarge)?;
         let factor = match unit {
             "" => 1,
-            unit => UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or(SizeError::Form)?.1,
+            unit => {
+                SIZE_UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or(SizeError::Form)?.1
+            }
         };
         number.checked_mul(factor).map(Self).ok_or(SizeError::TooLarge)
     }
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for ByteSize {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let divides = |(_, factor): &&(&str, u64)| self.0 >= *factor && self.0.is_multiple_of(*factor);
-        let (unit, factor) = UNITS.iter().find(divides).unwrap_or(&("B", 1));
+        let (unit, factor) = SIZE_UNITS.iter().find(divides).unwrap_or(&("B", 1));
         write!(formatter, "{} {unit}", self.0 / factor)
     }
 }
 
-impl Serialize for Size {
+impl Serialize for ByteSize {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Size {
+impl<'de> Deserialize<'de> for ByteSize {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged, expecting = "a size is a whole number and a unit, for example `1 GiB` or `500 MB`")]
@@ -85,7 +87,7 @@ impl<'de> Deserialize<'de> for Size {
 }
 
 /// A number of bytes for people: `999 B`, `68.0 MB`.
-pub fn readable(bytes: u64) -> String {
+pub fn human_size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
     if bytes < 1000 {
         return format!("{bytes} B");
@@ -116,29 +118,29 @@ mod tests {
             (" 64 kib ", 65536),
             ("0 B", 0),
         ] {
-            assert_eq!(text.parse(), Ok(Size(bytes)), "{text}");
+            assert_eq!(text.parse(), Ok(ByteSize(bytes)), "{text}");
         }
     }
 
     #[test]
     fn what_is_no_size() {
         for text in ["", "GiB", "1.5 GiB", "-1", "1 G", "1 GiB more", "one"] {
-            assert_eq!(text.parse::<Size>(), Err(SizeError::Form), "{text}");
+            assert_eq!(text.parse::<ByteSize>(), Err(SizeError::Form), "{text}");
         }
-        assert_eq!("99999999999999999999".parse::<Size>(), Err(SizeError::TooLarge));
-        assert_eq!("99999999999 GiB".parse::<Size>(), Err(SizeError::TooLarge));
+        assert_eq!("99999999999999999999".parse::<ByteSize>(), Err(SizeError::TooLarge));
+        assert_eq!("99999999999 GiB".parse::<ByteSize>(), Err(SizeError::TooLarge));
     }
 
     proptest! {
         #[test]
         fn what_is_printed_reads_the_same(bytes: u64, shift in 0u32..64) {
-            let size = Size(bytes >> shift);
+            let size = ByteSize(bytes >> shift);
             prop_assert_eq!(size.to_string().parse(), Ok(size));
         }
 
         #[test]
         fn no_text_panics(text in ".{0,24}") {
-            let _ = text.parse::<Size>();
+            let _ = text.parse::<ByteSize>();
         }
     }
 }

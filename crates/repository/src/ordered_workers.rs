@@ -9,11 +9,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 
 /// So many jobs may be under way or wait for an earlier one.
-const WINDOW: u64 = 1024;
+const MAX_PENDING_JOBS: u64 = 1024;
 
 /// Who works, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct Crew {
+pub struct WorkerCount {
     /// So many threads.
     pub threads: usize,
     /// Each takes so many jobs at a time at most; only 1 hands each result over at once.
@@ -23,8 +23,8 @@ pub struct Crew {
 /// Runs each job on one of the crew's workers, each made by `worker`, and hands the results to `each` in order.
 ///
 /// The first error of `each` ends it; jobs behind it that are under way are finished and forgotten.
-pub fn in_order<J, R, E, W>(
-    crew: Crew,
+pub fn run_in_order<J, R, E, W>(
+    crew: WorkerCount,
     jobs: impl Iterator<Item = J>,
     worker: impl Fn() -> W + Sync,
     each: impl FnMut(R) -> Result<(), E>,
@@ -43,7 +43,7 @@ where
 
 /// As [`in_order`], for workers that do better with several jobs at a time: each gives a result for each, in their order.
 pub fn together_in_order<J, R, E, W>(
-    crew: Crew,
+    crew: WorkerCount,
     mut jobs: impl Iterator<Item = J>,
     worker: impl Fn() -> W + Sync,
     mut each: impl FnMut(R) -> Result<(), E>,
@@ -54,7 +54,8 @@ where
     W: FnMut(Vec<J>) -> Vec<R>,
 {
     let threads = crew.threads.max(1);
-    let queue = Queue { state: Mutex::default(), filled: Condvar::new(), threads, together: crew.together };
+    let queue =
+        JobQueue { state: Mutex::default(), filled: Condvar::new(), threads, together: crew.together };
     let (done_sender, done_receiver) = mpsc::channel();
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -72,7 +73,7 @@ where
             });
         }
         drop(done_sender);
-        let mut order = Order { done: done_receiver, waiting: BTreeMap::new(), sent: 0, written: 0 };
+        let mut order = ReorderBuffer { done: done_receiver, waiting: BTreeMap::new(), sent: 0, written: 0 };
         let result = order.run(&queue, &mut jobs, &mut each);
         queue.close();
         result.unwrap_or_else(|panic| resume_unwind(panic))
@@ -80,27 +81,27 @@ where
 }
 
 /// Jobs that wait for a worker.
-struct Queue<J> {
-    state: Mutex<State<J>>,
+struct JobQueue<J> {
+    state: Mutex<JobQueueState<J>>,
     filled: Condvar,
     threads: usize,
     together: usize,
 }
 
-struct State<J> {
+struct JobQueueState<J> {
     /// The number of the first job that waits.
     first: u64,
     jobs: VecDeque<J>,
     closed: bool,
 }
 
-impl<J> Default for State<J> {
+impl<J> Default for JobQueueState<J> {
     fn default() -> Self {
         Self { first: 0, jobs: VecDeque::new(), closed: false }
     }
 }
 
-impl<J> Queue<J> {
+impl<J> JobQueue<J> {
     fn add(&self, jobs: Vec<J>) {
         self.lock().jobs.extend(jobs);
         self.filled.notify_all();
@@ -109,7 +110,7 @@ impl<J> Queue<J> {
     /// Some jobs, with the number of the first, once there are any; the fewer wait, the fewer are taken, so that all
     /// workers end at the same time. None when there will be no more.
     fn take(&self) -> Option<(u64, Vec<J>)> {
-        let is_idle = |state: &mut State<J>| state.jobs.is_empty() && !state.closed;
+        let is_idle = |state: &mut JobQueueState<J>| state.jobs.is_empty() && !state.closed;
         let waited = self.filled.wait_while(self.lock(), is_idle);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner);
         if state.closed {
@@ -129,7 +130,7 @@ impl<J> Queue<J> {
         self.filled.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<J>> {
+    fn lock(&self) -> MutexGuard<'_, JobQueueState<J>> {
         // Nothing that is done under the lock can leave it half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -139,25 +140,26 @@ impl<J> Queue<J> {
 type Batch<R> = (u64, std::thread::Result<Vec<R>>);
 
 /// Puts results back into the order of their jobs.
-struct Order<R> {
+struct ReorderBuffer<R> {
     done: mpsc::Receiver<Batch<R>>,
     waiting: BTreeMap<u64, Vec<R>>,
     sent: u64,
     written: u64,
 }
 
-impl<R> Order<R> {
+impl<R> ReorderBuffer<R> {
     fn run<J, E>(
         &mut self,
-        queue: &Queue<J>,
+        queue: &JobQueue<J>,
         jobs: &mut impl Iterator<Item = J>,
         each: &mut impl FnMut(R) -> Result<(), E>,
     ) -> std::thread::Result<Result<(), E>> {
         let mut ended = false;
         loop {
             // Half a window at a time, so that adding, too, wakes the others seldom.
-            if !ended && self.sent - self.written <= WINDOW / 2 {
-                let more: Vec<J> = jobs.take((self.written + WINDOW - self.sent) as usize).collect();
+            if !ended && self.sent - self.written <= MAX_PENDING_JOBS / 2 {
+                let more: Vec<J> =
+                    jobs.take((self.written + MAX_PENDING_JOBS - self.sent) as usize).collect();
                 ended = more.is_empty();
                 self.sent += more.len() as u64;
                 queue.add(more);
@@ -196,7 +198,7 @@ mod tests {
         };
         for together in [1, 16] {
             seen.clear();
-            in_order(Crew { threads: 4, together }, 0..5000, worker, |result| {
+            run_in_order(WorkerCount { threads: 4, together }, 0..5000, worker, |result| {
                 seen.push(result);
                 Ok::<(), ()>(())
             })
@@ -208,8 +210,8 @@ mod tests {
     #[test]
     fn the_first_refusal_ends_it() {
         let mut seen = 0;
-        let result = in_order(
-            Crew { threads: 3, together: 16 },
+        let result = run_in_order(
+            WorkerCount { threads: 3, together: 16 },
             0..,
             || |number: u64| number,
             |number| {
@@ -223,8 +225,8 @@ mod tests {
     #[test]
     fn no_jobs_are_no_trouble() {
         assert_eq!(
-            in_order(
-                Crew { threads: 2, together: 1 },
+            run_in_order(
+                WorkerCount { threads: 2, together: 1 },
                 std::iter::empty::<u8>(),
                 || |job| job,
                 |_| Err("never")

@@ -11,12 +11,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Where the system lists its locks.
-const LOCKS: &str = "/proc/locks";
+const LOCKS_FILE: &str = "/proc/locks";
 
 /// Whether a process of another program has locked that file.
 pub(super) fn is_open_elsewhere(database: &Path) -> bool {
     let Ok(found) = fs::metadata(database) else { return false };
-    match fs::read_to_string(LOCKS) {
+    match fs::read_to_string(LOCKS_FILE) {
         Ok(list) => list.lines().any(|line| is_of_other(line, found.ino())),
         Err(_) => true,
     }

@@ -4,24 +4,24 @@ use varve_catalog::Removal;
 use varve_core::history::{ListCursor, VersionFilter, VersionInfo};
 use varve_core::{Moment, VersionId};
 
-use super::Holdings;
+use super::HistoryReader;
 use crate::error::RepositoryError;
 
 /// So many candidates of a beginning are named.
 const MOST_CANDIDATES: usize = 10;
 /// So many tombstones are looked at together.
-const PIECE: usize = 500;
+const REMOVALS_PER_QUERY: usize = 500;
 /// No id has a shorter beginning: a word of two letters is a tag that is not there.
 const SHORTEST_PREFIX: usize = 4;
 
 /// The version that a person means: `HEAD`, `HEAD~2`, a tag, an id, the beginning of one, or a time, which means the newest
 /// version not after it.
-pub fn resolve_version(holdings: &dyn Holdings, text: &str) -> Result<VersionId, RepositoryError> {
+pub fn resolve_version(holdings: &dyn HistoryReader, text: &str) -> Result<VersionId, RepositoryError> {
     let (name, steps) = split_steps(text);
     let version = match named_version(holdings, name)? {
         Some(version) => version,
         None => {
-            let time = meant_time(name).ok_or_else(|| unknown(named(name, text)))?;
+            let time = parse_version_time(name).ok_or_else(|| unknown(named(name, text)))?;
             newest_until(holdings, time, name)?
         }
     };
@@ -29,9 +29,9 @@ pub fn resolve_version(holdings: &dyn Holdings, text: &str) -> Result<VersionId,
 }
 
 /// The same without times: for what cannot be undone, a version must be named.
-pub fn resolve_named_version(holdings: &dyn Holdings, text: &str) -> Result<VersionId, RepositoryError> {
+pub fn resolve_named_version(holdings: &dyn HistoryReader, text: &str) -> Result<VersionId, RepositoryError> {
     let (name, steps) = split_steps(text);
-    let version = named_version(holdings, name)?.ok_or_else(|| match meant_time(name) {
+    let version = named_version(holdings, name)?.ok_or_else(|| match parse_version_time(name) {
         Some(_) => RepositoryError::NotByTime { text: name.to_owned() },
         None => unknown(named(name, text)),
     })?;
@@ -39,7 +39,7 @@ pub fn resolve_named_version(holdings: &dyn Holdings, text: &str) -> Result<Vers
 }
 
 /// What is known of a version that something names; where it is not here, why not.
-pub fn known_version(holdings: &dyn Holdings, id: &VersionId) -> Result<VersionInfo, RepositoryError> {
+pub fn known_version(holdings: &dyn HistoryReader, id: &VersionId) -> Result<VersionInfo, RepositoryError> {
     if let Some(info) = holdings.catalog().version(id)? {
         return Ok(info);
     }
@@ -49,12 +49,12 @@ pub fn known_version(holdings: &dyn Holdings, id: &VersionId) -> Result<VersionI
 
 /// What tells that a version was taken out of the silos. It looks at all tombstones, and only whoever asks for what is not here does.
 fn removed(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     is_wanted: impl Fn(VersionId) -> bool,
 ) -> Result<Option<RepositoryError>, RepositoryError> {
     let mut after = None;
     loop {
-        let removals = holdings.catalog().removals(ListCursor { after, limit: PIECE })?;
+        let removals = holdings.catalog().removals(ListCursor { after, limit: REMOVALS_PER_QUERY })?;
         let Some(last) = removals.last() else { return Ok(None) };
         after = Some(last.tombstone_record);
         let version_of = |removal: &Removal| removal.tombstone.version.filter(|version| is_wanted(*version));
@@ -68,7 +68,7 @@ fn removed(
 
 /// So many steps back from a version, which `text` asks for.
 fn back(
-    holdings: &dyn Holdings,
+    holdings: &dyn HistoryReader,
     version: VersionId,
     steps: u32,
     text: &str,
@@ -85,7 +85,7 @@ fn back(
 /// The instant as of which a person asks who names a time in the place of a version, as [`Moment::parse_end`] has it. Digits alone are the
 /// beginning of an id and no time, unless they are all those of one, as replay writes it: whoever has mistyped an id must not be given
 /// another version.
-pub fn meant_time(text: &str) -> Option<Moment> {
+pub fn parse_version_time(text: &str) -> Option<Moment> {
     const WHOLE_TIME: usize = 14;
     Moment::parse_end(text).ok().filter(|_| !may_begin_id(text) || text.len() == WHOLE_TIME)
 }
@@ -95,7 +95,11 @@ fn named<'t>(name: &'t str, text: &'t str) -> &'t str {
     if name.is_empty() { text } else { name }
 }
 
-fn newest_until(holdings: &dyn Holdings, time: Moment, name: &str) -> Result<VersionId, RepositoryError> {
+fn newest_until(
+    holdings: &dyn HistoryReader,
+    time: Moment,
+    name: &str,
+) -> Result<VersionId, RepositoryError> {
     let filter = VersionFilter { until: Some(time), ..VersionFilter::default() };
     let found = holdings.catalog().versions(&filter, ListCursor::first(1))?;
     found
@@ -115,7 +119,7 @@ fn split_steps(text: &str) -> (&str, u32) {
 }
 
 /// The version of that name: HEAD, a tag, an id or its beginning. None where nothing is called so.
-pub fn named_version(holdings: &dyn Holdings, name: &str) -> Result<Option<VersionId>, RepositoryError> {
+pub fn named_version(holdings: &dyn HistoryReader, name: &str) -> Result<Option<VersionId>, RepositoryError> {
     let catalog = holdings.catalog();
     if name == "HEAD" || name == "@" {
         let head = holdings.head()?.ok_or(RepositoryError::NoVersions)?;
@@ -141,9 +145,9 @@ pub fn named_version(holdings: &dyn Holdings, name: &str) -> Result<Option<Versi
 
 /// Whether an id may begin so: hexadecimal digits, with hyphens where an id has them, or without. A day has its hyphens elsewhere.
 fn may_begin_id(name: &str) -> bool {
-    const HYPHENS: [usize; 4] = [8, 13, 18, 23];
+    const HYPHEN_POSITIONS: [usize; 4] = [8, 13, 18, 23];
     let is_digit = |byte: u8| byte.is_ascii_hexdigit();
-    let fits = |(at, byte): (usize, u8)| is_digit(byte) || (byte == b'-' && HYPHENS.contains(&at));
+    let fits = |(at, byte): (usize, u8)| is_digit(byte) || (byte == b'-' && HYPHEN_POSITIONS.contains(&at));
     name.bytes().filter(|byte| is_digit(*byte)).count() >= SHORTEST_PREFIX
         && name.bytes().enumerate().all(fits)
 }

@@ -28,10 +28,10 @@ use varve_store::{NewObject, StoreWriter};
 use varve_warc::write::Packer;
 
 use crate::error::ArchiveError;
-use varve_repository::archive::silo_files;
-use varve_repository::writer::ArchiveWriter;
+use varve_repository::archive::open_silo_files;
+use varve_repository::archive_writer::ArchiveWriter;
 
-pub use choose::Choice;
+pub use choose::PurgeSelection;
 pub use dictionary::Dictionaries;
 pub use varve_core::pattern::{AtSign, GroupPattern};
 pub use varve_store::purge::PromotedRevisit;
@@ -55,7 +55,7 @@ pub struct Request {
 
 /// What was done: for the records of whoever asked for it.
 #[derive(Clone, Debug, Default)]
-pub struct Receipt {
+pub struct Report {
     /// The tombstones: one for each record that is gone.
     pub tombstones: Vec<Tombstone>,
     /// Those of committed pages that are out of versions that stay: each URL once for each body that it had.
@@ -74,7 +74,7 @@ pub struct Receipt {
     pub bytes_after: u64,
 }
 
-impl Receipt {
+impl Report {
     /// Records that are gone, by kind.
     pub fn by_kind(&self) -> BTreeMap<&str, u64> {
         let mut counts = BTreeMap::new();
@@ -91,32 +91,32 @@ impl Receipt {
 }
 
 /// Finds out what would go; changes nothing.
-pub fn plan(writer: &ArchiveWriter, request: &Request) -> Result<Choice, ArchiveError> {
+pub fn plan(writer: &ArchiveWriter, request: &Request) -> Result<PurgeSelection, ArchiveError> {
     if request.why.trim().is_empty() {
         return Err(ArchiveError::NoReason);
     }
-    Choice::of(writer, request)
+    PurgeSelection::of(writer, request)
 }
 
 /// Writes new silos without what was chosen, and puts them in the place of the old ones.
 pub fn perform(
     writer: ArchiveWriter,
     request: &Request,
-    choice: &Choice,
+    choice: &PurgeSelection,
     progress: &dyn Fn(u64),
-) -> Result<Receipt, ArchiveError> {
+) -> Result<Report, ArchiveError> {
     let now = Moment::from(writer.now().instant);
     let bytes_before = replace::bytes(writer.layout())?;
     let dropped: HashSet<RecordId> = choice.records.iter().map(|gone| gone.record).collect();
     let renewed = dictionary::renewed(&writer, &dropped)?;
     let first = choice.first_silo().into_iter().chain(renewed.first_silo).min();
-    let first = first_to_copy(&silo_files(writer.layout()), first)?;
+    let first = first_to_copy(&open_silo_files(writer.layout()), first)?;
     let dictionaries = renewed.fate;
     let new = replace::Prepared::begin(&writer, first, renewed)?;
     let done = copy_silos_without(&writer.reader(), first, new.store(), &dropped, progress)?;
     let kept = choice.records_before(first) + done.kept + keep_bodies(&writer, new.store(), choice)?;
     let bytes_untouched = new.linked();
-    let mut receipt = Receipt { kept, dictionaries, bytes_before, bytes_untouched, ..Receipt::default() };
+    let mut receipt = Report { kept, dictionaries, bytes_before, bytes_untouched, ..Report::default() };
     let to_tombstone = |mut tombstone: Tombstone| {
         request.who.clone_into(&mut tombstone.who);
         request.why.clone_into(&mut tombstone.why);
@@ -139,7 +139,11 @@ pub fn perform(
 }
 
 /// Keeps bodies as objects of their own that only answers held which went; says how many.
-fn keep_bodies(writer: &ArchiveWriter, store: &StoreWriter, choice: &Choice) -> Result<u64, ArchiveError> {
+fn keep_bodies(
+    writer: &ArchiveWriter,
+    store: &StoreWriter,
+    choice: &PurgeSelection,
+) -> Result<u64, ArchiveError> {
     let (old, mut packer) = (writer.reader(), store.small_packer()?);
     let mut kept = 0;
     for body in &choice.answered {

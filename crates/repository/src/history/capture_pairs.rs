@@ -14,13 +14,13 @@ use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_diff::compare::{CaptureSide, CompareOptions, compare_heads};
 
-use super::pages::Pages;
-use super::pages_by_key::{Key, PagesByKey};
+use super::pages_by_key::{PageMatchKey, PagesByKey};
+use super::version_pages::VersionPages;
 use crate::error::RepositoryError;
 
 /// What became of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum PageChange {
     /// It is only in the newer version.
     Added,
     /// It is only in the older version.
@@ -33,36 +33,36 @@ pub enum Change {
 
 /// A page in two versions; at least one of them has it.
 #[derive(Clone, Debug)]
-pub struct Pair {
+pub struct CapturePair {
     /// As it was.
     pub base: Option<Capture>,
     /// As it is.
     pub head: Option<Capture>,
 }
 
-impl Pair {
+impl CapturePair {
     /// The newer of the two, or the one there is.
     pub fn any(&self) -> &Capture {
         self.head.as_ref().or(self.base.as_ref()).expect("a pair has at least one page")
     }
 
     /// What became of it, before noise is considered.
-    pub fn change(&self) -> Change {
+    pub fn change(&self) -> PageChange {
         match (&self.base, &self.head) {
-            (None, _) => Change::Added,
-            (_, None) => Change::Removed,
-            (Some(base), Some(head)) if same(base, head) && self.moved().is_none() => Change::Unchanged,
-            _ => Change::Changed,
+            (None, _) => PageChange::Added,
+            (_, None) => PageChange::Removed,
+            (Some(base), Some(head)) if same(base, head) && self.moved().is_none() => PageChange::Unchanged,
+            _ => PageChange::Changed,
         }
     }
 
     /// The same, where headers that are other each time, such as the clock of a server, do not count.
-    pub fn lasting_change(&self) -> Change {
+    pub fn lasting_change(&self) -> PageChange {
         match (self.change(), &self.base, &self.head) {
-            (Change::Changed, Some(base), Some(head))
+            (PageChange::Changed, Some(base), Some(head))
                 if self.moved().is_none() && same_but_clocks(base, head) =>
             {
-                Change::Unchanged
+                PageChange::Unchanged
             }
             (change, ..) => change,
         }
@@ -106,17 +106,17 @@ fn head_of(capture: &Capture) -> CaptureSide<'_> {
 }
 
 /// The pages of two versions, in the order of their paths.
-pub struct Pairs<'a> {
+pub struct CapturePairs<'a> {
     base: Peekable<PagesByKey<'a>>,
     head: Peekable<PagesByKey<'a>>,
-    key: Key,
-    ready: std::vec::IntoIter<Pair>,
+    key: PageMatchKey,
+    ready: std::vec::IntoIter<CapturePair>,
 }
 
-impl<'a> Pairs<'a> {
+impl<'a> CapturePairs<'a> {
     /// Pairs the pages of two versions. No base means that all pages are new.
     pub fn new(catalog: &'a dyn CatalogRead, base: Option<VersionId>, head: Option<VersionId>) -> Self {
-        Self::between(Pages::new(catalog, base), Pages::new(catalog, head))
+        Self::between(VersionPages::new(catalog, base), VersionPages::new(catalog, head))
     }
 
     /// The pairs of which something may differ, and how many pages are the same in both versions and left out. Where little
@@ -132,13 +132,13 @@ impl<'a> Pairs<'a> {
         };
         let (from, to) = (at_paths(catalog, base, &paths)?, at_paths(catalog, head, &paths)?);
         // A page that has its path from elsewhere may belong to one that is left out.
-        if from.iter().chain(&to).any(|page| Key::Page.of(page) != page.path) {
+        if from.iter().chain(&to).any(|page| PageMatchKey::Page.of(page) != page.path) {
             return Ok((Self::new(catalog, base, head), 0));
         }
         let held =
             head.map(|head| catalog.version(&head)).transpose()?.flatten().map_or(0, |info| info.captures);
         let left_out = held.saturating_sub(to.len() as u64);
-        Ok((Self::between(Pages::listed(catalog, from), Pages::listed(catalog, to)), left_out))
+        Ok((Self::between(VersionPages::listed(catalog, from), VersionPages::listed(catalog, to)), left_out))
     }
 
     /// The pairs at some paths, sorted, of which each page has one.
@@ -149,12 +149,12 @@ impl<'a> Pairs<'a> {
         paths: &[String],
     ) -> Result<Self, RepositoryError> {
         let (from, to) = (at_paths(catalog, base, paths)?, at_paths(catalog, head, paths)?);
-        Ok(Self::between(Pages::listed(catalog, from), Pages::listed(catalog, to)))
+        Ok(Self::between(VersionPages::listed(catalog, from), VersionPages::listed(catalog, to)))
     }
 
     /// Pairs pages wherever they come from, each side sorted by path and URL.
-    pub fn between(base: Pages<'a>, head: Pages<'a>) -> Self {
-        Self::by(Key::Page, base, head)
+    pub fn between(base: VersionPages<'a>, head: VersionPages<'a>) -> Self {
+        Self::by(PageMatchKey::Page, base, head)
     }
 
     /// Pairs pages of all hosts, as diffs were made that some sites keep.
@@ -163,20 +163,20 @@ impl<'a> Pairs<'a> {
         base: Option<VersionId>,
         head: Option<VersionId>,
     ) -> Self {
-        Self::by(Key::AnyHost, Pages::new(catalog, base), Pages::new(catalog, head))
+        Self::by(PageMatchKey::AnyHost, VersionPages::new(catalog, base), VersionPages::new(catalog, head))
     }
 
     /// Pairs what lies in the same place of a working tree.
     pub fn in_place(catalog: &'a dyn CatalogRead, base: Option<VersionId>, head: Option<VersionId>) -> Self {
-        Self::by(Key::Place, Pages::new(catalog, base), Pages::new(catalog, head))
+        Self::by(PageMatchKey::Place, VersionPages::new(catalog, base), VersionPages::new(catalog, head))
     }
 
-    fn by(key: Key, base: Pages<'a>, head: Pages<'a>) -> Self {
+    fn by(key: PageMatchKey, base: VersionPages<'a>, head: VersionPages<'a>) -> Self {
         let side = |pages| PagesByKey::new(key, pages).peekable();
         Self { base: side(base), head: side(head), key, ready: Vec::new().into_iter() }
     }
 
-    fn fetch(&mut self) -> Result<Option<Pair>, RepositoryError> {
+    fn fetch(&mut self) -> Result<Option<CapturePair>, RepositoryError> {
         if let Some(pair) = self.ready.next() {
             return Ok(Some(pair));
         }
@@ -221,17 +221,17 @@ fn take(pages: &mut Peekable<PagesByKey<'_>>, key: &str) -> Result<Vec<Capture>,
 }
 
 /// Pairs the pages of one key, each of which is in at most one pair.
-fn pair_up(key: Key, base: Vec<Capture>, head: Vec<Capture>) -> Vec<Pair> {
+fn pair_up(key: PageMatchKey, base: Vec<Capture>, head: Vec<Capture>) -> Vec<CapturePair> {
     let are_alone = base.len() == 1 && head.len() == 1;
     let mut sides = Sides { base, head, pairs: Vec::new() };
     sides.pair(|base, head| base.url == head.url);
     sides.pair(|base, head| is_one_host([&base.url, &head.url]));
-    if are_alone || key != Key::Page {
+    if are_alone || key != PageMatchKey::Page {
         sides.pair(|_, _| true);
     }
     let Sides { base, head, mut pairs } = sides;
-    pairs.extend(head.into_iter().map(|head| Pair { base: None, head: Some(head) }));
-    pairs.extend(base.into_iter().map(|base| Pair { base: Some(base), head: None }));
+    pairs.extend(head.into_iter().map(|head| CapturePair { base: None, head: Some(head) }));
+    pairs.extend(base.into_iter().map(|base| CapturePair { base: Some(base), head: None }));
     pairs.sort_by(|one, other| one.any().url.cmp(&other.any().url));
     pairs
 }
@@ -240,7 +240,7 @@ fn pair_up(key: Key, base: Vec<Capture>, head: Vec<Capture>) -> Vec<Pair> {
 struct Sides {
     base: Vec<Capture>,
     head: Vec<Capture>,
-    pairs: Vec<Pair>,
+    pairs: Vec<CapturePair>,
 }
 
 impl Sides {
@@ -248,15 +248,17 @@ impl Sides {
     fn pair(&mut self, belong: impl Fn(&Capture, &Capture) -> bool) {
         for head in std::mem::take(&mut self.head) {
             match self.base.iter().position(|base| belong(base, &head)) {
-                Some(at) => self.pairs.push(Pair { base: Some(self.base.remove(at)), head: Some(head) }),
+                Some(at) => {
+                    self.pairs.push(CapturePair { base: Some(self.base.remove(at)), head: Some(head) })
+                }
                 None => self.head.push(head),
             }
         }
     }
 }
 
-impl Iterator for Pairs<'_> {
-    type Item = Result<Pair, RepositoryError>;
+impl Iterator for CapturePairs<'_> {
+    type Item = Result<CapturePair, RepositoryError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.fetch().transpose()

@@ -11,18 +11,18 @@ use varve_core::headers::Redaction;
 use varve_store::exchange::ScannedRecord;
 
 use crate::error::RepositoryError;
-use crate::rows::{LostList, OddFact, RowMaker};
+use crate::rows::{MissingPageList, RowMaker, UnreadableFact};
 
 /// Rows are applied so many at a time.
-const BATCH: usize = 4096;
+const ROWS_PER_BATCH: usize = 4096;
 
 /// Something that silos say, of which no row can be made because something else is lost.
 #[derive(Debug)]
-pub enum LeftOut {
+pub enum OmittedRow {
     /// A record that says nothing that can be understood, or only together with one that is lost.
-    Fact(OddFact),
+    Fact(UnreadableFact),
     /// The pages of a version that a list has which is lost. The version is kept, and the pages that it names itself.
-    List(LostList),
+    List(MissingPageList),
     /// The score of a version that is not here.
     Score(VersionId),
     /// HEAD was moved to a version that is not here.
@@ -36,13 +36,13 @@ pub enum LeftOut {
     },
 }
 
-impl fmt::Display for LeftOut {
+impl fmt::Display for OmittedRow {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Fact(OddFact { record, source }) => {
+            Self::Fact(UnreadableFact { record, source }) => {
                 write!(formatter, "record {record} cannot be understood: {source}: {}", source.source)
             }
-            Self::List(LostList { version, list, known }) => {
+            Self::List(MissingPageList { version, list, known }) => {
                 write!(formatter, "version {version} has pages of a list that is lost, record {list}: ")?;
                 write!(
                     formatter,
@@ -62,7 +62,7 @@ impl fmt::Display for LeftOut {
     }
 }
 
-impl LeftOut {
+impl OmittedRow {
     /// What a row was about that was left out.
     pub(super) fn of_row(row: CatalogRow) -> Option<Self> {
         match row {
@@ -74,23 +74,23 @@ impl LeftOut {
 }
 
 /// A catalog that was filled, and what could not be entered.
-pub struct Filled {
+pub struct FilledCatalog {
     /// The catalog.
     pub catalog: SqliteCatalog,
     /// Records that could not be entered.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedRow>,
 }
 
 /// A catalog that is being filled. The first failure is kept until the end, and nothing is done after it.
-pub struct Filling {
+pub struct CatalogFiller {
     catalog: SqliteCatalog,
     maker: RowMaker<'static>,
     rows: Vec<CatalogRow>,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<OmittedRow>,
     failure: Result<(), RepositoryError>,
 }
 
-impl Filling {
+impl CatalogFiller {
     /// Begins with an empty catalog.
     pub fn new(catalog: SqliteCatalog, redaction: Redaction) -> Self {
         let maker = RowMaker::new(redaction);
@@ -107,37 +107,38 @@ impl Filling {
             Err(odd) => match self.maker.rows_without_list(scanned) {
                 Some((rows, lost)) => {
                     self.rows.extend(rows);
-                    self.left_out.push(LeftOut::List(lost));
+                    self.left_out.push(OmittedRow::List(lost));
                 }
-                None => self.left_out.push(LeftOut::Fact(odd)),
+                None => self.left_out.push(OmittedRow::Fact(odd)),
             },
         }
-        if weight(&self.rows) >= BATCH {
+        if count_rows(&self.rows) >= ROWS_PER_BATCH {
             self.failure = self.apply();
         }
     }
 
     fn apply(&mut self) -> Result<(), RepositoryError> {
         let Self { catalog, rows, left_out, .. } = self;
-        Ok(catalog.apply_leniently(&mut rows.drain(..), &mut |row| left_out.extend(LeftOut::of_row(row)))?)
+        Ok(catalog
+            .apply_leniently(&mut rows.drain(..), &mut |row| left_out.extend(OmittedRow::of_row(row)))?)
     }
 
     /// The catalog, with all that was added.
-    pub fn finish(mut self) -> Result<Filled, RepositoryError> {
+    pub fn finish(mut self) -> Result<FilledCatalog, RepositoryError> {
         std::mem::replace(&mut self.failure, Ok(()))?;
         self.apply()?;
         let Self { catalog, mut left_out, .. } = self;
         for tag in catalog.tags()? {
             if catalog.version(&tag.version)?.is_none() {
-                left_out.push(LeftOut::Tag { name: tag.name, version: tag.version });
+                left_out.push(OmittedRow::Tag { name: tag.name, version: tag.version });
             }
         }
-        Ok(Filled { catalog, left_out })
+        Ok(FilledCatalog { catalog, left_out })
     }
 }
 
 /// How many rows these are, each capture counted.
-pub(super) fn weight(rows: &[CatalogRow]) -> usize {
+pub(super) fn count_rows(rows: &[CatalogRow]) -> usize {
     let held =
         |row: &CatalogRow| if let CatalogRow::Pages { captures, .. } = row { captures.len() } else { 0 };
     rows.len() + rows.iter().map(held).sum::<usize>()

@@ -14,19 +14,19 @@ use varve_store::{StoreReader, StoreRecovery, StoreSettings, StoreWriter};
 use varve_warc::date::Date;
 use varve_warc::write::{Dictionary, Packing};
 
-use crate::archive::{read_settings, resolve, silo_files};
+use crate::archive::{open_silo_files, read_settings, resolve};
+use crate::archive_paths::{ArchivePaths, LOCK_FILE};
 use crate::error::RepositoryError;
-use crate::layout::{LOCK, Layout};
-use crate::settings::LARGEST_SIZE;
+use crate::pending_swap::finish_pending_swap;
+use crate::settings::MAX_DICTIONARY_BYTES;
 use crate::settings::{ArchiveSettings, PackingMethod};
-use crate::unsettled::settle;
 
 /// The present, as the caller knows it.
 pub type Clock = Arc<dyn Fn() -> Date + Send + Sync>;
 
 /// What the caller says of itself when it opens an archive for writing.
 #[derive(Clone)]
-pub struct Opening {
+pub struct WriterOptions {
     /// Who will hold the lock, for others to read: the program, its process, since when.
     pub holder: String,
     /// The software that silos will name.
@@ -37,7 +37,7 @@ pub struct Opening {
 
 /// An archive that can be written. Only one exists at a time, on any machine that honours the lock.
 pub struct ArchiveWriter {
-    layout: Layout,
+    layout: ArchivePaths,
     settings: ArchiveSettings,
     store: StoreWriter,
     recovered: StoreRecovery,
@@ -48,12 +48,12 @@ pub struct ArchiveWriter {
 
 impl ArchiveWriter {
     /// Opens the archive at `root`, and puts in order what a crash left behind.
-    pub fn open(root: &Path, opening: Opening) -> Result<Self, RepositoryError> {
-        Self::open_at(Layout::new(root), opening)
+    pub fn open(root: &Path, opening: WriterOptions) -> Result<Self, RepositoryError> {
+        Self::open_at(ArchivePaths::new(root), opening)
     }
 
     /// As [`Self::open`], with this layout.
-    pub fn open_at(layout: Layout, opening: Opening) -> Result<Self, RepositoryError> {
+    pub fn open_at(layout: ArchivePaths, opening: WriterOptions) -> Result<Self, RepositoryError> {
         let settings = read_settings(&layout)?;
         let lock = Self::lock(&layout, &opening)?;
         let temporary = layout.temporary();
@@ -66,24 +66,24 @@ impl ArchiveWriter {
             temporary,
             clock: Arc::clone(&opening.clock),
         };
-        let (store, recovered) = StoreWriter::open(silo_files(&layout), store_settings)?;
+        let (store, recovered) = StoreWriter::open(open_silo_files(&layout), store_settings)?;
         Ok(Self { layout, settings, store, recovered, clock: opening.clock, _lock: lock })
     }
 
     /// Takes the lock alone, for who puts something in the place of the archive's parts, and sweeps what was left.
-    pub fn lock(layout: &Layout, opening: &Opening) -> Result<WriteLock, RepositoryError> {
+    pub fn lock(layout: &ArchivePaths, opening: &WriterOptions) -> Result<WriteLock, RepositoryError> {
         read_settings(layout)?;
         let temporary = layout.temporary();
         fs::create_dir_all(&temporary).map_err(RepositoryError::write(&temporary))?;
         let lock = WriteLock::take(&layout.lock(), &opening.holder)?;
         // What lies ready for it is swept with the rest otherwise.
-        settle(layout)?;
+        finish_pending_swap(layout)?;
         empty(&temporary)?;
         Ok(lock)
     }
 
     /// Where its parts lie.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &ArchivePaths {
         &self.layout
     }
 
@@ -119,13 +119,15 @@ impl ArchiveWriter {
 }
 
 /// How records are packed: with the dictionary of the archive, where it has one and the packing can use it.
-fn packing(settings: &ArchiveSettings, layout: &Layout) -> Result<Packing, RepositoryError> {
+fn packing(settings: &ArchiveSettings, layout: &ArchivePaths) -> Result<Packing, RepositoryError> {
     if settings.packing != PackingMethod::Zstd {
         return Ok(settings.packing(None));
     }
     let path = layout.dictionary();
     match fs::read(&path) {
-        Ok(bytes) if bytes.len() <= LARGEST_SIZE => Ok(settings.packing(Some(Dictionary::new(bytes)))),
+        Ok(bytes) if bytes.len() <= MAX_DICTIONARY_BYTES => {
+            Ok(settings.packing(Some(Dictionary::new(bytes))))
+        }
         Ok(_) => Err(RepositoryError::Dictionary { path }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(settings.packing(None)),
         Err(source) => Err(RepositoryError::Read { path, source }),
@@ -136,7 +138,7 @@ fn packing(settings: &ArchiveSettings, layout: &Layout) -> Result<Packing, Repos
 fn empty(temporary: &Path) -> Result<(), RepositoryError> {
     for entry in fs::read_dir(temporary).map_err(RepositoryError::read(temporary))? {
         let entry = entry.map_err(RepositoryError::read(temporary))?;
-        if entry.file_name() == LOCK {
+        if entry.file_name() == LOCK_FILE {
             continue;
         }
         let path = entry.path();

@@ -9,7 +9,7 @@ use varve_core::{RecordId, RunId, VersionId};
 use super::run_records::RunRecords;
 
 /// A version of a run, and the record that says so.
-pub(super) struct Sealed {
+pub(super) struct SealedRun {
     pub(super) version: VersionId,
     pub(super) run: RunSummary,
     pub(super) record: RecordId,
@@ -17,19 +17,19 @@ pub(super) struct Sealed {
 
 /// What was taken out of a run on purpose, and what was put in its place: the run was sealed over the former.
 #[derive(Default)]
-struct Rewritten {
+struct PurgedRecords {
     gone: BTreeSet<RecordId>,
     instead: HashSet<RecordId>,
 }
 
 /// The captures of one run as they were sealed, so far.
 #[derive(Default)]
-struct Counted {
+struct SealTally {
     sealing: Sealing,
     count: u64,
 }
 
-impl Counted {
+impl SealTally {
     fn add(&mut self, record: &RecordId) {
         self.sealing.add(record);
         self.count += 1;
@@ -38,11 +38,11 @@ impl Counted {
 
 /// The seals that do not fit: the record of each, and what is wrong.
 pub(super) fn broken_seals(
-    sealed: Vec<Sealed>,
+    sealed: Vec<SealedRun>,
     records: RunRecords,
     tombstones: &[Tombstone],
 ) -> io::Result<Vec<(RecordId, String)>> {
-    let mut rewritten: HashMap<RunId, Rewritten> = HashMap::new();
+    let mut rewritten: HashMap<RunId, PurgedRecords> = HashMap::new();
     for Tombstone { record, run, replaced_by, .. } in tombstones {
         // Only answers were sealed over, and only they have a run and a tombstone of their own.
         let Some(run) = run else { continue };
@@ -50,12 +50,12 @@ pub(super) fn broken_seals(
         run.gone.insert(*record);
         run.instead.extend(*replaced_by);
     }
-    for Rewritten { gone, instead } in rewritten.values_mut() {
+    for PurgedRecords { gone, instead } in rewritten.values_mut() {
         // Nothing was sealed over what an earlier rewrite put in the place of something, and a later one took out.
         gone.retain(|record| !instead.contains(record));
     }
-    let mut runs: HashMap<RunId, Counted> =
-        sealed.iter().map(|sealed| (sealed.run.id, Counted::default())).collect();
+    let mut runs: HashMap<RunId, SealTally> =
+        sealed.iter().map(|sealed| (sealed.run.id, SealTally::default())).collect();
     records.each(&mut |run, record| {
         let Some(counted) = runs.get_mut(&run) else { return };
         if let Some(rewritten) = rewritten.get_mut(&run) {
@@ -75,8 +75,8 @@ pub(super) fn broken_seals(
             rewritten.gone.iter().for_each(|gone| counted.add(gone));
         }
     }
-    let broken = sealed.into_iter().filter_map(|Sealed { version, run, record }| {
-        let Counted { sealing, count } = runs.remove(&run.id).unwrap_or_default();
+    let broken = sealed.into_iter().filter_map(|SealedRun { version, run, record }| {
+        let SealTally { sealing, count } = runs.remove(&run.id).unwrap_or_default();
         let message = format!(
             "version {version} was sealed over {} captures, and the {count} that are here are not those",
             run.captures

@@ -13,11 +13,11 @@ use varve_store::record::record_and_body_ids;
 use varve_warc::record::{RecordHeader, RecordType, media_type};
 
 use crate::error::ArchiveError;
-use varve_repository::tree::{Kind, MEDIA_TYPE, ManifestReader};
+use varve_repository::tree::{MEDIA_TYPE, ManifestReader, TreeEntryKind};
 
 /// What was seen of them so far.
 #[derive(Default)]
-pub(super) struct Holders {
+pub(super) struct BodyHolders {
     /// Manifests of trees, and whether they go.
     trees: Vec<(RecordId, bool)>,
     /// Pictures of captures, and whether those go.
@@ -26,7 +26,7 @@ pub(super) struct Holders {
     answered: HashSet<RecordId>,
 }
 
-impl Holders {
+impl BodyHolders {
     /// Looks at a record that goes or stays, as far as is known without the others.
     pub(super) fn look_at(&mut self, header: &RecordHeader, id: RecordId, goes: bool) {
         match header.record_type() {
@@ -83,7 +83,7 @@ fn each_file(
     let Some(object) = store.object(tree.as_bytes())? else { return Ok(()) };
     let Ok(mut manifest) = ManifestReader::new(object.read()?) else { return Ok(()) };
     while let Ok(Some(entry)) = manifest.next_entry() {
-        if let Kind::File { id, .. } = entry.kind {
+        if let TreeEntryKind::File { id, .. } = entry.kind {
             each(id);
         }
     }

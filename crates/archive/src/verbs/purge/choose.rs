@@ -15,16 +15,16 @@ use varve_store::{StoreError, describes_silo};
 use varve_warc::record::{RecordHeader, RecordType, media_type};
 
 use super::Request;
-use super::holders::Holders;
+use super::holders::BodyHolders;
 use crate::error::ArchiveError;
 use crate::verbs::log::spellings;
-use varve_repository::archive::silo_files;
-use varve_repository::history::Lists;
-use varve_repository::writer::ArchiveWriter;
+use varve_repository::archive::open_silo_files;
+use varve_repository::archive_writer::ArchiveWriter;
+use varve_repository::history::PageLists;
 
 /// What goes.
 #[derive(Clone, Debug, Default)]
-pub struct Choice {
+pub struct PurgeSelection {
     /// The records, each as its tombstone will describe it; who, why and when are not filled in.
     pub records: Vec<Tombstone>,
     /// The committed pages that go from versions that stay, likewise: each URL once for each body that it had.
@@ -39,16 +39,16 @@ pub struct Choice {
     records_of: BTreeMap<u32, u64>,
 }
 
-impl Choice {
+impl PurgeSelection {
     pub(super) fn of(writer: &ArchiveWriter, request: &Request) -> Result<Self, ArchiveError> {
-        let mut history = History::new(request);
-        let files = silo_files(writer.layout());
+        let mut history = PurgeScan::new(request);
+        let files = open_silo_files(writer.layout());
         scan(&files, 1, &|_| {}, &mut |scanned| {
             history.add(scanned);
             Ok::<(), StoreError>(())
         })?;
         let mut gone = history.gone();
-        let mut holders = Holders::default();
+        let mut holders = BodyHolders::default();
         each_header(&files, &mut |header, id, _| {
             let goes = gone.takes(header, id, run_of(header));
             holders.look_at(header, id, goes);
@@ -87,7 +87,7 @@ impl Choice {
         self.records.push(record);
     }
 
-    fn look_at(&mut self, gone: &Gone<'_>, header: &RecordHeader, id: RecordId, silo: u32) {
+    fn look_at(&mut self, gone: &PurgedIds<'_>, header: &RecordHeader, id: RecordId, silo: u32) {
         let run = run_of(header);
         if !describes_silo(header) && header.record_type() != RecordType::Continuation {
             *self.records_of.entry(silo).or_default() += 1;
@@ -134,7 +134,7 @@ impl Choice {
 }
 
 /// What the facts say, as far as it matters here.
-struct History<'a> {
+struct PurgeScan<'a> {
     request: &'a Request,
     urls: HashSet<String>,
     versions: HashSet<VersionId>,
@@ -153,7 +153,7 @@ struct History<'a> {
     /// Answers of runs before that versions have which stay.
     answers: HashSet<RecordId>,
     /// The list of pages that was read last.
-    lists: Lists<'static>,
+    lists: PageLists<'static>,
     /// Lists that manifests name, and whether one of those stays.
     named: HashMap<RecordId, bool>,
     /// Versions that lose something, whose scores tell of it.
@@ -165,7 +165,7 @@ struct History<'a> {
     pictures: Vec<(RecordId, Option<RunId>, bool)>,
 }
 
-impl<'a> History<'a> {
+impl<'a> PurgeScan<'a> {
     fn new(request: &'a Request) -> Self {
         Self {
             request,
@@ -179,7 +179,7 @@ impl<'a> History<'a> {
             hiding: BTreeSet::new(),
             pages: HashMap::new(),
             answers: HashSet::new(),
-            lists: Lists::default(),
+            lists: PageLists::default(),
             named: HashMap::new(),
             touched: HashSet::new(),
             touched_runs: HashSet::new(),
@@ -274,7 +274,7 @@ impl<'a> History<'a> {
         })
     }
 
-    fn gone(&self) -> Gone<'_> {
+    fn gone(&self) -> PurgedIds<'_> {
         let mut touched = self.touched.clone();
         touched.extend(self.touched_runs.iter().filter_map(|run| self.version_of_run.get(run)));
         let is_touched = |about: &str| about.strip_prefix("urn:uuid:").and_then(|id| id.parse().ok());
@@ -293,7 +293,7 @@ impl<'a> History<'a> {
                 staying.insert(*picture)
             };
         }
-        Gone {
+        PurgedIds {
             history: self,
             manifests: &self.manifests,
             bodies: going.difference(&staying).copied().collect(),
@@ -304,8 +304,8 @@ impl<'a> History<'a> {
 }
 
 /// What goes, for one look at each record.
-struct Gone<'a> {
-    history: &'a History<'a>,
+struct PurgedIds<'a> {
+    history: &'a PurgeScan<'a>,
     manifests: &'a HashMap<RecordId, VersionId>,
     bodies: HashSet<RecordId>,
     /// Bodies that something holds which stays.
@@ -313,7 +313,7 @@ struct Gone<'a> {
     scores: HashSet<RecordId>,
 }
 
-impl Gone<'_> {
+impl PurgedIds<'_> {
     fn takes(&self, header: &RecordHeader, id: RecordId, run: Option<RunId>) -> bool {
         match header.record_type() {
             RecordType::Response | RecordType::Revisit | RecordType::Request | RecordType::Conversion => {

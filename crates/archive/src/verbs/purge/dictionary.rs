@@ -13,11 +13,11 @@ use varve_store::purge::first_with_dictionary;
 use varve_warc::write::{Dictionary, Packing};
 
 use crate::error::ArchiveError;
-use crate::verbs::train::{self, LARGEST_SIZE};
-use varve_repository::archive::silo_files;
-use varve_repository::history::ArchiveHoldings;
+use crate::verbs::train::{self, MAX_DICTIONARY_BYTES};
+use varve_repository::archive::open_silo_files;
+use varve_repository::archive_writer::ArchiveWriter;
+use varve_repository::history::ArchiveHistoryReader;
 use varve_repository::settings::PackingMethod;
-use varve_repository::writer::ArchiveWriter;
 
 /// What becomes of dictionaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(super) struct Renewed {
 pub(super) fn renewed(writer: &ArchiveWriter, dropped: &HashSet<RecordId>) -> Result<Renewed, ArchiveError> {
     let first_silo = match dropped.is_empty() {
         true => None,
-        false => first_with_dictionary(&silo_files(writer.layout()))?,
+        false => first_with_dictionary(&open_silo_files(writer.layout()))?,
     };
     let path = writer.layout().dictionary();
     let old = match fs::read(&path) {
@@ -72,9 +72,9 @@ fn made_of_rest(
     old: Vec<u8>,
     dropped: &HashSet<RecordId>,
 ) -> Result<Option<Vec<u8>>, ArchiveError> {
-    let Ok(holdings) = ArchiveHoldings::open(writer.layout().root()) else { return Ok(None) };
-    let size = Dictionary::new(old).plain().map_or(LARGEST_SIZE, |plain| plain.len());
-    let files = silo_files(writer.layout());
+    let Ok(holdings) = ArchiveHistoryReader::open(writer.layout().root()) else { return Ok(None) };
+    let size = Dictionary::new(old).plain().map_or(MAX_DICTIONARY_BYTES, |plain| plain.len());
+    let files = open_silo_files(writer.layout());
     match train::make(&holdings, &files, size, &|record| !dropped.contains(&record)) {
         Ok((_, stored)) => Ok(Some(stored)),
         Err(ArchiveError::NoDictionary { .. }) => Ok(None),

@@ -9,18 +9,18 @@ use varve_core::history::{Capture, VersionFilter};
 
 use super::cat::version_of;
 use crate::error::ArchiveError;
-use varve_repository::history::Holdings;
+use varve_repository::history::HistoryReader;
 
 /// Tells captures of the versions that are asked for from others.
-pub struct Chosen<'a> {
-    holdings: &'a dyn Holdings,
+pub struct VersionMembership<'a> {
+    holdings: &'a dyn HistoryReader,
     filter: &'a VersionFilter,
     known: HashMap<VersionId, bool>,
 }
 
-impl<'a> Chosen<'a> {
+impl<'a> VersionMembership<'a> {
     /// Only captures of versions with the author, message and tag of this filter; its URL and times are not looked at.
-    pub fn new(holdings: &'a dyn Holdings, filter: &'a VersionFilter) -> Self {
+    pub fn new(holdings: &'a dyn HistoryReader, filter: &'a VersionFilter) -> Self {
         Self { holdings, filter, known: HashMap::new() }
     }
 

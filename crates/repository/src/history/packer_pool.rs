@@ -10,33 +10,33 @@ use varve_store::StoreSettings;
 use varve_warc::write::{Packer, Packing};
 
 /// As long as making one with a dictionary may take.
-const PATIENCE: Duration = Duration::from_millis(40);
+const MAX_PACKER_WAIT: Duration = Duration::from_millis(40);
 
 /// The packers of one archive.
-pub(super) struct Packers {
-    state: Mutex<State>,
+pub(super) struct PackerPool {
+    state: Mutex<PackerPoolState>,
     returned: Condvar,
     patience: Duration,
 }
 
 #[derive(Default)]
-struct State {
+struct PackerPoolState {
     idle: Vec<Packer>,
     in_use: usize,
 }
 
-impl Packers {
+impl PackerPool {
     /// For an archive that is written so.
     pub(super) fn new(settings: &StoreSettings) -> Self {
         let has_dictionary = matches!(settings.packing, Packing::Zstd { dictionary: Some(_), .. });
-        let patience = if has_dictionary { PATIENCE } else { Duration::ZERO };
+        let patience = if has_dictionary { MAX_PACKER_WAIT } else { Duration::ZERO };
         Self { state: Mutex::default(), returned: Condvar::new(), patience }
     }
 
     /// One that nobody uses; none when another is to be made. Either is to be given back.
     pub(super) fn take(&self) -> Option<Packer> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_worth_it = |state: &mut State| state.idle.is_empty() && state.in_use > 0;
+        let is_worth_it = |state: &mut PackerPoolState| state.idle.is_empty() && state.in_use > 0;
         let waited = self.returned.wait_timeout_while(state, self.patience, is_worth_it);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
         state.in_use += 1;

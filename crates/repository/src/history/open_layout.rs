@@ -6,16 +6,16 @@ use varve_core::history::Choice;
 use varve_moku::MokuOptions;
 
 use super::{
-    ArchiveHistory, ArchiveHoldings, CrystalHoldings, HistoryWriter, Holdings, MokuHistory, MokuHoldings,
-    MokuOpening,
+    ArchiveHistoryReader, ArchiveHistoryWriter, CrystalHistoryReader, HistoryReader, HistoryWriter,
+    MokuHistoryReader, MokuHistoryWriter, MokuWriterOptions,
 };
+use crate::archive_paths::ArchivePaths;
+use crate::archive_writer::WriterOptions;
 use crate::error::RepositoryError;
-use crate::layout::Layout;
-use crate::writer::Opening;
 
 /// A layout that varve opens in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Layout {
     /// A varve archive: it holds `varve.toml`.
     Archive,
     /// A Moku site: it holds `.moku`.
@@ -27,58 +27,58 @@ pub enum Kind {
 }
 
 /// What a folder is, if it is anything that varve knows. A Crystal project may also be named by the opener in it.
-pub fn kind_of(root: &Path) -> Option<Kind> {
-    if Layout::new(root).is_archive() {
-        return Some(Kind::Archive);
+pub fn detect_layout(root: &Path) -> Option<Layout> {
+    if ArchivePaths::new(root).is_archive() {
+        return Some(Layout::Archive);
     }
     if root.join(".moku").is_dir() {
-        return Some(Kind::Moku);
+        return Some(Layout::Moku);
     }
     if varve_crystal::is_project(root) {
-        return Some(Kind::Crystal);
+        return Some(Layout::Crystal);
     }
-    varve_store::aardwarc::is_store(root).then_some(Kind::Aardwarc)
+    varve_store::aardwarc::is_store(root).then_some(Layout::Aardwarc)
 }
 
 /// Opens what is at `root` for reading.
-pub fn open_holdings(root: &Path) -> Result<Box<dyn Holdings>, RepositoryError> {
-    open_holdings_by(root, Choice::Newest)
+pub fn open_reader(root: &Path) -> Result<Box<dyn HistoryReader>, RepositoryError> {
+    open_reader_choosing(root, Choice::Newest)
 }
 
 /// Opens what is at `root` for reading. `choice` is for a Crystal project, where the newest revision of a page may record a
 /// failure.
-pub fn open_holdings_by(root: &Path, choice: Choice) -> Result<Box<dyn Holdings>, RepositoryError> {
-    match kind_of(root) {
-        Some(Kind::Archive) => Ok(Box::new(ArchiveHoldings::open(root)?)),
-        Some(Kind::Moku) => Ok(Box::new(MokuHoldings::open(root)?)),
-        Some(Kind::Crystal) => Ok(Box::new(CrystalHoldings::open(root)?.choosing(choice))),
-        Some(Kind::Aardwarc) => Err(RepositoryError::OnlyObjects { path: root.to_owned() }),
-        None if is_meant_as_project(root) => Ok(Box::new(CrystalHoldings::open(root)?.choosing(choice))),
+pub fn open_reader_choosing(root: &Path, choice: Choice) -> Result<Box<dyn HistoryReader>, RepositoryError> {
+    match detect_layout(root) {
+        Some(Layout::Archive) => Ok(Box::new(ArchiveHistoryReader::open(root)?)),
+        Some(Layout::Moku) => Ok(Box::new(MokuHistoryReader::open(root)?)),
+        Some(Layout::Crystal) => Ok(Box::new(CrystalHistoryReader::open(root)?.choosing(choice))),
+        Some(Layout::Aardwarc) => Err(RepositoryError::OnlyObjects { path: root.to_owned() }),
+        None if is_meant_as_project(root) => Ok(Box::new(CrystalHistoryReader::open(root)?.choosing(choice))),
         None => Err(RepositoryError::NotAnArchive { path: root.to_owned() }),
     }
 }
 
 /// Opens what is at `root` for adding to its history.
-pub fn open_history(root: &Path, opening: Opening) -> Result<Box<dyn HistoryWriter>, RepositoryError> {
-    open_history_of(root, None, opening)
+pub fn open_writer(root: &Path, opening: WriterOptions) -> Result<Box<dyn HistoryWriter>, RepositoryError> {
+    open_writer_of(root, None, opening)
 }
 
 /// Opens what is at `root` for adding to its history. A Moku site of another project than this is refused, and one that belongs
 /// to none becomes this one's; other layouts have no project.
-pub fn open_history_of(
+pub fn open_writer_of(
     root: &Path,
     project: Option<&str>,
-    opening: Opening,
+    opening: WriterOptions,
 ) -> Result<Box<dyn HistoryWriter>, RepositoryError> {
-    match kind_of(root) {
-        Some(Kind::Archive) => Ok(Box::new(ArchiveHistory::open(root, opening)?)),
-        Some(Kind::Moku) => {
+    match detect_layout(root) {
+        Some(Layout::Archive) => Ok(Box::new(ArchiveHistoryWriter::open(root, opening)?)),
+        Some(Layout::Moku) => {
             let options = MokuOptions { project_id: project.map(str::to_owned), ..MokuOptions::default() };
-            let site_opening = MokuOpening { options, ..MokuOpening::default() };
-            Ok(Box::new(MokuHistory::open(root, &site_opening, opening)?))
+            let site_opening = MokuWriterOptions { options, ..MokuWriterOptions::default() };
+            Ok(Box::new(MokuHistoryWriter::open(root, &site_opening, opening)?))
         }
-        Some(Kind::Crystal) => Err(RepositoryError::NotForVersions { path: root.to_owned() }),
-        Some(Kind::Aardwarc) => Err(RepositoryError::OnlyObjects { path: root.to_owned() }),
+        Some(Layout::Crystal) => Err(RepositoryError::NotForVersions { path: root.to_owned() }),
+        Some(Layout::Aardwarc) => Err(RepositoryError::OnlyObjects { path: root.to_owned() }),
         None => Err(RepositoryError::NotAnArchive { path: root.to_owned() }),
     }
 }

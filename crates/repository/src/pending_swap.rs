@@ -12,56 +12,56 @@ use std::{fs, io};
 
 use varve_store::steps::step;
 
+use crate::archive_paths::ArchivePaths;
 use crate::error::RepositoryError;
-use crate::layout::Layout;
 
 /// Who reads waits so long: nearly always it is a matter of some renames.
-const PATIENCE: Duration = Duration::from_secs(3);
+const SWAP_TIMEOUT: Duration = Duration::from_secs(3);
 /// And looks again after this.
-const PAUSE: Duration = Duration::from_millis(10);
+const SWAP_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Where new silos are made, with all that belongs to them.
-pub fn prepared(layout: &Layout) -> Layout {
-    Layout::new(&layout.temporary().join("rewrite"))
+pub fn prepared_paths(layout: &ArchivePaths) -> ArchivePaths {
+    ArchivePaths::new(&layout.temporary().join("rewrite"))
 }
 
 /// Opens something that belongs together: again, if the silos were exchanged meanwhile.
-pub fn when_settled<T>(
-    layout: &Layout,
+pub fn retry_while_swapping<T>(
+    layout: &ArchivePaths,
     mut open: impl FnMut() -> Result<T, RepositoryError>,
 ) -> Result<T, RepositoryError> {
     let begin = Instant::now();
     loop {
-        let before = standing(layout);
+        let before = swap_state(layout);
         let opened = open();
-        if before.is_settled && before == standing(layout) {
+        if before.is_settled && before == swap_state(layout) {
             return opened;
         }
-        if begin.elapsed() > PATIENCE {
-            return Err(RepositoryError::Unsettled { path: layout.root().to_owned() });
+        if begin.elapsed() > SWAP_TIMEOUT {
+            return Err(RepositoryError::PendingSwap { path: layout.root().to_owned() });
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(SWAP_POLL_INTERVAL);
     }
 }
 
 /// Which folder of silos is there, and whether what is made from them is there too.
 #[derive(PartialEq, Eq)]
-struct Standing {
+struct SwapState {
     folder: Option<(u64, u64)>,
     is_settled: bool,
 }
 
-fn standing(layout: &Layout) -> Standing {
+fn swap_state(layout: &ArchivePaths) -> SwapState {
     let folder = fs::metadata(layout.silos()).ok().map(|folder| (folder.dev(), folder.ino()));
-    Standing { folder, is_settled: !layout.unsettled().exists() }
+    SwapState { folder, is_settled: !layout.pending_swap().exists() }
 }
 
 /// Puts what was made from the silos beside them, if that is still to be done. Nobody else may write meanwhile.
-pub fn settle(layout: &Layout) -> Result<(), RepositoryError> {
-    if !layout.unsettled().exists() {
+pub fn finish_pending_swap(layout: &ArchivePaths) -> Result<(), RepositoryError> {
+    if !layout.pending_swap().exists() {
         return Ok(());
     }
-    let new = prepared(layout);
+    let new = prepared_paths(layout);
     if new.root().is_dir() {
         if new.index().is_dir() {
             put_away(&layout.index(), &layout.temporary().join("old-index"))?;
@@ -80,12 +80,12 @@ pub fn settle(layout: &Layout) -> Result<(), RepositoryError> {
         remove(&layout.head())?;
     }
     sync(layout.root())?;
-    remove(&layout.unsettled())?;
+    remove(&layout.pending_swap())?;
     sync(&layout.silos())
 }
 
 /// Removes the log of a catalog that is about to be another: it would be taken for the other's.
-fn forget_log(layout: &Layout) -> Result<(), RepositoryError> {
+fn forget_log(layout: &ArchivePaths) -> Result<(), RepositoryError> {
     ["-wal", "-shm"].iter().try_for_each(|ending| remove(&layout.root().join(format!("catalog.db{ending}"))))
 }
 

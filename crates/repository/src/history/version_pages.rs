@@ -7,17 +7,17 @@ use varve_core::history::{Capture, ListCursor};
 use crate::error::RepositoryError;
 
 /// So many are read at a time.
-const PIECE: usize = 500;
+const PAGES_PER_QUERY: usize = 500;
 
 /// The captures of a version by path and URL, in memory for one piece only.
-pub struct Pages<'a> {
+pub struct VersionPages<'a> {
     catalog: &'a dyn CatalogRead,
     version: Option<VersionId>,
     piece: std::vec::IntoIter<Capture>,
     last: Option<(String, String)>,
 }
 
-impl<'a> Pages<'a> {
+impl<'a> VersionPages<'a> {
     /// The captures of a version; of none, for no version.
     pub fn new(catalog: &'a dyn CatalogRead, version: Option<VersionId>) -> Self {
         Self { catalog, version, piece: Vec::new().into_iter(), last: None }
@@ -34,9 +34,11 @@ impl<'a> Pages<'a> {
         }
         let Some(version) = self.version else { return Ok(None) };
         let after = self.last.as_ref().map(|(path, url)| (path.as_str(), url.as_str()));
-        let piece = self.catalog.captures_in(&version, ListCursor { after, limit: PIECE })?;
+        let piece = self.catalog.captures_in(&version, ListCursor { after, limit: PAGES_PER_QUERY })?;
         match piece.last() {
-            Some(last) if piece.len() == PIECE => self.last = Some((last.path.clone(), last.url.clone())),
+            Some(last) if piece.len() == PAGES_PER_QUERY => {
+                self.last = Some((last.path.clone(), last.url.clone()))
+            }
             _ => self.version = None,
         }
         self.piece = piece.into_iter();
@@ -44,7 +46,7 @@ impl<'a> Pages<'a> {
     }
 }
 
-impl Iterator for Pages<'_> {
+impl Iterator for VersionPages<'_> {
     type Item = Result<Capture, RepositoryError>;
 
     fn next(&mut self) -> Option<Self::Item> {

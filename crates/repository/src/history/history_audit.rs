@@ -18,46 +18,51 @@ use varve_store::audit::{AuditFinding, AuditKind, find_ids_in_silos, is_out_of_s
 use varve_store::exchange::ScannedRecord;
 use varve_store::index::SiloPlace;
 
-use super::filling::{Filled, Filling, LeftOut};
+use super::catalog_filler::{CatalogFiller, FilledCatalog, OmittedRow};
 use super::head;
-use super::lists::Lists;
+use super::page_lists::PageLists;
 use super::run_records::RunRecords;
-use super::seals::{Sealed, broken_seals};
+use super::run_seals::{SealedRun, broken_seals};
 use crate::archive::Archive;
 use crate::error::RepositoryError;
 use crate::rows::row_of_score;
 
 /// Bodies are looked for so many at a time.
-const BATCH: usize = 4096;
+const BODIES_PER_LOOKUP: usize = 4096;
 
 /// An audit of history, which listens to the records of an archive while they are read.
 pub struct HistoryAudit<'a> {
     archive: &'a Archive,
-    chain: Chain,
+    chain: ScannedHistory,
     /// The catalog that is made again, if there is room for one.
-    again: Result<Again, RepositoryError>,
+    again: Result<RebuiltCatalog, RepositoryError>,
     failure: Result<(), RepositoryError>,
 }
 
 /// A catalog in the making, among temporary files.
-struct Again {
-    filling: Filling,
+struct RebuiltCatalog {
+    filling: CatalogFiller,
     /// Holds it for as long as it is needed.
     _folder: tempfile::TempDir,
 }
 
-impl Again {
+impl RebuiltCatalog {
     fn begin(archive: &Archive) -> Result<Self, RepositoryError> {
         let folder = tempfile::tempdir().map_err(RepositoryError::write(&std::env::temp_dir()))?;
         let catalog = SqliteCatalog::open_to_write(&folder.path().join("catalog.db"))?;
-        Ok(Self { filling: Filling::new(catalog, archive.settings().redaction()), _folder: folder })
+        Ok(Self { filling: CatalogFiller::new(catalog, archive.settings().redaction()), _folder: folder })
     }
 }
 
 impl<'a> HistoryAudit<'a> {
     /// Begins, before the first record was read.
     pub fn begin(archive: &'a Archive) -> Self {
-        Self { archive, chain: Chain::default(), again: Again::begin(archive), failure: Ok(()) }
+        Self {
+            archive,
+            chain: ScannedHistory::default(),
+            again: RebuiltCatalog::begin(archive),
+            failure: Ok(()),
+        }
     }
 
     /// Takes in what the next record says.
@@ -84,13 +89,14 @@ impl<'a> HistoryAudit<'a> {
         }
         self.chain.finish(found);
         let layout = self.archive.layout();
-        let again = self.again.and_then(|Again { filling, _folder }| Ok((filling.finish()?, _folder)));
+        let again =
+            self.again.and_then(|RebuiltCatalog { filling, _folder }| Ok((filling.finish()?, _folder)));
         match again {
-            Ok((Filled { catalog: again, left_out }, _folder)) => {
+            Ok((FilledCatalog { catalog: again, left_out }, _folder)) => {
                 // A record that cannot be understood was named already, and so was a list that is lost.
                 let told = left_out
                     .iter()
-                    .filter(|left_out| !matches!(left_out, LeftOut::Fact(_) | LeftOut::List(_)));
+                    .filter(|left_out| !matches!(left_out, OmittedRow::Fact(_) | OmittedRow::List(_)));
                 told.for_each(|left_out| found(AuditFinding::new(AuditKind::History, left_out.to_string())));
                 let wrong = found_about_head(&layout.head(), again.head()?, lacks_silos(self.archive)?);
                 wrong.into_iter().for_each(&mut *found);
@@ -99,7 +105,7 @@ impl<'a> HistoryAudit<'a> {
             // The silos are what matters, and they were read.
             Err(error) => {
                 let what = "catalog and HEAD were not compared with the silos";
-                found(AuditFinding::not_compared(what, &error, error.lacks_room()));
+                found(AuditFinding::not_compared(what, &error, error.is_disk_full()));
                 Ok(())
             }
         }
@@ -108,18 +114,18 @@ impl<'a> HistoryAudit<'a> {
 
 /// What the silos say about history, so far.
 #[derive(Default)]
-struct Chain {
+struct ScannedHistory {
     versions: HashSet<VersionId>,
     parents: Vec<(VersionId, VersionId, RecordId)>,
     runs: RunRecords,
-    sealed: Vec<Sealed>,
+    sealed: Vec<SealedRun>,
     /// Why the records of runs could not be kept, if they could not.
     no_room: Option<io::Error>,
     bodies: Vec<(BodyId, VersionId)>,
     /// Answers that versions have from what was captured before them.
     answers: Vec<(RecordId, VersionId)>,
     /// The list of pages that was read last.
-    lists: Lists<'static>,
+    lists: PageLists<'static>,
     /// The last list whose bodies were looked for.
     looked_at: Option<RecordId>,
     /// Bodies that are not here; whether they should be is known when all tombstones are.
@@ -130,7 +136,7 @@ struct Chain {
     findings: Vec<AuditFinding>,
 }
 
-impl Chain {
+impl ScannedHistory {
     fn add(&mut self, archive: &Archive, scanned: ScannedRecord) -> Result<(), RepositoryError> {
         match scanned {
             ScannedRecord::Capture(receipt) => {
@@ -155,7 +161,7 @@ impl Chain {
                     Some(Err(error)) => self.findings.push(finding(record, error.to_string())),
                     _ => {}
                 }
-                if self.bodies.len() + self.answers.len() >= BATCH {
+                if self.bodies.len() + self.answers.len() >= BODIES_PER_LOOKUP {
                     self.look_for_bodies(archive)?;
                 }
             }
@@ -173,7 +179,7 @@ impl Chain {
         self.versions.insert(id);
         self.parents.extend(manifest.parent.map(|parent| (id, parent, record)));
         self.add_pages(record, id, &manifest);
-        self.sealed.extend(manifest.run.map(|run| Sealed { version: id, run, record }));
+        self.sealed.extend(manifest.run.map(|run| SealedRun { version: id, run, record }));
     }
 
     /// The bodies of a list are looked for once, for the first version that names it.
@@ -193,7 +199,7 @@ impl Chain {
     }
 
     fn look_for_bodies(&mut self, archive: &Archive) -> Result<(), RepositoryError> {
-        for batch in self.bodies.chunks(BATCH) {
+        for batch in self.bodies.chunks(BODIES_PER_LOOKUP) {
             let ids: Vec<BodyId> = batch.iter().map(|(body, _)| *body).collect();
             let here = archive.store().have_bodies(&ids)?;
             let missing = batch.iter().zip(here).filter(|(_, here)| !here).map(|(body, _)| *body);
