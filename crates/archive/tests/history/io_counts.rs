@@ -8,11 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter, HistoryReader};
-use varve_archive::verbs::cat::{self, At};
+use varve_archive::verbs::cat::{self, CaptureSelector};
 use varve_archive::verbs::commit::{Request, commit};
 use varve_archive::verbs::log::{self, ListCursor, VersionFilter};
-use varve_archive::verbs::replay::{self, Known};
-use varve_archive::{ArchiveWriter, Layout};
+use varve_archive::verbs::replay::{self, UrlKnowledge};
+use varve_archive::{ArchivePaths, ArchiveWriter};
 use varve_store::disk::LocalDisk;
 use varve_testkit::RecordingDisk;
 
@@ -22,13 +22,13 @@ const URL: &str = "http://example.com/";
 const OTHER_URL: &str = "http://example.com/other";
 
 /// An archive with two versions of two pages, and a disk that records.
-fn archive(root: &Path) -> (Layout, Arc<RecordingDisk>) {
+fn archive(root: &Path) -> (ArchivePaths, Arc<RecordingDisk>) {
     make(Kind::Archive, root);
     let history = history(root);
     commit_pages(&*history, "first", &[(URL, "one"), (OTHER_URL, "same")]);
     commit_pages(&*history, "second", &[(URL, "two"), (OTHER_URL, "same")]);
     let disk = RecordingDisk::new(Arc::new(LocalDisk));
-    (Layout::on_disk(root, Arc::clone(&disk) as _), disk)
+    (ArchivePaths::on_disk(root, Arc::clone(&disk) as _), disk)
 }
 
 fn read_body(holdings: &ArchiveHistoryReader, capture: &varve_archive::Capture) -> String {
@@ -64,7 +64,7 @@ fn cat_of_one_page() {
     let (layout, disk) = archive(root.path());
     let holdings = ArchiveHistoryReader::open_at(&layout).expect("opened");
     disk.take_calls();
-    let capture = cat::find(&holdings, URL, &At::Newest).expect("found");
+    let capture = cat::find(&holdings, URL, &CaptureSelector::Newest).expect("found");
     // The catalog finds the capture.
     assert_eq!(disk.take_counts(), "");
     assert_eq!(read_body(&holdings, &capture), "two");
@@ -78,7 +78,7 @@ fn one_replay() {
     let (layout, disk) = archive(root.path());
     let holdings = ArchiveHistoryReader::open_at(&layout).expect("opened");
     disk.take_calls();
-    let Known::Here(found) = replay::find(&holdings, URL, None).expect("looked up") else {
+    let UrlKnowledge::Here(found) = replay::find(&holdings, URL, None).expect("looked up") else {
         panic!("the page is archived");
     };
     assert_eq!(read_body(&holdings, &found.capture), "two");
