@@ -2,10 +2,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use uuid::Uuid;
-use varve_catalog::{Frontier, FrontierOutcome, NewUrl, SqliteCatalog};
-use varve_core::{Moment, RunId};
+use varve_catalog::{SqliteCatalog, SqliteFrontierStore};
+use varve_core::frontier::{ClaimRequest, FetchReason, Frontier, FrontierOutcome, FrontierStore as _, NewUrl};
+use varve_core::{Moment, RunId, WorkerId};
 
 const URLS: usize = 1_000_000;
 const BATCH: usize = 10_000;
@@ -13,12 +15,12 @@ const HOSTS: usize = 500;
 
 pub fn measure(path: &Path) -> super::Done<()> {
     let catalog = Arc::new(SqliteCatalog::open_to_write(path)?);
-    let run = RunId::new(Uuid::from_u128(1));
-    let frontier = Frontier::begin(catalog, run, Moment::from_seconds(0), "{}")?;
+    let (run, worker) = (RunId::new(Uuid::from_u128(1)), WorkerId::new(Uuid::from_u128(1)));
+    let frontier = SqliteFrontierStore::new(catalog).begin_run(run, worker, Moment::from_seconds(0), "{}")?;
     let before = resident();
     let start = super::cpu();
     for batch in 0..URLS / BATCH {
-        push(&frontier, batch)?;
+        push(&*frontier, batch)?;
     }
     let seconds = super::cpu() - start;
     println!(
@@ -27,9 +29,16 @@ pub fn measure(path: &Path) -> super::Done<()> {
         resident() - before
     );
     let start = super::cpu();
+    let request = ClaimRequest {
+        limit: 1_000,
+        per_host: 10,
+        now: Moment::from_seconds(1),
+        lease: Duration::from_secs(60),
+        excluded_hosts: &[],
+    };
     let mut settled = 0;
     while settled < URLS / 10 {
-        let claimed = frontier.claim(1_000, 10, Moment::from_seconds(1), &mut |_| true)?;
+        let claimed = frontier.claim(&request)?;
         let outcomes: Vec<_> = claimed.iter().map(|url| (url.no, FrontierOutcome::Done)).collect();
         frontier.settle(&outcomes)?;
         settled += claimed.len();
@@ -44,7 +53,7 @@ pub fn measure(path: &Path) -> super::Done<()> {
     Ok(())
 }
 
-fn push(frontier: &Frontier, batch: usize) -> super::Done<()> {
+fn push(frontier: &dyn Frontier, batch: usize) -> super::Done<()> {
     let texts: Vec<(String, String)> = (batch * BATCH..(batch + 1) * BATCH)
         .map(|number| {
             let host = format!("host-{}.example.org", number * 7919 % HOSTS);
@@ -55,11 +64,11 @@ fn push(frontier: &Frontier, batch: usize) -> super::Done<()> {
         .iter()
         .map(|(url, host)| NewUrl {
             identity: url,
-            reason: "p",
             url,
             host,
-            depth: 2,
-            role: "page",
+            reason: FetchReason::Page { depth: 2 },
+            redirects: 0,
+            requeued: false,
             priority: 0,
             found_on: Some(1),
         })

@@ -17,6 +17,7 @@ mod read_versions;
 mod remove_version;
 mod schema;
 mod score;
+mod tables;
 mod upgrade;
 mod vacuum;
 mod write;

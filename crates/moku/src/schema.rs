@@ -1,4 +1,4 @@
-//! Creates the tables of a site, checks its project, and reads and writes its settings.
+//! Prepares a site for writing, checks its project, and reads and writes its settings.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use varve_core::headers::Redaction;
@@ -6,15 +6,8 @@ use varve_core::{Moment, VersionId};
 
 use crate::MokuOptions;
 use crate::era::Era;
-use crate::{upgrade, vacuum};
+use crate::{tables, upgrade, vacuum};
 use varve_sqlite::UnlocatedError;
-
-/// The tables of Moku.
-pub(crate) const MOKU_TABLES: &str = include_str!("../sql/tables.sql");
-/// The tables that varve adds.
-pub(crate) const VARVE_TABLES: &str = include_str!("../sql/varve_tables.sql");
-const MOKU_INDEXES: &str = include_str!("../sql/indexes.sql");
-const VARVE_INDEXES: &str = include_str!("../sql/varve_indexes.sql");
 
 /// The key of a version that HEAD named and that has no rows.
 const LOST_HEAD_KEY: &str = "lost_head";
@@ -41,18 +34,9 @@ pub(crate) fn prepare_to_write(
         vacuum::enable_incremental(connection)?;
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    create_tables(&transaction)?;
+    tables::create_tables(&transaction)?;
     set_project(&transaction, options)?;
     Ok(transaction.commit()?)
-}
-
-/// Creates missing tables and indexes.
-pub(crate) fn create_tables(connection: &Connection) -> Result<(), UnlocatedError> {
-    for sql in [MOKU_TABLES, MOKU_INDEXES, VARVE_TABLES, VARVE_INDEXES] {
-        connection.execute_batch(sql)?;
-    }
-    connection.execute("INSERT OR IGNORE INTO meta (key, value) VALUES ('schema_version', '2')", [])?;
-    Ok(())
 }
 
 /// The project of a site.

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use varve_core::history::uuid_of;
 
 use crate::era::{Era, columns};
-use crate::schema;
+use crate::tables;
 use varve_sqlite::UnlocatedError;
 
 /// Tables, each with a column that only its current shape has.
@@ -43,7 +43,7 @@ fn upgrade_tables(connection: &mut Connection, era: Era) -> Result<(), Unlocated
         rename_old_table(&transaction, table, |columns| !columns.contains(mark))?;
     }
     rename_old_table(&transaction, "versions", |columns| columns.contains("snapshot_id"))?;
-    schema::create_tables(&transaction)?;
+    tables::create_tables(&transaction)?;
     transaction.execute_batch(
         "INSERT OR IGNORE INTO versions (id, parent_id, message, author, timestamp)
              SELECT id, parent_id, message, author, timestamp FROM temp.moved_versions ORDER BY place;",

@@ -1,18 +1,57 @@
 //! Opens one connection, to read or to write, and sets its pragmas. Knows no table.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
 use crate::error::{UnlocatedError, is_disk_full};
-use crate::reader_pool::{DatabaseFiles, PooledReader};
 
 /// How long a connection waits for another writer.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The number of prepared statements that a connection caches: more than this program has.
 const STATEMENT_CACHE_SIZE: usize = 96;
+
+/// A connection that reads.
+pub(crate) struct PooledReader {
+    pub(crate) connection: Connection,
+    /// The files when the database was opened as immutable.
+    immutable_since: Option<DatabaseFiles>,
+}
+
+impl PooledReader {
+    /// Whether the connection reads the current content of the files.
+    pub(crate) fn is_current(&self, path: &Path) -> bool {
+        self.immutable_since.as_ref().is_none_or(|files| *files == DatabaseFiles::of(path))
+    }
+
+    /// Whether a database that was opened as immutable changed. Then one query may have mixed two
+    /// states.
+    pub(crate) fn was_overwritten(&self, path: &Path) -> bool {
+        self.immutable_since.as_ref().is_some_and(|files| files.database != file_stamp(path))
+    }
+}
+
+/// Length and modification time of a file: both change when a process writes to it.
+type FileStamp = Option<(u64, Option<SystemTime>)>;
+
+fn file_stamp(path: &Path) -> FileStamp {
+    std::fs::metadata(path).ok().map(|about| (about.len(), about.modified().ok()))
+}
+
+/// The stamps of a database and its log.
+#[derive(PartialEq)]
+struct DatabaseFiles {
+    database: FileStamp,
+    log: FileStamp,
+}
+
+impl DatabaseFiles {
+    fn of(path: &Path) -> Self {
+        Self { database: file_stamp(path), log: file_stamp(&sibling_file(path, "-wal")) }
+    }
+}
 
 /// Opens a database to read, and changes nothing.
 ///
@@ -34,7 +73,7 @@ pub(crate) fn open_to_read(path: &Path) -> Result<PooledReader, UnlocatedError> 
 }
 
 /// The name of a file that SQLite keeps beside a database.
-pub(crate) fn sibling_file(path: &Path, suffix: &str) -> PathBuf {
+fn sibling_file(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

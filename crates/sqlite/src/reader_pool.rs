@@ -3,59 +3,18 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 
 use rusqlite::Connection;
 use varve_core::catalog::CatalogError;
 
 use crate::error::UnlocatedError;
-use crate::open::{open_to_read, sibling_file};
+use crate::open::{PooledReader, open_to_read};
 
 /// The number of idle connections that the pool keeps.
 const MAX_IDLE_READERS: usize = 4;
 
 /// Prepares a new connection: checks the schema, makes temporary views.
 type PrepareReader = Box<dyn Fn(&Connection) -> Result<(), UnlocatedError> + Send + Sync>;
-
-/// A connection that reads.
-pub(crate) struct PooledReader {
-    pub(crate) connection: Connection,
-    /// The files when the database was opened as immutable.
-    pub(crate) immutable_since: Option<DatabaseFiles>,
-}
-
-impl PooledReader {
-    /// Whether the connection reads the current content of the files.
-    fn is_current(&self, path: &Path) -> bool {
-        self.immutable_since.as_ref().is_none_or(|files| *files == DatabaseFiles::of(path))
-    }
-
-    /// Whether a database that was opened as immutable changed. Then one query may have mixed two
-    /// states.
-    fn was_overwritten(&self, path: &Path) -> bool {
-        self.immutable_since.as_ref().is_some_and(|files| files.database != file_stamp(path))
-    }
-}
-
-/// Length and modification time of a file: both change when a process writes to it.
-type FileStamp = Option<(u64, Option<SystemTime>)>;
-
-fn file_stamp(path: &Path) -> FileStamp {
-    std::fs::metadata(path).ok().map(|about| (about.len(), about.modified().ok()))
-}
-
-/// The stamps of a database and its log.
-#[derive(PartialEq)]
-pub(crate) struct DatabaseFiles {
-    database: FileStamp,
-    log: FileStamp,
-}
-
-impl DatabaseFiles {
-    pub(crate) fn of(path: &Path) -> Self {
-        Self { database: file_stamp(path), log: file_stamp(&sibling_file(path, "-wal")) }
-    }
-}
 
 /// Device and inode: a database that is rebuilt is another file under the same name.
 type FileIdentity = Option<(u64, u64)>;
@@ -65,7 +24,7 @@ fn file_identity(path: &Path) -> FileIdentity {
 }
 
 /// Connections that no query uses, all to the same file.
-struct IdleReaders {
+struct IdleConnections {
     file: FileIdentity,
     readers: Vec<PooledReader>,
 }
@@ -74,7 +33,7 @@ struct IdleReaders {
 pub struct ReaderPool {
     path: PathBuf,
     prepare: PrepareReader,
-    idle: Mutex<IdleReaders>,
+    idle: Mutex<IdleConnections>,
 }
 
 impl ReaderPool {
@@ -84,7 +43,7 @@ impl ReaderPool {
         path: &Path,
         prepare: impl Fn(&Connection) -> Result<(), UnlocatedError> + Send + Sync + 'static,
     ) -> Result<Self, CatalogError> {
-        let idle = IdleReaders { file: file_identity(path), readers: Vec::new() };
+        let idle = IdleConnections { file: file_identity(path), readers: Vec::new() };
         let pool = Self { path: path.to_owned(), prepare: Box::new(prepare), idle: Mutex::new(idle) };
         let first = pool.connect().map_err(|error| error.at(path))?;
         pool.put_back(first, file_identity(path));
@@ -135,7 +94,7 @@ impl ReaderPool {
     fn take_idle(&self, file: FileIdentity) -> Option<PooledReader> {
         let mut idle = self.idle();
         if idle.file != file {
-            *idle = IdleReaders { file, readers: Vec::new() };
+            *idle = IdleConnections { file, readers: Vec::new() };
         }
         idle.readers.pop()
     }
@@ -147,7 +106,7 @@ impl ReaderPool {
         }
     }
 
-    fn idle(&self) -> MutexGuard<'_, IdleReaders> {
+    fn idle(&self) -> MutexGuard<'_, IdleConnections> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -272,6 +272,7 @@ impl CatalogRead for MemoryModel {
     fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> CatalogResult<Vec<Capture>> {
         let mut list = self.captures_in(version, ListCursor::first(usize::MAX))?;
         list.retain(|capture| urls.contains(&capture.url.as_str()));
+        list.sort_by_key(|capture| capture.time);
         Ok(list)
     }
 
