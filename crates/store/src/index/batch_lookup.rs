@@ -34,10 +34,10 @@ impl IndexView {
             let found = |member, place| found(number * LOOKUPS_PER_GROUP + member, place);
             match self.shards.cover() {
                 [only] => {
-                    let target = WindowSearch::of(only);
+                    let target = PrefixWindow::of(only);
                     self.find_group(group, |_| target, found)?;
                 }
-                _ => self.find_group(group, |prefix| WindowSearch::of(self.shards.of(prefix)), found)?,
+                _ => self.find_group(group, |prefix| PrefixWindow::of(self.shards.of(prefix)), found)?,
             }
         }
         Ok(())
@@ -47,7 +47,7 @@ impl IndexView {
     fn find_group<'a>(
         &'a self,
         prefixes: &[IndexPrefix],
-        target: impl Fn(IndexPrefix) -> WindowSearch<'a>,
+        target: impl Fn(IndexPrefix) -> PrefixWindow<'a>,
         mut found: impl FnMut(usize, SiloPlace),
     ) -> Result<(), IndexError> {
         let mut windows = [0; LOOKUPS_PER_GROUP];
@@ -72,12 +72,12 @@ impl IndexView {
 
 /// The shard in which a prefix is searched.
 #[derive(Clone, Copy)]
-struct WindowSearch<'a> {
+struct PrefixWindow<'a> {
     shard: &'a Shard,
     sorted: SortedEntries<'a>,
 }
 
-impl<'a> WindowSearch<'a> {
+impl<'a> PrefixWindow<'a> {
     #[inline]
     fn of(shard: &'a Shard) -> Self {
         Self { shard, sorted: shard.sorted() }

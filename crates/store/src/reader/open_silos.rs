@@ -8,7 +8,7 @@ use varve_warc::{DecoderPool, FileDecoders};
 use varve_warc::{OwnedRecord, WarcReader};
 use varve_wire::ReadAt;
 
-use super::random_access::IdleReaders;
+use super::random_access::IdleSiloReaders;
 use super::verify::VerifiedPlaces;
 use crate::error::StoreError;
 use crate::index::SiloPlace;
@@ -26,7 +26,7 @@ pub(crate) struct OpenSilos {
     open: Mutex<VecDeque<(u32, Arc<dyn ReadAt>)>>,
     decoders: Arc<DecoderPool>,
     pub(crate) verified: VerifiedPlaces,
-    pub(crate) idle: IdleReaders,
+    pub(crate) idle: IdleSiloReaders,
 }
 
 impl OpenSilos {
@@ -41,7 +41,7 @@ impl OpenSilos {
             open: Mutex::new(VecDeque::new()),
             decoders,
             verified: VerifiedPlaces::default(),
-            idle: IdleReaders::default(),
+            idle: IdleSiloReaders::default(),
         }
     }
 

@@ -20,9 +20,9 @@ type SiloReader = WarcReader<Arc<dyn ReadAt>>;
 
 /// Idle readers, each with its silo number.
 #[derive(Default)]
-pub(crate) struct IdleReaders(Mutex<Vec<(u32, SiloReader)>>);
+pub(crate) struct IdleSiloReaders(Mutex<Vec<(u32, SiloReader)>>);
 
-impl IdleReaders {
+impl IdleSiloReaders {
     fn take(&self, silo: u32) -> Option<(u32, SiloReader)> {
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = idle.iter().rposition(|(number, _)| *number == silo)?;
