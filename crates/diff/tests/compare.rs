@@ -395,7 +395,7 @@ fn twins_teach_what_differs_each_time() {
         assert!(!later.is_changed(), "{:?}", later.report(true));
         let edited = compare(&twins.0, &side("c", &third, bodies[3].as_bytes()), &options);
         assert!(edited.is_changed());
-        // The line that differs each time stands next to the edit, and is told apart from it.
+        // The volatile line is next to the edit, and is split from it.
         let shown: Vec<_> = edited.body_diff(false).chunks.into_iter().map(|chunk| chunk.content).collect();
         assert!(shown.concat().contains("Other") && !shown.concat().contains("Visitors"), "{shown:?}");
         assert!(compare(&twins.0, &twins.1, &in_mode(mode)).is_changed());

@@ -1,7 +1,7 @@
-//! Pairs of pages: what must be told of them, and what must not.
+//! Pairs of pages: changes that must be reported, and noise that must not.
 //!
-//! Each row is a page, and what differs in it stands between `⟦` and `⟧`, first as it was and then as it is. A rule that hides a row
-//! of the first table hides what somebody did; one that tells a row of the second tells what nobody did. Both hold in every mode.
+//! Each row is a page. The parts that differ are between `⟦` and `⟧`, first the old and then the new text. Both tables hold in
+//! every mode.
 
 use proptest::prelude::*;
 use varve_core::headers::{HeaderView, Redaction};
@@ -285,7 +285,7 @@ const TOLD_IN_SLOTS: &[&str] = &[
     r#"<div class="ad-slot"><iframe name="⟦a|b⟧" src="https://ads.example/1"></iframe></div>"#,
     r#"<div class="ad-slot"><iframe src="https://ads.example/1"></iframe>⟦|<iframe src="https://ads.example/2"></iframe>⟧</div>"#,
     r#"<div class="ad-slot"><img src="https://ads.example/1"⟦| style="position:fixed;inset:0"⟧></div>"#,
-    // What is filled in, and what says what the page is.
+    // Forms, and elements that define the page.
     r#"<div class="ad-slot"><img src="https://ads.example/1">⟦|<form action="https://ads.example/"><input name="a"></form>⟧</div>"#,
     r#"<div class="ad-slot"><img src="https://ads.example/1">⟦|<input type="password">⟧</div>"#,
     r#"<div class="ad-slot"><img src="https://ads.example/1">⟦|<meta http-equiv="refresh" content="0;url=https://ads.example/">⟧</div>"#,
@@ -321,14 +321,14 @@ fn sides(row: &str) -> [String; 2] {
     [side(0), side(1)]
 }
 
-/// Pages around a row, with so much beside it: with lines, as one line, and as one that is too long to be looked at whole.
+/// Pages around a row, with a number of fillers on both sides: with lines, as one line, and as one long line.
 const PAGES: [([&str; 2], usize); 3] = [
     (["<html><body>\n<h1>t</h1>\n", "\n<p>end</p></body></html>\n"], 0),
     (["<html><body><h1>t</h1>", "<p>end</p></body></html>"], 0),
     (["<html><body><h1>t</h1>", "<p>end</p></body></html>"], 600),
 ];
 
-/// The modes in which a row is told.
+/// The modes in which a row is reported as a change.
 fn told(row: &str, (page, filler): ([&str; 2], usize)) -> Vec<DiffMode> {
     let headers = HeaderView::from_pairs([("content-type", "text/html")], Redaction::Off);
     let filler = "<p>filler</p>".repeat(filler);

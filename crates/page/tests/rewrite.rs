@@ -32,7 +32,7 @@ fn links_lead_elsewhere_and_all_else_stays() {
         ("<a href>", "<a href>"),
         ("<a href=x ping=http://spy/>", "<a href=\"/W/http://h/d/x\">"),
         ("<area href=x>", "<area href=\"/W/http://h/d/x\">"),
-        // What is embedded.
+        // Embedded resources.
         (
             "<img src=x srcset='y 1x, z 2x'>",
             "<img src=\"/W/http://h/d/x\" srcset=\"/W/http://h/d/y 1x, /W/http://h/d/z 2x\">",

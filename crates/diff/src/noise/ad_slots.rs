@@ -76,7 +76,8 @@ fn whole_element(document: SourceDocument<'_>, start: usize) -> Option<(usize, u
                 })?;
                 let is_foreign = |name: &String| ["svg", "math"].contains(&name.as_str());
                 let is_foreign = open.iter().chain([&name]).any(is_foreign);
-                if !VOID_ELEMENTS.contains(&name.as_str()) && !(is_self_closing && is_foreign) {
+                let is_closed = VOID_ELEMENTS.contains(&name.as_str()) || (is_self_closing && is_foreign);
+                if !is_closed {
                     open.push(name);
                 }
             }

@@ -159,8 +159,10 @@ pub(super) fn expand_parts(form: &str) -> String {
     PATTERN_PARTS.iter().fold(form.to_owned(), expand)
 }
 
-/// The names of attributes, and of elements. `None` where no such name is one.
-static VALUE_NAMES: LazyLock<Vec<(ValueName, Option<Regex>, Option<Regex>)>> = LazyLock::new(|| {
+/// A kind of value with the forms of its attribute names and of its element names, if there are any.
+type ValueNameForms = (ValueName, Option<Regex>, Option<Regex>);
+
+static VALUE_NAMES: LazyLock<Vec<ValueNameForms>> = LazyLock::new(|| {
     const NAMES: [(ValueName, &str, &str); 7] = [
         (ValueName::Nonce, "(?:(?:data-)?nonce|{nonce_name})", r"{form_prefix}{form_nonce_name}\]?"),
         (

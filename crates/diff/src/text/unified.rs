@@ -1,7 +1,7 @@
 //! A unified diff: hunks of lines with context, each line split into segments that are marked where it differs.
 //!
-//! Owns which lines are shown and what is marked in them. Does not know colours: terminals, pages and plain files render
-//! the segments.
+//! Owns the selection of lines and the marks in them. Does not know colours: terminals, pages and plain files render the
+//! segments.
 
 use super::chunks::MAX_CONTENT_BYTES;
 use super::text_diff::{LineChange, TextDiff};

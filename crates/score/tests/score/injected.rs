@@ -1,10 +1,10 @@
-//! What someone put into a page is told by its name, and moves no score that the first rules gave.
+//! Markup injected into a page is reported by name, and does not change the points of the first rules.
 
 use super::scored;
 use super::stories::{changes, keys, said_of};
 use varve_score::RuleSeverity;
 
-/// What injected markup is told as: the rule, how bad it is, and words of its sentence.
+/// The report of injected markup: the rule, its severity, and words of its sentence.
 #[test]
 fn what_is_injected_is_told_by_its_name() {
     let plain = scored("https://x.test/", &[], b"<body><p>text</p>");
@@ -108,7 +108,7 @@ fn what_is_injected_is_told_by_its_name() {
     }
 }
 
-/// What the first rules scored is scored as they did, whatever is told of it besides.
+/// The first rules keep their points, independently of rules without points.
 #[test]
 fn what_is_only_told_moves_no_number() {
     let page = |body: &str| scored("https://x.test/", &[], body.as_bytes());

@@ -169,7 +169,7 @@ fn the_change_of_a_score_is_shared_out_to_chunks() {
     );
 }
 
-/// A version is as exposed as its most exposed page: another page has no share in the change, whatever became of it.
+/// A version has the score of its most exposed page: other pages have no share in the change.
 #[test]
 fn only_the_page_that_makes_the_score_explains_its_change() {
     let form = "<form action=/login><input type=password name=p></form>";
@@ -251,7 +251,7 @@ fn a_stricter_header_is_no_regression() {
     assert_eq!(changes(&strict, &loose)[0].category, "security_regression");
 }
 
-/// What is said of a page that has these headers now.
+/// The sentences about a page that has these headers in the head.
 pub(super) fn said_of(base: &PageScore, head: &PageScore) -> Vec<String> {
     let diff = SecurityDiff::between(RulePack::exposure_1(), Some(base), Some(head)).unwrap();
     explain_security(&[diff])
@@ -364,7 +364,7 @@ fn a_page_that_comes_or_goes_is_compared_with_nothing() {
     assert!(SecurityDiff::between(pack, None, None).is_none());
 }
 
-/// A body that cannot be had is no empty one: headers and cookies are compared, and nothing is said of what needs the body.
+/// An unavailable body is not an empty one: headers and cookies are compared, and numbers that need the body are unknown.
 #[test]
 fn without_a_body_headers_are_compared_and_numbers_are_unknown() {
     let form = b"<form action=/login><input type=password name=p></form>";
@@ -389,7 +389,7 @@ fn without_a_body_headers_are_compared_and_numbers_are_unknown() {
     );
 }
 
-/// Things that are alike are told apart: each has a selector of its own, and so has its sentence.
+/// Similar elements are distinguished: each has its own selector, and so has its sentence.
 #[test]
 fn places_that_are_alike_are_told_apart() {
     let body = "<body>\n<form><input name=a></form>\n<form><input name=a></form><form id=third></form>\n\
