@@ -163,8 +163,8 @@ enum CapturesOfUrl {
     Ordered(CaptureRun),
     /// Two runs that lead away from a time, merged by distance.
     Closest {
-        before: CaptureRun,
-        after: CaptureRun,
+        before: Box<CaptureRun>,
+        after: Box<CaptureRun>,
         time: Moment,
     },
 }
@@ -183,7 +183,7 @@ impl CapturesOfUrl {
                 let since = query.from.map_or(later, |from| from.max(later));
                 let before = run(spellings.clone(), query.from, Some(until), TimeOrder::NewestFirst);
                 let after = run(spellings, Some(since), query.to, TimeOrder::OldestFirst);
-                return Self::Closest { before, after, time };
+                return Self::Closest { before: Box::new(before), after: Box::new(after), time };
             }
         };
         Self::Ordered(run(spellings, query.from, query.to, order))
