@@ -16,7 +16,7 @@ pub use varve_catalog::CatalogError;
 pub use varve_core::body::BodyError;
 pub use varve_core::fact::Tombstone;
 pub use varve_core::headers::Headers;
-pub use varve_core::history::{Capture, Choice, Tag, Version};
+pub use varve_core::history::{Capture, CaptureChoice, Version, VersionTag};
 pub use varve_core::id::IdError;
 pub use varve_core::receipt::Renderings;
 pub use varve_core::{BodyId, Moment, RecordId, VersionId};

@@ -5,7 +5,7 @@ use std::path::Path;
 use varve_catalog::{Catalog, CatalogRead, CatalogRow, Removal, SqliteCatalog};
 use varve_core::fact::Tombstone;
 use varve_core::headers::{HeaderView, Redaction};
-use varve_core::history::{Belongs, Capture, ListCursor, Version};
+use varve_core::history::{Capture, CaptureOwner, ListCursor, Version};
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 
 const URL: &str = "https://e.org/page";
@@ -17,11 +17,11 @@ fn id(number: u128) -> VersionId {
 
 /// The rows of a version of one page.
 fn version(number: u128) -> Vec<CatalogRow> {
-    let (belongs, time) = (Belongs::Version(id(number)), Moment::from_seconds(number as i64));
+    let (belongs, time) = (CaptureOwner::Version(id(number)), Moment::from_seconds(number as i64));
     let record = RecordId::new(BODY);
     let capture = Capture {
         id: Capture::derive_id(belongs, URL, time, &record),
-        belongs,
+        owner: belongs,
         url: URL.to_owned(),
         path: "page".to_owned(),
         time,

@@ -4,7 +4,9 @@
 
 use varve_catalog::{Catalog, CatalogRead, CatalogRow, SqliteCatalog};
 use varve_core::headers::HeaderView;
-use varve_core::history::{Belongs, Capture, CaptureFilter, ListCursor, TimeOrder, Version, VersionFilter};
+use varve_core::history::{
+    Capture, CaptureFilter, CaptureOwner, ListCursor, TimeOrder, Version, VersionFilter,
+};
 use varve_core::{BodyId, RecordId, VersionId};
 
 use varve_testkit::MemoryModel;
@@ -22,14 +24,14 @@ fn url(page: u8) -> String {
 
 /// One page changes with each version, and the last page comes and goes.
 fn pages(id: VersionId, version: u8) -> Vec<Capture> {
-    let belongs = Belongs::Version(id);
+    let belongs = CaptureOwner::Version(id);
     let is_there = |page: &u8| *page + 1 < PAGE_COUNT || version % 10 < 5;
     let page = |page: u8| {
         let changes = (version + PAGE_COUNT - page) / PAGE_COUNT;
         let (url, time, record) = (url(page), moment(version / 2), RecordId::new([page * 16 + changes; 32]));
         Capture {
             id: Capture::derive_id(belongs, &url, time, &record),
-            belongs,
+            owner: belongs,
             path: format!("/{}", page % 5),
             url,
             time,
@@ -178,7 +180,7 @@ fn a_dissolved_version_run_gives_the_same_answers() {
     let (catalog, mut model) = written_history(folder.path());
     let mut alone = pages(version_id(40), 40)[0].clone();
     alone.url = "https://example.com/alone".to_owned();
-    alone.id = Capture::derive_id(alone.belongs, &alone.url, alone.time, &alone.record.unwrap());
+    alone.id = Capture::derive_id(alone.owner, &alone.url, alone.time, &alone.record.unwrap());
     for row in [
         CatalogRow::Capture(Box::new(alone)),
         CatalogRow::ForgetVersion(version_id(100)),

@@ -13,8 +13,8 @@ use varve_archive::verbs::commit::KeptIntent;
 use varve_archive::verbs::intent;
 use varve_archive::verbs::moku::must_belong;
 use varve_archive::{
-    ArchiveError, ArchivePaths, ArchiveWriter, ByteSize, CatalogError, Choice, Objects, RepositoryError,
-    StoreRecovery, VersionId, WriterOptions, find_root,
+    ArchiveError, ArchivePaths, ArchiveWriter, ByteSize, CaptureChoice, CatalogError, Objects,
+    RepositoryError, StoreRecovery, VersionId, WriterOptions, find_root,
 };
 
 use crate::clock;
@@ -141,11 +141,14 @@ impl Session {
 
     /// Opens any layout for reading its history.
     pub(crate) fn open_reader(&self) -> Result<Box<dyn HistoryReader>, Error> {
-        self.open_reader_choosing(Choice::Newest)
+        self.open_reader_choosing(CaptureChoice::Newest)
     }
 
     /// Opens any layout for reading. In a Crystal project, `choice` selects the revision of a page.
-    pub(crate) fn open_reader_choosing(&self, choice: Choice) -> Result<Box<dyn HistoryReader>, Error> {
+    pub(crate) fn open_reader_choosing(
+        &self,
+        choice: CaptureChoice,
+    ) -> Result<Box<dyn HistoryReader>, Error> {
         let root = self.root()?;
         self.open_after_recovery(|| open_reader_choosing(&root, choice))
     }

@@ -20,14 +20,14 @@ pub struct Alias {
 /// Where an alias leads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Target {
+pub enum AliasTarget {
     /// To another URL of the archive.
     Internal(String),
     /// To the live web: never captured.
     External(String),
 }
 
-impl Target {
+impl AliasTarget {
     /// The URL, wherever it is.
     pub fn url(&self) -> &str {
         match self {
@@ -38,10 +38,10 @@ impl Target {
 
 impl Alias {
     /// Where the alias leads a URL, if the URL begins with its source.
-    pub fn apply(&self, url: &str) -> Option<Target> {
+    pub fn apply(&self, url: &str) -> Option<AliasTarget> {
         let rest = url.strip_prefix(&self.source)?;
         let url = format!("{}{rest}", self.target);
-        Some(if self.external { Target::External(url) } else { Target::Internal(url) })
+        Some(if self.external { AliasTarget::External(url) } else { AliasTarget::Internal(url) })
     }
 }
 
@@ -56,7 +56,7 @@ pub struct Aliases(
 impl Aliases {
     /// Where the first alias whose source begins the URL leads it. The result is not tried again, so that aliases
     /// cannot run in circles.
-    pub fn apply(&self, url: &str) -> Option<Target> {
+    pub fn apply(&self, url: &str) -> Option<AliasTarget> {
         self.0.iter().find_map(|alias| alias.apply(url))
     }
 }
@@ -77,9 +77,12 @@ mod tests {
         ]);
         assert_eq!(
             aliases.apply("https://old.com/a/x"),
-            Some(Target::Internal("https://new.com/b/x".into()))
+            Some(AliasTarget::Internal("https://new.com/b/x".into()))
         );
-        assert_eq!(aliases.apply("https://old.com/q"), Some(Target::External("https://live.com/q".into())));
+        assert_eq!(
+            aliases.apply("https://old.com/q"),
+            Some(AliasTarget::External("https://live.com/q".into()))
+        );
         assert_eq!(aliases.apply("https://new.com/"), None);
     }
 

@@ -26,7 +26,7 @@ impl BodyError {
 
 /// What became of a body that was handed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeptBody {
+pub struct StoredBody {
     /// Its id.
     pub id: BodyId,
     /// Its length in bytes.
@@ -49,7 +49,7 @@ pub trait BodySource: Send + Sync {
 pub trait BodyStore: BodySource {
     /// Keeps all that can be read, in memory of fixed size. Keeping what is here changes nothing and gives the same id.
     /// Nothing is promised before [`BodyStore::sync_bodies`] has returned.
-    fn keep_body(&self, content: &mut dyn Read) -> Result<KeptBody, BodyError>;
+    fn keep_body(&self, content: &mut dyn Read) -> Result<StoredBody, BodyError>;
 
     /// Waits until every body kept so far is safe from a power cut and found by its id.
     fn sync_bodies(&self) -> Result<(), BodyError>;

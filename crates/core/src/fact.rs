@@ -37,7 +37,7 @@ pub struct Manifest {
     /// Pages that were committed by hand, and with a run those that were captured before it, by path and URL; with a list,
     /// those that are not in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pages: Vec<Page>,
+    pub pages: Vec<ManifestPage>,
     /// The plan in force, kept as an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<RecordId>,
@@ -62,7 +62,7 @@ pub struct RunSummary {
 
 /// A page that was committed by hand, or one that a version has from an earlier capture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Page {
+pub struct ManifestPage {
     /// Its URL.
     pub url: String,
     /// Where it lies in a working tree.
@@ -330,7 +330,7 @@ impl Manifest {
 
 impl ListedPage {
     /// Whether a page is this one, whenever it was captured.
-    pub fn is(&self, page: &Page) -> bool {
+    pub fn is(&self, page: &ManifestPage) -> bool {
         let Self { url, path, status, headers, body, length } = self;
         (url, path, status, headers, body, length)
             == (&page.url, &page.path, &page.status, &page.headers, &page.body, &page.length)
@@ -338,22 +338,22 @@ impl ListedPage {
     }
 
     /// The page, captured at an instant.
-    pub fn at(&self, time: Moment) -> Page {
+    pub fn at(&self, time: Moment) -> ManifestPage {
         let Self { url, path, status, headers, body, length } = self.clone();
-        Page { url, path, time, status, headers, body, length, record: None, truncated: false }
+        ManifestPage { url, path, time, status, headers, body, length, record: None, truncated: false }
     }
 }
 
-impl From<&Page> for ListedPage {
-    fn from(page: &Page) -> Self {
-        let Page { url, path, status, headers, body, length, .. } = page.clone();
+impl From<&ManifestPage> for ListedPage {
+    fn from(page: &ManifestPage) -> Self {
+        let ManifestPage { url, path, status, headers, body, length, .. } = page.clone();
         Self { url, path, status, headers, body, length }
     }
 }
 
 impl Manifest {
     /// All its pages, by path and URL, given the list that it names.
-    pub fn all_pages(&self, list: &PageList) -> Vec<Page> {
+    pub fn all_pages(&self, list: &PageList) -> Vec<ManifestPage> {
         let other: HashSet<&str> = self
             .pages
             .iter()
@@ -361,7 +361,7 @@ impl Manifest {
             .chain(self.without.iter().map(String::as_str))
             .collect();
         let listed = list.pages.iter().filter(|page| !other.contains(page.url.as_str()));
-        let mut pages: Vec<Page> =
+        let mut pages: Vec<ManifestPage> =
             listed.map(|page| page.at(self.time)).chain(self.pages.iter().cloned()).collect();
         sort_pages(&mut pages);
         pages
@@ -372,7 +372,7 @@ impl Manifest {
         let listed: HashMap<&str, &ListedPage> =
             list.pages.iter().map(|page| (page.url.as_str(), page)).collect();
         let here: HashSet<&str> = self.pages.iter().map(|page| page.url.as_str()).collect();
-        let is_listed = |page: &Page| {
+        let is_listed = |page: &ManifestPage| {
             page.time == self.time && listed.get(page.url.as_str()).is_some_and(|listed| listed.is(page))
         };
         let without = list.pages.iter().filter(|page| !here.contains(page.url.as_str()));
@@ -386,7 +386,7 @@ impl Manifest {
 }
 
 /// The order in which manifests and lists have their pages.
-pub fn sort_pages(pages: &mut [Page]) {
+pub fn sort_pages(pages: &mut [ManifestPage]) {
     pages.sort_by(|one, other| (&one.path, &one.url).cmp(&(&other.path, &other.url)));
 }
 
@@ -429,7 +429,7 @@ mod tests {
             run: None,
             list: None,
             without: Vec::new(),
-            pages: vec![Page {
+            pages: vec![ManifestPage {
                 url: "https://example.com/".to_owned(),
                 path: String::new(),
                 time: Moment::from_seconds(1_700_000_000),
@@ -457,7 +457,7 @@ mod tests {
 
     #[test]
     fn what_is_said_against_a_list_is_said_in_full() {
-        let page = |number: u8, time: i64| Page {
+        let page = |number: u8, time: i64| ManifestPage {
             url: format!("https://example.com/{number}"),
             path: format!("/{}", number % 3),
             body: BodyId::new([number; 32]),

@@ -39,7 +39,7 @@ pub struct Version {
 
 /// What a capture belongs to: a version, or a run that has not become one yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Belongs {
+pub enum CaptureOwner {
     /// To a version.
     Version(VersionId),
     /// To a run.
@@ -52,7 +52,7 @@ pub struct Capture {
     /// Its id.
     pub id: CaptureId,
     /// What it is part of.
-    pub belongs: Belongs,
+    pub owner: CaptureOwner,
     /// The URL, as it was requested.
     pub url: String,
     /// Where the page lies in a working tree; pages of two versions are paired by it.
@@ -76,14 +76,14 @@ pub struct Capture {
 impl Capture {
     /// Whether the response is complete and successful.
     pub fn is_good(&self) -> bool {
-        Choice::is_good(self.status.into(), !self.truncated)
+        CaptureChoice::is_good(self.status.into(), !self.truncated)
     }
 
     /// The id of a capture of an archive: the same whenever its row is made again.
-    pub fn derive_id(belongs: Belongs, url: &str, time: Moment, record: &RecordId) -> CaptureId {
+    pub fn derive_id(belongs: CaptureOwner, url: &str, time: Moment, record: &RecordId) -> CaptureId {
         let owner = match belongs {
-            Belongs::Version(version) => version.into_inner(),
-            Belongs::Run(run) => run.into_inner(),
+            CaptureOwner::Version(version) => version.into_inner(),
+            CaptureOwner::Run(run) => run.into_inner(),
         };
         let mut hasher = Sha256::new();
         hasher.update(b"varve capture\n");
@@ -97,7 +97,7 @@ impl Capture {
 
 /// Which of the captures of one URL stands for it, where the newest may record a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Choice {
+pub enum CaptureChoice {
     /// The newest capture, failures included: the rule of Crystal.
     #[default]
     Newest,
@@ -105,7 +105,7 @@ pub enum Choice {
     NewestGood,
 }
 
-impl Choice {
+impl CaptureChoice {
     /// Chooses among captures that come newest first.
     pub fn choose<T, E>(
         self,
@@ -131,7 +131,7 @@ impl Choice {
 
 /// A name that people gave to a version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Tag {
+pub struct VersionTag {
     /// The name.
     pub name: String,
     /// The version it stands for.

@@ -6,7 +6,7 @@
 use std::fmt;
 
 /// What stands in the place of a hidden thing.
-pub const HIDDEN: &str = "[hidden]";
+pub const HIDDEN_TEXT: &str = "[hidden]";
 
 /// A value that neither `Debug` nor `Display` shows, and that cannot be serialised.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
@@ -37,13 +37,13 @@ impl<T> From<T> for Secret<T> {
 
 impl<T> fmt::Debug for Secret<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(HIDDEN)
+        f.write_str(HIDDEN_TEXT)
     }
 }
 
 impl<T> fmt::Display for Secret<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(HIDDEN)
+        f.write_str(HIDDEN_TEXT)
     }
 }
 
@@ -81,7 +81,7 @@ impl ShownUrl<'_> {
 impl fmt::Display for ShownUrl<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.user_info() {
-            Some((start, at)) => write!(f, "{}{HIDDEN}{}", &self.0[..start], &self.0[at..]),
+            Some((start, at)) => write!(f, "{}{HIDDEN_TEXT}{}", &self.0[..start], &self.0[at..]),
             None => f.write_str(self.0),
         }
     }

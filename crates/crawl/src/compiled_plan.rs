@@ -5,7 +5,7 @@
 //! frontier, the depth of a page, which has no other meaning when a plan is followed, is the number of the
 //! group by which it was found: 0 for a root, else the position of the group.
 
-use varve_core::alias::{Aliases, Target};
+use varve_core::alias::{AliasTarget, Aliases};
 use varve_core::pattern::{AtSign, GroupPattern};
 use varve_core::url::RequestUrl;
 use varve_plan::Plan;
@@ -57,14 +57,14 @@ impl CompiledPlan {
     /// The URL that an alias stands for.
     pub(crate) fn apply_aliases(&self, url: RequestUrl) -> RequestUrl {
         match self.aliases.apply(url.as_str()) {
-            Some(Target::Internal(other)) => RequestUrl::parse(&other).unwrap_or(url),
-            Some(Target::External(_)) | None => url,
+            Some(AliasTarget::Internal(other)) => RequestUrl::parse(&other).unwrap_or(url),
+            Some(AliasTarget::External(_)) | None => url,
         }
     }
 
     /// The rule by which a URL is never requested, if there is one.
     pub(crate) fn external_rule(&self, url: &str) -> Option<SkipRule> {
-        let is_external = matches!(self.aliases.apply(url), Some(Target::External(_)));
+        let is_external = matches!(self.aliases.apply(url), Some(AliasTarget::External(_)));
         is_external.then_some(SkipRule::External)
     }
 

@@ -9,7 +9,7 @@
 
 use std::time::Instant;
 
-use varve_core::robots::Rules;
+use varve_core::robots::RobotsRules;
 use varve_fetch::politeness::{
     HostState, HostTable, NextTurn, PolitenessPolicy, RequestOutcome, RequestVerdict,
 };
@@ -219,7 +219,7 @@ impl CrawlHosts {
     }
 
     /// The `robots.txt` of an origin was read, or does not exist. Returns what waited for it.
-    pub(crate) fn robots_read(&mut self, host: &str, origin: &str, rules: Rules) -> Vec<CrawlTask> {
+    pub(crate) fn robots_read(&mut self, host: &str, origin: &str, rules: RobotsRules) -> Vec<CrawlTask> {
         if let Some(delay) = rules.delay() {
             self.table.set_crawl_delay(host, delay);
         }

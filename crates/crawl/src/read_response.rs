@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use varve_core::headers::Headers;
-use varve_core::robots::LONGEST as MAX_ROBOTS_TEXT_BYTES;
+use varve_core::robots::MAX_ROBOTS_BYTES;
 use varve_store::StoreError;
 use varve_wire::MessageBytes;
 
@@ -38,7 +38,7 @@ pub(crate) fn read_response(
     let robots = (task.reason == FetchReason::Robots).then(|| {
         let mut text = Vec::new();
         // The rules before the damage count.
-        let _ = body.take(MAX_ROBOTS_TEXT_BYTES as u64).read_to_end(&mut text);
+        let _ = body.take(MAX_ROBOTS_BYTES as u64).read_to_end(&mut text);
         text
     });
     ReadResponse { links: extract_links(policy, task.reason, &head, body, each), robots }

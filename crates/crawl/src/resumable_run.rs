@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use varve_core::VersionId;
-use varve_core::fact::{Page, sort_pages};
+use varve_core::fact::{ManifestPage, sort_pages};
 use varve_core::history::Capture;
 
 use super::settings::CrawlSettings;
@@ -46,7 +46,10 @@ impl ResumableRun {
     }
 
     /// Everything that was captured before the last stop, as pages of the next version.
-    pub(crate) fn earlier_pages(&self, holdings: &dyn HistoryReader) -> Result<Vec<Page>, CrawlError> {
+    pub(crate) fn earlier_pages(
+        &self,
+        holdings: &dyn HistoryReader,
+    ) -> Result<Vec<ManifestPage>, CrawlError> {
         if self.stop_versions.is_empty() {
             return Ok(Vec::new());
         }
@@ -59,8 +62,8 @@ impl ResumableRun {
 }
 
 /// A capture as a page of a version whose run did not make it.
-fn page_of(capture: Capture) -> Page {
-    Page {
+fn page_of(capture: Capture) -> ManifestPage {
+    ManifestPage {
         url: capture.url,
         path: capture.path,
         time: capture.time,

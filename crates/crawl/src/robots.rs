@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use varve_core::robots::{LONGEST, Rules};
+use varve_core::robots::{MAX_ROBOTS_BYTES, RobotsRules};
 use varve_fetch::FetchLimits;
 
 use super::skip_rule::SkipRule;
@@ -14,13 +14,17 @@ use super::task::CrawlTask;
 /// The number of redirects of a `robots.txt` that are followed; RFC 9309 asks for at least five.
 pub(crate) const MAX_ROBOTS_REDIRECTS: u8 = 5;
 /// Twice as much as counts: everything else of the host waits for the file.
-const MAX_ROBOTS_BYTES: u64 = 2 * LONGEST as u64;
+const MAX_ROBOTS_RESPONSE_BYTES: u64 = 2 * MAX_ROBOTS_BYTES as u64;
 /// The time limit for the file.
 const ROBOTS_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The limits for a `robots.txt`, where any response has these.
 pub fn robots_limits(usual: FetchLimits) -> FetchLimits {
-    FetchLimits { bytes: usual.bytes.min(MAX_ROBOTS_BYTES), total: usual.total.min(ROBOTS_TIMEOUT), ..usual }
+    FetchLimits {
+        bytes: usual.bytes.min(MAX_ROBOTS_RESPONSE_BYTES),
+        total: usual.total.min(ROBOTS_TIMEOUT),
+        ..usual
+    }
 }
 
 /// The `robots.txt` of an origin.
@@ -29,7 +33,7 @@ pub(crate) enum RobotsState {
     /// It was requested; these tasks wait for it.
     Requested(Vec<CrawlTask>),
     /// It was read, or does not exist.
-    Read(Box<Rules>),
+    Read(Box<RobotsRules>),
     /// It could not be fetched.
     Failed(RobotsFailure),
 }
@@ -88,7 +92,7 @@ impl RobotsState {
     }
 }
 
-fn denied_by(rules: &Rules, url: &str) -> Option<SkipRule> {
+fn denied_by(rules: &RobotsRules, url: &str) -> Option<SkipRule> {
     let decision = rules.decide(url);
     (!decision.allowed).then(|| SkipRule::Robots(decision.rule.map(|rule| rule.line)))
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use serde::Serialize;
 use uuid::Uuid;
 use varve_catalog::{Frontier, FrontierStore as _, SqliteFrontierStore};
-use varve_core::fact::{Manifest, Page, RunSummary};
+use varve_core::fact::{Manifest, ManifestPage, RunSummary};
 use varve_core::{RecordId, RunId, VersionId, WorkerId};
 
 use super::archive::ArchiveDestination;
@@ -225,7 +225,7 @@ pub struct NewRunVersion {
     /// The record of the verdicts of a check.
     pub verdicts: Option<RecordId>,
     /// Pages besides those that the run captured.
-    pub pages: Vec<Page>,
+    pub pages: Vec<ManifestPage>,
 }
 
 /// The version that a run became.

@@ -124,7 +124,7 @@ pub use rows::{
 };
 pub use save_as::{CopyProgress, SaveAsOptions};
 pub use url_prefix::{EXTERNAL_MARKER, directory_prefix, domain_prefix};
-pub use varve_core::history::Choice;
+pub use varve_core::history::CaptureChoice;
 pub use varve_core::pattern::{suggest_pattern, suggest_sequence};
 pub use verify::{
     FindingRepair, FindingSeverity, ProjectFinding, RepairSummary, VerifyOptions, VerifySummary,

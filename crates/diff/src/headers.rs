@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use varve_core::headers::{HeaderView, REDACTED, is_benign};
+use varve_core::headers::{HeaderView, REDACTED_VALUE, is_benign};
 
 /// The values of a header before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,7 +106,7 @@ impl RedactedSide {
 /// Whether these are the values of a redacted header. The value decides, so that views read from rows are understood
 /// independently of the redaction under which they were written.
 fn is_redacted(values: &[String]) -> bool {
-    matches!(values, [only] if only == REDACTED)
+    matches!(values, [only] if only == REDACTED_VALUE)
 }
 
 #[cfg(test)]

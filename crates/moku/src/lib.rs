@@ -28,8 +28,8 @@ use std::sync::{Mutex, PoisonError};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use varve_core::headers::Redaction;
 use varve_core::history::{
-    Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, Tag,
-    TimeOrder, VersionFilter, VersionInfo,
+    Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder,
+    VersionFilter, VersionInfo, VersionTag,
 };
 use varve_core::{BodyId, Moment, RunId, VersionId};
 
@@ -256,11 +256,11 @@ impl CatalogRead for MokuCatalog {
         self.readers.query(|connection| read_captures::urls(connection, prefix, cursor))
     }
 
-    fn tags(&self) -> Result<Vec<Tag>, CatalogError> {
+    fn tags(&self) -> Result<Vec<VersionTag>, CatalogError> {
         self.readers.query(read_derived::tags)
     }
 
-    fn tag(&self, name: &str) -> Result<Option<Tag>, CatalogError> {
+    fn tag(&self, name: &str) -> Result<Option<VersionTag>, CatalogError> {
         self.readers.query(|connection| read_derived::tag(connection, name))
     }
 

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Params, Row, params};
 use serde_json::Value;
 use varve_core::headers::{HeaderView, Redaction};
-use varve_core::history::{Belongs, Capture, CaptureFilter, ListCursor, TimeOrder};
+use varve_core::history::{Capture, CaptureFilter, CaptureOwner, ListCursor, TimeOrder};
 use varve_core::url::PageUrl;
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 
@@ -112,9 +112,9 @@ fn cursor_position(
     let Some(after) = after else { return Ok((before_all, before_all)) };
     // An early site may tie one snapshot to several versions.
     let sql = "SELECT place, version_id, run FROM pages WHERE id = ?1";
-    let (version, run) = match after.belongs {
-        Belongs::Version(id) => (Some(id.to_string()), None),
-        Belongs::Run(id) => (None, Some(id.to_string())),
+    let (version, run) = match after.owner {
+        CaptureOwner::Version(id) => (Some(id.to_string()), None),
+        CaptureOwner::Run(id) => (None, Some(id.to_string())),
     };
     let places = collect(connection, sql, [after.id.to_string()], |row| {
         let same = row.get::<_, Option<String>>(1)? == version && row.get::<_, Option<String>>(2)? == run;
@@ -191,12 +191,12 @@ fn collect<T>(
 
 fn read_capture(row: &Row<'_>) -> Result<Capture, UnlocatedError> {
     let belongs = match row.get_ref(2)? {
-        rusqlite::types::ValueRef::Null => Belongs::Run(parse_column(row, 3)?),
-        _ => Belongs::Version(parse_column(row, 2)?),
+        rusqlite::types::ValueRef::Null => CaptureOwner::Run(parse_column(row, 3)?),
+        _ => CaptureOwner::Version(parse_column(row, 2)?),
     };
     Ok(Capture {
         id: parse_column(row, 1)?,
-        belongs,
+        owner: belongs,
         url: row.get(5)?,
         path: row.get(6)?,
         time: Moment::from_seconds(row.get(8)?),

@@ -1,27 +1,29 @@
 //! Reads tags, HEAD, runs, diffs and scores of a site.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use varve_core::history::{Attribution, EvidenceLocation, StoredDiff, StoredDiffInfo, StoredScore, Tag};
+use varve_core::history::{
+    Attribution, EvidenceLocation, StoredDiff, StoredDiffInfo, StoredScore, VersionTag,
+};
 use varve_core::{Moment, RunId, VersionId};
 
 use varve_sqlite::UnlocatedError;
 use varve_sqlite::column::{required_text_id, text_id};
 
 /// All tags, by name.
-pub(crate) fn tags(connection: &Connection) -> Result<Vec<Tag>, UnlocatedError> {
+pub(crate) fn tags(connection: &Connection) -> Result<Vec<VersionTag>, UnlocatedError> {
     let sql = "SELECT name, version_id, time FROM varve_tags ORDER BY name";
     connection.prepare_cached(sql)?.query_and_then([], read_tag)?.collect()
 }
 
 /// A tag.
-pub(crate) fn tag(connection: &Connection, name: &str) -> Result<Option<Tag>, UnlocatedError> {
+pub(crate) fn tag(connection: &Connection, name: &str) -> Result<Option<VersionTag>, UnlocatedError> {
     let sql = "SELECT name, version_id, time FROM varve_tags WHERE name = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     statement.query_row([name], |row| Ok(read_tag(row))).optional()?.transpose()
 }
 
-fn read_tag(row: &Row<'_>) -> Result<Tag, UnlocatedError> {
-    Ok(Tag {
+fn read_tag(row: &Row<'_>) -> Result<VersionTag, UnlocatedError> {
+    Ok(VersionTag {
         name: row.get(0)?,
         version: required_text_id(row, 1, "varve_tags")?,
         time: Moment::from_micros(row.get(2)?),

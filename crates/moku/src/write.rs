@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
-use varve_core::history::{Belongs, Capture, StoredDiff, Version, uuid_of};
+use varve_core::history::{Capture, CaptureOwner, StoredDiff, Version, uuid_of};
 use varve_core::moku_json::escaped;
 use varve_core::{CaptureId, RecordId, RunId, VersionId};
 
@@ -168,14 +168,14 @@ fn capture(
     capture: &Capture,
     waiting: &mut BTreeSet<VersionId>,
 ) -> Result<(), UnlocatedError> {
-    match capture.belongs {
-        Belongs::Version(version) => {
+    match capture.owner {
+        CaptureOwner::Version(version) => {
             if !has(connection, &version)? {
                 waiting.insert(version);
             }
             snapshot(connection, capture, &version.to_string())
         }
-        Belongs::Run(run) => match holder_of(connection, Some(run))? {
+        CaptureOwner::Run(run) => match holder_of(connection, Some(run))? {
             Some(version) => snapshot(connection, capture, &version),
             None => run_snapshot(connection, capture, run),
         },

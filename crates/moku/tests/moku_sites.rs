@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogRow, dump_rows};
 use varve_core::headers::{HeaderView, Redaction};
-use varve_core::history::{Belongs, Capture, ListCursor, Version, VersionFilter};
+use varve_core::history::{Capture, CaptureOwner, ListCursor, Version, VersionFilter};
 use varve_core::{BodyId, Moment, VersionId};
 use varve_moku::{MokuCatalog, MokuOptions};
 use varve_testkit::fixtures;
@@ -178,7 +178,7 @@ fn commit(catalog: &dyn Catalog, parent: VersionId) -> VersionId {
     };
     let capture = Capture {
         id: "1b557054-d8ee-41f2-8af5-b9e8d60508bf".parse().unwrap(),
-        belongs: Belongs::Version(id),
+        owner: CaptureOwner::Version(id),
         url: "https://l.test/<page>".to_owned(),
         path: "/page".to_owned(),
         time,

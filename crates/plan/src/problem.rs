@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::Plan;
-use varve_core::alias::Target;
+use varve_core::alias::AliasTarget;
 use varve_core::pattern::{AtSign, GroupPattern};
 use varve_core::url::normalise;
 
@@ -150,7 +150,7 @@ impl Plan {
                 found.insert(Problem::NotAUrl { name: name(), url: root.url.clone() });
                 continue;
             };
-            if matches!(aliases.apply(&url), Some(Target::External(_))) {
+            if matches!(aliases.apply(&url), Some(AliasTarget::External(_))) {
                 found.insert(Problem::ExternalRoot { name: name() });
             }
             if !seen.insert(url) {
@@ -229,7 +229,7 @@ impl Plan {
         let mut prefixes = vec![start.to_owned()];
         // A chain longer than the number of aliases never returns to its beginning.
         while prefixes.len() <= self.aliases.len() {
-            let Some(Target::Internal(next)) = aliases.apply(prefixes.last()?) else { return None };
+            let Some(AliasTarget::Internal(next)) = aliases.apply(prefixes.last()?) else { return None };
             if next == start {
                 let first = (0..prefixes.len()).min_by_key(|&at| &prefixes[at])?;
                 prefixes.rotate_left(first);

@@ -5,9 +5,9 @@
 
 use serde::Deserialize;
 use varve_catalog::{CatalogRow, Removal};
-use varve_core::fact::{Fact, FactError, HeadMoved, Manifest, Page, TagSet, UrlVerdict, media_type};
+use varve_core::fact::{Fact, FactError, HeadMoved, Manifest, ManifestPage, TagSet, UrlVerdict, media_type};
 use varve_core::headers::{HeaderView, Redaction};
-use varve_core::history::{Belongs, Capture, StoredScore, StoredVerdict};
+use varve_core::history::{Capture, CaptureOwner, StoredScore, StoredVerdict};
 use varve_core::receipt::Receipt;
 use varve_core::{RecordId, VersionId};
 use varve_store::exchange::ScannedRecord;
@@ -105,10 +105,10 @@ impl<'a> RowMaker<'a> {
 
 /// The row of a capture; none when it belongs to no run.
 pub fn row_of_receipt(receipt: &Receipt, redaction: Redaction) -> Option<CatalogRow> {
-    let belongs = Belongs::Run(receipt.run?);
+    let belongs = CaptureOwner::Run(receipt.run?);
     let capture = Capture {
         id: Capture::derive_id(belongs, &receipt.url, receipt.time, &receipt.record),
-        belongs,
+        owner: belongs,
         url: receipt.url.clone(),
         path: page_path(&receipt.url),
         time: receipt.time,
@@ -167,7 +167,7 @@ pub fn rows_of_version(
     id: VersionId,
     record: Option<RecordId>,
     manifest: &Manifest,
-    pages: &[Page],
+    pages: &[ManifestPage],
 ) -> Vec<CatalogRow> {
     let mut rows = vec![CatalogRow::Version(manifest.version(id, record))];
     if !pages.is_empty() {
@@ -180,13 +180,13 @@ pub fn rows_of_version(
 }
 
 /// The capture that a page of a manifest stands for.
-pub fn capture_of(version: VersionId, page: &Page) -> Capture {
-    let belongs = Belongs::Version(version);
+pub fn capture_of(version: VersionId, page: &ManifestPage) -> Capture {
+    let belongs = CaptureOwner::Version(version);
     // A body that was committed by hand is an object of its own, of the same id.
     let record = page.record.unwrap_or(RecordId::new(page.body.into_inner()));
     Capture {
         id: Capture::derive_id(belongs, &page.url, page.time, &record),
-        belongs,
+        owner: belongs,
         url: page.url.clone(),
         path: path_written(&page.url, &page.path),
         time: page.time,

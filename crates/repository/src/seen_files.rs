@@ -16,7 +16,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use varve_core::BodyId;
-use varve_core::body::KeptBody;
+use varve_core::body::StoredBody;
 
 use crate::error::RepositoryError;
 use crate::history::{HistoryWriter, replace};
@@ -121,17 +121,17 @@ impl SeenFiles {
     }
 
     /// The body of a file that is as it was.
-    pub fn body_of(&self, path: &Path) -> Option<KeptBody> {
+    pub fn body_of(&self, path: &Path) -> Option<StoredBody> {
         let seen = self.unchanged.get(path)?;
-        Some(KeptBody { id: seen.body, length: seen.state.0, new: false })
+        Some(StoredBody { id: seen.body, length: seen.state.0, new: false })
     }
 
     /// Opens a file, lets it be kept, and remembers it if it stayed the same meanwhile.
     pub fn watch(
         &self,
         path: &Path,
-        keep: impl FnOnce(File) -> Result<KeptBody, RepositoryError>,
-    ) -> Result<KeptBody, RepositoryError> {
+        keep: impl FnOnce(File) -> Result<StoredBody, RepositoryError>,
+    ) -> Result<StoredBody, RepositoryError> {
         let file = File::open(path).map_err(RepositoryError::read(path))?;
         if file.metadata().is_ok_and(|about| about.is_dir()) {
             return Err(RepositoryError::read(path)(io::ErrorKind::IsADirectory.into()));

@@ -18,7 +18,7 @@ use crate::surface::{
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
-use varve_core::headers::{HeaderView, REDACTED, Redaction, is_benign};
+use varve_core::headers::{HeaderView, REDACTED_VALUE, Redaction, is_benign};
 
 /// A change of the attack surface.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -426,7 +426,7 @@ fn surplus<'a, T>(list: &'a [T], other: &[T], key: fn(&T) -> &String) -> Vec<&'a
 fn view(surface: &AttackSurface) -> HeaderView {
     let pairs =
         surface.headers.iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value)));
-    HeaderView::from_pairs(pairs.filter(|(_, value)| value.as_str() != REDACTED), Redaction::Off)
+    HeaderView::from_pairs(pairs.filter(|(_, value)| value.as_str() != REDACTED_VALUE), Redaction::Off)
 }
 
 /// Whether a header protects.

@@ -2,14 +2,14 @@
 
 use crate::surface::{ElementPlace, PageCookie, RequestParameter};
 use std::collections::BTreeSet;
-use varve_core::headers::REDACTED;
+use varve_core::headers::REDACTED_VALUE;
 
 /// Maximum number of cookies, and of parameters.
 pub(crate) const MAX_SCORED_COOKIES: usize = 2_000;
 
 /// Reads a `Set-Cookie` value. `None` if it is redacted.
 pub(crate) fn read_cookie(value: &str) -> Option<PageCookie> {
-    if value.trim() == REDACTED {
+    if value.trim() == REDACTED_VALUE {
         return None;
     }
     let mut parts = value.split(';').map(str::trim);
@@ -63,7 +63,7 @@ mod tests {
         );
         assert!(cookie.secure && cookie.http_only);
         assert_eq!(read_cookie("").unwrap(), PageCookie::default());
-        assert_eq!(read_cookie(REDACTED), None);
+        assert_eq!(read_cookie(REDACTED_VALUE), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use rusqlite::types::Value;
 use varve_catalog::{Catalog, CatalogRow, SqliteCatalog};
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{
-    Attribution, Belongs, Capture, EvidenceLocation, StoredDiff, StoredScore, Version,
+    Attribution, Capture, CaptureOwner, EvidenceLocation, StoredDiff, StoredScore, Version,
 };
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 use varve_moku::{MokuCatalog, MokuOptions};
@@ -57,11 +57,11 @@ fn version(text: &str, parent: Option<&str>, time: i64) -> CatalogRow {
 }
 
 fn capture(of: &str, time: i64) -> CatalogRow {
-    let (belongs, url) = (Belongs::Version(id(of)), "https://example.com/a%20b?x=1".to_owned());
+    let (belongs, url) = (CaptureOwner::Version(id(of)), "https://example.com/a%20b?x=1".to_owned());
     let (time, record) = (Moment::from_seconds(time), RecordId::new([3; 32]));
     CatalogRow::Capture(Box::new(Capture {
         id: Capture::derive_id(belongs, &url, time, &record),
-        belongs,
+        owner: belongs,
         url,
         path: "/a b".to_owned(),
         time,

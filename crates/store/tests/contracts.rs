@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use varve_core::BodyId;
-use varve_core::body::{BodyError, BodySource, BodyStore, KeptBody};
+use varve_core::body::{BodyError, BodySource, BodyStore, StoredBody};
 use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
 use varve_store::medium::{Algorithm, Digest, LocalMedium, Medium, MediumError, MediumObject, ReadAt};
@@ -115,11 +115,11 @@ impl BodySource for ForgetfulBodies {
 }
 
 impl BodyStore for ForgetfulBodies {
-    fn keep_body(&self, content: &mut dyn Read) -> Result<KeptBody, BodyError> {
+    fn keep_body(&self, content: &mut dyn Read) -> Result<StoredBody, BodyError> {
         let mut bytes = Vec::new();
         content.read_to_end(&mut bytes).map_err(BodyError::new)?;
         let digest: [u8; 32] = Algorithm::Sha256.digest(&bytes).bytes().try_into().expect("a SHA-256");
-        Ok(KeptBody { id: BodyId::new(digest), length: bytes.len() as u64, new: true })
+        Ok(StoredBody { id: BodyId::new(digest), length: bytes.len() as u64, new: true })
     }
 
     fn sync_bodies(&self) -> Result<(), BodyError> {

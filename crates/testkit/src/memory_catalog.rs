@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogRow};
 use varve_core::history::{
-    Belongs, Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, Tag,
-    TimeOrder, Version, VersionFilter, VersionInfo,
+    Capture, CaptureFilter, CaptureOwner, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict,
+    TimeOrder, Version, VersionFilter, VersionInfo, VersionTag,
 };
 use varve_core::url::PageUrl;
 use varve_core::{BodyId, Moment, RunId, VersionId};
@@ -24,7 +24,7 @@ pub struct MemoryModel {
     /// The version that named a run first.
     claims: BTreeMap<RunId, VersionId>,
     runs: Vec<RunId>,
-    tags: BTreeMap<String, Tag>,
+    tags: BTreeMap<String, VersionTag>,
     head: Option<VersionId>,
     scanned_up_to: Option<u64>,
     last_gc: Option<Moment>,
@@ -54,7 +54,7 @@ impl MemoryModel {
                 captures.into_iter().for_each(|capture| self.capture(capture))
             }
             CatalogRow::Tag { name, version: Some(version), time } => {
-                self.tags.insert(name.clone(), Tag { name, version, time });
+                self.tags.insert(name.clone(), VersionTag { name, version, time });
             }
             CatalogRow::Tag { name, .. } => _ = self.tags.remove(&name),
             CatalogRow::Head(head) => self.head = Some(head),
@@ -73,7 +73,7 @@ impl MemoryModel {
             CatalogRow::ScannedUpTo(place) => self.scanned_up_to = Some(place),
             CatalogRow::GcDone(time) => self.last_gc = Some(time),
             CatalogRow::ForgetRun(run) => {
-                self.captures.retain(|capture| capture.belongs != Belongs::Run(run));
+                self.captures.retain(|capture| capture.owner != CaptureOwner::Run(run));
                 self.runs.retain(|open| *open != run);
             }
         }
@@ -88,8 +88,8 @@ impl MemoryModel {
             self.claims.insert(run, version.id);
             self.runs.retain(|open| *open != run);
             for capture in &mut self.captures {
-                if capture.belongs == Belongs::Run(run) {
-                    capture.belongs = Belongs::Version(version.id);
+                if capture.owner == CaptureOwner::Run(run) {
+                    capture.owner = CaptureOwner::Version(version.id);
                 }
             }
         }
@@ -100,9 +100,9 @@ impl MemoryModel {
         if self.captures.iter().any(|other| other.id == capture.id) {
             return;
         }
-        if let Belongs::Run(run) = capture.belongs {
+        if let CaptureOwner::Run(run) = capture.owner {
             match self.claims.get(&run) {
-                Some(version) => capture.belongs = Belongs::Version(*version),
+                Some(version) => capture.owner = CaptureOwner::Version(*version),
                 None if !self.runs.contains(&run) => self.runs.push(run),
                 None => {}
             }
@@ -118,7 +118,7 @@ impl MemoryModel {
                 version.parent = gone.parent;
             }
         }
-        self.captures.retain(|capture| capture.belongs != Belongs::Version(id));
+        self.captures.retain(|capture| capture.owner != CaptureOwner::Version(id));
         self.claims.retain(|_, version| *version != id);
         self.tags.retain(|_, tag| tag.version != id);
         self.diffs.retain(|_, diff| diff.base != Some(id) && diff.head != id);
@@ -130,13 +130,13 @@ impl MemoryModel {
 
     fn info(&self, version: &Version) -> VersionInfo {
         let captures =
-            self.captures.iter().filter(|capture| capture.belongs == Belongs::Version(version.id)).count();
+            self.captures.iter().filter(|capture| capture.owner == CaptureOwner::Version(version.id)).count();
         let tags = self.tags.values().filter(|tag| tag.version == version.id).map(|tag| tag.name.clone());
         VersionInfo { version: version.clone(), captures: captures as u64, tags: tags.collect() }
     }
 
     fn holds(&self, id: VersionId, url: &str) -> bool {
-        self.captures.iter().any(|capture| capture.belongs == Belongs::Version(id) && capture.url == url)
+        self.captures.iter().any(|capture| capture.owner == CaptureOwner::Version(id) && capture.url == url)
     }
 }
 
@@ -213,7 +213,7 @@ impl CatalogRead for MemoryModel {
         let mut list: Vec<_> = self
             .captures
             .iter()
-            .filter(|capture| capture.belongs == Belongs::Version(*version))
+            .filter(|capture| capture.owner == CaptureOwner::Version(*version))
             .filter(|capture| cursor.after.is_none_or(|after| (&*capture.path, &*capture.url) > after))
             .cloned()
             .collect();
@@ -264,7 +264,7 @@ impl CatalogRead for MemoryModel {
         let wanted = |capture: &Capture| {
             filter.since.is_none_or(|since| capture.time >= since)
                 && filter.until.is_none_or(|until| capture.time <= until)
-                && !(filter.committed_only && matches!(capture.belongs, Belongs::Run(_)))
+                && !(filter.committed_only && matches!(capture.owner, CaptureOwner::Run(_)))
         };
         Ok(list.into_iter().filter(wanted).take(cursor.limit).collect())
     }
@@ -293,11 +293,11 @@ impl CatalogRead for MemoryModel {
             .collect())
     }
 
-    fn tags(&self) -> CatalogResult<Vec<Tag>> {
+    fn tags(&self) -> CatalogResult<Vec<VersionTag>> {
         Ok(self.tags.values().cloned().collect())
     }
 
-    fn tag(&self, name: &str) -> CatalogResult<Option<Tag>> {
+    fn tag(&self, name: &str) -> CatalogResult<Option<VersionTag>> {
         Ok(self.tags.get(name).cloned())
     }
 
@@ -344,8 +344,9 @@ impl CatalogRead for MemoryModel {
     }
 
     fn captures_of_run(&self, run: &RunId) -> CatalogResult<u64> {
-        let owner = self.claims.get(run).map_or(Belongs::Run(*run), |version| Belongs::Version(*version));
-        Ok(self.captures.iter().filter(|capture| capture.belongs == owner).count() as u64)
+        let owner =
+            self.claims.get(run).map_or(CaptureOwner::Run(*run), |version| CaptureOwner::Version(*version));
+        Ok(self.captures.iter().filter(|capture| capture.owner == owner).count() as u64)
     }
 
     fn head(&self) -> CatalogResult<Option<VersionId>> {
@@ -383,9 +384,9 @@ fn check_versions(model: &MemoryModel, rows: &[CatalogRow]) -> CatalogResult<()>
         let versions: Vec<VersionId> = match row {
             CatalogRow::Diff(diff) => diff.base.into_iter().chain([diff.head]).collect(),
             CatalogRow::Score(score) => vec![score.version],
-            CatalogRow::Capture(capture) => match capture.belongs {
-                Belongs::Version(version) => vec![version],
-                Belongs::Run(_) => Vec::new(),
+            CatalogRow::Capture(capture) => match capture.owner {
+                CaptureOwner::Version(version) => vec![version],
+                CaptureOwner::Run(_) => Vec::new(),
             },
             _ => Vec::new(),
         };
@@ -440,8 +441,8 @@ forward_to_model! {
     fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> Vec<Capture>;
     fn spellings_of(&self, url: &str) -> Vec<String>;
     fn urls(&self, prefix: &str, cursor: ListCursor<&str>) -> Vec<String>;
-    fn tags(&self) -> Vec<Tag>;
-    fn tag(&self, name: &str) -> Option<Tag>;
+    fn tags(&self) -> Vec<VersionTag>;
+    fn tag(&self, name: &str) -> Option<VersionTag>;
     fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Option<StoredDiff>;
     fn diffs_with(&self, version: &VersionId) -> Vec<StoredDiffInfo>;
     fn diffs_before(&self, before: Moment) -> u64;

@@ -10,8 +10,8 @@ use varve_core::frontier::{
     PastUrl,
 };
 use varve_core::history::{
-    Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, Tag,
-    TimeOrder, VersionFilter, VersionInfo,
+    Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder,
+    VersionFilter, VersionInfo, VersionTag,
 };
 use varve_core::{BodyId, Moment, RunId, VersionId, WorkerId};
 use varve_testkit::{MemoryCatalog, MemoryFrontierStore, contract};
@@ -48,8 +48,8 @@ answer_nothing! {
     fn captures_at_path(&VersionId, &str) -> Vec<Capture>;
     fn captures_of(&str, &CaptureFilter, TimeOrder, ListCursor<&Capture>) -> Vec<Capture>;
     fn urls(&str, ListCursor<&str>) -> Vec<String>;
-    fn tags() -> Vec<Tag>;
-    fn tag(&str) -> Option<Tag>;
+    fn tags() -> Vec<VersionTag>;
+    fn tag(&str) -> Option<VersionTag>;
     fn diff(Option<&VersionId>, &VersionId) -> Option<StoredDiff>;
     fn diffs_with(&VersionId) -> Vec<StoredDiffInfo>;
     fn diffs_before(Moment) -> u64;

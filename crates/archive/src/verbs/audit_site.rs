@@ -13,7 +13,7 @@ use varve_repository::RepositoryError;
 use serde::Serialize;
 use varve_catalog::CatalogError;
 use varve_core::body::BodySource;
-use varve_core::fact::{Manifest, Page as ManifestPage};
+use varve_core::fact::{Manifest, ManifestPage};
 use varve_core::history::{Capture, ListCursor, Version, VersionFilter};
 use varve_core::{BodyId, VersionId};
 use varve_moku::MokuFinding;

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use varve_repository::RepositoryError;
 
 use varve_catalog::CatalogRead;
-use varve_core::history::{Belongs, Capture, CaptureFilter, Choice, ListCursor, TimeOrder};
+use varve_core::history::{Capture, CaptureChoice, CaptureFilter, CaptureOwner, ListCursor, TimeOrder};
 use varve_core::{Moment, VersionId};
 
 use super::log::{at_address, first_kept};
@@ -123,7 +123,7 @@ fn as_asked(
     let filter = CaptureFilter { until: Some(found.time), ..CaptureFilter::default() };
     let exactly =
         catalog.captures_of(url, &filter, TimeOrder::NewestFirst, ListCursor::first(1))?.into_iter().next();
-    Ok(exactly.filter(|exactly| exactly.belongs == found.belongs && is_wanted(exactly)).unwrap_or(found))
+    Ok(exactly.filter(|exactly| exactly.owner == found.owner && is_wanted(exactly)).unwrap_or(found))
 }
 
 /// The newest capture that got what was asked for; where there is none, the newest. It is mostly the first, so that the
@@ -147,7 +147,7 @@ fn newest_good(catalog: &dyn CatalogRead, spellings: &[&str]) -> Result<Option<C
             Err(error) => Some(Err(error)),
         }
     });
-    Ok(Choice::NewestGood.choose(captures, |capture| Ok(capture.is_good()))?)
+    Ok(CaptureChoice::NewestGood.choose(captures, |capture| Ok(capture.is_good()))?)
 }
 
 /// As [`find`]; where nothing is found because a rewrite took it out, that is what it says.
@@ -206,8 +206,8 @@ pub fn head(holdings: &dyn HistoryReader, capture: &Capture) -> Result<Vec<u8>, 
 
 /// The version of a capture; none while its run is not finished.
 pub fn version_of(capture: &Capture) -> Option<VersionId> {
-    match capture.belongs {
-        Belongs::Version(version) => Some(version),
-        Belongs::Run(_) => None,
+    match capture.owner {
+        CaptureOwner::Version(version) => Some(version),
+        CaptureOwner::Run(_) => None,
     }
 }

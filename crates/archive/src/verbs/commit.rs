@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use varve_repository::RepositoryError;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
-use varve_core::fact::{Manifest, Page, sort_pages};
+use varve_core::fact::{Manifest, ManifestPage, sort_pages};
 use varve_core::headers::{HeaderView, Headers};
 use varve_core::secret::ShownUrl;
 use varve_core::url::normalise;
@@ -373,12 +373,12 @@ fn keep_bodies(
     pages: Vec<NewPage>,
     now: Moment,
     progress: &(dyn Fn(u64) + Sync),
-) -> Result<Vec<Page>, ArchiveError> {
+) -> Result<Vec<ManifestPage>, ArchiveError> {
     let mut kept = Vec::with_capacity(pages.len());
     let (redaction, has_tree) = (history.redaction(), history.working_tree().is_some());
     let worker = || {
         let mut keep = history.body_worker();
-        move |mut page: NewPage| -> Result<Page, ArchiveError> {
+        move |mut page: NewPage| -> Result<ManifestPage, ArchiveError> {
             let media_type = media_type_of(&page);
             if page.headers.get_text(CONTENT_TYPE_HEADER).is_none() && media_type != OCTET_STREAM {
                 // What a server would have said of a file with this name.
@@ -392,7 +392,7 @@ fn keep_bodies(
                 },
             };
             let path = page_path(&page.url);
-            Ok(Page {
+            Ok(ManifestPage {
                 path: if has_tree { in_site(&path).into_owned() } else { path },
                 url: page.url,
                 time: page.time.map_or(now, |time| history.stored_time(time)),

@@ -19,7 +19,7 @@ use varve_repository::history::{
     with_full_response,
 };
 
-pub use varve_core::headers::REDACTED;
+pub use varve_core::headers::REDACTED_VALUE;
 pub use varve_diff::compare::{
     BodyComparison, BodySimilarity, CaptureComparison, CompareOptions, ComparisonReport, DiffMode,
     chunk_place,

@@ -6,7 +6,7 @@
 pub use varve_core::alias::{Alias, Aliases};
 pub use varve_core::pattern::{AtSign, GroupPattern};
 pub use varve_core::url::UrlError;
-pub use varve_core::url::explain::{Explanation, Step};
+pub use varve_core::url::explain::{ExplainStep, Explanation};
 
 use varve_core::secret::ShownUrl;
 use varve_core::url::Reference;
@@ -36,17 +36,17 @@ fn hidden(explanation: Explanation, aliases: &Aliases, groups: &[GroupPattern]) 
     if shown == explanation.url {
         return explanation;
     }
-    let harmless = shown.replacen(varve_core::secret::HIDDEN, STAND_IN, 1);
+    let harmless = shown.replacen(varve_core::secret::HIDDEN_TEXT, STAND_IN, 1);
     let other = varve_core::url::explain::explain(&harmless, aliases, groups);
     let same_rules = other.steps.len() == explanation.steps.len();
-    let step = |(number, step): (usize, Step)| {
+    let step = |(number, step): (usize, ExplainStep)| {
         let text = |text: &str| ShownUrl(text).to_string();
         let after = match other.steps.get(number) {
             Some(other) if same_rules && step.rule.starts_with("surt/") => text(&other.after),
-            _ if step.rule.starts_with("surt/") && step.changed => varve_core::secret::HIDDEN.to_owned(),
+            _ if step.rule.starts_with("surt/") && step.changed => varve_core::secret::HIDDEN_TEXT.to_owned(),
             _ => text(&step.after),
         };
-        Step { before: text(&step.before), after, ..step }
+        ExplainStep { before: text(&step.before), after, ..step }
     };
     let steps = explanation.steps.into_iter().enumerate().map(step).collect();
     Explanation { url: shown, steps }

@@ -1,7 +1,7 @@
 //! `log`: the versions, newest first, or the captures of one URL.
 
-use varve_core::history::{Belongs, Capture};
-use varve_core::url::query::Query;
+use varve_core::history::{Capture, CaptureOwner};
+use varve_core::url::query::UrlQuery;
 use varve_core::url::{clean, normalise, page_identity};
 use varve_core::{Moment, VersionId};
 
@@ -74,7 +74,7 @@ fn first_of_instant(
         let found = holdings.catalog().captures_of_any(spellings, &filter, TimeOrder::OldestFirst, page)?;
         let is_all = found.len() < CAPTURES_PER_QUERY;
         last = found.last().cloned();
-        let own = found.into_iter().find(|capture| capture.belongs == Belongs::Version(version));
+        let own = found.into_iter().find(|capture| capture.owner == CaptureOwner::Version(version));
         if own.is_some() || is_all {
             return Ok(own);
         }
@@ -88,11 +88,11 @@ pub fn may_end_behind(
     url: &str,
     capture: &Capture,
 ) -> Result<bool, ArchiveError> {
-    match capture.belongs {
+    match capture.owner {
         // It has no name yet that one could go on behind.
-        Belongs::Run(_) => Ok(false),
-        Belongs::Version(_) if !holdings.has_versions() => Ok(true),
-        Belongs::Version(version) => Ok(last_in_version(holdings, url, version)?.id == capture.id),
+        CaptureOwner::Run(_) => Ok(false),
+        CaptureOwner::Version(_) if !holdings.has_versions() => Ok(true),
+        CaptureOwner::Version(version) => Ok(last_in_version(holdings, url, version)?.id == capture.id),
     }
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn spellings(url: &str) -> Vec<String> {
 
 fn loses_by_cleaning(url: &str) -> bool {
     let query = url.split('#').next().and_then(|url| url.split_once('?'));
-    query.is_some_and(|(_, query)| !Query::parse(query).dropped.is_empty())
+    query.is_some_and(|(_, query)| !UrlQuery::parse(query).dropped.is_empty())
 }
 
 #[cfg(test)]

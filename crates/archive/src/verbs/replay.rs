@@ -7,7 +7,7 @@
 
 use varve_core::Moment;
 use varve_core::headers::HeaderView;
-use varve_core::history::{Capture, CaptureFilter, Choice, ListCursor, TimeOrder};
+use varve_core::history::{Capture, CaptureChoice, CaptureFilter, ListCursor, TimeOrder};
 
 use super::cat::{self, CaptureSelector};
 use super::log::{first_kept, spellings};
@@ -139,8 +139,8 @@ fn found_as(
         return nearest(holdings, url, time);
     }
     let at = match holdings.choice() {
-        Choice::Newest => CaptureSelector::Newest,
-        Choice::NewestGood => CaptureSelector::NewestGood,
+        CaptureChoice::Newest => CaptureSelector::Newest,
+        CaptureChoice::NewestGood => CaptureSelector::NewestGood,
     };
     match cat::find(holdings, url, &at) {
         Ok(capture) => among_others(holdings, capture).map(Some),
@@ -207,7 +207,7 @@ pub fn nearest(
 /// The place of the capture that was made together with the one at `place`, and by this very spelling; that place itself where there is none.
 fn as_spelled(line: &[Capture], place: usize, url: &str) -> usize {
     let chosen = &line[place];
-    let is_meant = |other: &Capture| other.url == url && other.belongs == chosen.belongs && other.status != 0;
+    let is_meant = |other: &Capture| other.url == url && other.owner == chosen.owner && other.status != 0;
     if chosen.url == url { place } else { line.iter().rposition(is_meant).unwrap_or(place) }
 }
 

@@ -1,7 +1,7 @@
 //! `tag`: names for versions.
 
 use varve_core::fact::{TagSet, media_type};
-use varve_core::history::Tag;
+use varve_core::history::VersionTag;
 use varve_core::{Moment, VersionId};
 
 use crate::error::ArchiveError;
@@ -12,7 +12,7 @@ use varve_repository::history::{HistoryReader, HistoryWriter, known_version};
 const MAX_TAG_BYTES: usize = 200;
 
 /// All tags, by name.
-pub fn list(holdings: &dyn HistoryReader) -> Result<Vec<Tag>, ArchiveError> {
+pub fn list(holdings: &dyn HistoryReader) -> Result<Vec<VersionTag>, ArchiveError> {
     Ok(holdings.catalog().tags()?)
 }
 

@@ -14,7 +14,7 @@ use varve_archive::verbs::diff::{Request, diff};
 use varve_archive::verbs::init::init;
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
 use varve_archive::verbs::replay::{UrlKnowledge, find as replay};
-use varve_archive::{ArchiveError, ArchiveSettings, Capture, Choice, find_root};
+use varve_archive::{ArchiveError, ArchiveSettings, Capture, CaptureChoice, find_root};
 use varve_crystal::{
     DownloadError, DownloadOutcome, MajorVersion, NewRevision, ProjectWriter, ResponseMetadata,
 };
@@ -77,7 +77,8 @@ fn the_newest_is_shown_even_if_it_failed_unless_a_good_one_is_wanted() {
 fn one_rule_chooses_the_revision_wherever_one_must_be_chosen() {
     let home = tempfile::tempdir().unwrap();
     let path = make(&home.path().join("a"), MajorVersion::Tree);
-    for (choice, status, shown) in [(Choice::Newest, 0, None), (Choice::NewestGood, 200, Some("<p>two</p>"))]
+    for (choice, status, shown) in
+        [(CaptureChoice::Newest, 0, None), (CaptureChoice::NewestGood, 200, Some("<p>two</p>"))]
     {
         let holdings = open_reader_choosing(&path, choice).unwrap();
         let head = holdings.head().unwrap();
@@ -94,7 +95,7 @@ fn one_rule_chooses_the_revision_wherever_one_must_be_chosen() {
         let base = Some(resolve_version(&*holdings, "r2").unwrap());
         let request = Request { base, head, url, ..Request::default() };
         let totals = diff::<ArchiveError>(&*holdings, &request, |_| Ok(())).unwrap();
-        let unchanged = u64::from(choice == Choice::NewestGood);
+        let unchanged = u64::from(choice == CaptureChoice::NewestGood);
         assert_eq!((totals.changed, totals.unchanged), (1 - unchanged, unchanged), "{choice:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use varve_core::headers::HeaderView;
-use varve_core::history::{Belongs, Capture, CaptureFilter, ListCursor, TimeOrder};
+use varve_core::history::{Capture, CaptureFilter, CaptureOwner, ListCursor, TimeOrder};
 use varve_core::url::{PageUrl, key};
 use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
 
@@ -367,7 +367,7 @@ pub(super) fn read_capture(row: &Row<'_>) -> Result<Capture, UnlocatedError> {
     };
     Ok(Capture {
         id,
-        belongs,
+        owner: belongs,
         path: row.get(11)?,
         time,
         status: row.get(2)?,
@@ -381,9 +381,9 @@ pub(super) fn read_capture(row: &Row<'_>) -> Result<Capture, UnlocatedError> {
 }
 
 /// The owner of the capture, and the owner that its id was derived from.
-fn read_owners(row: &Row<'_>) -> Result<(Belongs, Belongs), UnlocatedError> {
-    let version = blob_id(row, 12, "owners")?.map(Belongs::Version);
-    let run = blob_id(row, 13, "owners")?.map(Belongs::Run);
+fn read_owners(row: &Row<'_>) -> Result<(CaptureOwner, CaptureOwner), UnlocatedError> {
+    let version = blob_id(row, 12, "owners")?.map(CaptureOwner::Version);
+    let run = blob_id(row, 13, "owners")?.map(CaptureOwner::Run);
     match (version, run) {
         (Some(version), Some(run)) if row.get(14)? => Ok((version, run)),
         (Some(version), _) => Ok((version, version)),

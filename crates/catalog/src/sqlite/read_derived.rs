@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::de::DeserializeOwned;
-use varve_core::history::{StoredDiff, StoredDiffInfo, StoredScore, Tag};
+use varve_core::history::{StoredDiff, StoredDiffInfo, StoredScore, VersionTag};
 use varve_core::{Moment, RunId, VersionId};
 
 use varve_core::catalog::LatestPageList;
@@ -13,20 +13,20 @@ use varve_sqlite::UnlocatedError;
 use varve_sqlite::column::{blob_id, required_blob_id};
 
 /// All tags, by name.
-pub(super) fn tags(connection: &Connection) -> Result<Vec<Tag>, UnlocatedError> {
+pub(super) fn tags(connection: &Connection) -> Result<Vec<VersionTag>, UnlocatedError> {
     let mut statement = connection.prepare_cached("SELECT name, version, time FROM tags ORDER BY name")?;
     statement.query_and_then([], read_tag)?.collect()
 }
 
 /// A tag.
-pub(super) fn tag(connection: &Connection, name: &str) -> Result<Option<Tag>, UnlocatedError> {
+pub(super) fn tag(connection: &Connection, name: &str) -> Result<Option<VersionTag>, UnlocatedError> {
     let mut statement = connection.prepare_cached("SELECT name, version, time FROM tags WHERE name = ?1")?;
     statement.query_row([name], |row| Ok(read_tag(row))).optional()?.transpose()
 }
 
-fn read_tag(row: &Row<'_>) -> Result<Tag, UnlocatedError> {
+fn read_tag(row: &Row<'_>) -> Result<VersionTag, UnlocatedError> {
     let version = required_blob_id(row, 1, "tags")?;
-    Ok(Tag { name: row.get(0)?, version, time: Moment::from_micros(row.get(2)?) })
+    Ok(VersionTag { name: row.get(0)?, version, time: Moment::from_micros(row.get(2)?) })
 }
 
 /// A value of the table `meta`.

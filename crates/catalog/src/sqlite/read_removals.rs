@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use varve_core::RecordId;
-use varve_core::history::{Belongs, Capture};
+use varve_core::history::{Capture, CaptureOwner};
 
 use varve_core::catalog::Removal;
 use varve_core::history::ListCursor;
@@ -21,7 +21,7 @@ pub(super) fn of_record(connection: &Connection, record: &RecordId) -> Result<Ve
 
 /// The newest removal of the page of a capture from its version.
 pub(super) fn of_page(connection: &Connection, capture: &Capture) -> Result<Option<Removal>, UnlocatedError> {
-    let (Belongs::Version(version), Some(record)) = (capture.belongs, capture.record) else {
+    let (CaptureOwner::Version(version), Some(record)) = (capture.owner, capture.record) else {
         return Ok(None);
     };
     let sql = "SELECT r.tombstone_record, r.json FROM hidden_pages AS h CROSS JOIN owners AS o ON o.id = ?3

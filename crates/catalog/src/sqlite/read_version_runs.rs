@@ -4,7 +4,7 @@
 //! there. This module reads the page in the later versions, each at the time of its version.
 
 use rusqlite::{Connection, OptionalExtension, params};
-use varve_core::history::{Belongs, Capture, CaptureFilter, ListCursor, TimeOrder};
+use varve_core::history::{Capture, CaptureFilter, CaptureOwner, ListCursor, TimeOrder};
 
 use super::read_captures::{collect, read_capture, url_order_is_cheaper};
 use varve_sqlite::UnlocatedError;
@@ -222,7 +222,7 @@ pub(super) fn key_of(
     url_no: i64,
     capture: &Capture,
 ) -> Result<Option<CaptureKey>, UnlocatedError> {
-    let Belongs::Version(version) = capture.belongs else { return Ok(None) };
+    let CaptureOwner::Version(version) = capture.owner else { return Ok(None) };
     let sql = "SELECT o.no FROM owners AS o CROSS JOIN spans AS s ON s.version_run = o.version_run
          WHERE o.id = ?1 AND o.time = ?2 AND s.url_no = ?3 AND s.first < o.sequence AND s.until >= o.sequence";
     let time = capture.time.micros();

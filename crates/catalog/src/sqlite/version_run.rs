@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::{OptionalExtension, params};
 use varve_core::VersionId;
-use varve_core::history::{Belongs, Capture};
+use varve_core::history::{Capture, CaptureOwner};
 use varve_sqlite::UnlocatedError;
 use varve_sqlite::column::blob_id;
 
@@ -82,7 +82,7 @@ impl WriteBatch<'_> {
         let mut rows = statement.query([id.as_bytes()])?;
         let row = rows.next()?.ok_or(UnlocatedError::NoVersion(id))?;
         Ok(ListedVersion {
-            owner: OwnerRow { no: row.get(0)?, origin: Belongs::Version(id) },
+            owner: OwnerRow { no: row.get(0)?, origin: CaptureOwner::Version(id) },
             parent: blob_id(row, 1, "owners")?,
             time: row.get(2)?,
             captures: row.get(3)?,
@@ -219,7 +219,7 @@ fn fits_run(listed: &ListedVersion, captures: &[Capture]) -> bool {
     !listed.has_crawl_run
         && !captures.is_empty()
         && captures.iter().all(|capture| {
-            capture.belongs == listed.owner.origin
+            capture.owner == listed.owner.origin
                 && underivable_id(capture, listed.owner).is_none()
                 && seen.insert((&capture.url, &capture.path))
         })
@@ -229,7 +229,7 @@ fn fits_run(listed: &ListedVersion, captures: &[Capture]) -> bool {
 fn has_same_content(before: &Capture, after: &Capture) -> bool {
     let Capture {
         id: _,
-        belongs: _,
+        owner: _,
         url: _,
         path: _,
         time: _,

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
-use varve_core::history::{Belongs, StoredDiff, StoredScore, StoredVerdict, Version};
+use varve_core::history::{CaptureOwner, StoredDiff, StoredScore, StoredVerdict, Version};
 use varve_core::{RunId, VersionId};
 
 use super::write_cache::WriteCache;
@@ -58,7 +58,7 @@ pub(super) struct WriteBatch<'a> {
     pub(super) connection: &'a Connection,
     pub(super) cache: &'a mut WriteCache,
     /// The owner of the last capture, which is nearly always that of the next one.
-    owner: Option<(Belongs, OwnerRow)>,
+    owner: Option<(CaptureOwner, OwnerRow)>,
     /// The number of captures that each owner gained. Written at the end.
     pub(super) more: HashMap<i64, i64>,
     /// Versions that captures belong to and that have not come yet, with their owners.
@@ -75,7 +75,7 @@ pub(super) struct OwnerRow {
     /// Its number.
     pub(super) no: i64,
     /// The version or run that the ids of its captures are derived from.
-    pub(super) origin: Belongs,
+    pub(super) origin: CaptureOwner,
 }
 
 impl WriteBatch<'_> {
@@ -210,13 +210,13 @@ impl WriteBatch<'_> {
     }
 
     /// The owner of captures. Creates it if it does not exist.
-    pub(super) fn owner(&mut self, belongs: Belongs) -> Result<OwnerRow, UnlocatedError> {
+    pub(super) fn owner(&mut self, belongs: CaptureOwner) -> Result<OwnerRow, UnlocatedError> {
         if let Some((_, owner)) = self.owner.filter(|(known, _)| *known == belongs) {
             return Ok(owner);
         }
         let owner = match belongs {
-            Belongs::Version(id) => self.owner_of_version(id)?,
-            Belongs::Run(run) => self.owner_of_run(run)?,
+            CaptureOwner::Version(id) => self.owner_of_version(id)?,
+            CaptureOwner::Run(run) => self.owner_of_run(run)?,
         };
         self.owner = Some((belongs, owner));
         Ok(owner)
@@ -231,7 +231,7 @@ impl WriteBatch<'_> {
         self.execute("INSERT INTO owners (id) VALUES (?1)", [id.as_bytes()])?;
         let no = self.connection.last_insert_rowid();
         self.waiting.insert(id, no);
-        Ok(OwnerRow { no, origin: Belongs::Version(id) })
+        Ok(OwnerRow { no, origin: CaptureOwner::Version(id) })
     }
 
     fn owner_of_run(&self, run: RunId) -> Result<OwnerRow, UnlocatedError> {
@@ -239,8 +239,8 @@ impl WriteBatch<'_> {
         let found = self.connection.prepare_cached(sql)?.query_row([run.as_bytes()], |row| {
             let by_run: bool = row.get(1)?;
             let origin = blob_id(row, 2, "owners").map(|id| match id.filter(|_| !by_run) {
-                Some(id) => Belongs::Version(id),
-                None => Belongs::Run(run),
+                Some(id) => CaptureOwner::Version(id),
+                None => CaptureOwner::Run(run),
             });
             let no = row.get(0)?;
             Ok(origin.map(|origin| OwnerRow { no, origin }))
@@ -249,7 +249,7 @@ impl WriteBatch<'_> {
             return Ok(owner);
         }
         self.execute("INSERT INTO owners (run, by_run) VALUES (?1, 1)", [run.as_bytes()])?;
-        Ok(OwnerRow { no: self.connection.last_insert_rowid(), origin: Belongs::Run(run) })
+        Ok(OwnerRow { no: self.connection.last_insert_rowid(), origin: CaptureOwner::Run(run) })
     }
 
     fn owner_with_id(&self, id: &VersionId) -> Result<Option<OwnerRow>, UnlocatedError> {
@@ -257,8 +257,8 @@ impl WriteBatch<'_> {
         let owner = self.connection.prepare_cached(sql)?.query_row([id.as_bytes()], |row| {
             let by_run: bool = row.get(1)?;
             let origin = blob_id(row, 2, "owners").map(|run| match run.filter(|_| by_run) {
-                Some(run) => Belongs::Run(run),
-                None => Belongs::Version(*id),
+                Some(run) => CaptureOwner::Run(run),
+                None => CaptureOwner::Version(*id),
             });
             let no = row.get(0)?;
             Ok(origin.map(|origin| OwnerRow { no, origin }))

@@ -54,7 +54,7 @@ impl ToSql for RecordColumn<'_> {
 impl WriteBatch<'_> {
     /// Stores a capture.
     pub(super) fn capture(&mut self, capture: &Capture) -> Result<(), UnlocatedError> {
-        let owner = self.owner(capture.belongs)?;
+        let owner = self.owner(capture.owner)?;
         let id = underivable_id(capture, owner);
         let (_, newest, is_only_row) = self.url_row(capture)?;
         let is_newest = newest.is_none_or(|newest| newest.time < capture.time.micros());

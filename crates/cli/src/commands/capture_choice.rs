@@ -1,7 +1,7 @@
 //! `--newest-good`: selects the capture of a page where the newest one may be a failure.
 
 use varve_archive::history::HistoryReader;
-use varve_archive::{ArchiveError, Choice};
+use varve_archive::{ArchiveError, CaptureChoice};
 
 use crate::error::Error;
 use crate::session::Session;
@@ -15,8 +15,8 @@ pub(super) struct CaptureChoiceArgs {
 }
 
 impl CaptureChoiceArgs {
-    pub(super) fn choice(&self) -> Choice {
-        if self.newest_good { Choice::NewestGood } else { Choice::Newest }
+    pub(super) fn choice(&self) -> CaptureChoice {
+        if self.newest_good { CaptureChoice::NewestGood } else { CaptureChoice::Newest }
     }
 
     /// Opens the archive for a verb about versions. A version already selects one capture per page,

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use varve_archive::verbs::cat::{CaptureSelector, body, head, look_up, wire};
-use varve_archive::{Choice, RepositoryError};
+use varve_archive::{CaptureChoice, RepositoryError};
 
 use super::capture_choice::CaptureChoiceArgs;
 use crate::error::Error;
@@ -55,8 +55,8 @@ impl Verb for CatArgs {
         let when = match &self.at {
             Some(text) => at(&*holdings, text)?,
             None => match self.choosing.choice() {
-                Choice::Newest => CaptureSelector::Newest,
-                Choice::NewestGood => CaptureSelector::NewestGood,
+                CaptureChoice::Newest => CaptureSelector::Newest,
+                CaptureChoice::NewestGood => CaptureSelector::NewestGood,
             },
         };
         let capture = look_up(&*holdings, &self.url, &when)?;

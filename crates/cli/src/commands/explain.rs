@@ -1,7 +1,7 @@
 //! `varve explain`: shows every rule that applies to a URL, and what it changes.
 
 use varve_archive::verbs::explain::{
-    Alias, Aliases, AtSign, Explained, Explanation, GroupPattern, Step, explain,
+    Alias, Aliases, AtSign, ExplainStep, Explained, Explanation, GroupPattern, explain,
 };
 
 use crate::error::Error;
@@ -85,8 +85,8 @@ pub(super) fn print(explanation: &Explanation, printer: &mut Printer) -> Result<
     Ok(())
 }
 
-fn print_step(step: &Step, width: usize, printer: &mut Printer) -> Result<(), Error> {
-    let Step { rule, explanation, after, changed, .. } = step;
+fn print_step(step: &ExplainStep, width: usize, printer: &mut Printer) -> Result<(), Error> {
+    let ExplainStep { rule, explanation, after, changed, .. } = step;
     let explanation = visible(explanation);
     if *changed {
         printer.line(format_args!("  {STRONG_STYLE}{rule:<width$}{STRONG_STYLE:#}  {explanation}"))?;

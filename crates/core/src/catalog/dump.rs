@@ -5,7 +5,7 @@
 //! one instant in memory.
 
 use crate::history::{
-    Belongs, Capture, CaptureFilter, ListCursor, StoredScore, StoredVerdict, TimeOrder, VersionFilter,
+    Capture, CaptureFilter, CaptureOwner, ListCursor, StoredScore, StoredVerdict, TimeOrder, VersionFilter,
     VersionInfo,
 };
 use serde_json::{Value, json};
@@ -103,7 +103,7 @@ fn dump_captures_of(catalog: &dyn CatalogRead, url: &str, each: EachLine<'_>) ->
 }
 
 fn dump_captures_of_instant(equals: &mut Vec<Capture>, each: EachLine<'_>) -> Result<(), CatalogError> {
-    equals.sort_by_key(|capture| (capture.belongs, capture.id));
+    equals.sort_by_key(|capture| (capture.owner, capture.id));
     equals.drain(..).try_for_each(|capture| each(&capture_json(capture).to_string()))
 }
 
@@ -137,9 +137,9 @@ fn dump_removals(catalog: &dyn CatalogRead, each: EachLine<'_>) -> Result<(), Ca
 }
 
 fn capture_json(capture: Capture) -> Value {
-    let (kind, owner) = match capture.belongs {
-        Belongs::Version(version) => ("version", version.to_string()),
-        Belongs::Run(run) => ("run", run.to_string()),
+    let (kind, owner) = match capture.owner {
+        CaptureOwner::Version(version) => ("version", version.to_string()),
+        CaptureOwner::Run(run) => ("run", run.to_string()),
     };
     json!({ "capture": {
         "id": capture.id, kind: owner, "url": capture.url, "path": capture.path, "time": capture.time,

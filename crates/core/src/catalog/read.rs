@@ -1,8 +1,8 @@
 //! The reading half of the seam.
 
 use crate::history::{
-    Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, Tag,
-    TimeOrder, VersionFilter, VersionInfo,
+    Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder,
+    VersionFilter, VersionInfo, VersionTag,
 };
 use crate::{BodyId, Moment, RecordId, RunId, VersionId};
 
@@ -139,10 +139,10 @@ pub trait CatalogRead: Send + Sync {
     fn urls(&self, prefix: &str, cursor: ListCursor<&str>) -> Result<Vec<String>, CatalogError>;
 
     /// All tags, by name.
-    fn tags(&self) -> Result<Vec<Tag>, CatalogError>;
+    fn tags(&self) -> Result<Vec<VersionTag>, CatalogError>;
 
     /// A tag.
-    fn tag(&self, name: &str) -> Result<Option<Tag>, CatalogError>;
+    fn tag(&self, name: &str) -> Result<Option<VersionTag>, CatalogError>;
 
     /// The stored diff of two versions.
     fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<StoredDiff>, CatalogError>;

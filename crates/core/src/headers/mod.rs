@@ -9,4 +9,4 @@ mod view;
 
 pub use names::{is_benign, is_order_sensitive, is_sensitive};
 pub use varve_wire::{Headers, decode_header_text};
-pub use view::{HeaderView, REDACTED, Redaction};
+pub use view::{HeaderView, REDACTED_VALUE, Redaction};

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The single value that a redacted header has.
-pub const REDACTED: &str = "[REDACTED]";
+pub const REDACTED_VALUE: &str = "[REDACTED]";
 
 /// Whether sensitive headers are hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -58,7 +58,7 @@ impl HeaderView {
 
     /// The view as it may be shown: with redaction, nothing sensitive that was kept without it.
     pub fn shown(&self, redaction: Redaction) -> Cow<'_, Self> {
-        let is_plain = |(name, values): (&str, &[String])| is_sensitive(name) && values != [REDACTED];
+        let is_plain = |(name, values): (&str, &[String])| is_sensitive(name) && values != [REDACTED_VALUE];
         match redaction == Redaction::On && self.iter().any(is_plain) {
             true => Cow::Owned(self.with_redaction(redaction)),
             false => Cow::Borrowed(self),
@@ -89,7 +89,7 @@ impl HeaderView {
 /// Sorts the values of one header, or hides them.
 fn settle(name: &str, values: &mut Vec<String>, redaction: Redaction) {
     if redaction == Redaction::On && is_sensitive(name) {
-        *values = vec![REDACTED.to_owned()];
+        *values = vec![REDACTED_VALUE.to_owned()];
     } else if !is_order_sensitive(name) {
         values.sort_unstable();
     }

@@ -7,7 +7,7 @@ use std::fmt;
 use uuid::Uuid;
 
 /// How a kind of id is written and read.
-pub(super) trait Form {
+pub(super) trait IdForm {
     /// The value inside the id.
     type Inner;
 
@@ -19,7 +19,7 @@ pub(super) trait Form {
 }
 
 /// What stands before the digits of a record id.
-pub(super) const URN: &str = "urn:sha256:";
+pub(super) const URN_PREFIX: &str = "urn:sha256:";
 
 /// 64 hex digits.
 pub(super) enum Hex {}
@@ -48,7 +48,7 @@ impl Hyphenated {
     }
 }
 
-impl Form for Hex {
+impl IdForm for Hex {
     type Inner = [u8; 32];
 
     fn write(inner: &[u8; 32], f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,23 +62,23 @@ impl Form for Hex {
     }
 }
 
-impl Form for Urn {
+impl IdForm for Urn {
     type Inner = [u8; 32];
 
     fn write(inner: &[u8; 32], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(URN)?;
+        f.write_str(URN_PREFIX)?;
         Hex::write(inner, f)
     }
 
     fn read(text: &str, kind: &'static str) -> Result<[u8; 32], IdError> {
-        match text.strip_prefix(URN) {
-            Some(digits) => read_digest(digits, URN.len(), kind),
+        match text.strip_prefix(URN_PREFIX) {
+            Some(digits) => read_digest(digits, URN_PREFIX.len(), kind),
             None => read_digest(text, 0, kind),
         }
     }
 }
 
-impl Form for Hyphenated {
+impl IdForm for Hyphenated {
     type Inner = Uuid;
 
     fn write(inner: &Uuid, f: &mut fmt::Formatter<'_>) -> fmt::Result {

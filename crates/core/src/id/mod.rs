@@ -11,7 +11,7 @@ mod prefix;
 pub use error::IdError;
 pub use prefix::IdPrefix;
 
-use form::{Form, Hex, Hyphenated, Urn};
+use form::{Hex, Hyphenated, IdForm, Urn};
 use uuid::Uuid;
 
 /// Makes one kind of identifier. `text` ids print and serialise as text, `number` ids as decimal numbers.
@@ -43,7 +43,7 @@ macro_rules! identifier {
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                <$form as Form>::write(&self.0, f)
+                <$form as IdForm>::write(&self.0, f)
             }
         }
 
@@ -57,7 +57,7 @@ macro_rules! identifier {
             type Err = IdError;
 
             fn from_str(text: &str) -> Result<Self, IdError> {
-                <$form as Form>::read(text, $kind).map(Self)
+                <$form as IdForm>::read(text, $kind).map(Self)
             }
         }
 

@@ -1,7 +1,7 @@
 //! The beginning of a digest, as people type it. Knows how to match and where to look; finding the one id that
 //! fits, and saying so when several do, is the work of the store that holds the ids.
 
-use super::form::{URN, check_hex};
+use super::form::{URN_PREFIX, check_hex};
 use super::{BodyId, IdError, RecordId};
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -56,7 +56,7 @@ impl FromStr for IdPrefix {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let digits = text.strip_prefix(URN).unwrap_or(text);
+        let digits = text.strip_prefix(URN_PREFIX).unwrap_or(text);
         check_hex(digits, text.len() - digits.len(), PREFIX_KIND)?;
         let found = digits.len();
         if !(MIN_HEX_DIGITS..=MAX_HEX_DIGITS).contains(&found) {

@@ -13,7 +13,7 @@
 
 /// What a single byte can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum CharacterClass {
     Byte(u8),
     Digit,
     Letter,
@@ -23,7 +23,7 @@ pub(super) enum Class {
     NotLineEnd,
 }
 
-impl Class {
+impl CharacterClass {
     const fn has(self, byte: u8) -> bool {
         match self {
             Self::Byte(own) => byte == own,
@@ -39,9 +39,9 @@ impl Class {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Element {
     /// Exactly one byte of the class.
-    One(Class),
+    One(CharacterClass),
     /// Any number of bytes of the class, even none.
-    AnyNumber(Class),
+    AnyNumber(CharacterClass),
 }
 
 /// A compiled list of elements.
@@ -82,7 +82,7 @@ impl Machine {
             longest_run: runs.max().unwrap_or(0),
             words,
             elements: elements.len(),
-            open_ended: elements.last() == Some(&Element::AnyNumber(Class::NotLineEnd)),
+            open_ended: elements.last() == Some(&Element::AnyNumber(CharacterClass::NotLineEnd)),
         }
     }
 
@@ -169,13 +169,18 @@ fn bits(elements: &[Element], words: usize, wanted: &dyn Fn(&Element) -> bool) -
 fn rows(elements: &[Element]) -> (Box<[u8; 256]>, Vec<u8>) {
     let mut literal = [false; 256];
     for element in elements {
-        if let Element::One(Class::Byte(byte)) = element {
+        if let Element::One(CharacterClass::Byte(byte)) = element {
             literal[usize::from(*byte)] = true;
         }
     }
     let kind = |byte: u8| {
         let own = literal[usize::from(byte)].then_some(byte);
-        let classes = [Class::Digit, Class::Letter, Class::InSegment, Class::NotLineEnd];
+        let classes = [
+            CharacterClass::Digit,
+            CharacterClass::Letter,
+            CharacterClass::InSegment,
+            CharacterClass::NotLineEnd,
+        ];
         (own, classes.map(|class| class.has(byte)))
     };
     let mut rows = Box::new([0; 256]);

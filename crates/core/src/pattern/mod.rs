@@ -19,7 +19,7 @@ mod suggest;
 pub use flat::{SuggestedGroups, suggest_groups_on};
 pub use suggest::{SuggestedGroup, looseness, suggest_groups, suggest_pattern, suggest_sequence};
 
-use machine::{Class, Element, Machine};
+use machine::{CharacterClass, Element, Machine};
 use std::fmt;
 
 /// What `@` means in a pattern.
@@ -98,26 +98,26 @@ fn elements(mut pattern: &[u8], at_sign: AtSign) -> Vec<Element> {
         match byte {
             b'*' if rest.first() == Some(&b'*') => {
                 pattern = &rest[1..];
-                push_any_number(&mut elements, Class::NotLineEnd);
+                push_any_number(&mut elements, CharacterClass::NotLineEnd);
             }
-            b'*' => push_any_number(&mut elements, Class::InSegment),
-            b'#' => push_some(&mut elements, Class::Digit),
-            b'@' if at_sign == AtSign::Letters => push_some(&mut elements, Class::Letter),
-            _ => elements.push(Element::One(Class::Byte(byte))),
+            b'*' => push_any_number(&mut elements, CharacterClass::InSegment),
+            b'#' => push_some(&mut elements, CharacterClass::Digit),
+            b'@' if at_sign == AtSign::Letters => push_some(&mut elements, CharacterClass::Letter),
+            _ => elements.push(Element::One(CharacterClass::Byte(byte))),
         }
     }
     elements
 }
 
 /// Adds any number of a class; twice any number is once.
-fn push_any_number(elements: &mut Vec<Element>, class: Class) {
+fn push_any_number(elements: &mut Vec<Element>, class: CharacterClass) {
     if elements.last() != Some(&Element::AnyNumber(class)) {
         elements.push(Element::AnyNumber(class));
     }
 }
 
 /// Adds one or more of a class.
-fn push_some(elements: &mut Vec<Element>, class: Class) {
+fn push_some(elements: &mut Vec<Element>, class: CharacterClass) {
     elements.extend([Element::One(class), Element::AnyNumber(class)]);
 }
 

@@ -15,18 +15,18 @@ mod parse;
 mod pattern;
 mod rules;
 
-pub use rules::{Decision, Rule, Rules};
+pub use rules::{Decision, RobotsRule, RobotsRules};
 
 use crate::url::resolve;
-use parse::{Group, Parsed};
+use parse::{Parsed, RobotsGroup};
 
 /// So much of a file is read, as the RFC asks for at least; what follows is ignored.
-pub const LONGEST: usize = 500 << 10;
+pub const MAX_ROBOTS_BYTES: usize = 500 << 10;
 
 /// A parsed `robots.txt`.
 #[derive(Debug, Clone, Default)]
 pub struct Robots {
-    groups: Vec<Group>,
+    groups: Vec<RobotsGroup>,
     sitemaps: Vec<String>,
     /// Whether nothing at all may be fetched, because the file could not be had.
     closed: bool,
@@ -74,13 +74,13 @@ impl Robots {
 
     /// What the file asks of the robot with this product token, such as `varve`. All groups that name it count;
     /// where none does, those for everyone.
-    pub fn rules_for(&self, agent: &str) -> Rules {
+    pub fn rules_for(&self, agent: &str) -> RobotsRules {
         if self.closed {
-            return Rules::closed();
+            return RobotsRules::closed();
         }
-        let named = |group: &&Group| group.position(agent).is_some();
+        let named = |group: &&RobotsGroup| group.position(agent).is_some();
         let agent = if self.groups.iter().any(|group| named(&group)) { agent } else { "*" };
-        let mut rules = Rules::builder();
+        let mut rules = RobotsRules::builder();
         for group in &self.groups {
             if let Some(position) = group.position(agent) {
                 rules.add(group, position);

@@ -4,8 +4,8 @@
 //! `Crawl-delay`, neither end the names nor begin the rules. Misspelt names of directives are read as what they
 //! were meant to be: whoever writes `dissalow` wants to be left alone.
 
-use super::LONGEST;
-use super::rules::Rule;
+use super::MAX_ROBOTS_BYTES;
+use super::rules::RobotsRule;
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -14,15 +14,15 @@ const LONGEST_LINE: usize = 16 << 10;
 
 /// What robots are asked, together.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Group {
+pub(super) struct RobotsGroup {
     /// The product tokens in lower case, in order; `*` is everyone.
     agents: Vec<String>,
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<RobotsRule>,
     /// Pauses between requests, each with how many robots had been named when it came.
     pub(super) delays: Vec<(usize, Duration)>,
 }
 
-impl Group {
+impl RobotsGroup {
     /// Where the group names a robot.
     pub(super) fn position(&self, agent: &str) -> Option<usize> {
         self.agents.iter().position(|named| named.eq_ignore_ascii_case(agent))
@@ -32,13 +32,13 @@ impl Group {
 /// A file, read.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<RobotsGroup>,
     pub(super) sitemaps: Vec<String>,
 }
 
 /// What a line says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Directive {
+enum RobotsDirective {
     Agent,
     Allow,
     Disallow,
@@ -58,13 +58,13 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
         let line = &line[..line.floor_char_boundary(LONGEST_LINE)];
         let Some((directive, value)) = read(line) else { continue };
         match directive {
-            Directive::Agent => {
+            RobotsDirective::Agent => {
                 if !naming {
-                    parsed.groups.push(Group::default());
+                    parsed.groups.push(RobotsGroup::default());
                 }
                 naming = true;
             }
-            Directive::Allow | Directive::Disallow => naming = false,
+            RobotsDirective::Allow | RobotsDirective::Disallow => naming = false,
             _ => {}
         }
         parsed.take(directive, value, number + 1);
@@ -73,20 +73,20 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
 }
 
 impl Parsed {
-    fn take(&mut self, directive: Directive, value: &str, line: usize) {
-        if directive == Directive::Sitemap {
+    fn take(&mut self, directive: RobotsDirective, value: &str, line: usize) {
+        if directive == RobotsDirective::Sitemap {
             self.sitemaps.push(value.to_owned());
             return;
         }
         // What stands before the first name is for nobody.
         let Some(group) = self.groups.last_mut() else { return };
         let delay = match directive {
-            Directive::Agent => return group.agents.push(token(value).to_ascii_lowercase()),
-            Directive::Allow => return group.rules.extend(Rule::new(true, value, line)),
-            Directive::Disallow => return group.rules.extend(Rule::new(false, value, line)),
-            Directive::CrawlDelay => seconds(value),
-            Directive::RequestRate => pause(value),
-            Directive::Sitemap | Directive::Other => None,
+            RobotsDirective::Agent => return group.agents.push(token(value).to_ascii_lowercase()),
+            RobotsDirective::Allow => return group.rules.extend(RobotsRule::new(true, value, line)),
+            RobotsDirective::Disallow => return group.rules.extend(RobotsRule::new(false, value, line)),
+            RobotsDirective::CrawlDelay => seconds(value),
+            RobotsDirective::RequestRate => pause(value),
+            RobotsDirective::Sitemap | RobotsDirective::Other => None,
         };
         group.delays.extend(delay.map(|delay| (group.agents.len(), delay)));
     }
@@ -95,7 +95,7 @@ impl Parsed {
 /// The text of the file: marks of encodings removed, UTF-16 read, and what is beyond the limit cut at a line's end,
 /// since half a path would forbid more than was meant.
 fn text(bytes: &[u8]) -> Cow<'_, str> {
-    let cut = &bytes[..bytes.len().min(LONGEST)];
+    let cut = &bytes[..bytes.len().min(MAX_ROBOTS_BYTES)];
     let cut = match cut {
         _ if cut.len() == bytes.len() => cut,
         _ => &cut[..cut.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(0)],
@@ -113,24 +113,24 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// What a line says, and of what. Comments are dropped.
-fn read(line: &str) -> Option<(Directive, &str)> {
+fn read(line: &str) -> Option<(RobotsDirective, &str)> {
     let line = line.split('#').next().unwrap_or("").trim_matches(|c: char| c.is_whitespace() || c == '\0');
     if is_bare_sitemap(line) {
-        return Some((Directive::Sitemap, line));
+        return Some((RobotsDirective::Sitemap, line));
     }
     let with_colon = line.split_once(':').map(|(name, value)| (directive(name), value.trim()));
     match with_colon {
-        Some((Directive::Other, _)) | None => without_colon(line).or(with_colon),
+        Some((RobotsDirective::Other, _)) | None => without_colon(line).or(with_colon),
         known => known,
     }
 }
 
 /// People forget the colon. That is only read as such where one word follows.
-fn without_colon(line: &str) -> Option<(Directive, &str)> {
+fn without_colon(line: &str) -> Option<(RobotsDirective, &str)> {
     let (name, value) = line.split_once(char::is_whitespace)?;
     let value = value.trim();
     let known = directive(name);
-    (known != Directive::Other && !value.contains(char::is_whitespace)).then_some((known, value))
+    (known != RobotsDirective::Other && !value.contains(char::is_whitespace)).then_some((known, value))
 }
 
 /// People forget to say `Sitemap:`, too.
@@ -140,24 +140,24 @@ fn is_bare_sitemap(line: &str) -> bool {
 }
 
 /// The directive that a name is, or is nearly.
-fn directive(name: &str) -> Directive {
+fn directive(name: &str) -> RobotsDirective {
     /// The names, with how many letters may be wrong.
-    const NAMES: [(&str, Directive, usize); 6] = [
-        ("allow", Directive::Allow, 0),
-        ("disallow", Directive::Disallow, 2),
-        ("user-agent", Directive::Agent, 2),
-        ("crawl-delay", Directive::CrawlDelay, 2),
-        ("request-rate", Directive::RequestRate, 0),
-        ("sitemap", Directive::Sitemap, 1),
+    const NAMES: [(&str, RobotsDirective, usize); 6] = [
+        ("allow", RobotsDirective::Allow, 0),
+        ("disallow", RobotsDirective::Disallow, 2),
+        ("user-agent", RobotsDirective::Agent, 2),
+        ("crawl-delay", RobotsDirective::CrawlDelay, 2),
+        ("request-rate", RobotsDirective::RequestRate, 0),
+        ("sitemap", RobotsDirective::Sitemap, 1),
     ];
     let name = name.trim();
     if name.len() > 14 {
-        return Directive::Other;
+        return RobotsDirective::Other;
     }
     let name = name.to_ascii_lowercase();
     let exact = NAMES.iter().find(|(known, ..)| *known == name);
     let near = || NAMES.iter().find(|(known, _, most)| distance(known.as_bytes(), name.as_bytes()) <= *most);
-    exact.or_else(near).map_or(Directive::Other, |(_, directive, _)| *directive)
+    exact.or_else(near).map_or(RobotsDirective::Other, |(_, directive, _)| *directive)
 }
 
 /// How many letters must be added, removed or changed to make one word of the other.
@@ -214,26 +214,29 @@ mod tests {
     #[test]
     fn names_nearly_right() {
         for name in ["Disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw", "desallow"] {
-            assert_eq!(directive(name), Directive::Disallow, "{name}");
+            assert_eq!(directive(name), RobotsDirective::Disallow, "{name}");
         }
         for name in ["user-agent ", "UserAgent", "user agent", "useg-agent"] {
-            assert_eq!(directive(name), Directive::Agent, "{name}");
+            assert_eq!(directive(name), RobotsDirective::Agent, "{name}");
         }
-        assert_eq!(directive("site-map"), Directive::Sitemap);
+        assert_eq!(directive("site-map"), RobotsDirective::Sitemap);
         for name in ["alow", "host", "noindex", "visit-time", "comment", "http", ""] {
-            assert_eq!(directive(name), Directive::Other, "{name}");
+            assert_eq!(directive(name), RobotsDirective::Other, "{name}");
         }
     }
 
     #[test]
     fn lines() {
-        assert_eq!(read(" disallow : /x # y"), Some((Directive::Disallow, "/x")));
-        assert_eq!(read("disallow /x"), Some((Directive::Disallow, "/x")));
+        assert_eq!(read(" disallow : /x # y"), Some((RobotsDirective::Disallow, "/x")));
+        assert_eq!(read("disallow /x"), Some((RobotsDirective::Disallow, "/x")));
         assert_eq!(read("disallow this or that"), None);
-        assert_eq!(read("Sitemap http://h/s"), Some((Directive::Sitemap, "http://h/s")));
-        assert_eq!(read("http://h/my-sitemap.xml"), Some((Directive::Sitemap, "http://h/my-sitemap.xml")));
+        assert_eq!(read("Sitemap http://h/s"), Some((RobotsDirective::Sitemap, "http://h/s")));
+        assert_eq!(
+            read("http://h/my-sitemap.xml"),
+            Some((RobotsDirective::Sitemap, "http://h/my-sitemap.xml"))
+        );
         assert_eq!(read("# all"), None);
-        assert_eq!(read("<html>: x"), Some((Directive::Other, "x")));
+        assert_eq!(read("<html>: x"), Some((RobotsDirective::Other, "x")));
     }
 
     #[test]
@@ -249,7 +252,7 @@ mod tests {
     #[test]
     fn a_long_file_is_cut_between_lines() {
         let mut file = b"User-agent: *\n".to_vec();
-        file.resize(LONGEST - 5, b'#');
+        file.resize(MAX_ROBOTS_BYTES - 5, b'#');
         file.extend_from_slice(b"\nDisallow: /secret\n");
         assert_eq!(parse(&file).groups[0].rules.len(), 0);
         file.drain(14..100);

@@ -1,13 +1,13 @@
 //! What a file asks of one robot: the longest pattern that matches decides, and of two as long the one that allows.
 
 use super::index::Index;
-use super::parse::Group;
+use super::parse::RobotsGroup;
 use super::pattern::{Pattern, path_of};
 use std::time::Duration;
 
 /// One line that allows or forbids.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
+pub struct RobotsRule {
     /// Whether it allows.
     pub allow: bool,
     /// The path as it was written.
@@ -17,7 +17,7 @@ pub struct Rule {
     pattern: Pattern,
 }
 
-impl Rule {
+impl RobotsRule {
     /// Reads the path of a rule; nothing if it can match nothing.
     pub(super) fn new(allow: bool, path: &str, line: usize) -> Option<Self> {
         Some(Self { allow, path: path.to_owned(), line, pattern: Pattern::parse(path)? })
@@ -35,13 +35,13 @@ pub struct Decision<'r> {
     /// Whether it may be fetched.
     pub allowed: bool,
     /// The line that decided. None where no line speaks of the URL, and where the file could not be had.
-    pub rule: Option<&'r Rule>,
+    pub rule: Option<&'r RobotsRule>,
 }
 
 /// What a file asks of one robot.
 #[derive(Debug, Clone, Default)]
-pub struct Rules {
-    rules: Vec<Rule>,
+pub struct RobotsRules {
+    rules: Vec<RobotsRule>,
     pub(super) index: Index,
     delay: Option<Duration>,
     closed: bool,
@@ -50,25 +50,25 @@ pub struct Rules {
 /// Gathers the rules of several groups.
 #[derive(Debug, Default)]
 pub(super) struct Builder {
-    rules: Vec<Rule>,
+    rules: Vec<RobotsRule>,
     delay: Option<Duration>,
 }
 
 impl Builder {
     /// Adds a group that names the robot at `position`.
-    pub(super) fn add(&mut self, group: &Group, position: usize) {
+    pub(super) fn add(&mut self, group: &RobotsGroup, position: usize) {
         self.rules.extend(group.rules.iter().cloned());
         let delays = group.delays.iter().filter(|(named, _)| position < *named).map(|(_, delay)| *delay);
         self.delay = self.delay.into_iter().chain(delays).max();
     }
 
-    pub(super) fn build(self) -> Rules {
+    pub(super) fn build(self) -> RobotsRules {
         let index = Index::new(self.rules.iter().map(|rule| rule.pattern.segments()));
-        Rules { rules: self.rules, index, delay: self.delay, closed: false }
+        RobotsRules { rules: self.rules, index, delay: self.delay, closed: false }
     }
 }
 
-impl Rules {
+impl RobotsRules {
     pub(super) fn builder() -> Builder {
         Builder::default()
     }
@@ -84,7 +84,7 @@ impl Rules {
         if path == b"/robots.txt" {
             return Decision { allowed: true, rule: None };
         }
-        let mut best: Option<&Rule> = None;
+        let mut best: Option<&RobotsRule> = None;
         for number in self.index.candidates(&path) {
             let rule = &self.rules[number as usize];
             let is_heavier = best.is_none_or(|best| rule.weight() > best.weight());

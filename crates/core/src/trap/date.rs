@@ -4,8 +4,8 @@
 //! is one shape of URL with ever more dates, up to years that nobody has written about yet. Dates are taken for such only where
 //! they are written as people do; a long number is none.
 
-use super::Parts;
-use super::alone::{is_month, year};
+use super::TrapUrlParts;
+use super::single_url::{is_month, year};
 
 /// A date, and what is left of its URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(super) struct Dated {
 
 impl Dated {
     /// The date in a URL, if there is one.
-    pub(super) fn find(parts: Parts<'_>) -> Option<Self> {
+    pub(super) fn find(parts: TrapUrlParts<'_>) -> Option<Self> {
         let (mut shape, in_path) = without_date(parts);
         let in_query = parts.parameters().find_map(|(_, value)| date(value)).or_else(|| in_two(parts));
         let mut names: Vec<&str> = parts.parameters().map(|(name, _)| name).collect();
@@ -29,7 +29,7 @@ impl Dated {
 }
 
 /// The path without its first date, and the year of that.
-fn without_date(parts: Parts<'_>) -> (String, Option<u16>) {
+fn without_date(parts: TrapUrlParts<'_>) -> (String, Option<u16>) {
     let mut shape = String::new();
     let mut found = None;
     let mut segments = parts.segments().peekable();
@@ -60,7 +60,7 @@ fn date(text: &str) -> Option<u16> {
 }
 
 /// The year of `year=2031&month=5`.
-fn in_two(parts: Parts<'_>) -> Option<u16> {
+fn in_two(parts: TrapUrlParts<'_>) -> Option<u16> {
     let named = |wanted: &'static [&'static str]| {
         parts.parameters().find(move |(name, _)| wanted.iter().any(|known| name.eq_ignore_ascii_case(known)))
     };
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     fn found(url: &str) -> Option<(u16, String)> {
-        Dated::find(Parts::of(url)).map(|dated| (dated.year, dated.shape))
+        Dated::find(TrapUrlParts::of(url)).map(|dated| (dated.year, dated.shape))
     }
 
     #[test]

@@ -7,14 +7,14 @@
 //! A pure rule with a name for each trap, so that what is skipped can be listed with its reason. All of it is
 //! guessing, so every limit can be moved, and nothing here decides what becomes of a URL.
 
-mod alone;
 mod date;
+mod detector;
+mod path_permutation;
+mod single_url;
 mod sketch;
-mod tangle;
-mod watch;
 
-pub use alone::suspect;
-pub use watch::Watch;
+pub use detector::TrapDetector;
+pub use single_url::detect_in_url;
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -29,7 +29,7 @@ pub enum Trap {
     /// The same segments come again and again.
     RepeatingSegments,
     /// The same segments come in every order.
-    TangledSegments,
+    PermutedSegments,
     /// The same parameter comes again and again.
     RepeatingParameters,
     /// There are too many parameters.
@@ -53,7 +53,7 @@ impl Trap {
             Self::TooLong => "too-long",
             Self::TooDeep => "too-deep",
             Self::RepeatingSegments => "repeating-segments",
-            Self::TangledSegments => "tangled-segments",
+            Self::PermutedSegments => "tangled-segments",
             Self::RepeatingParameters => "repeating-parameters",
             Self::TooManyParameters => "too-many-parameters",
             Self::Calendar => "calendar",
@@ -73,7 +73,7 @@ impl fmt::Display for Trap {
 
 /// Where each rule begins to suspect. The defaults are far from what sites made for people have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct TrapLimits {
     /// The longest URL, in bytes.
     pub length: usize,
     /// The most segments of a path.
@@ -83,7 +83,7 @@ pub struct Limits {
     /// How often a segment may come, wherever it stands.
     pub scattered: usize,
     /// How many paths of a site may have segments that come in any order.
-    pub tangled: u16,
+    pub permuted: u16,
     /// The most parameters of a query.
     pub parameters: usize,
     /// The years that a calendar may show.
@@ -100,14 +100,14 @@ pub struct Limits {
     pub combinations: u16,
 }
 
-impl Default for Limits {
+impl Default for TrapLimits {
     fn default() -> Self {
         Self {
             length: 2000,
             depth: 24,
             repeats: 3,
             scattered: 6,
-            tangled: 1000,
+            permuted: 1000,
             parameters: 20,
             years: 1990..=2100,
             dates: 24,
@@ -119,7 +119,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl TrapLimits {
     /// The defaults for a crawl in this year: calendars may look back a quarter of a century and two years ahead.
     pub fn for_year(year: u16) -> Self {
         Self { years: year.saturating_sub(25)..=year.saturating_add(2), ..Self::default() }
@@ -128,14 +128,14 @@ impl Limits {
 
 /// A URL cut into the parts that the rules look at.
 #[derive(Debug, Clone, Copy)]
-struct Parts<'u> {
+struct TrapUrlParts<'u> {
     /// Scheme, host and port.
     site: &'u str,
     path: &'u str,
     query: &'u str,
 }
 
-impl<'u> Parts<'u> {
+impl<'u> TrapUrlParts<'u> {
     fn of(url: &'u str) -> Self {
         let url = url.split('#').next().unwrap_or("");
         let host = url.find("://").map_or(0, |at| at + 3);

@@ -7,7 +7,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-const ROWS: usize = 4;
+const SKETCH_ROWS: usize = 4;
 
 /// Counters that saturate.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ impl Sketch {
     /// A sketch with `1 << bits` counters in each row.
     pub(super) fn new(bits: u32) -> Self {
         let width = 1_usize << bits;
-        Self { counters: vec![0; width * ROWS], mask: width as u64 - 1 }
+        Self { counters: vec![0; width * SKETCH_ROWS], mask: width as u64 - 1 }
     }
 
     /// Counts a thing once more, and says how often it has been seen, this time included.
@@ -36,7 +36,7 @@ impl Sketch {
     }
 
     /// Where a thing is counted. The same in every run, so that a crawl that is resumed counts alike.
-    fn places(&self, thing: impl Hash) -> [usize; ROWS] {
+    fn places(&self, thing: impl Hash) -> [usize; SKETCH_ROWS] {
         let mut hasher = DefaultHasher::new();
         thing.hash(&mut hasher);
         let hash = hasher.finish();

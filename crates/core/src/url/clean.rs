@@ -4,8 +4,8 @@
 //! guessing that a parameter means nothing loses pages, and a list that grows changes the identity of what is
 //! already archived.
 
-use super::escape::Sink;
-use super::query::{Parameter, Query};
+use super::escape::EscapeSink;
+use super::query::{QueryParameter, UrlQuery};
 use super::{Reference, UrlError};
 
 /// The parameters that cleaning removes.
@@ -39,7 +39,7 @@ impl Reference<'_> {
 
 /// Writes the cleaned query with its question mark, if anything is left of it.
 fn write_clean_query(raw: &str, text: &mut String) {
-    let mut query = Query::parse(raw);
+    let mut query = UrlQuery::parse(raw);
     remove_tracking(&mut query);
     if query.parameters.is_empty() {
         return;
@@ -50,12 +50,12 @@ fn write_clean_query(raw: &str, text: &mut String) {
 }
 
 /// Removes the parameters that track.
-pub(crate) fn remove_tracking(query: &mut Query<'_>) {
+pub(crate) fn remove_tracking(query: &mut UrlQuery<'_>) {
     query.parameters.retain(|parameter| !is_tracking(parameter));
 }
 
 /// Whether cleaning removes the parameter.
-pub(crate) fn is_tracking(parameter: &Parameter<'_>) -> bool {
+pub(crate) fn is_tracking(parameter: &QueryParameter<'_>) -> bool {
     TRACKING_PARAMETERS.iter().any(|name| parameter.name == name.as_bytes())
 }
 

@@ -37,7 +37,7 @@ impl ByteSet {
 }
 
 /// Where written bytes go.
-pub(crate) trait Sink {
+pub(crate) trait EscapeSink {
     /// Takes one ASCII byte.
     fn byte(&mut self, ascii: u8);
 
@@ -45,7 +45,7 @@ pub(crate) trait Sink {
     fn text(&mut self, text: &str);
 }
 
-impl Sink for String {
+impl EscapeSink for String {
     fn byte(&mut self, ascii: u8) {
         self.push(char::from(ascii));
     }
@@ -58,7 +58,7 @@ impl Sink for String {
 const HEX_DIGITS: [u8; 16] = *b"0123456789ABCDEF";
 
 /// Writes one byte, escaped unless it is in `kept`.
-pub(crate) fn write_byte(byte: u8, kept: &ByteSet, sink: &mut impl Sink) {
+pub(crate) fn write_byte(byte: u8, kept: &ByteSet, sink: &mut impl EscapeSink) {
     if kept.has(byte) {
         sink.byte(byte);
     } else {
@@ -67,7 +67,7 @@ pub(crate) fn write_byte(byte: u8, kept: &ByteSet, sink: &mut impl Sink) {
 }
 
 /// Writes `%XX`.
-pub(crate) fn write_escape(byte: u8, sink: &mut impl Sink) {
+pub(crate) fn write_escape(byte: u8, sink: &mut impl EscapeSink) {
     sink.byte(b'%');
     sink.byte(HEX_DIGITS[usize::from(byte >> 4)]);
     sink.byte(HEX_DIGITS[usize::from(byte & 15)]);
@@ -91,9 +91,9 @@ const fn hex(digit: u8) -> Option<u8> {
 }
 
 /// The bytes of a text with its escapes resolved. What only looks like an escape stays as it is.
-pub(crate) struct Decoded<'a>(pub(crate) &'a [u8]);
+pub(crate) struct PercentDecoded<'a>(pub(crate) &'a [u8]);
 
-impl Iterator for Decoded<'_> {
+impl Iterator for PercentDecoded<'_> {
     type Item = u8;
 
     fn next(&mut self) -> Option<u8> {
@@ -111,7 +111,7 @@ pub(crate) fn decode(text: &str) -> Cow<'_, [u8]> {
     if memchr::memchr(b'%', text.as_bytes()).is_none() {
         return Cow::Borrowed(text.as_bytes());
     }
-    Cow::Owned(Decoded(text.as_bytes()).collect())
+    Cow::Owned(PercentDecoded(text.as_bytes()).collect())
 }
 
 /// The place of the first percent sign that begins no escape.

@@ -4,18 +4,18 @@
 //! from what is done. A rule that cannot be applied says why, and the others go on.
 
 use super::clean::{is_tracking, remove_tracking};
-use super::normalise::{Parts, Rule};
-use super::query::Query;
+use super::normalise::{NormaliseRule, NormalisedParts};
+use super::query::UrlQuery;
 use super::surt::{Flavour, surt};
 use super::{Reference, UrlError};
 use crate::UrlKey;
-use crate::alias::{Aliases, Target};
+use crate::alias::{AliasTarget, Aliases};
 use crate::pattern::GroupPattern;
 use serde::Serialize;
 
 /// One rule applied to a URL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Step {
+pub struct ExplainStep {
     /// The rule, as `family/rule` where a family has several.
     pub rule: String,
     /// What the rule does, and what it found here.
@@ -34,7 +34,7 @@ pub struct Explanation {
     /// The URL as it was given.
     pub url: String,
     /// The rules. Within a family each begins where the one before ended; each family begins with the URL as given.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ExplainStep>,
 }
 
 /// Applies every rule to a URL. Aliases and patterns are those of the archive, if there is one.
@@ -42,15 +42,17 @@ pub fn explain(url: &str, aliases: &Aliases, patterns: &[GroupPattern]) -> Expla
     let mut steps = Vec::new();
     match Reference::parse(url) {
         Ok(reference) => explain_reference(url, &reference, &mut steps),
-        Err(error) => steps.push(Step::refused("parse", "the parts of the URL are read", url, error)),
+        Err(error) => steps.push(ExplainStep::refused("parse", "the parts of the URL are read", url, error)),
     }
     explain_normalising(url, &mut steps);
     for (rule, flavour) in
         [("surt/ia", Flavour::Ia), ("surt/spec", Flavour::Spec), ("surt/exact", Flavour::Exact)]
     {
         steps.push(match surt(url, flavour) {
-            Ok(key) => Step::new(rule, "the host turned round for sorted indexes".to_owned(), url, key),
-            Err(error) => Step::refused(rule, "the host is turned round", url, error),
+            Ok(key) => {
+                ExplainStep::new(rule, "the host turned round for sorted indexes".to_owned(), url, key)
+            }
+            Err(error) => ExplainStep::refused(rule, "the host is turned round", url, error),
         });
     }
     steps.extend(aliases.0.first().map(|_| explain_aliases(url, aliases)));
@@ -58,7 +60,7 @@ pub fn explain(url: &str, aliases: &Aliases, patterns: &[GroupPattern]) -> Expla
     Explanation { url: url.to_owned(), steps }
 }
 
-impl Step {
+impl ExplainStep {
     fn new(rule: &str, explanation: String, before: &str, after: String) -> Self {
         let changed = before != after;
         Self { rule: rule.to_owned(), explanation, before: before.to_owned(), after, changed }
@@ -71,9 +73,9 @@ impl Step {
 }
 
 /// Parsing, cleaning and both keys.
-fn explain_reference(url: &str, reference: &Reference<'_>, steps: &mut Vec<Step>) {
+fn explain_reference(url: &str, reference: &Reference<'_>, steps: &mut Vec<ExplainStep>) {
     let parsed = reference.to_string();
-    steps.push(Step::new("parse", "the parts read and written again".to_owned(), url, parsed));
+    steps.push(ExplainStep::new("parse", "the parts read and written again".to_owned(), url, parsed));
     steps.push(explain_key("key", reference));
     explain_cleaning(reference, steps);
     let clean = reference.clean();
@@ -82,21 +84,21 @@ fn explain_reference(url: &str, reference: &Reference<'_>, steps: &mut Vec<Step>
     }
 }
 
-fn explain_key(rule: &str, reference: &Reference<'_>) -> Step {
+fn explain_key(rule: &str, reference: &Reference<'_>) -> ExplainStep {
     let key: UrlKey = reference.key();
     let explanation = format!(
         "7 bits from the host ({}: {}) and 56 bits from the whole URL",
         String::from_utf8_lossy(&reference.hostname()).escape_debug(),
         reference.domain_checksum(),
     );
-    Step::new(rule, explanation, &reference.to_string(), key.to_string())
+    ExplainStep::new(rule, explanation, &reference.to_string(), key.to_string())
 }
 
 /// The sub-steps of cleaning.
-fn explain_cleaning(reference: &Reference<'_>, steps: &mut Vec<Step>) {
+fn explain_cleaning(reference: &Reference<'_>, steps: &mut Vec<ExplainStep>) {
     let mut current = reference.to_string();
     let mut step = |rule: &str, explanation: String, after: String| {
-        steps.push(Step::new(rule, explanation, &current, after.clone()));
+        steps.push(ExplainStep::new(rule, explanation, &current, after.clone()));
         current = after;
     };
     let mut query = reference.query();
@@ -119,7 +121,7 @@ fn explain_cleaning(reference: &Reference<'_>, steps: &mut Vec<Step>) {
 }
 
 /// The reference with other parameters.
-fn with_query(reference: &Reference<'_>, query: &Query<'_>) -> String {
+fn with_query(reference: &Reference<'_>, query: &UrlQuery<'_>) -> String {
     let mut text = String::new();
     reference.write_before_query(&mut text);
     if reference.raw_query() == Some("") || !query.parameters.is_empty() {
@@ -137,38 +139,48 @@ fn listed(what: &str, names: impl Iterator<Item = String>) -> String {
 }
 
 /// The sub-steps of normalising.
-fn explain_normalising(url: &str, steps: &mut Vec<Step>) {
-    let mut parts = match Parts::of(url) {
+fn explain_normalising(url: &str, steps: &mut Vec<ExplainStep>) {
+    let mut parts = match NormalisedParts::of(url) {
         Ok(parts) => parts,
         Err(error) => {
-            return steps.push(Step::refused("normalise", "the URL is put in normal form", url, error));
+            return steps.push(ExplainStep::refused(
+                "normalise",
+                "the URL is put in normal form",
+                url,
+                error,
+            ));
         }
     };
     let mut current = parts.to_string();
-    steps.push(Step::new("normalise/trim", "white space around it removed".to_owned(), url, current.clone()));
-    for rule in Rule::ALL {
+    steps.push(ExplainStep::new(
+        "normalise/trim",
+        "white space around it removed".to_owned(),
+        url,
+        current.clone(),
+    ));
+    for rule in NormaliseRule::ALL {
         let name = format!("normalise/{}", rule.name());
         if let Err(error) = parts.apply(rule) {
-            return steps.push(Step::refused(&name, rule.explanation(), &current, error));
+            return steps.push(ExplainStep::refused(&name, rule.explanation(), &current, error));
         }
         let after = parts.to_string();
-        steps.push(Step::new(&name, rule.explanation().to_owned(), &current, after.clone()));
+        steps.push(ExplainStep::new(&name, rule.explanation().to_owned(), &current, after.clone()));
         current = after;
     }
 }
 
-fn explain_aliases(url: &str, aliases: &Aliases) -> Step {
+fn explain_aliases(url: &str, aliases: &Aliases) -> ExplainStep {
     let (explanation, after) = match aliases.apply(url) {
-        Some(Target::Internal(target)) => ("an alias leads to another URL of the archive", target),
-        Some(Target::External(target)) => ("an alias leads to the live web", target),
+        Some(AliasTarget::Internal(target)) => ("an alias leads to another URL of the archive", target),
+        Some(AliasTarget::External(target)) => ("an alias leads to the live web", target),
         None => ("no alias applies", url.to_owned()),
     };
-    Step::new("alias", explanation.to_owned(), url, after)
+    ExplainStep::new("alias", explanation.to_owned(), url, after)
 }
 
-fn explain_pattern(url: &str, pattern: &GroupPattern) -> Step {
+fn explain_pattern(url: &str, pattern: &GroupPattern) -> ExplainStep {
     let verdict = if pattern.matches(url) { "belongs" } else { "does not belong" };
-    Step::new("group", format!("the URL {verdict} to the group `{pattern}`"), url, url.to_owned())
+    ExplainStep::new("group", format!("the URL {verdict} to the group `{pattern}`"), url, url.to_owned())
 }
 
 #[cfg(test)]
@@ -185,7 +197,7 @@ mod tests {
         explain(url, &Aliases::default(), &[])
     }
 
-    fn after<'a>(explanation: &'a Explanation, rule: &str) -> &'a Step {
+    fn after<'a>(explanation: &'a Explanation, rule: &str) -> &'a ExplainStep {
         explanation.steps.iter().find(|step| step.rule == rule).unwrap_or_else(|| panic!("no step {rule}"))
     }
 

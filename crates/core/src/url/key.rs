@@ -9,7 +9,7 @@
 //! Host and text are those of [`Reference`]. Two URLs may share a key, so a reader that looks up by key compares the URL
 //! itself before believing what it found. The text is hashed as it is written, never made.
 
-use super::escape::{Decoded, Sink};
+use super::escape::{EscapeSink, PercentDecoded};
 use super::{Reference, UrlError};
 use crate::UrlKey;
 use serde::Serialize;
@@ -40,8 +40,11 @@ impl Reference<'_> {
     /// The seven bits of the key that come from the host.
     pub fn domain_checksum(&self) -> u8 {
         let host = self.hostname_text().as_bytes();
-        let sum =
-            if memchr::memchr(b'%', host).is_some() { sum(Decoded(host)) } else { sum(host.iter().copied()) };
+        let sum = if memchr::memchr(b'%', host).is_some() {
+            sum(PercentDecoded(host))
+        } else {
+            sum(host.iter().copied())
+        };
         sum & 0x7f
     }
 
@@ -76,7 +79,7 @@ impl Fnv {
     }
 }
 
-impl Sink for Fnv {
+impl EscapeSink for Fnv {
     fn byte(&mut self, ascii: u8) {
         self.0 = (self.0 ^ u64::from(ascii)).wrapping_mul(0x0100_0000_01b3);
     }

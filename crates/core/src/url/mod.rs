@@ -44,7 +44,7 @@ pub use alternatives::{Alternatives, SiteRules, alternatives};
 pub use canonical::{Candidates, Canonical, CanonicalSource, canonical};
 pub use clean::clean;
 pub use error::{UrlError, UrlProblem};
-pub use explain::{Explanation, Step, explain};
+pub use explain::{ExplainStep, Explanation, explain};
 pub use key::{KeyReport, key};
 pub use normalise::normalise;
 pub use page_url::{PageUrl, page_identity};

@@ -4,7 +4,7 @@
 //! but letters, digits and `-_.~`. A query that means something by the order of its names is not understood here,
 //! which is why only cleaning uses this, and normalising does not.
 
-use super::escape::{ByteSet, Sink, escaped_byte, first_bad_escape, write_byte};
+use super::escape::{ByteSet, EscapeSink, escaped_byte, first_bad_escape, write_byte};
 use std::borrow::Cow;
 
 /// Stand for themselves in a name or value.
@@ -12,7 +12,7 @@ const COMPONENT_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-_.~");
 
 /// One parameter, with escapes resolved. Bytes, because an escape can hide any byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parameter<'a> {
+pub struct QueryParameter<'a> {
     /// What stands before the first `=`.
     pub name: Cow<'a, [u8]>,
     /// What stands after it; empty if there is no `=`.
@@ -21,19 +21,19 @@ pub struct Parameter<'a> {
 
 /// The parameters of a query, in order, and the pieces that were none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Query<'a> {
+pub struct UrlQuery<'a> {
     /// The parameters.
-    pub parameters: Vec<Parameter<'a>>,
+    pub parameters: Vec<QueryParameter<'a>>,
     /// Pieces with a semicolon or a broken escape.
     pub dropped: Vec<&'a str>,
 }
 
-impl<'a> Query<'a> {
+impl<'a> UrlQuery<'a> {
     /// Reads what follows the question mark. Any text will do.
     pub fn parse(raw: &'a str) -> Self {
         let mut query = Self::default();
         for piece in raw.split('&').filter(|piece| !piece.is_empty()) {
-            match Parameter::parse(piece) {
+            match QueryParameter::parse(piece) {
                 Some(parameter) => query.parameters.push(parameter),
                 None => query.dropped.push(piece),
             }
@@ -43,7 +43,7 @@ impl<'a> Query<'a> {
 
     /// Plain names and values, to be encoded.
     pub(crate) fn from_pairs(pairs: &'a [(&'a str, String)]) -> Self {
-        let parameter = |(name, value): &'a (&'a str, String)| Parameter {
+        let parameter = |(name, value): &'a (&'a str, String)| QueryParameter {
             name: Cow::Borrowed(name.as_bytes()),
             value: Cow::Borrowed(value.as_bytes()),
         };
@@ -62,7 +62,7 @@ impl<'a> Query<'a> {
         text
     }
 
-    pub(crate) fn write(&self, sink: &mut impl Sink) {
+    pub(crate) fn write(&self, sink: &mut impl EscapeSink) {
         for (index, parameter) in self.parameters.iter().enumerate() {
             if index > 0 {
                 sink.byte(b'&');
@@ -74,7 +74,7 @@ impl<'a> Query<'a> {
     }
 }
 
-impl<'a> Parameter<'a> {
+impl<'a> QueryParameter<'a> {
     /// Reads one piece between ampersands.
     fn parse(piece: &'a str) -> Option<Self> {
         if memchr::memchr(b';', piece.as_bytes()).is_some() || first_bad_escape(piece).is_some() {
@@ -104,7 +104,7 @@ pub(crate) fn unescape(text: &str) -> Cow<'_, [u8]> {
     Cow::Owned(plain)
 }
 
-fn write_component(bytes: &[u8], sink: &mut impl Sink) {
+fn write_component(bytes: &[u8], sink: &mut impl EscapeSink) {
     for &byte in bytes {
         match byte {
             b' ' => sink.byte(b'+'),
@@ -119,14 +119,14 @@ mod tests {
 
     #[test]
     fn reading_is_lenient_and_says_what_it_dropped() {
-        let query = Query::parse("b=2&&a=1;c&x=%zz&flag&a+b=%C3%A9%3b=");
+        let query = UrlQuery::parse("b=2&&a=1;c&x=%zz&flag&a+b=%C3%A9%3b=");
         assert_eq!(query.dropped, ["a=1;c", "x=%zz"]);
         assert_eq!(query.encode(), "b=2&flag=&a+b=%C3%A9%3B%3D");
     }
 
     #[test]
     fn sorting_is_by_name_alone() {
-        let mut query = Query::parse("b=2&a=1&b=1&B=0");
+        let mut query = UrlQuery::parse("b=2&a=1&b=1&B=0");
         query.sort();
         assert_eq!(query.encode(), "B=0&a=1&b=2&b=1");
     }

@@ -3,7 +3,7 @@
 //! A site may link to a page by another spelling than before. Then the spelling of the capture is
 //! requested: only for the same text a server can answer that nothing changed.
 
-use varve_core::history::{Belongs, Capture, CaptureFilter, ListCursor, TimeOrder};
+use varve_core::history::{Capture, CaptureFilter, CaptureOwner, ListCursor, TimeOrder};
 use varve_core::{RecordId, RunId, VersionId};
 use varve_store::exchange::RevisitOriginal;
 use varve_warc::record::RecordType;
@@ -25,9 +25,9 @@ pub(super) struct RunCaptures<'a> {
 
 impl RunCaptures<'_> {
     fn contains(&self, capture: &Capture) -> bool {
-        match capture.belongs {
-            Belongs::Run(owner) => owner == self.run,
-            Belongs::Version(owner) => self.stop_versions.contains(&owner),
+        match capture.owner {
+            CaptureOwner::Run(owner) => owner == self.run,
+            CaptureOwner::Version(owner) => self.stop_versions.contains(&owner),
         }
     }
 }
@@ -77,7 +77,7 @@ fn is_refused(capture: &Capture) -> bool {
 fn last_requested<'c>(found: &'c [Capture], url: &str, by_any: bool) -> Option<&'c Capture> {
     let exactly = || found.iter().find(|capture| capture.url == url);
     let Some(newest) = found.first().filter(|_| by_any) else { return exactly() };
-    let same_run = || found.iter().filter(|capture| capture.belongs == newest.belongs);
+    let same_run = || found.iter().filter(|capture| capture.owner == newest.owner);
     let led_there = same_run().any(is_whole) && !same_run().any(|capture| capture.url == url);
     same_run().next_back().filter(|_| led_there).or_else(exactly)
 }

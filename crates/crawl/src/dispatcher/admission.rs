@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use varve_core::Moment;
-use varve_core::trap::{Limits as TrapLimits, suspect};
+use varve_core::trap::{TrapLimits, detect_in_url};
 use varve_core::url::RequestUrl;
 
 use super::CrawlDispatcher;
@@ -53,7 +53,7 @@ impl CrawlDispatcher<'_> {
                 .page_rule(url)
                 .or_else(|| self.traps.note(page).filter(|_| avoid_traps).map(SkipRule::Trap)),
             FetchReason::Embed { .. } | FetchReason::Frame { .. } => {
-                let trap = || suspect(page, &TrapLimits::default()).filter(|_| avoid_traps);
+                let trap = || detect_in_url(page, &TrapLimits::default()).filter(|_| avoid_traps);
                 policy.scope.exclude_rule(url).or_else(|| trap().map(SkipRule::Trap))
             }
             FetchReason::Sitemap { .. } => {

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use varve_catalog::{ClaimRequest, Frontier, PastUrl};
 use varve_core::RunId;
 use varve_core::exchange::Exchange;
-use varve_core::trap::{Limits as TrapLimits, Watch};
+use varve_core::trap::{TrapDetector, TrapLimits};
 use varve_core::url::RequestUrl;
 use varve_fetch::politeness::NextTurn;
 
@@ -131,7 +131,7 @@ pub(crate) struct CrawlDispatcher<'a> {
     in_hand: UrlsInHand,
     awaiting: AwaitingCheckpoint,
     seen: SeenUrls,
-    traps: Watch,
+    traps: TrapDetector,
     sitemaps: u32,
     unfollowed: UnfollowedLinks,
     reporter: CrawlReporter<'a>,
@@ -154,7 +154,7 @@ impl<'a> CrawlDispatcher<'a> {
             in_hand: UrlsInHand::default(),
             awaiting: AwaitingCheckpoint::default(),
             seen: SeenUrls::new(context.policy.settings.depth),
-            traps: Watch::new(TrapLimits::for_year(year)),
+            traps: TrapDetector::new(TrapLimits::for_year(year)),
             sitemaps: 0,
             unfollowed: UnfollowedLinks::default(),
             reporter: CrawlReporter::new(report, now),

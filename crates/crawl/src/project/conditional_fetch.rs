@@ -27,7 +27,7 @@ impl CrystalFetcher {
         let Some(resource) = self.project.resource(url)? else { return Ok(None) };
         let tags = self.project.ask(|project| {
             // Where the body that a tag stands for was lost, it is asked for as if it had never been here.
-            let newest = project.default_revision(resource.id, varve_crystal::Choice::Newest)?;
+            let newest = project.default_revision(resource.id, varve_crystal::CaptureChoice::Newest)?;
             let Some(newest) = newest else { return Ok(None) };
             let meant = project.resolve(newest)?.revision;
             match meant.has_body() && project.body_length(meant.id)?.is_none() {

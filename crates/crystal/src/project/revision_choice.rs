@@ -6,7 +6,7 @@
 //! stands for the older revision with its ETag.
 
 use chrono::{DateTime, Utc};
-use varve_core::history::Choice;
+use varve_core::history::CaptureChoice;
 use varve_core::secret::Secret;
 
 use super::Project;
@@ -50,7 +50,7 @@ impl DownloadSession {
 
 impl Project {
     /// The revision that stands for a resource, if it has any.
-    pub fn default_revision(&self, resource: ResourceId, choice: Choice) -> Result<Option<Revision>> {
+    pub fn default_revision(&self, resource: ResourceId, choice: CaptureChoice) -> Result<Option<Revision>> {
         self.default_revision_at(resource, RevisionId(i64::MAX), choice)
     }
 
@@ -59,9 +59,9 @@ impl Project {
         &self,
         resource: ResourceId,
         newest: RevisionId,
-        choice: Choice,
+        choice: CaptureChoice,
     ) -> Result<Option<Revision>> {
-        if choice == Choice::Newest {
+        if choice == CaptureChoice::Newest {
             return self.revision_of_at(resource, newest);
         }
         choice.choose(self.revisions_of_down_from(resource, newest), |revision| self.is_good(revision))
@@ -102,7 +102,7 @@ impl Project {
         let is_whole = revision.has_body()
             && self.body_length(revision.id)?.is_some()
             && !self.is_cut_short(revision)?;
-        Ok(Choice::is_good(status, is_whole))
+        Ok(CaptureChoice::is_good(status, is_whole))
     }
 }
 

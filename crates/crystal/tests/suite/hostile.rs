@@ -30,7 +30,7 @@ fn ask_everything(project: &Project) {
         let _ = project.members(&group).count();
     }
     for resource in project.resources().flatten() {
-        let _ = project.default_revision(resource.id, varve_crystal::Choice::NewestGood);
+        let _ = project.default_revision(resource.id, varve_crystal::CaptureChoice::NewestGood);
     }
 }
 

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use varve_core::secret::Secret;
 use varve_crystal::{
-    Choice, Error, GroupId, GroupSource, HibernatedTask, HtmlParser, MajorVersion, Project, ProjectWriter,
-    ResourceId, RevisionId, UrlLookup,
+    CaptureChoice, Error, GroupId, GroupSource, HibernatedTask, HtmlParser, MajorVersion, Project,
+    ProjectWriter, ResourceId, RevisionId, UrlLookup,
 };
 
 use crate::fixture::{bodies, expected, expected_bodies, files, lab};
@@ -187,10 +187,10 @@ fn revisions_come_newest_first_and_the_default_is_the_originals_or_the_newest_go
     assert_eq!(of(1), [55, 51, 1]);
     let default =
         |id, choice| project.default_revision(ResourceId(id), choice).unwrap().map(|row| row.id.get());
-    assert_eq!(default(1, Choice::Newest), Some(55));
-    assert_eq!(default(1, Choice::NewestGood), Some(51));
-    assert_eq!(default(22, Choice::NewestGood), Some(54));
-    assert_eq!(default(19, Choice::Newest), None);
+    assert_eq!(default(1, CaptureChoice::Newest), Some(55));
+    assert_eq!(default(1, CaptureChoice::NewestGood), Some(51));
+    assert_eq!(default(22, CaptureChoice::NewestGood), Some(54));
+    assert_eq!(default(19, CaptureChoice::Newest), None);
 }
 
 #[test]

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use varve_core::headers::Headers;
 use varve_core::secret::Secret;
 use varve_crystal::{
-    AliasId, BodyDraft, ChangeRefusal, Choice, CreateOptions, DiskStep, DownloadError, DownloadOutcome,
-    DownloadSession, Error, GroupId, GroupSource, MajorVersion, NewGroup, NewRevision, OpenOptions, Project,
-    ProjectWriter, ResourceId, ResponseMetadata, RevisionId, RootId, Watcher,
+    AliasId, BodyDraft, CaptureChoice, ChangeRefusal, CreateOptions, DiskStep, DownloadError,
+    DownloadOutcome, DownloadSession, Error, GroupId, GroupSource, MajorVersion, NewGroup, NewRevision,
+    OpenOptions, Project, ProjectWriter, ResourceId, ResponseMetadata, RevisionId, RootId, Watcher,
 };
 
 use crate::checklist::{Made, assert_acceptable};
@@ -386,12 +386,15 @@ fn the_newest_good_revision_has_its_body() {
     writer.add_revision(failed(page)).unwrap();
     fs::remove_file(scratch.at("revisions/000/000/000/000/002")).unwrap();
     let default = |choice| writer.default_revision(page, choice).unwrap().unwrap().id.get();
-    assert_eq!((default(Choice::Newest), default(Choice::NewestGood)), (4, 1));
+    assert_eq!((default(CaptureChoice::Newest), default(CaptureChoice::NewestGood)), (4, 1));
     let default_at = |id, choice| {
         writer.default_revision_at(page, RevisionId(id), choice).unwrap().map(|row| row.id.get())
     };
-    assert_eq!((default_at(3, Choice::Newest), default_at(3, Choice::NewestGood)), (Some(3), Some(1)));
-    assert_eq!(default_at(0, Choice::NewestGood), None);
+    assert_eq!(
+        (default_at(3, CaptureChoice::Newest), default_at(3, CaptureChoice::NewestGood)),
+        (Some(3), Some(1))
+    );
+    assert_eq!(default_at(0, CaptureChoice::NewestGood), None);
 }
 
 #[test]

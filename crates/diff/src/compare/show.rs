@@ -8,7 +8,7 @@ use crate::text::html::{self, DiffPage, DiffRow, Table};
 use crate::text::{BodyDiff, ChunkKind, DiffChunk, DiffView, Hunk, LineChange, unified_changes};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use varve_core::headers::REDACTED;
+use varve_core::headers::REDACTED_VALUE;
 use varve_page::charset::EncodingSource;
 use varve_page::dom::TreeCut;
 
@@ -232,9 +232,9 @@ impl CaptureComparison<'_> {
     fn redacted_rows(&self, all: bool) -> impl Iterator<Item = DiffRow> {
         let row = |(name, side): (&str, RedactedSide)| {
             let (what, [from, to]) = match side {
-                RedactedSide::Added => ("added", ["", REDACTED]),
-                RedactedSide::Removed => ("removed", [REDACTED, ""]),
-                RedactedSide::Both => ("redacted", [REDACTED; 2]),
+                RedactedSide::Added => ("added", ["", REDACTED_VALUE]),
+                RedactedSide::Removed => ("removed", [REDACTED_VALUE, ""]),
+                RedactedSide::Both => ("redacted", [REDACTED_VALUE; 2]),
             };
             let noise = self.header_noise.get(name).map(ToString::to_string);
             DiffRow {

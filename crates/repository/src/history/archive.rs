@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use varve_catalog::{Catalog, CatalogRead, CatalogRow, LatestPageList, SqliteCatalog};
-use varve_core::body::KeptBody;
+use varve_core::body::StoredBody;
 use varve_core::fact::PageList;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
@@ -426,7 +426,7 @@ impl HistoryWriter for ArchiveHistoryWriter {
                     Ok(self.writer.store().store_bytes(packer, &object, bytes)?)
                 }
             })?;
-            Ok(KeptBody { id: BodyId::new(stored.id), length: stored.length, new: stored.new })
+            Ok(StoredBody { id: BodyId::new(stored.id), length: stored.length, new: stored.new })
         })
     }
 

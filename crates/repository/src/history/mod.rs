@@ -38,10 +38,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use varve_catalog::{Catalog, CatalogRead, LatestPageList};
-use varve_core::body::{BodyError, KeptBody};
+use varve_core::body::{BodyError, StoredBody};
 use varve_core::fact::PageList;
 use varve_core::headers::Redaction;
-use varve_core::history::{Capture, CaptureFilter, Choice, ListCursor};
+use varve_core::history::{Capture, CaptureChoice, CaptureFilter, ListCursor};
 use varve_core::receipt::Renderings;
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 use varve_store::body::LooseBodies;
@@ -195,8 +195,8 @@ pub trait HistoryReader: Send + Sync {
     }
 
     /// Which capture stands for a URL where none is asked for by its time: in a Crystal project, what it was opened with.
-    fn choice(&self) -> Choice {
-        Choice::NewestGood
+    fn choice(&self) -> CaptureChoice {
+        CaptureChoice::NewestGood
     }
 
     /// The captures of a layout without versions, whatever their URL, the newest first.
@@ -254,7 +254,7 @@ pub struct LooseBodyView<'a> {
 
 /// Keeps bodies, on one thread.
 pub type BodyWorker<'a> =
-    Box<dyn FnMut(BodyInput<'_>, &str) -> Result<KeptBody, RepositoryError> + Send + 'a>;
+    Box<dyn FnMut(BodyInput<'_>, &str) -> Result<StoredBody, RepositoryError> + Send + 'a>;
 
 /// A layout that history can be added to. One process has it at a time.
 pub trait HistoryWriter: HistoryReader {

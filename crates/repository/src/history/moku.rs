@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use varve_catalog::{Catalog, CatalogRead, CatalogRow};
-use varve_core::body::{BodySource, BodyStore, KeptBody};
+use varve_core::body::{BodySource, BodyStore, StoredBody};
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::{Moment, RecordId, VersionId};
@@ -343,7 +343,7 @@ impl HistoryWriter for MokuHistoryWriter {
     }
 
     fn body_worker(&self) -> BodyWorker<'_> {
-        Box::new(|input, _| -> Result<KeptBody, RepositoryError> {
+        Box::new(|input, _| -> Result<StoredBody, RepositoryError> {
             Ok(match input {
                 BodyInput::File(mut file, path) => {
                     let length = file.metadata().map_err(RepositoryError::read(path))?.len();

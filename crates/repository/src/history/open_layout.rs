@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use varve_core::history::Choice;
+use varve_core::history::CaptureChoice;
 use varve_moku::MokuOptions;
 
 use super::{
@@ -42,12 +42,15 @@ pub fn detect_layout(root: &Path) -> Option<Layout> {
 
 /// Opens what is at `root` for reading.
 pub fn open_reader(root: &Path) -> Result<Box<dyn HistoryReader>, RepositoryError> {
-    open_reader_choosing(root, Choice::Newest)
+    open_reader_choosing(root, CaptureChoice::Newest)
 }
 
 /// Opens what is at `root` for reading. `choice` is for a Crystal project, where the newest revision of a page may record a
 /// failure.
-pub fn open_reader_choosing(root: &Path, choice: Choice) -> Result<Box<dyn HistoryReader>, RepositoryError> {
+pub fn open_reader_choosing(
+    root: &Path,
+    choice: CaptureChoice,
+) -> Result<Box<dyn HistoryReader>, RepositoryError> {
     match detect_layout(root) {
         Some(Layout::Archive) => Ok(Box::new(ArchiveHistoryReader::open(root)?)),
         Some(Layout::Moku) => Ok(Box::new(MokuHistoryReader::open(root)?)),

@@ -15,7 +15,7 @@ use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use serde::de::Error as _;
 use varve_catalog::{CatalogRow, LatestPageList};
 use varve_core::RecordId;
-use varve_core::fact::{FactError, ListedPage, Manifest, Page, PageList, media_type};
+use varve_core::fact::{FactError, ListedPage, Manifest, ManifestPage, PageList, media_type};
 
 use super::HistoryWriter;
 use crate::error::RepositoryError;
@@ -71,7 +71,7 @@ impl<'a> PageLists<'a> {
     }
 
     /// All pages of a manifest.
-    pub fn pages_of(&mut self, manifest: &Manifest) -> Result<Vec<Page>, FactError> {
+    pub fn pages_of(&mut self, manifest: &Manifest) -> Result<Vec<ManifestPage>, FactError> {
         let Some(record) = manifest.list else { return Ok(manifest.pages.clone()) };
         if self.held.as_ref().is_none_or(|(held, _)| *held != record) {
             let list = self.look_for(record)?.ok_or_else(|| missing(record))?;

@@ -300,7 +300,7 @@ pub(super) fn headers_json(capture: &Capture, redaction: Redaction) -> String {
 mod tests {
     use super::*;
     use varve_core::headers::HeaderView;
-    use varve_core::history::Belongs;
+    use varve_core::history::CaptureOwner;
     use varve_core::{BodyId, CaptureId, Moment, VersionId};
 
     #[test]
@@ -308,7 +308,7 @@ mod tests {
         let id = uuid::Uuid::nil();
         let capture = Capture {
             id: CaptureId::new(id),
-            belongs: Belongs::Version(VersionId::new(id)),
+            owner: CaptureOwner::Version(VersionId::new(id)),
             url: String::new(),
             path: String::new(),
             time: Moment::from_seconds(0),

@@ -122,7 +122,7 @@ fn headers(comparison: &CaptureComparison<'_>, all: bool) -> Markup {
     let changed = diff.changed.iter().map(|(name, change)| (name.as_str(), &change.from[..], &change.to[..]));
     let added = diff.added.iter().map(|(name, to)| (name.as_str(), none, &to[..]));
     let removed = diff.removed.iter().map(|(name, from)| (name.as_str(), &from[..], none));
-    let hidden = &[diff::REDACTED.to_owned()][..];
+    let hidden = &[diff::REDACTED_VALUE.to_owned()][..];
     let redacted = comparison.redacted_changes(all).map(|(name, side)| match side {
         diff::RedactedSide::Removed => (name, hidden, none),
         _ => (name, none, hidden),

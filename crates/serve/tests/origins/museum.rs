@@ -13,7 +13,7 @@ use tower::ServiceExt;
 use varve_archive::history::{open_reader_choosing, open_writer};
 use varve_archive::verbs::commit::{self, NewBody, NewPage};
 use varve_archive::verbs::init::init;
-use varve_archive::{ArchiveSettings, Choice, Date, WriterOptions};
+use varve_archive::{ArchiveSettings, CaptureChoice, Date, WriterOptions};
 use varve_core::headers::Headers;
 use varve_serve::{Origins, ServeSettings};
 
@@ -58,7 +58,7 @@ impl Museum {
 
     /// The routers over this archive.
     pub(crate) fn serve(&self) -> TestOrigins {
-        let holdings = open_reader_choosing(&self.root(), Choice::Newest).unwrap();
+        let holdings = open_reader_choosing(&self.root(), CaptureChoice::Newest).unwrap();
         let settings = ServeSettings {
             name: "museum".to_owned(),
             size: Box::new(|| Some(1000)),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use varve_archive::Choice;
+use varve_archive::CaptureChoice;
 use varve_archive::history::open_reader_choosing;
 use varve_serve::{ServeSettings, Server};
 
@@ -43,7 +43,7 @@ impl Running {
             replay_listen: any,
             hosts: Vec::new(),
         };
-        let holdings = open_reader_choosing(&museum.root(), Choice::Newest).unwrap();
+        let holdings = open_reader_choosing(&museum.root(), CaptureChoice::Newest).unwrap();
         let server = Server::bind(holdings, settings).unwrap();
         let (replay, stop) = (server.replay_address(), Arc::new(AtomicBool::new(false)));
         let flag = Arc::clone(&stop);

@@ -36,10 +36,10 @@ fn batch(number: u32) -> Vec<CatalogRow> {
     };
     let captures = (0..CAPTURES_PER_BATCH).map(|which| {
         let mut capture = numbered_capture(1, which);
-        capture.belongs = varve_core::history::Belongs::Version(id(number));
+        capture.owner = varve_core::history::CaptureOwner::Version(id(number));
         capture.time = version.time;
         capture.id = varve_core::history::Capture::derive_id(
-            capture.belongs,
+            capture.owner,
             &capture.url,
             capture.time,
             &capture.record.unwrap(),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use varve_core::BodyId;
-use varve_core::body::{BodyError, BodySource, BodyStore, KeptBody};
+use varve_core::body::{BodyError, BodySource, BodyStore, StoredBody};
 use varve_warc::digest::{Algorithm, Digest, Hasher};
 
 use crate::disk::{Disk, DiskError, DiskFile};
@@ -120,7 +120,7 @@ impl BodySource for LooseBodies {
 }
 
 impl BodyStore for LooseBodies {
-    fn keep_body(&self, content: &mut dyn Read) -> Result<KeptBody, BodyError> {
+    fn keep_body(&self, content: &mut dyn Read) -> Result<StoredBody, BodyError> {
         self.disk.make_folders(&self.folder).map_err(BodyError::new)?;
         let number = self.counter.fetch_add(1, Ordering::Relaxed);
         let unfinished = self.folder.join(format!("{UNFINISHED_PREFIX}{}-{number}", self.process));
@@ -135,7 +135,7 @@ impl BodyStore for LooseBodies {
         };
         let id = body_id(digest);
         let new = self.put_in_place(&unfinished, &id, length).map_err(BodyError::new)?;
-        Ok(KeptBody { id, length, new })
+        Ok(StoredBody { id, length, new })
     }
 
     /// Does nothing: `keep_body` syncs each body.

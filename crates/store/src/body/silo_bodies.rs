@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Read};
 
 use varve_core::BodyId;
-use varve_core::body::{BodyError, BodySource, BodyStore, KeptBody};
+use varve_core::body::{BodyError, BodySource, BodyStore, StoredBody};
 use varve_warc::Extent;
 use varve_warc::digest::{Algorithm, Digest, Hasher};
 use varve_warc::record::{RecordHeader, RecordType};
@@ -245,13 +245,13 @@ impl BodySource for StoreWriter {
 }
 
 impl BodyStore for StoreWriter {
-    fn keep_body(&self, content: &mut dyn Read) -> Result<KeptBody, BodyError> {
+    fn keep_body(&self, content: &mut dyn Read) -> Result<StoredBody, BodyError> {
         let mut packer = self.packer().map_err(BodyError::new)?;
         let date = (self.settings().clock)();
         let object =
             NewObject { date, content_type: UNKNOWN_MEDIA_TYPE.to_owned(), refers_to: None, known: None };
         let stored = self.store_reader(&mut packer, &object, content).map_err(BodyError::new)?;
-        Ok(KeptBody { id: BodyId::new(stored.id), length: stored.length, new: stored.new })
+        Ok(StoredBody { id: BodyId::new(stored.id), length: stored.length, new: stored.new })
     }
 
     fn sync_bodies(&self) -> Result<(), BodyError> {

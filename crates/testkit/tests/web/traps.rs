@@ -2,13 +2,13 @@
 
 use crate::{get, hrefs, split};
 use varve_core::robots::Robots;
-use varve_core::trap::{Limits, Trap, Watch};
+use varve_core::trap::{Trap, TrapDetector, TrapLimits};
 use varve_core::url::resolve;
 use varve_testkit::web::{Site, Web};
 
 /// Follows the links of each page until this rule says why not to.
 fn follow(web: &Web, start: &str, wanted: Trap) {
-    let mut watch = Watch::new(Limits { combinations: 20, ..Limits::for_year(2026) });
+    let mut watch = TrapDetector::new(TrapLimits { combinations: 20, ..TrapLimits::for_year(2026) });
     let mut queue = std::collections::VecDeque::from([web.url(start)]);
     let mut seen = std::collections::HashSet::new();
     for _ in 0..2000 {
@@ -34,7 +34,7 @@ fn follow(web: &Web, start: &str, wanted: Trap) {
 fn each_trap_is_found() {
     let web = Web::start();
     follow(&web, "/trap/deeper/", Trap::RepeatingSegments);
-    follow(&web, "/trap/tangle/", Trap::TangledSegments);
+    follow(&web, "/trap/tangle/", Trap::PermutedSegments);
     follow(&web, "/trap/calendar/2026/11", Trap::Calendar);
     follow(&web, "/trap/session/", Trap::SessionId);
     follow(&web, "/trap/filters", Trap::TooManyCombinations);

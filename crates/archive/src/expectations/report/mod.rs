@@ -11,7 +11,7 @@ mod text;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use varve_core::history::{Belongs, Capture};
+use varve_core::history::{Capture, CaptureOwner};
 use varve_core::{Moment, VersionId};
 use varve_expect::{Standing, Verdict};
 
@@ -78,9 +78,9 @@ impl CheckedUrl {
 impl CheckedUrl {
     /// The version that has the last good capture, where one does.
     pub fn good_version(&self) -> Option<VersionId> {
-        match self.last_good.as_ref()?.belongs {
-            Belongs::Version(version) => Some(version),
-            Belongs::Run(_) => None,
+        match self.last_good.as_ref()?.owner {
+            CaptureOwner::Version(version) => Some(version),
+            CaptureOwner::Run(_) => None,
         }
     }
 

@@ -14,11 +14,11 @@ fn version(byte: u8) -> VersionId {
 }
 
 fn good(version: VersionId) -> Capture {
-    let (belongs, url) = (Belongs::Version(version), "http://example.com/a".to_owned());
+    let (belongs, url) = (CaptureOwner::Version(version), "http://example.com/a".to_owned());
     let (time, record) = ("2025-12-31T00:00:00Z".parse().unwrap(), RecordId::new([0x55; 32]));
     Capture {
         id: Capture::derive_id(belongs, &url, time, &record),
-        belongs,
+        owner: belongs,
         path: "/a".to_owned(),
         url,
         time,

@@ -1,6 +1,6 @@
 //! Status and headers of one page of a diff, as text.
 
-use varve_archive::verbs::diff::{PageChange, PageComparison, REDACTED, RedactedSide};
+use varve_archive::verbs::diff::{PageChange, PageComparison, REDACTED_VALUE, RedactedSide};
 
 use crate::error::Error;
 use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, WARNING_STYLE, visible};
@@ -43,8 +43,8 @@ pub(super) fn draw(
     }
     for (name, side) in comparison.redacted_changes(all) {
         printer.line(match side {
-            RedactedSide::Removed => gone(name, REDACTED) + &noise(name),
-            _ => new(name, REDACTED),
+            RedactedSide::Removed => gone(name, REDACTED_VALUE) + &noise(name),
+            _ => new(name, REDACTED_VALUE),
         })?;
     }
     let hidden: Vec<&str> = comparison.redacted_on_both().collect();

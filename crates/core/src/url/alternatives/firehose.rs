@@ -4,7 +4,7 @@
 
 use super::loose::LooseParts;
 use super::sites::{integer, single_value};
-use crate::url::query::Query;
+use crate::url::query::UrlQuery;
 use data_encoding::BASE64URL;
 use serde::Serialize;
 use serde_json::ser::{CharEscape, Formatter, Serializer};
@@ -21,7 +21,7 @@ pub(super) fn pin(mut parts: LooseParts) -> Option<String> {
     let mut payload: Map<String, Value> = serde_json::from_slice(&payload).ok()?;
     pin_payload(&mut payload, &parts)?;
     let payload = BASE64URL.encode(&dump(&payload)?);
-    parts.query = Query::from_pairs(&[("_", time), ("d", payload)]).encode();
+    parts.query = UrlQuery::from_pairs(&[("_", time), ("d", payload)]).encode();
     Some(parts.to_string())
 }
 
@@ -119,7 +119,7 @@ mod tests {
     fn url(payload: &str) -> String {
         let payload = BASE64URL.encode(payload.as_bytes());
         let pairs = [("x", "1".to_owned()), ("d", payload), ("_", "7".to_owned())];
-        format!("https://a.example/api/v1/firehose?{}", Query::from_pairs(&pairs).encode())
+        format!("https://a.example/api/v1/firehose?{}", UrlQuery::from_pairs(&pairs).encode())
     }
 
     #[test]

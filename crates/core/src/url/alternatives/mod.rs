@@ -11,7 +11,7 @@ pub mod sites;
 
 pub use sites::SiteRules;
 
-use crate::alias::{Aliases, Target};
+use crate::alias::{AliasTarget, Aliases};
 use loose::LooseParts;
 use requote::requote;
 
@@ -42,8 +42,8 @@ pub fn alternatives(url: &str, sites: &SiteRules, aliases: &Aliases) -> Alternat
         }
     }
     match aliases.apply(&current) {
-        Some(Target::Internal(url)) if url != current => found.urls.push(url),
-        Some(Target::External(url)) => found.external = Some(url),
+        Some(AliasTarget::Internal(url)) if url != current => found.urls.push(url),
+        Some(AliasTarget::External(url)) => found.external = Some(url),
         _ => {}
     }
     found

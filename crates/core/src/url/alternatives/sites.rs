@@ -4,7 +4,7 @@
 //! exist were made with the built-in ones, so these decide what their resources are called.
 
 use super::loose::LooseParts;
-use crate::url::query::{Query, unescape};
+use crate::url::query::{UrlQuery, unescape};
 use serde::{Deserialize, Serialize};
 
 /// Sites in the order in which they are tried; each may change the URL once. Empty by default.
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct SiteRules(
     /// The sites.
-    pub Vec<Site>,
+    pub Vec<KnownSite>,
 );
 
 /// The rules for one kind of site.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Site {
+pub struct KnownSite {
     /// What the site or its software is called.
     pub name: String,
     /// The rules, of which the first that applies decides.
@@ -82,7 +82,7 @@ pub enum ValueClass {
 impl SiteRules {
     /// The rules that Crystal has built in.
     pub fn built_in() -> Self {
-        let site = |name: &str, rules| Site { name: name.to_owned(), rules };
+        let site = |name: &str, rules| KnownSite { name: name.to_owned(), rules };
         Self(vec![
             site("minimalist-baker", minimalist_baker()),
             site("phpbb", phpbb()),
@@ -127,7 +127,7 @@ fn wordpress() -> Vec<SiteRule> {
     ]
 }
 
-impl Site {
+impl KnownSite {
     /// The URL as the first rule that applies makes it.
     pub fn apply(&self, url: &str) -> Option<String> {
         self.rules.iter().find_map(|rule| rule.apply(url))
@@ -208,7 +208,7 @@ fn kept_parameters(
             kept.push((name, start.to_string()));
         }
     }
-    Some(Query::from_pairs(&kept).encode())
+    Some(UrlQuery::from_pairs(&kept).encode())
 }
 
 /// The value of a parameter that comes once and is not empty.

@@ -2,7 +2,7 @@
 
 use super::USER_INFO_BYTES;
 use crate::url::UrlProblem;
-use crate::url::escape::{ByteSet, Decoded, first_bad_escape};
+use crate::url::escape::{ByteSet, PercentDecoded, first_bad_escape};
 use std::net::Ipv6Addr;
 
 /// May stand in a host name.
@@ -40,7 +40,7 @@ pub(super) fn normal_name(host: &str) -> Result<String, (UrlProblem, usize)> {
     if let Some(at) = first_bad_escape(host) {
         return Err((UrlProblem::BadEscape, at));
     }
-    let bytes: Vec<u8> = Decoded(host.as_bytes()).collect();
+    let bytes: Vec<u8> = PercentDecoded(host.as_bytes()).collect();
     let name = String::from_utf8(bytes).map_err(|_| (UrlProblem::HostNotText, 0))?;
     let name = if name.is_ascii() {
         name.to_ascii_lowercase()

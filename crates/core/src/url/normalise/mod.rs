@@ -26,7 +26,7 @@ const QUERY_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~!$&'()*+,;=:@/?");
 
 /// A rule of normalising.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum NormaliseRule {
     Scheme,
     Host,
     Port,
@@ -36,7 +36,7 @@ pub(crate) enum Rule {
     Fragment,
 }
 
-impl Rule {
+impl NormaliseRule {
     /// The rules, in the order in which they are applied.
     pub(crate) const ALL: [Self; 7] =
         [Self::Scheme, Self::Host, Self::Port, Self::Escapes, Self::Dots, Self::EmptyPath, Self::Fragment];
@@ -76,8 +76,8 @@ impl Rule {
 /// assert_eq!(normal.as_deref(), Ok("http://xn--bcher-kva.example/~user?q=%C3%A9"));
 /// ```
 pub fn normalise(url: &str) -> Result<String, UrlError> {
-    let mut parts = Parts::of(url)?;
-    for rule in Rule::ALL {
+    let mut parts = NormalisedParts::of(url)?;
+    for rule in NormaliseRule::ALL {
         parts.apply(rule)?;
     }
     Ok(parts.to_string())
@@ -85,16 +85,16 @@ pub fn normalise(url: &str) -> Result<String, UrlError> {
 
 /// An absolute URL on its way to its normal form.
 #[derive(Debug, Clone)]
-pub(crate) struct Parts<'a> {
+pub(crate) struct NormalisedParts<'a> {
     scheme: Cow<'a, str>,
-    authority: Option<Authority<'a>>,
+    authority: Option<NormalisedAuthority<'a>>,
     path: Cow<'a, str>,
     query: Option<Cow<'a, str>>,
     fragment: Option<&'a str>,
 }
 
 #[derive(Debug, Clone)]
-struct Authority<'a> {
+struct NormalisedAuthority<'a> {
     user_info: Option<Cow<'a, str>>,
     host: Cow<'a, str>,
     /// Where the host stands in the text.
@@ -104,7 +104,7 @@ struct Authority<'a> {
     port_at: usize,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> NormalisedParts<'a> {
     /// Takes a text apart, without the white space around it.
     pub(crate) fn of(text: &'a str) -> Result<Self, UrlError> {
         let trimmed = trim(text);
@@ -114,7 +114,7 @@ impl<'a> Parts<'a> {
         let authority = split.authority.map(|authority| {
             let AuthorityParts { user_info, host, port } = AuthorityParts::of(authority);
             let (host_at, port_at) = (offset(host), port.map_or(0, offset));
-            Authority {
+            NormalisedAuthority {
                 user_info: user_info.map(Cow::from),
                 host: host.into(),
                 host_at,
@@ -135,16 +135,22 @@ impl<'a> Parts<'a> {
     }
 
     /// Applies one rule.
-    pub(crate) fn apply(&mut self, rule: Rule) -> Result<(), UrlError> {
+    pub(crate) fn apply(&mut self, rule: NormaliseRule) -> Result<(), UrlError> {
         match rule {
-            Rule::Scheme => self.scheme = self.scheme.to_ascii_lowercase().into(),
-            Rule::Host => self.authority.as_mut().map_or(Ok(()), Authority::settle_host)?,
-            Rule::Port => self.settle_port()?,
-            Rule::Escapes if !self.is_opaque() => self.settle_escapes(),
-            Rule::Dots if self.path.starts_with('/') => self.path = path::without_dots(&self.path).into(),
-            Rule::EmptyPath if self.authority.is_some() && self.path.is_empty() => self.path = "/".into(),
-            Rule::Fragment => self.drop_fragment(),
-            Rule::Escapes | Rule::Dots | Rule::EmptyPath => {}
+            NormaliseRule::Scheme => self.scheme = self.scheme.to_ascii_lowercase().into(),
+            NormaliseRule::Host => {
+                self.authority.as_mut().map_or(Ok(()), NormalisedAuthority::settle_host)?
+            }
+            NormaliseRule::Port => self.settle_port()?,
+            NormaliseRule::Escapes if !self.is_opaque() => self.settle_escapes(),
+            NormaliseRule::Dots if self.path.starts_with('/') => {
+                self.path = path::without_dots(&self.path).into()
+            }
+            NormaliseRule::EmptyPath if self.authority.is_some() && self.path.is_empty() => {
+                self.path = "/".into()
+            }
+            NormaliseRule::Fragment => self.drop_fragment(),
+            NormaliseRule::Escapes | NormaliseRule::Dots | NormaliseRule::EmptyPath => {}
         }
         Ok(())
     }
@@ -177,7 +183,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-impl Authority<'_> {
+impl NormalisedAuthority<'_> {
     fn settle_host(&mut self) -> Result<(), UrlError> {
         let host = match self.host.strip_prefix('[') {
             Some(_) => normal_address(&self.host).ok_or(UrlProblem::NotAddress.at(self.host_at))?,
@@ -200,10 +206,10 @@ impl Authority<'_> {
     }
 }
 
-impl fmt::Display for Parts<'_> {
+impl fmt::Display for NormalisedParts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.scheme)?;
-        if let Some(Authority { user_info, host, port, .. }) = &self.authority {
+        if let Some(NormalisedAuthority { user_info, host, port, .. }) = &self.authority {
             f.write_str("//")?;
             user_info.iter().try_for_each(|user_info| write!(f, "{user_info}@"))?;
             f.write_str(host)?;

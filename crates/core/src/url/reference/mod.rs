@@ -9,8 +9,8 @@
 mod parse;
 
 use super::UrlError;
-use super::escape::{ByteSet, Decoded, Sink, decode, write_byte};
-use super::query::Query;
+use super::escape::{ByteSet, EscapeSink, PercentDecoded, decode, write_byte};
+use super::query::UrlQuery;
 use parse::Parser;
 use std::borrow::Cow;
 use std::fmt;
@@ -36,14 +36,14 @@ const ESCAPED_ASTERISK: &str = "%2A";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reference<'a> {
     scheme: &'a str,
-    body: Body<'a>,
+    body: ReferenceBody<'a>,
     query: Option<&'a str>,
     fragment: Piece<'a>,
 }
 
 /// What stands between scheme and query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Body<'a> {
+enum ReferenceBody<'a> {
     /// After a scheme, anything that does not begin with a slash.
     Opaque(&'a str),
     /// A path, perhaps after an authority.
@@ -65,7 +65,7 @@ struct Piece<'a> {
 }
 
 impl Piece<'_> {
-    fn write(&self, kept: &ByteSet, sink: &mut impl Sink) {
+    fn write(&self, kept: &ByteSet, sink: &mut impl EscapeSink) {
         if self.as_read {
             sink.text(self.text);
         } else {
@@ -75,8 +75,8 @@ impl Piece<'_> {
 }
 
 /// Resolves the escapes of a text and escapes it again.
-fn rewrite(text: &str, kept: &ByteSet, sink: &mut impl Sink) {
-    for byte in Decoded(text.as_bytes()) {
+fn rewrite(text: &str, kept: &ByteSet, sink: &mut impl EscapeSink) {
+    for byte in PercentDecoded(text.as_bytes()) {
         write_byte(byte, kept, sink);
     }
 }
@@ -124,18 +124,18 @@ impl<'a> Reference<'a> {
     /// The path with escapes resolved; empty for an opaque URL.
     pub fn path(&self) -> Cow<'a, [u8]> {
         match self.body {
-            Body::Opaque(_) => Cow::Borrowed(b""),
-            Body::Path { path, .. } => decode(path.text),
+            ReferenceBody::Opaque(_) => Cow::Borrowed(b""),
+            ReferenceBody::Path { path, .. } => decode(path.text),
         }
     }
 
     /// The path as [`Display`](fmt::Display) writes it; empty for an opaque URL.
     pub fn escaped_path(&self) -> Cow<'a, str> {
         match self.body {
-            Body::Opaque(_) => Cow::Borrowed(""),
-            Body::Path { path, .. } if path.text == ESCAPED_ASTERISK => Cow::Borrowed("*"),
-            Body::Path { path, .. } if path.as_read => Cow::Borrowed(path.text),
-            Body::Path { path, .. } => {
+            ReferenceBody::Opaque(_) => Cow::Borrowed(""),
+            ReferenceBody::Path { path, .. } if path.text == ESCAPED_ASTERISK => Cow::Borrowed("*"),
+            ReferenceBody::Path { path, .. } if path.as_read => Cow::Borrowed(path.text),
+            ReferenceBody::Path { path, .. } => {
                 let mut written = String::with_capacity(path.text.len() + 16);
                 rewrite(path.text, &PATH_BYTES, &mut written);
                 Cow::Owned(written)
@@ -149,8 +149,8 @@ impl<'a> Reference<'a> {
     }
 
     /// The parameters of the query.
-    pub fn query(&self) -> Query<'a> {
-        Query::parse(self.query.unwrap_or(""))
+    pub fn query(&self) -> UrlQuery<'a> {
+        UrlQuery::parse(self.query.unwrap_or(""))
     }
 
     /// The fragment as it was written, without its `#`; empty if there is none.
@@ -167,8 +167,8 @@ impl<'a> Reference<'a> {
 
     fn authority(&self) -> Option<Authority<'a>> {
         match self.body {
-            Body::Opaque(_) => None,
-            Body::Path { authority, .. } => authority,
+            ReferenceBody::Opaque(_) => None,
+            ReferenceBody::Path { authority, .. } => authority,
         }
     }
 
@@ -183,7 +183,7 @@ impl<'a> Reference<'a> {
     }
 
     /// Writes the whole reference.
-    pub(crate) fn write(&self, sink: &mut impl Sink) {
+    pub(crate) fn write(&self, sink: &mut impl EscapeSink) {
         self.write_before_query(sink);
         if let Some(query) = self.query {
             sink.byte(b'?');
@@ -193,7 +193,7 @@ impl<'a> Reference<'a> {
     }
 
     /// Writes the fragment with its `#`, if there is one.
-    pub(crate) fn write_fragment(&self, sink: &mut impl Sink) {
+    pub(crate) fn write_fragment(&self, sink: &mut impl EscapeSink) {
         if !self.fragment.text.is_empty() {
             sink.byte(b'#');
             self.fragment.write(&FRAGMENT_BYTES, sink);
@@ -201,23 +201,23 @@ impl<'a> Reference<'a> {
     }
 
     /// Writes everything that stands before the query.
-    pub(crate) fn write_before_query(&self, sink: &mut impl Sink) {
+    pub(crate) fn write_before_query(&self, sink: &mut impl EscapeSink) {
         if !self.scheme.is_empty() {
             self.scheme.bytes().for_each(|byte| sink.byte(byte.to_ascii_lowercase()));
             sink.byte(b':');
         }
         match self.body {
-            Body::Opaque(text) => sink.text(text),
-            Body::Path { authority: Some(authority), path } => {
+            ReferenceBody::Opaque(text) => sink.text(text),
+            ReferenceBody::Path { authority: Some(authority), path } => {
                 authority.write(!self.scheme.is_empty() && !path.text.is_empty(), sink);
                 path.write(&PATH_BYTES, sink);
             }
-            Body::Path { authority: None, path } => self.write_path_alone(path, sink),
+            ReferenceBody::Path { authority: None, path } => self.write_path_alone(path, sink),
         }
     }
 
     /// Writes a path with no authority before it.
-    fn write_path_alone(&self, path: Piece<'_>, sink: &mut impl Sink) {
+    fn write_path_alone(&self, path: Piece<'_>, sink: &mut impl EscapeSink) {
         if path.text == ESCAPED_ASTERISK {
             return sink.byte(b'*');
         }
@@ -231,7 +231,7 @@ impl<'a> Reference<'a> {
 
 impl Authority<'_> {
     /// Writes the authority. An empty one leaves its slashes only where a path follows them.
-    fn write(&self, path_follows: bool, sink: &mut impl Sink) {
+    fn write(&self, path_follows: bool, sink: &mut impl EscapeSink) {
         if path_follows || !self.host.text.is_empty() || self.user_info.is_some() {
             sink.text("//");
         }
@@ -261,7 +261,7 @@ impl fmt::Display for Reference<'_> {
 
 /// Whether a colon stands before the first slash, once escapes are resolved.
 fn first_segment_has_colon(path: &str) -> bool {
-    Decoded(path.as_bytes()).take_while(|&byte| byte != b'/').any(|byte| byte == b':')
+    PercentDecoded(path.as_bytes()).take_while(|&byte| byte != b'/').any(|byte| byte == b':')
 }
 
 /// Parts a host from its port.

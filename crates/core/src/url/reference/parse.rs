@@ -1,6 +1,8 @@
 //! Reading: finds the parts of a text and refuses what must not stand in them, saying where it stands.
 
-use super::{Authority, Body, FRAGMENT_AS_READ, HOST_BYTES, PATH_AS_READ, Piece, Reference, USER_INFO};
+use super::{
+    Authority, FRAGMENT_AS_READ, HOST_BYTES, PATH_AS_READ, Piece, Reference, ReferenceBody, USER_INFO,
+};
 use crate::url::escape::{escaped_byte, first_bad_escape};
 use crate::url::{UrlError, UrlProblem};
 
@@ -28,10 +30,10 @@ impl<'a> Parser<'a> {
         Ok(Reference { scheme, body, query, fragment: Piece { text: fragment, as_read } })
     }
 
-    fn body(&self, scheme: &str, rest: &'a str) -> Result<Body<'a>, UrlError> {
+    fn body(&self, scheme: &str, rest: &'a str) -> Result<ReferenceBody<'a>, UrlError> {
         if !rest.starts_with('/') {
             if !scheme.is_empty() {
-                return Ok(Body::Opaque(rest));
+                return Ok(ReferenceBody::Opaque(rest));
             }
             let segment = rest.split('/').next().unwrap_or(rest);
             if let Some(colon) = segment.find(':') {
@@ -48,7 +50,7 @@ impl<'a> Parser<'a> {
         };
         self.check_escapes(path)?;
         let as_read = PATH_AS_READ.first_outside(path.as_bytes()).is_none();
-        Ok(Body::Path { authority, path: Piece { text: path, as_read } })
+        Ok(ReferenceBody::Path { authority, path: Piece { text: path, as_read } })
     }
 
     fn authority(&self, authority: &'a str) -> Result<Authority<'a>, UrlError> {

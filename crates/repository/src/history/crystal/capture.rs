@@ -4,7 +4,7 @@
 //! in hex. They are the same whenever a project is opened, and name nothing outside of it.
 
 use varve_core::headers::{HeaderView, Redaction};
-use varve_core::history::{Belongs, Capture, uuid_of};
+use varve_core::history::{Capture, CaptureOwner, uuid_of};
 use varve_core::{BodyId, CaptureId, VersionId};
 use varve_crystal::{Result, Revision, RevisionId};
 
@@ -93,7 +93,7 @@ impl CrystalReaderState {
         let is_lost = facts.is_none() && status != 0;
         Ok(Capture {
             id: CaptureId::new(uuid_of(&digest(id))),
-            belongs: Belongs::Version(version_at(id)),
+            owner: CaptureOwner::Version(version_at(id)),
             url: url.to_owned(),
             path: url.to_owned(),
             time,

@@ -6,8 +6,8 @@
 
 use varve_catalog::{CatalogError, CatalogRead};
 use varve_core::history::{
-    Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, Tag,
-    TimeOrder, Version, VersionFilter, VersionInfo,
+    Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder,
+    Version, VersionFilter, VersionInfo, VersionTag,
 };
 use varve_core::{BodyId, Moment, RunId, VersionId};
 use varve_crystal::{Error, Resource, Revision, RevisionId, UrlLookup};
@@ -286,16 +286,20 @@ impl CatalogRead for CrystalCatalog {
         urls.collect::<Result<Vec<_>, _>>().map_err(|error| inner.failed(error))
     }
 
-    fn tags(&self) -> Answer<Vec<Tag>> {
+    fn tags(&self) -> Answer<Vec<VersionTag>> {
         Ok(Vec::new())
     }
 
     /// A revision's number behind an `r` names the project as it was then.
-    fn tag(&self, name: &str) -> Answer<Option<Tag>> {
+    fn tag(&self, name: &str) -> Answer<Option<VersionTag>> {
         let number = name.strip_prefix('r').and_then(|digits| digits.parse::<i64>().ok());
         let Some(newest) = number.filter(|number| *number > 0).map(RevisionId) else { return Ok(None) };
         let info = self.lock().info(newest)?;
-        Ok(info.map(|info| Tag { name: name.to_owned(), version: info.version.id, time: info.version.time }))
+        Ok(info.map(|info| VersionTag {
+            name: name.to_owned(),
+            version: info.version.id,
+            time: info.version.time,
+        }))
     }
 
     fn diff(&self, _: Option<&VersionId>, _: &VersionId) -> Answer<Option<StoredDiff>> {

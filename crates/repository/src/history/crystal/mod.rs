@@ -18,7 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use varve_catalog::CatalogRead;
 use varve_core::headers::Redaction;
-use varve_core::history::{Capture, CaptureFilter, Choice, ListCursor};
+use varve_core::history::{Capture, CaptureChoice, CaptureFilter, ListCursor};
 use varve_core::{BodyId, VersionId};
 use varve_crystal::{Project, Revision, RevisionId};
 
@@ -41,20 +41,20 @@ struct CrystalReaderState {
     project: Project,
     known: KnownBodies,
     /// Which revision stands for a URL where one must be chosen.
-    choice: Choice,
+    choice: CaptureChoice,
 }
 
 impl CrystalHistoryReader {
     /// Opens the project that `path` means. Nothing in it is changed. The newest revision stands for a URL, as in Crystal.
     pub fn open(path: &Path) -> Result<Self, RepositoryError> {
-        let (project, choice) = (Project::open(path)?, Choice::Newest);
+        let (project, choice) = (Project::open(path)?, CaptureChoice::Newest);
         let inner = CrystalReaderState { project, known: KnownBodies::default(), choice };
         Ok(Self { catalog: CrystalCatalog { inner: Mutex::new(inner) } })
     }
 
     /// The same, with another rule for which revision stands for a URL.
     #[must_use]
-    pub fn choosing(self, choice: Choice) -> Self {
+    pub fn choosing(self, choice: CaptureChoice) -> Self {
         self.catalog.lock().choice = choice;
         self
     }
@@ -116,7 +116,7 @@ impl HistoryReader for CrystalHistoryReader {
         false
     }
 
-    fn choice(&self) -> Choice {
+    fn choice(&self) -> CaptureChoice {
         self.catalog.lock().choice
     }
 

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use varve_core::catalog::{CatalogRead, CatalogRow};
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{
-    Attribution, Belongs, Capture, EvidenceLocation, ListCursor, StoredDiff, StoredScore, StoredVerdict,
+    Attribution, Capture, CaptureOwner, EvidenceLocation, ListCursor, StoredDiff, StoredScore, StoredVerdict,
     Version,
 };
 use varve_core::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
@@ -328,17 +328,17 @@ impl HistoryBuilder {
 
 /// A page in another version, at the time of that version.
 fn repeat_in(page: Capture, version: VersionId, time: Moment) -> Capture {
-    let belongs = Belongs::Version(version);
+    let belongs = CaptureOwner::Version(version);
     let record = page.record.unwrap_or(RecordId::new([9; 32]));
     let time = if page.truncated { page.time } else { time };
     let id = Capture::derive_id(belongs, &page.url, time, &record);
-    Capture { id, belongs, time, record: Some(record), ..page }
+    Capture { id, owner: belongs, time, record: Some(record), ..page }
 }
 
 fn capture_from(taken: &CaptureStep) -> Capture {
     let belongs = match taken.owner {
-        Ok(version) => Belongs::Version(version_id(version)),
-        Err(run) => Belongs::Run(run_id(run)),
+        Ok(version) => CaptureOwner::Version(version_id(version)),
+        Err(run) => CaptureOwner::Run(run_id(run)),
     };
     let url = URLS[usize::from(taken.url)].to_owned();
     let body = BodyId::new([taken.body; 32]);
@@ -359,7 +359,7 @@ fn capture_from(taken: &CaptureStep) -> Capture {
     ];
     Capture {
         id,
-        belongs,
+        owner: belongs,
         path: if taken.elsewhere { "/else" } else { PATHS[usize::from(taken.url) % 4] }.to_owned(),
         url,
         time,
@@ -414,13 +414,13 @@ fn score_from(version: u8, rules: u8, score: u8, time: u8, base: Option<u8>) -> 
 
 /// One of many captures of a version, each of another URL.
 pub fn numbered_capture(version: u8, number: u32) -> Capture {
-    let belongs = Belongs::Version(version_id(version));
+    let belongs = CaptureOwner::Version(version_id(version));
     let url = format!("https://example.com/{}/{number}", number % 7);
     let record = RecordId::new([version; 32]);
     let time = moment(version);
     Capture {
         id: Capture::derive_id(belongs, &url, time, &record),
-        belongs,
+        owner: belongs,
         path: format!("/{}/{number}", number % 7),
         url,
         time,

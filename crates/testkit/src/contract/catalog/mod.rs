@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use varve_core::catalog::{Catalog, CatalogError, CatalogRead as _, CatalogRow, UrlMatch};
-use varve_core::history::{Belongs, Capture, ListCursor, StoredDiff};
+use varve_core::history::{Capture, CaptureOwner, ListCursor, StoredDiff};
 
 use histories::{
     HistoryBuilder, HistoryStep, URLS, histories, moment, numbered_capture, run_id, version_id,
@@ -115,11 +115,11 @@ fn failed_batches_leave_nothing(catalog: &dyn Catalog) {
 
 /// A row that captures a URL in run 1.
 fn capture_of_url(url: &str, second: u8) -> CatalogRow {
-    let belongs = Belongs::Run(run_id(1));
+    let belongs = CaptureOwner::Run(run_id(1));
     let capture = Capture { time: moment(second), ..numbered_capture(1, 0) };
     let record = capture.record.expect("it has a record");
     let id = Capture::derive_id(belongs, url, capture.time, &record);
-    CatalogRow::Capture(Box::new(Capture { id, belongs, url: url.to_owned(), ..capture }))
+    CatalogRow::Capture(Box::new(Capture { id, owner: belongs, url: url.to_owned(), ..capture }))
 }
 
 /// Rows are found by the key of their page, and two pages never share a result.

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use varve_catalog::CatalogRow;
-use varve_core::fact::{Manifest, Page as ManifestPage, RunSummary, sort_pages};
+use varve_core::fact::{Manifest, ManifestPage, RunSummary, sort_pages};
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{ListCursor, VersionFilter};
 use varve_core::receipt::Receipt;

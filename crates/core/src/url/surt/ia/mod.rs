@@ -10,7 +10,7 @@ mod session;
 
 use super::{EMPTY_URL_KEY, UrlError};
 use crate::url::UrlProblem;
-use crate::url::escape::{ByteSet, Sink, escaped_byte, write_byte};
+use crate::url::escape::{ByteSet, EscapeSink, escaped_byte, write_byte};
 use crate::url::split::UrlParts;
 use host::{canonical_host, default_port, host_and_port, read_port, turned, www_length};
 use session::{strip_path_session, strip_query_session};
@@ -247,14 +247,14 @@ fn unescaped(bytes: &[u8]) -> Vec<u8> {
 
 /// Everything escaped that is not printable ASCII, and `#` and `%`.
 fn escaped(bytes: &[u8]) -> Vec<u8> {
-    let mut text = Bytes(Vec::with_capacity(bytes.len()));
+    let mut text = SurtBytes(Vec::with_capacity(bytes.len()));
     bytes.iter().for_each(|&byte| write_byte(byte, &UNESCAPED_BYTES, &mut text));
     text.0
 }
 
-struct Bytes(Vec<u8>);
+struct SurtBytes(Vec<u8>);
 
-impl Sink for Bytes {
+impl EscapeSink for SurtBytes {
     fn byte(&mut self, ascii: u8) {
         self.0.push(ascii);
     }

@@ -1,12 +1,12 @@
 //! The traps that show in a single URL.
 
-use super::{Limits, Parts, Trap};
+use super::{Trap, TrapLimits, TrapUrlParts};
 
 /// Longer runs of segments are not looked for.
-const LONGEST_RUN: usize = 12;
+const MAX_REPEATED_RUN: usize = 12;
 
 /// Words that name a calendar.
-const CALENDARS: [&str; 10] = [
+const CALENDAR_WORDS: [&str; 10] = [
     "calendar",
     "kalender",
     "calendrier",
@@ -20,11 +20,11 @@ const CALENDARS: [&str; 10] = [
 ];
 
 /// Why this URL alone looks like a trap, if it does.
-pub fn suspect(url: &str, limits: &Limits) -> Option<Trap> {
+pub fn detect_in_url(url: &str, limits: &TrapLimits) -> Option<Trap> {
     if url.len() > limits.length {
         return Some(Trap::TooLong);
     }
-    let parts = Parts::of(url);
+    let parts = TrapUrlParts::of(url);
     let segments: Vec<&str> = parts.segments().collect();
     let parameters: Vec<(&str, &str)> = parts.parameters().collect();
     let traps = [
@@ -41,7 +41,7 @@ pub fn suspect(url: &str, limits: &Limits) -> Option<Trap> {
 
 /// How often the same run of segments follows itself.
 fn longest_repetition(segments: &[&str]) -> usize {
-    let runs = 1..=LONGEST_RUN.min(segments.len() / 2);
+    let runs = 1..=MAX_REPEATED_RUN.min(segments.len() / 2);
     runs.map(|run| repetitions(segments, run)).max().unwrap_or(1)
 }
 
@@ -64,7 +64,7 @@ fn most_repeated<T: Ord + Clone>(all: &[T]) -> usize {
 }
 
 /// Whether the URL is that of a calendar, and shows a year in which nothing happens.
-fn is_distant_calendar(segments: &[&str], parameters: &[(&str, &str)], limits: &Limits) -> bool {
+fn is_distant_calendar(segments: &[&str], parameters: &[(&str, &str)], limits: &TrapLimits) -> bool {
     let names = segments.iter().chain(parameters.iter().map(|(name, _)| name));
     if !names.flat_map(|name| words(name)).any(is_calendar) {
         return false;
@@ -80,7 +80,7 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
 }
 
 fn is_calendar(word: &str) -> bool {
-    CALENDARS.iter().any(|calendar| word.eq_ignore_ascii_case(calendar))
+    CALENDAR_WORDS.iter().any(|calendar| word.eq_ignore_ascii_case(calendar))
 }
 
 /// Four digits alone.
@@ -106,7 +106,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn trap(url: &str) -> Option<Trap> {
-        suspect(url, &Limits::for_year(2026))
+        detect_in_url(url, &TrapLimits::for_year(2026))
     }
 
     #[test]

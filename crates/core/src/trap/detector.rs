@@ -10,21 +10,21 @@
 use std::collections::HashSet;
 
 use super::date::Dated;
+use super::path_permutation::PathPermutationTrap;
 use super::sketch::Sketch;
-use super::tangle::Tangle;
-use super::{Limits, Parts, Trap, suspect};
+use super::{Trap, TrapLimits, TrapUrlParts, detect_in_url};
 
 /// The size of the sketch: 2 MiB, good for about a million pages.
-const BITS: u32 = 18;
+const SKETCH_BITS: u32 = 18;
 
 /// No newspaper is older than this year: what goes back further was never printed.
-const OLDEST: u16 = 1600;
+const OLDEST_NEWSPAPER_YEAR: u16 = 1600;
 /// So many calendars without end are remembered.
-const MOST_CALENDARS: usize = 4096;
+const MAX_ENDLESS_CALENDARS: usize = 4096;
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Counted {
+enum CountedItem {
     Page,
     Combination,
     Variant,
@@ -34,36 +34,41 @@ enum Counted {
 
 /// Counts what was seen.
 #[derive(Debug, Clone)]
-pub struct Watch {
-    limits: Limits,
+pub struct TrapDetector {
+    limits: TrapLimits,
     sketch: Sketch,
     /// Site and shape of calendars that were found to go on for ever.
     endless: HashSet<(String, String)>,
-    tangle: Tangle,
+    tangle: PathPermutationTrap,
 }
 
-impl Watch {
+impl TrapDetector {
     /// A watch that has seen nothing.
-    pub fn new(limits: Limits) -> Self {
-        Self { limits, sketch: Sketch::new(BITS), endless: HashSet::new(), tangle: Tangle::default() }
+    pub fn new(limits: TrapLimits) -> Self {
+        Self {
+            limits,
+            sketch: Sketch::new(SKETCH_BITS),
+            endless: HashSet::new(),
+            tangle: PathPermutationTrap::default(),
+        }
     }
 
     /// Notes a URL that was not noted before, and says why it looks like a trap, if it does. Counting never forgets: a
     /// page that became a trap stays one.
     pub fn note(&mut self, url: &str) -> Option<Trap> {
-        if let Some(trap) = suspect(url, &self.limits) {
+        if let Some(trap) = detect_in_url(url, &self.limits) {
             return Some(trap);
         }
-        let parts = Parts::of(url);
+        let parts = TrapUrlParts::of(url);
         let segments: Vec<&str> = parts.segments().collect();
-        if !self.tangle.takes(parts.site, &segments, self.limits.tangled) {
-            return Some(Trap::TangledSegments);
+        if !self.tangle.takes(parts.site, &segments, self.limits.permuted) {
+            return Some(Trap::PermutedSegments);
         }
         if Dated::find(parts).is_some_and(|dated| self.is_endless(parts.site, dated)) {
             return Some(Trap::Calendar);
         }
         let (plain, has_session) = without_session(parts);
-        if has_session && self.sketch.add((Counted::Session, &plain)) > self.limits.sessions {
+        if has_session && self.sketch.add((CountedItem::Session, &plain)) > self.limits.sessions {
             return Some(Trap::SessionId);
         }
         let mut names: Vec<&str> = parts.parameters().map(|(name, _)| name).collect();
@@ -77,7 +82,7 @@ impl Watch {
 
     /// Whether a date is one of endlessly many of its shape.
     fn is_endless(&mut self, site: &str, Dated { year, shape }: Dated) -> bool {
-        let dates = self.sketch.add((Counted::Date, site, &shape));
+        let dates = self.sketch.add((CountedItem::Date, site, &shape));
         let is_many = dates > self.limits.dates;
         let is_spent = dates > self.limits.calendar && !self.endless.is_empty();
         if self.limits.years.contains(&year) && !is_spent {
@@ -88,32 +93,33 @@ impl Watch {
             return self.endless.contains(&calendar);
         }
         let is_future = year > *self.limits.years.end();
-        if is_future && is_many && self.endless.len() < MOST_CALENDARS {
+        if is_future && is_many && self.endless.len() < MAX_ENDLESS_CALENDARS {
             self.endless.insert(calendar);
             return true;
         }
-        is_many && (is_future || year < OLDEST) || !is_future && self.endless.contains(&calendar)
+        is_many && (is_future || year < OLDEST_NEWSPAPER_YEAR)
+            || !is_future && self.endless.contains(&calendar)
     }
 
     /// Counts the variants of a combination, the combinations of a page, and all its variants: a few filters with a few values each make
     /// more of them than any site has pages.
-    fn count(&mut self, parts: Parts<'_>, names: &[&str]) -> Option<Trap> {
+    fn count(&mut self, parts: TrapUrlParts<'_>, names: &[&str]) -> Option<Trap> {
         let page = (parts.site, parts.path);
-        let variants = self.sketch.add((Counted::Variant, page, names));
-        if variants == 1 && self.sketch.add((Counted::Combination, page)) > self.limits.combinations {
+        let variants = self.sketch.add((CountedItem::Variant, page, names));
+        if variants == 1 && self.sketch.add((CountedItem::Combination, page)) > self.limits.combinations {
             return Some(Trap::TooManyCombinations);
         }
         let most = self.limits.variants[names.len().min(3) - 1];
         if variants > most {
             return Some(Trap::TooManyVariants);
         }
-        (self.sketch.add((Counted::Page, page)) > self.limits.variants[0])
+        (self.sketch.add((CountedItem::Page, page)) > self.limits.variants[0])
             .then_some(Trap::TooManyCombinations)
     }
 }
 
 /// The URL without session ids, and whether it had one.
-fn without_session(parts: Parts<'_>) -> (String, bool) {
+fn without_session(parts: TrapUrlParts<'_>) -> (String, bool) {
     let mut plain = String::with_capacity(parts.site.len() + parts.path.len() + parts.query.len());
     plain.push_str(parts.site);
     let mut has_session = false;
@@ -171,8 +177,8 @@ fn is_session(name: &str, value: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn watch() -> Watch {
-        Watch::new(Limits { variants: [50, 20, 10], combinations: 5, ..Limits::default() })
+    fn watch() -> TrapDetector {
+        TrapDetector::new(TrapLimits { variants: [50, 20, 10], combinations: 5, ..TrapLimits::default() })
     }
 
     #[test]
@@ -198,7 +204,7 @@ mod tests {
 
     /// Follows `next` and `previous` as a crawl does, and says how many pages there were.
     fn crawl(url: &dyn Fn(i32) -> String, most: i32) -> i32 {
-        let mut watch = Watch::new(Limits::for_year(2026));
+        let mut watch = TrapDetector::new(TrapLimits::for_year(2026));
         let (mut next, mut previous) = (Some(0), Some(-1));
         let mut pages = 0;
         while (next.is_some() || previous.is_some()) && pages < most {
@@ -242,7 +248,7 @@ mod tests {
 
     /// Crawls a site that answers under every path with the same relative links, and says how many pages there were.
     fn grow(links: &[&str], most: usize) -> usize {
-        let mut watch = Watch::new(Limits::default());
+        let mut watch = TrapDetector::new(TrapLimits::default());
         let mut queue = std::collections::VecDeque::from(["http://h/".to_owned()]);
         let mut seen = HashSet::new();
         let mut pages = 0;
@@ -293,16 +299,16 @@ mod tests {
             urls.extend((0..1 << depth).map(|n| format!("http://h/quiz{}", path(n))));
         }
         urls.extend((0..300).map(|n| format!("http://h/docs/guide/install/step-{n}")));
-        let mut watch = Watch::new(Limits::default());
+        let mut watch = TrapDetector::new(TrapLimits::default());
         for url in urls {
-            assert!(watch.note(&url).is_none_or(|trap| trap != Trap::TangledSegments), "{url}");
+            assert!(watch.note(&url).is_none_or(|trap| trap != Trap::PermutedSegments), "{url}");
         }
     }
 
     /// What grows in one folder does not touch another.
     #[test]
     fn a_trap_in_one_place_leaves_the_others_alone() {
-        let mut watch = Watch::new(Limits::default());
+        let mut watch = TrapDetector::new(TrapLimits::default());
         let names = ["docs", "guide", "install", "news"];
         let name = |number: usize, place: u32| names[number / 4_usize.pow(place) % 4];
         let grown = (0..4096).map(|n| {
@@ -320,7 +326,7 @@ mod tests {
     /// A newspaper has an edition each day, and none in the years to come.
     #[test]
     fn a_newspaper_is_no_calendar() {
-        let mut watch = Watch::new(Limits::for_year(2026));
+        let mut watch = TrapDetector::new(TrapLimits::for_year(2026));
         for number in 0..9000 {
             let (year, month) = month(-number / 30);
             let url = format!("http://h/paper/{year}/{month:02}/{:02}/", number % 30 + 1);
@@ -330,7 +336,7 @@ mod tests {
 
     #[test]
     fn archives_of_real_years_are_no_calendars() {
-        let mut watch = Watch::new(Limits::for_year(2026));
+        let mut watch = TrapDetector::new(TrapLimits::for_year(2026));
         for year in (1777..=2026).rev() {
             assert_eq!(watch.note(&format!("http://h/history/{year}/")), None);
             for month in 1..=12 {
@@ -369,17 +375,17 @@ mod tests {
             |number| format!("http://h/d?sid={number:032x}&x=1"),
         ];
         for url in urls {
-            let mut watch = Watch::new(Limits::default());
+            let mut watch = TrapDetector::new(TrapLimits::default());
             let traps: Vec<_> = (0..4).map(|number| watch.note(&url(number))).collect();
             assert_eq!(traps, [None, None, Some(Trap::SessionId), Some(Trap::SessionId)], "{}", url(0));
         }
-        let mut watch = Watch::new(Limits::default());
+        let mut watch = TrapDetector::new(TrapLimits::default());
         assert!((0..9).all(|page| watch.note(&format!("http://h/d?sid={page}")).is_none()));
     }
 
     #[test]
     fn a_large_site_is_no_trap() {
-        let mut watch = Watch::new(Limits::default());
+        let mut watch = TrapDetector::new(TrapLimits::default());
         let urls = (0..30_000).map(|page| format!("http://h/a/{page}?ref=x&page={}", page % 7));
         let trapped = urls.filter(|url| watch.note(url).is_some()).count();
         assert_eq!(trapped, 0);
@@ -388,7 +394,7 @@ mod tests {
     /// Addresses as generators of documentation make them, each met once from every page.
     #[test]
     fn documentation_is_no_trap() {
-        let mut watch = Watch::new(Limits::default());
+        let mut watch = TrapDetector::new(TrapLimits::default());
         let kinds: [fn(u32) -> String; 7] = [
             |n| format!("http://h/api/java.base/java/util/concurrent/atomic/Atomic{n}.html"),
             |n| format!("http://h/api/jdk.compiler/com/sun/source/tree/class-use/Tree{n}.html"),

@@ -22,20 +22,20 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// So many things of a kind are remembered, of all sites together.
-const MOST: usize = 1 << 18;
+const MAX_REMEMBERED_ITEMS: usize = 1 << 18;
 /// So many ways back to a name may be made by people, and so many for each of the names on them.
-const WAYS: u16 = 8;
-const WAYS_A_NAME: u16 = 2;
+const MAX_RETURN_PATHS: u16 = 8;
+const MAX_RETURN_PATHS_PER_NAME: u16 = 2;
 /// With so many others a name stands in both orders before it is loose.
-const PARTNERS: u16 = 2;
+const MIN_SWAPPED_PARTNERS: u16 = 2;
 /// So many loose names a path may have below a place, and so many of them that are longer than letters and codes of languages.
-const FEW: usize = 3;
-const FEW_LONG: usize = 2;
-const LONG: usize = 3;
+const MAX_LOOSE_NAMES: usize = 3;
+const MAX_LONG_LOOSE_NAMES: usize = 2;
+const LONG_NAME_BYTES: usize = 3;
 
 /// The names that come in any order, and what makes them so.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tangle {
+pub(super) struct PathPermutationTrap {
     loose: HashSet<u64>,
     /// Ways back to a name.
     returns: HashSet<u64>,
@@ -54,7 +54,7 @@ pub(super) struct Tangle {
     grown: HashMap<u64, u16>,
 }
 
-impl Tangle {
+impl PathPermutationTrap {
     /// Takes note of a path; false if it looks as if it had grown, and is beyond the `most` of its site that do.
     pub(super) fn takes(&mut self, site: &str, segments: &[&str], most: u16) -> bool {
         self.learn_from_return(site, segments);
@@ -68,9 +68,10 @@ impl Tangle {
             let (place, rest) = segments.split_at(place);
             let is_loose = |name: &&&str| self.loose.contains(&mark((site, place, **name)));
             let loose = || rest.iter().filter(is_loose);
-            loose().count() > FEW || loose().filter(|name| name.len() >= LONG).count() > FEW_LONG
+            loose().count() > MAX_LOOSE_NAMES
+                || loose().filter(|name| name.len() >= LONG_NAME_BYTES).count() > MAX_LONG_LOOSE_NAMES
         };
-        !self.loose.is_empty() && (0..segments.len().saturating_sub(FEW_LONG)).any(below)
+        !self.loose.is_empty() && (0..segments.len().saturating_sub(MAX_LONG_LOOSE_NAMES)).any(below)
     }
 
     /// Names on the ways from one to itself are loose if there are too many ways for so few names.
@@ -89,7 +90,7 @@ impl Tangle {
             }
         }
         let names = self.names.get(&mark((site, place))).copied().unwrap_or(u16::MAX);
-        if ways >= WAYS && ways > names.saturating_mul(WAYS_A_NAME) {
+        if ways >= MAX_RETURN_PATHS && ways > names.saturating_mul(MAX_RETURN_PATHS_PER_NAME) {
             self.loosen(site, place, way);
         }
     }
@@ -112,7 +113,7 @@ impl Tangle {
             return;
         }
         for name in [*upper, *lower] {
-            if count(&mut self.partners, (site, place, name)) >= PARTNERS {
+            if count(&mut self.partners, (site, place, name)) >= MIN_SWAPPED_PARTNERS {
                 self.loosen(site, place, &[name]);
             }
         }
@@ -138,13 +139,13 @@ fn mark(thing: impl Hash) -> u64 {
 
 /// Remembers a thing; false if it was known, or if there is no room.
 fn insert(seen: &mut HashSet<u64>, thing: impl Hash) -> bool {
-    seen.len() < MOST && seen.insert(mark(thing))
+    seen.len() < MAX_REMEMBERED_ITEMS && seen.insert(mark(thing))
 }
 
 /// Counts a thing once more, and says how often it has come; never, if there is no room.
 fn count(counts: &mut HashMap<u64, u16>, thing: impl Hash) -> u16 {
     let mark = mark(thing);
-    if counts.len() >= MOST && !counts.contains_key(&mark) {
+    if counts.len() >= MAX_REMEMBERED_ITEMS && !counts.contains_key(&mark) {
         return 0;
     }
     let count = counts.entry(mark).or_default();
