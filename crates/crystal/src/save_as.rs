@@ -1,4 +1,4 @@
-//! ProjectCopy a project, so that the copy is whole or is not there.
+//! Copies a project, so that the copy is whole or is not there.
 //!
 //! The copy is built as `….crystalproj-partial`, made durable, and renamed in the end. The database
 //! is copied first and by SQLite, which gives one moment of it even while it is written, log and

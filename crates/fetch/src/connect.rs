@@ -1,4 +1,4 @@
-//! ConnectTimes connections: name, guard, address, proxy, encryption.
+//! Opens connections: name, guard, address, proxy, encryption.
 //!
 //! The address that passed the guard is the address that is dialled: the name is not looked up
 //! again in between. Where a host has several addresses, those that pass are tried with a short

@@ -37,7 +37,7 @@ pub struct FetchRequest {
     pub headers: Vec<(String, String)>,
     /// The body of the request.
     pub body: Vec<u8>,
-    /// FetchLimits other than the client's.
+    /// Limits other than the client's.
     pub limits: Option<FetchLimits>,
     /// A deadline besides the limits. The bytes received until then are the response, marked as
     /// truncated.

@@ -51,7 +51,7 @@ const MAX_REPORTED_FINDINGS: usize = 10_000;
 /// audit.
 ///
 /// In a Crystal project, rows and bodies are compared, as `varve crystal verify --bodies` does.
-/// Rows contain no digest, so every human_size body counts as intact.
+/// Rows contain no digest, so every readable body counts as intact.
 ///
 /// In a Moku site, every body is compared with its name, and rows, bodies, stored diffs and scores,
 /// HEAD and working tree with each other. A HEAD or tree that was left behind is reported; the next

@@ -49,7 +49,7 @@ Examples:
 /// more recent, says when it may run again, and exits with 0. A time in the future is ignored. An
 /// archive forgets the time when its catalog is rebuilt.
 ///
-/// GcActions are listed before they are performed. With `--dry-run`, they are only listed, and
+/// Actions are listed before they are performed. With `--dry-run`, they are only listed, and
 /// nothing is written. With `--json`, prints one object per action (`action`: `accept_lost` with
 /// one `child`, `make_diff`, `forget_version` with its number of `diffs`, `prune_diffs` or
 /// `remove_body`), and last one with `summary`: `diffs` counts all removed diffs, `made` those with

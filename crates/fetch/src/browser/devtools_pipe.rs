@@ -49,7 +49,7 @@ impl PendingCalls {
         self.lock().as_mut()?.remove(&id)
     }
 
-    /// DevtoolsPipeEnds all waiting calls, and later ones, without a result.
+    /// Ends all waiting calls, and later ones, without a result.
     fn end(&self) {
         *self.lock() = None;
     }

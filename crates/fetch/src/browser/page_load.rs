@@ -168,7 +168,7 @@ impl PageLoad<'_> {
         });
     }
 
-    /// PendingCalls requests until the page is quiet or its time is over.
+    /// Answers requests until the page is quiet or its time is over.
     async fn run(&mut self) -> Result<(), FetchError> {
         loop {
             let left = self.closing.saturating_duration_since(Instant::now());
@@ -192,7 +192,7 @@ impl PageLoad<'_> {
         }
     }
 
-    /// DevtoolsPipeEnds a page whose time is over before it has settled.
+    /// Ends a page whose time is over before it has settled.
     async fn close(&mut self) {
         if !self.hours.are_over() {
             let seconds = self.hours.patience().as_secs();

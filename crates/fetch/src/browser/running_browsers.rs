@@ -64,7 +64,7 @@ fn is_alive_in(stat: &str, group: &str) -> bool {
     words.nth(1) == Some(group) && !matches!(state, Some("Z" | "X"))
 }
 
-/// DevtoolsPipeEnds every browser of this process and removes what it wrote. No other can be
+/// Ends every browser of this process and removes what it wrote. No other can be
 /// started afterwards: this is for a process that is about to end.
 pub fn end_all() {
     let all = running().take().unwrap_or_default();

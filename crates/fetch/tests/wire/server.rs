@@ -56,7 +56,7 @@ pub(crate) fn spool() -> &'static std::path::Path {
     FOLDER.get_or_init(|| tempfile::tempdir().unwrap()).path()
 }
 
-/// HttpClientOptions for servers on loopback.
+/// Client options for servers on loopback.
 pub(crate) fn options() -> HttpClientOptions {
     let mut options = HttpClientOptions::new(spool());
     options.guard = AddressGuard::allow_private();
@@ -75,7 +75,7 @@ pub(crate) async fn get_within(address: SocketAddr, limits: FetchLimits) -> Resu
     client().exchange(FetchRequest::get(format!("http://{address}/")).limits(limits)).await
 }
 
-/// FetchLimits that a test can wait for.
+/// Limits that a test can wait for.
 pub(crate) fn impatient() -> FetchLimits {
     let short = Duration::from_millis(200);
     FetchLimits {

@@ -61,7 +61,7 @@ impl ScopeArgs {
         }
     }
 
-    /// CrawlSettings with these options, and defaults elsewhere.
+    /// The crawl settings with these options, and defaults elsewhere.
     pub(super) fn settings(&self) -> CrawlSettings {
         CrawlSettings {
             depth: self.depth,
