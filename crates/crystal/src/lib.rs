@@ -25,7 +25,7 @@
 //! | look up a URL | [`Project::find`]: a resource, a URL outside, or nothing yet |
 //! | all URLs | [`Project::resources`], [`Project::resources_under`] a prefix |
 //! | its downloads, newest first | [`Project::revisions_of`] |
-//! | the download to show | [`Project::default_revision`] with a [`Choice`], [`Project::resolve`] for a 304 |
+//! | the download to show | [`Project::default_revision`] with a [`CaptureChoice`], [`Project::resolve`] for a 304 |
 //! | a download that is still fresh | [`Project::fresh_revision`], [`Project::if_none_match`] |
 //! | status and headers, or the error | [`Revision::metadata`], [`Revision::download_error`] |
 //! | its bytes | [`Project::body_of`]: a reader with its length, or the path of the missing file |
@@ -51,7 +51,7 @@
 //! # let home = tempfile::tempdir()?;
 //! # let path = home.path().join("museum.crystalproj");
 //! use std::io::{Read, Write};
-//! use varve_crystal::{BodyLookup, Choice, DownloadOutcome, NewRevision, Project, ProjectWriter, UrlLookup};
+//! use varve_crystal::{BodyLookup, CaptureChoice, DownloadOutcome, NewRevision, Project, ProjectWriter, UrlLookup};
 //!
 //! let mut writer = ProjectWriter::create(&path, Default::default())?;
 //! let root = writer.add_root("Home", "https://example.com")?;
@@ -63,7 +63,7 @@
 //!
 //! let project = Project::open(&path)?;
 //! let UrlLookup::Resource(page) = project.find("HTTPS://EXAMPLE.com/#top")? else { panic!("not kept") };
-//! let newest = project.default_revision(page.id, Choice::Newest)?.expect("it was downloaded");
+//! let newest = project.default_revision(page.id, CaptureChoice::Newest)?.expect("it was downloaded");
 //! let BodyLookup::Found(mut body) = project.body_of(&newest)? else { panic!("lost") };
 //! let mut text = String::new();
 //! body.read_to_string(&mut text)?;

@@ -1,7 +1,7 @@
 //! The HTTP client: makes one exchange per request.
 //!
 //! Follows no redirects and decodes nothing. Retries only on an idle connection that the server had
-//! closed. Everything it needs is in [`Options`]; it reads neither environment nor settings.
+//! closed. Everything it needs is in [`HttpClientOptions`]; it reads neither environment nor settings.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -117,7 +117,7 @@ impl Server {
         self.replay_address
     }
 
-    /// Serves until `stop` is set, then waits up to [`SHUTDOWN_TIMEOUT`] for open responses.
+    /// Serves until `stop` is set, then waits up to `SHUTDOWN_TIMEOUT` for open responses.
     pub fn run(self, stop: &AtomicBool) {
         let Self { origins, runtime, ui, replay, .. } = self;
         let free_connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));

@@ -1,7 +1,7 @@
 //! Which of a resource's revisions to show, which are stale, and which one a 304 stands for.
 //!
 //! Crystal shows the revision with the highest id even if it records an error, which hides every
-//! older good one. [`Choice::NewestGood`] skips those, and truncated responses. Staleness depends
+//! older good one. [`CaptureChoice::NewestGood`] skips those, and truncated responses. Staleness depends
 //! on a session, which no project stores. A 304 is a revision of its own with an empty body: it
 //! stands for the older revision with its ETag.
 

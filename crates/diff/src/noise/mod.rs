@@ -6,16 +6,16 @@
 //!
 //! # One implementation on nodes
 //!
-//! 1. [`document`] splits a body once into source tokens with byte ranges: tags, text, scripts, comments.
-//! 2. [`value`] searches one token for values that a rule knows. A value needs the form of the rule, the shape of a
-//!    token, hash or time, and the place that the rule asks for. [`position`] decides the place exactly: the attribute
+//! 1. `document` splits a body once into source tokens with byte ranges: tags, text, scripts, comments.
+//! 2. `value` searches one token for values that a rule knows. A value needs the form of the rule, the shape of a
+//!    token, hash or time, and the place that the rule asks for. `position` decides the place exactly: the attribute
 //!    around the value, the element around a script, the words before a time.
-//! 3. [`explain`] walks over two ranges of two documents in step. They differ by noise if their tokens pair up, and each
+//! 3. `explain` walks over two ranges of two documents in step. They differ by noise if their tokens pair up, and each
 //!    pair is equal outside of the values of the same rules. The slot of an advertisement counts as one token; two slots
-//!    are compared as trees, by [`ad_content`].
+//!    are compared as trees, by `ad_content`.
 //!
-//! [`nodes`] applies this to a changed node, written as a fragment of HTML. [`lines`] applies it to the byte ranges of
-//! changed lines, and the mode by words shows the same changes. [`headers`] applies it to header values. So all modes
+//! `nodes` applies this to a changed node, written as a fragment of HTML. `lines` applies it to the byte ranges of
+//! changed lines, and the mode by words shows the same changes. `headers` applies it to header values. So all modes
 //! agree, and the place of a value never depends on where a line breaks.
 //!
 //! # What is never noise

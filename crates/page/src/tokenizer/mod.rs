@@ -10,8 +10,8 @@
 //! passes after `None`.
 //!
 //! The rules are those of the HTML standard, section 13.2.5, with scripting on. The tokenizer tracks three things that
-//! the standard takes from the tree: whether a [text element](text_element) is open, whether SVG or MathML is open
-//! ([`foreign`]), and whether a `plaintext` was seen. Content that only a tree can classify, such as a `textarea` in a
+//! the standard takes from the tree: whether a text element (`text_element`) is open, whether SVG or MathML is open
+//! (`foreign`), and whether a `plaintext` was seen. Content that only a tree can classify, such as a `textarea` in a
 //! `select`, is read as if it stood in `body`.
 
 mod character_reference;

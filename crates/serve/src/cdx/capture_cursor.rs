@@ -160,7 +160,7 @@ fn host_of(url: &str) -> &str {
 
 /// The captures of one URL in the order of the query.
 enum CapturesOfUrl {
-    Ordered(CaptureRun),
+    Ordered(Box<CaptureRun>),
     /// Two runs that lead away from a time, merged by distance.
     Closest {
         before: Box<CaptureRun>,
@@ -186,7 +186,7 @@ impl CapturesOfUrl {
                 return Self::Closest { before: Box::new(before), after: Box::new(after), time };
             }
         };
-        Self::Ordered(run(spellings, query.from, query.to, order))
+        Self::Ordered(Box::new(run(spellings, query.from, query.to, order)))
     }
 
     fn next(&mut self, holdings: &dyn HistoryReader) -> io::Result<Option<Capture>> {

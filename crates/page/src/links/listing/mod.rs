@@ -2,7 +2,7 @@
 //!
 //! The first byte decides the format, because names and media types of sitemaps are often wrong. Everything is read as a
 //! stream, so memory does not grow with the number of entries, and a gzip bomb ends at
-//! [`Limits::bytes`](super::Limits::bytes).
+//! [`LinkLimits::bytes`](super::LinkLimits::bytes).
 
 mod item;
 mod rules;
