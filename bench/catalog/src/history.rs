@@ -3,7 +3,7 @@
 use uuid::Uuid;
 use varve_catalog::CatalogRow;
 use varve_core::headers::{HeaderView, Redaction};
-use varve_core::history::{Belongs, Capture, Version};
+use varve_core::history::{Capture, CaptureOwner, Version};
 use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
 
 /// What a history holds.
@@ -53,13 +53,15 @@ impl History {
         let captures = (0..self.urls).map(move |number| self.capture(id, version, number));
         let rows: Box<dyn Iterator<Item = CatalogRow> + '_> = match self.kind {
             Kind::Crawl => Box::new(captures.map(|capture| CatalogRow::Capture(Box::new(capture)))),
-            Kind::Commit => Box::new(std::iter::once(CatalogRow::Pages { version: id, captures: captures.collect() })),
+            Kind::Commit => {
+                Box::new(std::iter::once(CatalogRow::Pages { version: id, captures: captures.collect() }))
+            }
         };
         std::iter::once(row).chain(rows)
     }
 
     fn capture(&self, id: VersionId, version: u32, number: u32) -> Capture {
-        let belongs = Belongs::Version(id);
+        let owner = CaptureOwner::Version(id);
         let url = self.url(number);
         let micros = self.time(version).micros() + i64::from(number) * 31_337;
         let changes = (version + number % 8) / 8;
@@ -73,8 +75,8 @@ impl History {
             Kind::Commit => (RecordId::new(body), self.time(version), committed()),
         };
         Capture {
-            id: Capture::derive_id(belongs, &url, time, &record),
-            belongs,
+            id: Capture::derive_id(owner, &url, time, &record),
+            owner,
             path: self.path(number),
             url,
             time,
@@ -114,9 +116,9 @@ pub fn run(captures: u32) -> impl Iterator<Item = CatalogRow> {
     let history = History { urls: captures, versions: 1, kind: Kind::Crawl };
     (0..captures).map(move |number| {
         let mut capture = history.capture(history.version_id(99), 99, number);
-        capture.belongs = Belongs::Run(RUN);
+        capture.owner = CaptureOwner::Run(RUN);
         capture.id =
-            Capture::derive_id(capture.belongs, &capture.url, capture.time, &capture.record.expect("one"));
+            Capture::derive_id(capture.owner, &capture.url, capture.time, &capture.record.expect("one"));
         CatalogRow::Capture(Box::new(capture))
     })
 }

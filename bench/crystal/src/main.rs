@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
-use varve_crystal::{BodyLookup, Choice, Lookup, MajorVersion, Project};
+use varve_crystal::{BodyLookup, CaptureChoice, MajorVersion, Project, UrlLookup};
 
 const ROUNDS: usize = 7;
 const MIGRATION_ROUNDS: usize = 3;
@@ -71,8 +71,8 @@ fn measured(task: &str, path: &Path, count: u64) -> Outcome<()> {
 
 fn cat(path: &Path, url: &str) -> Outcome<u64> {
     let project = Project::open(path)?;
-    let Lookup::Resource(resource) = project.find(url)? else { return Err("not found".into()) };
-    let revision = project.default_revision(resource.id, Choice::Newest)?.ok_or("no revision")?;
+    let UrlLookup::Resource(resource) = project.find(url)? else { return Err("not found".into()) };
+    let revision = project.default_revision(resource.id, CaptureChoice::Newest)?.ok_or("no revision")?;
     match project.body_of(&revision)? {
         BodyLookup::Found(mut body) => Ok(io::copy(&mut body, &mut io::sink())?),
         other => Err(format!("{other:?}").into()),

@@ -15,10 +15,10 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::{fs, io};
-use varve_diff::text::{BodyDiff, Options, TextDiff, View, moku, plain_text, unified};
 use varve_core::headers::{HeaderView, Redaction};
+use varve_diff::compare::{self, CaptureSide, DiffMode};
+use varve_diff::text::{BodyDiff, DiffView, LineOptions, TextDiff, moku, plain_text, unified};
 use varve_page::charset;
-use varve_diff::compare::{self, Mode, Side};
 
 /// Versions of a page that grows and is edited.
 const VERSIONS: usize = 20;
@@ -28,12 +28,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["make", folder] => make(Path::new(folder))?,
-        ["pairs", versions, base, head] => pairs(Path::new(versions), Path::new(base), Path::new(head), usize::MAX)?,
+        ["pairs", versions, base, head] => {
+            pairs(Path::new(versions), Path::new(base), Path::new(head), usize::MAX)?
+        }
         ["pairs", versions, base, head, most] => {
             pairs(Path::new(versions), Path::new(base), Path::new(head), most.parse()?)?;
         }
         [way, base, head] => print_all(way, Path::new(base), Path::new(head))?,
-        _ => return Err("make DIR, pairs VERSIONS BASE HEAD [MOST], or lines|words|moku|compare|dom BASE HEAD".into()),
+        _ => {
+            return Err(
+                "make DIR, pairs VERSIONS BASE HEAD [MOST], or lines|words|moku|compare|dom BASE HEAD".into(),
+            );
+        }
     }
     Ok(())
 }
@@ -50,7 +56,8 @@ fn print_all(way: &str, base: &Path, head: &Path) -> Result<(), Box<dyn Error>> 
 }
 
 fn names(folder: &Path) -> io::Result<Vec<OsString>> {
-    let mut names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
+    let mut names =
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
     names.sort();
     Ok(names)
 }
@@ -92,15 +99,15 @@ fn changed_files(from: &Path, to: &Path, found: &mut dyn FnMut(&Path, &Path)) ->
 fn print(way: &str, base: &[u8], head: &[u8]) -> Result<(), Box<dyn Error>> {
     let text = match way {
         "moku" => format!("{:?}", moku::body_diff("b", "h", base, head)),
-        "compare" => compared(base, head, Mode::Lines),
-        "dom" => compared(base, head, Mode::Dom),
+        "compare" => compared(base, head, DiffMode::Lines),
+        "dom" => compared(base, head, DiffMode::Dom),
         _ => {
             let (base, head) = (charset::decode(base, None).text, charset::decode(head, None).text);
-            let diff = TextDiff::between(base, head, Options::default());
+            let diff = TextDiff::between(base, head, LineOptions::default());
             if way == "words" {
                 format!("{:?}", BodyDiff::new("b", "h").with_words(&diff))
             } else {
-                plain_text(&unified(&diff, &View { words: false, longest: None, ..View::default() }))
+                plain_text(&unified(&diff, &DiffView { words: false, longest: None, ..DiffView::default() }))
             }
         }
     };
@@ -108,10 +115,10 @@ fn print(way: &str, base: &[u8], head: &[u8]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn compared(base: &[u8], head: &[u8], mode: Mode) -> String {
+fn compared(base: &[u8], head: &[u8], mode: DiffMode) -> String {
     let headers = HeaderView::from_pairs([("content-type", "text/html")], Redaction::On);
-    let side = |id, body| Side { id, headers: &headers, body, media_type: None };
-    let options = compare::Options { mode, ..compare::Options::default() };
+    let side = |id, body| CaptureSide { id, headers: &headers, body, media_type: None };
+    let options = compare::CompareOptions { mode, ..compare::CompareOptions::default() };
     format!("{:?}", compare::compare(&side("b", base), &side("h", head), &options).report(true))
 }
 
@@ -151,7 +158,8 @@ impl Dice {
 
     /// A line as pages have them: some are everywhere the same, most are not.
     fn line(&mut self) -> String {
-        const COMMON: [&str; 6] = ["<div>\n", "</div>\n", "<ul class=\"list\">\n", "</ul>\n", "\n", "  </li>\n"];
+        const COMMON: [&str; 6] =
+            ["<div>\n", "</div>\n", "<ul class=\"list\">\n", "</ul>\n", "\n", "  </li>\n"];
         if self.below(4) == 0 {
             return COMMON[self.below(COMMON.len())].to_owned();
         }
