@@ -1,7 +1,7 @@
 //! An archive, open for reading.
 //!
-//! Needs no lock and writes nothing, not even on a medium that could be written: any number of these may be open while
-//! another process writes.
+//! This takes no lock and writes nothing, even on a writable medium. Any number of readers may be
+//! open while another process writes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::history::{Layout, detect_layout};
 use crate::pending_swap::retry_while_swapping;
 use crate::settings::ArchiveSettings;
 
-/// An archive that can be read.
+/// An archive open for reading.
 pub struct Archive {
     layout: ArchivePaths,
     settings: ArchiveSettings,
@@ -27,11 +27,11 @@ pub struct Archive {
     lost_index: Option<EmptyIndex>,
 }
 
-/// In place of an index that cannot be read.
+/// Replaces an index that cannot be read.
 struct EmptyIndex {
-    /// Why not.
+    /// The error message of the unreadable index.
     why: String,
-    /// Holds an empty one.
+    /// The folder of the empty index.
     _folder: tempfile::TempDir,
 }
 
@@ -56,7 +56,8 @@ impl Archive {
         Ok(Self { layout, settings, store, lost_index: None })
     }
 
-    /// Opens the archive at `root` to be audited: also one whose index is lost or damaged, which then knows of nothing.
+    /// Opens the archive at `root` for an audit. If the index is missing or damaged, an empty one
+    /// is used.
     pub fn open_to_audit(root: &Path) -> Result<Self, RepositoryError> {
         let why = match Self::open(root) {
             Err(error @ (RepositoryError::NoIndex { .. } | RepositoryError::Store(StoreError::Index(_)))) => {
@@ -72,32 +73,32 @@ impl Archive {
         Ok(Self { layout, settings, store, lost_index: Some(EmptyIndex { why, _folder: folder }) })
     }
 
-    /// Why its index cannot be read, if it was opened without.
+    /// The error of the index, if the archive was opened without it.
     pub fn lost_index(&self) -> Option<&str> {
         self.lost_index.as_ref().map(|lost| lost.why.as_str())
     }
 
-    /// Where its parts lie.
+    /// The paths of the archive.
     pub fn layout(&self) -> &ArchivePaths {
         &self.layout
     }
 
-    /// Its settings.
+    /// The settings.
     pub fn settings(&self) -> &ArchiveSettings {
         &self.settings
     }
 
-    /// Its objects.
+    /// The objects.
     pub fn store(&self) -> &StoreReader {
         &self.store
     }
 
-    /// The one id that a person's text means: an id in either form, or the beginning of one.
+    /// Resolves the text of a user to one id: an id in either form, or the start of one.
     pub fn resolve(&self, text: &str) -> Result<RecordId, RepositoryError> {
         resolve(&self.store, text)
     }
 
-    /// Opens the object of an id that was resolved.
+    /// Opens the object of a resolved id.
     pub fn object(&self, id: RecordId) -> Result<Object, RepositoryError> {
         object(&self.store, id)
     }
@@ -108,12 +109,12 @@ pub fn object(store: &StoreReader, id: RecordId) -> Result<Object, RepositoryErr
     store.object(id.as_bytes())?.ok_or_else(|| RepositoryError::Absent { id: hex_digits(id) })
 }
 
-/// The digits of an id: what people see of it.
+/// The hexadecimal digits of an id, as shown to users.
 pub fn hex_digits(id: RecordId) -> String {
     data_encoding::HEXLOWER.encode(id.as_bytes())
 }
 
-/// An id as records write it, `<urn:sha256:…>`, without its brackets.
+/// Removes the angle brackets of an id as records write it, `<urn:sha256:…>`.
 pub fn without_brackets(text: &str) -> &str {
     text.strip_prefix('<').and_then(|text| text.strip_suffix('>')).unwrap_or(text)
 }

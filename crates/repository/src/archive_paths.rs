@@ -1,7 +1,8 @@
-//! Where things lie in an archive, and how one is found.
+//! The paths in an archive, and how to find an archive.
 //!
-//! Names only: nothing here opens or writes a file. An archive is a folder that holds `varve.toml`; everything else may
-//! be missing and is made when it is first needed.
+//! This module only builds paths; except for existence checks it touches no file. An archive is a
+//! folder that contains `varve.toml`; everything else may be missing and is created when it is
+//! first needed.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use varve_store::disk::{Disk, LocalDisk};
 /// The file that makes a folder an archive.
 pub const SETTINGS_FILE: &str = "varve.toml";
 
-/// The places in one archive.
+/// The paths in one archive.
 #[derive(Clone)]
 pub struct ArchivePaths {
     root: PathBuf,
@@ -33,12 +34,12 @@ impl PartialEq for ArchivePaths {
 }
 
 impl ArchivePaths {
-    /// The places in the archive at `root`.
+    /// The paths in the archive at `root`.
     pub fn new(root: &Path) -> Self {
         Self::on_disk(root, Arc::new(LocalDisk))
     }
 
-    /// As [`Self::new`], with silos and index on another disk than the local one.
+    /// Like [`Self::new`], with silos and index on a disk other than the local one.
     pub fn on_disk(root: &Path, disk: Arc<dyn Disk>) -> Self {
         Self { root: root.to_owned(), disk }
     }
@@ -53,81 +54,84 @@ impl ArchivePaths {
         &self.root
     }
 
-    /// Name, format and how it is written.
+    /// The settings file: name, format and storage options.
     pub fn settings(&self) -> PathBuf {
         self.root.join(SETTINGS_FILE)
     }
 
-    /// The silos: the truth.
+    /// The silos, which are the source of truth.
     pub fn silos(&self) -> PathBuf {
         self.root.join("warc")
     }
 
-    /// Says that the silos are others by now than those from which index, catalog and HEAD were made. It is there for a moment.
+    /// The marker that the silos were replaced and index, catalog and HEAD do not match them yet.
+    /// It exists only briefly.
     pub fn pending_swap(&self) -> PathBuf {
         self.silos().join("unsettled")
     }
 
-    /// The index, which can be made again from the silos.
+    /// The index, which can be rebuilt from the silos.
     pub fn index(&self) -> PathBuf {
         self.root.join("index")
     }
 
-    /// The rows, which can be made again from the silos.
+    /// The catalog, which can be rebuilt from the silos.
     pub fn catalog(&self) -> PathBuf {
         self.root.join("catalog.db")
     }
 
-    /// The file that names the version which the next one descends from.
+    /// The file that names the parent of the next version.
     pub fn head(&self) -> PathBuf {
         self.root.join("HEAD")
     }
 
-    /// The plan: people's intent, one file.
+    /// The plan, which users write: one file.
     pub fn plan(&self) -> PathBuf {
         self.root.join("plan.yaml")
     }
 
-    /// The expectations: people's intent, one file a domain.
+    /// The expectations, which users write: one file per domain.
     pub fn expectations(&self) -> PathBuf {
         self.root.join("urls")
     }
 
-    /// What is not finished; emptied whenever the archive is opened for writing.
+    /// Unfinished files; emptied whenever the archive is opened for writing.
     pub fn temporary(&self) -> PathBuf {
         self.root.join("tmp")
     }
 
-    /// The file that the one writing process holds.
+    /// The lock file of the writing process.
     pub fn lock(&self) -> PathBuf {
         self.temporary().join(LOCK_FILE)
     }
 
-    /// What new silos say once instead of in each record, where they are packed by zstd; each silo holds its own copy.
+    /// The zstd dictionary for new silos. Each silo holds its own copy.
     pub fn dictionary(&self) -> PathBuf {
         self.root.join("dictionary.zstd")
     }
 
-    /// What is known of files that were committed, so that those which stay as they are need not be read again.
+    /// The cache of committed files, so that unchanged files are not read again.
     pub fn seen_files(&self) -> PathBuf {
         self.root.join("files.seen")
     }
 
-    /// The key to secrets that came with imports. It is in no silo, so that whoever has the silos alone does not have them.
+    /// The key to secrets from imports. It is not stored in the silos, so the silos alone do not
+    /// reveal the secrets.
     pub fn secret_key(&self) -> PathBuf {
         self.root.join("secret.key")
     }
 
-    /// Whether there is an archive at all.
+    /// Whether the folder is an archive.
     pub fn is_archive(&self) -> bool {
         self.settings().is_file()
     }
 }
 
-/// The name of the lock among what is not finished.
+/// The name of the lock file in the temporary folder.
 pub const LOCK_FILE: &str = "lock";
 
-/// The archive that `start` is in: the nearest folder, itself included, that is one, or a site of another layout.
+/// The archive that contains `start`: the nearest folder, itself included, that is an archive or a
+/// site of another layout.
 pub fn find_root(start: &Path) -> Option<PathBuf> {
     start.ancestors().find(|folder| crate::history::detect_layout(folder).is_some()).map(Path::to_owned)
 }

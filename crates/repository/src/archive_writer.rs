@@ -1,7 +1,8 @@
-//! An archive, open for writing: the one process that may.
+//! An archive, open for writing by a single process.
 //!
-//! The lock is taken before anything is looked at, and goes with the process however that ends. What an earlier process
-//! left unfinished is swept, and the store reads forward from the last thing it knows.
+//! The lock is taken before anything is read, and the system releases it when the process ends, for
+//! any reason. Files that an earlier process left unfinished are removed, and the store reads the
+//! silos from the last record it knows.
 
 use std::fs;
 use std::path::Path;
@@ -21,38 +22,39 @@ use crate::pending_swap::finish_pending_swap;
 use crate::settings::MAX_DICTIONARY_BYTES;
 use crate::settings::{ArchiveSettings, PackingMethod};
 
-/// The present, as the caller knows it.
+/// Returns the current time, as the caller defines it.
 pub type Clock = Arc<dyn Fn() -> Date + Send + Sync>;
 
-/// What the caller says of itself when it opens an archive for writing.
+/// Options for opening an archive for writing.
 #[derive(Clone)]
 pub struct WriterOptions {
-    /// Who will hold the lock, for others to read: the program, its process, since when.
+    /// The holder of the lock, for other processes to read: the program, its process id, the start
+    /// time.
     pub holder: String,
-    /// The software that silos will name.
+    /// The software name that silos record.
     pub software: String,
-    /// The present.
+    /// The clock.
     pub clock: Clock,
 }
 
-/// An archive that can be written. Only one exists at a time, on any machine that honours the lock.
+/// An archive open for writing. Only one exists at a time, on any machine that honours the lock.
 pub struct ArchiveWriter {
     layout: ArchivePaths,
     settings: ArchiveSettings,
     store: StoreWriter,
     recovered: StoreRecovery,
     clock: Clock,
-    /// Last, so that it is given up last.
+    /// The last field, so that the lock is released last.
     _lock: WriteLock,
 }
 
 impl ArchiveWriter {
-    /// Opens the archive at `root`, and puts in order what a crash left behind.
+    /// Opens the archive at `root` and recovers from a crash.
     pub fn open(root: &Path, opening: WriterOptions) -> Result<Self, RepositoryError> {
         Self::open_at(ArchivePaths::new(root), opening)
     }
 
-    /// As [`Self::open`], with this layout.
+    /// Like [`Self::open`], with this layout.
     pub fn open_at(layout: ArchivePaths, opening: WriterOptions) -> Result<Self, RepositoryError> {
         let settings = read_settings(&layout)?;
         let lock = Self::lock(&layout, &opening)?;
@@ -70,55 +72,56 @@ impl ArchiveWriter {
         Ok(Self { layout, settings, store, recovered, clock: opening.clock, _lock: lock })
     }
 
-    /// Takes the lock alone, for who puts something in the place of the archive's parts, and sweeps what was left.
+    /// Takes only the lock, for a caller that replaces parts of the archive, and removes unfinished
+    /// files.
     pub fn lock(layout: &ArchivePaths, opening: &WriterOptions) -> Result<WriteLock, RepositoryError> {
         read_settings(layout)?;
         let temporary = layout.temporary();
         fs::create_dir_all(&temporary).map_err(RepositoryError::write(&temporary))?;
         let lock = WriteLock::take(&layout.lock(), &opening.holder)?;
-        // What lies ready for it is swept with the rest otherwise.
+        // Must come first: `empty` would remove the files prepared for the swap.
         finish_pending_swap(layout)?;
         empty(&temporary)?;
         Ok(lock)
     }
 
-    /// Where its parts lie.
+    /// The paths of the archive.
     pub fn layout(&self) -> &ArchivePaths {
         &self.layout
     }
 
-    /// Its settings.
+    /// The settings.
     pub fn settings(&self) -> &ArchiveSettings {
         &self.settings
     }
 
-    /// Its objects.
+    /// The objects.
     pub fn store(&self) -> &StoreWriter {
         &self.store
     }
 
-    /// What opening it put in order.
+    /// The recovery that opening performed.
     pub fn recovered(&self) -> StoreRecovery {
         self.recovered
     }
 
-    /// What can be read of it now.
+    /// A reader of the current content.
     pub fn reader(&self) -> StoreReader {
         self.store.reader()
     }
 
-    /// The present.
+    /// The current time.
     pub fn now(&self) -> Date {
         (self.clock)()
     }
 
-    /// The one id that a person's text means: an id in either form, or the beginning of one.
+    /// Resolves the text of a user to one id: an id in either form, or the start of one.
     pub fn resolve(&self, text: &str) -> Result<RecordId, RepositoryError> {
         resolve(&self.reader(), text)
     }
 }
 
-/// How records are packed: with the dictionary of the archive, where it has one and the packing can use it.
+/// The packing of records, with the archive's dictionary if it has one and the packing supports it.
 fn packing(settings: &ArchiveSettings, layout: &ArchivePaths) -> Result<Packing, RepositoryError> {
     if settings.packing != PackingMethod::Zstd {
         return Ok(settings.packing(None));
@@ -134,7 +137,7 @@ fn packing(settings: &ArchiveSettings, layout: &ArchivePaths) -> Result<Packing,
     }
 }
 
-/// Removes all but the lock.
+/// Removes everything but the lock.
 fn empty(temporary: &Path) -> Result<(), RepositoryError> {
     for entry in fs::read_dir(temporary).map_err(RepositoryError::read(temporary))? {
         let entry = entry.map_err(RepositoryError::read(temporary))?;

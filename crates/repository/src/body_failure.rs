@@ -1,29 +1,32 @@
-//! Why the body of a page cannot be had: it is not here, it is not what it was, or the system does not let it be read.
+//! Reasons why the body of a page cannot be read: it is missing, it is damaged, or the operating
+//! system refuses access.
 //!
-//! Told from the typed error and never from its words. Such trouble costs the page that has it, and is counted and named for
-//! people; whatever else fails ends the work.
+//! The reason is determined from the typed error, never from its message. Such a failure affects
+//! only its page and is counted and reported; any other error ends the operation.
 
 use std::collections::BTreeMap;
 use std::io;
 
 use crate::error::RepositoryError;
 
-/// So many pages are named for each kind of trouble; the others are counted.
+/// Maximum number of pages listed by URL per failure; the others are only counted.
 const MAX_NAMED_PAGES: usize = 1000;
 
-/// Why a body cannot be had.
+/// The reason why a body cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BodyFailure {
-    /// It is known and not here: taken out by a rewrite, or lost, which audit tells apart.
+    /// The body is known but missing: a rewrite removed it, or it is lost. `audit` distinguishes
+    /// the two.
     Missing,
-    /// It is here, and not what it was.
+    /// The body is present but damaged.
     Damaged,
-    /// The system does not let it be read, for this reason. Whether it is what it was nobody has seen.
+    /// The operating system refused access, for this reason. Whether the body is intact is unknown.
     Unreadable(io::ErrorKind),
 }
 
 impl BodyFailure {
-    /// What an error says that came of reading a body. Whatever the system did not refuse is a body that is not what it should be.
+    /// Classifies an error from reading a body. Any error that is not from the operating system
+    /// means a damaged body.
     fn of(error: &(dyn std::error::Error + 'static)) -> Self {
         let refusal = |error: &(dyn std::error::Error + 'static)| {
             let error = error.downcast_ref::<io::Error>()?;
@@ -38,7 +41,8 @@ impl BodyFailure {
 }
 
 impl RepositoryError {
-    /// Why a body cannot be had, if that is what this is about: one page's trouble, which keeps nobody from the others.
+    /// The reason why a body cannot be read, if that is what this error is about. Such an error
+    /// does not affect other pages.
     pub fn body_failure(&self) -> Option<BodyFailure> {
         match self {
             Self::Absent { .. } | Self::BodyLost { .. } => Some(BodyFailure::Missing),
@@ -50,21 +54,21 @@ impl RepositoryError {
     }
 }
 
-/// Pages whose bodies cannot be had, by the trouble that each has.
+/// Pages whose bodies cannot be read, by reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BodyFailures(BTreeMap<BodyFailure, FailedPages>);
 
-/// Pages that have the same trouble.
+/// Pages with the same failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FailedPages {
-    /// How many there are.
+    /// The number of pages.
     pub count: u64,
-    /// The URLs of the first of them.
+    /// The URLs of the first pages.
     pub urls: Vec<String>,
 }
 
 impl BodyFailures {
-    /// Counts a page.
+    /// Adds a page.
     pub fn add(&mut self, trouble: BodyFailure, url: &str) {
         let pages = self.0.entry(trouble).or_default();
         pages.count += 1;
@@ -73,12 +77,12 @@ impl BodyFailures {
         }
     }
 
-    /// Each kind of trouble that there is.
+    /// Iterates over the failures.
     pub fn iter(&self) -> impl Iterator<Item = (BodyFailure, &FailedPages)> {
         self.0.iter().map(|(trouble, pages)| (*trouble, pages))
     }
 
-    /// How many pages have trouble of such a kind.
+    /// The number of pages with a failure that `is_such` accepts.
     pub fn count(&self, is_such: impl Fn(BodyFailure) -> bool) -> u64 {
         self.iter().filter(|(trouble, _)| is_such(*trouble)).map(|(_, pages)| pages.count).sum()
     }
@@ -101,7 +105,7 @@ mod tests {
             (RepositoryError::Absent { id: String::new() }, Some(BodyFailure::Missing)),
             (object(refused(2)), Some(BodyFailure::Missing)),
             (object(refused(EACCES_CODE)), Some(unreadable)),
-            // However deep it is wrapped.
+            // The cause is found at any depth of wrapping.
             (object(io::Error::other(StoreError::Content(refused(EACCES_CODE)))), Some(unreadable)),
             (RepositoryError::Body(BodyError::new(refused(EACCES_CODE))), Some(unreadable)),
             (

@@ -1,7 +1,7 @@
-//! Sizes as people write them: `1 GiB`, `500 MB`, `1048576`.
+//! Sizes as users write them: `1 GiB`, `500 MB`, `1048576`.
 //!
-//! A whole number and a unit, of 1000s or of 1024s as the unit says. No fractions: `1536 MiB` says the same as
-//! `1.5 GiB` and cannot be rounded.
+//! A size is a whole number and a decimal or binary unit. Fractions are not allowed: `1536 MiB`
+//! equals `1.5 GiB` and needs no rounding.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,18 +12,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ByteSize(pub u64);
 
-/// A text that is no size.
+/// A text that is not a size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SizeError {
-    /// Not a number with a unit.
+    /// The text is not a number with a unit.
     #[error("a size is a whole number and a unit, for example `1 GiB` or `500 MB`")]
     Form,
-    /// More bytes than can be counted.
+    /// The number of bytes exceeds 64 bits.
     #[error("that is more bytes than can be counted")]
     TooLarge,
 }
 
-/// Larger units first, so that the first that divides is the shortest.
+/// Larger units first, so that the first unit that divides the size gives the shortest text.
 const SIZE_UNITS: [(&str, u64); 9] = [
     ("TiB", 1 << 40),
     ("TB", 1_000_000_000_000),
@@ -86,7 +86,7 @@ impl<'de> Deserialize<'de> for ByteSize {
     }
 }
 
-/// A number of bytes for people: `999 B`, `68.0 MB`.
+/// Formats a number of bytes for people: `999 B`, `68.0 MB`.
 pub fn human_size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
     if bytes < 1000 {
@@ -94,7 +94,7 @@ pub fn human_size(bytes: u64) -> String {
     }
     let mut value = bytes as f64 / 1000.0;
     let mut unit = 0;
-    // What would be shown as 1000 of one unit is 1 of the next.
+    // A value that would be shown as 1000 of one unit is shown as 1 of the next.
     while value >= 999.5 {
         value /= 1000.0;
         unit += 1;

@@ -1,8 +1,8 @@
-//! From a file, or anything that can be read, to an object in the store.
+//! Stores a file, or any other reader, as an object.
 //!
-//! A file may change while it is read. Whatever was read is what is stored, and the id is that of those bytes: never a
-//! mixture of what it was and what it said it was. A file that grows is read up to the length it had when it was opened,
-//! so that one that grows for ever ends, and a silo stowed into itself does too.
+//! A file may change while it is read. The object holds exactly the bytes that were read, and its
+//! id is computed from those bytes. A growing file is read up to the length it had when it was
+//! opened. So storing a file that never stops growing, or a silo into itself, terminates.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek};
@@ -17,17 +17,17 @@ use varve_warc::write::Packer;
 use crate::archive_writer::ArchiveWriter;
 use crate::error::RepositoryError;
 
-/// Reads are of this size.
+/// Buffer size for reads.
 const READ_BUFFER_BYTES: usize = 128 << 10;
 
-/// What is said of content besides its bytes.
+/// The metadata of content.
 #[derive(Clone, Debug)]
 pub struct ContentDescription {
     /// The date of the record.
     pub date: Date,
-    /// Its media type.
+    /// The media type.
     pub media_type: String,
-    /// For metadata, what it is about.
+    /// For metadata records, the record that it describes.
     pub refers_to: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl ContentDescription {
     }
 }
 
-/// Stores what can be read.
+/// Stores the content of a reader.
 pub fn store_reader(
     writer: &ArchiveWriter,
     packer: &mut Packer,
@@ -52,8 +52,9 @@ pub fn store_reader(
     Ok(writer.store().store_reader(packer, &about.new_object(None), content)?)
 }
 
-/// Reads a small file into memory, to be stored together with others, into a buffer that may have been used before. None
-/// when it is to be stored alone: it is large, or says nothing of its length, as files of the kernel's own do.
+/// Reads a small file into a reusable buffer, to be stored together with others. The inner error
+/// returns the buffer unused if the file must be stored alone: it is large, or reports no length,
+/// as files of the kernel do.
 pub fn hold_file(
     about: &ContentDescription,
     (file, metadata): (&File, &Metadata),
@@ -71,7 +72,8 @@ pub fn hold_file(
     Ok(Ok(held))
 }
 
-/// Stores what an open file holds. `path` is for messages; `progress` hears how many more bytes were dealt with.
+/// Stores the content of an open file. `path` is for messages; `progress` receives the number of
+/// bytes processed since the last call.
 pub fn store_file(
     writer: &ArchiveWriter,
     packer: &mut Packer,
@@ -85,9 +87,10 @@ pub fn store_file(
         StoreError::Content(source) => RepositoryError::Read { path: path.to_owned(), source },
         other => other.into(),
     };
-    // Files of the kernel's own say that they are empty and are not.
+    // Files of the kernel report a length of zero but have content.
     let bound = if metadata.is_file() && length > 0 { length } else { u64::MAX };
-    // What the store does not hash before it packs is hashed here, so that what it has already costs no packing.
+    // Content that the store does not hash before packing is hashed here, so that content already
+    // stored is not packed.
     if !metadata.is_file() || writer.store().hashes_first(length) {
         let mut content = ProgressReader { content: file.take(bound), progress };
         return writer.store().store_reader(packer, &about.new_object(None), &mut content).map_err(of_file);
@@ -121,7 +124,7 @@ fn hash(content: &mut dyn Read) -> io::Result<(Digest, u64)> {
     }
 }
 
-/// Says how much was read.
+/// Reports the number of bytes read.
 struct ProgressReader<'a, R> {
     content: R,
     progress: &'a (dyn Fn(u64) + Sync),
@@ -135,16 +138,16 @@ impl<R: Read> Read for ProgressReader<'_, R> {
     }
 }
 
-/// What became of content that was handed in.
+/// The result of storing content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredContent {
-    /// Its id.
+    /// The id.
     pub id: RecordId,
-    /// Whether it was new.
+    /// Whether the content was new.
     pub new: bool,
-    /// It was here already, but could not be read any more: it was written anew.
+    /// The content was stored already but unreadable, and was written again.
     pub mended: bool,
-    /// How long it is.
+    /// The length in bytes.
     pub length: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Why an archive could not be opened, read or written, with the place where it happened.
+//! Errors of opening, reading and writing an archive, each with the path or id it concerns.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,91 +16,93 @@ use crate::rows::UnreadableFact;
 use crate::settings::SettingsError;
 use crate::tree::ManifestError;
 
-/// Why an archive could not be opened, read or written.
+/// An error of opening, reading or writing an archive.
 #[derive(Debug, thiserror::Error)]
 pub enum RepositoryError {
-    /// A dictionary is larger than readers must hold.
+    /// A dictionary exceeds the size that silo readers are required to support (8 MiB).
     #[error("`{}` is no dictionary for silos: it is larger than 8 MiB", path.display())]
     Dictionary {
         /// The file.
         path: PathBuf,
     },
-    /// The folder is no archive.
+    /// The folder is not an archive.
     #[error("`{}` is no archive: it holds no `varve.toml`", path.display())]
     NotAnArchive {
         /// The folder.
         path: PathBuf,
     },
-    /// The folder holds something else.
+    /// The folder is not empty.
     #[error("`{}` is not empty", path.display())]
     NotEmpty {
         /// The folder.
         path: PathBuf,
     },
-    /// The settings cannot be used.
+    /// The settings file is invalid.
     #[error("cannot use `{}`", path.display())]
     Settings {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: SettingsError,
     },
-    /// The index is gone.
+    /// The index is missing.
     #[error("the archive has no index: `{}` is missing", path.display())]
     NoIndex {
-        /// Where it should be.
+        /// The expected path.
         path: PathBuf,
     },
-    /// New silos are in their place, and what was made from them is not.
+    /// New silos are in place, but the index and catalog derived from them are not yet.
     #[error("`{}` stands between two states: new silos are in place, and their index and catalog are not yet", path.display())]
     PendingSwap {
         /// The archive.
         path: PathBuf,
     },
-    /// There is no catalog.
+    /// The catalog is missing.
     #[error("the archive has no catalog: `{}` is missing", path.display())]
     NoCatalog {
-        /// Where it should be.
+        /// The expected path.
         path: PathBuf,
     },
-    /// The silos say more than the catalog knows, and it cannot be had.
+    /// The silos hold records that the catalog lacks, and reading those records failed.
     #[error("the catalog is behind the silos, and what they say behind it cannot be read")]
     Behind {
-        /// Why.
+        /// The cause.
         source: Box<RepositoryError>,
     },
-    /// The catalog did not do it.
+    /// A catalog operation failed.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
-    /// A body could not be had or kept.
+    /// A body could not be read or stored.
     #[error(transparent)]
     Body(#[from] BodyError),
-    /// A record of history that cannot be understood.
+    /// A history record could not be parsed.
     #[error(transparent)]
     UnreadableFact(#[from] UnreadableFact),
-    /// HEAD does not hold a version.
+    /// HEAD does not hold a version id.
     #[error("`{}` does not hold the id of a version", path.display())]
     BadHead {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The parse error.
         source: IdError,
     },
-    /// Nothing was committed yet.
+    /// The archive has no version yet.
     #[error("there is no version yet")]
     NoVersions,
-    /// A Moku site holds what only its database explains, and that is not there.
+    /// A Moku site holds versions or bodies, but the database that describes them is missing or
+    /// empty.
     #[error("`{}` is missing or empty, though the site holds versions or bodies", path.display())]
     LostDatabase {
-        /// Where it should be.
+        /// The expected path.
         path: PathBuf,
     },
-    /// A version was written down for good, and what makes it seen was not.
+    /// The version is stored durably, but the catalog rows or HEAD that make it visible were not
+    /// written.
     #[error("version {version} is kept, and could not be entered everywhere")]
     HalfEntered {
         /// The version.
         version: VersionId,
-        /// Why not.
+        /// The cause.
         source: Box<RepositoryError>,
     },
     /// Versions cannot be added to this layout.
@@ -109,155 +111,155 @@ pub enum RepositoryError {
         /// The project.
         path: PathBuf,
     },
-    /// The capture records that nothing could be had.
+    /// The capture records a failed download, so it has no body.
     #[error("the download of `{}` failed then: {kind}: {}", url.escape_debug(), message.escape_debug())]
     DownloadFailed {
         /// The URL.
         url: String,
         /// The kind of failure, as the project names it.
         kind: String,
-        /// What was said about it.
+        /// The failure message that the project recorded.
         message: String,
     },
-    /// A body that should be there is not.
+    /// The file of a body is missing.
     #[error("the body of `{}` is lost: `{}` is missing", url.escape_debug(), expected.display())]
     BodyLost {
         /// The URL.
         url: String,
-        /// Where it should be.
+        /// The expected path.
         expected: PathBuf,
     },
-    /// No version is called so.
+    /// No version has this name.
     #[error("no version is called `{}`", text.escape_debug())]
     NoVersion {
-        /// What was given.
+        /// The text that the user gave.
         text: String,
     },
-    /// A version was taken out of the silos.
+    /// The version was removed from the silos.
     #[error("{}", describe_removal(&format!("version {version}"), removal))]
     VersionRemoved {
         /// The version.
         version: VersionId,
-        /// What tells of it.
+        /// The removal, with its tombstone.
         removal: Box<Removal>,
     },
-    /// More steps back than there are versions.
+    /// The text asks for more steps back than there are versions.
     #[error("`{}` goes back past the first version", text.escape_debug())]
     BeforeFirst {
-        /// What was given.
+        /// The text that the user gave.
         text: String,
     },
-    /// A time before all versions.
+    /// The time is before the first version.
     #[error("there was no version yet at `{}`", text.escape_debug())]
     NoVersionYet {
-        /// What was given.
+        /// The text that the user gave.
         text: String,
     },
-    /// A time, where what is meant must be named.
+    /// The text is a time, but an irreversible operation requires the version to be named.
     #[error("`{}` is a time, and what is to go must be named", text.escape_debug())]
     NotByTime {
-        /// What was given.
+        /// The text that the user gave.
         text: String,
     },
-    /// Several versions begin so.
+    /// Several version ids begin with this prefix.
     #[error("{count} or more versions begin with `{text}`")]
     AmbiguousVersion {
-        /// What was given.
+        /// The text that the user gave.
         text: String,
-        /// How many were found.
+        /// The number of matches found.
         count: usize,
     },
-    /// It was taken out of the silos.
+    /// The content was removed from the silos.
     #[error("{}", describe_removal(&format!("`{}`", url.escape_debug()), removal))]
     Removed {
-        /// The URL, or the id that was asked for.
+        /// The requested URL or id.
         url: String,
-        /// What tells of it.
+        /// The removal, with its tombstone.
         removal: Box<Removal>,
     },
-    /// There are as many versions as were allowed, or more.
+    /// The history has reached or exceeded the allowed number of versions.
     #[error("nothing is committed to a history of {most} or more versions: it has {found}")]
     TooManyVersions {
-        /// How many there are.
+        /// The number of versions.
         found: u64,
-        /// How many there may be.
+        /// The allowed number of versions.
         most: u64,
-        /// Whether they are in silos, which nothing leaves.
+        /// Whether the versions are stored in silos, from which nothing is removed.
         in_silos: bool,
     },
-    /// Something in a working tree that is no folder.
+    /// A path in a working tree must be a folder, but something else is there.
     #[error("`{}` is in the way: it is not a folder", path.display())]
     InTheWay {
-        /// What is there.
+        /// The path.
         path: PathBuf,
     },
-    /// A version needs a reason.
+    /// A version requires a message.
     #[error("a version needs a message")]
     NoMessage,
-    /// A plan that cannot be read.
+    /// A plan is invalid.
     #[error("cannot use `{}`", path.display())]
     Plan {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: PlanError,
     },
-    /// Somebody else is writing.
+    /// Another process holds the write lock.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// The store did not do it.
+    /// A store operation failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The text is no id.
+    /// The text is not an id.
     #[error("`{}` is not an id", text.escape_debug())]
     NotAnId {
-        /// What was given.
+        /// The text that the user gave.
         text: String,
-        /// Why.
+        /// The cause.
         source: IdError,
     },
-    /// Nothing has that id.
+    /// The archive holds nothing with this id.
     #[error("nothing in this archive has the id `{id}`")]
     Absent {
-        /// The id, or its beginning.
+        /// The id, or its prefix.
         id: String,
     },
     /// A file or folder cannot be read.
     #[error("could not read `{}`", path.display())]
     Read {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file or folder cannot be written.
     #[error("could not write `{}`", path.display())]
     Write {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Something else where a folder was meant.
+    /// The path must be a folder, but is something else.
     #[error("`{}` is not a folder", path.display())]
     NotAFolder {
-        /// What was given.
+        /// The path that the user gave.
         path: PathBuf,
     },
-    /// A pattern that is none.
+    /// The pattern is not a valid glob.
     #[error("`{}` is not a pattern", pattern.escape_debug())]
     Pattern {
-        /// What was given.
+        /// The pattern that the user gave.
         pattern: String,
-        /// Why.
+        /// The cause.
         source: globset::Error,
     },
-    /// An object is no manifest of a tree, or one that must not be followed.
+    /// The object is not the manifest of a tree, or is one that is unsafe to restore.
     #[error("`{id}` is not the manifest of a tree that can be restored")]
     Manifest {
         /// The object.
         id: String,
-        /// Why.
+        /// The cause.
         source: ManifestError,
     },
     /// An AardWARC store cannot be read.
@@ -265,51 +267,52 @@ pub enum RepositoryError {
     Aardwarc {
         /// Its folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: AardwarcError,
     },
-    /// A Crystal project did not do it.
+    /// An operation on a Crystal project failed.
     #[error(transparent)]
     Crystal(#[from] varve_crystal::Error),
-    /// An AardWARC store is asked for more than objects.
+    /// The caller asked an AardWARC store for more than reading objects.
     #[error("`{}` is an AardWARC store: its objects can be read, and nothing can be added", path.display())]
     OnlyObjects {
         /// The store.
         path: PathBuf,
     },
-    /// The settings of an AardWARC store, without its silos.
+    /// The settings are those of an AardWARC store, but the folder they name holds none of its
+    /// silos.
     #[error("`{}` has the settings of an AardWARC store, and no silo of one is where they say", path.display())]
     NoAardwarcSilos {
         /// The store.
         path: PathBuf,
     },
-    /// An object was read with an error: the store's when it was the silo's fault.
+    /// Reading an object failed. `source` wraps the store's error if the silo is at fault.
     #[error("could not read the object `{id}`")]
     ReadObject {
         /// The object.
         id: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
 impl RepositoryError {
-    /// The catalog cannot be brought up to the silos.
+    /// Wraps the error that prevented the catalog from catching up with the silos.
     pub fn behind(source: impl Into<Self>) -> Self {
         Self::Behind { source: Box::new(source.into()) }
     }
 
-    /// Wraps an I/O error of reading `path`.
+    /// Wraps an I/O error from reading `path`.
     pub fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         move |source| Self::Read { path: path.to_owned(), source }
     }
 
-    /// Wraps an I/O error of writing `path`.
+    /// Wraps an I/O error from writing `path`.
     pub fn write(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         move |source| Self::Write { path: path.to_owned(), source }
     }
 
-    /// Whether the disk, the folder or a file can only be read.
+    /// Returns true if the file system, folder or file is read-only.
     pub fn is_read_only(&self) -> bool {
         use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         let forbids = |error: &(dyn std::error::Error + 'static)| {
@@ -320,25 +323,26 @@ impl RepositoryError {
         matches!(self, Self::Catalog(CatalogError::ReadOnly { .. })) || causes.any(forbids)
     }
 
-    /// Whether a disk is full.
+    /// Returns true if a disk is full.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, Self::Catalog(CatalogError::DiskFull { .. }))
             || varve_store::audit::is_out_of_space(self)
     }
 
-    /// Whether the archive itself cannot go on, as opposed to one file that is to be stored or restored.
+    /// Returns true if the archive as a whole cannot continue, rather than one file to store or
+    /// restore.
     pub fn is_fatal(&self) -> bool {
         match self {
             Self::Store(StoreError::Content(_)) => false,
             Self::Store(_) | Self::Lock(_) | Self::Catalog(_) | Self::Behind { .. } => true,
-            // A row that cannot be understood is one page's trouble.
+            // An unreadable row affects only one page.
             Self::Crystal(error) => !matches!(error, varve_crystal::Error::Row(_)),
             _ => false,
         }
     }
 }
 
-/// That something was taken out, in words.
+/// Formats the message that `what` was removed.
 fn describe_removal(what: &str, removal: &Removal) -> String {
     let Removal { tombstone_record, tombstone } = removal;
     let (from, record) = match tombstone.is_of_record() {

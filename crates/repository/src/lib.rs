@@ -1,8 +1,9 @@
 //! Opens, reads and writes archives of every layout.
 //!
-//! Owns where the parts of an archive lie, its settings and its lock, history readers and writers, the one
-//! function that makes catalog rows from records, working trees, and trees of files kept as objects. It reads
-//! neither the network, the environment nor the clock: callers pass the time in.
+//! Owns the paths of an archive, its settings and its lock, history readers and writers, and the
+//! only conversion from records to catalog rows. It also owns working trees, and trees of files
+//! stored as objects. It uses neither the network, the environment nor the clock: callers pass the
+//! time in.
 
 pub mod archive;
 pub mod archive_paths;

@@ -1,13 +1,15 @@
-//! Media types: a guess from a name, and whether a text is one.
+//! Media types: guesses one from a file name, and validates one.
 //!
-//! A small table of what names say reliably. What is not in it is called bytes, which is always true.
+//! The table is small and holds only reliable extensions. Any other file is
+//! `application/octet-stream`, which is always correct.
 
 use std::path::Path;
 
-/// Bytes, of which nothing more is known.
+/// The media type of arbitrary bytes.
 pub const OCTET_STREAM: &str = "application/octet-stream";
 
-/// Endings whose meaning nobody disputes. `.ts`, `.doc` and their like are left out: they mean several things.
+/// Extensions with one undisputed meaning. `.ts`, `.doc` and similar ones are left out, because
+/// they have several.
 const BY_ENDING: [(&str, &str); 46] = [
     ("avif", "image/avif"),
     ("bmp", "image/bmp"),
@@ -57,7 +59,7 @@ const BY_ENDING: [(&str, &str); 46] = [
     ("zst", "application/zstd"),
 ];
 
-/// What a file of that name probably is.
+/// The probable media type of a file with this name.
 pub fn of_name(path: &Path) -> &'static str {
     let Some(ending) = path.extension().and_then(|ending| ending.to_str()) else { return OCTET_STREAM };
     let ending = ending.to_ascii_lowercase();

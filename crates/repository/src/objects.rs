@@ -1,4 +1,4 @@
-//! What holds objects that are found by id: an archive, or an AardWARC store where it is.
+//! Objects found by id: those of an archive, or of an AardWARC store in place.
 
 use std::path::Path;
 
@@ -11,15 +11,15 @@ use crate::history::{Layout, detect_layout};
 
 /// Objects, open for reading.
 pub enum Objects {
-    /// Those of an archive.
+    /// The objects of an archive.
     Archive(Box<Archive>),
-    /// Those of an AardWARC store, of which nothing is ever changed.
+    /// The objects of an AardWARC store, which is never changed.
     Aardwarc(Box<AardwarcStore>),
 }
 
 impl Objects {
-    /// Opens what is at `root`. The headers of an AardWARC store are read, and `progress` hears how many more bytes of
-    /// its silos were gone through.
+    /// Opens the store at `root`. For an AardWARC store this reads the record headers; `progress`
+    /// receives the number of bytes of its silos processed since the last call.
     pub fn open(root: &Path, progress: &dyn Fn(u64)) -> Result<Self, RepositoryError> {
         if detect_layout(root) != Some(Layout::Aardwarc) {
             return Ok(Self::Archive(Box::new(Archive::open(root)?)));
@@ -30,7 +30,7 @@ impl Objects {
         Ok(Self::Aardwarc(Box::new(store)))
     }
 
-    /// How many bytes of silos are gone through to open what is at `root`; none where opening reads nothing.
+    /// The number of silo bytes that opening `root` processes. `None` if opening reads no silos.
     pub fn bytes_to_read(root: &Path) -> Result<Option<u64>, RepositoryError> {
         if detect_layout(root) != Some(Layout::Aardwarc) {
             return Ok(None);
@@ -40,7 +40,8 @@ impl Objects {
     }
 }
 
-/// The object of an AardWARC store that a person's text means: an id with its prefix or without, or its beginning.
+/// Resolves the text of a user to an object of an AardWARC store: an id with or without its prefix,
+/// or the start of one.
 pub fn aardwarc_object(store: &AardwarcStore, text: &str) -> Result<AardwarcObject, RepositoryError> {
     let digits =
         aardwarc_digits(text).map_err(|source| RepositoryError::NotAnId { text: text.to_owned(), source })?;
@@ -49,7 +50,7 @@ pub fn aardwarc_object(store: &AardwarcStore, text: &str) -> Result<AardwarcObje
     object.ok_or(RepositoryError::Absent { id: digits })
 }
 
-/// The digits of an id as AardWARC writes it: those behind its prefix.
+/// The digits of an id as AardWARC writes it, after its prefix.
 pub fn aardwarc_digits(text: &str) -> Result<String, IdError> {
     let text = without_brackets(text.trim()).to_ascii_lowercase();
     let digits = text.rsplit('/').next().unwrap_or_default();

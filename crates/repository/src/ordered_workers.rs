@@ -1,28 +1,31 @@
-//! Work done on several threads, with the results in the order of the work.
+//! Runs jobs on several threads and returns the results in the order of the jobs.
 //!
-//! A window bounds how far the fastest may run ahead of the slowest, so memory does not grow with the number of jobs.
-//! Threads take several jobs at a time, and give their results together: to wake another thread costs as much as a tenth
-//! of a small file does.
+//! A window limits how far the fastest thread may run ahead of the slowest, so memory does not grow
+//! with the number of jobs. Threads take several jobs at a time and return their results together:
+//! waking another thread costs as much as a tenth of a small file.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 
-/// So many jobs may be under way or wait for an earlier one.
+/// Maximum number of jobs in progress or waiting for an earlier one.
 const MAX_PENDING_JOBS: u64 = 1024;
 
-/// Who works, and how.
+/// The number of threads, and their batch size.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkerCount {
-    /// So many threads.
+    /// Number of threads.
     pub threads: usize,
-    /// Each takes so many jobs at a time at most; only 1 hands each result over at once.
+    /// Maximum number of jobs that a thread takes at a time. Only with 1 is each result delivered
+    /// at once.
     pub together: usize,
 }
 
-/// Runs each job on one of the crew's workers, each made by `worker`, and hands the results to `each` in order.
+/// Runs each job on one of the worker threads, each created by `worker`, and passes the results to
+/// `each` in order.
 ///
-/// The first error of `each` ends it; jobs behind it that are under way are finished and forgotten.
+/// The first error of `each` ends the run; later jobs in progress are completed and their results
+/// dropped.
 pub fn run_in_order<J, R, E, W>(
     crew: WorkerCount,
     jobs: impl Iterator<Item = J>,
@@ -41,7 +44,8 @@ where
     together_in_order(crew, jobs, one_by_one, each)
 }
 
-/// As [`in_order`], for workers that do better with several jobs at a time: each gives a result for each, in their order.
+/// Like [`run_in_order`], for workers that process several jobs at a time. A worker returns one
+/// result per job, in order.
 pub fn together_in_order<J, R, E, W>(
     crew: WorkerCount,
     mut jobs: impl Iterator<Item = J>,
@@ -64,7 +68,8 @@ where
             scope.spawn(move || {
                 let mut work = worker();
                 while let Some((number, jobs)) = queue.take() {
-                    // A panic travels with the results: were it to end this thread alone, the others would wait for ever.
+                    // A panic is sent with the results: if it ended only this thread, the others
+                    // would wait forever.
                     let results = catch_unwind(AssertUnwindSafe(|| work(jobs)));
                     if done_sender.send((number, results)).is_err() {
                         break;
@@ -80,7 +85,7 @@ where
     })
 }
 
-/// Jobs that wait for a worker.
+/// Jobs waiting for a worker.
 struct JobQueue<J> {
     state: Mutex<JobQueueState<J>>,
     filled: Condvar,
@@ -89,7 +94,7 @@ struct JobQueue<J> {
 }
 
 struct JobQueueState<J> {
-    /// The number of the first job that waits.
+    /// The number of the first waiting job.
     first: u64,
     jobs: VecDeque<J>,
     closed: bool,
@@ -107,8 +112,9 @@ impl<J> JobQueue<J> {
         self.filled.notify_all();
     }
 
-    /// Some jobs, with the number of the first, once there are any; the fewer wait, the fewer are taken, so that all
-    /// workers end at the same time. None when there will be no more.
+    /// Waits for jobs and takes some, with the number of the first. The fewer are waiting, the
+    /// fewer are taken, so that all workers finish at about the same time. `None` after the last
+    /// job.
     fn take(&self) -> Option<(u64, Vec<J>)> {
         let is_idle = |state: &mut JobQueueState<J>| state.jobs.is_empty() && !state.closed;
         let waited = self.filled.wait_while(self.lock(), is_idle);
@@ -122,7 +128,7 @@ impl<J> JobQueue<J> {
         Some((number, state.jobs.drain(..count).collect()))
     }
 
-    /// Forgets what waits: no more results are wanted.
+    /// Drops the waiting jobs: no more results are needed.
     fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
@@ -131,7 +137,7 @@ impl<J> JobQueue<J> {
     }
 
     fn lock(&self) -> MutexGuard<'_, JobQueueState<J>> {
-        // Nothing that is done under the lock can leave it half done.
+        // No operation under the lock can leave the state inconsistent, so poisoning is ignored.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -139,7 +145,7 @@ impl<J> JobQueue<J> {
 /// The results of some jobs, with the number of the first.
 type Batch<R> = (u64, std::thread::Result<Vec<R>>);
 
-/// Puts results back into the order of their jobs.
+/// Restores the order of the jobs.
 struct ReorderBuffer<R> {
     done: mpsc::Receiver<Batch<R>>,
     waiting: BTreeMap<u64, Vec<R>>,
@@ -156,7 +162,7 @@ impl<R> ReorderBuffer<R> {
     ) -> std::thread::Result<Result<(), E>> {
         let mut ended = false;
         loop {
-            // Half a window at a time, so that adding, too, wakes the others seldom.
+            // Adds half a window at a time, so that adding jobs rarely wakes the other threads.
             if !ended && self.sent - self.written <= MAX_PENDING_JOBS / 2 {
                 let more: Vec<J> =
                     jobs.take((self.written + MAX_PENDING_JOBS - self.sent) as usize).collect();

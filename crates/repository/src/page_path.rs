@@ -1,8 +1,9 @@
-//! Where a page lies in a working tree: from its URL to a path, and from the path to names that a disk can hold.
+//! The place of a page in a working tree: from its URL to a path, and from the path to valid file
+//! names.
 //!
-//! The path is what history keeps, and pages of two versions are paired by it. It is text from a stranger: it may climb,
-//! hold a NUL, or be longer than any file name. The names are made from it so that no two paths share one, none leads
-//! out of the tree, and an ordinary path is found under its own name.
+//! History stores the path, and pages of two versions are paired by it. It is untrusted text: it
+//! may contain `..` or NUL, or exceed the length of file names. The file names are derived so that
+//! no two paths share one, none leads out of the tree, and an ordinary path keeps its own name.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -11,27 +12,30 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use varve_core::url::{Reference, page_identity, tree_path};
 
-/// Names that mean something else in a working tree.
+/// Names with a special meaning in a working tree.
 const RESERVED_NAMES: [&str; 4] = [".moku", ".page_body", ".page_headers.json", ".varve-checkout"];
-/// A dot that is spelled out.
+/// The encoded form of a dot.
 const ENCODED_DOT: &str = "%2E";
-/// And so are these.
+/// The encoded forms of a percent sign and of NUL.
 const ENCODED_PERCENT: &str = "%25";
 const ENCODED_NUL: &str = "%00";
-/// The name of a segment without one, as in `/a//b`. No other segment has it: what has a percent sign is spelled out.
+/// The name for an empty segment, as in `/a//b`. No other segment gets it, because percent signs
+/// are encoded.
 const NO_NAME: &str = "%";
-/// Every file system holds names of so many bytes.
+/// Maximum length of a file name in bytes, which every file system supports.
 const LONGEST_NAME: usize = 200;
 
-/// The path of a page: that of its address, with the query behind it where there is one, because pages that differ in it are
-/// different pages. All spellings of a URL have one path, so that a page is itself whichever of them was met first.
+/// The path of a page: the path of its URL, followed by the query if there is one, because pages
+/// with different queries are different pages. All spellings of a URL have the same path,
+/// regardless of the spelling found first.
 pub fn page_path(url: &str) -> String {
     page_identity(url).map_or_else(|| path_as_spelled(url), |address| path_as_spelled(&address))
 }
 
-/// The path as rows of a Moku site have it. Moku takes it for the name of a folder, and would be led out of the site by `..`, or to its own
-/// files, or fail at a NUL: in such a segment that is spelled out, and in one that looks so already the percent sign is. No two paths
-/// become one.
+/// The path as stored in the rows of a Moku site. Moku uses it as a folder name, so `..` would lead
+/// out of the site, a reserved name to Moku's own files, and NUL would fail. Such segments are
+/// encoded; in segments that already look encoded, the percent sign is. No two paths become the
+/// same.
 pub fn in_site(path: &str) -> Cow<'_, str> {
     if !path.split('/').any(|segment| is_special(segment) || looks_spelled(segment) || segment.contains('\0'))
     {
@@ -48,26 +52,28 @@ fn segment_in_site(segment: &str) -> String {
     if looks_spelled(segment) || segment.contains('\0') { spelled(segment) } else { segment.to_owned() }
 }
 
-/// Whether a segment looks like one that was spelled out.
+/// Whether a segment looks encoded.
 fn looks_spelled(segment: &str) -> bool {
     [ENCODED_DOT, ENCODED_PERCENT, ENCODED_NUL].iter().any(|spelled| segment.contains(spelled))
 }
 
-/// Whether a segment leads elsewhere, or is a name that a working tree has for something else. All of them begin with a dot.
+/// Whether a segment leads elsewhere or is a reserved name of a working tree. All of them begin
+/// with a dot.
 fn is_special(segment: &str) -> bool {
     matches!(segment, "." | "..")
         || segment.starts_with(".tmp-")
         || RESERVED_NAMES.iter().any(|reserved| segment.eq_ignore_ascii_case(reserved))
 }
 
-/// The path of a page whose version was written with `path`. Versions were once written with paths that told spellings apart:
-/// those are read as they would be written today. A path that somebody chose stays.
+/// The current form of the path of a page stored with `path`. Earlier builds stored a different
+/// path for each spelling of a URL; those are converted. A path that a user chose stays.
 pub fn path_written(url: &str, path: &str) -> String {
     if path.contains('?') && path == path_as_spelled(url) { page_path(url) } else { path.to_owned() }
 }
 
-/// By what a page is found again in another version, where each may have written its path otherwise: as [`path_written`] has it,
-/// with the query where Moku left it out, and with the slash in front, which a later Moku leaves out.
+/// The key by which a page is found in another version, independent of how each version wrote its
+/// path. It is the result of [`path_written`], with the query that Moku omits and the leading slash
+/// that a later Moku omits.
 pub fn path_to_pair(url: &str, path: &str) -> String {
     if looks_spelled(path) {
         let own = page_path(url);
@@ -83,7 +89,7 @@ pub fn path_to_pair(url: &str, path: &str) -> String {
     if lacks_query { page_path(url) } else { path_written(url, &path) }
 }
 
-/// A path as it begins today. That of the first page of a site is empty, or its query.
+/// The path with its leading slash. The path of a site's first page is empty or only its query.
 pub fn with_slash(path: &str) -> Cow<'_, str> {
     match path.is_empty() || path.starts_with(['/', '?']) {
         true => path.into(),
@@ -102,18 +108,19 @@ fn path_as_spelled(url: &str) -> String {
     path
 }
 
-/// Every system opens paths of so many bytes, and leaves room for where the tree lies.
+/// Maximum length of a path in bytes below the tree, which every system supports with room for the
+/// location of the tree.
 const LONGEST_PATH: usize = 2000;
 
 /// The folder of a page below the root of a working tree.
 pub fn folder_of(path: &str) -> PathBuf {
     let mut folder = PathBuf::new();
-    // Paths begin with a slash, or, as a later Moku writes them, without.
+    // Paths begin with a slash, except those that a later Moku writes.
     let path_below = path.strip_prefix('/').unwrap_or(path).trim_end_matches('/');
     for segment in path_below.split('/').filter(|_| !path_below.is_empty()) {
         let name = name_of(segment);
         if folder.as_os_str().len() + name.len() > LONGEST_PATH {
-            // What is left of a path without end is one name: no name of a segment begins so.
+            // The rest of an overlong path becomes one name. No name of a segment begins with `%~`.
             folder.push(format!("%~{}", HEXLOWER.encode(&Sha256::digest(path))));
             return folder;
         }
@@ -122,7 +129,7 @@ pub fn folder_of(path: &str) -> PathBuf {
     folder
 }
 
-/// A name that a disk can hold, for one segment of a path.
+/// The file name for one segment of a path.
 fn name_of(segment: &str) -> String {
     if segment.is_empty() {
         return NO_NAME.to_owned();
@@ -142,7 +149,7 @@ fn name_of(segment: &str) -> String {
     if name.len() > LONGEST_NAME { shortened(&name, segment) } else { name }
 }
 
-/// The beginning of a long name, and enough of its digest that no other has it.
+/// The start of a long name, followed by enough of its digest to make it unique.
 fn shortened(name: &str, segment: &str) -> String {
     let end = (0..=LONGEST_NAME - 40).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
     format!("{}%~{}", &name[..end], &HEXLOWER.encode(&Sha256::digest(segment))[..32])
@@ -179,7 +186,7 @@ mod tests {
         ] {
             let own = page_path(url);
             assert_eq!(in_site(&own), path, "{url}");
-            // It is the same page, however its path was written.
+            // It is the same page in both forms of its path.
             assert_eq!((path_to_pair(url, path), path_to_pair(url, &own)), (own.clone(), own), "{url}");
         }
         // As an earlier build wrote it.

@@ -1,9 +1,11 @@
-//! An archive between two states: its silos were exchanged for others, and what was made from them is on its way.
+//! Archives with a pending swap: the silos were replaced, and the files derived from them are not
+//! in place yet.
 //!
-//! `rewrite` lets two folders of silos change places in one step. Index, catalog and HEAD follow in steps of their own, so for some
-//! milliseconds they are not all those of the silos. The new silos bring a mark with them that says so, and that goes when all is in
-//! place. Who reads waits until it is gone; if a kill left it, whoever writes next does what was left to do, which is to rename what
-//! lies ready.
+//! `rewrite` swaps two folders of silos in one step. Index, catalog and HEAD follow in separate
+//! steps, so for some milliseconds they do not all match the silos. The new silos contain a marker
+//! file for this state, which is removed when everything is in place. Readers wait until the marker
+//! is gone. If the process was killed, the next writer completes the swap by renaming the prepared
+//! files.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -15,17 +17,17 @@ use varve_store::steps::step;
 use crate::archive_paths::ArchivePaths;
 use crate::error::RepositoryError;
 
-/// Who reads waits so long: nearly always it is a matter of some renames.
+/// How long a reader waits for a pending swap, which usually takes only a few renames.
 const SWAP_TIMEOUT: Duration = Duration::from_secs(3);
-/// And looks again after this.
+/// Interval at which a waiting reader checks again.
 const SWAP_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Where new silos are made, with all that belongs to them.
+/// The folder where new silos and the files derived from them are prepared.
 pub fn prepared_paths(layout: &ArchivePaths) -> ArchivePaths {
     ArchivePaths::new(&layout.temporary().join("rewrite"))
 }
 
-/// Opens something that belongs together: again, if the silos were exchanged meanwhile.
+/// Opens several files that must match each other, and retries if the silos were swapped meanwhile.
 pub fn retry_while_swapping<T>(
     layout: &ArchivePaths,
     mut open: impl FnMut() -> Result<T, RepositoryError>,
@@ -44,7 +46,7 @@ pub fn retry_while_swapping<T>(
     }
 }
 
-/// Which folder of silos is there, and whether what is made from them is there too.
+/// The identity of the silo folder, and whether the files derived from it are in place.
 #[derive(PartialEq, Eq)]
 struct SwapState {
     folder: Option<(u64, u64)>,
@@ -56,7 +58,8 @@ fn swap_state(layout: &ArchivePaths) -> SwapState {
     SwapState { folder, is_settled: !layout.pending_swap().exists() }
 }
 
-/// Puts what was made from the silos beside them, if that is still to be done. Nobody else may write meanwhile.
+/// Moves the files derived from the silos into place, if a swap is pending. The caller must hold
+/// the write lock.
 pub fn finish_pending_swap(layout: &ArchivePaths) -> Result<(), RepositoryError> {
     if !layout.pending_swap().exists() {
         return Ok(());
@@ -73,7 +76,7 @@ pub fn finish_pending_swap(layout: &ArchivePaths) -> Result<(), RepositoryError>
         rename(&new.catalog(), &layout.catalog())?;
         rename(&new.head(), &layout.head())?;
     } else {
-        // Somebody removed it: whose they are that are there, nobody knows.
+        // The prepared folder was removed, so it is unknown which silos the present files match.
         put_away(&layout.index(), &layout.temporary().join("old-index"))?;
         forget_log(layout)?;
         remove(&layout.catalog())?;
@@ -84,12 +87,12 @@ pub fn finish_pending_swap(layout: &ArchivePaths) -> Result<(), RepositoryError>
     sync(&layout.silos())
 }
 
-/// Removes the log of a catalog that is about to be another: it would be taken for the other's.
+/// Removes the SQLite log of a catalog about to be replaced: SQLite would apply it to the new one.
 fn forget_log(layout: &ArchivePaths) -> Result<(), RepositoryError> {
     ["-wal", "-shm"].iter().try_for_each(|ending| remove(&layout.root().join(format!("catalog.db{ending}"))))
 }
 
-/// Gives a folder another name, in place of what has that name.
+/// Renames a folder, replacing anything at the target.
 fn put_away(folder: &Path, to: &Path) -> Result<(), RepositoryError> {
     if to.exists() {
         step("remove folders", to);
@@ -98,13 +101,13 @@ fn put_away(folder: &Path, to: &Path) -> Result<(), RepositoryError> {
     rename(folder, to)
 }
 
-/// Gives something another name, if it is there.
+/// Renames a file or folder, if it exists.
 pub fn rename(from: &Path, to: &Path) -> Result<(), RepositoryError> {
     step("rename", to);
     ignore_missing(fs::rename(from, to), to)
 }
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists.
 pub fn remove(path: &Path) -> Result<(), RepositoryError> {
     step("remove", path);
     ignore_missing(fs::remove_file(path), path)
@@ -119,7 +122,7 @@ fn ignore_missing(done: io::Result<()>, path: &Path) -> Result<(), RepositoryErr
     }
 }
 
-/// Waits until a file or the names in a folder are safe.
+/// Waits until a file, or the entries of a folder, are durable.
 pub fn sync(path: &Path) -> Result<(), RepositoryError> {
     step("sync", path);
     let synced = fs::File::open(path).and_then(|file| file.sync_all());

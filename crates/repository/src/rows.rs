@@ -1,7 +1,7 @@
-//! The one way from what silos say to rows of the catalog.
+//! The only conversion from silo records to catalog rows.
 //!
-//! Used on the day, when something is captured or committed, and by rebuild and recovery: because they all come through
-//! here, a catalog that is made again is the same.
+//! Captures, commits, rebuild and recovery all use it. A rebuilt catalog therefore equals the
+//! original.
 
 use serde::Deserialize;
 use varve_catalog::{CatalogRow, Removal};
@@ -15,45 +15,45 @@ use varve_store::exchange::ScannedRecord;
 use crate::history::{FindPageList, PageLists};
 use crate::page_path::{page_path, path_written};
 
-/// A record that should be a fact and cannot be read as one.
+/// A record that should be a fact and cannot be parsed as one.
 #[derive(Debug, thiserror::Error)]
 #[error("record {record} cannot be understood")]
 pub struct UnreadableFact {
     /// The record.
     pub record: RecordId,
-    /// Why.
+    /// The cause.
     pub source: FactError,
 }
 
-/// A version whose list of pages is lost.
+/// A version whose page list is lost.
 #[derive(Debug)]
 pub struct MissingPageList {
     /// The version.
     pub version: VersionId,
     /// The record of the list.
     pub list: RecordId,
-    /// How many of its pages are known all the same.
+    /// The number of its pages that are known nevertheless.
     pub known: usize,
 }
 
-/// Makes rows of what silos say, told in their order.
+/// Makes rows from silo records, which must be passed in their order.
 pub struct RowMaker<'a> {
     redaction: Redaction,
     lists: PageLists<'a>,
 }
 
 impl<'a> RowMaker<'a> {
-    /// One that is told everything from the beginning.
+    /// Starts at the beginning of the silos.
     pub fn new(redaction: Redaction) -> Self {
         Self { redaction, lists: PageLists::default() }
     }
 
-    /// One that is told what comes behind a place: what was listed before it is looked for elsewhere.
+    /// Starts after a given place. Page lists from before it are found with `find`.
     pub fn behind(redaction: Redaction, spent: u64, find: FindPageList<'a>) -> Self {
         Self { redaction, lists: PageLists::behind(spent, find) }
     }
 
-    /// The rows of whatever a silo says next.
+    /// The rows of the next record of a silo.
     pub fn rows_of(&mut self, scanned: &ScannedRecord) -> Result<Vec<CatalogRow>, UnreadableFact> {
         match scanned {
             ScannedRecord::Capture(receipt) => {
@@ -69,7 +69,8 @@ impl<'a> RowMaker<'a> {
         }
     }
 
-    /// The rows of a version whose list of pages is lost: itself, and the pages that its manifest has. None for anything else.
+    /// The rows of a version whose page list is lost: the version itself, and the pages in its
+    /// manifest. `None` for any other record.
     pub fn rows_without_list(
         &mut self,
         scanned: &ScannedRecord,
@@ -79,7 +80,7 @@ impl<'a> RowMaker<'a> {
         let version = Manifest::version_id(json);
         let lost = MissingPageList { version, list: manifest.list?, known: manifest.pages.len() };
         let mut rows = rows_of_version(version, Some(*record), &manifest, &manifest.pages);
-        // So that the next version does not name a list from before it.
+        // Counted so that the next version does not reference a list older than this one.
         rows.extend(self.lists.spend(&manifest));
         Some((rows, lost))
     }
@@ -103,7 +104,7 @@ impl<'a> RowMaker<'a> {
     }
 }
 
-/// The row of a capture; none when it belongs to no run.
+/// The row of a capture. `None` if it belongs to no run.
 pub fn row_of_receipt(receipt: &Receipt, redaction: Redaction) -> Option<CatalogRow> {
     let belongs = CaptureOwner::Run(receipt.run?);
     let capture = Capture {
@@ -122,7 +123,7 @@ pub fn row_of_receipt(receipt: &Receipt, redaction: Redaction) -> Option<Catalog
     Some(CatalogRow::Capture(Box::new(capture)))
 }
 
-/// The rows of a fact whose record has these bytes.
+/// The rows of a fact. `json` is the content of its record.
 pub fn rows_of_fact(record: RecordId, json: &[u8], fact: &Fact) -> Result<Vec<CatalogRow>, FactError> {
     Ok(match fact {
         Fact::Version(manifest) => {
@@ -140,13 +141,13 @@ pub fn rows_of_fact(record: RecordId, json: &[u8], fact: &Fact) -> Result<Vec<Ca
                 tombstone: (**tombstone).clone(),
             }))]
         }
-        // What is listed has the rows of the versions that name the list.
+        // Listed pages get rows through the versions that reference the list.
         Fact::Pages(_) => Vec::new(),
     })
 }
 
-/// The row of a score. Its fact is the row itself, so that evidence and attributions need not be found again by rules
-/// that may have changed since.
+/// The row of a score. The fact is the row itself, so evidence and attributions need not be
+/// recomputed by rules that may have changed since.
 pub fn row_of_score(fact: &serde_json::Value) -> Result<StoredScore, FactError> {
     let media_type = media_type::SCORE.to_owned();
     StoredScore::deserialize(fact).map_err(|source| FactError { media_type, source })
@@ -179,10 +180,10 @@ pub fn rows_of_version(
     rows
 }
 
-/// The capture that a page of a manifest stands for.
+/// The capture for a page of a manifest.
 pub fn capture_of(version: VersionId, page: &ManifestPage) -> Capture {
     let belongs = CaptureOwner::Version(version);
-    // A body that was committed by hand is an object of its own, of the same id.
+    // A body that a user committed is an object of its own, with the same id.
     let record = page.record.unwrap_or(RecordId::new(page.body.into_inner()));
     Capture {
         id: Capture::derive_id(belongs, &page.url, page.time, &record),

@@ -1,10 +1,14 @@
-//! Files that were committed before: what has not changed since then need not be read again.
+//! A cache of committed files, so that unchanged files are not read again.
 //!
-//! A file counts as unchanged if its length, its times, its inode and its device are what they were when it was read. A file
-//! that is written again within the grain of its own time would look unchanged, so one is only remembered if its times were
-//! older than that by the time it was read; the measure is the lock, which was written a moment before, by the same kind
-//! of clock. What is remembered is a cache, of the last folder alone, and nothing is missing without it. A body is taken
-//! for kept only if the index knows it; whoever takes bodies out of the silos forgets all of this.
+//! A file counts as unchanged if its length, times, inode and device equal those recorded when it
+//! was read. A file rewritten within the resolution of its own timestamp would look unchanged. A
+//! file is therefore recorded only if its times were older than that resolution when it was read.
+//! The reference time is that of the lock file, which was written a moment before, by the same kind
+//! of clock.
+//!
+//! The cache covers only the last folder committed, and losing it loses no data. A body counts as
+//! stored only if the index knows it. A command that removes bodies from the silos deletes the
+//! cache.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -21,14 +25,14 @@ use varve_core::body::StoredBody;
 use crate::error::RepositoryError;
 use crate::history::{HistoryWriter, replace};
 
-/// What is written down in another way has another number.
+/// Version number of the cache format.
 const FORMAT_NUMBER: u32 = 1;
-/// The grain of times that are told in full.
+/// Resolution assumed for timestamps with a fraction of a second.
 const FINE_CLOCK_NANOSECONDS: i128 = 20_000_000;
-/// The grain of times that are whole seconds, as some file systems have them.
+/// Resolution assumed for timestamps in whole seconds, as some file systems store them.
 const COARSE_CLOCK_NANOSECONDS: i128 = 2_000_000_000;
 
-/// What tells a file from what it becomes when it is written to: length, time of the last write, of the last change, inode, device.
+/// Identifies the state of a file: length, modification time, change time, inode, device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct FileStamp(u64, (i64, i64), (i64, i64), u64, u64);
 
@@ -38,7 +42,7 @@ impl FileStamp {
         Self(about.len(), written, (about.ctime(), about.ctime_nsec()), about.ino(), about.dev())
     }
 
-    /// Whether whoever reads it at this time can be sure that another write would show.
+    /// Whether a write after `now` is certain to change the timestamps.
     fn is_settled(&self, now: i128) -> bool {
         [self.1, self.2].into_iter().all(|(seconds, nanos)| {
             let grain = if nanos == 0 { COARSE_CLOCK_NANOSECONDS } else { FINE_CLOCK_NANOSECONDS };
@@ -54,33 +58,33 @@ struct SeenFile {
     body: BodyId,
 }
 
-/// What is written down, as JSON.
+/// The cache file, as JSON.
 #[derive(Serialize, Deserialize)]
 struct SeenFilesJson {
     format: u32,
     folder: PathBuf,
-    /// By path below the folder.
+    /// Paths are relative to `folder`.
     files: Vec<(PathBuf, FileStamp, BodyId)>,
 }
 
-/// What is known of the files of one folder.
+/// The committed files of one folder.
 #[derive(Default)]
 pub struct SeenFiles {
-    /// The folder as it was given, which the paths of its files begin with.
+    /// The folder as the caller gave it; the paths of its files begin with it.
     given: PathBuf,
-    /// The folder wherever it is named from.
+    /// The canonical path of the folder.
     folder: PathBuf,
     kept_in: Option<PathBuf>,
     now: i128,
     before: HashMap<PathBuf, SeenFile>,
-    /// Files that are as they were.
+    /// Files that have not changed and whose bodies are indexed.
     unchanged: HashMap<PathBuf, SeenFile>,
-    /// Files that were read, and will be known the next time.
+    /// Files read in this run, to be recorded for the next one.
     read: Mutex<Vec<(PathBuf, SeenFile)>>,
 }
 
 impl SeenFiles {
-    /// What was written down about the files of a folder; nothing, if there is no folder.
+    /// Loads the cache for a folder. It is empty if `folder` is `None`.
     pub fn of(history: &dyn HistoryWriter, folder: Option<&Path>) -> Self {
         let Some(given) = folder else { return Self::default() };
         let (Ok(folder), Some((kept_in, opened))) = (given.canonicalize(), history.seen_files()) else {
@@ -91,7 +95,7 @@ impl SeenFiles {
         Self { given: given.to_owned(), folder, kept_in: Some(kept_in), now, before, ..Self::default() }
     }
 
-    /// Finds out which files are as they were, and whose bodies are here.
+    /// Determines which files are unchanged and have their bodies in the index.
     pub fn look_up<'a>(
         &mut self,
         history: &dyn HistoryWriter,
@@ -115,18 +119,18 @@ impl SeenFiles {
         (about.is_file() && FileStamp::of(&about) == seen.state).then_some(*seen)
     }
 
-    /// A file by its path below the folder.
+    /// The path of a file relative to the folder.
     fn name_of<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         path.strip_prefix(&self.given).ok()
     }
 
-    /// The body of a file that is as it was.
+    /// The body of an unchanged file.
     pub fn body_of(&self, path: &Path) -> Option<StoredBody> {
         let seen = self.unchanged.get(path)?;
         Some(StoredBody { id: seen.body, length: seen.state.0, new: false })
     }
 
-    /// Opens a file, lets it be kept, and remembers it if it stayed the same meanwhile.
+    /// Opens a file, stores it with `keep`, and records it if it did not change meanwhile.
     pub fn watch(
         &self,
         path: &Path,
@@ -153,7 +157,7 @@ impl SeenFiles {
         Ok(kept)
     }
 
-    /// Writes down what is known now, for the next time. That it could not be written costs time then, and nothing else.
+    /// Writes the cache for the next run. A failed write only costs time then.
     pub fn write_down(self) {
         let Some(kept_in) = &self.kept_in else { return };
         let read = std::mem::take(&mut *self.read.lock().unwrap_or_else(PoisonError::into_inner));
@@ -164,14 +168,14 @@ impl SeenFiles {
             self.unchanged.iter().filter_map(|(path, seen)| Some((self.name_of(path)?.to_owned(), *seen)));
         let files = unchanged.chain(read).map(|(path, seen)| (path, seen.state, seen.body)).collect();
         let written = SeenFilesJson { format: FORMAT_NUMBER, folder: self.folder.clone(), files };
-        // A name that is no text cannot be written as JSON: then nothing is remembered.
+        // A path that is not UTF-8 cannot be written as JSON: then no cache is written.
         if let Ok(text) = serde_json::to_vec(&written) {
             let _ = replace(kept_in, &mut text.as_slice(), false);
         }
     }
 }
 
-/// What was written down about a folder; none when it is about another, or cannot be read.
+/// Reads the cache of a folder. `None` if it is of another folder or cannot be read.
 fn read(path: &Path, folder: &Path) -> Option<HashMap<PathBuf, SeenFile>> {
     let written: SeenFilesJson = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
     let is_this = written.format == FORMAT_NUMBER && written.folder == folder;
@@ -190,9 +194,9 @@ mod tests {
         let now = 100 * i128::from(second);
         assert!(at((99, 900_000_000), (99, 900_000_000)).is_settled(now));
         assert!(!at((99, 990_000_000), (99, 990_000_000)).is_settled(now));
-        // The time of a write can be set to anything, that of a change cannot.
+        // Programs can set the modification time, but not the change time.
         assert!(!at((5, 5), (99, 990_000_000)).is_settled(now));
-        // Whole seconds may be all that a file system tells.
+        // Some file systems store only whole seconds.
         assert!(!at((99, 0), (99, 0)).is_settled(now));
         assert!(at((97, 0), (97, 0)).is_settled(now));
         assert!(!at((101, 5), (101, 5)).is_settled(now));

@@ -1,8 +1,8 @@
-//! `varve.toml`: what an archive is called and how it is written.
+//! `varve.toml`: the name of an archive and how it is written.
 //!
-//! The number of the format is read before anything else, so that an archive of a later varve is refused by that number
-//! and not by some key it has more. A key that is not known is refused as well: the alternative would be to ignore a
-//! word that somebody meant, `silo-size` for `silo_size`.
+//! The format number is read first, so that an archive of a later varve is refused because of that
+//! number and not because of an unknown key. Unknown keys are refused as well: ignoring them would
+//! hide mistakes such as `silo-size` for `silo_size`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,47 +14,50 @@ use varve_warc::write::{Dictionary, Packing};
 
 use crate::byte_size::ByteSize;
 
-/// The only format so far.
+/// The only format number so far.
 pub const FORMAT_NUMBER: u32 = 1;
 
-/// Silos are not smaller: each begins with a description, and a large object has a segment in each.
+/// Minimum silo size: each silo begins with a description, and a large object has a segment in
+/// each.
 const MIN_SILO_SIZE: ByteSize = ByteSize(1 << 20);
-/// Silos are not larger, so that every offset in them fits the index.
+/// Maximum silo size, so that every offset fits the index.
 const MAX_SILO_SIZE: ByteSize = ByteSize(1 << 40);
-/// zstd's own usual level.
+/// The default level of zstd.
 const ZSTD_LEVEL: i32 = 3;
-/// The level beside a dictionary: most of a page is found there at once, and what is left is worth a longer look. The pages of 200
-/// versions of a site came to 51.6 MB at the third level and to 44.5 at this one, in twice the time.
+/// The zstd level with a dictionary. Most of a page matches the dictionary at once, so more effort
+/// for the rest pays off. The pages of 200 versions of a site took 51.6 MB at level 3 and 44.5 MB
+/// at this level, in twice the time.
 const ZSTD_DICTIONARY_LEVEL: i32 = 6;
-/// The largest dictionary that a reader is asked to hold in memory.
+/// Maximum dictionary size, which a reader has to hold in memory.
 pub const MAX_DICTIONARY_BYTES: usize = 8 << 20;
-/// A name or an operator is a line, not a text.
+/// Maximum length of a name or an operator, which must be one line.
 const MAX_TEXT_BYTES: usize = 1000;
 
-/// What `varve.toml` says.
+/// The contents of `varve.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArchiveSettings {
-    /// The number of the format.
+    /// The format number.
     pub format: u32,
-    /// What people call the archive; each silo says it.
+    /// The name of the archive, which each silo states.
     pub name: String,
-    /// Who keeps it; each silo says it.
+    /// The operator of the archive, which each silo states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator: Option<String>,
-    /// A silo is sealed before it would grow beyond this.
+    /// Maximum size of a silo: it is sealed before it would exceed this.
     #[serde(default = "default_silo_size")]
     pub silo_size: ByteSize,
-    /// How records are packed.
+    /// The compression method of records.
     #[serde(default)]
     pub packing: PackingMethod,
-    /// Whether the values of sensitive headers (cookies, tokens) are hidden in rows, diffs and manifests.
+    /// Whether the values of sensitive headers (cookies, tokens) are redacted in rows, diffs and
+    /// manifests.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub redact_headers: bool,
-    /// How hard the packer tries: for gzip 1 to 12, for zstd 1 to 19.
+    /// The compression level: 1 to 12 for gzip, 1 to 19 for zstd.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packing_level: Option<u8>,
-    /// An address under which whoever runs the sites that are asked can reach those who ask.
+    /// A contact address of the crawler's operator, for the operators of crawled sites.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contact: Option<String>,
     /// Hosts, addresses and networks that may be fetched although they are private.
@@ -62,58 +65,58 @@ pub struct ArchiveSettings {
     pub allow_private: Vec<String>,
 }
 
-/// How records are packed.
+/// The compression method of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PackingMethod {
-    /// A gzip member a record: every tool reads it.
+    /// One gzip member per record: every tool reads it.
     #[default]
     Gzip,
-    /// Zstandard frames: faster to read, and fewer tools do.
+    /// Zstandard frames: faster to read, but supported by fewer tools.
     Zstd,
 }
 
-/// Why a `varve.toml` cannot be used.
+/// An error in `varve.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// Not TOML, or a key or value that is not known.
+    /// The file is not TOML, or has an unknown key or value.
     #[error("line {line}: {message}")]
     Text {
-        /// Counted from 1.
+        /// The line number, from 1.
         line: usize,
-        /// What is wrong there.
+        /// The error message.
         message: String,
     },
-    /// It does not say which format it has.
+    /// The format number is missing.
     #[error("it has no `format` number")]
     NoFormat,
-    /// Made by another varve.
+    /// The format number is that of another varve.
     #[error("its format is number {found}, and this varve knows number {FORMAT_NUMBER}")]
     Format {
-        /// The number it has.
+        /// The number found.
         found: i64,
     },
-    /// A silo size out of bounds.
+    /// The silo size is out of bounds.
     #[error("`silo_size` is {size}, and may be from {MIN_SILO_SIZE} to {MAX_SILO_SIZE}")]
     SiloSize {
-        /// What it is.
+        /// The given size.
         size: ByteSize,
     },
-    /// A level out of bounds.
+    /// The compression level is out of bounds.
     #[error("`packing_level` is {level}, and may be from 1 to {most}")]
     Level {
-        /// What it is.
+        /// The given level.
         level: u8,
-        /// The greatest for that method.
+        /// The maximum for the method.
         most: u8,
     },
-    /// An entry of `allow_private` that is none.
+    /// An invalid entry of `allow_private`.
     #[error("`allow_private`: {0}")]
     Allow(#[source] AllowError),
-    /// A text that cannot stand in a silo's description.
+    /// A text that a silo's description cannot hold.
     #[error("`{key}` must be one line of at most {MAX_TEXT_BYTES} bytes, and not empty")]
     Line {
-        /// Which.
+        /// The key.
         key: &'static str,
     },
 }
@@ -131,7 +134,7 @@ fn default_silo_size() -> ByteSize {
 }
 
 impl ArchiveSettings {
-    /// The settings of a new archive of that name.
+    /// The settings of a new archive named `name`.
     pub fn new(name: &str) -> Self {
         Self {
             format: FORMAT_NUMBER,
@@ -146,19 +149,19 @@ impl ArchiveSettings {
         }
     }
 
-    /// Whether sensitive headers are hidden.
+    /// Whether sensitive headers are redacted.
     pub fn redaction(&self) -> Redaction {
         if self.redact_headers { Redaction::On } else { Redaction::Off }
     }
 
-    /// A name for the archive in `folder`: that of the folder, as far as it can be written.
+    /// A name for the archive in `folder`: the folder name without control characters.
     pub fn name_of(folder: &Path) -> String {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let name: String = name.chars().filter(|letter| !letter.is_control()).collect();
         if name.is_empty() { "archive".to_owned() } else { name }
     }
 
-    /// Reads the text of a `varve.toml`.
+    /// Parses the text of a `varve.toml`.
     pub fn parse(text: &str) -> Result<Self, SettingsError> {
         let wrong = |error: toml::de::Error| SettingsError::Text {
             line: line_of(text, error.span().map_or(0, |span| span.start)),
@@ -175,7 +178,7 @@ impl ArchiveSettings {
         Ok(settings)
     }
 
-    /// The text of its `varve.toml`.
+    /// The text of the `varve.toml`.
     pub fn text(&self) -> String {
         let keys = toml::to_string(self).expect("plain values can always be written as TOML");
         format!(
@@ -183,7 +186,7 @@ impl ArchiveSettings {
         )
     }
 
-    /// Whether all values are within their bounds.
+    /// Checks that all values are within their bounds.
     pub fn check(&self) -> Result<(), SettingsError> {
         if !(MIN_SILO_SIZE..=MAX_SILO_SIZE).contains(&self.silo_size) {
             return Err(SettingsError::SiloSize { size: self.silo_size });
@@ -202,7 +205,7 @@ impl ArchiveSettings {
         self.operator.as_deref().map_or(Ok(()), |operator| check_line("operator", operator))
     }
 
-    /// As the WARC room says it; a dictionary is for zstd alone.
+    /// Converts the settings to [`Packing`]. A dictionary is used only for zstd.
     pub fn packing(&self, dictionary: Option<Dictionary>) -> Packing {
         match (self.packing, self.packing_level) {
             (PackingMethod::Gzip, None) => Packing::Gzip,
@@ -215,7 +218,7 @@ impl ArchiveSettings {
         }
     }
 
-    /// What every silo says of itself.
+    /// The fields of the description at the beginning of every silo.
     pub fn description(&self, software: &str) -> Vec<(String, String)> {
         let mut fields = vec![
             ("software", software),

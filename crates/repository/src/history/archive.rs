@@ -1,7 +1,7 @@
 //! The history of a varve archive: facts in silos, rows in `catalog.db`.
 //!
-//! WriterOptions for writing reads forward from the last place that the catalog knows, so that a crash between the silo and
-//! the catalog costs nothing; an archive without a catalog gets one.
+//! Opening for writing reads the silos from the last place that the catalog knows, so a crash
+//! between writing the silo and the catalog loses nothing. An archive without a catalog gets one.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -37,32 +37,33 @@ use crate::error::RepositoryError;
 use crate::pending_swap::retry_while_swapping;
 use crate::rows::RowMaker;
 
-/// So many rows are applied at a time while the catalog catches up.
+/// Number of rows applied per batch while the catalog catches up.
 const ROWS_PER_BATCH: usize = 20_000;
 
-/// What is not found is looked for again so often, while the index goes on changing.
+/// Maximum number of retries of a failed lookup while the index keeps changing.
 const MAX_LOOKUP_RETRIES: usize = 5;
 
-/// A varve archive, open for reading, as long as anybody likes: what others write meanwhile is found.
+/// A varve archive, open for reading for any length of time. It sees data that other processes
+/// write meanwhile.
 pub struct ArchiveHistoryReader {
     archive: Archive,
     catalog: SqliteCatalog,
     newer: Mutex<ReopenedStore>,
 }
 
-/// The store as it was opened last. An index is read as it was when it was opened, while rows are always the newest: a body that is
-/// not found is looked for again, if the index has changed since.
+/// The store as it was last opened. An open index is a snapshot, while catalog rows are always
+/// current. A body that is not found is therefore looked up again if the index has changed since.
 #[derive(Default)]
 struct ReopenedStore {
     store: Option<Arc<StoreReader>>,
     index: IndexState,
 }
 
-/// The files of an index: name, length, time of the last change.
+/// The files of an index: name, length, modification time.
 type IndexState = Vec<(OsString, u64, Option<SystemTime>)>;
 
 fn index_state(folder: &Path) -> IndexState {
-    // What cannot be looked at has not changed as far as anybody can tell.
+    // An unreadable folder counts as unchanged.
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: IndexState = entries
         .filter_map(|entry| {
@@ -91,12 +92,13 @@ impl ArchiveHistoryReader {
         if !path.is_file() {
             return Err(RepositoryError::NoCatalog { path });
         }
-        // Before the rows are opened, so that what comes in between is looked for once more.
+        // Taken before the catalog is opened, so that a change in between leads to another lookup.
         let newer = ReopenedStore { store: None, index: index_state(&archive.layout().index()) };
         Ok(Self { catalog: SqliteCatalog::open_to_read(&path)?, archive, newer: Mutex::new(newer) })
     }
 
-    /// Asks the store; again, if it does not know, or lies elsewhere by now, and the index has changed since it was opened.
+    /// Runs a query on the store. Retries if the query fails and the index has changed since it was
+    /// opened: the object may be new or have moved.
     fn ask<T>(
         &self,
         mut question: impl FnMut(&StoreReader) -> Result<T, RepositoryError>,
@@ -113,7 +115,7 @@ impl ArchiveHistoryReader {
         answer
     }
 
-    /// The store opened anew, if its index has changed.
+    /// Reopens the store if its index has changed.
     fn refreshed(&self) -> Result<Option<Arc<StoreReader>>, RepositoryError> {
         let layout = self.archive.layout();
         let mut newer = self.newer();
@@ -130,7 +132,8 @@ impl ArchiveHistoryReader {
         }))
     }
 
-    /// As [`ask`](Self::ask), about a page. One that was taken out of its version is not here, whoever else has its body.
+    /// Like [`ask`](Self::ask), for a page. A page removed from its version counts as absent, even
+    /// if other pages share its body.
     fn ask_about<T>(
         &self,
         capture: &Capture,
@@ -140,7 +143,7 @@ impl ArchiveHistoryReader {
         self.ask(question)
     }
 
-    /// As [`ask_about`](Self::ask_about), where nothing is an answer.
+    /// Like [`ask_about`](Self::ask_about), but returns the default value for a removed page.
     fn ask_unless_hidden<T: Default>(
         &self,
         capture: &Capture,
@@ -153,7 +156,7 @@ impl ArchiveHistoryReader {
         self.newer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its objects and settings.
+    /// The archive, with its objects and settings.
     pub fn archive(&self) -> &Archive {
         &self.archive
     }
@@ -172,7 +175,7 @@ impl HistoryReader for ArchiveHistoryReader {
         &self.catalog
     }
 
-    /// Where the file is lost, what the catalog says: it is made from it, and from the silos.
+    /// If the HEAD file is missing, the catalog's value is used: it is derived from the silos.
     fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
         match head::read(&self.archive.layout().head())? {
             None => Ok(self.catalog.head()?),
@@ -180,7 +183,7 @@ impl HistoryReader for ArchiveHistoryReader {
         }
     }
 
-    /// What the catalog says is what it is brought to by the next who writes.
+    /// The next writer sets HEAD to the catalog's value.
     fn head_state(&self) -> Result<HeadState, RepositoryError> {
         let wanted = || Ok(self.catalog.head()?);
         Ok(named(&self.catalog, &self.archive.layout().head(), wanted)?.err().unwrap_or(HeadState::Right))
@@ -229,7 +232,8 @@ impl HistoryReader for ArchiveHistoryReader {
 
     fn record_place(&self, capture: &Capture) -> Result<Option<RecordPlace>, RepositoryError> {
         match self.ask_about(capture, |store| place(store, capture)) {
-            // Taken out by a rewrite, or lost, which audit tells apart: it lies nowhere.
+            // The record is nowhere: a rewrite removed it, or it is lost. `audit` distinguishes the
+            // two.
             Err(RepositoryError::Absent { .. }) => Ok(None),
             found => found.map(Some),
         }
@@ -240,12 +244,12 @@ impl HistoryReader for ArchiveHistoryReader {
     }
 }
 
-/// Whether a page was taken out of its version.
+/// Whether a page was removed from its version.
 fn is_hidden(catalog: &SqliteCatalog, capture: &Capture) -> Result<bool, RepositoryError> {
     Ok(catalog.removal_of_page(capture)?.is_some())
 }
 
-/// Refuses a page that was taken out of its version.
+/// Returns an error for a page that was removed from its version.
 fn must_be_shown(catalog: &SqliteCatalog, capture: &Capture) -> Result<(), RepositoryError> {
     if is_hidden(catalog, capture)? {
         return Err(RepositoryError::Absent { id: capture.body.to_string() });
@@ -261,12 +265,12 @@ pub struct ArchiveHistoryWriter {
 }
 
 impl ArchiveHistoryWriter {
-    /// Opens the archive at `root` and lets its catalog catch up.
+    /// Opens the archive at `root` and brings its catalog up to date.
     pub fn open(root: &Path, opening: WriterOptions) -> Result<Self, RepositoryError> {
         Self::of(ArchiveWriter::open(root, opening)?)
     }
 
-    /// Adds to an archive that is open for writing.
+    /// Adds history to an archive that is open for writing.
     pub fn of(writer: ArchiveWriter) -> Result<Self, RepositoryError> {
         step("open the catalog", &writer.layout().catalog());
         let catalog = SqliteCatalog::open_to_write(&writer.layout().catalog())?;
@@ -276,12 +280,12 @@ impl ArchiveHistoryWriter {
         Ok(Self { catalog: Arc::new(catalog), writer, packers })
     }
 
-    /// The archive.
+    /// The archive writer.
     pub fn writer(&self) -> &ArchiveWriter {
         &self.writer
     }
 
-    /// Lets somebody pack.
+    /// Runs `pack` with a packer from the pool.
     fn with_packer<T>(
         &self,
         pack: impl FnOnce(&mut Packer) -> Result<T, RepositoryError>,
@@ -301,9 +305,10 @@ impl ArchiveHistoryWriter {
     }
 }
 
-/// Gives the catalog the rows of all that the silos hold and it does not know. HEAD follows. A score or a move of HEAD that is about
-/// a version which is not here stands in nobody's way: rebuild and audit name it. All else that cannot be entered is an error:
-/// what cannot be read now may be there tomorrow, and whoever went past it would go on from an older version for good.
+/// Adds rows for all records in the silos that the catalog lacks, then updates HEAD. A score or a
+/// move of HEAD for a missing version is skipped: rebuild and audit report it. Any other row that
+/// cannot be added is an error. Data unreadable now may be readable tomorrow, and a writer that
+/// skipped it would continue from an older version for good.
 pub fn catch_up(
     layout: &ArchivePaths,
     catalog: &SqliteCatalog,
@@ -313,7 +318,7 @@ pub fn catch_up(
     let spent = catalog.latest_page_list()?.map_or(0, |last| last.deviations);
     let unread = RefCell::new(Ok(()));
     let find = |record| {
-        // Only who was stopped between a manifest and its rows left something that asks for this.
+        // This is needed only if a writer was stopped between a manifest and its rows.
         let store =
             StoreReader::open(open_silo_files(layout), &layout.index()).map_err(RepositoryError::from);
         let found = store.and_then(|store| read_list(&store, record));
@@ -330,7 +335,7 @@ pub fn catch_up(
         if failure.is_ok() {
             failure = (|| {
                 let rows = maker.rows_of(&scanned);
-                // That a list cannot be read does not mean that it is lost.
+                // A list that cannot be read is not necessarily lost.
                 unread.replace(Ok(())).map_err(RepositoryError::behind)?;
                 pending.extend(rows.map_err(RepositoryError::behind)?);
                 if count_rows(&pending) >= ROWS_PER_BATCH {
@@ -351,7 +356,7 @@ pub fn catch_up(
     follow_head(layout, catalog)
 }
 
-/// A list of pages by its record; none when it is not here.
+/// Reads a page list by its record. `None` if it is not stored here.
 fn read_list(store: &StoreReader, record: RecordId) -> Result<Option<PageList>, RepositoryError> {
     let Some(object) = store.object(record.as_bytes())? else { return Ok(None) };
     let list = serde_json::from_reader(std::io::BufReader::new(object.read()?));
@@ -361,7 +366,7 @@ fn read_list(store: &StoreReader, record: RecordId) -> Result<Option<PageList>, 
     })
 }
 
-/// Brings the file HEAD to where the catalog knows it should point.
+/// Sets the HEAD file to the version that the catalog holds as HEAD.
 fn follow_head(layout: &ArchivePaths, catalog: &SqliteCatalog) -> Result<(), RepositoryError> {
     let path = layout.head();
     match catalog.head()? {
@@ -442,14 +447,14 @@ impl HistoryWriter for ArchiveHistoryWriter {
     ) -> Result<Option<RecordId>, RepositoryError> {
         let store = self.writer.store();
         let object = new_object(self.writer.now(), media_type, Some(about.to_owned()));
-        // In one record, however long: whoever looks for facts looks at records.
+        // Stored as one record of any length, because readers look for facts record by record.
         let stored = self.with_packer(|packer| Ok(store.store_bytes(packer, &object, json)?))?;
         Ok(Some(RecordId::new(stored.id)))
     }
 
     fn latest_page_list(&self) -> Result<Option<(LatestPageList, PageList)>, RepositoryError> {
         let Some(last) = self.catalog.latest_page_list()? else { return Ok(None) };
-        // One that cannot be read is as good as none: another is written.
+        // An unreadable list counts as missing: a new one is written.
         let list = read_list(&self.writer.reader(), last.record).ok().flatten();
         Ok(list.map(|list| (last, list)))
     }
@@ -486,7 +491,7 @@ impl HistoryWriter for ArchiveHistoryWriter {
         self.catalog.alone(work)
     }
 
-    /// The silos say so already: opening follows them.
+    /// Does nothing: the silos already record the move, and the next writer follows them.
     fn intend_head(&self, _: &VersionId, _: HeadMove) -> Result<(), RepositoryError> {
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! Replacing a file as a whole, so that its name always leads to the old content or to the new.
+//! Replaces files atomically, so that a name always leads to the old content or to the new.
 //!
-//! What is not whole yet has a name that follows from the file's own: if the process ends on the way, the next who
-//! replaces the file takes that name over, and nothing is left behind.
+//! The name of the unfinished file is derived from that of the target. If the process dies midway,
+//! the next replacement of the file reuses that name, so nothing is left behind.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, Write};
@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use varve_store::steps::step;
 
-/// Replaces a file. Without `durable` a power cut may leave an empty one: for what can be made again.
+/// Replaces a file. Without `durable` a power cut may leave an empty file, which is acceptable for
+/// data that can be rebuilt.
 pub fn replace(path: &Path, content: &mut dyn BufRead, durable: bool) -> io::Result<()> {
     let unfinished = unfinished(path);
     let written = write(&unfinished, content, durable).and_then(|()| {
@@ -17,7 +18,7 @@ pub fn replace(path: &Path, content: &mut dyn BufRead, durable: bool) -> io::Res
         fs::rename(&unfinished, path)
     });
     if written.is_err() {
-        // The first error is the one to tell.
+        // The first error is the one to report.
         let _ = fs::remove_file(&unfinished);
         return written;
     }
@@ -28,7 +29,7 @@ pub fn replace(path: &Path, content: &mut dyn BufRead, durable: bool) -> io::Res
     Ok(())
 }
 
-/// How a file is called before it is whole.
+/// The name of a file before it is complete.
 pub(super) fn unfinished(path: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".tmp-varve-");
     name.push(path.file_name().unwrap_or_default());
@@ -47,7 +48,7 @@ fn write(path: &Path, content: &mut dyn BufRead, durable: bool) -> io::Result<()
     Ok(())
 }
 
-/// Writes content to a file, each time as much as is at hand: what is in memory in one go.
+/// Copies content to a file, one buffer at a time; content in memory takes one write.
 pub(super) fn pour(content: &mut dyn BufRead, file: &mut File) -> io::Result<()> {
     loop {
         let bytes = match content.fill_buf() {
@@ -63,7 +64,8 @@ pub(super) fn pour(content: &mut dyn BufRead, file: &mut File) -> io::Result<()>
     }
 }
 
-/// A new file, never one that is there: a link under that name could lead anywhere.
+/// Creates a new file and never opens an existing one: a symbolic link with that name could lead
+/// anywhere.
 pub(super) fn create(path: &Path) -> io::Result<File> {
     let mut how = OpenOptions::new();
     how.write(true).create_new(true);

@@ -1,10 +1,12 @@
-//! Two versions side by side: which page of the one is which page of the other.
+//! Pairs the pages of two versions.
 //!
-//! Pages are paired by path, however it was written. Where several share one, those with the same URL belong together, then those of one
-//! host. Pages of two hosts are a pair only where each is alone with its path: then a site has moved, which is a change. Every site has a
-//! `/robots.txt`, and that of one is not that of another.
+//! Pages are paired by path, regardless of its stored form. Where several pages share a path, those
+//! with the same URL are paired first, then those of the same host. Pages of two hosts are a pair
+//! only if each is the only one with its path: the site has moved, which is a change. Every site
+//! has a `/robots.txt`, and that of one site is not that of another.
 //!
-//! Both lists come sorted and are read once, so comparing two versions of a million pages holds only those of one path.
+//! Both lists are sorted and read once, so comparing two versions of a million pages holds only the
+//! pages of one path.
 
 use std::iter::Peekable;
 
@@ -18,12 +20,12 @@ use super::pages_by_key::{PageMatchKey, PagesByKey};
 use super::version_pages::VersionPages;
 use crate::error::RepositoryError;
 
-/// What became of a page.
+/// How a page changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageChange {
-    /// It is only in the newer version.
+    /// The page is only in the newer version.
     Added,
-    /// It is only in the older version.
+    /// The page is only in the older version.
     Removed,
     /// Body, status or headers differ.
     Changed,
@@ -34,19 +36,19 @@ pub enum PageChange {
 /// A page in two versions; at least one of them has it.
 #[derive(Clone, Debug)]
 pub struct CapturePair {
-    /// As it was.
+    /// The capture in the older version.
     pub base: Option<Capture>,
-    /// As it is.
+    /// The capture in the newer version.
     pub head: Option<Capture>,
 }
 
 impl CapturePair {
-    /// The newer of the two, or the one there is.
+    /// The capture in the newer version, or else the one in the older.
     pub fn any(&self) -> &Capture {
         self.head.as_ref().or(self.base.as_ref()).expect("a pair has at least one page")
     }
 
-    /// What became of it, before noise is considered.
+    /// How the page changed, before noise is filtered out.
     pub fn change(&self) -> PageChange {
         match (&self.base, &self.head) {
             (None, _) => PageChange::Added,
@@ -56,7 +58,8 @@ impl CapturePair {
         }
     }
 
-    /// The same, where headers that are other each time, such as the clock of a server, do not count.
+    /// Like [`change`](Self::change), but ignores headers that differ in every response, such as
+    /// the server's clock.
     pub fn lasting_change(&self) -> PageChange {
         match (self.change(), &self.base, &self.head) {
             (PageChange::Changed, Some(base), Some(head))
@@ -68,14 +71,14 @@ impl CapturePair {
         }
     }
 
-    /// Where it was and where it is, if that is another host.
+    /// The old and the new URL, if the host differs.
     pub fn moved(&self) -> Option<[&str; 2]> {
         let urls = [self.base.as_ref()?, self.head.as_ref()?].map(|page| page.url.as_str());
         (!is_one_host(urls)).then_some(urls)
     }
 }
 
-/// Whether two URLs are of one host, encrypted or not, with `www.` or without.
+/// Whether two URLs have the same host, ignoring the scheme and a leading `www.`.
 fn is_one_host(urls: [&str; 2]) -> bool {
     let [one, other] = urls.map(|url| {
         let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
@@ -85,16 +88,17 @@ fn is_one_host(urls: [&str; 2]) -> bool {
     one.eq_ignore_ascii_case(other)
 }
 
-/// Whether two captures differ in nothing but headers that are noise.
+/// Whether two captures differ only in headers that are noise.
 fn same_but_clocks(base: &Capture, head: &Capture) -> bool {
-    // Values are compared and not shown.
+    // Values are compared but not shown, so they need no redaction.
     let options = CompareOptions { redaction: Redaction::Off, ..CompareOptions::default() };
     base.body == head.body
         && base.status == head.status
         && !compare_heads(&head_of(base), &head_of(head), true, &options).is_changed()
 }
 
-/// Whether two captures say the same. A server that said that nothing changed sent few headers, which says nothing.
+/// Whether two captures are equal. Status and headers are not compared if either is a 304 response,
+/// which omits most headers.
 fn same(base: &Capture, head: &Capture) -> bool {
     const NOT_MODIFIED: u16 = 304;
     let is_answer = base.status != NOT_MODIFIED && head.status != NOT_MODIFIED;
@@ -105,7 +109,7 @@ fn head_of(capture: &Capture) -> CaptureSide<'_> {
     CaptureSide { id: "", headers: &capture.headers, body: &[], media_type: None }
 }
 
-/// The pages of two versions, in the order of their paths.
+/// The pages of two versions, in path order.
 pub struct CapturePairs<'a> {
     base: Peekable<PagesByKey<'a>>,
     head: Peekable<PagesByKey<'a>>,
@@ -114,13 +118,13 @@ pub struct CapturePairs<'a> {
 }
 
 impl<'a> CapturePairs<'a> {
-    /// Pairs the pages of two versions. No base means that all pages are new.
+    /// Pairs the pages of two versions. Without a base all pages are new.
     pub fn new(catalog: &'a dyn CatalogRead, base: Option<VersionId>, head: Option<VersionId>) -> Self {
         Self::between(VersionPages::new(catalog, base), VersionPages::new(catalog, head))
     }
 
-    /// The pairs of which something may differ, and how many pages are the same in both versions and left out. Where little
-    /// changed, the cost is that of what changed.
+    /// The pairs that may differ, and the number of pages left out because both versions share
+    /// them. The cost is proportional to the number of changed pages.
     pub fn that_differ(
         catalog: &'a dyn CatalogRead,
         base: Option<VersionId>,
@@ -131,7 +135,7 @@ impl<'a> CapturePairs<'a> {
             return Ok((Self::new(catalog, base, head), 0));
         };
         let (from, to) = (at_paths(catalog, base, &paths)?, at_paths(catalog, head, &paths)?);
-        // A page that has its path from elsewhere may belong to one that is left out.
+        // A page whose key differs from its path may match a page that was left out.
         if from.iter().chain(&to).any(|page| PageMatchKey::Page.of(page) != page.path) {
             return Ok((Self::new(catalog, base, head), 0));
         }
@@ -141,7 +145,8 @@ impl<'a> CapturePairs<'a> {
         Ok((Self::between(VersionPages::listed(catalog, from), VersionPages::listed(catalog, to)), left_out))
     }
 
-    /// The pairs at some paths, sorted, of which each page has one.
+    /// The pairs at the given paths, which must be sorted. The stored path of each page must be its
+    /// key.
     pub fn at(
         catalog: &'a dyn CatalogRead,
         base: Option<VersionId>,
@@ -152,12 +157,12 @@ impl<'a> CapturePairs<'a> {
         Ok(Self::between(VersionPages::listed(catalog, from), VersionPages::listed(catalog, to)))
     }
 
-    /// Pairs pages wherever they come from, each side sorted by path and URL.
+    /// Pairs pages from any source, each side sorted by path and URL.
     pub fn between(base: VersionPages<'a>, head: VersionPages<'a>) -> Self {
         Self::by(PageMatchKey::Page, base, head)
     }
 
-    /// Pairs pages of all hosts, as diffs were made that some sites keep.
+    /// Pairs pages across hosts, as in the diffs that some sites store.
     pub fn across_hosts(
         catalog: &'a dyn CatalogRead,
         base: Option<VersionId>,
@@ -166,7 +171,7 @@ impl<'a> CapturePairs<'a> {
         Self::by(PageMatchKey::AnyHost, VersionPages::new(catalog, base), VersionPages::new(catalog, head))
     }
 
-    /// Pairs what lies in the same place of a working tree.
+    /// Pairs pages with the same place in a working tree.
     pub fn in_place(catalog: &'a dyn CatalogRead, base: Option<VersionId>, head: Option<VersionId>) -> Self {
         Self::by(PageMatchKey::Place, VersionPages::new(catalog, base), VersionPages::new(catalog, head))
     }
@@ -189,7 +194,7 @@ impl<'a> CapturePairs<'a> {
     }
 }
 
-/// The captures of a version at some paths.
+/// The captures of a version at the given paths.
 fn at_paths(
     catalog: &dyn CatalogRead,
     version: Option<VersionId>,
@@ -211,7 +216,7 @@ fn key_of(pages: &mut Peekable<PagesByKey<'_>>) -> Result<Option<String>, Reposi
     }
 }
 
-/// All pages with `key`, which is where the list stands if it has any.
+/// Takes all pages with `key`. If there are any, they are next in the list.
 fn take(pages: &mut Peekable<PagesByKey<'_>>, key: &str) -> Result<Vec<Capture>, RepositoryError> {
     let mut taken = Vec::new();
     while let Some(page) = pages.next_if(|page| page.as_ref().map_or(true, |(found, _)| found == key)) {
@@ -220,7 +225,7 @@ fn take(pages: &mut Peekable<PagesByKey<'_>>, key: &str) -> Result<Vec<Capture>,
     Ok(taken)
 }
 
-/// Pairs the pages of one key, each of which is in at most one pair.
+/// Pairs the pages of one key. Each page is in at most one pair.
 fn pair_up(key: PageMatchKey, base: Vec<Capture>, head: Vec<Capture>) -> Vec<CapturePair> {
     let are_alone = base.len() == 1 && head.len() == 1;
     let mut sides = Sides { base, head, pairs: Vec::new() };
@@ -236,7 +241,7 @@ fn pair_up(key: PageMatchKey, base: Vec<Capture>, head: Vec<Capture>) -> Vec<Cap
     pairs
 }
 
-/// Pages that have no partner yet, and those that have.
+/// Pages without a partner so far, and the pairs found.
 struct Sides {
     base: Vec<Capture>,
     head: Vec<Capture>,
@@ -244,7 +249,7 @@ struct Sides {
 }
 
 impl Sides {
-    /// Makes pairs of those that belong together, in their order.
+    /// Pairs the pages for which `belong` is true, in order.
     fn pair(&mut self, belong: impl Fn(&Capture, &Capture) -> bool) {
         for head in std::mem::take(&mut self.head) {
             match self.base.iter().position(|base| belong(base, &head)) {

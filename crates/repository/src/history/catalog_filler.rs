@@ -1,7 +1,8 @@
-//! A catalog being made from what the silos say, in batches.
+//! Fills a catalog from silo records, in batches.
 //!
-//! Who reads the silos is left to others: a rebuild and an audit read every record anyway and pass on what it says.
-//! Where something is lost, all the rest has its rows: what is said of it is left out, and told.
+//! The caller reads the silos: a rebuild and an audit read every record anyway and pass it on. If a
+//! record is lost, everything else still gets its rows; rows that depend on it are left out and
+//! reported.
 
 use std::fmt;
 
@@ -13,21 +14,22 @@ use varve_store::exchange::ScannedRecord;
 use crate::error::RepositoryError;
 use crate::rows::{MissingPageList, RowMaker, UnreadableFact};
 
-/// Rows are applied so many at a time.
+/// Number of rows applied per batch.
 const ROWS_PER_BATCH: usize = 4096;
 
-/// Something that silos say, of which no row can be made because something else is lost.
+/// A row that could not be made because a record is unreadable or lost.
 #[derive(Debug)]
 pub enum OmittedRow {
-    /// A record that says nothing that can be understood, or only together with one that is lost.
+    /// A record that cannot be parsed, or not without another record that is lost.
     Fact(UnreadableFact),
-    /// The pages of a version that a list has which is lost. The version is kept, and the pages that it names itself.
+    /// The pages of a version that are in a lost page list. The version is kept, with the pages in
+    /// its own manifest.
     List(MissingPageList),
     /// The score of a version that is not here.
     Score(VersionId),
-    /// HEAD was moved to a version that is not here.
+    /// A move of HEAD to a version that is not here.
     Head(VersionId),
-    /// A tag stands for a version that is not here. It is kept.
+    /// A tag of a version that is not here. The tag is kept.
     Tag {
         /// Its name.
         name: String,
@@ -63,7 +65,7 @@ impl fmt::Display for OmittedRow {
 }
 
 impl OmittedRow {
-    /// What a row was about that was left out.
+    /// The omitted row in the form that is reported.
     pub(super) fn of_row(row: CatalogRow) -> Option<Self> {
         match row {
             CatalogRow::Score(score) => Some(Self::Score(score.version)),
@@ -73,15 +75,15 @@ impl OmittedRow {
     }
 }
 
-/// A catalog that was filled, and what could not be entered.
+/// A filled catalog, and the rows that were left out.
 pub struct FilledCatalog {
     /// The catalog.
     pub catalog: SqliteCatalog,
-    /// Records that could not be entered.
+    /// The rows that were left out.
     pub left_out: Vec<OmittedRow>,
 }
 
-/// A catalog that is being filled. The first failure is kept until the end, and nothing is done after it.
+/// A catalog being filled. The first error is returned by `finish`, and nothing is added after it.
 pub struct CatalogFiller {
     catalog: SqliteCatalog,
     maker: RowMaker<'static>,
@@ -91,13 +93,13 @@ pub struct CatalogFiller {
 }
 
 impl CatalogFiller {
-    /// Begins with an empty catalog.
+    /// Starts with an empty catalog.
     pub fn new(catalog: SqliteCatalog, redaction: Redaction) -> Self {
         let maker = RowMaker::new(redaction);
         Self { catalog, maker, rows: Vec::new(), left_out: Vec::new(), failure: Ok(()) }
     }
 
-    /// Adds the rows of what a record says.
+    /// Adds the rows of a record.
     pub fn add(&mut self, scanned: &ScannedRecord) {
         if self.failure.is_err() {
             return;
@@ -123,7 +125,7 @@ impl CatalogFiller {
             .apply_leniently(&mut rows.drain(..), &mut |row| left_out.extend(OmittedRow::of_row(row)))?)
     }
 
-    /// The catalog, with all that was added.
+    /// Returns the catalog, after applying all rows.
     pub fn finish(mut self) -> Result<FilledCatalog, RepositoryError> {
         std::mem::replace(&mut self.failure, Ok(()))?;
         self.apply()?;
@@ -137,7 +139,7 @@ impl CatalogFiller {
     }
 }
 
-/// How many rows these are, each capture counted.
+/// The number of rows, counting each capture.
 pub(super) fn count_rows(rows: &[CatalogRow]) -> usize {
     let held =
         |row: &CatalogRow| if let CatalogRow::Pages { captures, .. } = row { captures.len() } else { 0 };

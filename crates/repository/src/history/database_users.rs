@@ -1,16 +1,17 @@
-//! Does another program have a database open?
+//! Detects whether another program has a database open.
 //!
-//! SQLite marks a database that is in use by a lock on its file. The system's list of locks tells of it without touching
-//! the file: opening and closing it here would take away this process's own locks, as POSIX has it. Where there is no
-//! such list, the answer is yes, which is the careful one.
+//! SQLite locks the file of a database in use. The kernel's list of locks shows this without
+//! touching the file: opening and closing it here would drop this process's own POSIX locks. If
+//! there is no such list, the answer is yes, which is the safe one.
 //!
-//! Processes that run this same program do not count: one that writes holds a lock of our own, and others only read.
+//! Processes that run this same program do not count: a writer holds varve's own lock, and others
+//! only read.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Where the system lists its locks.
+/// The kernel's list of file locks.
 const LOCKS_FILE: &str = "/proc/locks";
 
 /// Whether a process of another program has locked that file.
@@ -22,8 +23,9 @@ pub(super) fn is_open_elsewhere(database: &Path) -> bool {
     }
 }
 
-/// A line is `1: POSIX  ADVISORY  READ 12345 08:01:131 1073741826 1073742335`: the fifth word is the process, the sixth
-/// the device and the number of the file.
+/// Whether a line of the list is a lock on `file` by another program. A line is `1: POSIX  ADVISORY
+/// READ 12345 08:01:131 1073741826 1073742335`. The fifth word is the process id; the sixth holds
+/// the device and the inode.
 fn is_of_other(line: &str, file: u64) -> bool {
     let mut words = line.split_whitespace().filter(|word| *word != "->").skip(4);
     let (Some(process), Some(place)) = (words.next(), words.next()) else { return false };
@@ -31,7 +33,7 @@ fn is_of_other(line: &str, file: u64) -> bool {
     is_file && !is_this_program(process)
 }
 
-/// Whether a process runs the program that this one runs; what cannot be known is not so.
+/// Whether a process runs the same program as this one. False if that cannot be determined.
 fn is_this_program(process: &str) -> bool {
     let program = |process: &str| {
         let found = fs::metadata(format!("/proc/{process}/exe")).ok()?;

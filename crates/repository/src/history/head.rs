@@ -1,4 +1,4 @@
-//! HEAD: a file that holds the id of a version and nothing else; and where HEAD is about to point, with what moves it there.
+//! HEAD, a file that holds only the id of a version, and the file for an intended move of HEAD.
 
 use std::fs;
 use std::io;
@@ -9,20 +9,20 @@ use varve_core::VersionId;
 use super::atomic_replace::replace;
 use crate::error::RepositoryError;
 
-/// What moves HEAD to a version, by which it is known what becomes of the pages that lie in a working tree.
+/// The operation that moves HEAD. It determines which pages stay in a working tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadMove {
-    /// The version was made: its pages are written, and all others stay.
+    /// A new version was committed: its pages are written, and all others stay.
     Commit,
-    /// The version was asked for: pages that only the last HEAD has go.
+    /// A version was checked out: pages that only the previous HEAD has are removed.
     Checkout,
 }
 
-/// The words that stand behind the id, for what moves HEAD.
+/// The word after the id, for the operation that moves HEAD.
 const CHECKOUT_WORD: &str = "checkout";
 const COMMIT_WORD: &str = "commit";
 
-/// Reads HEAD; none when there is no such file, or an empty one.
+/// Reads HEAD. `None` if the file is missing or empty.
 pub(super) fn read(path: &Path) -> Result<Option<VersionId>, RepositoryError> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
@@ -41,35 +41,35 @@ pub(super) fn write(path: &Path, version: &VersionId) -> Result<(), RepositoryEr
     replace(path, &mut version.to_string().as_bytes(), true).map_err(RepositoryError::write(path))
 }
 
-/// A move of HEAD that somebody is about to make.
+/// A move of HEAD that a writer is about to make.
 pub(super) struct IntendedHead {
-    /// Where it is to point.
+    /// The target version.
     pub(super) to: VersionId,
-    /// What moves it.
+    /// The operation.
     pub(super) by: HeadMove,
-    /// Where it pointed, if anywhere.
+    /// The previous version, if any.
     from: Option<VersionId>,
 }
 
 impl IntendedHead {
-    /// Whether HEAD is still where it was, or there already. Where it is neither, somebody has moved it since, and what was meant then is
-    /// no longer meant.
+    /// Whether the intent is still valid: HEAD is at its previous or its target version. Otherwise
+    /// HEAD has been moved since, and the intent is obsolete.
     pub(super) fn stands(&self, head: Option<VersionId>) -> bool {
         self.from.is_none() || head.is_none() || head == self.from || head == Some(self.to)
     }
 }
 
-/// What is about to become of HEAD; none where nobody said so, or not in words that are known.
+/// Reads the intended move. `None` if the file is missing or cannot be parsed.
 pub(super) fn read_intended(path: &Path) -> Option<IntendedHead> {
     let text = fs::read_to_string(path).ok()?;
     let mut words = text.split_whitespace();
     let to = words.next()?.parse().ok()?;
-    // Whoever does not say that pages may go lets them stay.
+    // Unless the word allows removing pages, they stay.
     let by = if words.next() == Some(CHECKOUT_WORD) { HeadMove::Checkout } else { HeadMove::Commit };
     Some(IntendedHead { to, by, from: words.next().and_then(|id| id.parse().ok()) })
 }
 
-/// Says where HEAD is about to point, durably.
+/// Records the intended move of HEAD, durably.
 pub(super) fn write_intended(
     path: &Path,
     version: &VersionId,

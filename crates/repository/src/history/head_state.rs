@@ -1,4 +1,4 @@
-//! What may be wrong with HEAD, in any layout: it is a file, and files are lost, cut short and edited.
+//! Faults of HEAD, in any layout: HEAD is a file, which can be lost, truncated or edited.
 
 use std::fmt;
 use std::io;
@@ -10,46 +10,46 @@ use varve_core::VersionId;
 use super::head;
 use crate::error::RepositoryError;
 
-/// What HEAD is, and where it should point instead.
+/// The state of HEAD, and the version it should point to instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeadState {
-    /// It points where it should, or there is nothing to point to.
+    /// HEAD is correct, or there is no version to point to.
     Right,
-    /// It was left behind when a later version was written.
+    /// HEAD was not updated when a later version was written.
     Behind {
-        /// Where it points.
+        /// The version HEAD points to.
         at: VersionId,
-        /// The last version that was written after it.
+        /// The last version written after it.
         to: VersionId,
     },
-    /// It is missing or empty, though there are versions.
+    /// HEAD is missing or empty, although there are versions.
     Missing {
-        /// The newest of them.
+        /// The newest version.
         to: VersionId,
     },
-    /// It holds what is no id.
+    /// HEAD does not hold an id.
     Unreadable {
-        /// What is wrong with it.
+        /// The cause.
         why: String,
         /// The newest version, if there is one.
         to: Option<VersionId>,
     },
-    /// It names a version that is not there.
+    /// HEAD names a version that does not exist.
     Absent {
         /// The version.
         named: VersionId,
         /// The newest version, if there is one.
         to: Option<VersionId>,
     },
-    /// Somebody was stopped while moving it.
+    /// A writer was stopped while moving HEAD.
     Intended {
-        /// Where it was to point.
+        /// The intended version.
         to: VersionId,
     },
 }
 
 impl HeadState {
-    /// Where HEAD should point, if not where it does.
+    /// The version HEAD should point to, if it is not correct.
     pub fn wanted(&self) -> Option<VersionId> {
         match self {
             Self::Right => None,
@@ -76,8 +76,8 @@ impl fmt::Display for HeadState {
     }
 }
 
-/// The version that the file HEAD names and the rows know; none where there is nothing to name. Or what is wrong with it, where
-/// `wanted` says where it should point.
+/// Returns the version that the HEAD file names, if the catalog has it; `None` if there is no
+/// version to name. Otherwise returns the fault, with the correct version from `wanted`.
 pub(super) fn named(
     catalog: &dyn CatalogRead,
     path: &Path,
@@ -89,7 +89,7 @@ pub(super) fn named(
         Err(RepositoryError::BadHead { source, .. }) => {
             return Ok(Err(HeadState::Unreadable { why: source.to_string(), to: wanted()? }));
         }
-        // Bytes that are no text; what cannot be read at all is another matter.
+        // The bytes are not UTF-8. A file that cannot be read at all is a different error.
         Err(RepositoryError::Read { source, .. }) if source.kind() == io::ErrorKind::InvalidData => {
             return Ok(Err(HeadState::Unreadable { why: source.to_string(), to: wanted()? }));
         }

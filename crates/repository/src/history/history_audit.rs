@@ -1,8 +1,9 @@
-//! Is history what it was? The manifests in the silos, held against each other, the captures and the catalog.
+//! Audits history: compares the manifests in the silos with each other, with the captures and with
+//! the catalog.
 //!
-//! The id of a version is the digest of its manifest, which names its parent: whoever changes the past changes every id
-//! after it. A version of a run carries a seal over its captures. And the catalog, being made from all this, must be
-//! what would be made again.
+//! The id of a version is the digest of its manifest, which names its parent. A change to the past
+//! therefore changes every later id. A version of a run carries a seal over its captures. The
+//! catalog is derived from all this, so it must equal a rebuilt one.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -27,22 +28,22 @@ use crate::archive::Archive;
 use crate::error::RepositoryError;
 use crate::rows::row_of_score;
 
-/// Bodies are looked for so many at a time.
+/// Number of bodies looked up per batch.
 const BODIES_PER_LOOKUP: usize = 4096;
 
-/// An audit of history, which listens to the records of an archive while they are read.
+/// An audit of history, fed with the records of an archive as they are read.
 pub struct HistoryAudit<'a> {
     archive: &'a Archive,
     chain: ScannedHistory,
-    /// The catalog that is made again, if there is room for one.
+    /// The rebuilt catalog, or the error that prevented the rebuild, such as a full disk.
     again: Result<RebuiltCatalog, RepositoryError>,
     failure: Result<(), RepositoryError>,
 }
 
-/// A catalog in the making, among temporary files.
+/// A catalog under construction, in a temporary folder.
 struct RebuiltCatalog {
     filling: CatalogFiller,
-    /// Holds it for as long as it is needed.
+    /// Deletes the folder when dropped.
     _folder: tempfile::TempDir,
 }
 
@@ -55,7 +56,7 @@ impl RebuiltCatalog {
 }
 
 impl<'a> HistoryAudit<'a> {
-    /// Begins, before the first record was read.
+    /// Starts the audit, before the first record is read.
     pub fn begin(archive: &'a Archive) -> Self {
         Self {
             archive,
@@ -65,7 +66,7 @@ impl<'a> HistoryAudit<'a> {
         }
     }
 
-    /// Takes in what the next record says.
+    /// Processes the next record.
     pub fn hear(&mut self, scanned: ScannedRecord) {
         if let Ok(again) = &mut self.again {
             again.filling.add(&scanned);
@@ -75,8 +76,8 @@ impl<'a> HistoryAudit<'a> {
         }
     }
 
-    /// Everything was read: tells `found` what is not as it should be. What an index does not know that is behind the silos may
-    /// still be in them, and is looked for there.
+    /// Ends the audit after all records were read, and reports faults to `found`. If the index is
+    /// behind the silos, bodies that it does not know are searched in the silos.
     pub fn finish(
         mut self,
         is_ahead_of_index: bool,
@@ -93,7 +94,7 @@ impl<'a> HistoryAudit<'a> {
             self.again.and_then(|RebuiltCatalog { filling, _folder }| Ok((filling.finish()?, _folder)));
         match again {
             Ok((FilledCatalog { catalog: again, left_out }, _folder)) => {
-                // A record that cannot be understood was named already, and so was a list that is lost.
+                // Unparsable records and lost page lists were already reported.
                 let told = left_out
                     .iter()
                     .filter(|left_out| !matches!(left_out, OmittedRow::Fact(_) | OmittedRow::List(_)));
@@ -102,7 +103,7 @@ impl<'a> HistoryAudit<'a> {
                 wrong.into_iter().for_each(&mut *found);
                 compare_catalogs(self.archive, &again, found)
             }
-            // The silos are what matters, and they were read.
+            // The silos are what the audit is about, and they were read.
             Err(error) => {
                 let what = "catalog and HEAD were not compared with the silos";
                 found(AuditFinding::not_compared(what, &error, error.is_disk_full()));
@@ -112,25 +113,25 @@ impl<'a> HistoryAudit<'a> {
     }
 }
 
-/// What the silos say about history, so far.
+/// The history read from the silos so far.
 #[derive(Default)]
 struct ScannedHistory {
     versions: HashSet<VersionId>,
     parents: Vec<(VersionId, VersionId, RecordId)>,
     runs: RunRecords,
     sealed: Vec<SealedRun>,
-    /// Why the records of runs could not be kept, if they could not.
+    /// The error that prevented storing the records of runs, if any.
     no_room: Option<io::Error>,
     bodies: Vec<(BodyId, VersionId)>,
-    /// Answers that versions have from what was captured before them.
+    /// Records of responses that were captured before the version and that it references.
     answers: Vec<(RecordId, VersionId)>,
-    /// The list of pages that was read last.
+    /// The page list that was read last.
     lists: PageLists<'static>,
-    /// The last list whose bodies were looked for.
+    /// The last list whose bodies were looked up.
     looked_at: Option<RecordId>,
-    /// Bodies that are not here; whether they should be is known when all tombstones are.
+    /// Bodies not found. Whether they should exist is known after all tombstones were read.
     missing: Vec<(BodyId, VersionId)>,
-    /// Answers that are not here, likewise.
+    /// Response records not found, likewise.
     missing_answers: Vec<(RecordId, VersionId)>,
     tombstones: Vec<Tombstone>,
     findings: Vec<AuditFinding>,
@@ -150,7 +151,7 @@ impl ScannedHistory {
                         self.add_version(record, &about, &json, *manifest);
                     }
                     Some(Ok(Fact::Pages(list))) => _ = self.lists.hear(record, list),
-                    // That of a page takes no record away.
+                    // The tombstone of a page removes no record.
                     Some(Ok(Fact::Tombstone(tombstone))) if tombstone.is_of_record() => {
                         self.tombstones.push(*tombstone);
                     }
@@ -182,7 +183,8 @@ impl ScannedHistory {
         self.sealed.extend(manifest.run.map(|run| SealedRun { version: id, run, record }));
     }
 
-    /// The bodies of a list are looked for once, for the first version that names it.
+    /// Adds the pages of a version. The bodies of a list are looked up once, for the first version
+    /// that references it.
     fn add_pages(&mut self, record: RecordId, id: VersionId, manifest: &Manifest) {
         let by_hand = manifest.pages.iter().filter(|page| page.record.is_none());
         self.bodies.extend(by_hand.map(|page| (page.body, id)));
@@ -214,7 +216,7 @@ impl ScannedHistory {
         Ok(())
     }
 
-    /// Looks for what the index did not know in the silos themselves.
+    /// Searches the silos themselves for bodies and records that the index did not know.
     fn look_in_silos(&mut self, archive: &Archive) -> Result<(), RepositoryError> {
         let bodies = self.missing.iter().map(|(body, _)| *body.as_bytes());
         let answers = self.missing_answers.iter().map(|(record, _)| *record.as_bytes());
@@ -231,7 +233,7 @@ impl ScannedHistory {
 
     fn finish(mut self, found: &mut dyn FnMut(AuditFinding)) {
         self.findings.drain(..).for_each(&mut *found);
-        // What was taken out on purpose is accounted for by its tombstone.
+        // A tombstone accounts for content that was removed on purpose.
         let gone: HashSet<RecordId> = self.tombstones.iter().map(|tombstone| tombstone.record).collect();
         let gone_versions: HashSet<VersionId> =
             self.tombstones.iter().filter_map(|tombstone| tombstone.version).collect();
@@ -273,7 +275,7 @@ fn finding(record: RecordId, message: String) -> AuditFinding {
     AuditFinding { id: Some(record.to_string()), ..AuditFinding::new(AuditKind::History, message) }
 }
 
-/// What is wrong with the file HEAD, which should name the version that the silos say.
+/// Compares the HEAD file with the version that the silos give as HEAD.
 fn found_about_head(path: &Path, should_be: Option<VersionId>, lacks_silos: bool) -> Option<AuditFinding> {
     let name =
         |version: Option<VersionId>| version.map_or_else(|| "no version".to_owned(), |id| id.to_string());
@@ -291,7 +293,7 @@ fn found_about_head(path: &Path, should_be: Option<VersionId>, lacks_silos: bool
     Some(AuditFinding::new(AuditKind::Catalog, message))
 }
 
-/// Compares the catalog that is kept, if one is, with the one that was made again.
+/// Compares the stored catalog, if there is one, with the rebuilt one.
 fn compare_catalogs(
     archive: &Archive,
     again: &SqliteCatalog,
@@ -307,7 +309,7 @@ fn compare_catalogs(
     });
     let difference = match compared {
         Ok(difference) => difference,
-        // It is a cache: the silos are what is audited, and they were read.
+        // The catalog is a cache: the audit is about the silos, and they were read.
         Err(RepositoryError::Catalog(error)) if !matches!(error, CatalogError::Busy { .. }) => {
             let what = match error {
                 CatalogError::Newer { .. } => {
@@ -335,7 +337,8 @@ fn compare_catalogs(
     Ok(())
 }
 
-/// Whether the last silos are missing: the catalog has read others behind those that are here. Where it cannot say, none are.
+/// Whether the last silos are missing: the catalog has read silos after those that are here. False
+/// if the catalog cannot be read.
 fn lacks_silos(archive: &Archive) -> Result<bool, RepositoryError> {
     let here = archive.store().files().list().map_err(StoreError::from)?;
     let known =
@@ -344,7 +347,7 @@ fn lacks_silos(archive: &Archive) -> Result<bool, RepositoryError> {
     Ok(reached > here.keys().next_back().copied())
 }
 
-/// Whether a catalog knows that it does not know all that the silos hold, as after a crash.
+/// Whether the catalog has not read all records of the silos, as after a crash.
 fn is_behind(kept: &SqliteCatalog, archive: &Archive) -> Result<bool, RepositoryError> {
     let silos = archive.store().files().list().map_err(StoreError::from)?;
     let end = silos.values().next_back().map(|last| (last.number, last.length));
@@ -353,7 +356,7 @@ fn is_behind(kept: &SqliteCatalog, archive: &Archive) -> Result<bool, Repository
     Ok(reached < end)
 }
 
-/// As much of a row as it takes to know it: one of a score has thousands of letters.
+/// The start of a row, long enough to identify it: a score row has thousands of characters.
 fn beginning(row: &str) -> Cow<'_, str> {
     const MOST: usize = 300;
     match row.char_indices().nth(MOST) {
@@ -362,7 +365,7 @@ fn beginning(row: &str) -> Cow<'_, str> {
     }
 }
 
-/// The first row that only one of two catalogs has.
+/// The first row in which two catalogs differ.
 fn first_difference(
     one: &dyn CatalogRead,
     other: &dyn CatalogRead,
@@ -371,7 +374,7 @@ fn first_difference(
     std::thread::scope(|scope| {
         let writer = scope.spawn(move || {
             dump_rows(other, &mut |row| {
-                // The reader stops listening when it has found a difference.
+                // The receiver is dropped once a difference is found.
                 let _ = sender.send(row.to_owned());
                 Ok(())
             })

@@ -1,4 +1,4 @@
-//! A page in memory: its body, as far as it is looked at, and the headers that belong to it.
+//! A page in memory: its body, up to a limit, and its headers.
 
 use std::io::Read;
 
@@ -10,29 +10,29 @@ use super::{HistoryReader, removal_of};
 use crate::body_failure::BodyFailure;
 use crate::error::RepositoryError;
 
-/// What a server answers when nothing changed.
+/// The status of a response to a conditional request when nothing changed.
 pub const STATUS_NOT_MODIFIED: u16 = 304;
-/// So many captures are looked at for one that has all headers.
+/// Maximum number of captures searched for one with all headers.
 const MAX_CAPTURES_SEARCHED: usize = 100;
-/// What it answered before, where that is not known.
+/// The status assumed for the earlier response, if that is not known.
 const STATUS_OK: u16 = 200;
 
-/// Bodies longer than this are not compared, only weighed.
+/// Maximum size of a body that is compared by content.
 pub const MAX_COMPARED_BYTES: u64 = 64 << 20;
 
-/// A page in memory; nothing at all where there is none.
+/// A page in memory; empty if there is no page.
 #[derive(Default)]
 pub struct LoadedPage {
     /// The response headers.
     pub headers: HeaderView,
     /// The body, up to the requested limit.
     pub body: Vec<u8>,
-    /// The page is known, and its body cannot be had.
+    /// Why the body could not be read, if the page has one.
     pub failure: Option<BodyFailure>,
 }
 
 impl LoadedPage {
-    /// Reads a page, of its body at most `most` bytes.
+    /// Reads a page, with at most `most` bytes of its body.
     pub fn of(
         holdings: &dyn HistoryReader,
         capture: Option<&Capture>,
@@ -44,7 +44,7 @@ impl LoadedPage {
             Err(RepositoryError::Absent { .. }) => {
                 return Self::without_body(holdings, capture, BodyFailure::Missing);
             }
-            // A download that failed is a page with nothing on it.
+            // A failed download is an empty page.
             Err(RepositoryError::DownloadFailed { .. }) => return Ok(Self::default()),
             other => other?,
         };
@@ -55,7 +55,8 @@ impl LoadedPage {
         Ok(Self { body, ..Self::head_of(holdings, Some(capture))? })
     }
 
-    /// Reads a page as far as it can be read: what keeps its body from being read is said, and keeps nobody from the other pages.
+    /// Reads a page as far as possible. A failure to read its body is recorded in `failure` and
+    /// does not affect other pages.
     pub fn load_lossy(
         holdings: &dyn HistoryReader,
         capture: Option<&Capture>,
@@ -73,13 +74,13 @@ impl LoadedPage {
         capture: &Capture,
         trouble: BodyFailure,
     ) -> Result<Self, RepositoryError> {
-        // With a body that was taken out, what was said beside it went.
+        // If the body was removed, its headers were removed with it.
         let is_removed = trouble == BodyFailure::Missing && removal_of(holdings, capture)?.is_some();
         let head = if is_removed { Self::default() } else { Self::head_of(holdings, Some(capture))? };
         Ok(Self { failure: Some(trouble), ..head })
     }
 
-    /// Reads the headers of a page, and no body.
+    /// Reads only the headers of a page.
     pub fn head_of(holdings: &dyn HistoryReader, capture: Option<&Capture>) -> Result<Self, RepositoryError> {
         let headers = capture.map(|capture| headers_of(holdings, capture)).transpose()?;
         Ok(Self { headers: headers.unwrap_or_default(), ..Self::default() })
@@ -90,21 +91,21 @@ impl LoadedPage {
         CaptureSide { id, headers: &self.headers, body: &self.body, media_type: None }
     }
 
-    /// Whether there is no body to look at.
+    /// Whether the body could not be read.
     pub const fn is_bodiless(&self) -> bool {
         self.failure.is_some()
     }
 }
 
-/// The headers of a page. A server that says that nothing changed leaves most of them out: then they are those of the
-/// last answer that had them.
+/// The headers of a page. A 304 response omits most headers, so they are taken from the last full
+/// response.
 pub fn headers_of(holdings: &dyn HistoryReader, capture: &Capture) -> Result<HeaderView, RepositoryError> {
     let full = full_answer(holdings, capture)?;
     Ok(full.map_or_else(|| capture.headers.clone(), |full| full.headers))
 }
 
-/// A capture as if its server had said all of it: where it said that nothing changed, with the status and the headers of
-/// what had not changed.
+/// Returns the capture with the full response: a 304 gets the status and headers of the response
+/// that it confirms.
 pub fn with_full_response(
     holdings: &dyn HistoryReader,
     capture: Capture,
@@ -114,13 +115,13 @@ pub fn with_full_response(
     }
     Ok(match full_answer(holdings, &capture)? {
         Some(full) => Capture { status: full.status, headers: full.headers, ..capture },
-        // The answer before is out of sight. That there is a body shows that there was one.
+        // The earlier response was not found, but a body shows that there was one.
         None if capture.length != Some(0) => Capture { status: STATUS_OK, ..capture },
         None => capture,
     })
 }
 
-/// The last answer that a capture repeats without saying it.
+/// The last full response that a 304 capture confirms.
 fn full_answer(holdings: &dyn HistoryReader, capture: &Capture) -> Result<Option<Capture>, RepositoryError> {
     if capture.status != STATUS_NOT_MODIFIED {
         return Ok(None);

@@ -1,8 +1,9 @@
-//! History: one code over every layout that keeps it.
+//! History: one interface over every layout that keeps it.
 //!
-//! [`HistoryReader`] is the reading face: versions, captures, bodies. [`HistoryWriter`] can add to them. A varve archive and a
-//! Moku site have both, a Crystal project is read, and every verb about history is written once, against these. What differs between the layouts
-//! is in their files, and nowhere else.
+//! [`HistoryReader`] reads versions, captures and bodies. [`HistoryWriter`] adds to them. A varve
+//! archive and a Moku site implement both; a Crystal project is read-only. Every history command is
+//! written once, against these traits. Differences between the layouts are confined to the modules
+//! of the layouts.
 
 mod archive;
 mod atomic_replace;
@@ -78,7 +79,7 @@ pub use working_tree::WorkingTree;
 pub use working_tree::{BODY_FILE, HEADERS_FILE, PageFolder, tree_folder};
 pub use write_version::{KeptIntent, half_entered_error, pairs_with_parent, write_version, write_with_diff};
 
-/// A part of a body that must be read from its beginning.
+/// A range of a body that can only be read sequentially from its start.
 fn body_range(
     mut body: Box<dyn Read + Send>,
     start: u64,
@@ -89,20 +90,21 @@ fn body_range(
     Ok(Box::new(body.take(end.saturating_sub(start))))
 }
 
-/// What can be read of a layout.
+/// Read access to a layout.
 pub trait HistoryReader: Send + Sync {
-    /// Its rows.
+    /// The catalog rows.
     fn catalog(&self) -> &dyn CatalogRead;
 
-    /// The version that the next one descends from.
+    /// The version that becomes the parent of the next one.
     fn head(&self) -> Result<Option<VersionId>, RepositoryError>;
 
-    /// Where HEAD points as soon as somebody has opened this for writing, which may mend it.
+    /// The version that HEAD points to after the next writer has opened the layout and possibly
+    /// repaired HEAD.
     fn repaired_head_target(&self) -> Result<Option<VersionId>, RepositoryError> {
         self.head()
     }
 
-    /// What is wrong with HEAD, if something is.
+    /// The state of HEAD, including any fault.
     fn head_state(&self) -> Result<HeadState, RepositoryError> {
         Ok(HeadState::Right)
     }
@@ -112,29 +114,31 @@ pub trait HistoryReader: Send + Sync {
         None
     }
 
-    /// A version that HEAD names, or named before it was mended, and that has no rows: what only they named may still lie there.
+    /// A version that HEAD names, or named before a repair, and that has no rows. Bodies that only
+    /// those rows referenced may still be stored.
     fn lost_head(&self) -> Result<Option<VersionId>, RepositoryError> {
         Ok(None)
     }
 
-    /// Versions that were committed here and have no rows, though nobody let them go.
+    /// Versions that were committed here and have no rows, although no user removed them.
     fn lost_versions(&self) -> Result<Vec<VersionId>, RepositoryError> {
         Ok(Vec::new())
     }
 
-    /// Bodies that lie loose and may be swept; none where they lie in silos, which nothing leaves. Whoever is only reading says
-    /// when that is.
+    /// Loose bodies, which housekeeping may sweep. `None` if bodies are stored in silos, from which
+    /// nothing is removed. A read-only caller passes the current time.
     fn loose(&self, _now: Moment) -> Option<LooseBodyView<'_>> {
         None
     }
 
-    /// Whether sensitive headers are hidden, in what is shown as in what is kept from now on.
+    /// Whether sensitive headers are redacted, both in output and in captures stored from now on.
     fn redaction(&self) -> Redaction;
 
-    /// The body of a capture. Reading it to its end checks it.
+    /// Opens the body of a capture. Reading it to the end verifies it.
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError>;
 
-    /// The bytes of a body from `start` up to, not including, `end`. Whatever can be passed over without reading it is.
+    /// Opens the bytes of a body from `start` up to, but not including, `end`. Bytes that can be
+    /// skipped without reading are skipped.
     fn open_body_range(
         &self,
         capture: &Capture,
@@ -144,62 +148,68 @@ pub trait HistoryReader: Send + Sync {
         body_range(self.open_body(capture)?, start, end)
     }
 
-    /// Puts the body of a capture into `into`, in place of what is there, and checks it. False when it is longer than `most`
-    /// bytes: then it has to be opened.
+    /// Reads and verifies the body of a capture, replacing the contents of `into`. Returns false if
+    /// the body is longer than `most` bytes; the caller then has to use
+    /// [`open_body`](Self::open_body).
     fn read_body(&self, capture: &Capture, most: u64, into: &mut Vec<u8>) -> Result<bool, RepositoryError> {
         read_whole_body(self.open_body(capture)?, capture, most, into)
     }
 
-    /// Numbers for captures: their bodies are read most quickly in this order.
+    /// Sort keys for captures: reading their bodies in ascending order is fastest.
     fn read_order(&self, captures: &[&Capture]) -> Result<Vec<u64>, RepositoryError> {
         Ok(vec![0; captures.len()])
     }
 
-    /// The head of the answer as it was on the wire, where that was kept.
+    /// The response head as received on the wire, if it was stored.
     fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, RepositoryError>;
 
-    /// The answer's content as it was on the wire, with its content codings, where that was kept. It is not held against a
-    /// digest.
+    /// The response content as received on the wire, with its content codings, if it was stored. It
+    /// is not verified against a digest.
     fn open_payload(&self, _capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, RepositoryError> {
         Ok(None)
     }
 
-    /// The answer as it was on the wire, head, framing and all, where that was kept. It is not held against a digest.
+    /// The response as received on the wire, including head and framing, if it was stored. It is
+    /// not verified against a digest.
     fn open_wire(&self, _capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, RepositoryError> {
         Ok(None)
     }
 
-    /// Where the record of a capture lies, for whoever reads silos without varve; none where there are no silos.
+    /// The location of a capture's record, for tools that read silos without varve. `None` if the
+    /// layout has no silos.
     fn record_place(&self, _capture: &Capture) -> Result<Option<RecordPlace>, RepositoryError> {
         Ok(None)
     }
 
-    /// What a browser made of a capture, where one did.
+    /// The renderings that a browser made of a capture, if any.
     fn renderings(&self, _capture: &Capture) -> Result<Renderings, RepositoryError> {
         Ok(Renderings::default())
     }
 
-    /// The id of a capture's body. Where rows do not have it, the body is read.
+    /// The id of a capture's body. If the rows do not hold it, the body is read to compute it.
     fn body_id(&self, capture: &Capture) -> Result<BodyId, RepositoryError> {
         Ok(capture.body)
     }
 
-    /// Whether versions are kept here. Where none are, a version stands for how everything was at one moment.
+    /// Whether the layout keeps versions. If not, a version stands for the state of everything at
+    /// one moment.
     fn has_versions(&self) -> bool {
         true
     }
 
-    /// When the run began that is not finished: it goes on now, was stopped, or broke off.
+    /// The start time of the unfinished run, if any: it is still in progress, was stopped, or was
+    /// interrupted.
     fn unfinished_since(&self) -> Result<Option<Moment>, RepositoryError> {
         Ok(None)
     }
 
-    /// Which capture stands for a URL where none is asked for by its time: in a Crystal project, what it was opened with.
+    /// The capture that represents a URL when the caller gives no time. In a Crystal project, the
+    /// choice it was opened with.
     fn choice(&self) -> CaptureChoice {
         CaptureChoice::NewestGood
     }
 
-    /// The captures of a layout without versions, whatever their URL, the newest first.
+    /// The captures of a layout without versions, for all URLs, newest first.
     fn latest_captures(
         &self,
         _filter: &CaptureFilter,
@@ -209,7 +219,7 @@ pub trait HistoryReader: Send + Sync {
     }
 }
 
-/// Reads a body that is open, as [`HistoryReader::read_body`] does.
+/// Reads an open body as [`HistoryReader::read_body`] does.
 fn read_whole_body(
     body: impl Read,
     capture: &Capture,
@@ -223,18 +233,19 @@ fn read_whole_body(
     Ok(into.len() as u64 <= most)
 }
 
-/// Where a record lies.
+/// The location of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordPlace {
-    /// The name of the silo, within the folder of silos.
+    /// The name of the silo, relative to the folder of silos.
     pub file: String,
-    /// Where in it the record begins.
+    /// The byte offset of the record in the silo.
     pub offset: u64,
-    /// How many bytes it takes there; not known of a record so long that finding out would take its time.
+    /// The length of the record in bytes. `None` for a record so large that measuring it would be
+    /// slow.
     pub length: Option<u64>,
 }
 
-/// Content on its way in.
+/// Content to be stored.
 pub enum BodyInput<'a> {
     /// An open file, with its name for messages.
     File(File, &'a Path),
@@ -242,41 +253,42 @@ pub enum BodyInput<'a> {
     Bytes(&'a [u8]),
 }
 
-/// Loose bodies, for those who sweep them.
+/// Loose bodies, for housekeeping.
 pub struct LooseBodyView<'a> {
     /// The bodies.
     pub bodies: &'a LooseBodies,
-    /// What nobody refers to may still be on its way, if it was written after this.
+    /// An unreferenced body written after this time may belong to a commit in progress.
     pub settled: SystemTime,
-    /// Whether another program has the layout open now. It may be about to refer to any body that it finds here.
+    /// Whether another program has the layout open now. It may be about to reference any body that
+    /// it finds here.
     pub is_shared: Box<dyn Fn() -> bool + 'a>,
 }
 
-/// Keeps bodies, on one thread.
+/// Stores bodies, on one thread.
 pub type BodyWorker<'a> =
     Box<dyn FnMut(BodyInput<'_>, &str) -> Result<StoredBody, RepositoryError> + Send + 'a>;
 
-/// A layout that history can be added to. One process has it at a time.
+/// A layout that history can be added to. Only one process has it open for writing at a time.
 pub trait HistoryWriter: HistoryReader {
-    /// Its rows, to be added to.
+    /// The catalog, for adding rows.
     fn rows(&self) -> &dyn Catalog;
 
-    /// The present.
+    /// The current time.
     fn now(&self) -> Moment;
 
-    /// A time as rows will have it, which in some layouts is coarser.
+    /// The time at the resolution that rows store, which is coarser in some layouts.
     fn stored_time(&self, time: Moment) -> Moment {
         time
     }
 
-    /// One that keeps bodies; the second argument of what it does is their media type.
+    /// Returns a worker that stores bodies. The second argument of the worker is the media type.
     fn body_worker(&self) -> BodyWorker<'_>;
 
-    /// Waits until every body kept so far is safe.
+    /// Waits until every body stored so far is durable.
     fn sync_bodies(&self) -> Result<(), RepositoryError>;
 
-    /// Writes down a fact, which is safe when the next sync is done; none where the layout has no place for facts but
-    /// the rows themselves.
+    /// Appends a fact, which is durable after the next sync. Returns `None` if the layout stores
+    /// facts only as rows.
     fn append_fact(
         &self,
         about: &str,
@@ -284,7 +296,7 @@ pub trait HistoryWriter: HistoryReader {
         json: &[u8],
     ) -> Result<Option<RecordId>, RepositoryError>;
 
-    /// Writes down a fact, safely, and with it every body that was kept before.
+    /// Writes a fact durably, together with every body stored before it.
     fn write_fact(
         &self,
         about: &str,
@@ -296,61 +308,64 @@ pub trait HistoryWriter: HistoryReader {
         Ok(record)
     }
 
-    /// The list of pages that was written last, and how much was said against it.
+    /// The page list written last, and the number of deviations from it so far.
     fn latest_page_list(&self) -> Result<Option<(LatestPageList, PageList)>, RepositoryError> {
         Ok(None)
     }
 
-    /// Which of many bodies the index knows, without reading any of them.
+    /// For each body, whether the index holds it. Reads no body.
     fn are_indexed(&self, bodies: &[BodyId]) -> Result<Vec<bool>, RepositoryError> {
         Ok(vec![false; bodies.len()])
     }
 
-    /// Where it is written down which files were committed last, and when this was opened, by the clock of the disk; none
-    /// where nothing is.
+    /// The path of the cache of committed files, and the time this writer was opened, by the clock
+    /// of the file system. `None` if the layout has no such cache.
     fn seen_files(&self) -> Option<(PathBuf, SystemTime)> {
         None
     }
 
-    /// Keeps rows, after all that they are made from is safe.
+    /// Stores rows. Everything the rows are derived from must be durable already.
     fn apply(&self, rows: Vec<varve_catalog::CatalogRow>) -> Result<(), RepositoryError>;
 
-    /// Says that HEAD is about to point to a version, before anything else shows it: if it does not come to that, whoever
-    /// opens the layout next brings it about, if the version is there by then.
+    /// Records that HEAD is about to point to `version`, before the version becomes visible. If
+    /// this process dies before it moves HEAD, the next writer moves it, provided that the version
+    /// exists by then.
     fn intend_head(&self, version: &VersionId, by: HeadMove) -> Result<(), RepositoryError>;
 
-    /// Says that HEAD stays where it is after all: what was intended failed, and was told to have.
+    /// Clears the intended move of HEAD after the operation failed and its failure was reported.
     fn clear_intended_head(&self) -> Result<(), RepositoryError> {
         Ok(())
     }
 
-    /// Lets HEAD point to a version.
+    /// Points HEAD to a version.
     fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError>;
 
-    /// Whether each version comes with its diff against its parent.
+    /// Whether each version is stored with its diff against its parent.
     fn keeps_diffs(&self) -> bool;
 
-    /// What had to be put right about HEAD when this was opened: it points where this says now.
+    /// The repair made to HEAD when this writer was opened, if any. HEAD now points where this
+    /// value says.
     fn repaired_head(&self) -> Option<&HeadState> {
         None
     }
 
-    /// Does something while nobody can add rows, not even a program that knows nothing of our lock.
+    /// Runs `work` while no other process can add rows, not even a program that does not know our
+    /// lock.
     fn exclusively(
         &self,
         work: &mut dyn FnMut() -> Result<(), RepositoryError>,
     ) -> Result<(), RepositoryError>;
 
-    /// Gives the room that forgotten rows took back to the disk, where rows are not a cache.
+    /// Returns the space of deleted rows to the file system, in layouts whose rows are not a cache.
     fn vacuum(&self) -> Result<(), RepositoryError> {
         Ok(())
     }
 
-    /// Lets those rows be gone for good.
+    /// Gives up the rows of [`lost_head`](HistoryReader::lost_head) for good.
     fn clear_lost_head(&self) -> Result<(), RepositoryError> {
         Ok(())
     }
 
-    /// The same, for reading.
+    /// This layout as a reader.
     fn as_reader(&self) -> &dyn HistoryReader;
 }

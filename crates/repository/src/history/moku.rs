@@ -1,7 +1,8 @@
-//! The history of a Moku site: rows in `.moku/moku.db`, bodies below `.moku/blobs`, a working tree beside them.
+//! The history of a Moku site: rows in `.moku/moku.db`, bodies below `.moku/blobs`, and a working
+//! tree beside them.
 //!
-//! Everything is written as Moku itself would, so that it opens what varve wrote; what varve knows beyond that lies in
-//! tables of its own.
+//! Everything is written as Moku itself would write it, so Moku can open the result. Data that only
+//! varve has is stored in tables of its own.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ use super::{BodyInput, BodyWorker, HeadMove, HistoryReader, HistoryWriter, Loose
 use crate::archive_writer::{Clock, WriterOptions};
 use crate::error::RepositoryError;
 
-/// Where things lie in a Moku site.
+/// The paths in a Moku site.
 #[derive(Clone, Debug)]
 struct MokuPaths {
     root: PathBuf,
@@ -46,7 +47,7 @@ impl MokuPaths {
         self.root.join(".moku/HEAD")
     }
 
-    /// Where HEAD is about to point; only there while it is being moved.
+    /// The intended move of HEAD. The file exists only while HEAD is being moved.
     fn intended_head(&self) -> PathBuf {
         self.root.join(".moku/varve.head")
     }
@@ -60,12 +61,12 @@ impl MokuPaths {
     }
 }
 
-/// How a Moku site is opened for writing.
+/// Options for opening a Moku site for writing.
 #[derive(Clone, Debug, Default)]
 pub struct MokuWriterOptions {
-    /// The project it belongs to, and what becomes of an early one.
+    /// The project of the site, and how a site of an early format is treated.
     pub options: MokuOptions,
-    /// Whether sensitive headers are hidden from now on; without it, as the site says.
+    /// Whether sensitive headers are redacted from now on. `None` keeps the setting of the site.
     pub redaction: Option<Redaction>,
 }
 
@@ -83,27 +84,27 @@ impl MokuHistoryReader {
         Ok(Self { catalog: MokuCatalog::open_to_read(&site.database())?, bodies: site.bodies(), site })
     }
 
-    /// Its folder.
+    /// The folder of the site.
     pub fn root(&self) -> &Path {
         &self.site.root
     }
 
-    /// Its rows, as only a site has them.
+    /// The catalog, with the operations that only Moku sites have.
     pub fn moku(&self) -> &MokuCatalog {
         &self.catalog
     }
 
-    /// Its bodies.
+    /// The loose bodies.
     pub fn bodies(&self) -> &LooseBodies {
         &self.bodies
     }
 
-    /// What is wrong with the file HEAD, whatever somebody was about to do with it.
+    /// The state of the HEAD file, regardless of an intended move.
     pub fn head_as_it_is(&self) -> Result<HeadState, RepositoryError> {
         moku_head::judge(&self.catalog, &self.site.head())
     }
 
-    /// Where HEAD was about to point when somebody was stopped.
+    /// The target of an interrupted move of HEAD, if the intent is still valid.
     pub fn intended_head(&self) -> Option<VersionId> {
         let intended = head::read_intended(&self.site.intended_head())?;
         intended.stands(self.head().ok().flatten()).then_some(intended.to)
@@ -112,7 +113,7 @@ impl MokuHistoryReader {
 
 impl HistoryReader for MokuHistoryReader {
     fn redaction(&self) -> Redaction {
-        // Where that cannot be read, nothing is shown that should not be.
+        // If the setting cannot be read, headers are redacted to be safe.
         self.catalog.redaction().unwrap_or(Redaction::On)
     }
 
@@ -176,16 +177,16 @@ pub struct MokuHistoryWriter {
     bodies: LooseBodies,
     redaction: Redaction,
     clock: Clock,
-    /// What HEAD was, if not what it should have been.
+    /// The fault of HEAD that was repaired when the site was opened.
     mended: Option<HeadState>,
-    /// Bodies that were written later may belong to what somebody is still writing.
+    /// Bodies written after this time may belong to a write in progress.
     settled: SystemTime,
-    /// Last, so that it is given up last.
+    /// The last field, so that the lock is released last.
     _lock: WriteLock,
 }
 
 impl MokuHistoryWriter {
-    /// Opens the site at `root`, making it if there is none yet.
+    /// Opens the site at `root`, creating it if it does not exist.
     pub fn open(
         root: &Path,
         site_opening: &MokuWriterOptions,
@@ -212,8 +213,8 @@ impl MokuHistoryWriter {
         Ok(history)
     }
 
-    /// Brings about what somebody who was stopped meant to: rows are there, HEAD and the working tree are behind. Gives what
-    /// that was, if HEAD moved.
+    /// Completes an interrupted move of HEAD: the rows exist, but HEAD and the working tree are
+    /// behind. Returns the state found, if HEAD moved.
     fn follow_intention(&self) -> Result<Option<HeadState>, RepositoryError> {
         let intended = head::read_intended(&self.site.intended_head());
         let before = self.head().ok().flatten();
@@ -228,12 +229,12 @@ impl MokuHistoryWriter {
         Ok((before != Some(to)).then_some(HeadState::Intended { to }))
     }
 
-    /// Moves a HEAD that Moku left behind, or that is lost; gives what it was.
+    /// Moves a HEAD that Moku left behind or that is lost. Returns the state found.
     fn mend_head(&self) -> Result<Option<HeadState>, RepositoryError> {
         let state = moku_head::judge(&self.catalog, &self.site.head())?;
         match state.wanted() {
             Some(version) => {
-                // Once HEAD is mended nothing else tells that rows are missing.
+                // After the repair of HEAD nothing else shows that rows are missing.
                 if let HeadState::Absent { named, .. } = &state {
                     self.catalog.set_lost_head(Some(*named))?;
                 }
@@ -245,9 +246,10 @@ impl MokuHistoryWriter {
         }
     }
 
-    /// Lets working tree, rows and HEAD be those of a version.
+    /// Sets working tree, rows and HEAD to those of a version.
     fn bring_to(&self, version: VersionId, by: HeadMove) -> Result<(), RepositoryError> {
-        // The tree is a convenience: what cannot be written there must not keep anyone from the site. Audit names it.
+        // The tree is a convenience: a failed write there must not block access to the site. Audit
+        // reports it.
         let root = &self.site.root;
         let before = self.head().ok().flatten().filter(|_| by == HeadMove::Checkout);
         if write_tree(self, root, before, version, &mut |_| {}).is_err() {
@@ -258,7 +260,8 @@ impl MokuHistoryWriter {
     }
 }
 
-/// A new database in the place of a lost one would say that nothing is here, and the next sweep would make it so.
+/// Fails if the database is lost. A new one would reference no bodies, and the next sweep would
+/// delete them all.
 fn refuse_lost_database(site: &MokuPaths) -> Result<(), RepositoryError> {
     let path = site.database();
     let is_there = match std::fs::metadata(&path) {
@@ -266,7 +269,7 @@ fn refuse_lost_database(site: &MokuPaths) -> Result<(), RepositoryError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
         Err(source) => return Err(RepositoryError::Read { path, source }),
     };
-    // A database may be nothing yet but its log.
+    // A new database may consist only of its log.
     let log = path.with_extension("db-wal");
     if is_there || std::fs::metadata(log).is_ok_and(|found| found.len() > 0) {
         return Ok(());
@@ -278,14 +281,15 @@ fn refuse_lost_database(site: &MokuPaths) -> Result<(), RepositoryError> {
     Ok(())
 }
 
-/// Since when bodies may belong to what is not written down yet.
+/// Bodies written after this time may belong to rows that are not written yet.
 fn settled(site: &MokuPaths) -> Result<SystemTime, RepositoryError> {
     let path = site.lock();
     std::fs::metadata(&path).and_then(|found| found.modified()).map_err(RepositoryError::read(&path))
 }
 
-/// Bodies as those see them who sweep. Moku knows nothing of varve's lock, writes bodies before rows, and writes none that it finds: so
-/// while it has the site open it may be about to name any of them.
+/// The loose bodies, for housekeeping. Moku does not know varve's lock, writes bodies before rows,
+/// and does not rewrite bodies that exist. So while Moku has the site open, it may be about to
+/// reference any of them.
 fn loose<'a>(site: &'a MokuPaths, bodies: &'a LooseBodies, settled: SystemTime) -> LooseBodyView<'a> {
     LooseBodyView { bodies, settled, is_shared: Box::new(|| is_open_elsewhere(&site.database())) }
 }
@@ -338,7 +342,7 @@ impl HistoryWriter for MokuHistoryWriter {
     }
 
     fn stored_time(&self, time: Moment) -> Moment {
-        // Moku counts in seconds: what is said must be what is kept.
+        // Moku stores whole seconds: the reported time must be the stored one.
         Moment::from_seconds(time.seconds())
     }
 

@@ -1,11 +1,14 @@
-//! Does HEAD of a Moku site point where it should?
+//! Checks whether HEAD of a Moku site points to the correct version.
 //!
-//! Moku commits its rows first and moves HEAD last, and takes no notice when that fails or never happens: then HEAD
-//! names the version before, and the next commit of Moku forks. Whether somebody checked out that version or was stopped
-//! cannot be told from the rows. But a HEAD that was written before a version was made cannot have been moved away from
-//! it: so where its file is older than the one version that descends from it, it was left behind. A version may have the time of what
-//! was captured elsewhere, which may lie ahead of this clock: such a time tells nothing until it has come, and a HEAD that varve moves
-//! to the parent of such a version is given a time that is not older.
+//! Moku commits its rows first and moves HEAD last, and ignores a failure of the latter. HEAD then
+//! names the previous version, and Moku's next commit forks. The rows do not show whether a user
+//! checked out that version or Moku was stopped. But a HEAD written before a version was made
+//! cannot have been moved away from that version. So if the HEAD file is older than the only child
+//! of its version, HEAD was left behind.
+//!
+//! A version may have the time of a capture made elsewhere, which may be ahead of this clock. Such
+//! a time is no evidence until it has passed. When varve moves HEAD to the parent of such a
+//! version, it sets a file time that is not older.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -19,7 +22,7 @@ use varve_core::history::{ListCursor, VersionFilter};
 use super::head_state::{HeadState, named};
 use crate::error::RepositoryError;
 
-/// Looks at the file HEAD and the rows.
+/// Determines the state of HEAD from the file and the rows.
 pub(super) fn judge(catalog: &dyn CatalogRead, path: &Path) -> Result<HeadState, RepositoryError> {
     let newest = || -> Result<Option<VersionId>, RepositoryError> {
         let found = catalog.versions(&VersionFilter::default(), ListCursor::first(1))?;
@@ -34,14 +37,16 @@ pub(super) fn judge(catalog: &dyn CatalogRead, path: &Path) -> Result<HeadState,
     Ok(if to == at { HeadState::Right } else { HeadState::Behind { at, to } })
 }
 
-/// When HEAD was written, in seconds; a time that is not known is later than all others, so that nothing is moved.
+/// The modification time of HEAD in seconds. An unknown time counts as later than all others, so
+/// that HEAD is not moved.
 fn written(path: &Path) -> i64 {
     let time = std::fs::metadata(path).and_then(|found| found.modified()).ok();
     let since = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     since.and_then(|since| i64::try_from(since.as_secs()).ok()).unwrap_or(i64::MAX)
 }
 
-/// Sees to it that HEAD, which was just moved to a version, is not older than what descends from that.
+/// Makes sure that the HEAD file, just moved to a version, is not older than the children of that
+/// version.
 pub(super) fn outlive_children(
     catalog: &dyn CatalogRead,
     path: &Path,
@@ -61,7 +66,8 @@ pub(super) fn outlive_children(
     file.and_then(|file| file.set_modified(time)).map_err(RepositoryError::write(path))
 }
 
-/// The end of the one line of versions that were made later than `written`. Where it forks, nobody can tell.
+/// The last of the single line of descendants of `from` that were made after `written`. Returns
+/// `from` if the line forks, because the correct version is then unknown.
 fn last_written_after(
     catalog: &dyn CatalogRead,
     from: VersionId,

@@ -1,4 +1,4 @@
-//! Which layout is this, and how is it opened?
+//! Detects the layout of a folder and opens it.
 
 use std::path::Path;
 
@@ -16,17 +16,19 @@ use crate::error::RepositoryError;
 /// A layout that varve opens in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// A varve archive: it holds `varve.toml`.
+    /// A varve archive: it contains `varve.toml`.
     Archive,
-    /// A Moku site: it holds `.moku`.
+    /// A Moku site: it contains `.moku`.
     Moku,
-    /// A Crystal project: its name ends with `.crystalproj`, and it holds a database and bodies.
+    /// A Crystal project: its name ends with `.crystalproj`, and it contains a database and bodies.
     Crystal,
-    /// An AardWARC store: it holds `aardwarc.conf`, or `0/` with silos of its kind. It has objects and no history.
+    /// An AardWARC store: it contains `aardwarc.conf`, or `0/` with silos of its kind. It has
+    /// objects but no history.
     Aardwarc,
 }
 
-/// What a folder is, if it is anything that varve knows. A Crystal project may also be named by the opener in it.
+/// Detects the layout of a folder. A Crystal project may also be given by the path of its opener
+/// file.
 pub fn detect_layout(root: &Path) -> Option<Layout> {
     if ArchivePaths::new(root).is_archive() {
         return Some(Layout::Archive);
@@ -40,13 +42,13 @@ pub fn detect_layout(root: &Path) -> Option<Layout> {
     varve_store::aardwarc::is_store(root).then_some(Layout::Aardwarc)
 }
 
-/// Opens what is at `root` for reading.
+/// Opens the layout at `root` for reading.
 pub fn open_reader(root: &Path) -> Result<Box<dyn HistoryReader>, RepositoryError> {
     open_reader_choosing(root, CaptureChoice::Newest)
 }
 
-/// Opens what is at `root` for reading. `choice` is for a Crystal project, where the newest revision of a page may record a
-/// failure.
+/// Opens the layout at `root` for reading. `choice` applies to Crystal projects, where the newest
+/// revision of a page may record a failure.
 pub fn open_reader_choosing(
     root: &Path,
     choice: CaptureChoice,
@@ -61,13 +63,14 @@ pub fn open_reader_choosing(
     }
 }
 
-/// Opens what is at `root` for adding to its history.
+/// Opens the layout at `root` for adding to its history.
 pub fn open_writer(root: &Path, opening: WriterOptions) -> Result<Box<dyn HistoryWriter>, RepositoryError> {
     open_writer_of(root, None, opening)
 }
 
-/// Opens what is at `root` for adding to its history. A Moku site of another project than this is refused, and one that belongs
-/// to none becomes this one's; other layouts have no project.
+/// Opens the layout at `root` for adding to its history. A Moku site of a project other than
+/// `project` is refused, and a site without a project is assigned to it. Other layouts have no
+/// project.
 pub fn open_writer_of(
     root: &Path,
     project: Option<&str>,
@@ -86,7 +89,8 @@ pub fn open_writer_of(
     }
 }
 
-/// Whether a name says that this is a Crystal project: then what is wrong with it is worth more than that it is none.
+/// Whether the name is that of a Crystal project. An error about its content then helps more than
+/// the error that it is not an archive.
 fn is_meant_as_project(root: &Path) -> bool {
     let name = root.file_name().unwrap_or_default().as_encoded_bytes();
     [varve_crystal::PROJECT_SUFFIX, varve_crystal::PARTIAL_SUFFIX, varve_crystal::OPENER_SUFFIX]

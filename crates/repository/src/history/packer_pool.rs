@@ -1,7 +1,8 @@
-//! Packers that wait to be used again.
+//! A pool of packers for reuse.
 //!
-//! One with a dictionary of megabytes takes tens of milliseconds to make ready, and most commits pack a page or two. So whoever finds
-//! all of them in use waits a moment for one, as long as making another would take, before another is made.
+//! A packer with a dictionary of several megabytes takes tens of milliseconds to create, and most
+//! commits pack a page or two. If all packers are in use, a caller therefore first waits for one,
+//! for as long as creating another would take.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use varve_store::StoreSettings;
 use varve_warc::write::{Packer, Packing};
 
-/// As long as making one with a dictionary may take.
+/// Maximum wait for a packer: the time that creating one with a dictionary may take.
 const MAX_PACKER_WAIT: Duration = Duration::from_millis(40);
 
 /// The packers of one archive.
@@ -26,14 +27,15 @@ struct PackerPoolState {
 }
 
 impl PackerPool {
-    /// For an archive that is written so.
+    /// A pool for an archive with these settings.
     pub(super) fn new(settings: &StoreSettings) -> Self {
         let has_dictionary = matches!(settings.packing, Packing::Zstd { dictionary: Some(_), .. });
         let patience = if has_dictionary { MAX_PACKER_WAIT } else { Duration::ZERO };
         Self { state: Mutex::default(), returned: Condvar::new(), patience }
     }
 
-    /// One that nobody uses; none when another is to be made. Either is to be given back.
+    /// Takes an idle packer. `None` if the caller has to create one. In both cases the caller must
+    /// call `give_back` or `give_up`.
     pub(super) fn take(&self) -> Option<Packer> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let is_worth_it = |state: &mut PackerPoolState| state.idle.is_empty() && state.in_use > 0;
@@ -43,13 +45,13 @@ impl PackerPool {
         state.idle.pop()
     }
 
-    /// None was made after all.
+    /// Reports that the caller did not create a packer after all.
     pub(super) fn give_up(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).in_use -= 1;
         self.returned.notify_one();
     }
 
-    /// Keeps one for the next.
+    /// Returns a packer to the pool.
     pub(super) fn give_back(&self, packer: Packer) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.in_use -= 1;

@@ -1,7 +1,8 @@
-//! Files of pages in a working tree: are they what was written there?
+//! Checks whether the files of a page in a working tree are unchanged since they were written.
 //!
-//! Whatever lies in a tree may be somebody's own work, or the last good copy of something, so nothing is removed that is not
-//! known to be what was written there: the body and the headers of a page, byte for byte and value for value.
+//! A file in a tree may be a user's own work, or the last good copy of a body. So varve removes
+//! only files known to be those it wrote: the body must match byte for byte, the headers value for
+//! value.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,7 +16,8 @@ use varve_warc::digest::Algorithm;
 
 use super::working_tree::{BODY_FILE, HEADERS_FILE, headers_json};
 
-/// The SHA-256 of a file. A link is not followed, and what is no file, such as a pipe, is not waited for.
+/// The SHA-256 of a file. Symbolic links are not followed, and special files such as pipes are
+/// rejected without waiting for them.
 pub fn digest_of(path: &Path) -> io::Result<BodyId> {
     must_be_file(path)?;
     struct Hash(varve_warc::digest::Hasher);
@@ -43,8 +45,9 @@ fn must_be_file(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether these are the headers of a page, with secrets or without, which may have been decided otherwise since, and however their names
-/// are spelled: Moku leaves those of a batch as they came.
+/// Whether `text` holds the headers of a page. Redacted and unredacted values both match, because
+/// the setting may have changed since. The spelling of names is ignored: Moku leaves those of a
+/// batch as received.
 pub fn are_headers_of(page: &Capture, text: &str) -> bool {
     let value = |text: &str| {
         let names: BTreeMap<String, Vec<String>> = serde_json::from_str(text).ok()?;
@@ -56,11 +59,12 @@ pub fn are_headers_of(page: &Capture, text: &str) -> bool {
     found.is_some() && both.into_iter().any(|redaction| value(&headers_json(page, redaction)) == found)
 }
 
-/// Whether what lies in a folder is this page as it was written. A file that is not there speaks against nothing.
+/// Whether the files in a folder are this page as it was written. A missing file does not count as
+/// a change.
 pub(super) fn is_as_written(folder: &Path, page: &Capture) -> io::Result<bool> {
     let is_fit = |fits: io::Result<bool>| match fits {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-        // Bytes that are no text are no headers, and what is no file is nothing that was written.
+        // Bytes that are not UTF-8 are not headers, and varve writes only regular files.
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(false),
         fits => fits,
     };
@@ -71,7 +75,8 @@ pub(super) fn is_as_written(folder: &Path, page: &Capture) -> io::Result<bool> {
     Ok(is_fit(body)? && is_fit(headers)?)
 }
 
-/// Where Moku itself puts a page, which undoes dots instead of spelling them out; none where that leads out of the tree.
+/// The folder in which Moku itself puts a page: Moku resolves dots instead of encoding them. `None`
+/// if that leads out of the tree.
 pub fn original_folder(path: &str) -> Option<PathBuf> {
     let mut folder = PathBuf::new();
     for segment in path.split('/') {

@@ -1,12 +1,14 @@
-//! Lists of pages: what the manifests of several versions have in common.
+//! Page lists: the pages that the manifests of several versions share.
 //!
-//! A manifest of many pages would say each time what hardly changes, and digests do not pack. So the pages are written
-//! down once, as a list, and manifests name it and say what differs. A manifest only ever names the list that was
-//! written last before it: whoever reads the silos from their beginning needs to hold no other. A list is written anew
-//! when all that was said against the old one, taken together, is as much as the list itself.
+//! A manifest of many pages would repeat data that hardly changes, and digests do not compress. So
+//! the pages are written once, as a list, and manifests reference the list and state only the
+//! deviations. A manifest references only the last list written before it, so a reader of the silos
+//! from the beginning holds one list. A new list is written when the total deviations from the old
+//! one reach the size of the list.
 //!
-//! Manifests of earlier builds may name one from further back, where a site had become what it was before. So those are remembered
-//! as well: some in memory, the others in a file that nobody else sees.
+//! Manifests of earlier builds may reference an older list, where a site had returned to an earlier
+//! state. Older lists are therefore kept as well: some in memory, the others in an unnamed
+//! temporary file.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -20,37 +22,38 @@ use varve_core::fact::{FactError, ListedPage, Manifest, ManifestPage, PageList, 
 use super::HistoryWriter;
 use crate::error::RepositoryError;
 
-/// A version of fewer pages lists them itself.
+/// Minimum number of pages for which a version uses a list.
 const MIN_LISTED_PAGES: usize = 24;
 
-/// Lists from further back are held while they have no more pages than this, together.
+/// Maximum total number of pages of older lists held in memory.
 const MAX_PAGES_IN_MEMORY: usize = 1 << 16;
 
-/// Finds a list by its record; none when it is not here.
+/// Finds a list by its record. `None` if the list is not stored here.
 pub type FindPageList<'a> = Box<dyn Fn(RecordId) -> Option<PageList> + 'a>;
 
-/// What is known of lists while silos are read.
+/// The page lists known while silos are read.
 #[derive(Default)]
 pub struct PageLists<'a> {
-    /// The one that was heard or named last.
+    /// The list that was read or referenced last.
     pub held: Option<(RecordId, PageList)>,
-    /// Some of those before it.
+    /// Older lists held in memory.
     earlier: VecDeque<(RecordId, PageList)>,
-    /// The others.
+    /// Older lists in the temporary file.
     laid_by: SpilledLists,
-    /// How much was said against it.
+    /// The number of deviations from the held list so far.
     pub spent: u64,
-    /// Where those are found that were not heard, for who does not read from the beginning.
+    /// Finds lists that were not read, for a reader that does not start at the beginning.
     pub find: Option<FindPageList<'a>>,
 }
 
 impl<'a> PageLists<'a> {
-    /// For who reads on from where so much was said against the last list, which `find` finds.
+    /// For a reader that resumes where `spent` deviations from the last list were counted. `find`
+    /// finds that list.
     pub fn behind(spent: u64, find: FindPageList<'a>) -> Self {
         Self { spent, find: Some(find), ..Self::default() }
     }
 
-    /// Takes in a list that comes next.
+    /// Adds the next list read from the silos.
     pub fn hear(&mut self, record: RecordId, list: PageList) -> CatalogRow {
         self.hold(record, list);
         self.spent = 0;
@@ -62,7 +65,7 @@ impl<'a> PageLists<'a> {
         let mut pages: usize = self.earlier.iter().map(|(_, list)| list.pages.len()).sum();
         while pages > MAX_PAGES_IN_MEMORY
             && let Some((record, list)) = self.earlier.front()
-            // Memory is what there is where nothing can be written.
+            // If the file cannot be written, the lists stay in memory.
             && self.laid_by.put(*record, list).is_ok()
         {
             pages -= list.pages.len();
@@ -76,7 +79,8 @@ impl<'a> PageLists<'a> {
         if self.held.as_ref().is_none_or(|(held, _)| *held != record) {
             let list = self.look_for(record)?.ok_or_else(|| missing(record))?;
             if self.held.is_some() {
-                // As it was when the manifest was written: what is said against this list begins anew.
+                // The writer of the manifest did the same: counting deviations from this list
+                // starts again.
                 self.spent = 0;
             }
             self.hold(record, list);
@@ -84,7 +88,7 @@ impl<'a> PageLists<'a> {
         Ok(self.held.as_ref().map(|(_, list)| manifest.all_pages(list)).unwrap_or_default())
     }
 
-    /// A list that is not the last one.
+    /// Finds a list other than the held one.
     fn look_for(&mut self, record: RecordId) -> Result<Option<PageList>, FactError> {
         if let Some(place) = self.earlier.iter().position(|(earlier, _)| *earlier == record) {
             return Ok(self.earlier.remove(place).map(|(_, list)| list));
@@ -95,7 +99,7 @@ impl<'a> PageLists<'a> {
         }
     }
 
-    /// Counts what a manifest says against its list.
+    /// Counts the deviations of a manifest from its list.
     pub fn spend(&mut self, manifest: &Manifest) -> Option<CatalogRow> {
         let record = manifest.list?;
         self.spent += deviations_of(manifest);
@@ -103,11 +107,11 @@ impl<'a> PageLists<'a> {
     }
 }
 
-/// Lists in a file without a name, which goes with this.
+/// Lists in an unnamed temporary file, which is deleted with this value.
 #[derive(Default)]
 struct SpilledLists {
     file: Option<File>,
-    /// Where each begins, and how long it is.
+    /// The offset and length of each list.
     places: HashMap<RecordId, (u64, u64)>,
 }
 
@@ -143,18 +147,19 @@ fn missing(record: RecordId) -> FactError {
     FactError { media_type: media_type::VERSION.to_owned(), source: serde_json::Error::custom(message) }
 }
 
-/// How much a manifest says against its list.
+/// The number of deviations of a manifest from its list.
 fn deviations_of(manifest: &Manifest) -> u64 {
     (manifest.pages.len() + manifest.without.len()) as u64
 }
 
-/// The manifest as it is written down, and the row that goes with it: where there are many pages, it names a list, which
-/// is written first if need be. `manifest` has all pages.
+/// Returns the manifest in the form to be written, and the catalog row of its list. A manifest of
+/// many pages references a list, which is written first if necessary. `manifest` holds all pages.
 pub fn manifest_with_list(
     history: &dyn HistoryWriter,
     manifest: &Manifest,
 ) -> Result<(Manifest, Option<CatalogRow>), RepositoryError> {
-    // A page with a time of its own, as those have that were captured before, is told by the manifest in any case.
+    // A page with its own time, as one captured earlier has, is always stated in the manifest
+    // itself.
     let shared = || manifest.pages.iter().filter(|page| page.time == manifest.time && page.record.is_none());
     if shared().count() < MIN_LISTED_PAGES {
         return Ok((manifest.clone(), None));
@@ -168,7 +173,7 @@ pub fn manifest_with_list(
     }
     let list = PageList { time: Some(manifest.time), pages: shared().map(ListedPage::from).collect() };
     let json = serde_json::to_vec(&list).expect("a list of pages can be written as JSON");
-    // It is about nothing but itself.
+    // The list is about nothing but itself.
     let about = format!("urn:uuid:{}", Manifest::version_id(&json));
     let Some(record) = history.append_fact(&about, media_type::PAGES, &json)? else {
         return Ok((manifest.clone(), None));
@@ -189,7 +194,7 @@ mod tests {
         RecordId::new([number; 32])
     }
 
-    /// A list whose pages have this status, so that it is known again.
+    /// A list whose pages have `number` as status, so that the test can recognize it.
     fn list(number: u8) -> PageList {
         let page = |page| ListedPage {
             url: format!("https://e.org/{page}"),

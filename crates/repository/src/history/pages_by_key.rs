@@ -1,9 +1,10 @@
-//! The pages of a version in the order in which two versions are held side by side.
+//! Iterates over the pages of a version in the order used to compare two versions.
 //!
-//! Rows come sorted by their paths as they were written, and those were not always written alike: Moku leaves the query out, a
-//! later Moku leaves out the slash in front, and varve once kept queries as they were spelled. A page must be itself all the same,
-//! so each has a key, its path as it would be written today, and pages are given by that. Few rows have to be held back for it:
-//! a key is the path, or the path with its query behind it, or one of those that share all but the query.
+//! Rows come sorted by their stored paths, whose form has varied. Moku omits the query, a later
+//! Moku omits the leading slash, and varve once kept queries as spelled. To match pages
+//! nevertheless, each has a key, its path in the current form, and pages are returned in the order
+//! of keys. Few rows have to be held back for this. A key is the path, the path with its query
+//! appended, or one of those that differ only in the query.
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -14,17 +15,18 @@ use super::version_pages::VersionPages;
 use crate::error::RepositoryError;
 use crate::page_path::{path_to_pair, with_slash};
 
-/// So many pages that differ only in their queries are put in order; of more, those that were written alike still meet.
+/// Maximum number of pages differing only in their queries that are sorted. Beyond it, only pages
+/// stored in the same form still match.
 const MOST_SORTED: usize = 2000;
 
-/// How pages of two versions are found to be one.
+/// How pages of two versions are matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PageMatchKey {
-    /// By what they are, however their paths were written.
+    /// By page, regardless of the form of its stored path.
     Page,
-    /// The same, where a page of one host may be that of another that shares its path.
+    /// By page, where a page of one host may match that of another host with the same path.
     AnyHost,
-    /// By where they lie in a working tree.
+    /// By place in a working tree.
     Place,
 }
 
@@ -37,11 +39,11 @@ impl PageMatchKey {
     }
 }
 
-/// The pages of a version with their keys, in the order of those.
+/// The pages of a version with their keys, in key order.
 pub(super) struct PagesByKey<'a> {
     key: PageMatchKey,
     pages: Peekable<VersionPages<'a>>,
-    /// Pages that were read before their turn, by key and the order in which they came.
+    /// Pages read ahead, by key and the order in which they were read.
     held: BTreeMap<(String, u64), Capture>,
     count: u64,
 }
@@ -60,7 +62,7 @@ impl<'a> PagesByKey<'a> {
         Ok(self.held.pop_first().map(|((key, _), page)| (key, page)))
     }
 
-    /// Whether a page that was not read yet may belong before all that are held.
+    /// Whether an unread page may sort before all held ones.
     fn must_read_on(&mut self) -> bool {
         let Some(((first, _), _)) = self.held.first_key_value() else { return true };
         let Some(next) = self.pages.peek() else { return false };

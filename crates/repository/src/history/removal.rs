@@ -9,8 +9,8 @@ use varve_core::history::Capture;
 use super::HistoryReader;
 use crate::error::RepositoryError;
 
-/// What tells that a capture was taken out of its version, or its body out of the silos; none when it is there, or was lost
-/// otherwise.
+/// The removal of a capture from its version, or of its body from the silos. `None` if the body is
+/// present, or was lost in another way.
 pub fn removal_of(
     holdings: &dyn HistoryReader,
     capture: &Capture,
@@ -28,7 +28,7 @@ pub fn removal_of(
         let Some(removal) = removals.find(takes_record) else {
             continue;
         };
-        // The same content may have come again.
+        // The same content may have been stored again.
         return match holdings.open_body(capture) {
             Err(RepositoryError::Absent { .. }) => Ok(Some(removal)),
             opened => opened.map(|_| None),
@@ -37,7 +37,7 @@ pub fn removal_of(
     Ok(None)
 }
 
-/// Opens the body of a capture. Of one that was taken out it says so.
+/// Opens the body of a capture. If it was removed, the error states the removal.
 pub fn open_body_or_removal(
     holdings: &dyn HistoryReader,
     capture: &Capture,

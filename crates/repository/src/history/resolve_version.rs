@@ -1,4 +1,5 @@
-//! What people call a version: HEAD, a tag, an id or its beginning, a step back from any of them, or a time.
+//! Resolves version names: HEAD, a tag, an id or its prefix, a number of steps back from any of
+//! them, or a time.
 
 use varve_catalog::Removal;
 use varve_core::history::{ListCursor, VersionFilter, VersionInfo};
@@ -7,14 +8,14 @@ use varve_core::{Moment, VersionId};
 use super::HistoryReader;
 use crate::error::RepositoryError;
 
-/// So many candidates of a beginning are named.
+/// Maximum number of candidates queried for an id prefix.
 const MOST_CANDIDATES: usize = 10;
-/// So many tombstones are looked at together.
+/// Number of tombstones read per query.
 const REMOVALS_PER_QUERY: usize = 500;
-/// No id has a shorter beginning: a word of two letters is a tag that is not there.
+/// Minimum length of an id prefix. Shorter text is taken for the name of a missing tag.
 const SHORTEST_PREFIX: usize = 4;
 
-/// The version that a person means: `HEAD`, `HEAD~2`, a tag, an id, the beginning of one, or a time, which means the newest
+/// Resolves `HEAD`, `HEAD~2`, a tag, an id, an id prefix, or a time. A time means the newest
 /// version not after it.
 pub fn resolve_version(holdings: &dyn HistoryReader, text: &str) -> Result<VersionId, RepositoryError> {
     let (name, steps) = split_steps(text);
@@ -28,7 +29,8 @@ pub fn resolve_version(holdings: &dyn HistoryReader, text: &str) -> Result<Versi
     back(holdings, version, steps, text)
 }
 
-/// The same without times: for what cannot be undone, a version must be named.
+/// Like [`resolve_version`], but rejects times: an irreversible operation requires the version to
+/// be named.
 pub fn resolve_named_version(holdings: &dyn HistoryReader, text: &str) -> Result<VersionId, RepositoryError> {
     let (name, steps) = split_steps(text);
     let version = named_version(holdings, name)?.ok_or_else(|| match parse_version_time(name) {
@@ -38,7 +40,7 @@ pub fn resolve_named_version(holdings: &dyn HistoryReader, text: &str) -> Result
     back(holdings, version, steps, text)
 }
 
-/// What is known of a version that something names; where it is not here, why not.
+/// The catalog entry of a version. If the version is not here, the error says why.
 pub fn known_version(holdings: &dyn HistoryReader, id: &VersionId) -> Result<VersionInfo, RepositoryError> {
     if let Some(info) = holdings.catalog().version(id)? {
         return Ok(info);
@@ -47,7 +49,8 @@ pub fn known_version(holdings: &dyn HistoryReader, id: &VersionId) -> Result<Ver
     Err(removal.unwrap_or_else(|| unknown(&id.to_string())))
 }
 
-/// What tells that a version was taken out of the silos. It looks at all tombstones, and only whoever asks for what is not here does.
+/// Returns the error for a version removed from the silos, if a tombstone names one. This reads all
+/// tombstones, so it is called only for versions that were not found.
 fn removed(
     holdings: &dyn HistoryReader,
     is_wanted: impl Fn(VersionId) -> bool,
@@ -66,7 +69,7 @@ fn removed(
     }
 }
 
-/// So many steps back from a version, which `text` asks for.
+/// Goes `steps` back from a version. `text` is the user's input, for messages.
 fn back(
     holdings: &dyn HistoryReader,
     version: VersionId,
@@ -82,15 +85,15 @@ fn back(
     Ok(info.version.id)
 }
 
-/// The instant as of which a person asks who names a time in the place of a version, as [`Moment::parse_end`] has it. Digits alone are the
-/// beginning of an id and no time, unless they are all those of one, as replay writes it: whoever has mistyped an id must not be given
-/// another version.
+/// Parses a time given in place of a version, as [`Moment::parse_end`] does. Digits alone are an id
+/// prefix and not a time, unless they are the 14 digits of a replay timestamp. Otherwise a mistyped
+/// id could select another version.
 pub fn parse_version_time(text: &str) -> Option<Moment> {
     const WHOLE_TIME: usize = 14;
     Moment::parse_end(text).ok().filter(|_| !may_begin_id(text) || text.len() == WHOLE_TIME)
 }
 
-/// What is said to be unknown: the name, or all that was typed where there is none.
+/// The text that the error reports as unknown: the name, or the whole input if the name is empty.
 fn named<'t>(name: &'t str, text: &'t str) -> &'t str {
     if name.is_empty() { text } else { name }
 }
@@ -108,7 +111,7 @@ fn newest_until(
         .ok_or_else(|| RepositoryError::NoVersionYet { text: name.to_owned() })
 }
 
-/// `HEAD~2` is HEAD and two steps back; `HEAD~` is one; `HEAD~2~` is three.
+/// `HEAD~2` is two steps back from HEAD; `HEAD~` is one; `HEAD~2~` is three.
 fn split_steps(text: &str) -> (&str, u32) {
     let (mut name, mut steps) = (text, 0u32);
     while let Some((rest, digits)) = name.rsplit_once('~') {
@@ -118,7 +121,7 @@ fn split_steps(text: &str) -> (&str, u32) {
     (name, steps)
 }
 
-/// The version of that name: HEAD, a tag, an id or its beginning. None where nothing is called so.
+/// The version of this name: HEAD, a tag, an id or its prefix. `None` if nothing has this name.
 pub fn named_version(holdings: &dyn HistoryReader, name: &str) -> Result<Option<VersionId>, RepositoryError> {
     let catalog = holdings.catalog();
     if name == "HEAD" || name == "@" {
@@ -143,7 +146,8 @@ pub fn named_version(holdings: &dyn HistoryReader, name: &str) -> Result<Option<
     }
 }
 
-/// Whether an id may begin so: hexadecimal digits, with hyphens where an id has them, or without. A day has its hyphens elsewhere.
+/// Whether the text can be an id prefix: hexadecimal digits, with hyphens only where an id has
+/// them. A date has its hyphens elsewhere.
 fn may_begin_id(name: &str) -> bool {
     const HYPHEN_POSITIONS: [usize; 4] = [8, 13, 18, 23];
     let is_digit = |byte: u8| byte.is_ascii_hexdigit();

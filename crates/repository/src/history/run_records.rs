@@ -1,7 +1,8 @@
-//! Which records each run has, however many runs and records there are.
+//! The records of each run, for any number of runs and records.
 //!
-//! A seal is over the records of a run in their order, and the silos have them in another. So they are sorted: in memory
-//! up to a bound, and beyond it in temporary files that are merged at the end.
+//! A seal covers the records of a run in sorted order, which is not their order in the silos. So
+//! they are sorted: in memory up to a limit, and beyond it in temporary files that are merged at
+//! the end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,9 +12,9 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use uuid::Uuid;
 use varve_core::{RecordId, RunId};
 
-/// So many are held in memory: 12 MB.
+/// Maximum number of entries in memory: 12 MB.
 const MOST_HELD: usize = 1 << 18;
-/// A run and one of its records, as bytes that sort so.
+/// Size of an entry: a run id and a record id, as bytes that sort in this order.
 const ENTRY_BYTES: usize = 48;
 
 type Pair = [u8; ENTRY_BYTES];
@@ -22,7 +23,7 @@ type Pair = [u8; ENTRY_BYTES];
 pub(super) struct RunRecords {
     held: Vec<Pair>,
     most_held: usize,
-    /// Sorted, each for itself.
+    /// Files with entries; each file is sorted.
     spilled: Vec<File>,
 }
 
@@ -53,7 +54,7 @@ impl RunRecords {
         Ok(())
     }
 
-    /// Tells `visit` all records, run by run and each run's in order.
+    /// Calls `visit` for all records, run by run, and in sorted order within each run.
     pub(super) fn each(mut self, visit: &mut dyn FnMut(RunId, RecordId)) -> io::Result<()> {
         self.held.sort_unstable();
         let mut sources: Vec<Box<dyn Read>> = vec![Box::new(io::Cursor::new(self.held.concat()))];

@@ -1,4 +1,4 @@
-//! Are the captures of each run those that its version was sealed over?
+//! Checks whether the captures of each run match the seal of its version.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
@@ -8,14 +8,15 @@ use varve_core::{RecordId, RunId, VersionId};
 
 use super::run_records::RunRecords;
 
-/// A version of a run, and the record that says so.
+/// A version of a run, and the record of its manifest.
 pub(super) struct SealedRun {
     pub(super) version: VersionId,
     pub(super) run: RunSummary,
     pub(super) record: RecordId,
 }
 
-/// What was taken out of a run on purpose, and what was put in its place: the run was sealed over the former.
+/// Records removed from a run on purpose, and their replacements. The seal covers the removed
+/// records.
 #[derive(Default)]
 struct PurgedRecords {
     gone: BTreeSet<RecordId>,
@@ -36,7 +37,7 @@ impl SealTally {
     }
 }
 
-/// The seals that do not fit: the record of each, and what is wrong.
+/// The seals that do not match: the record of each, and a message.
 pub(super) fn broken_seals(
     sealed: Vec<SealedRun>,
     records: RunRecords,
@@ -44,14 +45,15 @@ pub(super) fn broken_seals(
 ) -> io::Result<Vec<(RecordId, String)>> {
     let mut rewritten: HashMap<RunId, PurgedRecords> = HashMap::new();
     for Tombstone { record, run, replaced_by, .. } in tombstones {
-        // Only answers were sealed over, and only they have a run and a tombstone of their own.
+        // Seals cover only response records, and only these have a run and a tombstone of their
+        // own.
         let Some(run) = run else { continue };
         let run = rewritten.entry(*run).or_default();
         run.gone.insert(*record);
         run.instead.extend(*replaced_by);
     }
     for PurgedRecords { gone, instead } in rewritten.values_mut() {
-        // Nothing was sealed over what an earlier rewrite put in the place of something, and a later one took out.
+        // A replacement that a later rewrite removed was never covered by a seal.
         gone.retain(|record| !instead.contains(record));
     }
     let mut runs: HashMap<RunId, SealTally> =
@@ -62,7 +64,7 @@ pub(super) fn broken_seals(
             if rewritten.instead.contains(&record) {
                 return;
             }
-            // What is gone has its place among the others.
+            // Removed records are counted in their sort order among the others.
             while let Some(gone) = rewritten.gone.first().copied().filter(|gone| *gone < record) {
                 counted.add(&gone);
                 rewritten.gone.pop_first();

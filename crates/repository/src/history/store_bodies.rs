@@ -1,6 +1,7 @@
-//! What a store holds of a capture: its body, the head of its answer, where its record lies.
+//! Reads the data of a capture from a store: its body, its response head, the location of its
+//! record.
 //!
-//! Whether the page may be shown at all is asked before.
+//! The caller first checks whether the page may be shown at all.
 
 use std::io::Read;
 
@@ -13,10 +14,10 @@ use varve_store::StoreReader;
 use super::{RecordPlace, read_whole_body};
 use crate::error::RepositoryError;
 
-/// Longer records are not read only to say how long they are.
+/// Maximum size of a record that is read only to measure its length.
 const LONGEST_MEASURED: u64 = 1 << 20;
 
-/// The body by its id; that of an answer that was cut short is only found through its record.
+/// Opens the body by its id. The body of a truncated response is found only through its record.
 pub(super) fn open_body(
     store: &StoreReader,
     capture: &Capture,

@@ -1,8 +1,9 @@
-//! The diff of two versions as a row of `diffs` holds it: every page of the head, in the shape that Moku reads.
+//! The diff of two versions as a row of `diffs` holds it: every page of the head, in the format
+//! that Moku reads.
 //!
-//! It can be computed again at any time, and is kept where people ask for it, and in a Moku site with every version,
-//! because Moku does so. Chunks have offsets: attributions of a score count them. Pages that are gone are told as well,
-//! which Moku itself leaves out.
+//! A diff can be recomputed at any time. It is stored where a user asks for it, and in a Moku site
+//! with every version, because Moku does so. Chunks have offsets, which the attributions of a score
+//! refer to. Removed pages are included, although Moku itself leaves them out.
 
 use varve_core::VersionId;
 use varve_core::headers::{HeaderView, Redaction};
@@ -14,7 +15,8 @@ use super::loaded_page::LoadedPage;
 use super::{CapturePair, HistoryReader, PageChange};
 use crate::error::RepositoryError;
 
-/// The row for two versions whose pages are these pairs. What was kept before `redaction` is hidden in it as well.
+/// Builds the row for two versions whose pages are these pairs. Sensitive values stored before
+/// `redaction` was switched on are redacted as well.
 pub fn stored_diff(
     holdings: &dyn HistoryReader,
     redaction: Redaction,
@@ -26,8 +28,9 @@ pub fn stored_diff(
     names.diff(holdings, pairs)
 }
 
-/// The same where nobody asked for it and it is made by the way; none where a body that it is about is damaged or not here: a
-/// diff without it would say that nothing changed, and whoever makes it has other things to do that must not fail for it.
+/// Like [`stored_diff`], for a diff that is made as a side effect. Returns `None` if a body is
+/// damaged or missing: a diff without it would report no change. The caller's own operation must
+/// not fail because of the diff.
 pub fn whole_stored_diff(
     holdings: &dyn HistoryReader,
     redaction: Redaction,
@@ -41,15 +44,14 @@ pub fn whole_stored_diff(
     }
 }
 
-/// No more text than this stands in one row: a database is no place for what can be computed, and whoever reads a row reads
-/// all of it.
+/// Maximum text in one row. Diffs can be recomputed, and a reader of a row always loads all of it.
 const MOST_TEXT: usize = 16 << 20;
 
 struct DiffNames {
     base: String,
     head: String,
     redaction: Redaction,
-    /// A body that is not here is an error.
+    /// A missing body is an error.
     is_whole: bool,
 }
 
@@ -65,7 +67,7 @@ impl DiffNames {
             let text = page.body_diff.chunks.iter().map(|chunk| chunk.content.len()).sum();
             match room.checked_sub(text) {
                 Some(left) => room = left,
-                // Told that it differs, and not how: that can be computed.
+                // The row states that the page differs, but not how: that can be recomputed.
                 None => {
                     page.body_diff = BodyDiff { truncated: true, ..BodyDiff::new(&*self.base, &*self.head) }
                 }

@@ -1,4 +1,4 @@
-//! Makes a working tree hold the pages of a version.
+//! Updates a working tree to hold the pages of a version.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
@@ -12,30 +12,32 @@ use crate::body_failure::{BodyFailure, BodyFailures};
 use crate::error::RepositoryError;
 use crate::ordered_workers::{WorkerCount, run_in_order};
 
-/// What became of it.
+/// The result of updating a working tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckoutReport {
     /// Pages written.
     pub written: u64,
-    /// Pages of another version that were there and are gone.
+    /// Pages of another version that were removed from the tree.
     pub removed: u64,
-    /// Pages of another version that stay: somebody changed their files, or their bodies are nowhere else.
+    /// Pages of another version that stay, because a user changed their files or no other copy of
+    /// their bodies exists.
     pub stayed: u64,
-    /// Pages of the version that were left out, because their bodies cannot be had.
+    /// Pages of the version that were left out, because their bodies could not be read.
     pub left_out: BodyFailures,
-    /// Pages of the version in whose place lies another of the same path: a tree has one place for a path, whatever the host.
+    /// Pages of the version replaced by another page of the same path. A tree has one folder per
+    /// path, regardless of the host.
     pub covered: CoveredPages,
 }
 
-/// So many covered pages are named; the others are counted.
+/// Maximum number of covered pages listed by URL; the others are only counted.
 const MAX_NAMED_PAGES: usize = 1000;
 
-/// Pages in whose place lies another.
+/// Pages whose folder holds another page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoveredPages {
-    /// How many there are.
+    /// The number of covered pages.
     pub count: u64,
-    /// The URLs of the first of them, each with that of the page in its place.
+    /// The first `MAX_NAMED_PAGES` covered URLs, each with the URL of the page in its folder.
     pub first: Vec<(String, String)>,
 }
 
@@ -48,7 +50,7 @@ impl CoveredPages {
     }
 }
 
-/// Makes a tree that may hold the pages of `before` hold those of `version`.
+/// Updates a tree that may hold the pages of `before` to hold those of `version`.
 pub fn write_tree(
     holdings: &dyn HistoryReader,
     root: &Path,
@@ -59,7 +61,7 @@ pub fn write_tree(
     update_tree(holdings, WorkingTree::new(root), before, version, progress)
 }
 
-/// Does what [`write_tree`] does with each page that it can be done with, and leaves the others as they are.
+/// Like [`write_tree`], but skips each page that fails and leaves its files unchanged.
 pub fn write_tree_lossy(
     holdings: &dyn HistoryReader,
     root: &Path,
@@ -68,7 +70,7 @@ pub fn write_tree_lossy(
 ) {
     let mut tree = WorkingTree::new(root);
     for pair in CapturePairs::in_place(holdings.catalog(), before, Some(version)).map_while(Result::ok) {
-        // What failed here has been told of already: this call is made because it did.
+        // The error was already reported: the caller uses this function because the update failed.
         let _ = match (pair.base, pair.head) {
             (_, Some(page)) => tree.write(holdings, &page),
             (Some(page), None) => tree.remove(&page).map(|_| ()),
@@ -77,7 +79,8 @@ pub fn write_tree_lossy(
     }
 }
 
-/// Folders are made and pages removed on this thread, in order; pages are written on all, some hundreds at a time.
+/// Updates a tree. This thread creates folders and removes pages, in order; all threads write
+/// pages, in batches of up to `MAX_PENDING_FOLDERS` folders.
 pub fn update_tree(
     holdings: &dyn HistoryReader,
     tree: WorkingTree,
@@ -99,7 +102,7 @@ pub fn update_tree(
             match pair? {
                 CapturePair { base, head: Some(page) } => filling.add(page, base, progress)?,
                 CapturePair { base: Some(page), head: None } => {
-                    // What is to go may lie where something is to come.
+                    // The page to remove may be in the path of a page to write.
                     filling.write(progress)?;
                     filling.remove(&page)?;
                     progress(1);
@@ -109,7 +112,7 @@ pub fn update_tree(
             if !is_read_ahead && filling.waiting.len() == PREFETCH_AFTER_PAGES {
                 is_read_ahead = true;
                 if let Some(page) = filling.newest() {
-                    // Whatever is wrong with it will be found when it is written.
+                    // An error of this body is reported when the page is written.
                     scope.spawn(move || holdings.open_body(&page).map(|mut body| body.read(&mut [0])));
                 }
             }
@@ -119,28 +122,28 @@ pub fn update_tree(
     Ok(filling.done)
 }
 
-/// Of so many pages that come first one is read ahead of the others.
+/// Number of waiting folders after which the body of one page is read ahead.
 const PREFETCH_AFTER_PAGES: usize = 16;
-/// And it is not longer than this.
+/// Maximum size of the body read ahead.
 const MAX_PREFETCH_BYTES: u64 = 256 << 10;
-/// So many folders wait to be written to at most.
+/// Maximum number of folders waiting to be written.
 const MAX_PENDING_FOLDERS: usize = 512;
-/// A thread takes so many at a time.
+/// Number of folders that a thread takes at a time.
 const FOLDERS_PER_BATCH: usize = 16;
 
-/// A tree on its way.
+/// A tree update in progress.
 struct TreeUpdate<'a> {
     holdings: &'a dyn HistoryReader,
     tree: WorkingTree,
     waiting: Vec<FolderJob>,
-    /// The folders of those that wait.
+    /// The folders in `waiting`.
     folders: HashSet<PathBuf>,
-    /// The folders of all pages that were added, each with the URL of the page that lies in it, once one does.
+    /// The folders of all added pages, each with the URL of the page in it once that is written.
     taken: HashMap<PathBuf, Option<String>>,
     done: CheckoutReport,
 }
 
-/// The pages of one folder, of which the last will be found there; each with what was there before.
+/// The pages of one folder, each with the capture that was there before. The last page stays.
 struct FolderJob {
     place: PageFolder,
     /// At least one.
@@ -160,7 +163,7 @@ impl TreeUpdate<'_> {
             last.pages.push((page, base));
             return Ok(());
         }
-        // Before there is room for this one: folders that stay empty go with what is written now.
+        // Write before creating the folder of this page: `write` removes folders that stay empty.
         if self.waiting.len() >= MAX_PENDING_FOLDERS || self.folders.contains(&folder) {
             self.write(progress)?;
         }
@@ -170,8 +173,9 @@ impl TreeUpdate<'_> {
         Ok(())
     }
 
-    /// Of the small pages that wait, the one whose body was kept last. Read while folders are still made, it makes ready what its silo
-    /// needs before any record of it can be read: a dictionary has megabytes.
+    /// Of the small waiting pages, the one whose body was stored last. Reading it while folders are
+    /// still being created loads what its silo needs before any record can be read, such as a
+    /// dictionary of several megabytes.
     fn newest(&self) -> Option<Capture> {
         let pages = self.waiting.iter().map(|job| &job.pages[0].0);
         let first: Vec<&Capture> =
@@ -181,7 +185,7 @@ impl TreeUpdate<'_> {
         Some(newest.clone())
     }
 
-    /// Writes all that waits.
+    /// Writes all waiting pages.
     fn write(&mut self, progress: &mut dyn FnMut(u64)) -> Result<(), RepositoryError> {
         let jobs = std::mem::take(&mut self.waiting);
         if jobs.is_empty() {
@@ -211,13 +215,13 @@ impl TreeUpdate<'_> {
                 Ok::<(), RepositoryError>(())
             },
         )?;
-        // Nobody writes now, so that a folder that is empty stays so.
+        // No other thread writes now, so an empty folder stays empty.
         empty.iter().try_for_each(|page| self.tree.remove(page).map(|_| ()))?;
         given_up.iter().try_for_each(|page| self.tree.give_up(page))
     }
 
-    /// Removes a page that the version does not have, unless one of the version came in its place: paths that were written
-    /// otherwise may lead there, too.
+    /// Removes a page that the version lacks, unless a page of the version was added to its folder.
+    /// Two differently written paths can lead to the same folder.
     fn remove(&mut self, page: &Capture) -> Result<(), RepositoryError> {
         if self.taken.contains_key(&self.tree.folder(page)) {
             return Ok(());
@@ -231,7 +235,8 @@ impl TreeUpdate<'_> {
     }
 }
 
-/// Of the pages that were written to one folder the last is found there, and covers the others, and what was written there earlier.
+/// Records that the last page written to a folder covers the others and any page written there
+/// earlier.
 pub fn record_covered(
     taken: &mut HashMap<PathBuf, Option<String>>,
     covered: &mut CoveredPages,
@@ -244,13 +249,15 @@ pub fn record_covered(
     *place = Some(last);
 }
 
-/// Whether the body of a page is here and whole. Where it is not, what lies in the tree may be all that is left of it.
+/// Whether the body of a page is stored and intact. If not, the file in the tree may be its last
+/// copy.
 fn is_body_readable(holdings: &dyn HistoryReader, page: &Capture) -> bool {
     let read = |mut body: Box<dyn Read + Send>| io::copy(&mut body, &mut io::sink());
     holdings.open_body(page).is_ok_and(|body| read(body).is_ok())
 }
 
-/// Jobs in the order in which their bodies are read most quickly.
+/// Orders jobs by the sort keys of [`HistoryReader::read_order`], in which reading their bodies is
+/// fastest.
 fn in_reading_order(
     holdings: &dyn HistoryReader,
     jobs: Vec<FolderJob>,
@@ -262,17 +269,17 @@ fn in_reading_order(
     Ok(ordered.into_iter().map(|(_, job)| job))
 }
 
-/// What became of the pages of one folder.
+/// The result of writing the pages of one folder.
 #[derive(Default)]
 struct WrittenFolder {
     folder: PathBuf,
-    /// The URLs of those that were written, in this order.
+    /// The URLs of the pages written, in order.
     urls: Vec<String>,
-    /// The URLs of those whose bodies cannot be had.
+    /// The URLs of the pages whose bodies could not be read.
     left_out: Vec<(BodyFailure, String)>,
-    /// What was there before, if nothing came in its place.
+    /// The page that was there before, if no page replaced it.
     left_empty: Option<Capture>,
-    /// A page that was to come where nothing was, and did not.
+    /// A page that could not be written and whose folder held no page before.
     given_up: Option<Capture>,
 }
 
@@ -287,7 +294,8 @@ impl FolderJob {
             let written = self.place.write(holdings, &page, buffer);
             if let Some(trouble) = written.as_ref().err().and_then(RepositoryError::body_failure) {
                 done.left_out.push((trouble, page.url.clone()));
-                // The page of another version may not pass for it; the same body, written earlier, may be the last good one.
+                // A page of another version must not pass for this one. The same body, written
+                // earlier, stays: it may be the last good copy.
                 let is_first = base.is_none();
                 let other = base.filter(|base| base.body != page.body);
                 if let Some(other) = &other {

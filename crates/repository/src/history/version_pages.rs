@@ -1,4 +1,4 @@
-//! The pages of a version, all of them, a piece at a time.
+//! Iterates over all pages of a version, in batches.
 
 use varve_catalog::CatalogRead;
 use varve_core::VersionId;
@@ -6,10 +6,10 @@ use varve_core::history::{Capture, ListCursor};
 
 use crate::error::RepositoryError;
 
-/// So many are read at a time.
+/// Number of pages read per query.
 const PAGES_PER_QUERY: usize = 500;
 
-/// The captures of a version by path and URL, in memory for one piece only.
+/// The captures of a version by path and URL, with one batch in memory.
 pub struct VersionPages<'a> {
     catalog: &'a dyn CatalogRead,
     version: Option<VersionId>,
@@ -18,12 +18,12 @@ pub struct VersionPages<'a> {
 }
 
 impl<'a> VersionPages<'a> {
-    /// The captures of a version; of none, for no version.
+    /// The captures of a version; empty for `None`.
     pub fn new(catalog: &'a dyn CatalogRead, version: Option<VersionId>) -> Self {
         Self { catalog, version, piece: Vec::new().into_iter(), last: None }
     }
 
-    /// These captures, which no catalog needs to know yet; sorted by path and URL.
+    /// The given captures, which the catalog may not have yet, sorted by path and URL.
     pub fn listed(catalog: &'a dyn CatalogRead, captures: Vec<Capture>) -> Self {
         Self { catalog, version: None, piece: captures.into_iter(), last: None }
     }

@@ -1,8 +1,9 @@
 //! Working trees: the pages of a version as files, for people to look at.
 //!
-//! Each page is a folder with its body in `.page_body` and its headers in `.page_headers.json`, as Moku lays them out, so
-//! a page and a folder of pages never want the same name. All of it can be made again, and nothing is ever read from it.
-//! A link in a tree is never followed: it could lead anywhere.
+//! Each page is a folder with its body in `.page_body` and its headers in `.page_headers.json`, as
+//! in Moku. A page and a folder of pages therefore never need the same name. A tree can be rebuilt
+//! at any time, and history is never read from it. Symbolic links in a tree are never followed,
+//! because they could lead anywhere.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -22,9 +23,9 @@ use crate::page_path::folder_of;
 
 /// The file that holds the body of a page.
 pub const BODY_FILE: &str = ".page_body";
-/// The file that holds its headers.
+/// The file that holds the headers of a page.
 pub const HEADERS_FILE: &str = ".page_headers.json";
-/// The name under which the status stands among the headers.
+/// The name of the status among the headers.
 const STATUS_HEADER: &str = "Status-Code";
 
 /// The folder of a page in the tree at `root`.
@@ -32,30 +33,30 @@ pub fn tree_folder(root: &Path, path: &str) -> PathBuf {
     root.join(folder_of(path))
 }
 
-/// Bodies up to this size are written in one go.
+/// Maximum size of a body that is written from one buffer.
 const IN_ONE_GO: u64 = 4 << 20;
-/// Of longer ones so much at a time.
+/// Buffer size for copying longer bodies.
 const COMPARE_BUFFER_BYTES: usize = 64 << 10;
 
 /// A folder that pages are written to.
 pub struct WorkingTree {
     root: PathBuf,
-    /// Folders that are known to be folders.
+    /// Paths already known to be folders.
     folders: HashSet<PathBuf>,
-    /// Nothing was in it when this began, so that no file is in the place of another.
+    /// The tree was empty at the start, so no file replaces another.
     is_new: bool,
-    /// Whoever wrote to it last was stopped, so that files in it may be half of what they should be.
+    /// The last writer was interrupted, so files in the tree may be incomplete.
     is_unsure: bool,
-    /// A body on its way.
+    /// Buffer for a body.
     body: Vec<u8>,
 }
 
-/// Where pages of one path go.
+/// The folder for the pages of one path.
 pub struct PageFolder {
     folder: PathBuf,
-    /// Nothing is there yet, and nobody else will write there.
+    /// The folder is empty, and no other thread or process writes to it.
     is_new: bool,
-    /// What is there may be half of something.
+    /// The files in the folder may be incomplete.
     is_unsure: bool,
 }
 
@@ -65,7 +66,8 @@ impl PageFolder {
         &self.folder
     }
 
-    /// Removes what is there of a page, if it is as it was written.
+    /// Removes the files of a page if they are unchanged since they were written, or if the tree
+    /// may be incomplete.
     pub fn clear(&mut self, page: &Capture) -> Result<(), RepositoryError> {
         self.is_new = false;
         if self.is_unsure || is_as_written(&self.folder, page).map_err(RepositoryError::read(&self.folder))? {
@@ -74,7 +76,7 @@ impl PageFolder {
         Ok(())
     }
 
-    /// Writes a page, in the place of any that is there. Its body goes through `buffer`, if it is small.
+    /// Writes a page, replacing any page that is there. A small body is read into `buffer`.
     pub fn write(
         &mut self,
         holdings: &dyn HistoryReader,
@@ -83,7 +85,7 @@ impl PageFolder {
     ) -> Result<(), RepositoryError> {
         let path = self.folder.join(BODY_FILE);
         let is_small = capture.length.is_some_and(|length| length <= IN_ONE_GO);
-        // One that is longer than it should be is opened after all.
+        // A body longer than its recorded length is streamed instead.
         if is_small && holdings.read_body(capture, IN_ONE_GO, buffer)? {
             self.put(&path, &mut buffer.as_slice())?;
         } else {
@@ -97,8 +99,8 @@ impl PageFolder {
         Ok(())
     }
 
-    /// Writes a body as it is read. One that cannot be read to its end leaves nothing behind, and is told from a file that cannot be
-    /// written.
+    /// Streams a body to a file. If the body cannot be read to its end, no file is left behind in a
+    /// new folder, and the error is [`RepositoryError::Body`] rather than a write error.
     fn put_long(&self, path: &Path, body: Box<dyn Read + Send>) -> Result<(), RepositoryError> {
         let mut body = Noticing { body, failed: false };
         let written = self.put(path, &mut BufReader::with_capacity(COMPARE_BUFFER_BYTES, &mut body));
@@ -119,7 +121,7 @@ impl PageFolder {
     }
 }
 
-/// A body that remembers whether reading it failed.
+/// A body that records whether reading it failed.
 struct Noticing {
     body: Box<dyn Read + Send>,
     failed: bool,
@@ -133,7 +135,7 @@ impl Read for Noticing {
     }
 }
 
-/// Writes a file where none is.
+/// Writes a file where none exists.
 fn write_new(path: &Path, content: &mut dyn BufRead) -> io::Result<()> {
     step("create", path);
     let mut file = create(path)?;
@@ -142,19 +144,20 @@ fn write_new(path: &Path, content: &mut dyn BufRead) -> io::Result<()> {
 }
 
 impl WorkingTree {
-    /// The tree at `root`, which is made when the first page is written.
+    /// The tree at `root`, which is created when the first page is written.
     pub fn new(root: &Path) -> Self {
         let (folders, body) = (HashSet::new(), Vec::new());
         Self { root: root.to_owned(), folders, is_new: false, is_unsure: false, body }
     }
 
-    /// The tree at `root`, of which nobody knows how far it came: all that lies in the place of a page is taken for that page.
+    /// The tree at `root` after an interrupted write. Any file in the place of a page counts as
+    /// that page.
     pub fn unfinished_at(root: &Path) -> Self {
         Self { is_unsure: true, ..Self::new(root) }
     }
 
-    /// The tree at `root`, in which nothing is yet. A file gets its name before it is whole: whoever uses this says so
-    /// elsewhere, until all is done.
+    /// The tree at `root`, which is empty. Files get their final name before they are complete, so
+    /// the caller must mark the tree as unfinished elsewhere until all pages are written.
     pub fn new_at(root: &Path) -> Self {
         Self { is_new: true, ..Self::new(root) }
     }
@@ -169,13 +172,14 @@ impl WorkingTree {
         self.place(capture)?.write(holdings, capture, &mut self.body)
     }
 
-    /// Makes room for a page, which may then be written on any thread.
+    /// Creates the folder of a page, which may then be written on any thread.
     pub fn place(&mut self, capture: &Capture) -> Result<PageFolder, RepositoryError> {
         let (folder, was_made) = self.enter(&folder_of(&capture.path))?;
         Ok(PageFolder { folder, is_new: self.is_new && was_made, is_unsure: self.is_unsure })
     }
 
-    /// Writes the headers of a page again, where they are: what may be shown of them may have been decided otherwise since.
+    /// Rewrites the headers of a page if the file exists: the redaction setting may have changed
+    /// since.
     pub fn rewrite_headers(
         &mut self,
         holdings: &dyn HistoryReader,
@@ -190,7 +194,8 @@ impl WorkingTree {
         replace(&path, &mut json.as_bytes(), false).map_err(RepositoryError::write(&path))
     }
 
-    /// Removes a page, and the folders that are empty without it; whether it is gone. One that somebody changed stays.
+    /// Removes a page and the folders that become empty. Returns whether it was removed; a page
+    /// that a user changed stays.
     pub fn remove(&mut self, capture: &Capture) -> Result<bool, RepositoryError> {
         let relative = folder_of(&capture.path);
         let folder = self.root.join(&relative);
@@ -205,7 +210,8 @@ impl WorkingTree {
         Ok(true)
     }
 
-    /// Removes the folder of a page that could not be written, and those above it, as far as nothing is in them.
+    /// Removes the folder of a page that could not be written, and its parent folders, as far as
+    /// they are empty.
     pub fn give_up(&mut self, capture: &Capture) -> Result<(), RepositoryError> {
         if !self.has_link(&folder_of(&capture.path))? {
             self.remove_empty(&self.folder(capture));
@@ -217,7 +223,7 @@ impl WorkingTree {
         for empty in folder.ancestors().take_while(|folder| **folder != *self.root) {
             step("remove a folder", empty);
             match fs::remove_dir(empty) {
-                // Whoever was stopped here removed that one, and maybe not those above it.
+                // An interrupted run may have removed this folder and not those above it.
                 Err(error) if error.kind() != io::ErrorKind::NotFound => break,
                 _ => {}
             }
@@ -225,7 +231,7 @@ impl WorkingTree {
         }
     }
 
-    /// Makes a folder below the root; whether it was not there.
+    /// Creates a folder below the root. Returns its path and whether it was created.
     fn enter(&mut self, relative: &Path) -> Result<(PathBuf, bool), RepositoryError> {
         let mut folder = self.root.clone();
         let mut was_made = false;
@@ -239,7 +245,7 @@ impl WorkingTree {
             if self.folders.contains(&folder) {
                 continue;
             }
-            // In a new tree nothing is in the way: made without looking first.
+            // In a new tree nothing can be in the way, so the folder is created without a check.
             match if self.is_new { None } else { fs::symlink_metadata(&folder).ok() } {
                 Some(found) if found.is_dir() => {}
                 Some(_) => return Err(RepositoryError::InTheWay { path: folder }),
@@ -270,7 +276,8 @@ impl WorkingTree {
     }
 }
 
-/// Removes the files of a page. The body goes last: by it whoever is stopped in between still knows whose the rest is.
+/// Removes the files of a page. The body goes last: if this is interrupted, the body still
+/// identifies the page that the other files belong to.
 fn remove_page(folder: &Path) -> Result<(), RepositoryError> {
     let files = [HEADERS_FILE, BODY_FILE].map(|name| folder.join(name));
     for path in files.into_iter().flat_map(|path| [unfinished(&path), path]) {
@@ -285,8 +292,8 @@ fn remove_page(folder: &Path) -> Result<(), RepositoryError> {
     Ok(())
 }
 
-/// The headers with the status among them, as Moku writes them: sorted, indented, without a line end, and with the
-/// characters that mean something in HTML spelled out.
+/// The headers and the status as JSON, in Moku's format: sorted, indented, without a final line
+/// end, and with HTML special characters escaped.
 pub(super) fn headers_json(capture: &Capture, redaction: Redaction) -> String {
     let status = vec![capture.status.to_string()];
     let headers = capture.headers.shown(redaction);

@@ -11,7 +11,7 @@ use super::{CapturePairs, HeadMove, HistoryWriter, VersionPages, manifest_with_l
 use crate::error::RepositoryError;
 use crate::rows::{capture_of, rows_of_version};
 
-/// What people want, kept with a version so that it can be brought back.
+/// The user's plan and expectations, stored with a version so that they can be restored.
 #[derive(Clone, Debug, Default)]
 pub struct KeptIntent {
     /// The plan.
@@ -20,13 +20,14 @@ pub struct KeptIntent {
     pub expectations: BTreeMap<String, RecordId>,
 }
 
-/// Writes a version down, which has all its pages in `manifest`, and makes its rows. HEAD stays where it is, for the caller
-/// to move.
+/// Writes a version and its rows. `manifest` holds all its pages. HEAD is left for the caller to
+/// move.
 pub fn write_version(history: &dyn HistoryWriter, manifest: &Manifest) -> Result<VersionId, RepositoryError> {
     write_with_diff(history, manifest).map(|(version, _)| version)
 }
 
-/// The same; with the version comes whether a diff is kept with it in this layout and could not be made.
+/// Like [`write_version`]. Also returns whether this layout stores a diff with the version and the
+/// diff could not be made.
 pub fn write_with_diff(
     history: &dyn HistoryWriter,
     manifest: &Manifest,
@@ -34,7 +35,8 @@ pub fn write_with_diff(
     let (written, list) = manifest_with_list(history, manifest)?;
     let json = serde_json::to_vec(&written).expect("a manifest can be written as JSON");
     let version = Manifest::version_id(&json);
-    // In a silo a record is only ever found behind whole ones: one sync is enough for the bodies and what names them.
+    // A record in a silo is found only after complete ones, so one sync covers the bodies and the
+    // manifest.
     let record = history.write_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json)?;
     let mut rows = rows_of_version(version, record, manifest, &manifest.pages);
     rows.extend(list);
@@ -46,7 +48,7 @@ pub fn write_with_diff(
     let lacks_diff = wanted.is_some() && diff.is_none();
     rows.extend(diff);
     history.intend_head(&version, HeadMove::Commit)?;
-    // Where there are no facts, rows are all there is, and without them nothing was kept.
+    // In a layout without facts the rows are everything: without them nothing was stored.
     history.apply(rows).map_err(|source| match record {
         Some(_) => half_entered_error(version, source),
         None => source,
@@ -54,12 +56,13 @@ pub fn write_with_diff(
     Ok((version, lacks_diff))
 }
 
-/// The error of a version whose fact is durable and whose rows or HEAD are not.
+/// The error for a version whose fact is durable, but whose rows or HEAD are not.
 pub fn half_entered_error(version: VersionId, source: RepositoryError) -> RepositoryError {
     RepositoryError::HalfEntered { version, source: Box::new(source) }
 }
 
-/// The diff against the parent; none where a body of it is damaged or not here, which must keep nobody from going on.
+/// The diff against the parent. `None` if one of its bodies is damaged or missing, which must not
+/// block the commit.
 fn diff_row(
     history: &dyn HistoryWriter,
     manifest: &Manifest,
@@ -73,7 +76,7 @@ fn diff_row(
     Ok(diff.map(|diff| row(diff.to_json())))
 }
 
-/// The pages of the parent, and those of a version that no row tells of yet.
+/// Pairs the pages of the parent with those of a version that has no rows yet.
 pub fn pairs_with_parent<'a>(
     history: &'a dyn HistoryWriter,
     manifest: &Manifest,

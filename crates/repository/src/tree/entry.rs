@@ -8,51 +8,51 @@ use varve_core::RecordId;
 
 use super::read::ManifestProblem;
 
-/// The permission bits that are kept.
+/// The permission bits that are stored.
 const MODE_BITS: u32 = 0o7777;
 const NANOSECONDS_PER_SECOND: i128 = 1_000_000_000;
 
 /// A file, folder or link in a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeEntry {
-    /// Relative to the tree, parts divided by `/`.
+    /// The path relative to the tree, with `/` between its parts.
     pub path: Vec<u8>,
-    /// When its content last changed.
+    /// The modification time.
     pub modified: FileTime,
-    /// What it is.
+    /// The kind of the entry.
     pub kind: TreeEntryKind,
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TreeEntryKind {
     /// A folder.
     Folder {
-        /// Its permission bits.
+        /// The permission bits.
         mode: u32,
     },
     /// A file.
     File {
-        /// Its permission bits.
+        /// The permission bits.
         mode: u32,
-        /// Its length.
+        /// The length in bytes.
         size: u64,
         /// The object that holds its content.
         id: RecordId,
     },
     /// A symbolic link.
     Link {
-        /// Where it leads.
+        /// The target.
         target: Vec<u8>,
     },
 }
 
-/// An instant as file systems know it.
+/// A timestamp of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileTime {
     /// Whole seconds since 1970, rounded down.
     pub seconds: i64,
-    /// And so many billionths.
+    /// Nanoseconds within the second.
     pub nanoseconds: u32,
 }
 
@@ -87,7 +87,7 @@ enum KindName {
 }
 
 impl TreeEntry {
-    /// Its line, with the end of it.
+    /// The line of the entry, with its line end.
     pub fn line(&self) -> Vec<u8> {
         let (path, path_base64) = as_text(&self.path);
         let mut line = TreeEntryJson {
@@ -119,7 +119,8 @@ impl TreeEntry {
         text
     }
 
-    /// Reads a line, without its end. What the path may be is for the reader of the manifest to say.
+    /// Parses a line without its line end. [`ManifestReader`](super::ManifestReader) validates the
+    /// path.
     pub(super) fn parse(line: &[u8]) -> Result<Self, ManifestProblem> {
         let line: TreeEntryJson<'_> =
             serde_json::from_slice(line).map_err(|error| ManifestProblem::Json(error.to_string()))?;
@@ -165,7 +166,7 @@ fn parse_mode(text: Option<String>) -> Result<u32, ManifestProblem> {
 }
 
 impl FileTime {
-    /// As decimal seconds.
+    /// The time as decimal seconds.
     fn text(self) -> String {
         let total = i128::from(self.seconds) * NANOSECONDS_PER_SECOND + i128::from(self.nanoseconds);
         let sign = if total < 0 { "-" } else { "" };

@@ -1,6 +1,7 @@
 //! A tree of files as an object: its manifest, and the way back.
 //!
-//! A manifest is JSON lines. The first is `{"format":"varve-tree","number":1}`; each further line is one entry:
+//! A manifest is JSON lines. The first is `{"format":"varve-tree","number":1}`; each further line
+//! is one entry:
 //!
 //! | key | of | value |
 //! | --- | --- | --- |
@@ -12,12 +13,14 @@
 //! | `id` | files | the 64 hex digits of the object that holds the content |
 //! | `target` | links | where it leads, as it is written in the link |
 //!
-//! A path or target that is not UTF-8 stands as `path_base64` or `target_base64` instead. Entries are in order: the tree
-//! itself first, then by path, compared part by part as bytes. So each folder is followed by all that is in it, and a
-//! reader needs to remember no more than the folder it is in. Nothing in a manifest depends on when, where or by whom it
-//! was made: the same tree has the same manifest, and so the same id.
+//! A path or target that is not UTF-8 is stored as `path_base64` or `target_base64` instead.
+//! Entries are sorted: the tree itself first, then by path, compared part by part as bytes. So each
+//! folder is followed by its content, and a reader only has to remember the current folder. A
+//! manifest does not depend on when, where or by whom it was made: the same tree has the same
+//! manifest and therefore the same id.
 //!
-//! Owners, access lists, extended attributes and the sharing of hard links are deliberately not kept.
+//! Owners, access lists, extended attributes and hard links between files are deliberately not
+//! stored.
 
 mod entry;
 mod read;
@@ -34,8 +37,8 @@ pub use walk::{TreeWalk, WalkStep, modified, special};
 /// The media type of a manifest.
 pub const MEDIA_TYPE: &str = "application/vnd.varve.tree";
 
-/// The first line, without its end.
+/// The first line, without its line end.
 pub const FIRST_LINE: &str = r#"{"format":"varve-tree","number":1}"#;
 
-/// The tree itself, as a path.
+/// The path of the tree itself.
 pub const ROOT_NAME: &[u8] = b".";

@@ -1,8 +1,9 @@
-//! Reads a manifest, line by line, and lets nothing through that could lead out of the tree.
+//! Reads a manifest line by line and rejects any entry that could lead out of the tree.
 //!
-//! A manifest is bytes from outside. Each path must be relative and must not climb, and each entry must lie in a folder
-//! that the manifest has named before: so no path passes through a link or a file, and nobody needs to look at the disk
-//! to know it. Because the entries are in order, the folder that the last entry was in is all the memory this takes.
+//! A manifest is untrusted input. Each path must be relative and must not contain `..`, and each
+//! entry must be in a folder that the manifest named before. So no path passes through a link or a
+//! file, and this is known without looking at the disk. Because the entries are sorted, the reader
+//! only has to remember the folder of the last entry.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -11,68 +12,68 @@ use serde::Deserialize;
 use super::entry::{TreeEntry, TreeEntryKind};
 use super::{FIRST_LINE, ROOT_NAME};
 
-/// The longest line that is read: far beyond what a path may have.
+/// Maximum length of a line, far beyond that of a valid path.
 const LONGEST_LINE: u64 = 64 << 10;
 
-/// Why a manifest is not followed.
+/// The reason why a manifest is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
-    /// It does not begin as manifests do.
+    /// The first line is not that of a manifest.
     #[error("it does not begin with `{FIRST_LINE}`")]
     Format,
-    /// Made by another varve.
+    /// The format number is that of another varve.
     #[error("its format is number {0}, and this varve knows number 1")]
     Number(u64),
-    /// An entry is wrong.
+    /// An entry is invalid.
     #[error("line {line}: {problem}")]
     Line {
-        /// Counted from 1.
+        /// The line number, from 1.
         line: u64,
-        /// What is wrong.
+        /// The problem.
         problem: ManifestProblem,
     },
-    /// It cannot be read.
+    /// Reading failed.
     #[error("it cannot be read")]
     Read(#[source] io::Error),
 }
 
-/// What is wrong with an entry.
+/// A problem with an entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestProblem {
-    /// More than a line can hold.
+    /// The line exceeds the maximum length.
     #[error("it is longer than {LONGEST_LINE} bytes")]
     TooLong,
-    /// Not the JSON of an entry.
+    /// The line is not the JSON of an entry.
     #[error("it is not an entry: {0}")]
     Json(String),
-    /// A key is missing, or its value is not what it should be.
+    /// A key is missing, or its value is invalid.
     #[error("it has no valid `{0}`")]
     Missing(&'static str),
-    /// Bytes that are not written as base64.
+    /// A value is not valid base64.
     #[error("it holds base64 that is none")]
     Base64,
-    /// A path that is empty or has an empty part.
+    /// The path is empty or has an empty part.
     #[error("a path must not have an empty part")]
     EmptyPart,
-    /// A path that begins at the root of the file system.
+    /// The path is absolute.
     #[error("the path is absolute")]
     Absolute,
-    /// A path with `.` or `..` in it.
+    /// The path has a part `.` or `..`.
     #[error("the path climbs: it has a part `.` or `..`")]
     Climbs,
-    /// A path or target with a NUL in it.
+    /// The path or target contains NUL.
     #[error("a name holds a NUL")]
     Nul,
-    /// A link that leads nowhere at all.
+    /// The link has an empty target.
     #[error("the link has no target")]
     NoTarget,
     /// The first entry is not the tree itself.
     #[error("the first entry must be the folder `.`")]
     NoRoot,
-    /// An entry that should have come before the last one, or is there twice.
+    /// The entry is out of order or a duplicate.
     #[error("the entries are not in order, or one is there twice")]
     Order,
-    /// An entry in something that is no folder of the tree.
+    /// The parent of the entry is not a folder of the tree.
     #[error("the path leads through something that is no folder of this tree")]
     NoFolder,
 }
@@ -83,7 +84,7 @@ pub struct ManifestReader<R> {
     line: u64,
     /// The path of the last entry.
     last: Option<Vec<u8>>,
-    /// The folder that is open: the last entry's own, or that of it. Empty for the tree itself.
+    /// The current folder: the last entry itself, or its parent. Empty for the tree itself.
     folder: Vec<u8>,
     buffer: Vec<u8>,
 }
@@ -95,7 +96,7 @@ struct First {
 }
 
 impl<R: Read> ManifestReader<R> {
-    /// Begins to read.
+    /// Starts reading and checks the first line.
     pub fn new(content: R) -> Result<Self, ManifestError> {
         let input = BufReader::with_capacity(64 << 10, content);
         let mut reader = Self { input, line: 0, last: None, folder: Vec::new(), buffer: Vec::new() };
@@ -113,7 +114,7 @@ impl<R: Read> ManifestReader<R> {
         }
     }
 
-    /// The next entry, once it is known to be harmless; none at the end.
+    /// The next entry, after validation. `None` at the end.
     pub fn next_entry(&mut self) -> Result<Option<TreeEntry>, ManifestError> {
         if !self.read_line()? {
             return match self.last {
@@ -135,7 +136,7 @@ impl<R: Read> ManifestReader<R> {
         ManifestError::Line { line: self.line, problem }
     }
 
-    /// Reads a line into the buffer, without its end. False when there is none.
+    /// Reads a line into the buffer, without its line end. Returns false at the end.
     fn read_line(&mut self) -> Result<bool, ManifestError> {
         self.buffer.clear();
         self.line += 1;
@@ -152,7 +153,8 @@ impl<R: Read> ManifestReader<R> {
         }
     }
 
-    /// Whether the entry may stand where it stands; opens the folder that it is in, or is.
+    /// Validates the entry at this position, and makes its folder, or the entry itself if it is
+    /// one, the current folder.
     fn accept(&mut self, entry: &TreeEntry) -> Result<(), ManifestProblem> {
         let is_folder = matches!(entry.kind, TreeEntryKind::Folder { .. });
         if let TreeEntryKind::Link { target } = &entry.kind {
@@ -181,7 +183,7 @@ fn parts(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.split(|byte| *byte == b'/')
 }
 
-/// Whether `folder` is `above` or lies in it. The empty path is the tree itself.
+/// Whether `folder` is `above` or a descendant of it. The empty path is the tree itself.
 fn is_within(folder: &[u8], above: &[u8]) -> bool {
     above.is_empty() || folder.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
 }

@@ -1,10 +1,11 @@
-//! Brings a tree back: names, content, modes, times and links.
+//! Restores a tree: names, content, modes, times and links.
 //!
-//! The manifest is read three times, each time in a few buffers: once to see that all of it is harmless, before anything
-//! is written; once to make everything; and once to give the folders their modes and times, which making their content
-//! would have changed. Everything is made new, in folders made here, so nothing is ever written through a link.
+//! The manifest is read three times, with a few buffers each time. The first pass validates all of
+//! it before anything is written. The second creates everything. The third sets the modes and times
+//! of folders, which creating their content would have changed. Everything is created in new
+//! folders, so nothing is ever written through a link.
 //!
-//! An object that is missing or damaged costs its file and no other: it is reported, and the rest comes back.
+//! A missing or damaged object affects only its own file: it is reported, and the rest is restored.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -24,13 +25,13 @@ use crate::archive::{Archive, hex_digits};
 use crate::error::RepositoryError;
 use crate::ordered_workers::{WorkerCount, run_in_order};
 
-/// The bits that a restored file or folder may have. Those that lend the owner's rights to others are not given back:
-/// who restores may be another owner.
+/// The mode bits that are restored. Set-user-id and set-group-id are not, because the restoring
+/// user may be another owner.
 const MODE_BITS: u32 = 0o1777;
-/// So many files are given to a thread at a time.
+/// Number of files that a thread takes at a time.
 const FILES_PER_BATCH: usize = 16;
 
-/// What a tree holds, according to its manifest.
+/// The content of a tree according to its manifest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TreeSurvey {
     /// Files.
@@ -43,16 +44,16 @@ pub struct TreeSurvey {
     pub bytes: u64,
 }
 
-/// What came back.
+/// The result of restoring a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RestoredTree {
-    /// What the manifest lists.
+    /// The entries in the manifest.
     pub survey: TreeSurvey,
-    /// How many of those did not come back.
+    /// The number of entries that were not restored.
     pub failed: u64,
 }
 
-/// Reads all of a manifest and says what it holds, or why it must not be followed.
+/// Reads a whole manifest and counts its entries. An invalid manifest is an error.
 pub fn survey(archive: &Archive, manifest: RecordId) -> Result<TreeSurvey, RepositoryError> {
     let mut survey = TreeSurvey::default();
     for_each(archive, manifest, |entry| match entry.kind {
@@ -67,8 +68,8 @@ pub fn survey(archive: &Archive, manifest: RecordId) -> Result<TreeSurvey, Repos
     Ok(survey)
 }
 
-/// Brings the tree back into `folder`, which must be new or empty. `failed` hears what did not come back, and why;
-/// `progress`, from any thread, how many more bytes did.
+/// Restores the tree into `folder`, which must be new or empty. `failed` receives each error;
+/// `progress` receives the number of bytes restored since the last call, from any thread.
 pub fn restore(
     archive: &Archive,
     manifest: RecordId,
@@ -117,7 +118,7 @@ fn for_each(archive: &Archive, id: RecordId, mut each: impl FnMut(TreeEntry)) ->
     Ok(())
 }
 
-/// A file to be made.
+/// A file to restore.
 struct RestoreJob {
     path: PathBuf,
     mode: u32,
@@ -126,7 +127,7 @@ struct RestoreJob {
     id: RecordId,
 }
 
-/// Makes folders and links on this thread, in order, and files on all of them.
+/// Creates folders and links on this thread, in order, and files on all threads.
 fn make_all<F: FnMut(RepositoryError)>(
     archive: &Archive,
     manifest: RecordId,
@@ -171,7 +172,7 @@ fn place(folder: &Path, path: &[u8]) -> PathBuf {
     folder.join(OsStr::from_bytes(path))
 }
 
-/// For its owner alone until its content is there.
+/// Creates a folder that only its owner can access until its content is complete.
 fn make_folder(path: &Path) -> Result<(), RepositoryError> {
     DirBuilder::new().mode(0o700).create(path).map_err(RepositoryError::write(path))
 }
@@ -197,7 +198,7 @@ fn make_file(
         set_time(&job.path, job.modified)
     });
     if finished.is_err() {
-        // Half a file must not look like a whole one. That it cannot be removed is the smaller trouble of the two.
+        // An incomplete file must not look complete. A failure to remove it is the lesser problem.
         let _ = fs::remove_file(&job.path);
     }
     finished
@@ -228,7 +229,7 @@ fn fill(
     Ok(())
 }
 
-/// Gives each folder its mode and time when all that is in it has its own: the innermost first.
+/// Sets the mode and time of each folder after those of its content: the innermost first.
 fn finish_folders<F: FnMut(RepositoryError)>(
     archive: &Archive,
     manifest: RecordId,
@@ -239,7 +240,7 @@ fn finish_folders<F: FnMut(RepositoryError)>(
     let mut open: Vec<(usize, u32, FileTime)> = Vec::new();
     let finish = |path: &[u8], (mode, modified): (u32, FileTime)| {
         let path = place(folder, path);
-        // One that could not be made was reported then.
+        // A folder that could not be created was reported already.
         if path.is_dir() {
             failures.borrow_mut().note(finish_folder(&path, mode, modified));
         }
@@ -260,7 +261,7 @@ fn finish_folders<F: FnMut(RepositoryError)>(
     Ok(())
 }
 
-/// Whether the path lies in the folder. The empty path is the tree itself.
+/// Whether the path is in the folder. The empty path is the tree itself.
 fn is_in(path: &[u8], folder: &[u8]) -> bool {
     folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
@@ -271,7 +272,7 @@ fn finish_folder(path: &Path, mode: u32, modified: FileTime) -> Result<(), Repos
     fs::set_permissions(path, mode).map_err(RepositoryError::write(path))
 }
 
-/// Sets when it was last written to; of a link, its own.
+/// Sets the modification time; of a link, that of the link itself.
 fn set_time(path: &Path, modified: FileTime) -> Result<(), RepositoryError> {
     let unchanged = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
     let written = Timespec { tv_sec: modified.seconds, tv_nsec: i64::from(modified.nanoseconds) };
@@ -280,7 +281,7 @@ fn set_time(path: &Path, modified: FileTime) -> Result<(), RepositoryError> {
         .map_err(|error| RepositoryError::Write { path: path.to_owned(), source: error.into() })
 }
 
-/// Refuses a folder that holds anything, or something else than a folder; a missing one is fine.
+/// Returns an error if the folder is not empty or is not a folder. A missing folder is accepted.
 pub fn require_empty(folder: &Path) -> Result<(), RepositoryError> {
     match fs::read_dir(folder) {
         Ok(mut entries) => match entries.next() {

@@ -1,6 +1,7 @@
-//! Walks through a folder in the order of a manifest, following no link.
+//! Walks a folder in the order of a manifest, without following links.
 //!
-//! Names are sorted folder by folder, so what is held is the names of the folders on the way down and never the tree.
+//! Names are sorted folder by folder, so memory holds only the names in the folders on the current
+//! path.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -14,12 +15,13 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use super::entry::{FileTime, TreeEntry, TreeEntryKind};
 use crate::error::RepositoryError;
 
-/// What to leave out.
+/// Patterns of paths to leave out.
 #[derive(Clone, Debug)]
 pub struct Exclude(GlobSet);
 
 impl Exclude {
-    /// Patterns: with a `/` inside they are matched with the path from the tree, without one with any name in it.
+    /// Compiles the patterns. A pattern with `/` at its start or inside matches the path from the
+    /// tree; any other matches a name at any depth. A `/` at the end is ignored.
     pub fn new(patterns: &[String]) -> Result<Self, RepositoryError> {
         let mut set = GlobSetBuilder::new();
         for pattern in patterns {
@@ -41,7 +43,7 @@ impl Exclude {
     }
 }
 
-/// Why something in the folder is not in the manifest.
+/// The reason why something in the folder is not in the manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skipped {
     /// A device.
@@ -56,15 +58,15 @@ pub enum Skipped {
     Other,
 }
 
-/// What the walk comes upon.
+/// A step of the walk.
 pub enum WalkStep {
-    /// A folder or a link: all is known of it.
+    /// A folder or a link, complete.
     Known(TreeEntry),
-    /// A file, whose content is to be stored: its path in the tree, and where it is.
+    /// A file whose content is to be stored: its path in the tree, and its path on disk.
     File(Vec<u8>, PathBuf),
-    /// Left out.
+    /// A skipped path, with the reason.
     Skipped(PathBuf, Skipped),
-    /// It could not be looked at.
+    /// A path whose metadata could not be read.
     Failed(RepositoryError),
 }
 
@@ -72,18 +74,19 @@ pub enum WalkStep {
 pub struct TreeWalk<'a> {
     root: PathBuf,
     exclude: &'a Exclude,
-    /// The archive's folder, by device and number.
+    /// The archive's folder, by device and inode.
     archive: Option<(u64, u64)>,
-    /// Names to come in each open folder, the next one last, and whether each is a file, as far as the folder says.
+    /// The remaining names in each open folder, the next one last, with whether the directory entry
+    /// says that it is a file.
     open: Vec<Vec<(OsString, bool)>>,
     /// The path of the innermost open folder, relative to the root.
     folder: PathBuf,
-    /// What was found before the next name: the root, or that a folder cannot be read.
+    /// A step to return before the next name: the root, or the error of an unreadable folder.
     pending: Option<WalkStep>,
 }
 
 impl<'a> TreeWalk<'a> {
-    /// Walks through `root`; does not enter `archive`.
+    /// Walks `root` without entering `archive`.
     pub fn new(root: &Path, exclude: &'a Exclude, archive: &Path) -> Result<Self, RepositoryError> {
         let metadata = fs::metadata(root).map_err(RepositoryError::read(root))?;
         if !metadata.is_dir() {
@@ -104,7 +107,7 @@ impl<'a> TreeWalk<'a> {
 
     fn look(&mut self, relative: PathBuf, is_file: bool) -> WalkStep {
         let path = self.root.join(&relative);
-        // Who opens it looks at it again.
+        // The caller examines the file again when it opens it.
         if is_file {
             return WalkStep::File(relative.into_os_string().into_vec(), path);
         }
@@ -170,7 +173,7 @@ impl Iterator for TreeWalk<'_> {
     }
 }
 
-/// The names in a folder, the last first, and whether each is a file.
+/// The names in a folder in reverse order, with whether each is a file.
 fn names(folder: &Path) -> io::Result<Vec<(OsString, bool)>> {
     let named = |entry: fs::DirEntry| {
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
@@ -194,13 +197,13 @@ fn link_entry(path: Vec<u8>, metadata: &Metadata, target: PathBuf) -> TreeEntry 
     TreeEntry { path, modified: modified(metadata), kind: TreeEntryKind::Link { target } }
 }
 
-/// When the file was last written to.
+/// The modification time of the file.
 pub fn modified(metadata: &Metadata) -> FileTime {
     let nanoseconds = u32::try_from(metadata.mtime_nsec()).unwrap_or(0);
     FileTime { seconds: metadata.mtime(), nanoseconds }
 }
 
-/// What a file is that is neither file nor folder nor link.
+/// The kind of a path that is neither file, folder nor link.
 pub fn special(kind: fs::FileType) -> Skipped {
     if kind.is_fifo() {
         Skipped::Pipe

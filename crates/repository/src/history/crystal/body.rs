@@ -1,8 +1,9 @@
-//! Bodies of a project, as the rest of varve means them: with content codings undone.
+//! Bodies of a project with their content codings decoded, as the rest of varve expects them.
 //!
-//! Crystal keeps what came after the transfer coding alone was undone. What says that it is gzip and is not stays as it
-//! is. A body's id is the digest of its bytes, which no row of a project has, so that it is read to be named; what was
-//! learnt is remembered for a while, since two versions side by side ask for the same body twice.
+//! Crystal stores bodies with only the transfer coding decoded. A body that is declared as gzip and
+//! is not stays as it is. The id of a body is the digest of its bytes. No row of a project has it,
+//! so the body is read to compute the id. Results are cached, because comparing two versions asks
+//! for the same body twice.
 
 use std::collections::HashMap;
 use std::io::{self, BufReader, Read};
@@ -16,25 +17,25 @@ use varve_wire::{DecodeLimits, DecodedBody, Headers, open_body};
 use super::CrystalReaderState;
 use crate::error::RepositoryError;
 
-/// The SHA-256 of nothing.
+/// The SHA-256 of the empty input.
 pub(super) const EMPTY_BODY_ID: [u8; 32] = [
     0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14, 0x9a, 0xfb, 0xf4, 0xc8, 0x99, 0x6f, 0xb9, 0x24, 0x27,
     0xae, 0x41, 0xe4, 0x64, 0x9b, 0x93, 0x4c, 0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55,
 ];
-/// So many bodies are remembered: those of a few pages of a list.
+/// Maximum number of cached bodies: those of a few pages of a list.
 const MOST_KNOWN: usize = 4096;
 
-/// What was learnt of a body by reading it.
+/// The properties of a body, determined by reading it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BodyFacts {
     pub(super) id: BodyId,
     pub(super) length: u64,
-    /// Whether its content codings can be undone.
+    /// Whether its content codings can be decoded.
     decodes: bool,
 }
 
-/// Bodies that were read a moment ago, by revision. Ids of deleted revisions are given again, but not while a project
-/// is being looked at by one command.
+/// A cache of recently read bodies, by revision. Crystal reuses the ids of deleted revisions, but
+/// not while one command has the project open.
 #[derive(Default)]
 pub(super) struct KnownBodies(HashMap<RevisionId, BodyFacts>);
 
@@ -48,7 +49,8 @@ impl KnownBodies {
 }
 
 impl CrystalReaderState {
-    /// What is known of the body that a revision stands for; nothing if it never had one, or lost it.
+    /// The properties of the body of a revision. `None` if the revision never had a body or lost
+    /// it.
     pub(super) fn examine(&mut self, revision: Revision) -> Result<Option<BodyFacts>> {
         let meant = self.project.resolve(revision)?.revision;
         if let Some(facts) = self.known.0.get(&meant.id) {
@@ -71,7 +73,7 @@ impl CrystalReaderState {
         Ok(Some(facts))
     }
 
-    /// Opens the body that a revision stands for.
+    /// Opens the body of a revision.
     pub(super) fn open_body(
         &mut self,
         url: &str,
@@ -94,7 +96,7 @@ impl CrystalReaderState {
     }
 }
 
-/// Why a revision has no body.
+/// The error for a revision without a body.
 fn failure(url: &str, revision: &Revision) -> RepositoryError {
     let said = revision.download_error().ok().flatten();
     let (kind, message) = said.map_or_else(
@@ -104,7 +106,7 @@ fn failure(url: &str, revision: &Revision) -> RepositoryError {
     RepositoryError::DownloadFailed { url: url.to_owned(), kind, message }
 }
 
-/// Whether a body is not as it will be read.
+/// Whether the stored body differs from the decoded one.
 pub(super) fn has_content_codings(revision: &Revision) -> bool {
     content_codings(revision).is_some()
 }
@@ -117,7 +119,7 @@ fn content_codings(revision: &Revision) -> Option<Headers> {
     (!codings.content_codings().is_empty()).then_some(codings)
 }
 
-/// The body with its content codings undone; an error if one of them is not known, or plainly not there.
+/// The body with its content codings decoded. An error if a coding is unknown or evidently absent.
 fn decoded(codings: &Headers, body: RevisionBody) -> io::Result<DecodedBody<'static>> {
     let opened = open_body(codings, BufReader::new(body), DecodeLimits::default())?;
     match opened.unremoved_coding() {
@@ -143,7 +145,7 @@ fn digest(mut body: impl Read) -> io::Result<(BodyId, u64)> {
     }
 }
 
-/// The head of an answer as it was on the wire, as far as a row has it.
+/// The response head as received on the wire, as far as the row holds it.
 pub(super) fn wire_head(metadata: &ResponseMetadata) -> Vec<u8> {
     let version = if metadata.http_version == 10 { "1.0" } else { "1.1" };
     let mut head = format!("HTTP/{version} {} {}", metadata.status_code, metadata.reason_phrase).into_bytes();

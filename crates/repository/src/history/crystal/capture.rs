@@ -1,7 +1,8 @@
-//! From a revision to a capture, and back from a capture's id to its revision.
+//! Converts a revision to a capture, and the id of a capture back to its revision.
 //!
-//! Ids are made from the number of the revision alone, lowest digits first, so that what people see of an id is the number
-//! in hex. They are the same whenever a project is opened, and name nothing outside of it.
+//! Ids are derived only from the number of the revision, lowest digits first, so the visible part
+//! of an id is the number in hex. They are the same each time a project is opened, and have no
+//! meaning outside of it.
 
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{Capture, CaptureOwner, uuid_of};
@@ -12,26 +13,27 @@ use super::CrystalReaderState;
 use super::body::{EMPTY_BODY_ID, has_content_codings};
 use super::moment::time_of;
 
-/// What Crystal itself serves an answer with that had no status, as those of FTP servers.
+/// The status with which Crystal itself serves a response without one, such as that of an FTP
+/// server.
 const NO_STATUS: u16 = 200;
 
-/// The version that a project was when this revision was its newest.
+/// The version for the state of the project when this revision was its newest.
 pub(super) fn version_at(revision: RevisionId) -> VersionId {
     VersionId::new(uuid_of(&digest(revision)))
 }
 
-/// The revision that was the newest then; none if the id is not one that is made here.
+/// The newest revision of a version. `None` if the id was not made by [`version_at`].
 pub(super) fn newest_in(version: &VersionId) -> Option<RevisionId> {
     let revision = number(version.as_bytes());
     (version_at(revision) == *version && revision.get() > 0).then_some(revision)
 }
 
-/// The revision that a capture stands for.
+/// The revision of a capture.
 pub(super) fn revision_of(capture: &CaptureId) -> RevisionId {
     number(capture.as_bytes())
 }
 
-/// The bits of a UUID that say what kind it is are in bytes 6 and 8; the number goes around them.
+/// Spreads the number around bytes 6 and 8, which hold the version and variant bits of a UUID.
 fn digest(revision: RevisionId) -> [u8; 32] {
     let [a, b, c, d, e, f, g, h] = revision.get().to_be_bytes();
     let mut bytes = [0; 32];
@@ -45,27 +47,29 @@ fn number(bytes: &[u8; 16]) -> RevisionId {
     RevisionId(i64::from_be_bytes([a, b, c, d, e, f, g, h]))
 }
 
-/// What stands for the id of a body that was not read. No digest is known that begins so and goes on with zeros.
+/// A placeholder for the id of a body that was not read. No known digest has this form, a number
+/// followed by zeros.
 fn number_as_body(revision: RevisionId) -> BodyId {
     BodyId::new(digest(revision))
 }
 
 impl CrystalReaderState {
-    /// A revision as a capture whose body is not read, unless it must be compared: a revision that is the only one of its
-    /// URL goes by its own number, since there is nothing that it could be the same as. [`Inner::named`] reads it.
+    /// Converts a revision to a capture without reading its body, unless the body must be compared.
+    /// The only revision of a URL gets its own number as body id, since it has nothing to be
+    /// compared with. [`named`](Self::named) computes the real id.
     pub(super) fn unread_capture(&mut self, url: &str, revision: Revision) -> Result<Capture> {
         if revision.has_body() && self.project.is_only_revision(&revision)? {
             let (id, has_codings) = (revision.id, has_content_codings(&revision));
             let facts = self.project.body_length(id)?.map(|length| (number_as_body(id), length));
             let mut capture = self.described(url, revision, facts)?;
-            // How long it is without its codings is known to whoever reads it.
+            // The decoded length is known only after reading the body.
             capture.length = capture.length.filter(|_| !has_codings);
             return Ok(capture);
         }
         self.capture(url, revision)
     }
 
-    /// The id of a capture's body, by its bytes.
+    /// The id of a capture's body, computed from its bytes.
     pub(super) fn named(&mut self, capture: &Capture) -> Result<BodyId> {
         let id = revision_of(&capture.id);
         if capture.body != number_as_body(id) {
@@ -75,7 +79,7 @@ impl CrystalReaderState {
         Ok(self.examine(revision)?.map_or(BodyId::new(EMPTY_BODY_ID), |facts| facts.id))
     }
 
-    /// A revision as a capture. Its body is read, unless that was done a moment ago.
+    /// Converts a revision to a capture. Its body is read unless it is cached.
     pub(super) fn capture(&mut self, url: &str, revision: Revision) -> Result<Capture> {
         let facts = self.examine(revision.clone())?.map(|facts| (facts.id, facts.length));
         self.described(url, revision, facts)

@@ -1,8 +1,8 @@
-//! The rows of a project, asked for in the words of a catalog.
+//! The rows of a project behind the catalog interface.
 //!
-//! Captures of a URL come in the order of their numbers, which is Crystal's own and decides which of them is shown; their
-//! times are what servers said, and only choose among them. What a project does not have (tags, scores, verdicts, runs) is
-//! answered with nothing.
+//! Captures of a URL are ordered by revision number, which is Crystal's own order and decides which
+//! of them is shown. Their times come from the servers and only select among them. Queries for data
+//! that a project does not have (tags, scores, verdicts, runs) return nothing.
 
 use varve_catalog::{CatalogError, CatalogRead};
 use varve_core::history::{
@@ -19,7 +19,7 @@ use super::{CrystalCatalog, CrystalReaderState};
 type Answer<T> = Result<T, CatalogError>;
 
 impl CrystalCatalog {
-    /// The captures of all URLs, the newest first.
+    /// The captures of all URLs, newest first.
     pub(super) fn latest(&self, filter: &CaptureFilter, page: ListCursor<&Capture>) -> Answer<Vec<Capture>> {
         let inner = &mut *self.lock();
         let from = page.after.map_or(i64::MAX, |last| revision_of(&last.id).get().saturating_sub(1));
@@ -75,7 +75,8 @@ impl CrystalReaderState {
         Ok(filter.since.is_none_or(|since| time >= since) && filter.until.is_none_or(|until| time <= until))
     }
 
-    /// The resource that a URL means, by the project's own rules. What an alias leads out of it is an error that says so.
+    /// Finds the resource of a URL by the project's own rules. An alias that leads out of the
+    /// project is an error.
     fn find(&self, url: &str) -> Answer<Option<Resource>> {
         match self.project.find(url).map_err(|error| self.failed(error))? {
             UrlLookup::Resource(resource) => Ok(Some(resource)),
@@ -84,7 +85,7 @@ impl CrystalReaderState {
         }
     }
 
-    /// How a resource was when `newest` was the newest revision.
+    /// The capture of a resource when `newest` was the newest revision.
     fn capture_at(&mut self, resource: &Resource, newest: RevisionId) -> Answer<Option<Capture>> {
         let chosen = self.project.default_revision_at(resource.id, newest, self.choice);
         let revision = chosen.map_err(|error| self.failed(error))?;
@@ -92,7 +93,7 @@ impl CrystalReaderState {
         self.unread_capture(&resource.url, revision).map(Some).map_err(|error| self.failed(error))
     }
 
-    /// The version, if the project was ever like that.
+    /// The version, if the project ever was in that state.
     fn info(&self, newest: RevisionId) -> Answer<Option<VersionInfo>> {
         let failed = |error| self.failed(error);
         let Some(last) = self.newest().map_err(failed)?.filter(|last| newest <= *last) else {
@@ -117,8 +118,9 @@ impl CrystalReaderState {
         Ok(Some(VersionInfo { version, captures, tags: Vec::new() }))
     }
 
-    /// The newest revision that is not after that time. Revisions are numbered as they came, so their times are searched
-    /// by halves; where servers' clocks disagree by less than [`NEAR`] revisions, the newest of those wins.
+    /// The newest revision that is not after `until`. Revisions are numbered in order of arrival,
+    /// so their times are searched by bisection. Where server clocks disagree within fewer than
+    /// [`NEAR`] revisions, the newest of those wins.
     fn newest_until(&self, until: Option<Moment>) -> Answer<Option<RevisionId>> {
         let Some(last) = self.newest().map_err(|error| self.failed(error))? else { return Ok(None) };
         let Some(until) = until else { return Ok(Some(last)) };
@@ -128,7 +130,7 @@ impl CrystalReaderState {
             match self.timed(middle, within)? {
                 Some((_, time)) if time > until => after = middle,
                 Some(_) => within = middle,
-                // Nothing between says when it was: what is newer decides.
+                // No revision examined in this range has a time, so newer ones decide.
                 None => within = middle,
             }
         }
@@ -142,7 +144,8 @@ impl CrystalReaderState {
         Ok(None)
     }
 
-    /// The newest revision with a time of its own that is not newer than `newest`, and newer than `oldest`.
+    /// The newest revision that has a time of its own and lies after `oldest` and not after
+    /// `newest`.
     fn timed(&self, newest: i64, oldest: i64) -> Answer<Option<(RevisionId, Moment)>> {
         let older =
             self.project.revisions_down_from(RevisionId(newest)).take(usize::try_from(NEAR).unwrap_or(64));
@@ -159,15 +162,15 @@ impl CrystalReaderState {
     }
 }
 
-/// So many revisions around a moment are looked at one by one.
+/// Number of revisions around a time that are examined one by one.
 const NEAR: i64 = 64;
 
-/// When a revision itself says that it was downloaded.
+/// The download time that the revision itself states.
 fn own_time(revision: &Revision) -> Option<Moment> {
     Some(Moment::from(revision.metadata().ok().flatten()?.fetched_at()?))
 }
 
-/// Whether a revision says that it is from then or before. One without a time says nothing, and is passed over.
+/// Whether the time of a revision is not after `until`. False for a revision without a time.
 fn own_time_is_within(revision: &Revision, until: Moment) -> bool {
     own_time(revision).is_some_and(|time| time <= until)
 }
@@ -183,7 +186,7 @@ impl CatalogRead for CrystalCatalog {
         let Some(last) = inner.newest().map_err(|error| inner.failed(error))? else { return Ok(Vec::new()) };
         let whole = VersionId::new(varve_core::history::uuid_of(&[0; 32]));
         let text = whole.to_string().replace('-', "");
-        // What is not given is as in the id of a small number.
+        // The digits not given are taken from the id of number zero.
         let Some(rest) = text.get(digits.len()..).filter(|_| digits.len() >= 8) else {
             return Ok(Vec::new());
         };
@@ -290,7 +293,7 @@ impl CatalogRead for CrystalCatalog {
         Ok(Vec::new())
     }
 
-    /// A revision's number behind an `r` names the project as it was then.
+    /// `r` followed by a revision number names the state of the project at that revision.
     fn tag(&self, name: &str) -> Answer<Option<VersionTag>> {
         let number = name.strip_prefix('r').and_then(|digits| digits.parse::<i64>().ok());
         let Some(newest) = number.filter(|number| *number > 0).map(RevisionId) else { return Ok(None) };
@@ -353,7 +356,7 @@ impl CatalogRead for CrystalCatalog {
 }
 
 impl CrystalCatalog {
-    /// Every capture, the newest first, a few at a time.
+    /// Visits every capture, newest first, in batches.
     fn each_capture(&self, each: &mut dyn FnMut(&Capture) -> Answer<()>) -> Answer<()> {
         const PIECE: usize = 200;
         let mut last: Option<Capture> = None;

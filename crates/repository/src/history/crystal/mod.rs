@@ -1,11 +1,13 @@
 //! A Crystal project, read in place: revisions are captures.
 //!
-//! A version is a committed set, and a project has none. What it has is an order: revisions are numbered as they came. So
-//! a version here is how the project was when one revision was its newest, and HEAD is how it is now. Everything that
-//! compares versions thereby compares two moments of a project, named by times or by `r` and a revision's number.
+//! A version is a committed set, and a project has none. But its revisions are numbered in order of
+//! arrival. So a version here is the state of the project when one revision was its newest, and
+//! HEAD is the current state. A comparison of versions thus compares two states of a project, named
+//! by times or by `r` and a revision number.
 //!
-//! Pages have no paths but their URLs, so that a list of them needs no sorting: the project's index on URLs has it already.
-//! Which of several spellings means a page is decided by the project's own rules, its aliases above all.
+//! The path of a page is its URL, so a list of pages needs no sorting: the project's index on URLs
+//! provides it. The project's own rules, above all its aliases, decide which of several spellings
+//! is a page.
 
 mod body;
 mod capture;
@@ -32,7 +34,8 @@ pub struct CrystalHistoryReader {
     catalog: CrystalCatalog,
 }
 
-/// The project and what was learnt of its bodies. One thread at a time: the project has one connection.
+/// The project and its cache of bodies. One thread at a time uses it, because the project has one
+/// connection.
 pub(super) struct CrystalCatalog {
     inner: Mutex<CrystalReaderState>,
 }
@@ -40,19 +43,20 @@ pub(super) struct CrystalCatalog {
 struct CrystalReaderState {
     project: Project,
     known: KnownBodies,
-    /// Which revision stands for a URL where one must be chosen.
+    /// The rule that selects the revision for a URL.
     choice: CaptureChoice,
 }
 
 impl CrystalHistoryReader {
-    /// Opens the project that `path` means. Nothing in it is changed. The newest revision stands for a URL, as in Crystal.
+    /// Opens the project at `path` without changing it. As in Crystal, the newest revision
+    /// represents a URL.
     pub fn open(path: &Path) -> Result<Self, RepositoryError> {
         let (project, choice) = (Project::open(path)?, CaptureChoice::Newest);
         let inner = CrystalReaderState { project, known: KnownBodies::default(), choice };
         Ok(Self { catalog: CrystalCatalog { inner: Mutex::new(inner) } })
     }
 
-    /// The same, with another rule for which revision stands for a URL.
+    /// Sets another rule for selecting the revision for a URL.
     #[must_use]
     pub fn choosing(self, choice: CaptureChoice) -> Self {
         self.catalog.lock().choice = choice;
@@ -61,7 +65,8 @@ impl CrystalHistoryReader {
 }
 
 impl CrystalCatalog {
-    /// The project as it is now: one that was opened where no lock could be had is opened again when it has changed.
+    /// Locks the current project. A project opened where no lock was available is reopened if it
+    /// has changed.
     fn lock(&self) -> MutexGuard<'_, CrystalReaderState> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.project.is_behind()
@@ -74,14 +79,14 @@ impl CrystalCatalog {
 }
 
 impl CrystalReaderState {
-    /// The revision that a capture stands for.
+    /// The revision of a capture.
     fn revision(&self, capture: &Capture) -> Result<Revision, RepositoryError> {
         let id = capture::revision_of(&capture.id);
         let found = self.project.revision(id)?;
         found.ok_or_else(|| RepositoryError::Absent { id: capture.id.to_string() })
     }
 
-    /// How the project is now.
+    /// The newest revision, which is the current state of the project.
     fn newest(&self) -> varve_crystal::Result<Option<RevisionId>> {
         Ok(self.project.newest_revision()?.filter(|id| id.get() > 0))
     }
@@ -89,7 +94,7 @@ impl CrystalReaderState {
 
 impl HistoryReader for CrystalHistoryReader {
     fn redaction(&self) -> Redaction {
-        // A project says nothing about it: what it holds is shown as it is.
+        // A project has no such setting, so its content is shown unredacted.
         Redaction::Off
     }
 

@@ -1,15 +1,17 @@
-//! When a revision was downloaded, as far as a project can say.
+//! The download time of a revision, as far as a project records it.
 //!
-//! There is no time in a row but the `Date` of the answer. A download that failed has none; it came after the revision
-//! before it, so that one's time is the best that can be said, and it keeps lists in their order.
+//! The only time in a row is the `Date` header of the response. A failed download has none. It came
+//! after the revision before it, so the time of that revision is the best estimate, and it
+//! preserves the order of lists.
 
 use varve_core::Moment;
 use varve_crystal::{Project, Result, Revision, RevisionId};
 
-/// So many older revisions are asked for a time.
+/// Maximum number of older revisions searched for a time.
 const LOOK_BACK: usize = 64;
 
-/// When a revision was downloaded: its own time, or that of the nearest one before it, or the beginning of 1970.
+/// The download time of a revision: its own time, that of the nearest earlier revision, or the
+/// start of 1970.
 pub fn time_of(project: &Project, revision: &Revision) -> Result<Moment> {
     if let Some(time) = own_time(revision) {
         return Ok(time);
@@ -22,7 +24,7 @@ pub fn time_of(project: &Project, revision: &Revision) -> Result<Moment> {
                     return Ok(time);
                 }
             }
-            // A row that cannot be understood says nothing about time.
+            // An unreadable row has no time.
             Err(varve_crystal::Error::Row(_)) => {}
             Err(error) => return Err(error),
         }
