@@ -1,4 +1,4 @@
-//! Why a verb could not do its work, with the place where it happened.
+//! The error type of the verbs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,24 +13,25 @@ use varve_store::StoreError;
 
 use varve_crawl::{CrawlError, and_more};
 
-/// Why a verb could not do its work.
+/// Why a verb failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// The archive could not be opened, read or written.
     #[error(transparent)]
     Repository(#[from] RepositoryError),
-    /// The live web could not be captured or checked. Errors of the archive itself are in `Repository`.
+    /// The live web could not be captured or checked. Errors of the archive itself are in
+    /// `Repository`.
     #[error(transparent)]
     Crawl(CrawlError),
-    /// Records have too little in common, or there are too few, for a dictionary.
+    /// The records are too few, or have too little in common, for a dictionary.
     #[error("no dictionary can be made of {samples} records")]
     NoDictionary {
-        /// How many there were.
+        /// Number of records.
         samples: u64,
         /// The cause.
         source: io::Error,
     },
-    /// A dictionary was asked for where records are packed without one.
+    /// A dictionary was requested for an archive that packs records without one.
     #[error("this archive packs records with gzip, which uses no dictionary")]
     NotZstd,
     /// There is no archive in this folder or above it.
@@ -39,41 +40,42 @@ pub enum ArchiveError {
         /// Where the search began.
         start: PathBuf,
     },
-    /// The folder is an archive already.
+    /// The folder is already an archive.
     #[error("`{}` is an archive already", path.display())]
     Already {
         /// The folder.
         path: PathBuf,
     },
-    /// The folder is inside one that an archive has for itself.
+    /// The folder is inside one that an archive reserves for itself.
     #[error("`{}` is inside `{}`, which an archive has for itself", path.display(), own.display())]
     InsideArchive {
         /// The folder.
         path: PathBuf,
-        /// That of the archive.
+        /// The reserved folder.
         own: PathBuf,
     },
-    /// Versions are asked of a layout that keeps none.
+    /// Versions were requested from a layout that has none.
     #[error("a Crystal project keeps no versions")]
     KeepsNoVersions,
-    /// A choice among captures is asked of a layout where each version has made it.
+    /// A choice among captures was requested, but in this layout each version already selects one
+    /// capture per page.
     #[error("a version says itself which capture of a page it holds")]
     NothingToChoose,
-    /// A project keeps answers alone.
+    /// A project stores responses only.
     #[error("a Crystal project has no place for what a browser makes of a page")]
     NoPlaceForRenderings,
-    /// Bodies would be swept by rows that cannot be all of them.
+    /// Rows are missing, so a sweep would remove bodies that are still needed.
     #[error(
         "{} version {named}, which is not there: rows are lost, and bodies that only they name would go",
         child.map_or_else(|| "HEAD named".to_owned(), |child| format!("version {child} descends from"))
     )]
     LostRows {
-        /// The version that is not there.
+        /// The missing version.
         named: VersionId,
-        /// The version that descends from it; none where HEAD named it.
+        /// Its child; `None` if HEAD named it.
         child: Option<VersionId>,
     },
-    /// Rows of a version are lost, and with them what only they name would go.
+    /// Rows of a version are lost, so bodies that only they reference would be removed.
     #[error(
         "version {version} was committed here and is not there: rows are lost, and bodies that only they name would go"
     )]
@@ -81,34 +83,34 @@ pub enum ArchiveError {
         /// The version.
         version: VersionId,
     },
-    /// Nothing was captured there.
+    /// The URL has no capture.
     #[error("nothing was captured of `{}`{}", url.escape_debug(), at.as_deref().map(|at| format!(" {at}")).unwrap_or_default())]
     NoCapture {
         /// The URL.
         url: String,
-        /// When, in words.
+        /// The requested time, in words.
         at: Option<String>,
     },
-    /// What was given is no URL.
+    /// The text is not a URL.
     #[error("`{}` is not a URL", text.escape_debug())]
     NotAUrl {
-        /// What was given.
+        /// The text.
         text: String,
-        /// Why.
+        /// The cause.
         source: UrlError,
     },
-    /// A URL to which no name of a file can be added.
+    /// A URL to which no file name can be appended.
     #[error("`{}` has a query or a fragment, and names of files cannot stand behind one", text.escape_debug())]
     NotAFolderUrl {
-        /// What was given.
+        /// The text.
         text: String,
     },
-    /// A version has pages, and the body of none of them can be had.
+    /// A version has pages, but all their bodies are unavailable.
     #[error("no page of version {version} can be looked at: {}", if *missing { "the bodies are not here" } else { "the bodies are damaged or cannot be read" })]
     NoBodies {
         /// The version.
         version: VersionId,
-        /// Whether they are not here, all of them.
+        /// Whether all of them are missing.
         missing: bool,
     },
     /// A version without pages.
@@ -117,7 +119,7 @@ pub enum ArchiveError {
         /// The version.
         version: VersionId,
     },
-    /// Something that only an archive with silos can do.
+    /// An operation that needs an archive with silos.
     #[error("`{}` has no silos", path.display())]
     NoSilos {
         /// The folder.
@@ -126,12 +128,12 @@ pub enum ArchiveError {
     /// Two folders could not be exchanged in one step.
     #[error("could not put the new silos in the place of `{}`", path.display())]
     Exchange {
-        /// The folder of the old ones.
+        /// The folder of the old silos.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// What is taken out for good needs a reason.
+    /// A purge was requested without a reason.
     #[error("a rewrite needs a reason")]
     NoReason,
     /// Nothing to commit.
@@ -142,17 +144,17 @@ pub enum ArchiveError {
         "`{name}` of `{url}` is no header: a name is letters, digits and signs without spaces, and a value stands on one line"
     )]
     NotAHeader {
-        /// Of which page.
+        /// The URL of the page.
         url: String,
-        /// Its name.
+        /// The name of the header.
         name: String,
     },
-    /// A page that is to be captured yet.
+    /// The capture time of a page is in the future.
     #[error("`{url}` was captured at {time}, which is yet to come")]
     YetToCome {
         /// Its URL.
         url: String,
-        /// The time it is given.
+        /// The given time.
         time: Moment,
     },
     /// A page is given twice.
@@ -161,14 +163,14 @@ pub enum ArchiveError {
         /// Its URL.
         url: String,
     },
-    /// A page is longer than was allowed.
+    /// A page is over the maximum length.
     #[error("`{}` has {length} bytes, and no page may have more than {largest}", url.escape_debug())]
     TooLong {
         /// Its URL.
         url: String,
-        /// How long it is.
+        /// Its length in bytes.
         length: u64,
-        /// How long it may be.
+        /// The maximum length in bytes.
         largest: u64,
     },
     /// Two checkouts to one folder at once.
@@ -177,84 +179,84 @@ pub enum ArchiveError {
         /// The folder.
         path: PathBuf,
     },
-    /// No tag is called so.
+    /// No tag has this name.
     #[error("there is no tag `{}`", name.escape_debug())]
     NoTag {
-        /// What was given.
+        /// The name.
         name: String,
     },
-    /// Something else where a Moku site is needed.
+    /// The folder is not a Moku site.
     #[error("`{}` is not a Moku site", path.display())]
     NotASite {
-        /// Where.
+        /// The folder.
         path: PathBuf,
     },
-    /// A tag that is no name.
+    /// The text is not a valid tag name.
     #[error("`{}` cannot be the name of a tag", name.escape_debug())]
     BadTag {
-        /// What was given.
+        /// The text.
         name: String,
     },
-    /// A password where it would be written down.
+    /// A URL that would be stored contains a user name or password.
     #[error("`{shown}` holds a name or a password")]
     UserInfo {
-        /// The URL, without them.
+        /// The URL without them.
         shown: String,
     },
-    /// A URL of something else.
+    /// The URL is not a web URL.
     #[error("`{}` is not an address of the web", text.escape_debug())]
     NotOnTheWeb {
-        /// What was given.
+        /// The URL.
         text: String,
     },
-    /// There is nothing to begin with.
+    /// No seed URL was given.
     #[error("there is no URL to begin with")]
     NoSeeds,
-    /// A plan that makes no sense.
+    /// The plan is invalid.
     #[error("the plan cannot be followed: {problem}{}", and_more(*.more))]
     PlanProblem {
         /// The first problem.
         problem: Problem,
-        /// How many more there are.
+        /// Number of further problems.
         more: usize,
     },
-    /// A plan without a root.
+    /// The plan has no root.
     #[error("the plan has no root to begin with")]
     NoRoots,
-    /// A change that was not made.
+    /// An edit of the plan was refused.
     #[error(transparent)]
     PlanEdit(#[from] EditError),
-    /// A version that was made before there was anything of the sort.
+    /// The version has no stored plan or expectations.
     #[error("version {version} has neither a plan nor expectations")]
     NoIntent {
         /// The version.
         version: String,
     },
-    /// A page could not be had.
+    /// A page could not be fetched.
     #[error("could not fetch `{}`", url.escape_debug())]
     Fetch {
         /// Its URL.
         url: String,
-        /// Why.
+        /// The cause.
         source: varve_fetch::FetchError,
     },
-    /// A range that begins behind the end.
+    /// A range begins after the end of the object.
     #[error("`{id}` has {length} bytes, and the range begins at byte {start}")]
     Range {
         /// The object.
         id: String,
-        /// How long it is.
+        /// Its length in bytes.
         length: u64,
-        /// Where the range begins.
+        /// The first byte of the range.
         start: u64,
     },
-    /// A file would be overwritten.
+    /// The file already exists.
     #[error("`{}` is there already", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
     },
-    /// A folder where a file was meant.
+    /// The path is a folder, not a file.
     #[error("`{}` is a folder", path.display())]
     Folder {
         /// The folder.
@@ -263,34 +265,34 @@ pub enum ArchiveError {
     /// A URI that no record can refer to.
     #[error("`{}` holds `<`, `>` or a control character, and no record can refer to it", text.escape_debug())]
     Reference {
-        /// What was given.
+        /// The URI.
         text: String,
     },
-    /// A media type that is none.
+    /// The text is not a media type.
     #[error("`{}` is not a media type", text.escape_debug())]
     MediaType {
-        /// What was given.
+        /// The text.
         text: String,
     },
-    /// The key to sealed secrets cannot be used.
+    /// The key for encrypted cookies cannot be used.
     #[error("`{}` is not a key of 32 bytes", path.display())]
     BadKey {
         /// The file.
         path: PathBuf,
     },
-    /// What an import wrote down about a project cannot be understood.
+    /// The stored facts about an imported project are unreadable.
     #[error("what is kept of the imported project cannot be understood: record `{id}`")]
     BadProjectFact {
         /// The record.
         id: String,
     },
-    /// A part of an audit, or a report of it, is asked of a layout that is audited as a whole.
+    /// A partial audit or a report was requested for a layout that is only audited as a whole.
     #[error("`{}` is audited as a whole: `--since`, `--sample` and `--report` are for archives", path.display())]
     AuditedWhole {
         /// The layout.
         path: PathBuf,
     },
-    /// A folder that holds nothing that can be imported.
+    /// The folder contains nothing that can be imported.
     #[error("`{}` holds nothing that can be imported", path.display())]
     NotImportable {
         /// The folder.
@@ -320,7 +322,7 @@ impl ArchiveError {
         }
     }
 
-    /// Whether the disk, the folder or a file can only be read.
+    /// Whether the disk, the folder or a file is read-only.
     pub fn is_read_only(&self) -> bool {
         self.repository().is_some_and(RepositoryError::is_read_only)
     }
@@ -331,7 +333,7 @@ impl ArchiveError {
             || varve_store::audit::is_out_of_space(self)
     }
 
-    /// Whether the archive itself cannot go on, as opposed to one file that is to be stored or restored.
+    /// Whether the archive itself failed, as opposed to one file to be stored or restored.
     pub fn is_fatal(&self) -> bool {
         self.repository().is_some_and(RepositoryError::is_fatal)
     }

@@ -1,10 +1,13 @@
-//! What varve does, verb by verb, for a program to call.
+//! The verbs of varve, as a library for programs to call.
 //!
-//! Owns composition: which room is asked what, and in which order; and the layout of an archive on disk, with the
-//! lock that makes its writer the only one. It holds few rules of its own; those of URLs are in `varve-core`, those of
-//! silos and their index in `varve-store`. Deliberately it knows no terminal and reads neither the environment nor the
-//! current folder nor the clock: whoever calls it says what it needs. It prints nothing, asks nothing and decides no
-//! exit code. Findings are returned as data, failures as typed errors.
+//! This crate composes the crates below it, and decides which of them is called in which order. It
+//! has few rules of its own: those of URLs are in `varve-core`, those of silos and their index in
+//! `varve-store`. The layout of an archive on disk and the lock of its single writer are in
+//! `varve-repository`.
+//!
+//! It deliberately uses no terminal and reads neither the environment, nor the current folder, nor
+//! the clock: the caller passes what it needs. It prints nothing, prompts for nothing and decides
+//! no exit code. Findings are returned as data, failures as typed errors.
 
 mod checking;
 mod error;

@@ -1,7 +1,8 @@
-//! Promises that nobody wrote down: that the live web still is what the archive holds of it.
+//! Implicit expectations: the live web should still match the archive.
 //!
-//! Expected is an answer of the same class and type, and where that is a success, the same body. Another body is held
-//! against the old one by the rules of noise: a page in which only nonces and clocks differ is as it was.
+//! A response of the same class and media type is expected and, for a success, the same body. A
+//! different body is compared by the noise rules: a page in which only nonces and clocks differ
+//! counts as unchanged.
 
 use std::io::Read;
 use varve_repository::RepositoryError;
@@ -25,16 +26,17 @@ use varve_repository::history::MAX_COMPARED_BYTES;
 use varve_repository::history::{HistoryReader, VersionPages};
 use varve_repository::history::{LoadedPage, with_full_response};
 
-/// Reads an object that is a fact.
+/// Reads an object that holds a fact.
 pub(crate) type ReadFact<'a> = &'a dyn Fn(RecordId) -> Result<Vec<u8>, CrawlError>;
 
-/// A capture that the web should still be like, with all that was said of it.
+/// A capture that the live page is compared with.
 struct ArchivedPage<'a> {
     holdings: &'a dyn HistoryReader,
     capture: Capture,
 }
 
-/// Every URL of the last version, except of those that a check made: what a check found is no promise.
+/// A case for every URL of the newest version that no check made: the findings of a check are not
+/// expectations.
 pub(crate) fn archived_cases<'a>(
     holdings: &'a dyn HistoryReader,
     read: ReadFact<'_>,
@@ -155,7 +157,7 @@ impl ArchivedPage<'_> {
         Some(Departure::MediaType { expected: expected.to_owned(), got: got.map(str::to_owned) })
     }
 
-    /// Another place that a redirect leads to. Spellings of one place are one place.
+    /// The changed target of a redirect, if it changed. Different spellings of one URL are equal.
     fn other_location(&self, observed: &Observed) -> Option<Departure> {
         if class(self.capture.status) != Some(REDIRECT_CLASS) {
             return None;
@@ -167,7 +169,8 @@ impl ArchivedPage<'_> {
         (expected != got).then_some(Departure::Location { expected, got })
     }
 
-    /// How the bodies compare; none where there is nothing to compare: errors, redirects, what was cut short.
+    /// Compares the bodies. `None` for errors, redirects and truncated captures, which have nothing
+    /// to compare.
     fn compare(&self, observed: &Observed, exchange: Option<&Exchange>) -> Option<ContentComparison> {
         let is_page = class(self.capture.status) == Some(SUCCESS_CLASS) && !self.capture.truncated;
         let got = observed.sha256.filter(|_| is_page)?;
@@ -178,7 +181,8 @@ impl ArchivedPage<'_> {
         Some(if is_noise { ContentComparison::Noise } else { ContentComparison::Changed })
     }
 
-    /// Whether only noise differs. What cannot be read cannot be excused.
+    /// Whether the bodies differ only by noise. A body over the size limit does not count as noise;
+    /// the caller treats an unreadable one the same way.
     fn is_noise(&self, exchange: &Exchange) -> Result<bool, CrawlError> {
         if self.capture.length.unwrap_or(0) > MAX_COMPARED_BYTES
             || exchange.response.len() > MAX_COMPARED_BYTES
@@ -201,7 +205,7 @@ impl ArchivedPage<'_> {
 const SUCCESS_CLASS: &str = "HTTP 2xx";
 const REDIRECT_CLASS: &str = "HTTP 3xx";
 
-/// The class of a status; none for what is no status of an answer.
+/// The class of a status; `None` for a number that is not an HTTP response status.
 fn class(status: u16) -> Option<&'static str> {
     match status {
         200..=299 => Some(SUCCESS_CLASS),

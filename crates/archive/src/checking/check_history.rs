@@ -1,4 +1,4 @@
-//! What is known of a URL from earlier checks and captures.
+//! Results of earlier checks and captures of a URL.
 
 use varve_core::Moment;
 use varve_core::fact::VerdictDetail;
@@ -9,28 +9,28 @@ use super::CheckTarget;
 use varve_crawl::CrawlError;
 use varve_repository::history::{HistoryReader, with_full_response};
 
-/// So many checks tell whether a URL is flaky.
+/// Number of recent checks that decide whether a URL is flaky.
 const RECENT_CHECKS: usize = 10;
-/// So many captures are looked at for one that kept the promise.
+/// Maximum number of captures searched for one that met the expectation.
 const MAX_CAPTURES_SEARCHED: usize = 100;
 
-/// The past of an archive.
+/// The check history of an archive.
 pub(crate) struct CheckHistory<'a> {
     /// The archive.
     pub(crate) holdings: &'a dyn HistoryReader,
 }
 
 impl CheckHistory<'_> {
-    /// What is to be thought of a URL whose last verdict is known. How long something fails is looked up to the
-    /// beginning; for what is fine the last few checks are enough.
+    /// The standing of a URL whose last verdict is known. For a failing URL the whole history is
+    /// read, to find when the failure began. For others the last few checks are enough.
     pub(crate) fn standing(&self, url: &str, fails: bool) -> Result<Standing, CrawlError> {
         let limit = if fails { usize::MAX } else { RECENT_CHECKS };
         let verdicts = self.holdings.catalog().verdicts_of(url, limit)?;
         Ok(standing(verdicts.iter().rev().map(seen)))
     }
 
-    /// The last capture that kept a promise, before an instant: that of the last check that was met, or else any that
-    /// would have met it.
+    /// The last capture before an instant that met an expectation: the capture of the last check
+    /// that was met, or else any capture that would have met it.
     pub(crate) fn last_good(
         &self,
         url: &str,
@@ -72,7 +72,7 @@ fn seen(row: &StoredVerdict) -> Seen {
     Seen { time: row.time.seconds(), outcome: Outcome::recalled(&row.verdict, status) }
 }
 
-/// A capture that says all of its answer, as an answer of the web.
+/// Converts a capture with its full response headers to an observed response.
 pub(super) fn observed_of(capture: &Capture) -> Observed {
     let first = |name: &str| capture.headers.get(name).and_then(|values| values.first()).cloned();
     let status = capture.status;

@@ -1,7 +1,7 @@
-//! The evidence of a check: answers as captures of a run, verdicts as a fact, both as a version.
+//! The evidence of a check: responses as captures of a run, verdicts as a fact, both as a version.
 //!
-//! The order is that of all of varve: what is found is in the silos before a row says so. A check that is cut off in the
-//! middle leaves captures of a run that became no version; nothing else needs to be put in order.
+//! As everywhere in varve, data is in the silos before a row refers to it. An interrupted check
+//! leaves captures of a run without a version, and nothing else needs repair.
 
 use uuid::Uuid;
 use varve_catalog::CatalogRow;
@@ -20,10 +20,10 @@ use varve_crawl::wire_exchange::{self, RunRecord};
 use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, HistoryWriter};
 use varve_repository::rows::{UnreadableFact, row_of_receipt, rows_of_fact};
 
-/// So many rows are applied at a time.
+/// Number of rows applied per transaction.
 const ROWS_PER_BATCH: usize = 2000;
 
-/// Keeps what a check finds.
+/// Stores the responses and verdicts of a check.
 pub(crate) struct CheckEvidence<'a> {
     history: &'a ArchiveHistoryWriter,
     keeper: ExchangeWriter<'a>,
@@ -32,18 +32,18 @@ pub(crate) struct CheckEvidence<'a> {
     rows: Vec<CatalogRow>,
 }
 
-/// What was noted of one case.
+/// The recorded result of one case.
 pub(crate) struct RecordedVerdict {
-    /// When.
+    /// When it was recorded.
     pub(crate) time: Moment,
-    /// The last answer, where there was one.
+    /// The capture of the last response, if there was one.
     pub(crate) capture: Option<Capture>,
-    /// As it is written down.
+    /// The verdict as it is stored.
     verdict: UrlVerdict,
 }
 
 impl<'a> CheckEvidence<'a> {
-    /// Begins a run that asks so.
+    /// Begins a run with the given request settings.
     pub(crate) fn begin(
         history: &'a ArchiveHistoryWriter,
         etiquette: Option<&RunDescription>,
@@ -66,7 +66,7 @@ impl<'a> CheckEvidence<'a> {
         self.run.id
     }
 
-    /// Keeps the answers to one case, and notes what was found.
+    /// Stores the responses of one case and records its result.
     pub(crate) fn note(
         &mut self,
         case: &CheckCase<'_>,
@@ -100,7 +100,8 @@ impl<'a> CheckEvidence<'a> {
         Ok(RecordedVerdict { time, capture, verdict })
     }
 
-    /// Now. Captures are dated more finely than the clock that is given here, and verdicts must stay in order.
+    /// The current time, or one microsecond after the last verdict if that is later. Captures have
+    /// finer times than this clock, and verdicts must stay in order.
     fn later_than_the_last(&self, url: &str) -> Result<Moment, CrawlError> {
         let now = self.history.now();
         let last = self.history.catalog().verdicts_of(url, 1)?.first().map(|row| row.time);
@@ -124,7 +125,7 @@ impl<'a> CheckEvidence<'a> {
         Ok(capture)
     }
 
-    /// Writes the verdicts down, after all answers are safe; gives the record that holds them.
+    /// Stores the verdicts after all responses are durable. Returns the record that holds them.
     pub(crate) fn write_down(&mut self, noted: &[RecordedVerdict]) -> Result<Option<RecordId>, CrawlError> {
         self.history.apply(std::mem::take(&mut self.rows))?;
         let captured = noted.iter().any(|noted| noted.capture.is_some());

@@ -1,4 +1,4 @@
-//! Promises that people wrote down: the records of a URL database.
+//! Expectations written by users: the records of a URL database.
 
 use serde_json::{Value, json};
 use varve_core::history::Capture;
@@ -21,12 +21,12 @@ struct ExpectedUrl {
 
 impl CheckTarget for ExpectedUrl {
     fn question(&self) -> Result<ProbeRequest, Verdict> {
-        // What is not asked needs no answer to be judged.
+        // A skipped record is judged without a request.
         let without_answer = judge(&self.expectation, &Observed::default());
         if matches!(without_answer, Verdict::Skipped(_)) {
             return Err(without_answer);
         }
-        // Behind a host, it would make another host.
+        // Appended to a host, such a path would change the host name.
         if !self.expectation.is_below_host() {
             return Err(Verdict::Unreachable("the `_path` of its record does not begin with `/`".to_owned()));
         }
@@ -60,7 +60,7 @@ impl CheckTarget for ExpectedUrl {
     }
 }
 
-/// All that a request asks for, in the order of the files.
+/// All cases that a request selects, in the order of the files.
 pub(crate) fn expected_cases(
     database: &UrlDatabase,
     request: &Request,
@@ -70,7 +70,8 @@ pub(crate) fn expected_cases(
     Ok(loaded.iter().flat_map(|loaded| cases(loaded, request)).collect())
 }
 
-/// A host that is mapped must be one that is asked: a slip of the pen would check the wrong machine and call it fine.
+/// Requires every mapped host to be one that is checked. A typing error would otherwise check the
+/// wrong server and report success.
 fn known(request: &Request, database: &UrlDatabase) -> Result<(), UrlsError> {
     for (host, _) in &request.map {
         if database.names(host)? {
@@ -104,8 +105,8 @@ fn cases(loaded: &Loaded, request: &Request) -> Vec<CheckCase<'static>> {
     cases
 }
 
-/// Where the URLs of a domain are asked: at its own name and, where that is wanted, at each of its aliases, or at the
-/// host that stands in for the one or the other. No host is asked twice.
+/// The hosts at which the URLs of a domain are requested: its own name and, with `cnames`, each
+/// alias. A mapped host replaces the name or alias it stands for. No host is listed twice.
 fn hosts<'a>(file: &'a DomainFile, request: &'a Request) -> Vec<&'a str> {
     let aliases = if request.cnames { file.domain.cnames() } else { &[] };
     let mut hosts = Vec::new();

@@ -1,11 +1,12 @@
-//! Checks: promises are held against the live web, and what came of it is written down.
+//! Checks compare expectations with the live web and record the result.
 //!
-//! A [`Case`] is one URL with what is promised of it: by a record of a URL database, or by the last capture in the archive.
-//! All are asked, and what failed is asked again, in [`passes`]. [`evidence`] keeps the answers of a check in an archive
-//! as captures of a run, its verdicts as a fact, and both as a version. [`past`] knows what earlier checks found.
+//! A [`CheckCase`] is one URL with its expectation: a record of a URL database, or the last capture
+//! in the archive. [`passes`] requests all cases and retries those that failed. [`evidence`] stores
+//! the responses of a check as captures of a run, its verdicts as a fact, and both as a version.
+//! [`check_history`] reads the results of earlier checks.
 //!
-//! Who asks the web is whoever implements [`Prober`](crate::expectations::Prober); how a report looks is
-//! [`report`](crate::expectations::report)'s.
+//! An implementation of [`Prober`](crate::expectations::Prober) makes the requests.
+//! [`report`](crate::expectations::report) formats the results.
 
 mod archived;
 mod check_history;
@@ -25,42 +26,42 @@ use varve_core::history::Capture;
 use crate::expectations::report::{CheckedUrl, ContentComparison};
 use crate::expectations::{ProbeRequest, ProbeResponse, Verdict};
 
-/// How far a check is: so many URLs of so many have their verdict.
+/// The progress of a check: how many of its URLs have a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckProgress {
-    /// Those that have it.
+    /// Number of URLs with a verdict.
     pub done: usize,
-    /// All.
+    /// Number of all URLs.
     pub total: usize,
 }
 
-/// What is promised of a URL.
+/// The expectation for a URL.
 pub(crate) trait CheckTarget {
-    /// What must be asked to judge it; or what is to be thought of it without an answer.
+    /// The request needed to judge it, or the verdict if no request is needed.
     fn question(&self) -> Result<ProbeRequest, Verdict>;
 
-    /// Judges an answer.
+    /// Judges a response.
     fn judge(&self, answer: &ProbeResponse) -> Judgement;
 
-    /// Whether a capture keeps it.
+    /// Whether a capture meets the expectation.
     fn kept_by(&self, capture: &Capture) -> bool;
 
-    /// The promise itself, as it is written down with its verdict.
+    /// The expectation as JSON, as it is stored with its verdict.
     fn told(&self) -> Value;
 }
 
-/// What was found of an answer.
+/// The judgement of a response.
 pub(crate) struct Judgement {
-    /// Whether the promise is kept.
+    /// Whether the expectation is met.
     pub(crate) verdict: Verdict,
-    /// How the body compares with an earlier one, where it was compared.
+    /// How the body compares with an earlier one, if it was compared.
     pub(crate) comparison: Option<ContentComparison>,
 }
 
-/// One URL to be checked.
+/// One URL to check.
 pub(crate) struct CheckCase<'a> {
-    /// What is promised.
+    /// Its expectation.
     pub(crate) promise: Box<dyn CheckTarget + 'a>,
-    /// What is known before it is asked.
+    /// The fields known before the request.
     pub(crate) checked: CheckedUrl,
 }

@@ -1,6 +1,7 @@
-//! Asking, and asking again: a failure counts only after it has failed in a pass of its own.
+//! Requests and retries: a failure counts only after the URL has failed again in a later pass.
 //!
-//! What was not asked, because its host was given up or may not be asked, has no verdict but that: it is skipped.
+//! A URL that was not requested, because its host was given up or is forbidden, gets the verdict
+//! "skipped".
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -14,23 +15,23 @@ use crate::expectations::report::ContentComparison;
 use crate::expectations::{ProbeFailure, ProbeRequest, ProbeResponse, Prober, Verdict};
 use varve_fetch::FetchErrorKind;
 
-/// Whether to stop is asked so often.
+/// Interval at which the stop flag is read while waiting.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What was found of one case in the end.
+/// The final result of one case.
 #[derive(Debug)]
 pub(crate) struct CheckFinding {
-    /// Whether its promise is kept.
+    /// Whether its expectation is met.
     pub(crate) verdict: Verdict,
     /// How the body compares with an earlier one.
     pub(crate) comparison: Option<ContentComparison>,
-    /// The status of the last answer.
+    /// The status of the last response.
     pub(crate) status: Option<u16>,
-    /// What was on the wire.
+    /// The recorded requests and responses.
     pub(crate) exchanges: Vec<Exchange>,
-    /// How long that took, where the web was asked.
+    /// How long the requests took, if any were made.
     pub(crate) took: Option<Duration>,
-    /// Why there is no answer, or none worth having.
+    /// Why there is no usable response.
     pub(crate) trouble: Option<ProbeFailure>,
 }
 
@@ -48,20 +49,20 @@ impl CheckFinding {
         Self { verdict, comparison, status: observed.status, exchanges, took, trouble }
     }
 
-    /// Whether the guard kept it from being asked, as it always will.
+    /// Whether the address guard refused the request. The guard would refuse a retry as well.
     fn is_refused(&self) -> bool {
         self.trouble.as_ref().is_some_and(|trouble| trouble.kind == FetchErrorKind::Guard)
     }
 }
 
-/// How often is asked.
+/// The retry settings of a check.
 #[derive(Clone, Copy)]
 pub(crate) struct RetryPasses<'a> {
-    /// How many more passes there are for what failed.
+    /// Number of additional passes over failed cases.
     pub(crate) retries: u32,
-    /// How long is waited before each of them.
+    /// Delay before each additional pass.
     pub(crate) pause: Duration,
-    /// Raised by whoever wants no more.
+    /// Set by the caller to stop.
     pub(crate) stop: Option<&'a AtomicBool>,
 }
 
@@ -70,7 +71,7 @@ impl RetryPasses<'_> {
         self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
-    /// Waits before another pass, unless nobody wants one.
+    /// Waits before another pass, unless the check was stopped.
     fn pause(&self) {
         let begun = Instant::now();
         while !self.are_over() && begun.elapsed() < self.pause {
@@ -79,8 +80,9 @@ impl RetryPasses<'_> {
     }
 }
 
-/// Asks all cases. `settle` is given each case's number once, with what was found in the end, in whatever order. Whoever
-/// stops it gets what was found by then; what failed and was not asked again has no verdict.
+/// Requests all cases. `settle` is called once per case with its number and final result, in any
+/// order. After a stop, only results reached by then are reported; a failed case that was not
+/// retried has no verdict.
 pub(crate) fn ask_all<E>(
     cases: &[CheckCase<'_>],
     passes: RetryPasses<'_>,
@@ -125,13 +127,13 @@ pub(crate) fn ask_all<E>(
 /// One pass.
 struct ProbePass<'a> {
     passes: RetryPasses<'a>,
-    /// Whether none comes after it.
+    /// Whether this is the last pass.
     last: bool,
-    /// What earlier passes found of cases that failed in them, without what was on the wire.
+    /// Results of cases that failed in earlier passes, without their exchanges.
     before: &'a mut HashMap<usize, CheckFinding>,
 }
 
-/// Asks once; gives what must be asked again, or never was answered.
+/// Runs one pass. Returns the cases to retry and those without a response.
 fn ask_once<E>(
     cases: &[CheckCase<'_>],
     waiting: Vec<(usize, ProbeRequest)>,
@@ -160,15 +162,15 @@ fn ask_once<E>(
         }
         *settled = true;
         if let Some(found) = before.remove(number).filter(|_| !asked[at]) {
-            // It was asked before its host was given up, and has failed for a reason of its own.
+            // It was requested before its host was given up, and failed for its own reason.
             finding = found;
         }
         failure = settle(*number, finding);
         if failure.is_err() || passes.are_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     failure?;
-    // Those that were never asked, because their host was given up, come first: what is wrong with the others need not be
-    // wrong with them.
+    // Cases that were not requested because their host was given up come first: the failure of the
+    // others need not apply to them.
     let left = waiting.into_iter().zip(settled).zip(asked).filter(|((_, settled), _)| !settled);
     let (asked, spared): (Vec<_>, Vec<_>) = left.partition(|(_, asked)| *asked);
     Ok(spared.into_iter().chain(asked).map(|((waiting, _), _)| waiting).collect())

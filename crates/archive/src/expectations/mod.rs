@@ -1,7 +1,8 @@
 //! URL databases on disk: folders of domain files, read, edited and checked.
 //!
-//! Owns where the files lie and how one is replaced, the seam to the live web ([`Prober`]), and the forms in which the
-//! verdicts of a check are reported. What a file says, and whether an answer keeps a promise, is `core`'s.
+//! This module contains the report formats of a check. It re-exports the interface to the live web
+//! ([`Prober`]) from `varve-crawl`. The URL database and the judgement of responses come from
+//! `varve-expect`.
 
 pub mod report;
 

@@ -1,6 +1,6 @@
-//! `audit`: is every byte we hold still what it was?
+//! `audit`: verifies that every stored byte is unchanged.
 //!
-//! Adds to the store's audit what concerns archives: which silos are looked at, and a report on paper.
+//! Adds the archive level to the audit of the store: the choice of silos, and a printable report.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,32 +20,33 @@ use varve_repository::history::HistoryAudit;
 
 pub use varve_store::audit::{AuditDone, AuditFinding, AuditKind, AuditSeverity};
 
-/// What to look at.
+/// The options of an audit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AuditRequest {
-    /// Structure and index only: no block is read as long as nothing looks odd.
+    /// Check structure and index only. Blocks are read only where something looks wrong.
     pub quick: bool,
-    /// Only silos that were last written at or after this many seconds since 1970.
+    /// Only silos last written at or after this Unix time, in seconds.
     pub since: Option<i64>,
-    /// Only so many of a hundred silos, chosen by `seed`.
+    /// Only a percentage of the silos, chosen by the seed.
     pub sample: Option<Sample>,
 }
 
-/// A part of the silos, chosen so that different seeds choose different ones.
+/// A sample of the silos. Different seeds choose different silos.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// Of a hundred silos, so many.
+    /// Percentage of the silos.
     pub percent: f64,
-    /// Chooses which; the day, for instance.
+    /// The seed, for instance the day.
     pub seed: u64,
 }
 
-/// Bytes that the audit will read, for those who show progress.
+/// Number of bytes that the audit will read, for a progress display.
 pub fn bytes_to_read(archive: &Archive) -> Result<u64, ArchiveError> {
     Ok(varve_store::rebuild::bytes_to_read(archive.store().files())?)
 }
 
-/// Audits an archive. `found` is told each finding, `progress` how many more bytes were dealt with.
+/// Audits an archive. `found` is called with each finding, `progress` with the number of bytes just
+/// processed.
 pub fn audit(
     archive: &Archive,
     request: &AuditRequest,
@@ -54,7 +55,7 @@ pub fn audit(
 ) -> Result<AuditDone, ArchiveError> {
     let silos = archive.layout().silos();
     let numbers: Vec<u32> = archive.store().files().list().map_err(StoreError::from)?.into_keys().collect();
-    // However small a sample, it is not nothing.
+    // Even the smallest sample contains one silo.
     let at_least = request.sample.and_then(|sample| sample.first_of(&numbers));
     let chosen = |silo: &SiloFile| {
         let recent = request.since.is_none_or(|since| modified(&silos.join(silo.name())) >= since);
@@ -89,7 +90,8 @@ pub fn audit(
     Ok(done)
 }
 
-/// Audits the AardWARC store at `root`, as a whole: its silos, and not its index. `quick` reads headers and no blocks.
+/// Audits the silos of the AardWARC store at `root`, but not its index. `quick` reads headers and
+/// no blocks.
 pub fn audit_aardwarc(
     root: &Path,
     quick: bool,
@@ -101,7 +103,7 @@ pub fn audit_aardwarc(
     Ok(done.ok_or_else(|| RepositoryError::NoAardwarcSilos { path: root.to_owned() })?)
 }
 
-/// When a file was last written; one of which that is not known counts as new, so that it is looked at.
+/// When a file was last written. A file without a known time counts as new, so that it is audited.
 fn modified(path: &Path) -> i64 {
     let time = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
     let since = time.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
@@ -114,31 +116,31 @@ impl Sample {
         self.lot_of(silo) < self.percent / 100.0
     }
 
-    /// The silo that would be the first in a growing sample.
+    /// The silo that enters a growing sample first.
     fn first_of(self, silos: &[u32]) -> Option<u32> {
         silos.iter().copied().min_by(|one, other| self.lot_of(*one).total_cmp(&self.lot_of(*other)))
     }
 
     /// A number from 0 to 1 for each silo.
     fn lot_of(self, silo: u32) -> f64 {
-        // Spread evenly by a multiplication that mixes all bits, so that no neighbourhood is preferred.
+        // The multiplication mixes all bits, so that neighbouring silos spread evenly.
         let mixed =
             (u64::from(silo) ^ self.seed.rotate_left(32)).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
-/// What a report says besides its findings.
+/// The contents of a report besides its findings.
 pub struct Paper<'a> {
     /// The archive.
     pub archive: &'a Archive,
-    /// What was asked.
+    /// The options of the audit.
     pub request: AuditRequest,
-    /// When, as text.
+    /// When it began, as text.
     pub began: &'a str,
-    /// When it ended.
+    /// When it ended, as text.
     pub ended: &'a str,
-    /// The program.
+    /// The program name and version.
     pub software: &'a str,
 }
 
@@ -204,7 +206,7 @@ impl Paper<'_> {
         kind
     }
 
-    /// What this audit leaves to a full one.
+    /// The parts that this audit does not cover and a full one does.
     fn not_looked_at(&self) -> Option<&'static str> {
         let is_part = self.request.sample.is_some() || self.request.since.is_some();
         match (self.request.quick, is_part) {
@@ -214,7 +216,8 @@ impl Paper<'_> {
         }
     }
 
-    /// How far the archive reached: each silo is vouched for by the one behind it, and nobody yet vouches for this.
+    /// The name and length of the newest silo. Each silo is vouched for by its successor, and the
+    /// newest has none yet.
     fn newest(&self) -> Option<String> {
         let silos = self.archive.store().files().list().ok()?;
         let newest = silos.values().next_back()?;
@@ -229,7 +232,7 @@ fn silos(done: &AuditDone) -> String {
     }
 }
 
-/// A number with commas between its thousands, which can be read aloud.
+/// A number with commas between its thousands, for readability.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -1,8 +1,10 @@
-//! `audit` of a Moku site: is everything in it still what it was, and does it fit together?
+//! `audit` of a Moku site: verifies that its contents are unchanged and consistent.
 //!
-//! Every body is held against its name, every row against the rows and bodies that it names, every version that varve made
-//! against its id, every diff and score that is kept against the versions it is about, HEAD against the versions, and the working tree against HEAD. Nothing is changed; what is wrong with HEAD or the tree is put right by the next
-//! who writes, and what is lost is named.
+//! Checks every body against its name, and every row against the rows and bodies it references.
+//! Checks every version that varve made against its id, and every stored diff and score against its
+//! versions. Checks HEAD against the versions, and the working tree against HEAD.
+//!
+//! Nothing is changed. The next writer repairs HEAD or the tree, and lost data is reported.
 
 mod diffs;
 
@@ -27,26 +29,27 @@ use varve_repository::history::{
     digest_of, original_folder, tree_folder,
 };
 
-/// The tables of what was computed, and can be again.
+/// The tables of derived data, which can be computed again.
 const DERIVED_TABLES: [&str; 4] =
     ["diffs", "version_scores", "version_evidence_locations", "diff_attributions"];
 
-/// What was looked at.
+/// Counts of the audited items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SiteAudited {
     /// Versions.
     pub versions: u64,
     /// Captures.
     pub records: u64,
-    /// Bodies that lie there.
+    /// Bodies in the site.
     pub bodies: u64,
     /// Bytes of bodies that were read.
     pub bytes: u64,
-    /// How much is not as it should be.
+    /// Number of findings.
     pub findings: u64,
 }
 
-/// Audits the site at `root`. `quick` reads no body; `progress` hears how many more bytes were dealt with.
+/// Audits the site at `root`. `quick` reads no body. `progress` is called with the number of bytes
+/// just processed.
 pub fn audit_site(
     root: &Path,
     quick: bool,
@@ -72,7 +75,7 @@ pub fn audit_site(
     let head = head(&site, &mut tell)?;
     if head == HeadState::Right && !quick {
         match working_tree(&site, &mut tell) {
-            // A row that makes no capture is a finding like any other.
+            // A row that is not a valid capture is a finding like any other.
             Err(ArchiveError::Repository(RepositoryError::Catalog(error @ CatalogError::Damaged { .. }))) => {
                 tell(finding(AuditKind::Rows, None, error.to_string()));
             }
@@ -83,7 +86,7 @@ pub fn audit_site(
     Ok(done)
 }
 
-/// Bytes of all bodies, for those who show progress.
+/// Total bytes of all bodies, for a progress display.
 pub fn bytes_to_read(root: &Path) -> Result<u64, ArchiveError> {
     let site = MokuHistoryReader::open(root)?;
     Ok(site.bodies().list()?.iter().map(|file| file.length).sum())
@@ -138,7 +141,7 @@ fn of_rows(trouble: &MokuFinding) -> AuditFinding {
     }
 }
 
-/// Holds every body against its name. Gives those that lie there, right or not.
+/// Checks every body against its name. Returns the bodies that exist, damaged or not.
 fn bodies(
     site: &MokuHistoryReader,
     quick: bool,
@@ -148,7 +151,7 @@ fn bodies(
 ) -> Result<HashSet<BodyId>, ArchiveError> {
     let mut here = HashSet::new();
     for LooseFile { id, path, length } in site.bodies().list()? {
-        // One that never became whole was promised to nobody.
+        // A file without an id was never completed, so nothing references it.
         let Some(id) = id else { continue };
         here.insert(id);
         done.bodies += 1;
@@ -165,7 +168,8 @@ fn bodies(
     Ok(here)
 }
 
-/// Whether the body of every capture lies there; one that does not is told once, with how many want it.
+/// Checks that the body of every capture exists. A missing body is reported once, with the number
+/// of captures that reference it.
 fn snapshots(
     site: &MokuHistoryReader,
     here: &HashSet<BodyId>,
@@ -195,7 +199,7 @@ fn snapshots(
     Ok(())
 }
 
-/// Counts the versions, and holds each against its id.
+/// Counts the versions, and checks each against its id.
 fn versions(
     site: &MokuHistoryReader,
     quick: bool,
@@ -224,7 +228,8 @@ fn versions(
     }
 }
 
-/// Whether all that a version says still gives its id. Moku chooses ids by chance: of its versions nothing can be said.
+/// Whether the contents of a version still hash to its id. Moku chooses random ids, so its versions
+/// cannot be verified.
 fn is_what_it_was(site: &MokuHistoryReader, version: &Version) -> Result<bool, ArchiveError> {
     const FROM_A_DIGEST: usize = 8;
     if version.id.into_inner().get_version_num() != FROM_A_DIGEST || version.run.is_some() {
@@ -244,7 +249,7 @@ fn is_what_it_was(site: &MokuHistoryReader, version: &Version) -> Result<bool, A
         expectations: BTreeMap::new(),
         verdicts: None,
     };
-    // A row does not tell an empty author from none.
+    // A row does not distinguish an empty author from none.
     let nameless = Manifest { author: Some(String::new()), ..manifest.clone() };
     let gives_the_id = |manifest: &Manifest| {
         let json = serde_json::to_vec(manifest).expect("a manifest can be written as JSON");
@@ -253,7 +258,8 @@ fn is_what_it_was(site: &MokuHistoryReader, version: &Version) -> Result<bool, A
     Ok(gives_the_id(&manifest) || (manifest.author.is_none() && gives_the_id(&nameless)))
 }
 
-/// The pages of a version as its manifest had them; none where a row lacks what every row of ours has.
+/// The pages of a version as in its manifest; `None` if a row lacks a field that varve always
+/// writes.
 fn pages_of_manifest(
     site: &MokuHistoryReader,
     version: VersionId,
@@ -261,7 +267,7 @@ fn pages_of_manifest(
     let mut pages = Vec::new();
     for page in VersionPages::new(site.catalog(), Some(version)) {
         let page = match page {
-            // A row that makes no capture makes no page either, and is told elsewhere.
+            // A row that is not a valid capture is not a page either, and is reported elsewhere.
             Err(RepositoryError::Catalog(CatalogError::Damaged { .. })) => return Ok(None),
             other => other?,
         };
@@ -304,7 +310,8 @@ fn head(site: &MokuHistoryReader, tell: &mut dyn FnMut(AuditFinding)) -> Result<
     Ok(state)
 }
 
-/// Holds the files of the working tree against the pages of HEAD. Of pages that share a path, one of them must be there.
+/// Compares the files of the working tree with the pages of HEAD. If several pages share a path,
+/// one of them must be there.
 fn working_tree(site: &MokuHistoryReader, tell: &mut dyn FnMut(AuditFinding)) -> Result<(), ArchiveError> {
     let mut at_path: Vec<Capture> = Vec::new();
     for page in VersionPages::new(site.catalog(), site.head()?) {
@@ -324,7 +331,7 @@ fn look_at_files(
     tell: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), ArchiveError> {
     let Some(first) = pages.first() else { return Ok(()) };
-    // What is lost was named already.
+    // A missing body has already been reported.
     if site.bodies().have_bodies(&[first.body])? == [false] {
         return Ok(());
     }
@@ -337,7 +344,7 @@ fn look_at_files(
     Ok(())
 }
 
-/// What is wrong with the files in a folder, if they are not those of one of these pages.
+/// The problem with the files in a folder, if they are not those of one of these pages.
 fn look_in(folder: &Path, pages: &[Capture]) -> Option<String> {
     let (body, headers) = (folder.join(BODY_FILE), folder.join(HEADERS_FILE));
     match digest_of(&body) {

@@ -1,6 +1,6 @@
-//! `capture`: fetches pages with all that belongs to them, and makes one version of them.
+//! `capture`: fetches pages with their resources, and makes one version of them.
 //!
-//! The work is done by [`crawl`](varve_crawl). Here it is decided where it begins and who asks.
+//! [`crawl`](varve_crawl) does the work. This module chooses the seeds and the fetchers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,19 +29,20 @@ pub use varve_crawl::{
 pub use varve_crawl::{NetworkOptions, SavedNetworkOptions, SecretName, contact_in};
 pub use varve_fetch::{FetchErrorKind, ProxyText, ProxyTexts, user_agent};
 
-/// How the work is done.
+/// The options of a run.
 pub struct RunOptions<'a> {
-    /// What belongs to this process.
+    /// The network options of this process.
     pub reach: NetworkOptions,
-    /// How many threads keep answers.
+    /// Number of threads that store responses.
     pub threads: usize,
-    /// Says that it is time to stop: a version is made of what there is, and the run can be resumed.
+    /// Set by the caller to stop. A version is made of the captures so far, and the run can be
+    /// resumed.
     pub stop: &'a AtomicBool,
     /// The plan and the expectations in force.
     pub intent: KeptIntent,
 }
 
-/// The runs that are not finished, oldest first.
+/// The unfinished runs, oldest first.
 pub fn unfinished(history: &ArchiveHistoryWriter) -> Result<Vec<OpenRun>, ArchiveError> {
     Ok(history.sqlite().unfinished_runs()?)
 }
@@ -70,9 +71,9 @@ pub fn capture(
     Ok(begin(&conduct(history, manner), settings, run, fetchers, report)?)
 }
 
-/// Goes on with the run that is not finished. `change` may put other settings in the place of those that it was begun with, and
-/// they stay with it; those that say which pages belong to it are best left alone. It reaches as far as it did, but what is
-/// secret must be given again.
+/// Resumes the unfinished run. `change` may replace its settings, and the new ones are stored with
+/// it. The settings that decide which pages belong to the run should stay the same. The network
+/// options are those of the run, but secrets must be given again.
 pub fn resume(
     history: &ArchiveHistoryWriter,
     change: impl FnOnce(&mut CrawlSettings),
@@ -89,7 +90,7 @@ pub fn resume(
     Ok(varve_crawl::resume(&conduct(history, manner), run, change, report)?)
 }
 
-/// How far a run reaches that goes on, which it keeps.
+/// The network options of a resumed run, which are stored with its settings again.
 pub(crate) fn resumed(
     reach: &NetworkOptions,
     settings: &mut CrawlSettings,
@@ -99,14 +100,15 @@ pub(crate) fn resumed(
     Ok(reach)
 }
 
-/// Ends every browser of this process at once, with what it wrote: for whoever ends the process without waiting for a run.
+/// Ends every browser of this process at once and deletes its files, for a caller that exits
+/// without waiting for a run.
 pub fn end_browsers() {
     #[cfg(unix)]
     varve_fetch::browser::end_all();
 }
 
-/// Leaves the unfinished run at the version that was made when it was stopped; if it was not stopped but broke off, makes a
-/// version of what it has captured.
+/// Ends the unfinished run with the version made when it was stopped. If the run was interrupted
+/// instead, makes a version of its captures.
 pub fn finish(history: &ArchiveHistoryWriter, manner: RunOptions<'_>) -> Result<RunEnd, ArchiveError> {
     let run = unfinished(history)?.first().map(|open| open.run).ok_or(CrawlError::NoRun)?;
     Ok(varve_crawl::finish(&conduct(history, manner), run)?)
@@ -116,7 +118,7 @@ fn conduct<'a>(history: &'a ArchiveHistoryWriter, manner: RunOptions<'a>) -> Run
     RunEnvironment { history, threads: manner.threads, stop: manner.stop, intent: manner.intent }
 }
 
-/// The seeds as they are asked for, each once.
+/// The URLs of the seeds, without duplicates.
 fn seeds(texts: &[String]) -> Result<Vec<String>, ArchiveError> {
     let mut seeds: Vec<String> = Vec::new();
     for text in texts {
@@ -133,7 +135,7 @@ fn seeds(texts: &[String]) -> Result<Vec<String>, ArchiveError> {
     if seeds.is_empty() { Err(ArchiveError::NoSeeds) } else { Ok(seeds) }
 }
 
-/// What a plan begins with. One that makes no sense is not followed.
+/// The roots of a plan. An invalid plan is refused.
 fn roots(plan: &Plan) -> Result<Vec<String>, ArchiveError> {
     let mut problems = plan.problems().into_iter();
     if let Some(problem) = problems.next() {
@@ -152,7 +154,7 @@ fn fetchers(
     usual_and_pages(&layout.temporary(), settings, &reach.clone().within(layout)?)
 }
 
-/// Who asks; long answers are put down in `folder`.
+/// The fetchers of a run; long responses are spooled in `folder`.
 pub(crate) fn usual_and_pages(
     folder: &Path,
     settings: &CrawlSettings,
@@ -192,10 +194,10 @@ fn browser(_: Client, _: (&Path, &Path), _: u8, _: Arc<BrowserGate>) -> Result<A
     Err(CrawlError::NoBrowser)
 }
 
-/// A browser takes hundreds of megabytes: no more of them than this at a time.
+/// Maximum number of browsers at a time, because each takes hundreds of megabytes.
 const MOST_BROWSERS: usize = 2;
 
-/// Lets a few requests through at a time.
+/// A fetcher that limits the number of concurrent requests.
 struct FewAtATime<F> {
     fetcher: F,
     permits: Semaphore,
@@ -210,7 +212,7 @@ impl<F: Fetcher> Fetcher for FewAtATime<F> {
     }
 }
 
-/// Who asks: with the guard, credentials, proxy and certificates of this process.
+/// The HTTP client, with the guard, credentials, proxy and certificates of this process.
 pub(crate) fn client(
     folder: &Path,
     settings: &CrawlSettings,

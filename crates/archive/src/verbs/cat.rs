@@ -1,4 +1,4 @@
-//! `cat`: a page as it was.
+//! `cat`: outputs a page as it was captured.
 
 use std::io::{self, Read};
 use varve_repository::RepositoryError;
@@ -14,15 +14,15 @@ use varve_repository::history::{
 };
 pub use varve_repository::history::{open_body_or_removal as body, removal_of};
 
-/// So many captures are looked at together, after the first.
+/// Number of captures read per query, after the first.
 const CAPTURES_PER_QUERY: usize = 20;
 
-/// When.
+/// Which capture of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaptureSelector {
     /// The newest capture.
     Newest,
-    /// The newest capture with a good answer; where there is none, the newest.
+    /// The newest capture with a successful response; if there is none, the newest.
     NewestGood,
     /// The newest capture that is not after this instant.
     Time(Moment),
@@ -30,7 +30,7 @@ pub enum CaptureSelector {
     Version(VersionId),
 }
 
-/// What a person's text means: a version by its name, or a time. One step back from a time is a version again.
+/// Parses a user's text: a version name, or a time. One step back from a time is a version again.
 pub fn at(holdings: &dyn HistoryReader, text: &str) -> Result<CaptureSelector, ArchiveError> {
     match (named_version(holdings, text)?, parse_version_time(text)) {
         (Some(version), _) => Ok(CaptureSelector::Version(known_version(holdings, &version)?.version.id)),
@@ -39,7 +39,7 @@ pub fn at(holdings: &dyn HistoryReader, text: &str) -> Result<CaptureSelector, A
     }
 }
 
-/// The capture of a URL at that time.
+/// The capture of a URL that the selector selects.
 pub fn find(holdings: &dyn HistoryReader, url: &str, at: &CaptureSelector) -> Result<Capture, ArchiveError> {
     if let Some(capture) =
         at_address(holdings, url, |spellings| find_spelled(holdings, (url, spellings), at))?
@@ -54,7 +54,7 @@ pub fn find(holdings: &dyn HistoryReader, url: &str, at: &CaptureSelector) -> Re
     Err(ArchiveError::NoCapture { url: url.to_owned(), at })
 }
 
-/// The capture of a URL that has these spellings here.
+/// The capture of a URL that is stored under these spellings.
 fn find_spelled(
     holdings: &dyn HistoryReader,
     (url, spellings): (&str, &[&str]),
@@ -84,33 +84,34 @@ fn in_version(
 ) -> Result<Option<Capture>, ArchiveError> {
     let catalog = holdings.catalog();
     if !holdings.has_versions() {
-        // Such a layout has no paths but URLs, and itself decides which of them mean the same.
+        // Such a layout has URLs instead of paths, and itself decides which URLs are equivalent.
         let spelling = spellings.first().copied().unwrap_or(url);
         return Ok(catalog.captures_at_path(version, spelling)?.into_iter().next());
     }
     let path = varve_repository::page_path::page_path(url);
     let mut found = catalog.captures_at_path(version, &path)?;
-    // A Moku site knows no queries in its paths.
+    // A Moku site has no queries in its paths.
     if let Some((bare, _)) = path.split_once('?').filter(|_| found.is_empty()) {
         found = catalog.captures_at_path(version, bare)?;
     }
     found.retain(|capture| spellings.contains(&capture.url.as_str()));
     if found.is_empty() {
-        // Its path may have been written otherwise, as Moku does with dots.
+        // Its path may have been written differently, as Moku does with dots.
         found = catalog.captures_of_any_in(version, spellings)?;
     }
-    // A version may hold several captures of a page, as the import of a project does: they come oldest first.
+    // A version may hold several captures of a page, for example after the import of a project.
+    // They are ordered oldest first.
     let exactly = found.iter().rposition(|capture| capture.url == url);
     Ok(exactly.map(|place| found.swap_remove(place)).or_else(|| newest_of(found)))
 }
 
-/// The last by time; of several at one time the last.
+/// The newest capture; the last one if several have the same time.
 fn newest_of(captures: Vec<Capture>) -> Option<Capture> {
     captures.into_iter().max_by_key(|capture| capture.time)
 }
 
-/// What was found by any spelling; where the version or the run that has it was answered by the very spelling that is asked for as
-/// well, that answer: a site may send its reader from one to the other.
+/// Prefers the capture with the requested spelling if the same version or run has one, since a site
+/// may redirect from one spelling to the other. Otherwise returns `found`.
 fn as_asked(
     catalog: &dyn CatalogRead,
     url: &str,
@@ -126,8 +127,8 @@ fn as_asked(
     Ok(exactly.filter(|exactly| exactly.owner == found.owner && is_wanted(exactly)).unwrap_or(found))
 }
 
-/// The newest capture that got what was asked for; where there is none, the newest. It is mostly the first, so that the
-/// others are only asked for when it is not.
+/// The newest successful capture; if there is none, the newest. It is mostly the first, so the
+/// others are only queried if it is not.
 fn newest_good(catalog: &dyn CatalogRead, spellings: &[&str]) -> Result<Option<Capture>, ArchiveError> {
     let mut last: Option<Capture> = None;
     let mut limit = 1;
@@ -150,7 +151,7 @@ fn newest_good(catalog: &dyn CatalogRead, spellings: &[&str]) -> Result<Option<C
     Ok(CaptureChoice::NewestGood.choose(captures, |capture| Ok(capture.is_good()))?)
 }
 
-/// As [`find`]; where nothing is found because a rewrite took it out, that is what it says.
+/// Like [`find`], but if a purge removed the capture, the error says so.
 pub fn look_up(
     holdings: &dyn HistoryReader,
     url: &str,
@@ -168,7 +169,7 @@ pub fn look_up(
     };
     let removed = first_kept(holdings, url, |spelling| {
         let mut removals = holdings.catalog().removals_at(spelling, CAPTURES_PER_QUERY)?.into_iter();
-        // Of a version is known which run it was made of.
+        // The run that a version was made from is known.
         Ok(removals.find(|removal| run.is_none_or(|run| run == removal.tombstone.run)))
     })?;
     Err(match removed {
@@ -177,9 +178,9 @@ pub fn look_up(
     })
 }
 
-/// The answer as it was on the wire where that was kept, else a head and the body.
+/// The response as received, if it is stored; otherwise a generated head and the body.
 pub fn wire(holdings: &dyn HistoryReader, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
-    // Of one that was taken out it is said here.
+    // Returns the error for a removed capture.
     let body = body(holdings, capture)?;
     match holdings.open_wire(capture)? {
         Some(wire) => Ok(wire),
@@ -187,8 +188,8 @@ pub fn wire(holdings: &dyn HistoryReader, capture: &Capture) -> Result<Box<dyn R
     }
 }
 
-/// The head of the answer: as it was on the wire where that was kept, else as far as the rows know it. Of one that was taken out it
-/// says so: the head went with the body.
+/// The head of the response: as received if it is stored, otherwise as far as the rows have it.
+/// Returns an error for a removed capture, because the head was removed with the body.
 pub fn head(holdings: &dyn HistoryReader, capture: &Capture) -> Result<Vec<u8>, ArchiveError> {
     if let Some(removal) = removal_of(holdings, capture)? {
         return Err(RepositoryError::Removed { url: capture.url.clone(), removal: Box::new(removal) }.into());
@@ -204,7 +205,7 @@ pub fn head(holdings: &dyn HistoryReader, capture: &Capture) -> Result<Vec<u8>, 
     Ok(text.into_bytes())
 }
 
-/// The version of a capture; none while its run is not finished.
+/// The version of a capture; `None` while its run is unfinished.
 pub fn version_of(capture: &Capture) -> Option<VersionId> {
     match capture.owner {
         CaptureOwner::Version(version) => Some(version),

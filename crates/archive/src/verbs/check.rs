@@ -1,8 +1,8 @@
-//! `check`: promises against the live web, with the evidence.
+//! `check`: compares expectations with the live web and stores the evidence.
 //!
-//! In an archive every answer is kept as a capture, the verdicts are written down and become part of its history, and a
-//! failure is told with what was there before: the last capture that was as promised, and since when it is not so.
-//! Elsewhere, or when it is asked for, the web is only looked at.
+//! In an archive every response is stored as a capture, and the verdicts become part of its
+//! history. A failure is reported with the last capture that met the expectation, and the time
+//! since which it fails. Outside an archive, or on request, nothing is stored.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -36,38 +36,38 @@ use varve_repository::history::{
 pub use super::urls::check::{CheckProgress, Request};
 pub use super::urls::list::UrlFilter;
 
-/// Where the promises come from.
+/// The source of the expectations.
 #[derive(Clone, Copy)]
 pub enum Promised<'a> {
-    /// From the records of a URL database.
+    /// The records of a URL database.
     By(&'a UrlDatabase),
-    /// From the last version of the archive: that all is as it was.
+    /// The last version of the archive: every page should be unchanged.
     ByArchive,
 }
 
-/// What is written down with a check.
+/// The message and author stored with a check.
 #[derive(Clone, Debug)]
 pub struct Note {
     /// The message of the version.
     pub message: String,
-    /// Who checks.
+    /// The author of the check.
     pub author: Option<String>,
 }
 
-/// What came of a check that kept its evidence.
+/// The result of a check that stored its evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// The run.
     pub run: RunId,
-    /// The version of its captures; none when nothing answered.
+    /// The version of its captures; `None` if there was no response.
     pub version: Option<VersionId>,
-    /// How many captures it holds.
+    /// Number of captures in it.
     pub captures: u64,
     /// The record of the verdicts.
     pub verdicts: Option<RecordId>,
 }
 
-/// Holds the web against the last version of an archive, and keeps nothing.
+/// Compares the live web with the last version of an archive, and stores nothing.
 pub fn look<E: From<ArchiveError>>(
     archive: &ArchiveHistoryReader,
     request: &Request,
@@ -89,7 +89,8 @@ pub fn look<E: From<ArchiveError>>(
     verdicts.into_iter().flatten().try_for_each(each)
 }
 
-/// Checks, and keeps the evidence. `each` is told the verdicts in the order of the promises, when all is safe.
+/// Runs a check and stores the evidence. `each` is called with the verdicts in the order of the
+/// expectations, once everything is durable.
 pub fn check<E: From<ArchiveError> + From<UrlsError>>(
     history: &ArchiveHistoryWriter,
     promised: Promised<'_>,
@@ -123,7 +124,7 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
         found[number] = Some((noted, checked));
         Ok::<(), ArchiveError>(())
     })?;
-    // Whoever was stopped has no verdict for some.
+    // A stopped check has no verdict for some cases.
     let (cases, found): (Vec<&CheckCase<'_>>, Vec<(RecordedVerdict, CheckedUrl)>) =
         cases.iter().zip(found).filter_map(|(case, found)| Some((case, found?))).unzip();
     let (noted, verdicts): (Vec<RecordedVerdict>, Vec<CheckedUrl>) = found.into_iter().unzip();
@@ -137,7 +138,7 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
     Ok(ended)
 }
 
-/// How a failure differs from the last time when all was well; gives whether there is anything to compare.
+/// Compares a failure with the last good capture. Returns whether there was anything to compare.
 pub fn explain<E: From<ArchiveError>>(
     holdings: &dyn HistoryReader,
     checked: &CheckedUrl,
@@ -166,7 +167,7 @@ pub fn explain<E: From<ArchiveError>>(
     Ok(true)
 }
 
-/// Writes the verdicts down and makes a version of the evidence.
+/// Stores the verdicts and makes a version of the evidence.
 fn conclude(
     history: &ArchiveHistoryWriter,
     evidence: &mut CheckEvidence<'_>,
@@ -190,7 +191,7 @@ fn fill(checked: &mut CheckedUrl, finding: CheckFinding) {
     checked.trouble = finding.trouble;
 }
 
-/// Adds what earlier checks and captures say.
+/// Adds the results of earlier checks and captures.
 fn look_back(
     past: &CheckHistory<'_>,
     case: &CheckCase<'_>,
@@ -213,7 +214,7 @@ fn look_back(
     Ok(())
 }
 
-/// Keeps the files of a database, as they are now, beside what was found by them.
+/// Stores the current files of a database with the results of the check.
 fn in_force(history: &ArchiveHistoryWriter, files: &[Loaded]) -> Result<KeptIntent, ArchiveError> {
     let mut keep = history.body_worker();
     let mut expectations = BTreeMap::new();
@@ -226,7 +227,8 @@ fn in_force(history: &ArchiveHistoryWriter, files: &[Loaded]) -> Result<KeptInte
     Ok(KeptIntent { plan: None, expectations })
 }
 
-/// A domain that was named must be there: nothing at all would be as it was.
+/// Requires that a named domain has captures. Without any, the check would compare nothing and
+/// report success.
 fn chosen<'a>(cases: Vec<CheckCase<'a>>, request: &Request) -> Result<Vec<CheckCase<'a>>, ArchiveError> {
     let UrlFilter { domain, path_prefix, .. } = &request.filter;
     match domain {
@@ -237,7 +239,8 @@ fn chosen<'a>(cases: Vec<CheckCase<'a>>, request: &Request) -> Result<Vec<CheckC
     }
 }
 
-/// Which captures a filter takes: categories are people's, and captures have none.
+/// Whether a filter selects a capture. Categories are ignored: users assign them to records, and
+/// captures have none.
 fn takes(filter: &UrlFilter, capture: &Capture) -> bool {
     let url = RequestUrl::verbatim(&capture.url);
     let (host, path) = url.as_ref().map_or(("", ""), |url| (url.authority(), url.path_and_query()));

@@ -1,4 +1,5 @@
-//! `checkout`: the pages of a version as files; HEAD moves to it where the layout has a working tree of its own.
+//! `checkout`: writes the pages of a version as files. HEAD moves to it if the layout has its own
+//! working tree.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Component, Path, PathBuf};
@@ -15,13 +16,14 @@ use varve_repository::history::{
     write_tree, write_tree_lossy,
 };
 
-/// The file in a folder of ours that says which version it holds.
+/// The file in an exported folder that names its version.
 const MARK_FILE: &str = ".varve-checkout";
 
-/// Lets HEAD point to a version, and the layout's own working tree hold its pages.
+/// Moves HEAD to a version, and writes its pages to the layout's own working tree.
 ///
-/// HEAD says what the next version descends from, and the tree is made from it: a page whose body cannot be had is left out and
-/// named, and HEAD moves all the same. What cannot be written, though, takes all of it back.
+/// HEAD is the parent of the next version, and the tree is made from it. A page whose body is
+/// unavailable is skipped and reported, and HEAD still moves. A write error, however, undoes the
+/// whole checkout.
 pub fn checkout(
     history: &dyn HistoryWriter,
     version: VersionId,
@@ -29,7 +31,7 @@ pub fn checkout(
 ) -> Result<CheckoutReport, ArchiveError> {
     known_version(history.as_reader(), &version)?;
     let before = history.head()?;
-    // Also where HEAD stays: what is stopped half-way is then brought to its end.
+    // Also if HEAD stays: the next writer then completes an interrupted checkout.
     if before != Some(version) || history.working_tree().is_some() {
         history.intend_head(&version, HeadMove::Checkout)?;
     }
@@ -50,8 +52,8 @@ pub fn checkout(
     Ok(done)
 }
 
-/// Gives a tree back the pages of HEAD, as far as they can be written, after those of another version could not: the checkout
-/// failed, and nobody may find later that it came about all the same.
+/// Restores the pages of HEAD in a tree, as far as possible, after those of another version could
+/// not be written. The checkout failed, and must not be completed later.
 fn turn_back(
     history: &dyn HistoryWriter,
     root: &Path,
@@ -59,14 +61,14 @@ fn turn_back(
     version: VersionId,
 ) -> Result<(), RepositoryError> {
     if let Some(before) = before {
-        // Whoever is stopped on the way back is to be brought back, too.
+        // If this is interrupted as well, the next writer completes the restoration.
         history.intend_head(&before, HeadMove::Checkout)?;
         write_tree_lossy(history.as_reader(), root, Some(version), before);
     }
     history.clear_intended_head()
 }
 
-/// Writes the pages of a version to a folder: a new or empty one, or one that such a call made before.
+/// Writes the pages of a version to a folder: a new or empty one, or one from an earlier export.
 pub fn export(
     holdings: &dyn HistoryReader,
     version: VersionId,
@@ -94,7 +96,8 @@ pub fn export(
     };
     let write_mark =
         |text: &str| replace(&mark, &mut text.as_bytes(), false).map_err(ArchiveError::write(&mark));
-    // Until it is done the folder holds pages of both, and of a new tree some that may not be whole.
+    // Until the export is done, the folder holds pages of both versions, and a new tree may hold
+    // incomplete pages.
     write_mark(&format!("{} unfinished", before.unwrap_or(version)))?;
     let tree = match () {
         () if is_new => WorkingTree::new_at(folder),
@@ -106,9 +109,10 @@ pub fn export(
     Ok(done)
 }
 
-/// Sees to it that nobody else checks out to a folder while this lives: of two at once each would write over what the other wrote.
+/// Locks a folder against other checkouts while the returned file lives: two at once would
+/// overwrite each other's files.
 fn alone_in(folder: &Path) -> Result<Option<File>, ArchiveError> {
-    // Not every system can lock a folder, and not every disk can lock anything.
+    // Not every system can lock a folder, and not every file system supports locks.
     let Ok(file) = File::open(folder) else { return Ok(None) };
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(ArchiveError::CheckedOutTo { path: folder.to_owned() }),
@@ -117,10 +121,11 @@ fn alone_in(folder: &Path) -> Result<Option<File>, ArchiveError> {
     }
 }
 
-/// Folders that an archive, a Moku site or a Crystal project has for itself.
+/// Folders that an archive, a Moku site or a Crystal project reserves for itself.
 const OWN_FOLDERS: [&str; 6] = [".moku", "index", "revisions", "tmp", "urls", "warc"];
 
-/// The folder that an archive has for itself and that this one is in, or is: what lies there is swept, rebuilt or taken for a silo.
+/// The reserved folder of an archive that is or contains this one. Files there are swept, rebuilt
+/// or mistaken for a silo.
 fn own_folder_around(folder: &Path) -> Option<PathBuf> {
     let resolved = resolved(folder);
     let is_own = |place: &&Path| {
@@ -130,7 +135,7 @@ fn own_folder_around(folder: &Path) -> Option<PathBuf> {
     resolved.ancestors().find(is_own).map(Path::to_owned)
 }
 
-/// Where a folder is or would be, past links.
+/// The path of an existing or new folder, with links resolved.
 fn resolved(folder: &Path) -> PathBuf {
     let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let found = whole.ancestors().find_map(|above| Some((above, fs::canonicalize(above).ok()?)));

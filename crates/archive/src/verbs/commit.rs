@@ -1,8 +1,8 @@
-//! `commit`: keeps pages that people hand over, as one version.
+//! `commit`: stores pages supplied by the user as one version.
 //!
-//! Bodies are stored on all cores, then the manifest is written down, then one transaction makes the rows, then the
-//! working tree follows, and HEAD comes last. Whatever stops it in between, the next who opens for writing finds either
-//! no version or the whole of it.
+//! Bodies are stored on all cores, then the manifest is written, and then one transaction inserts
+//! the rows. The working tree is updated next, and HEAD is set last. After an interruption, the
+//! next writer finds either no version or the whole version.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -30,16 +30,16 @@ use varve_repository::page_path::{in_site, page_path};
 use varve_repository::rows::capture_of;
 use varve_repository::seen_files::SeenFiles;
 
-/// A thread takes so many pages at a time.
+/// Number of pages that a thread takes at a time.
 const PAGES_PER_BATCH: usize = 16;
-/// So many pages that could not be written are named; the others are counted.
+/// Maximum number of unwritten pages reported by URL; the others are only counted.
 const MAX_NAMED_PAGES: usize = 1000;
 const CONTENT_TYPE_HEADER: &str = "content-type";
 
 /// The body of a page to commit.
 #[derive(Clone, Debug)]
 pub enum NewBody {
-    /// What a file holds.
+    /// The content of a file.
     File(PathBuf),
     /// These bytes.
     Bytes(Vec<u8>),
@@ -50,18 +50,18 @@ pub enum NewBody {
 pub struct NewPage {
     /// Its URL.
     pub url: String,
-    /// When it was captured; now, if nobody says.
+    /// When it was captured; default: now.
     pub time: Option<Moment>,
-    /// The status it was answered with.
+    /// The status of its response.
     pub status: u16,
-    /// The headers it was answered with.
+    /// The headers of its response.
     pub headers: Headers,
     /// Its body.
     pub body: NewBody,
 }
 
 impl NewPage {
-    /// The file that its body is in.
+    /// The file that holds its body.
     fn file(&self) -> Option<&Path> {
         match &self.body {
             NewBody::File(path) => Some(path),
@@ -70,55 +70,56 @@ impl NewPage {
     }
 }
 
-/// What to commit.
+/// The options of a commit.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// Why.
+    /// The commit message.
     pub message: String,
-    /// Who.
+    /// The author.
     pub author: Option<String>,
-    /// The version to descend from; HEAD, if nobody says.
+    /// The parent version; default: HEAD.
     pub parent: Option<VersionId>,
     /// The plan and the expectations in force.
     pub intent: KeptIntent,
-    /// How many threads store bodies.
+    /// Number of threads that store bodies.
     pub threads: usize,
-    /// The folder that all files are below, if they are: those that have not changed since its last version are not read.
+    /// The folder that contains all files, if there is one. Files unchanged since its last version
+    /// are not read.
     pub folder: Option<PathBuf>,
-    /// Read them all the same.
+    /// Read unchanged files as well.
     pub read_all: bool,
-    /// No page may be longer than this.
+    /// Maximum length of a page, in bytes.
     pub largest: Option<u64>,
-    /// Nothing is committed where there are so many versions.
+    /// Maximum number of versions: a commit is refused once the archive holds this many.
     pub most_versions: Option<u64>,
 }
 
-/// What became of it.
+/// The result of a commit.
 #[derive(Debug)]
 pub struct Report {
     /// The version.
     pub version: VersionId,
-    /// What it descends from.
+    /// Its parent.
     pub parent: Option<VersionId>,
-    /// How many pages it holds.
+    /// Number of pages in it.
     pub captures: u64,
-    /// How many of them are new, or differ from those of the parent.
+    /// Number of pages that are new or differ from those of the parent.
     pub changed: u64,
-    /// The diff with the parent, which this layout keeps with each version, was not made: a body that it is about is damaged
-    /// or not here.
+    /// The diff with the parent, which this layout stores with each version, was not made because
+    /// one of its bodies is damaged or missing.
     pub lacks_diff: bool,
-    /// Pages that the layout's own working tree does not hold as they are, because they could not be written there.
+    /// Pages that could not be written to the layout's own working tree.
     pub unwritten: Unwritten,
-    /// Pages in whose place in that tree lies another of the same path.
+    /// Pages whose place in that tree is taken by another page with the same path.
     pub covered: CoveredPages,
 }
 
-/// Pages that could not be written to a working tree, each for its own reason.
+/// Pages that could not be written to a working tree, each with its own reason.
 #[derive(Debug, Default)]
 pub struct Unwritten {
-    /// How many there are.
+    /// Number of such pages.
     pub count: u64,
-    /// The URLs of the first of them, and why they could not be written.
+    /// The URLs of the first of them, with the error of each.
     pub first: Vec<(String, RepositoryError)>,
 }
 
@@ -131,34 +132,36 @@ impl Unwritten {
     }
 }
 
-/// What is below a folder.
+/// The files below a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FolderFiles {
-    /// Every file with the URL it stands for, sorted.
+    /// Every file with its URL, sorted.
     pub files: Vec<(String, PathBuf)>,
-    /// What was left out, sorted.
+    /// The skipped entries, sorted.
     pub left_out: Vec<SkippedFile>,
 }
 
-/// Something below a folder that is no page.
+/// An entry below a folder that is not a page.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SkippedFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What it is.
+    /// Its kind.
     pub why: SkippedFileKind,
 }
 
-/// Why something is no page.
+/// Why an entry is not a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SkippedFileKind {
-    /// It is a symbolic link, which may lead out of the folder, or in a circle: none is followed.
+    /// A symbolic link. Links are not followed, because one may lead out of the folder or form a
+    /// cycle.
     Link,
-    /// It is a pipe, a socket or a device, which holds nothing.
+    /// A pipe, socket or device, which has no content to store.
     Special,
 }
 
-/// A URL in its one spelling. One with a name or a password in it is refused: what is committed stays.
+/// Normalises a URL. A URL with a user name or password is refused, because committed data is
+/// permanent.
 fn settled(text: &str) -> Result<String, ArchiveError> {
     let url = normalise(text)
         .map_err(|source| ArchiveError::NotAUrl { text: ShownUrl(text).to_string(), source })?;
@@ -168,8 +171,8 @@ fn settled(text: &str) -> Result<String, ArchiveError> {
     Ok(url)
 }
 
-/// Every file below a folder with the URL it stands for: one that is called `index` stands for the folder it is in, as it
-/// does with most servers. No link is followed, but for the folder itself, which was named.
+/// Every file below a folder with its URL. A file named `index` stands for its folder, as with most
+/// servers. Links are not followed, except the folder itself, because the user named it.
 pub fn files_below(folder: &Path, base_url: &str, index: Option<&str>) -> Result<FolderFiles, ArchiveError> {
     settled(base_url)?;
     if base_url.contains(['?', '#']) {
@@ -201,9 +204,9 @@ pub fn files_below(folder: &Path, base_url: &str, index: Option<&str>) -> Result
     Ok(found)
 }
 
-/// A name as it stands in a URL.
+/// Percent-encodes a file name as a URL path segment.
 fn percent_encode(name: &OsStr) -> String {
-    /// What may stand in a segment of a path (RFC 3986).
+    /// The characters allowed in a path segment (RFC 3986).
     const UNESCAPED_BYTES: &AsciiSet = &NON_ALPHANUMERIC
         .remove(b'-')
         .remove(b'.')
@@ -238,7 +241,8 @@ pub fn commit(
     request.parent.map(|parent| known_version(history.as_reader(), &parent)).transpose()?;
     settle_urls(&mut pages)?;
     refuse_long(&pages, request.largest)?;
-    // Who could not make rows in the end would have written everything down by then.
+    // Checked early: a commit that cannot get exclusive access, or is over the limit, fails here
+    // and not after all bodies are stored.
     history.exclusively(&mut || check_version_limit(history, request.most_versions))?;
     let now = history.now();
     refuse_unsound(&pages, now)?;
@@ -266,7 +270,8 @@ pub fn commit(
         verdicts: None,
     };
     let changed = changed(history, &manifest)?;
-    // Nobody else who heeds our lock has made versions meanwhile; Moku does not.
+    // Other writers that respect the lock have made no versions meanwhile; Moku does not respect
+    // it.
     check_version_limit(history, request.most_versions)?;
     let (version, lacks_diff) = write_with_diff(history, &manifest)?;
     let written = write_to_tree(history, version, &manifest);
@@ -277,8 +282,8 @@ pub fn commit(
     Ok(Report { version, parent, captures, changed, lacks_diff, unwritten, covered })
 }
 
-/// Refuses to go on where there are as many versions as somebody wants, or more. Whoever writes something before it calls [`commit`] asks
-/// here first.
+/// Returns an error if the archive holds `most_versions` or more. A caller that writes before it
+/// calls [`commit`] checks here first.
 pub fn check_version_limit(
     history: &dyn HistoryWriter,
     most_versions: Option<u64>,
@@ -287,14 +292,16 @@ pub fn check_version_limit(
     if history.catalog().count_versions(most)? < most {
         return Ok(());
     }
-    // Only who is refused is told how many there are: counting all of them takes longer, the more there are.
+    // The exact count is computed only for the error, because its cost grows with the number of
+    // versions.
     let found = history.catalog().count_versions(u64::MAX)?;
     let in_silos = history.loose(history.now()).is_none();
     Err(RepositoryError::TooManyVersions { found, most, in_silos })
 }
 
-/// Writes the pages of a version to the layout's own working tree. The version is there by now: what cannot be written keeps
-/// nobody from it. A body that was kept just now and cannot be had is no matter of the tree, and is the error, after all others.
+/// Writes the pages of a version to the layout's own working tree. The version already exists, so
+/// pages that cannot be written do not fail the commit. A just stored body that cannot be read is
+/// not a fault of the tree: it is returned as the error after all other pages.
 fn write_to_tree(
     history: &dyn HistoryWriter,
     version: VersionId,
@@ -303,7 +310,8 @@ fn write_to_tree(
     let (mut unwritten, mut covered) = (Unwritten::default(), CoveredPages::default());
     let (mut lost, mut written) = (None, BTreeMap::<PathBuf, Vec<String>>::new());
     let Some(root) = history.working_tree() else { return Ok((unwritten, covered)) };
-    // Pages of other versions stay, as they do with Moku: who commits page by page has them all. A checkout clears them away.
+    // Pages of other versions stay, as with Moku: a user who commits page by page has them all. A
+    // checkout removes them.
     let mut tree = WorkingTree::new(root);
     for page in &manifest.pages {
         let page = capture_of(version, page);
@@ -318,7 +326,7 @@ fn write_to_tree(
     lost.map_or(Ok((unwritten, covered)), Err)
 }
 
-/// Gives each page the one spelling of its URL under which it will be looked for.
+/// Normalises the URL of each page, because lookups use the normalised form. Refuses duplicates.
 fn settle_urls(pages: &mut [NewPage]) -> Result<(), ArchiveError> {
     if pages.is_empty() {
         return Err(ArchiveError::NothingToCommit);
@@ -333,7 +341,7 @@ fn settle_urls(pages: &mut [NewPage]) -> Result<(), ArchiveError> {
     }
 }
 
-/// Refuses pages that are longer than somebody wants to keep, before any of them is kept.
+/// Refuses pages over the maximum length before any page is stored.
 fn refuse_long(pages: &[NewPage], largest: Option<u64>) -> Result<(), ArchiveError> {
     let Some(largest) = largest else { return Ok(()) };
     for page in pages {
@@ -348,8 +356,8 @@ fn refuse_long(pages: &[NewPage], largest: Option<u64>) -> Result<(), ArchiveErr
     Ok(())
 }
 
-/// Refuses headers that would change what an answer says where it is written out, and times that would stand before every
-/// capture to come. A clock may be a day ahead.
+/// Refuses headers that would change the meaning of a response when it is written out. Refuses
+/// times that would precede every later capture in a listing; a clock may be one day ahead.
 fn refuse_unsound(pages: &[NewPage], now: Moment) -> Result<(), ArchiveError> {
     const DAY_MICROSECONDS: i64 = 24 * 60 * 60 * 1_000_000;
     let latest = Moment::from_micros(now.micros().saturating_add(DAY_MICROSECONDS));
@@ -381,7 +389,7 @@ fn keep_bodies(
         move |mut page: NewPage| -> Result<ManifestPage, ArchiveError> {
             let media_type = media_type_of(&page);
             if page.headers.get_text(CONTENT_TYPE_HEADER).is_none() && media_type != OCTET_STREAM {
-                // What a server would have said of a file with this name.
+                // The type that a server would send for a file with this name.
                 page.headers.push("Content-Type", media_type.as_str());
             }
             let body = match &page.body {
@@ -413,7 +421,7 @@ fn keep_bodies(
     Ok(kept)
 }
 
-/// What the headers say it is, or else the name of the file.
+/// The media type from the headers, or else from the file name.
 fn media_type_of(page: &NewPage) -> String {
     let said = page
         .headers
@@ -426,13 +434,13 @@ fn media_type_of(page: &NewPage) -> String {
     }
 }
 
-/// How many pages are new, or differ from those of the parent.
+/// Number of pages that are new or differ from those of the parent.
 fn changed(history: &dyn HistoryWriter, manifest: &Manifest) -> Result<u64, RepositoryError> {
     let differs = |pair: &Result<CapturePair, RepositoryError>| match pair {
         Ok(pair) => matches!(pair.lasting_change(), PageChange::Added | PageChange::Changed),
         Err(_) => true,
     };
-    // Which version it is makes no difference to what its pages say.
+    // The version id does not affect the comparison of its pages.
     let pairs = pairs_with_parent(history, manifest, VersionId::new(uuid::Uuid::nil()));
     pairs.filter(differs).try_fold(0, |count, pair| pair.map(|_| count + 1))
 }

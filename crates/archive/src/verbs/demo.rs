@@ -1,4 +1,4 @@
-//! `demo`: a stage for the tour, an archive that is gone when the tour ends, unless somebody wants to keep it.
+//! `demo`: a temporary archive for the tour, deleted when the tour ends unless the user keeps it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use crate::error::ArchiveError;
 use varve_repository::archive_writer::WriterOptions;
 use varve_repository::settings::ArchiveSettings;
 
-/// An archive, and a folder for what is not to stay.
+/// An archive, and a folder for temporary files.
 pub struct DemoArchive {
     root: PathBuf,
     scratch: TempDir,
 }
 
 impl DemoArchive {
-    /// Makes the archive: in `keep`, or in a folder that goes with the stage.
+    /// Creates the archive in `keep`, or in a temporary folder that is deleted with this value.
     pub fn new(opening: WriterOptions, keep: Option<&Path>) -> Result<Self, ArchiveError> {
         let temporary = std::env::temp_dir();
         let scratch = tempfile::tempdir().map_err(ArchiveError::write(&temporary))?;
@@ -44,7 +44,7 @@ impl DemoArchive {
         Ok(copy)
     }
 
-    /// Where a repaired silo may be written.
+    /// The path for a repaired silo.
     pub fn repaired(&self) -> PathBuf {
         self.scratch.path().join("repaired.warc.gz")
     }

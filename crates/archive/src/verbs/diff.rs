@@ -1,7 +1,8 @@
-//! `diff`: what changed between two versions, page by page.
+//! `diff`: shows what changed between two versions, page by page.
 //!
-//! Pairs the pages and compares each pair that is not the same; what comes out goes to the caller at once, so that a diff of
-//! a thousand pages holds two bodies. A page whose only changes are noise counts as unchanged, unless noise is asked for.
+//! Pairs the pages and compares each pair that differs. Each result goes to the caller at once, so
+//! a diff of a thousand pages holds only two bodies in memory. A page whose only changes are noise
+//! counts as unchanged, unless the request includes noise.
 
 use std::collections::BTreeMap;
 
@@ -32,56 +33,59 @@ pub use varve_diff::text::{
 };
 pub use varve_repository::history::PageChange;
 
-/// What to compare.
+/// The options of a diff.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// From this version; none for nothing at all.
+    /// The older version; `None` for an empty one.
     pub base: Option<VersionId>,
-    /// To this version; none for nothing at all.
+    /// The newer version; `None` for an empty one.
     pub head: Option<VersionId>,
-    /// A version that was captured together with the head: what differs between those two is noise.
+    /// A version captured together with the head: differences between the two are noise.
     pub twin: Option<VersionId>,
     /// Only pages of this URL.
     pub url: Option<String>,
     /// How pages are compared.
     pub options: CompareOptions,
-    /// Noise counts as change.
+    /// Count noise as change.
     pub all: bool,
-    /// Which pages changed is enough: no text is compared unless noise must be told from change.
+    /// Only report which pages changed. Text is compared only if noise must be distinguished from
+    /// change.
     pub names_only: bool,
-    /// Pages whose status and headers are the same count as unchanged.
+    /// Count pages with the same status and headers as unchanged.
     pub headers_only: bool,
 }
 
-/// One page that changed.
+/// One changed page.
 pub struct PageComparison<'a> {
     /// The page in both versions.
     pub pair: &'a CapturePair,
-    /// What became of it.
+    /// The kind of change.
     pub change: PageChange,
-    /// How it changed; none where names are enough. Where bodies cannot be compared, how all else did.
+    /// The details; `None` if only names are requested. If the bodies cannot be compared, the other
+    /// details.
     pub comparison: Option<&'a CaptureComparison<'a>>,
-    /// Why the body of the base and that of the head cannot be had, if they cannot.
+    /// Why the bodies of the base and the head are unavailable, if they are.
     pub trouble: [Option<BodyFailure>; 2],
 }
 
-/// No more pages than this are named that do not count as changed: each costs memory until the end.
+/// Maximum number of pages reported that differ but do not count as changed. Each takes memory
+/// until the end.
 const MOST_QUIET: usize = 100_000;
 
-/// A page that differs and does not count as changed.
+/// A page that differs but does not count as changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quiet {
     /// Its URL.
     pub url: String,
     /// Its path.
     pub path: String,
-    /// How many of its changes each rule explains.
+    /// Number of its changes that each rule explains.
     pub rules: BTreeMap<&'static str, usize>,
-    /// In what it is the same where its bytes differ and not even noise was found in them.
+    /// How the bodies are alike although their bytes differ and no noise was found in them.
     pub alike: Option<BodySimilarity>,
 }
 
-/// How many pages became what.
+/// Number of pages by kind of change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Only in the newer version.
@@ -92,17 +96,17 @@ pub struct Totals {
     pub changed: u64,
     /// In both, and the same.
     pub unchanged: u64,
-    /// In both, and the same but for noise.
+    /// In both, and the same except for noise.
     pub noise: u64,
-    /// In both, with other bytes and the same text.
+    /// In both, with different bytes and the same text.
     pub same_text: u64,
-    /// In both, with other bytes and the same nodes.
+    /// In both, with different bytes and the same nodes.
     pub same_nodes: u64,
-    /// Changed, with a body that is here and is damaged or cannot be read.
+    /// Changed, with a body that is present but damaged or unreadable.
     pub unread: u64,
-    /// How many of the pages with noise alone each rule had a part in.
+    /// Number of noise-only pages in which each rule took part.
     pub rules: BTreeMap<&'static str, u64>,
-    /// The first of the pages that differ and do not count as changed.
+    /// The first of the pages that differ but do not count as changed.
     pub quiet: Vec<Quiet>,
 }
 
@@ -113,14 +117,14 @@ impl Totals {
     }
 }
 
-/// Compares two versions; `each` is given every page that changed, in the order of paths.
+/// Compares two versions. `each` is called with every changed page, in the order of paths.
 pub fn diff<E: From<ArchiveError>>(
     holdings: &dyn HistoryReader,
     request: &Request,
     mut each: impl FnMut(&PageComparison<'_>) -> Result<(), E>,
 ) -> Result<Totals, E> {
     let mut totals = Totals::default();
-    // What is hidden is for the layout to say, and not for whoever asks.
+    // The layout decides about redaction, not the caller.
     let options = as_shown(holdings, &request.options);
     let request = &Request { options, ..request.clone() };
     let (pairs, same) = wanted_pairs(holdings, request).map_err(ArchiveError::from)?;
@@ -144,7 +148,7 @@ pub fn diff<E: From<ArchiveError>>(
 
 type SomePairs<'a> = Box<dyn Iterator<Item = Result<CapturePair, RepositoryError>> + 'a>;
 
-/// The pages to compare, and how many of those that are asked for are the same and left out.
+/// The pages to compare, and the number of requested pages that are the same and omitted.
 fn wanted_pairs<'a>(
     holdings: &'a dyn HistoryReader,
     request: &'a Request,
@@ -158,7 +162,8 @@ fn wanted_pairs<'a>(
         return Ok((Box::new(one_page(holdings, request, url).transpose().into_iter()), 0));
     }
     let is_wanted = |pair: &Result<CapturePair, _>| pair.as_ref().map_or(true, |pair| is_page(pair, url));
-    // Where it should lie, a page of Moku's perhaps without its query. Elsewhere it lies only where somebody chose its path.
+    // The expected path; a page of a Moku site may be stored without its query. A page has another
+    // path only if a user chose it.
     let path = varve_repository::page_path::page_path(url);
     let bare = path.split('?').next().unwrap_or_default().to_owned();
     let mut paths = vec![bare, path];
@@ -170,12 +175,13 @@ fn wanted_pairs<'a>(
     }
 }
 
-/// The same options, with headers hidden as this layout has it.
+/// The same options, with the redaction of this layout.
 fn as_shown(holdings: &dyn HistoryReader, options: &CompareOptions) -> CompareOptions {
     CompareOptions { redaction: holdings.redaction(), ..options.clone() }
 }
 
-/// One page of a layout that itself decides which URLs mean the same, and finds it without a look at the others.
+/// One page of a layout that itself decides which URLs are equivalent, and finds it without reading
+/// the others.
 fn one_page(
     holdings: &dyn HistoryReader,
     request: &Request,
@@ -245,12 +251,13 @@ fn compare_pair<E: From<ArchiveError>>(
     each(&PageComparison { pair, change, comparison: Some(&comparison), trouble })
 }
 
-/// Whether the body is known to be the same without a look at it.
+/// Whether the bodies are known to be the same without reading them.
 fn has_same_body(pair: &CapturePair) -> bool {
     matches!((&pair.base, &pair.head), (Some(base), Some(head)) if base.body == head.body)
 }
 
-/// A pair that differs, as if servers had said all of it: one that said that nothing was new did not answer otherwise than before.
+/// A differing pair with full responses: a 304 response takes the values of the response it refers
+/// to, so it does not count as a change.
 fn in_full(
     holdings: &dyn HistoryReader,
     pair: CapturePair,
@@ -263,7 +270,8 @@ fn in_full(
     Ok(CapturePair { base: full(pair.base)?, head: full(pair.head)? })
 }
 
-/// Whether a page is answered otherwise, or was not there. A server that says that nothing is new says nothing else.
+/// Whether the status of a page differs, or the page is in one version only. A 304 status does not
+/// count as different.
 fn status_differs(pair: &CapturePair) -> bool {
     match (&pair.base, &pair.head) {
         (Some(base), Some(head)) => {
@@ -276,19 +284,22 @@ fn status_differs(pair: &CapturePair) -> bool {
 }
 
 impl PageComparison<'_> {
-    /// Whether the answer of the base and that of the head were cut short: what is missing at their ends need not be gone.
+    /// Whether the responses of the base and the head were truncated: text missing at their ends
+    /// need not be removed.
     pub fn cut_short(&self) -> [bool; 2] {
         [&self.pair.base, &self.pair.head].map(|side| side.as_ref().is_some_and(|page| page.truncated))
     }
 
-    /// Whether anything about the page changed that is not noise: its host, its status, its headers, its body. None where that cannot be known.
+    /// Whether the host, status, headers or body changed in more than noise. `None` if that cannot
+    /// be known.
     pub fn is_changed(&self) -> Option<bool> {
         let comparison = self.comparison?;
         Some(status_differs(self.pair) || self.pair.moved().is_some() || comparison.is_changed())
     }
 }
 
-/// What the twin of a page teaches; none where it has none, or one that was answered otherwise.
+/// The noise learned from the twin of a page; `None` if it has no twin, or one with a different
+/// status.
 fn taught(
     holdings: &dyn HistoryReader,
     request: &Request,
@@ -312,8 +323,8 @@ fn taught(
     Ok(Some(CompareOptions { volatile, ..request.options.clone() }))
 }
 
-/// Compares two captures, wherever they belong; `show` is given how they differ. Nothing where a body is longer than `most`,
-/// or not here.
+/// Compares any two captures; `show` is called with the differences. Returns `None` if a body is
+/// longer than `most`, or missing.
 pub fn captures<T>(
     holdings: &dyn HistoryReader,
     [base, head]: [&Capture; 2],
@@ -334,7 +345,7 @@ pub fn captures<T>(
     Ok(Some(show(&compare(&base.side(&base_id), &head.side(&head_id), &options))))
 }
 
-/// Computes the diff of two versions as rows hold it, and keeps it.
+/// Computes the diff of two versions in its stored form, and stores it.
 pub fn keep(
     history: &dyn HistoryWriter,
     base: Option<VersionId>,
@@ -350,13 +361,13 @@ fn name(version: Option<VersionId>) -> String {
 }
 
 impl Totals {
-    /// Counts a page that differs and does not count as changed, and remembers why.
+    /// Counts a page that differs but does not count as changed, and records why.
     fn hush(&mut self, pair: &CapturePair, comparison: &CaptureComparison<'_>) {
         let (rules, alike) = (comparison.rules(), comparison.body.alike());
         match alike {
             Some(BodySimilarity::Text) => self.same_text += 1,
             Some(BodySimilarity::Nodes) => self.same_nodes += 1,
-            // Headers that differ only in how they are written, or in what is redacted.
+            // Headers that differ only in spelling or in redacted values.
             None if rules.is_empty() => {
                 self.unchanged += 1;
                 return;

@@ -1,7 +1,7 @@
-//! `doctor`: what a WARC or ARC file holds, what is wrong with it, and a right file made from it.
+//! `doctor`: examines a WARC or ARC file, reports its faults, and writes a repaired file.
 //!
-//! Adds to `varve-warc` only what concerns files: opening them, naming the repaired one, and never leaving half a file
-//! under its final name.
+//! Adds only file handling to `varve-warc`: opening files, naming the repaired one, and never
+//! leaving an incomplete file under its final name.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -18,33 +18,33 @@ pub use varve_warc::repair::RepairReport;
 pub use varve_warc::rule::{Rule, RuleSeverity, WarcFinding};
 pub use varve_warc::{Encoding, Format};
 
-/// The endings that a repaired file may have.
+/// The suffixes that a repaired file may have.
 pub const WARC_SUFFIXES: [&str; 3] = [".warc.gz", ".warc.zst", ".warc"];
 
 /// Why a file could not be examined or repaired.
 #[derive(Debug, thiserror::Error)]
 pub enum DoctorError {
-    /// It cannot be opened.
+    /// The file cannot be opened.
     #[error("could not open `{}`", path.display())]
     Open {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It is a folder.
+    /// The path is a folder.
     #[error("`{}` is a folder", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
     },
-    /// It is a pipe or a device, which cannot be read at offsets.
+    /// The path is a pipe or a device, which cannot be read at offsets.
     #[error("`{}` is not a regular file", path.display())]
     NotAFile {
-        /// What was given.
+        /// The path.
         path: PathBuf,
     },
-    /// It cannot be read, or is no archive.
+    /// The file cannot be read, or is not a WARC or ARC file.
     #[error("could not read `{}`", path.display())]
     Read {
         /// The file.
@@ -52,25 +52,25 @@ pub enum DoctorError {
         /// Why.
         source: varve_warc::Error,
     },
-    /// The repaired file is there already.
+    /// The repaired file already exists.
     #[error("`{}` is there already", path.display())]
     Exists {
         /// The file that would be overwritten.
         path: PathBuf,
     },
-    /// Two files would be repaired to one name.
+    /// Two files would be repaired to the same name.
     #[error("several files need a folder to be repaired to, and `{}` is none", path.display())]
     NotAFolder {
-        /// What was given.
+        /// The path.
         path: PathBuf,
     },
-    /// The folder for the repaired file is not there.
+    /// The folder for the repaired file does not exist.
     #[error("there is no folder `{}`", path.display())]
     NoFolder {
         /// The folder.
         path: PathBuf,
     },
-    /// The name of the repaired file does not say how it is to be packed.
+    /// The name of the repaired file has no suffix that selects the compression.
     #[error("`{}` does not end with {}", path.display(), WARC_SUFFIXES.join(", "))]
     Ending {
         /// The name.
@@ -84,7 +84,7 @@ pub enum DoctorError {
         /// Why.
         source: io::Error,
     },
-    /// A record could not be written again.
+    /// A record could not be rewritten.
     #[error("could not repair `{}`", path.display())]
     Repair {
         /// The file.
@@ -94,12 +94,12 @@ pub enum DoctorError {
     },
 }
 
-/// The size of a file, for those who show progress; 0 when it is not known.
+/// The size of a file, for a progress display; 0 if it is unknown.
 pub fn size(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
-/// Examines one file. `progress` is told, from any thread, how many more bytes were dealt with.
+/// Examines one file. `progress` is called from any thread with the number of bytes just processed.
 pub fn examine(
     path: &Path,
     options: InspectOptions,
@@ -111,7 +111,7 @@ pub fn examine(
 
 fn open(path: &Path) -> Result<File, DoctorError> {
     let failed = |source| DoctorError::Open { path: path.to_owned(), source };
-    // Asked before opening: a pipe without a writer would make opening wait for ever.
+    // Checked before opening: opening a pipe without a writer would block forever.
     let metadata = std::fs::metadata(path).map_err(failed)?;
     if metadata.is_dir() {
         return Err(DoctorError::Folder { path: path.to_owned() });
@@ -122,8 +122,8 @@ fn open(path: &Path) -> Result<File, DoctorError> {
     File::open(path).map_err(failed)
 }
 
-/// Where the repaired form of `source` goes: into the folder `target`, or to that very name when it is one file. Whether a
-/// file can be written there is tried: whoever asks is about to read for hours.
+/// The path of the repaired form of `source`: in the folder `target`, or `target` itself for a
+/// single file. Tests that a file can be written there, because the examination may take hours.
 pub fn repaired_path(source: &Path, target: &Path, one_of_many: bool) -> Result<PathBuf, DoctorError> {
     let is_folder = target.is_dir();
     if !is_folder && target.as_os_str().to_string_lossy().ends_with(std::path::is_separator) {
@@ -149,7 +149,7 @@ pub fn repaired_path(source: &Path, target: &Path, one_of_many: bool) -> Result<
     }
 }
 
-/// The name of a file once it is repaired.
+/// The file name of a repaired file.
 fn repaired_name(source: &Path) -> String {
     let name = source.file_name().unwrap_or_default().to_string_lossy();
     let stem = [".gz", ".zst", ".open", ".warc", ".arc"]
@@ -162,7 +162,8 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Writes a right file from `source` to `target`, which must not be there. `software` and `now` go into its records.
+/// Writes a repaired copy of `source` to `target`, which must not exist. `software` and `now` are
+/// written to its records.
 pub fn repair(source: &Path, target: &Path, software: &str, now: Date) -> Result<RepairReport, DoctorError> {
     let unwritten = |source| DoctorError::Write { path: target.to_owned(), source };
     let file = open(source)?;
@@ -192,7 +193,7 @@ pub fn repair(source: &Path, target: &Path, software: &str, now: Date) -> Result
     Ok(repaired)
 }
 
-/// By the name that is asked for: here a name is an order, not evidence.
+/// The compression selected by the suffix of the requested name, not by the content.
 fn packing_for(target: &Path) -> Packing {
     let name = target.to_string_lossy();
     if name.ends_with(".zst") {
@@ -204,13 +205,14 @@ fn packing_for(target: &Path) -> Packing {
     }
 }
 
-/// How many findings are worse than a notice.
+/// Number of findings above the severity of a notice.
 pub fn complaints(report: &InspectReport) -> u64 {
     let serious = report.by_rule.iter().filter(|(rule, _)| rule.severity() > RuleSeverity::Notice);
     serious.map(|(_, count)| count).sum()
 }
 
-/// The options for a look at the letter of the standard, or only at what readers stumble over.
+/// The options for a strict check of the standard, or for a check of only the faults that affect
+/// readers.
 pub fn options(strict: bool) -> InspectOptions {
     InspectOptions { strict, ..inspect::InspectOptions::default() }
 }

@@ -1,7 +1,7 @@
-//! `explain`: every rule applied to a URL, in order, with what it changed.
+//! `explain`: shows every rule applied to a URL, in order, with what it changed.
 //!
-//! The rules explain themselves in `varve-core`, by running; nothing is told twice. An explanation is given for
-//! any text: where a rule refuses it, the step says so and the others go on.
+//! The explanation comes from running the rules in `varve-core`, so they are not described twice.
+//! Any text can be explained: if a rule refuses it, that step says so and the others continue.
 
 pub use varve_core::alias::{Alias, Aliases};
 pub use varve_core::pattern::{AtSign, GroupPattern};
@@ -11,12 +11,12 @@ pub use varve_core::url::explain::{ExplainStep, Explanation};
 use varve_core::secret::ShownUrl;
 use varve_core::url::Reference;
 
-/// What came of explaining a URL.
+/// The result of explaining a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explained {
     /// The rules, one by one.
     pub explanation: Explanation,
-    /// Why varve could not use the text as a URL, if so.
+    /// Why varve could not use the text as a URL, if it could not.
     pub refusal: Option<UrlError>,
 }
 
@@ -26,11 +26,12 @@ pub fn explain(url: &str, aliases: &Aliases, groups: &[GroupPattern]) -> Explain
     Explained { explanation: hidden(explanation, aliases, groups), refusal: Reference::parse(url).err() }
 }
 
-/// What stands for user info in a URL that is explained in the place of another.
+/// The replacement for user info in the URL that is explained instead.
 const STAND_IN: &str = "hidden";
 
-/// The explanation without the user info of its URL, which may be a password. Some rules turn a URL inside out, so that what
-/// is secret in their outcome cannot be found again: those show what they make of a URL with other user info.
+/// The explanation without the user info of its URL, which may be a password. Some rules rearrange
+/// a URL, so the secret cannot be located in their result. For those, the result for a URL with
+/// other user info is shown.
 fn hidden(explanation: Explanation, aliases: &Aliases, groups: &[GroupPattern]) -> Explanation {
     let shown = ShownUrl(&explanation.url).to_string();
     if shown == explanation.url {
@@ -85,7 +86,7 @@ mod tests {
         let exact = explanation.steps.iter().find(|step| step.rule == "surt/exact").expect("a step");
         assert_eq!(exact.after, "com,example:443@hidden)/a/../b?x=1#f!https");
         assert!(explanation.steps.iter().any(|step| step.after == "https://[hidden]@example.com/b?x=1"));
-        // The key is that of the whole URL, password and all.
+        // The key is that of the whole URL, including the password.
         let key = |explanation: &Explanation| explanation.steps[1].after.clone();
         let plain = varve_core::url::explain::explain(urls[0], &Aliases::default(), &[]);
         assert_eq!(key(&explanation), key(&plain));

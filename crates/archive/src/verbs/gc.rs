@@ -1,12 +1,16 @@
-//! `gc`: what is no longer wanted goes, as a list of actions that is computed, shown, and then performed.
+//! `gc`: removes versions, diffs and bodies that the retention policy does not keep. It computes a
+//! list of actions, shows it, and then performs it.
 //!
-//! Versions that no rule keeps are forgotten, and those that descend from them descend from what came before; HEAD and
-//! what has a tag always stays. Old diffs are pruned. Then bodies that nobody refers to are swept. Diffs with new parents
-//! are made first, and rows go before bodies: whatever stops it in between leaves too much, never too little, and the next
-//! call does the rest. When it was done is written down after all else, so that one that was stopped has not been done.
+//! Versions that no rule keeps are removed, and their children get the nearest kept ancestor as
+//! parent. HEAD and tagged versions always stay. Old diffs are pruned. Then unreferenced bodies are
+//! swept.
 //!
-//! In a varve archive nothing leaves a silo this way: only diffs go, and as in a site only those that are older than what is
-//! to be kept.
+//! Diffs with new parents are made first, and rows are deleted before bodies. An interruption
+//! therefore leaves too much, never too little, and the next call does the rest. The time of the
+//! run is recorded last, so an interrupted run does not count as done.
+//!
+//! In a varve archive nothing is removed from a silo by `gc`. Only diffs are pruned, and as in a
+//! site only those older than the retention period.
 
 mod diffs;
 
@@ -25,87 +29,90 @@ use varve_repository::history::{
     CapturePairs, HistoryReader, HistoryWriter, LooseBodyView, VersionPages, whole_stored_diff,
 };
 
-/// So many versions are read at a time.
+/// Number of versions read per query.
 const VERSIONS_PER_QUERY: usize = 500;
-/// So many versions are forgotten in one transaction, so that nobody waits long for the database.
+/// Number of versions removed per transaction, which bounds how long other writers wait for the
+/// database.
 const DIFFS_PER_BATCH: usize = 50;
-/// And so many bodies are removed while nobody can write.
+/// Number of bodies removed under one exclusive lock.
 const SWEPT_TOGETHER: usize = 2000;
 
-/// What stays. Without any rule about versions, all of them do.
+/// The retention rules. Without any rule about versions, all versions are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RetentionPolicy {
-    /// The newest so many versions.
+    /// Keep this many of the newest versions.
     pub keep_last: Option<u64>,
-    /// The versions with these tags.
+    /// Keep the versions with these tags.
     pub keep_tags: Vec<String>,
-    /// Versions, and diffs, that are younger than this.
+    /// Keep versions and diffs younger than this.
     pub keep_within: Option<Duration>,
-    /// Rows that were lost are gone for good: what only they named goes too.
+    /// Accept that lost rows cannot be recovered, and remove the bodies that only they referenced.
     pub accept_lost: bool,
 }
 
-/// Something to do.
+/// One step of a garbage collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GcAction {
-    /// A version whose rows are lost is let go: those that descend from it descend from nothing then.
+    /// Gives up a version whose rows are lost. Its children then have no parent.
     AcceptLost {
         /// The version.
         version: VersionId,
-        /// One that descends from it, if any does.
+        /// One of its children, if it has any.
         child: Option<VersionId>,
     },
-    /// The diff of a version with the parent that it will have is made, in place of the one with the parent that goes.
+    /// Makes the diff of a version with its new parent, replacing the diff with the parent that is
+    /// removed.
     MakeDiff {
         /// The new parent.
         base: VersionId,
         /// The version.
         head: VersionId,
     },
-    /// A version is forgotten, with its captures, diffs and scores.
+    /// Removes a version with its captures, diffs and scores.
     ForgetVersion {
         /// The version.
         info: Box<VersionInfo>,
-        /// How many diffs go with it. One between two versions that go is counted with the newer.
+        /// Number of diffs removed with it. A diff between two removed versions is counted with the
+        /// newer one.
         diffs: u64,
     },
-    /// So many diffs that were computed before an instant are forgotten; they can be computed again.
+    /// Removes diffs computed before an instant. They can be computed again.
     PruneDiffs {
         /// The instant.
         before: Moment,
-        /// How many.
+        /// Number of diffs.
         count: u64,
     },
-    /// A body that nothing will refer to is removed.
+    /// Removes a body that nothing will reference.
     RemoveBody(LooseFile),
 }
 
-/// What is to be done, and what stays.
+/// The planned actions, and counts of what is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GcActions {
-    /// What to do, in this order.
+    /// The actions, in the order in which they are performed.
     pub list: Vec<GcAction>,
-    /// How many versions stay.
+    /// Number of versions kept.
     pub kept: u64,
-    /// How many bodies stay though nothing refers to them: somebody may be about to.
+    /// Number of unreferenced bodies that are kept because a writer may be about to reference them.
     pub young: u64,
-    /// Bodies are in silos, which nothing leaves by this verb.
+    /// Bodies are in silos, from which this verb removes nothing.
     pub in_silos: bool,
-    /// The version that HEAD named and that has no rows, where that was accepted.
+    /// The version that HEAD named and that has no rows, if the policy accepts lost rows.
     pub lost: Option<VersionId>,
 }
 
-/// It was done a short while ago, and is not to be done again yet.
+/// The last garbage collection was too recent to run another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooSoon {
-    /// When it was done.
+    /// When the last one was done.
     pub done: Moment,
-    /// When it may be done again.
+    /// The earliest time for the next one.
     pub again: Moment,
 }
 
-/// Whether it was done less than `every` ago. A time that is still to come says nothing: the clock was ahead then, and it may be long
-/// until that time.
+/// Reports whether the last garbage collection was less than `every` ago. A recorded time in the
+/// future is ignored: the clock was ahead then, and that time may be far away.
 pub fn too_soon(
     holdings: &dyn HistoryReader,
     now: Moment,
@@ -116,12 +123,13 @@ pub fn too_soon(
     Ok(found.filter(|found| now < found.again))
 }
 
-/// Finds out what is to be done; changes nothing.
+/// Computes the actions; changes nothing.
 pub fn plan(history: &dyn HistoryWriter, policy: &RetentionPolicy) -> Result<GcActions, ArchiveError> {
     plan_to_show(history.as_reader(), history.now(), policy)
 }
 
-/// The same where nothing may be written: what [`plan`] would find if nothing changed until then.
+/// Computes the actions on a read-only archive: the result of [`plan`] if nothing changes until
+/// then.
 pub fn plan_to_show(
     holdings: &dyn HistoryReader,
     now: Moment,
@@ -177,8 +185,8 @@ pub fn plan_to_show(
     Ok(actions)
 }
 
-/// The version that HEAD names, or named before it was mended, if it has no rows. Then others may have lost theirs too, and
-/// all their bodies would seem unwanted.
+/// The version that HEAD names, or named before it was repaired, if it has no rows. Other versions
+/// may have lost their rows too, and all their bodies would seem unreferenced.
 fn lost_head(holdings: &dyn HistoryReader) -> Result<Option<VersionId>, ArchiveError> {
     for named in holdings.lost_head()?.into_iter().chain(holdings.repaired_head_target()?) {
         if holdings.catalog().version(&named)?.is_none() {
@@ -188,31 +196,32 @@ fn lost_head(holdings: &dyn HistoryReader) -> Result<Option<VersionId>, ArchiveE
     Ok(None)
 }
 
-/// Bodies that were to go and did not.
+/// Bodies that were planned for removal and were kept.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StayedBodies {
-    /// How many.
+    /// Number of bodies.
     pub bodies: u64,
-    /// How many bytes they have.
+    /// Their total length in bytes.
     pub bytes: u64,
 }
 
-/// What became of it, besides what was planned.
+/// Deviations from the planned actions.
 #[derive(Debug, Default)]
 pub struct GcReport {
-    /// How many diffs were not made, because a body that they are about is damaged or not here: that keeps nobody from clearing
-    /// up.
+    /// Number of diffs not made because one of their bodies is damaged or missing. Such a diff does
+    /// not stop the collection.
     pub unmade: u64,
-    /// Bodies that stay: another program has come to refer to them, or has the layout open and may be about to.
+    /// Bodies kept because another program now references them, or has the layout open and may be
+    /// about to.
     pub stayed: StayedBodies,
-    /// Why the database is still as large as it was, if it could not give back what its rows left: there was no room for it, or
-    /// another program was writing. Nothing is wrong with it.
+    /// Why the database could not release the space of its deleted rows, if it could not: the disk
+    /// was full, or another program was writing. The database is intact.
     pub kept_room: Option<RepositoryError>,
-    /// Why it could not be written down when this was done, if it could not. All else is done.
+    /// Why the time of this run could not be recorded, if it could not. Everything else is done.
     pub undated: Option<RepositoryError>,
 }
 
-/// Does what was planned, and writes down when. Bodies that came to be wanted meanwhile stay.
+/// Performs the planned actions and records the time. Bodies that are referenced by now are kept.
 pub fn perform(
     history: &dyn HistoryWriter,
     actions: &GcActions,
@@ -247,12 +256,12 @@ fn clear(
     if actions.lost.is_some() {
         history.clear_lost_head()?;
     }
-    // Last: all that is to go is gone, whatever becomes of the room that it took.
+    // Last: all removals are complete, even if releasing the space in the database fails.
     let kept_room = if rows.is_empty() { None } else { history.vacuum().err() };
     Ok(GcReport { unmade, stayed, kept_room, undated: None })
 }
 
-/// Removes bodies, and says which stay because somebody may refer to them by now.
+/// Removes bodies. Returns those that were kept because another program may reference them by now.
 fn sweep(
     history: &dyn HistoryWriter,
     loose: &LooseBodyView<'_>,
@@ -267,7 +276,7 @@ fn sweep(
     let mut stayed = StayedBodies::default();
     for files in files.chunks(SWEPT_TOGETHER) {
         history.exclusively(&mut || {
-            // The rows that there are now have the last word, and nobody adds to them meanwhile.
+            // The current rows decide, and the lock keeps other writers from adding to them.
             let referred = referred(history.as_reader())?;
             for file in files {
                 if file.id.is_some_and(|id| referred.contains(&id)) || (loose.is_shared)() {
@@ -310,24 +319,24 @@ fn make_diffs(
     Ok(unmade)
 }
 
-/// The instant that lies so far back.
+/// The instant `within` before `now`.
 fn before(now: Moment, within: Duration) -> Moment {
     let micros = i64::try_from(within.as_micros()).unwrap_or(i64::MAX);
     Moment::from_micros(now.micros().saturating_sub(micros))
 }
 
-/// The instant that comes so much later.
+/// The instant `span` after `time`.
 fn after(time: Moment, span: Duration) -> Moment {
     let micros = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
     Moment::from_micros(time.micros().saturating_add(micros))
 }
 
-/// Which versions stay and which go, newest first.
+/// The kept and the removed versions, newest first.
 #[derive(Default)]
 struct VersionSelection {
     kept: Vec<VersionId>,
     forgotten: Vec<VersionInfo>,
-    /// The versions that others descend from and that have no rows, each with one of those others.
+    /// Parents without rows, each with one of its children.
     lost_parents: BTreeMap<VersionId, VersionId>,
 }
 
@@ -339,7 +348,7 @@ fn choose(
 ) -> Result<VersionSelection, ArchiveError> {
     let catalog = holdings.catalog();
     let heads = [holdings.repaired_head_target()?, catalog.head()?];
-    // Nothing leaves a silo, and without a rule nothing leaves at all.
+    // Nothing is removed from a silo, and without a rule nothing is removed at all.
     let all_stay = !may_go || (policy.keep_last.is_none() && policy.keep_tags.is_empty() && cutoff.is_none());
     let mut choice = VersionSelection::default();
     let mut seen = HashSet::new();
@@ -364,14 +373,14 @@ fn choose(
     Ok(choice)
 }
 
-/// Which bodies are referred to now, and which will not be any more.
+/// The bodies referenced now, and those that lose their last reference.
 struct BodyReferences {
     referred: HashSet<BodyId>,
     going: HashSet<BodyId>,
 }
 
 impl BodyReferences {
-    /// Whether something will refer to it.
+    /// Whether the body will still be referenced.
     fn has(&self, id: &BodyId) -> bool {
         self.referred.contains(id) && !self.going.contains(id)
     }
@@ -390,7 +399,7 @@ fn marks(
     Ok(BodyReferences { referred: referred(holdings)?, going })
 }
 
-/// Every body that a row refers to, also those of runs that are not finished.
+/// Every body that a row references, including rows of unfinished runs.
 fn referred(holdings: &dyn HistoryReader) -> Result<HashSet<BodyId>, RepositoryError> {
     let mut referred = HashSet::new();
     holdings.catalog().each_body(&mut |body| {
@@ -413,8 +422,9 @@ fn each_body_of(
     Ok(())
 }
 
-/// The bodies that nothing will refer to, and how many more somebody may be about to refer to: all of them, while another program has
-/// the layout open, and otherwise those that were written just now.
+/// The bodies that nothing will reference, and the number of others that a writer may be about to
+/// reference. While another program has the layout open, all count as the latter; otherwise only
+/// the recently written ones do.
 fn unwanted(
     loose: &LooseBodyView<'_>,
     marked: &BodyReferences,
@@ -439,7 +449,7 @@ fn is_settled(loose: &LooseBodyView<'_>, file: &LooseFile) -> bool {
     written.is_ok_and(|written| written <= loose.settled)
 }
 
-/// Actions by what they do, with how many bytes go, for a summary.
+/// Number of actions and bytes removed, by kind of action, for a summary.
 pub fn totals(actions: &[GcAction]) -> BTreeMap<&'static str, (u64, u64)> {
     let mut totals = BTreeMap::new();
     for action in actions {

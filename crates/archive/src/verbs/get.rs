@@ -1,12 +1,13 @@
-//! `get`: brings an object back, whole or in part, checked on the way.
+//! `get`: reads an object, whole or in part, and verifies it on the way.
 //!
-//! The id of a record gives its block, as it lies in the silo. The id of a body that a response holds gives the body:
-//! behind the head of the message, its transfer and content codings undone.
+//! The id of a record gives its block, as stored in the silo. The id of a body inside a response
+//! gives the body: without the head of the message, and with its transfer and content codings
+//! decoded.
 //!
-//! An AardWARC store gives its objects in the same way, where it is.
+//! Objects of an AardWARC store are read in the same way, in place.
 //!
-//! Into a file it goes under another name until it is known to be right; a stream has seen the bytes by then, and is
-//! told at the end.
+//! A file gets its final name only after the object is verified. A stream has received the bytes by
+//! then, and the error follows at the end.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -25,16 +26,16 @@ use varve_file::NewFile;
 use varve_repository::archive::{Archive, hex_digits};
 use varve_repository::objects::{Objects, aardwarc_object};
 
-/// Which bytes of an object.
+/// A range of bytes of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByteRange {
-    /// From the first up to and including the last, counted from 0; to the end when there is no last.
+    /// From the first up to and including the last, counted from 0; to the end if there is no last.
     From(u64, Option<u64>),
-    /// So many at the end.
+    /// This many bytes at the end.
     Last(u64),
 }
 
-/// An object that was asked for.
+/// A requested object.
 pub struct FoundObject<'a>(FoundObjectSource<'a>);
 
 enum FoundObjectSource<'a> {
@@ -42,13 +43,13 @@ enum FoundObjectSource<'a> {
     Aardwarc(AardwarcObject),
 }
 
-/// Finds the object of an archive that a person's text means.
+/// Finds the object of an archive that a user's text names.
 pub fn find<'a>(archive: &'a Archive, id: &str) -> Result<FoundObject<'a>, ArchiveError> {
     let id = archive.resolve(id).map_err(|error| taken_out(archive, &error).unwrap_or(error))?;
     Ok(FoundObject(FoundObjectSource::Archive { archive, object: archive.object(id)?, id }))
 }
 
-/// What tells that an object is not here because it was taken out; nothing where that is not known.
+/// The error for an object that was removed; `None` if no removal is known.
 fn taken_out(archive: &Archive, error: &RepositoryError) -> Option<RepositoryError> {
     let RepositoryError::Absent { id } = error else { return None };
     let record: [u8; 32] = HEXLOWER.decode(id.as_bytes()).ok()?.try_into().ok()?;
@@ -57,7 +58,7 @@ fn taken_out(archive: &Archive, error: &RepositoryError) -> Option<RepositoryErr
     Some(RepositoryError::Removed { url: id.clone(), removal: Box::new(removal) })
 }
 
-/// Finds the object that a person's text means, in an archive or an AardWARC store.
+/// Finds the object that a user's text names, in an archive or an AardWARC store.
 pub fn find_in<'a>(objects: &'a Objects, id: &str) -> Result<FoundObject<'a>, ArchiveError> {
     match objects {
         Objects::Archive(archive) => find(archive, id),
@@ -66,7 +67,7 @@ pub fn find_in<'a>(objects: &'a Objects, id: &str) -> Result<FoundObject<'a>, Ar
 }
 
 impl FoundObject<'_> {
-    /// The digits of its id.
+    /// The hexadecimal digits of its id.
     pub fn digits(&self) -> String {
         match &self.0 {
             FoundObjectSource::Archive { id, .. } => hex_digits(*id),
@@ -76,12 +77,12 @@ impl FoundObject<'_> {
         }
     }
 
-    /// Whether it is the body in a response, and not a record.
+    /// Whether it is the body of a response rather than a record.
     pub fn is_body(&self) -> bool {
         matches!(&self.0, FoundObjectSource::Archive { object, id, .. } if object.id() != *id.as_bytes())
     }
 
-    /// How long it is; of a body, that is known only to who has read it.
+    /// Its length; `None` for a body, whose length is known only after reading it.
     pub fn length(&self) -> Option<u64> {
         match &self.0 {
             _ if self.is_body() => None,
@@ -90,7 +91,7 @@ impl FoundObject<'_> {
         }
     }
 
-    /// The fields of its record's header, names and values as they are written.
+    /// The fields of its record's header, with names and values as written.
     pub fn header(&self) -> impl Iterator<Item = (String, String)> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let header = match &self.0 {
@@ -100,7 +101,8 @@ impl FoundObject<'_> {
         header.fields.iter().map(move |(name, value)| (text(name), text(value)))
     }
 
-    /// Writes all of it, or a part, to `output`, and says how many bytes that were. Whole objects are checked.
+    /// Writes all of it, or a range, to `output`. Returns the number of bytes. Whole objects are
+    /// verified.
     pub fn write_to(
         &self,
         range: Option<ByteRange>,
@@ -121,7 +123,7 @@ impl FoundObject<'_> {
         }
     }
 
-    /// Writes it to a file of that name, which appears whole or not at all.
+    /// Writes it to a file, which appears complete or not at all.
     pub fn write_to_file(
         &self,
         range: Option<ByteRange>,
@@ -155,7 +157,7 @@ impl FoundObject<'_> {
         Ok(written)
     }
 
-    /// The bytes that are meant.
+    /// The requested bytes.
     fn content(&self, range: Option<ByteRange>) -> Result<Box<dyn Read>, ArchiveError> {
         if let Some(length) = self.length() {
             let (start, end) = self.bounds(range, length)?;
@@ -180,14 +182,14 @@ impl FoundObject<'_> {
             FoundObjectSource::Archive { archive, id, .. } => {
                 archive.store().open_body(&BodyId::new(*id.as_bytes()))
             }
-            // An object of an AardWARC store is never a body in something else.
+            // An object of an AardWARC store is never a body inside another.
             FoundObjectSource::Aardwarc(_) => Ok(None),
         };
         let body = body.map_err(|error| self.unreadable(io::Error::other(error)))?;
         Ok(body.ok_or_else(|| RepositoryError::Absent { id: self.digits() })?)
     }
 
-    /// The bytes that are meant: from the first up to, not including, the last.
+    /// The requested range: from the first byte up to, but not including, the last.
     fn bounds(&self, range: Option<ByteRange>, length: u64) -> Result<(u64, u64), ArchiveError> {
         match range {
             None => Ok((0, length)),

@@ -1,11 +1,11 @@
-//! `housekeeping`: merges recent index entries into the sorted ones, so that finding stays quick.
+//! `housekeeping`: merges recent index entries into the sorted ones, so that lookups stay fast.
 
 use crate::error::ArchiveError;
 use varve_repository::archive_writer::ArchiveWriter;
 
 pub use varve_store::index::HousekeepingDone;
 
-/// Does it, whether it is due or not.
+/// Runs housekeeping, whether or not it is due.
 pub fn housekeeping(writer: &ArchiveWriter) -> Result<HousekeepingDone, ArchiveError> {
     Ok(writer.store().housekeeping()?)
 }

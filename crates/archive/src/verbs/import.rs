@@ -1,9 +1,9 @@
-//! `import`: brings what another store holds into the archive.
+//! `import`: imports the objects of another store into the archive.
 //!
-//! So far from AardWARC. Contents, types, dates and references come along; an object keeps its number, because both
-//! count by SHA-256. A number that was forced on metadata follows from nothing: the object gets the number that it would
-//! have had, and a small record beside it says what it was called, so that it is found by both. What is damaged is left
-//! out. Importing again adds nothing.
+//! This module imports from AardWARC. Contents, types, dates and references are imported. An object
+//! keeps its id, because both stores derive ids by SHA-256. An id that was forced on metadata
+//! cannot be derived from it: the object gets its derived id. A small record beside it holds the
+//! old id, so that both ids find it. Damaged objects are skipped. Importing again adds nothing.
 
 use std::path::{Path, PathBuf};
 use varve_repository::RepositoryError;
@@ -20,40 +20,40 @@ use varve_warc::write::{Draft, Packer};
 use crate::error::ArchiveError;
 use varve_repository::archive_writer::ArchiveWriter;
 
-/// So many objects share a sync.
+/// Number of objects per sync.
 const RECORDS_PER_SYNC: u64 = 1000;
 
-/// What an import came to.
+/// The result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Objects seen.
+    /// Objects read.
     pub objects: u64,
-    /// Those of them that were new.
+    /// Number of objects that were new.
     pub new: u64,
-    /// Bytes of all objects.
+    /// Total bytes of all objects.
     pub bytes: u64,
-    /// Objects whose number here does not begin with the one they had: forced numbers, or damage.
+    /// Objects whose new id does not begin with their old one: forced ids, or damage.
     pub renumbered: Vec<Renumbered>,
-    /// What is damaged there, and what was therefore left out.
+    /// Damage in the source store, and the objects skipped because of it.
     pub findings: Vec<AardwarcFinding>,
 }
 
-/// An object that has another number here.
+/// An object whose id changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renumbered {
-    /// The id it had.
+    /// The old id.
     pub was: String,
-    /// The id it has.
+    /// The new id.
     pub is: String,
-    /// Whether it is found by the id it had, too.
+    /// Whether the old id finds it as well.
     pub found_by_both: bool,
-    /// Where it was found.
+    /// The silo it was found in.
     pub silo: PathBuf,
-    /// At which byte.
+    /// Its byte offset there.
     pub offset: u64,
 }
 
-/// Imports the AardWARC store in `folder`. `progress` hears of each object.
+/// Imports the AardWARC store in `folder`. `progress` is called for each object.
 pub fn import(
     writer: &ArchiveWriter,
     folder: &Path,
@@ -62,7 +62,7 @@ pub fn import(
     let read = |error| RepositoryError::Aardwarc { path: folder.to_owned(), source: error };
     let source = Aardwarc::open(folder, &|_| {}).map_err(read)?;
     let source = source.ok_or_else(|| ArchiveError::NotImportable { path: folder.to_owned() })?;
-    // An id that follows from nothing was forced, and is told as what becomes of it.
+    // An id that does not follow from the content was forced; it is reported as renumbered instead.
     let damage = source.findings().iter().filter(|finding| finding.kind != AuditKind::Id);
     let mut imported = Imported { findings: damage.cloned().collect(), ..Imported::default() };
     let mut packer = writer.store().packer()?;
@@ -108,7 +108,7 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// Writes down by which id an object was known; false for one that cannot be looked up.
+/// Stores the old id of an object. Returns `false` for an id that cannot be looked up.
 fn keep_other_id(
     writer: &ArchiveWriter,
     packer: &mut Packer,
@@ -127,7 +127,8 @@ fn keep_other_id(
     Ok(true)
 }
 
-/// The object as it is stored here. A reference stays as it was written, since the id of metadata depends on it.
+/// Converts an object for this archive. A reference stays as written, because the id of metadata
+/// depends on it.
 fn translated(object: &AardwarcObject, writer: &ArchiveWriter) -> NewObject {
     let header = object.header();
     let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();

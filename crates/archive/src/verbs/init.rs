@@ -1,7 +1,8 @@
-//! `init`: makes an archive.
+//! `init`: creates an archive.
 //!
-//! The folder is new, or empty. Its settings are written last of what makes it an archive and first of what it holds:
-//! under another name, then renamed, so that there is never half a `varve.toml`.
+//! The folder is new or empty. The settings are written after everything else that makes it an
+//! archive, and before any content. They are written under another name and renamed, so that
+//! `varve.toml` is never incomplete.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -16,7 +17,8 @@ use varve_repository::history::ArchiveHistoryWriter;
 use varve_repository::settings::ArchiveSettings;
 use varve_repository::tree::require_empty;
 
-/// Makes an archive in `folder`, which is made if need be, and opens it once so that everything is in its place.
+/// Creates an archive in `folder`, which is created if needed, and opens it once to create all its
+/// files.
 pub fn init(folder: &Path, settings: &ArchiveSettings, opening: WriterOptions) -> Result<(), ArchiveError> {
     let layout = ArchivePaths::new(folder);
     if layout.is_archive() {
@@ -34,7 +36,7 @@ pub fn init(folder: &Path, settings: &ArchiveSettings, opening: WriterOptions) -
     Ok(())
 }
 
-/// Writes a file that is there whole or not at all, also after a power cut.
+/// Writes a file that is complete or absent, even after a power failure.
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut draft = NewFile::new_in(folder)?;

@@ -1,7 +1,7 @@
-//! People's intent, kept with each version: the plan and the expectations that were in force.
+//! The user's intent, stored with each version: the plan and the expectations in force.
 //!
-//! Both are files that people write, and neither follows from anything a machine recorded. So their texts are kept as
-//! objects, and manifests name them: an archive of which only the silos are left can be given them back.
+//! Both are files that users write, and neither can be derived from recorded data. Their texts are
+//! stored as objects that manifests name, so they can be restored from the silos alone.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,12 +21,12 @@ use varve_repository::history::{ArchiveHistoryReader, BodyInput, HistoryReader, 
 
 /// The media type of both.
 const YAML_MEDIA_TYPE: &str = "application/yaml";
-/// The ending of a file of expectations.
+/// The suffix of a file of expectations.
 const YAML_SUFFIX: &str = ".yaml";
-/// A file that people edit is never longer.
+/// Maximum length of a file that users edit, in bytes.
 const MAX_FILE_BYTES: u64 = varve_yaml::MAX_TEXT_BYTES as u64;
 
-/// Keeps the plan and the expectations of the archive at `layout`, as they are now.
+/// Stores the current plan and expectations of the archive at `layout`.
 pub fn keep(history: &dyn HistoryWriter, layout: &ArchivePaths) -> Result<KeptIntent, ArchiveError> {
     let mut worker = history.body_worker();
     let mut keep = |path: &Path| -> Result<Option<RecordId>, ArchiveError> {
@@ -41,7 +41,7 @@ pub fn keep(history: &dyn HistoryWriter, layout: &ArchivePaths) -> Result<KeptIn
     Ok(KeptIntent { plan, expectations })
 }
 
-/// The bytes of a file; none where there is no file.
+/// The bytes of a file; `None` if there is no file.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, ArchiveError> {
     let file = match fs::File::open(path) {
         Ok(file) => file,
@@ -75,25 +75,25 @@ fn is_expectations(name: &str) -> bool {
     name.ends_with(YAML_SUFFIX) && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
 }
 
-/// What became of a file.
+/// The result for one restored file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoredIntent {
     /// The file.
     pub path: PathBuf,
-    /// Whether it was written; otherwise it is what it was then.
+    /// Whether it was written; otherwise it already had the same content.
     pub written: bool,
 }
 
-/// Whether an object is a plan of ours: what was wanted of a project of another program is kept in its place, as that
-/// program has it.
+/// Whether an object is a varve plan. For an imported project, the plan of the other program is
+/// stored in its place, in that program's format.
 fn is_plan(archive: &Archive, id: RecordId) -> bool {
     let found = archive.store().find(id.as_bytes()).ok().flatten();
     let media_type = found.and_then(|found| found.header.fields.get("Content-Type").map(<[u8]>::to_vec));
     !media_type.is_some_and(|media_type| media_type.starts_with(b"application/vnd.varve."))
 }
 
-/// Brings back the plan and the expectations that were in force when a version was made. A file that says something else
-/// now is overwritten only with `force`; without it, nothing is written if there is one.
+/// Restores the plan and the expectations of a version. A file with different content is
+/// overwritten only with `force`. Without it, nothing is written if there is such a file.
 pub fn restore(
     holdings: &ArchiveHistoryReader,
     version: VersionId,

@@ -1,10 +1,10 @@
-//! `key`: the cleaned form of a URL and the numbers it is found by.
+//! `key`: computes the cleaned form of a URL and its lookup keys.
 //!
-//! The key is for looking up, never an identity: two URLs may share one.
+//! A key is for lookups, never an identity: two URLs may share one.
 
 pub use varve_core::url::{KeyReport, UrlError};
 
-/// Cleans `url` and says its keys.
+/// Cleans `url` and returns its keys.
 pub fn key(url: &str) -> Result<KeyReport, UrlError> {
     KeyReport::of(url)
 }

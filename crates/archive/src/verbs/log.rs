@@ -21,8 +21,8 @@ pub fn versions(
     Ok(holdings.catalog().versions(filter, page)?)
 }
 
-/// Captures of a URL, newest first, by whichever of its spellings they were made. The URL may be spelled in any way that varve takes
-/// for the same.
+/// Captures of a URL, newest first, under any of its spellings. The URL may be given in any
+/// equivalent spelling.
 pub fn captures(
     holdings: &dyn HistoryReader,
     url: &str,
@@ -36,8 +36,9 @@ pub fn captures(
     Ok(found.unwrap_or_default())
 }
 
-/// The capture of a URL in a version behind which the list of [`captures`] goes on with other versions: the last of them in it, which
-/// is the oldest. Captures of other versions may stand between those of one.
+/// The last capture of a URL in a version in the order of [`captures`], which is the oldest. The
+/// list continues with other versions after it. Captures of other versions may stand between those
+/// of one.
 pub fn last_in_version(
     holdings: &dyn HistoryReader,
     url: &str,
@@ -59,7 +60,8 @@ pub fn last_in_version(
     found.ok_or_else(|| ArchiveError::NoCapture { url: url.to_owned(), at: at() })
 }
 
-/// Of several captures of a version at one instant, the one that the list has last: only the list itself knows.
+/// The capture that the list has last among several of a version at one instant. Only the list
+/// itself defines their order.
 fn first_of_instant(
     holdings: &dyn HistoryReader,
     spellings: &[&str],
@@ -81,22 +83,23 @@ fn first_of_instant(
     }
 }
 
-/// Whether a piece of the list of [`captures`] may end behind this one: whoever goes on behind its version then goes on right here, and
-/// neither misses a capture nor meets one again.
+/// Whether a page of the list of [`captures`] may end after this capture. A caller that continues
+/// after its version then continues exactly here, without missing or repeating a capture.
 pub fn may_end_behind(
     holdings: &dyn HistoryReader,
     url: &str,
     capture: &Capture,
 ) -> Result<bool, ArchiveError> {
     match capture.owner {
-        // It has no name yet that one could go on behind.
+        // Its run has no version yet, so the list cannot be continued after it.
         CaptureOwner::Run(_) => Ok(false),
         CaptureOwner::Version(_) if !holdings.has_versions() => Ok(true),
         CaptureOwner::Version(version) => Ok(last_in_version(holdings, url, version)?.id == capture.id),
     }
 }
 
-/// What is found by all spellings of a URL that are kept, taken together; where none is, by the first likely one by which anything is.
+/// The result for all stored spellings of a URL together. If none is stored, the result for the
+/// first likely spelling that has one.
 pub(crate) fn at_address<T>(
     holdings: &dyn HistoryReader,
     url: &str,
@@ -109,7 +112,8 @@ pub(crate) fn at_address<T>(
     find(&kept.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// The answers of a URL that were taken out of the silos, so that no capture tells of them; what went last first.
+/// The responses of a URL that were removed from the silos and have no capture any more, latest
+/// removal first.
 pub fn removals(holdings: &dyn HistoryReader, url: &str, limit: usize) -> Result<Vec<Removal>, ArchiveError> {
     let found = first_kept(holdings, url, |spelling| {
         let found = holdings.catalog().removals_at(spelling, limit)?;
@@ -118,8 +122,8 @@ pub fn removals(holdings: &dyn HistoryReader, url: &str, limit: usize) -> Result
     Ok(found.unwrap_or_default())
 }
 
-/// What is found by the first spelling of a URL by which anything is. A crawl keeps a URL by the spelling that it met first, so
-/// behind the likely ones come all that are here.
+/// The result for the first spelling of a URL that has one. A crawl stores a URL under the first
+/// spelling it meets, so all stored spellings follow the likely ones.
 pub(crate) fn first_kept<T>(
     holdings: &dyn HistoryReader,
     url: &str,
@@ -141,15 +145,15 @@ pub(crate) fn first_kept<T>(
     Ok(None)
 }
 
-/// Whether a URL is a spelling of that address.
+/// Whether a URL is a spelling of the page identity `of`.
 pub(crate) fn is_spelling(url: &str, of: &str) -> bool {
     url == of || page_identity(url).is_some_and(|identity| identity == of)
 }
 
-/// The texts under which a URL may have been kept, the likeliest first.
+/// The spellings under which a URL may be stored, the likeliest first.
 pub(crate) fn spellings(url: &str) -> Vec<String> {
     let mut spellings = vec![url.to_owned()];
-    // Cleaning drops what it does not understand, and then means another page.
+    // Cleaning drops parts it does not understand, and the result may then be another page.
     let cleaned = clean(url).ok().filter(|_| !loses_by_cleaning(url));
     let normal = cleaned.as_deref().and_then(|url| normalise(url).ok());
     for other in [page_identity(url), cleaned, normalise(url).ok(), normal].into_iter().flatten() {

@@ -1,7 +1,7 @@
 //! The verbs, one file each, paired with the file of the same name in the command line.
 //!
-//! A verb takes plain values and returns plain values. The words of the rooms below that it speaks in are exported
-//! beside it, so that a caller needs this crate alone.
+//! A verb takes plain values and returns plain values. It re-exports the types of lower crates that
+//! it uses, so that a caller needs this crate alone.
 
 pub mod audit;
 pub mod audit_site;

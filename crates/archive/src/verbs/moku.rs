@@ -1,4 +1,4 @@
-//! `moku`: what only Moku sites have. Making one, and what is set in it.
+//! `moku`: creates Moku sites and changes their settings.
 
 use std::path::Path;
 use varve_repository::RepositoryError;
@@ -17,29 +17,29 @@ use varve_repository::tree::require_empty;
 
 pub use varve_moku::MokuOptions;
 
-/// What is set in a site.
+/// The settings of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteInfo {
-    /// The project that it belongs to, if it says so.
+    /// The project that the site belongs to, if it names one.
     pub project: Option<String>,
-    /// Whether sensitive headers of new captures are hidden.
+    /// Whether sensitive headers of new captures are redacted.
     pub redacts: bool,
-    /// How many tags there are.
+    /// Number of tags.
     pub tags: u64,
-    /// Where HEAD points.
+    /// The version at HEAD.
     pub head: Option<VersionId>,
 }
 
-/// What to set. What is not named stays.
+/// The settings to change. Unset fields stay as they are.
 #[derive(Clone, Debug, Default)]
 pub struct SiteSettings {
-    /// The project that it belongs to.
+    /// The project that the site belongs to.
     pub project: Option<String>,
-    /// Whether it may be taken from another project.
+    /// Whether the site may be taken from another project.
     pub force: bool,
-    /// Whether sensitive headers are hidden.
+    /// Whether sensitive headers are redacted.
     pub redacts: Option<bool>,
-    /// Whether the tables of an early Moku become those of today.
+    /// Whether to upgrade the tables of an early Moku version.
     pub upgrade: bool,
 }
 
@@ -52,15 +52,15 @@ impl SiteSettings {
     }
 }
 
-/// Makes a site in `folder`, which is made if need be and must hold nothing.
+/// Creates a site in `folder`, which is created if needed and must be empty.
 pub fn create(folder: &Path, settings: SiteSettings, opening: WriterOptions) -> Result<(), ArchiveError> {
     require_empty(folder)?;
     MokuHistoryWriter::open(folder, &settings.opening(), opening)?;
     Ok(())
 }
 
-/// Sets what is to be set in the site at `root`. A project that is not the site's is refused, unless it is forced. Where secrets
-/// are hidden from now on, the working tree does not show them any longer either.
+/// Changes the settings of the site at `root`. A project other than the site's is refused unless
+/// forced. If redaction is switched on, the headers in the working tree are redacted as well.
 pub fn set(root: &Path, settings: SiteSettings, opening: WriterOptions) -> Result<(), ArchiveError> {
     require_site(root)?;
     let hides = settings.redacts == Some(true);
@@ -71,14 +71,14 @@ pub fn set(root: &Path, settings: SiteSettings, opening: WriterOptions) -> Resul
     }
 }
 
-/// Writes the headers of all pages in the tree of HEAD again; bodies stay as they are.
+/// Rewrites the headers of all pages in the tree of HEAD; bodies stay as they are.
 fn rewrite_headers(history: &MokuHistoryWriter, root: &Path, head: VersionId) -> Result<(), RepositoryError> {
     let mut tree = WorkingTree::new(root);
     VersionPages::new(history.catalog(), Some(head))
         .try_for_each(|page| tree.rewrite_headers(history, &page?))
 }
 
-/// What is set in the site at `root`.
+/// The settings of the site at `root`.
 pub fn info(root: &Path) -> Result<SiteInfo, ArchiveError> {
     require_site(root)?;
     let site = MokuHistoryReader::open(root)?;
@@ -90,8 +90,8 @@ pub fn info(root: &Path) -> Result<SiteInfo, ArchiveError> {
     })
 }
 
-/// Refuses a site that belongs to another project. One that belongs to none is anybody's, other layouts have no project, and what
-/// cannot be read is told by whoever opens it.
+/// Refuses a site that belongs to another project. Accepts a site without a project, and other
+/// layouts, which have none. If the site cannot be read, the code that opens it reports the error.
 pub fn must_belong(root: &Path, project: &str) -> Result<(), RepositoryError> {
     if detect_layout(root) != Some(Layout::Moku) {
         return Ok(());

@@ -1,17 +1,23 @@
-//! `rewrite`: takes things out of the silos for good, and writes down that it did.
+//! `purge`: permanently removes data from the silos, and records the removal.
 //!
-//! Nothing else ever does. New silos are written beside the old ones, without what is to go: captures and committed
-//! bodies of some URLs, whole versions, objects and trees. Silos before the first that holds any of it stay the files
-//! that they are, under a second name, so that an archive is not there twice. Each record that went leaves a tombstone. Index and catalog of the new silos are made
-//! while they are not yet in place. Then the two folders of silos change places in one step, and the new index and catalog
-//! follow. Whatever stops it, before that step the old archive is whole, after it the new one is: a mark among the new silos says
-//! that index and catalog lie ready and are not in place, and the next who opens it for writing puts them there (`unsettled`).
+//! No other operation does. It writes new silos beside the old ones, without the removed data:
+//! captures and committed bodies of some URLs, whole versions, objects and trees. Silos before the
+//! first affected one are kept as hard links, so the archive does not exist twice. Each removed
+//! record leaves a tombstone.
 //!
-//! A dictionary holds pages as they were, so that none stays when something goes (`dictionary`).
+//! Index and catalog of the new silos are built before they are in place. Then the two folders of
+//! silos are exchanged in one step, and the new index and catalog follow. An interruption before
+//! that step leaves the old archive intact, and one after it the new archive. A mark among the new
+//! silos says that index and catalog are ready but not in place. The next writer moves them there
+//! (`pending_swap`).
 //!
-//! The manifests of versions that stay are not touched, since their digests are the ids of the versions: a page that
-//! went is still listed in them, by URL and digest. So it leaves a tombstone of its own, which hides it in all versions
-//! before, also where its body stays because something else holds it.
+//! A dictionary contains text of pages, so no old dictionary stays when something is removed
+//! (`dictionary`).
+//!
+//! The manifests of remaining versions are not changed, since their digests are the ids of the
+//! versions. A removed page is still listed in them, by URL and digest. It therefore leaves its own
+//! tombstone, which hides it in all earlier versions, even if its body stays because something else
+//! references it.
 
 mod choose;
 mod dictionary;
@@ -36,46 +42,47 @@ pub use dictionary::Dictionaries;
 pub use varve_core::pattern::{AtSign, GroupPattern};
 pub use varve_store::purge::PromotedRevisit;
 
-/// What is to go, and why.
+/// What to remove, and why.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// Captures and committed pages of these URLs.
     pub urls: Vec<String>,
-    /// Those whose URL matches one of these patterns.
+    /// Captures and pages whose URL matches one of these patterns.
     pub patterns: Vec<GroupPattern>,
-    /// These versions, with all that only they hold.
+    /// These versions, with everything that only they reference.
     pub versions: Vec<VersionId>,
-    /// These objects, of trees with all that only they hold.
+    /// These objects; for trees, with everything that only they reference.
     pub objects: Vec<RecordId>,
-    /// Who wants it.
+    /// The person who requests the removal.
     pub who: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// What was done: for the records of whoever asked for it.
+/// The result of a purge, for the records of the requester.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The tombstones: one for each record that is gone.
+    /// The tombstones, one for each removed record.
     pub tombstones: Vec<Tombstone>,
-    /// Those of committed pages that are out of versions that stay: each URL once for each body that it had.
+    /// The tombstones of committed pages removed from remaining versions: one for each URL and
+    /// body.
     pub pages: Vec<Tombstone>,
-    /// Records that stayed.
+    /// Number of records kept.
     pub kept: u64,
-    /// Revisits that became responses because their original went.
+    /// Revisits that became responses because their original was removed.
     pub promoted: Vec<PromotedRevisit>,
-    /// What became of dictionaries.
+    /// What was done with the dictionaries.
     pub dictionaries: Dictionaries,
-    /// Bytes of silos before the first that held something of it: they are the files that they were.
+    /// Bytes of the silos before the first affected one, whose files are unchanged.
     pub bytes_untouched: u64,
-    /// Bytes of all silos before.
+    /// Bytes of all silos before the purge.
     pub bytes_before: u64,
-    /// Bytes of all silos after.
+    /// Bytes of all silos after the purge.
     pub bytes_after: u64,
 }
 
 impl Report {
-    /// Records that are gone, by kind.
+    /// Number of removed records, by kind.
     pub fn by_kind(&self) -> BTreeMap<&str, u64> {
         let mut counts = BTreeMap::new();
         for tombstone in &self.tombstones {
@@ -84,13 +91,14 @@ impl Report {
         counts
     }
 
-    /// The pages that no record that is gone tells of: mostly because others hold their bodies.
+    /// The pages without a removed record of their own, mostly because others reference their
+    /// bodies.
     pub fn pages_alone(&self) -> impl Iterator<Item = &Tombstone> {
         choose::pages_alone(&self.tombstones, &self.pages)
     }
 }
 
-/// Finds out what would go; changes nothing.
+/// Computes what would be removed; changes nothing.
 pub fn plan(writer: &ArchiveWriter, request: &Request) -> Result<PurgeSelection, ArchiveError> {
     if request.why.trim().is_empty() {
         return Err(ArchiveError::NoReason);
@@ -98,7 +106,7 @@ pub fn plan(writer: &ArchiveWriter, request: &Request) -> Result<PurgeSelection,
     PurgeSelection::of(writer, request)
 }
 
-/// Writes new silos without what was chosen, and puts them in the place of the old ones.
+/// Writes new silos without the selected data, and replaces the old ones with them.
 pub fn perform(
     writer: ArchiveWriter,
     request: &Request,
@@ -138,7 +146,8 @@ pub fn perform(
     Ok(receipt)
 }
 
-/// Keeps bodies as objects of their own that only answers held which went; says how many.
+/// Stores bodies that only removed responses held, and that are still needed, as separate objects.
+/// Returns their number.
 fn keep_bodies(
     writer: &ArchiveWriter,
     store: &StoreWriter,
@@ -160,7 +169,7 @@ fn keep_bodies(
     Ok(kept)
 }
 
-/// Writes a tombstone down.
+/// Writes a tombstone.
 fn bury(
     store: &StoreWriter,
     packer: &mut Packer,

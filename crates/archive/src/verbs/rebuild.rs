@@ -1,4 +1,4 @@
-//! `rebuild`: makes index, catalog and HEAD again from the silos alone, reading each once.
+//! `rebuild`: rebuilds index, catalog and HEAD from the silos alone, reading each silo once.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,22 +20,22 @@ use varve_repository::pending_swap::remove;
 pub use varve_repository::history::OmittedRow;
 pub use varve_store::rebuild::RebuildDone;
 
-/// What a rebuild came to.
+/// The result of a rebuild.
 #[derive(Debug)]
 pub struct Rebuilt {
-    /// What it came to with the silos and the index.
+    /// The result for the silos and the index.
     pub index: RebuildDone,
-    /// What the silos say and the catalog does not, because something else is lost.
+    /// Rows that the silos contain and the catalog does not, because data they depend on is lost.
     pub left_out: Vec<OmittedRow>,
 }
 
-/// Bytes that the rebuild will read, for those who show progress.
+/// Number of bytes that the rebuild will read, for a progress display.
 pub fn bytes_to_read(layout: &ArchivePaths) -> Result<u64, ArchiveError> {
     Ok(silo_bytes(&open_silo_files(layout))?)
 }
 
-/// Makes the index and the catalog of the archive at `layout` again. Nobody else may write meanwhile, which the lock
-/// sees to.
+/// Rebuilds the index and the catalog of the archive at `layout`. The lock keeps other writers out
+/// meanwhile.
 pub fn rebuild(
     layout: &ArchivePaths,
     opening: WriterOptions,
@@ -52,7 +52,7 @@ pub fn rebuild(
     Ok(Rebuilt { index, left_out })
 }
 
-/// Makes the catalog alone again.
+/// Rebuilds the catalog alone.
 pub(crate) fn rebuild_catalog(layout: &ArchivePaths) -> Result<(), ArchiveError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut catalog = NewCatalog::begin(layout)?;
@@ -63,7 +63,7 @@ pub(crate) fn rebuild_catalog(layout: &ArchivePaths) -> Result<(), ArchiveError>
     catalog.install().map(drop)
 }
 
-/// A catalog that is made beside the old one, and put in its place when it is whole.
+/// A catalog built beside the old one, which replaces it when it is complete.
 struct NewCatalog<'a> {
     layout: &'a ArchivePaths,
     filling: CatalogFiller,
@@ -73,7 +73,7 @@ impl<'a> NewCatalog<'a> {
     fn begin(layout: &'a ArchivePaths) -> Result<Self, ArchiveError> {
         let redaction = read_settings(layout)?.redaction();
         let path = unfinished(layout);
-        // What an interrupted rebuild left is no beginning.
+        // Files left by an interrupted rebuild are not reused.
         for ending in ["", "-wal", "-shm"] {
             remove(&path.with_extension(format!("db{ending}")))?;
         }
@@ -81,11 +81,11 @@ impl<'a> NewCatalog<'a> {
         Ok(Self { layout, filling: CatalogFiller::new(catalog, redaction) })
     }
 
-    /// Puts it in its place. Gives what could not be entered.
+    /// Installs the new catalog. Returns the rows that could not be entered.
     fn install(self) -> Result<Vec<OmittedRow>, ArchiveError> {
         let layout = self.layout;
         let FilledCatalog { catalog, left_out } = self.filling.finish()?;
-        // Behind silos that are lost, too: from here on nobody misses them but audit.
+        // Also past lost silos: from here on, only `audit` reports them as missing.
         if let Some(end) = end_of(&open_silo_files(layout))? {
             catalog.apply(&mut std::iter::once(CatalogRow::ScannedUpTo(end.number())))?;
         }

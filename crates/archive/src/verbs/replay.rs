@@ -1,9 +1,10 @@
-//! Replay: which capture shows a URL at a time, and what its answer was.
+//! Replay: selects the capture that shows a URL at a time, and its response.
 //!
-//! Owns the choice, as plain values; how it is shown is the business of whoever serves it. Nearest in time wins, whether
-//! before or after. A download that failed is passed over unless its very second was asked for. A URL that is not known
-//! may be known by the other scheme, or with or without `www.`: that is said and not done, so that what is shown always
-//! stands under its own URL.
+//! This module makes the selection and returns plain values; the server decides how to present it.
+//! The nearest capture wins, whether before or after the time. A failed download is skipped unless
+//! its exact second was requested. An unknown URL may be known by the other scheme, or with or
+//! without `www.`. Such a URL is reported, not substituted, so that every page is shown under its
+//! own URL.
 
 use varve_core::Moment;
 use varve_core::headers::HeaderView;
@@ -14,22 +15,22 @@ use super::log::{first_kept, spellings};
 use crate::error::ArchiveError;
 use varve_repository::history::{HistoryReader, STATUS_NOT_MODIFIED, headers_of};
 
-/// So many captures on either side are looked at.
+/// Number of captures read on either side.
 const MAX_NEIGHBOURS_READ: usize = 8;
-/// The last microsecond of a second.
+/// The microseconds of a second after its first.
 const REST_OF_SECOND: i64 = 999_999;
-/// What an answer is when it says that nothing changed, and when a part of it is all of it.
+/// The status that a 304 response is shown with.
 const STATUS_OK: u16 = 200;
 
-/// The time that is asked for: any instant within a second, or one to the microsecond.
+/// The requested time: any instant within a second, or an exact microsecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplayTime {
     from: Moment,
-    /// The last instant that is meant.
+    /// The last instant of the range.
     last: Moment,
 }
 
-/// The last year that the beginning of one can mean.
+/// The last year that a year prefix can stand for.
 const LAST_YEAR: &str = "2999";
 
 impl ReplayTime {
@@ -38,13 +39,14 @@ impl ReplayTime {
         Self { from, last: Moment::from_micros(from.micros().saturating_add(REST_OF_SECOND)) }
     }
 
-    /// This instant.
+    /// Exactly this instant.
     pub fn exactly(from: Moment) -> Self {
         Self { from, last: from }
     }
 
-    /// Reads 4 to 14 digits, of which the rest is the least, or 20, which go down to the microsecond. The beginning of a
-    /// year means the last year that begins so, up to 2999: `2` is how links ask for the newest everywhere.
+    /// Parses 4 to 14 digits, missing ones taking their lowest value, or 20 digits with
+    /// microseconds. A year prefix stands for the last year with that prefix, up to 2999: links use
+    /// `2` for the newest capture.
     pub fn read(digits: &str) -> Option<Self> {
         if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
@@ -65,26 +67,26 @@ impl ReplayTime {
     }
 }
 
-/// The 20 digits that name an instant among others of its second.
+/// The 20 digits that identify an instant to the microsecond.
 pub fn precise_digits(time: Moment) -> String {
     format!("{}{:06}", time.digits(), time.micros().rem_euclid(1_000_000))
 }
 
-/// A capture among the others of its URL.
+/// A capture with its neighbours of the same URL.
 #[derive(Clone, Debug)]
 pub struct ReplayCapture {
     /// The capture.
     pub capture: Capture,
-    /// The one before it.
+    /// The capture before it.
     pub previous: Option<Capture>,
-    /// The one after it.
+    /// The capture after it.
     pub next: Option<Capture>,
-    /// Whether it is from the very second that was asked for.
+    /// Whether it lies in the requested second.
     pub exact: bool,
 }
 
 impl ReplayCapture {
-    /// The digits that name this capture and none of its neighbours.
+    /// The digits that identify this capture and none of its neighbours.
     pub fn digits(&self) -> String {
         let second = self.capture.time.seconds();
         let shares =
@@ -96,18 +98,18 @@ impl ReplayCapture {
     }
 }
 
-/// What is known of a URL.
+/// The result of a lookup of a URL.
 #[derive(Clone, Debug)]
 pub enum UrlKnowledge {
     /// The capture to show.
     Here(Box<ReplayCapture>),
-    /// Nothing, but this other URL is known and surely meant.
+    /// No capture of the URL, but this equivalent URL has captures.
     There(String),
-    /// Nothing.
+    /// No capture.
     No,
 }
 
-/// The capture that shows a URL nearest to a time; without a time, the one that the layout chooses.
+/// The capture of a URL nearest to a time; without a time, the one that the layout selects.
 pub fn find(
     holdings: &dyn HistoryReader,
     url: &str,
@@ -149,7 +151,8 @@ fn found_as(
     }
 }
 
-/// A capture that was chosen, with its neighbours. One that shares its time with it may be nearer than it is to itself.
+/// A selected capture with its neighbours. If a search by its time finds another capture with the
+/// same time, that one becomes its predecessor.
 fn among_others(holdings: &dyn HistoryReader, chosen: Capture) -> Result<ReplayCapture, ArchiveError> {
     let found = nearest(holdings, &chosen.url, ReplayTime::exactly(chosen.time))?;
     Ok(match found {
@@ -161,14 +164,16 @@ fn among_others(holdings: &dyn HistoryReader, chosen: Capture) -> Result<ReplayC
     })
 }
 
-/// All spellings of a URL that are here; the URL itself where none is, or where the layout itself decides which URLs mean the same.
+/// All stored spellings of a URL. Returns the URL itself if none is stored, or if the layout itself
+/// decides which URLs are equivalent.
 pub fn all_spellings(holdings: &dyn HistoryReader, url: &str) -> Result<Vec<String>, ArchiveError> {
     let kept = holdings.catalog().spellings_of(url)?;
     Ok(if kept.is_empty() { vec![url.to_owned()] } else { kept })
 }
 
-/// The capture of a URL that is nearest to a time, by whichever spelling it was made. Redirects are those of this very spelling: a site
-/// may send its reader from one to the other, and the reader would never arrive.
+/// The capture of a URL nearest to a time, under any of its spellings. Redirects are only taken
+/// from the exact spelling: a site may redirect from one spelling to the other, which would be an
+/// endless loop.
 pub fn nearest(
     holdings: &dyn HistoryReader,
     url: &str,
@@ -204,14 +209,16 @@ pub fn nearest(
     Ok(Some(ReplayCapture { capture: line.swap_remove(place), previous, next, exact }))
 }
 
-/// The place of the capture that was made together with the one at `place`, and by this very spelling; that place itself where there is none.
+/// The index of the capture with the exact spelling that has the same owner as the one at `place`;
+/// `place` itself if there is none.
 fn as_spelled(line: &[Capture], place: usize, url: &str) -> usize {
     let chosen = &line[place];
     let is_meant = |other: &Capture| other.url == url && other.owner == chosen.owner && other.status != 0;
     if chosen.url == url { place } else { line.iter().rposition(is_meant).unwrap_or(place) }
 }
 
-/// The place of the nearest capture in a line of which the first `before` are not after what is meant.
+/// The index of the nearest capture in a list whose first `before` entries are not after the
+/// requested time.
 fn choose(line: &[Capture], before: usize, from: Moment) -> Option<usize> {
     let in_second = |place: &usize| line[*place].time >= from;
     let is_answer = |place: &usize| line[*place].status != 0;
@@ -229,7 +236,7 @@ fn choose(line: &[Capture], before: usize, from: Moment) -> Option<usize> {
         .or_else(|| any.into_iter().flatten().min_by_key(distance))
 }
 
-/// The first and the last capture of URLs that are one.
+/// The first and the last capture of a set of equivalent URLs.
 pub fn ends(holdings: &dyn HistoryReader, urls: &[&str]) -> Result<Option<(Capture, Capture)>, ArchiveError> {
     let one = |order| {
         holdings.catalog().captures_of_any(urls, &CaptureFilter::default(), order, ListCursor::first(1))
@@ -238,7 +245,7 @@ pub fn ends(holdings: &dyn HistoryReader, urls: &[&str]) -> Result<Option<(Captu
     Ok(first.zip(last))
 }
 
-/// The text under which a URL is known, if it is.
+/// The spelling under which a URL is stored, if it is.
 pub fn known_as(holdings: &dyn HistoryReader, url: &str) -> Result<Option<String>, ArchiveError> {
     first_kept(holdings, url, |spelling| {
         let filter = CaptureFilter::default();
@@ -252,8 +259,8 @@ pub fn known_as(holdings: &dyn HistoryReader, url: &str) -> Result<Option<String
     })
 }
 
-/// The status and the headers that a capture is shown with: where a server said that nothing changed, those of the answer
-/// that it meant.
+/// The status and headers that a capture is shown with. For a 304 response, they are those of the
+/// response it refers to.
 pub fn answer(holdings: &dyn HistoryReader, capture: &Capture) -> Result<(u16, HeaderView), ArchiveError> {
     let status = if capture.status == STATUS_NOT_MODIFIED { STATUS_OK } else { capture.status };
     Ok((status, headers_of(holdings, capture)?))
@@ -264,7 +271,7 @@ fn is_redirect(capture: &Capture) -> bool {
     (300..400).contains(&capture.status) && capture.status != STATUS_NOT_MODIFIED
 }
 
-/// Whether a capture is a redirect to that URL: shown in its place, it would lead to itself.
+/// Whether a capture is a redirect to `url`: shown in its place, it would redirect to itself.
 fn leads_to(capture: &Capture, url: &str) -> bool {
     if !is_redirect(capture) {
         return false;
@@ -274,7 +281,7 @@ fn leads_to(capture: &Capture, url: &str) -> bool {
     target.is_some_and(|target| spellings(&target).iter().any(|target| spellings(url).contains(target)))
 }
 
-/// Other URLs that surely mean the same page: the other scheme, and with or without `www.`.
+/// Equivalent URLs of the same page: with the other scheme, and with or without `www.`.
 pub fn others(url: &str) -> Vec<String> {
     let Some((scheme, rest)) = url.split_once("://") else { return Vec::new() };
     let other_scheme = match scheme {

@@ -1,11 +1,13 @@
-//! `score`: how exposed the pages of a version are, why, and which changes made it so.
+//! `score`: computes how exposed the pages of a version are, why, and which changes caused it.
 //!
-//! Every page is scored; the score of a version is that of its most exposed page. Against the parent, the change of that number is
-//! shared out among the chunks of the diff of the page that moved it. What is found is written down as it is: a fact in an archive, rows in a
-//! Moku site, so that it stays what it was when rules change.
+//! Every page is scored; the score of a version is that of its most exposed page. The change since
+//! the parent is attributed to the chunks of the diff of the page that moved the score. The result
+//! is stored as a fact in an archive, or as rows in a Moku site, so it stays the same when the
+//! rules change.
 //!
-//! A body that cannot be had is unknown, and not empty. What depends on it is not said: the parent's score is then the one that is kept
-//! of it, or none; headers are compared all the same; and nothing that was kept gives way to a score that was computed with less.
+//! An unavailable body counts as unknown, not as empty, and nothing is reported that depends on it.
+//! The parent's score is then its stored one, or none, and headers are still compared. A stored
+//! score is never replaced by one computed from fewer bodies.
 
 use varve_catalog::CatalogRow;
 use varve_core::fact::media_type;
@@ -33,39 +35,43 @@ pub use varve_score::security::SecurityDiff;
 
 /// A version with its score.
 pub struct ScoredVersion {
-    /// What is kept of it, or would be.
+    /// The stored row, or the one that would be stored.
     pub row: StoredScore,
-    /// Whether it is kept.
+    /// Whether it is stored.
     pub is_kept: bool,
-    /// Whether bodies cannot be had that it takes. What was taken out on purpose of the version and its parent alike is no part of it.
+    /// Whether bodies needed for the score are unavailable. Content purged from both the version
+    /// and its parent does not count.
     pub is_lacking: bool,
-    /// The version that it was compared with.
+    /// The version it was compared with.
     pub parent: Option<VersionId>,
-    /// A parent that is not here any more, so that nothing is held against it.
+    /// A parent that no longer exists, so that nothing is compared with it.
     pub lost_parent: Option<VersionId>,
     /// The score of the parent, if it is known.
     pub before: Option<ParentScore>,
-    /// The URL of the page that makes the score: the most exposed.
+    /// The URL of the most exposed page, which determines the score.
     pub most_exposed: String,
-    /// By how much the score moved since the parent, before it is rounded, if that is known; the contributions of all attributions add up to it.
+    /// The unrounded change of the score since the parent, if it is known. The contributions of all
+    /// attributions add up to it.
     pub change: Option<f64>,
-    /// Whether it is known what moved the score. Without it there are no attributions.
+    /// Whether the cause of the change is known. Otherwise there are no attributions.
     pub is_explained: bool,
     /// Every page, the most exposed first.
     pub pages: Vec<PageScore>,
-    /// The path of the page that each attribution is about.
+    /// The path of the page of each attribution.
     pub attributed: Vec<String>,
-    /// What moved the score since the parent, in sentences, the greatest movement first.
+    /// The causes of the change since the parent, in sentences, the greatest first.
     pub moves: Vec<String>,
-    /// Which page made the score in the parent, in a sentence, if it was another.
+    /// The page that determined the parent's score, in a sentence, if it was another.
     pub makers: Option<String>,
-    /// Pages that moved and do not make the score, in a sentence, if there are any.
+    /// Pages whose score changed but does not determine that of the version, in a sentence, if
+    /// there are any.
     pub others: Option<String>,
-    /// What changed in exposure and protection since the parent, page by page, whether or not it moved a score.
+    /// Changes in exposure and protection since the parent, page by page, whether or not they moved
+    /// a score.
     pub changes: Vec<SecurityDiff>,
-    /// Pages that were not scored because a body cannot be had.
+    /// Pages that were not scored because a body is unavailable.
     pub troubles: BodyFailures,
-    /// Pages whose bodies were not held against the parent's, because those cannot be had.
+    /// Pages whose bodies were not compared with the parent's, because those are unavailable.
     pub uncompared: BodyFailures,
 }
 
@@ -74,11 +80,12 @@ pub struct ScoredVersion {
 pub struct ParentScore {
     /// The score.
     pub score: f64,
-    /// The same from 0 to 100.
+    /// The score normalised to 0 to 100.
     pub normalized: u8,
-    /// The URL of the page that made it.
+    /// The URL of the page that determined it.
     pub most_exposed: Option<String>,
-    /// It was not computed now, for want of bodies: it is what is kept with the parent.
+    /// Whether it is the stored score of the parent, because bodies for computing it are
+    /// unavailable.
     pub is_from_row: bool,
 }
 
@@ -88,20 +95,21 @@ impl ScoredVersion {
         explain(page, RulePack::exposure_1())
     }
 
-    /// What changed in exposure and protection since the parent, in sentences, the worst first.
+    /// Changes in exposure and protection since the parent, in sentences, the worst first.
     pub fn explain_changes(&self) -> Vec<String> {
         explain_security(&self.changes)
     }
 }
 
-/// Scores a version, and keeps the score; unless bodies were lacking and one is kept already, which may be made with them.
+/// Scores a version and stores the score. If bodies are unavailable, an existing score is kept,
+/// because it may have been computed with them.
 pub fn score(
     history: &dyn HistoryWriter,
     version: VersionId,
     progress: &dyn Fn(u64),
 ) -> Result<ScoredVersion, ArchiveError> {
     let mut scored = compute(history.as_reader(), version, history.now(), progress)?;
-    // Through its own bytes, as a rebuild would make it.
+    // Serialised and parsed again, so that the row equals the one that a rebuild makes.
     let json = serde_json::to_vec(&scored.row).expect("a score can be written as JSON");
     let fact = serde_json::from_slice(&json).expect("what was written as JSON is JSON");
     let row = row_of_score(&fact).expect("a score is read as it was written");
@@ -120,7 +128,8 @@ pub fn score(
     Ok(scored)
 }
 
-/// Whether two scores differ at most in when they were computed. What is kept already is not written down again.
+/// Whether two scores differ at most in their time. A score that is already stored is not stored
+/// again.
 fn says_the_same(one: &StoredScore, other: &StoredScore) -> bool {
     let timeless = |score: &StoredScore| StoredScore {
         json: String::new(),
@@ -137,7 +146,7 @@ fn says_the_same(one: &StoredScore, other: &StoredScore) -> bool {
     timeless(one) == timeless(other) && whole(one).is_some() && whole(one) == whole(other)
 }
 
-/// Scores a version, and keeps nothing.
+/// Scores a version, and stores nothing.
 pub fn compute(
     holdings: &dyn HistoryReader,
     version: VersionId,
@@ -145,7 +154,8 @@ pub fn compute(
     progress: &dyn Fn(u64),
 ) -> Result<ScoredVersion, ArchiveError> {
     let info = super::show::version(holdings, &version)?;
-    // Against one that is gone nothing can be said: it counts as a version without a parent.
+    // A parent that no longer exists cannot be compared; the version is scored as one without a
+    // parent.
     let (parent, lost_parent) = match info.version.parent {
         Some(gone) if holdings.catalog().version(&gone)?.is_none() => (None, Some(gone)),
         parent => (parent, None),
@@ -153,7 +163,7 @@ pub fn compute(
     let scorer = Scorer { holdings, now, head: version, base: parent };
     let mut found = scorer.all(progress)?;
     let scored = found.version_score(version)?;
-    // A version without a parent has no change: all of it is new.
+    // A version without a parent has no changes: all of it is new.
     if parent.is_none() {
         found.forget_changes();
     }
@@ -192,7 +202,7 @@ pub fn compute(
     })
 }
 
-/// The movement, or one that says nothing.
+/// The movement if it is known, otherwise an empty one.
 fn movement_if<'a>(is_known: bool, movement: &ScoreMovement<'a>) -> ScoreMovement<'a> {
     match is_known {
         true => movement.clone(),
@@ -202,7 +212,7 @@ fn movement_if<'a>(is_known: bool, movement: &ScoreMovement<'a>) -> ScoreMovemen
     }
 }
 
-/// The score that is kept with a version, by the rules of today, if every page of it was scored.
+/// The stored score of a version by the current rules, if every page of it was scored.
 fn kept_score(holdings: &dyn HistoryReader, version: VersionId) -> Result<Option<ParentScore>, ArchiveError> {
     let kept = holdings.catalog().scores(&version)?;
     let rules = &RulePack::exposure_1().scoring_version;
@@ -215,7 +225,7 @@ fn kept_score(holdings: &dyn HistoryReader, version: VersionId) -> Result<Option
     Ok(Some(ParentScore { score: kept.score, normalized: kept.normalized, most_exposed, is_from_row: true }))
 }
 
-/// The page that makes the score; of several that could, the one that made it before.
+/// The page that determines the score; if several could, the one that determined it before.
 fn most_exposed(scored: &VersionScore, movement: &ScoreMovement<'_>) -> String {
     movement.head.unwrap_or_else(|| scored.most_exposed()).url.clone()
 }
@@ -223,21 +233,21 @@ fn most_exposed(scored: &VersionScore, movement: &ScoreMovement<'_>) -> String {
 /// All pages of a version and its parent, scored.
 #[derive(Default)]
 struct ScoredPages {
-    /// Whether the version has any, scored or not.
+    /// Whether the version has any pages, scored or not.
     has_pages: bool,
     /// The pages of the version.
     pages: Vec<PageScore>,
     /// Pages that differ, before and after.
     moved: Vec<ScoreChange>,
-    /// Pages of which a body cannot be had, before or after.
+    /// Pages with an unavailable body, before or after.
     lacking: Vec<ScoreChange>,
-    /// The most exposed of those that do not differ.
+    /// The most exposed of the pages that do not differ.
     same: Option<PageScore>,
     troubles: BodyFailures,
     uncompared: BodyFailures,
-    /// A page of the parent is not known, so that its score may be another.
+    /// A page of the parent is unknown, so its score may differ.
     lacks_base: bool,
-    /// The same of the version.
+    /// A page of the version is unknown, so its score may differ.
     lacks_head: bool,
 }
 
@@ -248,7 +258,7 @@ impl ScoredPages {
         } else if let Some(trouble) = moves.base_lacks {
             self.uncompared.add(trouble, url);
         }
-        // What was taken out on purpose of both is no part of either.
+        // Content purged from both versions counts in neither.
         self.lacks_base |= moves.base_lacks.is_some() && !moves.is_same;
         self.lacks_head |= moves.head_lacks.is_some() && !moves.is_same;
         self.pages.extend(moves.head.clone().filter(|_| moves.head_lacks.is_none()));
@@ -283,7 +293,7 @@ impl ScoredPages {
         })
     }
 
-    /// The score of the parent, all of which is known.
+    /// The score of the parent, if all of its pages are known.
     fn before(&self, movement: &ScoreMovement<'_>) -> Option<ParentScore> {
         let lacking = self.lacking.iter().filter(|moves| moves.base_lacks.is_none());
         let pages = lacking.filter_map(|moves| moves.base.as_ref()).chain(movement.base);
@@ -296,7 +306,8 @@ impl ScoredPages {
         })
     }
 
-    /// Whether the movement of the pages that are known is that of the version: both its ends are those of the version.
+    /// Whether the movement of the known pages is that of the version: its start and end equal the
+    /// two scores.
     fn explains(&self, movement: &ScoreMovement<'_>, before: Option<&ParentScore>, score: f64) -> bool {
         let is =
             |page: Option<&PageScore>, score: f64| page.is_some_and(|page| (page.score - score).abs() < 1e-9);
@@ -308,28 +319,29 @@ impl ScoredPages {
         }
     }
 
-    /// What changed on the surfaces of pages, as far as it is known.
+    /// The known changes in exposure and protection of the pages.
     fn changes(&self) -> Vec<SecurityDiff> {
         let all = self.moved.iter().chain(&self.lacking);
         all.filter_map(ScoreChange::security_diff).filter(|diff| !diff.is_empty()).collect()
     }
 }
 
-/// A page before and after, scored. Where a body cannot be had, what address and headers tell is scored; nothing if those went too.
+/// A page before and after, scored. If a body is unavailable, the URL and headers are scored; if
+/// those were removed too, nothing is.
 struct ScoreChange {
     base: Option<PageScore>,
     head: Option<PageScore>,
     chunks: Vec<AttributedChunk>,
     /// Nothing differs, so the base was not scored again.
     is_same: bool,
-    /// Why the body before cannot be had, if it cannot.
+    /// Why the body before is unavailable, if it is.
     base_lacks: Option<BodyFailure>,
-    /// Why the body after cannot be had.
+    /// Why the body after is unavailable, if it is.
     head_lacks: Option<BodyFailure>,
 }
 
 impl ScoreChange {
-    /// A page that is what it was.
+    /// An unchanged page.
     fn unmoved(head: Option<PageScore>) -> Self {
         Self { base: None, head, chunks: Vec::new(), is_same: true, base_lacks: None, head_lacks: None }
     }
@@ -338,7 +350,7 @@ impl ScoreChange {
         PagePair { base: self.base.as_ref(), head: self.head.as_ref(), chunks: &self.chunks }
     }
 
-    /// What changed on the surface of the page; none if one side is not known at all.
+    /// Changes in exposure and protection of the page; `None` if one side is entirely unknown.
     fn security_diff(&self) -> Option<SecurityDiff> {
         fn side(score: Option<&PageScore>, lacks: Option<BodyFailure>) -> Option<ScoredSide<'_>> {
             score.map(|score| ScoredSide { score, has_body: lacks.is_none() })
@@ -375,7 +387,7 @@ impl Scorer<'_> {
 
     fn pair(&self, pair: &CapturePair) -> Result<ScoreChange, ArchiveError> {
         let limits = ScoreLimits::default();
-        // One byte more, so that it is noticed when there is more.
+        // One byte more than the limit, to detect longer bodies.
         let most = limits.body as u64 + 1;
         let head = LoadedPage::load_lossy(self.holdings, pair.head.as_ref(), most)?;
         let head_score = self.side(pair.head.as_ref(), &head, self.head, &limits);
@@ -397,14 +409,15 @@ impl Scorer<'_> {
         })
     }
 
-    /// A page that is what it was, and nobody knows what. Taken out on purpose, it is missed on neither side.
+    /// An unchanged page with unknown content. If it was purged, it counts as missing on neither
+    /// side.
     fn unknown(&self, pair: &CapturePair, trouble: BodyFailure) -> Result<ScoreChange, ArchiveError> {
         let removal = pair.head.as_ref().map(|page| removal_of(self.holdings, page)).transpose()?.flatten();
         let (base_lacks, head_lacks) = (Some(trouble), Some(trouble));
         Ok(ScoreChange { base_lacks, head_lacks, is_same: removal.is_some(), ..ScoreChange::unmoved(None) })
     }
 
-    /// The score of one side of a page. Of what was taken out, headers went too.
+    /// The score of one side of a page. The headers of purged content were removed too.
     fn side(
         &self,
         page: Option<&Capture>,
@@ -438,7 +451,8 @@ impl Scorer<'_> {
     }
 }
 
-/// The chunks of the diff of a page. They are numbered as in the whole diff, or not at all.
+/// The chunks of the diff of a page, numbered as in the whole diff. Returns none if a body is
+/// incomplete.
 fn chunks(base: &LoadedPage, head: &LoadedPage, limits: &ScoreLimits) -> Vec<AttributedChunk> {
     let is_whole = |page: &LoadedPage| !page.is_bodiless() && page.body.len() <= limits.body;
     if !is_whole(base) || !is_whole(head) {
@@ -447,7 +461,7 @@ fn chunks(base: &LoadedPage, head: &LoadedPage, limits: &ScoreLimits) -> Vec<Att
     let chunk = |chunk: &varve_diff::text::DiffChunk| {
         AttributedChunk::new(chunk.base_start, chunk.base_len, chunk.head_start, chunk.head_len)
     };
-    // Evidence has its places in the bytes of a body, so the chunks need theirs there too.
+    // Evidence has byte positions in a body, so the chunks need byte positions too.
     let diff = moku::body_diff("", "", &base.body, &head.body);
     moku::in_bytes(diff, &base.body, &head.body).chunks.iter().map(chunk).collect()
 }

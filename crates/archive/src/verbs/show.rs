@@ -1,4 +1,4 @@
-//! `show`: one version, and what became of each page in it since its parent.
+//! `show`: shows one version, and how each of its pages changed since its parent.
 
 use varve_core::VersionId;
 
@@ -8,13 +8,14 @@ use varve_repository::history::{CapturePair, CapturePairs, HistoryReader, known_
 pub use varve_core::history::VersionInfo;
 pub use varve_repository::history::PageChange;
 
-/// A version; where it is not here, the error says why not.
+/// A version. If it does not exist, the error says why.
 pub fn version(holdings: &dyn HistoryReader, id: &VersionId) -> Result<VersionInfo, RepositoryError> {
     known_version(holdings, id)
 }
 
-/// Its pages beside those of its parent, in the order of their paths. Unless all are wanted, pages that are known to be as they were may
-/// be left out, and how many those are is the second part: where little changed, the cost is that of what changed.
+/// Its pages paired with those of its parent, in the order of their paths. Unless all are
+/// requested, pages known to be unchanged may be omitted, and the second part of the result is
+/// their number. If little changed, the cost is proportional to the changes.
 pub fn pages<'a>(
     holdings: &'a dyn HistoryReader,
     info: &VersionInfo,

@@ -1,7 +1,7 @@
-//! `store`: keeps bytes that did not come from the web, and says their ids.
+//! `store`: stores bytes that did not come from the web, and returns their ids.
 //!
-//! An id is given out only when its object is safe from a power cut: by default the files of a group share one sync,
-//! because a sync costs more than a thousand small objects do.
+//! An id is returned only once its object would survive a power failure. By default the files of a
+//! batch share one sync, because a sync costs more than a thousand small objects.
 
 use std::fs::File;
 use std::io::Read;
@@ -19,47 +19,48 @@ use varve_repository::ordered_workers::{WorkerCount, run_in_order};
 
 pub use varve_repository::content::StoredContent;
 
-/// So many files share a sync at most: what a crash in between makes one store again.
+/// Maximum number of files per sync. After a crash, the user must store at most this many again.
 const OBJECTS_PER_SYNC: usize = 1000;
 
-/// So many files are given to a thread at a time.
+/// Number of files that a thread takes at a time.
 const OBJECTS_PER_BATCH: usize = 16;
 
-/// Where bytes come from.
+/// The source of an object's bytes.
 pub enum NewObjectSource {
-    /// A file of that name.
+    /// A file with this path.
     File(PathBuf),
-    /// Something that can be read once.
+    /// A stream that can be read once.
     Stream(Box<dyn Read + Send>),
 }
 
-/// When an object is made safe.
+/// When an object is synced to disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncPolicy {
     /// Together with others.
     #[default]
     Batch,
-    /// Each for itself, before the next of its thread is begun.
+    /// Each on its own, before its thread begins the next.
     Each,
 }
 
-/// How to store.
+/// The options of a store.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The media type; guessed from the name of the file when there is none.
+    /// The media type; default: guessed from the file name.
     pub media_type: Option<String>,
-    /// What the content is metadata about: an id of this archive or its beginning, or any other URI.
-    /// None for content that stands for itself.
+    /// What the content is metadata about: an id of this archive or a prefix of one, or any other
+    /// URI. `None` for content that is not metadata.
     pub refers_to: Option<String>,
-    /// When each is safe.
+    /// When each object is synced.
     pub sync: SyncPolicy,
-    /// How many threads pack.
+    /// Number of threads that pack.
     pub threads: usize,
 }
 
-/// Stores each source and hands what became of it to `each`, in order and once it is safe.
+/// Stores each source and passes its result to `each`, in order and once it is durable.
 ///
-/// A source that cannot be read is reported in its turn and ends nothing; a failing archive ends all.
+/// A source that cannot be read is reported in its turn, and the others continue. An error of the
+/// archive ends the operation.
 pub fn store(
     writer: &ArchiveWriter,
     request: &Request,
@@ -80,7 +81,7 @@ pub fn store(
         }
         Ok::<(), ArchiveError>(())
     };
-    // Who waits for each id is told of it at once.
+    // With one sync per object, the caller waits for each id, so batches have one object.
     let together = if request.sync == SyncPolicy::Each { 1 } else { OBJECTS_PER_BATCH };
     run_in_order(
         WorkerCount { threads: request.threads, together },
@@ -98,7 +99,7 @@ pub fn store(
     release(&mut group)
 }
 
-/// What all workers share.
+/// The state that all workers share.
 struct StoreJob<'a> {
     writer: &'a ArchiveWriter,
     media_type: Option<&'a str>,
@@ -158,12 +159,12 @@ impl<'a> StoreJob<'a> {
     }
 }
 
-/// What metadata is about, as its record names it. An id must be that of something here: a typing error would be kept
-/// for ever.
+/// Resolves what metadata is about to the form used in its record. An id must exist in this
+/// archive, because a typing error would be stored permanently.
 fn referent(writer: &ArchiveWriter, text: &str) -> Result<String, ArchiveError> {
     let text = without_brackets(text);
     let is_other_uri = text.contains(':') && !text.to_ascii_lowercase().starts_with("urn:sha256:");
-    // They would end the field, or the brackets around its value.
+    // These characters would end the field, or the brackets around its value.
     let is_unfit = |character: char| matches!(character, '<' | '>') || character.is_control();
     if is_other_uri && text.contains(is_unfit) {
         return Err(ArchiveError::Reference { text: text.to_owned() });

@@ -1,7 +1,8 @@
-//! `stow`: keeps a tree of files, each content once, and a manifest that brings it back.
+//! `stow`: stores a tree of files, each content once, with a manifest that restores it.
 //!
-//! Files are stored on all cores while the walk goes on; the lines of the manifest come out in order and are spooled, so
-//! that neither the tree nor its manifest is ever in memory. The manifest is stored behind all that it names.
+//! Files are stored on all cores while the walk continues. The lines of the manifest are produced
+//! in order and spooled to disk, so neither the tree nor its manifest is ever held in memory. The
+//! manifest is stored after everything it names.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{BufWriter, Seek, Write};
@@ -22,61 +23,62 @@ use varve_repository::tree::{self, TreeEntry, TreeEntryKind, TreeWalk, WalkStep}
 
 pub use varve_repository::tree::{Exclude, Skipped, TreeSurvey};
 
-/// After so many new objects the silo is synced, so that little is lost and little is held in memory.
+/// Number of new objects after which the silo is synced. It bounds the possible loss and the memory
+/// in use.
 const FILES_PER_SYNC: u64 = 8192;
 
-/// So many files are given to a thread at a time.
+/// Number of files that a thread takes at a time.
 const FILES_PER_BATCH: usize = 16;
 
-/// What to stow, and how.
+/// The options of a stow.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The folder.
     pub folder: PathBuf,
-    /// What to leave out.
+    /// Paths to exclude.
     pub exclude: Exclude,
-    /// How many threads store.
+    /// Number of threads that store files.
     pub threads: usize,
 }
 
-/// Something that is not in the manifest, or not as it was.
+/// An entry that is missing from the manifest, or was changed while it was read.
 #[derive(Debug)]
 pub enum StowNote {
-    /// It changed while it was read, and is kept as it was read.
+    /// The file changed while it was read; the bytes that were read are stored.
     Changed(PathBuf),
-    /// It cannot be kept as a file, folder or link.
+    /// The entry is not a file, folder or link.
     Skipped(PathBuf, Skipped),
-    /// It could not be read.
+    /// The entry could not be read.
     Failed(ArchiveError),
 }
 
-/// What was stowed.
+/// The result of a stow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stowed {
     /// The manifest.
     pub manifest: StoredContent,
-    /// What it lists.
+    /// Counts of the entries it lists.
     pub survey: TreeSurvey,
-    /// Objects that the archive did not have, the manifest aside.
+    /// Number of objects that the archive did not have, without the manifest.
     pub new_objects: u64,
-    /// The bytes in them.
+    /// Their total length in bytes.
     pub new_bytes: u64,
-    /// Those of them that were here, but damaged: they were written anew.
+    /// Number of those that the archive had in damaged form and that were written again.
     pub mended: u64,
-    /// How many were left out because of what they are.
+    /// Number of entries skipped because of their kind.
     pub skipped: u64,
-    /// How many could not be read.
+    /// Number of entries that could not be read.
     pub failed: u64,
-    /// How many changed while they were read.
+    /// Number of files that changed while they were read.
     pub changed: u64,
 }
 
-/// What became of one step of the walk.
+/// The result of one step of the walk.
 enum StowStep {
     /// A folder or a link.
     Known(TreeEntry),
     File(TreeEntry, StoredContent),
-    /// A file that was another one when it had been read.
+    /// A file that changed while it was read.
     Changed(TreeEntry, StoredContent, PathBuf),
     Skipped(PathBuf, Skipped),
     Failed(ArchiveError),
@@ -89,7 +91,8 @@ impl StowStep {
     }
 }
 
-/// Stows the tree. `progress` hears, from any thread, how many more bytes were read; `note` of what is left out.
+/// Stows the tree. `progress` is called from any thread with the number of bytes just read. `note`
+/// is called for each entry that was skipped, failed or changed.
 pub fn stow(
     writer: &ArchiveWriter,
     request: &Request,
@@ -142,7 +145,7 @@ pub fn stow(
     Ok(Stowed { manifest, survey, new_objects, new_bytes, mended, skipped, failed, changed })
 }
 
-/// The manifest as it grows, and what is counted.
+/// The manifest under construction, with its counts.
 struct ManifestBuilder<F> {
     spool: BufWriter<File>,
     note: F,
@@ -194,34 +197,34 @@ impl<F: FnMut(StowNote)> ManifestBuilder<F> {
     }
 }
 
-/// One who stores files, several at a time: the small ones together.
+/// A worker that stores files in batches, the small files of a batch together.
 struct StowWorker<'a> {
     writer: &'a ArchiveWriter,
     progress: &'a (dyn Fn(u64) + Sync),
     packer: Option<Packer>,
-    /// Buffers that were used and are free again.
+    /// Used buffers that are free again.
     buffers: Vec<Vec<u8>>,
 }
 
-/// Where a step has come to.
+/// The state of a step.
 enum StowProgress {
     Done(StowStep),
-    /// A small file that was read and waits for the others.
+    /// A small file that was read and waits for the rest of the batch.
     Held(Box<(OpenedFile, BufferedObject)>),
 }
 
-/// A file, as it was when it was opened.
+/// A file with its metadata from when it was opened.
 struct OpenedFile {
     /// Its path in the tree.
     name: Vec<u8>,
     path: PathBuf,
     metadata: Metadata,
-    /// Whether it was another one when it had been read.
+    /// Whether it changed while it was read.
     changed: bool,
 }
 
 impl OpenedFile {
-    /// Looks whether it has changed since it was opened.
+    /// Checks whether the file has changed since it was opened.
     fn look_again(&mut self, file: &File) -> Result<(), ArchiveError> {
         let now = file.metadata().map_err(ArchiveError::read(&self.path))?;
         let state = |metadata: &Metadata| (metadata.len(), tree::modified(metadata));
@@ -229,7 +232,7 @@ impl OpenedFile {
         Ok(())
     }
 
-    /// Its line, and what was stored for it.
+    /// Its manifest entry, and the object stored for it.
     fn kept(self, stored: &StoredObject) -> StowStep {
         let kept = StoredContent::from(stored);
         let kind =
@@ -240,7 +243,7 @@ impl OpenedFile {
 }
 
 impl StowWorker<'_> {
-    /// What becomes of each step, in their order. An error ends all.
+    /// The result of each step, in order. A fatal error ends the batch.
     fn keep(&mut self, steps: Vec<WalkStep>) -> Result<Vec<StowStep>, ArchiveError> {
         let (mut outcomes, mut files, mut held) = (Vec::new(), Vec::new(), Vec::new());
         for (number, step) in steps.into_iter().enumerate() {
@@ -295,7 +298,7 @@ impl StowWorker<'_> {
     }
 }
 
-/// The packer of a worker, made when it is first needed.
+/// The packer of a worker, created on first use.
 fn packer<'a>(
     writer: &ArchiveWriter,
     packer: &'a mut Option<Packer>,
@@ -306,7 +309,8 @@ fn packer<'a>(
     }
 }
 
-/// Opens what was a file a moment ago: were it a link or a pipe by now, it is not followed and not waited for.
+/// Opens a path that was a regular file during the walk. If it has become a link or a pipe, the
+/// open does not follow it and does not block.
 fn open(path: &Path) -> std::io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
     OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path)

@@ -1,4 +1,4 @@
-//! `tag`: names for versions.
+//! `tag`: names versions.
 
 use varve_core::fact::{TagSet, media_type};
 use varve_core::history::VersionTag;
@@ -8,7 +8,7 @@ use crate::error::ArchiveError;
 use varve_catalog::CatalogRow;
 use varve_repository::history::{HistoryReader, HistoryWriter, known_version};
 
-/// No name is longer.
+/// Maximum length of a tag name, in bytes.
 const MAX_TAG_BYTES: usize = 200;
 
 /// All tags, by name.
@@ -16,14 +16,14 @@ pub fn list(holdings: &dyn HistoryReader) -> Result<Vec<VersionTag>, ArchiveErro
     Ok(holdings.catalog().tags()?)
 }
 
-/// Gives a tag to a version, or takes it away when there is no version.
+/// Sets a tag on a version, or removes the tag if `version` is `None`.
 pub fn set(history: &dyn HistoryWriter, name: &str, version: Option<VersionId>) -> Result<(), ArchiveError> {
-    // One that is no name any more can still be taken away.
+    // A name that is no longer valid can still be removed.
     if version.is_some() && !is_name(name) {
         return Err(ArchiveError::BadTag { name: name.to_owned() });
     }
     let about = match (version, history.catalog().tag(name)?) {
-        // Kept already, and since when.
+        // The tag is already set, and keeps its time.
         (Some(version), Some(tag)) if tag.version == version => return Ok(()),
         (Some(version), _) => known_version(history.as_reader(), &version)?.version.id,
         (None, Some(tag)) => tag.version,
@@ -36,7 +36,7 @@ pub fn set(history: &dyn HistoryWriter, name: &str, version: Option<VersionId>) 
     Ok(history.apply(vec![CatalogRow::Tag { name: fact.name, version, time }])?)
 }
 
-/// A tag must not be mistaken for something else that people call a version.
+/// Whether a name is valid: a tag must not be mistaken for another way to name a version.
 fn is_name(name: &str) -> bool {
     let is_plain = |letter: char| letter.is_alphanumeric() || "._-/+".contains(letter);
     let is_id = name.len() >= 4 && name.chars().all(|letter| letter.is_ascii_hexdigit() || letter == '-');
@@ -50,7 +50,7 @@ fn is_name(name: &str) -> bool {
         && name.parse::<Moment>().is_err()
 }
 
-/// Whether it says how long ago something was: `90m`, `2d`.
+/// Whether the name is a time span: `90m`, `2d`.
 fn is_span(name: &str) -> bool {
     let unit = name.trim_start_matches(|letter: char| letter.is_ascii_digit());
     unit.len() < name.len() && matches!(unit, "ms" | "s" | "m" | "h" | "d" | "w" | "y")

@@ -1,10 +1,13 @@
-//! `train`: makes a dictionary from what an archive holds, for the silos to come.
+//! `train`: makes a dictionary from the content of an archive, for future silos.
 //!
-//! Pages of a site say much the same. A dictionary says it once, at the beginning of each silo that is packed by zstd, and every
-//! record is smaller for it. It is what many records have in common, and behind that pages of the newest version, what they share only once: the
-//! next capture of such a page packs to little more than what differs. Silos that exist stay as they are. The one that grows
-//! is closed by the next who writes, because what stands behind a beginning must be packed by it; so a silo is always
-//! read by itself alone.
+//! Pages of a site have much in common. A dictionary at the beginning of each zstd silo holds that
+//! common text once, so every record is smaller. It consists of the text that many records share,
+//! followed by pages of the newest version. The next capture of such a page then packs to little
+//! more than its differences.
+//!
+//! Existing silos stay as they are. The next writer closes the growing silo, because records must
+//! be packed with the dictionary at the beginning of their silo. Every silo can therefore be read
+//! on its own.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -22,33 +25,33 @@ use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, VersionPage
 use varve_repository::settings::PackingMethod;
 
 pub use varve_repository::settings::MAX_DICTIONARY_BYTES;
-/// What records have in common gets so much of it: the size that zstd's own tools choose.
+/// Maximum size of the trained part of the dictionary, in bytes: the default of zstd's own tools.
 const IN_COMMON: usize = 112 << 10;
-/// So many bytes of records are looked at.
+/// Maximum number of bytes of records to sample.
 const LOOKED_AT: u64 = 16 << 20;
-/// So many pages of the newest version are looked at.
+/// Maximum number of pages of the newest version to consider.
 const MOST_PAGES: usize = 20_000;
-/// So many bytes of them are looked at.
+/// Maximum number of bytes of those pages to read.
 const MOST_BYTES: u64 = 512 << 20;
-/// How often a page changed is known from so many captures.
+/// Number of recent captures from which the change frequency of a page is derived.
 const LAST_CAPTURES: usize = 16;
 
-/// What was made.
+/// The result of a training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trained {
-    /// Records that were looked at.
+    /// Number of sampled records.
     pub samples: u64,
-    /// Their bytes.
+    /// Their total length in bytes.
     pub bytes: u64,
-    /// Pages that are found in the dictionary.
+    /// Number of pages in the dictionary.
     pub pages: u64,
-    /// The size of the dictionary.
+    /// Size of the dictionary in bytes.
     pub size: u64,
-    /// Its size in each silo, where it is packed.
+    /// Its compressed size in each silo, in bytes.
     pub packed: u64,
 }
 
-/// Makes a dictionary of at most `size` bytes, and leaves it for the silos to come.
+/// Makes a dictionary of at most `size` bytes and stores it for future silos.
 pub fn train(history: &ArchiveHistoryWriter, size: usize) -> Result<Trained, ArchiveError> {
     let writer = history.writer();
     if writer.settings().packing != PackingMethod::Zstd {
@@ -60,8 +63,8 @@ pub fn train(history: &ArchiveHistoryWriter, size: usize) -> Result<Trained, Arc
     Ok(made)
 }
 
-/// Makes a dictionary of at most `size` bytes from those records that are `wanted`, and the pages whose bodies are; gives it as it
-/// stands in a file.
+/// Makes a dictionary of at most `size` bytes from the `wanted` records, and from pages whose
+/// bodies are `wanted`. Returns it in its file format.
 pub(crate) fn make(
     holdings: &dyn HistoryReader,
     files: &SiloFiles,
@@ -85,7 +88,8 @@ pub(crate) fn make(
     Ok((trained, made.stored))
 }
 
-/// Adds pages of the version at HEAD while there is room. Those that change the most come first.
+/// Adds pages of the version at HEAD until the dictionary is full, the most frequently changed
+/// first.
 fn add_pages(
     holdings: &dyn HistoryReader,
     draft: &mut DictionaryDraft,
@@ -108,7 +112,7 @@ fn add_pages(
         let mut bytes = Vec::new();
         match holdings.open_body(&page) {
             Ok(mut body) => body.read_to_end(&mut bytes).map_err(unread)?,
-            // Taken out by a rewrite.
+            // Removed by a purge.
             Err(RepositoryError::Absent { .. }) => continue,
             Err(error) => return Err(error.into()),
         };
@@ -118,7 +122,8 @@ fn add_pages(
     Ok(())
 }
 
-/// Pages of the version at HEAD that could stand in a dictionary, those that change the most first, then small ones.
+/// Pages of the version at HEAD that fit in a dictionary, the most frequently changed first, then
+/// the smaller first.
 fn ranked(holdings: &dyn HistoryReader) -> Result<Vec<Capture>, ArchiveError> {
     let mut ranked: Vec<(usize, u64, Capture)> = Vec::new();
     for page in VersionPages::new(holdings.catalog(), holdings.head()?).take(MOST_PAGES) {
@@ -132,7 +137,7 @@ fn ranked(holdings: &dyn HistoryReader) -> Result<Vec<Capture>, ArchiveError> {
     Ok(ranked.into_iter().map(|(_, _, page)| page).collect())
 }
 
-/// How many different bodies a page had lately.
+/// Number of different bodies in the recent captures of a page.
 fn changes(holdings: &dyn HistoryReader, url: &str) -> Result<usize, ArchiveError> {
     let page = ListCursor::first(LAST_CAPTURES);
     let last =

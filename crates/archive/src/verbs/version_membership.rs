@@ -1,6 +1,7 @@
-//! Which captures belong to the versions that are asked for, by author, message or tag.
+//! Selects the captures that belong to versions with a given author, message or tag.
 //!
-//! For the timeline of one URL, whose captures are found by URL and time: what their versions say is looked up once for each.
+//! Used for the timeline of one URL, whose captures are found by URL and time. Each version is
+//! looked up once.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ use super::cat::version_of;
 use crate::error::ArchiveError;
 use varve_repository::history::HistoryReader;
 
-/// Tells captures of the versions that are asked for from others.
+/// A filter for captures by the properties of their versions.
 pub struct VersionMembership<'a> {
     holdings: &'a dyn HistoryReader,
     filter: &'a VersionFilter,
@@ -19,12 +20,14 @@ pub struct VersionMembership<'a> {
 }
 
 impl<'a> VersionMembership<'a> {
-    /// Only captures of versions with the author, message and tag of this filter; its URL and times are not looked at.
+    /// Selects captures of versions with the author, message and tag of this filter; its URL and
+    /// times are ignored.
     pub fn new(holdings: &'a dyn HistoryReader, filter: &'a VersionFilter) -> Self {
         Self { holdings, filter, known: HashMap::new() }
     }
 
-    /// Whether a capture belongs to such a version. One of a run that is not finished belongs to none.
+    /// Whether a capture belongs to a selected version. A capture of an unfinished run belongs to
+    /// none.
     pub fn takes(&mut self, capture: &Capture) -> Result<bool, ArchiveError> {
         let Some(version) = version_of(capture) else { return Ok(false) };
         if let Some(takes) = self.known.get(&version) {

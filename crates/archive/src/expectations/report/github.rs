@@ -1,4 +1,5 @@
-//! For GitHub's workflows: a failure is an annotation at its record. What is met is not mentioned.
+//! For GitHub workflows: a failure is an annotation at its record. Met expectations are not
+//! mentioned.
 
 use super::{CheckedUrl, visible};
 
@@ -17,7 +18,8 @@ pub(super) fn line(checked: &CheckedUrl) -> String {
     format!("::error {}::{}\n", places.join(","), message(&format!("{}: {reason}{history}", checked.url)))
 }
 
-/// A line of its own may begin another command, so line ends are escaped, and the sign of escapes with them.
+/// Escapes line ends, because a new line could begin another command, and the escape character
+/// itself.
 fn message(text: &str) -> String {
     let text = text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     visible(&text)

@@ -1,4 +1,5 @@
-//! For programs: one object a URL, then one with the counts. What only checks in an archive know is there only then.
+//! For programs: one object per URL, then one with the counts. Fields known only to checks in an
+//! archive are omitted elsewhere.
 
 use serde::Serialize;
 use varve_expect::Standing;
@@ -29,7 +30,7 @@ struct CheckJsonLine<'a> {
     difference: Option<&'a serde_json::Value>,
 }
 
-/// How often it failed lately.
+/// Number of recent failures.
 #[derive(Serialize)]
 struct Flaky {
     failures: usize,

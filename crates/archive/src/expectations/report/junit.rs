@@ -1,4 +1,5 @@
-//! For build servers: a test case a URL, in the XML of JUnit. Drift is a failure, no answer is an error.
+//! For build servers: one test case per URL, in the XML of JUnit. Drift is a failure, no response
+//! is an error.
 
 use std::time::Duration;
 
@@ -43,12 +44,13 @@ pub(super) fn suite(summary: &CheckSummary, took: Duration, cases: &str) -> Stri
     )
 }
 
-/// As JUnit has times.
+/// A duration in the format of JUnit.
 fn seconds(took: Duration) -> String {
     format!("{:.3}", took.as_secs_f64())
 }
 
-/// As it may stand between quotes. XML has no way to write most control characters; a replacement stands for them.
+/// Escapes text for a quoted attribute. XML cannot express most control characters, so they are
+/// replaced.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

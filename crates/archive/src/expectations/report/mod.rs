@@ -1,7 +1,7 @@
-//! How the verdicts of a check are told: to people, to programs, to build servers.
+//! Reports of the verdicts of a check: for people, programs and build servers.
 //!
-//! A [`Reporter`] is given one [`Checked`] after another and answers with text; it writes nowhere. Text from outside is
-//! shown with its control characters spelled out.
+//! A [`CheckReporter`] takes one [`CheckedUrl`] after another and returns text; it does no output
+//! itself. Control characters in foreign text are escaped.
 
 mod github;
 mod json;
@@ -17,43 +17,43 @@ use varve_expect::{Standing, Verdict};
 
 use super::ProbeFailure;
 
-/// What was found of one URL.
+/// The result of checking one URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedUrl {
-    /// The URL that was asked.
+    /// The URL that was requested.
     pub url: String,
-    /// What was found.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The status of the answer, if there was one.
+    /// The status of the response, if there was one.
     pub status: Option<u16>,
-    /// How long the answer that decided took, where the web was asked.
+    /// How long the deciding response took, if a request was made.
     pub took: Option<Duration>,
-    /// Why there was no answer, or none worth having.
+    /// Why there was no usable response.
     pub trouble: Option<ProbeFailure>,
-    /// Since when it fails, as a date, where earlier checks are known.
+    /// The date since which it fails, if earlier checks are known.
     pub since: Option<String>,
-    /// The id of the capture that is the evidence, where it was kept.
+    /// The id of the capture that is the evidence, if it was stored.
     pub capture: Option<String>,
-    /// The version that has the evidence.
+    /// The version that contains the evidence.
     pub version: Option<VersionId>,
-    /// The file that has the expectation.
+    /// The file that contains the expectation.
     pub file: Option<PathBuf>,
-    /// The line of it where the record begins.
+    /// The line at which the record begins.
     pub line: Option<u64>,
-    /// How the body compares with the one in the archive, where it was compared.
+    /// How the body compares with the one in the archive, if it was compared.
     pub comparison: Option<ContentComparison>,
-    /// What is to be thought of the URL after many checks, where earlier ones are known.
+    /// The standing of the URL over several checks, if earlier ones are known.
     pub standing: Option<Standing>,
-    /// The last capture that was as promised, where this one is not.
+    /// The last capture that met the expectation, if this one does not.
     pub last_good: Option<Box<Capture>>,
     /// The capture that is the evidence of a failure.
     pub evidence: Option<Box<Capture>>,
-    /// How the two differ, for programs, where that was asked for.
+    /// How the two differ, as JSON, if requested.
     pub difference: Option<serde_json::Value>,
 }
 
 impl CheckedUrl {
-    /// What is known of a URL before it was asked: nothing speaks against it.
+    /// The state of a URL before the request, without any failure.
     pub fn new(url: &str) -> Self {
         Self {
             url: url.to_owned(),
@@ -76,7 +76,7 @@ impl CheckedUrl {
 }
 
 impl CheckedUrl {
-    /// The version that has the last good capture, where one does.
+    /// The version that contains the last good capture, if one does.
     pub fn good_version(&self) -> Option<VersionId> {
         match self.last_good.as_ref()?.owner {
             CaptureOwner::Version(version) => Some(version),
@@ -84,7 +84,7 @@ impl CheckedUrl {
         }
     }
 
-    /// What the past says of a failure, in one line; nothing where no past is known.
+    /// The history of a failure in one line; `None` if no history is known.
     fn history(&self) -> Option<String> {
         let since = self.since.as_ref().filter(|_| self.verdict.is_failure())?;
         let place = |version: Option<VersionId>| {
@@ -97,7 +97,8 @@ impl CheckedUrl {
         let how = if matches!(self.standing, Some(Standing::Gone { .. })) { "gone" } else { "failing" };
         Some(match &self.last_good {
             Some(good) => {
-                // Since when is known to the second, so this is told to the second as well.
+                // The start of the failure is known to the second, so this time is shown to the
+                // second as well.
                 let time = Moment::from_seconds(good.time.seconds());
                 format!("{how} since {since}, last good {time}{}{kept}", place(self.good_version()))
             }
@@ -106,7 +107,7 @@ impl CheckedUrl {
     }
 }
 
-/// The beginning of a version's id, long enough to name it.
+/// A prefix of a version's id, long enough to identify it.
 fn short(version: VersionId) -> String {
     let mut text = version.to_string();
     text.truncate(8);
@@ -118,16 +119,16 @@ fn short(version: VersionId) -> String {
 pub enum ContentComparison {
     /// The same bytes.
     Unchanged,
-    /// Other bytes, but nothing that counts: nonces, clocks, session ids.
+    /// Different bytes, but only noise: nonces, clocks, session ids.
     Noise,
-    /// Something else.
+    /// A different page.
     Changed,
-    /// Nothing is there any more.
+    /// The page no longer exists.
     Gone,
 }
 
 impl ContentComparison {
-    /// The word for it.
+    /// Its name in reports.
     pub fn word(self) -> &'static str {
         match self {
             Self::Unchanged => "unchanged",
@@ -138,21 +139,21 @@ impl ContentComparison {
     }
 }
 
-/// How many verdicts there were of each kind.
+/// Number of verdicts of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct CheckSummary {
     /// All as expected.
     pub met: u64,
     /// Not as expected.
     pub drift: u64,
-    /// No whole answer.
+    /// No complete response.
     pub unreachable: u64,
-    /// Not asked.
+    /// Not requested.
     pub skipped: u64,
 }
 
 impl CheckSummary {
-    /// Counts one more.
+    /// Counts one verdict.
     pub fn count(&mut self, verdict: &Verdict) {
         *match verdict {
             Verdict::Met => &mut self.met,
@@ -162,47 +163,47 @@ impl CheckSummary {
         } += 1;
     }
 
-    /// How many there were.
+    /// Number of all verdicts.
     pub fn total(&self) -> u64 {
         self.met + self.failures() + self.skipped
     }
 
-    /// How many somebody should look at.
+    /// Number of failures.
     pub fn failures(&self) -> u64 {
         self.drift + self.unreachable
     }
 }
 
-/// The forms of a report.
+/// The formats of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportFormat {
-    /// A line a URL, for people.
+    /// One line per URL, for people.
     Text,
-    /// An object a line, for programs.
+    /// One JSON object per line, for programs.
     Json,
     /// The XML that build servers read as test results.
     Junit,
-    /// Annotations of GitHub's workflows: failures only.
+    /// Annotations for GitHub workflows: failures only.
     Github,
 }
 
-/// Makes a report, piece by piece.
+/// Makes a report incrementally.
 #[derive(Debug)]
 pub struct CheckReporter {
     format: ReportFormat,
     summary: CheckSummary,
-    /// JUnit says how many there are, and how long they took, before it says which.
+    /// Buffered, because JUnit puts the count and the total time before the cases.
     cases: String,
     took: Duration,
 }
 
 impl CheckReporter {
-    /// A report in that form, of nothing yet.
+    /// An empty report in this format.
     pub fn new(format: ReportFormat) -> Self {
         Self { format, summary: CheckSummary::default(), cases: String::new(), took: Duration::ZERO }
     }
 
-    /// Takes one verdict; what is to be printed for it now, with its line ends.
+    /// Adds one verdict. Returns the text to print for it now, with line ends.
     pub fn add(&mut self, checked: &CheckedUrl) -> String {
         self.summary.count(&checked.verdict);
         match self.format {
@@ -217,7 +218,7 @@ impl CheckReporter {
         }
     }
 
-    /// What is to be printed after the last one.
+    /// The text to print after the last verdict.
     pub fn close(&self) -> String {
         match self.format {
             ReportFormat::Text | ReportFormat::Github => text::closing(&self.summary),
@@ -232,7 +233,7 @@ impl CheckReporter {
     }
 }
 
-/// `text` with its control characters spelled out.
+/// `text` with its control characters escaped.
 fn visible(text: &str) -> String {
     let spelled = |letter: char| match letter.is_control() {
         true => letter.escape_default().to_string(),

@@ -1,4 +1,4 @@
-//! For people: the verdict, the URL, and why.
+//! For people: the verdict, the URL, and the reason.
 
 use varve_expect::Standing;
 

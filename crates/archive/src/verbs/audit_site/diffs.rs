@@ -1,7 +1,8 @@
-//! The diffs that a site keeps, held against the versions that they are about.
+//! Compares the stored diffs of a site with their versions.
 //!
-//! A diff that varve wrote must be the one that is computed now. Moku compares letters a little otherwise, gives up after a second
-//! and leaves out what is gone: of its diffs only the text of each chunk is looked for where the chunk says that it stands.
+//! A diff that varve wrote must equal the one computed now. Moku compares characters slightly
+//! differently, times out after a second and omits removed pages. For its diffs, the audit only
+//! looks for the text of each chunk at the position that the chunk names.
 
 use std::collections::HashMap;
 use varve_repository::RepositoryError;
@@ -18,7 +19,7 @@ use varve_repository::history::{
     CapturePair, CapturePairs, HistoryReader, LoadedPage, MokuHistoryReader, STATUS_NOT_MODIFIED, stored_diff,
 };
 
-/// Looks at every diff. Those whose versions are not there are told with the rows.
+/// Checks every diff. Diffs with missing versions are reported with the rows.
 pub(super) fn diffs(
     site: &MokuHistoryReader,
     tell: &mut dyn FnMut(AuditFinding),
@@ -38,7 +39,7 @@ pub(super) fn diffs(
     Ok(())
 }
 
-/// The versions of a diff; none unless both are there.
+/// The versions of a diff; `None` unless both exist.
 fn ends(
     site: &MokuHistoryReader,
     base: &str,
@@ -55,14 +56,14 @@ fn ends(
     Ok(there(base)?.map(|base| (Some(base), head)))
 }
 
-/// What a diff is about.
+/// The two versions of a diff.
 struct AuditedDiff {
     base: Option<VersionId>,
     head: VersionId,
 }
 
 impl AuditedDiff {
-    /// What is wrong, and what to do about it.
+    /// The finding as a sentence, with the remedy.
     fn sentence(&self, wrong: &str) -> String {
         let Self { base, head } = self;
         match base {
@@ -73,7 +74,7 @@ impl AuditedDiff {
         }
     }
 
-    /// In what it contradicts its versions, if it does and their bodies are here to tell.
+    /// How the diff contradicts its versions, if it does and all their bodies are present.
     fn contradiction(
         &self,
         site: &MokuHistoryReader,
@@ -94,14 +95,15 @@ impl AuditedDiff {
             }
         });
         match judged {
-            // What is damaged is told where it lies.
+            // Damage is reported where it is found.
             Err(RepositoryError::Body(_) | RepositoryError::Catalog(_)) => Ok(None),
             judged => judged,
         }
     }
 
-    /// Whether this is what is computed, now or when it was made: whether secrets are hidden, how much is left out of a long one and
-    /// whether pages of two hosts are one page was decided otherwise once.
+    /// Whether the diff equals the one computed by the current rules or by earlier ones. Earlier
+    /// rules differed in redaction, in the truncation of long diffs, and in matching pages across
+    /// hosts.
     fn is_computed(
         &self,
         site: &MokuHistoryReader,
@@ -127,7 +129,8 @@ impl AuditedDiff {
     }
 }
 
-/// Whether all bodies are here. Headers of an answer that said that nothing changed may be those of a version that is forgotten.
+/// Whether all bodies are present. The headers of a 304 response may belong to a version that was
+/// removed.
 fn can_tell(site: &MokuHistoryReader, pairs: &[CapturePair]) -> Result<bool, RepositoryError> {
     let pages = || pairs.iter().flat_map(|pair| [&pair.base, &pair.head]).flatten();
     if pages().any(|page| page.status == STATUS_NOT_MODIFIED) {
@@ -137,7 +140,8 @@ fn can_tell(site: &MokuHistoryReader, pairs: &[CapturePair]) -> Result<bool, Rep
     Ok(site.bodies().have_bodies(&bodies)?.into_iter().all(|is_here| is_here))
 }
 
-/// Whether each chunk stands where it says. Pages that share a path cannot be told apart, and letters beyond ASCII are counted otherwise.
+/// Whether each chunk is found at its position. Skips pages that share a path, which cannot be told
+/// apart, and non-ASCII text, whose characters Moku counts differently.
 fn stands_there(
     site: &MokuHistoryReader,
     pairs: &[CapturePair],
@@ -167,7 +171,7 @@ fn stands(chunk: &DiffChunk, base: &[u8], head: &[u8]) -> bool {
         ChunkKind::Added => (head, chunk.head_start, chunk.head_len),
         ChunkKind::Modified => return true,
     };
-    // Early diffs have no places.
+    // Early diffs have no positions.
     if length == 0 {
         return true;
     }

@@ -1,8 +1,9 @@
 //! `capture` into a Crystal project: single URLs, or the project's own roots and groups.
 //!
-//! The work is done by [`crawl`](varve_crawl), as for an archive. Members of a group are what its pattern matches, on
-//! whatever page they were found: a source only says where to look, and is looked at because it is a root or a member
-//! itself. Members that the project knows and never downloaded are asked for as well.
+//! [`crawl`](varve_crawl) does the work, as for an archive. The members of a group are the URLs
+//! that match its pattern, regardless of the page that links to them. A source only says where to
+//! look, and is read because it is a root or a member itself. Known members that were never
+//! downloaded are requested as well.
 
 use std::fs;
 use std::path::Path;
@@ -27,41 +28,41 @@ use varve_crawl::{
 use varve_crawl::{NetworkOptions, has_user_info};
 use varve_repository::archive_writer::Clock;
 
-/// The property that says after which revision the capture began that is not finished.
+/// The property that names the last revision before the unfinished capture.
 const AFTER_PROPERTY: &str = "varve.capture_after";
-/// The file of what a capture has still to do.
+/// The file with the queue of a capture.
 const FRONTIER_FILE: &str = "frontier.db";
 
-/// How the work is done.
+/// The options of a run.
 pub struct ProjectRunOptions<'a> {
-    /// What belongs to this process.
+    /// The network options of this process.
     pub reach: NetworkOptions,
-    /// How many threads keep answers.
+    /// Number of threads that store responses.
     pub threads: usize,
-    /// Says that it is time to stop; the run can then be resumed.
+    /// Set by the caller to stop; the run can then be resumed.
     pub stop: &'a AtomicBool,
-    /// The present.
+    /// The clock.
     pub clock: Clock,
 }
 
-/// How a capture ended.
+/// The result of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectCaptured {
     /// The run.
     pub run: RunId,
-    /// What came of this process's share of it.
+    /// The counts of this process's part of the run.
     pub tally: CrawlTally,
-    /// Revisions that the run has added so far, failures among them.
+    /// Number of revisions added by the run so far, including failures.
     pub revisions: u64,
-    /// URLs that still wait.
+    /// Number of URLs in the queue.
     pub queued: u64,
-    /// Whether it is done; else it can be resumed.
+    /// Whether the run is finished; otherwise it can be resumed.
     pub finished: bool,
-    /// What had to be put in order when the project was opened.
+    /// Repairs made when the project was opened.
     pub opened: OpenReport,
 }
 
-/// Captures URLs, or without any the project's roots and groups.
+/// Captures the given URLs or, without any, the project's roots and groups.
 pub fn capture(
     path: &Path,
     mut settings: CrawlSettings,
@@ -99,8 +100,8 @@ pub fn capture(
     crawl(&open, frontier, (settings, rows, false), (manner, &manner.reach), report)
 }
 
-/// Goes on with the capture that is not finished. `change` may put other settings in the place of those that it was begun with,
-/// and they stay with it.
+/// Resumes the unfinished capture. `change` may replace its settings, and the new ones are stored
+/// with it.
 pub fn resume(
     path: &Path,
     change: impl FnOnce(&mut CrawlSettings),
@@ -124,7 +125,7 @@ pub fn resume(
     crawl(&SharedProject::new(writer, after)?, frontier, (settings, rows, true), (manner, &reach), report)
 }
 
-/// Leaves the capture that is not finished at what it has got.
+/// Ends the unfinished capture with the revisions it has.
 pub fn finish(path: &Path) -> Result<ProjectCaptured, ArchiveError> {
     let writer = ProjectWriter::open(path)?;
     let (frontier, after) = unfinished(&writer)?;
@@ -136,7 +137,7 @@ pub fn finish(path: &Path) -> Result<ProjectCaptured, ArchiveError> {
     Ok(ProjectCaptured { run, tally, revisions, queued: 0, finished: true, opened })
 }
 
-/// The database of what is still to do, made where there is none.
+/// The database of the queue, created if it does not exist.
 fn frontier_of(project: &Path) -> Result<SqliteFrontierStore, ArchiveError> {
     let folder = project.join(CAPTURE_FOLDER);
     fs::create_dir_all(&folder).map_err(ArchiveError::write(&folder))?;
@@ -162,7 +163,7 @@ fn unfinished(writer: &ProjectWriter) -> Result<(Box<dyn Frontier>, RevisionId),
     Ok((frontier, after.unwrap_or(RevisionId(i64::MAX))))
 }
 
-/// The addresses of seeds, each once.
+/// The URLs of the seeds, without duplicates.
 fn seeds(open: &SharedProject, texts: &[String]) -> Result<Vec<String>, ArchiveError> {
     let mut seeds: Vec<String> = Vec::new();
     for text in texts {
@@ -177,8 +178,8 @@ fn seeds(open: &SharedProject, texts: &[String]) -> Result<Vec<String>, ArchiveE
     Ok(seeds)
 }
 
-/// What of a project's plan a run follows. Aliases are the business of whoever spells addresses; and where URLs were given,
-/// groups say no more than what is left out.
+/// The part of a project's plan that a run follows. Aliases are left to the code that spells URLs.
+/// If URLs were given, groups only decide what is excluded.
 fn followed(plan: &Plan, scope: ScopeKind) -> Plan {
     let mut followed = Plan { roots: plan.roots.clone(), groups: plan.groups.clone(), aliases: Vec::new() };
     for group in &mut followed.groups {
@@ -221,7 +222,8 @@ fn crawl(
     Ok(ProjectCaptured { run, tally, revisions, queued, finished, opened })
 }
 
-/// The groups whose known members are asked for: all that are downloaded, where the plan is followed.
+/// The groups whose known members are requested: all downloaded groups, if the run follows the
+/// plan.
 fn members(settings: &CrawlSettings, rows: PlanRows) -> Vec<(u32, varve_crystal::ResourceGroup)> {
     if settings.scope != ScopeKind::Plan {
         return Vec::new();
@@ -230,7 +232,8 @@ fn members(settings: &CrawlSettings, rows: PlanRows) -> Vec<(u32, varve_crystal:
     numbered.filter(|(_, group)| !group.do_not_download).collect()
 }
 
-/// Ends the session, and forgets the run if it is finished. Says how many revisions the run has added.
+/// Ends the session, and deletes the run if it is finished. Returns the number of revisions that
+/// the run added.
 fn conclude(
     open: &SharedProject,
     frontier: Box<dyn Frontier>,
@@ -246,7 +249,7 @@ fn conclude(
     open.close(|writer| {
         added = writer.revisions_after(after)?;
         if finished {
-            // What is left of it, should this fail, says that there is no unfinished run.
+            // If this fails, the remaining files say that there is no unfinished run.
             let _ = fs::remove_dir_all(writer.path().join(CAPTURE_FOLDER));
             writer.set_property(AFTER_PROPERTY, None)?;
         }

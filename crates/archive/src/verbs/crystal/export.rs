@@ -1,8 +1,9 @@
-//! `export --format crystal`: one version as a Crystal project.
+//! `export --format crystal`: writes one version as a Crystal project.
 //!
-//! A version that is the import of a project becomes that project again: every row with its id, every body to its byte. Any
-//! other version becomes a project of its captures, numbered in the order of their times. It is built beside its name and
-//! gets it in the end, so that a crash leaves no half project under it.
+//! A version that came from the import of a project becomes that project again: every row with its
+//! id, every body byte for byte. Any other version becomes a project of its captures, numbered in
+//! the order of their times. The project is built beside its final name and renamed at the end, so
+//! a crash leaves no incomplete project under that name.
 
 mod captures;
 mod restore;
@@ -21,18 +22,18 @@ use crate::error::ArchiveError;
 use varve_repository::archive::hex_digits;
 use varve_repository::history::{ArchiveHistoryReader, HistoryReader};
 
-/// What an export came to.
+/// The result of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProjectExported {
     /// The project's folder.
     pub path: PathBuf,
-    /// Whether it is a project that was imported before.
+    /// Whether it restores a project that was imported.
     pub restored: bool,
     /// Resources written.
     pub resources: u64,
     /// Revisions written.
     pub revisions: u64,
-    /// What could not be brought along, in words, each with how often.
+    /// Descriptions of what could not be exported, each with a count.
     pub left_behind: Vec<(String, u64)>,
 }
 
@@ -45,7 +46,8 @@ impl ProjectExported {
     }
 }
 
-/// Writes a version as the project `target`, where nothing may be yet. `progress` hears of each revision.
+/// Writes a version as the project `target`, which must not exist. `progress` is called for each
+/// revision.
 pub fn export(
     holdings: &ArchiveHistoryReader,
     version: &VersionId,
@@ -72,7 +74,7 @@ pub fn export(
     Ok(exported)
 }
 
-/// What was written down about the project that a version is the import of, if it is one.
+/// The facts about the project that a version was imported from, if it was.
 fn project_of(
     holdings: &ArchiveHistoryReader,
     version: &VersionId,
@@ -86,7 +88,7 @@ fn project_of(
     if is_project { read_json(holdings, plan).map(Some) } else { Ok(None) }
 }
 
-/// A fact by its record.
+/// Reads a fact by its record.
 fn read_json<T: serde::de::DeserializeOwned>(
     holdings: &ArchiveHistoryReader,
     record: RecordId,
@@ -111,12 +113,12 @@ fn body_from(
     Ok(body)
 }
 
-/// Whether a project's rules forbid it, as opposed to a failure.
+/// Whether the rules of a project forbid the operation, as opposed to a failure.
 fn is_refusal(error: &varve_crystal::Error) -> bool {
     matches!(error, varve_crystal::Error::Refused(_))
 }
 
-/// The bodies and rows of a batch of revisions.
+/// Number of revisions per batch of bodies and rows.
 const ROWS_PER_BATCH: usize = 200;
 
 fn catalog(holdings: &ArchiveHistoryReader) -> &dyn varve_catalog::CatalogRead {

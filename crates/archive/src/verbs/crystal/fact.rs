@@ -1,8 +1,10 @@
-//! What an archive keeps of a project besides its answers: every row, so that the project can be made again.
+//! The facts that an archive stores about a project besides its responses: every row, so that the
+//! project can be restored.
 //!
-//! One fact holds what there is little of: properties, roots, groups, aliases. Resources and revisions are in parts of
-//! bounded size, which it lists. A revision's texts are kept as they were, to the byte. Its body is not: that is in the
-//! response which the row names. The fact is the plan of the version that the import became.
+//! One fact holds the small tables: properties, roots, groups, aliases. Resources and revisions are
+//! in parts of bounded size, which it lists. The texts of a revision are stored byte for byte. Its
+//! body is in the response that the row names. The fact is the plan of the version made by the
+//! import.
 
 use serde::{Deserialize, Serialize};
 use varve_core::{RecordId, RunId};
@@ -13,19 +15,19 @@ use varve_crystal::{
 /// The media type of both kinds of facts.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.varve.crystal+json";
 
-/// A project but for its resources and revisions.
+/// A project without its resources and revisions.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct ProjectFact {
-    /// The run that its revisions are.
+    /// The run of its revisions.
     pub(super) run: Option<RunId>,
-    /// Its name, without the ending.
+    /// Its name, without the suffix.
     pub(super) name: String,
     pub(super) major_version: u8,
     pub(super) properties: Vec<(String, Option<String>)>,
     pub(super) roots: Vec<RootRow>,
     pub(super) groups: Vec<GroupRow>,
     pub(super) aliases: Vec<AliasRow>,
-    /// Where its resources and revisions are written down.
+    /// The records of its resources and revisions.
     pub(super) parts: Vec<RecordId>,
 }
 
@@ -45,12 +47,12 @@ pub(super) struct RevisionRow {
     pub(super) resource: i64,
     pub(super) error: String,
     pub(super) metadata: String,
-    /// How long its body is; none where it has none.
+    /// The length of its body in bytes; `None` if it has none.
     pub(super) length: Option<u64>,
-    /// The response whose payload is its body; none where that is empty.
+    /// The response whose payload is its body; `None` if the body is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) record: Option<RecordId>,
-    /// The cookie that was sent, sealed.
+    /// The cookie that was sent, encrypted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) cookie: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `crystal info`: a project in numbers.
+//! `crystal info`: counts the contents of a project.
 
 use std::path::{Path, PathBuf};
 
@@ -6,15 +6,15 @@ use varve_crystal::{GroupInfo, Project, ProjectInfo};
 
 use crate::error::ArchiveError;
 
-/// A project in numbers, with its groups and what is set in it.
+/// The counts of a project, with its groups and settings.
 pub struct ProjectOverview {
     /// Its folder.
     pub path: PathBuf,
-    /// The numbers.
+    /// The counts.
     pub info: ProjectInfo,
     /// Its groups, in the order of their ids.
     pub groups: Vec<GroupInfo>,
-    /// The prefix that is left out where URLs are shown.
+    /// The prefix omitted when URLs are shown.
     pub default_url_prefix: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `crystal migrate`: from the flat folder of bodies to the tree.
+//! `crystal migrate`: moves bodies from the flat folder to the tree.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -7,27 +7,28 @@ use varve_crystal::{MajorVersion, MigrationProgress, OpenOptions, OpenReport, Pr
 
 use crate::error::ArchiveError;
 
-/// What a migration came to.
+/// The result of a migration.
 #[derive(Debug)]
 pub struct Migrated {
-    /// The version it was of.
+    /// The version before.
     pub from: MajorVersion,
-    /// The version it is of.
+    /// The version after.
     pub to: MajorVersion,
-    /// Bodies that were moved, be it to finish what another began.
+    /// Number of bodies moved, including those of a migration begun earlier.
     pub moved: u64,
-    /// What opening it put in order.
+    /// Repairs made when the project was opened.
     pub opened: OpenReport,
 }
 
-/// Migrates a project, or finishes what was begun. `progress` hears how many bodies were moved, and of how many at most.
+/// Migrates a project, or completes an interrupted migration. `progress` is called with the number
+/// of bodies moved and its maximum.
 pub fn migrate(path: &Path, progress: &dyn Fn(u64, u64)) -> Result<Migrated, ArchiveError> {
     let from = Project::open(path)?.version();
     let mut tell = |MigrationProgress { moved, expected }: MigrationProgress| {
         progress(moved, expected);
         ControlFlow::Continue(())
     };
-    // A row whose body never came is not this verb's business: `verify --repair` deals with it, and keeps what it says.
+    // Rows without a body are left to `verify --repair`, which preserves their contents.
     let options =
         OpenOptions { on_progress: Some(&mut tell), keep_last_without_body: true, ..OpenOptions::default() };
     let mut writer = ProjectWriter::open_with(path, options)?;

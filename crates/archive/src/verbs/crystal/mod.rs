@@ -1,7 +1,7 @@
-//! What only Crystal projects have. One file a verb below it.
+//! The verbs for Crystal projects, one file each.
 //!
-//! The work is that of `varve-crystal`; here it is opened in the way that each verb needs, and its words are handed on,
-//! so that a caller needs this crate alone.
+//! `varve-crystal` does the work. This module opens projects as each verb needs it and re-exports
+//! the types, so that a caller needs this crate alone.
 
 pub mod capture;
 pub mod export;

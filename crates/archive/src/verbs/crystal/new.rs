@@ -1,4 +1,4 @@
-//! `crystal new`: a project that holds nothing yet.
+//! `crystal new`: creates an empty project.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use varve_crystal::{CreateOptions, MajorVersion, ProjectWriter};
 
 use crate::error::ArchiveError;
 
-/// Makes a project, whose name ends with `.crystalproj` whether or not that was said, and gives its folder.
+/// Creates a project and returns its folder. The suffix `.crystalproj` is added if it is missing.
 pub fn new(path: &Path, version: MajorVersion) -> Result<PathBuf, ArchiveError> {
     let writer = ProjectWriter::create(path, CreateOptions { version, watcher: None })?;
     let folder = writer.path().to_owned();

@@ -1,8 +1,9 @@
-//! The plan of a Crystal project: its roots, groups and aliases, in the words of any plan.
+//! The plan of a Crystal project: converts its roots, groups and aliases to and from a [`Plan`].
 //!
-//! A project gives names freely: two things may have the same, and many have none. A plan finds things by their names, so
-//! what has none of its own goes by its URL or pattern. Edits are made to the plan, which knows what makes sense, and then
-//! what changed is changed in the project's tables; a group whose source goes has none afterwards.
+//! Names in a project need not be unique, and many entries have none. A plan finds entries by name,
+//! so an entry without a unique name is named by its URL or pattern. Edits are made to the plan,
+//! which validates them, and the differences are then applied to the project's tables. A group
+//! whose source is removed has no source afterwards.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -14,7 +15,7 @@ use varve_plan::{EditError, Group, Plan, Root};
 
 use crate::error::ArchiveError;
 
-/// A plan, and which rows its things are, in the same order.
+/// A plan, and the row ids of its entries in the same order.
 pub(crate) struct PlanRows {
     pub(crate) plan: Plan,
     roots: Vec<RootId>,
@@ -23,7 +24,7 @@ pub(crate) struct PlanRows {
 }
 
 impl PlanRows {
-    /// Reads a project's plan. Rows that cannot be understood are left out: `verify` finds them.
+    /// Reads a project's plan. Unreadable rows are skipped; `verify` reports them.
     pub(crate) fn read(project: &Project) -> Result<Self, ArchiveError> {
         let mut names = UniqueNames::default();
         let mut rows =
@@ -80,12 +81,12 @@ impl PlanRows {
     }
 }
 
-/// Names that are given once each.
+/// Assigns each name once.
 #[derive(Default)]
 struct UniqueNames(HashSet<String>);
 
 impl UniqueNames {
-    /// The thing's own name, or what it is, or that with a number.
+    /// The entry's own name, or its URL or pattern, or that with a number.
     fn give(&mut self, own: &str, otherwise: &str) -> String {
         let wanted = [own, otherwise].into_iter().find(|name| !name.is_empty() && !self.0.contains(*name));
         let name = wanted.map(str::to_owned).unwrap_or_else(|| {
@@ -108,7 +109,8 @@ pub(crate) fn load(path: &Path) -> Result<Plan, ArchiveError> {
     Ok(PlanRows::read(&Project::open(path)?)?.plan)
 }
 
-/// Changes the plan of the project at `path`. `tell` hears what had to be put in order first.
+/// Changes the plan of the project at `path`. `tell` is called with the repairs made when the
+/// project was opened.
 pub(crate) fn edit<T>(
     path: &Path,
     tell: &mut dyn FnMut(&OpenReport),
@@ -124,7 +126,7 @@ pub(crate) fn edit<T>(
     Ok(changed)
 }
 
-/// Makes the project's tables say what the plan says now.
+/// Applies the changes of the plan to the project's tables.
 fn apply(writer: &mut ProjectWriter, before: &PlanRows, after: &Plan) -> Result<(), ArchiveError> {
     for (group, row) in before.plan.groups.iter().zip(&before.groups) {
         if !after.groups.iter().any(|other| other.name == group.name) {
@@ -167,7 +169,7 @@ fn apply_groups(writer: &mut ProjectWriter, before: &PlanRows, after: &Plan) -> 
     Ok(())
 }
 
-/// The first root of a project also says which site it is about, as in Crystal.
+/// Adds a root. The first root of a project also sets its default URL prefix, as in Crystal.
 fn add_root(writer: &mut ProjectWriter, root: &Root) -> Result<(), ArchiveError> {
     let is_first = writer.roots().next().is_none() && writer.default_url_prefix()?.is_none();
     let name = if root.name == root.url { "" } else { &root.name };

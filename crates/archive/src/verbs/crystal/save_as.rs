@@ -1,4 +1,4 @@
-//! `crystal save-as`: a copy that is whole or not there.
+//! `crystal save-as`: makes a copy that is complete or absent.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -7,18 +7,18 @@ use varve_crystal::{CopyProgress, Project, SaveAsOptions};
 
 use crate::error::ArchiveError;
 
-/// A copy.
+/// The result of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saved {
     /// Its folder.
     pub path: PathBuf,
-    /// How many files it has.
+    /// Number of its files.
     pub files: u64,
-    /// How many bytes they have.
+    /// Their total length in bytes.
     pub bytes: u64,
 }
 
-/// Copies a project. `progress` hears how many more bytes were copied.
+/// Copies a project. `progress` is called with the number of bytes just copied.
 pub fn save_as(source: &Path, target: &Path, progress: &dyn Fn(u64)) -> Result<Saved, ArchiveError> {
     let mut so_far = CopyProgress::default();
     let mut tell = |copied: CopyProgress| {

@@ -1,8 +1,10 @@
-//! Cookies that came with a project, sealed: outside of the project they are never in the clear.
+//! Encryption of cookies that came with a project: outside the project they are never stored in
+//! plain text.
 //!
-//! The key lies in the archive's folder and in no silo, so that silos can be given away. It is made when there is first
-//! something to seal. The same cookie of the same revision is always sealed to the same text, because importing again must
-//! add nothing: the nonce is made from what is sealed (as SIV modes do), and what is sealed is bound to its revision.
+//! The key is in the archive's folder and in no silo, so that silos can be shared. It is created
+//! when there is first a cookie to encrypt. The same cookie of the same revision always gives the
+//! same ciphertext, because importing again must add nothing. The nonce is derived from the plain
+//! text (as in SIV modes), and the ciphertext is bound to its revision.
 
 use std::fs;
 use std::io::{self, Write};
@@ -20,14 +22,14 @@ use crate::error::ArchiveError;
 
 const KEY_LENGTH: usize = 32;
 
-/// Seals and opens.
+/// Encrypts and decrypts cookies.
 pub(super) struct Seal {
     key: LessSafeKey,
     nonces: hmac::Key,
 }
 
 impl Seal {
-    /// The seal whose key lies at `path`; none if there is none.
+    /// Opens the key at `path`; `None` if there is none.
     pub(super) fn open(path: &Path) -> Result<Option<Self>, ArchiveError> {
         match fs::read(path) {
             Ok(bytes) => {
@@ -38,7 +40,7 @@ impl Seal {
         }
     }
 
-    /// The same, making a key where there is none.
+    /// Opens the key at `path`, creating it if there is none.
     pub(super) fn open_or_make(path: &Path) -> Result<Self, ArchiveError> {
         if let Some(seal) = Self::open(path)? {
             return Ok(seal);
@@ -60,7 +62,7 @@ impl Seal {
         })
     }
 
-    /// Seals the cookie of a revision.
+    /// Encrypts the cookie of a revision.
     pub(super) fn seal(&self, run: RunId, revision: i64, cookie: &Secret<String>) -> String {
         let mut bytes = cookie.expose().clone().into_bytes();
         let about = about(run, revision);
@@ -76,7 +78,7 @@ impl Seal {
         BASE64URL_NOPAD.encode(&[&nonce[..], &bytes].concat())
     }
 
-    /// Opens what was sealed; none if the key is another, or anything was changed.
+    /// Decrypts a cookie; `None` if the key differs or anything was changed.
     pub(super) fn unseal(&self, run: RunId, revision: i64, sealed: &str) -> Option<Secret<String>> {
         let mut bytes = BASE64URL_NOPAD.decode(sealed.as_bytes()).ok()?;
         let (nonce, rest) = bytes.split_at_mut_checked(NONCE_LEN)?;
@@ -93,7 +95,7 @@ fn about(run: RunId, revision: i64) -> [u8; 24] {
     bytes
 }
 
-/// Writes a new key, for its owner alone, durably.
+/// Writes a new key durably, readable by its owner only.
 fn write_key(path: &Path, key: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(folder)?;

@@ -1,4 +1,5 @@
-//! `crystal verify`: rows, bodies, and each against the other; and putting right what needs no guessing.
+//! `crystal verify`: checks rows and bodies against each other, and repairs faults that have only
+//! one possible repair.
 
 use std::path::Path;
 
@@ -9,13 +10,14 @@ use varve_crystal::{
 
 use crate::error::ArchiveError;
 
-/// How many revisions there are to look at, for those who show progress: no fewer, and seldom many more.
+/// An upper bound of the number of revisions, for a progress display. It is seldom much too high.
 pub fn revisions_at_most(path: &Path) -> Result<u64, ArchiveError> {
     let newest = Project::open(path)?.newest_revision()?;
     Ok(newest.map_or(0, |id| id.get().max(0).unsigned_abs()))
 }
 
-/// Looks at everything in a project, bodies to their end if `read_bodies`. `progress` hears of each revision.
+/// Checks everything in a project; with `read_bodies`, reads every body completely. `progress` is
+/// called for each revision.
 pub fn verify(
     path: &Path,
     read_bodies: bool,
@@ -26,12 +28,13 @@ pub fn verify(
     Ok(Project::open(path)?.verify_watched(options, &mut |_| progress(1), found)?)
 }
 
-/// Repairs what can be repaired without guessing. `found` hears each finding and what was done about it.
+/// Makes the repairs that need no guessing. `found` is called with each finding and its repair.
 pub fn repair(
     path: &Path,
     found: &mut dyn FnMut(&ProjectFinding, &FindingRepair),
 ) -> Result<(RepairSummary, OpenReport), ArchiveError> {
-    // Opening would delete a newest row without a body, as Crystal does; a repair keeps what the row said.
+    // By default, opening deletes a newest row without a body, as Crystal does; a repair preserves
+    // its contents.
     let options = OpenOptions { keep_last_without_body: true, ..OpenOptions::default() };
     let mut writer = ProjectWriter::open_with(path, options)?;
     let opened = writer.report().clone();

@@ -1,8 +1,9 @@
-//! `export --format warc` of a Crystal project: every revision as a record, in the order in which they came.
+//! `export --format warc` of a Crystal project: writes every revision as a record, in order.
 //!
-//! An answer becomes a `response`; one that says that nothing changed becomes a `revisit` of the answer that it stands for;
-//! a failure becomes `metadata` about its URL; what was no HTTP becomes a `resource`. There are no requests, so that no
-//! cookie that was sent leaves the project. The file is there as a whole, or not at all.
+//! A response becomes a `response`, and a 304 a `revisit` of the response it stands for. A failure
+//! becomes `metadata` about its URL, and non-HTTP content a `resource`. There are no request
+//! records, so that no cookie that was sent leaves the project. The file appears complete or not at
+//! all.
 
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -21,30 +22,30 @@ use varve_file::NewFile;
 use varve_repository::archive_writer::Clock;
 use varve_repository::history::time_of_revision;
 
-/// What an export came to.
+/// The result of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WarcExported {
     /// The file.
     pub path: PathBuf,
-    /// Records written, the description of the file aside.
+    /// Records written, without the description of the file.
     pub records: u64,
-    /// Those that stand for an older one.
+    /// Number of revisits.
     pub revisits: u64,
-    /// Those that tell of a failure.
+    /// Number of failures.
     pub failures: u64,
-    /// Revisions whose body is lost.
+    /// Number of revisions whose body is lost.
     pub missing: u64,
-    /// Revisions whose URL no record can name.
+    /// Number of revisions whose URL cannot be written in a record.
     pub left_behind: u64,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
 }
 
-/// What is said of the file in its first record.
+/// The contents of the first record, which describes the file.
 pub struct Description<'a> {
     /// The program.
     pub software: &'a str,
-    /// The present.
+    /// The clock.
     pub clock: Clock,
 }
 
@@ -54,7 +55,7 @@ struct Exporting<'a> {
     exported: WarcExported,
 }
 
-/// Writes all revisions of the project at `path` into a new file. `progress` hears of each.
+/// Writes all revisions of the project at `path` into a new file. `progress` is called for each.
 pub fn export(
     path: &Path,
     target: &Path,
@@ -85,7 +86,7 @@ pub fn export(
     Ok(exporting.exported)
 }
 
-/// Whether a file's name says that it is packed.
+/// Whether the file name has the suffix of gzip.
 fn is_gzip(target: &Path) -> bool {
     target.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"))
 }
@@ -107,7 +108,7 @@ impl Exporting<'_> {
         Ok(self.packer.pack(&draft, PayloadKind::None, &block).map_err(varve_store::StoreError::from)?)
     }
 
-    /// A revision as a record; none where there is nothing to write, which is counted.
+    /// A revision as a record; `None` if there is nothing to write, which is counted.
     fn record(&mut self, revision: &Revision) -> Result<Option<PackedRecord>, ArchiveError> {
         let url = self.project.resource(revision.resource)?.map(|resource| resource.url);
         let url = url.unwrap_or_else(|| format!("urn:crystal:resource:{}", revision.resource));
@@ -145,7 +146,8 @@ impl Exporting<'_> {
         Ok(self.packer.pack(&draft, PayloadKind::Revisit, &block))
     }
 
-    /// Id and date of the answer that a 304 stands for. Packing it again gives its id, which is made from what it holds.
+    /// Id and date of the response that a 304 stands for. Packing that response again gives its id,
+    /// which is derived from its content.
     fn original(&mut self, url: &str, revision: &Revision) -> Result<Option<(String, String)>, ArchiveError> {
         let meant = self.project.resolve(revision.clone())?.revision;
         if meant.id == revision.id {

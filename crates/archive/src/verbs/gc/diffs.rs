@@ -1,7 +1,8 @@
-//! Which diffs go with versions, and which are made in their place.
+//! The diffs that are removed with versions, and those that replace them.
 //!
-//! Where versions go from between others, the one that stays behind them gets another parent. If its diff with the parent it
-//! had was kept, one with the new parent is kept instead: a site has the diff of each version with its parent, before and after.
+//! When versions between others are removed, the next remaining version gets another parent. If its
+//! diff with the old parent was stored, one with the new parent is stored instead: a site has the
+//! diff of each version with its parent, before and after.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,19 +12,21 @@ use varve_core::{Moment, VersionId};
 use crate::error::ArchiveError;
 use varve_repository::history::HistoryReader;
 
-/// The diffs that do not stay as they are, because versions go.
+/// The diffs affected by the removal of versions.
 #[derive(Default)]
 pub(super) struct Going {
-    /// How many go with each version. One between two versions that go is counted with the newer.
+    /// Number of diffs removed with each version. A diff between two removed versions is counted
+    /// with the newer one.
     counts: HashMap<VersionId, u64>,
     /// When each of them was computed.
     times: Vec<Moment>,
-    /// The diffs to be made: from the new parent to the version that stays.
+    /// The diffs to make: from the new parent to the remaining version.
     pub(super) made: Vec<(VersionId, VersionId)>,
 }
 
 impl Going {
-    /// Finds out what goes and what is made instead. Diffs from before `cutoff` are not made again.
+    /// Determines the diffs to remove and to make. Diffs computed before `cutoff` are not made
+    /// again.
     pub(super) fn find(
         holdings: &dyn HistoryReader,
         forgotten: &[VersionInfo],
@@ -44,7 +47,7 @@ impl Going {
                 }
             }
         }
-        // Moku may have kept a diff twice.
+        // Moku may have stored a diff twice.
         going.made.dedup();
         Ok(going)
     }
@@ -61,18 +64,18 @@ impl Going {
         }
     }
 
-    /// How many go with a version.
+    /// Number of diffs removed with a version.
     pub(super) fn with(&self, id: &VersionId) -> u64 {
         self.counts.get(id).copied().unwrap_or_default()
     }
 
-    /// How many of them were computed before an instant.
+    /// Number of these diffs computed before an instant.
     pub(super) fn before(&self, before: Moment) -> u64 {
         self.times.iter().filter(|time| **time < before).count() as u64
     }
 }
 
-/// The nearest ancestor that stays. Parents that lead in a circle lead to none.
+/// The nearest remaining ancestor; `None` if the parents form a cycle.
 fn remaining(parents: &HashMap<VersionId, Option<VersionId>>, from: VersionId) -> Option<VersionId> {
     let mut seen = HashSet::new();
     let mut at = from;

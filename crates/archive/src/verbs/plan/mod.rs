@@ -1,8 +1,9 @@
-//! `plan`: what people want captured, read and edited.
+//! `plan`: reads and edits the plan, which says what users want captured.
 //!
-//! The plan is one file of the archive, `plan.yaml`. It is replaced as a whole, so at every instant there is the old one
-//! or the new one; while one process edits, others wait. A crawl that is under way has its own copy and does not mind.
-//! A Crystal project keeps its plan in tables of its own: [`crate::verbs::crystal`] knows them.
+//! The plan is one file of the archive, `plan.yaml`. It is replaced atomically, so readers see
+//! either the old or the new plan. While one process edits, others wait. A running crawl has its
+//! own copy and is not affected. A Crystal project stores its plan in its own tables;
+//! [`crate::verbs::crystal`] reads and writes them.
 
 pub mod suggest;
 
@@ -22,24 +23,24 @@ use varve_repository::history::{Layout, detect_layout};
 pub use varve_core::alias::Alias;
 pub use varve_plan::{EditError, Group, Plan, Problem, Removed, Root};
 
-/// A plan with where it came from.
+/// A plan and the file it was read from.
 #[derive(Clone, Debug)]
 pub struct PlanFile {
     /// The file.
     pub path: PathBuf,
-    /// What it says; nothing, where there is no file.
+    /// The plan; empty if there is no file.
     pub plan: Plan,
-    /// The lines whose comments are lost when it is written.
+    /// The lines of comments that are lost when the file is written.
     pub comments: Vec<u64>,
-    /// Whether there is a file.
+    /// Whether the file exists.
     pub exists: bool,
 }
 
-/// What whoever changes a plan should hear of.
+/// A notice for the caller who changes a plan.
 pub enum PlanNotice<'a> {
-    /// Comments of this file are lost when it is written.
+    /// The comments of this file are lost when it is written.
     CommentsLost(&'a PlanFile),
-    /// This had to be put in order when the project was opened.
+    /// Repairs made when the project was opened.
     PutInOrder(&'a OpenReport),
 }
 
@@ -66,7 +67,7 @@ pub fn load(layout: &ArchivePaths) -> Result<PlanFile, ArchiveError> {
     }
 }
 
-/// Changes the plan of an archive. `tell` hears of lost comments before they are lost.
+/// Changes the plan of an archive. `tell` is called before comments are lost.
 pub fn edit<T>(
     layout: &ArchivePaths,
     tell: &mut dyn FnMut(PlanNotice<'_>),
@@ -86,18 +87,19 @@ pub fn edit<T>(
     Ok(changed)
 }
 
-/// Whether the plan is that of a Crystal project.
+/// Whether the plan belongs to a Crystal project.
 pub fn is_project(layout: &ArchivePaths) -> bool {
     detect_layout(layout.root()) == Some(Layout::Crystal)
 }
 
-/// Waits until nobody else edits. The archive's folder itself is the lock: its writer has another.
+/// Waits for other editors. The archive's folder itself is the lock; the archive writer uses
+/// another.
 fn lock(layout: &ArchivePaths) -> Result<Option<File>, ArchiveError> {
     let root = layout.root();
     let folder = File::open(root).map_err(ArchiveError::read(root))?;
     match folder.lock() {
         Ok(()) => Ok(Some(folder)),
-        // Some file systems have no locks; editing there is as safe as with any editor.
+        // Some file systems have no locks. Editing there is as safe as with any editor.
         Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
         Err(source) => Err(RepositoryError::Read { path: root.to_owned(), source }.into()),
     }

@@ -1,6 +1,7 @@
-//! `plan suggest`: groups that the links of a page would make.
+//! `plan suggest`: suggests groups from the links of a page.
 //!
-//! The page is read from the archive where there is a capture of it; otherwise it is fetched, and not kept.
+//! The page is read from the archive if it has a capture of it. Otherwise it is fetched and not
+//! stored.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -22,34 +23,35 @@ use varve_repository::history::HistoryReader;
 
 pub use varve_core::pattern::SuggestedGroup;
 
-/// So many links of a page are looked at.
+/// Maximum number of links read from a page.
 const MOST_LINKS: u64 = 20_000;
-/// So many redirects are followed.
+/// Maximum number of redirects followed.
 const MOST_REDIRECTS: usize = 10;
 
-/// What the links of a page suggest.
+/// The groups suggested by the links of a page.
 #[derive(Clone, Debug)]
 pub struct Suggestion {
-    /// The page, where redirects have led.
+    /// The URL of the page, after redirects.
     pub url: String,
-    /// When it was captured; none if it was fetched.
+    /// When it was captured; `None` if it was fetched.
     pub captured: Option<varve_core::Moment>,
-    /// How many different links it has.
+    /// Number of different links.
     pub links: usize,
     /// The groups, the largest first.
     pub groups: Vec<SuggestedGroup>,
-    /// How many links lie beside the page and are in no group.
+    /// Number of links beside the page that are in no group.
     pub left_beside: usize,
-    /// How many others are in no group.
+    /// Number of other links that are in no group.
     pub left_over: usize,
 }
 
-/// Suggests groups from the capture of a page that the archive has; none if it has none that is a page.
+/// Suggests groups from a capture in the archive; `None` if the archive has no capture that is a
+/// page.
 pub fn of_capture(holdings: &dyn HistoryReader, text: &str) -> Result<Option<Suggestion>, ArchiveError> {
     page_address(text)?;
     let mut url = text.to_owned();
     for _ in 0..=MOST_REDIRECTS {
-        // What a page links to is asked of an answer, not of a failure that came after it.
+        // Links come from a successful response, not from a later failure.
         let capture = match find(holdings, &url, &CaptureSelector::NewestGood) {
             Err(ArchiveError::NoCapture { .. }) => return Ok(None),
             found => &found?,
@@ -75,7 +77,7 @@ pub fn of_capture(holdings: &dyn HistoryReader, text: &str) -> Result<Option<Sug
     Ok(None)
 }
 
-/// Suggests groups from a page that is fetched for it.
+/// Fetches a page and suggests groups from it.
 pub fn of_live_page(
     folder: &std::path::Path,
     settings: &CrawlSettings,
@@ -112,7 +114,7 @@ enum SuggestedLink {
     Links(Vec<String>),
 }
 
-/// The pages that a page links to, in the order of the page; or where it sends its reader.
+/// The pages that a page links to, in document order, or the target of its redirect.
 fn links(url: &str, headers: &Headers, redirects: bool, body: impl Read) -> SuggestedLink {
     let kind = LinkFormat::of(headers.get_text("content-type").as_deref(), url);
     let limits = LinkLimits { links: MOST_LINKS, ..LinkLimits::default() };
@@ -122,7 +124,7 @@ fn links(url: &str, headers: &Headers, redirects: bool, body: impl Read) -> Sugg
         LinkRole::Navigate if !link.guessed => found.extend(page_identity(&link.target)),
         _ => {}
     };
-    // What was found before a body broke off is what it has.
+    // Links found before a truncated body ends are used.
     let _ = extract(kind, url, headers, body, limits, &mut take);
     match onward {
         Some(onward) => SuggestedLink::Redirect(onward),

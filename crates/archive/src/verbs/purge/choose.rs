@@ -1,4 +1,4 @@
-//! Which records go when some URLs or versions are to go.
+//! Selects the records to remove for the given URLs, versions and objects.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -22,20 +22,21 @@ use varve_repository::archive::open_silo_files;
 use varve_repository::archive_writer::ArchiveWriter;
 use varve_repository::history::PageLists;
 
-/// What goes.
+/// The data selected for removal.
 #[derive(Clone, Debug, Default)]
 pub struct PurgeSelection {
-    /// The records, each as its tombstone will describe it; who, why and when are not filled in.
+    /// The records, each as its tombstone will describe it, without requester, reason and time.
     pub records: Vec<Tombstone>,
-    /// The committed pages that go from versions that stay, likewise: each URL once for each body that it had.
+    /// The committed pages removed from remaining versions, in the same form: one for each URL and
+    /// body.
     pub pages: Vec<Tombstone>,
-    /// Bodies that answers hold which go, and that something else has which stays.
+    /// Bodies held by removed responses that a remaining holder references.
     pub(super) answered: BTreeSet<RecordId>,
-    /// The runs of revisits, which may come to be replaced.
+    /// The runs of revisits, which may be replaced by responses.
     runs: HashMap<RecordId, RunId>,
-    /// The first silo that something goes from.
+    /// The first silo from which something is removed.
     first_silo: Option<u32>,
-    /// How many records each silo holds, those that only frame others aside.
+    /// Number of records in each silo, without those that only frame others.
     records_of: BTreeMap<u32, u64>,
 }
 
@@ -62,22 +63,23 @@ impl PurgeSelection {
         Ok(choice)
     }
 
-    /// Whether nothing goes.
+    /// Whether nothing is removed.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty() && self.pages.is_empty()
     }
 
-    /// The pages that no record that goes tells of: mostly because others hold their bodies.
+    /// The pages without a removed record of their own, mostly because others reference their
+    /// bodies.
     pub fn pages_alone(&self) -> impl Iterator<Item = &Tombstone> {
         pages_alone(&self.records, &self.pages)
     }
 
-    /// The first silo that something goes from.
+    /// The first silo from which something is removed.
     pub(super) fn first_silo(&self) -> Option<u32> {
         self.first_silo
     }
 
-    /// How many records the silos before `first` hold.
+    /// Number of records in the silos before `first`.
     pub(super) fn records_before(&self, first: u32) -> u64 {
         self.records_of.range(..first).map(|(_, records)| records).sum()
     }
@@ -103,7 +105,7 @@ impl PurgeSelection {
         }
     }
 
-    /// What is said about a record that goes, goes too.
+    /// Adds the metadata records about removed records.
     fn add_remarks(&mut self, files: &varve_store::silo::SiloFiles) -> Result<(), ArchiveError> {
         let gone: HashSet<RecordId> = self.records.iter().map(|gone| gone.record).collect();
         each_header(files, &mut |header, id, silo| {
@@ -133,35 +135,35 @@ impl PurgeSelection {
     }
 }
 
-/// What the facts say, as far as it matters here.
+/// The facts that matter for the selection.
 struct PurgeScan<'a> {
     request: &'a Request,
     urls: HashSet<String>,
     versions: HashSet<VersionId>,
     manifests: HashMap<RecordId, VersionId>,
     runs: HashSet<RunId>,
-    /// Bodies that only pages hold which go.
+    /// Bodies that only removed pages reference.
     going: HashSet<RecordId>,
-    /// What versions keep with them that stay.
+    /// Objects that remaining versions reference.
     staying: HashSet<RecordId>,
-    /// Pages that stay, each with its body; those aside that an earlier rewrite took out.
+    /// Remaining pages with their bodies, without those that an earlier purge removed.
     holding: HashSet<(RecordId, Uuid)>,
-    /// Pages that go from versions that stay, each with what its capture is known by.
+    /// Pages removed from remaining versions, each with the key of its capture.
     hiding: BTreeSet<(RecordId, String)>,
-    /// The pages that those bodies were, one for each.
+    /// The URL of one page for each of those bodies.
     pages: HashMap<RecordId, String>,
-    /// Answers of runs before that versions have which stay.
+    /// Responses of earlier runs that remaining versions contain.
     answers: HashSet<RecordId>,
-    /// The list of pages that was read last.
+    /// The page list that was read last.
     lists: PageLists<'static>,
-    /// Lists that manifests name, and whether one of those stays.
+    /// Lists that manifests name, and whether one of those manifests remains.
     named: HashMap<RecordId, bool>,
-    /// Versions that lose something, whose scores tell of it.
+    /// Versions that lose something. Their scores mention it.
     touched: HashSet<VersionId>,
     touched_runs: HashSet<RunId>,
     version_of_run: HashMap<RunId, VersionId>,
     scores: Vec<(RecordId, String)>,
-    /// Pictures of pages, each with the run of its page, and whether the page goes by its URL.
+    /// Screenshots, each with the run of its page, and whether the URL of the page is selected.
     pictures: Vec<(RecordId, Option<RunId>, bool)>,
 }
 
@@ -211,7 +213,8 @@ impl<'a> PurgeScan<'a> {
         }
     }
 
-    /// A page that is out of all versions before holds nothing, and need not be taken out again.
+    /// A page with a tombstone is hidden in all earlier versions. It holds nothing, and need not be
+    /// removed again.
     fn hear_tombstone(&mut self, tombstone: Tombstone) {
         if let Some(url) = tombstone.page() {
             self.holding.remove(&(tombstone.record, number(url)));
@@ -240,7 +243,7 @@ impl<'a> PurgeScan<'a> {
         if let Some(list) = manifest.list {
             *self.named.entry(list).or_default() |= !is_gone;
         }
-        // Of a manifest whose list is lost, what it says itself; `audit` names it.
+        // If the list of a manifest is lost, its own pages are used; `audit` reports the loss.
         let pages = self.lists.pages_of(manifest).unwrap_or_else(|_| manifest.pages.clone());
         for page in &pages {
             let goes = is_gone || self.matches(&page.url);
@@ -257,7 +260,8 @@ impl<'a> PurgeScan<'a> {
                     self.pages.entry(body).or_insert_with(|| page.url.clone());
                 }
                 (None, false) => _ = self.holding.insert((body, number(&page.url))),
-                // An answer goes with its run or by its URL, unless a version that stays has it too.
+                // A response is removed with its run or by its URL, unless a remaining version
+                // contains it too.
                 (Some(_), true) => {}
                 (Some(answer), false) => _ = self.answers.insert(answer),
             }
@@ -268,7 +272,7 @@ impl<'a> PurgeScan<'a> {
         if self.urls.is_empty() && self.request.patterns.is_empty() {
             return false;
         }
-        // However it was spelled when it was kept: what is to go must not stay under another spelling.
+        // Matches any spelling, so that selected data does not stay under another one.
         spellings(url).iter().any(|url| {
             self.urls.contains(url) || self.request.patterns.iter().any(|pattern| pattern.matches(url))
         })
@@ -281,7 +285,7 @@ impl<'a> PurgeScan<'a> {
         let scores = self.scores.iter().filter(|(_, about)| {
             is_touched(about).is_some_and(|version: VersionId| touched.contains(&version))
         });
-        // A picture goes with the last page that looked so.
+        // A screenshot is removed with the last page that references it.
         let is_going =
             |run: &Option<RunId>, matches: bool| matches || run.is_some_and(|run| self.runs.contains(&run));
         let (mut going, mut staying) = (self.going.clone(), self.staying.clone());
@@ -303,12 +307,12 @@ impl<'a> PurgeScan<'a> {
     }
 }
 
-/// What goes, for one look at each record.
+/// The selected ids, for one pass over all records.
 struct PurgedIds<'a> {
     history: &'a PurgeScan<'a>,
     manifests: &'a HashMap<RecordId, VersionId>,
     bodies: HashSet<RecordId>,
-    /// Bodies that something holds which stays.
+    /// Bodies that a remaining holder references.
     staying: HashSet<RecordId>,
     scores: HashSet<RecordId>,
 }
@@ -332,7 +336,7 @@ impl PurgedIds<'_> {
         }
     }
 
-    /// Whether it is a fact about a version that goes: a tag, a score, a move of HEAD.
+    /// Whether the record is a fact about a removed version: a tag, a score, a move of HEAD.
     fn is_about_version(&self, header: &RecordHeader) -> bool {
         let about = header.reference("WARC-Refers-To").and_then(|text| std::str::from_utf8(text).ok());
         let version = about.and_then(|text| text.strip_prefix("urn:uuid:")?.parse().ok());
@@ -353,12 +357,12 @@ fn record_id(text: &[u8]) -> Option<RecordId> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// A URL, for those who only tell them apart.
+/// A hash of a URL, enough to tell URLs apart.
 fn number(url: &str) -> Uuid {
     uuid_of(&Sha256::digest(url).into())
 }
 
-/// Of pages those whose URL and body no record has.
+/// The pages whose URL and body no removed record has.
 pub(super) fn pages_alone<'a>(
     records: &[Tombstone],
     pages: &'a [Tombstone],

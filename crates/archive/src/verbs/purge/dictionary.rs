@@ -1,8 +1,9 @@
-//! Dictionaries, when something goes.
+//! Dictionaries in a purge.
 //!
-//! A dictionary holds pages as they were when it was made, and stands in a file of its own and at the beginning of each silo that is
-//! packed by it. So when anything goes, none of them stays: silos are packed anew from the first on that has one, by a dictionary that
-//! is made of what stays, or by none where that is too little.
+//! A dictionary contains text of pages from when it was made. It is stored in its own file, and at
+//! the beginning of each silo packed with it. If anything is removed, no dictionary stays. All
+//! silos from the first one with a dictionary are repacked with a dictionary made from the
+//! remaining data, or without one if that is too little.
 
 use std::collections::HashSet;
 use std::fs;
@@ -19,15 +20,15 @@ use varve_repository::archive_writer::ArchiveWriter;
 use varve_repository::history::ArchiveHistoryReader;
 use varve_repository::settings::PackingMethod;
 
-/// What becomes of dictionaries.
+/// What a purge does with the dictionaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dictionaries {
-    /// There are none, or nothing goes that they could hold.
+    /// There are none, or no removed data could be in them.
     #[default]
     AsTheyWere,
-    /// One was made of what stays, in the place of all others.
+    /// One dictionary made from the remaining data replaced all others.
     MadeAgain,
-    /// There is none any more.
+    /// All were removed.
     Removed,
 }
 
@@ -35,13 +36,13 @@ pub enum Dictionaries {
 pub(super) struct Renewed {
     pub(super) fate: Dictionaries,
     pub(super) packing: Packing,
-    /// The dictionary for silos to come.
+    /// The dictionary for future silos.
     pub(super) stored: Option<Vec<u8>>,
     /// The first silo that cannot stay because it begins with a dictionary.
     pub(super) first_silo: Option<u32>,
 }
 
-/// Finds out how to pack what stays when `dropped` goes.
+/// Determines how to pack the remaining data when `dropped` is removed.
 pub(super) fn renewed(writer: &ArchiveWriter, dropped: &HashSet<RecordId>) -> Result<Renewed, ArchiveError> {
     let first_silo = match dropped.is_empty() {
         true => None,
@@ -65,8 +66,8 @@ pub(super) fn renewed(writer: &ArchiveWriter, dropped: &HashSet<RecordId>) -> Re
     Ok(Renewed { fate, packing, stored, first_silo })
 }
 
-/// A dictionary of what stays, no larger than the old one was; none where that is too little, or rows are missing that say what
-/// is newest.
+/// A dictionary of the remaining data, no larger than the old one. `None` if there is too little
+/// data, or rows that identify the newest version are missing.
 fn made_of_rest(
     writer: &ArchiveWriter,
     old: Vec<u8>,

@@ -1,8 +1,10 @@
-//! What else holds objects: trees, and the pictures that were made of captures.
+//! Other holders of objects: trees, and the screenshots of captures.
 //!
-//! An object is there once, whoever wants it. So one that goes with a page stays if a tree that stays holds the same
-//! content; and one that only a tree holds goes with the tree. An answer holds its body for whoever has the same: what is committed
-//! or stowed and was captured before is not kept again. So the body of an answer that goes may have to stay.
+//! An object is stored once, regardless of the number of its references. The object of a removed
+//! page stays if a remaining tree has the same content, and an object that only a tree references
+//! is removed with the tree. A response also stores its body for others: content that was captured
+//! first is not stored again by commit or stow. The body of a removed response may therefore have
+//! to stay.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -15,19 +17,20 @@ use varve_warc::record::{RecordHeader, RecordType, media_type};
 use crate::error::ArchiveError;
 use varve_repository::tree::{MEDIA_TYPE, ManifestReader, TreeEntryKind};
 
-/// What was seen of them so far.
+/// The holders found so far.
 #[derive(Default)]
 pub(super) struct BodyHolders {
-    /// Manifests of trees, and whether they go.
+    /// Manifests of trees, and whether they are removed.
     trees: Vec<(RecordId, bool)>,
-    /// Pictures of captures, and whether those go.
+    /// Screenshots, and whether their captures are removed.
     pictures: Vec<(RecordId, bool)>,
-    /// Bodies of answers that go.
+    /// Bodies of removed responses.
     answered: HashSet<RecordId>,
 }
 
 impl BodyHolders {
-    /// Looks at a record that goes or stays, as far as is known without the others.
+    /// Examines a record that is removed or kept, as far as that is known without the other
+    /// records.
     pub(super) fn look_at(&mut self, header: &RecordHeader, id: RecordId, goes: bool) {
         match header.record_type() {
             RecordType::Response | RecordType::Revisit => {
@@ -44,8 +47,9 @@ impl BodyHolders {
         }
     }
 
-    /// Adds to `bodies`, which go, what goes with trees and captures; takes out of it what others hold that stay. Gives the
-    /// bodies of answers that go which something has that stays: `staying`, or a tree.
+    /// Adds to `bodies`, the bodies to remove, those of removed trees and captures. Removes from it
+    /// those that remaining holders reference. Returns the bodies of removed responses that
+    /// `staying` or a remaining tree references.
     pub(super) fn settle(
         self,
         store: &StoreReader,
@@ -53,7 +57,7 @@ impl BodyHolders {
         staying: &HashSet<RecordId>,
     ) -> Result<BTreeSet<RecordId>, ArchiveError> {
         let mut wanted: BTreeSet<RecordId> = self.answered.intersection(staying).copied().collect();
-        // All that goes first: what stays has the last word.
+        // Removals are applied first, so that the remaining holders take precedence.
         for goes in [true, false] {
             for (picture, _) in self.pictures.iter().filter(|(_, its_capture_goes)| *its_capture_goes == goes)
             {
@@ -74,7 +78,8 @@ impl BodyHolders {
     }
 }
 
-/// Gives the content of every file of a tree. Of a manifest that cannot be read, as far as it can: `audit` names it.
+/// Calls `each` with the content of every file of a tree. A damaged manifest is read as far as
+/// possible; `audit` reports it.
 fn each_file(
     store: &StoreReader,
     tree: RecordId,

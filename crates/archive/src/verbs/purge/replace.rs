@@ -1,4 +1,4 @@
-//! New silos in the place of old ones, so that whatever stops it leaves one whole archive.
+//! Replaces old silos with new ones, so that any interruption leaves one intact archive.
 
 use std::fs;
 use std::path::Path;
@@ -20,18 +20,18 @@ pub(super) fn bytes(layout: &ArchivePaths) -> Result<u64, ArchiveError> {
     Ok(varve_store::rebuild::bytes_to_read(&open_silo_files(layout))?)
 }
 
-/// An archive that is being made among what is not finished.
+/// A new archive under construction in the folder for unfinished files.
 pub(super) struct Prepared {
     layout: ArchivePaths,
     store: StoreWriter,
-    /// Bytes of the silos that are those of the old archive.
+    /// Bytes of the silos shared with the old archive.
     linked: u64,
     dictionaries: Dictionaries,
 }
 
 impl Prepared {
-    /// Begins one with the settings of the old and its silos up to `first`, which are given a second name. The others are packed as
-    /// `renewed` says.
+    /// Begins an archive with the settings of the old one and hard links to its silos before
+    /// `first`. The others are packed as `renewed` specifies.
     pub(super) fn begin(writer: &ArchiveWriter, first: u32, renewed: Renewed) -> Result<Self, ArchiveError> {
         let layout = prepared_paths(writer.layout());
         fs::create_dir_all(layout.root()).map_err(ArchiveError::write(layout.root()))?;
@@ -56,23 +56,23 @@ impl Prepared {
         Ok(Self { layout, store, linked, dictionaries: renewed.fate })
     }
 
-    /// Bytes of the silos that are those of the old archive.
+    /// Bytes of the silos shared with the old archive.
     pub(super) fn linked(&self) -> u64 {
         self.linked
     }
 
-    /// Where records go.
+    /// The store for the new records.
     pub(super) fn store(&self) -> &StoreWriter {
         &self.store
     }
 
-    /// Makes it complete and safe, and puts it in the place of the old.
+    /// Completes and syncs the new archive, and replaces the old one with it.
     pub(super) fn finish(self, old: &ArchiveWriter) -> Result<(), ArchiveError> {
         self.store.sync()?;
         self.store.housekeeping()?;
         let Self { layout, store, dictionaries, .. } = self;
         drop(store);
-        // An archive may have lost its last record, and still has a folder of silos.
+        // An archive that has lost its last record still has a folder of silos.
         fs::create_dir_all(layout.silos()).map_err(ArchiveError::write(&layout.silos()))?;
         rebuild_catalog(&layout)?;
         let mark = layout.pending_swap();
@@ -80,16 +80,17 @@ impl Prepared {
         fs::write(&mark, b"").map_err(ArchiveError::write(&mark))?;
         sync_below(layout.root())?;
         let to = old.layout();
-        // What it says is here may be here no more.
+        // The list of seen files may name bodies that were removed.
         remove(&to.seen_files())?;
-        // Before anything looks as if it were done: what is left behind by a kill may hold nothing of what goes.
+        // Before anything looks complete: files left behind by a kill must not contain removed
+        // data.
         match dictionaries {
             Dictionaries::AsTheyWere => {}
             Dictionaries::MadeAgain => rename(&layout.dictionary(), &to.dictionary())?,
             Dictionaries::Removed => remove(&to.dictionary())?,
         }
         if !layout.head().exists() {
-            // No version is left. Until then the catalog knows where HEAD is.
+            // No version is left. Until the swap, the catalog knows the version at HEAD.
             remove(&to.head())?;
         }
         sync(to.root())?;
@@ -105,8 +106,8 @@ impl Prepared {
     }
 }
 
-/// Gives the silos before `first` a second name; where the file system has no such thing, copies them. All are sealed, so
-/// that nobody writes to a file through either name.
+/// Hard-links the silos before `first`, or copies them where the file system has no links. All of
+/// them are sealed, so no writer changes a file through either name.
 fn link_silos(from: &ArchivePaths, to: &ArchivePaths, first: u32) -> Result<u64, ArchiveError> {
     let mut bytes = 0;
     let silos = open_silo_files(from).list().map_err(varve_store::StoreError::from)?;
@@ -123,7 +124,7 @@ fn link_silos(from: &ArchivePaths, to: &ArchivePaths, first: u32) -> Result<u64,
     Ok(bytes)
 }
 
-/// Lets two folders change places, in one step.
+/// Exchanges two folders in one step.
 fn exchange(one: &Path, other: &Path) -> Result<(), ArchiveError> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     fs::create_dir_all(other).map_err(ArchiveError::write(other))?;
@@ -132,7 +133,7 @@ fn exchange(one: &Path, other: &Path) -> Result<(), ArchiveError> {
         .map_err(|error| ArchiveError::Exchange { path: other.to_owned(), source: error.into() })
 }
 
-/// Waits until everything below a folder is safe.
+/// Syncs everything below a folder to disk.
 fn sync_below(folder: &Path) -> Result<(), ArchiveError> {
     for entry in fs::read_dir(folder).map_err(ArchiveError::read(folder))? {
         let entry = entry.map_err(ArchiveError::read(folder))?;

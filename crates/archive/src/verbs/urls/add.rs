@@ -1,6 +1,7 @@
-//! `urls add`: promises that URLs answer as they answer now.
+//! `urls add`: records the current responses of URLs as expectations.
 //!
-//! All are asked before anything is written, and each file is written once, however many URLs it gets.
+//! All URLs are requested before anything is written. Each file is written once, regardless of the
+//! number of URLs added to it.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
@@ -11,33 +12,33 @@ use crate::expectations::{
     UrlDatabase, UrlsError, of_host,
 };
 
-/// How URLs are added.
+/// The options for adding URLs.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// Their content is never to change: length and digest are recorded.
+    /// The content must never change: record its length and digest.
     pub fixed: bool,
     /// Their categories.
     pub categories: Vec<String>,
-    /// A domain that no file speaks of gets one.
+    /// Create a file for a domain that has none.
     pub new_domain: bool,
 }
 
-/// What was added.
+/// The result for an added URL.
 #[derive(Clone, Debug)]
 pub struct Added {
     /// The URL, in the spelling of the database.
     pub url: String,
-    /// The file that has it.
+    /// The file that contains it.
     pub path: PathBuf,
-    /// Whether it was not there before. If it was, nothing has changed.
+    /// Whether it is new. If not, nothing has changed.
     pub new: bool,
-    /// Whether the file was not there before.
+    /// Whether the file is new.
     pub new_domain: bool,
-    /// Whether `http` was taken for the scheme that was not given.
+    /// Whether `http` was assumed because no scheme was given.
     pub assumed_http: bool,
 }
 
-/// What came of each URL, in the order in which they were given.
+/// The result for each URL, in the order given.
 pub type Outcomes = Vec<Result<Added, AddError>>;
 
 /// Why a URL was not added.
@@ -51,7 +52,7 @@ pub enum AddError {
     Answer {
         /// The URL.
         url: String,
-        /// What it answered.
+        /// The reason.
         reason: String,
         /// Why the request failed, if it did.
         trouble: Option<ProbeFailure>,
@@ -73,7 +74,7 @@ pub fn add(
     if !wishes.iter().flatten().any(|wish| wish.added.new) {
         return Ok(wishes.into_iter().map(|wish| wish.map(|wish| wish.added)).collect());
     }
-    // The web may be slow, and the files may be others by now.
+    // The requests may be slow, and the files may have changed meanwhile.
     let _editing = database.edit()?;
     let mut files = DatabaseFiles::load(database)?;
     let outcomes = wishes.into_iter().map(|wish| files.insert(wish?, request)).collect();
@@ -81,10 +82,10 @@ pub fn add(
     Ok(outcomes)
 }
 
-/// A URL that is to be added.
+/// A URL to add.
 struct UrlToAdd {
     target: Target,
-    /// Whether it is asked for by https.
+    /// Whether it is requested by https.
     secure: bool,
     expectation: Expectation,
     added: Added,
@@ -128,7 +129,7 @@ impl<'a> DatabaseFiles<'a> {
         Ok(Self { database, all: database.load_all()?, changed: BTreeSet::new() })
     }
 
-    /// The number of the file that speaks of a URL's host; of a new one, if there may be new ones.
+    /// The index of the file for a URL's host. Creates a new file if the request allows it.
     fn of(&mut self, target: &Target, secure: bool, request: &Request) -> Result<usize, UrlsError> {
         match of_host(&self.all, target) {
             Some(at) => Ok(at),
@@ -162,7 +163,7 @@ impl<'a> DatabaseFiles<'a> {
     }
 }
 
-/// Asks for all that is new, and records what it answers now.
+/// Requests all new URLs and records their current responses.
 fn learn(wishes: &mut [Result<UrlToAdd, AddError>], fixed: bool, prober: &dyn Prober) {
     let follow = if fixed { Follow::Redirects } else { Follow::First };
     let is_new = |wish: &Result<UrlToAdd, AddError>| wish.as_ref().is_ok_and(|wish| wish.added.new);
@@ -189,7 +190,7 @@ fn learn(wishes: &mut [Result<UrlToAdd, AddError>], fixed: bool, prober: &dyn Pr
     }
 }
 
-/// Makes a promise of an answer; says why, if none can be made.
+/// Makes an expectation from a response. Returns the reason if that is impossible.
 fn promise(expectation: &mut Expectation, observed: Observed, fixed: bool) -> Result<(), String> {
     if let Some(reason) = observed.error {
         return Err(reason);
@@ -210,7 +211,7 @@ fn promise(expectation: &mut Expectation, observed: Observed, fixed: bool) -> Re
     Ok(())
 }
 
-/// The type without its parameters.
+/// The media type without its parameters.
 fn media_type(observed: &Observed) -> Option<String> {
     let essence = observed.media_type.as_deref()?.split(';').next()?.trim();
     (!essence.is_empty()).then(|| essence.to_owned())

@@ -1,6 +1,6 @@
-//! `urls check`: holds the live web against what is expected of it, and keeps nothing.
+//! `urls check`: compares the live web with the expectations, and stores nothing.
 //!
-//! Verdicts come in the order of the files, whatever the order of the answers.
+//! Verdicts are reported in the order of the files, regardless of the order of the responses.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,20 +13,21 @@ use crate::expectations::{Prober, UrlDatabase, UrlsError};
 
 pub use crate::checking::CheckProgress;
 
-/// What is checked, and how.
+/// The options of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// Which expectations.
+    /// The expectations to check.
     pub filter: UrlFilter,
-    /// Hosts that stand in for others: the second is asked in place of the first, a domain or an alias of one.
+    /// Host mappings: requests for the first host, a domain or an alias, go to the second.
     pub map: Vec<(String, String)>,
-    /// Every alias is asked as well.
+    /// Also check every alias.
     pub cnames: bool,
-    /// How many more passes there are for what failed.
+    /// Number of additional passes over failed URLs.
     pub retries: u32,
-    /// How long is waited before each of them: what fails now and not a moment later did not fail.
+    /// Delay before each additional pass. A URL that fails and then succeeds in a later pass does
+    /// not count as failed.
     pub pause: Duration,
-    /// Raised by whoever wants no more: what has its verdict by then is all.
+    /// Set by the caller to stop. Only verdicts reached by then are reported.
     pub stop: Option<Arc<AtomicBool>>,
 }
 
@@ -36,7 +37,7 @@ impl Request {
     }
 }
 
-/// Checks all that is asked for; `each` is told the verdicts in order.
+/// Checks all selected URLs and calls `each` with the verdicts in order.
 pub fn check<E: From<UrlsError>>(
     database: &UrlDatabase,
     request: &Request,

@@ -1,22 +1,22 @@
-//! `urls fmt`: every file in canonical form.
+//! `urls fmt`: rewrites every file in canonical form.
 
 use std::path::{Path, PathBuf};
 
 use crate::expectations::{Remark, UrlDatabase, UrlsError};
 
-/// What was found of one file.
+/// The result for one file.
 #[derive(Debug)]
 pub struct Formatted {
     /// The file.
     pub path: PathBuf,
-    /// Whether it was, or is, in another form.
+    /// Whether it was not in canonical form; with `check`, it still is not.
     pub differs: bool,
-    /// What is odd about it and was left alone.
+    /// Oddities in it that were left unchanged.
     pub remarks: Vec<Remark>,
 }
 
-/// Brings every file into canonical form, or with `check` only says which are not. A file that cannot be used is told of
-/// and left alone.
+/// Rewrites every file in canonical form, or with `check` only reports which are not. An unusable
+/// file is reported and left unchanged.
 pub fn fmt<E: From<UrlsError>>(
     database: &UrlDatabase,
     check: bool,

@@ -1,26 +1,26 @@
-//! `urls list`: every URL that something is expected of.
+//! `urls list`: lists every URL with an expectation.
 
 use crate::expectations::{DomainFile, Expectation, Loaded, UrlDatabase, UrlsError};
 
-/// Which expectations are meant; without anything, all.
+/// Selects expectations; an empty filter selects all.
 #[derive(Clone, Debug, Default)]
 pub struct UrlFilter {
-    /// Those that have this category.
+    /// Those with this category.
     pub category: Option<String>,
     /// Those of this domain, by its name or an alias.
     pub domain: Option<String>,
-    /// Those whose path begins so.
+    /// Those whose path has this prefix.
     pub path_prefix: Option<String>,
 }
 
 impl UrlFilter {
-    /// Whether a record is meant.
+    /// Whether the filter selects a record.
     pub fn takes(&self, record: &Expectation) -> bool {
         self.category.as_deref().is_none_or(|category| record.has_category(category))
             && self.path_prefix.as_deref().is_none_or(|prefix| record.path.starts_with(prefix))
     }
 
-    /// Whether the domain of a file is meant.
+    /// Whether the filter selects the domain of a file.
     pub fn takes_domain(&self, file: &DomainFile) -> bool {
         let is = |name: &String, wanted: &str| name.eq_ignore_ascii_case(wanted);
         self.domain.as_deref().is_none_or(|wanted| {
@@ -29,7 +29,7 @@ impl UrlFilter {
     }
 }
 
-/// The files that a filter takes, in the order of their names. A domain that was named must be there.
+/// The files that a filter selects, in the order of their names. A named domain must exist.
 pub fn files(database: &UrlDatabase, filter: &UrlFilter) -> Result<Vec<Loaded>, UrlsError> {
     let mut files = database.load_all()?;
     files.retain(|loaded| filter.takes_domain(&loaded.file));
@@ -39,7 +39,8 @@ pub fn files(database: &UrlDatabase, filter: &UrlFilter) -> Result<Vec<Loaded>, 
     }
 }
 
-/// Calls `each` for every expectation that a filter takes, in the order of domains and then of files.
+/// Calls `each` for every expectation that a filter selects, in the order of domains and then of
+/// files.
 pub fn list<E: From<UrlsError>>(
     database: &UrlDatabase,
     filter: &UrlFilter,

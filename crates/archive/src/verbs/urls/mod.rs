@@ -1,6 +1,6 @@
-//! `urls`: what URLs are expected to answer, edited and checked.
+//! `urls`: edits and checks the expected responses of URLs.
 //!
-//! One file a verb. All take an open [`UrlDatabase`], wherever it lies, and return plain values.
+//! One file per verb. All take an open [`UrlDatabase`] at any location, and return plain values.
 
 pub mod add;
 pub mod check;
@@ -13,10 +13,10 @@ use std::path::Path;
 
 use crate::expectations::{Loaded, UrlDatabase, UrlsError};
 
-/// Is told of the comments of a file, by their lines, before they are lost.
+/// Called with a file and the line numbers of its comments before they are lost.
 pub type OnLoss<'a> = &'a mut dyn FnMut(&Path, &[u64]);
 
-/// Saves a file that was changed. Tells of its comments first.
+/// Saves a changed file. Reports its comments first.
 fn save(database: &UrlDatabase, loaded: &Loaded, on_loss: OnLoss<'_>) -> Result<(), UrlsError> {
     tell_of_comments(loaded, on_loss);
     database.save(loaded)

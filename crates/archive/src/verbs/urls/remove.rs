@@ -1,8 +1,9 @@
-//! `urls remove`: takes a promise back.
+//! `urls remove`: removes an expectation.
 
 use crate::expectations::{UrlDatabase, UrlsError};
 
-/// Removes the record of a URL, unless it is a rehearsal; gives the URL in the spelling of the database.
+/// Removes the record of a URL, unless it is a dry run. Returns the URL in the spelling of the
+/// database.
 pub fn remove(
     database: &UrlDatabase,
     url: &str,

@@ -1,8 +1,8 @@
-//! `urls show`: what is expected of one URL.
+//! `urls show`: shows the expectation for one URL.
 
 use crate::expectations::{Expectation, Loaded, Target, UrlDatabase, UrlsError};
 
-/// The file that has the record of a URL, and the record.
+/// The record of a URL, and the file that contains it.
 pub fn show(database: &UrlDatabase, url: &str) -> Result<(Loaded, Expectation), UrlsError> {
     let target = Target::parse(url)?;
     let loaded = database.find(&target)?;

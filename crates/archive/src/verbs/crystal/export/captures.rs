@@ -1,8 +1,8 @@
-//! A project of the captures of a version, which need not have anything to do with Crystal.
+//! A project made from the captures of a version, which need not come from Crystal.
 //!
-//! Crystal knows one number of a revision and its order, so captures are numbered by their times. Where the exact answer is
-//! kept, the project gets its head and its payload as they were; a page that was committed by hand has its body and what
-//! its row knows of the headers.
+//! In Crystal the id of a revision also gives its order, so captures are numbered by their times.
+//! If the exact response is stored, the project gets its head and payload unchanged. A page that
+//! was committed by hand has its body and the headers in its row.
 
 use varve_core::history::Capture;
 use varve_core::{RecordId, VersionId};
@@ -13,7 +13,7 @@ use super::{ProjectExported, ROWS_PER_BATCH, body_from, catalog, is_refusal};
 use crate::error::ArchiveError;
 use varve_repository::history::{ArchiveHistoryReader, HistoryReader, VersionPages};
 
-/// What a server answers when nothing changed.
+/// The status of a response for unchanged content.
 const NOT_MODIFIED: u16 = 304;
 
 /// Fills an empty project with the captures of a version.
@@ -53,7 +53,7 @@ pub(super) fn write(
     Ok(done)
 }
 
-/// What a capture says, and its body.
+/// The response of a capture, and its body.
 fn answer(
     holdings: &ArchiveHistoryReader,
     writer: &ProjectWriter,
@@ -74,7 +74,7 @@ fn answer(
     };
     let metadata =
         ResponseMetadata::new(11, capture.status.into(), reason, &head.headers, capture.time.utc());
-    // A 304 of Crystal's has no body: what it stands for is found by its ETag.
+    // In Crystal a 304 has no body: the revision it stands for is found by its ETag.
     let body = if capture.status == NOT_MODIFIED {
         writer.begin_body()?
     } else {

@@ -1,4 +1,4 @@
-//! A project that was imported, made again from what was written down about it.
+//! Restores an imported project from its stored facts.
 
 use varve_core::RunId;
 use varve_crystal::{
@@ -13,7 +13,7 @@ use crate::error::ArchiveError;
 use varve_repository::archive::hex_digits;
 use varve_repository::history::ArchiveHistoryReader;
 
-/// Fills an empty project with what the fact and its parts say.
+/// Fills an empty project with the contents of the fact and its parts.
 pub(super) fn restore(
     holdings: &ArchiveHistoryReader,
     fact: &ProjectFact,
@@ -43,7 +43,7 @@ struct Restoring<'a> {
 }
 
 impl Restoring<'_> {
-    /// Sets what the project had, and takes away what only new ones have.
+    /// Sets the properties that the project had, and removes those that only new projects have.
     fn properties(&mut self, fact: &ProjectFact) -> Result<(), ArchiveError> {
         let own =
             |name: &str| name == property_name::MAJOR_VERSION || name == property_name::MAJOR_VERSION_OLD;

@@ -1,7 +1,8 @@
-//! From a revision to the answer that it was, as far as that can be said.
+//! Reconstructs the response of a revision as far as possible.
 //!
-//! A row has the head; the body was kept after the transfer coding was undone. So fields that would tell a reader to undo
-//! it again, or that lie about the length, are given names that mean nothing to a reader, as archives do.
+//! A row has the head; the body was stored with its transfer coding decoded. Header fields that
+//! would make a reader decode it again, or that give a wrong length, are therefore renamed, as is
+//! usual in archives.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -16,28 +17,28 @@ use super::ProjectImport;
 use crate::error::ArchiveError;
 use varve_repository::history::time_of_revision;
 
-/// Answers up to this size are held in memory.
+/// Maximum size of a response held in memory, in bytes.
 const MAX_BYTES_IN_MEMORY: u64 = 1 << 20;
-/// Why a body is shorter than its answer said, as records say it.
+/// The truncation reason written to records whose body is shorter than its response declared.
 pub(in crate::verbs::crystal) const CUT_SHORT: &str = "disconnect";
-/// What stands before the name of a field that is not true of the stored body.
+/// The prefix for the name of a field that does not apply to the stored body.
 const ORIGINAL_HEADER_PREFIX: &[u8] = b"X-Archive-Orig-";
 
 impl ProjectImport<'_> {
-    /// Keeps the answer of a revision, whose body has this length.
+    /// Stores the response of a revision whose body has this length.
     pub(super) fn answer(&mut self, revision: &Revision, length: u64) -> Result<KeptExchange, ArchiveError> {
         let unchanged = self.original(revision)?;
         self.keep(revision, length, unchanged)
     }
 
-    /// What a 304 refers to: the response of the revision that it stands for.
+    /// The response that a 304 refers to: that of the revision it stands for.
     fn original(&mut self, revision: &Revision) -> Result<Option<RevisitOriginal>, ArchiveError> {
         let meant = self.project.resolve(revision.clone())?.revision;
         if meant.id == revision.id {
             return Ok(None);
         }
         let Some(length) = self.project.body_length(meant.id)? else { return Ok(None) };
-        // Keeping it again gives its receipt.
+        // Storing it again returns its receipt.
         let receipt = self.keep(&meant, length, None)?.receipt;
         if receipt.revisit_of.is_some() {
             return Ok(None);
@@ -85,13 +86,13 @@ impl ProjectImport<'_> {
         Ok(Date { instant, precision: Precision::Second, well_formed: true })
     }
 
-    /// The URL; a revision whose resource is lost is still told from others.
+    /// The URL. A revision whose resource is lost gets a URN that distinguishes it from others.
     fn url_of(&self, revision: &Revision) -> Result<String, ArchiveError> {
         let resource = self.project.resource(revision.resource)?;
         Ok(resource.map_or_else(|| format!("urn:crystal:resource:{}", revision.resource), |one| one.url))
     }
 
-    /// Head and body, in memory or, when they are long, in a file.
+    /// Head and body, in memory or, if they are long, in a file.
     fn response(&self, revision: &Revision, length: u64) -> Result<Box<dyn ReadAt>, ArchiveError> {
         let metadata = revision.metadata().ok().flatten();
         let head = metadata.map_or_else(|| b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), |said| head(&said, length));
@@ -115,7 +116,7 @@ fn in_memory(mut head: Vec<u8>, mut body: RevisionBody) -> io::Result<Box<dyn Re
     Ok(Box::new(head))
 }
 
-/// The head of the answer, for a body of this length.
+/// The head of the response, for a body of this length.
 pub(in crate::verbs::crystal) fn head(metadata: &ResponseMetadata, length: u64) -> Vec<u8> {
     let version = if metadata.http_version == 10 { "1.0" } else { "1.1" };
     let reason: String = metadata.reason_phrase.chars().filter(|letter| !letter.is_control()).collect();
@@ -123,7 +124,7 @@ pub(in crate::verbs::crystal) fn head(metadata: &ResponseMetadata, length: u64) 
     for (name, value) in metadata.wire_headers().iter() {
         let is_name = !name.is_empty() && name.iter().all(|byte| byte.is_ascii_graphic());
         if !is_name || name.contains(&b':') {
-            // No such line can be written; what it said is in the fact.
+            // Such a line cannot be written; the fact holds its text.
             continue;
         }
         let lies = name.eq_ignore_ascii_case(b"Transfer-Encoding")
@@ -139,7 +140,7 @@ pub(in crate::verbs::crystal) fn head(metadata: &ResponseMetadata, length: u64) 
     head
 }
 
-/// A value without line ends: one that was folded is unfolded, and none can end the head.
+/// A value without line ends: folded values are unfolded, and no value can end the head.
 fn on_one_line(value: &[u8]) -> impl Iterator<Item = u8> + '_ {
     value.iter().map(|byte| if matches!(byte, b'\r' | b'\n' | 0) { b' ' } else { *byte })
 }

@@ -1,12 +1,15 @@
-//! `import` of a Crystal project: each revision becomes an exchange, the whole becomes one version.
+//! `import` of a Crystal project: each revision becomes an exchange, and the project becomes one
+//! version.
 //!
-//! Answers become responses, with their times; a 304 refers to what it stands for. A download that failed has no answer
-//! and is remembered as a fact, as are all rows. The run is named by a digest over the project, so that importing it again
-//! finds that it is here and adds nothing; an import that was interrupted goes on where it stopped, since every record is
-//! known by its content. A project that has grown since is another run, of what is new in it; its version has the pages of
-//! the earlier ones too, since a version is the whole of how things were.
+//! Responses are stored with their times; a 304 refers to the response it stands for. A failed
+//! download has no response and is stored as a fact, as are all rows. The run id is a digest over
+//! the project, so importing it again finds the run and adds nothing. An interrupted import
+//! continues where it stopped, since every record is identified by its content.
 //!
-//! What is left behind: files that no row names, rows that cannot be understood, and Crystal's own files around them.
+//! A project that has grown since is another run, of its new revisions. Its version also contains
+//! the pages of the earlier ones, since a version is a complete state.
+//!
+//! Not imported are files that no row names, unreadable rows, and Crystal's own files around them.
 
 pub(super) mod exchange;
 mod parts;
@@ -35,33 +38,33 @@ use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, HistoryWrit
 use varve_repository::page_path::page_path;
 use varve_repository::rows::row_of_receipt;
 
-/// So many captures share a sync and a transaction.
+/// Number of captures per sync and transaction.
 const ROWS_PER_BATCH: usize = 1000;
 
-/// What an import came to.
+/// The result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProjectImported {
-    /// The version that it is.
+    /// The version made from the project.
     pub version: Option<VersionId>,
-    /// Whether it was here already; then nothing was added, and nothing below was counted.
+    /// Whether the project was imported before. Then nothing was added, and the counts below are 0.
     pub already: bool,
-    /// Revisions seen.
+    /// Revisions read.
     pub revisions: u64,
-    /// Answers kept that were not here before.
+    /// Responses that the archive did not have.
     pub new: u64,
     /// Revisions that record a failure.
     pub errors: u64,
     /// Revisions whose body is missing from the project.
     pub missing: u64,
-    /// Cookies that were sealed.
+    /// Cookies that were encrypted.
     pub cookies: u64,
-    /// Bytes of all bodies.
+    /// Total bytes of all bodies.
     pub bytes: u64,
-    /// Rows that could not be understood and were left behind.
+    /// Unreadable rows that were skipped.
     pub left_behind: u64,
 }
 
-/// Imports the project that `path` means. `progress` hears of each revision.
+/// Imports the project at `path`. `progress` is called for each revision.
 pub fn import(
     history: &ArchiveHistoryWriter,
     path: &Path,
@@ -87,7 +90,7 @@ pub fn import(
     importing.all(progress)
 }
 
-/// The version that a run became.
+/// The version made from a run.
 fn version_of_run(history: &ArchiveHistoryWriter, run: RunId) -> Result<Option<VersionId>, ArchiveError> {
     const REVISIONS_PER_QUERY: usize = 500;
     let mut after = None;
@@ -110,11 +113,11 @@ struct ProjectImport<'a> {
     keeper: ExchangeWriter<'a>,
     packer: Packer,
     run: RunId,
-    /// The key to cookies, once there was one.
+    /// The key for cookies, once one was needed.
     seal: Option<Seal>,
     /// The records of this run.
     records: HashSet<RecordId>,
-    /// Answers that an earlier run brought in, by their records.
+    /// Responses that an earlier run imported, by their records.
     pages: BTreeMap<RecordId, ManifestPage>,
     rows: Vec<CatalogRow>,
     done: ProjectImported,
@@ -141,7 +144,7 @@ impl ProjectImport<'_> {
         Ok(self.done)
     }
 
-    /// The row, unless it cannot be understood.
+    /// The row; `None` if it is unreadable.
     fn readable<T>(&mut self, row: varve_crystal::Result<T>) -> Result<Option<T>, ArchiveError> {
         match row {
             Ok(row) => Ok(Some(row)),
@@ -153,7 +156,7 @@ impl ProjectImport<'_> {
         }
     }
 
-    /// Keeps the answer of a revision, and gives what is to be written down about it.
+    /// Stores the response of a revision, and returns the row to record about it.
     fn revision(&mut self, revision: Revision) -> Result<RevisionRow, ArchiveError> {
         self.done.revisions += 1;
         self.done.errors += u64::from(!revision.has_body());
@@ -190,7 +193,8 @@ impl ProjectImport<'_> {
         Ok(Some(sealed))
     }
 
-    /// Makes the row of what was kept. What was here already has one; it is of this run if an earlier try kept it.
+    /// Makes the row of a stored response. A response that already existed has one; it belongs to
+    /// this run if an earlier attempt stored it.
     fn remember(&mut self, kept: KeptExchange) -> Result<(), ArchiveError> {
         let record = kept.receipt.record;
         let is_of_this_run = kept.new || self.records.contains(&record) || self.is_of_this_run(record)?;
@@ -265,7 +269,7 @@ impl ProjectImport<'_> {
     }
 }
 
-/// The page that an answer is, for a version that did not bring it in.
+/// The page of a response, for a version whose run did not import it.
 fn page_of(receipt: Receipt, redaction: Redaction) -> ManifestPage {
     ManifestPage {
         path: page_path(&receipt.url),

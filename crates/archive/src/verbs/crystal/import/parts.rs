@@ -1,4 +1,4 @@
-//! Writing down resources and revisions, in parts of bounded size.
+//! Writes resources and revisions in parts of bounded size.
 
 use serde::Serialize;
 use varve_core::{RecordId, RunId};
@@ -8,12 +8,12 @@ use super::super::fact::{MEDIA_TYPE, PartFact, RevisionRow};
 use crate::error::ArchiveError;
 use varve_repository::history::{ArchiveHistoryWriter, HistoryWriter};
 
-/// A part holds at most so many rows …
+/// Maximum number of rows in a part.
 const MOST_ROWS: usize = 2000;
-/// … and about so many bytes of text.
+/// Approximate maximum number of bytes of text in a part.
 const MOST_BYTES: usize = 1 << 20;
 
-/// The parts that were written so far, and the one that is being filled.
+/// The parts written so far, and the one being filled.
 pub(super) struct FactParts<'a> {
     history: &'a ArchiveHistoryWriter,
     part: PartFact,
@@ -39,7 +39,7 @@ impl<'a> FactParts<'a> {
         self.write_if_full()
     }
 
-    /// The records of all parts.
+    /// Writes the last part and returns the records of all parts.
     pub(super) fn finish(mut self) -> Result<Vec<RecordId>, ArchiveError> {
         self.write()?;
         Ok(self.written)
@@ -61,7 +61,7 @@ impl<'a> FactParts<'a> {
     }
 }
 
-/// Writes down a fact about a run.
+/// Stores a fact about a run.
 pub(super) fn keep(
     history: &ArchiveHistoryWriter,
     run: RunId,

@@ -1,11 +1,12 @@
-//! The name of an import: a digest over all that is imported, so that the same project is the same run.
+//! The id of an import: a digest over all imported data, so that the same project gives the same
+//! run.
 
 use sha2::{Digest, Sha256};
 use varve_core::RunId;
 use varve_core::history::uuid_of;
 use varve_crystal::{Error, Project, Result};
 
-/// The run that importing this project is. Reads every row and asks for the length of every body.
+/// The run id for importing this project. Reads every row and the length of every body.
 pub(super) fn run_of(project: &Project) -> Result<RunId> {
     let mut digest = Fingerprint(Sha256::new());
     digest.text("varve import of a Crystal project");
@@ -17,7 +18,7 @@ pub(super) fn run_of(project: &Project) -> Result<RunId> {
         digest.number(resource.id.get());
         digest.text(&resource.url);
     })?;
-    // These hold numbers, texts and nothing that should not be seen: how they are shown is what they are.
+    // These contain numbers, texts and no secrets, so their debug output identifies them.
     digest.rows(project.roots(), |digest, root| digest.text(&format!("{root:?}")))?;
     digest.rows(project.groups(), |digest, group| digest.text(&format!("{group:?}")))?;
     digest.rows(project.aliases(), |digest, alias| digest.text(&format!("{alias:?}")))?;
@@ -37,7 +38,7 @@ pub(super) fn run_of(project: &Project) -> Result<RunId> {
 struct Fingerprint(Sha256);
 
 impl Fingerprint {
-    /// A text is told from the next by its length.
+    /// The length prefix separates a text from the next one.
     fn text(&mut self, text: &str) {
         self.0.update((text.len() as u64).to_be_bytes());
         self.0.update(text);
