@@ -14,58 +14,58 @@ pub enum CrawlError {
     /// The archive could not be opened, read or written.
     #[error(transparent)]
     Repository(#[from] RepositoryError),
-    /// Nothing was committed but what checks found.
+    /// All versions were made by checks.
     #[error("only checks have made versions here, and what one found is no promise for the next")]
     OnlyChecks,
-    /// An answer was recorded as a failure, because it is none, or not whole.
+    /// A response was recorded as a failure, because it is not HTTP or is truncated.
     #[error("{kind}: {}", message.escape_debug())]
     RecordedAsFailure {
         /// The kind of failure, as the project names it.
         kind: String,
-        /// What is said about it.
+        /// The message that the project records.
         message: String,
     },
-    /// There is nothing to resume.
+    /// There is no run to resume.
     #[error("there is no unfinished run")]
     NoRun,
-    /// A run that cannot be resumed because what it was asked to do cannot be read.
+    /// The settings of the run cannot be parsed, so it cannot be resumed.
     #[error("the settings of the unfinished run cannot be read")]
     RunSettings(#[source] serde_json::Error),
-    /// A run that stands in the way of another.
+    /// An unfinished run prevents the start of another.
     #[error("an earlier run is not finished")]
     UnfinishedRun,
-    /// Credentials that cannot be read.
+    /// The credentials cannot be parsed.
     #[error("the credentials cannot be used")]
     Credentials(#[source] varve_fetch::CredentialsError),
-    /// A run would go on without what it was begun with.
+    /// The run was begun with a secret that is not given now.
     #[error(
         "the run was begun with `{}` for `{}`{}, which is not given now",
         secret.name.escape_debug(), secret.origin.escape_debug(), and_more(*.more)
     )]
     SecretMissing {
-        /// What is missing.
+        /// The first missing secret.
         secret: crate::network_options::SecretName,
-        /// How many more there are.
+        /// The number of further missing secrets.
         more: usize,
     },
-    /// An entry of a list of private addresses that is none.
+    /// An entry of the list of private addresses is invalid.
     #[error(transparent)]
     Allow(#[from] varve_fetch::guard::AllowError),
-    /// A proxy that is none.
+    /// A proxy is invalid.
     #[error(transparent)]
     Proxy(#[from] varve_fetch::ProxyError),
-    /// Certificates that cannot be used.
+    /// The certificates cannot be used.
     #[error("the certificates cannot be used")]
     Roots(#[source] varve_fetch::RootsError),
-    /// There is no browser.
+    /// No browser was found.
     #[error("there is no Chromium to load pages with")]
     NoBrowser,
-    /// What is to load pages is something else.
+    /// The program that should load pages is not Chromium.
     #[error("`{}` is no Chromium: asked for its version, it {said}", path.display())]
     NotABrowser {
-        /// Where.
+        /// The path of the program.
         path: PathBuf,
-        /// What it said, or that it said nothing.
+        /// How the program answered the request for its version.
         said: String,
     },
     /// Threads could not be started.
@@ -74,7 +74,7 @@ pub enum CrawlError {
 }
 
 impl CrawlError {
-    /// Whether the archive itself cannot go on, as opposed to one page.
+    /// Whether the archive itself is unusable, as opposed to one page.
     pub fn is_fatal(&self) -> bool {
         matches!(self, Self::Repository(error) if error.is_fatal())
     }

@@ -1,4 +1,4 @@
-//! What a run tells whoever watches it, while it goes on and when it ends.
+//! The events that a run reports to its caller, and the summary at its end.
 
 use std::time::Duration;
 
@@ -6,84 +6,85 @@ use varve_core::{Moment, RunId, VersionId};
 
 use super::skip_rule::SkipRule;
 
-/// Something happened.
+/// An event of a run.
 #[derive(Clone, Debug)]
 pub enum CrawlEvent<'a> {
-    /// The run began, or goes on.
+    /// The run began or was resumed.
     Began {
         /// The run.
         run: RunId,
-        /// Whether it began earlier.
+        /// Whether the run began earlier.
         resumed: bool,
     },
-    /// Something was captured.
+    /// A response was captured.
     Captured(CapturedPage<'a>),
-    /// A page asked for something in a way that makes no capture of it: by another method than `GET`, or once more. The
-    /// exchange was kept all the same.
+    /// A page in a browser made a request that is not a capture of its URL: with another method
+    /// than `GET`, or repeated. The exchange was stored nevertheless.
     Exchanged {
         /// The URL.
         url: &'a str,
         /// The method.
         method: &'a str,
-        /// The status of the answer; 0 where it could not be read.
+        /// The status of the response; 0 if it could not be read.
         status: u16,
         /// The length of its body.
         length: u64,
     },
-    /// Something could not be had, and will not be tried again.
+    /// A URL could not be fetched and will not be retried.
     Failed {
         /// The URL.
         url: &'a str,
-        /// The sort of failure, as a word.
+        /// The kind of failure, as a word.
         kind: &'a str,
         /// What happened, as a sentence.
         message: &'a str,
     },
-    /// Something was captured, but not all that was wanted of it could be done.
+    /// A URL was captured, but a part of the work for it could not be done.
     Noted {
         /// The URL.
         url: &'a str,
-        /// What was not done, as a sentence.
+        /// The part that was not done, as a sentence.
         note: &'a str,
     },
-    /// Something was not asked for.
+    /// A URL was not requested.
     Skipped {
         /// The URL.
         url: &'a str,
-        /// Why.
+        /// The rule that excluded it.
         rule: &'a SkipRule,
-        /// Whether it was named by whoever asked, or a redirect from there led to it.
+        /// Whether the URL is a seed, or a redirect from a seed led to it.
         is_seed: bool,
     },
-    /// A server that was asked in plain HTTP answers that TLS is spoken there.
+    /// A server that received a plain HTTP request answered that it requires TLS.
     TlsRequired {
-        /// What was asked for.
+        /// The URL that was requested.
         url: &'a str,
     },
-    /// A host asks to be left alone.
+    /// A host sent `Retry-After`.
     RetryAfter {
         /// The host.
         host: &'a str,
-        /// Until then.
+        /// The end of the wait that the host asked for.
         until: Moment,
-        /// Whether that is too long for this run, so that what is wanted of it is left for whoever resumes.
+        /// Whether the wait is too long for this run, so that the URLs of the host are left for a
+        /// resumed run.
         left: bool,
     },
-    /// A host was given up, and what was not asked of it is left for whoever resumes. Told at the end.
+    /// The run gave up a host and left its remaining URLs for a resumed run. Reported at the end.
     HostUnreachable {
         /// The host.
         host: &'a str,
-        /// The sort of failure, as a word.
+        /// The kind of failure, as a word.
         kind: &'a str,
         /// What happened, as a sentence.
         message: &'a str,
     },
-    /// Everything up to here is safe.
+    /// Everything before this event is durable.
     Checkpoint {
-        /// Captures so far.
+        /// The number of captures so far.
         captured: u64,
     },
-    /// How far it is; comes several times a second.
+    /// The progress of the run; reported several times a second.
     Progress(&'a CrawlProgress),
 }
 
@@ -92,63 +93,65 @@ pub enum CrawlEvent<'a> {
 pub struct CapturedPage<'a> {
     /// The URL.
     pub url: &'a str,
-    /// When.
+    /// The time of the capture.
     pub time: Moment,
-    /// The status of the answer; 0 where it could not be read.
+    /// The status of the response; 0 if it could not be read.
     pub status: u16,
     /// The length of its body.
     pub length: u64,
-    /// Whether it is a page, as opposed to a part of one or a file for robots.
+    /// Whether it is a page, as opposed to an embedded resource or a `robots.txt`.
     pub is_page: bool,
-    /// Whether its body is the one that was captured last.
+    /// Whether its body equals that of the previous capture.
     pub unchanged: bool,
-    /// Why the answer is not whole, if it is not.
+    /// Why the response is truncated, if it is.
     pub truncated: Option<&'a str>,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CrawlProgress {
-    /// What came of it so far.
+    /// The counts so far.
     pub tally: CrawlTally,
-    /// URLs that wait.
+    /// The number of URLs that wait.
     pub queued: u64,
-    /// Requests under way.
+    /// The number of requests in flight.
     pub in_flight: usize,
-    /// Hosts that are being asked.
+    /// The hosts that the run is requesting URLs from.
     pub hosts: Vec<String>,
-    /// How long it is until any of them may be asked again, if nothing is under way until then.
+    /// The time until the next request to any of them may start, if no request is in flight until
+    /// then.
     pub idle_for: Option<Duration>,
 }
 
-/// What came of a run.
+/// The counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CrawlTally {
-    /// Captures, all together.
+    /// All captures.
     pub captured: u64,
-    /// Those that are files for robots.
+    /// Captures of `robots.txt` files.
     pub robots: u64,
-    /// Those that are pages.
+    /// Captures of pages.
     pub pages: u64,
-    /// Those whose body is the one that was captured last.
+    /// Captures whose body equals that of the previous capture.
     pub unchanged: u64,
-    /// Those whose answer is not whole.
+    /// Captures with a truncated response.
     pub truncated: u64,
-    /// Exchanges that pages made and that are no captures.
+    /// Exchanges of pages in a browser that are not captures.
     pub exchanged: u64,
-    /// URLs that could not be had.
+    /// URLs that could not be fetched.
     pub failed: u64,
-    /// URLs that earlier processes of the same run could not have.
+    /// URLs that earlier processes of the same run could not fetch.
     pub failed_before: u64,
-    /// URLs that were not asked for.
+    /// URLs that were not requested.
     pub skipped: u64,
-    /// Those among them that were named by whoever asked, and are not for robots.
+    /// Skipped seeds that `robots.txt` disallows, redirect targets of seeds included.
     pub seeds_refused: u64,
-    /// Hosts that were given up, of which something is left for whoever resumes.
+    /// Hosts that the run gave up and that have URLs left for a resumed run.
     pub unreachable_hosts: u64,
-    /// Bytes that were received.
+    /// Bytes received.
     pub bytes: u64,
-    /// The limit that was reached, if something was not asked for or not taken in because of it: of pages, of bytes or of time.
+    /// The limit that kept a URL from being requested or stored, if one did: of pages, of bytes or
+    /// of time.
     pub limit_reached: Option<&'static str>,
 }
 
@@ -157,20 +160,22 @@ pub struct CrawlTally {
 pub struct RunEnd {
     /// The run.
     pub run: RunId,
-    /// The version that it became; none if nothing was captured.
+    /// The version that it became; `None` if nothing was captured.
     pub version: Option<VersionId>,
-    /// What that descends from.
+    /// The parent of that version.
     pub parent: Option<VersionId>,
-    /// What came of this process's share of it.
+    /// The counts of this process.
     pub tally: CrawlTally,
-    /// Captures in the version.
+    /// The number of captures in the version.
     pub captures: u64,
-    /// URLs that still wait.
+    /// The number of URLs that still wait.
     pub queued: u64,
-    /// Whether it was stopped, or left something for another day, and can be resumed.
+    /// Whether the run was stopped or left URLs for later, so that it can be resumed.
     pub stopped: bool,
-    /// Whether it ended by itself, and is to be resumed because hosts asked to be left alone or were given up.
+    /// Whether the run ended by itself but left URLs, because hosts sent `Retry-After` or were
+    /// given up.
     pub hosts_left: bool,
-    /// From when on there is something to ask of hosts that asked to be left alone, if that is why it ended.
+    /// When the first of the hosts that sent `Retry-After` may be requested again, if the run ended
+    /// because of them.
     pub retry_at: Option<Moment>,
 }

@@ -1,7 +1,9 @@
-//! Who asks the live web: the client with its guard, credentials, proxy and certificates.
+//! Network access of a process: the HTTP client with its address guard, credentials, proxies and
+//! certificates.
 //!
-//! Shared by all that fetches, so that there is one place where it is decided what may be reached and what is sent. It
-//! belongs to the process; what of it a run keeps, so that whoever resumes it need not say it again, is in [`kept`].
+//! Everything that fetches uses this module, so that one place decides which addresses may be
+//! reached and which headers are sent. The options belong to the process. The part that a run saves
+//! for its resumption is in [`kept`].
 
 mod kept;
 
@@ -21,50 +23,50 @@ use varve_repository::archive_paths::ArchivePaths;
 
 pub use kept::{SavedNetworkOptions, SecretName};
 
-/// What belongs to the process that fetches.
+/// The network options of the process that fetches.
 #[derive(Clone, Debug, Default)]
 pub struct NetworkOptions {
-    /// Whether private addresses may be asked.
+    /// Whether requests to private addresses are allowed.
     pub allow_private: bool,
-    /// Private hosts, addresses and networks that may be asked.
+    /// Private hosts, addresses and networks to which requests are allowed.
     pub allow: Vec<String>,
     /// Lines of credentials: `HOST NAME: VALUE`.
     pub credentials: String,
-    /// Headers for the origins of the seeds alone: `NAME: VALUE`.
+    /// Headers for the origins of the seeds only: `NAME: VALUE`.
     pub headers: Vec<String>,
     /// The proxies that requests go through.
     pub proxies: ProxyTexts,
-    /// The file of certificates to trust besides the platform's, as PEM.
+    /// The PEM file of certificates to trust in addition to those of the platform.
     pub certificates: Option<PathBuf>,
-    /// Chromium, for pages that are loaded in a browser.
+    /// The path of Chromium, for pages that are loaded in a browser.
     pub browser: Option<PathBuf>,
-    /// Whether a run may go on without the headers and credentials that it was begun with.
+    /// Whether a run may be resumed without the headers and credentials that it was begun with.
     pub without_credentials: bool,
 }
 
-/// How a client asks.
+/// The options of one HTTP client.
 pub struct ClientOptions<'a> {
-    /// Where long answers are put down.
+    /// The directory for long responses.
     pub temporary: &'a Path,
-    /// Its name.
+    /// The `User-Agent`.
     pub user_agent: &'a str,
-    /// How much one answer may take.
+    /// The limits of one response.
     pub limits: FetchLimits,
-    /// How much all of them may take together, if that is limited.
+    /// The limit of all responses together, if there is one.
     pub budget: Option<ByteBudget>,
-    /// Connections kept for one origin.
+    /// The number of idle connections that are kept for one origin.
     pub per_host: usize,
-    /// Where the headers of a reach are sent.
+    /// The seeds: [`NetworkOptions::headers`] are sent to their origins.
     pub seeds: &'a [String],
 }
 
-/// Whom sites may turn to, as the `varve.toml` in that folder says, if there is one.
+/// The contact address for site owners from the `varve.toml` in that folder, if there is one.
 pub fn contact_in(layout: &ArchivePaths) -> Result<Option<String>, CrawlError> {
     if layout.is_archive() { Ok(read_settings(layout)?.contact) } else { Ok(None) }
 }
 
 impl NetworkOptions {
-    /// As far as the `varve.toml` in that folder allows as well, if there is one.
+    /// Adds the private addresses that the `varve.toml` in that folder allows, if there is one.
     pub fn within(mut self, layout: &ArchivePaths) -> Result<Self, CrawlError> {
         if layout.is_archive() {
             let allowed = read_settings(layout)?.allow_private;
@@ -74,7 +76,7 @@ impl NetworkOptions {
         Ok(self)
     }
 
-    /// A client that reaches as far.
+    /// Makes a client with these network options.
     pub fn client(&self, asker: &ClientOptions<'_>) -> Result<Client, CrawlError> {
         let mut options = HttpClientOptions::new(asker.temporary);
         asker.user_agent.clone_into(&mut options.user_agent);
@@ -90,12 +92,13 @@ impl NetworkOptions {
         Client::new(options).map_err(CrawlError::Roots)
     }
 
-    /// The proxies that requests go through, as silos say it.
+    /// The proxies that requests go through, as silos record them.
     pub fn proxies_shown(&self) -> Option<String> {
         Proxies::read(&self.proxies).ok().and_then(|proxies| proxies.shown())
     }
 
-    /// Headers go to the seeds' own origins: what a page embeds from elsewhere has no business with them.
+    /// The credentials of a run from these seeds. The headers go to the origins of the seeds only:
+    /// other origins that a page embeds resources from must not receive them.
     pub fn credentials_for(&self, seeds: &[String]) -> Result<Credentials, CredentialsError> {
         let mut lines = String::new();
         for seed in seeds.iter().filter_map(|seed| RequestUrl::verbatim(seed)) {

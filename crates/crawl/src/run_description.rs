@@ -1,7 +1,8 @@
-//! How politely a run asks the web, as silos say it: a `warcinfo` of its own, which the answers of the run name.
+//! Describes the politeness of a run in the silos: a `warcinfo` record of its own, which the
+//! response records of the run refer to.
 //!
-//! For whoever reads the records without varve: in the words of the standard where it has some. All that a run was asked to
-//! do stands in another record, as settings.
+//! The record is for readers without varve, and uses the field names of the WARC standard where
+//! they exist. Another record holds all settings of the run.
 
 use std::time::Duration;
 
@@ -9,29 +10,29 @@ use varve_core::RunId;
 
 use crate::settings::CrawlSettings;
 
-/// How the web is asked.
+/// How a run requests URLs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunDescription {
     /// Whether `robots.txt` is obeyed.
     pub robots: bool,
-    /// Who asks.
+    /// The `User-Agent`.
     pub user_agent: String,
-    /// How far it goes, where it goes anywhere by itself.
+    /// The scope, if the run follows links.
     pub scope: Option<String>,
-    /// Between two requests to a host.
+    /// The delay between two requests to a host.
     pub delay: Duration,
-    /// Requests under way to one host at a time.
+    /// The maximum number of requests in flight to one host.
     pub per_host: usize,
-    /// Requests under way at a time.
+    /// The maximum number of requests in flight.
     pub concurrency: usize,
-    /// How often something that failed is tried again.
+    /// The maximum number of retries of a failed request.
     pub retries: u32,
     /// The proxies that requests go through, without credentials.
     pub proxy: Option<String>,
 }
 
 impl RunDescription {
-    /// That of a crawl.
+    /// The description of a crawl.
     pub(crate) fn of(settings: &CrawlSettings, proxy: Option<String>) -> Self {
         let depth = settings.depth.map_or_else(String::new, |depth| format!(" depth={depth}"));
         Self {
@@ -46,7 +47,7 @@ impl RunDescription {
         }
     }
 
-    /// What is said of a run that asks so.
+    /// The fields of the `warcinfo` record of this run.
     pub fn fields(&self, run: RunId) -> Vec<(&'static str, String)> {
         let Self { delay, per_host, concurrency, retries, .. } = self;
         let delay = delay.as_millis();

@@ -1,6 +1,8 @@
-//! What a run was asked to do. Kept with the run, so that whoever resumes it need not say it again.
+//! The settings of a run. They are saved with the run, so that the user need not repeat them to
+//! resume it.
 //!
-//! Nothing here is secret: of headers and credentials it is kept that there were some, and whoever resumes gives them anew.
+//! No secret is saved: of headers and credentials only the names are saved, and the user gives the
+//! values again to resume.
 
 use std::time::Duration;
 
@@ -12,72 +14,74 @@ use varve_plan::Plan;
 use super::scope::ScopeKind;
 use crate::network_options::SavedNetworkOptions;
 
-/// A pause after failures grows to so many times the first: whoever wants short ones wants no long ones.
+/// Maximum delay between retries, as a multiple of the first delay: a user who sets a short first
+/// delay does not want long ones later.
 const MAX_BACKOFF_FACTOR: u32 = 150;
 
-/// What to capture, and how.
+/// The settings of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CrawlSettings {
-    /// Where to begin.
+    /// The URLs to start from.
     pub seeds: Vec<String>,
-    /// The plan that is followed, if one is. The seeds are its roots.
+    /// The plan that the run follows, if there is one. Its roots are the seeds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
     /// Whether pages are loaded in a browser.
     pub browser: bool,
-    /// How many links away from a seed pages may be; any number, if nobody says.
+    /// The maximum number of links between a seed and a page; unlimited if `None`.
     pub depth: Option<u32>,
-    /// How far around its seeds it goes.
+    /// The scope around the seeds.
     pub scope: ScopeKind,
-    /// Pages must match one of these, if there are any.
+    /// If not empty, pages must match one of these patterns.
     pub include: Vec<String>,
-    /// What matches one of these is left out.
+    /// URLs that match one of these patterns are skipped.
     pub exclude: Vec<String>,
-    /// Stop after so many pages; what they embed is still fetched.
+    /// The maximum number of pages; the resources that they embed are still fetched.
     pub max_pages: Option<u64>,
-    /// Stop after so many bytes were received.
+    /// The maximum number of bytes received.
     pub max_bytes: Option<u64>,
-    /// Stop after so long, in milliseconds.
+    /// The maximum duration in milliseconds.
     pub max_time: Option<u64>,
-    /// How many redirects in a row are followed.
+    /// The maximum number of redirects in a row.
     pub max_redirects: u8,
-    /// Requests under way at a time.
+    /// The maximum number of requests in flight.
     pub concurrency: usize,
-    /// Requests under way to one host at a time.
+    /// The maximum number of requests in flight to one host.
     pub per_host: usize,
-    /// Between two requests to a host, in milliseconds.
+    /// The delay between two requests to a host, in milliseconds.
     pub delay: u64,
     /// Whether `robots.txt` is obeyed.
     pub obey_robots: bool,
     /// Whether `nofollow` on links and pages is obeyed.
     pub obey_nofollow: bool,
-    /// Whether what looks like one of endlessly many URLs is left out.
+    /// Whether URLs that look like crawler traps are skipped.
     pub avoid_traps: bool,
-    /// Whether everything is asked for whole, though the server might say that it has not changed.
+    /// Whether all requests are unconditional, so that no server can answer that nothing changed.
     #[serde(default)]
     pub no_conditional: bool,
-    /// How often something that failed is tried again.
+    /// The maximum number of retries of a failed request.
     pub retries: u32,
-    /// The pause after the first failure, in milliseconds; it doubles with each further one.
+    /// The delay after the first failure, in milliseconds; it doubles with each further failure.
     pub retry_pause: u64,
-    /// For how long a host that asks to be left alone is waited for, in milliseconds; one that asks for more is left for whoever resumes.
+    /// The longest `Retry-After` that the run waits for, in milliseconds. A host that asks for more
+    /// is left for a resumed run.
     pub max_wait: u64,
-    /// Who asks.
+    /// The `User-Agent`.
     pub user_agent: String,
-    /// For one answer altogether, in milliseconds.
+    /// The timeout of a whole response, in milliseconds.
     pub timeout: u64,
-    /// For a connection, in milliseconds.
+    /// The timeout of a connection attempt, in milliseconds.
     pub connect_timeout: u64,
-    /// Between two pieces of an answer, in milliseconds.
+    /// The timeout between two reads of a response, in milliseconds.
     pub idle_timeout: u64,
-    /// Bytes of one answer.
+    /// The maximum size of a response, in bytes.
     pub max_size: u64,
     /// The message of the version.
     pub message: String,
-    /// Who makes it.
+    /// The author of the version.
     pub author: Option<String>,
-    /// How far it reaches. This is for whoever resumes it, and is not written into silos.
+    /// The network options to resume the run with. They are not written to silos.
     #[serde(skip_serializing_if = "SavedNetworkOptions::is_nothing")]
     pub network: SavedNetworkOptions,
 }
@@ -120,7 +124,7 @@ impl Default for CrawlSettings {
 }
 
 impl CrawlSettings {
-    /// How polite it is.
+    /// The politeness policy of the run.
     pub(crate) fn policy(&self) -> PolitenessPolicy {
         let (policy, first) = (PolitenessPolicy::default(), Duration::from_millis(self.retry_pause));
         PolitenessPolicy {
@@ -136,7 +140,7 @@ impl CrawlSettings {
         }
     }
 
-    /// How much one answer may take.
+    /// The limits of one response.
     pub fn fetch_limits(&self) -> FetchLimits {
         let limits = FetchLimits::default();
         let idle = Duration::from_millis(self.idle_timeout);
@@ -150,7 +154,8 @@ impl CrawlSettings {
         }
     }
 
-    /// The name by which `robots.txt` speaks of whoever asks: the first word of the user agent.
+    /// The product name that `robots.txt` rules are matched with: the first word of the
+    /// `User-Agent`.
     pub(crate) fn product(&self) -> &str {
         let end =
             self.user_agent.find(|letter: char| !letter.is_ascii_alphanumeric() && !"-_".contains(letter));

@@ -1,6 +1,6 @@
-//! Answers between the wire and the archive: how they are kept, and how their bodies are read.
+//! Stores exchanges in the archive and reads their bodies.
 //!
-//! Shared by whoever crawls and whoever checks. It knows nothing of why an answer was asked for.
+//! The crawler and the checker share this module. It does not depend on the reason for a request.
 
 use std::io;
 
@@ -14,16 +14,16 @@ use varve_warc::date::Date;
 use varve_warc::write::Packer;
 use varve_wire::{DecodeLimits, DecodedBody, MessageBytes};
 
-/// The run that answers belong to.
+/// The run that stored exchanges belong to.
 #[derive(Clone, Copy)]
 pub struct RunRecord {
     /// Its id.
     pub id: RunId,
-    /// The record that says how it asks, where there is one.
+    /// The `warcinfo` record that describes the run, if there is one.
     pub described_by: Option<RecordId>,
 }
 
-/// Keeps an answer as part of a run. `unchanged` is what a 304 says has not changed.
+/// Stores an exchange as part of a run. `unchanged` is the capture that a 304 refers to.
 pub fn store_exchange(
     keeper: &ExchangeWriter<'_>,
     packer: &mut Packer,
@@ -34,7 +34,7 @@ pub fn store_exchange(
     store_rendered(keeper, packer, run, exchange, unchanged, &NewRenderings::default())
 }
 
-/// Keeps an answer, with what a browser made of it.
+/// Stores an exchange together with the renderings that a browser made of it.
 pub(crate) fn store_rendered(
     keeper: &ExchangeWriter<'_>,
     packer: &mut Packer,
@@ -48,7 +48,8 @@ pub(crate) fn store_rendered(
     keeper.keep_rendered(packer, &new, renderings)
 }
 
-/// Keeps an exchange that is not the capture of its URL, with what a browser made of it.
+/// Stores an exchange that is not a capture of its URL, together with the renderings that a browser
+/// made of it.
 pub(crate) fn record_non_capture(
     keeper: &ExchangeWriter<'_>,
     packer: &mut Packer,
@@ -81,12 +82,12 @@ fn new_exchange<'a>(exchange: &'a Exchange, run: RunRecord, timing: &'a str) -> 
     }
 }
 
-/// The body of a response with its codings removed as far as possible. None without an HTTP head.
+/// The body of a response with its codings removed as far as possible. `None` without an HTTP head.
 pub fn open_wire_body(response: &MessageBytes) -> io::Result<Option<DecodedBody<'_>>> {
     response.open_body(DecodeLimits::default())
 }
 
-/// How long each step took, as records say it.
+/// The duration of each step in microseconds, in the format of the records.
 fn timing_text(timing: &Timing) -> String {
     let mut text = String::with_capacity(64);
     let steps = [("dns", timing.dns), ("connect", timing.connect), ("tls", timing.tls)];

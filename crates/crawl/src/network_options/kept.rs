@@ -1,9 +1,12 @@
-//! What a run keeps of how far it reaches, so that whoever resumes it reaches as far.
+//! The network options that a run saves, so that a resumed run has the same network access.
 //!
-//! What is no secret is kept as it was given: that private addresses may be asked, where certificates lie, which proxy
-//! requests go through. Of what is secret only this is kept: that there was something, for whom and by which name. A run
-//! that was begun with it does not go on without it unless somebody says so: every page would be asked for as a stranger, and its
-//! refusal kept in the place of the page.
+//! Options that are not secret are saved as given: whether private addresses are allowed, the path
+//! of the certificates, and the proxy. Of each secret, only the origin and the name of the header
+//! are saved.
+//!
+//! A run that was begun with a secret is not resumed without it unless the user allows that.
+//! Otherwise every page would be requested without credentials, and the refusal would be stored in
+//! place of the page.
 
 use std::path::PathBuf;
 
@@ -13,46 +16,46 @@ use varve_fetch::{Proxies, ProxyTexts};
 use super::NetworkOptions;
 use crate::error::CrawlError;
 
-/// The name of what a proxy is told.
+/// The header with the credentials for a proxy.
 const PROXY_AUTHORIZATION: &str = "Proxy-Authorization";
 
-/// What a run keeps of how far it reaches.
+/// The network options that a run saves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SavedNetworkOptions {
-    /// Whether private addresses may be asked.
+    /// Whether requests to private addresses are allowed.
     pub allow_private: bool,
-    /// The file of certificates to trust besides the platform's.
+    /// The file of certificates to trust in addition to those of the platform.
     pub certificates: Option<PathBuf>,
-    /// The proxy that was named, without credentials; empty if none is to be used.
+    /// The proxy that the user named, without credentials; empty if no proxy is to be used.
     pub proxy: Option<String>,
-    /// What was given that is secret.
+    /// The secrets that the user gave, without their values.
     pub secrets: Vec<SecretName>,
 }
 
-/// That something secret was given.
+/// The name of a secret that the user gave, without its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecretName {
-    /// For whom: an origin.
+    /// The origin that it is sent to.
     pub origin: String,
     /// The name of the header.
     pub name: String,
 }
 
 impl SavedNetworkOptions {
-    /// Whether there is nothing to keep.
+    /// Whether all options have their defaults, so that nothing is saved.
     pub(crate) fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 }
 
 impl NetworkOptions {
-    /// For whom something secret was given besides the headers for seeds, and by which name.
+    /// The names of all secrets except the headers for seeds.
     pub fn secrets(&self) -> Vec<SecretName> {
         self.kept(&[]).map(|kept| kept.secrets).unwrap_or_default()
     }
 
-    /// What a run from these seeds keeps of it.
+    /// The options that a run from these seeds saves.
     pub fn kept(&self, seeds: &[String]) -> Result<SavedNetworkOptions, CrawlError> {
         let credentials = self.credentials_for(seeds).map_err(CrawlError::Credentials)?;
         let mut secrets: Vec<SecretName> = Vec::new();
@@ -74,7 +77,8 @@ impl NetworkOptions {
         Ok(SavedNetworkOptions { allow_private, certificates, proxy, secrets })
     }
 
-    /// As far as a run from these seeds reached, and what was said now besides. What is secret must have been said again.
+    /// Merges the options that a run from these seeds saved into the present ones. Fails if a saved
+    /// secret is not given again, unless `without_credentials` is set.
     pub fn again(&self, kept: &SavedNetworkOptions, seeds: &[String]) -> Result<Self, CrawlError> {
         let mut reach = self.clone();
         reach.allow_private |= kept.allow_private;
@@ -87,7 +91,7 @@ impl NetworkOptions {
         }
         let credentials = self.credentials_for(seeds).map_err(CrawlError::Credentials)?;
         let is_missing = |secret: &&SecretName| match secret.name.as_str() {
-            // Who names a proxy now names it with what it wants.
+            // A user who names a proxy now gives its credentials with it.
             PROXY_AUTHORIZATION => !names_proxy,
             name => !credentials.has(&secret.origin, name),
         };

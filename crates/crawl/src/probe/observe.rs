@@ -1,4 +1,4 @@
-//! What an answer says, as far as promises go.
+//! Extracts from a response the facts that expectations are checked against.
 
 use std::io::{self, Read};
 
@@ -11,17 +11,17 @@ use varve_wire::{MessageBytes, TruncationReason};
 use crate::wire_exchange;
 use varve_expect::Observed;
 
-/// One answer, looked at.
+/// One response and the facts observed in it.
 pub(super) struct ObservedResponse {
-    /// What it says, without the redirects before it.
+    /// The observed facts, without the redirects before it.
     pub(super) observed: Observed,
-    /// Whether it says that TLS is spoken there.
+    /// Whether the server answered that it requires TLS.
     pub(super) wants_tls: bool,
-    /// The answer itself, if it is wanted.
+    /// The exchange itself, if the caller wants it.
     pub(super) exchange: Option<Exchange>,
 }
 
-/// Looks at an answer. Reads all of its body if the content counts.
+/// Observes a response. Reads the whole body if `content` is set.
 pub(super) fn observe_response(exchange: Box<Exchange>, content: bool, whole: bool) -> ObservedResponse {
     let observed = observe(&exchange, content);
     let wants_tls = observed.status == Some(400) && wants_tls(&exchange);
@@ -53,7 +53,8 @@ fn observe(exchange: &Exchange, content: bool) -> Observed {
     observed
 }
 
-/// Why an answer that was cut short is no answer. Where only its beginning counts, varve itself may have cut it.
+/// Why a truncated response counts as failed. If the content does not matter, varve itself may have
+/// cut it, and that is no failure.
 fn broken(cut: TruncationReason, content: bool) -> Option<String> {
     let reason = match cut {
         TruncationReason::Length | TruncationReason::Time if !content => return None,
@@ -65,7 +66,7 @@ fn broken(cut: TruncationReason, content: bool) -> Option<String> {
     Some(format!("the answer is not whole: {reason}"))
 }
 
-/// Length and digest of the body, with its codings undone.
+/// Length and digest of the body with its codings removed.
 fn measure(wire: &MessageBytes) -> io::Result<(u64, BodyId)> {
     let mut hasher = Sha256::new();
     let mut length = 0;

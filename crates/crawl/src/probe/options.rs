@@ -1,4 +1,4 @@
-//! In which manner the web is asked.
+//! The options of the requests that a check sends.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,48 +11,50 @@ use varve_fetch::politeness::{Backoff, PolitenessPolicy};
 use crate::network_options::NetworkOptions;
 use crate::run_description::RunDescription;
 
-/// An answer may take so many times as long as a silence in it.
+/// Timeout of a whole response, as a multiple of the timeout of a silence in it.
 const TOTAL_TIMEOUT_FACTOR: u32 = 20;
-/// Bytes of an answer that nobody promised to be longer: a body without end must not fill a disk.
+/// Maximum size of a response without a longer expected length, in bytes: an endless body must not
+/// fill the disk.
 const DEFAULT_MAX_BYTES: u64 = 1 << 30;
-/// So much is read of an answer that is neither kept nor held against a digest.
+/// Bytes read of a response that is neither stored nor compared with a digest.
 const BRIEF_RESPONSE_BYTES: u64 = 64 << 10;
-/// A host that asks to be left alone for longer is asked again after this.
+/// Maximum wait for `Retry-After`: a host that asks for more is requested again after this time.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
-/// The pause after failures grows to this at most: who waits for a check waits at a terminal.
+/// Maximum delay after failures: a user of a check waits at a terminal.
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
-/// How questions are asked.
+/// The options of the requests that a check sends.
 #[derive(Clone, Debug)]
 pub struct ProbeOptions {
-    /// Where long answers are put down while they are looked at.
+    /// The directory for long responses while they are read.
     pub temporary: PathBuf,
-    /// Requests under way at a time.
+    /// The maximum number of requests in flight.
     pub concurrency: usize,
-    /// Between two requests to a host. Without any, a host gets as many at a time as there are.
+    /// The delay between two requests to a host. If it is zero, a host gets up to `concurrency`
+    /// requests at a time.
     pub delay: Duration,
-    /// For a connection, for the beginning of an answer, and for each silence in it.
+    /// The timeout of a connection attempt, of the first byte, and of each silence in a response.
     pub timeout: Duration,
-    /// Bytes of an answer, unless more are promised.
+    /// The maximum size of a response in bytes, unless a longer one is expected.
     pub max_size: u64,
-    /// The pause after the first failure of a host; it doubles with each further one in a row.
+    /// The delay after the first failure of a host; it doubles with each further failure in a row.
     pub retry_pause: Duration,
-    /// After so many failures in a row a host is given up.
+    /// The number of failures in a row after which a host is given up.
     pub failures_per_host: u32,
-    /// Who asks.
+    /// The `User-Agent`.
     pub user_agent: String,
-    /// What may be reached.
+    /// The network options.
     pub network: NetworkOptions,
-    /// How many threads the work may take.
+    /// The maximum number of threads.
     pub threads: usize,
-    /// Whether answers are handed over whole, to be kept.
+    /// Whether whole exchanges are returned, so that the caller can store them.
     pub whole: bool,
-    /// Raised by whoever wants no more answers.
+    /// Set by the caller to stop the requests.
     pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl ProbeOptions {
-    /// The usual manner.
+    /// The default options.
     pub fn new(temporary: impl Into<PathBuf>) -> Self {
         Self {
             temporary: temporary.into(),
@@ -78,7 +80,8 @@ impl ProbeOptions {
         if self.delay.is_zero() { self.concurrency.max(1) } else { 1 }
     }
 
-    /// As it is written down. What people promise is asked whatever robots may: it is no crawl.
+    /// The description for the silos. Expected URLs are requested regardless of `robots.txt`: a
+    /// check is not a crawl.
     pub(super) fn run_description(&self) -> RunDescription {
         RunDescription {
             robots: false,
@@ -98,7 +101,7 @@ impl ProbeOptions {
             connections_per_host: self.per_host(),
             longest_retry_after: MAX_RETRY_AFTER,
             backoff: Backoff { first: self.retry_pause, longest: MAX_BACKOFF.max(self.retry_pause) },
-            // Whoever checks asks again itself, after all others were asked.
+            // The checker retries by itself, after it has requested all other URLs.
             retries: 0,
             failures_per_host: self.failures_per_host.max(1),
             ..PolitenessPolicy::default()
@@ -119,14 +122,14 @@ impl ProbeOptions {
         }
     }
 
-    /// The limits for an answer that is promised to be longer than others may be; none where it is not.
+    /// The limits for a response with an expected length above the maximum size; `None` otherwise.
     pub(super) fn limits_for(&self, promised: Option<u64>) -> Option<FetchLimits> {
-        // Its head and the frames around its pieces come on top.
+        // The response head and the chunk framing add to the length of the body.
         let bytes = promised.map(|length| length.saturating_add(length / 4).saturating_add(1 << 20));
         bytes.filter(|bytes| *bytes > self.max_size).map(|bytes| FetchLimits { bytes, ..self.limits() })
     }
 
-    /// The limits for an answer of which the beginning is enough.
+    /// The limits for a response of which only the beginning is needed.
     pub(super) fn brief_limits(&self) -> FetchLimits {
         FetchLimits {
             bytes: BRIEF_RESPONSE_BYTES,

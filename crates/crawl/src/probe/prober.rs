@@ -1,4 +1,4 @@
-//! The seam to the live web: questions go out, answers come back in any order.
+//! The interface to the live web: it takes requests and returns responses in any order.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -9,21 +9,21 @@ use varve_fetch::FetchErrorKind;
 
 use crate::run_description::RunDescription;
 
-/// One thing to ask the web.
+/// One URL to request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeRequest {
     /// The URL.
     pub url: String,
     /// Whether redirects are followed.
     pub follow: Follow,
-    /// Whether the content must be read to its end, and hashed.
+    /// Whether the body must be read to its end and hashed.
     pub content: bool,
-    /// How long the content is promised to be.
+    /// The expected length of the body.
     pub length: Option<u64>,
 }
 
 impl ProbeRequest {
-    /// What must be asked so that the answer can be held against `expectation`.
+    /// The request whose response can be compared with `expectation`.
     pub fn about(expectation: &Expectation, url: String) -> Self {
         Self {
             url,
@@ -34,27 +34,29 @@ impl ProbeRequest {
     }
 }
 
-/// Why a server could not be asked as it was meant, where whoever asks may do something about it.
+/// Why a request failed, if the user can do something about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeFailure {
-    /// The sort of failure.
+    /// The kind of failure.
     pub kind: FetchErrorKind,
-    /// What was asked for; redirects may have led there.
+    /// The URL that was requested; redirects may have led to it.
     pub url: String,
 }
 
-/// What came of a question.
+/// The result of a request.
 #[derive(Clone, Debug, Default)]
 pub struct ProbeResponse {
-    /// What can be judged of it.
+    /// The facts that expectations are compared with.
     pub observed: Observed,
-    /// What was on the wire, redirects first, from whoever hands that over.
+    /// The exchanges, redirects first, if the prober returns them.
     pub exchanges: Vec<Exchange>,
-    /// How long the web took for it, redirects included and waiting for a turn not; none when it was not asked.
+    /// The duration of the requests, including redirects and without the wait in the queue; `None`
+    /// if none was sent.
     pub took: Option<Duration>,
-    /// Why there is no answer, or none worth having.
+    /// Why the request failed, if it did.
     pub failure: Option<ProbeFailure>,
-    /// Why it was not asked, or not to the end, if it was not: then nothing can be said of it.
+    /// Why the URL was not requested, or not to the end of its redirects. Such a result permits no
+    /// verdict on the URL.
     pub unasked: Option<String>,
 }
 
@@ -64,24 +66,26 @@ impl From<Observed> for ProbeResponse {
     }
 }
 
-/// Is told the answers, each with the number of its question. Breaks when no more are wanted.
+/// Receives the responses, each with the index of its request. Breaks when the caller wants no
+/// more.
 pub type OnAnswer<'a> = &'a mut dyn FnMut(usize, ProbeResponse) -> ControlFlow<()>;
 
-/// Whoever can ask the web.
+/// Requests URLs from the web.
 ///
-/// `probe` gives every question exactly one answer, by its number in the list, in whatever order they come, unless it is
-/// told to break. A failure is an answer ([`Observed::failed`]): nothing that one server does may end the run. Lengths and
-/// digests are those of the body with its codings removed.
+/// `probe` returns exactly one response to every request, by its index in the list and in any
+/// order, unless the caller breaks. A failure is a response ([`Observed::failed`]): nothing that
+/// one server does may end the run. Lengths and digests are those of the body with its codings
+/// removed.
 pub trait Prober {
-    /// Asks them all.
+    /// Sends all requests.
     fn probe(&self, questions: &[ProbeRequest], answer: OnAnswer<'_>);
 
-    /// How politely it asks; none where nothing can be said of that.
+    /// The description of the requests for the silos; `None` if there is none.
     fn run_description(&self) -> Option<RunDescription> {
         None
     }
 
-    /// Asks one.
+    /// Sends one request.
     fn probe_one(&self, question: ProbeRequest) -> ProbeResponse {
         let mut found = None;
         self.probe(&[question], &mut |_, answer| {

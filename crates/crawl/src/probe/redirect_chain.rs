@@ -1,4 +1,4 @@
-//! The way of one question through redirects to its answer.
+//! Follows the redirects of one request to its final response.
 
 use std::time::Duration;
 
@@ -12,22 +12,22 @@ use crate::error_chain::error_chain;
 use crate::probe::prober::{ProbeFailure, ProbeRequest, ProbeResponse};
 use varve_expect::{Follow, Observed, Redirect};
 
-/// No more redirects are followed.
+/// Maximum number of redirects that are followed.
 pub(super) const MAX_REDIRECTS: usize = 10;
 
-/// One question on its way.
+/// A request and the redirects it has followed so far.
 pub(super) struct RedirectChain {
-    /// The number of the question.
+    /// The index of the request.
     pub(super) number: usize,
-    /// What is asked next.
+    /// The URL to request next.
     pub(super) url: String,
-    /// Whether the content counts.
+    /// Whether the body must be read to its end.
     pub(super) content: bool,
-    /// How long the content is promised to be.
+    /// The expected length of the body.
     pub(super) length: Option<u64>,
     follow: Follow,
     redirects: Vec<Redirect>,
-    /// Where it has been.
+    /// The URLs requested before.
     visited: Vec<String>,
     exchanges: Vec<Exchange>,
     took: Option<Duration>,
@@ -35,11 +35,11 @@ pub(super) struct RedirectChain {
 
 impl QueuedRequest for RedirectChain {}
 
-/// What follows from an answer.
+/// The next step after a response.
 pub(super) enum ChainStep {
-    /// The next URL is to be asked.
+    /// Another URL must be requested.
     Onward(RedirectChain),
-    /// The question has its answer.
+    /// The chain has its final response.
     Arrived(usize, ProbeResponse),
 }
 
@@ -63,35 +63,36 @@ impl RedirectChain {
         RequestUrl::parse(&self.url).map(|url| url.authority().to_owned()).unwrap_or_default()
     }
 
-    /// Counts how long a request took.
+    /// Adds the duration of a request.
     pub(super) fn spend(&mut self, time: Duration) {
         self.took = Some(self.took.unwrap_or_default() + time);
     }
 
-    /// Ends without a whole answer.
+    /// Ends the chain without a complete response.
     pub(super) fn fail(self, reason: impl Into<String>) -> (usize, ProbeResponse) {
         let observed = Observed { redirects: self.redirects, ..Observed::failed(reason) };
         let (exchanges, took) = (self.exchanges, self.took);
         (self.number, ProbeResponse { observed, exchanges, took, ..ProbeResponse::default() })
     }
 
-    /// Ends without being asked.
+    /// Ends the chain without a request to the next URL.
     pub(super) fn leave(self, reason: &str) -> (usize, ProbeResponse) {
         let (number, answer) = self.fail(reason);
         (number, ProbeResponse { unasked: Some(reason.to_owned()), ..answer })
     }
 
-    /// Ends without an answer.
+    /// Ends the chain with a fetch error.
     pub(super) fn fail_by(self, error: &FetchError) -> (usize, ProbeResponse) {
         let trouble = Some(ProbeFailure { kind: error.kind, url: self.url.clone() });
         let (number, answer) = self.fail(error_chain(error));
-        // What may not be asked, or does not fit on this disk, says nothing of the site.
+        // A URL that the guard refuses, or a response that does not fit on this disk, permits no
+        // verdict on the site.
         let is_ours = matches!(error.kind, FetchErrorKind::Guard | FetchErrorKind::Spool);
         let unasked = answer.observed.error.clone().filter(|_| is_ours);
         (number, ProbeResponse { failure: trouble, unasked, ..answer })
     }
 
-    /// Goes on, or ends, with what was seen at the present URL.
+    /// Continues or ends the chain with the response at the current URL.
     pub(super) fn see(mut self, glance: ObservedResponse) -> ChainStep {
         self.exchanges.extend(glance.exchange);
         let observed = glance.observed;

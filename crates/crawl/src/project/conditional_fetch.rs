@@ -1,5 +1,6 @@
-//! Asking as Crystal asks: without content codings, which its readers do not undo, and with every tag that the project
-//! has for a URL, so that a server may say that nothing changed.
+//! Sends requests as Crystal does. They accept no content codings, because readers of a project do
+//! not decode them. They name every ETag that the project has for the URL, so that the server may
+//! answer 304.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use varve_fetch::{FetchError, FetchRequest, Fetched, Fetcher, Pending};
 
 use super::SharedProject;
 
-/// Requests for a project, through another fetcher.
+/// A fetcher for a project, on top of another fetcher.
 pub(crate) struct CrystalFetcher {
     project: Arc<SharedProject>,
     fetcher: Arc<dyn Fetcher>,
@@ -15,7 +16,7 @@ pub(crate) struct CrystalFetcher {
 }
 
 impl CrystalFetcher {
-    /// Requests for that project. With `whole`, no tag is said.
+    /// A fetcher for that project. With `whole`, requests name no ETag.
     pub(crate) fn new(project: Arc<SharedProject>, fetcher: Arc<dyn Fetcher>, whole: bool) -> Self {
         Self { project, fetcher, whole }
     }
@@ -26,7 +27,7 @@ impl CrystalFetcher {
         }
         let Some(resource) = self.project.resource(url)? else { return Ok(None) };
         let tags = self.project.ask(|project| {
-            // Where the body that a tag stands for was lost, it is asked for as if it had never been here.
+            // If the body of the newest revision is lost, the request is unconditional.
             let newest = project.default_revision(resource.id, varve_crystal::CaptureChoice::Newest)?;
             let Some(newest) = newest else { return Ok(None) };
             let meant = project.resolve(newest)?.revision;
@@ -42,7 +43,7 @@ impl CrystalFetcher {
 impl Fetcher for CrystalFetcher {
     fn fetch(&self, mut request: FetchRequest) -> Pending<'_, Result<Fetched, FetchError>> {
         request.headers.push(("Accept-Encoding".to_owned(), "identity".to_owned()));
-        // What cannot be looked up is asked for without conditions; whoever keeps the answer meets the same trouble.
+        // If the lookup fails, the request is unconditional; the writer will report the same error.
         if let Ok(Some(tags)) = self.tags(&request.url) {
             request.headers.push(("If-None-Match".to_owned(), tags));
         }

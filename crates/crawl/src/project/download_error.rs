@@ -1,12 +1,13 @@
-//! What a failure is called in a project: by the name of the Python exception that Crystal would have met.
+//! The names of failures in a project: those of the Python exceptions that Crystal would have
+//! raised.
 //!
-//! Only what a server or the network did is recorded. What was never asked for, by a rule or because this machine could
-//! not, says nothing about the page.
+//! Only failures of a server or the network are recorded. A URL that was not requested, because of
+//! a rule or a problem of this machine, has no failure of its own.
 
 use varve_crystal::{DownloadError, ResponseMetadata};
 use varve_wire::TruncationReason;
 
-/// The failure that a word of `FetchErrorKind` stands for, as a row has it; none for what is not recorded.
+/// The recorded failure for a word of `FetchErrorKind`; `None` if that kind is not recorded.
 pub(super) fn download_error(kind: &str, url: &str, message: &str) -> Option<DownloadError> {
     Some(match kind {
         "dns" => DownloadError::no_such_host(),
@@ -21,8 +22,9 @@ pub(super) fn download_error(kind: &str, url: &str, message: &str) -> Option<Dow
     })
 }
 
-/// The failure that an answer is of which this many bytes came before it was cut short. None where it is kept as it is: Crystal
-/// takes the end of the connection for the end of the body, wherever it knew no other end or was promised more.
+/// The failure for a response that was truncated after `length` body bytes; `None` if it is stored
+/// as it is. Crystal takes the end of the connection for the end of the body if the response has no
+/// other end, or if `Content-Length` promised more.
 pub(super) fn cut_short(
     why: TruncationReason,
     metadata: &ResponseMetadata,
@@ -37,7 +39,7 @@ pub(super) fn cut_short(
     }
 }
 
-/// The failure of an answer that does not begin as HTTP does: its first line, with its end.
+/// The failure of a response that does not start as HTTP: its first line, with its line ending.
 pub(super) fn no_http(start: &[u8]) -> DownloadError {
     const LONGEST: usize = 1000;
     let end = start.iter().position(|byte| *byte == b'\n').map_or(start.len(), |at| at + 1);

@@ -1,11 +1,15 @@
-//! Crawling into a Crystal project: answers become revisions.
+//! Crawls into a Crystal project: responses become revisions.
 //!
-//! The project's own rules hold: which resource a URL means, what is asked of servers and how (`ask`), how failures are
-//! called (`failure`), what is in a row (`head`). Each answer waits with its body in `tmp` until the next checkpoint, and
-//! then all of them become revisions in one transaction (`pending`); so a crash leaves each of them whole, or not there.
+//! The rules of the project apply. They decide which resource a URL means, how requests are sent
+//! (`conditional_fetch`), how failures are named (`download_error`), and what a row holds
+//! (`response_head`).
 //!
-//! A run is what came after the revision that was the newest when it began: that number is all that the project itself
-//! remembers of it. What is still to do lies beside it, in a folder that is there only for so long.
+//! Each response waits with its body in `tmp` until the next checkpoint. Then they become
+//! revisions in a few transactions (`pending`), so that a crash leaves each revision complete or
+//! absent.
+//!
+//! A run consists of the revisions after the one that was the newest when it began. The project
+//! itself stores only that number. The frontier is in a temporary folder beside the project.
 
 mod conditional_fetch;
 mod download_error;
@@ -35,19 +39,19 @@ use pending::PendingRevisions;
 pub use run::{ProjectRun, crawl_into_project};
 use writers::ProjectWriters;
 
-/// A project that is crawled into.
+/// A project as the destination of a crawl.
 pub(crate) struct ProjectDestination {
     open: Arc<SharedProject>,
     pending: Mutex<PendingRevisions>,
-    /// What is sent to whom besides the request itself: cookies are recorded.
+    /// The credentials of the run: the cookies among them are recorded.
     credentials: Credentials,
-    /// The groups whose known members are asked for, each with its number in the plan.
+    /// The groups whose known members are requested, each with its number in the plan.
     groups: Vec<(u32, ResourceGroup)>,
 }
 
-/// The project, as all threads see it.
+/// The project, shared by all threads.
 pub struct SharedProject {
-    /// None once it is closed.
+    /// `None` after the project is closed.
     writer: Mutex<Option<ProjectWriter>>,
     sites: SiteRules,
     aliases: Aliases,
@@ -56,7 +60,7 @@ pub struct SharedProject {
 }
 
 impl SharedProject {
-    /// A project in which a run goes on that began after that revision.
+    /// Shares a project with a run that began after that revision.
     pub fn new(writer: ProjectWriter, after: RevisionId) -> Result<Arc<Self>, CrawlError> {
         let aliases = writer.alias_rules()?;
         let sites = SiteRules::built_in();
@@ -67,7 +71,7 @@ impl SharedProject {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the project something; none once it is closed.
+    /// Queries the project; `None` after it is closed.
     fn ask<T>(
         &self,
         ask: impl FnOnce(&Project) -> varve_crystal::Result<T>,
@@ -75,7 +79,7 @@ impl SharedProject {
         self.lock().as_deref().map(ask).transpose()
     }
 
-    /// Changes the project; nothing happens once it is closed.
+    /// Changes the project; does nothing after it is closed.
     pub fn change(
         &self,
         change: impl FnOnce(&mut ProjectWriter) -> varve_crystal::Result<()>,
@@ -83,13 +87,13 @@ impl SharedProject {
         self.lock().as_mut().map_or(Ok(()), change)
     }
 
-    /// The resource that is kept under a URL.
+    /// The resource that the project stores under a URL.
     fn resource(&self, url: &str) -> varve_crystal::Result<Option<Resource>> {
         Ok(self.ask(|project| project.resource_at(url))?.flatten())
     }
 
-    /// The URL under which the project keeps what a text means, or would keep it. None for what is not on the web, what an
-    /// alias leaves there, and what has a password in it.
+    /// The URL under which the project stores, or would store, the resource that `text` means.
+    /// `None` if it is not a web URL, has user information, or an alias marks it as external.
     pub fn address(&self, text: &str) -> Option<String> {
         let known = alternatives(text.trim(), &self.sites, &self.aliases);
         let begins_so = known.urls.first().is_some_and(|url| is_web(url));
@@ -104,7 +108,7 @@ impl SharedProject {
         }
     }
 
-    /// That, for whoever decides what is followed.
+    /// [`Self::address`] as the function that the crawl policy uses.
     pub(crate) fn spelling(self: &Arc<Self>) -> UrlSpelling {
         let open = Arc::clone(self);
         Arc::new(move |text| RequestUrl::verbatim(&open.address(text)?))
@@ -115,14 +119,14 @@ impl SharedProject {
         self.after
     }
 
-    /// What opening the project put in order, and its folder.
+    /// The report of opening the project, and its folder.
     pub fn about(&self) -> Result<(OpenReport, PathBuf), CrawlError> {
         let lock = self.lock();
         let writer = lock.as_ref().ok_or(CrawlError::NoRun)?;
         Ok((writer.report().clone(), writer.path().to_owned()))
     }
 
-    /// Ends the session; whoever still has this finds nothing.
+    /// Closes the project. Later calls through other references find it closed.
     pub fn close(
         &self,
         last: impl FnOnce(&mut ProjectWriter) -> varve_crystal::Result<()>,
@@ -139,7 +143,7 @@ fn is_web(url: &str) -> bool {
 }
 
 impl ProjectDestination {
-    /// A project to crawl into.
+    /// A destination for this project.
     pub(crate) fn new(
         open: Arc<SharedProject>,
         credentials: Credentials,
@@ -148,7 +152,7 @@ impl ProjectDestination {
         Self { open, pending: Mutex::default(), credentials, groups }
     }
 
-    /// What the project has of a URL.
+    /// The newest capture of a URL in this run, if there is one.
     fn past_of(&self, url: &str) -> Result<PastLookup, CrawlError> {
         let Some(resource) = self.open.resource(url)? else { return Ok(PastLookup::Nothing) };
         let newest =
@@ -194,7 +198,7 @@ impl Destination for ProjectDestination {
         }
     }
 
-    /// Members that the project knows from links, and that were never asked for.
+    /// Members of the groups that the project knows from links and that have no revision yet.
     fn members(&self, each: &mut dyn FnMut(String, u32) -> Result<(), CrawlError>) -> Result<(), CrawlError> {
         let lock = self.open.lock();
         let Some(project) = lock.as_deref() else { return Ok(()) };

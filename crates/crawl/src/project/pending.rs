@@ -1,7 +1,9 @@
-//! What was got since the last checkpoint: bodies that are safe in `tmp`, and rows that are not yet.
+//! Revisions since the last checkpoint: their bodies are durable in `tmp`, their rows are not
+//! written yet.
 //!
-//! Every link that was found becomes a resource, as in Crystal, where the members of a group are found among them. A site
-//! links to its own pages from everywhere, so that what was recorded is remembered for a while.
+//! Every link found becomes a resource, as in Crystal, which looks for the members of a group among
+//! the resources. Sites link to their own pages from everywhere, so recorded links are remembered
+//! for a while.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -12,24 +14,24 @@ use varve_crystal::{DownloadError, DownloadOutcome, NewRevision, ProjectWriter, 
 
 use super::download_error::download_error;
 
-/// So many links are remembered: some ten megabytes.
+/// Maximum number of links that are remembered: about ten megabytes.
 const MAX_SEEN_LINKS: usize = 1 << 19;
-/// So many hosts that failed are remembered.
+/// Maximum number of failed hosts that are remembered.
 const MAX_FAILED_HOSTS: usize = 10_000;
-/// So many revisions become one transaction.
+/// Number of revisions in one transaction.
 const REVISIONS_PER_TRANSACTION: usize = 1000;
 
-/// What was got, and not yet kept.
+/// Revisions and links that are not written to the project yet.
 #[derive(Default)]
 pub(super) struct PendingRevisions {
     waiting: RevisionBatch,
     seen: HashSet<u64>,
     hasher: RandomState,
-    /// How hosts failed that cannot even be asked what they want of robots.
+    /// The failures of hosts from which not even `robots.txt` could be fetched.
     lost_hosts: HashMap<String, DownloadError>,
 }
 
-/// What the next checkpoint keeps.
+/// The revisions and links that the next checkpoint writes.
 #[derive(Default)]
 pub(super) struct RevisionBatch {
     revisions: Vec<(String, Option<Secret<String>>, DownloadOutcome)>,
@@ -38,12 +40,12 @@ pub(super) struct RevisionBatch {
 }
 
 impl PendingRevisions {
-    /// An answer came, or what stands for one.
+    /// Adds a response, or the failure that takes its place.
     pub(super) fn add(&mut self, url: &str, cookie: Option<Secret<String>>, outcome: DownloadOutcome) {
         self.waiting.revisions.push((url.to_owned(), cookie, outcome));
     }
 
-    /// Links were found.
+    /// Adds links that were found.
     pub(super) fn link(&mut self, links: Vec<String>) {
         if self.seen.len() >= MAX_SEEN_LINKS {
             self.seen.clear();
@@ -55,7 +57,7 @@ impl PendingRevisions {
         }
     }
 
-    /// A URL could not be had.
+    /// Adds the failure of a URL.
     pub(super) fn fail(&mut self, url: &str, kind: &str, message: &str, cookie: Option<Secret<String>>) {
         let parsed = RequestUrl::verbatim(url);
         let host = parsed.as_ref().map_or("", |url| url.authority());
@@ -67,20 +69,20 @@ impl PendingRevisions {
         if self.lost_hosts.len() < MAX_FAILED_HOSTS {
             self.lost_hosts.insert(host.to_owned(), error.clone());
         }
-        // Two reasons to ask for it are no reason to record its failure twice.
+        // A URL that was requested for two reasons fails only once.
         if self.waiting.failed.insert(url.to_owned()) {
             self.add(url, cookie, DownloadOutcome::Failed(error));
         }
     }
 
-    /// Everything that waits.
+    /// Takes everything that is pending.
     pub(super) fn take(&mut self) -> RevisionBatch {
         std::mem::take(&mut self.waiting)
     }
 }
 
 impl RevisionBatch {
-    /// Keeps all of it: resources first, then revisions with their bodies.
+    /// Writes everything to the project: resources first, then revisions with their bodies.
     pub(super) fn keep_in(self, writer: &mut ProjectWriter) -> Result<()> {
         let Self { revisions, links, .. } = self;
         if revisions.is_empty() && links.is_empty() {

@@ -1,11 +1,12 @@
-//! The head of an answer, as a row of a project has it: every header as it was, folded lines with their ends.
+//! The head of a response as a row of a project stores it: every header unchanged, folded lines
+//! with their line endings.
 
 use varve_core::Moment;
 use varve_crystal::ResponseMetadata;
 use varve_wire::{FoldedLines, HttpVersion, MessageHead};
 
-/// Status and headers of a response that starts with these bytes. None if they are not HTTP or have no status. `sent` is
-/// the only ETag that the request named, which a 304 may leave out.
+/// Status and headers of a response that starts with these bytes. `None` if they are not HTTP or
+/// have no status. `sent` is the only ETag that the request named, which a 304 may omit.
 pub(super) fn metadata(start: &[u8], at: Moment, sent: Option<&str>) -> Option<ResponseMetadata> {
     let mut head = MessageHead::parse_with(start, FoldedLines::Keep)?;
     let status = head.status()?;
@@ -17,12 +18,12 @@ pub(super) fn metadata(start: &[u8], at: Moment, sent: Option<&str>) -> Option<R
     Some(ResponseMetadata::new(version, i64::from(status), response.reason, response.headers, at.utc()))
 }
 
-/// The one tag that a request asked with, if it was one.
+/// The ETag that a request named, if it named exactly one.
 pub(super) fn only_tag(request: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(request);
     let line = text.lines().find(|line| line.to_ascii_lowercase().starts_with("if-none-match:"))?;
     let tag = line.split_once(':')?.1.trim();
-    // Between quotes a comma is a letter like any other.
+    // Between quotes, a comma is part of the tag.
     let outside = tag.split('"').step_by(2).any(|piece| piece.contains(','));
     (!tag.is_empty() && !outside).then(|| tag.to_owned())
 }

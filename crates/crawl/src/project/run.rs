@@ -18,7 +18,7 @@ use crate::fetchers::CrawlFetchers;
 use crate::run::{RunInput, run_crawl};
 use crate::settings::CrawlSettings;
 
-/// What a run into a project works with.
+/// The input of a run into a project.
 pub struct ProjectRun<'a> {
     /// The project.
     pub project: &'a Arc<SharedProject>,
@@ -26,7 +26,7 @@ pub struct ProjectRun<'a> {
     pub settings: CrawlSettings,
     /// The groups whose known members are fetched, each with its number in the plan.
     pub groups: Vec<(u32, ResourceGroup)>,
-    /// What is sent besides the requests: cookies are recorded.
+    /// The credentials of the run: the cookies among them are recorded.
     pub credentials: Credentials,
     /// The URLs that are still to be requested.
     pub frontier: &'a dyn Frontier,

@@ -1,8 +1,10 @@
-//! Keeping an answer for a project, and reading what is in it.
+//! Stores responses in a project and reads their links.
 //!
-//! The body is what came after the transfer coding was undone and before any content coding was. It is written to `tmp`
-//! and made durable by the thread that got the answer. What is no HTTP is kept as the failure that it is, and so is an answer
-//! that was cut short, unless its row itself says so by the length that it promises: that is what Crystal does.
+//! A stored body has its transfer coding removed and its content codings kept. The thread that
+//! received the response writes the body to `tmp` and makes it durable.
+//!
+//! A response that is not HTTP is recorded as a failure. So is a truncated response, unless its row
+//! shows the truncation by its `Content-Length`. Crystal does the same.
 
 use std::io::{self, BufReader, Read, Write};
 
@@ -31,17 +33,17 @@ use varve_repository::RepositoryError;
 
 use crate::error::CrawlError;
 
-/// So many links of one page are recorded.
+/// Maximum number of links of one page that are recorded.
 const MAX_RECORDED_LINKS: usize = 60_000;
 const STATUS_NOT_MODIFIED: u16 = 304;
 
-/// Those who keep answers for a project.
+/// Makes the writers of a project.
 pub(super) struct ProjectWriters<'a> {
     pub(super) destination: &'a ProjectDestination,
     pub(super) policy: &'a CrawlPolicy,
 }
 
-/// What is in an answer.
+/// The links and other content read from a response.
 #[derive(Default)]
 struct ParsedResponse {
     links: ResponseLinks,
@@ -76,7 +78,7 @@ impl ProjectWriters<'_> {
         };
         let status = u16::try_from(metadata.status_code).unwrap_or(0);
         if task.reason == FetchReason::Robots {
-            // What hosts ask of robots is asked on the run's own account, and no part of the project.
+            // The run fetches `robots.txt` for its own use; it is not part of the project.
             let mut body = decoded_body(&exchange.response)?;
             let found = self.read(task, status, &metadata.wire_headers(), &mut body);
             return Ok(StoredResponse { robots: found.robots, links: found.links, status, ..nothing(bytes) });
@@ -105,14 +107,14 @@ impl ProjectWriters<'_> {
         Ok(StoredResponse { stored: StoredAs::Revision(revision), status, bytes, links, robots })
     }
 
-    /// Records an answer as the failure that it is, and gives the words for it.
+    /// Records a response as a failure, and returns the error to report.
     fn keep_failure(&self, url: &str, cookie: Option<Secret<String>>, error: DownloadError) -> CrawlError {
         let DownloadError { kind, message } = error.clone();
         self.destination.pending().add(url, cookie, Got::Failed(error));
         CrawlError::RecordedAsFailure { kind, message }
     }
 
-    /// Looks again at what this run has got, for another reason.
+    /// Reads a revision of this run again, because its URL was requested for another reason.
     fn look_again(&self, task: &CrawlTask, id: RevisionId) -> Result<StoredResponse, CrawlError> {
         let found = self.destination.open.ask(|project| {
             let revision = project.revision(id)?;
@@ -124,7 +126,8 @@ impl ProjectWriters<'_> {
         Ok(StoredResponse { links: found.links, status, ..nothing(0) })
     }
 
-    /// The revision that an answer may be the same as: for one that says so, the one with its tag.
+    /// The earlier revision that a response may be equal to. For a 304, it is the one with the same
+    /// ETag.
     fn former(&self, url: &str, metadata: &ResponseMetadata) -> varve_crystal::Result<Option<Revision>> {
         let Some(resource) = self.destination.open.resource(url)? else { return Ok(None) };
         let tag = metadata.header("ETag").filter(|_| metadata.status_code == i64::from(STATUS_NOT_MODIFIED));
@@ -163,7 +166,7 @@ impl ProjectWriters<'_> {
         })
     }
 
-    /// Writes the body of an answer to `tmp`, durably.
+    /// Writes the body of a response to `tmp` and makes it durable.
     fn write_body(&self, response: &MessageBytes) -> Result<(BodyDraft, Vec<u8>), CrawlError> {
         let lock = self.destination.open.lock();
         let begun = lock.as_ref().map(|writer| writer.begin_body()).transpose()?;
@@ -193,7 +196,7 @@ impl ProjectWriters<'_> {
         ParsedResponse { links, robots, recorded }
     }
 
-    /// Reads a revision that the project has.
+    /// Reads the links of a stored revision.
     fn read_stored(&self, task: &CrawlTask, revision: &Revision) -> varve_crystal::Result<ParsedResponse> {
         let Some(metadata) = revision.metadata().ok().flatten() else { return Ok(ParsedResponse::default()) };
         let Some(body) = self.body(revision)? else { return Ok(ParsedResponse::default()) };
@@ -216,12 +219,12 @@ fn unreadable(error: io::Error) -> CrawlError {
     RepositoryError::Store(StoreError::Content(error)).into()
 }
 
-/// What Crystal leaves alone is no resource.
+/// Crystal makes no resources of links with these schemes.
 fn is_recorded(link: &str) -> bool {
     !["mailto:", "javascript:", "data:", "about:", "blob:"].iter().any(|scheme| link.starts_with(scheme))
 }
 
-/// Gives a body on, piece by piece. What can be read before it breaks off is what came.
+/// Copies a body in pieces. A body that breaks off counts as complete up to that point.
 fn copy(body: &mut dyn Read, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
     let mut buffer = vec![0; 64 << 10];
     loop {
