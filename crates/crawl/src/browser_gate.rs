@@ -1,9 +1,9 @@
-//! The gate in front of a browser: every request of a page obeys the rules of the run, and a response that
-//! the run has is not requested again.
+//! The gate in front of a browser: every request of a page obeys the rules of the run, and a
+//! response that the run has is not requested again.
 //!
-//! The dispatcher decides, because it knows `robots.txt`, the exclude patterns and when a host may be
-//! asked. The gate asks it for a verdict and then for a turn at the host. The scope does not count: a page
-//! may embed anything.
+//! The dispatcher decides, because it knows `robots.txt`, the exclude patterns and when a host may
+//! be asked. The gate asks it for a verdict and then for a turn at the host. The scope does not
+//! count: a page may embed anything.
 
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,11 +1,11 @@
 //! Checkpoints: everything up to here is durable and need not be done again.
 //!
-//! The order is that of all of Varve: silo, index, rows, and the frontier last. When the process stops in
-//! between, a URL that the frontier still has is found to be captured when it is claimed again, and is not
-//! requested twice.
+//! The order is that of all of Varve: silo, index, rows, and the frontier last. When the process
+//! stops in between, a URL that the frontier still has is found to be captured when it is claimed
+//! again, and is not requested twice.
 //!
-//! A thread of its own makes checkpoints, and the dispatcher goes on meanwhile. Only the writers wait: a
-//! row says that everything before it in the silos has rows as well.
+//! A thread of its own makes checkpoints, and the dispatcher goes on meanwhile. Only the writers
+//! wait: a row says that everything before it in the silos has rows as well.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender};

@@ -14,7 +14,8 @@ pub(crate) struct RunClock<'a> {
 }
 
 impl<'a> RunClock<'a> {
-    /// A clock that shows this wall time and measures pauses with the monotonic clock of the system.
+    /// A clock that shows this wall time and measures pauses with the monotonic clock of the
+    /// system.
     pub(crate) fn new(wall: &'a (dyn Fn() -> Moment + Sync)) -> Self {
         Self { wall, monotonic: Instant::now }
     }

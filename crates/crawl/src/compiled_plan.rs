@@ -1,9 +1,10 @@
 //! A plan, compiled: which links of a page lead to members of a group.
 //!
-//! A page has the names of the roots that it is, and of the groups whose patterns match it. A page that a
-//! redirect led to may match nothing; it has the name of the page that redirected. To survive in the
-//! frontier, the depth of a page, which has no other meaning when a plan is followed, is the number of the
-//! group by which it was found: 0 for a root, else the position of the group.
+//! A page has the names of the roots that it is, and of the groups whose patterns match it. A page
+//! that a redirect led to may match nothing; it has the name of the page that redirected. To
+//! survive in the frontier, the depth of a page, which has no other meaning when a plan is
+//! followed, is the number of the group by which it was found: 0 for a root, else the position of
+//! the group.
 
 use varve_core::alias::{AliasTarget, Aliases};
 use varve_core::pattern::{AtSign, GroupPattern};
@@ -74,8 +75,8 @@ impl CompiledPlan {
         self.external_rule(url).or_else(|| out.map(|group| SkipRule::DoNotDownload(group.name.clone())))
     }
 
-    /// The number of the group by which a link on a page is followed, if it is. `links` are the link as it
-    /// stands, its URL, and its page identity; a pattern may be written for any of them.
+    /// The number of the group by which a link on a page is followed, if it is. `links` are the
+    /// link as it stands, its URL, and its page identity; a pattern may be written for any of them.
     pub(crate) fn matching_group(&self, page: (&str, u32), links: &[&str]) -> Option<u32> {
         let matches =
             |group: &PlannedGroup, link: &str| group.pattern.matches(link.split('#').next().unwrap_or(link));

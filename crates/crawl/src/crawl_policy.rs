@@ -97,7 +97,8 @@ impl CrawlPolicy {
         self.plan_rule(reason, url).or_else(|| self.scope.page_rule(url))
     }
 
-    /// What a link in the response at `from` leads to; `None` if it is neither followed nor reported.
+    /// What a link in the response at `from` leads to; `None` if it is neither followed nor
+    /// reported.
     pub(crate) fn decide(
         &self,
         from: &RequestUrl,
@@ -175,9 +176,9 @@ pub(crate) fn exact_url(text: &str) -> Option<RequestUrl> {
     RequestUrl::parse(text).filter(|url| url.as_str() == text).or_else(|| RequestUrl::verbatim(text))
 }
 
-/// The target of a redirect. A server may redirect to another spelling of the page that was requested,
-/// with its own order of parameters or with a marker: then only that spelling will do.
-/// A page that reloads itself is no redirect.
+/// The target of a redirect. A server may redirect to another spelling of the page that was
+/// requested, with its own order of parameters or with a marker: then only that spelling will do. A
+/// page that reloads itself is no redirect.
 fn redirect_link(
     from: &RequestUrl,
     url: RequestUrl,
@@ -193,8 +194,8 @@ fn redirect_link(
     Some(LinkDecision::Follow(DiscoveredLink { url, is_exact, reason, is_redirect: true }))
 }
 
-/// The reason to fetch something embedded. Chains of embedded things are limited. A text that only looks
-/// like a URL in a script or a JSON document is ignored.
+/// The reason to fetch something embedded. Chains of embedded things are limited. A text that only
+/// looks like a URL in a script or a JSON document is ignored.
 fn embed_reason(reason: FetchReason, link: &PageLink<'_>) -> Option<FetchReason> {
     let (chain, depth) = match reason {
         FetchReason::Page { depth } => (1, Some(depth)),
@@ -266,7 +267,8 @@ mod tests {
         assert_eq!(reason(FetchReason::Sitemap { nesting: 0 }, LinkRole::Navigate), Some(near));
     }
 
-    /// The links of a frame are those of its page, at the depth of the page, unless it is of another site.
+    /// The links of a frame are those of its page, at the depth of the page, unless it is of
+    /// another site.
     #[test]
     fn a_frame_is_part_of_its_page_and_its_links_are_followed() {
         let policy = policy(ScopeKind::Host, Some(2));

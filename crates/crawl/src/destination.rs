@@ -1,9 +1,10 @@
-//! Where a run stores responses: the seam between crawling and the layouts that can be crawled into.
+//! Where a run stores responses: the seam between crawling and the layouts that can be crawled
+//! into.
 //!
-//! Two implementations: an archive, whose silos take exchanges as they were on the wire, and a Crystal
-//! project, whose revisions are rows with a body each. Stored responses are durable after
-//! [`Destination::save`]; only then the frontier records a task as done. So a crash loses a few seconds of
-//! work and no acknowledged capture.
+//! Two implementations: an archive, whose silos take exchanges as they were on the wire, and a
+//! Crystal project, whose revisions are rows with a body each. Stored responses are durable after
+//! [`Destination::save`]; only then the frontier records a task as done. So a crash loses a few
+//! seconds of work and no acknowledged capture.
 
 use varve_catalog::CatalogRow;
 use varve_core::RunId;
@@ -36,7 +37,8 @@ pub(crate) trait Destination: Sync {
         policy: &'w CrawlPolicy,
     ) -> Result<Box<dyn ResponseWriters + 'w>, CrawlError>;
 
-    /// A URL could not be fetched and will not be tried again: the kind of failure as a word, and a sentence.
+    /// A URL could not be fetched and will not be tried again: the kind of failure as a word, and a
+    /// sentence.
     fn failed(&self, _url: &str, _kind: &str, _message: &str) {}
 
     /// Makes everything durable that was stored so far, with these rows. No writer works meanwhile.

@@ -1,8 +1,8 @@
 //! The links of a response, each once.
 //!
-//! Bodies are read as streams, and the links that are remembered are bounded, so that no page can fill the
-//! memory. Each occurrence of a link is first compared as text: a URL is parsed once for a page, however
-//! often the page names it.
+//! Bodies are read as streams, and the links that are remembered are bounded, so that no page can
+//! fill the memory. Each occurrence of a link is first compared as text: a URL is parsed once for a
+//! page, however often the page names it.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -37,8 +37,8 @@ pub(crate) struct ParsedHead<'a> {
     pub(crate) headers: &'a Headers,
 }
 
-/// The links of a response. A body that cannot be read gives those before the damage. `each` gets every
-/// link, followed or not.
+/// The links of a response. A body that cannot be read gives those before the damage. `each` gets
+/// every link, followed or not.
 pub(crate) fn extract_links(
     policy: &CrawlPolicy,
     reason: FetchReason,
@@ -91,7 +91,8 @@ fn place_class(link: &PageLink<'_>) -> u8 {
     }
 }
 
-/// The target of a redirect, if it is not on the web or no URL at all. It is reported and not followed.
+/// The target of a redirect, if it is not on the web or no URL at all. It is reported and not
+/// followed.
 fn foreign_redirect(head: &ParsedHead<'_>) -> Option<UnfollowedLink> {
     let location = head.headers.get_text(LOCATION_HEADER).filter(|_| (300..400).contains(&head.status))?;
     let (text, reason) = match resolve(head.url.as_str(), location.trim()) {
@@ -112,7 +113,8 @@ fn is_unused_location(link: &PageLink<'_>, status: u16) -> bool {
         && !(300..400).contains(&status)
 }
 
-/// How the body is read. Only the headers count of a response that is no page, as a redirect or an error.
+/// How the body is read. Only the headers count of a response that is no page, as a redirect or an
+/// error.
 fn kind(reason: FetchReason, head: &ParsedHead<'_>) -> LinkFormat {
     let has_page = matches!(head.status, 200..=299 | 304);
     let content_type = head.headers.get_text("content-type");

@@ -1,8 +1,8 @@
 //! Limits on why a URL is fetched. [`FetchReason`] itself belongs to the frontier, which stores it.
 //!
-//! A URL may be wanted for two reasons, as a page and as a part of another. It is fetched once; the second
-//! reason finds the capture of the first and reads it again. So the result does not depend on which reason
-//! came first.
+//! A URL may be wanted for two reasons, as a page and as a part of another. It is fetched once; the
+//! second reason finds the capture of the first and reads it again. So the result does not depend
+//! on which reason came first.
 
 pub(crate) use varve_core::frontier::{FetchKind, FetchReason};
 

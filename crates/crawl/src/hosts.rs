@@ -19,7 +19,8 @@ use super::robots::{RobotsDecision, RobotsFailure, RobotsState};
 use super::task::CrawlTask;
 use super::unreachable::{Reachability, UnansweredTask};
 
-/// Above this number of hosts, `robots.txt` rules of idle hosts are dropped, and fetched again when needed.
+/// Above this number of hosts, `robots.txt` rules of idle hosts are dropped, and fetched again when
+/// needed.
 const MAX_HOSTS_WITH_RULES: usize = 20_000;
 /// Above this number of hosts, it is no longer remembered which of them were captured.
 const MAX_HOSTS_WITH_CAPTURES: usize = 1 << 16;

@@ -1,12 +1,13 @@
 //! Crawling: from seeds to a version. Also the requests of a check.
 //!
-//! One run becomes one version. A run that is stopped becomes a version of what it captured, and another
-//! run continues with the rest. The frontier holds what is still to do, the silos hold what was done, and
-//! a checkpoint every few seconds connects the two. So a run may end at any instant and is resumed where it
-//! was, with the same result.
+//! One run becomes one version. A run that is stopped becomes a version of what it captured, and
+//! another run continues with the rest. The frontier holds what is still to do, the silos hold what
+//! was done, and a checkpoint every few seconds connects the two. So a run may end at any instant
+//! and is resumed where it was, with the same result.
 //!
-//! One thread, the dispatcher, decides. Requests, writers and checkpoints run on other threads and send it
-//! messages. From the values at the top to the whole at the bottom, each file uses those above it:
+//! One thread, the dispatcher, decides. Requests, writers and checkpoints run on other threads and
+//! send it messages. From the values at the top to the whole at the bottom, each file uses those
+//! above it:
 //!
 //! | file | owns |
 //! | --- | --- |
@@ -21,11 +22,12 @@
 //! | `dispatcher` | the thread that decides: admission, responses, pages in a browser |
 //! | `run`, `run_lifecycle`, `resumable_run` | a run from beginning to end, and across its stops |
 //!
-//! `probe` requests the URLs of a check with the same request loop and host table. `network_options` makes
-//! the client, `wire_exchange` stores exchanges, `run_description` describes a run in the silos.
+//! `probe` requests the URLs of a check with the same request loop and host table.
+//! `network_options` makes the client, `wire_exchange` stores exchanges, `run_description`
+//! describes a run in the silos.
 //!
-//! Nothing here opens a socket or parses a page: that is `varve-fetch` and `varve-page`. Nor does it print:
-//! the caller gets [`CrawlEvent`]s. The caller also gives the one clock.
+//! Nothing here opens a socket or parses a page: that is `varve-fetch` and `varve-page`. Nor does
+//! it print: the caller gets [`CrawlEvent`]s. The caller also gives the one clock.
 
 mod archive;
 mod browser_gate;

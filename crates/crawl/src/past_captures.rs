@@ -1,7 +1,7 @@
 //! What is stored of a URL before it is requested: by this run, or by an earlier one.
 //!
-//! A capture of this run, or of the versions that were made when it was stopped, is not made again. A
-//! capture of an earlier run makes a conditional request possible.
+//! A capture of this run, or of the versions that were made when it was stopped, is not made again.
+//! A capture of an earlier run makes a conditional request possible.
 
 use varve_core::history::Capture;
 use varve_core::url::RequestUrl;

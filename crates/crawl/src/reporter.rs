@@ -38,8 +38,8 @@ impl<'a> CrawlReporter<'a> {
         (self.report)(CrawlEvent::Captured(page));
     }
 
-    /// A URL cannot be fetched and will not be tried again. A URL that the guard refuses is met by pages in
-    /// a browser and by the run, and reported once.
+    /// A URL cannot be fetched and will not be tried again. A URL that the guard refuses is met by
+    /// pages in a browser and by the run, and reported once.
     pub(crate) fn failed(&mut self, url: &str, kind: &str, message: &str) {
         if kind == SkipRule::GUARD && !self.skips.insert(url) {
             return;

@@ -2,8 +2,8 @@
 //! delivers how each ended.
 //!
 //! Requests run on a small runtime with threads of its own. Everything that happens comes back as a
-//! message to the one thread that decides. The [`HostTable`] says which request may start when; this loop
-//! limits how many are in flight at a time. It knows nothing about what a request is for.
+//! message to the one thread that decides. The [`HostTable`] says which request may start when;
+//! this loop limits how many are in flight at a time. It knows nothing about what a request is for.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -99,7 +99,8 @@ impl<M: Send + 'static> RequestLoop<M> {
         self.in_flight
     }
 
-    /// Takes the next request that its host permits, as long as fewer than the maximum are in flight.
+    /// Takes the next request that its host permits, as long as fewer than the maximum are in
+    /// flight.
     pub(crate) fn next_ready<T: QueuedRequest, S: HostState>(
         &mut self,
         hosts: &mut HostTable<T, S>,
@@ -171,7 +172,8 @@ impl<M: Send + 'static> RequestLoop<M> {
         self.in_flight = 0;
     }
 
-    /// Aborts what is in flight and waits until it is gone: a browser is a process with its own files.
+    /// Aborts what is in flight and waits until it is gone: a browser is a process with its own
+    /// files.
     pub(crate) fn abort(&mut self) {
         if let Some(runtime) = &self.runtime {
             let gone = async { tokio::time::timeout(SHUTDOWN_TIMEOUT, self.requests.shutdown()).await };
@@ -181,7 +183,8 @@ impl<M: Send + 'static> RequestLoop<M> {
 }
 
 impl<M> Drop for RequestLoop<M> {
-    /// Aborts what is in flight. Other work of the runtime, such as name lookups, is not waited for.
+    /// Aborts what is in flight. Other work of the runtime, such as name lookups, is not waited
+    /// for.
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             let gone = async { tokio::time::timeout(SHUTDOWN_TIMEOUT, self.requests.shutdown()).await };

@@ -1,8 +1,9 @@
-//! Responses that pages in browsers got recently, so that nothing is requested twice: not by two pages at
-//! the same time, not twice by one page, and not by the run besides.
+//! Responses that pages in browsers got recently, so that nothing is requested twice: not by two
+//! pages at the same time, not twice by one page, and not by the run besides.
 //!
-//! A response is in a silo, and found there, only after its page is done. Until then it is here, as long as
-//! there is room. A response whose headers forbid reuse is not: it is requested as often as a page wants it.
+//! A response is in a silo, and found there, only after its page is done. Until then it is here, as
+//! long as there is room. A response whose headers forbid reuse is not: it is requested as often as
+//! a page wants it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -153,8 +154,8 @@ impl Drop for CacheReservation {
     }
 }
 
-/// Whether a response may be given to another request. A partial one may not, nor one that depends on the
-/// client, nor a temporary failure.
+/// Whether a response may be given to another request. A partial one may not, nor one that depends
+/// on the client, nor a temporary failure.
 pub(crate) fn is_reusable(head: &ResponseHead<'_>) -> bool {
     let says = |name: &str, word: &str| {
         let values = head.headers.get_text(name).unwrap_or_default().to_ascii_lowercase();

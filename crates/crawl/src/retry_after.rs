@@ -1,8 +1,8 @@
 //! `Retry-After`: which waits are reported, and which hosts are left for a later run.
 //!
-//! A wait that the user would notice is reported. The run does not sit out a wait that is longer than its
-//! limit: the tasks of the host stay in the frontier with the instant from which they may be requested,
-//! and a resumed run continues there.
+//! A wait that the user would notice is reported. The run does not sit out a wait that is longer
+//! than its limit: the tasks of the host stay in the frontier with the instant from which they may
+//! be requested, and a resumed run continues there.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! `robots.txt`: one file for each origin, requested before anything else of it.
 //!
-//! Tasks that wait for the file are held here. A file that cannot be fetched closes the origin, as RFC
-//! 9309 says; a file that does not exist opens it.
+//! Tasks that wait for the file are held here. A file that cannot be fetched closes the origin, as
+//! RFC 9309 says; a file that does not exist opens it.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! A run from beginning to end: it is begun or resumed, crawled, sealed and made a version, also when it
-//! is stopped.
+//! A run from beginning to end: it is begun or resumed, crawled, sealed and made a version, also
+//! when it is stopped.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -95,8 +95,8 @@ pub fn resume(
     crawl(environment, frontier, state, fetchers, true, report)
 }
 
-/// Makes a version of what a run has captured, without requesting more. Returns the version of its last
-/// stop if there is one.
+/// Makes a version of what a run has captured, without requesting more. Returns the version of its
+/// last stop if there is one.
 pub fn finish(environment: &RunEnvironment<'_>, run: RunId) -> Result<RunEnd, CrawlError> {
     let history = environment.history;
     let (frontier, state) = open_run(history, run)?;
@@ -182,8 +182,8 @@ fn crawl(
     Ok(RunEnd { stopped: true, hosts_left: left, retry_at: again, ..made.run_end(run, tally, queued) })
 }
 
-/// Makes a version of what a run has captured, before and after its stops. If it captured nothing, the
-/// version of its last stop is complete.
+/// Makes a version of what a run has captured, before and after its stops. If it captured nothing,
+/// the version of its last stop is complete.
 fn make_version(
     environment: &RunEnvironment<'_>,
     run: RunId,
@@ -257,7 +257,8 @@ impl RunVersion {
     }
 }
 
-/// Seals a run, makes it a version and points HEAD to it. A run without captures becomes no version.
+/// Seals a run, makes it a version and points HEAD to it. A run without captures becomes no
+/// version.
 pub fn version_of_run(history: &ArchiveHistoryWriter, new: NewRunVersion) -> Result<RunVersion, CrawlError> {
     let summary = seal(history, new.run)?;
     if summary.captures == 0 {

@@ -1,7 +1,7 @@
 //! Where a crawl may go: the scope around its seeds, and the patterns of the user.
 //!
-//! The scope limits navigation only: what a page embeds belongs to the page, on any host. A pattern that
-//! excludes counts for both.
+//! The scope limits navigation only: what a page embeds belongs to the page, on any host. A pattern
+//! that excludes counts for both.
 
 use serde::{Deserialize, Serialize};
 use varve_core::pattern::{AtSign, GroupPattern};
@@ -66,8 +66,8 @@ impl CrawlScope {
         !matches!(self.kind, ScopeKind::Page | ScopeKind::Plan)
     }
 
-    /// The rule by which a page is not fetched, if there is one. Its identity decides whether it is in the
-    /// scope; a pattern may be written for the URL or for the identity.
+    /// The rule by which a page is not fetched, if there is one. Its identity decides whether it is
+    /// in the scope; a pattern may be written for the URL or for the identity.
     pub(crate) fn page_rule(&self, url: &RequestUrl) -> Option<SkipRule> {
         if let Some(rule) = self.exclude_rule(url) {
             return Some(rule);

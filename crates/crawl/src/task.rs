@@ -45,7 +45,8 @@ pub(crate) enum TaskMode {
     Admission(AdmissionReply),
     /// A `robots.txt` for which a page in a browser waits. It takes a turn, before queued requests.
     UrgentRobots,
-    /// A response that is stored but is no capture of its URL: a page sent something, or asked again.
+    /// A response that is stored but is no capture of its URL: a page sent something, or asked
+    /// again.
     NonCapture,
 }
 
@@ -176,7 +177,8 @@ pub(crate) struct FrontierEntry {
 }
 
 impl FrontierEntry {
-    /// The entry of a link. A page that is found again at a smaller depth has an entry for each depth.
+    /// The entry of a link. A page that is found again at a smaller depth has an entry for each
+    /// depth.
     pub(crate) fn new(link: DiscoveredLink, redirects: u8, found_on: Option<i64>, is_nearer: bool) -> Self {
         let identity = link.identity().into_owned();
         Self { link, identity, redirects, found_on, is_nearer }

@@ -1,5 +1,5 @@
-//! Links inside the scope that were not followed. They never join the frontier and are reported when the
-//! run ends: only then it is certain that no other link led there.
+//! Links inside the scope that were not followed. They never join the frontier and are reported
+//! when the run ends: only then it is certain that no other link led there.
 //!
 //! The set is bounded, so that no site can fill the memory.
 

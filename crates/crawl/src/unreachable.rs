@@ -1,13 +1,14 @@
 //! Hosts that do not answer: which of their tasks fail, and which stay for a resumed run.
 //!
-//! A host that gave something in this run and then stopped answering is offline, as is every host when
-//! the network is down. Its tasks stay in the frontier, claimed, and a resumed run continues with them.
-//! The same holds for a task whose retries were used up before the outage was noticed, unless the run was
-//! resumed before: some pages never answer, and a run that keeps them forever never ends.
+//! A host that gave something in this run and then stopped answering is offline, as is every host
+//! when the network is down. Its tasks stay in the frontier, claimed, and a resumed run continues
+//! with them. The same holds for a task whose retries were used up before the outage was noticed,
+//! unless the run was resumed before: some pages never answer, and a run that keeps them forever
+//! never ends.
 //!
-//! A host that never gave anything while others answer is dead: its tasks fail, or no run with a dead link
-//! would ever finish. While no host at all has answered a resumed run, the two cases look alike; that is
-//! decided when everything else is done.
+//! A host that never gave anything while others answer is dead: its tasks fail, or no run with a
+//! dead link would ever finish. While no host at all has answered a resumed run, the two cases look
+//! alike; that is decided when everything else is done.
 
 use super::hosts::CrawlHosts;
 use super::task::CrawlTask;
@@ -113,8 +114,8 @@ impl CrawlHosts {
         prospect != Prospect::Dead
     }
 
-    /// Whether a task without a response is left because it is the first one that a resumed run requested
-    /// of a host that had answered before; if so, notes why.
+    /// Whether a task without a response is left because it is the first one that a resumed run
+    /// requested of a host that had answered before; if so, notes why.
     pub(crate) fn is_left_in_doubt(&mut self, task: &CrawlTask, why: (&str, &str)) -> bool {
         let host = task.url.authority();
         let has_answered = self.table.state(host).is_some_and(|state| state.reachability.has_answered);
@@ -139,8 +140,8 @@ impl CrawlHosts {
         self.table.state_mut(url.authority()).reachability.unanswered.push(unanswered);
     }
 
-    /// All held tasks whose hosts were not given up, at the end of the run. Those of the other hosts stay
-    /// in the frontier. `None` if no task was held.
+    /// All held tasks whose hosts were not given up, at the end of the run. Those of the other
+    /// hosts stay in the frontier. `None` if no task was held.
     pub(crate) fn take_unanswered(&mut self) -> Option<Vec<UnansweredTask>> {
         let (mut failed, mut any) = (Vec::new(), false);
         for (_, state) in self.table.states_mut() {
@@ -154,8 +155,8 @@ impl CrawlHosts {
         any.then_some(failed)
     }
 
-    /// Reopens hosts that turned out not to be offline, once everything else is done. Whether there were
-    /// any: their tasks are to be requested now.
+    /// Reopens hosts that turned out not to be offline, once everything else is done. Whether there
+    /// were any: their tasks are to be requested now.
     pub(crate) fn reopen_doubtful(&mut self) -> bool {
         let (mut reopened, has_answers) = (false, self.has_answers);
         for (_, state) in self.table.states_mut() {

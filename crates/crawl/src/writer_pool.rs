@@ -1,7 +1,7 @@
 //! Writers: the threads that store responses and read what is in them.
 //!
-//! What a writer stored is not durable yet: the checkpoint syncs the store before it records anything as
-//! done.
+//! What a writer stored is not durable yet: the checkpoint syncs the store before it records
+//! anything as done.
 
 use std::collections::VecDeque;
 use std::io;

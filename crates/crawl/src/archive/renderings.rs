@@ -1,7 +1,8 @@
-//! What a browser makes of a page, as records: the document that its scripts left, and a screenshot.
+//! What a browser makes of a page, as records: the document that its scripts left, and a
+//! screenshot.
 //!
-//! The record of the response names both. Links that only scripts made are in the document, so it is read
-//! for links as well.
+//! The record of the response names both. Links that only scripts made are in the document, so it
+//! is read for links as well.
 
 use std::collections::HashSet;
 use std::io::Read;

@@ -10,7 +10,8 @@ use super::super::response_cache::{MAX_RESPONSE_BYTES, is_reusable};
 use crate::error::CrawlError;
 use varve_repository::history::{ArchiveHistoryWriter, HistoryReader};
 
-/// The response of a capture, with its codings removed; `None` if it may not be reused. It has no request.
+/// The response of a capture, with its codings removed; `None` if it may not be reused. It has no
+/// request.
 pub(super) fn stored_response(
     history: &ArchiveHistoryWriter,
     capture: &Capture,

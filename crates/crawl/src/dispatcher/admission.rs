@@ -1,8 +1,8 @@
 //! Whether a URL of the frontier is requested.
 //!
 //! The rules are checked in the order of their cost: limits, scope, traps, captures of this run,
-//! `robots.txt`. Each URL of the frontier comes through here once and leaves as a request, as a job for a
-//! writer, or as skipped by a named rule.
+//! `robots.txt`. Each URL of the frontier comes through here once and leaves as a request, as a job
+//! for a writer, or as skipped by a named rule.
 
 use std::time::{Duration, Instant};
 
@@ -90,7 +90,8 @@ impl CrawlDispatcher<'_> {
         }
     }
 
-    /// Requests tasks that are wanted, unless there is a capture of them. All are looked up at once.
+    /// Requests tasks that are wanted, unless there is a capture of them. All are looked up at
+    /// once.
     pub(super) fn admit(&mut self, tasks: Vec<CrawlTask>) -> Result<(), CrawlError> {
         let tasks: Vec<CrawlTask> = tasks.into_iter().filter_map(|task| self.without_waiting(task)).collect();
         if tasks.is_empty() {
@@ -189,8 +190,8 @@ impl CrawlDispatcher<'_> {
         self.in_hand.contains(url.as_str()) || is_with_page()
     }
 
-    /// Requests the spelling by which a page is stored, so that its history stays in one line; not where the
-    /// rules of the run exclude that spelling. Whether it does.
+    /// Requests the spelling by which a page is stored, so that its history stays in one line; not
+    /// where the rules of the run exclude that spelling. Whether it does.
     fn respell(&self, task: &mut CrawlTask, stored: &str) -> bool {
         let policy = self.context.policy;
         // A capture that no crawl made may be spelled as no crawl requests it.
@@ -271,7 +272,8 @@ impl CrawlDispatcher<'_> {
         self.admit(vec![task])
     }
 
-    /// Lets a queued `robots.txt` take a turn: its host may be busy with the page that waits for the file.
+    /// Lets a queued `robots.txt` take a turn: its host may be busy with the page that waits for
+    /// the file.
     fn hasten_robots(&mut self, url: &RequestUrl) {
         let is_file = |task: &CrawlTask| {
             task.reason == FetchReason::Robots

@@ -1,7 +1,7 @@
 //! What a browser brings besides the page, and what pages in a browser may request.
 //!
-//! A page makes its own requests. A plain `GET` of a URL that the run has not captured is a capture of
-//! that URL. Everything else is stored as an exchange that is no capture.
+//! A page makes its own requests. A plain `GET` of a URL that the run has not captured is a capture
+//! of that URL. Everything else is stored as an exchange that is no capture.
 
 use std::collections::HashMap;
 
@@ -29,8 +29,8 @@ struct DisplayedPage {
     renderings: Vec<Rendering>,
 }
 
-/// The number of redirects that led to each URL. A browser follows redirects by itself, and the run goes on
-/// counting.
+/// The number of redirects that led to each URL. A browser follows redirects by itself, and the run
+/// goes on counting.
 #[derive(Default)]
 struct RedirectCounts(HashMap<String, u8>);
 
@@ -42,7 +42,8 @@ impl RedirectCounts {
         counts
     }
 
-    /// The number of redirects that led to a response. Responses come in the order of their redirects.
+    /// The number of redirects that led to a response. Responses come in the order of their
+    /// redirects.
     fn count(&mut self, exchange: &Exchange) -> u8 {
         let redirects = self.0.get(&exchange.url).copied().unwrap_or(0);
         self.add_target(exchange, redirects);
@@ -58,8 +59,9 @@ impl RedirectCounts {
     }
 }
 
-/// Assigns renderings to the response that was requested, or to that of the page that is displayed in the
-/// end. A URL that only scripts wrote into the address bar belongs to no response and changes nothing.
+/// Assigns renderings to the response that was requested, or to that of the page that is displayed
+/// in the end. A URL that only scripts wrote into the address bar belongs to no response and
+/// changes nothing.
 fn assign_renderings(
     renderings: Vec<Rendering>,
     requested: &Exchange,
@@ -216,7 +218,8 @@ impl CrawlDispatcher<'_> {
         self.reporter.event(CrawlEvent::Exchanged { url, method, status, length: *length });
     }
 
-    /// Decides whether a page may make a request: now, or when the `robots.txt` of the host is there.
+    /// Decides whether a page may make a request: now, or when the `robots.txt` of the host is
+    /// there.
     pub(super) fn handle_admission(&mut self, request: AdmissionRequest) -> Result<(), CrawlError> {
         let AdmissionRequest { url, reply } = request;
         let (policy, reason) = (self.context.policy, FetchReason::Embed { chain: 1 });

@@ -141,8 +141,8 @@ impl CrawlDispatcher<'_> {
         self.fail(task, kind, message)
     }
 
-    /// A host failed too often. The task whose retries were used up fails if the run was resumed before;
-    /// the others are left for a resumed run, if the host may come back.
+    /// A host failed too often. The task whose retries were used up fails if the run was resumed
+    /// before; the others are left for a resumed run, if the host may come back.
     fn give_up_host(
         &mut self,
         tasks: impl Iterator<Item = CrawlTask>,
@@ -223,7 +223,8 @@ impl CrawlDispatcher<'_> {
         self.reporter.failed(task.url.as_str(), kind, message);
     }
 
-    /// A `robots.txt` cannot be fetched. The tasks that waited for it fail for the same reason, or are left.
+    /// A `robots.txt` cannot be fetched. The tasks that waited for it fail for the same reason, or
+    /// are left.
     fn fail_robots(&mut self, owner: &RequestUrl, kind: &str, message: &str) -> Result<(), CrawlError> {
         let (host, origin) = (owner.authority(), owner.origin());
         let is_postponed = self.hosts.is_left(host, origin, (kind, message));
@@ -238,8 +239,8 @@ impl CrawlDispatcher<'_> {
         Ok(())
     }
 
-    /// At the end: tasks without a response have failed, unless their host was given up. Whether there were
-    /// any.
+    /// At the end: tasks without a response have failed, unless their host was given up. Whether
+    /// there were any.
     pub(super) fn fail_unanswered(&mut self) -> Result<bool, CrawlError> {
         let Some(failed) = self.hosts.take_unanswered() else { return Ok(false) };
         for UnansweredTask { task, kind, message } in failed {

@@ -1,8 +1,9 @@
-//! The dispatcher: the one thread that decides. It owns the frontier, requests what hosts permit, and
-//! makes sure that what it acknowledges is durable.
+//! The dispatcher: the one thread that decides. It owns the frontier, requests what hosts permit,
+//! and makes sure that what it acknowledges is durable.
 //!
-//! Requests, writers and checkpoints run on other threads and only send messages. Everything that waits is
-//! bounded, so memory does not grow with the size of a crawl: the rest stays in the frontier.
+//! Requests, writers and checkpoints run on other threads and only send messages. Everything that
+//! waits is bounded, so memory does not grow with the size of a crawl: the rest stays in the
+//! frontier.
 //!
 //! | file | decides |
 //! | --- | --- |
@@ -111,7 +112,8 @@ pub(crate) struct CrawlThreads<'a> {
 struct AwaitingCheckpoint {
     /// Tasks whose URL is in hand.
     tasks: Vec<CrawlTask>,
-    /// Responses to URLs that were in hand when they arrived. Whether they are captures is known later.
+    /// Responses to URLs that were in hand when they arrived. Whether they are captures is known
+    /// later.
     exchanges: Vec<Exchange>,
 }
 
@@ -210,8 +212,8 @@ impl<'a> CrawlDispatcher<'a> {
         Ok(is_done && !self.fail_unanswered()? && !self.reopen_doubtful_hosts()?)
     }
 
-    /// Stops. Responses that are about to arrive are waited for, so that nothing is requested twice; a
-    /// resumed run requests the others.
+    /// Stops. Responses that are about to arrive are waited for, so that nothing is requested
+    /// twice; a resumed run requests the others.
     fn stop(&mut self) -> Result<RunEnding, CrawlError> {
         let end = self.now() + STOP_GRACE_PERIOD;
         let mut until = self.now() + STOP_IDLE_TIMEOUT;

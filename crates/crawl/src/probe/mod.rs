@@ -1,8 +1,8 @@
 //! Requests the URLs of a check from the live web.
 //!
-//! [`WebProber`] is the [`Prober`] over real sockets. It uses the request loop and the host table of the
-//! crawl, so that a check is as polite as a crawl. Redirects are followed here, each as a request that waits
-//! for its own host. Nothing is stored and nothing is judged here.
+//! [`WebProber`] is the [`Prober`] over real sockets. It uses the request loop and the host table
+//! of the crawl, so that a check is as polite as a crawl. Redirects are followed here, each as a
+//! request that waits for its own host. Nothing is stored and nothing is judged here.
 
 mod observe;
 mod options;
