@@ -1,34 +1,34 @@
-//! Aliases: what users say is the same place. A prefix of URLs stands for another.
+//! Aliases: prefixes of URLs that users map to other prefixes.
 //!
-//! The third of three ways in which one URL leads to another, beside what servers say (redirects) and what pages
-//! say (canonical URLs). How an external target is written down is the business of each format that has them.
+//! An alias is one of three ways in which one URL leads to another, beside redirects of servers and
+//! canonical URLs of pages. Each format with external targets defines how it writes them.
 
 use serde::{Deserialize, Serialize};
 
-/// One prefix that stands for another.
+/// Maps one prefix of URLs to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Alias {
-    /// URLs that begin with this …
+    /// The prefix of the URLs that it applies to.
     pub source: String,
-    /// … are meant as URLs that begin with this instead.
+    /// The prefix that replaces the source.
     pub target: String,
     /// Whether the target is on the live web, outside of the archive.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub external: bool,
 }
 
-/// Where an alias leads.
+/// The result of an alias.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AliasTarget {
-    /// To another URL of the archive.
+    /// Another URL of the archive.
     Internal(String),
-    /// To the live web: never captured.
+    /// A URL on the live web, which is never captured.
     External(String),
 }
 
 impl AliasTarget {
-    /// The URL, wherever it is.
+    /// The URL of either kind.
     pub fn url(&self) -> &str {
         match self {
             Self::Internal(url) | Self::External(url) => url,
@@ -37,7 +37,7 @@ impl AliasTarget {
 }
 
 impl Alias {
-    /// Where the alias leads a URL, if the URL begins with its source.
+    /// Applies the alias to a URL. Returns `None` if the URL does not begin with its source.
     pub fn apply(&self, url: &str) -> Option<AliasTarget> {
         let rest = url.strip_prefix(&self.source)?;
         let url = format!("{}{rest}", self.target);
@@ -54,8 +54,8 @@ pub struct Aliases(
 );
 
 impl Aliases {
-    /// Where the first alias whose source begins the URL leads it. The result is not tried again, so that aliases
-    /// cannot run in circles.
+    /// Applies the first alias whose source begins the URL. The result is not mapped again, so that
+    /// aliases cannot form cycles.
     pub fn apply(&self, url: &str) -> Option<AliasTarget> {
         self.0.iter().find_map(|alias| alias.apply(url))
     }

@@ -1,6 +1,7 @@
 //! An entry of `allow_private`: a host, address or network that may be fetched although it is private.
 //!
-//! Only the syntax. Which addresses are private, and when an entry is consulted, is the fetcher's matter.
+//! Defines only the syntax. The fetcher decides which addresses are private and when it consults an
+//! entry.
 
 use std::net::IpAddr;
 use std::str::FromStr;

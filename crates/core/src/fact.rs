@@ -1,8 +1,11 @@
-//! Facts: what varve writes about history into the silos, so that history outlives the catalog.
+//! Facts: the records about history that varve writes into the silos, so that history outlives the
+//! catalog.
 //!
-//! Each is a `metadata` record holding JSON, of a media type of its own. Rows of the catalog are made from facts and
-//! receipts alone, on the day and in a rebuild, so what is not a fact is not remembered. The bytes of a fact are what
-//! was written: they are never made again from the values, because the id of a version is their digest.
+//! Each fact is a `metadata` record that holds JSON, with a media type of its own. Rows of the
+//! catalog are made only from facts and receipts, both at first and in a rebuild.
+//!
+//! The bytes of a fact are never made again from its values, because the id of a version is the
+//! digest of these bytes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -13,169 +16,171 @@ use crate::headers::HeaderView;
 use crate::history::{Version, uuid_of};
 use crate::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
 
-/// A version, written down: who, when, why, from what, and what is in it.
+/// The manifest of a version: its parent, message, author, time and content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The version it descends from.
+    /// The parent version.
     pub parent: Option<VersionId>,
-    /// Why it was made.
+    /// The message.
     pub message: String,
-    /// Who made it.
+    /// The author.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
     /// When it was made.
     pub time: Moment,
-    /// What a run captured, if a run made it.
+    /// The run whose captures it holds, if a run made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunSummary>,
-    /// A list whose pages are in it, at its time, but for those named in `without` and those of the same URL in `pages`.
+    /// A page list. Its pages belong to the version, at the time of the version, except those in
+    /// `without` and those whose URL is in `pages`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<RecordId>,
-    /// The URLs of pages of the list that are not in it.
+    /// The URLs of pages of the list that the version does not hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<String>,
-    /// Pages that were committed by hand, and with a run those that were captured before it, by path and URL; with a list,
-    /// those that are not in it.
+    /// Pages by path and URL: those that the user committed, and for a run those that were captured
+    /// before it. With a list, only those that are not in the list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pages: Vec<ManifestPage>,
-    /// The plan in force, kept as an object.
+    /// The plan in force, stored as an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<RecordId>,
-    /// The files of expectations in force, by name, each kept as an object.
+    /// The expectation files in force, by name, each stored as an object.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub expectations: BTreeMap<String, RecordId>,
-    /// The verdicts that its captures are the evidence of, if a check made it.
+    /// The verdicts whose evidence its captures are, if a check made the version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdicts: Option<RecordId>,
 }
 
-/// A run, and a seal on what belongs to it: the records themselves name the run.
+/// A run, and a seal over its records. The records themselves name the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSummary {
     /// The run.
     pub id: RunId,
-    /// How many captures it holds.
+    /// The number of its captures.
     pub captures: u64,
-    /// The SHA-256 over the ids of their records, sorted: none can be added or taken away unnoticed.
+    /// The SHA-256 over the sorted ids of their records: adding or removing a record changes it.
     pub seal: BodyId,
 }
 
-/// A page that was committed by hand, or one that a version has from an earlier capture.
+/// A page that the user committed, or that a version takes from an earlier capture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestPage {
     /// Its URL.
     pub url: String,
-    /// Where it lies in a working tree.
+    /// Its path in a working tree.
     pub path: String,
     /// When it was captured.
     pub time: Moment,
-    /// The status that it was answered with.
+    /// The status of the response.
     pub status: u16,
-    /// The headers that it was answered with.
+    /// The headers of the response.
     #[serde(default, skip_serializing_if = "HeaderView::is_empty")]
     pub headers: HeaderView,
-    /// The body, which is an object of the same id unless a record is named.
+    /// The body: an object with the same id unless `record` names a record.
     pub body: BodyId,
-    /// How long the body is.
+    /// The length of the body in bytes.
     pub length: u64,
-    /// The answer that was captured before, whose page it is.
+    /// The record of the earlier response that the page was captured with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<RecordId>,
-    /// Whether that answer was cut short.
+    /// Whether that response is truncated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
 }
 
-/// Pages that several versions have in common: each names the list, and says what differs.
+/// Pages that several versions share: each manifest names the list and its differences from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageList {
-    /// That of the version it was written for. A site may become what it was before, and its list is then written again: without a time
-    /// it would be the record of long ago, and not the last one before the manifests that name it.
+    /// The time of the version that the list was written for. If a site returns to an earlier
+    /// state, its list is written again. Without a time, that list would be the old record, and not
+    /// the last one before the manifests that name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<Moment>,
     /// The pages, by path and URL.
     pub pages: Vec<ListedPage>,
 }
 
-/// A page in a list. When it was captured, the version says.
+/// A page in a list. The version supplies its time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedPage {
     /// Its URL.
     pub url: String,
-    /// Where it lies in a working tree.
+    /// Its path in a working tree.
     pub path: String,
-    /// The status that it was answered with.
+    /// The status of the response.
     pub status: u16,
-    /// The headers that it was answered with.
+    /// The headers of the response.
     #[serde(default, skip_serializing_if = "HeaderView::is_empty")]
     pub headers: HeaderView,
-    /// The body, which is an object of the same id.
+    /// The body: an object with the same id.
     pub body: BodyId,
-    /// How long the body is.
+    /// The length of the body in bytes.
     pub length: u64,
 }
 
-/// A tag given, moved or taken away.
+/// A tag was set, moved or removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagSet {
     /// The name.
     pub name: String,
-    /// The version it stands for from now on; none when it is taken away.
+    /// The version that the tag points to now; `None` if the tag was removed.
     pub version: Option<VersionId>,
-    /// When.
+    /// When the tag changed.
     pub time: Moment,
 }
 
-/// HEAD moved by something else than a new version.
+/// HEAD was moved without a new version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadMoved {
-    /// Where it points from now on.
+    /// The version that HEAD points to now.
     pub version: VersionId,
-    /// When.
+    /// When HEAD moved.
     pub time: Moment,
 }
 
-/// What a check found.
+/// The verdicts of a check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdicts {
-    /// When it was written down.
+    /// When the fact was written.
     pub time: Moment,
-    /// The run whose captures are the evidence, where there are any.
+    /// The run whose captures are the evidence, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
     /// The verdicts, in the order of the requests.
     pub verdicts: Vec<UrlVerdict>,
 }
 
-/// What a check found of one URL.
+/// The verdict of a check on one URL.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UrlVerdict {
-    /// The URL that was asked.
+    /// The requested URL.
     pub url: String,
-    /// When: that of the capture, where there is one.
+    /// The time of the capture if there is one, otherwise of the check.
     pub time: Moment,
     /// `met`, `drift`, `unreachable` or `skipped`.
     pub verdict: String,
-    /// The status of the last answer.
+    /// The status of the last response.
     pub status: Option<u16>,
-    /// The rest.
+    /// The details.
     #[serde(flatten)]
     pub detail: VerdictDetail,
 }
 
-/// Why a verdict is what it is.
+/// The details of a verdict.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VerdictDetail {
     /// The expectation in words, if it was not met.
     #[serde(default)]
     pub expected: Option<String>,
-    /// What there was instead, in words.
+    /// The observed facts in words.
     #[serde(default)]
     pub got: Option<String>,
     /// The capture that is the evidence.
     #[serde(default)]
     pub capture: Option<CaptureId>,
-    /// The URL of that capture, where redirects led elsewhere.
+    /// The URL of that capture, if redirects led to another URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_url: Option<String>,
     /// The expectation, in the JSON of the crate that defines it.
@@ -183,36 +188,37 @@ pub struct VerdictDetail {
     pub expectation: serde_json::Value,
 }
 
-/// Something that was taken out of the silos, and why. It is the only trace.
+/// The removal of a record from the silos, with its reason. Nothing else remains of the record.
 ///
-/// One whose kind is [a page](Self::PAGE) stands for no record: it tells that a page is out of all versions that stand
-/// before it, even if other pages hold its body.
+/// A tombstone of the kind [`PAGE`](Self::PAGE) removes no record. It removes a page from all
+/// versions written before it, even if other pages hold its body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tombstone {
-    /// The record that is gone; of a page, the one that holds or held its body.
+    /// The removed record; for a page, the record that holds or held its body.
     pub record: RecordId,
-    /// What kind of record it was, in the words of the standard, or [`PAGE`](Self::PAGE).
+    /// The WARC type of the record, or [`PAGE`](Self::PAGE).
     pub kind: String,
-    /// What it was about, if it was about a URL.
+    /// The URL of the record, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The digest of its payload, or of its block where it had none.
+    /// The digest of its payload, or of its block if it had no payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// The run that it belonged to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
-    /// The version that it was, if it was a manifest.
+    /// The version whose manifest it was, if it was a manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<VersionId>,
-    /// The record that holds the same in its place, if it is gone only because what it referred to is.
+    /// The record that replaces it, if it was removed only because the record that it referred to
+    /// was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced_by: Option<RecordId>,
-    /// Who took it out.
+    /// The user who removed it.
     pub who: String,
-    /// Why.
+    /// The reason.
     pub why: String,
-    /// When.
+    /// When it was removed.
     pub time: Moment,
 }
 
@@ -220,33 +226,34 @@ impl Tombstone {
     /// The kind of a tombstone of a page.
     pub const PAGE: &'static str = "page";
 
-    /// The URL of the page that it takes out of the versions before it; none where it stands for a record.
+    /// The URL of the page that it removes from the versions before it; `None` if it removes a
+    /// record.
     pub fn page(&self) -> Option<&str> {
         self.url.as_deref().filter(|_| self.kind == Self::PAGE)
     }
 
-    /// Whether a record is gone that it names.
+    /// Whether it removes a record.
     pub fn is_of_record(&self) -> bool {
         self.kind != Self::PAGE
     }
 }
 
-/// Something that was written down about history.
+/// A fact about history.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fact {
     /// A version was made.
     Version(Box<Manifest>),
-    /// Pages were listed, for versions to come.
+    /// A page list for later versions.
     Pages(PageList),
-    /// A tag was given, moved or taken away.
+    /// A tag was set, moved or removed.
     Tag(TagSet),
     /// HEAD moved.
     Head(HeadMoved),
-    /// Something was taken out of the silos.
+    /// A record or a page was removed.
     Tombstone(Box<Tombstone>),
-    /// A version was scored. The JSON is the scorer's own.
+    /// A version was scored. The scorer defines the JSON.
     Score(serde_json::Value),
-    /// Promises were checked.
+    /// Expectations were checked.
     Verdicts(Verdicts),
 }
 
@@ -268,18 +275,18 @@ pub mod media_type {
     pub const VERDICTS: &str = "application/vnd.varve.verdicts+json";
 }
 
-/// A fact could not be read.
+/// A fact could not be parsed.
 #[derive(Debug, thiserror::Error)]
 #[error("this {media_type} is not what it says")]
 pub struct FactError {
-    /// What it says it is.
+    /// Its media type.
     pub media_type: String,
-    /// What is wrong with it.
+    /// The error of the JSON parser.
     pub source: serde_json::Error,
 }
 
 impl Fact {
-    /// Reads a fact; none if the media type is not that of one.
+    /// Parses a fact; `None` if the media type is not that of a fact.
     pub fn parse(media_type: &str, json: &[u8]) -> Option<Result<Self, FactError>> {
         let fact = match media_type {
             media_type::VERSION => serde_json::from_slice(json).map(Self::Version),
@@ -329,7 +336,7 @@ impl Manifest {
 }
 
 impl ListedPage {
-    /// Whether a page is this one, whenever it was captured.
+    /// Whether `page` is equal to this page, apart from its time.
     pub fn is(&self, page: &ManifestPage) -> bool {
         let Self { url, path, status, headers, body, length } = self;
         (url, path, status, headers, body, length)
@@ -352,7 +359,7 @@ impl From<&ManifestPage> for ListedPage {
 }
 
 impl Manifest {
-    /// All its pages, by path and URL, given the list that it names.
+    /// All pages of the version, by path and URL, given the list that it names.
     pub fn all_pages(&self, list: &PageList) -> Vec<ManifestPage> {
         let other: HashSet<&str> = self
             .pages
@@ -367,7 +374,8 @@ impl Manifest {
         pages
     }
 
-    /// The same version, as differences from a list whose record has that id. `pages` must be all of its pages.
+    /// The same version, written as differences from a list whose record has that id. `pages` must
+    /// hold all of its pages.
     pub fn against(&self, list: &PageList, record: RecordId) -> Self {
         let listed: HashMap<&str, &ListedPage> =
             list.pages.iter().map(|page| (page.url.as_str(), page)).collect();
@@ -385,7 +393,7 @@ impl Manifest {
     }
 }
 
-/// The order in which manifests and lists have their pages.
+/// Sorts pages in the order of manifests and lists.
 pub fn sort_pages(pages: &mut [ManifestPage]) {
     pages.sort_by(|one, other| (&one.path, &one.url).cmp(&(&other.path, &other.url)));
 }
@@ -400,17 +408,17 @@ impl RunSummary {
     }
 }
 
-/// A seal in the making, of records that come in their order.
+/// Computes a seal over records that are added in ascending order.
 #[derive(Clone, Debug, Default)]
 pub struct Sealing(Sha256);
 
 impl Sealing {
-    /// Adds the next record: the greatest so far.
+    /// Adds the next record, which must be greater than all before it.
     pub fn add(&mut self, record: &RecordId) {
         self.0.update(record.as_bytes());
     }
 
-    /// The seal over all of them.
+    /// The seal over all added records.
     pub fn finish(self) -> BodyId {
         BodyId::new(self.0.finalize().into())
     }

@@ -1,8 +1,8 @@
 //! The seam to the queue of a crawl: which URLs a run has still to fetch.
 //!
 //! Owns the traits and their values. A [`Frontier`] holds one queue for each host of a run and the
-//! outcome of each URL. It knows neither politeness nor scope: the crawler says which hosts may not
-//! be asked now, and why a URL was skipped.
+//! outcome of each URL. It knows neither politeness nor scope: the crawler decides which hosts must
+//! not be requested now, and why a URL was skipped.
 //!
 //! Several workers may fetch one run. Each claims URLs under a lease. When a lease expires, its
 //! URLs can be claimed by others, so that a worker that dies loses nothing.
@@ -189,9 +189,9 @@ pub struct PastUrl<'a> {
 pub enum FrontierOutcome<'a> {
     /// It was captured.
     Done,
-    /// It failed, and is ready again at this instant. The text is a message for people.
+    /// It failed, and is ready again at this instant. The text is a message for the user.
     Again(Moment, &'a str),
-    /// It failed for good. The text is a message for people.
+    /// It failed for good. The text is a message for the user.
     Failed(&'a str),
     /// It was not fetched. The text names the rule.
     Skipped(&'a str),
@@ -236,7 +236,7 @@ pub struct ClaimRequest<'a> {
     pub now: Moment,
     /// How long the worker keeps its claims unless it claims again or renews its lease.
     pub lease: Duration,
-    /// Hosts that may not be asked now.
+    /// Hosts that must not be requested now.
     pub excluded_hosts: &'a [&'a str],
 }
 

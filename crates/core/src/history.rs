@@ -1,7 +1,7 @@
 //! History: versions, the captures in them, and the tags on them.
 //!
-//! The words that every layout is translated into: a varve archive, a Moku site and a Crystal project all give these.
-//! Plain values; who keeps them, and how, is the catalog's and the formats' business.
+//! Every layout is translated into these values: a varve archive, a Moku site and a Crystal
+//! project. The catalog and the formats decide how they are stored.
 
 mod query;
 mod stored;
@@ -23,26 +23,26 @@ pub use stored::{Attribution, EvidenceLocation, StoredDiff, StoredDiffInfo, Stor
 pub struct Version {
     /// Its id, which comes from its manifest.
     pub id: VersionId,
-    /// The version it descends from.
+    /// The parent version.
     pub parent: Option<VersionId>,
-    /// Why it was made.
+    /// The message.
     pub message: String,
-    /// Who made it.
+    /// The author.
     pub author: Option<String>,
     /// When it was made.
     pub time: Moment,
     /// The run whose captures it holds, if a crawl made it.
     pub run: Option<RunId>,
-    /// The record of its manifest, where there is one.
+    /// The record of its manifest, if there is one.
     pub record: Option<RecordId>,
 }
 
-/// What a capture belongs to: a version, or a run that has not become one yet.
+/// The owner of a capture: a version, or a run that has not become a version yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CaptureOwner {
-    /// To a version.
+    /// A version.
     Version(VersionId),
-    /// To a run.
+    /// A run.
     Run(RunId),
 }
 
@@ -51,25 +51,25 @@ pub enum CaptureOwner {
 pub struct Capture {
     /// Its id.
     pub id: CaptureId,
-    /// What it is part of.
+    /// The version or run that it belongs to.
     pub owner: CaptureOwner,
-    /// The URL, as it was requested.
+    /// The requested URL.
     pub url: String,
-    /// Where the page lies in a working tree; pages of two versions are paired by it.
+    /// The path of the page in a working tree. Diffs pair the pages of two versions by it.
     pub path: String,
-    /// When.
+    /// When it was captured.
     pub time: Moment,
-    /// The status of the answer; 0 where there was none.
+    /// The status of the response; 0 if there was none.
     pub status: u16,
-    /// The headers of the answer, as people compare them.
+    /// The headers of the response, in the form in which they are compared.
     pub headers: HeaderView,
     /// The body.
     pub body: BodyId,
-    /// How long the body is, where that is known.
+    /// The length of the body in bytes, if it is known.
     pub length: Option<u64>,
-    /// The record that holds it, or says that another does.
+    /// The record that holds the response, or the revisit record that refers to it.
     pub record: Option<RecordId>,
-    /// Whether the answer was cut short.
+    /// Whether the response is truncated.
     pub truncated: bool,
 }
 
@@ -79,7 +79,7 @@ impl Capture {
         CaptureChoice::is_good(self.status.into(), !self.truncated)
     }
 
-    /// The id of a capture of an archive: the same whenever its row is made again.
+    /// The id of a capture of an archive. It is the same each time the row is rebuilt.
     pub fn derive_id(belongs: CaptureOwner, url: &str, time: Moment, record: &RecordId) -> CaptureId {
         let owner = match belongs {
             CaptureOwner::Version(version) => version.into_inner(),
@@ -95,13 +95,13 @@ impl Capture {
     }
 }
 
-/// Which of the captures of one URL stands for it, where the newest may record a failure.
+/// Which capture of a URL represents it, since the newest may record a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CaptureChoice {
     /// The newest capture, failures included: the rule of Crystal.
     #[default]
     Newest,
-    /// The newest that is good; the newest at all where none is.
+    /// The newest good capture; the newest of all if none is good.
     NewestGood,
 }
 
@@ -129,14 +129,14 @@ impl CaptureChoice {
     }
 }
 
-/// A name that people gave to a version.
+/// A name that a user gave to a version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct VersionTag {
     /// The name.
     pub name: String,
-    /// The version it stands for.
+    /// The version that it points to.
     pub version: VersionId,
-    /// When it was given.
+    /// When it was set.
     pub time: Moment,
 }
 

@@ -1,11 +1,11 @@
-//! The words of varve: what an id is, when two URLs are the same, what headers say, what must stay hidden.
+//! Core values of varve: ids, the identity of URLs, headers, history, and secrets.
 //!
-//! Owns plain values and pure rules over them. Deliberately knows no file, socket, database, clock, runtime or
-//! terminal: everything here is a function of its arguments, so that every other crate can use it in any thread
-//! and every test can run it without a world around it.
+//! Owns plain values and pure functions on them. It uses no file, socket, database, clock, runtime
+//! or terminal: every result depends only on the arguments. So every crate can use it in any
+//! thread, and tests need no environment.
 //!
-//! Each parser is total. Invalid text gives a typed error that says what is wrong and
-//! where; no input panics, and none costs more than time and memory proportional to its length.
+//! Each parser accepts every input. Invalid text gives a typed error with the reason and the
+//! position. No input panics, and time and memory are at most proportional to its length.
 
 pub mod alias;
 pub mod allowed_host;

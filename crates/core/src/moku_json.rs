@@ -1,11 +1,11 @@
-//! JSON as Moku writes it: what HTML could mistake for its own is escaped.
+//! JSON as Moku writes it: characters that have a meaning in HTML are escaped.
 
 /// The same JSON, without `<`, `>`, `&` and the two line separators in its text.
 pub fn escaped(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len() + json.len() / 8);
     for letter in json.chars() {
         match letter {
-            // Outside of strings JSON has none of these, so each stands within one.
+            // JSON has none of these characters outside of strings, so each occurs within one.
             '<' => escaped.push_str("\\u003c"),
             '>' => escaped.push_str("\\u003e"),
             '&' => escaped.push_str("\\u0026"),

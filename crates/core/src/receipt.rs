@@ -1,66 +1,67 @@
-//! Receipts: what the store answers when it keeps an exchange, and yields again when a silo is scanned.
+//! Receipts: the result of storing an exchange, which a scan of a silo yields again.
 //!
-//! A receipt holds all that a catalog row is made from, and nothing that is not in the record's own header or in the
-//! head of the answer: so rebuilding needs no body, and gives the same rows.
+//! A receipt holds everything that a catalog row is made from. All of it is in the record's own
+//! header or in the head of the response, so a rebuild reads no body and gives the same rows.
 
 use std::fmt;
 
 use crate::headers::Headers;
 use crate::{BodyId, Moment, RecordId, RunId};
 
-/// What was kept of one exchange.
+/// The record of one stored exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
-    /// The record: a response, or the revisit that says that nothing changed.
+    /// The record: a response, or a revisit for an unchanged body.
     pub record: RecordId,
     /// The run it belongs to.
     pub run: Option<RunId>,
-    /// The URL that was asked.
+    /// The requested URL.
     pub url: String,
-    /// When.
+    /// When the request was sent.
     pub time: Moment,
-    /// The status of the answer.
+    /// The status of the response.
     pub status: u16,
-    /// The headers of the answer, as they were. A 304 answers with few; the rest is in what it refers to.
+    /// The headers of the response, as received. A 304 has few; the others are in the record that
+    /// it refers to.
     pub headers: Headers,
-    /// The body: the entity with its codings undone.
+    /// The body: the entity with its codings removed.
     pub body: BodyId,
-    /// Its length.
+    /// The length of the body in bytes.
     pub length: u64,
-    /// Why the answer was cut short, if it was.
+    /// Why the response is truncated, if it is.
     pub truncated: Option<String>,
     /// For a revisit, the record that holds the bytes.
     pub revisit_of: Option<RecordId>,
     /// Whether the server answered 304 Not Modified.
     pub not_modified: bool,
-    /// What a browser made of the answer.
+    /// The renderings that a browser made of the response.
     pub renderings: Renderings,
 }
 
-/// What a browser made of an answer, by the ids of the records. As text it is what the record of the answer says:
-/// `document=ID screenshot=ID`.
+/// The renderings that a browser made of a response, by record id. The record of the response names
+/// them as text: `document=ID screenshot=ID`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Renderings {
-    /// The document that scripts left.
+    /// The document after its scripts have run.
     pub document: Option<RecordId>,
-    /// A picture of it.
+    /// A screenshot of it.
     pub screenshot: Option<RecordId>,
 }
 
 impl Renderings {
-    /// Whether there are none.
+    /// Whether there are no renderings.
     pub fn is_empty(&self) -> bool {
         self.named().next().is_none()
     }
 
-    /// Those that there are, each with its name.
+    /// The existing renderings, each with its name.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, RecordId)> {
         [("document", self.document), ("screenshot", self.screenshot)]
             .into_iter()
             .filter_map(|(name, id)| id.map(|id| (name, id)))
     }
 
-    /// Reads what a record says. Names that are not known are passed over.
+    /// Parses the text in a record. Unknown names are ignored.
     pub fn parse(text: &str) -> Self {
         let mut renderings = Self::default();
         for (name, id) in text.split_ascii_whitespace().filter_map(|word| word.split_once('=')) {

@@ -1,4 +1,4 @@
-//! The error of a catalog, whichever database it uses.
+//! The error of a catalog, independent of its database.
 
 use std::path::PathBuf;
 
@@ -55,7 +55,7 @@ pub enum CatalogError {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What it is, as a sentence.
+        /// The kind of file, as a sentence.
         what: String,
     },
     /// The database cannot be used in this way.
@@ -89,7 +89,7 @@ pub enum CatalogError {
         path: PathBuf,
         /// The table.
         table: &'static str,
-        /// The row, and what is wrong with it.
+        /// The row and its defect.
         what: String,
     },
     /// The database belongs to another project.

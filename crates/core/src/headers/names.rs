@@ -1,7 +1,7 @@
-//! What is known of header names: which carry secrets, which mean something by their order, which change all the
-//! time without meaning anything. Names are given in lower case, as views have them.
+//! Properties of header names: which headers carry secrets, which depend on the order of their
+//! values, and which change without meaning. Names are in lower case, as in views.
 
-/// Headers that carry credentials or ask for them: hidden in every view unless redaction is off.
+/// Headers that carry credentials or request them. Every view hides them unless redaction is off.
 const SENSITIVE_HEADERS: [&str; 8] = [
     "authorization",
     "cookie",
@@ -13,10 +13,10 @@ const SENSITIVE_HEADERS: [&str; 8] = [
     "x-auth-token",
 ];
 
-/// Headers whose values mean something else in another order.
+/// Headers whose meaning depends on the order of their values.
 const ORDER_SENSITIVE: [&str; 3] = ["proxy-authenticate", "set-cookie", "www-authenticate"];
 
-/// Headers that say how a response travelled, not what it says.
+/// Headers about the transport of a response, not about its content.
 const BENIGN_HEADERS: [&str; 35] = [
     "accept-ranges",
     "age",
@@ -55,7 +55,7 @@ const BENIGN_HEADERS: [&str; 35] = [
     "x-timer",
 ];
 
-/// Families of such headers.
+/// Prefixes of further such headers.
 const BENIGN_PREFIXES: [&str; 5] = ["cf-", "x-amz-", "x-cdn-", "x-cloud-trace-", "x-goog-"];
 
 /// Whether the header carries a secret.
@@ -63,7 +63,7 @@ pub fn is_sensitive(name: &str) -> bool {
     SENSITIVE_HEADERS.binary_search(&name).is_ok()
 }
 
-/// Whether the order of the header's values must stay.
+/// Whether the order of the header's values must be kept.
 pub fn is_order_sensitive(name: &str) -> bool {
     ORDER_SENSITIVE.binary_search(&name).is_ok()
 }

@@ -1,6 +1,7 @@
 //! The normalised view of headers: lower-case names, trimmed and sorted values, secrets redacted.
 //!
-//! Only for comparing and showing: it forgets case, order and white space, so an archive is never rebuilt from it.
+//! Only for comparison and display: it drops case, order and white space, so an archive is never
+//! rebuilt from it.
 
 use super::names::{is_order_sensitive, is_sensitive};
 use super::{Headers, decode_header_text};
@@ -14,14 +15,14 @@ pub const REDACTED_VALUE: &str = "[REDACTED]";
 /// Whether sensitive headers are hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Redaction {
-    /// Their values become [`REDACTED`].
+    /// Their values become [`REDACTED_VALUE`].
     #[default]
     On,
-    /// They are shown as they are.
+    /// Their values are shown.
     Off,
 }
 
-/// Headers as people compare them. In JSON `{name: [values]}` with sorted names.
+/// Headers in the form in which they are compared. In JSON `{name: [values]}` with sorted names.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct HeaderView(BTreeMap<String, Vec<String>>);
@@ -33,7 +34,7 @@ impl HeaderView {
         Self::from_pairs(pairs, redaction)
     }
 
-    /// The view of names and values from anywhere, in order; a name may come more than once.
+    /// The view of names and values from any source, in order; a name may occur more than once.
     pub fn from_pairs<N: AsRef<str>, V: AsRef<str>>(
         pairs: impl IntoIterator<Item = (N, V)>,
         redaction: Redaction,
@@ -51,12 +52,12 @@ impl HeaderView {
         Self(values)
     }
 
-    /// The same view under another redaction. What is redacted already cannot come back.
+    /// The same view under another redaction. Redacted values cannot be restored.
     pub fn with_redaction(&self, redaction: Redaction) -> Self {
         Self::from_pairs(self.pairs(), redaction)
     }
 
-    /// The view as it may be shown: with redaction, nothing sensitive that was kept without it.
+    /// The view for display: with redaction, values that were stored without it are hidden too.
     pub fn shown(&self, redaction: Redaction) -> Cow<'_, Self> {
         let is_plain = |(name, values): (&str, &[String])| is_sensitive(name) && values != [REDACTED_VALUE];
         match redaction == Redaction::On && self.iter().any(is_plain) {
@@ -95,7 +96,8 @@ fn settle(name: &str, values: &mut Vec<String>, redaction: Redaction) {
     }
 }
 
-/// Lower case letter by letter, so that a name keeps its number of letters whatever its script.
+/// Converts each character to lower case by itself, so that a name keeps its number of characters
+/// in every script.
 fn lower_case(name: &str) -> String {
     name.chars().filter_map(|letter| letter.to_lowercase().next()).collect()
 }

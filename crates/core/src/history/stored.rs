@@ -1,4 +1,5 @@
-//! What is computed from history and stored beside it: diffs, scores and verdicts of checks.
+//! Values that are computed from history and stored beside it: diffs, scores and verdicts of
+//! checks.
 //!
 //! The shapes are those of the tables of Moku that hold them, so that a Moku site and an archive
 //! store the same values.
@@ -10,7 +11,7 @@ use crate::{Moment, VersionId};
 /// A diff of two versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredDiff {
-    /// The version that it starts from. `None` stands for the empty version.
+    /// The version that it starts from. `None` means the empty version.
     pub base: Option<VersionId>,
     /// The version that it leads to.
     pub head: VersionId,
@@ -23,7 +24,7 @@ pub struct StoredDiff {
 /// A [`StoredDiff`] without its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StoredDiffInfo {
-    /// The version that it starts from. `None` stands for the empty version.
+    /// The version that it starts from. `None` means the empty version.
     pub base: Option<VersionId>,
     /// The version that it leads to.
     pub head: VersionId,
@@ -115,8 +116,8 @@ pub struct StoredVerdict {
     pub time: Moment,
     /// `met`, `drift`, `unreachable` or `skipped`.
     pub verdict: String,
-    /// The status of the response; 0 where there was none.
+    /// The status of the response; 0 if there was none.
     pub status: u16,
-    /// What was expected, what was found, and the capture that is the evidence, as JSON.
+    /// The expectation, the observed facts, and the capture that is the evidence, as JSON.
     pub json: String,
 }

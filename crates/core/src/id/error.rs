@@ -1,56 +1,56 @@
-//! Why a text or a number is not an id. Knows no particular id: each names itself by its `kind`.
+//! Why a text or a number is not an id. The error names the kind of id by its `kind`.
 
-/// A text or number that is not the id it was read as.
+/// A text or number is not a valid id of its kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
     /// Too few or too many hex digits.
     #[error("{kind}: expected {expected} hex digits, found {found} characters")]
     Length {
-        /// What was being read.
+        /// The kind of id.
         kind: &'static str,
-        /// How many digits there should be.
+        /// The required number of digits.
         expected: usize,
-        /// How many characters there are.
+        /// The number of characters found.
         found: usize,
     },
-    /// A prefix so short that it would match by accident, or longer than an id.
+    /// A prefix is so short that it could match by accident, or longer than an id.
     #[error("{kind}: expected {least} to {most} hex digits, found {found}")]
     PrefixLength {
-        /// What was being read.
+        /// The kind of id.
         kind: &'static str,
-        /// The fewest digits allowed.
+        /// The minimum number of digits.
         least: usize,
-        /// The most digits allowed.
+        /// The maximum number of digits.
         most: usize,
-        /// How many there are.
+        /// The number of digits found.
         found: usize,
     },
-    /// A character that is no hex digit.
+    /// A character is not a hex digit.
     #[error("{kind}: `{character}` at position {position} is not a hex digit", character = character.escape_debug())]
     NotHex {
-        /// What was being read.
+        /// The kind of id.
         kind: &'static str,
-        /// The offending character.
+        /// The invalid character.
         character: char,
-        /// Its place in the text, counted in characters from 0.
+        /// Its position in the text, in characters from 0.
         position: usize,
     },
-    /// A text that is no UUID; `reason` is the finding of the UUID reader, which names the place.
+    /// A text is not a UUID; `reason` is the message of the UUID parser, which names the position.
     #[error("{kind}: {reason}")]
     NotUuid {
-        /// What was being read.
+        /// The kind of id.
         kind: &'static str,
-        /// What is wrong with it.
+        /// The message of the UUID parser.
         reason: String,
     },
-    /// A number with more bits than its kind has.
+    /// A number has more bits than its kind allows.
     #[error("{kind}: {value} does not fit {bits} bits")]
     TooGreat {
-        /// What was being made.
+        /// The kind of number.
         kind: &'static str,
-        /// How many bits it may have.
+        /// The maximum number of bits.
         bits: u32,
-        /// The number given.
+        /// The number.
         value: u64,
     },
 }

@@ -18,13 +18,13 @@ pub(super) trait IdForm {
     fn read(text: &str, kind: &'static str) -> Result<Self::Inner, IdError>;
 }
 
-/// What stands before the digits of a record id.
+/// The prefix of a record id, before its digits.
 pub(super) const URN_PREFIX: &str = "urn:sha256:";
 
 /// 64 hex digits.
 pub(super) enum Hex {}
 
-/// 64 hex digits behind [`URN`].
+/// 64 hex digits after [`URN_PREFIX`].
 pub(super) enum Urn {}
 
 /// A UUID with hyphens.
@@ -90,7 +90,8 @@ impl IdForm for Hyphenated {
     }
 }
 
-/// Reads 64 hex digits. `offset` is what was cut off before them, so that positions are those of the whole text.
+/// Parses 64 hex digits. `offset` is the number of characters before them, so that positions refer
+/// to the whole text.
 fn read_digest(digits: &str, offset: usize, kind: &'static str) -> Result<[u8; 32], IdError> {
     let found = digits.chars().count();
     if found != 64 {
@@ -104,7 +105,7 @@ fn read_digest(digits: &str, offset: usize, kind: &'static str) -> Result<[u8; 3
     Ok(bytes)
 }
 
-/// Finds the first character that is no hex digit.
+/// Fails at the first character that is not a hex digit.
 pub(super) fn check_hex(digits: &str, offset: usize, kind: &'static str) -> Result<(), IdError> {
     match digits.chars().enumerate().find(|(_, character)| !character.is_ascii_hexdigit()) {
         Some((position, character)) => Err(IdError::NotHex { kind, character, position: position + offset }),

@@ -1,8 +1,8 @@
-//! The registry of identifiers: every kind of id that varve passes around, each a type of its own.
+//! The registry of identifiers: every kind of id in varve, each with its own type.
 //!
-//! One macro makes them all, so that they parse, print, order and serialise alike and none can be mistaken for
-//! another. A new kind is one line in [the registry](self) below. Nothing here hashes: a digest is made where the
-//! bytes are, and only named here.
+//! One macro defines all of them, so that they parse, print, order and serialise in the same way,
+//! and the compiler tells them apart. A new kind is one line in [the registry](self) below. Nothing
+//! here hashes: the code that has the bytes computes the digest.
 
 mod error;
 mod form;
@@ -149,12 +149,12 @@ identifier! {
     text RunId, Uuid, Hyphenated, "run id"
 }
 identifier! {
-    /// The number of a silo. Twenty bits, because an index entry has no more room for it.
+    /// The number of a silo. It has 20 bits, because an index entry has no more space for it.
     number SiloNo, u32, 20, "silo number"
 }
 identifier! {
-    /// The look-up number of a URL: internal, never shown to people, never an identity, since two URLs may share
-    /// one. Sixty-three bits, so that it fits a signed 64-bit column.
+    /// The look-up number of a URL. It is internal, never shown to users, and never an identity,
+    /// since two URLs may share one. It has 63 bits, so that it fits a signed 64-bit column.
     number UrlKey, u64, 63, "url key"
 }
 

@@ -1,5 +1,5 @@
-//! The beginning of a digest, as people type it. Knows how to match and where to look; finding the one id that
-//! fits, and saying so when several do, is the work of the store that holds the ids.
+//! The beginning of a digest, as users type it. It knows how to match and which range to scan. The
+//! store that holds the ids finds the one that matches, and reports when several do.
 
 use super::form::{URN_PREFIX, check_hex};
 use super::{BodyId, IdError, RecordId};
@@ -7,9 +7,9 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// The fewest digits of a prefix: with fewer, a typing error would find something.
+/// Minimum number of digits: with fewer, a typing error could match an id.
 const MIN_HEX_DIGITS: usize = 4;
-/// The most digits: a whole digest.
+/// Maximum number of digits: a whole digest.
 const MAX_HEX_DIGITS: usize = 64;
 const PREFIX_KIND: &str = "id prefix";
 
@@ -42,7 +42,7 @@ impl IdPrefix {
         self.matches(id.as_bytes())
     }
 
-    /// The least and the greatest digest that match: what to scan in anything sorted.
+    /// The smallest and the greatest digest that match: the range to scan in a sorted list.
     pub fn range(&self) -> RangeInclusive<[u8; 32]> {
         let mut last = self.first;
         for digit in self.digits()..MAX_HEX_DIGITS {

@@ -1,25 +1,26 @@
-//! Which of many patterns could match a path at all.
+//! Finds those of many patterns that could match a path.
 //!
-//! A file of half a megabyte has room for twenty thousand patterns, and trying each for each URL would cost more
-//! than fetching some of them. So each pattern is filed under four bytes that every path it matches must contain,
-//! the four that the fewest other patterns have; a path then asks only for the patterns filed under its own bytes.
+//! A file of half a megabyte can hold twenty thousand patterns, and trying each for each URL would
+//! cost more than some fetches. So each pattern is indexed under four bytes that every matching
+//! path contains. These are the four that the fewest other patterns have. A lookup considers only
+//! the patterns indexed under the bytes of the path.
 
 use std::collections::HashMap;
 
 /// Four bytes in a row.
 type Gram = [u8; 4];
 
-/// Patterns by what they must contain.
+/// An index of patterns by four bytes that they require.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Index {
     /// Grams with the numbers of patterns, sorted.
     filed: Vec<(Gram, u32)>,
-    /// The patterns that are too short to be filed.
+    /// The patterns that are too short to be indexed.
     short: Vec<u32>,
 }
 
 impl Index {
-    /// Files patterns, given what each must contain.
+    /// Builds the index from the required texts of each pattern.
     pub(super) fn new<'p, S>(patterns: impl Iterator<Item = S> + Clone) -> Self
     where
         S: Iterator<Item = &'p [u8]>,

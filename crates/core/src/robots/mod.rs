@@ -1,7 +1,7 @@
-//! What a site asks of robots: `robots.txt` as RFC 9309 has it, read as leniently as the large crawlers read it.
+//! `robots.txt` as defined by RFC 9309, parsed as leniently as the large crawlers do.
 //!
-//! A pure rule. Fetching the file, following its redirects and keeping it are done elsewhere; so is waiting, and
-//! deciding whether to obey. [`Robots`] is the whole file, [`Rules`] is what it asks of one robot.
+//! Pure functions: other crates fetch and store the file, follow its redirects, wait, and decide
+//! whether to obey. [`Robots`] is the whole file, [`RobotsRules`] are its rules for one robot.
 //!
 //! | file | knows |
 //! | --- | --- |
@@ -20,7 +20,8 @@ pub use rules::{Decision, RobotsRule, RobotsRules};
 use crate::url::resolve;
 use parse::{Parsed, RobotsGroup};
 
-/// So much of a file is read, as the RFC asks for at least; what follows is ignored.
+/// Maximum number of bytes of a file that are parsed: the minimum that the RFC requires. The rest
+/// is ignored.
 pub const MAX_ROBOTS_BYTES: usize = 500 << 10;
 
 /// A parsed `robots.txt`.
@@ -28,29 +29,30 @@ pub const MAX_ROBOTS_BYTES: usize = 500 << 10;
 pub struct Robots {
     groups: Vec<RobotsGroup>,
     sitemaps: Vec<String>,
-    /// Whether nothing at all may be fetched, because the file could not be had.
+    /// Whether nothing may be fetched, because the file could not be fetched.
     closed: bool,
 }
 
 impl Robots {
-    /// Reads a file. Any bytes will do.
+    /// Parses a file. Any bytes are accepted.
     pub fn parse(bytes: &[u8]) -> Self {
         let Parsed { groups, sitemaps } = parse::parse(bytes);
         Self { groups, sitemaps, closed: false }
     }
 
-    /// No file, no rules: everything may be fetched.
+    /// No file exists, so there are no rules and everything may be fetched.
     pub fn open() -> Self {
         Self::default()
     }
 
-    /// The file could not be had, so nothing may be fetched until it can.
+    /// The file could not be fetched, so nothing may be fetched until it can.
     pub fn closed() -> Self {
         Self { closed: true, ..Self::default() }
     }
 
-    /// What an answer to the request for the file means: a body where there is one, no rules where the site says
-    /// that there is none, and nothing allowed while the site is out of order or asks for patience.
+    /// The meaning of a response to the request for the file. A body is parsed. If the site has no
+    /// file, there are no rules. If the server fails or asks the client to wait, nothing is
+    /// allowed.
     pub fn from_answer(status: u16, body: &[u8]) -> Self {
         match status {
             200..=299 => Self::parse(body),
@@ -72,8 +74,8 @@ impl Robots {
         found
     }
 
-    /// What the file asks of the robot with this product token, such as `varve`. All groups that name it count;
-    /// where none does, those for everyone.
+    /// The rules for the robot with this product token, such as `varve`: those of all groups that
+    /// name it, or of the groups for `*` if none does.
     pub fn rules_for(&self, agent: &str) -> RobotsRules {
         if self.closed {
             return RobotsRules::closed();

@@ -1,42 +1,42 @@
 //! The lines of a `robots.txt`, and the groups they make.
 //!
-//! A group is one or more lines that name robots, and the rules after them. Other lines, such as `Sitemap` or
-//! `Crawl-delay`, neither end the names nor begin the rules. Misspelt names of directives are read as what they
-//! were meant to be: whoever writes `dissalow` wants to be left alone.
+//! A group is one or more lines that name robots, and the rules after them. Other lines, such as
+//! `Sitemap` or `Crawl-delay`, neither end the names nor begin the rules. Misspelt directives are
+//! corrected: a site that writes `dissalow` wants to exclude robots.
 
 use super::MAX_ROBOTS_BYTES;
 use super::rules::RobotsRule;
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// Longer lines are cut: no path is so long.
+/// Maximum length of a line in bytes: longer lines are cut, since no path has this length.
 const LONGEST_LINE: usize = 16 << 10;
 
-/// What robots are asked, together.
+/// A group: robots and their common rules.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RobotsGroup {
-    /// The product tokens in lower case, in order; `*` is everyone.
+    /// The product tokens in lower case, in order; `*` means every robot.
     agents: Vec<String>,
     pub(super) rules: Vec<RobotsRule>,
-    /// Pauses between requests, each with how many robots had been named when it came.
+    /// Delays between requests, each with the number of robots that the group had named before it.
     pub(super) delays: Vec<(usize, Duration)>,
 }
 
 impl RobotsGroup {
-    /// Where the group names a robot.
+    /// The position at which the group names a robot.
     pub(super) fn position(&self, agent: &str) -> Option<usize> {
         self.agents.iter().position(|named| named.eq_ignore_ascii_case(agent))
     }
 }
 
-/// A file, read.
+/// A parsed file.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     pub(super) groups: Vec<RobotsGroup>,
     pub(super) sitemaps: Vec<String>,
 }
 
-/// What a line says.
+/// The directive of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RobotsDirective {
     Agent,
@@ -48,11 +48,11 @@ enum RobotsDirective {
     Other,
 }
 
-/// Reads a file.
+/// Parses a file.
 pub(super) fn parse(bytes: &[u8]) -> Parsed {
     let text = text(bytes);
     let mut parsed = Parsed::default();
-    // Whether names that come now belong to the last group.
+    // Whether the next names belong to the last group.
     let mut naming = false;
     for (number, line) in text.split(['\n', '\r']).enumerate() {
         let line = &line[..line.floor_char_boundary(LONGEST_LINE)];
@@ -78,7 +78,7 @@ impl Parsed {
             self.sitemaps.push(value.to_owned());
             return;
         }
-        // What stands before the first name is for nobody.
+        // Rules before the first name apply to no robot.
         let Some(group) = self.groups.last_mut() else { return };
         let delay = match directive {
             RobotsDirective::Agent => return group.agents.push(token(value).to_ascii_lowercase()),
@@ -92,8 +92,8 @@ impl Parsed {
     }
 }
 
-/// The text of the file: marks of encodings removed, UTF-16 read, and what is beyond the limit cut at a line's end,
-/// since half a path would forbid more than was meant.
+/// The text of the file: byte order marks are removed and UTF-16 is decoded. Text beyond the limit
+/// is cut at the end of a line, since half a path would forbid too much.
 fn text(bytes: &[u8]) -> Cow<'_, str> {
     let cut = &bytes[..bytes.len().min(MAX_ROBOTS_BYTES)];
     let cut = match cut {
@@ -112,7 +112,7 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// What a line says, and of what. Comments are dropped.
+/// The directive of a line and its value. Comments are dropped.
 fn read(line: &str) -> Option<(RobotsDirective, &str)> {
     let line = line.split('#').next().unwrap_or("").trim_matches(|c: char| c.is_whitespace() || c == '\0');
     if is_bare_sitemap(line) {
@@ -125,7 +125,7 @@ fn read(line: &str) -> Option<(RobotsDirective, &str)> {
     }
 }
 
-/// People forget the colon. That is only read as such where one word follows.
+/// Accepts a line without a colon, a common mistake, if exactly one word follows the directive.
 fn without_colon(line: &str) -> Option<(RobotsDirective, &str)> {
     let (name, value) = line.split_once(char::is_whitespace)?;
     let value = value.trim();
@@ -133,15 +133,15 @@ fn without_colon(line: &str) -> Option<(RobotsDirective, &str)> {
     (known != RobotsDirective::Other && !value.contains(char::is_whitespace)).then_some((known, value))
 }
 
-/// People forget to say `Sitemap:`, too.
+/// Whether a line is a sitemap URL without `Sitemap:`, another common mistake.
 fn is_bare_sitemap(line: &str) -> bool {
     let is_web = line.starts_with("http://") || line.starts_with("https://");
     is_web && line.contains("sitemap") && !line.contains(char::is_whitespace)
 }
 
-/// The directive that a name is, or is nearly.
+/// The directive with this name or a similar one.
 fn directive(name: &str) -> RobotsDirective {
-    /// The names, with how many letters may be wrong.
+    /// The names, each with the number of wrong letters that are accepted.
     const NAMES: [(&str, RobotsDirective, usize); 6] = [
         ("allow", RobotsDirective::Allow, 0),
         ("disallow", RobotsDirective::Disallow, 2),
@@ -160,7 +160,8 @@ fn directive(name: &str) -> RobotsDirective {
     exact.or_else(near).map_or(RobotsDirective::Other, |(_, directive, _)| *directive)
 }
 
-/// How many letters must be added, removed or changed to make one word of the other.
+/// The edit distance: how many letters must be added, removed or changed to turn one word into the
+/// other.
 fn distance(one: &[u8], other: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (index, letter) in one.iter().enumerate() {
@@ -184,15 +185,15 @@ fn token(value: &str) -> &str {
     &value[..value.find(|c| !is_token(c)).unwrap_or(value.len())]
 }
 
-/// `10` and `0.5`, in seconds; what is no such number is nothing.
+/// Parses seconds such as `10` and `0.5`; `None` for other texts.
 fn seconds(value: &str) -> Option<Duration> {
     let number = value.split_whitespace().next()?.trim_end_matches(['s', 'S']);
     let seconds: f64 = number.parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// The pause that a rate such as `30/1m` leaves between two requests. Times of day are not looked at: the rate is
-/// kept around the clock.
+/// The delay between two requests at a rate such as `30/1m`. Times of day are ignored: the rate
+/// applies around the clock.
 fn pause(value: &str) -> Option<Duration> {
     let (count, time) = value.split_whitespace().next()?.split_once('/')?;
     let count: u32 = count.parse().ok().filter(|count| *count > 0)?;

@@ -1,24 +1,26 @@
 //! One path pattern: `*` for any text, `$` for the end, everything else for itself.
 //!
-//! Paths of rules and of URLs are brought to one spelling first, as RFC 9309 asks: escapes of unreserved characters
-//! are resolved, others are written in upper case, and what is not ASCII is escaped. A `*` or `$` in a URL is
-//! escaped as well, because in a rule only `%2A` and `%24` mean them.
+//! Paths of rules and of URLs are normalised first, as RFC 9309 requires. Escapes of unreserved
+//! characters are decoded, other escapes are written in upper case, and non-ASCII bytes are
+//! escaped. A `*` or `$` in a URL is escaped as well, because in a rule only `%2A` and `%24` mean
+//! them.
 
 use std::borrow::Cow;
 
-/// A pattern in its normal spelling.
+/// A normalised pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pattern {
-    /// What stands between wildcards, in order; the first is the beginning.
+    /// The texts between wildcards, in order; the first is the beginning of the path.
     segments: Vec<Box<[u8]>>,
     /// Whether the last segment must end the path.
     anchored: bool,
-    /// Its length, which is its weight.
+    /// The length of the pattern, which decides precedence.
     pub(super) length: usize,
 }
 
 impl Pattern {
-    /// Reads the path of a rule; nothing if it matches nothing, because it neither begins with a slash nor a star.
+    /// Parses the path of a rule; `None` if it matches nothing, because it begins with neither a
+    /// slash nor a star.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if !text.starts_with(['/', '*']) {
             return None;
@@ -40,13 +42,13 @@ impl Pattern {
         Some(Self { segments, anchored, length })
     }
 
-    /// The texts that every path it matches contains.
+    /// The texts that every matching path contains.
     pub(super) fn segments(&self) -> impl Iterator<Item = &[u8]> {
         self.segments.iter().map(|segment| &**segment)
     }
 
-    /// Whether it matches a path in its normal spelling. Each segment is looked for where the one before it ended;
-    /// taking the first place never loses a match, so nothing is tried twice.
+    /// Whether it matches a normalised path. Each segment is searched after the end of the previous
+    /// one. Taking the first occurrence never loses a match, so there is no backtracking.
     pub(super) fn matches(&self, path: &[u8]) -> bool {
         let Some((first, others)) = self.segments.split_first() else { return false };
         let Some(mut rest) = path.strip_prefix(&**first) else { return false };
@@ -59,7 +61,7 @@ impl Pattern {
     }
 }
 
-/// The path and query of a URL in their normal spelling.
+/// The normalised path and query of a URL.
 pub(super) fn path_of(url: &str) -> Vec<u8> {
     let url = url.split('#').next().unwrap_or("");
     let from_path = match url.split_once("://") {
@@ -73,7 +75,7 @@ pub(super) fn path_of(url: &str) -> Vec<u8> {
     normalise(path.as_bytes()).into_owned()
 }
 
-/// The normal spelling of a path without wildcards.
+/// Normalises a path without wildcards.
 fn normalise(path: &[u8]) -> Cow<'_, [u8]> {
     let stays = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'%' | b'*' | b'$');
     if path.iter().all(stays) {
@@ -104,7 +106,7 @@ fn normalise(path: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(normal)
 }
 
-/// The byte that an escape stands for.
+/// The byte that an escape encodes.
 fn escape(text: &[u8]) -> Option<u8> {
     let [b'%', high, low, ..] = text else { return None };
     let digit = |byte: &u8| char::from(*byte).to_digit(16);

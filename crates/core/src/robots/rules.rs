@@ -1,11 +1,12 @@
-//! What a file asks of one robot: the longest pattern that matches decides, and of two as long the one that allows.
+//! The rules for one robot: the longest matching pattern decides; of two with equal length, the one
+//! that allows.
 
 use super::index::Index;
 use super::parse::RobotsGroup;
 use super::pattern::{Pattern, path_of};
 use std::time::Duration;
 
-/// One line that allows or forbids.
+/// One `Allow` or `Disallow` line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RobotsRule {
     /// Whether it allows.
@@ -18,27 +19,28 @@ pub struct RobotsRule {
 }
 
 impl RobotsRule {
-    /// Reads the path of a rule; nothing if it can match nothing.
+    /// Parses the path of a rule; `None` if it cannot match.
     pub(super) fn new(allow: bool, path: &str, line: usize) -> Option<Self> {
         Some(Self { allow, path: path.to_owned(), line, pattern: Pattern::parse(path)? })
     }
 
-    /// More decides over less.
+    /// The precedence: the greater weight decides.
     fn weight(&self) -> (usize, bool) {
         (self.pattern.length, self.allow)
     }
 }
 
-/// Whether a URL may be fetched, and which line says so.
+/// Whether a URL may be fetched, and the line that decides it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision<'r> {
     /// Whether it may be fetched.
     pub allowed: bool,
-    /// The line that decided. None where no line speaks of the URL, and where the file could not be had.
+    /// The line that decided; `None` if no line matches the URL, or if the file could not be
+    /// fetched.
     pub rule: Option<&'r RobotsRule>,
 }
 
-/// What a file asks of one robot.
+/// The rules of a file for one robot.
 #[derive(Debug, Clone, Default)]
 pub struct RobotsRules {
     rules: Vec<RobotsRule>,
@@ -47,7 +49,7 @@ pub struct RobotsRules {
     closed: bool,
 }
 
-/// Gathers the rules of several groups.
+/// Collects the rules of several groups.
 #[derive(Debug, Default)]
 pub(super) struct Builder {
     rules: Vec<RobotsRule>,
@@ -78,7 +80,8 @@ impl RobotsRules {
         Self { closed: true, ..Self::default() }
     }
 
-    /// Whether a URL may be fetched. Only its path and query count: whose file this is, the caller knows.
+    /// Whether a URL may be fetched. Only its path and query are compared: the caller knows the
+    /// host of the file.
     pub fn decide(&self, url: &str) -> Decision<'_> {
         let path = path_of(url);
         if path == b"/robots.txt" {
@@ -100,18 +103,18 @@ impl RobotsRules {
         self.decide(url).allowed
     }
 
-    /// The pause that the file asks for between two requests: the longest where it names several, by `Crawl-delay` or
-    /// by `Request-rate`. It may be absurd; a cap is the caller's business.
+    /// The delay that the file requires between two requests, by `Crawl-delay` or `Request-rate`;
+    /// the longest if there are several. It may be absurdly long; the caller limits it.
     pub fn delay(&self) -> Option<Duration> {
         self.delay
     }
 
-    /// How many lines apply.
+    /// The number of rules.
     pub fn len(&self) -> usize {
         self.rules.len()
     }
 
-    /// Whether no line applies.
+    /// Whether there are no rules.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
