@@ -1,11 +1,11 @@
-//! Things that must not be seen: values that hide themselves, and URLs shown without their user info.
+//! Secrets: values that hide themselves, and URLs shown without their user information.
 //!
 //! A secret that can only leak by calling a method named `expose` is found by reading, not by hoping. Nothing here
 //! encrypts or wipes memory: the enemy is the log line, not the debugger.
 
 use std::fmt;
 
-/// What stands in the place of a hidden thing.
+/// The text that replaces a hidden value.
 pub const HIDDEN_TEXT: &str = "[hidden]";
 
 /// A value that neither `Debug` nor `Display` shows, and that cannot be serialised.
@@ -23,7 +23,7 @@ impl<T> Secret<T> {
         &self.0
     }
 
-    /// The value, given up.
+    /// Consumes the secret and returns the value.
     pub fn into_exposed(self) -> T {
         self.0
     }
@@ -47,8 +47,8 @@ impl<T> fmt::Display for Secret<T> {
     }
 }
 
-/// The text of a URL as messages show it: with its user info hidden. Any text will do, a broken URL above all,
-/// since broken URLs are what messages are about.
+/// The text of a URL for messages, with its user information hidden. It accepts any text, since
+/// most URLs in messages are invalid.
 ///
 /// ```
 /// # use varve_core::secret::ShownUrl;
@@ -61,7 +61,7 @@ pub struct ShownUrl<'a>(
 );
 
 impl ShownUrl<'_> {
-    /// Where the user info begins and where the `@` after it stands.
+    /// The start of the user information, and the position of the `@` after it.
     fn user_info(&self) -> Option<(usize, usize)> {
         let start = self.0.find("//")? + 2;
         let rest = &self.0[start..];
@@ -69,7 +69,8 @@ impl ShownUrl<'_> {
         if let Some(at) = authority.rfind('@') {
             return Some((start, start + at));
         }
-        // A password with a bare `/`, `?` or `#` cuts its own authority short. What looks like a port then is none.
+        // A password with a bare `/`, `?` or `#` ends the authority early. The text after the colon
+        // is then not a port.
         let (_, port) = authority.rsplit_once(':')?;
         if authority.ends_with(']') || port.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;

@@ -1,6 +1,7 @@
-//! Instants, as rows and manifests hold them: microseconds since 1970, in UTC.
+//! Instants as rows and manifests store them: microseconds since 1970, in UTC.
 //!
-//! Owns the texts of an instant: RFC 3339 for machines, the 14 digits of replay for links. Nothing here asks a clock.
+//! Owns the text forms of an instant: RFC 3339 for machines, and the 14 digits of replay for links.
+//! Nothing here reads a clock.
 
 use chrono::{DateTime, NaiveDateTime, SecondsFormat, Utc};
 
@@ -19,12 +20,13 @@ pub struct Moment(DateTime<Utc>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\u{201c}{text}\u{201d} is not a time: write 2026-11-16, 2026-11-16T02:45:46Z or 20261116024546")]
 pub struct MomentError {
-    /// What was given.
+    /// The invalid text.
     pub text: String,
 }
 
 impl Moment {
-    /// The instant that many microseconds after the beginning of 1970. Years that no calendar here holds become the nearest one.
+    /// The instant that many microseconds after the beginning of 1970. Years outside of the
+    /// calendar's range are clamped.
     pub fn from_micros(micros: i64) -> Self {
         let limit = if micros < 0 { DateTime::<Utc>::MIN_UTC } else { DateTime::<Utc>::MAX_UTC };
         Self(DateTime::from_timestamp_micros(micros).unwrap_or(limit))
@@ -45,17 +47,17 @@ impl Moment {
         self.0.timestamp()
     }
 
-    /// The 14 digits by which replay names it.
+    /// The 14 digits of the instant in replay URLs.
     pub fn digits(self) -> String {
         self.0.format("%Y%m%d%H%M%S").to_string()
     }
 
-    /// For people: the date and the time of day to the second, in UTC.
+    /// The date and the time of day to the second, in UTC, for display.
     pub fn for_people(self) -> String {
         self.0.format("%Y-%m-%d %H:%M:%S").to_string()
     }
 
-    /// As chrono has it.
+    /// The instant as a chrono value.
     pub fn utc(self) -> DateTime<Utc> {
         self.0
     }
@@ -68,16 +70,19 @@ impl From<DateTime<Utc>> for Moment {
 }
 
 impl std::fmt::Display for Moment {
-    /// RFC 3339 in UTC, with as many digits of a second as it needs.
+    /// RFC 3339 in UTC, with as many fractional digits as needed.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0.to_rfc3339_opts(SecondsFormat::AutoSi, true))
     }
 }
 
 impl Moment {
-    /// Reads what [`str::parse`] does, where people say until when, or as of when: a day stands for its last instant, as does every other
-    /// span that is named by its beginning (a year, a month; in digits an hour, a minute). So does a second, to which times are shown to
-    /// people and named by replay. A time with a fraction is that instant.
+    /// Parses the end of a period, for options such as "until" and "as of". It accepts the texts of
+    /// [`str::parse`]. A day, or another period written by its beginning, means its last instant: a
+    /// year, a month, or in digits an hour or a minute.
+    ///
+    /// So does a second, the precision of displayed times and of replay. A time with a fraction
+    /// means that instant.
     pub fn parse_end(text: &str) -> Result<Self, MomentError> {
         let start: Self = text.parse()?;
         let begin = start.utc();
@@ -98,7 +103,8 @@ impl Moment {
 impl std::str::FromStr for Moment {
     type Err = MomentError;
 
-    /// Reads RFC 3339, a date, a date and time without zone (UTC), or 4 to 14 digits of which the rest is the least.
+    /// Parses RFC 3339, a date, a date and time without zone (UTC), or 4 to 14 digits. Missing
+    /// digits mean the earliest instant.
     fn from_str(text: &str) -> Result<Self, MomentError> {
         let text = text.trim();
         read(text).map(Self::from).ok_or_else(|| MomentError { text: text.to_owned() })

@@ -1,27 +1,28 @@
-//! Groups for sites that lie in one folder: there a folder says nothing, and names do.
+//! Suggests groups for sites whose pages are all in one folder, by the names of the pages.
 //!
-//! A page whose links lie beside it suggests a group of everything beside it, which is the site itself and no group. What its
-//! members have in common then is how their names begin: `sql-select.html` and `sql-insert.html`, `chapter1.html` and
-//! `chapter2.html`.
+//! If the links of a page are in its own folder, the usual suggestion is a group of that whole
+//! folder. That is the site itself, and not a useful group. The members then share the beginning of
+//! their names: `sql-select.html` and `sql-insert.html`, `chapter1.html` and `chapter2.html`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::suggest::{MIN_URLS_PER_PATTERN, SuggestedGroup, by_size};
 use super::{AtSign, GroupPattern};
 
-/// What the links of a page suggest.
+/// The groups that the links of a page suggest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuggestedGroups {
-    /// The groups, the largest first. Each says how many of all links it matches, also those that another matches.
+    /// The groups, the largest first. The count of each includes links that other groups match as
+    /// well.
     pub groups: Vec<SuggestedGroup>,
-    /// How many links lie beside the page and are in no group.
+    /// The number of links in the page's own folder that are in no group.
     pub left_beside: usize,
-    /// How many others are in no group.
+    /// The number of other links that are in no group.
     pub left_over: usize,
 }
 
-/// Groups for the links of a page, where one that holds all that lies beside the page gives way to those in it. What is in none of them
-/// is in no group.
+/// Suggests groups for the links of a page. A group of the page's whole folder is replaced by
+/// groups of names in it. Links that match none of them are in no group.
 pub fn suggest_groups_on<'u>(page: &str, urls: impl IntoIterator<Item = &'u str>) -> SuggestedGroups {
     let urls: BTreeSet<&str> = urls.into_iter().collect();
     let urls: Vec<&str> = urls.into_iter().collect();
@@ -49,7 +50,7 @@ pub fn suggest_groups_on<'u>(page: &str, urls: impl IntoIterator<Item = &'u str>
     SuggestedGroups { groups, left_beside: left.len(), left_over: over.len() }
 }
 
-/// The folder that a page lies in.
+/// The folder of a page.
 fn own_folder(page: &str) -> &str {
     let path = page.split(['?', '#']).next().unwrap_or(page);
     &path[..path.rfind('/').map_or(0, |at| at + 1)]
@@ -60,20 +61,21 @@ fn is_neighbour(page: &str, url: &str) -> bool {
     url != page && url.len() > own_folder(page).len() && is_beside(url, own_folder(page))
 }
 
-/// Whether a pattern that leaves folders open holds the page's own as well, and with it links that were set apart before it was
-/// guessed: it was made for what is elsewhere, and would bring the site.
+/// Whether a pattern with a wildcard for folders matches the page's own folder as well, and links
+/// there that are in no group yet. Such a pattern was suggested by links elsewhere, and would match
+/// the whole site.
 fn holds_all_beside(pattern: &GroupPattern, page: &str, beside: &[&str]) -> bool {
     pattern.matches(&format!("{}a-name-that-nobody-has", own_folder(page)))
         && beside.iter().any(|url| pattern.matches(url))
 }
 
-/// The folder that a pattern holds all pages of, if it is one of that sort.
+/// The folder, if the pattern matches all pages of one folder.
 fn folder_of(pattern: &str) -> Option<&str> {
     let folder = pattern.strip_suffix('*').filter(|folder| folder.ends_with('/'))?;
     (!folder.contains(['*', '#'])).then_some(folder)
 }
 
-/// Whether a page lies in a folder, and not below it.
+/// Whether a page is directly in a folder.
 fn is_beside(page: &str, folder: &str) -> bool {
     page.strip_prefix(folder).is_some_and(|name| !name.split(['?', '#']).next().unwrap_or(name).contains('/'))
 }
@@ -114,7 +116,7 @@ fn begun(name: &str) -> Option<String> {
     Some(format!("{}*", &name[..end])).filter(|pattern| end > 1 && is_plain(&name[..end], pattern))
 }
 
-/// Whether no letter of a name would be taken for a sign.
+/// Whether no character of a name would be read as a wildcard.
 fn is_plain(beginning: &str, pattern: &str) -> bool {
     !beginning.contains(['*', '#', '@']) && pattern.matches(['*', '#']).count() == 1
 }

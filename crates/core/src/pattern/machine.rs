@@ -1,4 +1,4 @@
-//! The machine that follows all ways to match at once.
+//! A bit-parallel automaton that follows all possible matches at once.
 //!
 //! State `i` means that the first `i` elements have been matched. The set of states that are possible at some place
 //! in the input is a row of bits, and reading a byte changes all of them together:
@@ -11,7 +11,7 @@
 //! each byte, states at a repeating element also count as past it. Bytes that no element tells apart share a row,
 //! so that the tables stay small. A regular-expression engine would do the same with more to carry.
 
-/// What a single byte can be.
+/// A class of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CharacterClass {
     Byte(u8),
@@ -55,7 +55,8 @@ pub(super) struct Machine {
     stays: Vec<u64>,
     /// The repeating elements.
     repeating: Vec<u64>,
-    /// The most repeating elements in a row: how often states must be carried past them.
+    /// The maximum number of consecutive repeating elements: the number of times that states must
+    /// be carried past them.
     longest_run: usize,
     words: usize,
     elements: usize,
@@ -91,7 +92,7 @@ impl Machine {
         if self.words == 1 { self.accepts_in_one_word(input) } else { self.accepts_in_many_words(input) }
     }
 
-    /// The usual case, with all states in a register.
+    /// The usual case, with all states in one register.
     fn accepts_in_one_word(&self, input: &[u8]) -> bool {
         let last = 1 << self.elements;
         let repeating = self.repeating[0];
@@ -101,7 +102,8 @@ impl Machine {
             }
             states
         };
-        // At an open end, only a line end can still spoil the match; if there is none, we are done.
+        // At an open end, only a line end can still prevent the match; if there is none, the match
+        // is certain.
         let mut open_end = if self.open_ended { last >> 1 } else { 0 };
         let mut states = past_repeating(1);
         for (at, &byte) in input.iter().enumerate() {
@@ -155,7 +157,7 @@ impl Machine {
     }
 }
 
-/// The elements that are wanted, as bits.
+/// The elements that `wanted` accepts, as bits.
 fn bits(elements: &[Element], words: usize, wanted: &dyn Fn(&Element) -> bool) -> Vec<u64> {
     let mut bits = vec![0; words];
     for (index, _) in elements.iter().enumerate().filter(|(_, element)| wanted(element)) {
@@ -164,8 +166,9 @@ fn bits(elements: &[Element], words: usize, wanted: &dyn Fn(&Element) -> bool) -
     bits
 }
 
-/// The row of each byte, and one byte of each row. Two bytes share a row if no class that the elements use tells
-/// them apart: every byte that stands for itself has its own, the others go by the classes they are in.
+/// The row of each byte, and one byte of each row. Two bytes share a row if no class of the
+/// elements tells them apart. Every literal byte has its own row; the others are grouped by their
+/// classes.
 fn rows(elements: &[Element]) -> (Box<[u8; 256]>, Vec<u8>) {
     let mut literal = [false; 256];
     for element in elements {

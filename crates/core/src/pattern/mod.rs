@@ -22,13 +22,13 @@ pub use suggest::{SuggestedGroup, looseness, suggest_groups, suggest_pattern, su
 use machine::{CharacterClass, Element, Machine};
 use std::fmt;
 
-/// What `@` means in a pattern.
+/// The meaning of `@` in a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum AtSign {
-    /// The character itself: what patterns such as `https://medium.com/@user/**` rely on.
+    /// The character itself, which patterns such as `https://medium.com/@user/**` rely on.
     #[default]
     Literal,
-    /// One or more letters, as the format's documentation has it.
+    /// One or more letters, as the documentation of the format specifies.
     Letters,
 }
 
@@ -36,16 +36,16 @@ pub enum AtSign {
 #[derive(Clone)]
 pub struct GroupPattern {
     text: String,
-    /// How many bytes at the beginning stand for themselves.
+    /// The number of literal bytes at the beginning.
     literal: usize,
-    /// How many bytes at the end stand for themselves.
+    /// The number of literal bytes at the end.
     ending: usize,
-    /// What follows the literal beginning.
+    /// The automaton for the part after the literal beginning.
     machine: Machine,
 }
 
 impl GroupPattern {
-    /// Compiles a pattern. Any text is one.
+    /// Compiles a pattern. Any text is valid.
     pub fn new(text: &str, at_sign: AtSign) -> Self {
         let is_wild = |byte: u8| matches!(byte, b'*' | b'#') || byte == b'@' && at_sign == AtSign::Letters;
         let literal = text.bytes().position(is_wild).unwrap_or(text.len());
@@ -54,18 +54,18 @@ impl GroupPattern {
         Self { text: text.to_owned(), literal, ending, machine }
     }
 
-    /// The pattern as it was written.
+    /// The pattern as written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// What every URL of the group begins with: where to scan in anything sorted. An `@` ends it in every flavour,
-    /// so that both readings of a pattern scan the same range.
+    /// The literal prefix of every URL of the group: the range to scan in a sorted list. An `@`
+    /// ends it in every flavour, so that both readings of a pattern scan the same range.
     pub fn literal_prefix(&self) -> &str {
         &self.text[..self.text.find(['*', '#', '@']).unwrap_or(self.text.len())]
     }
 
-    /// Whether the URL belongs to the group. One line end after it is forgiven.
+    /// Whether the URL belongs to the group. One line end after it is ignored.
     pub fn matches(&self, url: &str) -> bool {
         self.matches_whole(url.as_bytes())
             || url.strip_suffix('\n').is_some_and(|url| self.matches_whole(url.as_bytes()))

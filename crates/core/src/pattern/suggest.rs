@@ -1,19 +1,20 @@
-//! A pattern for pages like this one, guessed from the URLs of others.
+//! Suggests a pattern for pages like a given one, from the URLs of others.
 //!
-//! A URL is taken apart into dimensions: its host, each segment of its path, each value of its query. URLs with the
-//! same shape differ only in what stands in these, and a pattern is a URL with a sign in place of those that vary.
-//! Nothing is downloaded: the caller passes the URLs that it knows.
+//! A URL is split into dimensions: its host, each segment of its path, each value of its query.
+//! URLs of the same shape differ only in the values of these dimensions. A pattern is a URL with a
+//! wildcard in place of those that vary. Nothing is downloaded: the caller passes the URLs that it
+//! knows.
 
 use super::{AtSign, GroupPattern};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// Fewest URLs that make a group.
+/// Minimum number of URLs in a group.
 pub(super) const MIN_URLS_PER_PATTERN: usize = 3;
-/// Most URLs of one shape that are examined.
+/// Maximum number of URLs of one shape that are examined.
 const MOST_ALIKE: usize = 2000;
 
-/// One dimension: what announces it, and what stands in it.
+/// One dimension: its delimiter and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Dimension<'u> {
     sign: &'u str,
@@ -26,7 +27,7 @@ impl Dimension<'_> {
     }
 }
 
-/// Takes a URL apart. Put together again in order, the parts are the URL.
+/// Splits a URL. The parts joined in order give the URL again.
 fn dimensions(url: &str) -> Option<Vec<Dimension<'_>>> {
     let host = url.find("://")? + 3;
     let mut found = Vec::new();
@@ -40,7 +41,7 @@ fn dimensions(url: &str) -> Option<Vec<Dimension<'_>>> {
     Some(found)
 }
 
-/// Where the next sign begins and ends: a slash, or the name of a value of the query.
+/// The range of the next delimiter: a slash, or the name of a query parameter.
 fn next_sign(url: &str, mut from: usize) -> Option<(usize, usize)> {
     loop {
         let start = from + url[from..].find(['/', '?', '&', '$'])?;
@@ -72,7 +73,7 @@ fn is_alike(one: &[Dimension<'_>], other: &[Dimension<'_>]) -> bool {
         && ends_empty(one) == ends_empty(other)
 }
 
-/// A pattern for a URL and those of `others` that are of its kind, if there are enough of them.
+/// A pattern for a URL and the similar ones among `others`, if there are enough of them.
 pub fn suggest_pattern<'u>(url: &'u str, others: impl IntoIterator<Item = &'u str>) -> Option<String> {
     let this = dimensions(url)?;
     let mut kind: Vec<_> =
@@ -108,12 +109,12 @@ pub fn suggest_pattern<'u>(url: &'u str, others: impl IntoIterator<Item = &'u st
 pub struct SuggestedGroup {
     /// Its pattern.
     pub pattern: String,
-    /// How many of the URLs it was guessed from belong to it.
+    /// The number of the given URLs that belong to it.
     pub members: usize,
 }
 
-/// Groups for the links of a page, the largest first. Each URL counts once, and in one group only: the first that was
-/// found for its shape.
+/// Groups for the links of a page, the largest first. Each URL counts once and in one group only:
+/// the first that was found for its shape.
 pub fn suggest_groups<'u>(urls: impl IntoIterator<Item = &'u str>) -> Vec<SuggestedGroup> {
     let mut shapes: HashMap<String, Vec<&str>> = HashMap::new();
     let mut seen = std::collections::HashSet::new();
@@ -130,13 +131,14 @@ pub fn suggest_groups<'u>(urls: impl IntoIterator<Item = &'u str>) -> Vec<Sugges
     groups
 }
 
-/// The largest first.
+/// Sorts groups by size, the largest first.
 pub(super) fn by_size(groups: &mut [SuggestedGroup]) {
     groups
         .sort_by(|one, other| other.members.cmp(&one.members).then_with(|| one.pattern.cmp(&other.pattern)));
 }
 
-/// What URLs that may be of one kind have in common: the host, the signs, and whether the end is empty.
+/// The properties that similar URLs share: the host, the delimiters, and whether the last value is
+/// empty.
 fn shape(dimensions: &[Dimension<'_>]) -> String {
     let host = dimensions.first().map_or("", |host| host.value);
     let ends_empty = dimensions.last().is_some_and(|last| last.value.is_empty());
@@ -156,8 +158,8 @@ fn beginnings(url: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Groups for URLs of one shape. Those are taken first whose beginnings many others share, so that a group of many is not
-/// swallowed by one that a stray link among them would make.
+/// Groups for URLs of one shape. URLs that share their beginnings with many others come first, so
+/// that a stray link does not absorb a large group.
 fn groups_alike(mut urls: Vec<&str>) -> Vec<SuggestedGroup> {
     let mut shared: HashMap<&str, usize> = HashMap::new();
     urls.iter().flat_map(|url| beginnings(url)).for_each(|start| *shared.entry(start).or_default() += 1);
@@ -170,7 +172,7 @@ fn groups_alike(mut urls: Vec<&str>) -> Vec<SuggestedGroup> {
         let compiled = GroupPattern::new(&pattern, AtSign::Literal);
         let before = urls.len();
         urls.retain(|url| *url != first && !compiled.matches(url));
-        // A pattern without a sign is a URL, and no group.
+        // A pattern without a wildcard is a URL, and not a group.
         if pattern.contains(['*', '#']) {
             groups.push(SuggestedGroup { pattern, members: before - urls.len() });
         }
@@ -205,7 +207,7 @@ pub fn suggest_sequence(
     is_known(&put(at, "1")).then(|| put(at, "#"))
 }
 
-/// How much a pattern leaves open: less is better, and of equals the one that says more.
+/// How much a pattern leaves open: less is better, and among equals the longer pattern.
 pub fn looseness(pattern: &str) -> (usize, usize, usize, std::cmp::Reverse<usize>) {
     let any = pattern.matches("**").count();
     let segments = pattern.matches('*').count() - 2 * any;

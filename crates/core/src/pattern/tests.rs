@@ -1,9 +1,9 @@
-//! The matcher against an obvious one, and against patterns that are made to be slow.
+//! Compares the matcher with a simple one, and runs patterns that are made to be slow.
 
 use super::*;
 use proptest::prelude::*;
 
-/// Matches by trying everything, remembering nothing: right, and slow.
+/// Matches by trying everything, without memory: correct, and slow.
 fn slowly(pattern: &[u8], url: &[u8], at_sign: AtSign) -> bool {
     let Some((&sign, mut rest)) = pattern.split_first() else { return url.is_empty() };
     let some: fn(u8) -> bool = match sign {

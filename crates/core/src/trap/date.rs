@@ -1,18 +1,18 @@
-//! The date in a URL, and the shape of the URL around it.
+//! Finds the date in a URL, and the shape of the URL around it.
 //!
-//! A calendar links to its next page and to the one before it, for ever, and need not call itself a calendar. What gives it away
-//! is one shape of URL with ever more dates, up to years that nobody has written about yet. Dates are taken for such only where
-//! they are written as people do; a long number is none.
+//! A calendar links to its next and previous page without end, and need not have a telling name.
+//! Its sign is one shape of URL with ever more dates, up to years in the future. Only common
+//! notations of dates count; a long number is not a date.
 
 use super::TrapUrlParts;
 use super::single_url::{is_month, year};
 
-/// A date, and what is left of its URL.
+/// A date, and the shape of its URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dated {
     /// The year.
     pub(super) year: u16,
-    /// Path and names of parameters, without the date. What else the parameters say counts for nothing.
+    /// Path and names of parameters, without the date. The values of other parameters are ignored.
     pub(super) shape: String,
 }
 
@@ -28,7 +28,7 @@ impl Dated {
     }
 }
 
-/// The path without its first date, and the year of that.
+/// The path without its first date, and the year of that date.
 fn without_date(parts: TrapUrlParts<'_>) -> (String, Option<u16>) {
     let mut shape = String::new();
     let mut found = None;
@@ -51,7 +51,7 @@ fn without_date(parts: TrapUrlParts<'_>) -> (String, Option<u16>) {
     (shape, found)
 }
 
-/// The year of `2031-05` or `2031-05-17`, and of nothing that says more.
+/// The year of `2031-05` or `2031-05-17`; `None` for longer texts.
 fn date(text: &str) -> Option<u16> {
     let mut pieces = text.split('-');
     let found = year(pieces.next()?)?;
@@ -69,7 +69,7 @@ fn in_two(parts: TrapUrlParts<'_>) -> Option<u16> {
     year(found).filter(|_| is_month(month))
 }
 
-/// A segment without its ending.
+/// A segment without its file extension.
 fn bare(segment: &str) -> &str {
     segment.split('.').next().unwrap_or(segment)
 }

@@ -1,11 +1,15 @@
-//! The traps that show only in the crowd: one page under ever new parameters or sessions, or in ever new folders.
+//! Detects traps that show only across many URLs: one page under ever new parameters, sessions or
+//! folders.
 //!
-//! Each URL is noted once, when it is first seen. A page is its site and path; a combination is the set of names of
-//! its parameters; a variant is one set of values. A forum with a hundred thousand topics has one combination and
-//! many variants, which is fine up to a point; a shop with filters has many combinations, which is not. And a calendar is one shape
-//! of URL with ever more dates: one that goes on into years to come goes back as well, however it is called; once that is
-//! known, it gets as many pages as calendars do, and one of days none for every day of a quarter of a century. An archive
-//! of real years has no such dates, so it is left alone however old it is.
+//! Each URL is counted once, when it is first seen. A page is its site and path, a combination is
+//! the set of its parameter names, and a variant is one set of values. A forum with 100,000 topics
+//! has one combination and many variants, which is acceptable up to a limit. A shop with filters
+//! has many combinations, which is not.
+//!
+//! A calendar is one shape of URL with ever more dates. One that continues into future years
+//! continues into the past as well, regardless of its name. Once detected, it gets the page limit
+//! of calendars, which is below one page for every day of 25 years. An archive of real years has no
+//! future dates, so it is never taken for a calendar, regardless of its age.
 
 use std::collections::HashSet;
 
@@ -14,15 +18,15 @@ use super::path_permutation::PathPermutationTrap;
 use super::sketch::Sketch;
 use super::{Trap, TrapLimits, TrapUrlParts, detect_in_url};
 
-/// The size of the sketch: 2 MiB, good for about a million pages.
+/// The size of the sketch: 2 MiB, sufficient for about a million pages.
 const SKETCH_BITS: u32 = 18;
 
-/// No newspaper is older than this year: what goes back further was never printed.
+/// No newspaper is older than this year, so earlier dates are not those of real content.
 const OLDEST_NEWSPAPER_YEAR: u16 = 1600;
-/// So many calendars without end are remembered.
+/// Maximum number of endless calendars that are remembered.
 const MAX_ENDLESS_CALENDARS: usize = 4096;
 
-/// What is counted.
+/// The kinds of items that are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum CountedItem {
     Page,
@@ -32,18 +36,18 @@ enum CountedItem {
     Date,
 }
 
-/// Counts what was seen.
+/// Counts URLs and detects traps among them.
 #[derive(Debug, Clone)]
 pub struct TrapDetector {
     limits: TrapLimits,
     sketch: Sketch,
-    /// Site and shape of calendars that were found to go on for ever.
+    /// Site and shape of the calendars that were found to be endless.
     endless: HashSet<(String, String)>,
     tangle: PathPermutationTrap,
 }
 
 impl TrapDetector {
-    /// A watch that has seen nothing.
+    /// A detector that has seen no URL.
     pub fn new(limits: TrapLimits) -> Self {
         Self {
             limits,
@@ -53,8 +57,8 @@ impl TrapDetector {
         }
     }
 
-    /// Notes a URL that was not noted before, and says why it looks like a trap, if it does. Counting never forgets: a
-    /// page that became a trap stays one.
+    /// Counts a URL that was not counted before, and returns why it looks like a trap, if it does.
+    /// Counts never decrease: a page that became a trap remains one.
     pub fn note(&mut self, url: &str) -> Option<Trap> {
         if let Some(trap) = detect_in_url(url, &self.limits) {
             return Some(trap);
@@ -80,7 +84,7 @@ impl TrapDetector {
         self.count(parts, &names)
     }
 
-    /// Whether a date is one of endlessly many of its shape.
+    /// Whether a date belongs to an endless calendar of its shape.
     fn is_endless(&mut self, site: &str, Dated { year, shape }: Dated) -> bool {
         let dates = self.sketch.add((CountedItem::Date, site, &shape));
         let is_many = dates > self.limits.dates;
@@ -101,8 +105,8 @@ impl TrapDetector {
             || !is_future && self.endless.contains(&calendar)
     }
 
-    /// Counts the variants of a combination, the combinations of a page, and all its variants: a few filters with a few values each make
-    /// more of them than any site has pages.
+    /// Counts the variants of a combination, the combinations of a page, and all variants of the
+    /// page. A few filters with a few values each have more variants than any site has pages.
     fn count(&mut self, parts: TrapUrlParts<'_>, names: &[&str]) -> Option<Trap> {
         let page = (parts.site, parts.path);
         let variants = self.sketch.add((CountedItem::Variant, page, names));
@@ -139,7 +143,7 @@ fn without_session(parts: TrapUrlParts<'_>) -> (String, bool) {
     (plain, has_session)
 }
 
-/// Where a session begins in a segment of a path: `page;jsessionid=…` or `(S(…))`.
+/// The start of a session id in a path segment: `page;jsessionid=…` or `(S(…))`.
 fn path_session(segment: &str) -> Option<usize> {
     let dotnet = segment.starts_with("(S(") && segment.ends_with("))");
     let parameter = || {
@@ -150,7 +154,8 @@ fn path_session(segment: &str) -> Option<usize> {
     if dotnet { Some(0) } else { parameter() }
 }
 
-/// Whether a parameter is a session id: by a name that means nothing else, or by a short name and a long number.
+/// Whether a parameter is a session id: by an unambiguous name, or by a short name and a long
+/// value.
 fn is_session(name: &str, value: &str) -> bool {
     const NAMES: [&str; 12] = [
         "jsessionid",

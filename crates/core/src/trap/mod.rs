@@ -1,11 +1,12 @@
-//! Crawler traps: why a URL looks like one of endlessly many.
+//! Crawler traps: rules that recognise URLs of endless URL spaces.
 //!
-//! Some sites make new URLs faster than anybody can fetch them, mostly by mistake: relative links that grow, calendars
-//! without end, filters in every combination, a session in each link. [`suspect`] knows the ones that show in a
-//! single URL; [`Watch`] counts, in memory of fixed size, the ones that only show in the crowd.
+//! Some sites generate new URLs faster than a crawler can fetch them, mostly by mistake: growing
+//! relative links, endless calendars, combinations of filters, session ids in links.
+//! [`detect_in_url`] finds the traps that show in a single URL. [`TrapDetector`] counts URLs in
+//! memory of bounded size and finds the others.
 //!
-//! A pure rule with a name for each trap, so that what is skipped can be listed with its reason. All of it is
-//! guessing, so every limit can be moved, and nothing here decides what becomes of a URL.
+//! Each trap is a pure rule with a name, so that skipped URLs can be listed with the reason. All
+//! rules are heuristics, so every limit can be changed. The caller decides what to do with a URL.
 
 mod date;
 mod detector;
@@ -26,19 +27,19 @@ pub enum Trap {
     TooLong,
     /// The path has too many segments.
     TooDeep,
-    /// The same segments come again and again.
+    /// The same segments repeat.
     RepeatingSegments,
-    /// The same segments come in every order.
+    /// The same segments occur in every order.
     PermutedSegments,
-    /// The same parameter comes again and again.
+    /// The same parameter repeats.
     RepeatingParameters,
     /// There are too many parameters.
     TooManyParameters,
-    /// A calendar, at a date far from any event.
+    /// A calendar, at a date far from the present.
     Calendar,
-    /// Something was escaped, and escaped again.
+    /// Text that was percent-escaped repeatedly.
     NestedEscapes,
-    /// A page that was seen under other session ids already.
+    /// A page that was already seen under other session ids.
     SessionId,
     /// One page with too many values for the same parameters.
     TooManyVariants,
@@ -71,32 +72,34 @@ impl fmt::Display for Trap {
     }
 }
 
-/// Where each rule begins to suspect. The defaults are far from what sites made for people have.
+/// The limits of the rules. The defaults are far above the values of ordinary sites.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrapLimits {
-    /// The longest URL, in bytes.
+    /// The maximum length of a URL, in bytes.
     pub length: usize,
-    /// The most segments of a path.
+    /// The maximum number of segments in a path.
     pub depth: usize,
-    /// How often the same segments may follow each other.
+    /// The maximum number of consecutive repetitions of the same segments.
     pub repeats: usize,
-    /// How often a segment may come, wherever it stands.
+    /// The maximum number of occurrences of a segment anywhere in a path.
     pub scattered: usize,
-    /// How many paths of a site may have segments that come in any order.
+    /// The maximum number of paths of a site with segments in any order.
     pub permuted: u16,
-    /// The most parameters of a query.
+    /// The maximum number of parameters in a query.
     pub parameters: usize,
     /// The years that a calendar may show.
     pub years: RangeInclusive<u16>,
-    /// How many dates a page may have before those in the years to come count as a calendar, whatever it is called.
+    /// The maximum number of dates of a page before its future dates count as a calendar,
+    /// regardless of its name.
     pub dates: u16,
-    /// How many pages a calendar may have that is known to go on for ever.
+    /// The maximum number of pages of a calendar that is known to be endless.
     pub calendar: u16,
-    /// Under how many session ids one page may be asked for.
+    /// The maximum number of session ids under which one page is requested.
     pub sessions: u16,
-    /// How many URLs one page may have with the same one parameter, two parameters, and more; with all of them no more than with one.
+    /// The maximum number of URLs of one page with the same one parameter, two parameters, and
+    /// more. The first is also the maximum for all parameters together.
     pub variants: [u16; 3],
-    /// How many combinations of parameters one page may have.
+    /// The maximum number of combinations of parameters of one page.
     pub combinations: u16,
 }
 
@@ -120,13 +123,13 @@ impl Default for TrapLimits {
 }
 
 impl TrapLimits {
-    /// The defaults for a crawl in this year: calendars may look back a quarter of a century and two years ahead.
+    /// The defaults for a crawl in this year: calendars may go back 25 years and ahead two years.
     pub fn for_year(year: u16) -> Self {
         Self { years: year.saturating_sub(25)..=year.saturating_add(2), ..Self::default() }
     }
 }
 
-/// A URL cut into the parts that the rules look at.
+/// The parts of a URL that the rules examine.
 #[derive(Debug, Clone, Copy)]
 struct TrapUrlParts<'u> {
     /// Scheme, host and port.
@@ -148,7 +151,7 @@ impl<'u> TrapUrlParts<'u> {
         self.path.split('/').filter(|segment| !segment.is_empty())
     }
 
-    /// The parameters, as they are written.
+    /// The parameters, as written.
     fn parameters(self) -> impl Iterator<Item = (&'u str, &'u str)> {
         let pieces = self.query.split(['&', ';']).filter(|piece| !piece.is_empty());
         pieces.map(|piece| piece.split_once('=').unwrap_or((piece, "")))

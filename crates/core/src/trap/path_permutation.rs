@@ -1,68 +1,75 @@
-//! Relative links that grow: names that come under each other in every order.
+//! Detects growing relative links: names that occur below each other in every order.
 //!
-//! A page that answers under every path and links to `about/`, `team/` and `../news/` makes paths of few names without end, and none of
-//! them has to repeat itself often to be one of millions. Folders that people make have an order: what lies under `docs/api` does not
-//! lie under `api/docs` and `api/api` as well. So names are *loose* in a place, which is a folder, once they were met below it in
-//! orders that nobody makes, and a path with several loose names is one that may have grown. Two things tell it:
+//! A page that is served under every path and links to `about/`, `team/` and `../news/` makes
+//! endless paths of few names. None of these paths needs to repeat a name often. Folders made by
+//! authors have an order: the content of `docs/api` is not also in `api/docs` and `api/api`.
 //!
-//! - There are many ways to come back to a name, such as `a/b/c/a` and `b/a/b`, and few names on them. Where folders happen to
-//!   have names of those above them, as `src/one/src` and `src/two/src`, nearly every way has a name of its own.
-//! - A name and each of two others stand under each other, and one of them under itself: `a/a`, `a/b` and `b/a`, `a/c` and `c/a`.
-//!   This shows before the crowd is there.
+//! So names are *loose* in a place, which is a folder, once they occur below it in orders that
+//! authors do not make. A path with several loose names may have grown. There are two signs:
 //!
-//! Both are rare where nothing grows, but sites do have them: articles in folders of their first letters, pairs of languages, trees of
-//! questions. Those end. So a path may have three short names that are loose, as folders by letters do, and of paths with more, or of
-//! longer names, each site has so many; only what comes then is taken for a trap.
+//! - Many paths return to a name, such as `a/b/c/a` and `b/a/b`, and few names are on them. If
+//!   folders only share names with those above them, as in `src/one/src` and `src/two/src`, nearly
+//!   every path has a name of its own.
+//! - A name and each of two others occur below each other, and one of them below itself: `a/a`,
+//!   `a/b` and `b/a`, `a/c` and `c/a`. This sign needs only a few URLs.
 //!
-//! Numbers are no names: days, pages and tiles do stand in every order. Only paths that come back to a name are remembered, and places
-//! where one stands under itself, so what is kept is exact and small. It has a limit all the same, beyond which nothing new is
-//! learned.
+//! Both are rare on sites without such links, but they exist: articles in folders of their first
+//! letters, pairs of languages, trees of questions. Those are finite. So a path may have three
+//! short loose names, as folders by letters have. Paths with more, or with longer names, count as
+//! traps only above a limit for each site.
+//!
+//! Numbers are not names: days, pages and tiles occur in every order. Only paths that return to a
+//! name are remembered, and places where a name is below itself. So the memory is exact and small.
+//! It is also bounded: when it is full, nothing more is learned.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// So many things of a kind are remembered, of all sites together.
+/// Maximum number of remembered items of each kind, for all sites together.
 const MAX_REMEMBERED_ITEMS: usize = 1 << 18;
-/// So many ways back to a name may be made by people, and so many for each of the names on them.
+/// Number of paths back to a name, in total and for each name on them, above which the names count
+/// as loose.
 const MAX_RETURN_PATHS: u16 = 8;
 const MAX_RETURN_PATHS_PER_NAME: u16 = 2;
-/// With so many others a name stands in both orders before it is loose.
+/// Minimum number of names with which a name must occur in both orders to be loose.
 const MIN_SWAPPED_PARTNERS: u16 = 2;
-/// So many loose names a path may have below a place, and so many of them that are longer than letters and codes of languages.
+/// Maximum number of loose names of a path below a place, and of those among them that are longer
+/// than letters and language codes.
 const MAX_LOOSE_NAMES: usize = 3;
 const MAX_LONG_LOOSE_NAMES: usize = 2;
 const LONG_NAME_BYTES: usize = 3;
 
-/// The names that come in any order, and what makes them so.
+/// The loose names, and the observations that make names loose.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PathPermutationTrap {
     loose: HashSet<u64>,
-    /// Ways back to a name.
+    /// Paths from a name back to itself.
     returns: HashSet<u64>,
-    /// How many of them there are in a place, and how many names are on them.
+    /// The number of such paths in a place, and the number of names on them.
     ways: HashMap<u64, u16>,
     names: HashMap<u64, u16>,
-    /// The names on them.
+    /// The names on such paths.
     on_ways: HashSet<u64>,
-    /// Names that stand under themselves, each with its place.
+    /// Names that occur below themselves, each with its place.
     doubled: HashSet<u64>,
-    /// Names that stand under others where one of the two is doubled.
+    /// Pairs of names, one below the other, of which one is doubled.
     under: HashSet<u64>,
-    /// With how many others a name stands in both orders.
+    /// The number of other names with which a name occurs in both orders.
     partners: HashMap<u64, u16>,
-    /// How many paths of a site have many loose names.
+    /// The number of paths of a site with many loose names.
     grown: HashMap<u64, u16>,
 }
 
 impl PathPermutationTrap {
-    /// Takes note of a path; false if it looks as if it had grown, and is beyond the `most` of its site that do.
+    /// Learns from a path. Returns false if the path looks grown and the site has more than `most`
+    /// such paths.
     pub(super) fn takes(&mut self, site: &str, segments: &[&str], most: u16) -> bool {
         self.learn_from_return(site, segments);
         self.learn_from_pair(site, segments);
         !self.has_grown(site, segments) || count(&mut self.grown, site) <= most
     }
 
-    /// Whether a path has many names that are loose below one of its folders.
+    /// Whether a path has too many loose names below one of its folders.
     fn has_grown(&self, site: &str, segments: &[&str]) -> bool {
         let below = |place: usize| {
             let (place, rest) = segments.split_at(place);
@@ -74,7 +81,8 @@ impl PathPermutationTrap {
         !self.loose.is_empty() && (0..segments.len().saturating_sub(MAX_LONG_LOOSE_NAMES)).any(below)
     }
 
-    /// Names on the ways from one to itself are loose if there are too many ways for so few names.
+    /// Makes the names on paths from a name to itself loose, if there are too many paths for the
+    /// number of names.
     fn learn_from_return(&mut self, site: &str, segments: &[&str]) {
         let before = |at: usize| segments[..at].iter().position(|name| *name == segments[at]);
         let back = (1..segments.len()).find(|at| is_name(segments[*at]) && before(*at).is_some());
@@ -95,7 +103,8 @@ impl PathPermutationTrap {
         }
     }
 
-    /// The last two names of a path are loose if they stand in both orders with too many others.
+    /// Makes each of the last two names of a path loose, if it occurs in both orders with enough
+    /// others.
     fn learn_from_pair(&mut self, site: &str, segments: &[&str]) {
         let [place @ .., upper, lower] = segments else { return };
         if !is_name(upper) || !is_name(lower) {
@@ -130,19 +139,20 @@ fn is_name(segment: &str) -> bool {
     segment.contains(char::is_alphabetic)
 }
 
-/// What a thing is remembered by: the same in every run, so that a crawl that is resumed learns alike.
+/// The hash by which an item is remembered. It is the same in every run, so that a resumed crawl
+/// learns the same.
 fn mark(thing: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     thing.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Remembers a thing; false if it was known, or if there is no room.
+/// Remembers an item. Returns false if it was known, or if the memory is full.
 fn insert(seen: &mut HashSet<u64>, thing: impl Hash) -> bool {
     seen.len() < MAX_REMEMBERED_ITEMS && seen.insert(mark(thing))
 }
 
-/// Counts a thing once more, and says how often it has come; never, if there is no room.
+/// Increments the count of an item and returns it; 0 if the memory is full.
 fn count(counts: &mut HashMap<u64, u16>, thing: impl Hash) -> u16 {
     let mark = mark(thing);
     if counts.len() >= MAX_REMEMBERED_ITEMS && !counts.contains_key(&mark) {

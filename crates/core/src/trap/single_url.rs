@@ -1,8 +1,8 @@
-//! The traps that show in a single URL.
+//! Detects the traps that show in a single URL.
 
 use super::{Trap, TrapLimits, TrapUrlParts};
 
-/// Longer runs of segments are not looked for.
+/// Maximum length of a repeated run of segments that is searched for.
 const MAX_REPEATED_RUN: usize = 12;
 
 /// Words that name a calendar.
@@ -39,13 +39,13 @@ pub fn detect_in_url(url: &str, limits: &TrapLimits) -> Option<Trap> {
     traps.into_iter().find_map(|(is, trap)| is.then_some(trap))
 }
 
-/// How often the same run of segments follows itself.
+/// The maximum number of times that a run of segments follows itself.
 fn longest_repetition(segments: &[&str]) -> usize {
     let runs = 1..=MAX_REPEATED_RUN.min(segments.len() / 2);
     runs.map(|run| repetitions(segments, run)).max().unwrap_or(1)
 }
 
-/// How often some run of this length follows itself.
+/// The maximum number of times that a run of this length follows itself.
 fn repetitions(segments: &[&str], run: usize) -> usize {
     let mut equal = 0;
     let mut most = 0;
@@ -56,14 +56,14 @@ fn repetitions(segments: &[&str], run: usize) -> usize {
     most / run + 1
 }
 
-/// How often the most frequent one comes.
+/// The number of occurrences of the most frequent item.
 fn most_repeated<T: Ord + Clone>(all: &[T]) -> usize {
     let mut sorted = all.to_vec();
     sorted.sort_unstable();
     sorted.chunk_by(|one, other| one == other).map(<[_]>::len).max().unwrap_or(0)
 }
 
-/// Whether the URL is that of a calendar, and shows a year in which nothing happens.
+/// Whether the URL is that of a calendar and shows a year outside of the limits.
 fn is_distant_calendar(segments: &[&str], parameters: &[(&str, &str)], limits: &TrapLimits) -> bool {
     let names = segments.iter().chain(parameters.iter().map(|(name, _)| name));
     if !names.flat_map(|name| words(name)).any(is_calendar) {
@@ -83,7 +83,7 @@ fn is_calendar(word: &str) -> bool {
     CALENDAR_WORDS.iter().any(|calendar| word.eq_ignore_ascii_case(calendar))
 }
 
-/// Four digits alone.
+/// Parses a year of exactly four digits.
 pub(super) fn year(text: &str) -> Option<u16> {
     let is_year = text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_year)

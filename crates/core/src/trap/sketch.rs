@@ -1,19 +1,21 @@
-//! How often things were seen, in memory that never grows.
+//! Counts items in memory of fixed size.
 //!
-//! A count-min sketch: each thing has one counter in each of four rows, shared with others by chance, and its count
-//! is the least of the four. So a count is never too small, and rarely too great as long as there are fewer things
-//! than counters in a row. Being approximate is what buys the fixed size: a map would grow with every page of
-//! a crawl, and grow fastest in the very trap that it is to find.
+//! A count-min sketch: each item has one counter in each of four rows, which it may share with
+//! others, and its count is the smallest of the four. So a count is never too small, and rarely too
+//! large while there are fewer items than counters in a row.
+//!
+//! The approximation allows the fixed size: a map would grow with every page of a crawl, and
+//! fastest in the traps that it should find.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 const SKETCH_ROWS: usize = 4;
 
-/// Counters that saturate.
+/// Saturating counters.
 #[derive(Debug, Clone)]
 pub(super) struct Sketch {
     counters: Vec<u16>,
-    /// The number of counters in a row less one; a power of two less one.
+    /// The number of counters in a row minus one; a power of two minus one.
     mask: u64,
 }
 
@@ -24,18 +26,19 @@ impl Sketch {
         Self { counters: vec![0; width * SKETCH_ROWS], mask: width as u64 - 1 }
     }
 
-    /// Counts a thing once more, and says how often it has been seen, this time included.
+    /// Counts an item and returns its count, this time included.
     pub(super) fn add(&mut self, thing: impl Hash) -> u16 {
         let places = self.places(thing);
         let count = places.map(|place| self.counters[place]).into_iter().min().unwrap_or(0).saturating_add(1);
-        // Only counters that would be too small are raised, which keeps those that are shared from growing twice.
+        // Only the smallest counters are raised, so that shared counters do not grow twice.
         for place in places {
             self.counters[place] = self.counters[place].max(count);
         }
         count
     }
 
-    /// Where a thing is counted. The same in every run, so that a crawl that is resumed counts alike.
+    /// The positions of an item's counters. They are the same in every run, so that a resumed crawl
+    /// counts the same.
     fn places(&self, thing: impl Hash) -> [usize; SKETCH_ROWS] {
         let mut hasher = DefaultHasher::new();
         thing.hash(&mut hasher);

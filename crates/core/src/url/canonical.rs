@@ -1,13 +1,13 @@
-//! The canonical URL of a page: what the page itself says its address is.
+//! The canonical URL of a page: the address that the page itself declares.
 //!
-//! Chooses among candidates that were found elsewhere. Knows no HTML, and nothing of the other two ways in which
-//! a URL stands for another: redirects, which servers say, and aliases, which users say.
+//! Chooses among candidates that the caller found. It parses no HTML, and does not handle the other
+//! two ways in which one URL leads to another: redirects of servers, and aliases of users.
 
 use super::resolve::resolve;
 use super::{Reference, UrlError};
 use serde::{Deserialize, Serialize};
 
-/// What a page says about its own address. Empty texts count as absent.
+/// The declarations of a page about its own address. Empty texts count as absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Candidates<'a> {
     /// The content of `meta property="og:url"`.
@@ -22,7 +22,7 @@ pub struct Candidates<'a> {
     pub social: Vec<&'a str>,
 }
 
-/// Who named the canonical URL.
+/// The source of the canonical URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CanonicalSource {
@@ -34,20 +34,20 @@ pub enum CanonicalSource {
     CanonicalLink,
     /// The link to the default language.
     DefaultLanguage,
-    /// Nobody: the URL that was asked for stands.
+    /// No declaration: the requested URL.
     Requested,
 }
 
-/// The canonical URL of a page, and who named it.
+/// The canonical URL of a page, and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Canonical {
     /// The URL, absolute unless the requested one is not.
     pub url: String,
-    /// Who named it.
+    /// Its source.
     pub source: CanonicalSource,
 }
 
-/// Chooses the canonical URL of the page that was asked for as `requested`.
+/// Chooses the canonical URL of the page at `requested`.
 ///
 /// In this order: an absolute `og:url`; an absolute `twitter:url`; the canonical link; if there is none, the link
 /// to the default language; else the requested URL. A link that begins with a slash is completed with the site
@@ -62,7 +62,7 @@ pub fn canonical(requested: &str, candidates: &Candidates<'_>) -> Canonical {
     Canonical { url, source }
 }
 
-/// What the links of the page name.
+/// The URL that the links of the page declare.
 fn linked(requested: &str, candidates: &Candidates<'_>) -> Option<(String, CanonicalSource)> {
     let (link, source) = match candidates.canonical_link {
         Some(link) => (link, CanonicalSource::CanonicalLink),

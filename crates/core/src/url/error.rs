@@ -1,18 +1,18 @@
-//! Why a text is not a URL that can be used: what is wrong, and at which byte.
+//! Why a text is not a usable URL: the problem and its byte position.
 //!
 //! No error repeats any part of the URL but a single character, so that a password never reaches a message.
 
-/// A text that is not the URL it was read as.
+/// A text is not a valid URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{problem} at byte {at}")]
 pub struct UrlError {
-    /// What is wrong.
+    /// The problem.
     pub problem: UrlProblem,
-    /// Where, in bytes from the beginning of the text.
+    /// The position, in bytes from the beginning of the text.
     pub at: usize,
 }
 
-/// What can be wrong with a URL.
+/// The problems of a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlProblem {
@@ -40,7 +40,7 @@ pub enum UrlProblem {
     /// An address that begins with `[` and does not end.
     #[error("missing `]`")]
     UnclosedBracket,
-    /// What follows the host is no port.
+    /// The text after the host is not a port.
     #[error("port that is not a number")]
     BadPort,
     /// A port beyond 65535.
@@ -58,7 +58,7 @@ pub enum UrlProblem {
     /// A host that has no form in the domain name system.
     #[error("host that is not a domain name")]
     NotDomainName,
-    /// An address in brackets that is none.
+    /// The text in brackets is not an address.
     #[error("brackets around what is no address")]
     NotAddress,
 }

@@ -1,7 +1,8 @@
-//! Explaining: every rule applied to one URL, step by step, with what it was before and after.
+//! Explains every rule for one URL, step by step, with the text before and after.
 //!
-//! Has no rule of its own. Each step runs the code that decides elsewhere, so that an explanation cannot differ
-//! from what is done. A rule that cannot be applied says why, and the others go on.
+//! It has no rule of its own: each step runs the code that decides elsewhere, so that an
+//! explanation cannot differ from the real result. A rule that cannot be applied reports the
+//! reason, and the others continue.
 
 use super::clean::{is_tracking, remove_tracking};
 use super::normalise::{NormaliseRule, NormalisedParts};
@@ -18,11 +19,11 @@ use serde::Serialize;
 pub struct ExplainStep {
     /// The rule, as `family/rule` where a family has several.
     pub rule: String,
-    /// What the rule does, and what it found here.
+    /// The effect of the rule, and its findings in this URL.
     pub explanation: String,
     /// The URL before.
     pub before: String,
-    /// What the rule made of it.
+    /// The result of the rule.
     pub after: String,
     /// Whether the two differ.
     pub changed: bool,
@@ -66,7 +67,7 @@ impl ExplainStep {
         Self { rule: rule.to_owned(), explanation, before: before.to_owned(), after, changed }
     }
 
-    /// A step that could not be taken.
+    /// A step that failed.
     fn refused(rule: &str, what: &str, before: &str, error: UrlError) -> Self {
         Self::new(rule, format!("{what}: refused, {error}"), before, before.to_owned())
     }
@@ -132,7 +133,7 @@ fn with_query(reference: &Reference<'_>, query: &UrlQuery<'_>) -> String {
     text
 }
 
-/// What is done, and to which.
+/// An action and the names that it applies to.
 fn listed(what: &str, names: impl Iterator<Item = String>) -> String {
     let names: Vec<_> = names.map(|name| format!("`{}`", name.escape_debug())).collect();
     if names.is_empty() { format!("{what}: none") } else { format!("{what}: {}", names.join(", ")) }

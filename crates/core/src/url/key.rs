@@ -6,8 +6,8 @@
 //!  55…0     FNV-1a 64 of the printed URL, its top byte folded into its lowest
 //! ```
 //!
-//! Host and text are those of [`Reference`]. Two URLs may share a key, so a reader that looks up by key compares the URL
-//! itself before believing what it found. The text is hashed as it is written, never made.
+//! Host and text are those of [`Reference`]. Two URLs may share a key, so a reader that looks up by
+//! key must compare the URL itself. The text is hashed while it is written, and never allocated.
 
 use super::escape::{EscapeSink, PercentDecoded};
 use super::{Reference, UrlError};
@@ -103,7 +103,7 @@ pub struct KeyReport {
 }
 
 impl KeyReport {
-    /// Reads a URL and says its keys.
+    /// Parses a URL and computes its keys.
     pub fn of(url: &str) -> Result<Self, UrlError> {
         let reference = Reference::parse(url)?;
         let clean = reference.clean();

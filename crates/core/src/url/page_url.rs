@@ -1,9 +1,10 @@
 //! The identity of a page: the one text that all spellings of its URL share.
 //!
-//! Two links may name one page with their parameters in another order, with a tracking parameter, or
-//! with escapes that mean nothing. Normalised, with a [sorted query](mod@super::sort_query), they are
-//! the same text. The crawler deduplicates by it, the catalog finds rows by it and `diff` pairs pages
-//! by it. It is never sent. User info is removed: it says who asks, not for what.
+//! Two links may name one page with their parameters in another order, with a tracking parameter,
+//! or with redundant escapes. Normalised, with a [sorted query](mod@super::sort_query), they are
+//! the same text. The crawler deduplicates by it, the catalog finds rows by it and `diff` pairs
+//! pages by it. It is never sent. User information is removed: it identifies the client, not the
+//! page.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -37,7 +38,7 @@ impl PageUrl {
 
     /// The identity whose text is that of `url`, in any spelling.
     pub(super) fn verbatim(url: WebUrl) -> Self {
-        // A text that has no key is found under 0, and compared with what else is there.
+        // A text without a key is stored under 0, and compared with the other texts there.
         let key = super::key(url.as_str()).unwrap_or(UrlKey::ZERO);
         Self { url, key }
     }

@@ -1,8 +1,8 @@
 //! The parameters of a query, read leniently and written in one form.
 //!
-//! Reading drops what it cannot understand and says what it dropped; writing sorts by name and escapes everything
-//! but letters, digits and `-_.~`. A query that means something by the order of its names is not understood here,
-//! which is why only cleaning uses this, and normalising does not.
+//! The parser drops pieces that it cannot decode and returns them; the writer sorts by name and
+//! escapes everything but letters, digits and `-_.~`. Sorting breaks queries whose order of names
+//! has a meaning, so only cleaning uses this module, and normalising does not.
 
 use super::escape::{ByteSet, EscapeSink, escaped_byte, first_bad_escape, write_byte};
 use std::borrow::Cow;
@@ -13,13 +13,13 @@ const COMPONENT_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-_.~");
 /// One parameter, with escapes resolved. Bytes, because an escape can hide any byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryParameter<'a> {
-    /// What stands before the first `=`.
+    /// The text before the first `=`.
     pub name: Cow<'a, [u8]>,
-    /// What stands after it; empty if there is no `=`.
+    /// The text after it; empty if there is no `=`.
     pub value: Cow<'a, [u8]>,
 }
 
-/// The parameters of a query, in order, and the pieces that were none.
+/// The parameters of a query, in order, and the pieces that are not parameters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UrlQuery<'a> {
     /// The parameters.
@@ -29,7 +29,7 @@ pub struct UrlQuery<'a> {
 }
 
 impl<'a> UrlQuery<'a> {
-    /// Reads what follows the question mark. Any text will do.
+    /// Parses the text after the question mark. Any text is accepted.
     pub fn parse(raw: &'a str) -> Self {
         let mut query = Self::default();
         for piece in raw.split('&').filter(|piece| !piece.is_empty()) {
@@ -85,7 +85,7 @@ impl<'a> QueryParameter<'a> {
     }
 }
 
-/// Resolves escapes, and takes `+` for a space.
+/// Decodes escapes, and `+` as a space.
 pub(crate) fn unescape(text: &str) -> Cow<'_, [u8]> {
     let bytes = text.as_bytes();
     if memchr::memchr2(b'%', b'+', bytes).is_none() {

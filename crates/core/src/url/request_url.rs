@@ -77,7 +77,7 @@ impl fmt::Debug for RequestUrl {
     }
 }
 
-/// The text of the URL that a client sends; `None` for what is not on the web.
+/// The text of the URL that a client sends; `None` if `text` is not a web URL.
 pub fn request_url(text: &str) -> Option<String> {
     match scan(text) {
         Some(scanned) => Some(scanned.request.to_owned()),

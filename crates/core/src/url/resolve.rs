@@ -1,17 +1,18 @@
-//! Resolving: which URL a reference on a page leads to, as browsers read it.
+//! Resolves references on a page to URLs, as browsers do.
 //!
-//! The one place where the `url` crate decides, because what a link means is what a browser makes of it. Most links of
-//! most pages are plain paths, which mean the same to everybody: they are put together without asking it.
+//! Only here does the `url` crate decide, because browsers define the meaning of a link. Most links
+//! of most pages are plain paths, which all parsers read in the same way: they are joined without
+//! that crate.
 
 use super::escape::ByteSet;
 use url::{ParseError, Url};
 
-/// What stands for itself in a path, and for nothing else.
+/// Bytes that are literal in a path.
 const PLAIN_PATH_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~/");
-/// What stands for itself in a fragment.
+/// Bytes that are literal in a fragment.
 const PLAIN_FRAGMENT_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~/:=");
 
-/// Why a reference leads nowhere.
+/// Why a reference cannot be resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
     /// The base is no absolute URL.
@@ -26,9 +27,9 @@ pub enum ResolveError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Base {
     url: Url,
-    /// How long the URL is up to its path, for a page of the web; nothing else has plain paths.
+    /// The length of the URL up to its path, for a web URL; other URLs have no plain paths.
     root: Option<usize>,
-    /// How long it is up to the last slash of its path.
+    /// The length of the URL up to the last slash of its path.
     folder: usize,
 }
 
@@ -51,7 +52,8 @@ impl Base {
         }
     }
 
-    /// What a plain path leads to: one of letters, digits and a few signs, with nothing to resolve but where it begins.
+    /// Resolves a plain path of letters, digits and a few other characters, of which only the
+    /// beginning may have dot segments.
     fn plain(&self, reference: &str) -> Option<String> {
         let root = self.root?;
         let end = reference.find('#').unwrap_or(reference.len());
@@ -77,7 +79,7 @@ impl Base {
     }
 }
 
-/// Takes the dots from the beginning of a path, and a folder off for each two.
+/// Removes leading dot segments from a path, and one folder for each `..`.
 fn climb<'a>(mut folder: &'a str, root: usize, mut path: &'a str) -> (&'a str, &'a str) {
     loop {
         if let Some(rest) = path.strip_prefix("../") {
@@ -95,7 +97,7 @@ fn climb<'a>(mut folder: &'a str, root: usize, mut path: &'a str) -> (&'a str, &
     }
 }
 
-/// The absolute URL that a reference on the page `base` leads to. An empty base will do for an absolute reference.
+/// Resolves a reference on the page `base`. The base may be empty for an absolute reference.
 pub fn resolve(base: &str, reference: &str) -> Result<String, ResolveError> {
     if base.is_empty() {
         return Url::parse(reference).map(String::from).map_err(ResolveError::Reference);

@@ -1,4 +1,5 @@
-//! URLs as Python's `urllib.parse` reads and writes them, made never to fail: what it refuses is all path.
+//! URLs as Python's `urllib.parse` reads and writes them, without errors: a text that Python
+//! rejects is all path.
 //!
 //! Reading and writing is not the identity: white space before the URL and tabs and line ends in it go, the scheme
 //! is lower-cased, empty queries and fragments and empty parameters after a `;` vanish, and some schemes without an

@@ -1,8 +1,10 @@
-//! The alternatives of a URL: under which texts a Crystal project may know it, from the oldest custom to the newest.
+//! The alternatives of a URL: the texts under which a Crystal project may store it, from the oldest
+//! rule to the newest.
 //!
-//! Each step makes the URL a little more normal and appends what it made, if that differs. A project is asked for
-//! them in order and the first that it has wins; a new resource is stored under the last. So nothing here can be
-//! improved: a better rule would be another identity. Unlike the other rules of this folder these never fail.
+//! Each step normalises the URL further and appends the result if it differs. The project is
+//! searched for them in order, and the first match wins; a new resource is stored under the last.
+//! So these rules must not be improved: a better rule would give another identity. Unlike the other
+//! rules of this folder, these never fail.
 
 mod firehose;
 mod loose;
@@ -18,14 +20,15 @@ use requote::requote;
 /// The alternatives of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alternatives {
-    /// The URL as it was given, then ever more normal ones.
+    /// The URL as given, then its normalised forms in order.
     pub urls: Vec<String>,
-    /// The URL on the live web to which an alias leads, if one does: then no resource of the project is meant.
+    /// The URL on the live web to which an alias leads, if one does. Then the URL means no resource
+    /// of the project.
     pub external: Option<String>,
 }
 
 impl Alternatives {
-    /// The most normal URL inside the project: under this a new resource is stored.
+    /// The last form inside the project: a new resource is stored under it.
     pub fn canonical(&self) -> &str {
         self.urls.last().expect("the URL as it was given is always there")
     }
@@ -49,8 +52,9 @@ pub fn alternatives(url: &str, sites: &SiteRules, aliases: &Aliases) -> Alternat
     found
 }
 
-/// The steps that apply to URLs of all sites. The result may differ from all alternatives by what reading and
-/// writing alone change (the case of the scheme, an empty fragment), which counts for nothing.
+/// The steps that apply to URLs of all sites. The result may differ from all alternatives in the
+/// details that parsing and writing change (the case of the scheme, an empty fragment), which are
+/// ignored.
 fn general(url: &str, urls: &mut Vec<String>) -> String {
     let mut parts = LooseParts::of(url);
     if !parts.fragment.is_empty() {

@@ -10,8 +10,8 @@ const UNQUOTED_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~!#$%&'()*+,/:;=?
 /// Characters that are kept where a percent sign means itself.
 const KEPT_WITHOUT_PERCENT: ByteSet = ByteSet::alphanumeric_and(b"-._~!#$&'()*+,/:;=?@[]");
 
-/// Escapes a whole URL again. If some percent sign begins what looks like an escape and is none, all percent signs
-/// are taken to mean themselves.
+/// Escapes a whole URL again. If a percent sign begins a false escape, all percent signs are taken
+/// literally.
 pub(super) fn requote(url: &str) -> String {
     let mut quoted = String::with_capacity(url.len());
     if memchr::memchr_iter(b'%', url.as_bytes()).any(|at| is_false_escape(&url[at + 1..])) {

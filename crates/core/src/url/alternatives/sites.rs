@@ -18,7 +18,7 @@ pub struct SiteRules(
 /// The rules for one kind of site.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownSite {
-    /// What the site or its software is called.
+    /// The name of the site or its software.
     pub name: String,
     /// The rules, of which the first that applies decides.
     pub rules: Vec<SiteRule>,
@@ -34,7 +34,7 @@ pub enum SiteRule {
         prefix: String,
         /// The parameter.
         name: String,
-        /// What its value must be.
+        /// The required class of its value.
         value: ValueClass,
         /// Whether a slash may follow the value.
         slash: bool,
@@ -62,14 +62,15 @@ pub enum SiteRule {
         /// The parameter.
         name: String,
     },
-    /// Pins what changes from one request to the next in the base64 JSON payload of a firehose request.
+    /// Replaces the parts of the base64 JSON payload of a firehose request that change with each
+    /// request by fixed values.
     PinFirehose {
         /// The exact path.
         path: String,
     },
 }
 
-/// What a value may consist of. At least one of it.
+/// The characters of a value. It has at least one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ValueClass {

@@ -41,7 +41,7 @@ impl NormaliseRule {
     pub(crate) const ALL: [Self; 7] =
         [Self::Scheme, Self::Host, Self::Port, Self::Escapes, Self::Dots, Self::EmptyPath, Self::Fragment];
 
-    /// What the rule is called.
+    /// The name of the rule.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Scheme => "scheme",
@@ -54,7 +54,7 @@ impl NormaliseRule {
         }
     }
 
-    /// What the rule does, in a few words.
+    /// The effect of the rule, in a few words.
     pub(crate) const fn explanation(self) -> &'static str {
         match self {
             Self::Scheme => "the scheme in lower case",

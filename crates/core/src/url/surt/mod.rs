@@ -1,6 +1,7 @@
 //! Sort-friendly keys: the host turned round, so that all pages of a domain lie together in a sorted index.
 //!
-//! There are several customs, and keys of two customs must never meet in one index. Each has a name here:
+//! There are several flavours, and keys of two flavours must never be mixed in one index. Each has
+//! a name here:
 //!
 //! | flavour | `HTTPS://www.Example.com:443/Path/?b=1&A=2#top` becomes |
 //! | --- | --- |
@@ -18,19 +19,19 @@ pub use exact::from_exact;
 use super::UrlError;
 use serde::{Deserialize, Serialize};
 
-/// The key of nothing.
+/// The key of an empty text.
 const EMPTY_URL_KEY: &str = "-";
 
-/// A custom of making keys.
+/// A flavour of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Flavour {
-    /// What the Internet Archive's Python code makes, and with it pywb: the key of most indexes there are. Drops
-    /// scheme, user info, `www.`, default port, fragment, session ids and a trailing slash, lower-cases everything,
-    /// sorts the parameters, and resolves escapes until none are left.
+    /// The key of the Internet Archive's Python code and of pywb, used by most indexes. It drops
+    /// scheme, user information, `www.`, default port, fragment, session ids and a trailing slash.
+    /// It lower-cases everything, sorts the parameters, and decodes escapes until none are left.
     Ia,
-    /// What the published CDXJ text says: lower-cased, scheme dropped, host turned round, nothing else. An empty
-    /// path becomes `/`.
+    /// The key of the published CDXJ specification: lower-cased, scheme dropped, host reversed,
+    /// nothing else. An empty path becomes `/`.
     Spec,
     /// A key from which the URL can be made again: only the case of scheme and host is lost. Sorts by host, then by
     /// path and query, then by scheme, which stands last.

@@ -51,7 +51,7 @@ const fn is_label_end(character: char) -> bool {
     matches!(character, '.' | '\u{3002}' | '\u{ff0e}' | '\u{ff61}')
 }
 
-/// A label by the older reading, in which `ß` is `ss` and what is ASCII is taken as it is.
+/// A label by the older rules (IDNA 2003), in which `ß` is `ss` and ASCII is unchanged.
 fn punycode_label(label: &str) -> Option<String> {
     let label = if label.is_ascii() {
         label.to_owned()
@@ -75,8 +75,8 @@ fn without_doubled_dots(host: &[u8]) -> Vec<u8> {
     single[start..single.len() - end].to_vec()
 }
 
-/// The IPv4 address that a host made of numbers stands for: one number of 32 bits, or up to four parts of which the
-/// last fills what is left. A part after a leading zero is octal.
+/// The IPv4 address that a numeric host means: one number of 32 bits, or up to four parts of which
+/// the last fills the remaining bytes. A part with a leading zero is octal.
 fn address(host: &[u8]) -> Option<Ipv4Addr> {
     if !host.is_empty() && host.iter().all(u8::is_ascii_digit) {
         return Some(Ipv4Addr::from(lowest_32_bits(host)));
@@ -116,7 +116,7 @@ pub(super) fn www_length(host: &[u8]) -> usize {
     if rest.get(digits) == Some(&b'.') { 3 + digits + 1 } else { 0 }
 }
 
-/// The port that goes without saying.
+/// The default port of a scheme.
 pub(super) fn default_port(scheme: &[u8]) -> Option<u16> {
     match scheme {
         _ if scheme.eq_ignore_ascii_case(b"http") => Some(80),
