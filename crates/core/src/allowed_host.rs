@@ -1,4 +1,5 @@
-//! An entry of `allow_private`: a host, address or network that may be fetched although it is private.
+//! An entry of `allow_private`: a host, address or network that may be fetched although it is
+//! private.
 //!
 //! Defines only the syntax. The fetcher decides which addresses are private and when it consults an
 //! entry.

@@ -1,7 +1,8 @@
 //! The traits to read and store bodies.
 //!
-//! A body is the entity bytes of a capture, codings removed; its id is its SHA-256. Silos, loose files and Crystal
-//! projects all keep bodies, each in its way. A caller that needs only the bytes uses this trait.
+//! A body is the entity bytes of a capture, codings removed; its id is its SHA-256. Silos, loose
+//! files and Crystal projects all keep bodies, each in its way. A caller that needs only the bytes
+//! uses this trait.
 
 use std::io::Read;
 

@@ -101,7 +101,8 @@ impl FetchReason {
         }
     }
 
-    /// The order of fetching, smallest first: sitemaps, then parts of pages, then pages near a seed.
+    /// The order of fetching, smallest first: sitemaps, then parts of pages, then pages near a
+    /// seed.
     pub fn priority(self) -> u32 {
         match self {
             Self::Robots | Self::Sitemap { .. } => 0,

@@ -1,7 +1,7 @@
 //! Secrets: values that hide themselves, and URLs shown without their user information.
 //!
-//! A secret that can only leak by calling a method named `expose` is found by reading, not by hoping. Nothing here
-//! encrypts or wipes memory: the enemy is the log line, not the debugger.
+//! A secret that can only leak by calling a method named `expose` is found by reading, not by
+//! hoping. Nothing here encrypts or wipes memory: the enemy is the log line, not the debugger.
 
 use std::fmt;
 

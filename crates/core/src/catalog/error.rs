@@ -16,7 +16,8 @@ pub enum CatalogError {
         /// The error that it reported.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The system could not read or write the file; its error is the source. The content may be intact.
+    /// The system could not read or write the file; its error is the source. The content may be
+    /// intact.
     #[error("{path}: the database cannot be reached")]
     Unreachable {
         /// The database.

@@ -29,8 +29,8 @@ pub trait CatalogRead: Send + Sync {
     /// At most `limit` versions whose ids begin with `prefix`. Hyphens may be left out.
     fn versions_beginning(&self, prefix: &str, limit: usize) -> Result<Vec<VersionId>, CatalogError>;
 
-    /// Versions by time, newest first. Of two with the same time, the one written later comes first.
-    /// A filter on URL, time or tag costs as much as its answer.
+    /// Versions by time, newest first. Of two with the same time, the one written later comes
+    /// first. A filter on URL, time or tag costs as much as its answer.
     fn versions(
         &self,
         filter: &VersionFilter,
@@ -43,8 +43,8 @@ pub trait CatalogRead: Send + Sync {
     /// The versions whose parent is `id`.
     fn children(&self, id: &VersionId) -> Result<Vec<VersionId>, CatalogError>;
 
-    /// The captures of a version, by the bytes of path and URL. Captures that share both come in one
-    /// batch, by time, even if the batch exceeds its limit.
+    /// The captures of a version, by the bytes of path and URL. Captures that share both come in
+    /// one batch, by time, even if the batch exceeds its limit.
     fn captures_in(
         &self,
         version: &VersionId,
@@ -64,9 +64,9 @@ pub trait CatalogRead: Send + Sync {
         Ok(None)
     }
 
-    /// The captures of a URL by time. URLs are compared byte for byte. Of two captures with the same
-    /// time, the one written later is the newer. The cursor holds the last capture of the previous
-    /// batch, which is found by its time and id.
+    /// The captures of a URL by time. URLs are compared byte for byte. Of two captures with the
+    /// same time, the one written later is the newer. The cursor holds the last capture of the
+    /// previous batch, which is found by its time and id.
     fn captures_of(
         &self,
         url: &str,
@@ -76,7 +76,8 @@ pub trait CatalogRead: Send + Sync {
     ) -> Result<Vec<Capture>, CatalogError>;
 
     /// The captures of several URLs in one list, ordered as by [`captures_of`](Self::captures_of).
-    /// A layout that decides itself which URLs are the same returns those of the first that it knows.
+    /// A layout that decides itself which URLs are the same returns those of the first that it
+    /// knows.
     fn captures_of_any(
         &self,
         urls: &[&str],
@@ -93,8 +94,8 @@ pub trait CatalogRead: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// The captures of several URLs in one version, by time. A layout that decides itself which URLs
-    /// are the same has URLs as paths, and returns those of the first that it knows.
+    /// The captures of several URLs in one version, by time. A layout that decides itself which
+    /// URLs are the same has URLs as paths, and returns those of the first that it knows.
     fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> Result<Vec<Capture>, CatalogError> {
         for url in urls {
             let found = self.captures_at_path(version, url)?;

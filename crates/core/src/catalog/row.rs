@@ -13,8 +13,8 @@ use super::read::CatalogRead;
 /// changes nothing: existing rows stay, and the last value that was set is set again.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CatalogRow {
-    /// A version. HEAD points to it. If no other version has named its run, the captures of that run
-    /// become its captures, including those that come later.
+    /// A version. HEAD points to it. If no other version has named its run, the captures of that
+    /// run become its captures, including those that come later.
     Version(Version),
     /// A capture of a run, or of a version that exists or comes in the same batch.
     Capture(Box<Capture>),

@@ -1,8 +1,9 @@
-//! HTTP headers: [`Headers`], exactly as received, and [`HeaderView`], the form in which they are compared.
+//! HTTP headers: [`Headers`], exactly as received, and [`HeaderView`], the form in which they are
+//! compared.
 //!
-//! The two are never mixed. Archived headers keep every byte, in their case and order, with duplicates. Headers that are
-//! shown, stored in rows or diffed are a view of them: lower-cased, sorted and redacted. The list itself and its parser
-//! belong to `varve-wire`.
+//! The two are never mixed. Archived headers keep every byte, in their case and order, with
+//! duplicates. Headers that are shown, stored in rows or diffed are a view of them: lower-cased,
+//! sorted and redacted. The list itself and its parser belong to `varve-wire`.
 
 mod names;
 mod view;

@@ -1,6 +1,7 @@
 //! The written forms that ids share: hex digits, hex digits behind a URN, hyphenated UUIDs.
 //!
-//! Reading takes either letter case; writing is always lower case, so that equal ids are equal texts.
+//! Reading takes either letter case; writing is always lower case, so that equal ids are equal
+//! texts.
 
 use super::IdError;
 use std::fmt;

@@ -14,7 +14,8 @@ pub use prefix::IdPrefix;
 use form::{Hex, Hyphenated, IdForm, Urn};
 use uuid::Uuid;
 
-/// Makes one kind of identifier. `text` ids print and serialise as text, `number` ids as decimal numbers.
+/// Makes one kind of identifier. `text` ids print and serialise as text, `number` ids as decimal
+/// numbers.
 macro_rules! identifier {
     ($(#[$doc:meta])* text $name:ident, $inner:ty, $form:ty, $kind:literal) => {
         $(#[$doc])*
@@ -129,7 +130,8 @@ identifier! {
     text BodyId, [u8; 32], Hex, "body id"
 }
 identifier! {
-    /// A record in a silo, written `urn:sha256:` and 64 hex digits. Bare hex digits are read as well.
+    /// A record in a silo, written `urn:sha256:` and 64 hex digits. Bare hex digits are read as
+    /// well.
     text RecordId, [u8; 32], Urn, "record id"
 }
 identifier! {

@@ -157,7 +157,8 @@ mod tests {
         assert_eq!(suggested("http://h/docs/", &["one.html", "two.html", "three.html"]), []);
     }
 
-    /// The manual of Python: many pages beside this one, and one link into each of the other folders.
+    /// The manual of Python: many pages beside this one, and one link into each of the other
+    /// folders.
     #[test]
     fn a_pattern_for_what_is_elsewhere_does_not_hold_the_folder_of_the_page() {
         let beside = ["library/os.html", "library/re.html", "library/io.html", "library/ast.html"];

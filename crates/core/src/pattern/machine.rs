@@ -1,15 +1,17 @@
 //! A bit-parallel automaton that follows all possible matches at once.
 //!
-//! State `i` means that the first `i` elements have been matched. The set of states that are possible at some place
-//! in the input is a row of bits, and reading a byte changes all of them together:
+//! State `i` means that the first `i` elements have been matched. The set of states that are
+//! possible at some place in the input is a row of bits, and reading a byte changes all of them
+//! together:
 //!
 //! ```text
 //!   states' = (states & moves[byte]) << 1  |  states & stays[byte]
 //! ```
 //!
-//! where `moves` holds the elements that the byte completes and `stays` the repeating ones that it prolongs. After
-//! each byte, states at a repeating element also count as past it. Bytes that no element tells apart share a row,
-//! so that the tables stay small. A regular-expression engine would do the same with more to carry.
+//! where `moves` holds the elements that the byte completes and `stays` the repeating ones that it
+//! prolongs. After each byte, states at a repeating element also count as past it. Bytes that no
+//! element tells apart share a row, so that the tables stay small. A regular-expression engine
+//! would do the same with more to carry.
 
 /// A class of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,9 +8,10 @@
 //! | `@` | itself, or one or more letters, as [`AtSign`] says |
 //! | the rest | itself; there is no way to write a literal `*` or `#` |
 //!
-//! A pattern matches a whole URL, letter for letter; neither is normalised. It is compiled once and then matches
-//! without looking back: all ways to match are followed at the same time, as bits, so that no pattern and no URL,
-//! however hostile, costs more than the product of their lengths divided by 64.
+//! A pattern matches a whole URL, letter for letter; neither is normalised. It is compiled once and
+//! then matches without looking back: all ways to match are followed at the same time, as bits, so
+//! that no pattern and no URL, however hostile, costs more than the product of their lengths
+//! divided by 64.
 
 mod flat;
 mod machine;

@@ -180,7 +180,8 @@ fn groups_alike(mut urls: Vec<&str>) -> Vec<SuggestedGroup> {
     groups
 }
 
-/// A pattern for a numbered page that was reached from the page before or after it, if page 1 is known.
+/// A pattern for a numbered page that was reached from the page before or after it, if page 1 is
+/// known.
 pub fn suggest_sequence(
     url: &str,
     neighbour: &str,
@@ -207,7 +208,8 @@ pub fn suggest_sequence(
     is_known(&put(at, "1")).then(|| put(at, "#"))
 }
 
-/// How much a pattern leaves open: less is better, and among equals the longer pattern.
+/// How much a pattern leaves open: less is better, and among equals the one with more
+/// literal text.
 pub fn looseness(pattern: &str) -> (usize, usize, usize, std::cmp::Reverse<usize>) {
     let any = pattern.matches("**").count();
     let segments = pattern.matches('*').count() - 2 * any;

@@ -184,8 +184,8 @@ mod tests {
             prop_assert_eq!(matches(&pattern, &path), slow(pattern.as_bytes(), path.as_bytes()));
         }
 
-        /// Of paths whose every percent sign begins an escape: a lone one may come to stand before digits that an
-        /// escape was hiding, as in `%a%30`.
+        /// Of paths whose every percent sign begins an escape: a lone one may come to stand before
+        /// digits that an escape was hiding, as in `%a%30`.
         #[test]
         fn normalising_twice_is_normalising_once(path in "(%[0-9a-fA-F]{2}|[a-f0-9*$é/~ ]){0,20}") {
             let once = normalise(path.as_bytes()).into_owned();

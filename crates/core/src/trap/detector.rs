@@ -251,7 +251,8 @@ mod tests {
         assert!(crawl(&back, 20_000) < 1000);
     }
 
-    /// Crawls a site that answers under every path with the same relative links, and says how many pages there were.
+    /// Crawls a site that answers under every path with the same relative links, and says how many
+    /// pages there were.
     fn grow(links: &[&str], most: usize) -> usize {
         let mut watch = TrapDetector::new(TrapLimits::default());
         let mut queue = std::collections::VecDeque::from(["http://h/".to_owned()]);

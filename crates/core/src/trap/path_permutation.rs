@@ -27,8 +27,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Maximum number of remembered items of each kind, for all sites together.
 const MAX_REMEMBERED_ITEMS: usize = 1 << 18;
-/// Number of paths back to a name, in total and for each name on them, above which the names count
-/// as loose.
+/// The names on paths back to a name are loose if there are at least this many paths in a place,
+/// and more than `MAX_RETURN_PATHS_PER_NAME` for each name on them.
 const MAX_RETURN_PATHS: u16 = 8;
 const MAX_RETURN_PATHS_PER_NAME: u16 = 2;
 /// Minimum number of names with which a name must occur in both orders to be loose.

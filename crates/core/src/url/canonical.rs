@@ -18,7 +18,8 @@ pub struct Candidates<'a> {
     pub canonical_link: Option<&'a str>,
     /// The target of `link rel="alternate" hreflang="x-default"`.
     pub default_language: Option<&'a str>,
-    /// The contents of all `og:` and `twitter:` metadata in order: the first web address among them names the site.
+    /// The contents of all `og:` and `twitter:` metadata in order: the first web address among them
+    /// names the site.
     pub social: Vec<&'a str>,
 }
 
@@ -49,9 +50,10 @@ pub struct Canonical {
 
 /// Chooses the canonical URL of the page at `requested`.
 ///
-/// In this order: an absolute `og:url`; an absolute `twitter:url`; the canonical link; if there is none, the link
-/// to the default language; else the requested URL. A link that begins with a slash is completed with the site
-/// that the social metadata names, other relative ones are resolved against the requested URL.
+/// In this order: an absolute `og:url`; an absolute `twitter:url`; the canonical link; if there is
+/// none, the link to the default language; else the requested URL. A link that begins with a slash
+/// is completed with the site that the social metadata names, other relative ones are resolved
+/// against the requested URL.
 pub fn canonical(requested: &str, candidates: &Candidates<'_>) -> Canonical {
     let absolute = |url: Option<&str>| said(url).filter(|url| is_web(url)).map(str::to_owned);
     let found = absolute(candidates.og_url)

@@ -1,6 +1,7 @@
 //! Why a text is not a usable URL: the problem and its byte position.
 //!
-//! No error repeats any part of the URL but a single character, so that a password never reaches a message.
+//! No error repeats any part of the URL but a single character, so that a password never reaches a
+//! message.
 
 /// A text is not a valid URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

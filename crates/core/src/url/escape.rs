@@ -1,7 +1,8 @@
-//! Percent escapes, byte by byte: which bytes stand for themselves where, and how the others are written.
+//! Percent escapes, byte by byte: which bytes stand for themselves where, and how the others are
+//! written.
 //!
-//! Knows nothing of URLs as a whole. Everything is written into a `Sink`, so that the same rules can make a
-//! text or feed a hash without making one.
+//! Knows nothing of URLs as a whole. Everything is written into a `Sink`, so that the same rules
+//! can make a text or feed a hash without making one.
 
 use std::borrow::Cow;
 

@@ -34,7 +34,8 @@ pub struct ExplainStep {
 pub struct Explanation {
     /// The URL as it was given.
     pub url: String,
-    /// The rules. Within a family each begins where the one before ended; each family begins with the URL as given.
+    /// The rules. Within a family each begins where the one before ended; each family begins with
+    /// the URL as given.
     pub steps: Vec<ExplainStep>,
 }
 

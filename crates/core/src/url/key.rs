@@ -127,8 +127,8 @@ mod tests {
         );
     }
 
-    /// Each of these is read otherwise by a parser that normalises: an empty path, capital letters in the host, a
-    /// bare question mark, letters beyond ASCII, dots, doubled slashes, a raw space.
+    /// Each of these is read otherwise by a parser that normalises: an empty path, capital letters
+    /// in the host, a bare question mark, letters beyond ASCII, dots, doubled slashes, a raw space.
     #[test]
     fn keys_of_urls_that_parsers_disagree_about() {
         for (url, expected) in [

@@ -28,7 +28,8 @@ pub struct PageUrl {
 }
 
 impl PageUrl {
-    /// The identity of the page that `text` names; `None` for text that is no `http` or `https` URL.
+    /// The identity of the page that `text` names; `None` for text that is no `http` or `https`
+    /// URL.
     pub fn parse(text: &str) -> Option<Self> {
         match scan(text).filter(|scanned| scanned.is_page) {
             Some(scanned) => WebUrl::new(scanned.request).map(Self::of_normal),

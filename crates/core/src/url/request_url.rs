@@ -1,8 +1,8 @@
 //! The URL that a client sends for a text, and nothing more.
 //!
 //! As browsers read it, because servers expect their spelling: the fragment goes, scheme and host
-//! become lower-case, dot segments are resolved, and what may not stand in a request is escaped. The
-//! order of parameters, the escapes that are there already and everything else stays, because a
+//! become lower-case, dot segments are resolved, and what may not stand in a request is escaped.
+//! The order of parameters, the escapes that are there already and everything else stays, because a
 //! server may tell it apart. User info is removed: it does not belong to the resource.
 
 use std::fmt;
@@ -45,7 +45,8 @@ impl RequestUrl {
         Some(Self { url: WebUrl::new(&sent)?, page: PageUrl::parse(&sent)? })
     }
 
-    /// A URL whose text is sent and compared as it is, for layouts with their own rules of identity.
+    /// A URL whose text is sent and compared as it is, for layouts with their own rules of
+    /// identity.
     pub fn verbatim(text: &str) -> Option<Self> {
         let url = WebUrl::new(text)?;
         Some(Self { page: PageUrl::verbatim(url.clone()), url })

@@ -1,7 +1,7 @@
 //! Sorting the query: parameters in the order of their names, without those that track.
 //!
-//! Less than [cleaning](mod@super::clean): each parameter stays as it is spelled, and none is dropped
-//! because it cannot be decoded. Cleaning makes `?wsdl=` of `?wsdl` and nothing of
+//! Less than [cleaning](mod@super::clean): each parameter stays as it is spelled, and none is
+//! dropped because it cannot be decoded. Cleaning makes `?wsdl=` of `?wsdl` and nothing of
 //! `?p=linux.git;a=summary`: an identity that other programs share, but another page to the server.
 
 use super::clean::TRACKING_PARAMETERS;

@@ -1,13 +1,14 @@
 //! Where a page lies in a working tree: the path of its URL, as Moku lays pages out.
 //!
-//! Pure text: the path comes from a stranger and may climb (`/../x`) or hold any byte. Refusing such a path is the
-//! duty of the code that writes the file.
+//! Pure text: the path comes from a stranger and may climb (`/../x`) or hold any byte. Refusing
+//! such a path is the duty of the code that writes the file.
 
 use super::{Reference, UrlError};
 use std::borrow::Cow;
 
-/// The path of a page relative to the root of its working tree: the path of the URL with escapes resolved and
-/// without the slashes at its end. The query counts for nothing, so several pages may share a path.
+/// The path of a page relative to the root of its working tree: the path of the URL with escapes
+/// resolved and without the slashes at its end. The query counts for nothing, so several pages may
+/// share a path.
 ///
 /// ```
 /// # use varve_core::url::tree_path;

@@ -130,7 +130,8 @@ pub(super) fn scan(text: &str) -> Option<Scanned<'_>> {
         }
         _ => (path_end, path_is_normal),
     };
-    // A path ends at its query or fragment, and a query at its fragment; anything else is rewritten.
+    // A path ends at its query or fragment, and a query at its fragment; anything else is
+    // rewritten.
     matches!(bytes.get(end), None | Some(b'#')).then(|| Scanned { request: &text[..end], is_page })
 }
 
@@ -179,7 +180,8 @@ fn is_normal_authority(authority: &str) -> bool {
         && port.is_none_or(is_port)
 }
 
-/// Whether a host is read as an IPv4 address: `127.1` and `2130706433` are spellings of `127.0.0.1`.
+/// Whether a host is read as an IPv4 address: `127.1` and `2130706433` are spellings of
+/// `127.0.0.1`.
 pub(super) fn is_numeric(host: &str) -> bool {
     let last = host.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
     last.starts_with(|first: char| first.is_ascii_digit())

@@ -1,6 +1,8 @@
-//! Firehose requests: a payload of JSON in base64 in a URL, in which a session and a referrer change every time.
+//! Firehose requests: a payload of JSON in base64 in a URL, in which a session and a referrer
+//! change every time.
 //!
-//! The payload is written again exactly as Python's `json.dumps` writes it, because the text is the identity.
+//! The payload is written again exactly as Python's `json.dumps` writes it, because the text is the
+//! identity.
 
 use super::loose::LooseParts;
 use super::sites::{integer, single_value};
@@ -42,7 +44,8 @@ fn pin_payload(payload: &mut Map<String, Value>, parts: &LooseParts) -> Option<(
     Some(())
 }
 
-/// The object that a value is, or `nothing` if there is no value; no answer if it is something else.
+/// The object that a value is, or `nothing` if there is no value; no answer if it is something
+/// else.
 fn object<'a>(
     value: Option<&'a mut Value>,
     nothing: &'a mut Map<String, Value>,

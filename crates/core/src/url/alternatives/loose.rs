@@ -1,9 +1,9 @@
 //! URLs as Python's `urllib.parse` reads and writes them, without errors: a text that Python
 //! rejects is all path.
 //!
-//! Reading and writing is not the identity: white space before the URL and tabs and line ends in it go, the scheme
-//! is lower-cased, empty queries and fragments and empty parameters after a `;` vanish, and some schemes without an
-//! authority get the slashes of one.
+//! Reading and writing is not the identity: white space before the URL and tabs and line ends in it
+//! go, the scheme is lower-cased, empty queries and fragments and empty parameters after a `;`
+//! vanish, and some schemes without an authority get the slashes of one.
 
 use crate::url::split::UrlParts;
 use std::fmt;
@@ -16,7 +16,8 @@ const WITH_AUTHORITY: [&str; 25] = [
     "wss",
 ];
 
-/// Schemes whose last segment may have parameters behind a `;`. So have references without a scheme.
+/// Schemes whose last segment may have parameters behind a `;`. So have references without a
+/// scheme.
 const WITH_PARAMETERS: [&str; 15] = [
     "", "ftp", "hdl", "http", "https", "mms", "prospero", "rtsp", "rtsps", "rtspu", "sftp", "shttp", "sip",
     "sips", "tel",

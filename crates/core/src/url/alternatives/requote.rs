@@ -1,5 +1,5 @@
-//! Escaping as the `requests` library does it: unescape what needs no escape, escape what needs one, and leave the
-//! rest as it was written, the case of hex digits included.
+//! Escaping as the `requests` library does it: unescape what needs no escape, escape what needs
+//! one, and leave the rest as it was written, the case of hex digits included.
 
 use crate::url::escape::{ByteSet, escaped_byte, write_byte};
 

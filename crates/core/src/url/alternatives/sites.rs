@@ -1,7 +1,8 @@
 //! Rules for the software of particular sites, which has several URLs for one page.
 //!
-//! The rules are data: a site is a name and a list of rules, of which the first that applies decides. Projects that
-//! exist were made with the built-in ones, so these decide what their resources are called.
+//! The rules are data: a site is a name and a list of rules, of which the first that applies
+//! decides. Projects that exist were made with the built-in ones, so these decide what their
+//! resources are called.
 
 use super::loose::LooseParts;
 use crate::url::query::{UrlQuery, unescape};
@@ -221,7 +222,8 @@ pub(super) fn single_value(query: &str, name: &str) -> Option<String> {
     values.next().is_none().then(|| String::from_utf8_lossy(&unescape(value)).into_owned())
 }
 
-/// The value of a parameter that is an integer. Spaces around it, a sign and leading zeroes are nothing to it.
+/// The value of a parameter that is an integer. Spaces around it, a sign and leading zeroes are
+/// nothing to it.
 pub(super) fn integer(query: &str, name: &str) -> Option<i64> {
     single_value(query, name)?.trim().parse().ok()
 }

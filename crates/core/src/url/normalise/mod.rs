@@ -1,11 +1,13 @@
 //! Normalising: spellings of one URL become one text, and only spellings.
 //!
-//! Two URLs have the same normal form when RFC 3986 says that no server can tell them apart: scheme and host in
-//! lower case, hosts in their DNS form, no default port, percent escapes in capital letters and only where needed,
-//! dot segments resolved, `/` for an empty path, no fragment. What a server could tell apart stays: doubled
-//! slashes, the order of parameters, an empty query, a trailing slash, a trailing dot of the host.
+//! Two URLs have the same normal form when RFC 3986 says that no server can tell them apart: scheme
+//! and host in lower case, hosts in their DNS form, no default port, percent escapes in capital
+//! letters and only where needed, dot segments resolved, `/` for an empty path, no fragment. What a
+//! server could tell apart stays: doubled slashes, the order of parameters, an empty query, a
+//! trailing slash, a trailing dot of the host.
 //!
-//! The rules are a list, so that [`explain`](mod@super::explain) shows the very steps that are taken.
+//! The rules are a list, so that [`explain`](mod@super::explain) shows the very steps that are
+//! taken.
 
 mod host;
 mod path;
@@ -177,7 +179,8 @@ impl<'a> NormalisedParts<'a> {
         }
     }
 
-    /// Whether what follows the scheme is no hierarchy (`mailto:`, `urn:`), so that only the scheme is understood.
+    /// Whether what follows the scheme is no hierarchy (`mailto:`, `urn:`), so that only the scheme
+    /// is understood.
     fn is_opaque(&self) -> bool {
         self.authority.is_none() && !self.path.starts_with('/')
     }

@@ -5,8 +5,8 @@ use crate::url::escape::{ByteSet, escaped_byte, write_byte};
 /// Characters that never need an escape.
 const UNRESERVED_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~");
 
-/// Percent escapes in normal form: none for unreserved characters, capital digits in the others, and one for every
-/// byte that may not stand there, a lone percent sign included.
+/// Percent escapes in normal form: none for unreserved characters, capital digits in the others,
+/// and one for every byte that may not stand there, a lone percent sign included.
 pub(super) fn normal_escapes(text: &str, kept: &ByteSet) -> String {
     let bytes = text.as_bytes();
     let mut normal = String::with_capacity(text.len());
@@ -26,8 +26,8 @@ pub(super) fn normal_escapes(text: &str, kept: &ByteSet) -> String {
     normal
 }
 
-/// A path that begins with `/`, without `.` and `..` segments (RFC 3986, 5.2.4). One that would climb above the
-/// root stays there.
+/// A path that begins with `/`, without `.` and `..` segments (RFC 3986, 5.2.4). One that would
+/// climb above the root stays there.
 pub(super) fn without_dots(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut segments = path.split('/').skip(1).peekable();

@@ -1,8 +1,10 @@
-//! A URL or relative reference, read the way Go's `net/url` reads it and printed the way it prints it.
+//! A URL or relative reference, read the way Go's `net/url` reads it and printed the way it prints
+//! it.
 //!
-//! Keys, cleaned URLs and working-tree paths are all defined by that reading, which keeps nearly every byte: host
-//! case, dot segments, doubled slashes and the raw query stay; only the scheme is lower-cased and a path is escaped
-//! again if it was not validly escaped. Nothing is copied: a [`Reference`] is a few slices of its text.
+//! Keys, cleaned URLs and working-tree paths are all defined by that reading, which keeps nearly
+//! every byte: host case, dot segments, doubled slashes and the raw query stay; only the scheme is
+//! lower-cased and a path is escaped again if it was not validly escaped. Nothing is copied: a
+//! [`Reference`] is a few slices of its text.
 //!
 //! Texts are UTF-8 here. The one thing Go accepts and this does not is a URL of other bytes.
 
@@ -110,8 +112,9 @@ impl<'a> Reference<'a> {
         self.authority().is_some_and(|authority| authority.user_info.is_some())
     }
 
-    /// The host name: without user info, port and brackets, escapes resolved, in the case it was written. The bytes
-    /// need not be UTF-8, since a host may hide any byte above ASCII behind an escape.
+    /// The host name: without user info, port and brackets, escapes resolved, in the case it was
+    /// written. The bytes need not be UTF-8, since a host may hide any byte above ASCII behind an
+    /// escape.
     pub fn hostname(&self) -> Cow<'a, [u8]> {
         decode(self.hostname_text())
     }
@@ -221,7 +224,8 @@ impl<'a> Reference<'a> {
         if path.text == ESCAPED_ASTERISK {
             return sink.byte(b'*');
         }
-        // Writing may bring back a colon that was escaped; a dot keeps it from looking like a scheme.
+        // Writing may bring back a colon that was escaped; a dot keeps it from looking like a
+        // scheme.
         if self.scheme.is_empty() && !path.as_read && first_segment_has_colon(path.text) {
             sink.text("./");
         }

@@ -1,4 +1,5 @@
-//! Reading: finds the parts of a text and refuses what must not stand in them, saying where it stands.
+//! Reading: finds the parts of a text and refuses what must not stand in them, saying where it
+//! stands.
 
 use super::{
     Authority, FRAGMENT_AS_READ, HOST_BYTES, PATH_AS_READ, Piece, Reference, ReferenceBody, USER_INFO,

@@ -5,10 +5,10 @@
 //!   com,example,www:8443@user:pw)/Path?Query#Fragment!https
 //! ```
 //!
-//! Turning back works because a host part ends with the `)` before the first `/`, `?` or `#`, none of which an
-//! authority can hold; because no host holds an `@`; because no scheme holds a `!`; and because a comma inside a
-//! label, which is rare and legal, is written as a dot. A URL without authority is written behind a `/`, with which
-//! no host part begins.
+//! Turning back works because a host part ends with the `)` before the first `/`, `?` or `#`, none
+//! of which an authority can hold; because no host holds an `@`; because no scheme holds a `!`; and
+//! because a comma inside a label, which is rare and legal, is written as a dot. A URL without
+//! authority is written behind a `/`, with which no host part begins.
 
 use super::EMPTY_URL_KEY;
 use crate::url::split::{AuthorityParts, UrlParts, is_scheme};
@@ -76,7 +76,8 @@ fn host_part(authority: &str) -> String {
     part
 }
 
-/// Labels from the last to the first, with commas between them. An address in brackets has no labels.
+/// Labels from the last to the first, with commas between them. An address in brackets has no
+/// labels.
 fn backwards(host: &str) -> String {
     if host.contains('[') || host.contains(']') {
         return host.to_owned();

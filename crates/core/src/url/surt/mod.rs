@@ -1,4 +1,5 @@
-//! Sort-friendly keys: the host turned round, so that all pages of a domain lie together in a sorted index.
+//! Sort-friendly keys: the host turned round, so that all pages of a domain lie together in a
+//! sorted index.
 //!
 //! There are several flavours, and keys of two flavours must never be mixed in one index. Each has
 //! a name here:
@@ -9,7 +10,8 @@
 //! | [`Flavour::Spec`] | `com,example,www:443)/path/?b=1&a=2#top` |
 //! | [`Flavour::Exact`] | `com,example,www:443)/Path/?b=1&A=2#top!https` |
 //!
-//! URLs that name no host (`dns:`, `urn:`, `warcinfo:`) have nothing to turn round and pass through.
+//! URLs that name no host (`dns:`, `urn:`, `warcinfo:`) have nothing to turn round and pass
+//! through.
 
 mod exact;
 pub mod ia;
@@ -33,8 +35,8 @@ pub enum Flavour {
     /// The key of the published CDXJ specification: lower-cased, scheme dropped, host reversed,
     /// nothing else. An empty path becomes `/`.
     Spec,
-    /// A key from which the URL can be made again: only the case of scheme and host is lost. Sorts by host, then by
-    /// path and query, then by scheme, which stands last.
+    /// A key from which the URL can be made again: only the case of scheme and host is lost. Sorts
+    /// by host, then by path and query, then by scheme, which stands last.
     Exact,
 }
 
@@ -52,8 +54,9 @@ pub fn surt(url: &str, flavour: Flavour) -> Result<String, UrlError> {
     }
 }
 
-/// The [`Flavour::Ia`] keys under which indexes may hold a URL, the most likely first. An IPv4 address is turned
-/// round by default and so in most indexes, though it means nothing; some have it as it is written.
+/// The [`Flavour::Ia`] keys under which indexes may hold a URL, the most likely first. An IPv4
+/// address is turned round by default and so in most indexes, though it means nothing; some have it
+/// as it is written.
 pub fn look_up_keys(url: &str) -> Result<Vec<String>, UrlError> {
     let turned = ia::key(url, &ia::KeyOptions::default())?;
     let plain = ia::key(url, &ia::KeyOptions { reverse_address: false, ..ia::KeyOptions::default() })?;

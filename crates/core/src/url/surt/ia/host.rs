@@ -1,4 +1,5 @@
-//! Hosts as archives have read them: numbers that are addresses, letters of all scripts, `www.` in front.
+//! Hosts as archives have read them: numbers that are addresses, letters of all scripts, `www.` in
+//! front.
 
 use super::{escaped, unescaped};
 use crate::url::UrlProblem;
@@ -35,7 +36,8 @@ pub(super) fn canonical_host(host: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The DNS form of a name, label by label, without the bytes in it that are no text; nothing if it has none.
+/// The DNS form of a name, label by label, without the bytes in it that are no text; nothing if it
+/// has none.
 fn punycode(host: &[u8]) -> Option<Vec<u8>> {
     let name: String = host.utf8_chunks().map(|chunk| chunk.valid()).collect();
     if name.is_empty() {

@@ -1,9 +1,10 @@
-//! The key of the Internet Archive's Python code, step by step: read loosely, canonicalise as for Safe Browsing,
-//! canonicalise as the Wayback Machine does, turn the host round.
+//! The key of the Internet Archive's Python code, step by step: read loosely, canonicalise as for
+//! Safe Browsing, canonicalise as the Wayback Machine does, turn the host round.
 //!
-//! Every quirk is kept, since a key is only good for finding what others stored under it. Each step is a function
-//! of its own, because indexes exist that were made with fewer of them. Where the original would raise an
-//! exception there is an error here, and where it would take time without bound (`%252525…`) there is none.
+//! Every quirk is kept, since a key is only good for finding what others stored under it. Each step
+//! is a function of its own, because indexes exist that were made with fewer of them. Where the
+//! original would raise an exception there is an error here, and where it would take time without
+//! bound (`%252525…`) there is none.
 
 mod host;
 mod session;
@@ -68,7 +69,8 @@ pub fn key(url: &str, options: &KeyOptions) -> Result<String, UrlError> {
     Ok(loose.to_key(options))
 }
 
-/// A URL read as archives have read them for twenty years: any text is one, if its port is a number.
+/// A URL read as archives have read them for twenty years: any text is one, if its port is a
+/// number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LooseUrl {
     scheme: Vec<u8>,
@@ -84,8 +86,9 @@ pub struct LooseUrl {
 impl LooseUrl {
     /// Reads a text; nothing if there is nothing to read.
     ///
-    /// Tabs and line ends are dropped, `http://` is put before what has no scheme, of several schemes in a row the
-    /// last counts, a host after too many slashes is found, and user info is forgotten.
+    /// Tabs and line ends are dropped, `http://` is put before what has no scheme, of several
+    /// schemes in a row the last counts, a host after too many slashes is found, and user info is
+    /// forgotten.
     pub fn parse(text: &str) -> Result<Option<Self>, UrlError> {
         let trimmed = text.trim_matches(|character: char| " \t\n\r\u{b}\u{c}".contains(character));
         if trimmed.is_empty() {
@@ -130,8 +133,9 @@ impl LooseUrl {
         self.path = Some([b"/", path.get(1..).unwrap_or_default()].concat());
     }
 
-    /// The first step: no fragment, escapes resolved until none are left and written once, addresses as four
-    /// numbers, names beyond ASCII as punycode, dot segments and doubled slashes gone.
+    /// The first step: no fragment, escapes resolved until none are left and written once,
+    /// addresses as four numbers, names beyond ASCII as punycode, dot segments and doubled slashes
+    /// gone.
     pub fn canonicalise_for_safe_browsing(&mut self) {
         self.fragment = None;
         self.query = self.query.take().map(|query| escaped(&unescaped(&query)));
@@ -141,8 +145,8 @@ impl LooseUrl {
         self.path = path.map(|path| escaped(&path));
     }
 
-    /// The second step: everything in lower case, no `www.`, no default port, no session ids, no slash at the end,
-    /// parameters sorted, no empty query.
+    /// The second step: everything in lower case, no `www.`, no default port, no session ids, no
+    /// slash at the end, parameters sorted, no empty query.
     pub fn canonicalise_for_wayback(&mut self, options: &WaybackOptions) {
         if let Some(host) = &mut self.host {
             host.make_ascii_lowercase();
@@ -231,8 +235,8 @@ fn last_protocol(text: &str) -> &str {
     from
 }
 
-/// All escapes resolved, those that appear by resolving others too. Each byte is looked at once as it arrives and
-/// once as it leaves, so that a chain of escapes costs no more than its length.
+/// All escapes resolved, those that appear by resolving others too. Each byte is looked at once as
+/// it arrives and once as it leaves, so that a chain of escapes costs no more than its length.
 fn unescaped(bytes: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(bytes.len());
     for &byte in bytes {
@@ -264,8 +268,8 @@ impl EscapeSink for SurtBytes {
     }
 }
 
-/// Dot segments resolved and empty segments dropped. What stands before the first slash is lost, and a `..` at the
-/// root stays.
+/// Dot segments resolved and empty segments dropped. What stands before the first slash is lost,
+/// and a `..` at the root stays.
 fn canonical_path(path: &[u8]) -> Vec<u8> {
     let mut kept: Vec<&[u8]> = Vec::new();
     for segment in path.split(|&byte| byte == b'/').skip(1) {

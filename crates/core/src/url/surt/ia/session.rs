@@ -1,13 +1,14 @@
 //! Session ids that archives forget: the ones that old server software put into every link.
 //!
-//! The rules are those of the regular expressions that archives have used for years, quirks included, written as
-//! plain searches so that they stay linear however long and repetitive a URL is.
+//! The rules are those of the regular expressions that archives have used for years, quirks
+//! included, written as plain searches so that they stay linear however long and repetitive a URL
+//! is.
 
 /// Session parameters whose id has 32 letters and digits.
 const LONG_SESSIONS: [&[u8]; 3] = [b"jsessionid=", b"phpsessid=", b"sid="];
 
-/// Removes the session parameters from a query, the last of each kind. What stands before it, even the beginning
-/// of its own name, stays as it is, and so does the `&` before it.
+/// Removes the session parameters from a query, the last of each kind. What stands before it, even
+/// the beginning of its own name, stays as it is, and so does the `&` before it.
 pub(super) fn strip_query_session(query: &mut Vec<u8>) {
     for name in LONG_SESSIONS {
         cut_last(query, |rest| long_session(rest, name));
@@ -30,7 +31,8 @@ fn asp_session(rest: &[u8]) -> Option<usize> {
     suffix.iter().chain(id).all(u8::is_ascii_alphabetic).then_some(name.len() + 33)
 }
 
-/// Cuts out the last thing that `measure` knows and that ends with the query or at an `&`, which goes with it.
+/// Cuts out the last thing that `measure` knows and that ends with the query or at an `&`, which
+/// goes with it.
 fn cut_last(query: &mut Vec<u8>, measure: impl Fn(&[u8]) -> Option<usize>) {
     let place = (0..query.len()).rev().find_map(|start| {
         let end = start + measure(&query[start..])?;
@@ -75,7 +77,8 @@ pub(super) fn strip_path_session(path: &mut Vec<u8>) {
     }
 }
 
-/// The last segment that `measure` knows and behind which, before any question mark, one of the `pages` ends.
+/// The last segment that `measure` knows and behind which, before any question mark, one of the
+/// `pages` ends.
 fn last_path_session(
     path: &[u8],
     pages: &[usize],
