@@ -2,8 +2,8 @@
 //! response that the run has is not requested again.
 //!
 //! The dispatcher decides, because it knows `robots.txt`, the exclude patterns and when a host may
-//! be asked. The gate asks it for a verdict and then for a turn at the host. The scope does not
-//! count: a page may embed anything.
+//! be requested. The gate asks it for a verdict and then for a turn at the host. The scope does not
+//! apply: a page may embed any URL.
 
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};

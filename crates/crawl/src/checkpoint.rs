@@ -145,14 +145,14 @@ impl Checkpoints {
         }
     }
 
-    /// Begins to save what is pending. The writers are idle.
+    /// Starts to save the pending batch. The writers must be idle.
     pub(crate) fn begin_saving(&mut self) {
         self.phase = CheckpointPhase::Saving;
         let sent = self.batches.send(std::mem::take(&mut self.pending));
         debug_assert!(sent.is_ok(), "the thread of checkpoints lives as long as the dispatcher");
     }
 
-    /// What was saved is durable.
+    /// Marks the batch as saved: it is durable.
     pub(crate) fn saved(&mut self, now: Instant) {
         self.phase = CheckpointPhase::Idle;
         self.last = now;

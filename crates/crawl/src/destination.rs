@@ -22,7 +22,7 @@ pub(crate) trait Destination: Sync {
     /// Whether sensitive headers are hidden in rows.
     fn redaction(&self) -> Redaction;
 
-    /// What is stored of each URL already.
+    /// The past captures of each URL.
     fn past(&self, run: RunId, queries: &[PastQuery<'_>]) -> Result<Vec<PastLookup>, CrawlError>;
 
     /// A response that this run stored, to be given to a page in a browser; `None` if it cannot be.
@@ -59,6 +59,6 @@ pub(crate) trait ResponseWriters: Sync {
     fn writer(&self) -> ResponseWriter<'_>;
 }
 
-/// Stores a response, or reads a stored one again, and returns what is in it.
+/// Stores a response, or reads a stored one again, and returns its content.
 pub(crate) type ResponseWriter<'w> =
     Box<dyn FnMut(&CrawlTask, JobInput) -> Result<StoredResponse, CrawlError> + 'w>;

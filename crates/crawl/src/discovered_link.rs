@@ -1,4 +1,4 @@
-//! A link that a response has: what is requested, why, and what makes it the same as another link.
+//! A link of a response: the URL to request, the reason, and its identity for deduplication.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::skip_rule::SkipRule;
 /// A link that is followed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct DiscoveredLink {
-    /// What is requested, unless another spelling of the page was requested before.
+    /// The URL to request, unless another spelling of the page was requested before.
     pub(crate) url: RequestUrl,
     /// Whether only this spelling will do, though the page may be known by another.
     pub(crate) is_exact: bool,
@@ -72,9 +72,9 @@ pub(crate) enum UnfollowedReason {
     Nested,
     /// It is a redirect to itself.
     Loop,
-    /// It is a redirect to what is not on the web.
+    /// It is a redirect to a URL that is not a web URL.
     Scheme,
-    /// It is a redirect to what is no URL.
+    /// It is a redirect to a text that is not a URL.
     Broken,
 }
 

@@ -24,10 +24,10 @@ const MAX_FOLLOWED_LINKS: usize = 60_000;
 const MAX_BODY_BYTES: u64 = 64 << 20;
 /// The header with the target of a redirect.
 const LOCATION_HEADER: &str = "location";
-/// A longer text that is no web URL, such as a `data:` URL, is not reported.
+/// Maximum length of a text that is reported although it is not a web URL, such as a `data:` URL.
 const MAX_REPORTED_URL_BYTES: usize = 2000;
 
-/// What a response says about itself.
+/// The parsed head of a response.
 pub(crate) struct ParsedHead<'a> {
     /// Its URL.
     pub(crate) url: &'a RequestUrl,
@@ -113,8 +113,8 @@ fn is_unused_location(link: &PageLink<'_>, status: u16) -> bool {
         && !(300..400).contains(&status)
 }
 
-/// How the body is read. Only the headers count of a response that is no page, as a redirect or an
-/// error.
+/// The format in which the body is read. If the response is not a page, such as a redirect or an
+/// error, only its headers are read.
 fn kind(reason: FetchReason, head: &ParsedHead<'_>) -> LinkFormat {
     let has_page = matches!(head.status, 200..=299 | 304);
     let content_type = head.headers.get_text("content-type");

@@ -22,12 +22,12 @@ use super::unreachable::{Reachability, UnansweredTask};
 /// Above this number of hosts, `robots.txt` rules of idle hosts are dropped, and fetched again when
 /// needed.
 const MAX_HOSTS_WITH_RULES: usize = 20_000;
-/// Above this number of hosts, it is no longer remembered which of them were captured.
+/// Above this number of hosts, the table no longer remembers which of them were captured.
 const MAX_HOSTS_WITH_CAPTURES: usize = 1 << 16;
 /// The number of hosts that a progress report names.
 const MAX_HOSTS_SHOWN: usize = 5;
 
-/// What a crawl knows about a host.
+/// The state of a host in a crawl.
 #[derive(Debug, Default)]
 pub(crate) struct CrawlHostState {
     /// Tasks of the host that are out of the frontier.
@@ -38,7 +38,7 @@ pub(crate) struct CrawlHostState {
     origins: Vec<OriginState>,
 }
 
-/// What a crawl knows about an origin.
+/// The state of an origin in a crawl.
 #[derive(Debug)]
 struct OriginState {
     origin: Box<str>,

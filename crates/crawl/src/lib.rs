@@ -1,9 +1,9 @@
 //! Crawling: from seeds to a version. Also the requests of a check.
 //!
-//! One run becomes one version. A run that is stopped becomes a version of what it captured, and
-//! another run continues with the rest. The frontier holds what is still to do, the silos hold what
-//! was done, and a checkpoint every few seconds connects the two. So a run may end at any instant
-//! and is resumed where it was, with the same result.
+//! One run becomes one version. A run that is stopped becomes a version of its captures, and
+//! another run continues with the rest. The frontier holds the URLs still to fetch, the silos hold
+//! the captures, and a checkpoint every few seconds connects the two. So a run may end at any
+//! instant and is resumed at that point, with the same result.
 //!
 //! One thread, the dispatcher, decides. Requests, writers and checkpoints run on other threads and
 //! send it messages. From the values at the top to the whole at the bottom, each file uses those

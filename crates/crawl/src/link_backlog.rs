@@ -1,7 +1,7 @@
 //! The number of links that wait for the dispatcher.
 //!
-//! A sitemap has fifty thousand links, and writers read faster than the frontier takes them in.
-//! Writers that are ahead wait, so that memory does not grow with what is found.
+//! A sitemap may have 50,000 links, and writers read faster than the frontier stores them. Writers
+//! that are ahead wait, so that memory does not grow with the number of links.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 

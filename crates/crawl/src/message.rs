@@ -42,11 +42,11 @@ pub(crate) struct FinishedRequest {
     pub(crate) outcome: RequestOutcome,
     /// The response, or why there is none.
     pub(crate) result: Result<Box<Exchange>, FetchError>,
-    /// What a browser did besides.
+    /// The further results of a browser.
     pub(crate) browser: BrowserResults,
 }
 
-/// What a browser did while it loaded a page.
+/// The results of a browser that loaded a page, besides the page itself.
 #[derive(Default)]
 pub(crate) struct BrowserResults {
     /// Other exchanges of the page.
@@ -55,9 +55,9 @@ pub(crate) struct BrowserResults {
     pub(crate) reused: Vec<Exchange>,
     /// The document and the screenshot.
     pub(crate) renderings: Vec<Rendering>,
-    /// What the guard refused: the URL, and a sentence.
+    /// The URLs that the guard refused, each with a message.
     pub(crate) refused: Vec<(String, String)>,
-    /// What the browser could not do, in sentences.
+    /// Messages about work that the browser could not do.
     pub(crate) notes: Vec<String>,
     /// Whether the time was over before the page was loaded.
     pub(crate) is_unfinished: bool,

@@ -1,4 +1,4 @@
-//! What is stored of a URL before it is requested: by this run, or by an earlier one.
+//! Looks up the captures of a URL before it is requested: those of this run and of earlier ones.
 //!
 //! A capture of this run, or of the versions that were made when it was stopped, is not made again.
 //! A capture of an earlier run makes a conditional request possible.
@@ -26,7 +26,7 @@ pub(crate) enum SpellingMatch {
     Any,
 }
 
-/// What is stored of a URL.
+/// The past captures of a URL.
 #[derive(Debug)]
 pub(crate) enum PastLookup {
     /// It was captured in this run.
@@ -71,16 +71,16 @@ impl StoredCapture {
 pub(crate) struct EarlierCapture {
     /// The newest capture. Its URL may be another spelling.
     pub(crate) newest: Capture,
-    /// What the next request for that URL says, if the body is stored.
+    /// The validators for the next request to that URL, if the body is stored.
     pub(crate) validators: Option<Validators>,
 }
 
-/// How to request something only if it has changed.
+/// The validators of a conditional request.
 #[derive(Clone, Debug)]
 pub(crate) struct Validators {
     /// The headers of the request.
     pub(crate) headers: Vec<(String, String)>,
-    /// What a 304 refers to.
+    /// The record that a 304 refers to.
     pub(crate) original: RevisitOriginal,
     /// The type of the body, which a 304 does not repeat.
     pub(crate) content_type: Option<String>,

@@ -1,4 +1,4 @@
-//! Reads what is in a response: its links, and the text of a `robots.txt`.
+//! Reads a response: its links, and the text of a `robots.txt`.
 
 use std::io::{self, Read};
 
@@ -17,10 +17,10 @@ use varve_repository::RepositoryError;
 use crate::error::CrawlError;
 use crate::wire_exchange;
 
-/// What is in a response.
+/// The content read from a response.
 #[derive(Default)]
 pub(crate) struct ReadResponse {
-    /// What it leads to.
+    /// The links of the response.
     pub(crate) links: ResponseLinks,
     /// The text of a `robots.txt`.
     pub(crate) robots: Option<Vec<u8>>,

@@ -40,7 +40,7 @@ pub(crate) struct ReadyRequest<T> {
 /// Why no more requests were started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoopState {
-    /// No host may be asked before this instant.
+    /// No host may be requested before this instant.
     WaitUntil(Instant),
     /// Requests in flight must end first.
     InFlight,
@@ -164,7 +164,7 @@ impl<M: Send + 'static> RequestLoop<M> {
         !self.postponed.is_empty()
     }
 
-    /// Aborts what is in flight and drops all messages.
+    /// Aborts the requests in flight and drops all messages.
     pub(crate) fn reset(&mut self) {
         self.abort();
         self.postponed.clear();
@@ -172,7 +172,7 @@ impl<M: Send + 'static> RequestLoop<M> {
         self.in_flight = 0;
     }
 
-    /// Aborts what is in flight and waits until it is gone: a browser is a process with its own
+    /// Aborts the requests in flight and waits for their end: a browser is a process with its own
     /// files.
     pub(crate) fn abort(&mut self) {
         if let Some(runtime) = &self.runtime {
@@ -183,8 +183,8 @@ impl<M: Send + 'static> RequestLoop<M> {
 }
 
 impl<M> Drop for RequestLoop<M> {
-    /// Aborts what is in flight. Other work of the runtime, such as name lookups, is not waited
-    /// for.
+    /// Aborts the requests in flight. Does not wait for other work of the runtime, such as name
+    /// lookups.
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             let gone = async { tokio::time::timeout(SHUTDOWN_TIMEOUT, self.requests.shutdown()).await };

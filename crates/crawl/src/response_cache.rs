@@ -91,7 +91,7 @@ impl ResponseCache {
         Some(CacheReservation { memory: Arc::clone(self), url: url.to_owned() })
     }
 
-    /// A page sends something to a URL: what is cached is outdated.
+    /// A page sends data to a URL: its cached response is outdated.
     pub(crate) fn outdate(&self, url: &str) {
         let mut state = self.state();
         if !matches!(state.slots.get(url), Some(CacheSlot::Asking)) {

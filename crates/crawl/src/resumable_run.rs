@@ -1,9 +1,9 @@
 //! A run across its stops.
 //!
-//! A user who stops a run has a version of what it captured, and may resume it. A run that became a
-//! version takes no more captures, so another run continues in its place, and its version also
-//! holds what the runs before it captured: the last version is the one that an undisturbed run
-//! would have made.
+//! A user who stops a run has a version of its captures, and may resume it. A run that became a
+//! version takes no more captures, so another run continues in its place. The version of that run
+//! also holds the captures of the runs before it. So the last version is the one that an
+//! undisturbed run would have made.
 
 use serde::{Deserialize, Serialize};
 use varve_core::VersionId;

@@ -29,7 +29,7 @@ use varve_repository::history::{KeptIntent, write_version};
 /// The media type of the record of a run and its settings.
 const RUN_MEDIA_TYPE: &str = "application/vnd.varve.run+json";
 
-/// What a run in an archive needs from the caller.
+/// The environment of a run in an archive, given by the caller.
 pub struct RunEnvironment<'a> {
     /// The archive.
     pub history: &'a ArchiveHistoryWriter,
@@ -95,7 +95,7 @@ pub fn resume(
     crawl(environment, frontier, state, fetchers, true, report)
 }
 
-/// Makes a version of what a run has captured, without requesting more. Returns the version of its
+/// Makes a version of the captures of a run, without further requests. Returns the version of its
 /// last stop if there is one.
 pub fn finish(environment: &RunEnvironment<'_>, run: RunId) -> Result<RunEnd, CrawlError> {
     let history = environment.history;
@@ -182,7 +182,7 @@ fn crawl(
     Ok(RunEnd { stopped: true, hosts_left: left, retry_at: again, ..made.run_end(run, tally, queued) })
 }
 
-/// Makes a version of what a run has captured, before and after its stops. If it captured nothing,
+/// Makes a version of the captures of a run, before and after its stops. If it captured nothing,
 /// the version of its last stop is complete.
 fn make_version(
     environment: &RunEnvironment<'_>,

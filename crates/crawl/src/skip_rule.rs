@@ -33,9 +33,9 @@ pub enum SkipRule {
     Guard,
     /// It redirects to itself.
     Loop,
-    /// It redirects to what is not on the web.
+    /// It redirects to a URL that is not a web URL.
     Scheme,
-    /// It redirects to what is no URL.
+    /// It redirects to a text that is not a URL.
     Broken,
 }
 

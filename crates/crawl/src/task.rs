@@ -27,13 +27,13 @@ pub(crate) struct CrawlTask {
     pub(crate) earlier: Option<Box<EarlierCapture>>,
     /// For a `robots.txt`, the URL whose origin it is for: redirects may have led elsewhere.
     pub(crate) robots_for: Option<RequestUrl>,
-    /// What the task needs besides a plain request.
+    /// The way in which the task is requested.
     pub(crate) mode: TaskMode,
     /// Whether it counts as a page in flight.
     pub(crate) is_counted_page: bool,
 }
 
-/// What a task needs besides a plain request.
+/// The way in which a task is requested.
 #[derive(Debug, Default)]
 pub(crate) enum TaskMode {
     /// A plain request, queued at its host.
@@ -45,8 +45,8 @@ pub(crate) enum TaskMode {
     Admission(AdmissionReply),
     /// A `robots.txt` for which a page in a browser waits. It takes a turn, before queued requests.
     UrgentRobots,
-    /// A response that is stored but is no capture of its URL: a page sent something, or asked
-    /// again.
+    /// A response that is stored but is not a capture of its URL: a page sent data, or repeated a
+    /// request.
     NonCapture,
 }
 
@@ -159,7 +159,7 @@ impl CrawlTask {
         matches!(self.mode, TaskMode::UrgentRobots)
     }
 
-    /// Whether its response is no capture of its URL.
+    /// Whether its response is not a capture of its URL.
     pub(crate) fn is_non_capture(&self) -> bool {
         matches!(self.mode, TaskMode::NonCapture)
     }

@@ -18,9 +18,9 @@ pub(crate) struct WriteJob {
     pub(crate) input: JobInput,
 }
 
-/// What a writer works on.
+/// The input of a writer.
 pub(crate) enum JobInput {
-    /// A response that just arrived, with what a browser made of it.
+    /// A response that just arrived, with its renderings from a browser.
     Response(Box<Exchange>, Vec<Rendering>),
     /// A capture of this run that is wanted for another reason.
     Stored(StoredCapture),
@@ -30,26 +30,26 @@ pub(crate) enum JobInput {
 pub(crate) struct StoreResult {
     /// The task.
     pub(crate) task: CrawlTask,
-    /// What was stored and found.
+    /// The stored response, or the error.
     pub(crate) result: Result<StoredResponse, CrawlError>,
 }
 
-/// A response that was stored, and what is in it.
+/// A stored response and its links.
 #[derive(Default)]
 pub(crate) struct StoredResponse {
-    /// What was stored.
+    /// The form in which it was stored.
     pub(crate) stored: StoredAs,
     /// The status.
     pub(crate) status: u16,
     /// Bytes of the response on the wire.
     pub(crate) bytes: u64,
-    /// What it leads to.
+    /// The links of the response.
     pub(crate) links: ResponseLinks,
     /// The text of a `robots.txt`.
     pub(crate) robots: Option<Vec<u8>>,
 }
 
-/// What a response was stored as.
+/// The form in which a response was stored.
 #[derive(Default)]
 pub(crate) enum StoredAs {
     /// Nothing new was stored.
@@ -59,11 +59,11 @@ pub(crate) enum StoredAs {
     Capture(Box<Receipt>),
     /// A revision of a Crystal project.
     Revision(StoredRevision),
-    /// An exchange that is no capture of its URL.
+    /// An exchange that is not a capture of its URL.
     NonCapture(NonCaptureExchange),
 }
 
-/// An exchange that is no capture of its URL.
+/// An exchange that is not a capture of its URL.
 pub(crate) struct NonCaptureExchange {
     /// Its method.
     pub(crate) method: String,

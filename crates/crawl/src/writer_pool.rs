@@ -1,7 +1,7 @@
-//! Writers: the threads that store responses and read what is in them.
+//! Writers: the threads that store responses and read their links.
 //!
-//! What a writer stored is not durable yet: the checkpoint syncs the store before it records
-//! anything as done.
+//! A stored response is not durable yet: the checkpoint syncs the store before it records anything
+//! as done.
 
 use std::collections::VecDeque;
 use std::io;

@@ -51,7 +51,7 @@ pub enum CatalogError {
         /// Which program and format, as a sentence.
         what: String,
     },
-    /// The file is no database, an empty one, or that of another program.
+    /// The file is not a database, is empty, or belongs to another program.
     #[error("{path}: {what}")]
     Foreign {
         /// The file.

@@ -146,7 +146,7 @@ mod tests {
             trap(&url);
         }
 
-        /// Whatever repeats itself beyond the limit is found, whatever stands around it.
+        /// Repetitions beyond the limit are found, regardless of the text around them.
         #[test]
         fn repetition_is_found(run in prop::collection::vec("[a-c]{1,2}", 1..4), before in "[x-z]{1,3}") {
             let path = format!("{}/", run.join("/")).repeat(4);

@@ -1,9 +1,9 @@
 //! Cleaning: the same page without tracking parameters and fragment, in a spelling that other
 //! programs share.
 //!
-//! Touches the query and the fragment alone. Which parameters track is a short, closed list, exact
-//! to the letter: guessing that a parameter means nothing loses pages, and a list that grows
-//! changes the identity of what is already archived.
+//! Changes only the query and the fragment. The tracking parameters are a short, closed list of
+//! exact names. A guess that a parameter has no meaning loses pages, and a growing list changes the
+//! identity of archived pages.
 
 use super::escape::EscapeSink;
 use super::query::{QueryParameter, UrlQuery};

@@ -53,7 +53,7 @@ pub enum UrlProblem {
     /// A web URL without a host.
     #[error("missing host")]
     NoHost,
-    /// A host whose escapes hide bytes that are no text.
+    /// A host whose escapes encode bytes that are not UTF-8.
     #[error("host that is not UTF-8")]
     HostNotText,
     /// A host that has no form in the domain name system.

@@ -74,7 +74,7 @@ pub(crate) fn write_escape(byte: u8, sink: &mut impl EscapeSink) {
     sink.byte(HEX_DIGITS[usize::from(byte & 15)]);
 }
 
-/// The byte that `%XX` at the beginning of `bytes` stands for.
+/// The byte that `%XX` at the beginning of `bytes` encodes.
 pub fn escaped_byte(bytes: &[u8]) -> Option<u8> {
     match *bytes {
         [b'%', high, low, ..] => Some(hex(high)? << 4 | hex(low)?),

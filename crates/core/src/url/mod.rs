@@ -1,7 +1,7 @@
-//! When two URLs are the same: every rule by which varve reads, cleans, compares and orders URLs.
+//! The rules by which varve parses, cleans, compares and orders URLs.
 //!
-//! There is no one right answer, so there is one file for each question, and none of them changes a
-//! URL behind another's back:
+//! Equality of URLs depends on the purpose. So there is one file for each question, and none of
+//! them depends on hidden changes by another:
 //!
 //! | question | file |
 //! | --- | --- |
@@ -18,9 +18,9 @@
 //! | where does the page lie in a working tree? | [`tree_path`](mod@tree_path) |
 //! | all of these, step by step | [`explain`](mod@explain) |
 //!
-//! The `url` crate is used only where a browser's reading is wanted: elsewhere it does too much,
-//! since it maps hosts, adds slashes and resolves dots, and a key made from what it prints would
-//! match no other program's.
+//! The `url` crate is used only where the behaviour of browsers is required. Elsewhere it changes
+//! too much: it maps hosts, adds slashes and resolves dots. A key made from its output would differ
+//! from the keys of other programs.
 
 pub mod alternatives;
 pub mod canonical;

@@ -15,10 +15,10 @@ const PLAIN_FRAGMENT_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~/:=");
 /// Why a reference cannot be resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
-    /// The base is no absolute URL.
+    /// The base is not an absolute URL.
     #[error("base URL cannot be read")]
     Base(#[source] ParseError),
-    /// The reference is no URL, not even relative to its base.
+    /// The reference is not a URL, not even relative to its base.
     #[error("reference cannot be read")]
     Reference(#[source] ParseError),
 }

@@ -6,15 +6,15 @@
 /// The parts of a text. Joined with their delimiters they give the text again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UrlParts<'a> {
-    /// What stands before the first colon, if that can be a scheme.
+    /// The text before the first colon, if it can be a scheme.
     pub scheme: Option<&'a str>,
-    /// What stands between `//` and the path.
+    /// The text between `//` and the path.
     pub authority: Option<&'a str>,
     /// The path; may be empty.
     pub path: &'a str,
-    /// What stands after the first `?`.
+    /// The text after the first `?`.
     pub query: Option<&'a str>,
-    /// What stands after the first `#`.
+    /// The text after the first `#`.
     pub fragment: Option<&'a str>,
 }
 

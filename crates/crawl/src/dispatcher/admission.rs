@@ -132,7 +132,7 @@ impl CrawlDispatcher<'_> {
         Some(task)
     }
 
-    /// Requests a task, with what is stored of it.
+    /// Requests a task, given the past captures of its URL.
     fn admit_known(&mut self, mut task: CrawlTask, past: PastLookup) -> Result<(), CrawlError> {
         match past {
             PastLookup::ThisRun(stored) => {

@@ -1,7 +1,7 @@
-//! What a browser brings besides the page, and what pages in a browser may request.
+//! Handles the further exchanges of a page in a browser, and decides which requests it may make.
 //!
 //! A page makes its own requests. A plain `GET` of a URL that the run has not captured is a capture
-//! of that URL. Everything else is stored as an exchange that is no capture.
+//! of that URL. Everything else is stored as an exchange that is not a capture.
 
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ struct DisplayedPage {
 struct RedirectCounts(HashMap<String, u8>);
 
 impl RedirectCounts {
-    /// Begins with a response that so many redirects led to.
+    /// Starts with a response that this number of redirects led to.
     fn from(exchange: &Exchange, redirects: u8) -> Self {
         let mut counts = Self::default();
         counts.add_target(exchange, redirects);
@@ -70,7 +70,7 @@ fn assign_renderings(
 ) -> (Vec<Rendering>, Option<DisplayedPage>) {
     let url = renderings.first().and_then(|rendering| rendering.url.split('#').next()).unwrap_or_default();
     let plain = |exchange: &Exchange| exchange.url == url && exchange.is_get();
-    // The result of a form is the page of no URL, and still the response to what was sent.
+    // The result of a form is not the page of a URL, but it is the response to the form's request.
     let sent = || others.iter().rposition(|exchange| exchange.url == url);
     match others.iter().rposition(plain).or_else(sent).filter(|_| requested.url != url) {
         Some(at) => (Vec::new(), Some(DisplayedPage { at, reason, renderings })),
@@ -194,7 +194,7 @@ impl CrawlDispatcher<'_> {
         }
     }
 
-    /// Stores an exchange that is no capture of its URL.
+    /// Stores an exchange that is not a capture of its URL.
     fn record_non_capture(&mut self, exchange: Exchange, renderings: Vec<Rendering>) {
         let Some(url) = exact_url(&exchange.url) else { return };
         let task = CrawlTask::new(url, FetchReason::Embed { chain: 1 });
@@ -204,7 +204,7 @@ impl CrawlDispatcher<'_> {
         self.threads.writers.push(WriteJob { task, input });
     }
 
-    /// Reports an exchange that is no capture of its URL.
+    /// Reports an exchange that is not a capture of its URL.
     pub(super) fn report_non_capture(
         &mut self,
         task: &CrawlTask,

@@ -25,7 +25,7 @@ use crate::unreachable::UnansweredTask;
 use crate::write_job::{StoreResult, StoredAs, StoredResponse, StoredRevision};
 use varve_repository::rows::row_of_receipt;
 
-/// The first status that says that the client did not get what it requested.
+/// The first status of an error response.
 const FIRST_ERROR_STATUS: u16 = 400;
 
 /// Why there is no response.

@@ -1,5 +1,5 @@
-//! The dispatcher: the one thread that decides. It owns the frontier, requests what hosts permit,
-//! and makes sure that what it acknowledges is durable.
+//! The dispatcher: the one thread that decides. It owns the frontier, sends the requests that hosts
+//! permit, and acknowledges URLs only after their captures are durable.
 //!
 //! Requests, writers and checkpoints run on other threads and only send messages. Everything that
 //! waits is bounded, so memory does not grow with the size of a crawl: the rest stays in the
@@ -56,7 +56,7 @@ const CLAIM_LEASE: Duration = Duration::from_secs(10 * 60);
 const MESSAGES_PER_ROUND: usize = 256;
 /// Known members of groups that go into the frontier at once.
 const MEMBERS_PER_PUSH: usize = 2048;
-/// An empty frontier is asked again after this time.
+/// Delay before an empty frontier is queried again.
 const EMPTY_FRONTIER_PAUSE: Duration = Duration::from_millis(50);
 /// How long a stopped run waits for responses in flight, as long as they arrive.
 const STOP_GRACE_PERIOD: Duration = Duration::from_secs(1);

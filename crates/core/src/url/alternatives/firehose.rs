@@ -16,7 +16,7 @@ use std::io;
 /// The session that all requests are given.
 const SESSION_ID: &str = "1xh68gok0s4";
 
-/// The URL with its payload pinned; nothing if it has none that can be read.
+/// The URL with a fixed payload; `None` if it has no payload that can be decoded.
 pub(super) fn pin(mut parts: LooseParts) -> Option<String> {
     let time = integer(&parts.query, "_")?.to_string();
     let payload = BASE64URL.decode(single_value(&parts.query, "d")?.as_bytes()).ok()?;
@@ -27,7 +27,7 @@ pub(super) fn pin(mut parts: LooseParts) -> Option<String> {
     Some(parts.to_string())
 }
 
-/// Pins the session, blanks the referrer, and moves the page to the host that is asked.
+/// Sets a fixed session and an empty referrer, and moves the page to the host of the request.
 fn pin_payload(payload: &mut Map<String, Value>, parts: &LooseParts) -> Option<()> {
     let mut nothing = Map::new();
     let properties = object(payload.get_mut("properties"), &mut nothing)?;
@@ -44,8 +44,7 @@ fn pin_payload(payload: &mut Map<String, Value>, parts: &LooseParts) -> Option<(
     Some(())
 }
 
-/// The object that a value is, or `nothing` if there is no value; no answer if it is something
-/// else.
+/// The value as an object, or `nothing` if there is no value; `None` if it is not an object.
 fn object<'a>(
     value: Option<&'a mut Value>,
     nothing: &'a mut Map<String, Value>,

@@ -178,7 +178,7 @@ impl ValueClass {
     }
 }
 
-/// What stands before the query, and the value of the parameter, if the query begins with it.
+/// The text before the query, and the value of the parameter, if the query begins with it.
 fn sole_value<'a>(url: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
     let (before, query) = url.split_once('?')?;
     Some((before, query.strip_prefix(name)?.strip_prefix('=')?))

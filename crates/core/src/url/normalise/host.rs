@@ -13,7 +13,7 @@ pub(super) fn is_web(scheme: &str) -> bool {
     ["http", "https", "ws", "wss"].iter().any(|web| web.eq_ignore_ascii_case(scheme))
 }
 
-/// The port that goes without saying.
+/// The default port of a scheme.
 pub(super) fn default_port(scheme: &str) -> Option<u16> {
     match scheme {
         "http" | "ws" => Some(80),

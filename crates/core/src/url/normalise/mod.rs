@@ -179,8 +179,8 @@ impl<'a> NormalisedParts<'a> {
         }
     }
 
-    /// Whether what follows the scheme is no hierarchy (`mailto:`, `urn:`), so that only the scheme
-    /// is understood.
+    /// Whether the text after the scheme is not hierarchical (`mailto:`, `urn:`), so that only the
+    /// scheme is parsed.
     fn is_opaque(&self) -> bool {
         self.authority.is_none() && !self.path.starts_with('/')
     }

@@ -43,7 +43,7 @@ pub struct Reference<'a> {
     fragment: Piece<'a>,
 }
 
-/// What stands between scheme and query.
+/// The part between scheme and query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReferenceBody<'a> {
     /// After a scheme, anything that does not begin with a slash.

@@ -41,7 +41,7 @@ pub(super) fn exact(url: &str) -> Result<String, UrlError> {
     Ok(key)
 }
 
-/// The URL of an exact key, or nothing if the text is no such key.
+/// The URL of an exact key; `None` if the text is not such a key.
 ///
 /// ```
 /// # use varve_core::url::surt::from_exact;

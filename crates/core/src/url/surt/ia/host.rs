@@ -36,8 +36,7 @@ pub(super) fn canonical_host(host: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The DNS form of a name, label by label, without the bytes in it that are no text; nothing if it
-/// has none.
+/// The DNS form of a name, label by label, without its invalid UTF-8; `None` if it has no DNS form.
 fn punycode(host: &[u8]) -> Option<Vec<u8>> {
     let name: String = host.utf8_chunks().map(|chunk| chunk.valid()).collect();
     if name.is_empty() {

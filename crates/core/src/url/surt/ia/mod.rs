@@ -1,10 +1,10 @@
 //! The key of the Internet Archive's Python code, step by step: read loosely, canonicalise as for
 //! Safe Browsing, canonicalise as the Wayback Machine does, turn the host round.
 //!
-//! Every quirk is kept, since a key is only good for finding what others stored under it. Each step
-//! is a function of its own, because indexes exist that were made with fewer of them. Where the
-//! original would raise an exception there is an error here, and where it would take time without
-//! bound (`%252525…`) there is none.
+//! Every quirk is kept, since a key only serves to find records that others stored under it. Each
+//! step is a function of its own, because some indexes were made with fewer steps. If the original
+//! would raise an exception, this code returns an error. If the original would take unbounded time
+//! (`%252525…`), this code does not.
 
 mod host;
 mod session;
@@ -16,7 +16,7 @@ use crate::url::split::UrlParts;
 use host::{canonical_host, default_port, host_and_port, read_port, turned, www_length};
 use session::{strip_path_session, strip_query_session};
 
-/// Stand for themselves after all escapes were resolved: what is printable, but for `#` and `%`.
+/// Bytes that stay literal after all escapes are decoded: printable ASCII except `#` and `%`.
 const UNESCAPED_BYTES: ByteSet = ByteSet::alphanumeric_and(b"!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~");
 
 /// How a key is written.
@@ -120,7 +120,7 @@ impl LooseUrl {
         Ok(Some(url))
     }
 
-    /// `http:////host/path`: what stands first in the path is the host.
+    /// `http:////host/path`: the first segment of the path is the host.
     fn find_host_in_path(&mut self) {
         if self.host.is_some() || !self.scheme.starts_with(b"http") {
             return;
@@ -268,8 +268,8 @@ impl EscapeSink for SurtBytes {
     }
 }
 
-/// Dot segments resolved and empty segments dropped. What stands before the first slash is lost,
-/// and a `..` at the root stays.
+/// Resolves dot segments and drops empty segments. Text before the first slash is lost, and a `..`
+/// at the root stays.
 fn canonical_path(path: &[u8]) -> Vec<u8> {
     let mut kept: Vec<&[u8]> = Vec::new();
     for segment in path.split(|&byte| byte == b'/').skip(1) {

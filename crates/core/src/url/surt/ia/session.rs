@@ -7,8 +7,8 @@
 /// Session parameters whose id has 32 letters and digits.
 const LONG_SESSIONS: [&[u8]; 3] = [b"jsessionid=", b"phpsessid=", b"sid="];
 
-/// Removes the session parameters from a query, the last of each kind. What stands before it, even
-/// the beginning of its own name, stays as it is, and so does the `&` before it.
+/// Removes the session parameters from a query, the last of each kind. The text before the match
+/// stays, including the `&` and even the beginning of the parameter's own name.
 pub(super) fn strip_query_session(query: &mut Vec<u8>) {
     for name in LONG_SESSIONS {
         cut_last(query, |rest| long_session(rest, name));
