@@ -28,7 +28,7 @@ const MAX_PENDING_ENTRIES: usize = 2048;
 /// Updates of the frontier that may wait without a capture among them.
 const MAX_PENDING_UPDATES: usize = 16 << 10;
 
-/// What happened to a URL of the frontier. Recorded when everything else is durable.
+/// The outcome of a URL of the frontier. It is recorded after everything else is durable.
 pub(crate) enum FrontierUpdate {
     Done,
     Failed(String),
@@ -48,14 +48,14 @@ impl FrontierUpdate {
     }
 }
 
-/// What the next checkpoint makes durable.
+/// The batch that the next checkpoint makes durable.
 #[derive(Default)]
 pub(crate) struct CheckpointBatch {
     /// Links on their way into the frontier.
     pub(crate) entries: Vec<FrontierEntry>,
     /// Rows of captures.
     pub(crate) rows: Vec<CatalogRow>,
-    /// What happened to URLs of the frontier.
+    /// The outcomes of URLs of the frontier.
     pub(crate) updates: Vec<(i64, FrontierUpdate)>,
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn run_checkpoints(
 
 /// The state of checkpoints, as the dispatcher sees it.
 pub(crate) struct Checkpoints {
-    /// What the next checkpoint makes durable.
+    /// The batch that the next checkpoint makes durable.
     pub(crate) pending: CheckpointBatch,
     batches: Sender<CheckpointBatch>,
     phase: CheckpointPhase,

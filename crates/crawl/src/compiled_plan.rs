@@ -1,10 +1,10 @@
 //! A plan, compiled: which links of a page lead to members of a group.
 //!
 //! A page has the names of the roots that it is, and of the groups whose patterns match it. A page
-//! that a redirect led to may match nothing; it has the name of the page that redirected. To
-//! survive in the frontier, the depth of a page, which has no other meaning when a plan is
-//! followed, is the number of the group by which it was found: 0 for a root, else the position of
-//! the group.
+//! that a redirect led to may match nothing; it has the name of the page that redirected.
+//!
+//! When a plan is followed, depth has no other meaning. So the frontier stores in it the group by
+//! which a page was found: 0 for a root, else the position of the group.
 
 use varve_core::alias::{AliasTarget, Aliases};
 use varve_core::pattern::{AtSign, GroupPattern};

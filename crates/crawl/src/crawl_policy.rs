@@ -1,4 +1,4 @@
-//! What follows from a response: which of its links are followed, and for which reason.
+//! The policy of a crawl: which links of a response are followed, and for which reason.
 //!
 //! Pure, and shared by all threads of a run.
 
@@ -28,7 +28,7 @@ pub(crate) struct CrawlPolicy {
     spelling: Option<UrlSpelling>,
 }
 
-/// What a link leads to.
+/// The decision about a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LinkDecision {
     /// It is followed.
@@ -97,7 +97,7 @@ impl CrawlPolicy {
         self.plan_rule(reason, url).or_else(|| self.scope.page_rule(url))
     }
 
-    /// What a link in the response at `from` leads to; `None` if it is neither followed nor
+    /// Decides about a link in the response at `from`; `None` if it is neither followed nor
     /// reported.
     pub(crate) fn decide(
         &self,

@@ -91,7 +91,7 @@ impl UnfollowedReason {
     }
 }
 
-/// What a response leads to.
+/// The links of a response.
 #[derive(Debug, Default)]
 pub(crate) struct ResponseLinks {
     /// Links to follow, each once.

@@ -16,11 +16,11 @@ use super::crawl_policy::{CrawlPolicy, LinkDecision, is_frame};
 use super::discovered_link::{DiscoveredLink, ResponseLinks, UnfollowedLink, UnfollowedReason};
 use super::fetch_reason::FetchReason;
 
-/// Occurrences of links that are looked at in one response.
+/// Maximum number of occurrences of links that are examined in one response.
 const MAX_LINKS: u64 = 200_000;
-/// Different links of one response that are followed.
+/// Maximum number of different links of one response that are followed.
 const MAX_FOLLOWED_LINKS: usize = 60_000;
-/// Bytes of a body that are read for links.
+/// Maximum number of bytes of a body that are read for links.
 const MAX_BODY_BYTES: u64 = 64 << 20;
 /// The header with the target of a redirect.
 const LOCATION_HEADER: &str = "location";
@@ -81,7 +81,7 @@ pub(crate) fn extract_links(
     links
 }
 
-/// What decides about a link besides its text, role and marks.
+/// The class of a link's place, as far as the policy distinguishes places.
 fn place_class(link: &PageLink<'_>) -> u8 {
     match &link.place {
         LinkPlace::Header(LOCATION_HEADER) => 3,

@@ -41,7 +41,7 @@ impl CrawlFetchers {
         self.gate.is_some()
     }
 
-    /// What pages in flight got for a URL.
+    /// The cached response for a URL from pages in flight.
     pub(crate) fn cached(&self, url: &str) -> CachedResponse {
         self.gate.as_ref().map_or(CachedResponse::Nothing, |gate| gate.cache().look(url))
     }

@@ -208,7 +208,7 @@ impl CrawlHosts {
 
 /// `robots.txt`.
 impl CrawlHosts {
-    /// What the `robots.txt` of its origin means for a task.
+    /// The decision of the `robots.txt` of its origin about a task.
     pub(crate) fn decide_by_robots(&mut self, task: CrawlTask) -> RobotsDecision {
         let url = task.url.clone();
         let origin = self.table.state_mut(url.authority()).origin_mut(url.origin());

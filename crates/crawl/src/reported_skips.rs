@@ -1,5 +1,5 @@
-//! URLs that were reported as skipped, where they are met more than once: a page in a browser
-//! requests them as often as its scripts like, and the run finds them in the page again.
+//! URLs that were reported as skipped and may occur again. A page in a browser may request a URL
+//! any number of times, and the run finds it in the page again.
 //!
 //! Each is reported once. The set is bounded, so that no site can fill the memory.
 

@@ -1,5 +1,5 @@
-//! Responses that pages in browsers got recently, so that nothing is requested twice: not by two
-//! pages at the same time, not twice by one page, and not by the run besides.
+//! A cache of responses that pages in browsers received recently, so that no URL is requested
+//! twice: not by two pages at once, not by one page, and not by the run itself.
 //!
 //! A response is in a silo, and found there, only after its page is done. Until then it is here, as
 //! long as there is room. A response whose headers forbid reuse is not: it is requested as often as

@@ -1,8 +1,8 @@
 //! `Retry-After`: which waits are reported, and which hosts are left for a later run.
 //!
-//! A wait that the user would notice is reported. The run does not sit out a wait that is longer
-//! than its limit: the tasks of the host stay in the frontier with the instant from which they may
-//! be requested, and a resumed run continues there.
+//! A wait that the user would notice is reported. The run does not wait longer than its limit. The
+//! tasks of the host then stay in the frontier with the instant from which they may be requested,
+//! and a resumed run continues there.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use super::hosts::CrawlHosts;
 /// Shorter waits are not reported.
 const MIN_REPORTED_WAIT: Duration = Duration::from_secs(5);
 
-/// What a host asked for with `Retry-After`.
+/// The wait that a host required with `Retry-After`.
 #[derive(Debug, Default)]
 pub(crate) struct RetryAfterState {
     /// The host is not requested any more by this process; its tasks are due at this instant.

@@ -49,7 +49,7 @@ pub(crate) struct RobotsFailure {
     pub(crate) is_postponed: bool,
 }
 
-/// What a `robots.txt` means for a task.
+/// The decision of a `robots.txt` about a task.
 pub(crate) enum RobotsDecision {
     /// It may be fetched.
     Allowed(CrawlTask),

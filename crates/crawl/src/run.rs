@@ -18,7 +18,7 @@ use super::request_loop::RequestLoop;
 use super::writer_pool::{WriterQueue, run_writer};
 use crate::error::CrawlError;
 
-/// What a run works with.
+/// The input of a run.
 pub(crate) struct RunInput<'a> {
     /// Where responses are stored.
     pub(crate) destination: &'a dyn Destination,

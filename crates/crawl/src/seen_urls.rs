@@ -1,9 +1,9 @@
 //! The URLs that are in the frontier for certain, so that a link is not looked up on every page.
 //!
 //! A site links to its front page from everywhere. This set saves most of the frontier's work;
-//! clearing it when it is full costs only time. Where the depth of a crawl is limited it also holds
-//! the smallest depth of each page: a page that is found again at a smaller depth leads further
-//! than before.
+//! clearing it when it is full costs only time. If the depth of a crawl is limited, the set also
+//! holds the smallest depth of each page. A page that is found again at a smaller depth leads
+//! further than before.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

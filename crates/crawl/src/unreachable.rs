@@ -1,10 +1,10 @@
 //! Hosts that do not answer: which of their tasks fail, and which stay for a resumed run.
 //!
-//! A host that gave something in this run and then stopped answering is offline, as is every host
-//! when the network is down. Its tasks stay in the frontier, claimed, and a resumed run continues
-//! with them. The same holds for a task whose retries were used up before the outage was noticed,
-//! unless the run was resumed before: some pages never answer, and a run that keeps them forever
-//! never ends.
+//! A host that responded in this run and then stopped responding is offline, as is every host when
+//! the network is down. Its tasks stay in the frontier, claimed, and a resumed run continues with
+//! them. The same holds for a task whose retries were used up before the outage was noticed, unless
+//! the run was resumed before. Some pages never respond, and a run that keeps them forever never
+//! ends.
 //!
 //! A host that never gave anything while others answer is dead: its tasks fail, or no run with a
 //! dead link would ever finish. While no host at all has answered a resumed run, the two cases look

@@ -14,7 +14,7 @@ use crate::error::CrawlError;
 pub(crate) struct WriteJob {
     /// The task.
     pub(crate) task: CrawlTask,
-    /// What there is of it.
+    /// The response to store or to read.
     pub(crate) input: JobInput,
 }
 

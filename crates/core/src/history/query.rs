@@ -1,7 +1,7 @@
 //! Questions about history, as values: which versions, which captures, in which order, how many.
 //!
-//! Every layout answers the same questions, so the parts that do not depend on a database are
-//! decided here once: which version a filter accepts, and which ids begin with a prefix.
+//! Every layout answers the same queries, so the parts that do not depend on a database are here:
+//! which version a filter accepts, and which ids begin with a prefix.
 
 use uuid::Uuid;
 

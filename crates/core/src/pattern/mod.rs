@@ -9,9 +9,8 @@
 //! | the rest | itself; there is no way to write a literal `*` or `#` |
 //!
 //! A pattern matches a whole URL, letter for letter; neither is normalised. It is compiled once and
-//! then matches without looking back: all ways to match are followed at the same time, as bits, so
-//! that no pattern and no URL, however hostile, costs more than the product of their lengths
-//! divided by 64.
+//! then matches without backtracking. All possible matches are followed at the same time, as bits.
+//! So the cost for any pattern and URL is at most the product of their lengths divided by 64.
 
 mod flat;
 mod machine;

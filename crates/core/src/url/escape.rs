@@ -91,7 +91,7 @@ const fn hex(digit: u8) -> Option<u8> {
     }
 }
 
-/// The bytes of a text with its escapes resolved. What only looks like an escape stays as it is.
+/// The bytes of a text with its escapes decoded. Invalid escapes stay as they are.
 pub(crate) struct PercentDecoded<'a>(pub(crate) &'a [u8]);
 
 impl Iterator for PercentDecoded<'_> {

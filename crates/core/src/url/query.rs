@@ -7,7 +7,7 @@
 use super::escape::{ByteSet, EscapeSink, escaped_byte, first_bad_escape, write_byte};
 use std::borrow::Cow;
 
-/// Stand for themselves in a name or value.
+/// Bytes that are literal in a name or value.
 const COMPONENT_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-_.~");
 
 /// One parameter, with escapes resolved. Bytes, because an escape can hide any byte.

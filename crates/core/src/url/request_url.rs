@@ -1,9 +1,9 @@
 //! The URL that a client sends for a text, and nothing more.
 //!
-//! As browsers read it, because servers expect their spelling: the fragment goes, scheme and host
-//! become lower-case, dot segments are resolved, and what may not stand in a request is escaped.
-//! The order of parameters, the escapes that are there already and everything else stays, because a
-//! server may tell it apart. User info is removed: it does not belong to the resource.
+//! Written as browsers write it, because servers expect that form. The fragment is dropped, scheme
+//! and host become lower-case, dot segments are resolved, and characters that a request must not
+//! contain are escaped. The order of parameters, existing escapes and everything else stay, because
+//! a server may distinguish them. User information is removed: it does not belong to the resource.
 
 use std::fmt;
 use std::ops::Deref;

@@ -13,9 +13,9 @@ use std::sync::Arc;
 use super::escape::{ByteSet, escaped_byte};
 use super::sort_query::is_sorted;
 
-/// Stand for themselves in a path, both in requests and in page identities.
+/// Bytes that are literal in a path, both in requests and in page identities.
 const PATH_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~!$&'()*+,;=:@/");
-/// Stand for themselves in a query. An apostrophe does not: browsers escape it.
+/// Bytes that are literal in a query. An apostrophe is not: browsers escape it.
 const QUERY_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~!$&()*+,;=:@/?");
 /// Never need an escape.
 const UNRESERVED_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~");
@@ -101,7 +101,7 @@ fn authority_start(text: &str) -> Option<usize> {
     schemes.iter().find(|scheme| text.starts_with(**scheme)).map(|scheme| scheme.len())
 }
 
-/// What [`scan`] found.
+/// The result of [`scan`].
 pub(super) struct Scanned<'a> {
     /// The URL without its fragment. It is what a client sends.
     pub(super) request: &'a str,

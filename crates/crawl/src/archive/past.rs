@@ -72,8 +72,9 @@ fn is_refused(capture: &Capture) -> bool {
     capture.status >= 400
 }
 
-/// The capture of earlier runs by which a page is known: the one of this text if the newest run
-/// requested it, else the first spelling that the newest run requested, if that led to the page.
+/// The earlier capture that represents a page. If the newest run requested this text, it is the
+/// capture of this text. Otherwise it is the first spelling that the newest run requested, if that
+/// led to the page.
 fn last_requested<'c>(found: &'c [Capture], url: &str, by_any: bool) -> Option<&'c Capture> {
     let exactly = || found.iter().find(|capture| capture.url == url);
     let Some(newest) = found.first().filter(|_| by_any) else { return exactly() };

@@ -1,5 +1,5 @@
-//! What a browser makes of a page, as records: the document that its scripts left, and a
-//! screenshot.
+//! Stores the renderings of a page in a browser as records: the document after its scripts have
+//! run, and a screenshot.
 //!
 //! The record of the response names both. Links that only scripts made are in the document, so it
 //! is read for links as well.

@@ -29,7 +29,7 @@ use varve_repository::history::{ArchiveHistoryWriter, HistoryReader};
 /// Older captures that are read for the type of an unchanged body.
 const MAX_FORMER_CAPTURES: usize = 8;
 
-/// What the writers of an archive share.
+/// The state that the writers of an archive share.
 pub(super) struct ArchiveWriters<'a> {
     pub(super) history: &'a ArchiveHistoryWriter,
     pub(super) keeper: ExchangeWriter<'a>,

@@ -79,7 +79,7 @@ fn assign_renderings(
 }
 
 impl CrawlDispatcher<'_> {
-    /// Stores a page with everything that a browser did besides.
+    /// Stores a page with all further results of a browser.
     pub(super) fn store_page(
         &mut self,
         task: CrawlTask,

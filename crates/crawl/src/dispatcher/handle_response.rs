@@ -1,4 +1,4 @@
-//! What follows from a response, and from its absence.
+//! Handles responses and failed requests.
 
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ impl CrawlDispatcher<'_> {
         }
     }
 
-    /// A response came: the writers store it, with what a browser did besides.
+    /// A response arrived: the writers store it, with the further results of a browser.
     fn take_response(
         &mut self,
         task: CrawlTask,

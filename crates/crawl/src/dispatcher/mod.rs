@@ -76,7 +76,7 @@ pub enum RunEnding {
     Left,
 }
 
-/// What a run works with.
+/// The input of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct CrawlContext<'a> {
     /// Where responses are stored.
@@ -107,7 +107,7 @@ pub(crate) struct CrawlThreads<'a> {
     pub(crate) checkpoints: Checkpoints,
 }
 
-/// What waits for the next checkpoint.
+/// The items that wait for the next checkpoint.
 #[derive(Default)]
 struct AwaitingCheckpoint {
     /// Tasks whose URL is in hand.

@@ -1,9 +1,9 @@
 //! URLs as Python's `urllib.parse` reads and writes them, without errors: a text that Python
 //! rejects is all path.
 //!
-//! Reading and writing is not the identity: white space before the URL and tabs and line ends in it
-//! go, the scheme is lower-cased, empty queries and fragments and empty parameters after a `;`
-//! vanish, and some schemes without an authority get the slashes of one.
+//! Reading and writing a URL may change it. White space before the URL, and tabs and line ends in
+//! it, are removed. The scheme is lower-cased. Empty queries, fragments and parameters after a `;`
+//! are dropped, and some schemes without an authority get `//`.
 
 use crate::url::split::UrlParts;
 use std::fmt;

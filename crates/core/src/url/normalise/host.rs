@@ -5,7 +5,7 @@ use crate::url::UrlProblem;
 use crate::url::escape::{ByteSet, PercentDecoded, first_bad_escape};
 use std::net::Ipv6Addr;
 
-/// May stand in a host name.
+/// Bytes that are literal in a host name.
 const HOST_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~!$&'()*+,;=");
 
 /// Whether URLs of the scheme name a server that must be there.

@@ -1,10 +1,12 @@
 //! Normalising: spellings of one URL become one text, and only spellings.
 //!
-//! Two URLs have the same normal form when RFC 3986 says that no server can tell them apart: scheme
-//! and host in lower case, hosts in their DNS form, no default port, percent escapes in capital
-//! letters and only where needed, dot segments resolved, `/` for an empty path, no fragment. What a
-//! server could tell apart stays: doubled slashes, the order of parameters, an empty query, a
-//! trailing slash, a trailing dot of the host.
+//! Two URLs have the same normal form if no server can tell them apart by RFC 3986. Scheme and host
+//! are in lower case, hosts are in DNS form, and default ports are dropped. Percent escapes are in
+//! capital letters and only where needed. Dot segments are resolved, an empty path becomes `/`, and
+//! the fragment is dropped.
+//!
+//! Differences that a server could see stay: doubled slashes, the order of parameters, an empty
+//! query, a trailing slash, a trailing dot of the host.
 //!
 //! The rules are a list, so that [`explain`](mod@super::explain) shows the very steps that are
 //! taken.
@@ -19,11 +21,11 @@ use host::{is_web, normal_address, normal_name};
 use std::borrow::Cow;
 use std::fmt;
 
-/// May stand in user info.
+/// Bytes that are literal in user information.
 const USER_INFO_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~!$&'()*+,;=:");
-/// May stand in a path.
+/// Bytes that are literal in a path.
 const PATH_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~!$&'()*+,;=:@/");
-/// May stand in a query.
+/// Bytes that are literal in a query.
 const QUERY_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~!$&'()*+,;=:@/?");
 
 /// A rule of normalising.
@@ -99,10 +101,10 @@ pub(crate) struct NormalisedParts<'a> {
 struct NormalisedAuthority<'a> {
     user_info: Option<Cow<'a, str>>,
     host: Cow<'a, str>,
-    /// Where the host stands in the text.
+    /// The position of the host in the text.
     host_at: usize,
     port: Option<Cow<'a, str>>,
-    /// Where the port stands in the text.
+    /// The position of the port in the text.
     port_at: usize,
 }
 
@@ -172,7 +174,7 @@ impl<'a> NormalisedParts<'a> {
 
     fn drop_fragment(&mut self) {
         self.fragment = None;
-        // Spaces that stood before the fragment now stand at the end, where none survive reading.
+        // Spaces before the removed fragment are now at the end, where a parser would drop them.
         if self.is_opaque() {
             let last = self.query.as_mut().unwrap_or(&mut self.path);
             *last = last.trim_end_matches(is_blank).to_owned().into();

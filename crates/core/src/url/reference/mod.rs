@@ -1,9 +1,9 @@
 //! A URL or relative reference, read the way Go's `net/url` reads it and printed the way it prints
 //! it.
 //!
-//! Keys, cleaned URLs and working-tree paths are all defined by that reading, which keeps nearly
-//! every byte: host case, dot segments, doubled slashes and the raw query stay; only the scheme is
-//! lower-cased and a path is escaped again if it was not validly escaped. Nothing is copied: a
+//! Keys, cleaned URLs and working-tree paths are all defined by that parser, which keeps nearly
+//! every byte. Host case, dot segments, doubled slashes and the raw query stay. Only the scheme is
+//! lower-cased, and a path that was not validly escaped is escaped again. Nothing is copied: a
 //! [`Reference`] is a few slices of its text.
 //!
 //! Texts are UTF-8 here. The one thing Go accepts and this does not is a URL of other bytes.
@@ -17,17 +17,17 @@ use parse::Parser;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Stand for themselves when a path is written.
+/// Bytes that are literal when a path is written.
 const PATH_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-_.~$&+,/:;=@");
 /// Make a path that is written as it was read.
 const PATH_AS_READ: ByteSet = ByteSet::alphanumeric_and(b"-_.~$&+,/:;=@!'()*[]%");
-/// Stand for themselves in a host, with its port and brackets.
+/// Bytes that are literal in a host, with its port and brackets.
 const HOST_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-_.~!$&'()*+,;=:[]<>\"");
-/// Stand for themselves in user name and password.
+/// Bytes that are literal in user name and password.
 const USER_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-_.~$&+,;=");
-/// May stand in user info at all.
+/// Bytes that are allowed in user information.
 const USER_INFO: ByteSet = ByteSet::alphanumeric_and(b"-._:~!$&'()*+,;=%@");
-/// Stand for themselves when a fragment is written.
+/// Bytes that are literal when a fragment is written.
 const FRAGMENT_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-_.~$&+,/:;=?@!()*");
 /// Make a fragment that is written as it was read.
 const FRAGMENT_AS_READ: ByteSet = ByteSet::alphanumeric_and(b"-_.~$&+,/:;=?@!()*'[]%");
@@ -203,7 +203,7 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// Writes everything that stands before the query.
+    /// Writes everything before the query.
     pub(crate) fn write_before_query(&self, sink: &mut impl EscapeSink) {
         if !self.scheme.is_empty() {
             self.scheme.bytes().for_each(|byte| sink.byte(byte.to_ascii_lowercase()));
@@ -263,7 +263,7 @@ impl fmt::Display for Reference<'_> {
     }
 }
 
-/// Whether a colon stands before the first slash, once escapes are resolved.
+/// Whether there is a colon before the first slash, after decoding.
 fn first_segment_has_colon(path: &str) -> bool {
     PercentDecoded(path.as_bytes()).take_while(|&byte| byte != b'/').any(|byte| byte == b':')
 }

@@ -1,5 +1,5 @@
-//! Reading: finds the parts of a text and refuses what must not stand in them, saying where it
-//! stands.
+//! The parser: finds the parts of a text, and rejects invalid characters in them with their
+//! position.
 
 use super::{
     Authority, FRAGMENT_AS_READ, HOST_BYTES, PATH_AS_READ, Piece, Reference, ReferenceBody, USER_INFO,
@@ -7,7 +7,7 @@ use super::{
 use crate::url::escape::{escaped_byte, first_bad_escape};
 use crate::url::{UrlError, UrlProblem};
 
-/// Reads one text, and knows where in it every part stands.
+/// Parses one text and reports positions in it.
 pub(super) struct Parser<'a> {
     pub(super) text: &'a str,
 }

@@ -5,10 +5,10 @@
 //!   com,example,www:8443@user:pw)/Path?Query#Fragment!https
 //! ```
 //!
-//! Turning back works because a host part ends with the `)` before the first `/`, `?` or `#`, none
-//! of which an authority can hold; because no host holds an `@`; because no scheme holds a `!`; and
-//! because a comma inside a label, which is rare and legal, is written as a dot. A URL without
-//! authority is written behind a `/`, with which no host part begins.
+//! The key can be reversed for these reasons. A host part ends with the `)` before the first `/`,
+//! `?` or `#`, none of which an authority can hold. No host holds an `@`, and no scheme holds a
+//! `!`. A comma inside a label, which is rare and legal, is written as a dot. A URL without
+//! authority is written after a `/`, with which no host part begins.
 
 use super::EMPTY_URL_KEY;
 use crate::url::split::{AuthorityParts, UrlParts, is_scheme};

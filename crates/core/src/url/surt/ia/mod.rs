@@ -84,11 +84,11 @@ pub struct LooseUrl {
 }
 
 impl LooseUrl {
-    /// Reads a text; nothing if there is nothing to read.
+    /// Parses a text; `None` if it is empty.
     ///
-    /// Tabs and line ends are dropped, `http://` is put before what has no scheme, of several
-    /// schemes in a row the last counts, a host after too many slashes is found, and user info is
-    /// forgotten.
+    /// Tabs and line ends are dropped. `http://` is put before a text without a scheme, and of
+    /// several schemes in a row the last counts. A host after too many slashes is found, and user
+    /// information is dropped.
     pub fn parse(text: &str) -> Result<Option<Self>, UrlError> {
         let trimmed = text.trim_matches(|character: char| " \t\n\r\u{b}\u{c}".contains(character));
         if trimmed.is_empty() {

@@ -1,8 +1,8 @@
 //! Session ids that archives forget: the ones that old server software put into every link.
 //!
 //! The rules are those of the regular expressions that archives have used for years, quirks
-//! included, written as plain searches so that they stay linear however long and repetitive a URL
-//! is.
+//! included. They are written as plain searches, so that the time is linear for long and repetitive
+//! URLs.
 
 /// Session parameters whose id has 32 letters and digits.
 const LONG_SESSIONS: [&[u8]; 3] = [b"jsessionid=", b"phpsessid=", b"sid="];
@@ -118,7 +118,7 @@ fn bare_session(segment: &[u8]) -> Option<usize> {
     Some(segment.len() - rest.len())
 }
 
-/// What follows 24 letters and digits in parentheses.
+/// The text after 24 letters and digits in parentheses.
 fn id_in_parentheses(rest: &[u8]) -> Option<&[u8]> {
     let (id, rest) = rest.strip_prefix(b"(")?.split_at_checked(24)?;
     rest.strip_prefix(b")").filter(|_| id.iter().all(u8::is_ascii_alphanumeric))
