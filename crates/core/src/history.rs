@@ -16,7 +16,9 @@ use crate::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
 pub use query::{
     CaptureFilter, ListCursor, TimeOrder, VersionFilter, VersionInfo, VersionTextMatcher, version_id_range,
 };
-pub use stored::{Attribution, EvidenceLocation, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict};
+pub use stored::{
+    Attribution, StoredDiff, StoredDiffInfo, StoredEvidenceLocation, StoredScore, StoredVerdict,
+};
 
 /// A committed set of captures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

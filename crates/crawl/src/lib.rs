@@ -11,7 +11,7 @@
 //!
 //! | file | owns |
 //! | --- | --- |
-//! | `fetch_reason`, `skip_rule`, `event`, `settings` | values: why a URL is fetched or not, what is reported, what the user wants |
+//! | `fetch_reason`, `skip_rule`, `event`, `settings` | values: why a URL is fetched or skipped, events, and the settings of a run |
 //! | `scope`, `compiled_plan`, `crawl_policy`, `discovered_link`, `extract_links` | which links of a response are followed |
 //! | `past_captures`, `task`, `write_job`, `message` | one URL on its way, and the messages about it |
 //! | `destination`, `read_response`, `archive`, `project` | where responses are stored: an archive or a Crystal project |

@@ -1,7 +1,7 @@
-//! What is to be thought of a URL after many checks: fine, flaky, failing, or gone.
+//! The standing of a URL after many checks: fine, flaky, failing, or gone.
 //!
-//! One failure says little: networks have bad days. So the last checks are looked at together. What was skipped counts
-//! neither way.
+//! One failure may be due to the network, so the standing considers the last checks together. Skipped
+//! checks do not count.
 
 use super::verdict::{Departure, Verdict};
 

@@ -128,7 +128,7 @@ fn run_check(
 
 /// The raw row of a diff, which may be invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiffRow {
+pub struct MokuDiffRow {
     /// The version that it starts from; empty for none.
     pub base: String,
     /// The version that it leads to.
@@ -146,13 +146,13 @@ pub(crate) fn diff_numbers(connection: &Connection) -> Result<Vec<i64>, Unlocate
 }
 
 /// The raw row of a diff.
-pub(crate) fn diff(connection: &Connection, number: i64) -> Result<Option<DiffRow>, UnlocatedError> {
+pub(crate) fn diff(connection: &Connection, number: i64) -> Result<Option<MokuDiffRow>, UnlocatedError> {
     let sql = "SELECT id, base_version_id, head_version_id, diff_json FROM diffs WHERE rowid = ?1";
     let read = |row: &rusqlite::Row<'_>| {
         let text = |column| row.get_ref(column).map(lossy);
         let (id, base, head, json) = (text(0)?, text(1)?, text(2)?, text(3)?);
         let is_ours = id == derived_id(&["diff", &base, &head]);
-        Ok(DiffRow { base, head, json, is_ours })
+        Ok(MokuDiffRow { base, head, json, is_ours })
     };
     Ok(connection.prepare_cached(sql)?.query_row([number], read).optional()?)
 }

@@ -39,7 +39,7 @@ use varve_sqlite::UnlocatedError;
 use varve_sqlite::{ReaderPool, verdicts};
 
 pub use audit_rows::{MokuFinding, SnapshotRow};
-pub use audit_scores::DiffRow;
+pub use audit_scores::MokuDiffRow;
 use era::Era;
 
 /// Options for opening a site to write.
@@ -162,7 +162,7 @@ impl MokuCatalog {
     }
 
     /// The raw row of a diff.
-    pub fn diff_row(&self, number: i64) -> Result<Option<DiffRow>, CatalogError> {
+    pub fn diff_row(&self, number: i64) -> Result<Option<MokuDiffRow>, CatalogError> {
         self.readers.query(|connection| audit_scores::diff(connection, number))
     }
 

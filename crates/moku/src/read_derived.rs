@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use varve_core::history::{
-    Attribution, EvidenceLocation, StoredDiff, StoredDiffInfo, StoredScore, VersionTag,
+    Attribution, StoredDiff, StoredDiffInfo, StoredEvidenceLocation, StoredScore, VersionTag,
 };
 use varve_core::{Moment, RunId, VersionId};
 
@@ -100,14 +100,14 @@ fn evidence(
     connection: &Connection,
     version: &VersionId,
     rules: &str,
-) -> Result<Vec<EvidenceLocation>, UnlocatedError> {
+) -> Result<Vec<StoredEvidenceLocation>, UnlocatedError> {
     let sql =
         "SELECT evidence_id, evidence_index, location_index, evidence_key, selector, file_path, byte_start,
             byte_end, line_start, line_end, loc_confidence, evidence_json, location_json
         FROM version_evidence_locations WHERE version_id = ?1 AND scoring_version = ?2 ORDER BY rowid";
     let mut statement = connection.prepare_cached(sql)?;
     let evidence = statement.query_map(params![version.to_string(), rules], |row| {
-        Ok(EvidenceLocation {
+        Ok(StoredEvidenceLocation {
             evidence_id: row.get(0)?,
             evidence_index: row.get(1)?,
             location_index: row.get(2)?,

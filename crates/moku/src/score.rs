@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::write::{derived_id, execute, require_version};
-use varve_core::history::{Attribution, EvidenceLocation, StoredScore};
+use varve_core::history::{Attribution, StoredEvidenceLocation, StoredScore};
 use varve_sqlite::UnlocatedError;
 
 /// Stores a score. It replaces the one by the same rules.
@@ -44,7 +44,7 @@ pub(crate) fn store_score(connection: &Connection, score: &StoredScore) -> Resul
 fn store_evidence(
     connection: &Connection,
     score: &StoredScore,
-    evidence: &EvidenceLocation,
+    evidence: &StoredEvidenceLocation,
 ) -> Result<(), UnlocatedError> {
     let version = score.version.to_string();
     let place = evidence.location_index.to_string();

@@ -1,6 +1,6 @@
 //! The public name and the severity of a change. `changes` finds the changes.
 
-use crate::rule::{ChangeKind, RuleSeverity};
+use crate::rule::{ChangeKind, ExposureSeverity};
 use crate::surface::{OutboundElement, OutboundKind};
 
 /// The public name of a change.
@@ -31,14 +31,14 @@ pub(crate) const fn public_kind(kind: ChangeKind) -> &'static str {
 }
 
 /// The severity of a change by its category. Changes with third parties are at least medium.
-pub(crate) fn severity(rule: ChangeKind, category: &str) -> RuleSeverity {
+pub(crate) fn severity(rule: ChangeKind, category: &str) -> ExposureSeverity {
     match category {
         "upload_surface" | "admin_surface" | "security_regression" | "cookie_regression" => {
-            RuleSeverity::High
+            ExposureSeverity::High
         }
-        "auth_surface" | "cookie_risk" => RuleSeverity::Medium,
-        _ if is_of_strangers(rule) => RuleSeverity::Medium,
-        _ => RuleSeverity::Low,
+        "auth_surface" | "cookie_risk" => ExposureSeverity::Medium,
+        _ if is_of_strangers(rule) => ExposureSeverity::Medium,
+        _ => ExposureSeverity::Low,
     }
 }
 

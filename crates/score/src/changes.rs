@@ -11,7 +11,7 @@ use crate::form_pairs::{forms_by_key, pair_moved};
 use crate::measure::{form_location, form_rule, input_location, input_rule, reach_location};
 use crate::pack::RulePack;
 use crate::policy::{self, CSP_HEADER, HSTS_HEADER};
-use crate::rule::{ChangeKind, RuleId, RuleSeverity};
+use crate::rule::{ChangeKind, ExposureSeverity, RuleId};
 use crate::sentence::{fill_change, printable};
 use crate::surface::{
     AttackSurface, FormInput, OutboundElement, OutboundKind, PageCookie, PageForm, PageFrame, PageScript,
@@ -35,7 +35,7 @@ pub struct SurfaceChange {
     /// Its weight.
     pub score: f64,
     /// Its severity, by category.
-    pub severity: RuleSeverity,
+    pub severity: ExposureSeverity,
     /// The rule of the pack.
     pub rule: ChangeKind,
 }

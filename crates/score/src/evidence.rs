@@ -4,7 +4,7 @@
 //! password inputs and missing flags of cookies have one piece of evidence each; scripts, hidden inputs and parameters
 //! have one piece with many places.
 
-use crate::rule::{RuleCategory, RuleId, RuleSeverity};
+use crate::rule::{ExposureSeverity, RuleCategory, RuleId};
 use crate::surface::{ElementPlace, told};
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ pub struct ExposureEvidence {
     /// The same, under its public name.
     pub rule_id: RuleId,
     /// Its severity.
-    pub severity: RuleSeverity,
+    pub severity: ExposureSeverity,
     /// Its category.
     pub category: RuleCategory,
     /// Its title.

@@ -48,7 +48,7 @@ pub use pack::{
     ChangeRule, PolicyDirective, ProtectingHeader, RulePack, RulePackError, RuleWords, Saturation, ScoreRule,
 };
 pub use policy::HardeningCredit;
-pub use rule::{ChangeKind, RuleCategory, RuleId, RuleSeverity};
+pub use rule::{ChangeKind, ExposureSeverity, RuleCategory, RuleId};
 pub use surface::{
     AttackSurface, ElementPlace, FormInput, InlineHandler, InsecureElement, OutboundElement, OutboundKind,
     PageCookie, PageForm, PageFrame, PageScript, RequestParameter,

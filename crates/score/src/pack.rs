@@ -3,7 +3,7 @@
 //! Owns the file format of a pack and its validation. [Detectors](crate::measure) are code, named by [`RuleId`]; a pack
 //! selects them and gives them points and words. A pack may come from anywhere, so its numbers are checked.
 
-use crate::rule::{ChangeKind, RuleCategory, RuleId, RuleSeverity};
+use crate::rule::{ChangeKind, ExposureSeverity, RuleCategory, RuleId};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
@@ -82,7 +82,7 @@ pub struct ScoreRule {
     /// Its category.
     pub category: RuleCategory,
     /// Its severity.
-    pub severity: RuleSeverity,
+    pub severity: ExposureSeverity,
     /// The points that each finding adds to the exposure.
     pub points: f64,
     /// Its title.

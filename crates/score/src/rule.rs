@@ -236,7 +236,7 @@ registry! {
 /// The severity of a finding or change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum RuleSeverity {
+pub enum ExposureSeverity {
     /// For information.
     Low,
     /// To be reviewed.

@@ -24,7 +24,7 @@ fn file_identity(path: &Path) -> FileIdentity {
 }
 
 /// Connections that no query uses, all to the same file.
-struct IdleConnections {
+struct ReaderConnections {
     file: FileIdentity,
     readers: Vec<PooledReader>,
 }
@@ -33,7 +33,7 @@ struct IdleConnections {
 pub struct ReaderPool {
     path: PathBuf,
     prepare: PrepareReader,
-    idle: Mutex<IdleConnections>,
+    idle: Mutex<ReaderConnections>,
 }
 
 impl ReaderPool {
@@ -43,7 +43,7 @@ impl ReaderPool {
         path: &Path,
         prepare: impl Fn(&Connection) -> Result<(), UnlocatedError> + Send + Sync + 'static,
     ) -> Result<Self, CatalogError> {
-        let idle = IdleConnections { file: file_identity(path), readers: Vec::new() };
+        let idle = ReaderConnections { file: file_identity(path), readers: Vec::new() };
         let pool = Self { path: path.to_owned(), prepare: Box::new(prepare), idle: Mutex::new(idle) };
         let first = pool.connect().map_err(|error| error.at(path))?;
         pool.put_back(first, file_identity(path));
@@ -94,7 +94,7 @@ impl ReaderPool {
     fn take_idle(&self, file: FileIdentity) -> Option<PooledReader> {
         let mut idle = self.idle();
         if idle.file != file {
-            *idle = IdleConnections { file, readers: Vec::new() };
+            *idle = ReaderConnections { file, readers: Vec::new() };
         }
         idle.readers.pop()
     }
@@ -106,7 +106,7 @@ impl ReaderPool {
         }
     }
 
-    fn idle(&self) -> MutexGuard<'_, IdleConnections> {
+    fn idle(&self) -> MutexGuard<'_, ReaderConnections> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

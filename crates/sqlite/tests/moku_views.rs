@@ -10,7 +10,7 @@ use rusqlite::types::Value;
 use varve_catalog::{Catalog, CatalogRow, SqliteCatalog};
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{
-    Attribution, Capture, CaptureOwner, EvidenceLocation, StoredDiff, StoredScore, Version,
+    Attribution, Capture, CaptureOwner, StoredDiff, StoredEvidenceLocation, StoredScore, Version,
 };
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 use varve_moku::{MokuCatalog, MokuOptions};
@@ -75,14 +75,14 @@ fn capture(of: &str, time: i64) -> CatalogRow {
 }
 
 fn score() -> CatalogRow {
-    let evidence = EvidenceLocation {
+    let evidence = StoredEvidenceLocation {
         evidence_id: "e1".to_owned(),
         key: "form".to_owned(),
         selector: Some("form".to_owned()),
         bytes: Some((3, 9)),
         confidence: Some(0.25),
         evidence_json: "{}".to_owned(),
-        ..EvidenceLocation::default()
+        ..StoredEvidenceLocation::default()
     };
     let attribution = Attribution {
         base: Some(id(FIRST_VERSION)),

@@ -1,6 +1,6 @@
 //! A disk that records its calls, for tests that assert how many of each an action makes.
 //!
-//! Knows nothing of what is stored. The counts of an action are part of its contract: a test that
+//! Knows nothing of the content. The counts of an action are part of its contract: a test that
 //! asserts them fails when a change adds a read, a write or a sync.
 
 use std::ffi::OsString;

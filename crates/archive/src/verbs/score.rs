@@ -11,7 +11,7 @@
 
 use varve_catalog::CatalogRow;
 use varve_core::fact::media_type;
-use varve_core::history::{Attribution, Capture, EvidenceLocation, StoredScore};
+use varve_core::history::{Attribution, Capture, StoredEvidenceLocation, StoredScore};
 use varve_core::{Moment, VersionId};
 use varve_diff::text::moku;
 use varve_score::attribution::{AttributedChunk, PagePair, ScoreMovement, ScoreShare, attribute};
@@ -486,9 +486,9 @@ fn row(
     }
 }
 
-fn evidence(row: EvidenceLocationRow) -> EvidenceLocation {
+fn evidence(row: EvidenceLocationRow) -> StoredEvidenceLocation {
     let range = |start: Option<usize>, end: Option<usize>| Some((start? as u64, end? as u64));
-    EvidenceLocation {
+    StoredEvidenceLocation {
         evidence_id: row.evidence_id.to_string(),
         evidence_index: i64::try_from(row.evidence_index).unwrap_or(i64::MAX),
         location_index: row.location_index,

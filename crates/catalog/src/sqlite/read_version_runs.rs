@@ -80,7 +80,7 @@ const PAGES_PER_LOOKUP: i64 = 4;
 const MIN_LOOKUPS: i64 = 64;
 
 /// The paths of all pages that came or went between two versions of a version run. `held` is the number
-/// of captures in one of them. `None` if there are so many paths that reading both versions is as fast.
+/// of captures in one of them. `None` if reading both versions is as fast as following all paths.
 pub(super) fn paths_that_differ(
     connection: &Connection,
     [base, head]: [RunPosition; 2],

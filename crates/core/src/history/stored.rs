@@ -50,14 +50,14 @@ pub struct StoredScore {
     /// When it was computed.
     pub time: Moment,
     /// Where the evidence was found.
-    pub evidence: Vec<EvidenceLocation>,
+    pub evidence: Vec<StoredEvidenceLocation>,
     /// The changes since the parent's score that caused this one.
     pub attributions: Vec<Attribution>,
 }
 
 /// One place where evidence for a score was found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct EvidenceLocation {
+pub struct StoredEvidenceLocation {
     /// The id of the evidence within the score.
     pub evidence_id: String,
     /// The number of the evidence within the score.

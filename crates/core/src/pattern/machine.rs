@@ -15,7 +15,7 @@
 
 /// A class of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CharacterClass {
+pub(super) enum PatternClass {
     Byte(u8),
     Digit,
     Letter,
@@ -25,7 +25,7 @@ pub(super) enum CharacterClass {
     NotLineEnd,
 }
 
-impl CharacterClass {
+impl PatternClass {
     const fn has(self, byte: u8) -> bool {
         match self {
             Self::Byte(own) => byte == own,
@@ -41,9 +41,9 @@ impl CharacterClass {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Element {
     /// Exactly one byte of the class.
-    One(CharacterClass),
+    One(PatternClass),
     /// Any number of bytes of the class, even none.
-    AnyNumber(CharacterClass),
+    AnyNumber(PatternClass),
 }
 
 /// A compiled list of elements.
@@ -85,7 +85,7 @@ impl Machine {
             longest_run: runs.max().unwrap_or(0),
             words,
             elements: elements.len(),
-            open_ended: elements.last() == Some(&Element::AnyNumber(CharacterClass::NotLineEnd)),
+            open_ended: elements.last() == Some(&Element::AnyNumber(PatternClass::NotLineEnd)),
         }
     }
 
@@ -174,18 +174,14 @@ fn bits(elements: &[Element], words: usize, wanted: &dyn Fn(&Element) -> bool) -
 fn rows(elements: &[Element]) -> (Box<[u8; 256]>, Vec<u8>) {
     let mut literal = [false; 256];
     for element in elements {
-        if let Element::One(CharacterClass::Byte(byte)) = element {
+        if let Element::One(PatternClass::Byte(byte)) = element {
             literal[usize::from(*byte)] = true;
         }
     }
     let kind = |byte: u8| {
         let own = literal[usize::from(byte)].then_some(byte);
-        let classes = [
-            CharacterClass::Digit,
-            CharacterClass::Letter,
-            CharacterClass::InSegment,
-            CharacterClass::NotLineEnd,
-        ];
+        let classes =
+            [PatternClass::Digit, PatternClass::Letter, PatternClass::InSegment, PatternClass::NotLineEnd];
         (own, classes.map(|class| class.has(byte)))
     };
     let mut rows = Box::new([0; 256]);

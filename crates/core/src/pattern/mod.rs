@@ -19,7 +19,7 @@ mod suggest;
 pub use flat::{SuggestedGroups, suggest_groups_on};
 pub use suggest::{SuggestedGroup, looseness, suggest_groups, suggest_pattern, suggest_sequence};
 
-use machine::{CharacterClass, Element, Machine};
+use machine::{Element, Machine, PatternClass};
 use std::fmt;
 
 /// The meaning of `@` in a pattern.
@@ -98,26 +98,26 @@ fn elements(mut pattern: &[u8], at_sign: AtSign) -> Vec<Element> {
         match byte {
             b'*' if rest.first() == Some(&b'*') => {
                 pattern = &rest[1..];
-                push_any_number(&mut elements, CharacterClass::NotLineEnd);
+                push_any_number(&mut elements, PatternClass::NotLineEnd);
             }
-            b'*' => push_any_number(&mut elements, CharacterClass::InSegment),
-            b'#' => push_some(&mut elements, CharacterClass::Digit),
-            b'@' if at_sign == AtSign::Letters => push_some(&mut elements, CharacterClass::Letter),
-            _ => elements.push(Element::One(CharacterClass::Byte(byte))),
+            b'*' => push_any_number(&mut elements, PatternClass::InSegment),
+            b'#' => push_some(&mut elements, PatternClass::Digit),
+            b'@' if at_sign == AtSign::Letters => push_some(&mut elements, PatternClass::Letter),
+            _ => elements.push(Element::One(PatternClass::Byte(byte))),
         }
     }
     elements
 }
 
 /// Adds any number of a class; twice any number is once.
-fn push_any_number(elements: &mut Vec<Element>, class: CharacterClass) {
+fn push_any_number(elements: &mut Vec<Element>, class: PatternClass) {
     if elements.last() != Some(&Element::AnyNumber(class)) {
         elements.push(Element::AnyNumber(class));
     }
 }
 
 /// Adds one or more of a class.
-fn push_some(elements: &mut Vec<Element>, class: CharacterClass) {
+fn push_some(elements: &mut Vec<Element>, class: PatternClass) {
     elements.extend([Element::One(class), Element::AnyNumber(class)]);
 }
 

@@ -22,7 +22,7 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// The pause after so many failures in a row, somewhere between half of it and all of it.
+    /// The delay after `failures` failures in a row: random, between half of the full delay and all of it.
     pub(super) fn pause(&self, failures: u32, chance: &mut Jitter) -> Duration {
         let doublings = failures.saturating_sub(1).min(31);
         let whole = self.first.saturating_mul(1 << doublings).min(self.longest);

@@ -2,7 +2,7 @@
 
 use super::scored;
 use super::stories::{changes, keys, said_of};
-use varve_score::RuleSeverity;
+use varve_score::ExposureSeverity;
 
 /// The report of injected markup: the rule, its severity, and words of its sentence.
 #[test]
@@ -12,79 +12,84 @@ fn what_is_injected_is_told_by_its_name() {
         (
             "<svg><script href='https://evil.example/s.js'></script></svg>",
             "third_party_script_added",
-            RuleSeverity::Medium,
+            ExposureSeverity::Medium,
             "https://evil.example/s.js",
         ),
         (
             "<svg><script xlink:href=//evil.example/s.js></script></svg>",
             "third_party_script_added",
-            RuleSeverity::Medium,
+            ExposureSeverity::Medium,
             "//evil.example/s.js",
         ),
         (
             "<base href=https://evil.example/>",
             "base_sent_away",
-            RuleSeverity::High,
+            ExposureSeverity::High,
             "lead to another site now: base[href=",
         ),
         (
             "<form id=f></form><button form=f formaction=//evil.example/x>",
             "submitter_sent_away",
-            RuleSeverity::High,
+            ExposureSeverity::High,
             "https://evil.example/x",
         ),
         (
             "<input type=submit formaction=http://x.test/y>",
             "submitter_sent_unencrypted",
-            RuleSeverity::High,
+            ExposureSeverity::High,
             "http://x.test/y",
         ),
-        ("<button formaction=/other>", "submitter_added", RuleSeverity::Low, "https://x.test/other"),
+        ("<button formaction=/other>", "submitter_added", ExposureSeverity::Low, "https://x.test/other"),
         (
             "<object data=https://evil.example/o.swf></object>",
             "third_party_embed_added",
-            RuleSeverity::Medium,
+            ExposureSeverity::Medium,
             "https://evil.example/o.swf",
         ),
-        ("<embed src=/own.swf>", "embed_added", RuleSeverity::Low, "/own.swf"),
+        ("<embed src=/own.swf>", "embed_added", ExposureSeverity::Low, "/own.swf"),
         (
             "<meta http-equiv=Refresh content='0; url=https://evil.example/'>",
             "refresh_sent_away",
-            RuleSeverity::High,
+            ExposureSeverity::High,
             "https://evil.example/",
         ),
         (
             "<meta http-equiv=refresh content='5;/next'>",
             "refresh_added",
-            RuleSeverity::Low,
+            ExposureSeverity::Low,
             "https://x.test/next",
         ),
-        ("<a href='java\nscript:steal()'>", "script_link_added", RuleSeverity::Low, "steal()"),
+        ("<a href='java\nscript:steal()'>", "script_link_added", ExposureSeverity::Low, "steal()"),
         (
             "<script type=module>import {a} from \"https://evil.example/m.js\"</script>",
             "third_party_module_added",
-            RuleSeverity::Medium,
+            ExposureSeverity::Medium,
             "https://evil.example/m.js",
         ),
         (
             "<script>import('//evil.example/m.js')</script>",
             "third_party_module_added",
-            RuleSeverity::Medium,
+            ExposureSeverity::Medium,
             "https://evil.example/m.js",
         ),
         (
             "<img src=x onerror=steal()>",
             "handler_added",
-            RuleSeverity::Low,
+            ExposureSeverity::Low,
             "img[onerror], img[src=\"x\"], `steal()`",
         ),
         (
             "<iframe src=https://evil.example/></iframe>",
             "third_party_frame_added",
-            RuleSeverity::Medium,
+            ExposureSeverity::Medium,
             "iframe[src=\"https://evil.example/\"]",
         ),
-        ("<iframe src=/own></iframe>", "frame_added", RuleSeverity::Low, "New frame: iframe[src=\"/own\"]"),
+        (
+            "<iframe src=/own></iframe>",
+            "frame_added",
+            ExposureSeverity::Low,
+            "New frame: iframe[src=\"/own\"]",
+        ),
     ] {
         let head = scored("https://x.test/", &[], format!("<body><p>text</p>{markup}").as_bytes());
         let told = changes(&plain, &head);

@@ -5,7 +5,7 @@ use varve_score::attribution::{AttributedChunk, PagePair, ShareCause, attribute}
 use varve_score::rows::{VersionScore, attribution_rows};
 use varve_score::security::{ScoredSide, SecurityDiff};
 use varve_score::{
-    PageScore, RuleId, RulePack, RuleSeverity, SurfaceChange, explain, explain_change, explain_makers,
+    ExposureSeverity, PageScore, RuleId, RulePack, SurfaceChange, explain, explain_change, explain_makers,
     explain_others, explain_security,
 };
 
@@ -231,12 +231,12 @@ fn analysts_are_told_what_they_look_for() {
     assert_eq!(
         brief,
         [
-            ("form_added", "upload_surface", RuleSeverity::High),
-            ("input_added", "upload_surface", RuleSeverity::High),
-            ("cookie_added", "cookie_risk", RuleSeverity::Medium),
-            ("script_added", "script_surface", RuleSeverity::Medium),
-            ("header_removed", "security_regression", RuleSeverity::High),
-            ("header_changed", "security_regression", RuleSeverity::High),
+            ("form_added", "upload_surface", ExposureSeverity::High),
+            ("input_added", "upload_surface", ExposureSeverity::High),
+            ("cookie_added", "cookie_risk", ExposureSeverity::Medium),
+            ("script_added", "script_surface", ExposureSeverity::Medium),
+            ("header_removed", "security_regression", ExposureSeverity::High),
+            ("header_changed", "security_regression", ExposureSeverity::High),
         ]
     );
     assert_eq!(told[3].detail, r#"New script of a third party: script[src="https://cdn.example/x.js"]."#);

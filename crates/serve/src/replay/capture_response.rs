@@ -16,7 +16,7 @@ use varve_page::rewrite::LinkRewriter;
 
 use super::address::{Modifier, ReplayAddress};
 use super::archived_headers::{first_value, safe_headers};
-use super::conditions::{ByteRange, RangeRequest, accepts_codings, matches_etag, requested_range};
+use super::conditions::{RangeRequest, RequestedRange, accepts_codings, matches_etag, requested_range};
 use super::rewriting::{BodyForm, BodyPrefix, BodyRewriting, detect_encoding};
 use super::{error_pages, memento};
 use crate::app_state::AppState;
@@ -229,7 +229,7 @@ impl Replay<'_> {
         }
     }
 
-    fn with_range(&self, response: Response, range: ByteRange, length: u64) -> Response {
+    fn with_range(&self, response: Response, range: RequestedRange, length: u64) -> Response {
         let end = range.start + range.length;
         let part = match self.state.holdings.open_body_range(self.capture, range.start, end) {
             Ok(part) => io::Read::take(part, range.length),

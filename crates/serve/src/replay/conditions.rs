@@ -3,7 +3,7 @@
 
 /// A range of a body: `length` bytes from `start`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ByteRange {
+pub(super) struct RequestedRange {
     pub(super) start: u64,
     pub(super) length: u64,
 }
@@ -14,7 +14,7 @@ pub(super) enum RangeRequest {
     /// The whole body: no range was requested, or not one that is answered partially.
     Whole,
     /// One range.
-    Range(ByteRange),
+    Range(RequestedRange),
     /// A range outside the body.
     Unsatisfiable,
 }
@@ -42,7 +42,7 @@ pub(super) fn requested_range(range: Option<&str>, length: u64) -> RangeRequest 
     if start >= length || (first.is_empty() && number(last) == 0) {
         return RangeRequest::Unsatisfiable;
     }
-    RangeRequest::Range(ByteRange { start, length: end - start })
+    RangeRequest::Range(RequestedRange { start, length: end - start })
 }
 
 /// Whether `If-None-Match` lists this ETag.
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn ranges_are_parsed() {
-        let part = |start, length| RangeRequest::Range(ByteRange { start, length });
+        let part = |start, length| RangeRequest::Range(RequestedRange { start, length });
         for (range, expected) in [
             ("bytes=0-0", part(0, 1)),
             ("bytes=2-", part(2, 8)),

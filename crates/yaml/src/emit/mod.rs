@@ -25,8 +25,8 @@ const LONGEST_KEY: usize = 128;
 
 /// The text of `documents`, each beginning with `---`.
 ///
-/// Values that share a list or mapping share it in the text. The depth of values that were read is limited; whoever
-/// builds them otherwise must not nest them by the thousand.
+/// Values that share a list or mapping share it in the text. The parser limits the depth of values;
+/// a caller that builds values itself must limit their depth too, because this function recurses.
 pub fn emit<'a>(documents: impl IntoIterator<Item = &'a Value>) -> String {
     let mut emitter = Emitter::default();
     for document in documents {

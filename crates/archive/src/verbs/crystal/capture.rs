@@ -179,7 +179,7 @@ fn seeds(open: &SharedProject, texts: &[String]) -> Result<Vec<String>, ArchiveE
 }
 
 /// The part of a project's plan that a run follows. Aliases are left to the code that spells URLs.
-/// If URLs were given, groups only decide what is excluded.
+/// If URLs were given, groups only exclude pages.
 fn followed(plan: &Plan, scope: ScopeKind) -> Plan {
     let mut followed = Plan { roots: plan.roots.clone(), groups: plan.groups.clone(), aliases: Vec::new() };
     for group in &mut followed.groups {

@@ -76,7 +76,7 @@ pub fn add(
     }
     // The requests may be slow, and the files may have changed meanwhile.
     let _editing = database.edit()?;
-    let mut files = DatabaseFiles::load(database)?;
+    let mut files = DomainFiles::load(database)?;
     let outcomes = wishes.into_iter().map(|wish| files.insert(wish?, request)).collect();
     files.save(on_loss)?;
     Ok(outcomes)
@@ -96,7 +96,7 @@ fn wishes(
     urls: &[impl AsRef<str>],
     request: &Request,
 ) -> Result<Vec<Result<UrlToAdd, AddError>>, UrlsError> {
-    let mut files = DatabaseFiles::load(database)?;
+    let mut files = DomainFiles::load(database)?;
     let mut seen = HashSet::new();
     let mut wish = |url: &str| {
         let target = Target::parse(url).map_err(UrlsError::from)?;
@@ -118,13 +118,13 @@ fn wishes(
 }
 
 /// The files of a database, some of them not written yet.
-struct DatabaseFiles<'a> {
+struct DomainFiles<'a> {
     database: &'a UrlDatabase,
     all: Vec<Loaded>,
     changed: BTreeSet<usize>,
 }
 
-impl<'a> DatabaseFiles<'a> {
+impl<'a> DomainFiles<'a> {
     fn load(database: &'a UrlDatabase) -> Result<Self, UrlsError> {
         Ok(Self { database, all: database.load_all()?, changed: BTreeSet::new() })
     }

@@ -120,7 +120,7 @@ impl CrystalReaderState {
 
     /// The newest revision that is not after `until`. Revisions are numbered in order of arrival,
     /// so their times are searched by bisection. Where server clocks disagree within fewer than
-    /// [`NEAR`] revisions, the newest of those wins.
+    /// [`MAX_NEARBY_REVISIONS`] revisions, the newest of those wins.
     fn newest_until(&self, until: Option<Moment>) -> Answer<Option<RevisionId>> {
         let Some(last) = self.newest().map_err(|error| self.failed(error))? else { return Ok(None) };
         let Some(until) = until else { return Ok(Some(last)) };
@@ -134,7 +134,7 @@ impl CrystalReaderState {
                 None => within = middle,
             }
         }
-        let newest = RevisionId(within.saturating_add(NEAR).min(last.get()));
+        let newest = RevisionId(within.saturating_add(MAX_NEARBY_REVISIONS).min(last.get()));
         for revision in self.project.revisions_down_from(newest) {
             let revision = revision.map_err(|error| self.failed(error))?;
             if own_time_is_within(&revision, until) {
@@ -147,8 +147,10 @@ impl CrystalReaderState {
     /// The newest revision that has a time of its own and lies after `oldest` and not after
     /// `newest`.
     fn timed(&self, newest: i64, oldest: i64) -> Answer<Option<(RevisionId, Moment)>> {
-        let older =
-            self.project.revisions_down_from(RevisionId(newest)).take(usize::try_from(NEAR).unwrap_or(64));
+        let older = self
+            .project
+            .revisions_down_from(RevisionId(newest))
+            .take(usize::try_from(MAX_NEARBY_REVISIONS).unwrap_or(64));
         for revision in older {
             let revision = revision.map_err(|error| self.failed(error))?;
             if revision.id.get() <= oldest {
@@ -163,7 +165,7 @@ impl CrystalReaderState {
 }
 
 /// Number of revisions around a time that are examined one by one.
-const NEAR: i64 = 64;
+const MAX_NEARBY_REVISIONS: i64 = 64;
 
 /// The download time that the revision itself states.
 fn own_time(revision: &Revision) -> Option<Moment> {

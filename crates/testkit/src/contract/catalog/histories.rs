@@ -8,8 +8,8 @@ use uuid::Uuid;
 use varve_core::catalog::{CatalogRead, CatalogRow};
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{
-    Attribution, Capture, CaptureOwner, EvidenceLocation, ListCursor, StoredDiff, StoredScore, StoredVerdict,
-    Version,
+    Attribution, Capture, CaptureOwner, ListCursor, StoredDiff, StoredEvidenceLocation, StoredScore,
+    StoredVerdict, Version,
 };
 use varve_core::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
 
@@ -374,7 +374,7 @@ fn capture_from(taken: &CaptureStep) -> Capture {
 
 fn score_from(version: u8, rules: u8, score: u8, time: u8, base: Option<u8>) -> StoredScore {
     let rules = format!("rules-{rules}");
-    let evidence = EvidenceLocation {
+    let evidence = StoredEvidenceLocation {
         evidence_id: format!("{rules}-form"),
         evidence_index: 0,
         location_index: -1,
