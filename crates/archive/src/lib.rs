@@ -26,13 +26,14 @@ pub use varve_core::{BodyId, Moment, RecordId, VersionId};
 pub use varve_crawl::CrawlError;
 pub use varve_plan::{EditError, PlanError, Problem};
 pub use varve_repository::byte_size::human_size;
+pub use varve_repository::error::UnreadableFact;
 pub use varve_repository::page_path::page_path;
-pub use varve_repository::rows::{MissingPageList, UnreadableFact};
+pub use varve_repository::rows::MissingPageList;
 pub use varve_repository::settings::FORMAT_NUMBER;
 pub use varve_repository::{
     Archive, ArchivePaths, ArchiveSettings, ArchiveWriter, BodyFailure, BodyFailures, ByteSize, Clock,
-    FailedPages, Objects, PackingMethod, RepositoryError, SettingsError, SizeError, WriterOptions, find_root,
-    history, tree,
+    FailedPages, Layout, Objects, PackingMethod, RepositoryError, SettingsError, SizeError, WriterOptions,
+    detect_layout, find_root, history, tree,
 };
 pub use varve_store::aardwarc::{AardwarcError, AardwarcStore};
 pub use varve_store::index::IndexError;

@@ -15,7 +15,7 @@ use varve_store::{Object, StoreError, StoreReader};
 
 use crate::archive_paths::ArchivePaths;
 use crate::error::RepositoryError;
-use crate::history::{Layout, detect_layout};
+use crate::layout::{Layout, detect_layout};
 use crate::pending_swap::retry_while_swapping;
 use crate::settings::ArchiveSettings;
 

@@ -129,27 +129,3 @@ impl ArchivePaths {
 
 /// The name of the lock file in the temporary folder.
 pub const LOCK_FILE: &str = "lock";
-
-/// The archive that contains `start`: the nearest folder, itself included, that is an archive or a
-/// site of another layout.
-pub fn find_root(start: &Path) -> Option<PathBuf> {
-    start.ancestors().find(|folder| crate::history::detect_layout(folder).is_some()).map(Path::to_owned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_archive_upwards_is_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let deep = folder.path().join("outer/inner/deep");
-        std::fs::create_dir_all(&deep).unwrap();
-        assert_eq!(find_root(&deep), None);
-        std::fs::write(folder.path().join("outer/varve.toml"), "").unwrap();
-        assert_eq!(find_root(&deep), Some(folder.path().join("outer")));
-        std::fs::write(folder.path().join("outer/inner/varve.toml"), "").unwrap();
-        assert_eq!(find_root(&deep), Some(folder.path().join("outer/inner")));
-        assert_eq!(find_root(&folder.path().join("outer")), Some(folder.path().join("outer")));
-    }
-}

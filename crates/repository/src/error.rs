@@ -4,17 +4,27 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use varve_catalog::{CatalogError, Removal};
-use varve_core::VersionId;
 use varve_core::body::BodyError;
+use varve_core::fact::FactError;
 use varve_core::id::IdError;
+use varve_core::{RecordId, VersionId};
 use varve_plan::PlanError;
 use varve_store::StoreError;
 use varve_store::aardwarc::AardwarcError;
 use varve_store::lock::LockError;
 
-use crate::rows::UnreadableFact;
 use crate::settings::SettingsError;
-use crate::tree::ManifestError;
+use crate::tree_manifest_error::ManifestError;
+
+/// A record that should be a fact and cannot be parsed as one.
+#[derive(Debug, thiserror::Error)]
+#[error("record {record} cannot be understood")]
+pub struct UnreadableFact {
+    /// The record.
+    pub record: RecordId,
+    /// The cause.
+    pub source: FactError,
+}
 
 /// An error of opening, reading or writing an archive.
 #[derive(Debug, thiserror::Error)]

@@ -7,7 +7,7 @@ use varve_store::aardwarc::{AardwarcObject, AardwarcStore};
 
 use crate::archive::{Archive, without_brackets};
 use crate::error::RepositoryError;
-use crate::history::{Layout, detect_layout};
+use crate::layout::{Layout, detect_layout};
 
 /// Objects, open for reading.
 pub enum Objects {

@@ -12,18 +12,9 @@ use varve_core::receipt::Receipt;
 use varve_core::{RecordId, VersionId};
 use varve_store::exchange::ScannedRecord;
 
+use crate::error::UnreadableFact;
 use crate::history::{FindPageList, PageLists};
 use crate::page_path::{page_path, path_written};
-
-/// A record that should be a fact and cannot be parsed as one.
-#[derive(Debug, thiserror::Error)]
-#[error("record {record} cannot be understood")]
-pub struct UnreadableFact {
-    /// The record.
-    pub record: RecordId,
-    /// The cause.
-    pub source: FactError,
-}
 
 /// A version whose page list is lost.
 #[derive(Debug)]

@@ -17,8 +17,9 @@ use super::{CheckCase, CheckFinding};
 use varve_crawl::CrawlError;
 use varve_crawl::RunDescription;
 use varve_crawl::wire_exchange::{self, RunRecord};
+use varve_repository::error::UnreadableFact;
 use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, HistoryWriter};
-use varve_repository::rows::{UnreadableFact, row_of_receipt, rows_of_fact};
+use varve_repository::rows::{row_of_receipt, rows_of_fact};
 
 /// Number of rows applied per transaction.
 const ROWS_PER_BATCH: usize = 2000;

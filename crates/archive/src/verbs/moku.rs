@@ -10,10 +10,10 @@ use varve_core::headers::Redaction;
 use crate::error::ArchiveError;
 use varve_repository::archive_writer::WriterOptions;
 use varve_repository::history::{
-    HistoryReader, Layout, MokuHistoryReader, MokuHistoryWriter, MokuWriterOptions, VersionPages,
-    WorkingTree, detect_layout,
+    HistoryReader, MokuHistoryReader, MokuHistoryWriter, MokuWriterOptions, VersionPages, WorkingTree,
 };
 use varve_repository::tree::require_empty;
+use varve_repository::{Layout, detect_layout};
 
 pub use varve_moku::MokuOptions;
 

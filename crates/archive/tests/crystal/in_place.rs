@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use varve_archive::RepositoryError;
 
 use varve_archive::history::{
-    ArchiveHistoryWriter, CrystalHistoryReader, HistoryReader, Layout, VersionPages, detect_layout,
-    open_reader, open_reader_choosing, open_writer, resolve_version,
+    ArchiveHistoryWriter, CrystalHistoryReader, HistoryReader, VersionPages, open_reader,
+    open_reader_choosing, open_writer, resolve_version,
 };
 use varve_archive::verbs::cat::{CaptureSelector, find};
 use varve_archive::verbs::crystal::import::import;
@@ -15,6 +15,7 @@ use varve_archive::verbs::init::init;
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
 use varve_archive::verbs::replay::{UrlKnowledge, find as replay};
 use varve_archive::{ArchiveError, ArchiveSettings, Capture, CaptureChoice, find_root};
+use varve_archive::{Layout, detect_layout};
 use varve_crystal::{
     DownloadError, DownloadOutcome, MajorVersion, NewRevision, ProjectWriter, ResponseMetadata,
 };

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use varve_archive::history::{Layout, detect_layout};
 use varve_archive::verbs::audit::{
     self, AuditDone, AuditFinding, AuditRequest, AuditSeverity, Paper, Sample,
 };
 use varve_archive::verbs::audit_site;
 use varve_archive::{Archive, ArchiveError, Objects};
+use varve_archive::{Layout, detect_layout};
 
 use super::crystal;
 use crate::clock;

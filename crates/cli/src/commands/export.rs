@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use varve_archive::ArchiveError;
-use varve_archive::history::{ArchiveHistoryReader, Layout, detect_layout};
+use varve_archive::history::ArchiveHistoryReader;
 use varve_archive::verbs::crystal::export::{ProjectExported, export};
 use varve_archive::verbs::crystal::info::info;
 use varve_archive::verbs::crystal::save_as::save_as;
 use varve_archive::verbs::crystal::verify::revisions_at_most;
 use varve_archive::verbs::crystal::warc::{self, Description, WarcExported};
+use varve_archive::{Layout, detect_layout};
 
 use crate::clock;
 use crate::error::Error;

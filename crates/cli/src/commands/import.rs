@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use varve_archive::history::{ArchiveHistoryWriter, Layout, detect_layout};
+use varve_archive::history::ArchiveHistoryWriter;
 use varve_archive::verbs::import::{Imported, import};
+use varve_archive::{Layout, detect_layout};
 
 use super::crystal;
 use crate::error::Error;

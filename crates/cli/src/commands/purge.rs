@@ -1,11 +1,12 @@
 //! `varve purge`: removes content from the silos.
 
 use serde::Serialize;
-use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter, Layout, detect_layout};
+use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter};
 use varve_archive::verbs::purge::{
     AtSign, Dictionaries, GroupPattern, PurgeSelection, Report, Request, perform, plan,
 };
 use varve_archive::{ArchiveError, Moment};
+use varve_archive::{Layout, detect_layout};
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;

@@ -12,7 +12,8 @@ use varve_core::headers::Redaction;
 use varve_store::exchange::ScannedRecord;
 
 use crate::error::RepositoryError;
-use crate::rows::{MissingPageList, RowMaker, UnreadableFact};
+use crate::error::UnreadableFact;
+use crate::rows::{MissingPageList, RowMaker};
 
 /// Number of rows applied per batch.
 const ROWS_PER_BATCH: usize = 4096;

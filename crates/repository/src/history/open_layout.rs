@@ -1,4 +1,4 @@
-//! Detects the layout of a folder and opens it.
+//! Opens a folder by its layout.
 
 use std::path::Path;
 
@@ -9,38 +9,9 @@ use super::{
     ArchiveHistoryReader, ArchiveHistoryWriter, CrystalHistoryReader, HistoryReader, HistoryWriter,
     MokuHistoryReader, MokuHistoryWriter, MokuWriterOptions,
 };
-use crate::archive_paths::ArchivePaths;
 use crate::archive_writer::WriterOptions;
 use crate::error::RepositoryError;
-
-/// A layout that varve opens in place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
-    /// A varve archive: it contains `varve.toml`.
-    Archive,
-    /// A Moku site: it contains `.moku`.
-    Moku,
-    /// A Crystal project: its name ends with `.crystalproj`, and it contains a database and bodies.
-    Crystal,
-    /// An AardWARC store: it contains `aardwarc.conf`, or `0/` with silos of its kind. It has
-    /// objects but no history.
-    Aardwarc,
-}
-
-/// Detects the layout of a folder. A Crystal project may also be given by the path of its opener
-/// file.
-pub fn detect_layout(root: &Path) -> Option<Layout> {
-    if ArchivePaths::new(root).is_archive() {
-        return Some(Layout::Archive);
-    }
-    if root.join(".moku").is_dir() {
-        return Some(Layout::Moku);
-    }
-    if varve_crystal::is_project(root) {
-        return Some(Layout::Crystal);
-    }
-    varve_store::aardwarc::is_store(root).then_some(Layout::Aardwarc)
-}
+use crate::layout::{Layout, detect_layout};
 
 /// Opens the layout at `root` for reading.
 pub fn open_reader(root: &Path) -> Result<Box<dyn HistoryReader>, RepositoryError> {

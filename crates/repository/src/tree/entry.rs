@@ -6,7 +6,7 @@ use data_encoding::BASE64;
 use serde::{Deserialize, Serialize};
 use varve_core::RecordId;
 
-use super::read::ManifestProblem;
+use crate::tree_manifest_error::ManifestProblem;
 
 /// The permission bits that are stored.
 const MODE_BITS: u32 = 0o7777;

@@ -27,8 +27,9 @@ mod read;
 mod restore;
 mod walk;
 
+pub use crate::tree_manifest_error::{FIRST_LINE, ManifestError, ManifestProblem};
 pub use entry::{FileTime, TreeEntry, TreeEntryKind};
-pub use read::{ManifestError, ManifestProblem, ManifestReader};
+pub use read::ManifestReader;
 
 pub use restore::{RestoredTree, TreeSurvey, require_empty, restore, survey};
 pub use walk::{Exclude, Skipped};
@@ -36,9 +37,6 @@ pub use walk::{TreeWalk, WalkStep, modified, special};
 
 /// The media type of a manifest.
 pub const MEDIA_TYPE: &str = "application/vnd.varve.tree";
-
-/// The first line, without its line end.
-pub const FIRST_LINE: &str = r#"{"format":"varve-tree","number":1}"#;
 
 /// The path of the tree itself.
 pub const ROOT_NAME: &[u8] = b".";

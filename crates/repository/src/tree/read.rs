@@ -5,78 +5,13 @@
 //! file, and this is known without looking at the disk. Because the entries are sorted, the reader
 //! only has to remember the folder of the last entry.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 
 use serde::Deserialize;
 
+use super::ROOT_NAME;
 use super::entry::{TreeEntry, TreeEntryKind};
-use super::{FIRST_LINE, ROOT_NAME};
-
-/// Maximum length of a line, far beyond that of a valid path.
-const LONGEST_LINE: u64 = 64 << 10;
-
-/// The reason why a manifest is rejected.
-#[derive(Debug, thiserror::Error)]
-pub enum ManifestError {
-    /// The first line is not that of a manifest.
-    #[error("it does not begin with `{FIRST_LINE}`")]
-    Format,
-    /// The format number is that of another varve.
-    #[error("its format is number {0}, and this varve knows number 1")]
-    Number(u64),
-    /// An entry is invalid.
-    #[error("line {line}: {problem}")]
-    Line {
-        /// The line number, from 1.
-        line: u64,
-        /// The problem.
-        problem: ManifestProblem,
-    },
-    /// Reading failed.
-    #[error("it cannot be read")]
-    Read(#[source] io::Error),
-}
-
-/// A problem with an entry.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ManifestProblem {
-    /// The line exceeds the maximum length.
-    #[error("it is longer than {LONGEST_LINE} bytes")]
-    TooLong,
-    /// The line is not the JSON of an entry.
-    #[error("it is not an entry: {0}")]
-    Json(String),
-    /// A key is missing, or its value is invalid.
-    #[error("it has no valid `{0}`")]
-    Missing(&'static str),
-    /// A value is not valid base64.
-    #[error("it holds base64 that is none")]
-    Base64,
-    /// The path is empty or has an empty part.
-    #[error("a path must not have an empty part")]
-    EmptyPart,
-    /// The path is absolute.
-    #[error("the path is absolute")]
-    Absolute,
-    /// The path has a part `.` or `..`.
-    #[error("the path climbs: it has a part `.` or `..`")]
-    Climbs,
-    /// The path or target contains NUL.
-    #[error("a name holds a NUL")]
-    Nul,
-    /// The link has an empty target.
-    #[error("the link has no target")]
-    NoTarget,
-    /// The first entry is not the tree itself.
-    #[error("the first entry must be the folder `.`")]
-    NoRoot,
-    /// The entry is out of order or a duplicate.
-    #[error("the entries are not in order, or one is there twice")]
-    Order,
-    /// The parent of the entry is not a folder of the tree.
-    #[error("the path leads through something that is no folder of this tree")]
-    NoFolder,
-}
+use crate::tree_manifest_error::{MAX_LINE_BYTES, ManifestError, ManifestProblem};
 
 /// Reads the entries of a manifest.
 pub struct ManifestReader<R> {
@@ -140,7 +75,7 @@ impl<R: Read> ManifestReader<R> {
     fn read_line(&mut self) -> Result<bool, ManifestError> {
         self.buffer.clear();
         self.line += 1;
-        let mut bounded = (&mut self.input).take(LONGEST_LINE);
+        let mut bounded = (&mut self.input).take(MAX_LINE_BYTES);
         bounded.read_until(b'\n', &mut self.buffer).map_err(ManifestError::Read)?;
         if self.buffer.last() == Some(&b'\n') {
             self.buffer.pop();
@@ -148,7 +83,7 @@ impl<R: Read> ManifestReader<R> {
         }
         match self.buffer.len() as u64 {
             0 => Ok(false),
-            length if length >= LONGEST_LINE => Err(self.at_line(ManifestProblem::TooLong)),
+            length if length >= MAX_LINE_BYTES => Err(self.at_line(ManifestProblem::TooLong)),
             _ => Ok(true),
         }
     }
@@ -297,7 +232,7 @@ mod tests {
             begins("{\"format\":\"varve-tree\",\"number\":2}\n").unwrap(),
             "its format is number 2, and this varve knows number 1"
         );
-        assert_eq!(begins(FIRST_LINE), None);
+        assert_eq!(begins(crate::tree_manifest_error::FIRST_LINE), None);
         assert_eq!(problem(&[folder("a")]), (2, ManifestProblem::NoRoot));
         assert_eq!(problem(&[link(".")]), (2, ManifestProblem::NoRoot));
     }

@@ -20,10 +20,11 @@ use varve_core::RecordId;
 use varve_store::ObjectReader;
 
 use super::entry::{FileTime, TreeEntry, TreeEntryKind};
-use super::read::{ManifestError, ManifestReader};
+use super::read::ManifestReader;
 use crate::archive::{Archive, hex_digits};
 use crate::error::RepositoryError;
 use crate::ordered_workers::{WorkerCount, run_in_order};
+use crate::tree_manifest_error::ManifestError;
 
 /// The mode bits that are restored. Set-user-id and set-group-id are not, because the restoring
 /// user may be another owner.

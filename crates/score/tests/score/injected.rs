@@ -2,94 +2,74 @@
 
 use super::scored;
 use super::stories::{changes, keys, said_of};
-use varve_score::ExposureSeverity;
+use varve_score::ExposureSeverity::{High, Low, Medium};
 
 /// The report of injected markup: the rule, its severity, and words of its sentence.
 #[test]
-fn what_is_injected_is_told_by_its_name() {
+fn injected_markup_is_reported_by_name() {
     let plain = scored("https://x.test/", &[], b"<body><p>text</p>");
     for (markup, rule, severity, words) in [
         (
             "<svg><script href='https://evil.example/s.js'></script></svg>",
             "third_party_script_added",
-            ExposureSeverity::Medium,
+            Medium,
             "https://evil.example/s.js",
         ),
         (
             "<svg><script xlink:href=//evil.example/s.js></script></svg>",
             "third_party_script_added",
-            ExposureSeverity::Medium,
+            Medium,
             "//evil.example/s.js",
         ),
-        (
-            "<base href=https://evil.example/>",
-            "base_sent_away",
-            ExposureSeverity::High,
-            "lead to another site now: base[href=",
-        ),
+        ("<base href=https://evil.example/>", "base_sent_away", High, "lead to another site now: base[href="),
         (
             "<form id=f></form><button form=f formaction=//evil.example/x>",
             "submitter_sent_away",
-            ExposureSeverity::High,
+            High,
             "https://evil.example/x",
         ),
         (
             "<input type=submit formaction=http://x.test/y>",
             "submitter_sent_unencrypted",
-            ExposureSeverity::High,
+            High,
             "http://x.test/y",
         ),
-        ("<button formaction=/other>", "submitter_added", ExposureSeverity::Low, "https://x.test/other"),
+        ("<button formaction=/other>", "submitter_added", Low, "https://x.test/other"),
         (
             "<object data=https://evil.example/o.swf></object>",
             "third_party_embed_added",
-            ExposureSeverity::Medium,
+            Medium,
             "https://evil.example/o.swf",
         ),
-        ("<embed src=/own.swf>", "embed_added", ExposureSeverity::Low, "/own.swf"),
+        ("<embed src=/own.swf>", "embed_added", Low, "/own.swf"),
         (
             "<meta http-equiv=Refresh content='0; url=https://evil.example/'>",
             "refresh_sent_away",
-            ExposureSeverity::High,
+            High,
             "https://evil.example/",
         ),
-        (
-            "<meta http-equiv=refresh content='5;/next'>",
-            "refresh_added",
-            ExposureSeverity::Low,
-            "https://x.test/next",
-        ),
-        ("<a href='java\nscript:steal()'>", "script_link_added", ExposureSeverity::Low, "steal()"),
+        ("<meta http-equiv=refresh content='5;/next'>", "refresh_added", Low, "https://x.test/next"),
+        ("<a href='java\nscript:steal()'>", "script_link_added", Low, "steal()"),
         (
             "<script type=module>import {a} from \"https://evil.example/m.js\"</script>",
             "third_party_module_added",
-            ExposureSeverity::Medium,
+            Medium,
             "https://evil.example/m.js",
         ),
         (
             "<script>import('//evil.example/m.js')</script>",
             "third_party_module_added",
-            ExposureSeverity::Medium,
+            Medium,
             "https://evil.example/m.js",
         ),
-        (
-            "<img src=x onerror=steal()>",
-            "handler_added",
-            ExposureSeverity::Low,
-            "img[onerror], img[src=\"x\"], `steal()`",
-        ),
+        ("<img src=x onerror=steal()>", "handler_added", Low, "img[onerror], img[src=\"x\"], `steal()`"),
         (
             "<iframe src=https://evil.example/></iframe>",
             "third_party_frame_added",
-            ExposureSeverity::Medium,
+            Medium,
             "iframe[src=\"https://evil.example/\"]",
         ),
-        (
-            "<iframe src=/own></iframe>",
-            "frame_added",
-            ExposureSeverity::Low,
-            "New frame: iframe[src=\"/own\"]",
-        ),
+        ("<iframe src=/own></iframe>", "frame_added", Low, "New frame: iframe[src=\"/own\"]"),
     ] {
         let head = scored("https://x.test/", &[], format!("<body><p>text</p>{markup}").as_bytes());
         let told = changes(&plain, &head);
@@ -99,6 +79,12 @@ fn what_is_injected_is_told_by_its_name() {
         assert!(change.detail.contains(words), "{markup}: {}", change.detail);
         assert_eq!(changes(&head, &head), [], "{markup}");
     }
+}
+
+/// Markup that looks alike but leads nowhere is not reported.
+#[test]
+fn harmless_markup_is_not_reported() {
+    let plain = scored("https://x.test/", &[], b"<body><p>text</p>");
     for harmless in [
         "<a href='javascript:void(0);'>",
         "<base href=/sub/>",

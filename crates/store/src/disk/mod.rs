@@ -4,7 +4,7 @@
 //! tests fail, shorten or stop every single call, which proves sentences such as "a crash at any
 //! point leaves a correct index". It is small on purpose: the store uses no other file operation.
 //!
-//! Silos are read through [`crate::medium`]: a sealed one may be in a bucket.
+//! Silos are read through `medium`: a sealed one may be in a bucket.
 
 mod file_source;
 mod local_disk;

@@ -1,10 +1,10 @@
 //! Where silos are read from: a folder now, a bucket later.
 //!
 //! A sealed silo never changes, so a medium only stores a whole object once, reads any range of it
-//! and lists what it has. Appending, renaming and removing belong to [`crate::disk`], where the open
+//! and lists what it has. Appending, renaming and removing belong to `disk`, where the open
 //! silo is. The trait is blocking; an implementation over a network waits inside its calls.
 //!
-//! The caller of [`crate::silo::SiloFiles::new`] chooses the medium that sealed silos move to. The
+//! The caller of `SiloFiles::new` chooses the medium that sealed silos move to. The
 //! silos in the archive's own folder are read through a [`LocalMedium`].
 
 mod local_medium;

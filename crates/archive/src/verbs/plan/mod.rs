@@ -18,7 +18,7 @@ use super::crystal::OpenReport;
 use super::crystal::plan as project_plan;
 use crate::error::ArchiveError;
 use varve_repository::archive_paths::ArchivePaths;
-use varve_repository::history::{Layout, detect_layout};
+use varve_repository::{Layout, detect_layout};
 
 pub use varve_core::alias::Alias;
 pub use varve_plan::{EditError, Group, Plan, Problem, Removed, Root};

@@ -1,0 +1,61 @@
+//! The layouts that varve opens in place, how a folder shows its layout, and how the nearest archive
+//! is found.
+//!
+//! Looks at names and files only. Readers and writers of each layout are in `history`.
+
+use std::path::{Path, PathBuf};
+
+use crate::archive_paths::ArchivePaths;
+
+/// A layout that varve opens in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// A varve archive: it contains `varve.toml`.
+    Archive,
+    /// A Moku site: it contains `.moku`.
+    Moku,
+    /// A Crystal project: its name ends with `.crystalproj`, and it contains a database and bodies.
+    Crystal,
+    /// An AardWARC store: it contains `aardwarc.conf`, or `0/` with silos of its kind. It has
+    /// objects but no history.
+    Aardwarc,
+}
+
+/// Detects the layout of a folder. A Crystal project may also be given by the path of its opener
+/// file.
+pub fn detect_layout(root: &Path) -> Option<Layout> {
+    if ArchivePaths::new(root).is_archive() {
+        return Some(Layout::Archive);
+    }
+    if root.join(".moku").is_dir() {
+        return Some(Layout::Moku);
+    }
+    if varve_crystal::is_project(root) {
+        return Some(Layout::Crystal);
+    }
+    varve_store::aardwarc::is_store(root).then_some(Layout::Aardwarc)
+}
+
+/// The archive that contains `start`: the nearest folder, itself included, that is an archive or a
+/// site of another layout.
+pub fn find_root(start: &Path) -> Option<PathBuf> {
+    start.ancestors().find(|folder| detect_layout(folder).is_some()).map(Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_archive_upwards_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let deep = folder.path().join("outer/inner/deep");
+        std::fs::create_dir_all(&deep).unwrap();
+        assert_eq!(find_root(&deep), None);
+        std::fs::write(folder.path().join("outer/varve.toml"), "").unwrap();
+        assert_eq!(find_root(&deep), Some(folder.path().join("outer")));
+        std::fs::write(folder.path().join("outer/inner/varve.toml"), "").unwrap();
+        assert_eq!(find_root(&deep), Some(folder.path().join("outer/inner")));
+        assert_eq!(find_root(&folder.path().join("outer")), Some(folder.path().join("outer")));
+    }
+}
