@@ -182,17 +182,17 @@ impl Session {
     }
 
     /// HEAD, if it can be read; otherwise warns. For verbs that also work without HEAD.
-    pub(crate) fn readable_head(&mut self, holdings: &dyn HistoryReader) -> Result<Option<VersionId>, Error> {
-        let state = holdings.head_state()?;
+    pub(crate) fn readable_head(&mut self, history: &dyn HistoryReader) -> Result<Option<VersionId>, Error> {
+        let state = history.head_state()?;
         if state == HeadState::Right {
-            return Ok(holdings.head()?);
+            return Ok(history.head()?);
         }
         let to = |to| {
             format!("; the next verb that writes moves it to {to}, `varve checkout VERSION` to another one")
         };
         let advice = state.wanted().map(to).unwrap_or_default();
         self.printer.say(format_args!("{WARNING_STYLE}warning:{WARNING_STYLE:#} {state}{advice}"));
-        Ok(holdings.head().unwrap_or_default())
+        Ok(history.head().unwrap_or_default())
     }
 
     /// Opens for adding to the history, or returns the reason why nothing can be written. For verbs that

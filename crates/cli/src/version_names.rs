@@ -15,13 +15,13 @@ pub(crate) const VERSION_HELP: &str = "The version: HEAD, a tag, an id or its fi
 
 /// The version with this name: HEAD, a tag, an id or its first digits, an ancestor of any of them,
 /// or a time.
-pub(crate) fn resolve_version(holdings: &dyn HistoryReader, text: &str) -> Result<VersionId, ArchiveError> {
-    resolve_or_ago(text, |text| Ok(resolve_exactly(holdings, text)?))
+pub(crate) fn resolve_version(history: &dyn HistoryReader, text: &str) -> Result<VersionId, ArchiveError> {
+    resolve_or_ago(text, |text| Ok(resolve_exactly(history, text)?))
 }
 
 /// The time or version with this name.
-pub(crate) fn at(holdings: &dyn HistoryReader, text: &str) -> Result<CaptureSelector, ArchiveError> {
-    resolve_or_ago(text, |text| at_exactly(holdings, text))
+pub(crate) fn at(history: &dyn HistoryReader, text: &str) -> Result<CaptureSelector, ArchiveError> {
+    resolve_or_ago(text, |text| at_exactly(history, text))
 }
 
 /// Resolves the text, and if nothing has that name, as an age.

@@ -64,11 +64,11 @@ pub(crate) fn describe_version(info: &VersionInfo, head: Option<VersionId>) -> V
 
 /// A note, if the parent of a version was removed or lost.
 pub(crate) fn missing_parent_note(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     info: &VersionInfo,
 ) -> Result<Option<String>, Error> {
     let Some(id) = info.version.parent else { return Ok(None) };
-    let is_gone = holdings.catalog().version(&id).map_err(ArchiveError::from)?.is_none();
+    let is_gone = history.catalog().version(&id).map_err(ArchiveError::from)?.is_none();
     Ok(is_gone
         .then(|| format!("{FAINT_STYLE}its parent {} is missing{FAINT_STYLE:#}", short_version_id(&id))))
 }

@@ -47,14 +47,11 @@ impl ResumableRun {
     }
 
     /// Everything that was captured before the last stop, as pages of the next version.
-    pub(crate) fn earlier_pages(
-        &self,
-        holdings: &dyn HistoryReader,
-    ) -> Result<Vec<ManifestPage>, CrawlError> {
+    pub(crate) fn earlier_pages(&self, history: &dyn HistoryReader) -> Result<Vec<ManifestPage>, CrawlError> {
         if self.stop_versions.is_empty() {
             return Ok(Vec::new());
         }
-        let captures = VersionPages::new(holdings.catalog(), self.last_stop_version());
+        let captures = VersionPages::new(history.catalog(), self.last_stop_version());
         let mut pages =
             captures.map(|capture| Ok(page_of(capture?))).collect::<Result<Vec<_>, CrawlError>>()?;
         sort_pages(&mut pages);

@@ -67,7 +67,7 @@ impl ArchivePaths {
     /// The marker that the silos were replaced and index, catalog and HEAD do not match them yet.
     /// It exists only briefly.
     pub fn pending_swap(&self) -> PathBuf {
-        self.silos().join("unsettled")
+        self.silos().join("pending-swap")
     }
 
     /// The index, which can be rebuilt from the silos.

@@ -23,7 +23,7 @@ const ENCODED_NUL: &str = "%00";
 /// are encoded.
 const NO_NAME: &str = "%";
 /// Maximum length of a file name in bytes, which every file system supports.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 
 /// The path of a page: the path of its URL, followed by the query if there is one, because pages
 /// with different queries are different pages. All spellings of a URL have the same path,
@@ -110,7 +110,7 @@ fn path_as_spelled(url: &str) -> String {
 
 /// Maximum length of a path in bytes below the tree, which every system supports with room for the
 /// location of the tree.
-const LONGEST_PATH: usize = 2000;
+const MAX_PATH_BYTES: usize = 2000;
 
 /// The folder of a page below the root of a working tree.
 pub fn folder_of(path: &str) -> PathBuf {
@@ -119,7 +119,7 @@ pub fn folder_of(path: &str) -> PathBuf {
     let path_below = path.strip_prefix('/').unwrap_or(path).trim_end_matches('/');
     for segment in path_below.split('/').filter(|_| !path_below.is_empty()) {
         let name = name_of(segment);
-        if folder.as_os_str().len() + name.len() > LONGEST_PATH {
+        if folder.as_os_str().len() + name.len() > MAX_PATH_BYTES {
             // The rest of an overlong path becomes one name. No name of a segment begins with `%~`.
             folder.push(format!("%~{}", HEXLOWER.encode(&Sha256::digest(path))));
             return folder;
@@ -146,12 +146,12 @@ fn name_of(segment: &str) -> String {
             }
         }
     }
-    if name.len() > LONGEST_NAME { shortened(&name, segment) } else { name }
+    if name.len() > MAX_NAME_BYTES { shortened(&name, segment) } else { name }
 }
 
 /// The start of a long name, followed by enough of its digest to make it unique.
 fn shortened(name: &str, segment: &str) -> String {
-    let end = (0..=LONGEST_NAME - 40).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
+    let end = (0..=MAX_NAME_BYTES - 40).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
     format!("{}%~{}", &name[..end], &HEXLOWER.encode(&Sha256::digest(segment))[..32])
 }
 

@@ -24,7 +24,7 @@ const SWAP_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The folder where new silos and the files derived from them are prepared.
 pub fn prepared_paths(layout: &ArchivePaths) -> ArchivePaths {
-    ArchivePaths::new(&layout.temporary().join("rewrite"))
+    ArchivePaths::new(&layout.temporary().join("purge"))
 }
 
 /// Opens several files that must match each other, and retries if the silos were swapped meanwhile.

@@ -68,9 +68,9 @@ pub struct Origins {
 
 impl Origins {
     /// Makes the routers. `settings` has the addresses under which clients reach them.
-    pub fn new(holdings: Box<dyn HistoryReader>, settings: ServeSettings) -> Self {
+    pub fn new(history: Box<dyn HistoryReader>, settings: ServeSettings) -> Self {
         let state = Arc::new(AppState {
-            holdings,
+            history,
             name: settings.name,
             size: settings.size,
             ui: settings.listen,
@@ -94,7 +94,7 @@ pub struct Server {
 
 impl Server {
     /// Binds both addresses.
-    pub fn bind(holdings: Box<dyn HistoryReader>, settings: ServeSettings) -> Result<Self, ServeError> {
+    pub fn bind(history: Box<dyn HistoryReader>, settings: ServeSettings) -> Result<Self, ServeError> {
         let runtime = Builder::new_multi_thread()
             .enable_all()
             .max_blocking_threads(MAX_BLOCKING_THREADS)
@@ -103,7 +103,7 @@ impl Server {
         let (ui, ui_address) = listen(&runtime, settings.listen)?;
         let (replay, replay_address) = listen(&runtime, settings.replay_listen)?;
         let settings = ServeSettings { listen: ui_address, replay_listen: replay_address, ..settings };
-        let origins = Origins::new(holdings, settings);
+        let origins = Origins::new(history, settings);
         Ok(Self { origins, runtime, ui, replay, ui_address, replay_address })
     }
 

@@ -50,7 +50,7 @@ fn count(size: usize) {
 static ALLOCATOR: Counting = Counting;
 
 /// Maximum allocation of an inspection with two threads.
-const MOST: usize = 24 << 20;
+const MAX_ALLOCATED_BYTES: usize = 24 << 20;
 const GIBIBYTE: u64 = 1 << 30;
 
 /// A start, then one byte repeated, then an end.
@@ -136,7 +136,7 @@ fn inspected(name: &str, source: &(impl ReadAt + ?Sized), strict: bool) -> Resul
     let options = InspectOptions { strict, threads: 2, ..InspectOptions::default() };
     let report = inspect(source, options, &|_| {});
     let peak = PEAK.load(Ordering::Relaxed) - before;
-    assert!(peak < MOST, "{name}: {} MB were allocated", peak >> 20);
+    assert!(peak < MAX_ALLOCATED_BYTES, "{name}: {} MB were allocated", peak >> 20);
     report
 }
 

@@ -19,9 +19,9 @@ pub const MAX_TEXT_BYTES: usize = 64 << 20;
 /// More levels are refused.
 const MAX_NESTING_DEPTH: usize = 100;
 /// More entries are not copied by merging.
-const MOST_MERGED: usize = 100_000;
+const MAX_MERGED_ENTRIES: usize = 100_000;
 /// More `%TAG` lines are refused: the scanner compares each with all before it.
-const MOST_TAG_LINES: usize = 100;
+const MAX_TAG_LINES: usize = 100;
 /// What the names of YAML's own types begin with.
 pub(super) const YAML_TAG_PREFIX: &str = "tag:yaml.org,2002:";
 
@@ -40,7 +40,7 @@ pub fn parse(text: &str) -> Result<Vec<Document>, YamlError> {
         return Err(YamlError::TooLong);
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if text.lines().filter(|line| line.starts_with("%TAG")).count() > MOST_TAG_LINES {
+    if text.lines().filter(|line| line.starts_with("%TAG")).count() > MAX_TAG_LINES {
         return Err(syntax(Place::START, "too many `%TAG` lines"));
     }
     // A scanner that is not ours may have more states that it panics in; no text may end the process.
@@ -244,7 +244,7 @@ impl Reader {
             for source in sources {
                 let Value::Mapping(source) = source else { return Err(YamlError::Merge { place }) };
                 self.merged += source.entries.len();
-                if self.merged > MOST_MERGED {
+                if self.merged > MAX_MERGED_ENTRIES {
                     return Err(YamlError::TooMuchMerged { place });
                 }
                 source.entries.iter().for_each(|entry| all.put(entry.clone()));

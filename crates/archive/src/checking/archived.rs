@@ -31,42 +31,42 @@ pub(crate) type ReadFact<'a> = &'a dyn Fn(RecordId) -> Result<Vec<u8>, CrawlErro
 
 /// A capture that the live page is compared with.
 struct ArchivedPage<'a> {
-    holdings: &'a dyn HistoryReader,
+    history: &'a dyn HistoryReader,
     capture: Capture,
 }
 
 /// A case for every URL of the newest version that no check made: the findings of a check are not
 /// expectations.
 pub(crate) fn archived_cases<'a>(
-    holdings: &'a dyn HistoryReader,
+    history: &'a dyn HistoryReader,
     read: ReadFact<'_>,
     takes: &dyn Fn(&Capture) -> bool,
 ) -> Result<Vec<CheckCase<'a>>, CrawlError> {
-    let version = last_version(holdings, read)?;
+    let version = last_version(history, read)?;
     let mut cases: Vec<CheckCase<'a>> = Vec::new();
-    for capture in VersionPages::new(holdings.catalog(), Some(version)) {
+    for capture in VersionPages::new(history.catalog(), Some(version)) {
         let capture = capture?;
         if !takes(&capture) {
             continue;
         }
-        let capture = with_full_response(holdings, capture)?;
+        let capture = with_full_response(history, capture)?;
         let checked = CheckedUrl::new(&capture.url);
-        let promise = Box::new(ArchivedPage { holdings, capture });
+        let promise = Box::new(ArchivedPage { history, capture });
         cases.push(CheckCase { promise, checked });
     }
     Ok(cases)
 }
 
-fn last_version(holdings: &dyn HistoryReader, read: ReadFact<'_>) -> Result<VersionId, CrawlError> {
-    let mut next = holdings.head()?;
+fn last_version(history: &dyn HistoryReader, read: ReadFact<'_>) -> Result<VersionId, CrawlError> {
+    let mut next = history.head()?;
     while let Some(id) = next {
-        let Some(info) = holdings.catalog().version(&id)? else { break };
+        let Some(info) = history.catalog().version(&id)? else { break };
         if !made_by_check(info.version.record, read)? {
             return Ok(id);
         }
         next = info.version.parent;
     }
-    Err(if holdings.head()?.is_some() { CrawlError::OnlyChecks } else { RepositoryError::NoVersions.into() })
+    Err(if history.head()?.is_some() { CrawlError::OnlyChecks } else { RepositoryError::NoVersions.into() })
 }
 
 fn made_by_check(record: Option<RecordId>, read: ReadFact<'_>) -> Result<bool, CrawlError> {
@@ -189,7 +189,7 @@ impl ArchivedPage<'_> {
         {
             return Ok(false);
         }
-        let old = LoadedPage::of(self.holdings, Some(&self.capture), MAX_COMPARED_BYTES)?;
+        let old = LoadedPage::of(self.history, Some(&self.capture), MAX_COMPARED_BYTES)?;
         let mut body = Vec::new();
         let unreadable = |error| RepositoryError::Body(varve_core::body::BodyError::new(error));
         if let Some(content) = wire_exchange::open_wire_body(&exchange.response).map_err(unreadable)? {

@@ -17,7 +17,7 @@ const MAX_CAPTURES_SEARCHED: usize = 100;
 /// The check history of an archive.
 pub(crate) struct CheckHistory<'a> {
     /// The archive.
-    pub(crate) holdings: &'a dyn HistoryReader,
+    pub(crate) history: &'a dyn HistoryReader,
 }
 
 impl CheckHistory<'_> {
@@ -25,7 +25,7 @@ impl CheckHistory<'_> {
     /// read, to find when the failure began. For others the last few checks are enough.
     pub(crate) fn standing(&self, url: &str, fails: bool) -> Result<Standing, CrawlError> {
         let limit = if fails { usize::MAX } else { RECENT_CHECKS };
-        let verdicts = self.holdings.catalog().verdicts_of(url, limit)?;
+        let verdicts = self.history.catalog().verdicts_of(url, limit)?;
         Ok(standing(verdicts.iter().rev().map(seen)))
     }
 
@@ -37,7 +37,7 @@ impl CheckHistory<'_> {
         promise: &dyn CheckTarget,
         before: Moment,
     ) -> Result<Option<Capture>, CrawlError> {
-        let verdicts = self.holdings.catalog().verdicts_of(url, usize::MAX)?;
+        let verdicts = self.history.catalog().verdicts_of(url, usize::MAX)?;
         if let Some(met) = verdicts.iter().find(|row| row.verdict == "met" && row.time < before)
             && let Some(capture) = self.evidence(met)?
         {
@@ -45,9 +45,9 @@ impl CheckHistory<'_> {
         }
         let filter = CaptureFilter { until: Some(before), ..CaptureFilter::default() };
         let page = ListCursor::first(MAX_CAPTURES_SEARCHED);
-        let captures = self.holdings.catalog().captures_of(url, &filter, TimeOrder::NewestFirst, page)?;
+        let captures = self.history.catalog().captures_of(url, &filter, TimeOrder::NewestFirst, page)?;
         for capture in captures.into_iter().filter(|capture| capture.time < before) {
-            let capture = with_full_response(self.holdings, capture)?;
+            let capture = with_full_response(self.history, capture)?;
             if promise.kept_by(&capture) {
                 return Ok(Some(capture));
             }
@@ -62,7 +62,7 @@ impl CheckHistory<'_> {
         let (since, until) = (Some(row.time), Some(row.time));
         let filter = CaptureFilter { since, until, ..CaptureFilter::default() };
         let page = ListCursor::first(MAX_CAPTURES_SEARCHED);
-        let captures = self.holdings.catalog().captures_of(url, &filter, TimeOrder::NewestFirst, page)?;
+        let captures = self.history.catalog().captures_of(url, &filter, TimeOrder::NewestFirst, page)?;
         Ok(captures.into_iter().find(|capture| Some(capture.id) == detail.capture))
     }
 }

@@ -186,7 +186,7 @@ fn browser(
     }
     let options = BrowserOptions { redirects, ..BrowserOptions::new(executable, folder) };
     let browser = Browser::new(client, options).with_gate(gate);
-    Ok(Arc::new(FewAtATime { fetcher: browser, permits: Semaphore::new(MOST_BROWSERS) }))
+    Ok(Arc::new(FewAtATime { fetcher: browser, permits: Semaphore::new(MAX_BROWSER_PAGES) }))
 }
 
 #[cfg(not(unix))]
@@ -195,7 +195,7 @@ fn browser(_: Client, _: (&Path, &Path), _: u8, _: Arc<BrowserGate>) -> Result<A
 }
 
 /// Maximum number of browsers at a time, because each takes hundreds of megabytes.
-const MOST_BROWSERS: usize = 2;
+const MAX_BROWSER_PAGES: usize = 2;
 
 /// A fetcher that limits the number of concurrent requests.
 struct FewAtATime<F> {

@@ -31,18 +31,17 @@ pub enum CaptureSelector {
 }
 
 /// Parses a user's text: a version name, or a time. One step back from a time is a version again.
-pub fn at(holdings: &dyn HistoryReader, text: &str) -> Result<CaptureSelector, ArchiveError> {
-    match (named_version(holdings, text)?, parse_version_time(text)) {
-        (Some(version), _) => Ok(CaptureSelector::Version(known_version(holdings, &version)?.version.id)),
+pub fn at(history: &dyn HistoryReader, text: &str) -> Result<CaptureSelector, ArchiveError> {
+    match (named_version(history, text)?, parse_version_time(text)) {
+        (Some(version), _) => Ok(CaptureSelector::Version(known_version(history, &version)?.version.id)),
         (None, Some(time)) => Ok(CaptureSelector::Time(time)),
-        (None, None) => Ok(CaptureSelector::Version(resolve_version(holdings, text)?)),
+        (None, None) => Ok(CaptureSelector::Version(resolve_version(history, text)?)),
     }
 }
 
 /// The capture of a URL that the selector selects.
-pub fn find(holdings: &dyn HistoryReader, url: &str, at: &CaptureSelector) -> Result<Capture, ArchiveError> {
-    if let Some(capture) =
-        at_address(holdings, url, |spellings| find_spelled(holdings, (url, spellings), at))?
+pub fn find(history: &dyn HistoryReader, url: &str, at: &CaptureSelector) -> Result<Capture, ArchiveError> {
+    if let Some(capture) = at_address(history, url, |spellings| find_spelled(history, (url, spellings), at))?
     {
         return Ok(capture);
     }
@@ -56,13 +55,13 @@ pub fn find(holdings: &dyn HistoryReader, url: &str, at: &CaptureSelector) -> Re
 
 /// The capture of a URL that is stored under these spellings.
 fn find_spelled(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     (url, spellings): (&str, &[&str]),
     at: &CaptureSelector,
 ) -> Result<Option<Capture>, ArchiveError> {
-    let catalog = holdings.catalog();
+    let catalog = history.catalog();
     let until = match at {
-        CaptureSelector::Version(version) => return in_version(holdings, (url, spellings), version),
+        CaptureSelector::Version(version) => return in_version(history, (url, spellings), version),
         CaptureSelector::NewestGood => {
             let found = newest_good(catalog, spellings)?;
             return found.map(|found| as_asked(catalog, url, found, Capture::is_good)).transpose();
@@ -78,12 +77,12 @@ fn find_spelled(
 
 /// The capture in a version.
 fn in_version(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     (url, spellings): (&str, &[&str]),
     version: &VersionId,
 ) -> Result<Option<Capture>, ArchiveError> {
-    let catalog = holdings.catalog();
-    if !holdings.has_versions() {
+    let catalog = history.catalog();
+    if !history.has_versions() {
         // Such a layout has URLs instead of paths, and itself decides which URLs are equivalent.
         let spelling = spellings.first().copied().unwrap_or(url);
         return Ok(catalog.captures_at_path(version, spelling)?.into_iter().next());
@@ -153,22 +152,20 @@ fn newest_good(catalog: &dyn CatalogRead, spellings: &[&str]) -> Result<Option<C
 
 /// Like [`find`], but if a purge removed the capture, the error says so.
 pub fn look_up(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     url: &str,
     at: &CaptureSelector,
 ) -> Result<Capture, ArchiveError> {
-    let missing = match find(holdings, url, at) {
+    let missing = match find(history, url, at) {
         Err(missing @ ArchiveError::NoCapture { .. }) => missing,
         found => return found,
     };
     let run = match at {
-        CaptureSelector::Version(version) => {
-            holdings.catalog().version(version)?.map(|info| info.version.run)
-        }
+        CaptureSelector::Version(version) => history.catalog().version(version)?.map(|info| info.version.run),
         _ => None,
     };
-    let removed = first_kept(holdings, url, |spelling| {
-        let mut removals = holdings.catalog().removals_at(spelling, CAPTURES_PER_QUERY)?.into_iter();
+    let removed = first_kept(history, url, |spelling| {
+        let mut removals = history.catalog().removals_at(spelling, CAPTURES_PER_QUERY)?.into_iter();
         // The run that a version was made from is known.
         Ok(removals.find(|removal| run.is_none_or(|run| run == removal.tombstone.run)))
     })?;
@@ -179,26 +176,26 @@ pub fn look_up(
 }
 
 /// The response as received, if it is stored; otherwise a generated head and the body.
-pub fn wire(holdings: &dyn HistoryReader, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
+pub fn wire(history: &dyn HistoryReader, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
     // Returns the error for a removed capture.
-    let body = body(holdings, capture)?;
-    match holdings.open_wire(capture)? {
+    let body = body(history, capture)?;
+    match history.open_wire(capture)? {
         Some(wire) => Ok(wire),
-        None => Ok(Box::new(io::Cursor::new(head(holdings, capture)?).chain(body))),
+        None => Ok(Box::new(io::Cursor::new(head(history, capture)?).chain(body))),
     }
 }
 
 /// The head of the response: as received if it is stored, otherwise as far as the rows have it.
 /// Returns an error for a removed capture, because the head was removed with the body.
-pub fn head(holdings: &dyn HistoryReader, capture: &Capture) -> Result<Vec<u8>, ArchiveError> {
-    if let Some(removal) = removal_of(holdings, capture)? {
+pub fn head(history: &dyn HistoryReader, capture: &Capture) -> Result<Vec<u8>, ArchiveError> {
+    if let Some(removal) = removal_of(history, capture)? {
         return Err(RepositoryError::Removed { url: capture.url.clone(), removal: Box::new(removal) }.into());
     }
-    if let Some(head) = holdings.wire_head(capture)? {
+    if let Some(head) = history.wire_head(capture)? {
         return Ok(head);
     }
     let mut text = format!("HTTP/1.1 {}\r\n", capture.status);
-    for (name, value) in capture.headers.shown(holdings.redaction()).pairs() {
+    for (name, value) in capture.headers.shown(history.redaction()).pairs() {
         text.push_str(&format!("{name}: {value}\r\n"));
     }
     text.push_str("\r\n");

@@ -129,7 +129,7 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
         cases.iter().zip(found).filter_map(|(case, found)| Some((case, found?))).unzip();
     let (noted, verdicts): (Vec<RecordedVerdict>, Vec<CheckedUrl>) = found.into_iter().unzip();
     let ended = conclude(history, &mut evidence, &noted, note, intent)?;
-    let past = CheckHistory { holdings: history };
+    let past = CheckHistory { history: history };
     for ((case, noted), mut checked) in cases.into_iter().zip(noted).zip(verdicts) {
         checked.version = ended.version.filter(|_| noted.capture.is_some());
         look_back(&past, case, noted, &mut checked)?;
@@ -140,7 +140,7 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
 
 /// Compares a failure with the last good capture. Returns whether there was anything to compare.
 pub fn explain<E: From<ArchiveError>>(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     checked: &CheckedUrl,
     options: &CompareOptions,
     each: impl FnOnce(&PageComparison<'_>) -> Result<(), E>,
@@ -157,7 +157,7 @@ pub fn explain<E: From<ArchiveError>>(
         })?;
         return Ok(true);
     }
-    let load = |page| LoadedPage::load_lossy(holdings, Some(page), MAX_COMPARED_BYTES);
+    let load = |page| LoadedPage::load_lossy(history, Some(page), MAX_COMPARED_BYTES);
     let (old, new) = (load(base).map_err(ArchiveError::from)?, load(head).map_err(ArchiveError::from)?);
     let trouble = [old.failure, new.failure];
     let (old_id, new_id) = (base.id.to_string(), head.id.to_string());

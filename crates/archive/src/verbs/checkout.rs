@@ -71,7 +71,7 @@ fn turn_back(
 
 /// Writes the pages of a version to a folder: a new or empty one, or one from an earlier export.
 pub fn export(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     version: VersionId,
     folder: &Path,
     progress: &mut dyn FnMut(u64),
@@ -79,7 +79,7 @@ pub fn export(
     if let Some(own) = own_folder_around(folder) {
         return Err(ArchiveError::InsideArchive { path: folder.to_owned(), own });
     }
-    known_version(holdings, &version)?;
+    known_version(history, &version)?;
     let is_in_the_way = fs::metadata(folder).is_ok_and(|found| !found.is_dir());
     if is_in_the_way {
         return Err(RepositoryError::InTheWay { path: folder.to_owned() }.into());
@@ -105,7 +105,7 @@ pub fn export(
         () if is_unfinished => WorkingTree::unfinished_at(folder),
         () => WorkingTree::new(folder),
     };
-    let done = update_tree(holdings, tree, before, version, progress)?;
+    let done = update_tree(history, tree, before, version, progress)?;
     write_mark(&version.to_string())?;
     Ok(done)
 }

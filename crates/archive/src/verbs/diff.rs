@@ -70,7 +70,7 @@ pub struct PageComparison<'a> {
 
 /// Maximum number of pages reported that differ but do not count as changed. Each takes memory
 /// until the end.
-const MOST_QUIET: usize = 100_000;
+const MAX_QUIET_PAGES: usize = 100_000;
 
 /// A page that differs but does not count as changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,15 +119,15 @@ impl Totals {
 
 /// Compares two versions. `each` is called with every changed page, in the order of paths.
 pub fn diff<E: From<ArchiveError>>(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     request: &Request,
     mut each: impl FnMut(&PageComparison<'_>) -> Result<(), E>,
 ) -> Result<Totals, E> {
     let mut totals = Totals::default();
     // The layout decides about redaction, not the caller.
-    let options = as_shown(holdings, &request.options);
+    let options = as_shown(history, &request.options);
     let request = &Request { options, ..request.clone() };
-    let (pairs, same) = wanted_pairs(holdings, request).map_err(ArchiveError::from)?;
+    let (pairs, same) = wanted_pairs(history, request).map_err(ArchiveError::from)?;
     totals.unchanged += same;
     for pair in pairs {
         let pair = pair.map_err(ArchiveError::from)?;
@@ -135,7 +135,7 @@ pub fn diff<E: From<ArchiveError>>(
             totals.unchanged += 1;
             continue;
         }
-        compare_pair(holdings, request, &pair, &mut totals, &mut each)?;
+        compare_pair(history, request, &pair, &mut totals, &mut each)?;
     }
     match &request.url {
         Some(url) if totals == Totals::default() => {
@@ -150,16 +150,16 @@ type SomePairs<'a> = Box<dyn Iterator<Item = Result<CapturePair, RepositoryError
 
 /// The pages to compare, and the number of requested pages that are the same and omitted.
 fn wanted_pairs<'a>(
-    holdings: &'a dyn HistoryReader,
+    history: &'a dyn HistoryReader,
     request: &'a Request,
 ) -> Result<(SomePairs<'a>, u64), RepositoryError> {
     let (base, head) = (request.base, request.head);
     let Some(url) = request.url.as_deref() else {
-        let (pairs, same) = CapturePairs::that_differ(holdings.catalog(), base, head)?;
+        let (pairs, same) = CapturePairs::that_differ(history.catalog(), base, head)?;
         return Ok((Box::new(pairs), same));
     };
-    if !holdings.has_versions() {
-        return Ok((Box::new(one_page(holdings, request, url).transpose().into_iter()), 0));
+    if !history.has_versions() {
+        return Ok((Box::new(one_page(history, request, url).transpose().into_iter()), 0));
     }
     let is_wanted = |pair: &Result<CapturePair, _>| pair.as_ref().map_or(true, |pair| is_page(pair, url));
     // The expected path; a page of a Moku site may be stored without its query. A page has another
@@ -168,28 +168,28 @@ fn wanted_pairs<'a>(
     let bare = path.split('?').next().unwrap_or_default().to_owned();
     let mut paths = vec![bare, path];
     paths.dedup();
-    let mut found = CapturePairs::at(holdings.catalog(), base, head, &paths)?.filter(is_wanted).peekable();
+    let mut found = CapturePairs::at(history.catalog(), base, head, &paths)?.filter(is_wanted).peekable();
     match found.peek() {
         Some(_) => Ok((Box::new(found), 0)),
-        None => Ok((Box::new(CapturePairs::new(holdings.catalog(), base, head).filter(is_wanted)), 0)),
+        None => Ok((Box::new(CapturePairs::new(history.catalog(), base, head).filter(is_wanted)), 0)),
     }
 }
 
 /// The same options, with the redaction of this layout.
-fn as_shown(holdings: &dyn HistoryReader, options: &CompareOptions) -> CompareOptions {
-    CompareOptions { redaction: holdings.redaction(), ..options.clone() }
+fn as_shown(history: &dyn HistoryReader, options: &CompareOptions) -> CompareOptions {
+    CompareOptions { redaction: history.redaction(), ..options.clone() }
 }
 
 /// One page of a layout that itself decides which URLs are equivalent, and finds it without reading
 /// the others.
 fn one_page(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     request: &Request,
     url: &str,
 ) -> Result<Option<CapturePair>, RepositoryError> {
     let page = |version: Option<VersionId>| {
         let Some(version) = version else { return Ok(None) };
-        let found = holdings.catalog().captures_at_path(&version, url)?;
+        let found = history.catalog().captures_at_path(&version, url)?;
         Ok::<_, RepositoryError>(found.into_iter().next())
     };
     let pair = CapturePair { base: page(request.base)?, head: page(request.head)? };
@@ -204,14 +204,14 @@ fn is_page(pair: &CapturePair, url: &str) -> bool {
 }
 
 fn compare_pair<E: From<ArchiveError>>(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     request: &Request,
     pair: &CapturePair,
     totals: &mut Totals,
     each: &mut impl FnMut(&PageComparison<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let change = pair.change();
-    let pair = &in_full(holdings, pair.clone(), change)?;
+    let pair = &in_full(history, pair.clone(), change)?;
     let is_plain = request.names_only && change != PageChange::Changed;
     let is_long = [&pair.base, &pair.head]
         .into_iter()
@@ -222,8 +222,8 @@ fn compare_pair<E: From<ArchiveError>>(
         return each(&PageComparison { pair, change, comparison: None, trouble: [None; 2] });
     }
     let load = |page: &Option<Capture>| match is_long {
-        true => LoadedPage::head_of(holdings, page.as_ref()),
-        false => LoadedPage::load_lossy(holdings, page.as_ref(), MAX_COMPARED_BYTES),
+        true => LoadedPage::head_of(history, page.as_ref()),
+        false => LoadedPage::load_lossy(history, page.as_ref(), MAX_COMPARED_BYTES),
     };
     let (base, head) =
         (load(&pair.base).map_err(ArchiveError::from)?, load(&pair.head).map_err(ArchiveError::from)?);
@@ -233,7 +233,7 @@ fn compare_pair<E: From<ArchiveError>>(
     let comparison = if is_long || base.is_bodiless() || head.is_bodiless() {
         compare_heads(&sides[0], &sides[1], has_same_body(pair), &request.options)
     } else {
-        let taught = taught(holdings, request, pair, &head)?;
+        let taught = taught(history, request, pair, &head)?;
         compare(&sides[0], &sides[1], taught.as_ref().unwrap_or(&request.options))
     };
     let is_answered_otherwise = status_differs(pair) || pair.moved().is_some();
@@ -259,14 +259,14 @@ fn has_same_body(pair: &CapturePair) -> bool {
 /// A differing pair with full responses: a 304 response takes the values of the response it refers
 /// to, so it does not count as a change.
 fn in_full(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     pair: CapturePair,
     change: PageChange,
 ) -> Result<CapturePair, ArchiveError> {
     if change != PageChange::Changed {
         return Ok(pair);
     }
-    let full = |page: Option<Capture>| page.map(|page| with_full_response(holdings, page)).transpose();
+    let full = |page: Option<Capture>| page.map(|page| with_full_response(history, page)).transpose();
     Ok(CapturePair { base: full(pair.base)?, head: full(pair.head)? })
 }
 
@@ -301,13 +301,13 @@ impl PageComparison<'_> {
 /// The noise learned from the twin of a page; `None` if it has no twin, or one with a different
 /// status.
 fn taught(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     request: &Request,
     pair: &CapturePair,
     head: &LoadedPage,
 ) -> Result<Option<CompareOptions>, ArchiveError> {
     let (Some(twin), Some(page)) = (request.twin, &pair.head) else { return Ok(None) };
-    let found = holdings.catalog().captures_at_path(&twin, &page.path)?;
+    let found = history.catalog().captures_at_path(&twin, &page.path)?;
     let is_twin = |capture: &&Capture| {
         let address = varve_core::url::page_identity(&page.url).unwrap_or_else(|| page.url.clone());
         super::log::is_spelling(&capture.url, &address)
@@ -315,7 +315,7 @@ fn taught(
             && capture.length.unwrap_or(0) <= MAX_COMPARED_BYTES
     };
     let Some(twin) = found.iter().find(is_twin) else { return Ok(None) };
-    let twin = LoadedPage::load_lossy(holdings, Some(twin), MAX_COMPARED_BYTES)?;
+    let twin = LoadedPage::load_lossy(history, Some(twin), MAX_COMPARED_BYTES)?;
     if twin.is_bodiless() {
         return Ok(None);
     }
@@ -326,7 +326,7 @@ fn taught(
 /// Compares any two captures; `show` is called with the differences. Returns `None` if a body is
 /// longer than `most`, or missing.
 pub fn captures<T>(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     [base, head]: [&Capture; 2],
     options: &CompareOptions,
     most: u64,
@@ -337,11 +337,11 @@ pub fn captures<T>(
     }
     let (base_id, head_id) = (base.id.to_string(), head.id.to_string());
     let (base, head) =
-        (LoadedPage::of(holdings, Some(base), most)?, LoadedPage::of(holdings, Some(head), most)?);
+        (LoadedPage::of(history, Some(base), most)?, LoadedPage::of(history, Some(head), most)?);
     if base.is_bodiless() || head.is_bodiless() {
         return Ok(None);
     }
-    let options = as_shown(holdings, options);
+    let options = as_shown(history, options);
     Ok(Some(show(&compare(&base.side(&base_id), &head.side(&head_id), &options))))
 }
 
@@ -377,7 +377,7 @@ impl Totals {
                 rules.keys().for_each(|rule| *self.rules.entry(rule).or_default() += 1);
             }
         }
-        if self.quiet.len() < MOST_QUIET {
+        if self.quiet.len() < MAX_QUIET_PAGES {
             let page = pair.any();
             self.quiet.push(Quiet { url: page.url.clone(), path: page.path.clone(), rules, alike });
         }

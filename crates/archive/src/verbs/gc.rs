@@ -114,11 +114,11 @@ pub struct TooSoon {
 /// Reports whether the last garbage collection was less than `every` ago. A recorded time in the
 /// future is ignored: the clock was ahead then, and that time may be far away.
 pub fn too_soon(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     now: Moment,
     every: Duration,
 ) -> Result<Option<TooSoon>, ArchiveError> {
-    let done = holdings.catalog().last_gc()?.filter(|done| *done <= now);
+    let done = history.catalog().last_gc()?.filter(|done| *done <= now);
     let found = done.map(|done| TooSoon { done, again: after(done, every) });
     Ok(found.filter(|found| now < found.again))
 }
@@ -131,29 +131,29 @@ pub fn plan(history: &dyn HistoryWriter, policy: &RetentionPolicy) -> Result<GcA
 /// Computes the actions on a read-only archive: the result of [`plan`] if nothing changes until
 /// then.
 pub fn plan_to_show(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     now: Moment,
     policy: &RetentionPolicy,
 ) -> Result<GcActions, ArchiveError> {
-    let loose = holdings.loose(now);
+    let loose = history.loose(now);
     let cutoff = policy.keep_within.map(|within| before(now, within));
     let mut actions = GcActions { in_silos: loose.is_none(), ..GcActions::default() };
     for tag in &policy.keep_tags {
-        if holdings.catalog().tag(tag)?.is_none() {
+        if history.catalog().tag(tag)?.is_none() {
             return Err(ArchiveError::NoTag { name: tag.clone() });
         }
     }
     let VersionSelection { kept, forgotten, lost_parents } =
-        choose(holdings, policy, loose.is_some(), cutoff)?;
+        choose(history, policy, loose.is_some(), cutoff)?;
     if loose.is_some() {
-        actions.lost = lost_head(holdings)?;
+        actions.lost = lost_head(history)?;
         let lost = actions.lost.map(|named| (named, None));
         let mut lost =
             lost.into_iter().chain(lost_parents.iter().map(|(named, child)| (*named, Some(*child))));
         if let Some((named, child)) = lost.next().filter(|_| !policy.accept_lost) {
             return Err(ArchiveError::LostRows { named, child });
         }
-        let without_child = holdings.lost_versions()?;
+        let without_child = history.lost_versions()?;
         if let Some(version) = without_child.first().copied().filter(|_| !policy.accept_lost) {
             return Err(ArchiveError::LostVersion { version });
         }
@@ -163,7 +163,7 @@ pub fn plan_to_show(
     }
     actions.kept = kept.len() as u64;
     let forgotten_ids: Vec<VersionId> = forgotten.iter().map(|info| info.version.id).collect();
-    let going = Going::find(holdings, &forgotten, cutoff)?;
+    let going = Going::find(history, &forgotten, cutoff)?;
     actions.list.extend(going.made.iter().map(|&(base, head)| GcAction::MakeDiff { base, head }));
     let forget = |info: VersionInfo| GcAction::ForgetVersion {
         diffs: going.with(&info.version.id),
@@ -171,13 +171,13 @@ pub fn plan_to_show(
     };
     actions.list.extend(forgotten.into_iter().map(forget));
     if let Some(before) = cutoff {
-        let count = holdings.catalog().diffs_before(before)?.saturating_sub(going.before(before));
+        let count = history.catalog().diffs_before(before)?.saturating_sub(going.before(before));
         if count > 0 {
             actions.list.push(GcAction::PruneDiffs { before, count });
         }
     }
     if let Some(loose) = loose {
-        let marked = marks(holdings, &kept, &forgotten_ids)?;
+        let marked = marks(history, &kept, &forgotten_ids)?;
         let (unwanted, young) = unwanted(&loose, &marked)?;
         actions.young = young;
         actions.list.extend(unwanted.into_iter().map(GcAction::RemoveBody));
@@ -187,9 +187,9 @@ pub fn plan_to_show(
 
 /// The version that HEAD names, or named before it was repaired, if it has no rows. Other versions
 /// may have lost their rows too, and all their bodies would seem unreferenced.
-fn lost_head(holdings: &dyn HistoryReader) -> Result<Option<VersionId>, ArchiveError> {
-    for named in holdings.lost_head()?.into_iter().chain(holdings.repaired_head_target()?) {
-        if holdings.catalog().version(&named)?.is_none() {
+fn lost_head(history: &dyn HistoryReader) -> Result<Option<VersionId>, ArchiveError> {
+    for named in history.lost_head()?.into_iter().chain(history.repaired_head_target()?) {
+        if history.catalog().version(&named)?.is_none() {
             return Ok(Some(named));
         }
     }
@@ -341,13 +341,13 @@ struct VersionSelection {
 }
 
 fn choose(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     policy: &RetentionPolicy,
     may_go: bool,
     cutoff: Option<Moment>,
 ) -> Result<VersionSelection, ArchiveError> {
-    let catalog = holdings.catalog();
-    let heads = [holdings.repaired_head_target()?, catalog.head()?];
+    let catalog = history.catalog();
+    let heads = [history.repaired_head_target()?, catalog.head()?];
     // Nothing is removed from a silo, and without a rule nothing is removed at all.
     let all_stay = !may_go || (policy.keep_last.is_none() && policy.keep_tags.is_empty() && cutoff.is_none());
     let mut choice = VersionSelection::default();
@@ -387,22 +387,22 @@ impl BodyReferences {
 }
 
 fn marks(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     kept: &[VersionId],
     forgotten: &[VersionId],
 ) -> Result<BodyReferences, ArchiveError> {
     let mut going = HashSet::new();
     if !forgotten.is_empty() {
-        each_body_of(holdings, forgotten, |body| _ = going.insert(body))?;
-        each_body_of(holdings, kept, |body| _ = going.remove(&body))?;
+        each_body_of(history, forgotten, |body| _ = going.insert(body))?;
+        each_body_of(history, kept, |body| _ = going.remove(&body))?;
     }
-    Ok(BodyReferences { referred: referred(holdings)?, going })
+    Ok(BodyReferences { referred: referred(history)?, going })
 }
 
 /// Every body that a row references, including rows of unfinished runs.
-fn referred(holdings: &dyn HistoryReader) -> Result<HashSet<BodyId>, RepositoryError> {
+fn referred(history: &dyn HistoryReader) -> Result<HashSet<BodyId>, RepositoryError> {
     let mut referred = HashSet::new();
-    holdings.catalog().each_body(&mut |body| {
+    history.catalog().each_body(&mut |body| {
         referred.insert(body);
         Ok::<(), CatalogError>(())
     })?;
@@ -410,12 +410,12 @@ fn referred(holdings: &dyn HistoryReader) -> Result<HashSet<BodyId>, RepositoryE
 }
 
 fn each_body_of(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     versions: &[VersionId],
     mut each: impl FnMut(BodyId),
 ) -> Result<(), ArchiveError> {
     for version in versions {
-        for page in VersionPages::new(holdings.catalog(), Some(*version)) {
+        for page in VersionPages::new(history.catalog(), Some(*version)) {
             each(page?.body);
         }
     }

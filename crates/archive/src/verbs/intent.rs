@@ -95,12 +95,12 @@ fn is_plan(archive: &Archive, id: RecordId) -> bool {
 /// Restores the plan and the expectations of a version. A file with different content is
 /// overwritten only with `force`. Without it, nothing is written if there is such a file.
 pub fn restore(
-    holdings: &ArchiveHistoryReader,
+    history: &ArchiveHistoryReader,
     version: VersionId,
     force: bool,
 ) -> Result<Vec<RestoredIntent>, ArchiveError> {
-    let archive = holdings.archive();
-    let manifest = manifest(holdings, version)?;
+    let archive = history.archive();
+    let manifest = manifest(history, version)?;
     let layout = archive.layout();
     let mut wanted: Vec<(PathBuf, RecordId)> = Vec::new();
     if let Some(id) = manifest.plan.filter(|id| is_plan(archive, *id)) {
@@ -132,11 +132,11 @@ fn write(differs: bool, path: PathBuf, text: &[u8]) -> Result<RestoredIntent, Ar
     Ok(RestoredIntent { path, written: differs })
 }
 
-fn manifest(holdings: &ArchiveHistoryReader, version: VersionId) -> Result<Manifest, ArchiveError> {
+fn manifest(history: &ArchiveHistoryReader, version: VersionId) -> Result<Manifest, ArchiveError> {
     let missing = || RepositoryError::NoVersion { text: version.to_string() };
-    let info = holdings.catalog().version(&version)?.ok_or_else(missing)?;
+    let info = history.catalog().version(&version)?.ok_or_else(missing)?;
     let record = info.version.record.ok_or_else(missing)?;
-    let json = object(holdings.archive(), record)?;
+    let json = object(history.archive(), record)?;
     let unreadable =
         |error| RepositoryError::ReadObject { id: hex_digits(record), source: io::Error::other(error) };
     Ok(serde_json::from_slice(&json).map_err(unreadable)?)

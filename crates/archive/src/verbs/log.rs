@@ -14,23 +14,23 @@ pub use varve_core::history::{CaptureFilter, ListCursor, TimeOrder, VersionFilte
 
 /// Versions, newest first.
 pub fn versions(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     filter: &VersionFilter,
     page: ListCursor<VersionId>,
 ) -> Result<Vec<VersionInfo>, ArchiveError> {
-    Ok(holdings.catalog().versions(filter, page)?)
+    Ok(history.catalog().versions(filter, page)?)
 }
 
 /// Captures of a URL, newest first, under any of its spellings. The URL may be given in any
 /// equivalent spelling.
 pub fn captures(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     url: &str,
     filter: &CaptureFilter,
     page: ListCursor<&Capture>,
 ) -> Result<Vec<Capture>, ArchiveError> {
-    let found = at_address(holdings, url, |spellings| {
-        let found = holdings.catalog().captures_of_any(spellings, filter, TimeOrder::NewestFirst, page)?;
+    let found = at_address(history, url, |spellings| {
+        let found = history.catalog().captures_of_any(spellings, filter, TimeOrder::NewestFirst, page)?;
         Ok(Some(found).filter(|found| !found.is_empty()))
     })?;
     Ok(found.unwrap_or_default())
@@ -40,21 +40,21 @@ pub fn captures(
 /// list continues with other versions after it. Captures of other versions may stand between those
 /// of one.
 pub fn last_in_version(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     url: &str,
     version: VersionId,
 ) -> Result<Capture, ArchiveError> {
-    if !holdings.has_versions() {
-        return super::cat::find(holdings, url, &CaptureSelector::Version(version));
+    if !history.has_versions() {
+        return super::cat::find(history, url, &CaptureSelector::Version(version));
     }
-    let found = at_address(holdings, url, |spellings| {
-        let mut found = holdings.catalog().captures_of_any_in(&version, spellings)?;
+    let found = at_address(history, url, |spellings| {
+        let mut found = history.catalog().captures_of_any_in(&version, spellings)?;
         let Some(oldest) = found.first().map(|capture| capture.time) else { return Ok(None) };
         found.retain(|capture| capture.time == oldest);
         if found.len() == 1 {
             return Ok(found.pop());
         }
-        first_of_instant(holdings, spellings, oldest, version)
+        first_of_instant(history, spellings, oldest, version)
     })?;
     let at = || Some(format!("in version {version}"));
     found.ok_or_else(|| ArchiveError::NoCapture { url: url.to_owned(), at: at() })
@@ -63,7 +63,7 @@ pub fn last_in_version(
 /// The capture that the list has last among several of a version at one instant. Only the list
 /// itself defines their order.
 fn first_of_instant(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     spellings: &[&str],
     time: Moment,
     version: VersionId,
@@ -73,7 +73,7 @@ fn first_of_instant(
     let mut last: Option<Capture> = None;
     loop {
         let page = ListCursor { after: last.as_ref(), limit: CAPTURES_PER_QUERY };
-        let found = holdings.catalog().captures_of_any(spellings, &filter, TimeOrder::OldestFirst, page)?;
+        let found = history.catalog().captures_of_any(spellings, &filter, TimeOrder::OldestFirst, page)?;
         let is_all = found.len() < CAPTURES_PER_QUERY;
         last = found.last().cloned();
         let own = found.into_iter().find(|capture| capture.owner == CaptureOwner::Version(version));
@@ -86,37 +86,37 @@ fn first_of_instant(
 /// Whether a page of the list of [`captures`] may end after this capture. A caller that continues
 /// after its version then continues exactly here, without missing or repeating a capture.
 pub fn may_end_behind(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     url: &str,
     capture: &Capture,
 ) -> Result<bool, ArchiveError> {
     match capture.owner {
         // Its run has no version yet, so the list cannot be continued after it.
         CaptureOwner::Run(_) => Ok(false),
-        CaptureOwner::Version(_) if !holdings.has_versions() => Ok(true),
-        CaptureOwner::Version(version) => Ok(last_in_version(holdings, url, version)?.id == capture.id),
+        CaptureOwner::Version(_) if !history.has_versions() => Ok(true),
+        CaptureOwner::Version(version) => Ok(last_in_version(history, url, version)?.id == capture.id),
     }
 }
 
 /// The result for all stored spellings of a URL together. If none is stored, the result for the
 /// first likely spelling that has one.
 pub(crate) fn at_address<T>(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     url: &str,
     mut find: impl FnMut(&[&str]) -> Result<Option<T>, ArchiveError>,
 ) -> Result<Option<T>, ArchiveError> {
-    let kept = holdings.catalog().spellings_of(url)?;
+    let kept = history.catalog().spellings_of(url)?;
     if kept.is_empty() {
-        return first_kept(holdings, url, |spelling| find(&[spelling]));
+        return first_kept(history, url, |spelling| find(&[spelling]));
     }
     find(&kept.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// The responses of a URL that were removed from the silos and have no capture any more, latest
 /// removal first.
-pub fn removals(holdings: &dyn HistoryReader, url: &str, limit: usize) -> Result<Vec<Removal>, ArchiveError> {
-    let found = first_kept(holdings, url, |spelling| {
-        let found = holdings.catalog().removals_at(spelling, limit)?;
+pub fn removals(history: &dyn HistoryReader, url: &str, limit: usize) -> Result<Vec<Removal>, ArchiveError> {
+    let found = first_kept(history, url, |spelling| {
+        let found = history.catalog().removals_at(spelling, limit)?;
         Ok(Some(found).filter(|found| !found.is_empty()))
     })?;
     Ok(found.unwrap_or_default())
@@ -125,7 +125,7 @@ pub fn removals(holdings: &dyn HistoryReader, url: &str, limit: usize) -> Result
 /// The result for the first spelling of a URL that has one. A crawl stores a URL under the first
 /// spelling it meets, so all stored spellings follow the likely ones.
 pub(crate) fn first_kept<T>(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     url: &str,
     mut find: impl FnMut(&str) -> Result<Option<T>, ArchiveError>,
 ) -> Result<Option<T>, ArchiveError> {
@@ -135,7 +135,7 @@ pub(crate) fn first_kept<T>(
             return Ok(Some(found));
         }
     }
-    for kept in holdings.catalog().spellings_of(url)? {
+    for kept in history.catalog().spellings_of(url)? {
         if !likely.contains(&kept)
             && let Some(found) = find(&kept)?
         {

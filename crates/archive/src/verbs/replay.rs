@@ -111,12 +111,12 @@ pub enum UrlKnowledge {
 
 /// The capture of a URL nearest to a time; without a time, the one that the layout selects.
 pub fn find(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     url: &str,
     time: Option<ReplayTime>,
 ) -> Result<UrlKnowledge, ArchiveError> {
-    let here = first_kept(holdings, url, |spelling| {
-        let found = found_as(holdings, spelling, time)?;
+    let here = first_kept(history, url, |spelling| {
+        let found = found_as(history, spelling, time)?;
         Ok(found.filter(|found| found.capture.url == url || !leads_to(&found.capture, url)))
     })?;
     if let Some(found) = here {
@@ -124,7 +124,7 @@ pub fn find(
     }
     for other in others(url) {
         let time = time.unwrap_or(ReplayTime::exactly(Moment::from_micros(i64::MAX)));
-        let found = nearest(holdings, &other, time)?;
+        let found = nearest(history, &other, time)?;
         if let Some(found) = found.filter(|found| !leads_to(&found.capture, url)) {
             return Ok(UrlKnowledge::There(found.capture.url));
         }
@@ -133,19 +133,19 @@ pub fn find(
 }
 
 fn found_as(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     url: &str,
     time: Option<ReplayTime>,
 ) -> Result<Option<ReplayCapture>, ArchiveError> {
     if let Some(time) = time {
-        return nearest(holdings, url, time);
+        return nearest(history, url, time);
     }
-    let at = match holdings.choice() {
+    let at = match history.choice() {
         CaptureChoice::Newest => CaptureSelector::Newest,
         CaptureChoice::NewestGood => CaptureSelector::NewestGood,
     };
-    match cat::find(holdings, url, &at) {
-        Ok(capture) => among_others(holdings, capture).map(Some),
+    match cat::find(history, url, &at) {
+        Ok(capture) => among_others(history, capture).map(Some),
         Err(ArchiveError::NoCapture { .. }) => Ok(None),
         Err(error) => Err(error),
     }
@@ -153,8 +153,8 @@ fn found_as(
 
 /// A selected capture with its neighbours. If a search by its time finds another capture with the
 /// same time, that one becomes its predecessor.
-fn among_others(holdings: &dyn HistoryReader, chosen: Capture) -> Result<ReplayCapture, ArchiveError> {
-    let found = nearest(holdings, &chosen.url, ReplayTime::exactly(chosen.time))?;
+fn among_others(history: &dyn HistoryReader, chosen: Capture) -> Result<ReplayCapture, ArchiveError> {
+    let found = nearest(history, &chosen.url, ReplayTime::exactly(chosen.time))?;
     Ok(match found {
         Some(found) if found.capture.id == chosen.id => found,
         Some(found) => {
@@ -166,8 +166,8 @@ fn among_others(holdings: &dyn HistoryReader, chosen: Capture) -> Result<ReplayC
 
 /// All stored spellings of a URL. Returns the URL itself if none is stored, or if the layout itself
 /// decides which URLs are equivalent.
-pub fn all_spellings(holdings: &dyn HistoryReader, url: &str) -> Result<Vec<String>, ArchiveError> {
-    let kept = holdings.catalog().spellings_of(url)?;
+pub fn all_spellings(history: &dyn HistoryReader, url: &str) -> Result<Vec<String>, ArchiveError> {
+    let kept = history.catalog().spellings_of(url)?;
     Ok(if kept.is_empty() { vec![url.to_owned()] } else { kept })
 }
 
@@ -175,17 +175,17 @@ pub fn all_spellings(holdings: &dyn HistoryReader, url: &str) -> Result<Vec<Stri
 /// from the exact spelling: a site may redirect from one spelling to the other, which would be an
 /// endless loop.
 pub fn nearest(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     url: &str,
     when: ReplayTime,
 ) -> Result<Option<ReplayCapture>, ArchiveError> {
     let ReplayTime { from: second, last } = when;
     let behind = Moment::from_micros(last.micros().saturating_add(1));
-    let spellings = all_spellings(holdings, url)?;
+    let spellings = all_spellings(history, url)?;
     let spellings: Vec<&str> = spellings.iter().map(String::as_str).collect();
     let ask = |since, until, order| {
         let filter = CaptureFilter { since, until, committed_only: false };
-        let mut found = holdings.catalog().captures_of_any(
+        let mut found = history.catalog().captures_of_any(
             &spellings,
             &filter,
             order,
@@ -237,33 +237,29 @@ fn choose(line: &[Capture], before: usize, from: Moment) -> Option<usize> {
 }
 
 /// The first and the last capture of a set of equivalent URLs.
-pub fn ends(holdings: &dyn HistoryReader, urls: &[&str]) -> Result<Option<(Capture, Capture)>, ArchiveError> {
+pub fn ends(history: &dyn HistoryReader, urls: &[&str]) -> Result<Option<(Capture, Capture)>, ArchiveError> {
     let one = |order| {
-        holdings.catalog().captures_of_any(urls, &CaptureFilter::default(), order, ListCursor::first(1))
+        history.catalog().captures_of_any(urls, &CaptureFilter::default(), order, ListCursor::first(1))
     };
     let (first, last) = (one(TimeOrder::OldestFirst)?.pop(), one(TimeOrder::NewestFirst)?.pop());
     Ok(first.zip(last))
 }
 
 /// The spelling under which a URL is stored, if it is.
-pub fn known_as(holdings: &dyn HistoryReader, url: &str) -> Result<Option<String>, ArchiveError> {
-    first_kept(holdings, url, |spelling| {
+pub fn known_as(history: &dyn HistoryReader, url: &str) -> Result<Option<String>, ArchiveError> {
+    first_kept(history, url, |spelling| {
         let filter = CaptureFilter::default();
-        let found = holdings.catalog().captures_of(
-            spelling,
-            &filter,
-            TimeOrder::NewestFirst,
-            ListCursor::first(1),
-        )?;
+        let found =
+            history.catalog().captures_of(spelling, &filter, TimeOrder::NewestFirst, ListCursor::first(1))?;
         Ok(found.into_iter().next().map(|capture| capture.url))
     })
 }
 
 /// The status and headers that a capture is shown with. For a 304 response, they are those of the
 /// response it refers to.
-pub fn answer(holdings: &dyn HistoryReader, capture: &Capture) -> Result<(u16, HeaderView), ArchiveError> {
+pub fn answer(history: &dyn HistoryReader, capture: &Capture) -> Result<(u16, HeaderView), ArchiveError> {
     let status = if capture.status == STATUS_NOT_MODIFIED { STATUS_OK } else { capture.status };
-    Ok((status, headers_of(holdings, capture)?))
+    Ok((status, headers_of(history, capture)?))
 }
 
 /// Whether a capture is a redirect.

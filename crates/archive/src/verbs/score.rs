@@ -148,19 +148,19 @@ fn says_the_same(one: &StoredScore, other: &StoredScore) -> bool {
 
 /// Scores a version, and stores nothing.
 pub fn compute(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     version: VersionId,
     now: Moment,
     progress: &dyn Fn(u64),
 ) -> Result<ScoredVersion, ArchiveError> {
-    let info = super::show::version(holdings, &version)?;
+    let info = super::show::version(history, &version)?;
     // A parent that no longer exists cannot be compared; the version is scored as one without a
     // parent.
     let (parent, lost_parent) = match info.version.parent {
-        Some(gone) if holdings.catalog().version(&gone)?.is_none() => (None, Some(gone)),
+        Some(gone) if history.catalog().version(&gone)?.is_none() => (None, Some(gone)),
         parent => (parent, None),
     };
-    let scorer = Scorer { holdings, now, head: version, base: parent };
+    let scorer = Scorer { history, now, head: version, base: parent };
     let mut found = scorer.all(progress)?;
     let scored = found.version_score(version)?;
     // A version without a parent has no changes: all of it is new.
@@ -172,7 +172,7 @@ pub fn compute(
     let before = match (parent, found.lacks_base) {
         (None, _) => None,
         (Some(_), false) => found.before(&movement),
-        (Some(parent), true) => kept_score(holdings, parent)?,
+        (Some(parent), true) => kept_score(history, parent)?,
     };
     let is_explained = found.explains(&movement, before.as_ref(), scored.most_exposed().score);
     let known = movement_if(is_explained, &movement);
@@ -213,8 +213,8 @@ fn movement_if<'a>(is_known: bool, movement: &ScoreMovement<'a>) -> ScoreMovemen
 }
 
 /// The stored score of a version by the current rules, if every page of it was scored.
-fn kept_score(holdings: &dyn HistoryReader, version: VersionId) -> Result<Option<ParentScore>, ArchiveError> {
-    let kept = holdings.catalog().scores(&version)?;
+fn kept_score(history: &dyn HistoryReader, version: VersionId) -> Result<Option<ParentScore>, ArchiveError> {
+    let kept = history.catalog().scores(&version)?;
     let rules = &RulePack::exposure_1().scoring_version;
     let Some(kept) = kept.into_iter().find(|kept| kept.scoring_version == *rules) else { return Ok(None) };
     let json: serde_json::Value = serde_json::from_str(&kept.json).unwrap_or_default();
@@ -367,7 +367,7 @@ impl ScoreChange {
 }
 
 struct Scorer<'a> {
-    holdings: &'a dyn HistoryReader,
+    history: &'a dyn HistoryReader,
     now: Moment,
     head: VersionId,
     base: Option<VersionId>,
@@ -376,7 +376,7 @@ struct Scorer<'a> {
 impl Scorer<'_> {
     fn all(&self, progress: &dyn Fn(u64)) -> Result<ScoredPages, ArchiveError> {
         let mut found = ScoredPages::default();
-        for pair in CapturePairs::new(self.holdings.catalog(), self.base, Some(self.head)) {
+        for pair in CapturePairs::new(self.history.catalog(), self.base, Some(self.head)) {
             let pair = pair?;
             found.has_pages |= pair.head.is_some();
             found.add(self.pair(&pair)?, &pair.any().url);
@@ -389,7 +389,7 @@ impl Scorer<'_> {
         let limits = ScoreLimits::default();
         // One byte more than the limit, to detect longer bodies.
         let most = limits.body as u64 + 1;
-        let head = LoadedPage::load_lossy(self.holdings, pair.head.as_ref(), most)?;
+        let head = LoadedPage::load_lossy(self.history, pair.head.as_ref(), most)?;
         let head_score = self.side(pair.head.as_ref(), &head, self.head, &limits);
         if pair.change() == PageChange::Unchanged {
             return match head.failure {
@@ -397,7 +397,7 @@ impl Scorer<'_> {
                 None => Ok(ScoreChange::unmoved(head_score)),
             };
         }
-        let base = LoadedPage::load_lossy(self.holdings, pair.base.as_ref(), most)?;
+        let base = LoadedPage::load_lossy(self.history, pair.base.as_ref(), most)?;
         let version = self.base.unwrap_or(self.head);
         Ok(ScoreChange {
             base: self.side(pair.base.as_ref(), &base, version, &limits),
@@ -412,7 +412,7 @@ impl Scorer<'_> {
     /// An unchanged page with unknown content. If it was purged, it counts as missing on neither
     /// side.
     fn unknown(&self, pair: &CapturePair, trouble: BodyFailure) -> Result<ScoreChange, ArchiveError> {
-        let removal = pair.head.as_ref().map(|page| removal_of(self.holdings, page)).transpose()?.flatten();
+        let removal = pair.head.as_ref().map(|page| removal_of(self.history, page)).transpose()?.flatten();
         let (base_lacks, head_lacks) = (Some(trouble), Some(trouble));
         Ok(ScoreChange { base_lacks, head_lacks, is_same: removal.is_some(), ..ScoreChange::unmoved(None) })
     }

@@ -9,19 +9,19 @@ pub use varve_core::history::VersionInfo;
 pub use varve_repository::history::PageChange;
 
 /// A version. If it does not exist, the error says why.
-pub fn version(holdings: &dyn HistoryReader, id: &VersionId) -> Result<VersionInfo, RepositoryError> {
-    known_version(holdings, id)
+pub fn version(history: &dyn HistoryReader, id: &VersionId) -> Result<VersionInfo, RepositoryError> {
+    known_version(history, id)
 }
 
 /// Its pages paired with those of its parent, in the order of their paths. Unless all are
 /// requested, pages known to be unchanged may be omitted, and the second part of the result is
 /// their number. If little changed, the cost is proportional to the changes.
 pub fn pages<'a>(
-    holdings: &'a dyn HistoryReader,
+    history: &'a dyn HistoryReader,
     info: &VersionInfo,
     all: bool,
 ) -> Result<(impl Iterator<Item = Result<CapturePair, RepositoryError>> + use<'a>, u64), RepositoryError> {
-    let (catalog, base, head) = (holdings.catalog(), info.version.parent, Some(info.version.id));
+    let (catalog, base, head) = (history.catalog(), info.version.parent, Some(info.version.id));
     match all {
         true => Ok((CapturePairs::new(catalog, base, head), 0)),
         false => CapturePairs::that_differ(catalog, base, head),

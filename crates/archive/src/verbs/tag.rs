@@ -12,8 +12,8 @@ use varve_repository::history::{HistoryReader, HistoryWriter, known_version};
 const MAX_TAG_BYTES: usize = 200;
 
 /// All tags, by name.
-pub fn list(holdings: &dyn HistoryReader) -> Result<Vec<VersionTag>, ArchiveError> {
-    Ok(holdings.catalog().tags()?)
+pub fn list(history: &dyn HistoryReader) -> Result<Vec<VersionTag>, ArchiveError> {
+    Ok(history.catalog().tags()?)
 }
 
 /// Sets a tag on a version, or removes the tag if `version` is `None`.

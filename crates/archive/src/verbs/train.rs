@@ -30,9 +30,9 @@ const IN_COMMON: usize = 112 << 10;
 /// Maximum number of bytes of records to sample.
 const LOOKED_AT: u64 = 16 << 20;
 /// Maximum number of pages of the newest version to consider.
-const MOST_PAGES: usize = 20_000;
+const MAX_SAMPLED_PAGES: usize = 20_000;
 /// Maximum number of bytes of those pages to read.
-const MOST_BYTES: u64 = 512 << 20;
+const MAX_SAMPLED_BYTES: u64 = 512 << 20;
 /// Number of recent captures from which the change frequency of a page is derived.
 const LAST_CAPTURES: usize = 16;
 
@@ -66,7 +66,7 @@ pub fn train(history: &ArchiveHistoryWriter, size: usize) -> Result<Trained, Arc
 /// Makes a dictionary of at most `size` bytes from the `wanted` records, and from pages whose
 /// bodies are `wanted`. Returns it in its file format.
 pub(crate) fn make(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     files: &SiloFiles,
     size: usize,
     wanted: &dyn Fn(RecordId) -> bool,
@@ -76,7 +76,7 @@ pub(crate) fn make(
     let no_dictionary = |source| ArchiveError::NoDictionary { samples: count, source };
     let trained = train_dictionary(&samples, size.min(IN_COMMON)).map_err(no_dictionary)?;
     let mut draft = DictionaryDraft::new(trained, size.min(MAX_DICTIONARY_BYTES));
-    add_pages(holdings, &mut draft, wanted)?;
+    add_pages(history, &mut draft, wanted)?;
     let made = draft.finish().map_err(no_dictionary)?;
     let trained = Trained {
         samples: count,
@@ -91,12 +91,12 @@ pub(crate) fn make(
 /// Adds pages of the version at HEAD until the dictionary is full, the most frequently changed
 /// first.
 fn add_pages(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     draft: &mut DictionaryDraft,
     wanted: &dyn Fn(RecordId) -> bool,
 ) -> Result<(), ArchiveError> {
-    let (mut seen, mut left) = (HashSet::new(), MOST_BYTES);
-    for page in ranked(holdings)? {
+    let (mut seen, mut left) = (HashSet::new(), MAX_SAMPLED_BYTES);
+    for page in ranked(history)? {
         let body = RecordId::new(page.body.into_inner());
         if !wanted(body) || !page.record.is_none_or(wanted) {
             continue;
@@ -110,7 +110,7 @@ fn add_pages(
         }
         let unread = |source| RepositoryError::ReadObject { id: page.body.to_string(), source };
         let mut bytes = Vec::new();
-        match holdings.open_body(&page) {
+        match history.open_body(&page) {
             Ok(mut body) => body.read_to_end(&mut bytes).map_err(unread)?,
             // Removed by a purge.
             Err(RepositoryError::Absent { .. }) => continue,
@@ -124,13 +124,13 @@ fn add_pages(
 
 /// Pages of the version at HEAD that fit in a dictionary, the most frequently changed first, then
 /// the smaller first.
-fn ranked(holdings: &dyn HistoryReader) -> Result<Vec<Capture>, ArchiveError> {
+fn ranked(history: &dyn HistoryReader) -> Result<Vec<Capture>, ArchiveError> {
     let mut ranked: Vec<(usize, u64, Capture)> = Vec::new();
-    for page in VersionPages::new(holdings.catalog(), holdings.head()?).take(MOST_PAGES) {
+    for page in VersionPages::new(history.catalog(), history.head()?).take(MAX_SAMPLED_PAGES) {
         let page = page?;
         if let Some(length) = page.length.filter(|length| (1..=MAX_DICTIONARY_BYTES as u64).contains(length))
         {
-            ranked.push((changes(holdings, &page.url)?, length, page));
+            ranked.push((changes(history, &page.url)?, length, page));
         }
     }
     ranked.sort_by(|one, other| (other.0, one.1, &one.2.url).cmp(&(one.0, other.1, &other.2.url)));
@@ -138,9 +138,8 @@ fn ranked(holdings: &dyn HistoryReader) -> Result<Vec<Capture>, ArchiveError> {
 }
 
 /// Number of different bodies in the recent captures of a page.
-fn changes(holdings: &dyn HistoryReader, url: &str) -> Result<usize, ArchiveError> {
+fn changes(history: &dyn HistoryReader, url: &str) -> Result<usize, ArchiveError> {
     let page = ListCursor::first(LAST_CAPTURES);
-    let last =
-        holdings.catalog().captures_of(url, &CaptureFilter::default(), TimeOrder::NewestFirst, page)?;
+    let last = history.catalog().captures_of(url, &CaptureFilter::default(), TimeOrder::NewestFirst, page)?;
     Ok(last.iter().map(|capture| capture.body).collect::<HashSet<_>>().len())
 }

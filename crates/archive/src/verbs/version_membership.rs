@@ -14,7 +14,7 @@ use varve_repository::history::HistoryReader;
 
 /// A filter for captures by the properties of their versions.
 pub struct VersionMembership<'a> {
-    holdings: &'a dyn HistoryReader,
+    history: &'a dyn HistoryReader,
     filter: &'a VersionFilter,
     known: HashMap<VersionId, bool>,
 }
@@ -22,8 +22,8 @@ pub struct VersionMembership<'a> {
 impl<'a> VersionMembership<'a> {
     /// Selects captures of versions with the author, message and tag of this filter; its URL and
     /// times are ignored.
-    pub fn new(holdings: &'a dyn HistoryReader, filter: &'a VersionFilter) -> Self {
-        Self { holdings, filter, known: HashMap::new() }
+    pub fn new(history: &'a dyn HistoryReader, filter: &'a VersionFilter) -> Self {
+        Self { history, filter, known: HashMap::new() }
     }
 
     /// Whether a capture belongs to a selected version. A capture of an unfinished run belongs to
@@ -33,7 +33,7 @@ impl<'a> VersionMembership<'a> {
         if let Some(takes) = self.known.get(&version) {
             return Ok(*takes);
         }
-        let info = self.holdings.catalog().version(&version)?;
+        let info = self.history.catalog().version(&version)?;
         let takes = info.is_some_and(|info| self.filter.matches(&info));
         self.known.insert(version, takes);
         Ok(takes)

@@ -38,12 +38,12 @@ fn page() -> String {
 }
 
 fn captures(scene: &Scene, version: varve_archive::VersionId) -> Vec<Capture> {
-    VersionPages::new(scene.holdings().catalog(), Some(version)).map(Result::unwrap).collect()
+    VersionPages::new(scene.reader().catalog(), Some(version)).map(Result::unwrap).collect()
 }
 
 fn body(scene: &Scene, capture: &Capture) -> String {
     let mut text = String::new();
-    scene.holdings().open_body(capture).unwrap().read_to_string(&mut text).unwrap();
+    scene.reader().open_body(capture).unwrap().read_to_string(&mut text).unwrap();
     text
 }
 
@@ -65,9 +65,9 @@ fn answers_and_the_redirects_on_the_way_are_captured_and_linked() {
     assert_eq!(body(&scene, linked(0)), "<p>As promised.</p>\n");
     assert_eq!(linked(1).url, scene.web.url("/page"));
     assert_ne!(linked(0).id, linked(1).id);
-    let version = scene.holdings().catalog().version(&ended.version.unwrap()).unwrap().unwrap().version;
+    let version = scene.reader().catalog().version(&ended.version.unwrap()).unwrap().unwrap().version;
     assert_eq!(version.message, "check");
-    assert_eq!(scene.holdings().head().unwrap(), ended.version);
+    assert_eq!(scene.reader().head().unwrap(), ended.version);
     scene.assert_sound();
 }
 
@@ -143,7 +143,7 @@ fn a_check_without_any_answer_is_written_down_and_makes_no_version() {
         assert_eq!((found.len(), ended.version), (1, None));
         assert!(ended.verdicts.is_some());
     }
-    let rows = scene.holdings().catalog().verdicts_of(&scene.web.url("/close"), 10).unwrap();
+    let rows = scene.reader().catalog().verdicts_of(&scene.web.url("/close"), 10).unwrap();
     assert_eq!(rows.len(), 2, "the later one is later: {rows:?}");
 }
 
@@ -159,7 +159,7 @@ fn verdicts_and_their_evidence_are_made_again_from_the_silos() {
         mood.store(now, Ordering::SeqCst);
         scene.check(&Request { retries: 1, ..Request::default() });
     }
-    let (rows, head) = (scene.rows(), scene.holdings().head().unwrap());
+    let (rows, head) = (scene.rows(), scene.reader().head().unwrap());
     assert_eq!(rows.iter().filter(|row| row.starts_with("{\"verdict\"")).count(), 12, "{rows:#?}");
     for name in ["catalog.db", "catalog.db-wal", "catalog.db-shm", "HEAD"] {
         let _ = fs::remove_file(scene.root().join(name));
@@ -167,7 +167,7 @@ fn verdicts_and_their_evidence_are_made_again_from_the_silos() {
     fs::remove_dir_all(scene.root().join("index")).unwrap();
     rebuild::rebuild(&ArchivePaths::new(&scene.root()), opening(), &|_| {}).unwrap();
     assert_eq!(scene.rows(), rows);
-    assert_eq!(scene.holdings().head().unwrap(), head);
+    assert_eq!(scene.reader().head().unwrap(), head);
     scene.assert_sound();
 }
 
@@ -177,7 +177,7 @@ fn the_expectations_in_force_are_kept_with_the_version() {
     let scene = Scene::new(site);
     scene.promise("", &[&page()]);
     let (_, ended) = scene.check(&Request::default());
-    let record = scene.holdings().catalog().version(&ended.version.unwrap()).unwrap().unwrap().version.record;
+    let record = scene.reader().catalog().version(&ended.version.unwrap()).unwrap().unwrap().version.record;
     let archive = varve_archive::Archive::open(&scene.root()).unwrap();
     let read = |id| {
         let mut text = String::new();

@@ -74,7 +74,7 @@ impl Scene {
         ArchiveHistoryWriter::open(&self.root(), opening()).unwrap()
     }
 
-    pub(crate) fn holdings(&self) -> ArchiveHistoryReader {
+    pub(crate) fn reader(&self) -> ArchiveHistoryReader {
         ArchiveHistoryReader::open(&self.root()).unwrap()
     }
 
@@ -123,7 +123,7 @@ impl Scene {
     /// Holds the web against the last version, and keeps nothing.
     pub(crate) fn look(&self) -> Vec<CheckedUrl> {
         let mut found = Vec::new();
-        look(&self.holdings(), &Request::default(), &self.prober(true), &mut |_| {}, |checked| {
+        look(&self.reader(), &Request::default(), &self.prober(true), &mut |_| {}, |checked| {
             found.push(checked);
             Ok::<(), Wrong>(())
         })
@@ -134,12 +134,12 @@ impl Scene {
     /// Every row of the catalog.
     pub(crate) fn rows(&self) -> Vec<String> {
         let mut rows = Vec::new();
-        let holdings = self.holdings();
+        let reader = self.reader();
         let mut each = |row: &str| {
             rows.push(row.to_owned());
             Ok(())
         };
-        varve_catalog::dump_rows(holdings.catalog(), &mut each).unwrap();
+        varve_catalog::dump_rows(reader.catalog(), &mut each).unwrap();
         rows
     }
 

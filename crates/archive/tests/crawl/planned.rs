@@ -140,12 +140,12 @@ fn intent_comes_back_from_the_silos_alone() {
         let _ = std::fs::remove_dir_all(&rebuildable).or_else(|_| std::fs::remove_file(&rebuildable));
     }
     scene.rebuild();
-    let holdings = ArchiveHistoryReader::open(&scene.root()).unwrap();
-    assert_eq!(holdings.head().unwrap(), Some(told.version()));
-    let refused = intent::restore(&holdings, told.version(), false).unwrap_err();
+    let reader = ArchiveHistoryReader::open(&scene.root()).unwrap();
+    assert_eq!(reader.head().unwrap(), Some(told.version()));
+    let refused = intent::restore(&reader, told.version(), false).unwrap_err();
     assert!(matches!(refused, ArchiveError::Exists { .. }));
     assert!(!expectations.exists());
-    let restored = intent::restore(&holdings, told.version(), true).unwrap();
+    let restored = intent::restore(&reader, told.version(), true).unwrap();
     assert_eq!(restored.iter().filter(|file| file.written).count(), 2);
     let text = std::fs::read_to_string(layout.plan()).unwrap();
     assert_eq!(text, "# mine\nroots:\n- url: https://example.com/\n");

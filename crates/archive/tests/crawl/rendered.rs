@@ -56,15 +56,14 @@ fn a_page_is_captured_as_its_scripts_left_it() {
     assert_eq!(silo.matches("WARC-Type: conversion").count(), 2, "one document a page");
     assert!(silo.contains("made by a script: mud</a>"));
     assert!(silo.contains("Content-Type: image/png"));
-    let holdings = ArchiveHistoryReader::open(&scene.root()).unwrap();
+    let reader = ArchiveHistoryReader::open(&scene.root()).unwrap();
     for path in ["/", "/made"] {
         let found =
-            captures(&holdings, &scene.web.url(path), &CaptureFilter::default(), ListCursor::first(9))
-                .unwrap();
-        let renderings = holdings.renderings(&found[0]).unwrap();
+            captures(&reader, &scene.web.url(path), &CaptureFilter::default(), ListCursor::first(9)).unwrap();
+        let renderings = reader.renderings(&found[0]).unwrap();
         let read = |id: RecordId| {
             let mut bytes = Vec::new();
-            let object = holdings.archive().store().object(id.as_bytes()).unwrap().unwrap();
+            let object = reader.archive().store().object(id.as_bytes()).unwrap().unwrap();
             object.read().unwrap().read_to_end(&mut bytes).unwrap();
             bytes
         };
@@ -99,11 +98,11 @@ fn a_document_belongs_to_where_the_reader_was_led() {
         assert!(told.captured.contains_key("/new/made"), "{seed}: {:?}", told.paths());
         assert_eq!(scene.web.count("/made"), 0, "{seed}");
         assert_eq!(told.ended().tally.pages, if seed == "/old" { 2 } else { 3 }, "{seed}");
-        let holdings = ArchiveHistoryReader::open(&scene.root()).unwrap();
+        let reader = ArchiveHistoryReader::open(&scene.root()).unwrap();
         for (path, has) in [(seed, false), ("/new/page", true), ("/new/made", true)] {
             let filter = CaptureFilter::default();
-            let found = captures(&holdings, &scene.web.url(path), &filter, ListCursor::first(9)).unwrap();
-            let renderings = holdings.renderings(&found[0]).unwrap();
+            let found = captures(&reader, &scene.web.url(path), &filter, ListCursor::first(9)).unwrap();
+            let renderings = reader.renderings(&found[0]).unwrap();
             assert_eq!(renderings.document.is_some(), has, "{seed}: {path}");
             assert_eq!(renderings.screenshot.is_some(), has, "{seed}: {path}");
         }
@@ -347,11 +346,11 @@ fn what_is_no_document_has_a_picture_alone() {
     let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     assert_eq!(told.notes, Vec::<String>::new());
-    let holdings = ArchiveHistoryReader::open(&scene.root()).unwrap();
+    let reader = ArchiveHistoryReader::open(&scene.root()).unwrap();
     for (path, is_document) in pages {
         let filter = CaptureFilter::default();
-        let found = captures(&holdings, &scene.web.url(path), &filter, ListCursor::first(9)).unwrap();
-        let renderings = holdings.renderings(&found[0]).unwrap();
+        let found = captures(&reader, &scene.web.url(path), &filter, ListCursor::first(9)).unwrap();
+        let renderings = reader.renderings(&found[0]).unwrap();
         assert_eq!(renderings.document.is_some(), is_document, "{path}");
         assert!(renderings.screenshot.is_some(), "{path}");
     }

@@ -302,8 +302,8 @@ fn an_answer_that_was_cut_short_is_kept_only_where_its_row_says_so() {
     // Crystal takes the end of the connection for the end of the body, and keeps the length that was promised.
     let short = &scene.revisions("/length/short")[0];
     assert!(short.has_body() && scene.open().is_cut_short(short).unwrap());
-    let holdings = CrystalHistoryReader::open(&scene.project).unwrap();
-    assert!(find(&holdings, &scene.web.url("/length/short"), &CaptureSelector::Newest).unwrap().truncated);
+    let reader = CrystalHistoryReader::open(&scene.project).unwrap();
+    assert!(find(&reader, &scene.web.url("/length/short"), &CaptureSelector::Newest).unwrap().truncated);
     // Nothing in a row could say that the last chunk is missing: it is a failure, as in Crystal.
     let cut = &scene.revisions("/chunks/cut")[0];
     assert_eq!(cut.download_error().unwrap(), Some(DownloadError::incomplete(7)));

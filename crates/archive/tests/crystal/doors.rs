@@ -40,16 +40,16 @@ fn bring_out(museum: &Path, version: &VersionId, target: &Path) -> ProjectExport
 
 /// What an audit of everything finds.
 fn findings(museum: &Path) -> Vec<String> {
-    let holdings = ArchiveHistoryReader::open(museum).unwrap();
+    let reader = ArchiveHistoryReader::open(museum).unwrap();
     let mut found = Vec::new();
     let mut each = |finding: varve_archive::verbs::audit::AuditFinding| found.push(finding.message);
-    audit(holdings.archive(), &AuditRequest::default(), &|_| {}, &mut each).unwrap();
+    audit(reader.archive(), &AuditRequest::default(), &|_| {}, &mut each).unwrap();
     found
 }
 
 fn silo_bytes(museum: &Path) -> u64 {
-    let holdings = ArchiveHistoryReader::open(museum).unwrap();
-    holdings.archive().store().files().list().unwrap().values().map(|silo| silo.length).sum()
+    let reader = ArchiveHistoryReader::open(museum).unwrap();
+    reader.archive().store().files().list().unwrap().values().map(|silo| silo.length).sum()
 }
 
 /// Brings a project in twice and out once, and compares every row and every byte.
@@ -96,12 +96,12 @@ fn an_import_is_one_version_with_the_times_and_the_bodies() {
     let museum = home.path().join("museum");
     let imported = bring_in(&museum, &make(&home.path().join("a"), MajorVersion::Flat));
     assert_eq!((imported.revisions, imported.new, imported.errors, imported.cookies), (7, 6, 1, 1));
-    let holdings = ArchiveHistoryReader::open(&museum).unwrap();
-    assert_eq!(HistoryReader::head(&holdings).unwrap(), imported.version);
+    let reader = ArchiveHistoryReader::open(&museum).unwrap();
+    assert_eq!(HistoryReader::head(&reader).unwrap(), imported.version);
     let text = |url: &str, at: &CaptureSelector| {
-        let capture = find(&holdings, url, at).unwrap();
+        let capture = find(&reader, url, at).unwrap();
         let mut text = String::new();
-        body(&holdings, &capture).unwrap().read_to_string(&mut text).unwrap();
+        body(&reader, &capture).unwrap().read_to_string(&mut text).unwrap();
         (capture.time.to_string(), capture.status, text)
     };
     use std::io::Read as _;
@@ -136,23 +136,23 @@ fn what_was_added_to_a_project_since_is_all_that_a_second_import_adds() {
     assert_ne!(first.version, second.version);
     assert_eq!(findings(&museum), Vec::<String>::new());
     // Yet its version is the whole of the project: what was there is there, and the difference is what is new.
-    let holdings = ArchiveHistoryReader::open(&museum).unwrap();
-    let changes = |holdings: &ArchiveHistoryReader| -> Vec<(String, PageChange)> {
-        CapturePairs::new(holdings.catalog(), first.version, second.version)
+    let reader = ArchiveHistoryReader::open(&museum).unwrap();
+    let changes = |reader: &ArchiveHistoryReader| -> Vec<(String, PageChange)> {
+        CapturePairs::new(reader.catalog(), first.version, second.version)
             .map(|pair| pair.unwrap())
             .map(|pair| (pair.any().url.clone(), pair.change()))
             .filter(|(_, change)| *change != PageChange::Unchanged)
             .collect()
     };
-    assert_eq!(changes(&holdings), [("https://site.example/new".to_owned(), PageChange::Added)]);
+    assert_eq!(changes(&reader), [("https://site.example/new".to_owned(), PageChange::Added)]);
     let version = CaptureSelector::Version(second.version.unwrap());
-    let page = find(&holdings, HOME, &version).unwrap();
+    let page = find(&reader, HOME, &version).unwrap();
     assert_eq!(page.time.to_string(), "2022-07-29T12:00:02Z");
-    assert!(holdings.wire_head(&page).unwrap().is_some(), "the answer itself is at hand");
-    drop(holdings);
+    assert!(reader.wire_head(&page).unwrap().is_some(), "the answer itself is at hand");
+    drop(reader);
     rebuild(&ArchivePaths::new(&museum), opening(), &|_| {}).unwrap();
-    let holdings = ArchiveHistoryReader::open(&museum).unwrap();
-    assert_eq!(changes(&holdings), [("https://site.example/new".to_owned(), PageChange::Added)]);
+    let reader = ArchiveHistoryReader::open(&museum).unwrap();
+    assert_eq!(changes(&reader), [("https://site.example/new".to_owned(), PageChange::Added)]);
     assert_eq!(findings(&museum), Vec::<String>::new());
     bring_out(&museum, &second.version.unwrap(), &home.path().join("b"));
     assert_eq!(everything(&home.path().join("b")), everything(&project));
@@ -174,21 +174,21 @@ fn what_a_later_import_has_from_an_earlier_one_stays_when_that_is_rewritten() {
         assert_eq!(findings(&museum), Vec::<String>::new());
         ArchiveHistoryReader::open(&museum).unwrap()
     };
-    let pages = |holdings: &ArchiveHistoryReader| VersionPages::new(holdings.catalog(), Some(second)).count();
-    let holdings = rewritten(Rewrite { versions: vec![first], ..Rewrite::default() });
-    assert_eq!(pages(&holdings), 7);
-    for page in VersionPages::new(holdings.catalog(), Some(second)) {
+    let pages = |reader: &ArchiveHistoryReader| VersionPages::new(reader.catalog(), Some(second)).count();
+    let reader = rewritten(Rewrite { versions: vec![first], ..Rewrite::default() });
+    assert_eq!(pages(&reader), 7);
+    for page in VersionPages::new(reader.catalog(), Some(second)) {
         let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut body(&holdings, &page.unwrap()).unwrap(), &mut bytes).unwrap();
+        std::io::Read::read_to_end(&mut body(&reader, &page.unwrap()).unwrap(), &mut bytes).unwrap();
     }
-    drop(holdings);
-    let holdings = rewritten(Rewrite { urls: vec![HOME.to_owned()], ..Rewrite::default() });
+    drop(reader);
+    let reader = rewritten(Rewrite { urls: vec![HOME.to_owned()], ..Rewrite::default() });
     assert!(
-        body(&holdings, &find(&holdings, "https://site.example/app.js", &CaptureSelector::Newest).unwrap())
+        body(&reader, &find(&reader, "https://site.example/app.js", &CaptureSelector::Newest).unwrap())
             .is_ok()
     );
-    let gone = find(&holdings, HOME, &CaptureSelector::Version(second)).unwrap();
-    assert!(body(&holdings, &gone).is_err(), "what is taken out by its URL is taken out of every version");
+    let gone = find(&reader, HOME, &CaptureSelector::Version(second)).unwrap();
+    assert!(body(&reader, &gone).is_err(), "what is taken out by its URL is taken out of every version");
 }
 
 #[test]
@@ -196,9 +196,9 @@ fn cookies_are_in_no_silo_and_come_back_with_the_key_alone() {
     let home = tempfile::tempdir().unwrap();
     let museum = home.path().join("museum");
     let version = bring_in(&museum, &make(&home.path().join("a"), MajorVersion::Tree)).version.unwrap();
-    let holdings = ArchiveHistoryReader::open(&museum).unwrap();
+    let reader = ArchiveHistoryReader::open(&museum).unwrap();
     let mut facts = 0;
-    scan(holdings.archive().store().files(), 1, &|_| {}, &mut |scanned| {
+    scan(reader.archive().store().files(), 1, &|_| {}, &mut |scanned| {
         if let ScannedRecord::Fact { json, .. } = scanned {
             facts += 1;
             assert!(!String::from_utf8(json).unwrap().contains(COOKIE));

@@ -23,14 +23,14 @@ use varve_crystal::{
 use crate::doors::opening;
 use crate::project::{GZIPPED, HOME, make};
 
-fn text(holdings: &dyn HistoryReader, capture: &Capture) -> String {
+fn text(reader: &dyn HistoryReader, capture: &Capture) -> String {
     let mut text = String::new();
-    holdings.open_body(capture).unwrap().read_to_string(&mut text).unwrap();
+    reader.open_body(capture).unwrap().read_to_string(&mut text).unwrap();
     text
 }
 
-fn newest(holdings: &dyn HistoryReader, url: &str) -> Capture {
-    find(holdings, url, &CaptureSelector::Newest).unwrap()
+fn newest(reader: &dyn HistoryReader, url: &str) -> Capture {
+    find(reader, url, &CaptureSelector::Newest).unwrap()
 }
 
 #[test]
@@ -48,30 +48,29 @@ fn a_project_is_known_by_its_folder_and_by_its_opener() {
 #[test]
 fn revisions_are_captures_and_aliases_lead_to_them() {
     let home = tempfile::tempdir().unwrap();
-    let holdings = open_reader(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
+    let reader = open_reader(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
     for url in [HOME, "https://www.site.example/", "HTTPS://Site.example/#top"] {
-        let found = captures(&*holdings, url, &CaptureFilter::default(), ListCursor::first(9)).unwrap();
+        let found = captures(&*reader, url, &CaptureFilter::default(), ListCursor::first(9)).unwrap();
         assert_eq!(found.iter().map(|capture| capture.status).collect::<Vec<_>>(), [0, 200, 200], "{url}");
         let page = ListCursor { after: found.first(), limit: 1 };
-        let next = captures(&*holdings, url, &CaptureFilter::default(), page).unwrap();
+        let next = captures(&*reader, url, &CaptureFilter::default(), page).unwrap();
         assert_eq!(next, found[1..2]);
     }
     let outside =
-        captures(&*holdings, "https://live.example/x", &CaptureFilter::default(), ListCursor::first(1));
+        captures(&*reader, "https://live.example/x", &CaptureFilter::default(), ListCursor::first(1));
     assert!(outside.unwrap_err().to_string().contains("out of the project, to https://live.example/x"));
 }
 
 #[test]
 fn the_newest_is_shown_even_if_it_failed_unless_a_good_one_is_wanted() {
     let home = tempfile::tempdir().unwrap();
-    let holdings = open_reader(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
-    let failed = holdings.open_body(&newest(&*holdings, HOME)).err().unwrap();
+    let reader = open_reader(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
+    let failed = reader.open_body(&newest(&*reader, HOME)).err().unwrap();
     assert!(matches!(failed, RepositoryError::DownloadFailed { ref kind, .. } if kind == "TimeoutError"));
-    let good = find(&*holdings, HOME, &CaptureSelector::NewestGood).unwrap();
-    assert_eq!(text(&*holdings, &good), "<p>two</p>");
-    let then =
-        find(&*holdings, HOME, &CaptureSelector::Time("2022-07-29T12:00:01Z".parse().unwrap())).unwrap();
-    assert_eq!(text(&*holdings, &then), "<p>one</p>");
+    let good = find(&*reader, HOME, &CaptureSelector::NewestGood).unwrap();
+    assert_eq!(text(&*reader, &good), "<p>two</p>");
+    let then = find(&*reader, HOME, &CaptureSelector::Time("2022-07-29T12:00:01Z".parse().unwrap())).unwrap();
+    assert_eq!(text(&*reader, &then), "<p>one</p>");
 }
 
 #[test]
@@ -81,21 +80,19 @@ fn one_rule_chooses_the_revision_wherever_one_must_be_chosen() {
     for (choice, status, shown) in
         [(CaptureChoice::Newest, 0, None), (CaptureChoice::NewestGood, 200, Some("<p>two</p>"))]
     {
-        let holdings = open_reader_choosing(&path, choice).unwrap();
-        let head = holdings.head().unwrap();
+        let reader = open_reader_choosing(&path, choice).unwrap();
+        let head = reader.head().unwrap();
         let page =
-            VersionPages::new(holdings.catalog(), head).map(Result::unwrap).find(|page| page.url == HOME);
+            VersionPages::new(reader.catalog(), head).map(Result::unwrap).find(|page| page.url == HOME);
         assert_eq!(page.unwrap().status, status);
-        let UrlKnowledge::Here(replayed) = replay(&*holdings, HOME, None).unwrap() else {
-            panic!("not found")
-        };
+        let UrlKnowledge::Here(replayed) = replay(&*reader, HOME, None).unwrap() else { panic!("not found") };
         assert_eq!(replayed.capture.status, status);
-        assert_eq!(shown.map(|_| text(&*holdings, &replayed.capture)).as_deref(), shown);
+        assert_eq!(shown.map(|_| text(&*reader, &replayed.capture)).as_deref(), shown);
         // By way of an alias, and without a look at the other pages.
         let url = Some("https://www.site.example/".to_owned());
-        let base = Some(resolve_version(&*holdings, "r2").unwrap());
+        let base = Some(resolve_version(&*reader, "r2").unwrap());
         let request = Request { base, head, url, ..Request::default() };
-        let totals = diff::<ArchiveError>(&*holdings, &request, |_| Ok(())).unwrap();
+        let totals = diff::<ArchiveError>(&*reader, &request, |_| Ok(())).unwrap();
         let unchanged = u64::from(choice == CaptureChoice::NewestGood);
         assert_eq!((totals.changed, totals.unchanged), (1 - unchanged, unchanged), "{choice:?}");
     }
@@ -120,9 +117,9 @@ fn an_answer_that_was_cut_short_is_said_to_be_wherever_it_goes() {
         writer.add_revision(NewRevision { id: None, resource, request_cookie: None, outcome }).unwrap();
     }
     writer.close().unwrap();
-    let holdings = open_reader(&path).unwrap();
-    assert!(newest(&*holdings, HOME).truncated);
-    assert!(!find(&*holdings, HOME, &CaptureSelector::NewestGood).unwrap().truncated);
+    let reader = open_reader(&path).unwrap();
+    assert!(newest(&*reader, HOME).truncated);
+    assert!(!find(&*reader, HOME, &CaptureSelector::NewestGood).unwrap().truncated);
     let museum = home.path().join("museum");
     init(&museum, &ArchiveSettings::new("test"), opening()).unwrap();
     import(&ArchiveHistoryWriter::open(&museum, opening()).unwrap(), &path, &|_| {}).unwrap();
@@ -140,33 +137,33 @@ fn an_answer_that_was_cut_short_is_said_to_be_wherever_it_goes() {
 #[test]
 fn bodies_are_given_with_their_codings_undone() {
     let home = tempfile::tempdir().unwrap();
-    let holdings = open_reader(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
-    let script = newest(&*holdings, "https://site.example/app.js");
-    assert_eq!((text(&*holdings, &script).as_str(), script.length), ("hello", Some(5)));
-    let chunked = newest(&*holdings, "https://site.example/chunked");
-    assert_eq!(text(&*holdings, &chunked), "5\r\nnot a chunk");
-    let unchanged = newest(&*holdings, "https://site.example/logo.png");
-    assert_eq!((unchanged.status, text(&*holdings, &unchanged).as_str()), (304, "png"));
+    let reader = open_reader(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
+    let script = newest(&*reader, "https://site.example/app.js");
+    assert_eq!((text(&*reader, &script).as_str(), script.length), ("hello", Some(5)));
+    let chunked = newest(&*reader, "https://site.example/chunked");
+    assert_eq!(text(&*reader, &chunked), "5\r\nnot a chunk");
+    let unchanged = newest(&*reader, "https://site.example/logo.png");
+    assert_eq!((unchanged.status, text(&*reader, &unchanged).as_str()), (304, "png"));
 }
 
 #[test]
 fn two_moments_of_a_project_are_compared() {
     let home = tempfile::tempdir().unwrap();
-    let holdings = open_reader(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
-    assert!(!holdings.has_versions());
-    let version = |text: &str| resolve_version(&*holdings, text).unwrap();
+    let reader = open_reader(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
+    assert!(!reader.has_versions());
+    let version = |text: &str| resolve_version(&*reader, text).unwrap();
     assert_eq!(version("HEAD"), version("r7"));
     assert_eq!(version("2022-07-29T12:00:02Z"), version("r2"));
     assert_eq!(version(&version("r2").to_string()[..8]), version("r2"));
     let request = Request { base: Some(version("r1")), head: Some(version("r4")), ..Request::default() };
-    let totals = diff::<ArchiveError>(&*holdings, &request, |_| Ok(())).unwrap();
+    let totals = diff::<ArchiveError>(&*reader, &request, |_| Ok(())).unwrap();
     assert_eq!((totals.added, totals.changed, totals.removed), (2, 1, 0));
-    let pages = VersionPages::new(holdings.catalog(), Some(version("HEAD"))).map(|page| page.unwrap().url);
+    let pages = VersionPages::new(reader.catalog(), Some(version("HEAD"))).map(|page| page.unwrap().url);
     let last: Vec<String> = pages.map(|url| url.rsplit('/').next().unwrap().to_owned()).collect();
     assert_eq!(last, ["", "app.js", "chunked", "logo.png"]);
-    let latest = holdings.latest_captures(&CaptureFilter::default(), ListCursor::first(2)).unwrap();
+    let latest = reader.latest_captures(&CaptureFilter::default(), ListCursor::first(2)).unwrap();
     let page = ListCursor { after: latest.last(), limit: 9 };
-    assert_eq!(holdings.latest_captures(&CaptureFilter::default(), page).unwrap().len(), 5);
+    assert_eq!(reader.latest_captures(&CaptureFilter::default(), page).unwrap().len(), 5);
 }
 
 #[test]
@@ -194,15 +191,15 @@ fn a_moment_is_found_without_looking_at_every_revision() {
         .collect();
     writer.add_revisions(revisions).unwrap();
     writer.close().unwrap();
-    let holdings = CrystalHistoryReader::open(&path).unwrap();
+    let reader = CrystalHistoryReader::open(&path).unwrap();
     for number in [1, 2, 63, 64, 65, 250, 331, 499, 500] {
         let time = format!("2022-07-29T12:{:02}:{:02}Z", number / 60, number % 60);
-        let found = resolve_version(&holdings, &time).unwrap();
+        let found = resolve_version(&reader, &time).unwrap();
         // A download that failed has no time of its own, and is passed over.
         let newest = if number % 11 == 0 { number - 1 } else { number };
         assert!(found.to_string().starts_with(&format!("{newest:08x}")), "{time}: {found}");
     }
-    assert!(resolve_version(&holdings, "2022-07-29T11:59:59Z").is_err());
+    assert!(resolve_version(&reader, "2022-07-29T11:59:59Z").is_err());
 }
 
 #[test]
@@ -211,12 +208,12 @@ fn a_list_reads_no_body_that_need_not_be_compared() {
     let path = make(&folder.path().join("lab"), MajorVersion::Tree);
     // The script has one revision; nobody can read it now, and nobody needs to.
     let script = path.join("revisions/000/000/000/000/003");
-    let holdings = CrystalHistoryReader::open(&path).unwrap();
-    let head = holdings.head().unwrap().unwrap();
-    let list = || holdings.catalog().captures_in(&head, ListCursor::first(100)).unwrap();
+    let reader = CrystalHistoryReader::open(&path).unwrap();
+    let head = reader.head().unwrap().unwrap();
+    let list = || reader.catalog().captures_in(&head, ListCursor::first(100)).unwrap();
     let before = list();
     let capture = before.iter().find(|capture| capture.url.ends_with("app.js")).unwrap().clone();
-    assert_eq!(holdings.body_id(&capture).unwrap().to_string(), HELLO);
+    assert_eq!(reader.body_id(&capture).unwrap().to_string(), HELLO);
     std::fs::write(&script, "x".repeat(GZIPPED.len())).unwrap();
     let after = list();
     assert_eq!(before.len(), after.len());

@@ -63,10 +63,10 @@ fn stopped(root: &Path) -> (VersionId, VersionId) {
 
 /// Writing is refused, and nothing is gone past.
 fn assert_refused(root: &Path) -> String {
-    let before = (rows(&*holdings(root)), fs::read(root.join("HEAD")).expect("read"));
+    let before = (rows(&*reader(root)), fs::read(root.join("HEAD")).expect("read"));
     let Err(error) = open_writer(root, opening()) else { panic!("opened") };
     assert!(matches!(error, RepositoryError::Behind { .. }), "{error:?}");
-    assert_eq!((rows(&*holdings(root)), fs::read(root.join("HEAD")).expect("read")), before);
+    assert_eq!((rows(&*reader(root)), fs::read(root.join("HEAD")).expect("read")), before);
     std::error::Error::source(&error).expect("a cause").to_string()
 }
 
@@ -180,7 +180,7 @@ fn while_another_program_holds_the_rows_nothing_is_written_down() {
         other.execute_batch("ROLLBACK").expect("let go");
         drop(writer);
         assert_eq!(
-            holdings(root)
+            reader(root)
                 .catalog()
                 .versions(&VersionFilter::default(), ListCursor::first(9))
                 .expect("read")

@@ -31,9 +31,9 @@ fn archive(root: &Path) -> (ArchivePaths, Arc<RecordingDisk>) {
     (ArchivePaths::on_disk(root, Arc::clone(&disk) as _), disk)
 }
 
-fn read_body(holdings: &ArchiveHistoryReader, capture: &varve_archive::Capture) -> String {
+fn read_body(reader: &ArchiveHistoryReader, capture: &varve_archive::Capture) -> String {
     let mut text = String::new();
-    holdings.open_body(capture).expect("opened").read_to_string(&mut text).expect("read");
+    reader.open_body(capture).expect("opened").read_to_string(&mut text).expect("read");
     text
 }
 
@@ -51,9 +51,9 @@ fn opening_for_reading() {
 fn log_reads_no_silo() {
     let root = tempfile::tempdir().expect("a folder");
     let (layout, disk) = archive(root.path());
-    let holdings = ArchiveHistoryReader::open_at(&layout).expect("opened");
+    let reader = ArchiveHistoryReader::open_at(&layout).expect("opened");
     disk.take_calls();
-    let versions = log::versions(&holdings, &VersionFilter::default(), ListCursor::first(10));
+    let versions = log::versions(&reader, &VersionFilter::default(), ListCursor::first(10));
     assert_eq!(versions.expect("listed").len(), 2);
     assert_eq!(disk.take_counts(), "");
 }
@@ -62,12 +62,12 @@ fn log_reads_no_silo() {
 fn cat_of_one_page() {
     let root = tempfile::tempdir().expect("a folder");
     let (layout, disk) = archive(root.path());
-    let holdings = ArchiveHistoryReader::open_at(&layout).expect("opened");
+    let reader = ArchiveHistoryReader::open_at(&layout).expect("opened");
     disk.take_calls();
-    let capture = cat::find(&holdings, URL, &CaptureSelector::Newest).expect("found");
+    let capture = cat::find(&reader, URL, &CaptureSelector::Newest).expect("found");
     // The catalog finds the capture.
     assert_eq!(disk.take_counts(), "");
-    assert_eq!(read_body(&holdings, &capture), "two");
+    assert_eq!(read_body(&reader, &capture), "two");
     // The silo is opened and measured, and one read returns the whole record.
     assert_eq!(disk.take_counts(), "examine 1, open 1, read 1");
 }
@@ -76,12 +76,12 @@ fn cat_of_one_page() {
 fn one_replay() {
     let root = tempfile::tempdir().expect("a folder");
     let (layout, disk) = archive(root.path());
-    let holdings = ArchiveHistoryReader::open_at(&layout).expect("opened");
+    let reader = ArchiveHistoryReader::open_at(&layout).expect("opened");
     disk.take_calls();
-    let UrlKnowledge::Here(found) = replay::find(&holdings, URL, None).expect("looked up") else {
+    let UrlKnowledge::Here(found) = replay::find(&reader, URL, None).expect("looked up") else {
         panic!("the page is archived");
     };
-    assert_eq!(read_body(&holdings, &found.capture), "two");
+    assert_eq!(read_body(&reader, &found.capture), "two");
     // As `cat`: the catalog has the head, so that only the body is read.
     assert_eq!(disk.take_counts(), "examine 1, open 1, read 1");
 }

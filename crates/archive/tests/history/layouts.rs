@@ -19,16 +19,16 @@ fn what_was_committed_is_read_back() {
         let second =
             commit_pages(&*writer, "second", &[("https://e.org/", "one"), ("https://e.org/b", "three")]);
         drop(writer);
-        let holdings = holdings(root.path());
+        let reader = reader(root.path());
         assert_eq!((first.parent, second.parent), (None, Some(first.version)), "{kind:?}");
         assert_eq!((second.captures, second.changed), (2, 1), "{kind:?}");
-        assert_eq!(holdings.head().expect("read"), Some(second.version));
+        assert_eq!(reader.head().expect("read"), Some(second.version));
         let wanted = [("https://e.org/", "one"), ("https://e.org/a", "two")];
-        assert_eq!(contents(&*holdings, first.version), wanted.map(|(url, body)| (url.into(), body.into())));
-        let log = versions(&*holdings, &VersionFilter::default(), ListCursor::first(10)).expect("read");
+        assert_eq!(contents(&*reader, first.version), wanted.map(|(url, body)| (url.into(), body.into())));
+        let log = versions(&*reader, &VersionFilter::default(), ListCursor::first(10)).expect("read");
         let said: Vec<_> = log.iter().map(|info| (info.version.message.as_str(), info.captures)).collect();
         assert_eq!(said, [("second", 2), ("first", 2)]);
-        let pairs: Vec<_> = CapturePairs::new(holdings.catalog(), Some(first.version), Some(second.version))
+        let pairs: Vec<_> = CapturePairs::new(reader.catalog(), Some(first.version), Some(second.version))
             .map(|pair| pair.expect("read"))
             .map(|pair| (pair.any().url.clone(), pair.change()))
             .collect();
@@ -146,6 +146,6 @@ fn one_of_two_writers_is_refused_and_nothing_is_lost() {
         let other = varve_archive::history::open_writer(root.path(), opening());
         assert!(matches!(other, Err(RepositoryError::Lock(_))), "{kind:?}");
         commit_pages(&*writer, "first", &[("https://e.org/", "1")]);
-        assert_eq!(rows(&*holdings(root.path())), rows(writer.as_reader()));
+        assert_eq!(rows(&*reader(root.path())), rows(writer.as_reader()));
     }
 }

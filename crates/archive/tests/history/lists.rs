@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::rewriting::{all_bytes, assert_sound, holds, request, rewrite};
+use crate::purge::{all_bytes, assert_sound, holds, request, rewrite};
 use crate::scene::*;
 use varve_archive::history::open_reader;
 use varve_archive::verbs::commit::{self, NewPage};
@@ -47,8 +47,8 @@ fn facts(root: &Path) -> (Vec<Manifest>, Vec<PageList>) {
 }
 
 fn texts(root: &Path, version: VersionId) -> Vec<String> {
-    let holdings = open_reader(root).expect("opened");
-    contents(&*holdings, version).into_iter().map(|(_, body)| body).collect()
+    let reader = open_reader(root).expect("opened");
+    contents(&*reader, version).into_iter().map(|(_, body)| body).collect()
 }
 
 #[test]
@@ -232,9 +232,9 @@ fn a_site_that_becomes_what_it_was_is_whole() {
     let texts_of = ["old", "new", "old", "new", "newer", "old"];
     let versions = texts_of.map(|text| commit_all(root, text));
     assert_sound(root);
-    let kept = rows(&*holdings(root));
+    let kept = rows(&*reader(root));
     rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
-    assert_eq!(rows(&*holdings(root)), kept);
+    assert_eq!(rows(&*reader(root)), kept);
     for (version, text) in versions.iter().zip(texts_of) {
         assert_eq!(texts(root, *version), [text; PAGES]);
     }

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use varve_archive::RepositoryError;
 
+use crate::purge::{request, rewrite};
 use crate::rebuilding::check_numbers;
-use crate::rewriting::{request, rewrite};
 use crate::scene::*;
 use varve_archive::history::{HistoryWriter, open_writer};
 use varve_archive::verbs::audit::{AuditFinding, AuditKind, AuditRequest, AuditSeverity, audit};
@@ -42,7 +42,7 @@ fn spoil(root: &Path, offset: usize) {
 
 /// Where the manifest of a version lies.
 fn place_of(root: &Path, version: VersionId) -> usize {
-    let info = holdings(root).catalog().version(&version).expect("read").expect("there");
+    let info = reader(root).catalog().version(&version).expect("read").expect("there");
     let record = info.version.record.expect("in a silo");
     let archive = Archive::open(root).expect("opened");
     let located = archive.store().find(record.as_bytes()).expect("read").expect("there");
@@ -73,14 +73,14 @@ fn audited(root: &Path) -> Vec<AuditFinding> {
 
 /// It can be read and added to.
 pub(crate) fn assert_usable(root: &Path) {
-    let open = holdings(root);
+    let open = reader(root);
     let filter = VersionFilter::default();
     let found = versions(&*open, &filter, ListCursor { after: None, limit: 100 }).expect("listed");
     let head = open.head().expect("read");
     assert!(head.is_none_or(|head| found.iter().any(|info| info.version.id == head)), "HEAD is known");
     drop(open);
     let committed = commit_pages(&*history(root), "and on", &[("https://e.org/new", "new")]);
-    assert_eq!(contents(&*holdings(root), committed.version).len(), 1);
+    assert_eq!(contents(&*reader(root), committed.version).len(), 1);
 }
 
 /// An archive with a version of three that has everything a version can have.
@@ -164,9 +164,9 @@ fn versions_outlive_the_list_of_their_pages() {
         commit_pages(&*history(root), message, &pages).version
     };
     let (first, second) = (commit("first"), commit("second"));
-    let list = holdings(root).catalog().latest_page_list().expect("read").expect("a list").record;
+    let list = reader(root).catalog().latest_page_list().expect("read").expect("a list").record;
     let located = Archive::open(root).expect("opened").store().find(list.as_bytes()).expect("read");
-    let kept = [first, second].map(|version| holdings(root).catalog().version(&version).expect("read"));
+    let kept = [first, second].map(|version| reader(root).catalog().version(&version).expect("read"));
     spoil(root, usize::try_from(located.expect("there").place.offset()).expect("a small silo"));
     let told: Vec<String> = rebuilt(root).left_out.iter().map(ToString::to_string).collect();
     let message = |version, known| {
@@ -175,7 +175,7 @@ fn versions_outlive_the_list_of_their_pages() {
         )
     };
     assert_eq!(told, [message(first, 0), message(second, 1)]);
-    let open = holdings(root);
+    let open = reader(root);
     assert_eq!(open.head().expect("read"), Some(second));
     for (version, kept) in [first, second].iter().zip(kept) {
         let found = open.catalog().version(version).expect("read").expect("there");
@@ -187,7 +187,7 @@ fn versions_outlive_the_list_of_their_pages() {
     assert!(found.iter().any(|found| found.message.contains(&list.to_string())), "{found:?}");
     assert!(found.iter().all(|found| found.kind != AuditKind::Catalog), "{found:?}");
     let third = commit("third");
-    assert_eq!(contents(&*holdings(root), third).len(), 41);
+    assert_eq!(contents(&*reader(root), third).len(), 41);
     assert!(audited(root).iter().all(|found| found.kind != AuditKind::Catalog));
     assert_usable(root);
 }

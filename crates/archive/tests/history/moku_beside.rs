@@ -47,7 +47,7 @@ fn while_another_program_has_a_site_open_no_body_goes() {
     let Some(mut other) = other_program(root) else { return };
     let planned = plan(&*writer, &policy).expect("planned");
     assert_eq!((planned.young, planned.list.len()), (1, 1), "{planned:?}");
-    assert_eq!(plan_to_show(&*holdings(root), writer.now(), &policy).expect("planned").young, 1);
+    assert_eq!(plan_to_show(&*reader(root), writer.now(), &policy).expect("planned").young, 1);
     perform(&*writer, &planned, &|_| {}).expect("performed");
     assert!(blob(root, "old").exists());
     drop(other.stdin.take());
@@ -149,7 +149,7 @@ fn what_was_meant_before_somebody_else_moved_head_is_not_meant_any_more() {
     let third = moku_commits(root, "https://e.org/", "", "{}");
     // Somebody was stopped when HEAD had moved to the second version and before this was gone.
     fs::write(root.join(".moku/varve.head"), format!("{second} commit {first}")).expect("written");
-    assert_eq!(holdings(root).repaired_head_target().expect("read"), Some(third));
+    assert_eq!(reader(root).repaired_head_target().expect("read"), Some(third));
     let writer = history(root);
     assert_eq!(writer.head().expect("read"), Some(third));
     let next = commit_pages(&*writer, "on", &[("https://e.org/", "on")]);
@@ -167,17 +167,16 @@ fn headers_that_moku_left_as_they_came_are_hidden_and_compared_by_their_names() 
     site(root);
     let raw = r#"{"Authorization":["Bearer SECRET"],"Content-Type":["text/html"],"X-B":[" b ","a"]}"#;
     let version = moku_commits(root, "https://e.org/", "", raw);
-    let reader = holdings(root);
-    let page = cat::find(&*reader, "https://e.org/", &CaptureSelector::Version(version)).expect("found");
+    let before = reader(root);
+    let page = cat::find(&*before, "https://e.org/", &CaptureSelector::Version(version)).expect("found");
     let names: Vec<&str> = page.headers.iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["authorization", "content-type", "x-b"]);
     assert_eq!(page.headers.get("x-b").expect("there"), ["a", "b"]);
-    let shown = serde_json::to_string(&*page.headers.shown(reader.redaction())).expect("JSON");
+    let shown = serde_json::to_string(&*page.headers.shown(before.redaction())).expect("JSON");
     assert!(!shown.contains("SECRET"), "{shown}");
-    drop(reader);
+    drop(before);
     let next = commit_pages(&*history(root), "on", &[("https://e.org/", "on")]);
-    let kept =
-        holdings(root).catalog().diff(Some(&version), &next.version).expect("read").expect("kept").json;
+    let kept = reader(root).catalog().diff(Some(&version), &next.version).expect("read").expect("kept").json;
     assert!(!kept.contains("SECRET") && kept.contains("authorization"), "{kept}");
     assert!(!kept.contains(r#""content-type""#), "it did not change: {kept}");
 }
@@ -189,7 +188,7 @@ fn a_page_with_dots_in_its_url_is_found_in_its_version() {
     site(root);
     let url = "https://e.org/a/./b/../c";
     let version = moku_commits(root, url, "/a/./b/../c", "{}");
-    let found = cat::find(&*holdings(root), url, &CaptureSelector::Version(version)).expect("found");
+    let found = cat::find(&*reader(root), url, &CaptureSelector::Version(version)).expect("found");
     assert_eq!(found.url, url);
 }
 
@@ -253,7 +252,7 @@ fn no_path_leads_moku_out_of_the_site() {
     // They are found, and the same pages again, also where an earlier build wrote their paths as they are.
     for url in urls {
         assert_eq!(
-            cat::find(&*holdings(root), url, &CaptureSelector::Version(version)).expect("found").url,
+            cat::find(&*reader(root), url, &CaptureSelector::Version(version)).expect("found").url,
             url
         );
     }

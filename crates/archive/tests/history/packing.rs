@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::rewriting::{assert_sound, request, rewrite};
+use crate::purge::{assert_sound, request, rewrite};
 use crate::scene::*;
 use varve_archive::history::{ArchiveHistoryWriter, open_reader};
 use varve_archive::verbs::purge::{AtSign, Dictionaries, GroupPattern, Request};
@@ -49,9 +49,9 @@ fn a_silo_is_never_gone_on_with_in_another_packing() {
         fs::write(root.join("varve.toml"), format!("{other}packing = \"{packing}\"\n")).expect("written");
         let version = commit_all(root, packing, &pages(number * 10, 3));
         assert_sound(root);
-        let holdings = open_reader(root).expect("opened");
-        assert_eq!(contents(&*holdings, version).len(), 3);
-        assert_eq!(contents(&*holdings, first).len(), 3);
+        let reader = open_reader(root).expect("opened");
+        assert_eq!(contents(&*reader, version).len(), 3);
+        assert_eq!(contents(&*reader, first).len(), 3);
     }
     assert!(silo(root, 0, "gz").starts_with(&[0x1f, 0x8b]));
     assert!(silo(root, 1, "zst").starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
@@ -77,11 +77,11 @@ fn silos_to_come_begin_with_the_dictionary_and_are_smaller() {
     assert!(!root.join("warc/0/00000002.warc.zst").exists());
     assert_sound(root);
     let check = || {
-        let holdings = open_reader(root).expect("opened");
+        let reader = open_reader(root).expect("opened");
         for (version, from, count) in [(first, 0, 300), (second, 1000, 300), (third, 2000, 3)] {
             let mut wanted = pages(from, count);
             wanted.sort();
-            assert_eq!(contents(&*holdings, version), wanted);
+            assert_eq!(contents(&*reader, version), wanted);
         }
     };
     check();
@@ -110,7 +110,7 @@ fn in_dictionaries(root: &Path, text: &str) -> (bool, usize) {
     let count = stored.len();
     let holds = |stored: Vec<u8>| {
         let dictionary = varve_warc::write::Dictionary::new(stored);
-        crate::rewriting::holds(dictionary.plain().expect("a dictionary"), text)
+        crate::purge::holds(dictionary.plain().expect("a dictionary"), text)
     };
     (stored.into_iter().any(holds), count)
 }
@@ -137,14 +137,13 @@ fn what_goes_goes_from_dictionaries() {
     assert_eq!(receipt.dictionaries, Dictionaries::MadeAgain);
     assert_eq!(in_dictionaries(root, "SECRETWORD"), (false, 2), "one in its file, one in the silo");
     assert_sound(root);
-    let holdings = open_reader(root).expect("opened");
-    let first =
-        holdings.catalog().version(&holdings.head().expect("read").expect("a version")).expect("read");
+    let reader = open_reader(root).expect("opened");
+    let first = reader.catalog().version(&reader.head().expect("read").expect("a version")).expect("read");
     let first = first.and_then(|second| second.version.parent).expect("a parent");
     let mut wanted = rest;
     wanted.sort();
-    assert_eq!(crate::rewriting_pages::shown(&*holdings, first), wanted);
-    drop(holdings);
+    assert_eq!(crate::purge_pages::shown(&*reader, first), wanted);
+    drop(reader);
     // Writing goes on in the same silo, by the same dictionary.
     commit_all(root, "3", &pages(900, 3));
     assert_eq!(in_dictionaries(root, "SECRETWORD"), (false, 2));
@@ -211,8 +210,8 @@ fn a_later_capture_of_a_page_is_packed_to_its_difference() {
     assert!(after * 10 < before, "{after} for forty pages that changed, {before} for forty new ones");
     assert_sound(root);
     rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
-    let holdings = open_reader(root).expect("opened");
-    assert_eq!(contents(&*holdings, second), site(40));
+    let reader = open_reader(root).expect("opened");
+    assert_eq!(contents(&*reader, second), site(40));
     assert_sound(root);
 }
 

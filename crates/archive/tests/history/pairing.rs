@@ -47,9 +47,9 @@ fn a_page_is_itself_however_its_path_was_written() {
     for sql in WRITTEN {
         let root = tempfile::tempdir().expect("a folder");
         let [first, second] = site(root.path(), sql);
-        let holdings = holdings(root.path());
+        let reader = reader(root.path());
         for (base, head) in [(first, second), (second, first)] {
-            let pairs: Vec<_> = CapturePairs::new(holdings.catalog(), Some(base), Some(head))
+            let pairs: Vec<_> = CapturePairs::new(reader.catalog(), Some(base), Some(head))
                 .map(|pair| pair.expect("read"))
                 .map(|pair| (pair.change(), pair.any().url.clone()))
                 .collect();
@@ -58,7 +58,7 @@ fn a_page_is_itself_however_its_path_was_written() {
                 assert!(*change == PageChange::Changed && URLS.contains(&url.as_str()), "{sql}: {pairs:?}");
             }
         }
-        let kept = holdings.catalog().diff(Some(&first), &second).expect("read").expect("kept").json;
+        let kept = reader.catalog().diff(Some(&first), &second).expect("read").expect("kept").json;
         let kept: serde_json::Value = serde_json::from_str(&kept).expect("JSON");
         assert_eq!(kept["files"].as_array().expect("a list").len(), URLS.len(), "{kept}");
     }

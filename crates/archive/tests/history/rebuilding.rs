@@ -200,7 +200,7 @@ proptest! {
         let root = tempfile::tempdir().expect("a folder");
         make(Kind::Archive, root.path());
         perform(root.path(), &steps);
-        let before = holdings(root.path());
+        let before = reader(root.path());
         let (kept, head) = (rows(&*before), before.head().expect("read"));
         drop(before);
         for name in ["catalog.db", "catalog.db-wal", "catalog.db-shm", "HEAD"] {
@@ -208,7 +208,7 @@ proptest! {
         }
         fs::remove_dir_all(root.path().join("index")).expect("removed");
         rebuild::rebuild(&ArchivePaths::new(root.path()), opening(), &|_| {}).expect("rebuilt");
-        let after = holdings(root.path());
+        let after = reader(root.path());
         prop_assert_eq!(rows(&*after), kept);
         prop_assert_eq!(after.head().expect("read"), head);
     }

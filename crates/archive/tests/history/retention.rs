@@ -185,12 +185,12 @@ fn when_it_was_done_keeps_nobody_from_it_if_it_cannot_be_read() {
 
 /// The diffs that a site keeps, as its table has them.
 fn diffs_of(root: &Path) -> Vec<(Option<VersionId>, VersionId)> {
-    let holdings = holdings(root);
+    let reader = reader(root);
     let filter = VersionFilter::default();
-    let versions = holdings.catalog().versions(&filter, ListCursor::first(100)).expect("read");
+    let versions = reader.catalog().versions(&filter, ListCursor::first(100)).expect("read");
     let mut found: Vec<_> = versions
         .iter()
-        .flat_map(|info| holdings.catalog().diffs_with(&info.version.id).expect("read"))
+        .flat_map(|info| reader.catalog().diffs_with(&info.version.id).expect("read"))
         .map(|diff| (diff.base, diff.head))
         .collect();
     let place = |id: &VersionId| versions.iter().rev().position(|info| info.version.id == *id);
@@ -329,7 +329,7 @@ fn a_plan_that_is_only_shown_is_the_one_that_is_made_and_writes_nothing() {
     let policy = RetentionPolicy { keep_last: Some(0), ..RetentionPolicy::default() };
     let seconds = std::time::UNIX_EPOCH.elapsed().expect("a clock").as_secs();
     let now = varve_archive::Moment::from_seconds(seconds.cast_signed());
-    let shown = plan_to_show(&*holdings(root), now, &policy).expect("planned");
+    let shown = plan_to_show(&*reader(root), now, &policy).expect("planned");
     assert!(!root.join(".moku/HEAD").exists());
     assert_eq!((shown.kept, totals(&shown.list)["versions"].0), (1, 2));
     assert_eq!(plan(&*history(root), &policy).expect("planned"), shown);

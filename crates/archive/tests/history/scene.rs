@@ -45,7 +45,7 @@ pub(crate) fn history(root: &Path) -> Box<dyn HistoryWriter> {
     open_writer(root, opening()).expect("opened for writing")
 }
 
-pub(crate) fn holdings(root: &Path) -> Box<dyn HistoryReader> {
+pub(crate) fn reader(root: &Path) -> Box<dyn HistoryReader> {
     open_reader(root).expect("opened for reading")
 }
 
@@ -62,25 +62,25 @@ pub(crate) fn commit_pages(history: &dyn HistoryWriter, message: &str, pages: &[
     commit(history, &request, pages, &|_| {}).expect("committed")
 }
 
-pub(crate) fn body(holdings: &dyn HistoryReader, capture: &Capture) -> String {
+pub(crate) fn body(reader: &dyn HistoryReader, capture: &Capture) -> String {
     let mut text = String::new();
-    holdings.open_body(capture).expect("opened").read_to_string(&mut text).expect("read");
+    reader.open_body(capture).expect("opened").read_to_string(&mut text).expect("read");
     text
 }
 
 /// URL and body of every page of a version.
-pub(crate) fn contents(holdings: &dyn HistoryReader, version: VersionId) -> Vec<(String, String)> {
-    let pages = VersionPages::new(holdings.catalog(), Some(version)).map(|page| page.expect("read"));
-    pages.map(|page| (page.url.clone(), body(holdings, &page))).collect()
+pub(crate) fn contents(reader: &dyn HistoryReader, version: VersionId) -> Vec<(String, String)> {
+    let pages = VersionPages::new(reader.catalog(), Some(version)).map(|page| page.expect("read"));
+    pages.map(|page| (page.url.clone(), body(reader, &page))).collect()
 }
 
 /// Every row, as text.
-pub(crate) fn rows(holdings: &dyn HistoryReader) -> Vec<String> {
+pub(crate) fn rows(reader: &dyn HistoryReader) -> Vec<String> {
     let mut rows = Vec::new();
     let mut each = |row: &str| {
         rows.push(row.to_owned());
         Ok(())
     };
-    varve_catalog::dump_rows(holdings.catalog(), &mut each).expect("read");
+    varve_catalog::dump_rows(reader.catalog(), &mut each).expect("read");
     rows
 }

@@ -37,8 +37,8 @@ fn write(path: &Path, text: &str) {
 }
 
 fn texts(root: &Path, version: VersionId) -> Vec<String> {
-    let holdings = open_reader(root).expect("opened");
-    contents(&*holdings, version).into_iter().map(|(_, body)| body).collect()
+    let reader = open_reader(root).expect("opened");
+    contents(&*reader, version).into_iter().map(|(_, body)| body).collect()
 }
 
 /// The time of the last change of a file is that of its disk, and cannot be set: it must pass.
@@ -106,7 +106,7 @@ fn a_body_that_was_taken_out_is_stored_again() {
     write(&folder.join("a"), "one");
     wait();
     commit_folder(root, folder, false);
-    crate::rewriting::rewrite(root, &crate::rewriting::request(&["https://e.org/a"]));
+    crate::purge::rewrite(root, &crate::purge::request(&["https://e.org/a"]));
     assert!(!root.join("files.seen").exists());
     assert_eq!(texts(root, commit_folder(root, folder, false)), ["one"]);
 }

@@ -208,8 +208,8 @@ fn a_head_that_was_lost_is_told_and_the_next_writer_finds_it_again() {
 /// Leaves HEAD where it was before the last commit, as a crash between the rows and HEAD does.
 pub(crate) fn leave_behind(root: &Path, version: VersionId) {
     let head = root.join(".moku/HEAD");
-    let holdings = MokuHistoryReader::open(root).expect("opened");
-    let time = holdings.catalog().version(&version).expect("read").expect("there").version.time.seconds();
+    let reader = MokuHistoryReader::open(root).expect("opened");
+    let time = reader.catalog().version(&version).expect("read").expect("there").version.time.seconds();
     fs::write(&head, version.to_string()).expect("written");
     let file = fs::File::options().write(true).open(&head).expect("opened");
     file.set_modified(UNIX_EPOCH + Duration::from_secs(time.unsigned_abs())).expect("set");

@@ -39,14 +39,14 @@ impl Known {
 }
 
 /// Every version with its pages, by message. A body that was taken out is no page.
-fn all(holdings: &dyn HistoryReader) -> BTreeMap<String, (VersionId, Pages)> {
-    let versions = holdings.catalog().versions(&Default::default(), ListCursor::first(99)).unwrap();
+fn all(reader: &dyn HistoryReader) -> BTreeMap<String, (VersionId, Pages)> {
+    let versions = reader.catalog().versions(&Default::default(), ListCursor::first(99)).unwrap();
     let pages = |id| {
         let captures =
-            varve_archive::history::VersionPages::new(holdings.catalog(), Some(id)).map(|page| page.unwrap());
-        let bodies = captures.filter_map(|page| match holdings.open_body(&page) {
+            varve_archive::history::VersionPages::new(reader.catalog(), Some(id)).map(|page| page.unwrap());
+        let bodies = captures.filter_map(|page| match reader.open_body(&page) {
             Err(RepositoryError::Absent { .. }) => None,
-            _ => Some((page.url.clone(), scene::body(holdings, &page))),
+            _ => Some((page.url.clone(), scene::body(reader, &page))),
         });
         bodies.collect()
     };
@@ -81,8 +81,8 @@ impl Death<'_> {
 
     /// Whoever only reads sees what was acknowledged, before anybody puts anything in order.
     fn can_be_read(&self) {
-        let holdings = scene::holdings(self.home);
-        let found = all(&*holdings);
+        let reader = scene::reader(self.home);
+        let found = all(&*reader);
         for (message, known) in &self.known.versions {
             assert_eq!(found.get(message), Some(known), "{}: read", self.what);
         }
@@ -91,12 +91,12 @@ impl Death<'_> {
     /// Whoever only reads finds one of two states, whole, before anybody puts anything in order; or is told to wait, in which case
     /// what is missing lies ready.
     fn is_old_or_new(&self) {
-        let ready = self.home.join("tmp/rewrite");
-        if self.home.join("warc/unsettled").exists() {
+        let ready = self.home.join("tmp/purge");
+        if self.home.join("warc/pending-swap").exists() {
             assert!(ready.is_dir(), "{}", self.what);
             return;
         }
-        let found = all(&*scene::holdings(self.home));
+        let found = all(&*scene::reader(self.home));
         for (message, (id, pages)) in &self.known.versions {
             let (id_found, pages_found) = &found[message];
             let rest: Pages = pages.iter().filter(|(url, _)| url != SECRET).cloned().collect();

@@ -319,14 +319,12 @@ impl CheckArgs {
     }
 
     fn against(&self, layout: &ArchivePaths, session: &mut Session) -> Result<ExitStatus, Error> {
-        let holdings = ArchiveHistoryReader::open(layout.root())?;
+        let history = ArchiveHistoryReader::open(layout.root())?;
         let stop = signals::stop_flag();
         let prober = self.web.prober(session, None, true, Some(Arc::clone(&stop)))?;
         let mut teller = VerdictPrinter::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();
-        look(&holdings, &self.manner.request(&stop), &prober, &mut progress, |checked| {
-            teller.tell(&checked)
-        })?;
+        look(&history, &self.manner.request(&stop), &prober, &mut progress, |checked| teller.tell(&checked))?;
         teller.close(&self.manner, &stop)
     }
 
@@ -357,11 +355,11 @@ impl CheckArgs {
         mut checked: CheckedUrl,
         teller: &mut VerdictPrinter<'_>,
     ) -> Result<(), Error> {
-        let holdings: &dyn HistoryReader = history;
+        let history: &dyn HistoryReader = history;
         let (options, format) = (CompareOptions::default(), teller.format);
         if self.explain && format == ReportFormat::Json {
             let mut difference = None;
-            explain(holdings, &checked, &options, |page| {
+            explain(history, &checked, &options, |page| {
                 difference = Some(page_diff_json(page));
                 Ok::<(), Error>(())
             })?;
@@ -369,7 +367,7 @@ impl CheckArgs {
         }
         teller.tell(&checked)?;
         if format == ReportFormat::Text {
-            explain(holdings, &checked, &options, |page| match self.explain {
+            explain(history, &checked, &options, |page| match self.explain {
                 true => {
                     let whole = show_command(page, &checked);
                     print_excerpt(page, DiffExcerpt { lines: MAX_DIFF_LINES, whole: &whole }, teller.printer)

@@ -61,10 +61,10 @@ pub(super) struct CheckoutArgs {
 impl Verb for CheckoutArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let (version, done) = if let Some(folder) = &self.to {
-            let holdings = session.open_reader()?;
-            let version = resolve_version(&*holdings, &self.version)?;
+            let history = session.open_reader()?;
+            let version = resolve_version(&*history, &self.version)?;
             let progress = session.printer.progress(None, "pages");
-            (version, export(&*holdings, version, folder, &mut |more| progress.inc(more))?)
+            (version, export(&*history, version, folder, &mut |more| progress.inc(more))?)
         } else {
             let history = session.open_history()?;
             let version = resolve_version(history.as_reader(), &self.version)?;

@@ -146,15 +146,15 @@ impl Verb for DiffArgs {
         if self.keep {
             session.require_writable()?;
         }
-        let holdings = self.choosing.open_reader(session)?;
-        let (base, head) = self.versions(&*holdings, &mut session.printer)?;
+        let history = self.choosing.open_reader(session)?;
+        let (base, head) = self.versions(&*history, &mut session.printer)?;
         let mode = match self.mode.as_str() {
             "words" => DiffMode::Words,
             "dom" => DiffMode::Dom,
             "chars" => DiffMode::Letters,
             _ => DiffMode::Lines,
         };
-        let twin = self.noise_from.as_deref().map(|twin| resolve_version(&*holdings, twin)).transpose()?;
+        let twin = self.noise_from.as_deref().map(|twin| resolve_version(&*history, twin)).transpose()?;
         let request = Request {
             base,
             head: Some(head),
@@ -165,14 +165,14 @@ impl Verb for DiffArgs {
             names_only: self.name_only,
             headers_only: self.mode == "headers",
         };
-        let document = self.is_html().then(|| DiffDocument::new(&*holdings, base, head));
+        let document = self.is_html().then(|| DiffDocument::new(&*history, base, head));
         let printer = &mut session.printer;
         let mut show = DiffPrinter { verb: &self, printer, pages: 0, document, beginning: None };
         show.begin(base, head)?;
-        let totals = diff(&*holdings, &request, |page| show.page(page))?;
+        let totals = diff(&*history, &request, |page| show.page(page))?;
         show.end(&totals)?;
         if self.keep {
-            drop(holdings);
+            drop(history);
             let history = session.open_history()?;
             varve_archive::verbs::diff::keep(&*history, base, head)?;
         }
@@ -184,14 +184,14 @@ impl Verb for DiffArgs {
 impl DiffArgs {
     fn versions(
         &self,
-        holdings: &dyn HistoryReader,
+        history: &dyn HistoryReader,
         printer: &mut Printer,
     ) -> Result<(Option<VersionId>, VersionId), Error> {
-        let head = resolve_version(holdings, self.head.as_deref().unwrap_or("HEAD"))?;
+        let head = resolve_version(history, self.head.as_deref().unwrap_or("HEAD"))?;
         let base = match &self.base {
-            Some(text) => Some(resolve_version(holdings, text)?),
-            None if !holdings.has_versions() => return Err(ArchiveError::KeepsNoVersions.into()),
-            None => match version(holdings, &head)?.version.parent.map(|parent| version(holdings, &parent)) {
+            Some(text) => Some(resolve_version(history, text)?),
+            None if !history.has_versions() => return Err(ArchiveError::KeepsNoVersions.into()),
+            None => match version(history, &head)?.version.parent.map(|parent| version(history, &parent)) {
                 Some(Ok(parent)) => Some(parent.version.id),
                 Some(Err(
                     gone @ (RepositoryError::VersionRemoved { .. } | RepositoryError::NoVersion { .. }),

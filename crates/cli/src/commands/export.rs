@@ -90,11 +90,11 @@ impl Verb for ExportArgs {
         if detect_layout(&root) == Some(Layout::Crystal) {
             return self.copy(&root, target, session);
         }
-        let holdings = ArchiveHistoryReader::open(&root)?;
-        let version = resolve_version(&holdings, &self.version)?;
+        let history = ArchiveHistoryReader::open(&root)?;
+        let version = resolve_version(&history, &self.version)?;
         let printer = &mut session.printer;
         let bar = printer.progress(None, "revisions");
-        let exported = export(&holdings, &version, target, &|count| bar.inc(count))?;
+        let exported = export(&history, &version, target, &|count| bar.inc(count))?;
         if !self.json {
             print(&exported, printer)?;
             return Ok(ExitStatus::Done);

@@ -96,20 +96,20 @@ impl Verb for GcArgs {
             accept_lost: self.accept_lost,
         };
         // A dry run needs no lock and no writable disk.
-        let history = if self.dry_run { None } else { Some(session.open_history()?) };
+        let writer = if self.dry_run { None } else { Some(session.open_history()?) };
         let shown;
-        let (holdings, now): (&dyn HistoryReader, Moment) = match &history {
-            Some(history) => (history.as_reader(), history.now()),
+        let (history, now): (&dyn HistoryReader, Moment) = match &writer {
+            Some(writer) => (writer.as_reader(), writer.now()),
             None => {
                 shown = session.open_reader()?;
                 (&*shown, clock::moment())
             }
         };
-        let every = self.min_interval.map(|every| too_soon(holdings, now, every)).transpose()?;
+        let every = self.min_interval.map(|every| too_soon(history, now, every)).transpose()?;
         if let Some(lately) = every.flatten() {
-            return self.leave(holdings, lately, &mut session.printer);
+            return self.leave(history, lately, &mut session.printer);
         }
-        let actions = plan_to_show(holdings, now, &policy)?;
+        let actions = plan_to_show(history, now, &policy)?;
         for action in &actions.list {
             if self.json {
                 session.printer.json(&GcActionRow::of(action))?;
@@ -119,9 +119,9 @@ impl Verb for GcArgs {
         }
         session.printer.flush()?;
         let mut done = GcReport::default();
-        if let Some(history) = &history {
+        if let Some(writer) = &writer {
             let progress = session.printer.progress(Some(actions.list.len() as u64), "actions");
-            done = perform(&**history, &actions, &|more| progress.inc(more))?;
+            done = perform(&**writer, &actions, &|more| progress.inc(more))?;
             drop(progress);
             remark(&mut done, &mut session.printer);
         }
@@ -134,7 +134,7 @@ impl GcArgs {
     /// Reports that it is too soon.
     fn leave(
         &self,
-        holdings: &dyn HistoryReader,
+        history: &dyn HistoryReader,
         lately: TooSoon,
         printer: &mut Printer,
     ) -> Result<ExitStatus, Error> {
@@ -145,7 +145,7 @@ impl GcArgs {
             again.for_people()
         ));
         if self.json {
-            let kept = holdings.catalog().count_versions(u64::MAX).map_err(ArchiveError::from)?;
+            let kept = history.catalog().count_versions(u64::MAX).map_err(ArchiveError::from)?;
             let too_soon = Some(GcTooSoonRow { done, again });
             let summary = GcSummary { kept, dry_run: self.dry_run, too_soon, ..GcSummary::default() };
             printer.json_summary(&summary)?;

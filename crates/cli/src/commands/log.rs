@@ -109,11 +109,11 @@ pub(super) struct LogArgs {
 
 impl Verb for LogArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
-        let holdings = session.open_reader()?;
+        let history = session.open_reader()?;
         match &self.url {
-            Some(url) => self.captures(&*holdings, url, session)?,
-            None if !holdings.has_versions() => self.latest(&*holdings, session)?,
-            None => self.versions(&*holdings, session)?,
+            Some(url) => self.captures(&*history, url, session)?,
+            None if !history.has_versions() => self.latest(&*history, session)?,
+            None => self.versions(&*history, session)?,
         }
         Ok(ExitStatus::Done)
     }
@@ -121,9 +121,9 @@ impl Verb for LogArgs {
 
 impl LogArgs {
     /// Which versions to list.
-    fn filter(&self, holdings: &dyn HistoryReader) -> Result<VersionFilter, Error> {
+    fn filter(&self, history: &dyn HistoryReader) -> Result<VersionFilter, Error> {
         if let Some(tag) = &self.tag
-            && holdings.catalog().tag(tag).map_err(ArchiveError::from)?.is_none()
+            && history.catalog().tag(tag).map_err(ArchiveError::from)?.is_none()
         {
             return Err(ArchiveError::NoTag { name: tag.clone() }.into());
         }
@@ -142,19 +142,19 @@ impl LogArgs {
         [&self.author, &self.message, &self.tag].into_iter().any(Option::is_some)
     }
 
-    fn versions(&self, holdings: &dyn HistoryReader, session: &mut Session) -> Result<(), Error> {
-        let filter = self.filter(holdings)?;
-        let mut after = self.after.as_deref().map(|text| resolve_version(holdings, text)).transpose()?;
+    fn versions(&self, history: &dyn HistoryReader, session: &mut Session) -> Result<(), Error> {
+        let filter = self.filter(history)?;
+        let mut after = self.after.as_deref().map(|text| resolve_version(history, text)).transpose()?;
         let is_rest = after.is_some();
-        let head = session.readable_head(holdings)?;
+        let head = session.readable_head(history)?;
         let mut shown = 0;
         let mut graph = self.graph.then(VersionGraph::default);
         let mut left = self.limit.unwrap_or(usize::MAX);
         while left > 0 {
-            let found = versions(holdings, &filter, ListCursor { after, limit: left.min(READ_BATCH_SIZE) })?;
+            let found = versions(history, &filter, ListCursor { after, limit: left.min(READ_BATCH_SIZE) })?;
             for info in &found {
                 match &mut graph {
-                    Some(graph) => print_beside(graph, holdings, info, head, session)?,
+                    Some(graph) => print_beside(graph, history, info, head, session)?,
                     None => self.print_version(info, head, session)?,
                 }
             }
@@ -168,7 +168,7 @@ impl LogArgs {
             let is_all = filter == VersionFilter::default();
             session.printer.say(if is_all { "there are no versions yet" } else { "no version matches" });
         }
-        if let Some(since) = holdings.unfinished_since()?.filter(|_| !self.json) {
+        if let Some(since) = history.unfinished_since()?.filter(|_| !self.json) {
             session.printer.say(format_args!(
                 "the capture of {} is not finished: unless it is still running, `varve capture --resume` continues it",
                 since.for_people()
@@ -193,7 +193,7 @@ impl LogArgs {
     }
 
     /// Lists the latest captures of a layout without versions.
-    fn latest(&self, holdings: &dyn HistoryReader, session: &mut Session) -> Result<(), Error> {
+    fn latest(&self, history: &dyn HistoryReader, session: &mut Session) -> Result<(), Error> {
         let asks = [&self.after, &self.touching, &self.author, &self.message, &self.tag];
         if self.graph || asks.into_iter().any(Option::is_some) {
             return Err(ArchiveError::KeepsNoVersions.into());
@@ -204,9 +204,9 @@ impl LogArgs {
         let mut last: Option<Capture> = None;
         while left > 0 {
             let limit = left.min(READ_BATCH_SIZE);
-            let found = holdings.latest_captures(&filter, ListCursor { after: last.as_ref(), limit })?;
+            let found = history.latest_captures(&filter, ListCursor { after: last.as_ref(), limit })?;
             for capture in &found {
-                self.print_capture(holdings, capture, CaptureColumns { body: false, url: true }, session)?;
+                self.print_capture(history, capture, CaptureColumns { body: false, url: true }, session)?;
             }
             left -= found.len();
             if found.len() < limit {
@@ -217,17 +217,17 @@ impl LogArgs {
         Ok(())
     }
 
-    fn captures(&self, holdings: &dyn HistoryReader, url: &str, session: &mut Session) -> Result<(), Error> {
+    fn captures(&self, history: &dyn HistoryReader, url: &str, session: &mut Session) -> Result<(), Error> {
         let is_chosen = self.asks_of_versions();
-        if is_chosen && !holdings.has_versions() {
+        if is_chosen && !history.has_versions() {
             return Err(ArchiveError::KeepsNoVersions.into());
         }
-        let of_versions = self.filter(holdings)?;
-        let mut chosen = VersionMembership::new(holdings, &of_versions);
+        let of_versions = self.filter(history)?;
+        let mut chosen = VersionMembership::new(history, &of_versions);
         let filter = CaptureFilter { since: self.since, until: self.until, ..CaptureFilter::default() };
         let mut left = self.limit.unwrap_or(usize::MAX);
-        let after = self.after.as_deref().map(|text| resolve_version(holdings, text)).transpose()?;
-        let mut last = after.map(|version| last_in_version(holdings, url, version)).transpose()?;
+        let after = self.after.as_deref().map(|text| resolve_version(history, text)).transpose()?;
+        let mut last = after.map(|version| last_in_version(history, url, version)).transpose()?;
         let (is_rest, mut shown) = (last.is_some(), 0);
         let mut is_more = left > 0;
         while is_more {
@@ -237,7 +237,7 @@ impl LogArgs {
             } else {
                 left.saturating_add(EXTRA_CAPTURES_READ).min(READ_BATCH_SIZE)
             };
-            let found = captures(holdings, url, &filter, ListCursor { after: last.as_ref(), limit })?;
+            let found = captures(history, url, &filter, ListCursor { after: last.as_ref(), limit })?;
             // Show the URL of each capture if there are several spellings.
             let columns =
                 CaptureColumns { body: true, url: found.iter().any(|capture| capture.url != found[0].url) };
@@ -246,9 +246,9 @@ impl LogArgs {
                 if is_chosen && !chosen.takes(capture)? {
                     continue;
                 }
-                self.print_capture(holdings, capture, columns, session)?;
+                self.print_capture(history, capture, columns, session)?;
                 (left, shown) = (left.saturating_sub(1), shown + 1);
-                if left == 0 && may_end_behind(holdings, url, capture)? {
+                if left == 0 && may_end_behind(history, url, capture)? {
                     is_more = false;
                     break;
                 }
@@ -260,7 +260,7 @@ impl LogArgs {
         }
         // Removed captures belong to no version.
         if self.after.is_none() && !is_chosen {
-            let removals = removals(holdings, url, left)?;
+            let removals = removals(history, url, left)?;
             if shown == 0 && removals.is_empty() && self.limit != Some(0) {
                 session.printer.say(format_args!("there is no capture of {}", visible(url)));
             }
@@ -284,14 +284,14 @@ impl LogArgs {
     /// Prints a capture. A list of all URLs shows no body ids, except as JSON: bodies may have to be read for them.
     fn print_capture(
         &self,
-        holdings: &dyn HistoryReader,
+        history: &dyn HistoryReader,
         capture: &Capture,
         columns: CaptureColumns,
         session: &mut Session,
     ) -> Result<(), Error> {
         let version = version_of(capture);
-        let removal = removal_of(holdings, capture)?;
-        let (renderings, damage) = match holdings.renderings(capture) {
+        let removal = removal_of(history, capture)?;
+        let (renderings, damage) = match history.renderings(capture) {
             Ok(renderings) => (renderings, None),
             // A damaged capture does not stop the list.
             Err(error) => match error.body_failure() {
@@ -304,7 +304,7 @@ impl LogArgs {
                 url: &capture.url,
                 time: capture.time,
                 status: capture.status,
-                body: holdings.body_id(capture)?.to_string(),
+                body: history.body_id(capture)?.to_string(),
                 version: version.map(|version| version.to_string()),
                 length: capture.length,
                 truncated: capture.truncated,
@@ -316,7 +316,7 @@ impl LogArgs {
         let version = version.map_or("(unfinished)".to_owned(), |version| short_version_id(&version));
         let length = capture.length.map_or("?".to_owned(), |length| length.to_string());
         let body = match columns.body {
-            true => holdings.body_id(capture)?.to_string().chars().take(12).collect(),
+            true => history.body_id(capture)?.to_string().chars().take(12).collect(),
             false => String::new(),
         };
         let cut = match (capture.truncated, capture.length) {
@@ -348,13 +348,13 @@ impl LogArgs {
 /// purged or its row is lost.
 fn print_beside(
     graph: &mut VersionGraph,
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     info: &VersionInfo,
     head: Option<VersionId>,
     session: &mut Session,
 ) -> Result<(), Error> {
     let mut lines = describe_version(info, head);
-    let gone = missing_parent_note(holdings, info)?;
+    let gone = missing_parent_note(history, info)?;
     let parent = info.version.parent.filter(|_| gone.is_none());
     lines.extend(gone);
     let drawn = graph.step(info.version.id, parent);

@@ -107,11 +107,11 @@ impl Verb for PurgeArgs {
 
 impl PurgeArgs {
     fn request(&self, session: &Session) -> Result<Request, Error> {
-        let holdings = ArchiveHistoryReader::open(&session.root()?)?;
-        let versions = self.versions.iter().map(|text| resolve_named_version(&holdings, text));
-        let objects = self.objects.iter().map(|text| holdings.archive().resolve(text));
+        let history = ArchiveHistoryReader::open(&session.root()?)?;
+        let versions = self.versions.iter().map(|text| resolve_named_version(&history, text));
+        let objects = self.objects.iter().map(|text| history.archive().resolve(text));
         let pattern = |text: &String| GroupPattern::new(text, AtSign::default());
-        let operator = holdings.archive().settings().operator.clone();
+        let operator = history.archive().settings().operator.clone();
         Ok(Request {
             urls: self.urls.clone(),
             patterns: self.patterns.iter().map(pattern).collect(),

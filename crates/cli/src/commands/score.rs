@@ -130,11 +130,11 @@ impl ScoreArgs {
     }
 
     fn only_compute(&self, session: &mut Session) -> Result<(VersionId, ScoredVersion), Error> {
-        let holdings = session.open_reader()?;
-        let version = resolve_version(&*holdings, &self.version)?;
+        let history = session.open_reader()?;
+        let version = resolve_version(&*history, &self.version)?;
         let progress = session.printer.progress(None, "pages");
         let now = Moment::from(clock::now().instant);
-        Ok((version, compute(&*holdings, version, now, &|more| progress.inc(more))?))
+        Ok((version, compute(&*history, version, now, &|more| progress.inc(more))?))
     }
 }
 

@@ -63,7 +63,7 @@ impl Verb for ServeArgs {
             }
         }
         let root = session.root()?;
-        let holdings = session.open_reader_choosing(self.choosing.choice())?;
+        let history = session.open_reader_choosing(self.choosing.choice())?;
         let settings = ServeSettings {
             name: name_of(&root),
             size: size_of(&root),
@@ -72,7 +72,7 @@ impl Verb for ServeArgs {
             hosts: self.host,
         };
         let stop = signals::stop_flag();
-        let server = Server::bind(holdings, settings)?;
+        let server = Server::bind(history, settings)?;
         let (ui, replay) =
             (format!("http://{}/", server.address()), format!("http://{}/web/", server.replay_address()));
         if self.json {

@@ -52,25 +52,25 @@ pub(super) struct ShowArgs {
 
 impl Verb for ShowArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
-        let holdings = self.choosing.open_reader(session)?;
-        let id = resolve_version(&*holdings, &self.version)?;
-        let info = version(&*holdings, &id)?;
+        let history = self.choosing.open_reader(session)?;
+        let id = resolve_version(&*history, &self.version)?;
+        let info = version(&*history, &id)?;
         if self.json {
             session.printer.json(&VersionRow::of(&info))?;
         } else {
-            for line in describe_version(&info, holdings.head()?)
+            for line in describe_version(&info, history.head()?)
                 .into_iter()
-                .chain(missing_parent_note(&*holdings, &info)?)
+                .chain(missing_parent_note(&*history, &info)?)
             {
                 session.printer.line(line)?;
             }
             session.printer.line("")?;
         }
-        let (pairs, mut unchanged) = pages(&*holdings, &info, self.json || self.all)?;
+        let (pairs, mut unchanged) = pages(&*history, &info, self.json || self.all)?;
         for pair in pairs {
             let pair = pair?;
             if self.json {
-                session.printer.json(&ShownPageRow::of(&*holdings, &pair)?)?;
+                session.printer.json(&ShownPageRow::of(&*history, &pair)?)?;
             } else if pair.lasting_change() == PageChange::Unchanged && !self.all {
                 unchanged += 1;
             } else {
@@ -110,14 +110,14 @@ struct ShownPageRow<'a> {
 }
 
 impl<'a> ShownPageRow<'a> {
-    fn of(holdings: &dyn HistoryReader, pair: &'a CapturePair) -> Result<Self, Error> {
+    fn of(history: &dyn HistoryReader, pair: &'a CapturePair) -> Result<Self, Error> {
         let page = pair.any();
         Ok(Self {
             url: &page.url,
             path: &page.path,
             change: change_word(pair.lasting_change()),
             status: page.status,
-            body: holdings.body_id(page)?.to_string(),
+            body: history.body_id(page)?.to_string(),
             length: page.length,
             truncated: page.truncated,
         })

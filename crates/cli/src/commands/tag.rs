@@ -65,8 +65,8 @@ impl Verb for TagArgs {
 
 impl TagArgs {
     fn list(&self, session: &mut Session) -> Result<(), Error> {
-        let holdings = session.open_reader()?;
-        for tag in list(&*holdings)? {
+        let history = session.open_reader()?;
+        for tag in list(&*history)? {
             if self.json {
                 let line = TagRow { name: &tag.name, version: tag.version.to_string(), time: tag.time };
                 session.printer.json(&line)?;

@@ -617,12 +617,12 @@ fn a_page_with_a_shared_body_is_purged_and_reported() {
 fn a_reading_verb_completes_a_killed_purge() {
     let place = Place::new(true);
     two_versions(&place);
-    std::fs::create_dir_all(place.path("museum/tmp/rewrite")).unwrap();
+    std::fs::create_dir_all(place.path("museum/tmp/purge")).unwrap();
     for name in ["index", "catalog.db", "HEAD"] {
-        let (from, to) = (format!("museum/{name}"), format!("museum/tmp/rewrite/{name}"));
+        let (from, to) = (format!("museum/{name}"), format!("museum/tmp/purge/{name}"));
         std::fs::rename(place.path(&from), place.path(&to)).unwrap();
     }
-    place.file("museum/warc/unsettled", "");
+    place.file("museum/warc/pending-swap", "");
     let told = place.failure(&["--readonly", "log"]);
     assert!(told.contains("between two states") && told.contains("varve housekeeping"), "{told}");
     assert_eq!(place.lines(&["log", "--json"]).len(), 2);

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// Minimum number of URLs in a group.
 pub(super) const MIN_URLS_PER_PATTERN: usize = 3;
 /// Maximum number of URLs of one shape that are examined.
-const MOST_ALIKE: usize = 2000;
+const MAX_SIMILAR_URLS: usize = 2000;
 
 /// One dimension: its delimiter and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +121,7 @@ pub fn suggest_groups<'u>(urls: impl IntoIterator<Item = &'u str>) -> Vec<Sugges
     for url in urls.into_iter().filter(|url| seen.insert(*url)) {
         if let Some(shape) = dimensions(url).map(|dimensions| shape(&dimensions)) {
             let alike = shapes.entry(shape).or_default();
-            if alike.len() < MOST_ALIKE {
+            if alike.len() < MAX_SIMILAR_URLS {
                 alike.push(url);
             }
         }

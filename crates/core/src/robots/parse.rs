@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 /// Maximum length of a line in bytes: longer lines are cut, since no path has this length.
-const LONGEST_LINE: usize = 16 << 10;
+const MAX_LINE_BYTES: usize = 16 << 10;
 
 /// A group: robots and their common rules.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +55,7 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
     // Whether the next names belong to the last group.
     let mut naming = false;
     for (number, line) in text.split(['\n', '\r']).enumerate() {
-        let line = &line[..line.floor_char_boundary(LONGEST_LINE)];
+        let line = &line[..line.floor_char_boundary(MAX_LINE_BYTES)];
         let Some((directive, value)) = read(line) else { continue };
         match directive {
             RobotsDirective::Agent => {

@@ -41,12 +41,12 @@ pub(super) fn cut_short(
 
 /// The failure of a response that does not start as HTTP: its first line, with its line ending.
 pub(super) fn no_http(start: &[u8]) -> DownloadError {
-    const LONGEST: usize = 1000;
+    const MAX_LINE_BYTES: usize = 1000;
     let end = start.iter().position(|byte| *byte == b'\n').map_or(start.len(), |at| at + 1);
     if end == 0 {
         return DownloadError::disconnected();
     }
-    let line: String = start[..end.min(LONGEST)].iter().copied().map(char::from).collect();
+    let line: String = start[..end.min(MAX_LINE_BYTES)].iter().copied().map(char::from).collect();
     DownloadError::bad_status_line(&line)
 }
 

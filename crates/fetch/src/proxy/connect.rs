@@ -9,7 +9,7 @@ use crate::error::FetchError;
 use crate::request_target::ServerOrigin;
 
 /// An answer longer than this is none.
-const LONGEST_ANSWER: usize = 16 << 10;
+const MAX_ANSWER_BYTES: usize = 16 << 10;
 
 pub(super) async fn open_way(
     stream: &mut TcpStream,
@@ -34,7 +34,7 @@ pub(super) async fn open_way(
 /// Reads the head of the response and not one byte more: the bytes after it belong to the server.
 async fn read_head(stream: &mut TcpStream) -> Result<Option<MessageHead>, FetchError> {
     let mut head = HeadCollector::new();
-    while head.bytes().len() < LONGEST_ANSWER {
+    while head.bytes().len() < MAX_ANSWER_BYTES {
         // A proxy sends this once a connection; a byte at a time is simpler than giving bytes back.
         let byte = stream.read_u8().await.map_err(broken)?;
         if head.push(&[byte]).1 {

@@ -358,8 +358,8 @@ fn is_behind(kept: &SqliteCatalog, archive: &Archive) -> Result<bool, Repository
 
 /// The start of a row, long enough to identify it: a score row has thousands of characters.
 fn beginning(row: &str) -> Cow<'_, str> {
-    const MOST: usize = 300;
-    match row.char_indices().nth(MOST) {
+    const MAX_ROW_CHARS: usize = 300;
+    match row.char_indices().nth(MAX_ROW_CHARS) {
         Some((end, _)) => Cow::Owned(format!("{}…", &row[..end])),
         None => Cow::Borrowed(row),
     }

@@ -34,15 +34,15 @@ pub struct LoadedPage {
 impl LoadedPage {
     /// Reads a page, with at most `most` bytes of its body.
     pub fn of(
-        holdings: &dyn HistoryReader,
+        history: &dyn HistoryReader,
         capture: Option<&Capture>,
         most: u64,
     ) -> Result<Self, RepositoryError> {
         let Some(capture) = capture else { return Ok(Self::default()) };
         let mut body = Vec::new();
-        let reader: Box<dyn Read + Send> = match holdings.open_body(capture) {
+        let reader: Box<dyn Read + Send> = match history.open_body(capture) {
             Err(RepositoryError::Absent { .. }) => {
-                return Self::without_body(holdings, capture, BodyFailure::Missing);
+                return Self::without_body(history, capture, BodyFailure::Missing);
             }
             // A failed download is an empty page.
             Err(RepositoryError::DownloadFailed { .. }) => return Ok(Self::default()),
@@ -52,37 +52,37 @@ impl LoadedPage {
             .take(most)
             .read_to_end(&mut body)
             .map_err(|error| RepositoryError::Body(varve_core::body::BodyError::new(error)))?;
-        Ok(Self { body, ..Self::head_of(holdings, Some(capture))? })
+        Ok(Self { body, ..Self::head_of(history, Some(capture))? })
     }
 
     /// Reads a page as far as possible. A failure to read its body is recorded in `failure` and
     /// does not affect other pages.
     pub fn load_lossy(
-        holdings: &dyn HistoryReader,
+        history: &dyn HistoryReader,
         capture: Option<&Capture>,
         most: u64,
     ) -> Result<Self, RepositoryError> {
-        let loaded = Self::of(holdings, capture, most);
+        let loaded = Self::of(history, capture, most);
         match (capture, loaded.as_ref().err().and_then(RepositoryError::body_failure)) {
-            (Some(capture), Some(trouble)) => Self::without_body(holdings, capture, trouble),
+            (Some(capture), Some(trouble)) => Self::without_body(history, capture, trouble),
             _ => loaded,
         }
     }
 
     fn without_body(
-        holdings: &dyn HistoryReader,
+        history: &dyn HistoryReader,
         capture: &Capture,
         trouble: BodyFailure,
     ) -> Result<Self, RepositoryError> {
         // If the body was removed, its headers were removed with it.
-        let is_removed = trouble == BodyFailure::Missing && removal_of(holdings, capture)?.is_some();
-        let head = if is_removed { Self::default() } else { Self::head_of(holdings, Some(capture))? };
+        let is_removed = trouble == BodyFailure::Missing && removal_of(history, capture)?.is_some();
+        let head = if is_removed { Self::default() } else { Self::head_of(history, Some(capture))? };
         Ok(Self { failure: Some(trouble), ..head })
     }
 
     /// Reads only the headers of a page.
-    pub fn head_of(holdings: &dyn HistoryReader, capture: Option<&Capture>) -> Result<Self, RepositoryError> {
-        let headers = capture.map(|capture| headers_of(holdings, capture)).transpose()?;
+    pub fn head_of(history: &dyn HistoryReader, capture: Option<&Capture>) -> Result<Self, RepositoryError> {
+        let headers = capture.map(|capture| headers_of(history, capture)).transpose()?;
         Ok(Self { headers: headers.unwrap_or_default(), ..Self::default() })
     }
 
@@ -99,21 +99,18 @@ impl LoadedPage {
 
 /// The headers of a page. A 304 response omits most headers, so they are taken from the last full
 /// response.
-pub fn headers_of(holdings: &dyn HistoryReader, capture: &Capture) -> Result<HeaderView, RepositoryError> {
-    let full = full_answer(holdings, capture)?;
+pub fn headers_of(history: &dyn HistoryReader, capture: &Capture) -> Result<HeaderView, RepositoryError> {
+    let full = full_answer(history, capture)?;
     Ok(full.map_or_else(|| capture.headers.clone(), |full| full.headers))
 }
 
 /// Returns the capture with the full response: a 304 gets the status and headers of the response
 /// that it confirms.
-pub fn with_full_response(
-    holdings: &dyn HistoryReader,
-    capture: Capture,
-) -> Result<Capture, RepositoryError> {
+pub fn with_full_response(history: &dyn HistoryReader, capture: Capture) -> Result<Capture, RepositoryError> {
     if capture.status != STATUS_NOT_MODIFIED {
         return Ok(capture);
     }
-    Ok(match full_answer(holdings, &capture)? {
+    Ok(match full_answer(history, &capture)? {
         Some(full) => Capture { status: full.status, headers: full.headers, ..capture },
         // The earlier response was not found, but a body shows that there was one.
         None if capture.length != Some(0) => Capture { status: STATUS_OK, ..capture },
@@ -122,12 +119,12 @@ pub fn with_full_response(
 }
 
 /// The last full response that a 304 capture confirms.
-fn full_answer(holdings: &dyn HistoryReader, capture: &Capture) -> Result<Option<Capture>, RepositoryError> {
+fn full_answer(history: &dyn HistoryReader, capture: &Capture) -> Result<Option<Capture>, RepositoryError> {
     if capture.status != STATUS_NOT_MODIFIED {
         return Ok(None);
     }
     let filter = CaptureFilter { until: Some(capture.time), ..CaptureFilter::default() };
     let page = ListCursor::first(MAX_CAPTURES_SEARCHED);
-    let before = holdings.catalog().captures_of(&capture.url, &filter, TimeOrder::NewestFirst, page)?;
+    let before = history.catalog().captures_of(&capture.url, &filter, TimeOrder::NewestFirst, page)?;
     Ok(before.into_iter().find(|one| one.status != STATUS_NOT_MODIFIED && one.body == capture.body))
 }

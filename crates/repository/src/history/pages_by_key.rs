@@ -17,7 +17,7 @@ use crate::page_path::{path_to_pair, with_slash};
 
 /// Maximum number of pages differing only in their queries that are sorted. Beyond it, only pages
 /// stored in the same form still match.
-const MOST_SORTED: usize = 2000;
+const MAX_SORTED_PAGES: usize = 2000;
 
 /// How pages of two versions are matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl<'a> PagesByKey<'a> {
             return false;
         }
         let path = with_slash(&next.path);
-        *path <= **first || (self.held.len() < MOST_SORTED && differ_in_query(&path, first))
+        *path <= **first || (self.held.len() < MAX_SORTED_PAGES && differ_in_query(&path, first))
     }
 }
 

@@ -12,24 +12,24 @@ use crate::error::RepositoryError;
 /// The removal of a capture from its version, or of its body from the silos. `None` if the body is
 /// present, or was lost in another way.
 pub fn removal_of(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     capture: &Capture,
 ) -> Result<Option<Removal>, RepositoryError> {
-    if let Some(removal) = holdings.catalog().removal_of_page(capture)? {
+    if let Some(removal) = history.catalog().removal_of_page(capture)? {
         return Ok(Some(removal));
     }
     let body = RecordId::new(capture.body.into_inner());
     let mut records = vec![body];
     records.extend(capture.record.filter(|record| *record != body));
     for record in records {
-        let mut removals = holdings.catalog().removals_of(&record)?.into_iter();
+        let mut removals = history.catalog().removals_of(&record)?.into_iter();
         let takes_record =
             |removal: &Removal| removal.tombstone.is_of_record() && removal.tombstone.replaced_by.is_none();
         let Some(removal) = removals.find(takes_record) else {
             continue;
         };
         // The same content may have been stored again.
-        return match holdings.open_body(capture) {
+        return match history.open_body(capture) {
             Err(RepositoryError::Absent { .. }) => Ok(Some(removal)),
             opened => opened.map(|_| None),
         };
@@ -39,11 +39,11 @@ pub fn removal_of(
 
 /// Opens the body of a capture. If it was removed, the error states the removal.
 pub fn open_body_or_removal(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     capture: &Capture,
 ) -> Result<Box<dyn Read + Send>, RepositoryError> {
-    match holdings.open_body(capture) {
-        Err(absent @ RepositoryError::Absent { .. }) => Err(match removal_of(holdings, capture)? {
+    match history.open_body(capture) {
+        Err(absent @ RepositoryError::Absent { .. }) => Err(match removal_of(history, capture)? {
             Some(removal) => {
                 RepositoryError::Removed { url: capture.url.clone(), removal: Box::new(removal) }
             }

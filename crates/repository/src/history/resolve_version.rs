@@ -9,7 +9,7 @@ use super::HistoryReader;
 use crate::error::RepositoryError;
 
 /// Maximum number of candidates queried for an id prefix.
-const MOST_CANDIDATES: usize = 10;
+const MAX_CANDIDATES: usize = 10;
 /// Number of tombstones read per query.
 const REMOVALS_PER_QUERY: usize = 500;
 /// Minimum length of an id prefix. Shorter text is taken for the name of a missing tag.
@@ -17,47 +17,47 @@ const SHORTEST_PREFIX: usize = 4;
 
 /// Resolves `HEAD`, `HEAD~2`, a tag, an id, an id prefix, or a time. A time means the newest
 /// version not after it.
-pub fn resolve_version(holdings: &dyn HistoryReader, text: &str) -> Result<VersionId, RepositoryError> {
+pub fn resolve_version(history: &dyn HistoryReader, text: &str) -> Result<VersionId, RepositoryError> {
     let (name, steps) = split_steps(text);
-    let version = match named_version(holdings, name)? {
+    let version = match named_version(history, name)? {
         Some(version) => version,
         None => {
             let time = parse_version_time(name).ok_or_else(|| unknown(named(name, text)))?;
-            newest_until(holdings, time, name)?
+            newest_until(history, time, name)?
         }
     };
-    back(holdings, version, steps, text)
+    back(history, version, steps, text)
 }
 
 /// Like [`resolve_version`], but rejects times: an irreversible operation requires the version to
 /// be named.
-pub fn resolve_named_version(holdings: &dyn HistoryReader, text: &str) -> Result<VersionId, RepositoryError> {
+pub fn resolve_named_version(history: &dyn HistoryReader, text: &str) -> Result<VersionId, RepositoryError> {
     let (name, steps) = split_steps(text);
-    let version = named_version(holdings, name)?.ok_or_else(|| match parse_version_time(name) {
+    let version = named_version(history, name)?.ok_or_else(|| match parse_version_time(name) {
         Some(_) => RepositoryError::NotByTime { text: name.to_owned() },
         None => unknown(named(name, text)),
     })?;
-    back(holdings, version, steps, text)
+    back(history, version, steps, text)
 }
 
 /// The catalog entry of a version. If the version is not here, the error says why.
-pub fn known_version(holdings: &dyn HistoryReader, id: &VersionId) -> Result<VersionInfo, RepositoryError> {
-    if let Some(info) = holdings.catalog().version(id)? {
+pub fn known_version(history: &dyn HistoryReader, id: &VersionId) -> Result<VersionInfo, RepositoryError> {
+    if let Some(info) = history.catalog().version(id)? {
         return Ok(info);
     }
-    let removal = removed(holdings, |version| version == *id)?;
+    let removal = removed(history, |version| version == *id)?;
     Err(removal.unwrap_or_else(|| unknown(&id.to_string())))
 }
 
 /// Returns the error for a version removed from the silos, if a tombstone names one. This reads all
 /// tombstones, so it is called only for versions that were not found.
 fn removed(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     is_wanted: impl Fn(VersionId) -> bool,
 ) -> Result<Option<RepositoryError>, RepositoryError> {
     let mut after = None;
     loop {
-        let removals = holdings.catalog().removals(ListCursor { after, limit: REMOVALS_PER_QUERY })?;
+        let removals = history.catalog().removals(ListCursor { after, limit: REMOVALS_PER_QUERY })?;
         let Some(last) = removals.last() else { return Ok(None) };
         after = Some(last.tombstone_record);
         let version_of = |removal: &Removal| removal.tombstone.version.filter(|version| is_wanted(*version));
@@ -71,16 +71,16 @@ fn removed(
 
 /// Goes `steps` back from a version. `text` is the user's input, for messages.
 fn back(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     version: VersionId,
     steps: u32,
     text: &str,
 ) -> Result<VersionId, RepositoryError> {
-    let mut info = known_version(holdings, &version)?;
+    let mut info = known_version(history, &version)?;
     for _ in 0..steps {
         let parent =
             info.version.parent.ok_or_else(|| RepositoryError::BeforeFirst { text: text.to_owned() })?;
-        info = known_version(holdings, &parent)?;
+        info = known_version(history, &parent)?;
     }
     Ok(info.version.id)
 }
@@ -98,13 +98,9 @@ fn named<'t>(name: &'t str, text: &'t str) -> &'t str {
     if name.is_empty() { text } else { name }
 }
 
-fn newest_until(
-    holdings: &dyn HistoryReader,
-    time: Moment,
-    name: &str,
-) -> Result<VersionId, RepositoryError> {
+fn newest_until(history: &dyn HistoryReader, time: Moment, name: &str) -> Result<VersionId, RepositoryError> {
     let filter = VersionFilter { until: Some(time), ..VersionFilter::default() };
-    let found = holdings.catalog().versions(&filter, ListCursor::first(1))?;
+    let found = history.catalog().versions(&filter, ListCursor::first(1))?;
     found
         .first()
         .map(|info| info.version.id)
@@ -122,11 +118,11 @@ fn split_steps(text: &str) -> (&str, u32) {
 }
 
 /// The version of this name: HEAD, a tag, an id or its prefix. `None` if nothing has this name.
-pub fn named_version(holdings: &dyn HistoryReader, name: &str) -> Result<Option<VersionId>, RepositoryError> {
-    let catalog = holdings.catalog();
+pub fn named_version(history: &dyn HistoryReader, name: &str) -> Result<Option<VersionId>, RepositoryError> {
+    let catalog = history.catalog();
     if name == "HEAD" || name == "@" {
-        let head = holdings.head()?.ok_or(RepositoryError::NoVersions)?;
-        return known_version(holdings, &head).map(|_| Some(head));
+        let head = history.head()?.ok_or(RepositoryError::NoVersions)?;
+        return known_version(history, &head).map(|_| Some(head));
     }
     if let Some(tag) = catalog.tag(name)? {
         return Ok(Some(tag.version));
@@ -136,10 +132,10 @@ pub fn named_version(holdings: &dyn HistoryReader, name: &str) -> Result<Option<
     }
     let digits: String = name.chars().filter(|letter| *letter != '-').collect();
     let digits = digits.to_ascii_lowercase();
-    match catalog.versions_beginning(&digits, MOST_CANDIDATES)?.as_slice() {
+    match catalog.versions_beginning(&digits, MAX_CANDIDATES)?.as_slice() {
         [] => {
             let begins = |version: VersionId| version.to_string().replace('-', "").starts_with(&digits);
-            removed(holdings, begins)?.map_or(Ok(None), Err)
+            removed(history, begins)?.map_or(Ok(None), Err)
         }
         [one] => Ok(Some(*one)),
         several => Err(RepositoryError::AmbiguousVersion { text: name.to_owned(), count: several.len() }),

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use varve_core::{RecordId, RunId};
 
 /// Maximum number of entries in memory: 12 MB.
-const MOST_HELD: usize = 1 << 18;
+const MAX_HELD_RECORDS: usize = 1 << 18;
 /// Size of an entry: a run id and a record id, as bytes that sort in this order.
 const ENTRY_BYTES: usize = 48;
 
@@ -29,7 +29,7 @@ pub(super) struct RunRecords {
 
 impl Default for RunRecords {
     fn default() -> Self {
-        Self { held: Vec::new(), most_held: MOST_HELD, spilled: Vec::new() }
+        Self { held: Vec::new(), most_held: MAX_HELD_RECORDS, spilled: Vec::new() }
     }
 }
 

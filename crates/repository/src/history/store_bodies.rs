@@ -15,7 +15,7 @@ use super::{RecordPlace, read_whole_body};
 use crate::error::RepositoryError;
 
 /// Maximum size of a record that is read only to measure its length.
-const LONGEST_MEASURED: u64 = 1 << 20;
+const MAX_MEASURED_BYTES: u64 = 1 << 20;
 
 /// Opens the body by its id. The body of a truncated response is found only through its record.
 pub(super) fn open_body(
@@ -69,7 +69,7 @@ pub(super) fn place(store: &StoreReader, capture: &Capture) -> Result<RecordPlac
     let record = capture.record.unwrap_or(RecordId::new(capture.body.into_inner()));
     let absent = || RepositoryError::Absent { id: record.to_string() };
     let located = store.find(record.as_bytes())?.ok_or_else(absent)?;
-    let is_long = located.header.content_length().unwrap_or(0) > LONGEST_MEASURED;
+    let is_long = located.header.content_length().unwrap_or(0) > MAX_MEASURED_BYTES;
     let length = if is_long { None } else { store.packed_length(located.place)? };
     let file = store.silo_name(located.place.silo())?.ok_or_else(absent)?;
     Ok(RecordPlace { file, offset: located.place.offset(), length })

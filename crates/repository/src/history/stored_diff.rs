@@ -18,34 +18,34 @@ use crate::error::RepositoryError;
 /// Builds the row for two versions whose pages are these pairs. Sensitive values stored before
 /// `redaction` was switched on are redacted as well.
 pub fn stored_diff(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     redaction: Redaction,
     (base, head): (Option<VersionId>, VersionId),
     pairs: impl Iterator<Item = Result<CapturePair, RepositoryError>>,
 ) -> Result<VersionDiff, RepositoryError> {
     let (base, head) = (base.map(|base| base.to_string()).unwrap_or_default(), head.to_string());
     let names = DiffNames { base, head, redaction, is_whole: false };
-    names.diff(holdings, pairs)
+    names.diff(history, pairs)
 }
 
 /// Like [`stored_diff`], for a diff that is made as a side effect. Returns `None` if a body is
 /// damaged or missing: a diff without it would report no change. The caller's own operation must
 /// not fail because of the diff.
 pub fn whole_stored_diff(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     redaction: Redaction,
     (base, head): (VersionId, VersionId),
     pairs: impl Iterator<Item = Result<CapturePair, RepositoryError>>,
 ) -> Result<Option<VersionDiff>, RepositoryError> {
     let names = DiffNames { base: base.to_string(), head: head.to_string(), redaction, is_whole: true };
-    match names.diff(holdings, pairs) {
+    match names.diff(history, pairs) {
         Err(RepositoryError::Body(_) | RepositoryError::Absent { .. }) => Ok(None),
         made => made.map(Some),
     }
 }
 
 /// Maximum text in one row. Diffs can be recomputed, and a reader of a row always loads all of it.
-const MOST_TEXT: usize = 16 << 20;
+const MAX_DIFF_TEXT_BYTES: usize = 16 << 20;
 
 struct DiffNames {
     base: String,
@@ -58,12 +58,12 @@ struct DiffNames {
 impl DiffNames {
     fn diff(
         self,
-        holdings: &dyn HistoryReader,
+        history: &dyn HistoryReader,
         pairs: impl Iterator<Item = Result<CapturePair, RepositoryError>>,
     ) -> Result<VersionDiff, RepositoryError> {
-        let (mut files, mut room) = (Vec::new(), MOST_TEXT);
+        let (mut files, mut room) = (Vec::new(), MAX_DIFF_TEXT_BYTES);
         for pair in pairs {
-            let mut page = self.page(holdings, &pair?)?;
+            let mut page = self.page(history, &pair?)?;
             let text = page.body_diff.chunks.iter().map(|chunk| chunk.content.len()).sum();
             match room.checked_sub(text) {
                 Some(left) => room = left,
@@ -79,7 +79,7 @@ impl DiffNames {
 
     fn page(
         &self,
-        holdings: &dyn HistoryReader,
+        history: &dyn HistoryReader,
         pair: &CapturePair,
     ) -> Result<StoredPageDiff, RepositoryError> {
         let file_path = pair.any().path.clone();
@@ -93,8 +93,8 @@ impl DiffNames {
             });
         }
         let sides = [&pair.base, &pair.head];
-        let base = LoadedPage::of(holdings, pair.base.as_ref(), MAX_COMPARED_BYTES)?;
-        let head = LoadedPage::of(holdings, pair.head.as_ref(), MAX_COMPARED_BYTES)?;
+        let base = LoadedPage::of(history, pair.base.as_ref(), MAX_COMPARED_BYTES)?;
+        let head = LoadedPage::of(history, pair.head.as_ref(), MAX_COMPARED_BYTES)?;
         if self.is_whole && (base.is_bodiless() || head.is_bodiless()) {
             return Err(RepositoryError::Absent { id: pair.any().body.to_string() });
         }

@@ -52,27 +52,27 @@ impl CoveredPages {
 
 /// Updates a tree that may hold the pages of `before` to hold those of `version`.
 pub fn write_tree(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     root: &Path,
     before: Option<VersionId>,
     version: VersionId,
     progress: &mut dyn FnMut(u64),
 ) -> Result<CheckoutReport, RepositoryError> {
-    update_tree(holdings, WorkingTree::new(root), before, version, progress)
+    update_tree(history, WorkingTree::new(root), before, version, progress)
 }
 
 /// Like [`write_tree`], but skips each page that fails and leaves its files unchanged.
 pub fn write_tree_lossy(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     root: &Path,
     before: Option<VersionId>,
     version: VersionId,
 ) {
     let mut tree = WorkingTree::new(root);
-    for pair in CapturePairs::in_place(holdings.catalog(), before, Some(version)).map_while(Result::ok) {
+    for pair in CapturePairs::in_place(history.catalog(), before, Some(version)).map_while(Result::ok) {
         // The error was already reported: the caller uses this function because the update failed.
         let _ = match (pair.base, pair.head) {
-            (_, Some(page)) => tree.write(holdings, &page),
+            (_, Some(page)) => tree.write(history, &page),
             (Some(page), None) => tree.remove(&page).map(|_| ()),
             (None, None) => Ok(()),
         };
@@ -82,14 +82,14 @@ pub fn write_tree_lossy(
 /// Updates a tree. This thread creates folders and removes pages, in order; all threads write
 /// pages, in batches of up to `MAX_PENDING_FOLDERS` folders.
 pub fn update_tree(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     tree: WorkingTree,
     before: Option<VersionId>,
     version: VersionId,
     progress: &mut dyn FnMut(u64),
 ) -> Result<CheckoutReport, RepositoryError> {
     let mut filling = TreeUpdate {
-        holdings,
+        history,
         tree,
         waiting: Vec::new(),
         folders: HashSet::new(),
@@ -98,7 +98,7 @@ pub fn update_tree(
     };
     std::thread::scope(|scope| {
         let mut is_read_ahead = false;
-        for pair in CapturePairs::in_place(holdings.catalog(), before, Some(version)) {
+        for pair in CapturePairs::in_place(history.catalog(), before, Some(version)) {
             match pair? {
                 CapturePair { base, head: Some(page) } => filling.add(page, base, progress)?,
                 CapturePair { base: Some(page), head: None } => {
@@ -113,7 +113,7 @@ pub fn update_tree(
                 is_read_ahead = true;
                 if let Some(page) = filling.newest() {
                     // An error of this body is reported when the page is written.
-                    scope.spawn(move || holdings.open_body(&page).map(|mut body| body.read(&mut [0])));
+                    scope.spawn(move || history.open_body(&page).map(|mut body| body.read(&mut [0])));
                 }
             }
         }
@@ -133,7 +133,7 @@ const FOLDERS_PER_BATCH: usize = 16;
 
 /// A tree update in progress.
 struct TreeUpdate<'a> {
-    holdings: &'a dyn HistoryReader,
+    history: &'a dyn HistoryReader,
     tree: WorkingTree,
     waiting: Vec<FolderJob>,
     /// The folders in `waiting`.
@@ -180,7 +180,7 @@ impl TreeUpdate<'_> {
         let pages = self.waiting.iter().map(|job| &job.pages[0].0);
         let first: Vec<&Capture> =
             pages.filter(|page| page.length.is_some_and(|length| length <= MAX_PREFETCH_BYTES)).collect();
-        let order = self.holdings.read_order(&first).ok()?;
+        let order = self.history.read_order(&first).ok()?;
         let (_, newest) = order.into_iter().zip(first).max_by_key(|(order, _)| *order)?;
         Some(newest.clone())
     }
@@ -193,15 +193,15 @@ impl TreeUpdate<'_> {
         }
         self.folders.clear();
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
-        let (holdings, done, taken) = (self.holdings, &mut self.done, &mut self.taken);
+        let (history, done, taken) = (self.history, &mut self.done, &mut self.taken);
         let (mut empty, mut given_up) = (Vec::new(), Vec::new());
         let worker = || {
             let mut buffer = Vec::new();
-            move |job: FolderJob| job.write(holdings, &mut buffer)
+            move |job: FolderJob| job.write(history, &mut buffer)
         };
         run_in_order(
             WorkerCount { threads, together: FOLDERS_PER_BATCH },
-            in_reading_order(holdings, jobs)?,
+            in_reading_order(history, jobs)?,
             worker,
             |written| {
                 let written: WrittenFolder = written?;
@@ -226,7 +226,7 @@ impl TreeUpdate<'_> {
         if self.taken.contains_key(&self.tree.folder(page)) {
             return Ok(());
         }
-        let is_last_copy = self.holdings.working_tree().is_some() && !is_body_readable(self.holdings, page);
+        let is_last_copy = self.history.working_tree().is_some() && !is_body_readable(self.history, page);
         match !is_last_copy && self.tree.remove(page)? {
             true => self.done.removed += 1,
             false => self.done.stayed += 1,
@@ -251,19 +251,19 @@ pub fn record_covered(
 
 /// Whether the body of a page is stored and intact. If not, the file in the tree may be its last
 /// copy.
-fn is_body_readable(holdings: &dyn HistoryReader, page: &Capture) -> bool {
+fn is_body_readable(history: &dyn HistoryReader, page: &Capture) -> bool {
     let read = |mut body: Box<dyn Read + Send>| io::copy(&mut body, &mut io::sink());
-    holdings.open_body(page).is_ok_and(|body| read(body).is_ok())
+    history.open_body(page).is_ok_and(|body| read(body).is_ok())
 }
 
 /// Orders jobs by the sort keys of [`HistoryReader::read_order`], in which reading their bodies is
 /// fastest.
 fn in_reading_order(
-    holdings: &dyn HistoryReader,
+    history: &dyn HistoryReader,
     jobs: Vec<FolderJob>,
 ) -> Result<impl Iterator<Item = FolderJob>, RepositoryError> {
     let first: Vec<&Capture> = jobs.iter().map(|job| &job.pages[0].0).collect();
-    let order = holdings.read_order(&first)?;
+    let order = history.read_order(&first)?;
     let mut ordered: Vec<(u64, FolderJob)> = order.into_iter().zip(jobs).collect();
     ordered.sort_by_key(|(order, _)| *order);
     Ok(ordered.into_iter().map(|(_, job)| job))
@@ -286,12 +286,12 @@ struct WrittenFolder {
 impl FolderJob {
     fn write(
         mut self,
-        holdings: &dyn HistoryReader,
+        history: &dyn HistoryReader,
         buffer: &mut Vec<u8>,
     ) -> Result<WrittenFolder, RepositoryError> {
         let mut done = WrittenFolder { folder: self.place.folder().to_owned(), ..WrittenFolder::default() };
         for (page, base) in self.pages {
-            let written = self.place.write(holdings, &page, buffer);
+            let written = self.place.write(history, &page, buffer);
             if let Some(trouble) = written.as_ref().err().and_then(RepositoryError::body_failure) {
                 done.left_out.push((trouble, page.url.clone()));
                 // A page of another version must not pass for this one. The same body, written

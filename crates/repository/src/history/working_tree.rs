@@ -79,21 +79,21 @@ impl PageFolder {
     /// Writes a page, replacing any page that is there. A small body is read into `buffer`.
     pub fn write(
         &mut self,
-        holdings: &dyn HistoryReader,
+        history: &dyn HistoryReader,
         capture: &Capture,
         buffer: &mut Vec<u8>,
     ) -> Result<(), RepositoryError> {
         let path = self.folder.join(BODY_FILE);
         let is_small = capture.length.is_some_and(|length| length <= IN_ONE_GO);
         // A body longer than its recorded length is streamed instead.
-        if is_small && holdings.read_body(capture, IN_ONE_GO, buffer)? {
+        if is_small && history.read_body(capture, IN_ONE_GO, buffer)? {
             self.put(&path, &mut buffer.as_slice())?;
         } else {
-            self.put_long(&path, holdings.open_body(capture)?)?;
+            self.put_long(&path, history.open_body(capture)?)?;
         }
         self.put(
             &self.folder.join(HEADERS_FILE),
-            &mut headers_json(capture, holdings.redaction()).as_bytes(),
+            &mut headers_json(capture, history.redaction()).as_bytes(),
         )?;
         self.is_new = false;
         Ok(())
@@ -168,8 +168,8 @@ impl WorkingTree {
     }
 
     /// Writes a page.
-    pub fn write(&mut self, holdings: &dyn HistoryReader, capture: &Capture) -> Result<(), RepositoryError> {
-        self.place(capture)?.write(holdings, capture, &mut self.body)
+    pub fn write(&mut self, history: &dyn HistoryReader, capture: &Capture) -> Result<(), RepositoryError> {
+        self.place(capture)?.write(history, capture, &mut self.body)
     }
 
     /// Creates the folder of a page, which may then be written on any thread.
@@ -182,7 +182,7 @@ impl WorkingTree {
     /// since.
     pub fn rewrite_headers(
         &mut self,
-        holdings: &dyn HistoryReader,
+        history: &dyn HistoryReader,
         capture: &Capture,
     ) -> Result<(), RepositoryError> {
         let relative = folder_of(&capture.path);
@@ -190,7 +190,7 @@ impl WorkingTree {
         if self.has_link(&relative)? || fs::symlink_metadata(&path).is_err() {
             return Ok(());
         }
-        let json = headers_json(capture, holdings.redaction());
+        let json = headers_json(capture, history.redaction());
         replace(&path, &mut json.as_bytes(), false).map_err(RepositoryError::write(&path))
     }
 

@@ -31,16 +31,16 @@ impl CaptureCursor {
     /// The next capture.
     pub(super) fn next(
         &mut self,
-        holdings: &dyn HistoryReader,
+        history: &dyn HistoryReader,
         query: &CdxQuery,
     ) -> io::Result<Option<Capture>> {
         loop {
             if let Some(captures) = &mut self.current
-                && let Some(capture) = captures.next(holdings)?
+                && let Some(capture) = captures.next(history)?
             {
                 return Ok(Some(capture));
             }
-            match self.urls.next(holdings)? {
+            match self.urls.next(history)? {
                 Some(spellings) => self.current = Some(CapturesOfUrl::new(query, spellings)),
                 None => return Ok(None),
             }
@@ -73,20 +73,20 @@ impl UrlCursor {
         Self::Matching(MatchingUrls { prefixes: prefixes.into(), rule, batch: VecDeque::new(), after: None })
     }
 
-    fn next(&mut self, holdings: &dyn HistoryReader) -> io::Result<Option<Vec<String>>> {
+    fn next(&mut self, history: &dyn HistoryReader) -> io::Result<Option<Vec<String>>> {
         match self {
-            Self::One(url) => url.take().map_or(Ok(None), |url| known_spellings(holdings, &url)),
-            Self::Matching(urls) => Ok(urls.next(holdings)?.map(|url| vec![url])),
+            Self::One(url) => url.take().map_or(Ok(None), |url| known_spellings(history, &url)),
+            Self::Matching(urls) => Ok(urls.next(history)?.map(|url| vec![url])),
         }
     }
 }
 
 /// All spellings of the URL, or of the URL with another scheme or `www.` if only that was captured.
-fn known_spellings(holdings: &dyn HistoryReader, url: &str) -> io::Result<Option<Vec<String>>> {
+fn known_spellings(history: &dyn HistoryReader, url: &str) -> io::Result<Option<Vec<String>>> {
     let url = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
     for candidate in std::iter::once(url.clone()).chain(others(&url)) {
-        if let Some(known) = known_as(holdings, &candidate).map_err(io::Error::other)? {
-            return all_spellings(holdings, &known).map(Some).map_err(io::Error::other);
+        if let Some(known) = known_as(history, &candidate).map_err(io::Error::other)? {
+            return all_spellings(history, &known).map(Some).map_err(io::Error::other);
         }
     }
     Ok(None)
@@ -123,7 +123,7 @@ impl HostRule {
 }
 
 impl MatchingUrls {
-    fn next(&mut self, holdings: &dyn HistoryReader) -> io::Result<Option<String>> {
+    fn next(&mut self, history: &dyn HistoryReader) -> io::Result<Option<String>> {
         loop {
             while let Some(url) = self.batch.pop_front() {
                 if self.rule.matches(&url) {
@@ -132,7 +132,7 @@ impl MatchingUrls {
             }
             let Some(prefix) = self.prefixes.front() else { return Ok(None) };
             let cursor = ListCursor { after: self.after.as_deref(), limit: BATCH_ROWS };
-            let urls = holdings.catalog().urls(prefix, cursor).map_err(io::Error::other)?;
+            let urls = history.catalog().urls(prefix, cursor).map_err(io::Error::other)?;
             self.after = urls.last().cloned();
             if urls.len() < BATCH_ROWS {
                 self.prefixes.pop_front();
@@ -189,17 +189,17 @@ impl CapturesOfUrl {
         Self::Ordered(Box::new(run(spellings, query.from, query.to, order)))
     }
 
-    fn next(&mut self, holdings: &dyn HistoryReader) -> io::Result<Option<Capture>> {
+    fn next(&mut self, history: &dyn HistoryReader) -> io::Result<Option<Capture>> {
         let (before, after, time) = match self {
-            Self::Ordered(run) => return run.next(holdings),
+            Self::Ordered(run) => return run.next(history),
             Self::Closest { before, after, time } => (before, after, *time),
         };
         let distance = |capture: &Capture| capture.time.micros().abs_diff(time.micros());
-        let is_before = match (before.peek(holdings)?.map(distance), after.peek(holdings)?.map(distance)) {
+        let is_before = match (before.peek(history)?.map(distance), after.peek(history)?.map(distance)) {
             (Some(before), Some(after)) => before <= after,
             (before, _) => before.is_some(),
         };
-        if is_before { before.next(holdings) } else { after.next(holdings) }
+        if is_before { before.next(history) } else { after.next(history) }
     }
 }
 
@@ -219,11 +219,11 @@ impl CaptureRun {
     }
 
     /// The next capture, which stays the next one.
-    fn peek(&mut self, holdings: &dyn HistoryReader) -> io::Result<Option<&Capture>> {
+    fn peek(&mut self, history: &dyn HistoryReader) -> io::Result<Option<&Capture>> {
         if self.batch.is_empty() && !self.is_exhausted {
             let spellings: Vec<&str> = self.spellings.iter().map(String::as_str).collect();
             let cursor = ListCursor { after: self.last.as_ref(), limit: BATCH_ROWS };
-            let catalog = holdings.catalog();
+            let catalog = history.catalog();
             let batch = catalog
                 .captures_of_any(&spellings, &self.filter, self.order, cursor)
                 .map_err(io::Error::other)?;
@@ -234,8 +234,8 @@ impl CaptureRun {
         Ok(self.batch.front())
     }
 
-    fn next(&mut self, holdings: &dyn HistoryReader) -> io::Result<Option<Capture>> {
-        self.peek(holdings)?;
+    fn next(&mut self, history: &dyn HistoryReader) -> io::Result<Option<Capture>> {
+        self.peek(history)?;
         Ok(self.batch.pop_front())
     }
 }

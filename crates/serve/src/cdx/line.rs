@@ -23,21 +23,21 @@ const TEXT_FIELDS: [&str; 9] =
 
 /// A capture as fields.
 pub(crate) struct CdxLine<'c> {
-    holdings: &'c dyn HistoryReader,
+    history: &'c dyn HistoryReader,
     capture: &'c Capture,
     /// Where its record lies, looked up on first use.
     place: OnceCell<Option<RecordPlace>>,
 }
 
 impl<'c> CdxLine<'c> {
-    pub(crate) fn new(holdings: &'c dyn HistoryReader, capture: &'c Capture) -> Self {
-        Self { holdings, capture, place: OnceCell::new() }
+    pub(crate) fn new(history: &'c dyn HistoryReader, capture: &'c Capture) -> Self {
+        Self { history, capture, place: OnceCell::new() }
     }
 
     /// Where its record lies. A record that cannot be found has no location here: finding damage is
     /// the work of `audit`.
     fn place(&self) -> Option<&RecordPlace> {
-        self.place.get_or_init(|| self.holdings.record_place(self.capture).ok().flatten()).as_ref()
+        self.place.get_or_init(|| self.history.record_place(self.capture).ok().flatten()).as_ref()
     }
 
     /// A field by its name in pywb or in the Wayback Machine.

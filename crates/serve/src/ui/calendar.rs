@@ -37,12 +37,12 @@ struct CaptureDay {
 }
 
 /// Counts the captures of a page by day.
-pub(super) fn count_days(holdings: &dyn HistoryReader, url: &str) -> Result<CaptureDays, ArchiveError> {
+pub(super) fn count_days(history: &dyn HistoryReader, url: &str) -> Result<CaptureDays, ArchiveError> {
     let mut days = CaptureDays::default();
     let mut after: Option<Capture> = None;
     loop {
         let cursor = ListCursor { after: after.as_ref(), limit: BATCH_CAPTURES };
-        let batch = captures(holdings, url, &CaptureFilter::default(), cursor)?;
+        let batch = captures(history, url, &CaptureFilter::default(), cursor)?;
         batch.iter().for_each(|capture| days.count(capture));
         if batch.len() < BATCH_CAPTURES {
             return Ok(days);

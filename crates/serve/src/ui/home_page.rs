@@ -21,15 +21,15 @@ const BATCH_VERSIONS: usize = 500;
 const MAX_COUNTED_VERSIONS: u64 = 50_000;
 
 pub(super) fn page(state: &Arc<AppState>, _: &Parts) -> PageResult {
-    let holdings = &*state.holdings;
-    let newest = holdings.catalog().versions(&VersionFilter::default(), ListCursor::first(MAX_NEWEST))?;
-    let captures = match holdings.has_versions() {
+    let history = &*state.history;
+    let newest = history.catalog().versions(&VersionFilter::default(), ListCursor::first(MAX_NEWEST))?;
+    let captures = match history.has_versions() {
         true => Vec::new(),
-        false => holdings.latest_captures(&CaptureFilter::default(), ListCursor::first(MAX_NEWEST))?,
+        false => history.latest_captures(&CaptureFilter::default(), ListCursor::first(MAX_NEWEST))?,
     };
-    let pages = holdings.catalog().urls("", ListCursor::first(MAX_PAGES))?;
+    let pages = history.catalog().urls("", ListCursor::first(MAX_PAGES))?;
     let totals = count_totals(state, newest.first())?;
-    let head = holdings.head()?;
+    let head = history.head()?;
     Ok(page_frame::page(
         state,
         "Archive",
@@ -39,7 +39,7 @@ pub(super) fn page(state: &Arc<AppState>, _: &Parts) -> PageResult {
             (tiles(state, &totals, &newest, &captures))
             div.columns {
                 section {
-                    @if holdings.has_versions() {
+                    @if history.has_versions() {
                         h2 { "Newest versions" }
                         @if newest.is_empty() { p.quiet { "No versions yet. Run " code { "varve capture URL" } " to make the first one." } }
                         ol.list { @for info in &newest { (page_frame::version_item(info, head == Some(info.version.id))) } }
@@ -67,7 +67,7 @@ fn tiles(state: &AppState, totals: &ArchiveTotals, newest: &[VersionInfo], captu
         .into_iter()
         .chain(captures.first().map(|capture| capture.time))
         .max();
-    let has_versions = state.holdings.has_versions();
+    let has_versions = state.history.has_versions();
     html! {
         dl.tiles {
             @if has_versions { div { dt { "Versions" } dd { (grouped(totals.versions)) @if totals.is_truncated { "+" } } } }
@@ -97,7 +97,7 @@ fn count_totals(state: &AppState, newest: Option<&VersionInfo>) -> Result<Archiv
     let mut after = None;
     loop {
         let batch = state
-            .holdings
+            .history
             .catalog()
             .versions(&VersionFilter::default(), ListCursor { after, limit: BATCH_VERSIONS })?;
         totals.versions += batch.len() as u64;

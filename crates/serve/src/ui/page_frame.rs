@@ -13,7 +13,7 @@ use crate::response;
 
 /// A page with its frame.
 pub(super) fn page(state: &AppState, title: &str, search: &str, content: Markup) -> Response {
-    let versions = state.holdings.has_versions();
+    let versions = state.history.has_versions();
     response::page(
         StatusCode::OK,
         html! {

@@ -18,7 +18,7 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
     let requested = request.parameter("prefix").unwrap_or_default();
     let after = request.parameter("after");
     let requested = requested.trim();
-    let catalog = state.holdings.catalog();
+    let catalog = state.history.catalog();
     let mut found = Vec::new();
     let mut prefix = requested.to_owned();
     for candidate in possible_prefixes(requested) {

@@ -24,10 +24,10 @@ const MAX_READ_PAGES: u64 = 100_000;
 pub(super) fn list(state: &Arc<AppState>, request: &Parts) -> PageResult {
     let after = request.parameter("after").and_then(|text| text.parse::<VersionId>().ok());
     let found = state
-        .holdings
+        .history
         .catalog()
         .versions(&VersionFilter::default(), ListCursor { after, limit: LIST_VERSIONS })?;
-    let head = state.holdings.head()?;
+    let head = state.history.head()?;
     let next = found.last().filter(|_| found.len() == LIST_VERSIONS);
     Ok(page_frame::page(
         state,
@@ -45,9 +45,9 @@ pub(super) fn list(state: &Arc<AppState>, request: &Parts) -> PageResult {
 pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
     let text = request.parameter("id").ok_or_else(|| PageError::BadRequest("`id` is missing.".to_owned()))?;
     let all = request.parameter("all").is_some();
-    let holdings = &*state.holdings;
-    let id = resolve_version(holdings, &text).map_err(|error| PageError::NotFound(error.to_string()))?;
-    let info = show::version(holdings, &id).map_err(|error| PageError::NotFound(error.to_string()))?;
+    let history = &*state.history;
+    let id = resolve_version(history, &text).map_err(|error| PageError::NotFound(error.to_string()))?;
+    let info = show::version(history, &id).map_err(|error| PageError::NotFound(error.to_string()))?;
     let pages = PageChanges::read(state, &info, all)?;
     Ok(page_frame::page(
         state,
@@ -101,7 +101,7 @@ struct PageChanges {
 
 impl PageChanges {
     fn read(state: &AppState, info: &VersionInfo, all: bool) -> Result<Self, PageError> {
-        let (pairs, unchanged) = show::pages(&*state.holdings, info, all)?;
+        let (pairs, unchanged) = show::pages(&*state.history, info, all)?;
         let mut changes = Self { unchanged, ..Self::default() };
         let mut seen = 0;
         for pair in pairs {

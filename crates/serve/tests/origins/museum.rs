@@ -58,7 +58,7 @@ impl Museum {
 
     /// The routers over this archive.
     pub(crate) fn serve(&self) -> TestOrigins {
-        let holdings = open_reader_choosing(&self.root(), CaptureChoice::Newest).unwrap();
+        let history = open_reader_choosing(&self.root(), CaptureChoice::Newest).unwrap();
         let settings = ServeSettings {
             name: "museum".to_owned(),
             size: Box::new(|| Some(1000)),
@@ -66,7 +66,7 @@ impl Museum {
             replay_listen: REPLAY_HOST.parse().unwrap(),
             hosts: Vec::new(),
         };
-        TestOrigins(Origins::new(holdings, settings))
+        TestOrigins(Origins::new(history, settings))
     }
 }
 

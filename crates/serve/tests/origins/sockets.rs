@@ -43,8 +43,8 @@ impl Running {
             replay_listen: any,
             hosts: Vec::new(),
         };
-        let holdings = open_reader_choosing(&museum.root(), CaptureChoice::Newest).unwrap();
-        let server = Server::bind(holdings, settings).unwrap();
+        let history = open_reader_choosing(&museum.root(), CaptureChoice::Newest).unwrap();
+        let server = Server::bind(history, settings).unwrap();
         let (replay, stop) = (server.replay_address(), Arc::new(AtomicBool::new(false)));
         let flag = Arc::clone(&stop);
         let thread = std::thread::spawn(move || server.run(&flag));

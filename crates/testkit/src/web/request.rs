@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 /// Maximum length of a request.
-const LONGEST: usize = 256 << 10;
+const MAX_HEAD_BYTES: usize = 256 << 10;
 
 /// A request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -59,7 +59,7 @@ impl Request {
         let mut head = Vec::new();
         let mut byte = [0];
         while !head.ends_with(b"\r\n\r\n") {
-            if head.len() > LONGEST || stream.read(&mut byte)? == 0 {
+            if head.len() > MAX_HEAD_BYTES || stream.read(&mut byte)? == 0 {
                 return Ok(None);
             }
             head.push(byte[0]);

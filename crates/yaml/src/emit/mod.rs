@@ -21,7 +21,7 @@ use style::{Analysis, Style};
 /// How far each level is indented.
 const INDENT_COLUMNS: usize = 2;
 /// Keys of this length and more are written with `?`.
-const LONGEST_KEY: usize = 128;
+const MAX_SIMPLE_KEY_BYTES: usize = 128;
 
 /// The text of `documents`, each beginning with `---`.
 ///
@@ -218,12 +218,14 @@ impl Emitter {
         let anchor = self.anchors.name(key).map_or(0, str::len);
         let already = identity(key).is_some_and(|identity| self.anchors.written.contains(&identity));
         if already {
-            return anchor < LONGEST_KEY;
+            return anchor < MAX_SIMPLE_KEY_BYTES;
         }
         match key {
             Value::Scalar(scalar) => {
                 let length = anchor + tag::length(&scalar.kind) + scalar.text.chars().count();
-                length < LONGEST_KEY && !scalar.text.is_empty() && !Analysis::of(&scalar.text).multiline
+                length < MAX_SIMPLE_KEY_BYTES
+                    && !scalar.text.is_empty()
+                    && !Analysis::of(&scalar.text).multiline
             }
             Value::Sequence(list) => list.items.is_empty(),
             Value::Mapping(map) => map.entries.is_empty(),

@@ -49,7 +49,7 @@ impl ProjectExported {
 /// Writes a version as the project `target`, which must not exist. `progress` is called for each
 /// revision.
 pub fn export(
-    holdings: &ArchiveHistoryReader,
+    history: &ArchiveHistoryReader,
     version: &VersionId,
     target: &Path,
     progress: &dyn Fn(u64),
@@ -63,9 +63,9 @@ pub fn export(
     let folder = folder.map_err(ArchiveError::write(parent))?;
     let unfinished = folder.path().join(format!("export{PROJECT_SUFFIX}"));
     let mut writer = ProjectWriter::create(&unfinished, CreateOptions::default())?;
-    let mut exported = match project_of(holdings, version)? {
-        Some(fact) => restore::restore(holdings, &fact, &mut writer, progress)?,
-        None => captures::write(holdings, version, &mut writer, progress)?,
+    let mut exported = match project_of(history, version)? {
+        Some(fact) => restore::restore(history, &fact, &mut writer, progress)?,
+        None => captures::write(history, version, &mut writer, progress)?,
     };
     writer.close()?;
     fs::rename(&unfinished, &target).map_err(ArchiveError::write(&target))?;
@@ -76,25 +76,25 @@ pub fn export(
 
 /// The facts about the project that a version was imported from, if it was.
 fn project_of(
-    holdings: &ArchiveHistoryReader,
+    history: &ArchiveHistoryReader,
     version: &VersionId,
 ) -> Result<Option<ProjectFact>, ArchiveError> {
-    let info = crate::verbs::show::version(holdings, version)?;
+    let info = crate::verbs::show::version(history, version)?;
     let Some(record) = info.version.record else { return Ok(None) };
-    let manifest: Manifest = read_json(holdings, record)?;
+    let manifest: Manifest = read_json(history, record)?;
     let Some(plan) = manifest.plan else { return Ok(None) };
-    let object = holdings.archive().object(plan)?;
+    let object = history.archive().object(plan)?;
     let is_project = object.header().fields.get("Content-Type") == Some(MEDIA_TYPE.as_bytes());
-    if is_project { read_json(holdings, plan).map(Some) } else { Ok(None) }
+    if is_project { read_json(history, plan).map(Some) } else { Ok(None) }
 }
 
 /// Reads a fact by its record.
 fn read_json<T: serde::de::DeserializeOwned>(
-    holdings: &ArchiveHistoryReader,
+    history: &ArchiveHistoryReader,
     record: RecordId,
 ) -> Result<T, ArchiveError> {
     let mut json = Vec::new();
-    let mut reader = holdings.archive().object(record)?.read()?;
+    let mut reader = history.archive().object(record)?.read()?;
     reader
         .read_to_end(&mut json)
         .map_err(|source| RepositoryError::ReadObject { id: hex_digits(record), source })?;
@@ -121,6 +121,6 @@ fn is_refusal(error: &varve_crystal::Error) -> bool {
 /// Number of revisions per batch of bodies and rows.
 const ROWS_PER_BATCH: usize = 200;
 
-fn catalog(holdings: &ArchiveHistoryReader) -> &dyn varve_catalog::CatalogRead {
-    HistoryReader::catalog(holdings)
+fn catalog(history: &ArchiveHistoryReader) -> &dyn varve_catalog::CatalogRead {
+    HistoryReader::catalog(history)
 }

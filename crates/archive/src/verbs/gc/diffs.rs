@@ -28,7 +28,7 @@ impl Going {
     /// Determines the diffs to remove and to make. Diffs computed before `cutoff` are not made
     /// again.
     pub(super) fn find(
-        holdings: &dyn HistoryReader,
+        history: &dyn HistoryReader,
         forgotten: &[VersionInfo],
         cutoff: Option<Moment>,
     ) -> Result<Self, ArchiveError> {
@@ -37,8 +37,8 @@ impl Going {
         let mut going = Self::default();
         for info in forgotten {
             let id = info.version.id;
-            let children: HashSet<VersionId> = holdings.catalog().children(&id)?.into_iter().collect();
-            for diff in holdings.catalog().diffs_with(&id)? {
+            let children: HashSet<VersionId> = history.catalog().children(&id)?.into_iter().collect();
+            for diff in history.catalog().diffs_with(&id)? {
                 going.count(id, diff, &parents);
                 let stays = children.contains(&diff.head) && !parents.contains_key(&diff.head);
                 let is_old = cutoff.is_some_and(|cutoff| diff.time < cutoff);

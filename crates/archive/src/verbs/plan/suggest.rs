@@ -24,9 +24,9 @@ use varve_repository::history::HistoryReader;
 pub use varve_core::pattern::SuggestedGroup;
 
 /// Maximum number of links read from a page.
-const MOST_LINKS: u64 = 20_000;
+const MAX_LINKS: u64 = 20_000;
 /// Maximum number of redirects followed.
-const MOST_REDIRECTS: usize = 10;
+const MAX_REDIRECTS: usize = 10;
 
 /// The groups suggested by the links of a page.
 #[derive(Clone, Debug)]
@@ -47,24 +47,24 @@ pub struct Suggestion {
 
 /// Suggests groups from a capture in the archive; `None` if the archive has no capture that is a
 /// page.
-pub fn of_capture(holdings: &dyn HistoryReader, text: &str) -> Result<Option<Suggestion>, ArchiveError> {
+pub fn of_capture(history: &dyn HistoryReader, text: &str) -> Result<Option<Suggestion>, ArchiveError> {
     page_address(text)?;
     let mut url = text.to_owned();
-    for _ in 0..=MOST_REDIRECTS {
+    for _ in 0..=MAX_REDIRECTS {
         // Links come from a successful response, not from a later failure.
-        let capture = match find(holdings, &url, &CaptureSelector::NewestGood) {
+        let capture = match find(history, &url, &CaptureSelector::NewestGood) {
             Err(ArchiveError::NoCapture { .. }) => return Ok(None),
             found => &found?,
         };
         url.clone_from(&capture.url);
-        let head = holdings.wire_head(capture)?.unwrap_or_default();
+        let head = history.wire_head(capture)?.unwrap_or_default();
         let mut headers = MessageHead::parse(&head).map(|head| head.headers).unwrap_or_default();
         for (name, value) in capture.headers.pairs() {
             if !headers.contains(name) {
                 headers.push(name, value);
             }
         }
-        let body = match holdings.open_body(capture) {
+        let body = match history.open_body(capture) {
             Err(RepositoryError::DownloadFailed { .. }) => return Ok(None),
             body => body?,
         };
@@ -88,7 +88,7 @@ pub fn of_live_page(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(CrawlError::Threads)?;
     let mut url = page_address(text)?;
-    for _ in 0..=MOST_REDIRECTS {
+    for _ in 0..=MAX_REDIRECTS {
         let failed = |source| ArchiveError::Fetch { url: url.clone(), source };
         let fetched = runtime.block_on(client.fetch(FetchRequest::get(url.clone()))).map_err(failed)?;
         let unreadable = |source| RepositoryError::Read { path: url.clone().into(), source };
@@ -117,7 +117,7 @@ enum SuggestedLink {
 /// The pages that a page links to, in document order, or the target of its redirect.
 fn links(url: &str, headers: &Headers, redirects: bool, body: impl Read) -> SuggestedLink {
     let kind = LinkFormat::of(headers.get_text("content-type").as_deref(), url);
-    let limits = LinkLimits { links: MOST_LINKS, ..LinkLimits::default() };
+    let limits = LinkLimits { links: MAX_LINKS, ..LinkLimits::default() };
     let (mut found, mut onward) = (Vec::new(), None);
     let mut take = |link: PageLink<'_>| match link.role {
         LinkRole::Redirect if redirects => onward = onward.take().or_else(|| request_url(&link.target)),

@@ -73,10 +73,10 @@ fn made_of_rest(
     old: Vec<u8>,
     dropped: &HashSet<RecordId>,
 ) -> Result<Option<Vec<u8>>, ArchiveError> {
-    let Ok(holdings) = ArchiveHistoryReader::open(writer.layout().root()) else { return Ok(None) };
+    let Ok(history) = ArchiveHistoryReader::open(writer.layout().root()) else { return Ok(None) };
     let size = Dictionary::new(old).plain().map_or(MAX_DICTIONARY_BYTES, |plain| plain.len());
     let files = open_silo_files(writer.layout());
-    match train::make(&holdings, &files, size, &|record| !dropped.contains(&record)) {
+    match train::make(&history, &files, size, &|record| !dropped.contains(&record)) {
         Ok((_, stored)) => Ok(Some(stored)),
         Err(ArchiveError::NoDictionary { .. }) => Ok(None),
         Err(error) => Err(error),

@@ -24,8 +24,8 @@ const MAX_MEMORY_BYTES: usize = 8 << 20;
 const MAX_LISTED_PAGES: usize = 1000;
 
 /// Why a version is compared with nothing: it is the first, or its parent is missing.
-fn nothing(holdings: &dyn HistoryReader, head: VersionId) -> String {
-    let parent = holdings.catalog().version(&head).ok().flatten().and_then(|info| info.version.parent);
+fn nothing(history: &dyn HistoryReader, head: VersionId) -> String {
+    let parent = history.catalog().version(&head).ok().flatten().and_then(|info| info.version.parent);
     match parent {
         Some(parent) => format!("nothing: its parent {} is missing", short_version_id(&parent)),
         None => "nothing".to_owned(),
@@ -44,14 +44,14 @@ pub(super) struct DiffDocument {
 }
 
 impl DiffDocument {
-    pub(super) fn new(holdings: &dyn HistoryReader, base: Option<VersionId>, head: VersionId) -> Self {
+    pub(super) fn new(history: &dyn HistoryReader, base: Option<VersionId>, head: VersionId) -> Self {
         let (older, newer) =
-            (base.map(|base| VersionTitle::of(holdings, base)), VersionTitle::of(holdings, head));
+            (base.map(|base| VersionTitle::of(history, base)), VersionTitle::of(history, head));
         let from = older.as_ref().map_or("nothing", |older| &older.name);
         let title = format!("Changes from {from} to {}", newer.name);
         let side = |named: Option<&VersionTitle>| named.map_or("nothing", |named| &named.side).to_owned();
         let sides = [side(older.as_ref()), side(Some(&newer))];
-        let older = older.map_or_else(|| nothing(holdings, head), |older| older.about);
+        let older = older.map_or_else(|| nothing(history, head), |older| older.about);
         let notes = vec![format!("Older: {older}"), format!("Newer: {}", newer.about)];
         Self {
             title,
@@ -103,8 +103,8 @@ struct VersionTitle {
 
 impl VersionTitle {
     /// A layout without versions knows only the name of the moment.
-    fn of(holdings: &dyn HistoryReader, id: VersionId) -> Self {
-        let Ok(info) = show::version(holdings, &id) else {
+    fn of(history: &dyn HistoryReader, id: VersionId) -> Self {
+        let Ok(info) = show::version(history, &id) else {
             return Self { name: id.to_string(), side: id.to_string(), about: id.to_string() };
         };
         let (version, time) = (&info.version, info.version.time.for_people());

@@ -111,7 +111,7 @@ pub(super) struct PlanSuggestArgs {
 impl PlanSuggestArgs {
     pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let here = match session.open_reader() {
-            Ok(holdings) if !self.live => of_capture(&*holdings, &self.url)?,
+            Ok(history) if !self.live => of_capture(&*history, &self.url)?,
             _ => None,
         };
         let suggestion = match here {
@@ -172,9 +172,9 @@ pub(super) struct PlanRestoreArgs {
 impl PlanRestoreArgs {
     pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         session.require_writable()?;
-        let holdings = ArchiveHistoryReader::open(&session.root()?)?;
-        let version = resolve_version(&holdings, &self.version)?;
-        for file in intent::restore(&holdings, version, self.force)? {
+        let history = ArchiveHistoryReader::open(&session.root()?)?;
+        let version = resolve_version(&history, &self.version)?;
+        for file in intent::restore(&history, version, self.force)? {
             let path = file.path.to_string_lossy();
             let word = if file.written { "restored" } else { "the same" };
             session.printer.line(format_args!("{word}  {}", visible(&path)))?;

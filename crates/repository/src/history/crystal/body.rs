@@ -23,7 +23,7 @@ pub(super) const EMPTY_BODY_ID: [u8; 32] = [
     0xae, 0x41, 0xe4, 0x64, 0x9b, 0x93, 0x4c, 0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55,
 ];
 /// Maximum number of cached bodies: those of a few pages of a list.
-const MOST_KNOWN: usize = 4096;
+const MAX_KNOWN_BODIES: usize = 4096;
 
 /// The properties of a body, determined by reading it.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ pub(super) struct KnownBodies(HashMap<RevisionId, BodyFacts>);
 
 impl KnownBodies {
     fn remember(&mut self, revision: RevisionId, facts: BodyFacts) {
-        if self.0.len() >= MOST_KNOWN {
+        if self.0.len() >= MAX_KNOWN_BODIES {
             self.0.clear();
         }
         self.0.insert(revision, facts);

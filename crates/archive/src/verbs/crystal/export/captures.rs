@@ -18,13 +18,13 @@ const NOT_MODIFIED: u16 = 304;
 
 /// Fills an empty project with the captures of a version.
 pub(super) fn write(
-    holdings: &ArchiveHistoryReader,
+    history: &ArchiveHistoryReader,
     version: &VersionId,
     writer: &mut ProjectWriter,
     progress: &dyn Fn(u64),
 ) -> Result<ProjectExported, ArchiveError> {
     let mut done = ProjectExported::default();
-    let mut captures = VersionPages::new(catalog(holdings), Some(*version)).collect::<Result<Vec<_>, _>>()?;
+    let mut captures = VersionPages::new(catalog(history), Some(*version)).collect::<Result<Vec<_>, _>>()?;
     captures.sort_by(|one, other| (one.time, &one.url).cmp(&(other.time, &other.url)));
     let mut batch = Vec::new();
     for capture in &captures {
@@ -35,7 +35,7 @@ pub(super) fn write(
             }
             resource => resource?.id,
         };
-        let (metadata, body) = answer(holdings, writer, capture)?;
+        let (metadata, body) = answer(history, writer, capture)?;
         let outcome = DownloadOutcome::Fetched { metadata: Some(metadata), body };
         batch.push(NewRevision { id: None, resource, request_cookie: None, outcome });
         if capture.truncated {
@@ -55,18 +55,18 @@ pub(super) fn write(
 
 /// The response of a capture, and its body.
 fn answer(
-    holdings: &ArchiveHistoryReader,
+    history: &ArchiveHistoryReader,
     writer: &ProjectWriter,
     capture: &Capture,
 ) -> Result<(ResponseMetadata, BodyDraft), ArchiveError> {
     let record = capture.record.unwrap_or(RecordId::new(capture.body.into_inner()));
-    let head = holdings.wire_head(capture)?.and_then(|head| MessageHead::parse(&head));
-    let payload = holdings.archive().store().response_payload(record.as_bytes())?;
+    let head = history.wire_head(capture)?.and_then(|head| MessageHead::parse(&head));
+    let payload = history.archive().store().response_payload(record.as_bytes())?;
     let (Some(head), Some(payload)) = (head, payload) else {
-        let shown = capture.headers.shown(holdings.redaction());
+        let shown = capture.headers.shown(history.redaction());
         let headers = shown.pairs().collect();
         let metadata = ResponseMetadata::new(11, capture.status.into(), b"", &headers, capture.time.utc());
-        return Ok((metadata, body_from(writer, holdings.open_body(capture)?, record)?));
+        return Ok((metadata, body_from(writer, history.open_body(capture)?, record)?));
     };
     let reason = match &head.start_line {
         StartLine::Response { reason, .. } => reason.as_slice(),

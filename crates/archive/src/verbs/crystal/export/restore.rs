@@ -15,20 +15,20 @@ use varve_repository::history::ArchiveHistoryReader;
 
 /// Fills an empty project with the contents of the fact and its parts.
 pub(super) fn restore(
-    holdings: &ArchiveHistoryReader,
+    history: &ArchiveHistoryReader,
     fact: &ProjectFact,
     writer: &mut ProjectWriter,
     progress: &dyn Fn(u64),
 ) -> Result<ProjectExported, ArchiveError> {
-    let seal = Seal::open(&holdings.archive().layout().secret_key())?;
+    let seal = Seal::open(&history.archive().layout().secret_key())?;
     let done = ProjectExported { restored: true, ..ProjectExported::default() };
-    let mut restoring = Restoring { holdings, writer, seal, done };
+    let mut restoring = Restoring { history, writer, seal, done };
     if fact.major_version != restoring.writer.version().number() {
         restoring.done.leave("layouts other than that of major version 2");
     }
     restoring.properties(fact)?;
     for part in &fact.parts {
-        let part: PartFact = read_json(holdings, *part)?;
+        let part: PartFact = read_json(history, *part)?;
         restoring.part(part, progress)?;
     }
     restoring.entities(fact)?;
@@ -36,7 +36,7 @@ pub(super) fn restore(
 }
 
 struct Restoring<'a> {
-    holdings: &'a ArchiveHistoryReader,
+    history: &'a ArchiveHistoryReader,
     writer: &'a mut ProjectWriter,
     seal: Option<Seal>,
     done: ProjectExported,
@@ -103,7 +103,7 @@ impl Restoring<'_> {
     fn body(&self, row: &RevisionRow) -> Result<Option<BodyDraft>, ArchiveError> {
         let Some(length) = row.length else { return Ok(None) };
         let Some(record) = row.record else { return Ok(Some(self.writer.begin_body()?)) };
-        let payload = self.holdings.archive().store().response_payload(record.as_bytes())?;
+        let payload = self.history.archive().store().response_payload(record.as_bytes())?;
         let payload = payload.ok_or_else(|| RepositoryError::Absent { id: hex_digits(record) })?;
         let body = body_from(self.writer, payload, record)?;
         if body.length() != length {

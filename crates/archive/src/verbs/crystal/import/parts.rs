@@ -9,9 +9,9 @@ use crate::error::ArchiveError;
 use varve_repository::history::{ArchiveHistoryWriter, HistoryWriter};
 
 /// Maximum number of rows in a part.
-const MOST_ROWS: usize = 2000;
+const MAX_BATCH_ROWS: usize = 2000;
 /// Approximate maximum number of bytes of text in a part.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BATCH_BYTES: usize = 1 << 20;
 
 /// The parts written so far, and the one being filled.
 pub(super) struct FactParts<'a> {
@@ -47,7 +47,7 @@ impl<'a> FactParts<'a> {
 
     fn write_if_full(&mut self) -> Result<(), ArchiveError> {
         let rows = self.part.resources.len() + self.part.revisions.len();
-        if rows >= MOST_ROWS || self.bytes >= MOST_BYTES { self.write() } else { Ok(()) }
+        if rows >= MAX_BATCH_ROWS || self.bytes >= MAX_BATCH_BYTES { self.write() } else { Ok(()) }
     }
 
     fn write(&mut self) -> Result<(), ArchiveError> {

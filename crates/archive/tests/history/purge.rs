@@ -173,15 +173,15 @@ fn a_page_goes_from_every_version_and_the_rest_stays() {
     assert_eq!((kinds["resource"], kinds["metadata"]), (2, 1), "two bodies and a score that told of one");
     assert!(!holds(&all_bytes(root), "secret\n") && !holds(&all_bytes(root), "my secret"));
     assert_sound(root);
-    let holdings = open_reader(root).expect("opened");
-    assert_eq!(holdings.head().expect("read"), head);
-    assert!(holdings.catalog().tag("kept").expect("read").is_some());
+    let reader = open_reader(root).expect("opened");
+    assert_eq!(reader.head().expect("read"), head);
+    assert!(reader.catalog().tag("kept").expect("read").is_some());
     assert!(receipt.bytes_after > 0 && receipt.kept >= 4);
     let to = root.join("out");
-    let done = checkout::export(&*holdings, second, &to, &mut |_| {}).expect("written");
+    let done = checkout::export(&*reader, second, &to, &mut |_| {}).expect("written");
     assert_eq!((done.written, done.left_out.count(|trouble| trouble == BodyFailure::Missing)), (1, 1));
     assert!(!to.join("private").exists(), "no folder is left for a page that is not here");
-    drop(holdings);
+    drop(reader);
     // And it can be made again, and written to.
     let before = rows(&*open_reader(root).expect("opened"));
     rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
@@ -210,11 +210,11 @@ fn a_version_goes_with_what_only_it_holds() {
     assert_eq!(receipt.by_kind()["resource"], 1);
     assert!(receipt.tombstones.iter().any(|tombstone| tombstone.version == Some(made[1].version)));
     assert_sound(root);
-    let holdings = open_reader(root).expect("opened");
-    assert!(holdings.catalog().version(&made[1].version).expect("read").is_none());
-    assert!(holdings.catalog().tag("bad").expect("read").is_none());
-    assert_eq!(holdings.head().expect("read"), Some(made[2].version));
-    assert_eq!(contents(&*holdings, made[2].version).len(), 2);
+    let reader = open_reader(root).expect("opened");
+    assert!(reader.catalog().version(&made[1].version).expect("read").is_none());
+    assert!(reader.catalog().tag("bad").expect("read").is_none());
+    assert_eq!(reader.head().expect("read"), Some(made[2].version));
+    assert_eq!(contents(&*reader, made[2].version).len(), 2);
     assert!(!holds(&all_bytes(root), "\"message\":\"two\""));
 }
 
@@ -311,9 +311,9 @@ fn a_revisit_whose_original_goes_is_made_whole() {
     assert_eq!((receipt.by_kind()["response"], receipt.by_kind()["request"]), (1, 1));
     assert_sound(root);
     assert_eq!(payload_fields(root), ["https://e.org/x Varve", "https://e.org/b Varve"]);
-    let holdings = open_reader(root).expect("opened");
+    let reader = open_reader(root).expect("opened");
     let wanted = [("https://e.org/b", "hello world"), ("https://e.org/c", "hello world")];
-    assert_eq!(contents(&*holdings, second), wanted.map(|(url, body)| (url.into(), body.into())));
+    assert_eq!(contents(&*reader, second), wanted.map(|(url, body)| (url.into(), body.into())));
     let bytes = all_bytes(root);
     assert!(!holds(&bytes, "GET https://e.org/a"));
     // What describes the runs is still there, and named.
@@ -348,8 +348,8 @@ fn what_was_made_whole_may_go_later() {
     assert_sound(root);
     rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
     assert_sound(root);
-    let holdings = open_reader(root).expect("opened");
-    assert_eq!(contents(&*holdings, second), [("https://e.org/b".to_owned(), "hello world".to_owned())]);
+    let reader = open_reader(root).expect("opened");
+    assert_eq!(contents(&*reader, second), [("https://e.org/b".to_owned(), "hello world".to_owned())]);
 }
 
 #[test]
@@ -396,8 +396,8 @@ fn what_is_gone_is_told_by_its_tombstone_until_it_comes_again() {
     let second = capture(root, 2, &[("https://e.org/", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")]);
     let third = commit_pages(&*history(root), "3", &[(committed, "by hand")]).version;
     let receipt = rewrite(root, &request(&[crawled, committed]));
-    let holdings = open_reader(root).expect("opened");
-    let told = |url: &str, at: CaptureSelector| match look_up(&*holdings, url, &at) {
+    let reader = open_reader(root).expect("opened");
+    let told = |url: &str, at: CaptureSelector| match look_up(&*reader, url, &at) {
         Err(ArchiveError::Repository(RepositoryError::Removed { removal, .. })) => Some(removal.tombstone),
         Err(ArchiveError::NoCapture { .. }) => None,
         other => panic!("{other:?}"),
@@ -409,20 +409,20 @@ fn what_is_gone_is_told_by_its_tombstone_until_it_comes_again() {
     assert_eq!(told(crawled, CaptureSelector::Version(second)), None, "it never held it");
     assert_eq!(told("https://e.org/never", CaptureSelector::Newest), None);
     // A manifest still lists what was committed.
-    let listed = look_up(&*holdings, committed, &CaptureSelector::Version(third)).expect("listed");
-    let removal = removal_of(&*holdings, &listed).expect("read").expect("told");
+    let listed = look_up(&*reader, committed, &CaptureSelector::Version(third)).expect("listed");
+    let removal = removal_of(&*reader, &listed).expect("read").expect("told");
     assert_eq!((removal.tombstone.who.as_str(), removal.tombstone.why.as_str()), ("Ada", "asked for"));
-    assert!(matches!(body(&*holdings, &listed).err(), Some(RepositoryError::Removed { .. })));
-    let before = rows(&*holdings);
+    assert!(matches!(body(&*reader, &listed).err(), Some(RepositoryError::Removed { .. })));
+    let before = rows(&*reader);
     let told = receipt.tombstones.len() + receipt.pages.len();
     assert_eq!(before.iter().filter(|row| row.starts_with("{\"removal\"")).count(), told);
-    drop(holdings);
+    drop(reader);
     rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
     assert_eq!(rows(&*open_reader(root).expect("opened")), before);
     let fourth = commit_pages(&*history(root), "4", &[(committed, "by hand")]).version;
-    let holdings = open_reader(root).expect("opened");
-    let again = look_up(&*holdings, committed, &CaptureSelector::Version(fourth)).expect("listed");
-    assert_eq!(removal_of(&*holdings, &again).expect("read"), None);
+    let reader = open_reader(root).expect("opened");
+    let again = look_up(&*reader, committed, &CaptureSelector::Version(fourth)).expect("listed");
+    assert_eq!(removal_of(&*reader, &again).expect("read"), None);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 use varve_archive::RepositoryError;
 
-use crate::rewriting::*;
+use crate::purge::*;
 use crate::scene::*;
 use varve_archive::history::{HistoryReader, VersionPages, open_reader};
 use varve_archive::verbs::cat::{self, CaptureSelector, look_up, removal_of};
@@ -16,11 +16,11 @@ const ORIGINAL: &str = "https://e.org/orig";
 const COPY: &str = "https://e.org/copy";
 
 /// URL and body of every page of a version that is shown.
-pub(crate) fn shown(holdings: &dyn HistoryReader, version: VersionId) -> Vec<(String, String)> {
-    let pages = VersionPages::new(holdings.catalog(), Some(version)).map(|page| page.expect("read"));
-    let shown = pages.filter_map(|page| match holdings.open_body(&page) {
+pub(crate) fn shown(reader: &dyn HistoryReader, version: VersionId) -> Vec<(String, String)> {
+    let pages = VersionPages::new(reader.catalog(), Some(version)).map(|page| page.expect("read"));
+    let shown = pages.filter_map(|page| match reader.open_body(&page) {
         Err(RepositoryError::Absent { .. }) => None,
-        _ => Some((page.url.clone(), body(holdings, &page))),
+        _ => Some((page.url.clone(), body(reader, &page))),
     });
     shown.collect()
 }
@@ -58,27 +58,27 @@ fn a_page_whose_body_another_page_holds_is_out_of_all_versions_before() {
     assert_eq!((receipt.pages.len(), receipt.pages_alone().count()), (2, 1), "{receipt:?}");
     assert_sound(root);
     let look = || {
-        let holdings = open_reader(root).expect("opened");
-        assert_eq!(shown(&*holdings, first), []);
+        let reader = open_reader(root).expect("opened");
+        assert_eq!(shown(&*reader, first), []);
         for version in [second, third] {
-            assert_eq!(shown(&*holdings, version), texts(&[(COPY, "shared")]));
-            let listed = look_up(&*holdings, ORIGINAL, &CaptureSelector::Version(version)).expect("listed");
-            let removal = removal_of(&*holdings, &listed).expect("read").expect("told");
+            assert_eq!(shown(&*reader, version), texts(&[(COPY, "shared")]));
+            let listed = look_up(&*reader, ORIGINAL, &CaptureSelector::Version(version)).expect("listed");
+            let removal = removal_of(&*reader, &listed).expect("read").expect("told");
             assert_eq!((removal.tombstone.who.as_str(), removal.tombstone.page()), ("Ada", Some(ORIGINAL)));
             for told in [
-                cat::body(&*holdings, &listed).err().map(ArchiveError::from),
-                cat::head(&*holdings, &listed).err(),
+                cat::body(&*reader, &listed).err().map(ArchiveError::from),
+                cat::head(&*reader, &listed).err(),
             ] {
                 assert!(
                     matches!(told, Some(ArchiveError::Repository(RepositoryError::Removed { .. }))),
                     "{told:?}"
                 );
             }
-            let copy = look_up(&*holdings, COPY, &CaptureSelector::Version(version)).expect("listed");
-            assert_eq!(removal_of(&*holdings, &copy).expect("read"), None);
+            let copy = look_up(&*reader, COPY, &CaptureSelector::Version(version)).expect("listed");
+            assert_eq!(removal_of(&*reader, &copy).expect("read"), None);
         }
         let to = tempfile::tempdir().expect("a folder");
-        let done = checkout::export(&*holdings, second, &to.path().join("out"), &mut |_| {});
+        let done = checkout::export(&*reader, second, &to.path().join("out"), &mut |_| {});
         assert_eq!(done.expect("written").written, 1);
     };
     look();
@@ -89,8 +89,8 @@ fn a_page_whose_body_another_page_holds_is_out_of_all_versions_before() {
     look();
     assert_same_when_rebuilt(root);
     look();
-    let holdings = open_reader(root).expect("opened");
-    assert_eq!(shown(&*holdings, fourth), texts(&[(COPY, "shared"), (ORIGINAL, "shared")]));
+    let reader = open_reader(root).expect("opened");
+    assert_eq!(shown(&*reader, fourth), texts(&[(COPY, "shared"), (ORIGINAL, "shared")]));
 }
 
 #[test]
@@ -108,8 +108,8 @@ fn a_page_that_is_out_holds_nothing() {
     assert_same_when_rebuilt(root);
     // Committed under another URL, the same body brings neither back.
     let last = commit_pages(&*history(root), "2", &[("https://e.org/other", "shared secret")]);
-    let holdings = open_reader(root).expect("opened");
-    assert_eq!(shown(&*holdings, last.parent.expect("a parent")), []);
+    let reader = open_reader(root).expect("opened");
+    assert_eq!(shown(&*reader, last.parent.expect("a parent")), []);
 }
 
 #[test]
@@ -159,16 +159,16 @@ fn headers_of_a_page_that_is_out_are_not_in_the_catalog_and_not_shown() {
     rewrite(root, &request(&[ORIGINAL]));
     let look = || {
         assert!(!catalog_holds(root, "SECRETHEADER"));
-        let holdings = open_reader(root).expect("opened");
-        assert!(!rows(&*holdings).iter().any(|row| row.contains("SECRETHEADER")));
+        let reader = open_reader(root).expect("opened");
+        assert!(!rows(&*reader).iter().any(|row| row.contains("SECRETHEADER")));
         for version in versions {
-            let listed = look_up(&*holdings, ORIGINAL, &CaptureSelector::Version(version)).expect("listed");
+            let listed = look_up(&*reader, ORIGINAL, &CaptureSelector::Version(version)).expect("listed");
             assert!(listed.headers.is_empty());
             assert!(matches!(
-                cat::head(&*holdings, &listed),
+                cat::head(&*reader, &listed),
                 Err(ArchiveError::Repository(RepositoryError::Removed { .. }))
             ));
-            let copy = look_up(&*holdings, COPY, &CaptureSelector::Version(version)).expect("listed");
+            let copy = look_up(&*reader, COPY, &CaptureSelector::Version(version)).expect("listed");
             assert_eq!(copy.headers.get("x-user"), Some(&["another".to_owned()][..]));
         }
     };
@@ -178,10 +178,10 @@ fn headers_of_a_page_that_is_out_are_not_in_the_catalog_and_not_shown() {
     // The silos alone have them, in manifests whose digests are the ids of versions.
     assert!(holds(&all_bytes(root), "SECRETHEADER"));
     let third = commit_with("3", "shared");
-    let holdings = open_reader(root).expect("opened");
-    let again = look_up(&*holdings, ORIGINAL, &CaptureSelector::Version(third)).expect("listed");
+    let reader = open_reader(root).expect("opened");
+    let again = look_up(&*reader, ORIGINAL, &CaptureSelector::Version(third)).expect("listed");
     assert_eq!(again.headers.get("x-user"), Some(&["SECRETHEADER".to_owned()][..]), "it came again");
-    drop(holdings);
+    drop(reader);
     assert_same_when_rebuilt(root);
 }
 
@@ -199,12 +199,12 @@ fn pages_in_lists_are_taken_out_as_well() {
     assert_eq!((receipt.tombstones.len(), receipt.pages.len()), (0, 1));
     let again = commit_pages(&*history(root), "4", &pages).version;
     let look = || {
-        let holdings = open_reader(root).expect("opened");
+        let reader = open_reader(root).expect("opened");
         for version in versions {
-            let shown = shown(&*holdings, version);
+            let shown = shown(&*reader, version);
             assert!(shown.len() == 39 && shown.iter().all(|(url, _)| url != "https://e.org/7"), "{shown:?}");
         }
-        assert_eq!(shown(&*holdings, again).len(), 40);
+        assert_eq!(shown(&*reader, again).len(), 40);
     };
     look();
     assert_same_when_rebuilt(root);
@@ -221,13 +221,13 @@ fn a_body_that_only_an_answer_holds_stays_for_the_page_that_has_it() {
     let second = commit_pages(&*history(root), "2", &[(ORIGINAL, "shared")]).version;
     rewrite(root, &request(&[COPY]));
     assert_sound(root);
-    let holdings = open_reader(root).expect("opened");
-    assert_eq!(shown(&*holdings, second), texts(&[(ORIGINAL, "shared")]));
+    let reader = open_reader(root).expect("opened");
+    assert_eq!(shown(&*reader, second), texts(&[(ORIGINAL, "shared")]));
     assert!(matches!(
-        look_up(&*holdings, COPY, &CaptureSelector::Newest),
+        look_up(&*reader, COPY, &CaptureSelector::Newest),
         Err(ArchiveError::Repository(RepositoryError::Removed { .. }))
     ));
-    drop(holdings);
+    drop(reader);
     assert_same_when_rebuilt(root);
     // And goes with the page.
     rewrite(root, &request(&[ORIGINAL]));

@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::rewriting::*;
-use crate::rewriting_pages::shown;
+use crate::purge::*;
+use crate::purge_pages::shown;
 use crate::scene::*;
 use varve_archive::history::{ArchiveHistoryWriter, HistoryReader, HistoryWriter, open_reader};
 use varve_archive::verbs::commit::{NewBody, NewPage, Request as CommitRequest, commit};
@@ -85,15 +85,15 @@ fn what_a_tree_holds_stays_with_it_and_goes_with_it() {
         assert_eq!(receipt.by_kind()["resource"], 3, "the manifest and what only it holds: {receipt:?}");
         assert_sound(root);
         assert_eq!(restored(root, second), texts(&[("other", "of two trees")]));
-        let holdings = open_reader(root).expect("opened");
-        assert_eq!(shown(&*holdings, version), texts(&[(kept, "kept page")]));
+        let reader = open_reader(root).expect("opened");
+        assert_eq!(shown(&*reader, version), texts(&[(kept, "kept page")]));
         assert!(!holds(&all_bytes(root), "of one tree"));
         assert!(
             Archive::open(root).expect("opened").store().object(shared.as_bytes()).expect("read").is_none()
         );
         // The page that had it too is out already, and holds nothing.
         assert!(!holds(&all_bytes(root), "in both"));
-        drop(holdings);
+        drop(reader);
         let receipt = rewrite(root, &request(&[gone]));
         assert!(receipt.tombstones.is_empty() && receipt.pages.is_empty(), "{receipt:?}");
         assert_sound(root);
@@ -107,7 +107,7 @@ fn a_body_that_only_an_answer_holds_stays_for_the_tree_that_has_it() {
     let root = root.path();
     make_packed(root, "gzip", 1 << 30);
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nshared";
-    crate::rewriting::capture(root, 1, &[("https://e.org/page", answer)]);
+    crate::purge::capture(root, 1, &[("https://e.org/page", answer)]);
     let tree = stow(root, &[("file", "shared")]);
     rewrite(root, &request(&["https://e.org/page"]));
     assert_sound(root);
@@ -227,25 +227,25 @@ fn answers_that_only_said_the_same_again_are_made_whole_to_the_byte() {
         let receipt = rewrite(root, &Request { versions: vec![first], ..request(&[]) });
         assert_eq!(receipt.promoted.len(), 1, "the others refer to it");
         assert_sound(root);
-        let holdings = open_reader(root).expect("opened");
+        let reader = open_reader(root).expect("opened");
         for version in [second, third, fourth] {
             let wanted = texts(&[("https://e.org/page", "the one page\n")]);
-            assert_eq!(contents(&*holdings, version), wanted, "{packing}, {version}");
+            assert_eq!(contents(&*reader, version), wanted, "{packing}, {version}");
         }
         let archive = Archive::open(root).expect("opened");
         let promoted = receipt.promoted[0].is;
         let block = answer(&archive, promoted);
         assert_eq!(block, FULL, "the answer that was confirmed");
         // The second to go takes nothing with it either, and now one that was answered in full comes in its place.
-        drop(holdings);
+        drop(reader);
         let receipt = rewrite(root, &Request { versions: vec![second], ..request(&[]) });
         assert_eq!(receipt.promoted.len(), 1);
         assert_sound(root);
         let archive = Archive::open(root).expect("opened");
         let block = answer(&archive, receipt.promoted[0].is);
         assert_eq!(block, SAME, "its own head, and the body to the byte");
-        let holdings = open_reader(root).expect("opened");
-        assert_eq!(contents(&*holdings, fourth), texts(&[("https://e.org/page", "the one page\n")]));
+        let reader = open_reader(root).expect("opened");
+        assert_eq!(contents(&*reader, fourth), texts(&[("https://e.org/page", "the one page\n")]));
         let mut body = String::new();
         let opened = archive.store().open_body(&original.body).expect("found").expect("there");
         { opened }.read_to_string(&mut body).expect("read");
@@ -304,12 +304,12 @@ fn silos_before_the_first_that_loses_something_stay_the_files_that_they_are() {
         let same = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
         assert!((5..before.len() - 2).contains(&same), "{same} of {}: {packing}", before.len());
         assert!(receipt.bytes_untouched > 3_000_000 && receipt.bytes_untouched < receipt.bytes_before);
-        let holdings = open_reader(root).expect("opened");
+        let reader = open_reader(root).expect("opened");
         let read = |version, wanted: Vec<u8>| {
             let pages: Vec<_> =
-                varve_archive::history::VersionPages::new(holdings.catalog(), Some(version)).collect();
+                varve_archive::history::VersionPages::new(reader.catalog(), Some(version)).collect();
             let mut body = Vec::new();
-            holdings
+            reader
                 .open_body(pages[0].as_ref().expect("read"))
                 .expect("opened")
                 .read_to_end(&mut body)
@@ -321,7 +321,7 @@ fn silos_before_the_first_that_loses_something_stay_the_files_that_they_are() {
         }
         read(long, noise(99, 2_500_000));
         assert!(!holds(&all_bytes(root), "my secret"));
-        drop(holdings);
+        drop(reader);
         commit_bytes(&*history(root), "https://e.org/next", b"next".to_vec());
         assert_sound(root);
     }

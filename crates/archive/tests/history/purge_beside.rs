@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use varve_archive::RepositoryError;
 
-use crate::rewriting::*;
+use crate::purge::*;
 use crate::scene::*;
 use varve_archive::history::open_reader;
 use varve_archive::verbs::cat::{self, CaptureSelector, look_up};
@@ -12,16 +12,16 @@ use varve_archive::{Archive, ArchiveWriter};
 
 const KEPT: &str = "https://e.org/kept";
 
-/// Reads what stays, until told that all is done: by holdings that are opened anew, and by some that were open before.
+/// Reads what stays, until told that all is done: by reader that are opened anew, and by some that were open before.
 fn read_until(root: &Path, is_done: &AtomicBool) -> u64 {
     let long_open = open_reader(root).expect("opened");
     let mut reads = 0;
     loop {
         let is_last = is_done.load(Ordering::SeqCst);
-        for holdings in [&long_open, &open_reader(root).expect("opened")] {
-            let capture = look_up(&**holdings, KEPT, &CaptureSelector::Newest).expect("found");
+        for reader in [&long_open, &open_reader(root).expect("opened")] {
+            let capture = look_up(&**reader, KEPT, &CaptureSelector::Newest).expect("found");
             let mut text = String::new();
-            let read = cat::body(&**holdings, &capture).expect("opened");
+            let read = cat::body(&**reader, &capture).expect("opened");
             std::io::Read::read_to_string(&mut { read }, &mut text).expect("read");
             assert_eq!(text, "stays as it is");
             reads += 1;
@@ -57,12 +57,12 @@ fn who_reads_beside_a_rewrite_meets_no_error() {
 }
 
 /// Brings an archive to where a kill leaves it right behind the exchange of silos.
-fn unsettle(root: &Path) {
-    std::fs::create_dir_all(root.join("tmp/rewrite")).expect("made");
+fn leave_swap_pending(root: &Path) {
+    std::fs::create_dir_all(root.join("tmp/purge")).expect("made");
     for name in ["index", "catalog.db", "HEAD"] {
-        std::fs::rename(root.join(name), root.join("tmp/rewrite").join(name)).expect("moved");
+        std::fs::rename(root.join(name), root.join("tmp/purge").join(name)).expect("moved");
     }
-    std::fs::write(root.join("warc/unsettled"), b"").expect("written");
+    std::fs::write(root.join("warc/pending-swap"), b"").expect("written");
 }
 
 #[test]
@@ -75,19 +75,19 @@ fn what_lies_ready_is_put_in_place_by_who_writes_next() {
     let index =
         || std::fs::metadata(root.join("index/appendix")).and_then(|file| file.modified()).expect("read");
     let made = index();
-    unsettle(root);
+    leave_swap_pending(root);
     // Caches of the silos before may still be there.
     std::fs::create_dir(root.join("index")).expect("made");
     std::fs::write(root.join("catalog.db-wal"), b"of another catalog").expect("written");
-    let unsettled =
+    let is_swap_pending =
         |opened: Option<RepositoryError>| matches!(opened, Some(RepositoryError::PendingSwap { .. }));
-    assert!(unsettled(open_reader(root).err()) && unsettled(Archive::open(root).err()));
+    assert!(is_swap_pending(open_reader(root).err()) && is_swap_pending(Archive::open(root).err()));
     drop(ArchiveWriter::open(root, opening()).expect("opened"));
     assert_eq!(index(), made, "it was put there, and not made again");
     assert_eq!(rows(&*open_reader(root).expect("opened")), before);
     assert_sound(root);
     // And where somebody emptied the folder, all is made again.
-    unsettle(root);
+    leave_swap_pending(root);
     std::fs::remove_dir_all(root.join("tmp")).expect("removed");
     drop(history(root));
     assert_eq!(rows(&*open_reader(root).expect("opened")), before);
