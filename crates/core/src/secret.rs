@@ -61,6 +61,11 @@ pub struct ShownUrl<'a>(
 );
 
 impl ShownUrl<'_> {
+    /// Whether the text holds user information.
+    pub fn has_user_info(&self) -> bool {
+        self.user_info().is_some()
+    }
+
     /// The start of the user information, and the position of the `@` after it.
     fn user_info(&self) -> Option<(usize, usize)> {
         let start = self.0.find("//")? + 2;

@@ -1,33 +1,33 @@
-//! Changes to a plan. One that would make it worse is refused.
+//! Changes to a plan. A change that would add a problem is an error.
 
 use super::{Group, Plan, Problem, Root};
 use varve_core::alias::Alias;
 use varve_core::secret::ShownUrl;
 
-/// Why a plan was not changed.
+/// The plan was not changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// It would make no sense any more.
+    /// The change would add a problem.
     #[error(transparent)]
     Problem(Problem),
-    /// Nothing is called so.
-    #[error("the plan has no {kind} `{}`", name.escape_debug())]
+    /// No root, group or alias has that name.
+    #[error("the plan has no {kind} `{}`", ShownUrl(name).to_string().escape_debug())]
     Absent {
         /// `root`, `group` or `alias`.
         kind: &'static str,
-        /// What was given.
+        /// The given name.
         name: String,
     },
-    /// It is not where a site begins.
-    #[error("`{}` is not where a site begins: its path is not `/`", ShownUrl(url))]
+    /// The root is not the start page of a site.
+    #[error("`{}` is not the start page of a site: its path is not `/`", ShownUrl(url))]
     NotASite {
         /// The URL.
         url: String,
     },
-    /// Groups are found on it.
-    #[error("`{name}` is what other groups are found on: {}", quoted(by))]
+    /// Groups are found on it, so it cannot be removed without `cascade`.
+    #[error("other groups are found on `{}`: {}", ShownUrl(name), quoted(by))]
     InUse {
-        /// What was to be removed.
+        /// The root or group.
         name: String,
         /// The groups.
         by: Vec<String>,
@@ -35,15 +35,15 @@ pub enum EditError {
 }
 
 fn quoted(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    names.iter().map(|name| format!("`{}`", ShownUrl(name))).collect::<Vec<_>>().join(", ")
 }
 
 /// The result of a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removed<T> {
-    /// The thing itself.
+    /// The removed root or group.
     pub removed: T,
-    /// The groups that were found on it, and are not any more.
+    /// The groups that were found on it. They are now found on all pages.
     pub cleared: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ impl Plan {
         self.edit(|plan| plan.groups.push(group))
     }
 
-    /// Adds the group of everything on a site: what begins as a root does whose path is `/`, found from that root.
+    /// Adds a group of all pages of a site, found on its root. The path of the root must be `/`.
     pub fn add_site(&mut self, root: &str) -> Result<Group, EditError> {
         let by_name = self.roots.iter().find(|one| one.name == root);
         let found = by_name.or_else(|| self.roots.iter().find(|one| one.url == root));
@@ -80,7 +80,8 @@ impl Plan {
         self.edit(|plan| plan.aliases.push(alias))
     }
 
-    /// Removes the root of that name or URL. With `cascade`, groups that are found on it are found on all pages then.
+    /// Removes the root with that name or URL. With `cascade`, groups that were found on it are found
+    /// on all pages from then on.
     pub fn remove_root(&mut self, name: &str, cascade: bool) -> Result<Removed<Root>, EditError> {
         let by_name = self.roots.iter().position(|root| root.name == name);
         let at = by_name.or_else(|| self.roots.iter().position(|root| root.url == name));
@@ -89,7 +90,7 @@ impl Plan {
         Ok(Removed { removed: self.roots.remove(at), cleared })
     }
 
-    /// Removes the group of that name or pattern, as [`Self::remove_root`] does.
+    /// Removes the group with that name or pattern, like [`Self::remove_root`].
     pub fn remove_group(&mut self, name: &str, cascade: bool) -> Result<Removed<Group>, EditError> {
         let by_name = self.groups.iter().position(|group| group.name == name);
         let at = by_name.or_else(|| self.groups.iter().position(|group| group.pattern == name));
@@ -98,7 +99,7 @@ impl Plan {
         Ok(Removed { removed: self.groups.remove(at), cleared })
     }
 
-    /// Removes the alias for that beginning.
+    /// Removes the alias with that source.
     pub fn remove_alias(&mut self, source: &str) -> Result<Alias, EditError> {
         let at = self.aliases.iter().position(|alias| alias.source == source);
         Ok(self.aliases.remove(at.ok_or_else(|| absent("alias", source))?))
@@ -119,7 +120,8 @@ impl Plan {
         }
     }
 
-    /// Takes a name away from the groups that are found on it; `but` is on its way out itself.
+    /// Clears `found_on` of the groups that are found on `name`, except the group at index `but`, which
+    /// is about to be removed.
     fn clear(&mut self, name: &str, but: Option<usize>, cascade: bool) -> Result<Vec<String>, EditError> {
         let using =
             |(at, group): &(usize, &mut Group)| Some(*at) != but && group.found_on.as_deref() == Some(name);

@@ -1,13 +1,14 @@
-//! The plan: what people want captured, as values.
+//! The plan: the pages that users want captured.
 //!
-//! Three kinds of things, as Crystal has them. A *root* is a page that somebody named. A *group* is a pattern of URLs and
-//! the place where links to them are looked for: on a root, on the members of another group, or anywhere. An *alias*
-//! says that URLs with one beginning are meant as URLs with another. A group is found on what its `found_on` names, so
-//! roots and groups share their names.
+//! It has three kinds of items, as in Crystal. A *root* is a page that the user named. A *group* is a
+//! pattern of URLs and the place where links to them are found: on a root, on the members of another
+//! group, or on any page. An *alias* replaces a prefix of URLs by another. `found_on` names a root or a
+//! group, so roots and groups share one set of names.
 //!
-//! The order of things means nothing, so that a file of them can be sorted: of several aliases the one with the longest
-//! beginning decides. Here are the values, their one form as text ([`Plan::parse`], [`Plan::text`]) and what may be wrong
-//! with them ([`Plan::problems`]). Who follows a plan, and how, is not known here.
+//! The order of items has no meaning, so that the file can be sorted: of several aliases the one with
+//! the longest source applies. This crate has the values, their one form as text ([`Plan::parse`],
+//! [`Plan::text`]), and their consistency rules ([`Plan::problems`]). It does not know how a plan is
+//! followed.
 
 mod edit;
 mod problem;
@@ -20,21 +21,21 @@ pub use text::PlanError;
 use serde::{Deserialize, Serialize};
 use varve_core::alias::{Alias, Aliases};
 
-/// What people want captured.
+/// The pages that users want captured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The pages to begin with.
+    /// The pages to start with.
     pub roots: Vec<Root>,
-    /// Pages that are found on others.
+    /// The pages that are found on others.
     pub groups: Vec<Group>,
-    /// What stands for something else.
+    /// The prefixes that stand for others.
     pub aliases: Vec<Alias>,
 }
 
-/// A page that somebody named.
+/// A page to start with.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Root {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its URL.
     pub url: String,
@@ -43,23 +44,23 @@ pub struct Root {
 /// Pages whose URLs match a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Group {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The pattern.
     pub pattern: String,
-    /// The root or the group on whose pages links to its members are looked for; on all pages, if `None`.
+    /// The root or group whose pages link to the members; `None` for all pages.
     pub found_on: Option<String>,
-    /// Whether its members are left out, wherever they are met.
+    /// Whether the members are never captured.
     pub do_not_download: bool,
 }
 
 impl Plan {
-    /// Whether it asks for nothing.
+    /// Whether it has no items.
     pub fn is_empty(&self) -> bool {
         self.roots.is_empty() && self.groups.is_empty() && self.aliases.is_empty()
     }
 
-    /// Everything in the order of its text.
+    /// Sorts all items as in the text.
     pub fn sort(&mut self) {
         self.roots.sort();
         self.groups.sort();
@@ -81,7 +82,7 @@ impl Plan {
         roots.chain(self.groups.iter().map(|group| group.name.as_str()))
     }
 
-    /// The groups that are found on what has that name.
+    /// The groups that are found on the root or group with that name.
     pub fn found_on<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Group> {
         self.groups.iter().filter(move |group| group.found_on.as_deref() == Some(name))
     }

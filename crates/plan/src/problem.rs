@@ -1,129 +1,147 @@
-//! What may be wrong with a plan that can be read. Problems are data: the caller decides what follows from them.
+//! Problems of a plan whose text is well-formed. They are data: the caller decides what to do about
+//! them.
+//!
+//! Messages show URLs without their user information, since it may be a password.
 
 use std::collections::{BTreeSet, HashSet};
 
 use super::Plan;
 use varve_core::alias::AliasTarget;
 use varve_core::pattern::{AtSign, GroupPattern};
+use varve_core::secret::ShownUrl;
 use varve_core::url::normalise;
 
-/// Something in a plan that cannot be as people meant it.
+/// An inconsistency that the user cannot have intended.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub enum Problem {
     /// A root or a group without a name.
-    #[error("`{what}` has an empty name")]
+    #[error("`{}` has an empty name", ShownUrl(what))]
     EmptyName {
         /// Its URL or pattern.
         what: String,
     },
-    /// A name that two have.
-    #[error("the name `{name}` is given twice")]
+    /// Two roots or groups have the same name.
+    #[error("the name `{}` is given twice", ShownUrl(name))]
     DuplicateName {
         /// The name.
         name: String,
     },
-    /// A page that is named twice.
-    #[error("the page `{url}` is a root twice")]
+    /// Two roots are the same page.
+    #[error("the page `{}` is a root twice", ShownUrl(url))]
     DuplicateRoot {
         /// Its URL.
         url: String,
     },
-    /// A root that is no page of the web.
-    #[error("the root `{name}`: `{url}` is not the URL of a page")]
+    /// The URL of a root is not an HTTP URL.
+    #[error("the root `{}`: `{}` is not the URL of a page", ShownUrl(name), ShownUrl(url))]
     NotAUrl {
         /// The root.
         name: String,
-        /// What it has for a URL.
+        /// The invalid URL.
         url: String,
     },
-    /// A root that is never asked for.
-    #[error("the root `{name}` is never captured: an alias leads it to the live web")]
+    /// A URL holds a user name or password, which would be written into silos and the catalog.
+    #[error(
+        "`{}` holds a user name or password; remove it, and pass `--header` when capturing",
+        ShownUrl(url)
+    )]
+    UserInfo {
+        /// The URL or pattern.
+        url: String,
+    },
+    /// A root that an external alias excludes from capturing.
+    #[error("the root `{}` is never captured: an alias leads it to the live web", ShownUrl(name))]
     ExternalRoot {
         /// The root.
         name: String,
     },
-    /// A pattern that two groups have.
-    #[error("the pattern `{pattern}` is given twice")]
+    /// Two groups have the same pattern.
+    #[error("the pattern `{}` is given twice", ShownUrl(pattern))]
     DuplicatePattern {
         /// The pattern.
         pattern: String,
     },
-    /// A pattern that matches nothing.
-    #[error("the group `{name}`: the pattern `{}` {fault}", pattern.escape_debug())]
+    /// A pattern that matches no URL.
+    #[error("the group `{}`: the pattern `{}` {fault}", ShownUrl(name), ShownUrl(pattern).to_string().escape_debug())]
     Pattern {
         /// The group.
         name: String,
         /// The pattern.
         pattern: String,
-        /// What is wrong with it.
+        /// The fault.
         fault: PatternFault,
     },
-    /// A group that is found on something that there is not.
-    #[error("the group `{name}` is found on `{found_on}`, which is neither a root nor a group")]
+    /// A group whose `found_on` names neither a root nor a group.
+    #[error(
+        "the group `{}` is found on `{}`, which is neither a root nor a group",
+        ShownUrl(name),
+        ShownUrl(found_on)
+    )]
     Dangling {
         /// The group.
         name: String,
-        /// What it names.
+        /// The unknown name.
         found_on: String,
     },
-    /// A group that is found on pages that are never captured.
-    #[error("the group `{name}` is never found: no root leads to `{found_on}`")]
+    /// A group that is found on pages which no root leads to.
+    #[error("the group `{}` is never found: no root leads to `{}`", ShownUrl(name), ShownUrl(found_on))]
     Unreachable {
         /// The group.
         name: String,
-        /// What it is found on.
+        /// The root or group that it is found on.
         found_on: String,
     },
-    /// A beginning that ends in the middle of a name.
-    #[error("the alias `{source_prefix}`: `{prefix}` does not end with `/`")]
+    /// A prefix that does not end with `/`, and so may end inside a path segment.
+    #[error("the alias `{}`: `{}` does not end with `/`", ShownUrl(source_prefix), ShownUrl(prefix))]
     AliasEnd {
         /// The alias.
         source_prefix: String,
-        /// The beginning that it is about.
+        /// The prefix.
         prefix: String,
     },
-    /// Two aliases for one beginning.
-    #[error("there are two aliases for `{source_prefix}`")]
+    /// Two aliases have the same source.
+    #[error("there are two aliases for `{}`", ShownUrl(source_prefix))]
     DuplicateAlias {
-        /// The beginning.
+        /// The prefix.
         source_prefix: String,
     },
-    /// An alias that leads nowhere else.
-    #[error("the alias `{source_prefix}` leads to itself, and not to the live web")]
+    /// The target of an internal alias is its source.
+    #[error("the alias `{}` leads to itself, and not to the live web", ShownUrl(source_prefix))]
     AliasToItself {
-        /// The beginning.
+        /// The prefix.
         source_prefix: String,
     },
-    /// Aliases that lead back to where they begin.
+    /// Aliases that form a circle.
     #[error("the aliases lead in a circle: {}", shown_circle(prefixes))]
     AliasCircle {
-        /// The beginnings in the order in which one leads to the next, the smallest first.
+        /// The prefixes in the order of the circle, starting with the smallest.
         prefixes: Vec<String>,
     },
 }
 
-/// What is wrong with a pattern.
+/// The fault of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub enum PatternFault {
-    /// Nothing is in it.
+    /// The pattern is empty.
     #[error("is empty")]
     Empty,
-    /// Something is in it that is in no URL.
+    /// It holds white space or a control character, which no URL has.
     #[error("holds white space, which is in no URL")]
     Blank,
-    /// It begins as no page does.
+    /// No HTTP URL can begin as it does.
     #[error("begins neither with `http://` or `https://` nor with `*`")]
     Beginning,
 }
 
 impl Plan {
-    /// All that is wrong with it, sorted.
+    /// All problems of the plan, sorted.
     pub fn problems(&self) -> Vec<Problem> {
         let mut found = BTreeSet::new();
         self.look_at_names(&mut found);
         self.look_at_roots(&mut found);
         self.look_at_groups(&mut found);
         self.look_at_aliases(&mut found);
+        self.look_for_user_info(&mut found);
         found.into_iter().collect()
     }
 
@@ -180,7 +198,16 @@ impl Plan {
         }
     }
 
-    /// The names of the roots and groups that are captured when all roots are. A page that is a root is a member of the groups it matches.
+    fn look_for_user_info(&self, found: &mut BTreeSet<Problem>) {
+        let roots = self.roots.iter().flat_map(|root| [&root.name, &root.url]);
+        let groups = self.groups.iter().flat_map(|group| [&group.name, &group.pattern]);
+        let aliases = self.aliases.iter().flat_map(|alias| [&alias.source, &alias.target]);
+        let with_user_info = roots.chain(groups).chain(aliases).filter(|url| ShownUrl(url).has_user_info());
+        found.extend(with_user_info.map(|url| Problem::UserInfo { url: url.clone() }));
+    }
+
+    /// The names of the roots and groups that a capture of all roots reaches. A root is a member of
+    /// the groups whose pattern it matches.
     fn reached(&self) -> HashSet<&str> {
         let mut reached: HashSet<&str> = self.roots.iter().map(|root| root.name.as_str()).collect();
         let mut waiting: Vec<_> = self.groups.iter().filter(|group| !group.do_not_download).collect();
@@ -222,8 +249,9 @@ impl Plan {
         found.extend(self.aliases.iter().filter_map(|alias| self.circle(&alias.source)));
     }
 
-    /// The circle of two or more aliases that a beginning is in, if it is in one. Nothing runs in it, for an alias is applied once; but which
-    /// of the places is meant then hangs on where a link happens to point.
+    /// The circle of two or more aliases that contains the prefix, if there is one. An alias is
+    /// applied once, so a circle never loops, but the page that a link leads to then depends on the
+    /// spelling of the link.
     fn circle(&self, start: &str) -> Option<Problem> {
         let aliases = self.aliases();
         let mut prefixes = vec![start.to_owned()];
@@ -241,13 +269,13 @@ impl Plan {
     }
 }
 
-/// The beginnings of a circle, and the first again.
+/// The prefixes of a circle, closed by the first.
 fn shown_circle(prefixes: &[String]) -> String {
     let around = prefixes.iter().chain(prefixes.first());
-    around.map(|prefix| format!("`{prefix}`")).collect::<Vec<_>>().join(" to ")
+    around.map(|prefix| format!("`{}`", ShownUrl(prefix))).collect::<Vec<_>>().join(" to ")
 }
 
-/// The one spelling of a page's URL; none for what is no page.
+/// The normalised URL of a page; `None` if it is not an HTTP URL.
 fn page(url: &str) -> Option<String> {
     let url = normalise(url).ok()?;
     (url.starts_with("http://") || url.starts_with("https://")).then_some(url)

@@ -1,4 +1,4 @@
-//! What a plan says, and what it refuses to say.
+//! Tests of the text of a plan, of its problems, and of changes to it.
 
 use super::*;
 use proptest::prelude::*;
@@ -133,7 +133,7 @@ fn an_edit_that_makes_it_worse_is_refused() {
     assert!(matches!(plan.add_group(lost), Err(EditError::Problem(Problem::Dangling { .. }))));
     assert_eq!(plan, self::plan());
     let refused = plan.remove_root("Home", false).unwrap_err();
-    assert_eq!(refused.to_string(), "`Home` is what other groups are found on: `Comics`");
+    assert_eq!(refused.to_string(), "other groups are found on `Home`: `Comics`");
     let removed = plan.remove_root("https://example.com/", true).unwrap();
     assert_eq!(removed.cleared, ["Comics"]);
     assert!(plan.groups.iter().all(|group| group.found_on.is_none()));
@@ -214,4 +214,45 @@ proptest! {
             prop_assert_eq!(Plan::parse(&once).map(|plan| plan.text()), Ok(once));
         }
     }
+}
+
+#[test]
+fn user_info_is_a_problem_and_is_never_shown() {
+    let root = |url: &str| Root { name: url.to_owned(), url: url.to_owned() };
+    let secret = "https://me:hunter2@example.com/";
+    let alias = |source: &str, target: &str| Alias {
+        source: source.to_owned(),
+        target: target.to_owned(),
+        external: false,
+    };
+    let refusals = [
+        Plan::default().add_root(root(secret)),
+        Plan::default().add_root(Root { name: secret.to_owned(), url: "https://example.com/".to_owned() }),
+        Plan::default().add_group(group("All", "https://me:hunter2@example.com/**", None)),
+        Plan::default().add_alias(alias(secret, "https://example.org/")),
+        Plan::default().add_alias(alias("https://example.org/", secret)),
+    ];
+    for refused in refusals {
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains("user name or password"), "{message}");
+        assert!(!message.contains("hunter2"), "{message}");
+    }
+    let broken = Plan {
+        roots: vec![root(secret), root(secret)],
+        aliases: vec![alias(secret, secret)],
+        groups: vec![group("x", "https://me:hunter2@h/ x", Some("https://me:hunter2@h/"))],
+    };
+    let problems: Vec<String> = broken.problems().iter().map(ToString::to_string).collect();
+    assert!(problems.len() > 5, "{problems:?}");
+    assert!(problems.iter().all(|problem| !problem.contains("hunter2")), "{problems:?}");
+    let absent = Plan::default().remove_root(secret, false).unwrap_err().to_string();
+    assert!(!absent.contains("hunter2"), "{absent}");
+}
+
+#[test]
+fn repeated_keys_are_errors_that_name_both_lines() {
+    let twice = "roots:\n- url: https://a.com/\nroots:\n- url: https://b.com/\n";
+    assert_eq!(refused(twice), "line 3, column 1: the key `roots` was given before, on line 1");
+    let inside = "roots:\n- url: https://a.com/\n  url: https://b.com/\n";
+    assert_eq!(refused(inside), "line 3, column 3: the key `url` was given before, on line 2");
 }

@@ -1,15 +1,16 @@
-//! The text of a plan: YAML in one form, sorted, so that version control shows what people changed and nothing else.
+//! The text of a plan: YAML in one sorted form, so that version control shows only what users
+//! changed.
 //!
-//! A key that is not known is refused: it would be lost when the file is written, or was meant as one that is known.
+//! Unknown and repeated keys are errors: they would be lost when the file is written again.
 
 use super::{Group, Plan, Root};
 use varve_core::alias::Alias;
-use varve_yaml::{Document, Entry, Kind, Mapping, Place, Value, YamlError, emit, parse};
+use varve_yaml::{Document, Entry, Kind, Mapping, Place, RepeatedKey, Value, YamlError, emit, parse};
 
-/// Why a text is no plan.
+/// The text is not a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// It is no YAML.
+    /// It is not YAML.
     #[error(transparent)]
     Yaml(#[from] YamlError),
     /// It has more than one document.
@@ -18,24 +19,34 @@ pub enum PlanError {
         /// Where the second begins.
         place: Place,
     },
-    /// A key that is not known.
+    /// A key is repeated, and one of its values would be lost.
+    #[error("{place}: the key `{}` was given before, on line {}", key.escape_debug(), first.line)]
+    RepeatedKey {
+        /// The second key.
+        place: Place,
+        /// The key.
+        key: String,
+        /// The first one.
+        first: Place,
+    },
+    /// A key is unknown.
     #[error("{place}: `{}` is not a key of {of}; it has {known}", key.escape_debug())]
     Key {
         /// Where.
         place: Place,
         /// The key.
         key: String,
-        /// What it was found in.
+        /// The thing that it is in.
         of: &'static str,
-        /// The keys that it can have.
+        /// The keys that this thing can have.
         known: &'static str,
     },
-    /// Something has another form.
+    /// A value has the wrong type.
     #[error("{place}: {expected}")]
     Form {
         /// Where.
         place: Place,
-        /// What should be there.
+        /// The expected value.
         expected: &'static str,
     },
     /// A required key is missing.
@@ -43,7 +54,7 @@ pub enum PlanError {
     Missing {
         /// Where.
         place: Place,
-        /// What lacks it.
+        /// The thing that lacks it.
         of: &'static str,
         /// The key.
         key: &'static str,
@@ -51,29 +62,37 @@ pub enum PlanError {
 }
 
 impl PlanError {
-    /// Where it is wrong, if that is one place.
+    /// The position of the error, if it has one.
     pub fn place(&self) -> Option<Place> {
         match self {
             Self::Yaml(error) => error.place(),
-            Self::Documents { place } | Self::Key { place, .. } => Some(*place),
+            Self::Documents { place } | Self::Key { place, .. } | Self::RepeatedKey { place, .. } => {
+                Some(*place)
+            }
             Self::Form { place, .. } | Self::Missing { place, .. } => Some(*place),
         }
     }
 }
 
 impl Plan {
-    /// Reads a text. What it says may still make no sense: [`Self::problems`] tells.
+    /// Parses a text. The plan may still have [`Self::problems`].
     pub fn parse(text: &str) -> Result<Self, PlanError> {
         let mut plan = match parse(text)?.as_slice() {
             [] => Self::default(),
-            [document] => read(document)?,
+            [document] => {
+                if let Some(repeated) = document.repeated_keys.first() {
+                    let RepeatedKey { key, first, second } = repeated.clone();
+                    return Err(PlanError::RepeatedKey { place: second, key, first });
+                }
+                read(document)?
+            }
             [_, second, ..] => return Err(PlanError::Documents { place: second.place }),
         };
         plan.sort();
         Ok(plan)
     }
 
-    /// Its text.
+    /// The text of the plan.
     pub fn text(&self) -> String {
         let mut plan = self.clone();
         plan.sort();
@@ -129,7 +148,7 @@ fn read(document: &Document) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
-/// One thing of a list, with a place for what is missing in it.
+/// An item of a list, with the position for errors about missing keys.
 struct Item<'a> {
     mapping: Option<&'a Mapping>,
     place: Place,
@@ -211,7 +230,7 @@ fn alias(item: Item<'_>) -> Result<Alias, PlanError> {
     Ok(Alias { source, target, external })
 }
 
-/// A text, however it is spelled: a root may be called `2024`, or `yes`.
+/// The text as written, also where YAML gives it another type: a root may be called `2024` or `yes`.
 fn word(entry: &Entry) -> Result<String, PlanError> {
     let scalar = entry.value.as_scalar().filter(|_| !entry.value.is_null());
     let text = scalar.map(|scalar| scalar.written().to_owned());

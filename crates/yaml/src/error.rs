@@ -1,8 +1,8 @@
-//! Why a text is no YAML that can be used, and where.
+//! Errors of parsing, with their position.
 
 use std::fmt;
 
-/// Where something stands in a text, both counted from 1.
+/// A position in a text, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// The line.
@@ -22,21 +22,21 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why a text cannot be read.
+/// The text cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum YamlError {
-    /// It is no YAML.
+    /// It is not YAML.
     #[error("{place}: {problem}")]
     Syntax {
-        /// Where.
+        /// The position.
         place: Place,
-        /// What is wrong there.
+        /// The problem.
         problem: String,
     },
-    /// An alias for which there is no complete value before it.
+    /// An alias without a complete value before it.
     #[error("{place}: `*{name}` stands for no value before it")]
     Alias {
-        /// Where.
+        /// The position.
         place: Place,
         /// The name.
         name: String,
@@ -44,34 +44,34 @@ pub enum YamlError {
     /// A list or mapping as a key.
     #[error("{place}: a key must be a single value")]
     Key {
-        /// Where.
+        /// The position.
         place: Place,
     },
     /// `<<` with something that cannot be merged.
     #[error("{place}: only mappings can be merged")]
     Merge {
-        /// Where.
+        /// The position.
         place: Place,
     },
-    /// Merges that would grow beyond all use.
+    /// `<<` would copy too many entries.
     #[error("{place}: too much is merged")]
     TooMuchMerged {
-        /// Where.
+        /// The position.
         place: Place,
     },
     /// Too many levels.
     #[error("{place}: nested too deeply")]
     TooDeep {
-        /// Where.
+        /// The position.
         place: Place,
     },
-    /// Too long for a file that people edit.
+    /// The text is too long.
     #[error("longer than {} MiB", super::MAX_TEXT_BYTES >> 20)]
     TooLong,
 }
 
 impl YamlError {
-    /// Where it is wrong, if that is one place.
+    /// The position of the error, if it has one.
     pub fn place(&self) -> Option<Place> {
         match self {
             Self::Syntax { place, .. } | Self::Alias { place, .. } | Self::Key { place } => Some(*place),

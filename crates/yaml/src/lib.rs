@@ -1,16 +1,17 @@
-//! YAML for files that people edit and version control compares: read with every place known, written in one form.
+//! YAML for files that users edit and version control compares: parsed with the position of every
+//! key, written in one form.
 //!
-//! The form is that of Python's PyYAML, `dump_all(explicit_start=True, sort_keys=True)` at its default width: the
-//! databases that varve shares with other programs are rewritten by them as well, and a file that changes its spelling
-//! with each program that touches it cannot be reviewed. So plain words are given types by the rules of YAML 1.1
-//! (`yes` is true, `1e3` is a text), numbers and dates are written as Python writes them, and values that were shared
-//! by an anchor stay shared.
+//! The form is that of Python's PyYAML, `dump_all(explicit_start=True, sort_keys=True)` at its default
+//! width. Other programs rewrite the databases that varve shares with them, and a file whose spelling
+//! changes with each program cannot be reviewed. So plain words get types by the rules of YAML 1.1
+//! (`yes` is true, `1e3` is a text), numbers and dates are written as Python writes them, and values
+//! that an anchor shares stay shared.
 //!
-//! A value of a type that is not known here keeps its tag and its text. What does not survive is layout and comments;
-//! [`comments()`] says where there are any, so that a caller can warn. Scanning is `libyaml-safer`'s; no serde, since a
-//! type that serde cannot name would be lost.
+//! A value of an unknown type keeps its tag and its text. Layout and comments are lost;
+//! [`comments()`] returns their lines, so that a caller can warn. `libyaml-safer` scans the text. Serde
+//! is not used, because it would lose types that it cannot name.
 //!
-//! Deliberately not here: what any key means.
+//! This crate does not know the meaning of any key.
 
 mod comments;
 mod emit;
@@ -26,7 +27,7 @@ mod value;
 pub use comments::comments;
 pub use emit::emit;
 pub use error::{Place, YamlError};
-pub use parse::{Document, MAX_TEXT_BYTES, parse};
+pub use parse::{Document, MAX_TEXT_BYTES, RepeatedKey, parse};
 pub use value::{Entry, Kind, Mapping, Scalar, Sequence, Value};
 
 #[cfg(test)]

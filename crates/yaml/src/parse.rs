@@ -1,8 +1,8 @@
-//! From text to values.
+//! Parses text into values.
 //!
-//! The scanner's events are put together with a stack of our own, so that depth is a number and not the machine's
-//! stack. An alias is the value it stands for, shared and not copied: a text of a kilobyte cannot become a gigabyte.
-//! Only `<<` copies, and how much it may is limited.
+//! The scanner's events are assembled with an explicit stack, so nesting cannot overflow the thread's
+//! stack. An alias shares the value it refers to, so a small text cannot expand into gigabytes. Only
+//! `<<` copies entries, up to a limit.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,15 +14,15 @@ use super::error::{Place, YamlError};
 use super::scannable::scannable;
 use super::value::{Entry, Kind, Mapping, Scalar, Sequence, Value};
 
-/// Longer texts are refused: nobody edits them.
+/// Maximum length of a text in bytes.
 pub const MAX_TEXT_BYTES: usize = 64 << 20;
-/// More levels are refused.
+/// Maximum depth of nesting.
 const MAX_NESTING_DEPTH: usize = 100;
-/// More entries are not copied by merging.
+/// Maximum number of entries that `<<` copies.
 const MAX_MERGED_ENTRIES: usize = 100_000;
-/// More `%TAG` lines are refused: the scanner compares each with all before it.
+/// Maximum number of `%TAG` lines. The scanner compares each with all before it.
 const MAX_TAG_LINES: usize = 100;
-/// What the names of YAML's own types begin with.
+/// The prefix of the names of YAML's own types.
 pub(super) const YAML_TAG_PREFIX: &str = "tag:yaml.org,2002:";
 
 /// One document of a text.
@@ -30,11 +30,25 @@ pub(super) const YAML_TAG_PREFIX: &str = "tag:yaml.org,2002:";
 pub struct Document {
     /// Where it begins.
     pub place: Place,
-    /// What it says; null where it is empty.
+    /// Its value; null if the document is empty.
     pub value: Value,
+    /// Keys that occur twice in one mapping, in order. The last value wins, as in PyYAML; a caller
+    /// that would lose the other value checks this list.
+    pub repeated_keys: Vec<RepeatedKey>,
 }
 
-/// Reads all documents of `text`.
+/// A key that occurs twice in one mapping.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepeatedKey {
+    /// The key as text.
+    pub key: String,
+    /// The earlier one.
+    pub first: Place,
+    /// The later one, whose value wins.
+    pub second: Place,
+}
+
+/// Parses all documents of `text`.
 pub fn parse(text: &str) -> Result<Vec<Document>, YamlError> {
     if text.len() > MAX_TEXT_BYTES {
         return Err(YamlError::TooLong);
@@ -43,7 +57,7 @@ pub fn parse(text: &str) -> Result<Vec<Document>, YamlError> {
     if text.lines().filter(|line| line.starts_with("%TAG")).count() > MAX_TAG_LINES {
         return Err(syntax(Place::START, "too many `%TAG` lines"));
     }
-    // A scanner that is not ours may have more states that it panics in; no text may end the process.
+    // The scanner may panic on some input; no text may end the process.
     catch_unwind(AssertUnwindSafe(|| read(text)))
         .unwrap_or_else(|_| Err(syntax(Place::START, "the scanner cannot read this text")))
 }
@@ -83,7 +97,8 @@ fn wrong(error: &libyaml_safer::Error, text: &str) -> YamlError {
     YamlError::Syntax { place, problem }
 }
 
-/// Where the first character stands that no YAML text may have. The scanner refuses those before it counts lines.
+/// The position of the first character that YAML forbids. The scanner rejects those before it counts
+/// lines.
 fn first_forbidden(text: &str) -> Place {
     let allowed = |letter: char| {
         matches!(letter, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..)
@@ -95,7 +110,7 @@ fn first_forbidden(text: &str) -> Place {
     Place { line, column }
 }
 
-/// A value with how many levels it has.
+/// A value with its depth.
 #[derive(Clone)]
 struct Built {
     value: Value,
@@ -115,7 +130,7 @@ enum Content {
     Mapping { entries: Entries, key: Option<(Value, Place)>, merged: Vec<(Value, Place)> },
 }
 
-/// Entries with a place for each key: the last value wins, at the place of the first.
+/// Entries of a mapping. Of equal keys the last value wins, in the order of the first.
 #[derive(Default)]
 struct Entries {
     list: Vec<Entry>,
@@ -123,15 +138,25 @@ struct Entries {
 }
 
 impl Entries {
-    fn put(&mut self, entry: Entry) {
-        let Some(scalar) = entry.key.as_scalar() else { return };
+    /// Adds an entry, and returns the one that it replaces.
+    fn put(&mut self, entry: Entry) -> Option<Entry> {
+        let scalar = entry.key.as_scalar()?;
         let identity = (scalar.kind.clone(), scalar.text.clone());
         match self.places.get(&identity) {
-            Some(&at) => self.list[at] = entry,
+            Some(&at) => Some(std::mem::replace(&mut self.list[at], entry)),
             None => {
                 self.places.insert(identity, self.list.len());
                 self.list.push(entry);
+                None
             }
+        }
+    }
+}
+
+impl Extend<Entry> for Entries {
+    fn extend<T: IntoIterator<Item = Entry>>(&mut self, entries: T) {
+        for entry in entries {
+            self.put(entry);
         }
     }
 }
@@ -143,6 +168,7 @@ struct Reader {
     open: Vec<Open>,
     anchors: HashMap<String, Built>,
     merged: usize,
+    repeated_keys: Vec<RepeatedKey>,
 }
 
 impl Reader {
@@ -210,7 +236,7 @@ impl Reader {
         self.put(built, at)
     }
 
-    /// Puts a complete value where it belongs.
+    /// Adds a complete value to the innermost open collection, or to the documents.
     fn put(&mut self, Built { value, height }: Built, at: Place) -> Result<(), YamlError> {
         // An alias may bring many levels at once.
         if self.open.len() + height > MAX_NESTING_DEPTH {
@@ -218,7 +244,8 @@ impl Reader {
         }
         let Some(open) = self.open.last_mut() else {
             let place = self.begin.take().unwrap_or(at);
-            self.documents.push(Document { place, value });
+            let repeated_keys = std::mem::take(&mut self.repeated_keys);
+            self.documents.push(Document { place, value, repeated_keys });
             return Ok(());
         };
         open.height = open.height.max(height);
@@ -227,7 +254,12 @@ impl Reader {
             Content::Mapping { entries, key, merged } => match key.take() {
                 None => *key = Some((as_key(value, at)?, at)),
                 Some((name, place)) if is_merge(&name) => merged.push((value, place)),
-                Some((key, place)) => entries.put(Entry { key: as_text(key), value, place }),
+                Some((key, place)) => {
+                    if let Some(replaced) = entries.put(Entry { key: as_text(key), value, place }) {
+                        let key = replaced.key.as_scalar().map(|key| key.text.clone()).unwrap_or_default();
+                        self.repeated_keys.push(RepeatedKey { key, first: replaced.place, second: place });
+                    }
+                }
             },
         }
         Ok(())
@@ -247,10 +279,10 @@ impl Reader {
                 if self.merged > MAX_MERGED_ENTRIES {
                     return Err(YamlError::TooMuchMerged { place });
                 }
-                source.entries.iter().for_each(|entry| all.put(entry.clone()));
+                all.extend(source.entries.iter().cloned());
             }
         }
-        own.list.into_iter().for_each(|entry| all.put(entry));
+        all.extend(own.list);
         Ok(all)
     }
 }
@@ -274,13 +306,14 @@ fn as_text(key: Value) -> Value {
     }
 }
 
-/// The scanner takes each escaped byte of a tag for a letter; they are bytes of UTF-8. Unescaped, a tag is ASCII.
+/// Decodes the escaped bytes of a tag as UTF-8. The scanner returns each of them as one character;
+/// the rest of a tag is ASCII.
 fn mended(tag: String) -> String {
     let bytes: Option<Vec<u8>> = tag.chars().map(|letter| u8::try_from(u32::from(letter)).ok()).collect();
     bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or(tag)
 }
 
-/// The tag, unless it says only what is so without it.
+/// The tag, unless it names the default type of the value.
 fn foreign(tag: Option<String>, usual: &str) -> Option<String> {
     tag.map(mended).filter(|tag| tag != "!" && tag.strip_prefix(YAML_TAG_PREFIX) != Some(usual))
 }
@@ -311,7 +344,7 @@ fn scalar(text: String, tag: Option<&str>, plain: bool) -> Scalar {
     }
 }
 
-/// Bytes, in the base64 that is written for them.
+/// Binary data, in the base64 form that the emitter writes.
 fn binary(text: &str) -> Option<Scalar> {
     let letters: String = text.chars().filter(|letter| !letter.is_ascii_whitespace()).collect();
     let bytes = data_encoding::BASE64.decode(letters.as_bytes()).ok()?;
@@ -343,6 +376,19 @@ mod tests {
         assert_eq!(lines, [2, 4, 5]);
         assert!(documents[1].value.is_null());
         assert_eq!(parse("").unwrap(), []);
+    }
+
+    #[test]
+    fn repeated_keys_are_listed_and_merged_keys_are_not() {
+        let text = "a: 1\nb: {c: 1,\n  c: 2}\na: 3\n---\nx: &x {a: 1}\ny: {<<: *x, a: 2}\n";
+        let documents = parse(text).unwrap();
+        let lines: Vec<_> = documents[0]
+            .repeated_keys
+            .iter()
+            .map(|repeated| (repeated.key.as_str(), repeated.first.line, repeated.second.line))
+            .collect();
+        assert_eq!(lines, [("c", 2, 3), ("a", 1, 4)]);
+        assert_eq!(documents[1].repeated_keys, []);
     }
 
     #[test]
