@@ -1,4 +1,4 @@
-//! Ctrl-C and termination signals.
+//! Ctrl-C, termination, and hang-up of the terminal.
 //!
 //! The first signal asks the work to stop in a consistent state. The second one ends the process at
 //! once, together with its browsers, which would otherwise keep running. Signals within a short
@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use varve_archive::verbs::capture::end_browsers;
 
 use crate::exit_status::EXIT_INTERRUPTED;
@@ -36,11 +36,13 @@ fn listen(flag: &AtomicBool) {
         else {
             return;
         };
+        let mut hangup = if is_hangup_ignored() { None } else { signal(SignalKind::hangup()).ok() };
         let mut first = None;
         loop {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
+                _ = received(&mut hangup) => {}
             }
             flag.store(true, Ordering::Relaxed);
             if first.get_or_insert_with(Instant::now).elapsed() > SIGNAL_DEBOUNCE {
@@ -49,4 +51,22 @@ fn listen(flag: &AtomicBool) {
             }
         }
     });
+}
+
+/// Waits for the signal; forever, if it is not handled.
+async fn received(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => _ = signal.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether the process was started with hang-ups ignored, as `nohup` does. It must stay so.
+fn is_hangup_ignored() -> bool {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: without a new action the call only writes the current one to `action`, which is valid
+    // for writes of its type.
+    let result = unsafe { libc::sigaction(libc::SIGHUP, std::ptr::null(), action.as_mut_ptr()) };
+    // SAFETY: the call succeeded, so it has initialised `action`.
+    result == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
 }

@@ -12,12 +12,13 @@ use http::request::Parts;
 
 use crate::app_state::{AppState, host_name};
 use crate::error_page;
-use crate::request::RequestParts;
 
 /// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GuardError {
-    /// `Host` is missing or names another server.
+    /// `Host` is missing, repeated, or not a host with an optional port.
+    MalformedHost,
+    /// `Host` names another server.
     ForeignHost,
     /// A page of another origin made the request.
     ForeignOrigin,
@@ -26,6 +27,11 @@ pub(crate) enum GuardError {
 impl IntoResponse for GuardError {
     fn into_response(self) -> Response {
         match self {
+            Self::MalformedHost => error_page::plain(
+                StatusCode::BAD_REQUEST,
+                "A request has one `Host` header with a host name.",
+                "",
+            ),
             Self::ForeignHost => error_page::plain(
                 StatusCode::MISDIRECTED_REQUEST,
                 "This server does not have that host name.",
@@ -50,7 +56,7 @@ pub(crate) struct GuardRules {
 
 /// Refuses a request that `rules` do not allow.
 pub(crate) fn check(request: &Parts, state: &AppState, rules: &GuardRules) -> Result<(), GuardError> {
-    let host = request.header("host").ok_or(GuardError::ForeignHost)?;
+    let host = only_host(request).ok_or(GuardError::MalformedHost)?;
     if !is_own_host(host_name(host), rules.here, &state.hosts) {
         return Err(GuardError::ForeignHost);
     }
@@ -65,6 +71,14 @@ pub(crate) fn check(request: &Parts, state: &AppState, rules: &GuardRules) -> Re
     let is_same_host = host_name(authority).eq_ignore_ascii_case(host_name(host));
     let is_same_origin = authority.eq_ignore_ascii_case(host);
     if is_same_origin || (is_same_host && is_known_port) { Ok(()) } else { Err(GuardError::ForeignOrigin) }
+}
+
+/// The value of `Host`, if there is exactly one and it has no user information. Programs disagree
+/// about which of two values counts, and about the host in `a@b`.
+fn only_host(request: &Parts) -> Option<&str> {
+    let mut hosts = request.headers.get_all(http::header::HOST).iter();
+    let (Some(host), None) = (hosts.next(), hosts.next()) else { return None };
+    host.to_str().ok().filter(|host| !host.contains(['@', '/', '\\', ' ', '\t', ',']))
 }
 
 fn is_own_host(name: &str, here: SocketAddr, hosts: &[String]) -> bool {
@@ -95,6 +109,23 @@ mod tests {
             assert!(!is_own_host(name, here, &[]), "{name}");
         }
         assert!(is_own_host("192.168.0.1", "0.0.0.0:80".parse().unwrap(), &[]));
+    }
+
+    #[test]
+    fn one_host_without_user_information_is_accepted() {
+        let only = |hosts: &[&str]| {
+            let mut request = http::Request::builder();
+            for host in hosts {
+                request = request.header("host", *host);
+            }
+            only_host(&request.body(()).unwrap().into_parts().0).map(str::to_owned)
+        };
+        assert_eq!(only(&["localhost:8080"]).as_deref(), Some("localhost:8080"));
+        assert_eq!(only(&[]), None);
+        assert_eq!(only(&["localhost", "localhost"]), None);
+        for host in ["evil.example@localhost", "localhost@evil.example", "localhost, evil.example", "a b"] {
+            assert_eq!(only(&[host]), None, "{host}");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ fn foreign_hosts_and_origins_are_refused() {
         assert_eq!(status(&[("Host", &format!("localhost:{port}"))]), 200);
         assert_eq!(status(&[("Host", "evil.example")]), 421);
         assert_eq!(status(&[("Host", &format!("127.0.0.1.evil.example:{port}"))]), 421);
+        assert_eq!(status(&[("Host", &format!("evil.example@{host}"))]), 400);
         assert_eq!(status(&[("Origin", "http://evil.example")]), 403);
         assert_eq!(status(&[("Origin", &format!("http://{host}"))]), 200);
     }

@@ -299,7 +299,27 @@ fn an_interrupted_run_prints_how_to_resume() {
     assert_eq!(audit.status.code(), Some(0), "{}", stdout(&audit));
 }
 
-/// Options of a resumed run may change, except those that select pages.
+/// `nohup` starts a process with hang-ups ignored, and a hang-up must not stop it.
+#[test]
+fn nohup_is_respected() {
+    let (scene, web) = (Scene::new(&[]), Web::start());
+    let command = scene.command();
+    let mut nohup = Command::new("nohup");
+    nohup.arg(command.get_program()).args(command.get_args()).current_dir(command.get_current_dir().unwrap());
+    nohup.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let seed = web.url("/site/300/0");
+    nohup.args(["capture", &seed, "--scope", "host", "--delay", "0", "--allow-private"]);
+    let child = nohup.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while web.total() < 20 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+/// Options of a resumed run may change, except those that select pages. The run is stopped by a
+/// hang-up of its terminal.
 #[test]
 fn options_of_a_resumed_run_apply_or_are_rejected() {
     let (scene, web) = (Scene::new(&[]), Web::start());
@@ -309,7 +329,7 @@ fn options_of_a_resumed_run_apply_or_are_rejected() {
     while web.total() < 50 {
         std::thread::sleep(Duration::from_millis(5));
     }
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let options = ["--scope=host", "--depth=1", "--include=x", "--exclude=x", "--browser", "--ignore-robots"];
     for option in options {
