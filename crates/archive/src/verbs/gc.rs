@@ -114,7 +114,7 @@ pub struct TooSoon {
 /// Reports whether the last garbage collection was less than `every` ago. A recorded time in the
 /// future is ignored: the clock was ahead then, and that time may be far away.
 pub fn too_soon(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     now: Moment,
     every: Duration,
 ) -> Result<Option<TooSoon>, ArchiveError> {
@@ -124,14 +124,14 @@ pub fn too_soon(
 }
 
 /// Computes the actions; changes nothing.
-pub fn plan(history: &dyn HistoryWriter, policy: &RetentionPolicy) -> Result<GcActions, ArchiveError> {
+pub fn plan(history: &HistoryWriter, policy: &RetentionPolicy) -> Result<GcActions, ArchiveError> {
     plan_to_show(history.as_reader(), history.now(), policy)
 }
 
 /// Computes the actions on a read-only archive: the result of [`plan`] if nothing changes until
 /// then.
 pub fn plan_to_show(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     now: Moment,
     policy: &RetentionPolicy,
 ) -> Result<GcActions, ArchiveError> {
@@ -187,7 +187,7 @@ pub fn plan_to_show(
 
 /// The version that HEAD names, or named before it was repaired, if it has no rows. Other versions
 /// may have lost their rows too, and all their bodies would seem unreferenced.
-fn lost_head(history: &dyn HistoryReader) -> Result<Option<VersionId>, ArchiveError> {
+fn lost_head(history: &HistoryReader) -> Result<Option<VersionId>, ArchiveError> {
     for named in history.lost_head()?.into_iter().chain(history.repaired_head_target()?) {
         if history.catalog().version(&named)?.is_none() {
             return Ok(Some(named));
@@ -223,7 +223,7 @@ pub struct GcReport {
 
 /// Performs the planned actions and records the time. Bodies that are referenced by now are kept.
 pub fn perform(
-    history: &dyn HistoryWriter,
+    history: &HistoryWriter,
     actions: &GcActions,
     progress: &dyn Fn(u64),
 ) -> Result<GcReport, ArchiveError> {
@@ -233,7 +233,7 @@ pub fn perform(
 }
 
 fn clear(
-    history: &dyn HistoryWriter,
+    history: &HistoryWriter,
     actions: &GcActions,
     progress: &dyn Fn(u64),
 ) -> Result<GcReport, ArchiveError> {
@@ -263,7 +263,7 @@ fn clear(
 
 /// Removes bodies. Returns those that were kept because another program may reference them by now.
 fn sweep(
-    history: &dyn HistoryWriter,
+    history: &HistoryWriter,
     loose: &LooseBodyView<'_>,
     actions: &GcActions,
     progress: &dyn Fn(u64),
@@ -294,7 +294,7 @@ fn sweep(
 }
 
 fn make_diffs(
-    history: &dyn HistoryWriter,
+    history: &HistoryWriter,
     actions: &[GcAction],
     progress: &dyn Fn(u64),
 ) -> Result<u64, ArchiveError> {
@@ -341,7 +341,7 @@ struct VersionSelection {
 }
 
 fn choose(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     policy: &RetentionPolicy,
     may_go: bool,
     cutoff: Option<Moment>,
@@ -387,7 +387,7 @@ impl BodyReferences {
 }
 
 fn marks(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     kept: &[VersionId],
     forgotten: &[VersionId],
 ) -> Result<BodyReferences, ArchiveError> {
@@ -400,7 +400,7 @@ fn marks(
 }
 
 /// Every body that a row references, including rows of unfinished runs.
-fn referred(history: &dyn HistoryReader) -> Result<HashSet<BodyId>, RepositoryError> {
+fn referred(history: &HistoryReader) -> Result<HashSet<BodyId>, RepositoryError> {
     let mut referred = HashSet::new();
     history.catalog().each_body(&mut |body| {
         referred.insert(body);
@@ -410,7 +410,7 @@ fn referred(history: &dyn HistoryReader) -> Result<HashSet<BodyId>, RepositoryEr
 }
 
 fn each_body_of(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     versions: &[VersionId],
     mut each: impl FnMut(BodyId),
 ) -> Result<(), ArchiveError> {
