@@ -295,7 +295,7 @@ pub fn check_version_limit(
     // The exact count is computed only for the error, because its cost grows with the number of
     // versions.
     let found = history.catalog().count_versions(u64::MAX)?;
-    let in_silos = history.loose(history.now()).is_none();
+    let in_silos = matches!(history, HistoryWriter::Archive(_));
     Err(RepositoryError::TooManyVersions { found, most, in_silos })
 }
 

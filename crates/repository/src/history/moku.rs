@@ -131,7 +131,8 @@ impl MokuHistoryReader {
         head::read(&self.site.head())
     }
 
-    pub(super) fn repaired_head_target(&self) -> Result<Option<VersionId>, RepositoryError> {
+    /// The version that HEAD points to after the next writer has possibly repaired HEAD.
+    pub fn repaired_head_target(&self) -> Result<Option<VersionId>, RepositoryError> {
         self.head_state()?.wanted().map_or_else(|| self.head(), |to| Ok(Some(to)))
     }
 
@@ -143,25 +144,25 @@ impl MokuHistoryReader {
         }
     }
 
-    pub(super) fn lost_head(&self) -> Result<Option<VersionId>, RepositoryError> {
+    /// A version that HEAD names, or named before a repair, and that has no rows. Bodies that only
+    /// those rows referenced may still be stored.
+    pub fn lost_head(&self) -> Result<Option<VersionId>, RepositoryError> {
         match self.head_as_it_is()? {
             HeadState::Absent { named, .. } => Ok(Some(named)),
             _ => Ok(self.catalog.lost_head()?),
         }
     }
 
-    pub(super) fn lost_versions(&self) -> Result<Vec<VersionId>, RepositoryError> {
+    /// Versions that were committed here and have no rows, although no user removed them.
+    pub fn lost_versions(&self) -> Result<Vec<VersionId>, RepositoryError> {
         Ok(self.catalog.lost_versions()?)
     }
 
-    /// The loose bodies, for housekeeping. Moku does not know varve's lock, writes bodies before
-    /// rows, and does not rewrite bodies that exist. So while Moku has the site open, it may be
-    /// about to reference any of them.
-    pub(super) fn loose(&self, now: Moment) -> LooseBodyView<'_> {
+    /// The loose bodies, which housekeeping may sweep. A read-only caller passes the current time.
+    pub fn loose(&self, now: Moment) -> LooseBodyView<'_> {
         let since = Duration::from_micros(u64::try_from(now.micros()).unwrap_or_default());
         let settled = self.settled.unwrap_or(SystemTime::UNIX_EPOCH + since);
-        let is_shared = Box::new(|| is_open_elsewhere(&self.site.database()));
-        LooseBodyView { bodies: &self.bodies, settled, is_shared }
+        loose(&self.site, &self.bodies, settled)
     }
 
     /// Opens the body of a capture. Reading it to the end verifies it.
@@ -180,6 +181,8 @@ pub struct MokuHistoryWriter {
     clock: Clock,
     /// The fault of HEAD that was repaired when the site was opened.
     mended: Option<HeadState>,
+    /// Bodies written after this time may belong to a write in progress.
+    settled: SystemTime,
     /// The last field, so that the lock is released last.
     _lock: WriteLock,
 }
@@ -203,7 +206,7 @@ impl MokuHistoryWriter {
         let folder = root.join(".moku");
         std::fs::create_dir_all(folder.join("blobs")).map_err(RepositoryError::write(&folder))?;
         let lock = WriteLock::take(&site.lock(), &opening.holder)?;
-        let settled = Some(settled(&site)?);
+        let settled = settled(&site)?;
         refuse_lost_database(&site)?;
         step("open the database", &site.database());
         let catalog = Arc::new(MokuCatalog::open_to_write(&site.database(), &site_opening.options)?);
@@ -217,10 +220,10 @@ impl MokuHistoryWriter {
             site: site.clone(),
             catalog: Arc::clone(&catalog),
             bodies: Arc::clone(&bodies),
-            settled,
+            settled: Some(settled),
         };
         let (reader, clock) = (HistoryReader::Moku(reader), opening.clock);
-        let mut history = Self { site, catalog, bodies, reader, clock, mended: None, _lock: lock };
+        let mut history = Self { site, catalog, bodies, reader, clock, mended: None, settled, _lock: lock };
         let followed = history.follow_intention()?;
         history.mended = history.mend_head()?.or(followed);
         Ok(history)
@@ -339,19 +342,27 @@ impl MokuHistoryWriter {
         self.mended.as_ref()
     }
 
-    pub(super) fn exclusively(
+    /// The loose bodies, which housekeeping may sweep.
+    pub fn loose(&self) -> LooseBodyView<'_> {
+        loose(&self.site, &self.bodies, self.settled)
+    }
+
+    /// Runs `work` while no other process can add rows, not even Moku, which does not know our lock.
+    pub fn exclusively(
         &self,
         work: &mut dyn FnMut() -> Result<(), RepositoryError>,
     ) -> Result<(), RepositoryError> {
         self.catalog.alone(work)
     }
 
-    pub(super) fn vacuum(&self) -> Result<(), RepositoryError> {
+    /// Returns the space of deleted rows to the file system.
+    pub fn vacuum(&self) -> Result<(), RepositoryError> {
         step("give back room", self.catalog.path());
         Ok(self.catalog.vacuum()?)
     }
 
-    pub(super) fn clear_lost_head(&self) -> Result<(), RepositoryError> {
+    /// Gives up the rows of [`MokuHistoryReader::lost_head`] for good.
+    pub fn clear_lost_head(&self) -> Result<(), RepositoryError> {
         Ok(self.catalog.set_lost_head(None)?)
     }
 }
@@ -381,4 +392,11 @@ fn refuse_lost_database(site: &MokuPaths) -> Result<(), RepositoryError> {
 fn settled(site: &MokuPaths) -> Result<SystemTime, RepositoryError> {
     let path = site.lock();
     std::fs::metadata(&path).and_then(|found| found.modified()).map_err(RepositoryError::read(&path))
+}
+
+/// The loose bodies, for housekeeping. Moku does not know varve's lock, writes bodies before rows,
+/// and does not rewrite bodies that exist. So while Moku has the site open, it may be about to
+/// reference any of them.
+fn loose<'a>(site: &'a MokuPaths, bodies: &'a LooseBodies, settled: SystemTime) -> LooseBodyView<'a> {
+    LooseBodyView { bodies, settled, is_shared: Box::new(|| is_open_elsewhere(&site.database())) }
 }

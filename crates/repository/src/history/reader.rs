@@ -14,8 +14,8 @@ use varve_core::receipt::Renderings;
 use varve_core::{BodyId, Moment, VersionId};
 
 use super::{
-    ArchiveHistoryReader, CrystalHistoryReader, HeadState, LooseBodyView, MokuHistoryReader, RecordPlace,
-    body_range, read_whole_body,
+    ArchiveHistoryReader, CrystalHistoryReader, HeadState, MokuHistoryReader, RecordPlace, body_range,
+    read_whole_body,
 };
 use crate::error::RepositoryError;
 
@@ -84,32 +84,6 @@ impl HistoryReader {
     pub fn working_tree(&self) -> Option<&Path> {
         match self {
             Self::Moku(site) => Some(site.root()),
-            Self::Archive(_) | Self::Crystal(_) => None,
-        }
-    }
-
-    /// A version that HEAD names, or named before a repair, and that has no rows. Bodies that only
-    /// those rows referenced may still be stored.
-    pub fn lost_head(&self) -> Result<Option<VersionId>, RepositoryError> {
-        match self {
-            Self::Moku(site) => site.lost_head(),
-            Self::Archive(_) | Self::Crystal(_) => Ok(None),
-        }
-    }
-
-    /// Versions that were committed here and have no rows, although no user removed them.
-    pub fn lost_versions(&self) -> Result<Vec<VersionId>, RepositoryError> {
-        match self {
-            Self::Moku(site) => site.lost_versions(),
-            Self::Archive(_) | Self::Crystal(_) => Ok(Vec::new()),
-        }
-    }
-
-    /// Loose bodies, which housekeeping may sweep. `None` if bodies are stored in silos, from which
-    /// nothing is removed. A read-only caller passes the current time.
-    pub fn loose(&self, now: Moment) -> Option<LooseBodyView<'_>> {
-        match self {
-            Self::Moku(site) => Some(site.loose(now)),
             Self::Archive(_) | Self::Crystal(_) => None,
         }
     }

@@ -151,20 +151,4 @@ impl HistoryWriter {
             Self::Moku(site) => site.exclusively(work),
         }
     }
-
-    /// Returns the space of deleted rows to the file system, in layouts whose rows are not a cache.
-    pub fn vacuum(&self) -> Result<(), RepositoryError> {
-        match self {
-            Self::Archive(_) => Ok(()),
-            Self::Moku(site) => site.vacuum(),
-        }
-    }
-
-    /// Gives up the rows of [`lost_head`](HistoryReader::lost_head) for good.
-    pub fn clear_lost_head(&self) -> Result<(), RepositoryError> {
-        match self {
-            Self::Archive(_) => Ok(()),
-            Self::Moku(site) => site.clear_lost_head(),
-        }
-    }
 }
