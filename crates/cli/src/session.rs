@@ -9,12 +9,10 @@ use clap::{ArgMatches, Command};
 use varve_archive::history::{
     ArchiveHistoryWriter, HeadState, HistoryReader, HistoryWriter, open_reader_choosing, open_writer_of,
 };
-use varve_archive::verbs::commit::KeptIntent;
-use varve_archive::verbs::intent;
 use varve_archive::verbs::moku::must_belong;
 use varve_archive::{
-    ArchiveError, ArchivePaths, ArchiveWriter, ByteSize, CaptureChoice, CatalogError, Objects,
-    RepositoryError, StoreRecovery, VersionId, WriterOptions, find_root,
+    ArchiveError, ArchiveWriter, ByteSize, CaptureChoice, CatalogError, Objects, RepositoryError,
+    StoreRecovery, VersionId, WriterOptions, find_root,
 };
 
 use crate::clock;
@@ -140,15 +138,12 @@ impl Session {
     }
 
     /// Opens any layout for reading its history.
-    pub(crate) fn open_reader(&self) -> Result<Box<dyn HistoryReader>, Error> {
+    pub(crate) fn open_reader(&self) -> Result<HistoryReader, Error> {
         self.open_reader_choosing(CaptureChoice::Newest)
     }
 
     /// Opens any layout for reading. In a Crystal project, `choice` selects the revision of a page.
-    pub(crate) fn open_reader_choosing(
-        &self,
-        choice: CaptureChoice,
-    ) -> Result<Box<dyn HistoryReader>, Error> {
+    pub(crate) fn open_reader_choosing(&self, choice: CaptureChoice) -> Result<HistoryReader, Error> {
         let root = self.root()?;
         self.open_after_recovery(|| open_reader_choosing(&root, choice))
     }
@@ -173,7 +168,7 @@ impl Session {
     }
 
     /// Opens any layout for adding to its history.
-    pub(crate) fn open_history(&mut self) -> Result<Box<dyn HistoryWriter>, Error> {
+    pub(crate) fn open_history(&mut self) -> Result<HistoryWriter, Error> {
         let history = open_writer_of(&self.root()?, self.project.as_deref(), self.open_options()?)?;
         if let Some((was, to)) = history.repaired_head().and_then(|was| Some((was, was.wanted()?))) {
             self.printer.say(format_args!("{was}: it was moved to {to}"));
@@ -182,7 +177,7 @@ impl Session {
     }
 
     /// HEAD, if it can be read; otherwise warns. For verbs that also work without HEAD.
-    pub(crate) fn readable_head(&mut self, history: &dyn HistoryReader) -> Result<Option<VersionId>, Error> {
+    pub(crate) fn readable_head(&mut self, history: &HistoryReader) -> Result<Option<VersionId>, Error> {
         let state = history.head_state()?;
         if state == HeadState::Right {
             return Ok(history.head()?);
@@ -197,7 +192,7 @@ impl Session {
 
     /// Opens for adding to the history, or returns the reason why nothing can be written. For verbs that
     /// also work without writing.
-    pub(crate) fn try_open_history(&mut self) -> Result<Result<Box<dyn HistoryWriter>, String>, Error> {
+    pub(crate) fn try_open_history(&mut self) -> Result<Result<HistoryWriter, String>, Error> {
         match self.open_history() {
             Ok(history) => Ok(Ok(history)),
             Err(Error::ReadOnlyAsked { .. }) => Ok(Err("`--readonly` was given".to_owned())),
@@ -212,15 +207,6 @@ impl Session {
             )),
             Err(other) => Err(other),
         }
-    }
-
-    /// Stores the current plan and expectations. Empty for layouts that have neither.
-    pub(crate) fn intent(&self, history: &dyn HistoryWriter) -> Result<KeptIntent, Error> {
-        let layout = ArchivePaths::new(&self.root()?);
-        if !layout.is_archive() {
-            return Ok(KeptIntent::default());
-        }
-        Ok(intent::keep(history, &layout)?)
     }
 
     /// Opens a varve archive for writing; other layouts are rejected.

@@ -15,12 +15,12 @@ pub(crate) const VERSION_HELP: &str = "The version: HEAD, a tag, an id or its fi
 
 /// The version with this name: HEAD, a tag, an id or its first digits, an ancestor of any of them,
 /// or a time.
-pub(crate) fn resolve_version(history: &dyn HistoryReader, text: &str) -> Result<VersionId, ArchiveError> {
+pub(crate) fn resolve_version(history: &HistoryReader, text: &str) -> Result<VersionId, ArchiveError> {
     resolve_or_ago(text, |text| Ok(resolve_exactly(history, text)?))
 }
 
 /// The time or version with this name.
-pub(crate) fn at(history: &dyn HistoryReader, text: &str) -> Result<CaptureSelector, ArchiveError> {
+pub(crate) fn at(history: &HistoryReader, text: &str) -> Result<CaptureSelector, ArchiveError> {
     resolve_or_ago(text, |text| at_exactly(history, text))
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn describe_version(info: &VersionInfo, head: Option<VersionId>) -> V
 
 /// A note, if the parent of a version was removed or lost.
 pub(crate) fn missing_parent_note(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     info: &VersionInfo,
 ) -> Result<Option<String>, Error> {
     let Some(id) = info.version.parent else { return Ok(None) };

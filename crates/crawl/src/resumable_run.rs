@@ -47,7 +47,7 @@ impl ResumableRun {
     }
 
     /// Everything that was captured before the last stop, as pages of the next version.
-    pub(crate) fn earlier_pages(&self, history: &dyn HistoryReader) -> Result<Vec<ManifestPage>, CrawlError> {
+    pub(crate) fn earlier_pages(&self, history: &HistoryReader) -> Result<Vec<ManifestPage>, CrawlError> {
         if self.stop_versions.is_empty() {
             return Ok(Vec::new());
         }

@@ -23,7 +23,7 @@ use varve_repository::RepositoryError;
 
 use crate::error::CrawlError;
 use crate::network_options::SavedNetworkOptions;
-use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, HistoryWriter};
+use varve_repository::history::ArchiveHistoryWriter;
 use varve_repository::history::{KeptIntent, write_version};
 
 /// The media type of the record of a run and its settings.
@@ -279,7 +279,7 @@ pub fn version_of_run(history: &ArchiveHistoryWriter, new: NewRunVersion) -> Res
         expectations: new.intent.expectations,
         verdicts: new.verdicts,
     };
-    let version = write_version(history, &manifest)?;
+    let version = write_version(&history.into(), &manifest)?;
     history.set_head(&version)?;
     Ok(RunVersion { version: Some(version), parent, captures })
 }

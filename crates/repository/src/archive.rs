@@ -14,6 +14,7 @@ use varve_store::silo::SiloFiles;
 use varve_store::{Object, StoreError, StoreReader};
 
 use crate::archive_paths::ArchivePaths;
+use crate::archive_writer::ArchiveWriter;
 use crate::error::RepositoryError;
 use crate::layout::{Layout, detect_layout};
 use crate::pending_swap::retry_while_swapping;
@@ -54,6 +55,12 @@ impl Archive {
         }
         let store = StoreReader::open(open_silo_files(&layout), &index)?;
         Ok(Self { layout, settings, store, lost_index: None })
+    }
+
+    /// The archive that `writer` has open, with the objects stored so far.
+    pub(crate) fn of_writer(writer: &ArchiveWriter) -> Self {
+        let (layout, settings) = (writer.layout().clone(), writer.settings().clone());
+        Self { layout, settings, store: writer.reader(), lost_index: None }
     }
 
     /// Opens the archive at `root` for an audit. If the index is missing or damaged, an empty one

@@ -84,10 +84,13 @@ pub struct SeenFiles {
 }
 
 impl SeenFiles {
-    /// Loads the cache for a folder. It is empty if `folder` is `None`.
-    pub fn of(history: &dyn HistoryWriter, folder: Option<&Path>) -> Self {
-        let Some(given) = folder else { return Self::default() };
-        let (Ok(folder), Some((kept_in, opened))) = (given.canonicalize(), history.seen_files()) else {
+    /// Loads the cache for a folder. It is empty if `folder` is `None`, and in a layout that has no
+    /// such cache.
+    pub fn of(history: &HistoryWriter, folder: Option<&Path>) -> Self {
+        let (HistoryWriter::Archive(archive), Some(given)) = (history, folder) else {
+            return Self::default();
+        };
+        let (Ok(folder), Some((kept_in, opened))) = (given.canonicalize(), archive.seen_files()) else {
             return Self::default();
         };
         let now = opened.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i128);
@@ -98,16 +101,17 @@ impl SeenFiles {
     /// Determines which files are unchanged and have their bodies in the index.
     pub fn look_up<'a>(
         &mut self,
-        history: &dyn HistoryWriter,
+        history: &HistoryWriter,
         files: impl Iterator<Item = &'a Path>,
     ) -> Result<(), RepositoryError> {
+        let HistoryWriter::Archive(archive) = history else { return Ok(()) };
         if self.before.is_empty() {
             return Ok(());
         }
         let same: Vec<(&Path, SeenFile)> =
             files.filter_map(|path| Some((path, self.as_before(path)?))).collect();
         let bodies: Vec<BodyId> = same.iter().map(|(_, seen)| seen.body).collect();
-        let known = history.are_indexed(&bodies)?;
+        let known = archive.are_indexed(&bodies)?;
         let here = same.into_iter().zip(known).filter(|(_, known)| *known);
         self.unchanged = here.map(|((path, seen), _)| (path.to_owned(), seen)).collect();
         Ok(())

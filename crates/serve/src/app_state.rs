@@ -11,7 +11,7 @@ use crate::request::RequestParts;
 
 /// The state that all handlers share.
 pub(crate) struct AppState {
-    pub(crate) history: Box<dyn HistoryReader>,
+    pub(crate) history: HistoryReader,
     /// The name of the archive, as the UI shows it.
     pub(crate) name: String,
     /// Returns the size of the archive in bytes, or none where finding out would take long.

@@ -68,7 +68,7 @@ pub struct Origins {
 
 impl Origins {
     /// Makes the routers. `settings` has the addresses under which clients reach them.
-    pub fn new(history: Box<dyn HistoryReader>, settings: ServeSettings) -> Self {
+    pub fn new(history: HistoryReader, settings: ServeSettings) -> Self {
         let state = Arc::new(AppState {
             history,
             name: settings.name,
@@ -94,7 +94,7 @@ pub struct Server {
 
 impl Server {
     /// Binds both addresses.
-    pub fn bind(history: Box<dyn HistoryReader>, settings: ServeSettings) -> Result<Self, ServeError> {
+    pub fn bind(history: HistoryReader, settings: ServeSettings) -> Result<Self, ServeError> {
         let runtime = Builder::new_multi_thread()
             .enable_all()
             .max_blocking_threads(MAX_BLOCKING_THREADS)

@@ -31,14 +31,14 @@ pub(crate) type ReadFact<'a> = &'a dyn Fn(RecordId) -> Result<Vec<u8>, CrawlErro
 
 /// A capture that the live page is compared with.
 struct ArchivedPage<'a> {
-    history: &'a dyn HistoryReader,
+    history: &'a HistoryReader,
     capture: Capture,
 }
 
 /// A case for every URL of the newest version that no check made: the findings of a check are not
 /// expectations.
 pub(crate) fn archived_cases<'a>(
-    history: &'a dyn HistoryReader,
+    history: &'a HistoryReader,
     read: ReadFact<'_>,
     takes: &dyn Fn(&Capture) -> bool,
 ) -> Result<Vec<CheckCase<'a>>, CrawlError> {
@@ -57,7 +57,7 @@ pub(crate) fn archived_cases<'a>(
     Ok(cases)
 }
 
-fn last_version(history: &dyn HistoryReader, read: ReadFact<'_>) -> Result<VersionId, CrawlError> {
+fn last_version(history: &HistoryReader, read: ReadFact<'_>) -> Result<VersionId, CrawlError> {
     let mut next = history.head()?;
     while let Some(id) = next {
         let Some(info) = history.catalog().version(&id)? else { break };

@@ -17,7 +17,7 @@ const MAX_CAPTURES_SEARCHED: usize = 100;
 /// The check history of an archive.
 pub(crate) struct CheckHistory<'a> {
     /// The archive.
-    pub(crate) history: &'a dyn HistoryReader,
+    pub(crate) history: &'a HistoryReader,
 }
 
 impl CheckHistory<'_> {

@@ -18,7 +18,7 @@ use varve_crawl::CrawlError;
 use varve_crawl::RunDescription;
 use varve_crawl::wire_exchange::{self, RunRecord};
 use varve_repository::error::UnreadableFact;
-use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, HistoryWriter};
+use varve_repository::history::ArchiveHistoryWriter;
 use varve_repository::rows::{row_of_receipt, rows_of_fact};
 
 /// Number of rows applied per transaction.
@@ -127,7 +127,7 @@ impl<'a> CheckEvidence<'a> {
     }
 
     /// Stores the verdicts after all responses are durable. Returns the record that holds them.
-    pub(crate) fn write_down(&mut self, noted: &[RecordedVerdict]) -> Result<Option<RecordId>, CrawlError> {
+    pub(crate) fn write_down(&mut self, noted: &[RecordedVerdict]) -> Result<RecordId, CrawlError> {
         self.history.apply(std::mem::take(&mut self.rows))?;
         let captured = noted.iter().any(|noted| noted.capture.is_some());
         let verdicts = Verdicts {
@@ -138,11 +138,9 @@ impl<'a> CheckEvidence<'a> {
         let json = serde_json::to_vec(&verdicts).expect("verdicts can be written as JSON");
         let about = format!("urn:uuid:{}", self.run.id);
         let record = self.history.write_fact(&about, media_type::VERDICTS, &json)?;
-        if let Some(record) = record {
-            let rows = rows_of_fact(record, &json, &Fact::Verdicts(verdicts))
-                .map_err(|source| RepositoryError::from(UnreadableFact { record, source }))?;
-            self.history.apply(rows)?;
-        }
+        let rows = rows_of_fact(record, &json, &Fact::Verdicts(verdicts))
+            .map_err(|source| RepositoryError::from(UnreadableFact { record, source }))?;
+        self.history.apply(rows)?;
         Ok(record)
     }
 }

@@ -25,8 +25,8 @@ use varve_store::body::LooseFile;
 
 use crate::error::ArchiveError;
 use varve_repository::history::{
-    BODY_FILE, HEADERS_FILE, HeadState, HistoryReader, MokuHistoryReader, VersionPages, are_headers_of,
-    digest_of, original_folder, tree_folder,
+    BODY_FILE, HEADERS_FILE, HeadState, MokuHistoryReader, VersionPages, are_headers_of, digest_of,
+    original_folder, tree_folder,
 };
 
 /// The tables of derived data, which can be computed again.

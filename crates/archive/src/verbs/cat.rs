@@ -31,7 +31,7 @@ pub enum CaptureSelector {
 }
 
 /// Parses a user's text: a version name, or a time. One step back from a time is a version again.
-pub fn at(history: &dyn HistoryReader, text: &str) -> Result<CaptureSelector, ArchiveError> {
+pub fn at(history: &HistoryReader, text: &str) -> Result<CaptureSelector, ArchiveError> {
     match (named_version(history, text)?, parse_version_time(text)) {
         (Some(version), _) => Ok(CaptureSelector::Version(known_version(history, &version)?.version.id)),
         (None, Some(time)) => Ok(CaptureSelector::Time(time)),
@@ -40,7 +40,7 @@ pub fn at(history: &dyn HistoryReader, text: &str) -> Result<CaptureSelector, Ar
 }
 
 /// The capture of a URL that the selector selects.
-pub fn find(history: &dyn HistoryReader, url: &str, at: &CaptureSelector) -> Result<Capture, ArchiveError> {
+pub fn find(history: &HistoryReader, url: &str, at: &CaptureSelector) -> Result<Capture, ArchiveError> {
     if let Some(capture) = at_address(history, url, |spellings| find_spelled(history, (url, spellings), at))?
     {
         return Ok(capture);
@@ -55,7 +55,7 @@ pub fn find(history: &dyn HistoryReader, url: &str, at: &CaptureSelector) -> Res
 
 /// The capture of a URL that is stored under these spellings.
 fn find_spelled(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     (url, spellings): (&str, &[&str]),
     at: &CaptureSelector,
 ) -> Result<Option<Capture>, ArchiveError> {
@@ -77,7 +77,7 @@ fn find_spelled(
 
 /// The capture in a version.
 fn in_version(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     (url, spellings): (&str, &[&str]),
     version: &VersionId,
 ) -> Result<Option<Capture>, ArchiveError> {
@@ -151,11 +151,7 @@ fn newest_good(catalog: &dyn CatalogRead, spellings: &[&str]) -> Result<Option<C
 }
 
 /// Like [`find`], but if a purge removed the capture, the error says so.
-pub fn look_up(
-    history: &dyn HistoryReader,
-    url: &str,
-    at: &CaptureSelector,
-) -> Result<Capture, ArchiveError> {
+pub fn look_up(history: &HistoryReader, url: &str, at: &CaptureSelector) -> Result<Capture, ArchiveError> {
     let missing = match find(history, url, at) {
         Err(missing @ ArchiveError::NoCapture { .. }) => missing,
         found => return found,
@@ -176,7 +172,7 @@ pub fn look_up(
 }
 
 /// The response as received, if it is stored; otherwise a generated head and the body.
-pub fn wire(history: &dyn HistoryReader, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
+pub fn wire(history: &HistoryReader, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
     // Returns the error for a removed capture.
     let body = body(history, capture)?;
     match history.open_wire(capture)? {
@@ -187,7 +183,7 @@ pub fn wire(history: &dyn HistoryReader, capture: &Capture) -> Result<Box<dyn Re
 
 /// The head of the response: as received if it is stored, otherwise as far as the rows have it.
 /// Returns an error for a removed capture, because the head was removed with the body.
-pub fn head(history: &dyn HistoryReader, capture: &Capture) -> Result<Vec<u8>, ArchiveError> {
+pub fn head(history: &HistoryReader, capture: &Capture) -> Result<Vec<u8>, ArchiveError> {
     if let Some(removal) = removal_of(history, capture)? {
         return Err(RepositoryError::Removed { url: capture.url.clone(), removal: Box::new(removal) }.into());
     }

@@ -29,8 +29,7 @@ use varve_crawl::{NewRunVersion, version_of_run};
 use varve_repository::archive::{hex_digits, object};
 use varve_repository::history::LoadedPage;
 use varve_repository::history::{
-    ArchiveHistoryReader, ArchiveHistoryWriter, BodyInput, CapturePair, HistoryReader, HistoryWriter,
-    PageChange,
+    ArchiveHistoryReader, ArchiveHistoryWriter, BodyInput, CapturePair, HistoryReader, PageChange,
 };
 
 pub use super::urls::check::{CheckProgress, Request};
@@ -76,8 +75,9 @@ pub fn look<E: From<ArchiveError>>(
     each: impl FnMut(CheckedUrl) -> Result<(), E>,
 ) -> Result<(), E> {
     let read = |record| read_fact(archive.archive().store(), record);
+    let history = HistoryReader::from(archive);
     let cases = chosen(
-        archived_cases(archive, &read, &|capture| takes(&request.filter, capture))
+        archived_cases(&history, &read, &|capture| takes(&request.filter, capture))
             .map_err(ArchiveError::from)?,
         request,
     )?;
@@ -140,7 +140,7 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
 
 /// Compares a failure with the last good capture. Returns whether there was anything to compare.
 pub fn explain<E: From<ArchiveError>>(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     checked: &CheckedUrl,
     options: &CompareOptions,
     each: impl FnOnce(&PageComparison<'_>) -> Result<(), E>,
@@ -176,7 +176,7 @@ fn conclude(
     intent: KeptIntent,
 ) -> Result<Ended, ArchiveError> {
     let run = evidence.run();
-    let verdicts = if noted.is_empty() { None } else { evidence.write_down(noted)? };
+    let verdicts = if noted.is_empty() { None } else { Some(evidence.write_down(noted)?) };
     let Note { message, author } = note;
     let made =
         version_of_run(history, NewRunVersion { run, message, author, intent, verdicts, pages: Vec::new() })?;

@@ -26,7 +26,7 @@ const MARK_FILE: &str = ".varve-checkout";
 /// unavailable is skipped and reported, and HEAD still moves. A write error, however, undoes the
 /// whole checkout.
 pub fn checkout(
-    history: &dyn HistoryWriter,
+    history: &HistoryWriter,
     version: VersionId,
     progress: &mut dyn FnMut(u64),
 ) -> Result<CheckoutReport, ArchiveError> {
@@ -56,7 +56,7 @@ pub fn checkout(
 /// Restores the pages of HEAD in a tree, as far as possible, after those of another version could
 /// not be written. The checkout failed, and must not be completed later.
 fn turn_back(
-    history: &dyn HistoryWriter,
+    history: &HistoryWriter,
     root: &Path,
     before: Option<VersionId>,
     version: VersionId,
@@ -71,7 +71,7 @@ fn turn_back(
 
 /// Writes the pages of a version to a folder: a new or empty one, or one from an earlier export.
 pub fn export(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     version: VersionId,
     folder: &Path,
     progress: &mut dyn FnMut(u64),

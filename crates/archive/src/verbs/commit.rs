@@ -230,7 +230,7 @@ fn percent_encode(name: &OsStr) -> String {
 
 /// Commits pages as one version.
 pub fn commit(
-    history: &dyn HistoryWriter,
+    history: &HistoryWriter,
     request: &Request,
     mut pages: Vec<NewPage>,
     progress: &(dyn Fn(u64) + Sync),
@@ -285,7 +285,7 @@ pub fn commit(
 /// Returns an error if the archive holds `most_versions` or more. A caller that writes before it
 /// calls [`commit`] checks here first.
 pub fn check_version_limit(
-    history: &dyn HistoryWriter,
+    history: &HistoryWriter,
     most_versions: Option<u64>,
 ) -> Result<(), RepositoryError> {
     let Some(most) = most_versions else { return Ok(()) };
@@ -295,7 +295,7 @@ pub fn check_version_limit(
     // The exact count is computed only for the error, because its cost grows with the number of
     // versions.
     let found = history.catalog().count_versions(u64::MAX)?;
-    let in_silos = history.loose(history.now()).is_none();
+    let in_silos = matches!(history, HistoryWriter::Archive(_));
     Err(RepositoryError::TooManyVersions { found, most, in_silos })
 }
 
@@ -303,7 +303,7 @@ pub fn check_version_limit(
 /// pages that cannot be written do not fail the commit. A just stored body that cannot be read is
 /// not a fault of the tree: it is returned as the error after all other pages.
 fn write_to_tree(
-    history: &dyn HistoryWriter,
+    history: &HistoryWriter,
     version: VersionId,
     manifest: &Manifest,
 ) -> Result<(Unwritten, CoveredPages), RepositoryError> {
@@ -376,7 +376,7 @@ fn refuse_unsound(pages: &[NewPage], now: Moment) -> Result<(), ArchiveError> {
 }
 
 fn keep_bodies(
-    history: &dyn HistoryWriter,
+    history: &HistoryWriter,
     (threads, seen): (usize, &SeenFiles),
     pages: Vec<NewPage>,
     now: Moment,
@@ -435,7 +435,7 @@ fn media_type_of(page: &NewPage) -> String {
 }
 
 /// Number of pages that are new or differ from those of the parent.
-fn changed(history: &dyn HistoryWriter, manifest: &Manifest) -> Result<u64, RepositoryError> {
+fn changed(history: &HistoryWriter, manifest: &Manifest) -> Result<u64, RepositoryError> {
     let differs = |pair: &Result<CapturePair, RepositoryError>| match pair {
         Ok(pair) => matches!(pair.lasting_change(), PageChange::Added | PageChange::Changed),
         Err(_) => true,

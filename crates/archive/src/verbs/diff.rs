@@ -119,7 +119,7 @@ impl Totals {
 
 /// Compares two versions. `each` is called with every changed page, in the order of paths.
 pub fn diff<E: From<ArchiveError>>(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     request: &Request,
     mut each: impl FnMut(&PageComparison<'_>) -> Result<(), E>,
 ) -> Result<Totals, E> {
@@ -150,7 +150,7 @@ type SomePairs<'a> = Box<dyn Iterator<Item = Result<CapturePair, RepositoryError
 
 /// The pages to compare, and the number of requested pages that are the same and omitted.
 fn wanted_pairs<'a>(
-    history: &'a dyn HistoryReader,
+    history: &'a HistoryReader,
     request: &'a Request,
 ) -> Result<(SomePairs<'a>, u64), RepositoryError> {
     let (base, head) = (request.base, request.head);
@@ -176,14 +176,14 @@ fn wanted_pairs<'a>(
 }
 
 /// The same options, with the redaction of this layout.
-fn as_shown(history: &dyn HistoryReader, options: &CompareOptions) -> CompareOptions {
+fn as_shown(history: &HistoryReader, options: &CompareOptions) -> CompareOptions {
     CompareOptions { redaction: history.redaction(), ..options.clone() }
 }
 
 /// One page of a layout that itself decides which URLs are equivalent, and finds it without reading
 /// the others.
 fn one_page(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     request: &Request,
     url: &str,
 ) -> Result<Option<CapturePair>, RepositoryError> {
@@ -204,7 +204,7 @@ fn is_page(pair: &CapturePair, url: &str) -> bool {
 }
 
 fn compare_pair<E: From<ArchiveError>>(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     request: &Request,
     pair: &CapturePair,
     totals: &mut Totals,
@@ -259,7 +259,7 @@ fn has_same_body(pair: &CapturePair) -> bool {
 /// A differing pair with full responses: a 304 response takes the values of the response it refers
 /// to, so it does not count as a change.
 fn in_full(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     pair: CapturePair,
     change: PageChange,
 ) -> Result<CapturePair, ArchiveError> {
@@ -301,7 +301,7 @@ impl PageComparison<'_> {
 /// The noise learned from the twin of a page; `None` if it has no twin, or one with a different
 /// status.
 fn taught(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     request: &Request,
     pair: &CapturePair,
     head: &LoadedPage,
@@ -326,7 +326,7 @@ fn taught(
 /// Compares any two captures; `show` is called with the differences. Returns `None` if a body is
 /// longer than `most`, or missing.
 pub fn captures<T>(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     [base, head]: [&Capture; 2],
     options: &CompareOptions,
     most: u64,
@@ -346,11 +346,7 @@ pub fn captures<T>(
 }
 
 /// Computes the diff of two versions in its stored form, and stores it.
-pub fn keep(
-    history: &dyn HistoryWriter,
-    base: Option<VersionId>,
-    head: VersionId,
-) -> Result<(), ArchiveError> {
+pub fn keep(history: &HistoryWriter, base: Option<VersionId>, head: VersionId) -> Result<(), ArchiveError> {
     let pairs = CapturePairs::new(history.catalog(), base, Some(head));
     let json = stored_diff(history.as_reader(), history.redaction(), (base, head), pairs)?.to_json();
     Ok(history.apply(vec![CatalogRow::Diff(StoredDiff { base, head, json, time: history.now() })])?)

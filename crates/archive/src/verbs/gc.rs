@@ -26,7 +26,8 @@ use self::diffs::Going;
 use crate::error::ArchiveError;
 use varve_repository::RepositoryError;
 use varve_repository::history::{
-    CapturePairs, HistoryReader, HistoryWriter, LooseBodyView, VersionPages, whole_stored_diff,
+    CapturePairs, HistoryReader, HistoryWriter, LooseBodyView, MokuHistoryReader, MokuHistoryWriter,
+    VersionPages, whole_stored_diff,
 };
 
 /// Number of versions read per query.
@@ -114,7 +115,7 @@ pub struct TooSoon {
 /// Reports whether the last garbage collection was less than `every` ago. A recorded time in the
 /// future is ignored: the clock was ahead then, and that time may be far away.
 pub fn too_soon(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     now: Moment,
     every: Duration,
 ) -> Result<Option<TooSoon>, ArchiveError> {
@@ -124,36 +125,39 @@ pub fn too_soon(
 }
 
 /// Computes the actions; changes nothing.
-pub fn plan(history: &dyn HistoryWriter, policy: &RetentionPolicy) -> Result<GcActions, ArchiveError> {
+pub fn plan(history: &HistoryWriter, policy: &RetentionPolicy) -> Result<GcActions, ArchiveError> {
     plan_to_show(history.as_reader(), history.now(), policy)
 }
 
 /// Computes the actions on a read-only archive: the result of [`plan`] if nothing changes until
 /// then.
 pub fn plan_to_show(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     now: Moment,
     policy: &RetentionPolicy,
 ) -> Result<GcActions, ArchiveError> {
-    let loose = history.loose(now);
+    // Only a Moku site has loose bodies. From silos, only a purge removes any.
+    let site = match history {
+        HistoryReader::Moku(site) => Some(site),
+        HistoryReader::Archive(_) | HistoryReader::Crystal(_) => None,
+    };
     let cutoff = policy.keep_within.map(|within| before(now, within));
-    let mut actions = GcActions { in_silos: loose.is_none(), ..GcActions::default() };
+    let mut actions = GcActions { in_silos: site.is_none(), ..GcActions::default() };
     for tag in &policy.keep_tags {
         if history.catalog().tag(tag)?.is_none() {
             return Err(ArchiveError::NoTag { name: tag.clone() });
         }
     }
-    let VersionSelection { kept, forgotten, lost_parents } =
-        choose(history, policy, loose.is_some(), cutoff)?;
-    if loose.is_some() {
-        actions.lost = lost_head(history)?;
+    let VersionSelection { kept, forgotten, lost_parents } = choose(history, policy, site.is_some(), cutoff)?;
+    if let Some(site) = site {
+        actions.lost = lost_head(site)?;
         let lost = actions.lost.map(|named| (named, None));
         let mut lost =
             lost.into_iter().chain(lost_parents.iter().map(|(named, child)| (*named, Some(*child))));
         if let Some((named, child)) = lost.next().filter(|_| !policy.accept_lost) {
             return Err(ArchiveError::LostRows { named, child });
         }
-        let without_child = history.lost_versions()?;
+        let without_child = site.lost_versions()?;
         if let Some(version) = without_child.first().copied().filter(|_| !policy.accept_lost) {
             return Err(ArchiveError::LostVersion { version });
         }
@@ -176,9 +180,9 @@ pub fn plan_to_show(
             actions.list.push(GcAction::PruneDiffs { before, count });
         }
     }
-    if let Some(loose) = loose {
+    if let Some(site) = site {
         let marked = marks(history, &kept, &forgotten_ids)?;
-        let (unwanted, young) = unwanted(&loose, &marked)?;
+        let (unwanted, young) = unwanted(&site.loose(now), &marked)?;
         actions.young = young;
         actions.list.extend(unwanted.into_iter().map(GcAction::RemoveBody));
     }
@@ -187,9 +191,9 @@ pub fn plan_to_show(
 
 /// The version that HEAD names, or named before it was repaired, if it has no rows. Other versions
 /// may have lost their rows too, and all their bodies would seem unreferenced.
-fn lost_head(history: &dyn HistoryReader) -> Result<Option<VersionId>, ArchiveError> {
-    for named in history.lost_head()?.into_iter().chain(history.repaired_head_target()?) {
-        if history.catalog().version(&named)?.is_none() {
+fn lost_head(site: &MokuHistoryReader) -> Result<Option<VersionId>, ArchiveError> {
+    for named in site.lost_head()?.into_iter().chain(site.repaired_head_target()?) {
+        if site.catalog().version(&named)?.is_none() {
             return Ok(Some(named));
         }
     }
@@ -223,7 +227,7 @@ pub struct GcReport {
 
 /// Performs the planned actions and records the time. Bodies that are referenced by now are kept.
 pub fn perform(
-    history: &dyn HistoryWriter,
+    history: &HistoryWriter,
     actions: &GcActions,
     progress: &dyn Fn(u64),
 ) -> Result<GcReport, ArchiveError> {
@@ -233,7 +237,7 @@ pub fn perform(
 }
 
 fn clear(
-    history: &dyn HistoryWriter,
+    history: &HistoryWriter,
     actions: &GcActions,
     progress: &dyn Fn(u64),
 ) -> Result<GcReport, ArchiveError> {
@@ -249,22 +253,21 @@ fn clear(
         history.apply(rows.to_vec())?;
         progress(rows.len() as u64);
     }
-    let Some(loose) = history.loose(history.now()) else {
+    let HistoryWriter::Moku(site) = history else {
         return Ok(GcReport { unmade, ..GcReport::default() });
     };
-    let stayed = sweep(history, &loose, actions, progress)?;
+    let stayed = sweep(site, actions, progress)?;
     if actions.lost.is_some() {
-        history.clear_lost_head()?;
+        site.clear_lost_head()?;
     }
     // Last: all removals are complete, even if releasing the space in the database fails.
-    let kept_room = if rows.is_empty() { None } else { history.vacuum().err() };
+    let kept_room = if rows.is_empty() { None } else { site.vacuum().err() };
     Ok(GcReport { unmade, stayed, kept_room, undated: None })
 }
 
 /// Removes bodies. Returns those that were kept because another program may reference them by now.
 fn sweep(
-    history: &dyn HistoryWriter,
-    loose: &LooseBodyView<'_>,
+    site: &MokuHistoryWriter,
     actions: &GcActions,
     progress: &dyn Fn(u64),
 ) -> Result<StayedBodies, ArchiveError> {
@@ -273,11 +276,11 @@ fn sweep(
         _ => None,
     };
     let files: Vec<LooseFile> = actions.list.iter().filter_map(file).collect();
-    let mut stayed = StayedBodies::default();
+    let (mut stayed, loose) = (StayedBodies::default(), site.loose());
     for files in files.chunks(SWEPT_TOGETHER) {
-        history.exclusively(&mut || {
+        site.exclusively(&mut || {
             // The current rows decide, and the lock keeps other writers from adding to them.
-            let referred = referred(history.as_reader())?;
+            let referred = referred(site)?;
             for file in files {
                 if file.id.is_some_and(|id| referred.contains(&id)) || (loose.is_shared)() {
                     stayed.bodies += 1;
@@ -294,7 +297,7 @@ fn sweep(
 }
 
 fn make_diffs(
-    history: &dyn HistoryWriter,
+    history: &HistoryWriter,
     actions: &[GcAction],
     progress: &dyn Fn(u64),
 ) -> Result<u64, ArchiveError> {
@@ -341,7 +344,7 @@ struct VersionSelection {
 }
 
 fn choose(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     policy: &RetentionPolicy,
     may_go: bool,
     cutoff: Option<Moment>,
@@ -387,7 +390,7 @@ impl BodyReferences {
 }
 
 fn marks(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     kept: &[VersionId],
     forgotten: &[VersionId],
 ) -> Result<BodyReferences, ArchiveError> {
@@ -400,7 +403,7 @@ fn marks(
 }
 
 /// Every body that a row references, including rows of unfinished runs.
-fn referred(history: &dyn HistoryReader) -> Result<HashSet<BodyId>, RepositoryError> {
+fn referred(history: &HistoryReader) -> Result<HashSet<BodyId>, RepositoryError> {
     let mut referred = HashSet::new();
     history.catalog().each_body(&mut |body| {
         referred.insert(body);
@@ -410,7 +413,7 @@ fn referred(history: &dyn HistoryReader) -> Result<HashSet<BodyId>, RepositoryEr
 }
 
 fn each_body_of(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     versions: &[VersionId],
     mut each: impl FnMut(BodyId),
 ) -> Result<(), ArchiveError> {

@@ -16,8 +16,7 @@ use super::commit::KeptIntent;
 use super::get;
 use crate::error::ArchiveError;
 use varve_repository::archive::{Archive, hex_digits};
-use varve_repository::archive_paths::ArchivePaths;
-use varve_repository::history::{ArchiveHistoryReader, BodyInput, HistoryReader, HistoryWriter};
+use varve_repository::history::{ArchiveHistoryReader, ArchiveHistoryWriter, BodyInput};
 
 /// The media type of both.
 const YAML_MEDIA_TYPE: &str = "application/yaml";
@@ -26,9 +25,9 @@ const YAML_SUFFIX: &str = ".yaml";
 /// Maximum length of a file that users edit, in bytes.
 const MAX_FILE_BYTES: u64 = varve_yaml::MAX_TEXT_BYTES as u64;
 
-/// Stores the current plan and expectations of the archive at `layout`.
-pub fn keep(history: &dyn HistoryWriter, layout: &ArchivePaths) -> Result<KeptIntent, ArchiveError> {
-    let mut worker = history.body_worker();
+/// Stores the current plan and expectations of an archive.
+pub fn keep(history: &ArchiveHistoryWriter) -> Result<KeptIntent, ArchiveError> {
+    let (layout, mut worker) = (history.writer().layout(), history.body_worker());
     let mut keep = |path: &Path| -> Result<Option<RecordId>, ArchiveError> {
         let Some(bytes) = read(path)? else { return Ok(None) };
         Ok(Some(RecordId::new(worker(BodyInput::Bytes(&bytes), YAML_MEDIA_TYPE)?.id.into_inner())))

@@ -14,7 +14,7 @@ pub use varve_core::history::{CaptureFilter, ListCursor, TimeOrder, VersionFilte
 
 /// Versions, newest first.
 pub fn versions(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     filter: &VersionFilter,
     page: ListCursor<VersionId>,
 ) -> Result<Vec<VersionInfo>, ArchiveError> {
@@ -24,7 +24,7 @@ pub fn versions(
 /// Captures of a URL, newest first, under any of its spellings. The URL may be given in any
 /// equivalent spelling.
 pub fn captures(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     url: &str,
     filter: &CaptureFilter,
     page: ListCursor<&Capture>,
@@ -40,7 +40,7 @@ pub fn captures(
 /// list continues with other versions after it. Captures of other versions may stand between those
 /// of one.
 pub fn last_in_version(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     url: &str,
     version: VersionId,
 ) -> Result<Capture, ArchiveError> {
@@ -63,7 +63,7 @@ pub fn last_in_version(
 /// The capture that the list has last among several of a version at one instant. Only the list
 /// itself defines their order.
 fn first_of_instant(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     spellings: &[&str],
     time: Moment,
     version: VersionId,
@@ -85,11 +85,7 @@ fn first_of_instant(
 
 /// Whether a page of the list of [`captures`] may end after this capture. A caller that continues
 /// after its version then continues exactly here, without missing or repeating a capture.
-pub fn may_end_behind(
-    history: &dyn HistoryReader,
-    url: &str,
-    capture: &Capture,
-) -> Result<bool, ArchiveError> {
+pub fn may_end_behind(history: &HistoryReader, url: &str, capture: &Capture) -> Result<bool, ArchiveError> {
     match capture.owner {
         // Its run has no version yet, so the list cannot be continued after it.
         CaptureOwner::Run(_) => Ok(false),
@@ -101,7 +97,7 @@ pub fn may_end_behind(
 /// The result for all stored spellings of a URL together. If none is stored, the result for the
 /// first likely spelling that has one.
 pub(crate) fn at_address<T>(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     url: &str,
     mut find: impl FnMut(&[&str]) -> Result<Option<T>, ArchiveError>,
 ) -> Result<Option<T>, ArchiveError> {
@@ -114,7 +110,7 @@ pub(crate) fn at_address<T>(
 
 /// The responses of a URL that were removed from the silos and have no capture any more, latest
 /// removal first.
-pub fn removals(history: &dyn HistoryReader, url: &str, limit: usize) -> Result<Vec<Removal>, ArchiveError> {
+pub fn removals(history: &HistoryReader, url: &str, limit: usize) -> Result<Vec<Removal>, ArchiveError> {
     let found = first_kept(history, url, |spelling| {
         let found = history.catalog().removals_at(spelling, limit)?;
         Ok(Some(found).filter(|found| !found.is_empty()))
@@ -125,7 +121,7 @@ pub fn removals(history: &dyn HistoryReader, url: &str, limit: usize) -> Result<
 /// The result for the first spelling of a URL that has one. A crawl stores a URL under the first
 /// spelling it meets, so all stored spellings follow the likely ones.
 pub(crate) fn first_kept<T>(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     url: &str,
     mut find: impl FnMut(&str) -> Result<Option<T>, ArchiveError>,
 ) -> Result<Option<T>, ArchiveError> {

@@ -10,7 +10,7 @@ use varve_core::headers::Redaction;
 use crate::error::ArchiveError;
 use varve_repository::archive_writer::WriterOptions;
 use varve_repository::history::{
-    HistoryReader, MokuHistoryReader, MokuHistoryWriter, MokuWriterOptions, VersionPages, WorkingTree,
+    MokuHistoryReader, MokuHistoryWriter, MokuWriterOptions, VersionPages, WorkingTree,
 };
 use varve_repository::tree::require_empty;
 use varve_repository::{Layout, detect_layout};

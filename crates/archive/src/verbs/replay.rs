@@ -111,7 +111,7 @@ pub enum UrlKnowledge {
 
 /// The capture of a URL nearest to a time; without a time, the one that the layout selects.
 pub fn find(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     url: &str,
     time: Option<ReplayTime>,
 ) -> Result<UrlKnowledge, ArchiveError> {
@@ -133,7 +133,7 @@ pub fn find(
 }
 
 fn found_as(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     url: &str,
     time: Option<ReplayTime>,
 ) -> Result<Option<ReplayCapture>, ArchiveError> {
@@ -153,7 +153,7 @@ fn found_as(
 
 /// A selected capture with its neighbours. If a search by its time finds another capture with the
 /// same time, that one becomes its predecessor.
-fn among_others(history: &dyn HistoryReader, chosen: Capture) -> Result<ReplayCapture, ArchiveError> {
+fn among_others(history: &HistoryReader, chosen: Capture) -> Result<ReplayCapture, ArchiveError> {
     let found = nearest(history, &chosen.url, ReplayTime::exactly(chosen.time))?;
     Ok(match found {
         Some(found) if found.capture.id == chosen.id => found,
@@ -166,7 +166,7 @@ fn among_others(history: &dyn HistoryReader, chosen: Capture) -> Result<ReplayCa
 
 /// All stored spellings of a URL. Returns the URL itself if none is stored, or if the layout itself
 /// decides which URLs are equivalent.
-pub fn all_spellings(history: &dyn HistoryReader, url: &str) -> Result<Vec<String>, ArchiveError> {
+pub fn all_spellings(history: &HistoryReader, url: &str) -> Result<Vec<String>, ArchiveError> {
     let kept = history.catalog().spellings_of(url)?;
     Ok(if kept.is_empty() { vec![url.to_owned()] } else { kept })
 }
@@ -175,7 +175,7 @@ pub fn all_spellings(history: &dyn HistoryReader, url: &str) -> Result<Vec<Strin
 /// from the exact spelling: a site may redirect from one spelling to the other, which would be an
 /// endless loop.
 pub fn nearest(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     url: &str,
     when: ReplayTime,
 ) -> Result<Option<ReplayCapture>, ArchiveError> {
@@ -237,7 +237,7 @@ fn choose(line: &[Capture], before: usize, from: Moment) -> Option<usize> {
 }
 
 /// The first and the last capture of a set of equivalent URLs.
-pub fn ends(history: &dyn HistoryReader, urls: &[&str]) -> Result<Option<(Capture, Capture)>, ArchiveError> {
+pub fn ends(history: &HistoryReader, urls: &[&str]) -> Result<Option<(Capture, Capture)>, ArchiveError> {
     let one = |order| {
         history.catalog().captures_of_any(urls, &CaptureFilter::default(), order, ListCursor::first(1))
     };
@@ -246,7 +246,7 @@ pub fn ends(history: &dyn HistoryReader, urls: &[&str]) -> Result<Option<(Captur
 }
 
 /// The spelling under which a URL is stored, if it is.
-pub fn known_as(history: &dyn HistoryReader, url: &str) -> Result<Option<String>, ArchiveError> {
+pub fn known_as(history: &HistoryReader, url: &str) -> Result<Option<String>, ArchiveError> {
     first_kept(history, url, |spelling| {
         let filter = CaptureFilter::default();
         let found =
@@ -257,7 +257,7 @@ pub fn known_as(history: &dyn HistoryReader, url: &str) -> Result<Option<String>
 
 /// The status and headers that a capture is shown with. For a 304 response, they are those of the
 /// response it refers to.
-pub fn answer(history: &dyn HistoryReader, capture: &Capture) -> Result<(u16, HeaderView), ArchiveError> {
+pub fn answer(history: &HistoryReader, capture: &Capture) -> Result<(u16, HeaderView), ArchiveError> {
     let status = if capture.status == STATUS_NOT_MODIFIED { STATUS_OK } else { capture.status };
     Ok((status, headers_of(history, capture)?))
 }

@@ -104,7 +104,7 @@ impl ScoredVersion {
 /// Scores a version and stores the score. If bodies are unavailable, an existing score is kept,
 /// because it may have been computed with them.
 pub fn score(
-    history: &dyn HistoryWriter,
+    history: &HistoryWriter,
     version: VersionId,
     progress: &dyn Fn(u64),
 ) -> Result<ScoredVersion, ArchiveError> {
@@ -148,7 +148,7 @@ fn says_the_same(one: &StoredScore, other: &StoredScore) -> bool {
 
 /// Scores a version, and stores nothing.
 pub fn compute(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     version: VersionId,
     now: Moment,
     progress: &dyn Fn(u64),
@@ -213,7 +213,7 @@ fn movement_if<'a>(is_known: bool, movement: &ScoreMovement<'a>) -> ScoreMovemen
 }
 
 /// The stored score of a version by the current rules, if every page of it was scored.
-fn kept_score(history: &dyn HistoryReader, version: VersionId) -> Result<Option<ParentScore>, ArchiveError> {
+fn kept_score(history: &HistoryReader, version: VersionId) -> Result<Option<ParentScore>, ArchiveError> {
     let kept = history.catalog().scores(&version)?;
     let rules = &RulePack::exposure_1().scoring_version;
     let Some(kept) = kept.into_iter().find(|kept| kept.scoring_version == *rules) else { return Ok(None) };
@@ -367,7 +367,7 @@ impl ScoreChange {
 }
 
 struct Scorer<'a> {
-    history: &'a dyn HistoryReader,
+    history: &'a HistoryReader,
     now: Moment,
     head: VersionId,
     base: Option<VersionId>,

@@ -9,7 +9,7 @@ pub use varve_core::history::VersionInfo;
 pub use varve_repository::history::PageChange;
 
 /// A version. If it does not exist, the error says why.
-pub fn version(history: &dyn HistoryReader, id: &VersionId) -> Result<VersionInfo, RepositoryError> {
+pub fn version(history: &HistoryReader, id: &VersionId) -> Result<VersionInfo, RepositoryError> {
     known_version(history, id)
 }
 
@@ -17,7 +17,7 @@ pub fn version(history: &dyn HistoryReader, id: &VersionId) -> Result<VersionInf
 /// requested, pages known to be unchanged may be omitted, and the second part of the result is
 /// their number. If little changed, the cost is proportional to the changes.
 pub fn pages<'a>(
-    history: &'a dyn HistoryReader,
+    history: &'a HistoryReader,
     info: &VersionInfo,
     all: bool,
 ) -> Result<(impl Iterator<Item = Result<CapturePair, RepositoryError>> + use<'a>, u64), RepositoryError> {

@@ -12,12 +12,12 @@ use varve_repository::history::{HistoryReader, HistoryWriter, known_version};
 const MAX_TAG_BYTES: usize = 200;
 
 /// All tags, by name.
-pub fn list(history: &dyn HistoryReader) -> Result<Vec<VersionTag>, ArchiveError> {
+pub fn list(history: &HistoryReader) -> Result<Vec<VersionTag>, ArchiveError> {
     Ok(history.catalog().tags()?)
 }
 
 /// Sets a tag on a version, or removes the tag if `version` is `None`.
-pub fn set(history: &dyn HistoryWriter, name: &str, version: Option<VersionId>) -> Result<(), ArchiveError> {
+pub fn set(history: &HistoryWriter, name: &str, version: Option<VersionId>) -> Result<(), ArchiveError> {
     // A name that is no longer valid can still be removed.
     if version.is_some() && !is_name(name) {
         return Err(ArchiveError::BadTag { name: name.to_owned() });

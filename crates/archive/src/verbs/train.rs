@@ -66,7 +66,7 @@ pub fn train(history: &ArchiveHistoryWriter, size: usize) -> Result<Trained, Arc
 /// Makes a dictionary of at most `size` bytes from the `wanted` records, and from pages whose
 /// bodies are `wanted`. Returns it in its file format.
 pub(crate) fn make(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     files: &SiloFiles,
     size: usize,
     wanted: &dyn Fn(RecordId) -> bool,
@@ -91,7 +91,7 @@ pub(crate) fn make(
 /// Adds pages of the version at HEAD until the dictionary is full, the most frequently changed
 /// first.
 fn add_pages(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     draft: &mut DictionaryDraft,
     wanted: &dyn Fn(RecordId) -> bool,
 ) -> Result<(), ArchiveError> {
@@ -124,7 +124,7 @@ fn add_pages(
 
 /// Pages of the version at HEAD that fit in a dictionary, the most frequently changed first, then
 /// the smaller first.
-fn ranked(history: &dyn HistoryReader) -> Result<Vec<Capture>, ArchiveError> {
+fn ranked(history: &HistoryReader) -> Result<Vec<Capture>, ArchiveError> {
     let mut ranked: Vec<(usize, u64, Capture)> = Vec::new();
     for page in VersionPages::new(history.catalog(), history.head()?).take(MAX_SAMPLED_PAGES) {
         let page = page?;
@@ -138,7 +138,7 @@ fn ranked(history: &dyn HistoryReader) -> Result<Vec<Capture>, ArchiveError> {
 }
 
 /// Number of different bodies in the recent captures of a page.
-fn changes(history: &dyn HistoryReader, url: &str) -> Result<usize, ArchiveError> {
+fn changes(history: &HistoryReader, url: &str) -> Result<usize, ArchiveError> {
     let page = ListCursor::first(LAST_CAPTURES);
     let last = history.catalog().captures_of(url, &CaptureFilter::default(), TimeOrder::NewestFirst, page)?;
     Ok(last.iter().map(|capture| capture.body).collect::<HashSet<_>>().len())

@@ -14,7 +14,7 @@ use varve_repository::history::HistoryReader;
 
 /// A filter for captures by the properties of their versions.
 pub struct VersionMembership<'a> {
-    history: &'a dyn HistoryReader,
+    history: &'a HistoryReader,
     filter: &'a VersionFilter,
     known: HashMap<VersionId, bool>,
 }
@@ -22,7 +22,7 @@ pub struct VersionMembership<'a> {
 impl<'a> VersionMembership<'a> {
     /// Selects captures of versions with the author, message and tag of this filter; its URL and
     /// times are ignored.
-    pub fn new(history: &'a dyn HistoryReader, filter: &'a VersionFilter) -> Self {
+    pub fn new(history: &'a HistoryReader, filter: &'a VersionFilter) -> Self {
         Self { history, filter, known: HashMap::new() }
     }
 

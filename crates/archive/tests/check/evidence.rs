@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use varve_archive::expectations::{ProbeOptions, Standing, Verdict, WebProber};
-use varve_archive::history::{HistoryReader, VersionPages};
+use varve_archive::history::VersionPages;
 use varve_archive::verbs::check::{Promised, Request, explain};
 use varve_archive::verbs::rebuild;
 use varve_archive::{ArchivePaths, Capture};

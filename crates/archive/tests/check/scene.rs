@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use varve_archive::expectations::report::CheckedUrl;
 use varve_archive::expectations::{ProbeOptions, UrlDatabase, WebProber};
-use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter, HistoryReader};
+use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::capture::NetworkOptions;
 use varve_archive::verbs::check::{Ended, Note, Promised, Request, check, look};

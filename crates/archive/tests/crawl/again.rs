@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use varve_archive::CrawlError;
 
 use varve_archive::ArchiveError;
-use varve_archive::history::HistoryWriter as _;
 use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, RunEnd, ScopeKind};
 use varve_archive::verbs::diff;
 use varve_core::history::Capture;

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use varve_archive::history::HistoryReader;
 use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, ScopeKind};
 use varve_testkit::web::{Answer, Site};
 

@@ -1,6 +1,6 @@
 //! Runs that follow a plan: roots, what is found on them, and what is left out.
 
-use varve_archive::history::{ArchiveHistoryReader, HistoryReader};
+use varve_archive::history::ArchiveHistoryReader;
 use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, ScopeKind};
 use varve_archive::verbs::intent;
 use varve_archive::verbs::plan::{self, Plan, suggest};
@@ -132,8 +132,7 @@ fn intent_comes_back_from_the_silos_alone() {
     std::fs::create_dir_all(layout.expectations()).unwrap();
     let expectations = layout.expectations().join("example.com.yaml");
     std::fs::write(&expectations, "--- {}\n---\n_path: /\n").unwrap();
-    let told =
-        scene.run_with_intent(settings(&scene, PLAN), &|history| intent::keep(history, &layout).unwrap());
+    let told = scene.run_with_intent(settings(&scene, PLAN), &|history| intent::keep(history).unwrap());
     std::fs::remove_file(&expectations).unwrap();
     std::fs::write(layout.plan(), "--- {}\n").unwrap();
     for rebuildable in [layout.index(), layout.catalog(), layout.head()] {

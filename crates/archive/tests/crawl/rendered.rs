@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use varve_archive::CrawlError;
 
-use varve_archive::history::{ArchiveHistoryReader, HistoryReader};
+use varve_archive::history::ArchiveHistoryReader;
 use varve_archive::verbs::capture::{
     CrawlEvent, CrawlSettings, NetworkOptions, RunOptions, ScopeKind, capture,
 };
@@ -58,8 +58,13 @@ fn a_page_is_captured_as_its_scripts_left_it() {
     assert!(silo.contains("Content-Type: image/png"));
     let reader = ArchiveHistoryReader::open(&scene.root()).unwrap();
     for path in ["/", "/made"] {
-        let found =
-            captures(&reader, &scene.web.url(path), &CaptureFilter::default(), ListCursor::first(9)).unwrap();
+        let found = captures(
+            &(&reader).into(),
+            &scene.web.url(path),
+            &CaptureFilter::default(),
+            ListCursor::first(9),
+        )
+        .unwrap();
         let renderings = reader.renderings(&found[0]).unwrap();
         let read = |id: RecordId| {
             let mut bytes = Vec::new();
@@ -101,7 +106,8 @@ fn a_document_belongs_to_where_the_reader_was_led() {
         let reader = ArchiveHistoryReader::open(&scene.root()).unwrap();
         for (path, has) in [(seed, false), ("/new/page", true), ("/new/made", true)] {
             let filter = CaptureFilter::default();
-            let found = captures(&reader, &scene.web.url(path), &filter, ListCursor::first(9)).unwrap();
+            let found =
+                captures(&(&reader).into(), &scene.web.url(path), &filter, ListCursor::first(9)).unwrap();
             let renderings = reader.renderings(&found[0]).unwrap();
             assert_eq!(renderings.document.is_some(), has, "{seed}: {path}");
             assert_eq!(renderings.screenshot.is_some(), has, "{seed}: {path}");
@@ -349,7 +355,7 @@ fn what_is_no_document_has_a_picture_alone() {
     let reader = ArchiveHistoryReader::open(&scene.root()).unwrap();
     for (path, is_document) in pages {
         let filter = CaptureFilter::default();
-        let found = captures(&reader, &scene.web.url(path), &filter, ListCursor::first(9)).unwrap();
+        let found = captures(&(&reader).into(), &scene.web.url(path), &filter, ListCursor::first(9)).unwrap();
         let renderings = reader.renderings(&found[0]).unwrap();
         assert_eq!(renderings.document.is_some(), is_document, "{path}");
         assert!(renderings.screenshot.is_some(), "{path}");

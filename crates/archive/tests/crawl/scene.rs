@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use varve_archive::history::{ArchiveHistoryWriter, HistoryReader, VersionPages};
+use varve_archive::history::{ArchiveHistoryWriter, VersionPages};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::capture::{
     CrawlEvent, CrawlSettings, NetworkOptions, RunEnd, RunOptions, ScopeKind, capture, finish, resume,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use varve_archive::VersionId;
-use varve_archive::history::{CapturePairs, HistoryReader, PageChange};
+use varve_archive::history::{CapturePairs, PageChange};
 use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, ScopeKind};
 use varve_archive::verbs::{cat, log, replay};
 use varve_testkit::web::{Answer, Request, Site};

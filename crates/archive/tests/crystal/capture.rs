@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use varve_archive::CrawlError;
 use varve_archive::RepositoryError;
 
-use varve_archive::history::CrystalHistoryReader;
+use varve_archive::history::open_reader;
 use varve_archive::verbs::capture::{CrawlEvent, CrawlSettings, NetworkOptions, ScopeKind};
 use varve_archive::verbs::cat::{CaptureSelector, find};
 use varve_archive::verbs::crystal::capture::{ProjectCaptured, ProjectRunOptions, capture, finish, resume};
@@ -302,7 +302,7 @@ fn an_answer_that_was_cut_short_is_kept_only_where_its_row_says_so() {
     // Crystal takes the end of the connection for the end of the body, and keeps the length that was promised.
     let short = &scene.revisions("/length/short")[0];
     assert!(short.has_body() && scene.open().is_cut_short(short).unwrap());
-    let reader = CrystalHistoryReader::open(&scene.project).unwrap();
+    let reader = open_reader(&scene.project).unwrap();
     assert!(find(&reader, &scene.web.url("/length/short"), &CaptureSelector::Newest).unwrap().truncated);
     // Nothing in a row could say that the last chunk is missing: it is a failure, as in Crystal.
     let cut = &scene.revisions("/chunks/cut")[0];

@@ -6,6 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use varve_archive::history::{
     ArchiveHistoryReader, ArchiveHistoryWriter, CapturePairs, HistoryReader, PageChange, VersionPages,
+    open_reader,
 };
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::cat::{CaptureSelector, body, find};
@@ -96,8 +97,8 @@ fn an_import_is_one_version_with_the_times_and_the_bodies() {
     let museum = home.path().join("museum");
     let imported = bring_in(&museum, &make(&home.path().join("a"), MajorVersion::Flat));
     assert_eq!((imported.revisions, imported.new, imported.errors, imported.cookies), (7, 6, 1, 1));
-    let reader = ArchiveHistoryReader::open(&museum).unwrap();
-    assert_eq!(HistoryReader::head(&reader).unwrap(), imported.version);
+    let reader = open_reader(&museum).unwrap();
+    assert_eq!(reader.head().unwrap(), imported.version);
     let text = |url: &str, at: &CaptureSelector| {
         let capture = find(&reader, url, at).unwrap();
         let mut text = String::new();
@@ -136,8 +137,8 @@ fn what_was_added_to_a_project_since_is_all_that_a_second_import_adds() {
     assert_ne!(first.version, second.version);
     assert_eq!(findings(&museum), Vec::<String>::new());
     // Yet its version is the whole of the project: what was there is there, and the difference is what is new.
-    let reader = ArchiveHistoryReader::open(&museum).unwrap();
-    let changes = |reader: &ArchiveHistoryReader| -> Vec<(String, PageChange)> {
+    let reader = open_reader(&museum).unwrap();
+    let changes = |reader: &HistoryReader| -> Vec<(String, PageChange)> {
         CapturePairs::new(reader.catalog(), first.version, second.version)
             .map(|pair| pair.unwrap())
             .map(|pair| (pair.any().url.clone(), pair.change()))
@@ -151,7 +152,7 @@ fn what_was_added_to_a_project_since_is_all_that_a_second_import_adds() {
     assert!(reader.wire_head(&page).unwrap().is_some(), "the answer itself is at hand");
     drop(reader);
     rebuild(&ArchivePaths::new(&museum), opening(), &|_| {}).unwrap();
-    let reader = ArchiveHistoryReader::open(&museum).unwrap();
+    let reader = open_reader(&museum).unwrap();
     assert_eq!(changes(&reader), [("https://site.example/new".to_owned(), PageChange::Added)]);
     assert_eq!(findings(&museum), Vec::<String>::new());
     bring_out(&museum, &second.version.unwrap(), &home.path().join("b"));
@@ -172,9 +173,9 @@ fn what_a_later_import_has_from_an_earlier_one_stays_when_that_is_rewritten() {
         let choice = plan(&writer, &request).unwrap();
         perform(writer, &request, &choice, &|_| {}).unwrap();
         assert_eq!(findings(&museum), Vec::<String>::new());
-        ArchiveHistoryReader::open(&museum).unwrap()
+        open_reader(&museum).unwrap()
     };
-    let pages = |reader: &ArchiveHistoryReader| VersionPages::new(reader.catalog(), Some(second)).count();
+    let pages = |reader: &HistoryReader| VersionPages::new(reader.catalog(), Some(second)).count();
     let reader = rewritten(Rewrite { versions: vec![first], ..Rewrite::default() });
     assert_eq!(pages(&reader), 7);
     for page in VersionPages::new(reader.catalog(), Some(second)) {
@@ -229,7 +230,7 @@ fn a_version_of_any_pages_becomes_a_project_of_its_captures() {
         body: NewBody::Bytes(b"hi".to_vec()),
     };
     let request = Request { message: "one".to_owned(), threads: 1, ..Request::default() };
-    let version = commit(&history, &request, vec![page], &|_| {}).unwrap().version;
+    let version = commit(&(&history).into(), &request, vec![page], &|_| {}).unwrap().version;
     drop(history);
     let exported = bring_out(&museum, &version, &home.path().join("b.crystalproj"));
     assert_eq!((exported.restored, exported.resources, exported.revisions), (false, 1, 1));

@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use varve_archive::RepositoryError;
 
 use varve_archive::history::{
-    ArchiveHistoryWriter, CrystalHistoryReader, HistoryReader, VersionPages, open_reader,
-    open_reader_choosing, open_writer, resolve_version,
+    ArchiveHistoryWriter, HistoryReader, VersionPages, open_reader, open_reader_choosing, open_writer,
+    resolve_version,
 };
 use varve_archive::verbs::cat::{CaptureSelector, find};
 use varve_archive::verbs::crystal::import::import;
@@ -23,13 +23,13 @@ use varve_crystal::{
 use crate::doors::opening;
 use crate::project::{GZIPPED, HOME, make};
 
-fn text(reader: &dyn HistoryReader, capture: &Capture) -> String {
+fn text(reader: &HistoryReader, capture: &Capture) -> String {
     let mut text = String::new();
     reader.open_body(capture).unwrap().read_to_string(&mut text).unwrap();
     text
 }
 
-fn newest(reader: &dyn HistoryReader, url: &str) -> Capture {
+fn newest(reader: &HistoryReader, url: &str) -> Capture {
     find(reader, url, &CaptureSelector::Newest).unwrap()
 }
 
@@ -50,14 +50,14 @@ fn revisions_are_captures_and_aliases_lead_to_them() {
     let home = tempfile::tempdir().unwrap();
     let reader = open_reader(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
     for url in [HOME, "https://www.site.example/", "HTTPS://Site.example/#top"] {
-        let found = captures(&*reader, url, &CaptureFilter::default(), ListCursor::first(9)).unwrap();
+        let found = captures(&reader, url, &CaptureFilter::default(), ListCursor::first(9)).unwrap();
         assert_eq!(found.iter().map(|capture| capture.status).collect::<Vec<_>>(), [0, 200, 200], "{url}");
         let page = ListCursor { after: found.first(), limit: 1 };
-        let next = captures(&*reader, url, &CaptureFilter::default(), page).unwrap();
+        let next = captures(&reader, url, &CaptureFilter::default(), page).unwrap();
         assert_eq!(next, found[1..2]);
     }
     let outside =
-        captures(&*reader, "https://live.example/x", &CaptureFilter::default(), ListCursor::first(1));
+        captures(&reader, "https://live.example/x", &CaptureFilter::default(), ListCursor::first(1));
     assert!(outside.unwrap_err().to_string().contains("out of the project, to https://live.example/x"));
 }
 
@@ -65,12 +65,12 @@ fn revisions_are_captures_and_aliases_lead_to_them() {
 fn the_newest_is_shown_even_if_it_failed_unless_a_good_one_is_wanted() {
     let home = tempfile::tempdir().unwrap();
     let reader = open_reader(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
-    let failed = reader.open_body(&newest(&*reader, HOME)).err().unwrap();
+    let failed = reader.open_body(&newest(&reader, HOME)).err().unwrap();
     assert!(matches!(failed, RepositoryError::DownloadFailed { ref kind, .. } if kind == "TimeoutError"));
-    let good = find(&*reader, HOME, &CaptureSelector::NewestGood).unwrap();
-    assert_eq!(text(&*reader, &good), "<p>two</p>");
-    let then = find(&*reader, HOME, &CaptureSelector::Time("2022-07-29T12:00:01Z".parse().unwrap())).unwrap();
-    assert_eq!(text(&*reader, &then), "<p>one</p>");
+    let good = find(&reader, HOME, &CaptureSelector::NewestGood).unwrap();
+    assert_eq!(text(&reader, &good), "<p>two</p>");
+    let then = find(&reader, HOME, &CaptureSelector::Time("2022-07-29T12:00:01Z".parse().unwrap())).unwrap();
+    assert_eq!(text(&reader, &then), "<p>one</p>");
 }
 
 #[test]
@@ -85,14 +85,14 @@ fn one_rule_chooses_the_revision_wherever_one_must_be_chosen() {
         let page =
             VersionPages::new(reader.catalog(), head).map(Result::unwrap).find(|page| page.url == HOME);
         assert_eq!(page.unwrap().status, status);
-        let UrlKnowledge::Here(replayed) = replay(&*reader, HOME, None).unwrap() else { panic!("not found") };
+        let UrlKnowledge::Here(replayed) = replay(&reader, HOME, None).unwrap() else { panic!("not found") };
         assert_eq!(replayed.capture.status, status);
-        assert_eq!(shown.map(|_| text(&*reader, &replayed.capture)).as_deref(), shown);
+        assert_eq!(shown.map(|_| text(&reader, &replayed.capture)).as_deref(), shown);
         // By way of an alias, and without a look at the other pages.
         let url = Some("https://www.site.example/".to_owned());
-        let base = Some(resolve_version(&*reader, "r2").unwrap());
+        let base = Some(resolve_version(&reader, "r2").unwrap());
         let request = Request { base, head, url, ..Request::default() };
-        let totals = diff::<ArchiveError>(&*reader, &request, |_| Ok(())).unwrap();
+        let totals = diff::<ArchiveError>(&reader, &request, |_| Ok(())).unwrap();
         let unchanged = u64::from(choice == CaptureChoice::NewestGood);
         assert_eq!((totals.changed, totals.unchanged), (1 - unchanged, unchanged), "{choice:?}");
     }
@@ -118,15 +118,15 @@ fn an_answer_that_was_cut_short_is_said_to_be_wherever_it_goes() {
     }
     writer.close().unwrap();
     let reader = open_reader(&path).unwrap();
-    assert!(newest(&*reader, HOME).truncated);
-    assert!(!find(&*reader, HOME, &CaptureSelector::NewestGood).unwrap().truncated);
+    assert!(newest(&reader, HOME).truncated);
+    assert!(!find(&reader, HOME, &CaptureSelector::NewestGood).unwrap().truncated);
     let museum = home.path().join("museum");
     init(&museum, &ArchiveSettings::new("test"), opening()).unwrap();
     import(&ArchiveHistoryWriter::open(&museum, opening()).unwrap(), &path, &|_| {}).unwrap();
     let archived = open_reader(&museum).unwrap();
-    let cut = newest(&*archived, HOME);
+    let cut = newest(&archived, HOME);
     assert!(cut.truncated);
-    assert_eq!(text(&*archived, &cut), "cut");
+    assert_eq!(text(&archived, &cut), "cut");
     let warc = home.path().join("a.warc");
     let about = Description { software: "test", clock: opening().clock };
     export(&path, &warc, &about, &|_| {}).unwrap();
@@ -138,12 +138,12 @@ fn an_answer_that_was_cut_short_is_said_to_be_wherever_it_goes() {
 fn bodies_are_given_with_their_codings_undone() {
     let home = tempfile::tempdir().unwrap();
     let reader = open_reader(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
-    let script = newest(&*reader, "https://site.example/app.js");
-    assert_eq!((text(&*reader, &script).as_str(), script.length), ("hello", Some(5)));
-    let chunked = newest(&*reader, "https://site.example/chunked");
-    assert_eq!(text(&*reader, &chunked), "5\r\nnot a chunk");
-    let unchanged = newest(&*reader, "https://site.example/logo.png");
-    assert_eq!((unchanged.status, text(&*reader, &unchanged).as_str()), (304, "png"));
+    let script = newest(&reader, "https://site.example/app.js");
+    assert_eq!((text(&reader, &script).as_str(), script.length), ("hello", Some(5)));
+    let chunked = newest(&reader, "https://site.example/chunked");
+    assert_eq!(text(&reader, &chunked), "5\r\nnot a chunk");
+    let unchanged = newest(&reader, "https://site.example/logo.png");
+    assert_eq!((unchanged.status, text(&reader, &unchanged).as_str()), (304, "png"));
 }
 
 #[test]
@@ -151,19 +151,20 @@ fn two_moments_of_a_project_are_compared() {
     let home = tempfile::tempdir().unwrap();
     let reader = open_reader(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
     assert!(!reader.has_versions());
-    let version = |text: &str| resolve_version(&*reader, text).unwrap();
+    let version = |text: &str| resolve_version(&reader, text).unwrap();
     assert_eq!(version("HEAD"), version("r7"));
     assert_eq!(version("2022-07-29T12:00:02Z"), version("r2"));
     assert_eq!(version(&version("r2").to_string()[..8]), version("r2"));
     let request = Request { base: Some(version("r1")), head: Some(version("r4")), ..Request::default() };
-    let totals = diff::<ArchiveError>(&*reader, &request, |_| Ok(())).unwrap();
+    let totals = diff::<ArchiveError>(&reader, &request, |_| Ok(())).unwrap();
     assert_eq!((totals.added, totals.changed, totals.removed), (2, 1, 0));
     let pages = VersionPages::new(reader.catalog(), Some(version("HEAD"))).map(|page| page.unwrap().url);
     let last: Vec<String> = pages.map(|url| url.rsplit('/').next().unwrap().to_owned()).collect();
     assert_eq!(last, ["", "app.js", "chunked", "logo.png"]);
-    let latest = reader.latest_captures(&CaptureFilter::default(), ListCursor::first(2)).unwrap();
+    let HistoryReader::Crystal(project) = &reader else { panic!("not a project") };
+    let latest = project.latest_captures(&CaptureFilter::default(), ListCursor::first(2)).unwrap();
     let page = ListCursor { after: latest.last(), limit: 9 };
-    assert_eq!(reader.latest_captures(&CaptureFilter::default(), page).unwrap().len(), 5);
+    assert_eq!(project.latest_captures(&CaptureFilter::default(), page).unwrap().len(), 5);
 }
 
 #[test]
@@ -191,7 +192,7 @@ fn a_moment_is_found_without_looking_at_every_revision() {
         .collect();
     writer.add_revisions(revisions).unwrap();
     writer.close().unwrap();
-    let reader = CrystalHistoryReader::open(&path).unwrap();
+    let reader = open_reader(&path).unwrap();
     for number in [1, 2, 63, 64, 65, 250, 331, 499, 500] {
         let time = format!("2022-07-29T12:{:02}:{:02}Z", number / 60, number % 60);
         let found = resolve_version(&reader, &time).unwrap();
@@ -208,7 +209,7 @@ fn a_list_reads_no_body_that_need_not_be_compared() {
     let path = make(&folder.path().join("lab"), MajorVersion::Tree);
     // The script has one revision; nobody can read it now, and nobody needs to.
     let script = path.join("revisions/000/000/000/000/003");
-    let reader = CrystalHistoryReader::open(&path).unwrap();
+    let reader = open_reader(&path).unwrap();
     let head = reader.head().unwrap().unwrap();
     let list = || reader.catalog().captures_in(&head, ListCursor::first(100)).unwrap();
     let before = list();

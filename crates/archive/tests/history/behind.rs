@@ -23,7 +23,7 @@ fn seal(root: &Path) {
 }
 
 /// A version of so many pages that they are written as a list.
-fn commit_many(writer: &dyn HistoryWriter, message: &str) -> VersionId {
+fn commit_many(writer: &HistoryWriter, message: &str) -> VersionId {
     let text = |number| if number == 0 { message.to_owned() } else { "as ever".to_owned() };
     let pages: Vec<NewPage> =
         (0..41).map(|number| page(&format!("https://e.org/{number:02}"), &text(number))).collect();
@@ -48,13 +48,13 @@ fn behind<T>(root: &Path, deed: impl FnOnce() -> T) -> T {
 /// the second version in the second.
 fn stopped(root: &Path) -> (VersionId, VersionId) {
     make(Kind::Archive, root);
-    let first = commit_many(&*history(root), "first");
+    let first = commit_many(&history(root), "first");
     seal(root);
-    tag::set(&*history(root), "begun", Some(first)).expect("set");
+    tag::set(&history(root), "begun", Some(first)).expect("set");
     let second = behind(root, || {
-        let second = commit_many(&*history(root), "second");
+        let second = commit_many(&history(root), "second");
         seal(root);
-        tag::set(&*history(root), "good", Some(second)).expect("set");
+        tag::set(&history(root), "good", Some(second)).expect("set");
         second
     });
     assert!(silo(root, 2).exists() && !silo(root, 3).exists());
@@ -63,10 +63,10 @@ fn stopped(root: &Path) -> (VersionId, VersionId) {
 
 /// Writing is refused, and nothing is gone past.
 fn assert_refused(root: &Path) -> String {
-    let before = (rows(&*reader(root)), fs::read(root.join("HEAD")).expect("read"));
+    let before = (rows(&reader(root)), fs::read(root.join("HEAD")).expect("read"));
     let Err(error) = open_writer(root, opening()) else { panic!("opened") };
     assert!(matches!(error, RepositoryError::Behind { .. }), "{error:?}");
-    assert_eq!((rows(&*reader(root)), fs::read(root.join("HEAD")).expect("read")), before);
+    assert_eq!((rows(&reader(root)), fs::read(root.join("HEAD")).expect("read")), before);
     std::error::Error::source(&error).expect("a cause").to_string()
 }
 
@@ -82,7 +82,7 @@ fn a_silo_that_is_out_of_reach_is_not_lost() {
         fs::rename(&away, silo(root, number)).expect("put back");
         let writer = history(root);
         assert_eq!(writer.head().expect("read"), Some(second), "{number}");
-        let third = commit_many(&*writer, "third");
+        let third = commit_many(&writer, "third");
         let parent =
             |version| writer.catalog().version(&version).expect("read").expect("there").version.parent;
         assert_eq!((parent(third), parent(second)), (Some(second), Some(first)));
@@ -145,7 +145,7 @@ fn a_fact_that_only_others_understand_is_not_gone_past() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
-    commit_pages(&*history(root), "first", &[("https://e.org/", "1")]);
+    commit_pages(&history(root), "first", &[("https://e.org/", "1")]);
     behind(root, || {
         let about = "urn:uuid:00000000-0000-8000-8000-000000000000";
         history(root).write_fact(about, media_type::VERSION, br#"{"parents":[]}"#).expect("kept");
@@ -168,13 +168,13 @@ fn while_another_program_holds_the_rows_nothing_is_written_down() {
         let root = root.path();
         make(kind, root);
         let writer = history(root);
-        commit_pages(&*writer, "1", &[("https://e.org/", "1")]);
+        commit_pages(&writer, "1", &[("https://e.org/", "1")]);
         let database = root.join(if kind == Kind::Archive { "catalog.db" } else { ".moku/moku.db" });
         let before = (kind == Kind::Archive).then(|| silo_bytes(root));
         let other = rusqlite::Connection::open(database).expect("opened");
         other.execute_batch("BEGIN EXCLUSIVE").expect("held");
         let request = commit::Request { message: "2".to_owned(), ..Default::default() };
-        let refused = commit::commit(&*writer, &request, vec![page("https://e.org/", "2")], &|_| {});
+        let refused = commit::commit(&writer, &request, vec![page("https://e.org/", "2")], &|_| {});
         assert!(matches!(refused, Err(ArchiveError::Repository(RepositoryError::Catalog(_)))), "{kind:?}");
         assert_eq!(before, (kind == Kind::Archive).then(|| silo_bytes(root)));
         other.execute_batch("ROLLBACK").expect("let go");
@@ -196,12 +196,12 @@ fn a_version_that_is_kept_and_not_entered_says_so() {
     let root = root.path();
     make(Kind::Archive, root);
     let writer = history(root);
-    commit_pages(&*writer, "1", &[("https://e.org/", "1")]);
+    commit_pages(&writer, "1", &[("https://e.org/", "1")]);
     // What should be a file is a folder: HEAD cannot be replaced.
     fs::remove_file(root.join("HEAD")).expect("removed");
     fs::create_dir_all(root.join("HEAD/in the way")).expect("made");
-    let request = commit::Request { message: "2".to_owned(), parent: newest(&*writer), ..Default::default() };
-    let half = commit::commit(&*writer, &request, vec![page("https://e.org/", "2")], &|_| {});
+    let request = commit::Request { message: "2".to_owned(), parent: newest(&writer), ..Default::default() };
+    let half = commit::commit(&writer, &request, vec![page("https://e.org/", "2")], &|_| {});
     let Err(ArchiveError::Repository(RepositoryError::HalfEntered { version, .. })) = half else {
         panic!("{half:?}")
     };
@@ -210,7 +210,7 @@ fn a_version_that_is_kept_and_not_entered_says_so() {
     assert_eq!(history(root).head().expect("read"), Some(version));
 }
 
-fn newest(writer: &dyn HistoryWriter) -> Option<VersionId> {
+fn newest(writer: &HistoryWriter) -> Option<VersionId> {
     let newest = writer.catalog().versions(&VersionFilter::default(), ListCursor::first(1)).expect("read");
     newest.first().map(|info| info.version.id)
 }

@@ -25,13 +25,13 @@ const OTHER_URL: &str = "http://example.com/other";
 fn archive(root: &Path) -> (ArchivePaths, Arc<RecordingDisk>) {
     make(Kind::Archive, root);
     let history = history(root);
-    commit_pages(&*history, "first", &[(URL, "one"), (OTHER_URL, "same")]);
-    commit_pages(&*history, "second", &[(URL, "two"), (OTHER_URL, "same")]);
+    commit_pages(&history, "first", &[(URL, "one"), (OTHER_URL, "same")]);
+    commit_pages(&history, "second", &[(URL, "two"), (OTHER_URL, "same")]);
     let disk = RecordingDisk::new(Arc::new(LocalDisk));
     (ArchivePaths::on_disk(root, Arc::clone(&disk) as _), disk)
 }
 
-fn read_body(reader: &ArchiveHistoryReader, capture: &varve_archive::Capture) -> String {
+fn read_body(reader: &HistoryReader, capture: &varve_archive::Capture) -> String {
     let mut text = String::new();
     reader.open_body(capture).expect("opened").read_to_string(&mut text).expect("read");
     text
@@ -51,7 +51,7 @@ fn opening_for_reading() {
 fn log_reads_no_silo() {
     let root = tempfile::tempdir().expect("a folder");
     let (layout, disk) = archive(root.path());
-    let reader = ArchiveHistoryReader::open_at(&layout).expect("opened");
+    let reader = HistoryReader::Archive(ArchiveHistoryReader::open_at(&layout).expect("opened"));
     disk.take_calls();
     let versions = log::versions(&reader, &VersionFilter::default(), ListCursor::first(10));
     assert_eq!(versions.expect("listed").len(), 2);
@@ -62,7 +62,7 @@ fn log_reads_no_silo() {
 fn cat_of_one_page() {
     let root = tempfile::tempdir().expect("a folder");
     let (layout, disk) = archive(root.path());
-    let reader = ArchiveHistoryReader::open_at(&layout).expect("opened");
+    let reader = HistoryReader::Archive(ArchiveHistoryReader::open_at(&layout).expect("opened"));
     disk.take_calls();
     let capture = cat::find(&reader, URL, &CaptureSelector::Newest).expect("found");
     // The catalog finds the capture.
@@ -76,7 +76,7 @@ fn cat_of_one_page() {
 fn one_replay() {
     let root = tempfile::tempdir().expect("a folder");
     let (layout, disk) = archive(root.path());
-    let reader = ArchiveHistoryReader::open_at(&layout).expect("opened");
+    let reader = HistoryReader::Archive(ArchiveHistoryReader::open_at(&layout).expect("opened"));
     disk.take_calls();
     let UrlKnowledge::Here(found) = replay::find(&reader, URL, None).expect("looked up") else {
         panic!("the page is archived");
@@ -101,7 +101,7 @@ fn opening_for_writing_and_one_commit_of_one_changed_page() {
     );
     let request = Request { message: "third".to_owned(), threads: 1, ..Request::default() };
     let pages = vec![page(URL, "three"), page(OTHER_URL, "same")];
-    commit(&history, &request, pages, &|_| {}).expect("committed");
+    commit(&(&history).into(), &request, pages, &|_| {}).expect("committed");
     // The unchanged page is found by its digest: its stored record is opened, measured and verified
     // in two reads. The changed page, its record and the manifest are written together, synced
     // once, and their index entries written together.

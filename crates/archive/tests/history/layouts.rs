@@ -15,17 +15,17 @@ fn what_was_committed_is_read_back() {
         let root = tempfile::tempdir().expect("a folder");
         make(kind, root.path());
         let writer = history(root.path());
-        let first = commit_pages(&*writer, "first", &[("https://e.org/", "one"), ("https://e.org/a", "two")]);
+        let first = commit_pages(&writer, "first", &[("https://e.org/", "one"), ("https://e.org/a", "two")]);
         let second =
-            commit_pages(&*writer, "second", &[("https://e.org/", "one"), ("https://e.org/b", "three")]);
+            commit_pages(&writer, "second", &[("https://e.org/", "one"), ("https://e.org/b", "three")]);
         drop(writer);
         let reader = reader(root.path());
         assert_eq!((first.parent, second.parent), (None, Some(first.version)), "{kind:?}");
         assert_eq!((second.captures, second.changed), (2, 1), "{kind:?}");
         assert_eq!(reader.head().expect("read"), Some(second.version));
         let wanted = [("https://e.org/", "one"), ("https://e.org/a", "two")];
-        assert_eq!(contents(&*reader, first.version), wanted.map(|(url, body)| (url.into(), body.into())));
-        let log = versions(&*reader, &VersionFilter::default(), ListCursor::first(10)).expect("read");
+        assert_eq!(contents(&reader, first.version), wanted.map(|(url, body)| (url.into(), body.into())));
+        let log = versions(&reader, &VersionFilter::default(), ListCursor::first(10)).expect("read");
         let said: Vec<_> = log.iter().map(|info| (info.version.message.as_str(), info.captures)).collect();
         assert_eq!(said, [("second", 2), ("first", 2)]);
         let pairs: Vec<_> = CapturePairs::new(reader.catalog(), Some(first.version), Some(second.version))
@@ -47,8 +47,8 @@ fn a_page_is_found_by_url_time_and_version() {
         let root = tempfile::tempdir().expect("a folder");
         make(kind, root.path());
         let writer = history(root.path());
-        let first = commit_pages(&*writer, "first", &[("https://e.org/", "old")]);
-        let second = commit_pages(&*writer, "second", &[("https://e.org/", "new")]);
+        let first = commit_pages(&writer, "first", &[("https://e.org/", "old")]);
+        let second = commit_pages(&writer, "second", &[("https://e.org/", "new")]);
         let all = captures(
             writer.as_reader(),
             "https://e.org/#top",
@@ -78,12 +78,11 @@ fn history_may_branch() {
         let root = tempfile::tempdir().expect("a folder");
         make(kind, root.path());
         let writer = history(root.path());
-        let first = commit_pages(&*writer, "root", &[("https://e.org/", "1")]).version;
-        let left = commit_pages(&*writer, "left", &[("https://e.org/", "2")]).version;
+        let first = commit_pages(&writer, "root", &[("https://e.org/", "1")]).version;
+        let left = commit_pages(&writer, "left", &[("https://e.org/", "2")]).version;
         let request =
             Request { message: "right".into(), parent: Some(first), threads: 1, ..Request::default() };
-        let right =
-            commit(&*writer, &request, vec![page("https://e.org/", "3")], &|_| {}).expect("committed");
+        let right = commit(&writer, &request, vec![page("https://e.org/", "3")], &|_| {}).expect("committed");
         assert_eq!(right.parent, Some(first));
         let mut children = writer.catalog().children(&first).expect("read");
         children.sort();
@@ -101,11 +100,11 @@ fn tags_name_versions_and_can_move_and_go() {
         let root = tempfile::tempdir().expect("a folder");
         make(kind, root.path());
         let writer = history(root.path());
-        let first = commit_pages(&*writer, "first", &[("https://e.org/", "1")]).version;
-        let second = commit_pages(&*writer, "second", &[("https://e.org/", "2")]).version;
-        tag::set(&*writer, "good", Some(first)).expect("set");
+        let first = commit_pages(&writer, "first", &[("https://e.org/", "1")]).version;
+        let second = commit_pages(&writer, "second", &[("https://e.org/", "2")]).version;
+        tag::set(&writer, "good", Some(first)).expect("set");
         assert_eq!(resolve_version(writer.as_reader(), "good").expect("found"), first);
-        tag::set(&*writer, "good", Some(second)).expect("moved");
+        tag::set(&writer, "good", Some(second)).expect("moved");
         assert_eq!(resolve_version(writer.as_reader(), "good").expect("found"), second, "{kind:?}");
         let log = versions(
             writer.as_reader(),
@@ -113,14 +112,11 @@ fn tags_name_versions_and_can_move_and_go() {
             ListCursor::first(9),
         );
         assert_eq!(log.expect("read")[0].tags, ["good"]);
-        tag::set(&*writer, "good", None).expect("gone");
+        tag::set(&writer, "good", None).expect("gone");
         assert!(tag::list(writer.as_reader()).expect("read").is_empty());
-        tag::set(&*writer, "h1", Some(first)).expect("a name");
+        tag::set(&writer, "h1", Some(first)).expect("a name");
         for bad in ["", "HEAD", "-x", "a b", "0123abcd", "1h", "90m", "500ms"] {
-            assert!(
-                matches!(tag::set(&*writer, bad, Some(first)), Err(ArchiveError::BadTag { .. })),
-                "{bad}"
-            );
+            assert!(matches!(tag::set(&writer, bad, Some(first)), Err(ArchiveError::BadTag { .. })), "{bad}");
         }
     }
 }
@@ -131,7 +127,7 @@ fn sensitive_headers_are_hidden_in_rows() {
         let root = tempfile::tempdir().expect("a folder");
         make(kind, root.path());
         let writer = history(root.path());
-        commit_pages(&*writer, "first", &[("https://e.org/", "1")]);
+        commit_pages(&writer, "first", &[("https://e.org/", "1")]);
         let capture = find(writer.as_reader(), "https://e.org/", &CaptureSelector::Newest).expect("found");
         assert_eq!(capture.headers.get("set-cookie"), Some(&["[REDACTED]".to_owned()][..]), "{kind:?}");
     }
@@ -145,7 +141,7 @@ fn one_of_two_writers_is_refused_and_nothing_is_lost() {
         let writer = history(root.path());
         let other = varve_archive::history::open_writer(root.path(), opening());
         assert!(matches!(other, Err(RepositoryError::Lock(_))), "{kind:?}");
-        commit_pages(&*writer, "first", &[("https://e.org/", "1")]);
-        assert_eq!(rows(&*reader(root.path())), rows(writer.as_reader()));
+        commit_pages(&writer, "first", &[("https://e.org/", "1")]);
+        assert_eq!(rows(&reader(root.path())), rows(writer.as_reader()));
     }
 }

@@ -22,7 +22,7 @@ fn commit_site(root: &Path, message: &str, other: usize, without: usize) -> Vers
         })
         .collect();
     let borrowed: Vec<_> = pages.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
-    commit_pages(&*history(root), message, &borrowed).version
+    commit_pages(&history(root), message, &borrowed).version
 }
 
 /// The manifests and the lists in the silos, in their order.
@@ -48,7 +48,7 @@ fn facts(root: &Path) -> (Vec<Manifest>, Vec<PageList>) {
 
 fn texts(root: &Path, version: VersionId) -> Vec<String> {
     let reader = open_reader(root).expect("opened");
-    contents(&*reader, version).into_iter().map(|(_, body)| body).collect()
+    contents(&reader, version).into_iter().map(|(_, body)| body).collect()
 }
 
 #[test]
@@ -97,12 +97,12 @@ fn rows_that_were_never_written_are_caught_up_with_a_list_from_before() {
     let (catalog, saved) = (root.join("catalog.db"), root.join("saved.db"));
     std::fs::copy(&catalog, &saved).expect("copied");
     commit_site(root, "second", 2, 1);
-    let kept = rows(&*open_reader(root).expect("opened"));
+    let kept = rows(&open_reader(root).expect("opened"));
     // As if the power had gone between the silo and the catalog.
     std::fs::rename(&saved, &catalog).expect("put back");
-    assert_ne!(rows(&*open_reader(root).expect("opened")), kept);
+    assert_ne!(rows(&open_reader(root).expect("opened")), kept);
     drop(history(root));
-    assert_eq!(rows(&*open_reader(root).expect("opened")), kept);
+    assert_eq!(rows(&open_reader(root).expect("opened")), kept);
     commit_site(root, "third", 3, 0);
     assert_eq!(facts(root).1.len(), 1, "and the list goes on being used");
     assert_sound(root);
@@ -112,7 +112,7 @@ fn rows_that_were_never_written_are_caught_up_with_a_list_from_before() {
 fn a_small_version_lists_its_pages_itself() {
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Archive, root.path());
-    commit_pages(&*history(root.path()), "small", &[("https://e.org/", "1")]);
+    commit_pages(&history(root.path()), "small", &[("https://e.org/", "1")]);
     let (manifests, lists) = facts(root.path());
     assert!(lists.is_empty() && manifests[0].list.is_none() && manifests[0].pages.len() == 1);
 }
@@ -125,7 +125,7 @@ fn pages_with_times_of_their_own_need_no_list() {
     let pages = (0..PAGES as i64)
         .map(|number| NewPage { time: Some(at(number)), ..page(&format!("https://e.org/{number}"), "text") });
     let request = commit::Request { message: "old".to_owned(), threads: 1, ..commit::Request::default() };
-    commit::commit(&*history(root.path()), &request, pages.collect(), &|_| {}).expect("committed");
+    commit::commit(&history(root.path()), &request, pages.collect(), &|_| {}).expect("committed");
     let (manifests, lists) = facts(root.path());
     assert!(lists.is_empty() && manifests[0].list.is_none() && manifests[0].pages.len() == PAGES);
 }
@@ -159,17 +159,17 @@ fn a_fact_that_is_longer_than_a_silo_is_one_record_all_the_same() {
         page
     });
     let request = commit::Request { message: "long".to_owned(), threads: 1, ..commit::Request::default() };
-    let committed = commit::commit(&*history(root), &request, pages.collect(), &|_| {}).expect("committed");
-    commit_pages(&*history(root), "short", &[("https://e.org/", "1")]);
+    let committed = commit::commit(&history(root), &request, pages.collect(), &|_| {}).expect("committed");
+    commit_pages(&history(root), "short", &[("https://e.org/", "1")]);
     assert_eq!(facts(root).1.len(), 1);
     let longest = Archive::open(root).expect("opened").store().files().list().expect("listed");
     assert!(longest.values().any(|silo| silo.length > 1 << 20), "{longest:?}");
     assert_eq!(texts(root, committed.version).len(), PAGES);
     assert_sound(root);
-    let kept = rows(&*open_reader(root).expect("opened"));
+    let kept = rows(&open_reader(root).expect("opened"));
     std::fs::remove_file(root.join("catalog.db")).expect("removed");
     rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
-    assert_eq!(rows(&*open_reader(root).expect("opened")), kept);
+    assert_eq!(rows(&open_reader(root).expect("opened")), kept);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_lost_list_is_named_by_the_audit() {
 fn commit_all(root: &Path, text: &str) -> VersionId {
     let urls: Vec<String> = (0..PAGES).map(|number| format!("https://e.org/{number:02}")).collect();
     let pages: Vec<_> = urls.iter().map(|url| (url.as_str(), text)).collect();
-    commit_pages(&*history(root), text, &pages).version
+    commit_pages(&history(root), text, &pages).version
 }
 
 #[test]
@@ -232,9 +232,9 @@ fn a_site_that_becomes_what_it_was_is_whole() {
     let texts_of = ["old", "new", "old", "new", "newer", "old"];
     let versions = texts_of.map(|text| commit_all(root, text));
     assert_sound(root);
-    let kept = rows(&*reader(root));
+    let kept = rows(&reader(root));
     rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
-    assert_eq!(rows(&*reader(root)), kept);
+    assert_eq!(rows(&reader(root)), kept);
     for (version, text) in versions.iter().zip(texts_of) {
         assert_eq!(texts(root, *version), [text; PAGES]);
     }

@@ -75,22 +75,22 @@ fn audited(root: &Path) -> Vec<AuditFinding> {
 pub(crate) fn assert_usable(root: &Path) {
     let open = reader(root);
     let filter = VersionFilter::default();
-    let found = versions(&*open, &filter, ListCursor { after: None, limit: 100 }).expect("listed");
+    let found = versions(&open, &filter, ListCursor { after: None, limit: 100 }).expect("listed");
     let head = open.head().expect("read");
     assert!(head.is_none_or(|head| found.iter().any(|info| info.version.id == head)), "HEAD is known");
     drop(open);
-    let committed = commit_pages(&*history(root), "and on", &[("https://e.org/new", "new")]);
-    assert_eq!(contents(&*reader(root), committed.version).len(), 1);
+    let committed = commit_pages(&history(root), "and on", &[("https://e.org/new", "new")]);
+    assert_eq!(contents(&reader(root), committed.version).len(), 1);
 }
 
 /// An archive with a version of three that has everything a version can have.
-fn three(root: &Path, adorn: impl Fn(&dyn HistoryWriter, VersionId)) -> VersionId {
+fn three(root: &Path, adorn: impl Fn(&HistoryWriter, VersionId)) -> VersionId {
     make(Kind::Archive, root);
     let writer = history(root);
-    commit_pages(&*writer, "first", &[("https://e.org/", "<p>1</p>")]);
-    let second = commit_pages(&*writer, "second", &[("https://e.org/", "<p>2</p>")]).version;
-    commit_pages(&*writer, "third", &[("https://e.org/", "<p>3</p>")]);
-    adorn(&*writer, second);
+    commit_pages(&writer, "first", &[("https://e.org/", "<p>1</p>")]);
+    let second = commit_pages(&writer, "second", &[("https://e.org/", "<p>2</p>")]).version;
+    commit_pages(&writer, "third", &[("https://e.org/", "<p>3</p>")]);
+    adorn(&writer, second);
     second
 }
 
@@ -161,7 +161,7 @@ fn versions_outlive_the_list_of_their_pages() {
         let urls: Vec<String> = (0..41).map(|number| format!("https://e.org/{number:02}")).collect();
         let pages: Vec<(&str, &str)> =
             urls.iter().enumerate().map(|(number, url)| (url.as_str(), text(number))).collect();
-        commit_pages(&*history(root), message, &pages).version
+        commit_pages(&history(root), message, &pages).version
     };
     let (first, second) = (commit("first"), commit("second"));
     let list = reader(root).catalog().latest_page_list().expect("read").expect("a list").record;
@@ -181,13 +181,13 @@ fn versions_outlive_the_list_of_their_pages() {
         let found = open.catalog().version(version).expect("read").expect("there");
         assert_eq!(found.version, kept.expect("there").version);
     }
-    assert_eq!(contents(&*open, second), [("https://e.org/00".to_owned(), "second".to_owned())]);
+    assert_eq!(contents(&open, second), [("https://e.org/00".to_owned(), "second".to_owned())]);
     drop(open);
     let found = audited(root);
     assert!(found.iter().any(|found| found.message.contains(&list.to_string())), "{found:?}");
     assert!(found.iter().all(|found| found.kind != AuditKind::Catalog), "{found:?}");
     let third = commit("third");
-    assert_eq!(contents(&*reader(root), third).len(), 41);
+    assert_eq!(contents(&reader(root), third).len(), 41);
     assert!(audited(root).iter().all(|found| found.kind != AuditKind::Catalog));
     assert_usable(root);
 }
@@ -202,23 +202,23 @@ fn of_every_kind(root: &Path) {
     let commit = |message: &str, text: &str| {
         let site = site(text);
         let pages: Vec<(&str, &str)> = site.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
-        commit_pages(&*writer, message, &pages).version
+        commit_pages(&writer, message, &pages).version
     };
     let first = commit("first", "one");
     let second = commit("second", "two");
     commit("third", "two");
     for version in [first, second] {
-        score::score(&*writer, version, &|_| {}).expect("scored");
+        score::score(&writer, version, &|_| {}).expect("scored");
     }
-    tag::set(&*writer, "good", Some(second)).expect("set");
-    checkout::checkout(&*writer, first, &mut |_| {}).expect("moved");
-    commit_pages(&*writer, "secret", &[("https://e.org/secret", "<p>secret</p>")]);
+    tag::set(&writer, "good", Some(second)).expect("set");
+    checkout::checkout(&writer, first, &mut |_| {}).expect("moved");
+    commit_pages(&writer, "secret", &[("https://e.org/secret", "<p>secret</p>")]);
     drop(writer);
     rewrite(root, &request(&["https://e.org/secret"]));
     let checked = check_numbers(root, &[(0, 0), (1, 2)]).expect("a version of what was asked");
     let writer = history(root);
-    score::score(&*writer, checked, &|_| {}).expect("scored");
-    commit_pages(&*writer, "last", &[("https://e.org/", "<p>3</p>")]);
+    score::score(&writer, checked, &|_| {}).expect("scored");
+    commit_pages(&writer, "last", &[("https://e.org/", "<p>3</p>")]);
 }
 
 #[test]
@@ -259,9 +259,9 @@ fn any_one_record_may_be_lost() {
 fn killed_behind_the_silo(folder: &Path) -> PathBuf {
     let (root, before) = (folder.join("museum"), folder.join("before"));
     make(Kind::Archive, &root);
-    commit_pages(&*history(&root), "first", &[("https://e.org/", "1")]);
+    commit_pages(&history(&root), "first", &[("https://e.org/", "1")]);
     copy(&root, &before);
-    commit_pages(&*history(&root), "second", &[("https://e.org/", "2")]);
+    commit_pages(&history(&root), "second", &[("https://e.org/", "2")]);
     fs::copy(silo(&root), silo(&before)).expect("copied");
     before
 }

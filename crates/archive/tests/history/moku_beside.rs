@@ -45,16 +45,16 @@ fn while_another_program_has_a_site_open_no_body_goes() {
     let policy = RetentionPolicy { keep_last: Some(1), ..RetentionPolicy::default() };
     let writer = history(root);
     let Some(mut other) = other_program(root) else { return };
-    let planned = plan(&*writer, &policy).expect("planned");
+    let planned = plan(&writer, &policy).expect("planned");
     assert_eq!((planned.young, planned.list.len()), (1, 1), "{planned:?}");
-    assert_eq!(plan_to_show(&*reader(root), writer.now(), &policy).expect("planned").young, 1);
-    perform(&*writer, &planned, &|_| {}).expect("performed");
+    assert_eq!(plan_to_show(&reader(root), writer.now(), &policy).expect("planned").young, 1);
+    perform(&writer, &planned, &|_| {}).expect("performed");
     assert!(blob(root, "old").exists());
     drop(other.stdin.take());
     other.wait().expect("ended");
-    let planned = plan(&*writer, &policy).expect("planned");
+    let planned = plan(&writer, &policy).expect("planned");
     assert_eq!((planned.young, planned.list.len()), (0, 1), "{planned:?}");
-    perform(&*writer, &planned, &|_| {}).expect("performed");
+    perform(&writer, &planned, &|_| {}).expect("performed");
     assert!(!blob(root, "old").exists() && blob(root, "new").exists());
 }
 
@@ -64,10 +64,10 @@ fn a_program_that_comes_after_the_plan_keeps_its_bodies_too() {
     let root = root.path();
     site(root);
     let writer = history(root);
-    let planned = plan(&*writer, &RetentionPolicy { keep_last: Some(1), ..RetentionPolicy::default() })
+    let planned = plan(&writer, &RetentionPolicy { keep_last: Some(1), ..RetentionPolicy::default() })
         .expect("planned");
     let Some(mut other) = other_program(root) else { return };
-    let done = perform(&*writer, &planned, &|_| {}).expect("performed");
+    let done = perform(&writer, &planned, &|_| {}).expect("performed");
     assert_eq!((done.stayed.bodies, done.stayed.bytes), (1, 3));
     assert!(blob(root, "old").exists());
     drop(other.stdin.take());
@@ -80,13 +80,13 @@ fn gc_is_done_also_where_it_cannot_be_written_down_when() {
     let root = root.path();
     site(root);
     let writer = history(root);
-    let planned = plan(&*writer, &RetentionPolicy::default()).expect("planned");
+    let planned = plan(&writer, &RetentionPolicy::default()).expect("planned");
     let database = sql(root);
     database.execute_batch("BEGIN IMMEDIATE").expect("begun");
-    let done = perform(&*writer, &planned, &|_| {}).expect("performed");
+    let done = perform(&writer, &planned, &|_| {}).expect("performed");
     assert!(done.undated.is_some() && writer.catalog().last_gc().expect("read").is_none());
     database.execute_batch("ROLLBACK").expect("ended");
-    let done = perform(&*writer, &planned, &|_| {}).expect("performed");
+    let done = perform(&writer, &planned, &|_| {}).expect("performed");
     assert!(done.undated.is_none() && writer.catalog().last_gc().expect("read").is_some());
 }
 
@@ -122,7 +122,7 @@ fn versions_that_moku_makes_while_bodies_are_kept_are_counted_too() {
     let writer = history(root);
     let request =
         Request { message: "x".to_owned(), threads: 1, most_versions: Some(3), ..Request::default() };
-    let done = commit(&*writer, &request, vec![page("https://e.org/", "more")], &|_| {
+    let done = commit(&writer, &request, vec![page("https://e.org/", "more")], &|_| {
         moku_commits(root, "https://e.org/", "", "{}");
     });
     assert!(
@@ -138,7 +138,7 @@ fn versions_that_moku_makes_while_bodies_are_kept_are_counted_too() {
     );
     assert_eq!(writer.catalog().count_versions(10).expect("counted"), 3);
     let request = Request { most_versions: Some(4), ..request };
-    commit(&*writer, &request, vec![page("https://e.org/", "more")], &|_| {}).expect("committed");
+    commit(&writer, &request, vec![page("https://e.org/", "more")], &|_| {}).expect("committed");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn what_was_meant_before_somebody_else_moved_head_is_not_meant_any_more() {
     assert_eq!(reader(root).repaired_head_target().expect("read"), Some(third));
     let writer = history(root);
     assert_eq!(writer.head().expect("read"), Some(third));
-    let next = commit_pages(&*writer, "on", &[("https://e.org/", "on")]);
+    let next = commit_pages(&writer, "on", &[("https://e.org/", "on")]);
     assert_eq!(next.parent, Some(third));
     // Where nobody did, it is brought about.
     drop(writer);
@@ -168,14 +168,14 @@ fn headers_that_moku_left_as_they_came_are_hidden_and_compared_by_their_names() 
     let raw = r#"{"Authorization":["Bearer SECRET"],"Content-Type":["text/html"],"X-B":[" b ","a"]}"#;
     let version = moku_commits(root, "https://e.org/", "", raw);
     let before = reader(root);
-    let page = cat::find(&*before, "https://e.org/", &CaptureSelector::Version(version)).expect("found");
+    let page = cat::find(&before, "https://e.org/", &CaptureSelector::Version(version)).expect("found");
     let names: Vec<&str> = page.headers.iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["authorization", "content-type", "x-b"]);
     assert_eq!(page.headers.get("x-b").expect("there"), ["a", "b"]);
     let shown = serde_json::to_string(&*page.headers.shown(before.redaction())).expect("JSON");
     assert!(!shown.contains("SECRET"), "{shown}");
     drop(before);
-    let next = commit_pages(&*history(root), "on", &[("https://e.org/", "on")]);
+    let next = commit_pages(&history(root), "on", &[("https://e.org/", "on")]);
     let kept = reader(root).catalog().diff(Some(&version), &next.version).expect("read").expect("kept").json;
     assert!(!kept.contains("SECRET") && kept.contains("authorization"), "{kept}");
     assert!(!kept.contains(r#""content-type""#), "it did not change: {kept}");
@@ -188,7 +188,7 @@ fn a_page_with_dots_in_its_url_is_found_in_its_version() {
     site(root);
     let url = "https://e.org/a/./b/../c";
     let version = moku_commits(root, url, "/a/./b/../c", "{}");
-    let found = cat::find(&*reader(root), url, &CaptureSelector::Version(version)).expect("found");
+    let found = cat::find(&reader(root), url, &CaptureSelector::Version(version)).expect("found");
     assert_eq!(found.url, url);
 }
 
@@ -201,7 +201,7 @@ fn a_checkout_stands_though_the_clock_of_what_it_left_was_ahead() {
     let ahead_seconds = ahead.duration_since(UNIX_EPOCH).expect("a time").as_secs();
     let set = "UPDATE versions SET timestamp = ?1 WHERE id = ?2";
     sql(root).execute(set, (ahead_seconds, second.to_string())).expect("set");
-    checkout::checkout(&*history(root), first, &mut |_| {}).expect("moved");
+    checkout::checkout(&history(root), first, &mut |_| {}).expect("moved");
     assert_eq!(history(root).head().expect("read"), Some(first));
     // Also when that time has come.
     let written = fs::metadata(root.join(".moku/HEAD")).and_then(|head| head.modified()).expect("read");
@@ -216,7 +216,7 @@ fn rows_of_a_version_that_are_gone_are_missed_and_what_they_named_stays() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     let [first, second] = site(root);
-    checkout::checkout(&*history(root), first, &mut |_| {}).expect("moved");
+    checkout::checkout(&history(root), first, &mut |_| {}).expect("moved");
     let database = sql(root);
     for (table, column) in [("snapshots", "version_id"), ("diffs", "head_version_id"), ("versions", "id")] {
         let delete = format!("DELETE FROM {table} WHERE {column} = ?1");
@@ -226,14 +226,14 @@ fn rows_of_a_version_that_are_gone_are_missed_and_what_they_named_stays() {
     let mut found = Vec::new();
     audit_site(root, false, &|_| {}, &mut |finding| found.push(finding.message)).expect("audited");
     assert!(found.iter().any(|message| message.contains(&second.to_string())), "{found:?}");
-    let refused = plan(&*history(root), &RetentionPolicy::default()).expect_err("refused");
+    let refused = plan(&history(root), &RetentionPolicy::default()).expect_err("refused");
     assert!(matches!(refused, ArchiveError::LostVersion { version } if version == second), "{refused}");
     assert!(blob(root, "new").exists());
     let policy = RetentionPolicy { accept_lost: true, ..RetentionPolicy::default() };
     let writer = history(root);
-    perform(&*writer, &plan(&*writer, &policy).expect("planned"), &|_| {}).expect("performed");
+    perform(&writer, &plan(&writer, &policy).expect("planned"), &|_| {}).expect("performed");
     assert!(!blob(root, "new").exists() && blob(root, "old").exists());
-    assert!(plan(&*writer, &RetentionPolicy::default()).expect("planned").list.is_empty());
+    assert!(plan(&writer, &RetentionPolicy::default()).expect("planned").list.is_empty());
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn no_path_leads_moku_out_of_the_site() {
     let root = root.path();
     make(Kind::Moku, root);
     let urls = ["https://e.org/a/..%2F..%2Fy", "https://e.org/.moku/HEAD", "https://e.org/q?x=/../../../y"];
-    let version = commit_pages(&*history(root), "tricks", &urls.map(|url| (url, "x"))).version;
+    let version = commit_pages(&history(root), "tricks", &urls.map(|url| (url, "x"))).version;
     let database = sql(root);
     let mut statement = database.prepare("SELECT file_path FROM snapshots").expect("prepared");
     let paths = statement.query_map([], |row| row.get::<_, String>(0)).expect("asked");
@@ -252,13 +252,13 @@ fn no_path_leads_moku_out_of_the_site() {
     // They are found, and the same pages again, also where an earlier build wrote their paths as they are.
     for url in urls {
         assert_eq!(
-            cat::find(&*reader(root), url, &CaptureSelector::Version(version)).expect("found").url,
+            cat::find(&reader(root), url, &CaptureSelector::Version(version)).expect("found").url,
             url
         );
     }
     for (url, path) in urls.iter().zip(["/a/../../y", "/.moku/HEAD", "/q?x=/../../../y"]) {
         database.execute("UPDATE snapshots SET file_path = ?2 WHERE url = ?1", (url, path)).expect("set");
     }
-    let next = commit_pages(&*history(root), "again", &urls.map(|url| (url, "x")));
+    let next = commit_pages(&history(root), "again", &urls.map(|url| (url, "x")));
     assert_eq!((next.captures, next.changed), (3, 0));
 }

@@ -26,7 +26,7 @@ fn pages(from: usize, count: usize) -> Vec<(String, String)> {
 
 fn commit_all(root: &Path, message: &str, pages: &[(String, String)]) -> varve_archive::VersionId {
     let borrowed: Vec<_> = pages.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
-    commit_pages(&*history(root), message, &borrowed).version
+    commit_pages(&history(root), message, &borrowed).version
 }
 
 fn silo(root: &Path, number: u32, ending: &str) -> Vec<u8> {
@@ -50,8 +50,8 @@ fn a_silo_is_never_gone_on_with_in_another_packing() {
         let version = commit_all(root, packing, &pages(number * 10, 3));
         assert_sound(root);
         let reader = open_reader(root).expect("opened");
-        assert_eq!(contents(&*reader, version).len(), 3);
-        assert_eq!(contents(&*reader, first).len(), 3);
+        assert_eq!(contents(&reader, version).len(), 3);
+        assert_eq!(contents(&reader, first).len(), 3);
     }
     assert!(silo(root, 0, "gz").starts_with(&[0x1f, 0x8b]));
     assert!(silo(root, 1, "zst").starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
@@ -81,7 +81,7 @@ fn silos_to_come_begin_with_the_dictionary_and_are_smaller() {
         for (version, from, count) in [(first, 0, 300), (second, 1000, 300), (third, 2000, 3)] {
             let mut wanted = pages(from, count);
             wanted.sort();
-            assert_eq!(contents(&*reader, version), wanted);
+            assert_eq!(contents(&reader, version), wanted);
         }
     };
     check();
@@ -142,7 +142,7 @@ fn what_goes_goes_from_dictionaries() {
     let first = first.and_then(|second| second.version.parent).expect("a parent");
     let mut wanted = rest;
     wanted.sort();
-    assert_eq!(crate::purge_pages::shown(&*reader, first), wanted);
+    assert_eq!(crate::purge_pages::shown(&reader, first), wanted);
     drop(reader);
     // Writing goes on in the same silo, by the same dictionary.
     commit_all(root, "3", &pages(900, 3));
@@ -211,7 +211,7 @@ fn a_later_capture_of_a_page_is_packed_to_its_difference() {
     assert_sound(root);
     rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
     let reader = open_reader(root).expect("opened");
-    assert_eq!(contents(&*reader, second), site(40));
+    assert_eq!(contents(&reader, second), site(40));
     assert_sound(root);
 }
 

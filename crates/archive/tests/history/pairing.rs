@@ -23,7 +23,7 @@ fn site(root: &Path, sql: &str) -> [VersionId; 2] {
     make(Kind::Moku, root);
     let version = |text: &str| {
         let pages: Vec<_> = URLS.map(|url| (url, text)).into();
-        commit_pages(&*history(root), text, &pages).version
+        commit_pages(&history(root), text, &pages).version
     };
     let first = version("old");
     let database = Connection::open(root.join(".moku/moku.db")).expect("opened");
@@ -71,9 +71,9 @@ fn a_checkout_leaves_nothing_where_another_version_has_its_pages() {
     let [first, second] = site(root, WRITTEN[2]);
     let there = |name: &str| root.join(name).join(".page_body").exists();
     let writer = history(root);
-    checkout::checkout(&*writer, first, &mut |_| {}).expect("moved");
+    checkout::checkout(&writer, first, &mut |_| {}).expect("moved");
     assert!(there("s?y=2&x=1") && !there("s?x=1&y=2"));
-    checkout::checkout(&*writer, second, &mut |_| {}).expect("moved");
+    checkout::checkout(&writer, second, &mut |_| {}).expect("moved");
     assert!(there("s?x=1&y=2") && !there("s?y=2&x=1") && there("s/below"));
 }
 
@@ -106,7 +106,7 @@ proptest! {
             let pages = bodies.iter().enumerate().filter_map(|(place, body)| Some((place, (*body)?)));
             let pages: Vec<_> = pages.map(|(place, body)| (url_of(place), format!("<p>{body}"))).collect();
             let pages: Vec<_> = pages.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
-            commit_pages(&*writer, "a version", &pages).version
+            commit_pages(&writer, "a version", &pages).version
         };
         let versions: Vec<VersionId> = versions.iter().map(commit).collect();
         let catalog = writer.catalog();

@@ -5,9 +5,7 @@ use std::path::Path;
 use varve_archive::RepositoryError;
 
 use crate::scene::*;
-use varve_archive::history::{
-    ArchiveHistoryWriter, HistoryReader, HistoryWriter, open_reader, resolve_version,
-};
+use varve_archive::history::{ArchiveHistoryWriter, open_reader, resolve_version};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::cat::{CaptureSelector, at, body, look_up, removal_of};
 use varve_archive::verbs::commit::{Report as CommitReport, Request as CommitRequest, commit};
@@ -104,7 +102,7 @@ fn what_stays_is_as_it_was_to_the_byte_and_an_archive_does_not_grow_by_losing_th
             (0..40).map(|number| (format!("https://e.org/{number}"), prose(number))).collect();
         let pages: Vec<(&str, &str)> =
             pages.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
-        commit_pages(&*history(root), "1", &pages);
+        commit_pages(&history(root), "1", &pages);
         let before = members(root);
         // Silos that exist stay as they are, however later ones are to be packed.
         let settings = std::fs::read_to_string(root.join("varve.toml")).expect("read");
@@ -132,7 +130,7 @@ fn what_is_packed_anew_is_packed_at_its_level() {
         varve_archive::verbs::init::init(root, &settings, opening()).expect("made");
         let pages: Vec<_> = (0..4).map(|number| (format!("https://e.org/{number}"), prose(number))).collect();
         let pages: Vec<_> = pages.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
-        commit_pages(&*history(root), "1", &pages);
+        commit_pages(&history(root), "1", &pages);
     }
     let settings = std::fs::read_to_string(as_zstd.join("varve.toml")).expect("read");
     std::fs::write(as_zstd.join("varve.toml"), settings.replace("\"zstd\"", "\"gzip\"")).expect("written");
@@ -160,11 +158,10 @@ fn a_page_goes_from_every_version_and_the_rest_stays() {
     make(Kind::Archive, root);
     let writer = history(root);
     let secret = "https://e.org/private";
-    let first = commit_pages(&*writer, "1", &[("https://e.org/", "hello"), (secret, "my secret")]).version;
-    let second =
-        commit_pages(&*writer, "2", &[("https://e.org/", "hello"), (secret, "other secret")]).version;
-    tag::set(&*writer, "kept", Some(first)).expect("set");
-    score::score(&*writer, second, &|_| {}).expect("scored");
+    let first = commit_pages(&writer, "1", &[("https://e.org/", "hello"), (secret, "my secret")]).version;
+    let second = commit_pages(&writer, "2", &[("https://e.org/", "hello"), (secret, "other secret")]).version;
+    tag::set(&writer, "kept", Some(first)).expect("set");
+    score::score(&writer, second, &|_| {}).expect("scored");
     let head = writer.head().expect("read");
     drop(writer);
     assert!(holds(&all_bytes(root), "my secret"));
@@ -178,16 +175,16 @@ fn a_page_goes_from_every_version_and_the_rest_stays() {
     assert!(reader.catalog().tag("kept").expect("read").is_some());
     assert!(receipt.bytes_after > 0 && receipt.kept >= 4);
     let to = root.join("out");
-    let done = checkout::export(&*reader, second, &to, &mut |_| {}).expect("written");
+    let done = checkout::export(&reader, second, &to, &mut |_| {}).expect("written");
     assert_eq!((done.written, done.left_out.count(|trouble| trouble == BodyFailure::Missing)), (1, 1));
     assert!(!to.join("private").exists(), "no folder is left for a page that is not here");
     drop(reader);
     // And it can be made again, and written to.
-    let before = rows(&*open_reader(root).expect("opened"));
+    let before = rows(&open_reader(root).expect("opened"));
     rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
-    assert_eq!(rows(&*open_reader(root).expect("opened")), before);
+    assert_eq!(rows(&open_reader(root).expect("opened")), before);
     let writer = history(root);
-    let third = commit_pages(&*writer, "3", &[("https://e.org/", "again")]);
+    let third = commit_pages(&writer, "3", &[("https://e.org/", "again")]);
     assert_eq!(third.parent, Some(second));
     drop(writer);
     assert_sound(root);
@@ -201,10 +198,10 @@ fn a_version_goes_with_what_only_it_holds() {
     let writer = history(root);
     let made: Vec<CommitReport> = ["one", "two", "three"]
         .iter()
-        .map(|body| commit_pages(&*writer, body, &[("https://e.org/", body), ("https://e.org/s", "shared")]))
+        .map(|body| commit_pages(&writer, body, &[("https://e.org/", body), ("https://e.org/s", "shared")]))
         .collect();
-    tag::set(&*writer, "bad", Some(made[1].version)).expect("set");
-    score::score(&*writer, made[1].version, &|_| {}).expect("scored");
+    tag::set(&writer, "bad", Some(made[1].version)).expect("set");
+    score::score(&writer, made[1].version, &|_| {}).expect("scored");
     drop(writer);
     let receipt = rewrite(root, &Request { versions: vec![made[1].version], ..request(&[]) });
     assert_eq!(receipt.by_kind()["resource"], 1);
@@ -214,7 +211,7 @@ fn a_version_goes_with_what_only_it_holds() {
     assert!(reader.catalog().version(&made[1].version).expect("read").is_none());
     assert!(reader.catalog().tag("bad").expect("read").is_none());
     assert_eq!(reader.head().expect("read"), Some(made[2].version));
-    assert_eq!(contents(&*reader, made[2].version).len(), 2);
+    assert_eq!(contents(&reader, made[2].version).len(), 2);
     assert!(!holds(&all_bytes(root), "\"message\":\"two\""));
 }
 
@@ -313,7 +310,7 @@ fn a_revisit_whose_original_goes_is_made_whole() {
     assert_eq!(payload_fields(root), ["https://e.org/x Varve", "https://e.org/b Varve"]);
     let reader = open_reader(root).expect("opened");
     let wanted = [("https://e.org/b", "hello world"), ("https://e.org/c", "hello world")];
-    assert_eq!(contents(&*reader, second), wanted.map(|(url, body)| (url.into(), body.into())));
+    assert_eq!(contents(&reader, second), wanted.map(|(url, body)| (url.into(), body.into())));
     let bytes = all_bytes(root);
     assert!(!holds(&bytes, "GET https://e.org/a"));
     // What describes the runs is still there, and named.
@@ -349,7 +346,7 @@ fn what_was_made_whole_may_go_later() {
     rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
     assert_sound(root);
     let reader = open_reader(root).expect("opened");
-    assert_eq!(contents(&*reader, second), [("https://e.org/b".to_owned(), "hello world".to_owned())]);
+    assert_eq!(contents(&reader, second), [("https://e.org/b".to_owned(), "hello world".to_owned())]);
 }
 
 #[test]
@@ -357,8 +354,8 @@ fn a_version_that_is_gone_is_named_by_nothing_new() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
-    let gone = commit_pages(&*history(root), "one", &[("https://e.org/", "one")]).version;
-    let head = commit_pages(&*history(root), "two", &[("https://e.org/", "two")]).version;
+    let gone = commit_pages(&history(root), "one", &[("https://e.org/", "one")]).version;
+    let head = commit_pages(&history(root), "two", &[("https://e.org/", "two")]).version;
     rewrite(root, &Request { versions: vec![gone], ..request(&[]) });
     let writer = history(root);
     let is_told = |error: ArchiveError| match error {
@@ -372,14 +369,14 @@ fn a_version_that_is_gone_is_named_by_nothing_new() {
         assert!(is_told(resolve_version(writer.as_reader(), name).expect_err("gone").into()), "{name}");
         assert!(is_told(at(writer.as_reader(), name).expect_err("gone")), "{name}");
     }
-    assert!(is_told(tag::set(&*writer, "old", Some(gone)).expect_err("gone")));
-    assert!(is_told(checkout::checkout(&*writer, gone, &mut |_| {}).expect_err("gone")));
+    assert!(is_told(tag::set(&writer, "old", Some(gone)).expect_err("gone")));
+    assert!(is_told(checkout::checkout(&writer, gone, &mut |_| {}).expect_err("gone")));
     assert!(is_told(
         checkout::export(writer.as_reader(), gone, &root.join("out"), &mut |_| {}).expect_err("gone")
     ));
     let on_it = CommitRequest { message: "on it".to_owned(), parent: Some(gone), ..Default::default() };
     let pages = vec![page("https://e.org/", "three")];
-    assert!(is_told(commit(&*writer, &on_it, pages, &|_| {}).expect_err("gone")));
+    assert!(is_told(commit(&writer, &on_it, pages, &|_| {}).expect_err("gone")));
     assert_eq!(writer.head().expect("read"), Some(head));
     drop(writer);
     assert_sound(root);
@@ -394,10 +391,10 @@ fn what_is_gone_is_told_by_its_tombstone_until_it_comes_again() {
     let (crawled, committed) = ("https://e.org/crawled", "https://e.org/committed");
     let first = capture(root, 1, &[(crawled, b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst")]);
     let second = capture(root, 2, &[("https://e.org/", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")]);
-    let third = commit_pages(&*history(root), "3", &[(committed, "by hand")]).version;
+    let third = commit_pages(&history(root), "3", &[(committed, "by hand")]).version;
     let receipt = rewrite(root, &request(&[crawled, committed]));
     let reader = open_reader(root).expect("opened");
-    let told = |url: &str, at: CaptureSelector| match look_up(&*reader, url, &at) {
+    let told = |url: &str, at: CaptureSelector| match look_up(&reader, url, &at) {
         Err(ArchiveError::Repository(RepositoryError::Removed { removal, .. })) => Some(removal.tombstone),
         Err(ArchiveError::NoCapture { .. }) => None,
         other => panic!("{other:?}"),
@@ -409,20 +406,20 @@ fn what_is_gone_is_told_by_its_tombstone_until_it_comes_again() {
     assert_eq!(told(crawled, CaptureSelector::Version(second)), None, "it never held it");
     assert_eq!(told("https://e.org/never", CaptureSelector::Newest), None);
     // A manifest still lists what was committed.
-    let listed = look_up(&*reader, committed, &CaptureSelector::Version(third)).expect("listed");
-    let removal = removal_of(&*reader, &listed).expect("read").expect("told");
+    let listed = look_up(&reader, committed, &CaptureSelector::Version(third)).expect("listed");
+    let removal = removal_of(&reader, &listed).expect("read").expect("told");
     assert_eq!((removal.tombstone.who.as_str(), removal.tombstone.why.as_str()), ("Ada", "asked for"));
-    assert!(matches!(body(&*reader, &listed).err(), Some(RepositoryError::Removed { .. })));
-    let before = rows(&*reader);
+    assert!(matches!(body(&reader, &listed).err(), Some(RepositoryError::Removed { .. })));
+    let before = rows(&reader);
     let told = receipt.tombstones.len() + receipt.pages.len();
     assert_eq!(before.iter().filter(|row| row.starts_with("{\"removal\"")).count(), told);
     drop(reader);
     rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
-    assert_eq!(rows(&*open_reader(root).expect("opened")), before);
-    let fourth = commit_pages(&*history(root), "4", &[(committed, "by hand")]).version;
+    assert_eq!(rows(&open_reader(root).expect("opened")), before);
+    let fourth = commit_pages(&history(root), "4", &[(committed, "by hand")]).version;
     let reader = open_reader(root).expect("opened");
-    let again = look_up(&*reader, committed, &CaptureSelector::Version(fourth)).expect("listed");
-    assert_eq!(removal_of(&*reader, &again).expect("read"), None);
+    let again = look_up(&reader, committed, &CaptureSelector::Version(fourth)).expect("listed");
+    assert_eq!(removal_of(&reader, &again).expect("read"), None);
 }
 
 #[test]
@@ -443,7 +440,7 @@ fn stopped_at_any_step_of_the_exchange_one_whole_archive_is_left() {
     let writer = history(root);
     let request = CommitRequest { message: "1".to_owned(), threads: 1, ..CommitRequest::default() };
     let version =
-        commit(&*writer, &request, vec![page("https://e.org/", "1")], &|_| {}).expect("committed").version;
+        commit(&writer, &request, vec![page("https://e.org/", "1")], &|_| {}).expect("committed").version;
     drop(writer);
     for name in ["catalog.db", "HEAD"] {
         std::fs::remove_file(root.join(name)).expect("removed");

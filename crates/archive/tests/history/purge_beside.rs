@@ -19,9 +19,9 @@ fn read_until(root: &Path, is_done: &AtomicBool) -> u64 {
     loop {
         let is_last = is_done.load(Ordering::SeqCst);
         for reader in [&long_open, &open_reader(root).expect("opened")] {
-            let capture = look_up(&**reader, KEPT, &CaptureSelector::Newest).expect("found");
+            let capture = look_up(reader, KEPT, &CaptureSelector::Newest).expect("found");
             let mut text = String::new();
-            let read = cat::body(&**reader, &capture).expect("opened");
+            let read = cat::body(reader, &capture).expect("opened");
             std::io::Read::read_to_string(&mut { read }, &mut text).expect("read");
             assert_eq!(text, "stays as it is");
             reads += 1;
@@ -41,7 +41,7 @@ fn who_reads_beside_a_rewrite_meets_no_error() {
     let mut pages: Vec<(&str, &str)> = gone.iter().map(|url| (url.as_str(), url.as_str())).collect();
     // Behind what goes, so that it comes to lie elsewhere.
     pages.push((KEPT, "stays as it is"));
-    commit_pages(&*history(root), "1", &pages);
+    commit_pages(&history(root), "1", &pages);
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..3).map(|_| scope.spawn(|| read_until(root, &is_done))).collect();
@@ -70,8 +70,8 @@ fn what_lies_ready_is_put_in_place_by_who_writes_next() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
-    commit_pages(&*history(root), "1", &[(KEPT, "stays as it is")]);
-    let before = rows(&*open_reader(root).expect("opened"));
+    commit_pages(&history(root), "1", &[(KEPT, "stays as it is")]);
+    let before = rows(&open_reader(root).expect("opened"));
     let index =
         || std::fs::metadata(root.join("index/appendix")).and_then(|file| file.modified()).expect("read");
     let made = index();
@@ -84,12 +84,12 @@ fn what_lies_ready_is_put_in_place_by_who_writes_next() {
     assert!(is_swap_pending(open_reader(root).err()) && is_swap_pending(Archive::open(root).err()));
     drop(ArchiveWriter::open(root, opening()).expect("opened"));
     assert_eq!(index(), made, "it was put there, and not made again");
-    assert_eq!(rows(&*open_reader(root).expect("opened")), before);
+    assert_eq!(rows(&open_reader(root).expect("opened")), before);
     assert_sound(root);
     // And where somebody emptied the folder, all is made again.
     leave_swap_pending(root);
     std::fs::remove_dir_all(root.join("tmp")).expect("removed");
     drop(history(root));
-    assert_eq!(rows(&*open_reader(root).expect("opened")), before);
+    assert_eq!(rows(&open_reader(root).expect("opened")), before);
     assert_sound(root);
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::purge::*;
 use crate::purge_pages::shown;
 use crate::scene::*;
-use varve_archive::history::{ArchiveHistoryWriter, HistoryReader, HistoryWriter, open_reader};
+use varve_archive::history::{ArchiveHistoryWriter, HistoryWriter, open_reader};
 use varve_archive::verbs::commit::{NewBody, NewPage, Request as CommitRequest, commit};
 use varve_archive::verbs::init::init;
 use varve_archive::verbs::purge::Request;
@@ -76,7 +76,7 @@ fn what_a_tree_holds_stays_with_it_and_goes_with_it() {
         let second = stow(root, &[("other", "of two trees")]);
         let writer = history(root);
         let (kept, gone) = ("https://e.org/kept", "https://e.org/gone");
-        let version = commit_pages(&*writer, "1", &[(kept, "kept page"), (gone, "in both")]).version;
+        let version = commit_pages(&writer, "1", &[(kept, "kept page"), (gone, "in both")]).version;
         drop(writer);
         let receipt = rewrite(root, &request(&[gone]));
         assert!(receipt.tombstones.is_empty() && receipt.pages.len() == 1, "the tree holds it: {receipt:?}");
@@ -86,7 +86,7 @@ fn what_a_tree_holds_stays_with_it_and_goes_with_it() {
         assert_sound(root);
         assert_eq!(restored(root, second), texts(&[("other", "of two trees")]));
         let reader = open_reader(root).expect("opened");
-        assert_eq!(shown(&*reader, version), texts(&[(kept, "kept page")]));
+        assert_eq!(shown(&reader, version), texts(&[(kept, "kept page")]));
         assert!(!holds(&all_bytes(root), "of one tree"));
         assert!(
             Archive::open(root).expect("opened").store().object(shared.as_bytes()).expect("read").is_none()
@@ -230,7 +230,7 @@ fn answers_that_only_said_the_same_again_are_made_whole_to_the_byte() {
         let reader = open_reader(root).expect("opened");
         for version in [second, third, fourth] {
             let wanted = texts(&[("https://e.org/page", "the one page\n")]);
-            assert_eq!(contents(&*reader, version), wanted, "{packing}, {version}");
+            assert_eq!(contents(&reader, version), wanted, "{packing}, {version}");
         }
         let archive = Archive::open(root).expect("opened");
         let promoted = receipt.promoted[0].is;
@@ -245,7 +245,7 @@ fn answers_that_only_said_the_same_again_are_made_whole_to_the_byte() {
         let block = answer(&archive, receipt.promoted[0].is);
         assert_eq!(block, SAME, "its own head, and the body to the byte");
         let reader = open_reader(root).expect("opened");
-        assert_eq!(contents(&*reader, fourth), texts(&[("https://e.org/page", "the one page\n")]));
+        assert_eq!(contents(&reader, fourth), texts(&[("https://e.org/page", "the one page\n")]));
         let mut body = String::new();
         let opened = archive.store().open_body(&original.body).expect("found").expect("there");
         { opened }.read_to_string(&mut body).expect("read");
@@ -265,7 +265,7 @@ fn noise(seed: u64, length: usize) -> Vec<u8> {
     std::iter::repeat_with(step).take(length).collect()
 }
 
-fn commit_bytes(history: &dyn HistoryWriter, url: &str, bytes: Vec<u8>) -> VersionId {
+fn commit_bytes(history: &HistoryWriter, url: &str, bytes: Vec<u8>) -> VersionId {
     // From a file, because only what streams is cut into segments.
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(&bytes).expect("written");
@@ -282,11 +282,11 @@ fn silos_before_the_first_that_loses_something_stay_the_files_that_they_are() {
         make_packed(root, packing, 1 << 20);
         let writer = history(root);
         let versions: Vec<_> = (0..6)
-            .map(|number| commit_bytes(&*writer, &format!("https://e.org/{number}"), noise(number, 700_000)))
+            .map(|number| commit_bytes(&writer, &format!("https://e.org/{number}"), noise(number, 700_000)))
             .collect();
         // An object of several silos, the last of which goes on with what is to go.
-        let long = commit_bytes(&*writer, "https://e.org/long", noise(99, 2_500_000));
-        commit_bytes(&*writer, "https://e.org/secret", b"my secret".to_vec());
+        let long = commit_bytes(&writer, "https://e.org/long", noise(99, 2_500_000));
+        commit_bytes(&writer, "https://e.org/secret", b"my secret".to_vec());
         drop(writer);
         let files = |root: &Path| -> Vec<u64> {
             let ending = if packing == "zstd" { "zst" } else { "gz" };
@@ -322,7 +322,7 @@ fn silos_before_the_first_that_loses_something_stay_the_files_that_they_are() {
         read(long, noise(99, 2_500_000));
         assert!(!holds(&all_bytes(root), "my secret"));
         drop(reader);
-        commit_bytes(&*history(root), "https://e.org/next", b"next".to_vec());
+        commit_bytes(&history(root), "https://e.org/next", b"next".to_vec());
         assert_sound(root);
     }
 }
@@ -344,7 +344,7 @@ fn what_stands_aside_never_holds_what_captures_repeat() {
     let receipt = rewrite(root, &Request { versions: vec![first], ..request(&[]) });
     assert_eq!(receipt.promoted.len(), 2, "the one aside, and the first capture");
     assert_sound(root);
-    let found = |version| contents(&*open_reader(root).expect("opened"), version);
+    let found = |version| contents(&open_reader(root).expect("opened"), version);
     assert_eq!(found(third), texts(&[("https://e.org/page", "the one page\n")]));
     let receipt = rewrite(root, &Request { versions: vec![second], ..request(&[]) });
     assert_eq!(receipt.by_kind()["response"], 2, "what was sent goes with its run: {receipt:?}");

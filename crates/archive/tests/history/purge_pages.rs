@@ -16,7 +16,7 @@ const ORIGINAL: &str = "https://e.org/orig";
 const COPY: &str = "https://e.org/copy";
 
 /// URL and body of every page of a version that is shown.
-pub(crate) fn shown(reader: &dyn HistoryReader, version: VersionId) -> Vec<(String, String)> {
+pub(crate) fn shown(reader: &HistoryReader, version: VersionId) -> Vec<(String, String)> {
     let pages = VersionPages::new(reader.catalog(), Some(version)).map(|page| page.expect("read"));
     let shown = pages.filter_map(|page| match reader.open_body(&page) {
         Err(RepositoryError::Absent { .. }) => None,
@@ -31,13 +31,13 @@ fn texts(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 
 /// The catalog that is there is the one that is made again from the silos.
 fn assert_same_when_rebuilt(root: &Path) {
-    let before = rows(&*open_reader(root).expect("opened"));
+    let before = rows(&open_reader(root).expect("opened"));
     for name in ["catalog.db", "HEAD"] {
         std::fs::remove_file(root.join(name)).expect("removed");
     }
     std::fs::remove_dir_all(root.join("index")).expect("removed");
     rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
-    assert_eq!(rows(&*open_reader(root).expect("opened")), before);
+    assert_eq!(rows(&open_reader(root).expect("opened")), before);
     assert_sound(root);
 }
 
@@ -47,10 +47,10 @@ fn a_page_whose_body_another_page_holds_is_out_of_all_versions_before() {
     let root = root.path();
     make(Kind::Archive, root);
     let writer = history(root);
-    let first = commit_pages(&*writer, "1", &[(ORIGINAL, "its own")]).version;
-    let second = commit_pages(&*writer, "2", &[(ORIGINAL, "shared"), (COPY, "shared")]).version;
-    let third = commit_pages(&*writer, "3", &[(ORIGINAL, "shared"), (COPY, "shared")]).version;
-    score::score(&*writer, third, &|_| {}).expect("scored");
+    let first = commit_pages(&writer, "1", &[(ORIGINAL, "its own")]).version;
+    let second = commit_pages(&writer, "2", &[(ORIGINAL, "shared"), (COPY, "shared")]).version;
+    let third = commit_pages(&writer, "3", &[(ORIGINAL, "shared"), (COPY, "shared")]).version;
+    score::score(&writer, third, &|_| {}).expect("scored");
     drop(writer);
     let receipt = rewrite(root, &request(&[ORIGINAL]));
     assert_eq!(receipt.by_kind()["resource"], 1, "the body that nobody shares");
@@ -59,38 +59,37 @@ fn a_page_whose_body_another_page_holds_is_out_of_all_versions_before() {
     assert_sound(root);
     let look = || {
         let reader = open_reader(root).expect("opened");
-        assert_eq!(shown(&*reader, first), []);
+        assert_eq!(shown(&reader, first), []);
         for version in [second, third] {
-            assert_eq!(shown(&*reader, version), texts(&[(COPY, "shared")]));
-            let listed = look_up(&*reader, ORIGINAL, &CaptureSelector::Version(version)).expect("listed");
-            let removal = removal_of(&*reader, &listed).expect("read").expect("told");
+            assert_eq!(shown(&reader, version), texts(&[(COPY, "shared")]));
+            let listed = look_up(&reader, ORIGINAL, &CaptureSelector::Version(version)).expect("listed");
+            let removal = removal_of(&reader, &listed).expect("read").expect("told");
             assert_eq!((removal.tombstone.who.as_str(), removal.tombstone.page()), ("Ada", Some(ORIGINAL)));
-            for told in [
-                cat::body(&*reader, &listed).err().map(ArchiveError::from),
-                cat::head(&*reader, &listed).err(),
-            ] {
+            for told in
+                [cat::body(&reader, &listed).err().map(ArchiveError::from), cat::head(&reader, &listed).err()]
+            {
                 assert!(
                     matches!(told, Some(ArchiveError::Repository(RepositoryError::Removed { .. }))),
                     "{told:?}"
                 );
             }
-            let copy = look_up(&*reader, COPY, &CaptureSelector::Version(version)).expect("listed");
-            assert_eq!(removal_of(&*reader, &copy).expect("read"), None);
+            let copy = look_up(&reader, COPY, &CaptureSelector::Version(version)).expect("listed");
+            assert_eq!(removal_of(&reader, &copy).expect("read"), None);
         }
         let to = tempfile::tempdir().expect("a folder");
-        let done = checkout::export(&*reader, second, &to.path().join("out"), &mut |_| {});
+        let done = checkout::export(&reader, second, &to.path().join("out"), &mut |_| {});
         assert_eq!(done.expect("written").written, 1);
     };
     look();
     assert_same_when_rebuilt(root);
     look();
     // What is committed from now on is there, and what was before is not.
-    let fourth = commit_pages(&*history(root), "4", &[(ORIGINAL, "shared"), (COPY, "shared")]).version;
+    let fourth = commit_pages(&history(root), "4", &[(ORIGINAL, "shared"), (COPY, "shared")]).version;
     look();
     assert_same_when_rebuilt(root);
     look();
     let reader = open_reader(root).expect("opened");
-    assert_eq!(shown(&*reader, fourth), texts(&[(COPY, "shared"), (ORIGINAL, "shared")]));
+    assert_eq!(shown(&reader, fourth), texts(&[(COPY, "shared"), (ORIGINAL, "shared")]));
 }
 
 #[test]
@@ -98,7 +97,7 @@ fn a_page_that_is_out_holds_nothing() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
-    commit_pages(&*history(root), "1", &[(ORIGINAL, "shared secret"), (COPY, "shared secret")]);
+    commit_pages(&history(root), "1", &[(ORIGINAL, "shared secret"), (COPY, "shared secret")]);
     assert!(rewrite(root, &request(&[ORIGINAL])).tombstones.is_empty());
     assert!(holds(&all_bytes(root), "shared secret"));
     let receipt = rewrite(root, &request(&[COPY]));
@@ -107,9 +106,9 @@ fn a_page_that_is_out_holds_nothing() {
     assert_sound(root);
     assert_same_when_rebuilt(root);
     // Committed under another URL, the same body brings neither back.
-    let last = commit_pages(&*history(root), "2", &[("https://e.org/other", "shared secret")]);
+    let last = commit_pages(&history(root), "2", &[("https://e.org/other", "shared secret")]);
     let reader = open_reader(root).expect("opened");
-    assert_eq!(shown(&*reader, last.parent.expect("a parent")), []);
+    assert_eq!(shown(&reader, last.parent.expect("a parent")), []);
 }
 
 #[test]
@@ -117,7 +116,7 @@ fn pages_of_one_body_that_go_together_are_all_told() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
-    commit_pages(&*history(root), "1", &[(ORIGINAL, "same"), (COPY, "same"), ("https://f.org/", "other")]);
+    commit_pages(&history(root), "1", &[(ORIGINAL, "same"), (COPY, "same"), ("https://f.org/", "other")]);
     let pattern = GroupPattern::new("https://e.org/**", AtSign::default());
     let receipt = rewrite(root, &Request { patterns: vec![pattern], ..request(&[]) });
     assert_eq!((receipt.tombstones.len(), receipt.pages.len(), receipt.pages_alone().count()), (1, 2, 1));
@@ -152,7 +151,7 @@ fn headers_of_a_page_that_is_out_are_not_in_the_catalog_and_not_shown() {
         pages.push(with_header(ORIGINAL, body, "SECRETHEADER"));
         pages.push(with_header(COPY, "shared", "another"));
         let request = CommitRequest { message: message.to_owned(), threads: 1, ..CommitRequest::default() };
-        commit(&*history(root), &request, pages, &|_| {}).expect("committed").version
+        commit(&history(root), &request, pages, &|_| {}).expect("committed").version
     };
     let versions = [commit_with("1", "its own"), commit_with("2", "shared")];
     assert!(catalog_holds(root, "SECRETHEADER"));
@@ -160,15 +159,15 @@ fn headers_of_a_page_that_is_out_are_not_in_the_catalog_and_not_shown() {
     let look = || {
         assert!(!catalog_holds(root, "SECRETHEADER"));
         let reader = open_reader(root).expect("opened");
-        assert!(!rows(&*reader).iter().any(|row| row.contains("SECRETHEADER")));
+        assert!(!rows(&reader).iter().any(|row| row.contains("SECRETHEADER")));
         for version in versions {
-            let listed = look_up(&*reader, ORIGINAL, &CaptureSelector::Version(version)).expect("listed");
+            let listed = look_up(&reader, ORIGINAL, &CaptureSelector::Version(version)).expect("listed");
             assert!(listed.headers.is_empty());
             assert!(matches!(
-                cat::head(&*reader, &listed),
+                cat::head(&reader, &listed),
                 Err(ArchiveError::Repository(RepositoryError::Removed { .. }))
             ));
-            let copy = look_up(&*reader, COPY, &CaptureSelector::Version(version)).expect("listed");
+            let copy = look_up(&reader, COPY, &CaptureSelector::Version(version)).expect("listed");
             assert_eq!(copy.headers.get("x-user"), Some(&["another".to_owned()][..]));
         }
     };
@@ -179,7 +178,7 @@ fn headers_of_a_page_that_is_out_are_not_in_the_catalog_and_not_shown() {
     assert!(holds(&all_bytes(root), "SECRETHEADER"));
     let third = commit_with("3", "shared");
     let reader = open_reader(root).expect("opened");
-    let again = look_up(&*reader, ORIGINAL, &CaptureSelector::Version(third)).expect("listed");
+    let again = look_up(&reader, ORIGINAL, &CaptureSelector::Version(third)).expect("listed");
     assert_eq!(again.headers.get("x-user"), Some(&["SECRETHEADER".to_owned()][..]), "it came again");
     drop(reader);
     assert_same_when_rebuilt(root);
@@ -194,17 +193,17 @@ fn pages_in_lists_are_taken_out_as_well() {
     let pages: Vec<_> =
         (0..40).map(|number| (format!("https://e.org/{number}"), "same".to_owned())).collect();
     let pages: Vec<_> = pages.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
-    let versions = ["1", "2", "3"].map(|message| commit_pages(&*history(root), message, &pages).version);
+    let versions = ["1", "2", "3"].map(|message| commit_pages(&history(root), message, &pages).version);
     let receipt = rewrite(root, &request(&["https://e.org/7"]));
     assert_eq!((receipt.tombstones.len(), receipt.pages.len()), (0, 1));
-    let again = commit_pages(&*history(root), "4", &pages).version;
+    let again = commit_pages(&history(root), "4", &pages).version;
     let look = || {
         let reader = open_reader(root).expect("opened");
         for version in versions {
-            let shown = shown(&*reader, version);
+            let shown = shown(&reader, version);
             assert!(shown.len() == 39 && shown.iter().all(|(url, _)| url != "https://e.org/7"), "{shown:?}");
         }
-        assert_eq!(shown(&*reader, again).len(), 40);
+        assert_eq!(shown(&reader, again).len(), 40);
     };
     look();
     assert_same_when_rebuilt(root);
@@ -218,13 +217,13 @@ fn a_body_that_only_an_answer_holds_stays_for_the_page_that_has_it() {
     let root = root.path();
     make(Kind::Archive, root);
     capture(root, 1, &[(COPY, b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nshared")]);
-    let second = commit_pages(&*history(root), "2", &[(ORIGINAL, "shared")]).version;
+    let second = commit_pages(&history(root), "2", &[(ORIGINAL, "shared")]).version;
     rewrite(root, &request(&[COPY]));
     assert_sound(root);
     let reader = open_reader(root).expect("opened");
-    assert_eq!(shown(&*reader, second), texts(&[(ORIGINAL, "shared")]));
+    assert_eq!(shown(&reader, second), texts(&[(ORIGINAL, "shared")]));
     assert!(matches!(
-        look_up(&*reader, COPY, &CaptureSelector::Newest),
+        look_up(&reader, COPY, &CaptureSelector::Newest),
         Err(ArchiveError::Repository(RepositoryError::Removed { .. }))
     ));
     drop(reader);

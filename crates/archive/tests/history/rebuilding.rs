@@ -59,39 +59,39 @@ fn perform(root: &Path, steps: &[Step]) {
         let pick = |number: usize| made.get(number % made.len().max(1)).copied();
         let open = writer.get_or_insert_with(|| history(root));
         match step {
-            Step::Commit(pages) => made.push(commit_numbers(&**open, None, pages)),
+            Step::Commit(pages) => made.push(commit_numbers(open, None, pages)),
             Step::CommitSite(changes) => {
                 let body =
                     |page| changes.iter().find(|(other, _)| *other == page).map_or(9, |(_, body)| *body);
                 let pages: Vec<_> =
                     (0..30).map(|page| (page, body(page))).filter(|(_, body)| *body > 0).collect();
-                made.push(commit_numbers(&**open, None, &pages));
+                made.push(commit_numbers(open, None, &pages));
             }
             Step::CommitTemplate(body) => {
                 let pages: Vec<_> = (0..30).map(|page| (page, *body)).collect();
-                made.push(commit_numbers(&**open, None, &pages));
+                made.push(commit_numbers(open, None, &pages));
             }
             Step::CommitFrom(parent, pages) => {
                 let parent = pick(*parent);
-                made.push(commit_numbers(&**open, parent, pages));
+                made.push(commit_numbers(open, parent, pages));
             }
             Step::Tag(name, version) => {
                 if let Some(version) = pick(*version) {
-                    tag::set(&**open, &format!("tag-{name}"), Some(version)).expect("set");
+                    tag::set(open, &format!("tag-{name}"), Some(version)).expect("set");
                 }
             }
             Step::Untag(name) => {
                 // There may be none of that name.
-                let _ = tag::set(&**open, &format!("tag-{name}"), None);
+                let _ = tag::set(open, &format!("tag-{name}"), None);
             }
             Step::Checkout(version) => {
                 if let Some(version) = pick(*version) {
-                    checkout::checkout(&**open, version, &mut |_| {}).expect("moved");
+                    checkout::checkout(open, version, &mut |_| {}).expect("moved");
                 }
             }
             Step::Score(version) => {
                 if let Some(version) = pick(*version) {
-                    score::score(&**open, version, &|_| {}).expect("scored");
+                    score::score(open, version, &|_| {}).expect("scored");
                 }
             }
             Step::Check(answers) => {
@@ -104,7 +104,7 @@ fn perform(root: &Path, steps: &[Step]) {
 }
 
 fn commit_numbers(
-    writer: &dyn varve_archive::history::HistoryWriter,
+    writer: &varve_archive::history::HistoryWriter,
     parent: Option<VersionId>,
     pages: &[(u8, u8)],
 ) -> VersionId {
@@ -201,7 +201,7 @@ proptest! {
         make(Kind::Archive, root.path());
         perform(root.path(), &steps);
         let before = reader(root.path());
-        let (kept, head) = (rows(&*before), before.head().expect("read"));
+        let (kept, head) = (rows(&before), before.head().expect("read"));
         drop(before);
         for name in ["catalog.db", "catalog.db-wal", "catalog.db-shm", "HEAD"] {
             let _ = fs::remove_file(root.path().join(name));
@@ -209,7 +209,7 @@ proptest! {
         fs::remove_dir_all(root.path().join("index")).expect("removed");
         rebuild::rebuild(&ArchivePaths::new(root.path()), opening(), &|_| {}).expect("rebuilt");
         let after = reader(root.path());
-        prop_assert_eq!(rows(&*after), kept);
+        prop_assert_eq!(rows(&after), kept);
         prop_assert_eq!(after.head().expect("read"), head);
     }
 }
@@ -219,7 +219,7 @@ fn a_lost_catalog_comes_back_by_opening() {
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Archive, root.path());
     let writer = history(root.path());
-    commit_pages(&*writer, "first", &[("https://e.org/", "1")]);
+    commit_pages(&writer, "first", &[("https://e.org/", "1")]);
     let kept = rows(writer.as_reader());
     drop(writer);
     fs::remove_file(root.path().join("catalog.db")).expect("removed");
@@ -235,7 +235,7 @@ fn a_changed_past_is_noticed() {
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Archive, root.path());
     let writer = history(root.path());
-    commit_pages(&*writer, "first", &[("https://e.org/", "1")]);
+    commit_pages(&writer, "first", &[("https://e.org/", "1")]);
     // A manifest that claims to be a version which its content does not make it.
     let forged = br#"{"parent":null,"message":"forged","time":"2026-11-16T00:00:00Z","pages":[]}"#;
     let about = format!("urn:uuid:{}", writer.head().expect("read").expect("a version"));

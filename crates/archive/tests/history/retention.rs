@@ -17,7 +17,7 @@ use varve_catalog::CatalogRow;
 use varve_core::history::{ListCursor, VersionFilter};
 use varve_testkit::fixtures;
 
-fn clear(writer: &dyn HistoryWriter, policy: &RetentionPolicy) -> GcActions {
+fn clear(writer: &HistoryWriter, policy: &RetentionPolicy) -> GcActions {
     let actions = plan(writer, policy).expect("planned");
     perform(writer, &actions, &|_| {}).expect("performed");
     actions
@@ -57,7 +57,7 @@ fn a_database_gives_back_the_room_of_what_went() {
         for number in 0..30_u64 {
             let text: String =
                 (0..4_000).map(|at| format!("{:x} ", number * 1_000_003 + at * 7_919)).collect();
-            kept.push(commit_pages(&*writer, "x", &[("https://e.org/", &text)]).version);
+            kept.push(commit_pages(&writer, "x", &[("https://e.org/", &text)]).version);
         }
         let before = number("page_count");
         let reader = connect();
@@ -65,7 +65,7 @@ fn a_database_gives_back_the_room_of_what_went() {
             reader.execute_batch("BEGIN; SELECT count(*) FROM versions").expect("reading");
         }
         let policy = RetentionPolicy { keep_last: Some(2), ..RetentionPolicy::default() };
-        let done = perform(&*writer, &plan(&*writer, &policy).expect("planned"), &|_| {}).expect("performed");
+        let done = perform(&writer, &plan(&writer, &policy).expect("planned"), &|_| {}).expect("performed");
         assert!(done.kept_room.is_none(), "{:?}", done.kept_room);
         if is_read {
             let seen: u64 =
@@ -93,14 +93,14 @@ fn old_versions_go_with_their_bodies_and_the_rest_stays_connected() {
     let made: Vec<_> = (0..6)
         .map(|number| {
             let pages = [("https://e.org/", "always"), ("https://e.org/n", &*number.to_string())];
-            commit_pages(&*writer, &number.to_string(), &pages).version
+            commit_pages(&writer, &number.to_string(), &pages).version
         })
         .collect();
-    tag::set(&*writer, "first", Some(made[0])).expect("set");
+    tag::set(&writer, "first", Some(made[0])).expect("set");
     let policy = RetentionPolicy { keep_last: Some(2), ..RetentionPolicy::default() };
-    let planned = plan(&*writer, &policy).expect("planned");
+    let planned = plan(&writer, &policy).expect("planned");
     assert_eq!(bodies(root.path()).len(), 7, "a plan changes nothing");
-    assert_eq!(clear(&*writer, &policy), planned);
+    assert_eq!(clear(&writer, &policy), planned);
     let gone: Vec<_> = planned
         .list
         .iter()
@@ -115,7 +115,7 @@ fn old_versions_go_with_their_bodies_and_the_rest_stays_connected() {
     assert_eq!(totals(&planned.list)["diffs"], (4, 0));
     assert_eq!(diffs_of(root.path()), [(Some(made[0]), made[4]), (Some(made[4]), made[5])]);
     let kept = writer.catalog().diff(Some(&made[0]), &made[4]).expect("read").expect("kept").json;
-    diff::keep(&*writer, Some(made[0]), made[4]).expect("kept");
+    diff::keep(&writer, Some(made[0]), made[4]).expect("kept");
     let again = writer.catalog().diff(Some(&made[0]), &made[4]).expect("read").expect("kept").json;
     assert_eq!(kept, again);
     assert!(kept.contains(r#""content":"4""#), "{kept}");
@@ -126,7 +126,7 @@ fn old_versions_go_with_their_bodies_and_the_rest_stays_connected() {
         assert_eq!(contents(writer.as_reader(), version).len(), 2);
     }
     assert_eq!(writer.head().expect("read"), Some(made[5]));
-    assert!(clear(&*writer, &policy).list.is_empty(), "nothing is left to do");
+    assert!(clear(&writer, &policy).list.is_empty(), "nothing is left to do");
 }
 
 /// Whatever was planned, when it was done is written down after it, and only then.
@@ -138,16 +138,16 @@ fn when_it_was_done_is_known_once_it_is() {
         let root = tempfile::tempdir().expect("a folder");
         make(kind, root.path());
         let writer = history(root.path());
-        let version = commit_pages(&*writer, "x", &[("https://e.org/", "x")]).version;
+        let version = commit_pages(&writer, "x", &[("https://e.org/", "x")]).version;
         let last = || writer.catalog().last_gc().expect("read");
-        let nothing = plan(&*writer, &RetentionPolicy::default()).expect("planned");
+        let nothing = plan(&writer, &RetentionPolicy::default()).expect("planned");
         assert_eq!((last(), nothing.list.len()), (None, 0), "a plan is none");
         let nowhere = VersionId::new(uuid::Uuid::from_u128(1));
         let action = GcAction::MakeDiff { base: version, head: nowhere };
         let stopped = GcActions { list: vec![action], ..GcActions::default() };
-        perform(&*writer, &stopped, &|_| {}).expect_err("there is no such version");
+        perform(&writer, &stopped, &|_| {}).expect_err("there is no such version");
         assert_eq!(last(), None, "{kind:?}: what was not done to its end was not done");
-        perform(&*writer, &nothing, &|_| {}).expect("performed");
+        perform(&writer, &nothing, &|_| {}).expect("performed");
         let done = last().expect("written down");
         let ask = |now| too_soon(writer.as_reader(), now, HOUR).expect("read");
         let lately = Some(TooSoon { done, again: later(done, 3600) });
@@ -157,7 +157,7 @@ fn when_it_was_done_is_known_once_it_is() {
         assert_eq!(too_soon(writer.as_reader(), done, Duration::ZERO).expect("read"), None);
         assert!(too_soon(writer.as_reader(), done, Duration::MAX).expect("read").is_some());
         writer.apply(vec![CatalogRow::GcDone(later(done, 9_999_999))]).expect("applied");
-        perform(&*writer, &nothing, &|_| {}).expect("performed");
+        perform(&writer, &nothing, &|_| {}).expect("performed");
         assert!((later(done, 1)..later(done, 9_999)).contains(&last().expect("written down")), "{kind:?}");
     }
 }
@@ -168,7 +168,7 @@ fn when_it_was_done_keeps_nobody_from_it_if_it_cannot_be_read() {
         let root = tempfile::tempdir().expect("a folder");
         make(kind, root.path());
         let writer = history(root.path());
-        clear(&*writer, &RetentionPolicy::default());
+        clear(&writer, &RetentionPolicy::default());
         let (file, table) = match kind {
             Kind::Archive => ("catalog.db", "meta"),
             Kind::Moku => (".moku/moku.db", "varve_state"),
@@ -178,7 +178,7 @@ fn when_it_was_done_keeps_nobody_from_it_if_it_cannot_be_read() {
         assert_eq!(database.execute(&sql, []).expect("changed"), 1, "{kind:?}");
         drop(database);
         assert_eq!(writer.catalog().last_gc().expect("read"), None, "{kind:?}");
-        clear(&*writer, &RetentionPolicy::default());
+        clear(&writer, &RetentionPolicy::default());
         assert!(writer.catalog().last_gc().expect("read").is_some(), "{kind:?}");
     }
 }
@@ -205,16 +205,16 @@ fn a_diff_that_was_pruned_is_not_made_again_and_none_is_counted_twice() {
     make(Kind::Moku, root.path());
     let writer = history(root.path());
     let made: Vec<_> = (0..4)
-        .map(|number| commit_pages(&*writer, "v", &[("https://e.org/", &*number.to_string())]).version)
+        .map(|number| commit_pages(&writer, "v", &[("https://e.org/", &*number.to_string())]).version)
         .collect();
-    tag::set(&*writer, "first", Some(made[0])).expect("set");
+    tag::set(&writer, "first", Some(made[0])).expect("set");
     // Every diff is older than that, and goes with a version or by itself, once.
     let policy = RetentionPolicy {
         keep_last: Some(1),
         keep_within: Some(Duration::ZERO),
         ..RetentionPolicy::default()
     };
-    let planned = clear(&*writer, &policy);
+    let planned = clear(&writer, &policy);
     let totals = totals(&planned.list);
     assert_eq!((totals["versions"].0, totals["diffs"].0), (2, 3), "{planned:?}");
     assert!(!totals.contains_key("made"), "{planned:?}");
@@ -229,16 +229,16 @@ fn a_damaged_or_a_missing_body_keeps_nobody_from_clearing_up() {
         let writer = history(root.path());
         let made: Vec<_> = (0..3)
             .map(|number| {
-                commit_pages(&*writer, "v", &[("https://e.org/", &*format!("text {number}"))]).version
+                commit_pages(&writer, "v", &[("https://e.org/", &*format!("text {number}"))]).version
             })
             .collect();
-        tag::set(&*writer, "first", Some(made[0])).expect("set");
-        spoil(&*writer, root.path(), made[0], is_missing);
+        tag::set(&writer, "first", Some(made[0])).expect("set");
+        spoil(&writer, root.path(), made[0], is_missing);
         let policy = RetentionPolicy { keep_last: Some(1), ..RetentionPolicy::default() };
-        let planned = plan(&*writer, &policy).expect("planned");
+        let planned = plan(&writer, &policy).expect("planned");
         assert_eq!(totals(&planned.list)["made"].0, 1);
         assert_eq!(
-            perform(&*writer, &planned, &|_| {}).expect("performed").unmade,
+            perform(&writer, &planned, &|_| {}).expect("performed").unmade,
             1,
             "one diff cannot be made"
         );
@@ -248,7 +248,7 @@ fn a_damaged_or_a_missing_body_keeps_nobody_from_clearing_up() {
 }
 
 /// Damages the body of the first page of a version, or removes it.
-fn spoil(writer: &dyn HistoryWriter, root: &Path, version: VersionId, is_missing: bool) {
+fn spoil(writer: &HistoryWriter, root: &Path, version: VersionId, is_missing: bool) {
     let page = VersionPages::new(writer.catalog(), Some(version)).next().expect("a page").expect("read");
     let name = page.body.to_string();
     let path = root.join(".moku/blobs").join(&name[..2]).join(&name);
@@ -264,12 +264,12 @@ fn a_damaged_or_a_missing_body_of_the_parent_keeps_nobody_from_committing() {
         let root = tempfile::tempdir().expect("a folder");
         make(Kind::Moku, root.path());
         let writer = history(root.path());
-        let first = commit_pages(&*writer, "1", &[("https://e.org/", "text")]);
+        let first = commit_pages(&writer, "1", &[("https://e.org/", "text")]);
         assert!(!first.lacks_diff, "the first version has none");
-        spoil(&*writer, root.path(), first.version, is_missing);
-        let second = commit_pages(&*writer, "2", &[("https://e.org/other", "other text")]);
+        spoil(&writer, root.path(), first.version, is_missing);
+        let second = commit_pages(&writer, "2", &[("https://e.org/other", "other text")]);
         assert!(second.lacks_diff);
-        let third = commit_pages(&*writer, "3", &[("https://e.org/other", "again")]);
+        let third = commit_pages(&writer, "3", &[("https://e.org/other", "again")]);
         assert!(!third.lacks_diff);
         assert_eq!(diffs_of(root.path()), [(Some(second.version), third.version)]);
         assert_eq!(writer.head().expect("read"), Some(third.version));
@@ -283,7 +283,7 @@ fn bodies_of_a_version_whose_rows_are_lost_stay_until_that_is_accepted() {
     make(Kind::Moku, root);
     let writer = history(root);
     let made: Vec<_> = (0..3)
-        .map(|number| commit_pages(&*writer, "v", &[("https://e.org/", &*number.to_string())]).version)
+        .map(|number| commit_pages(&writer, "v", &[("https://e.org/", &*number.to_string())]).version)
         .collect();
     drop(writer);
     let database = rusqlite::Connection::open(root.join(".moku/moku.db")).expect("opened");
@@ -296,16 +296,16 @@ fn bodies_of_a_version_whose_rows_are_lost_stay_until_that_is_accepted() {
     for policy in
         [RetentionPolicy::default(), RetentionPolicy { keep_last: Some(1), ..RetentionPolicy::default() }]
     {
-        let refused = plan(&*writer, &policy);
+        let refused = plan(&writer, &policy);
         let Err(ArchiveError::LostRows { named, child }) = refused else { panic!("{refused:?}") };
         assert_eq!((named, child), (made[1], Some(made[2])));
     }
     let accepting = RetentionPolicy { accept_lost: true, ..RetentionPolicy::default() };
-    let actions = clear(&*writer, &accepting);
+    let actions = clear(&writer, &accepting);
     assert_eq!(actions.list[0], GcAction::AcceptLost { version: made[1], child: Some(made[2]) });
     assert_eq!(bodies(root).len(), 2);
     // From then on nothing is missing, and the version behind it is still the one that was committed.
-    assert!(clear(&*writer, &RetentionPolicy::default()).list.is_empty());
+    assert!(clear(&writer, &RetentionPolicy::default()).list.is_empty());
     let parent = writer.catalog().version(&made[2]).expect("read").expect("kept").version.parent;
     assert_eq!(parent, None);
     drop(writer);
@@ -321,7 +321,7 @@ fn a_plan_that_is_only_shown_is_the_one_that_is_made_and_writes_nothing() {
     make(Kind::Moku, root);
     let writer = history(root);
     for number in 0..3 {
-        commit_pages(&*writer, "v", &[("https://e.org/", &*number.to_string())]);
+        commit_pages(&writer, "v", &[("https://e.org/", &*number.to_string())]);
     }
     drop(writer);
     // HEAD is lost: whoever writes mends it.
@@ -329,10 +329,10 @@ fn a_plan_that_is_only_shown_is_the_one_that_is_made_and_writes_nothing() {
     let policy = RetentionPolicy { keep_last: Some(0), ..RetentionPolicy::default() };
     let seconds = std::time::UNIX_EPOCH.elapsed().expect("a clock").as_secs();
     let now = varve_archive::Moment::from_seconds(seconds.cast_signed());
-    let shown = plan_to_show(&*reader(root), now, &policy).expect("planned");
+    let shown = plan_to_show(&reader(root), now, &policy).expect("planned");
     assert!(!root.join(".moku/HEAD").exists());
     assert_eq!((shown.kept, totals(&shown.list)["versions"].0), (1, 2));
-    assert_eq!(plan(&*history(root), &policy).expect("planned"), shown);
+    assert_eq!(plan(&history(root), &policy).expect("planned"), shown);
 }
 
 #[test]
@@ -341,10 +341,10 @@ fn head_stays_even_when_it_is_old() {
     make(Kind::Moku, root.path());
     let writer = history(root.path());
     let made: Vec<_> = (0..3)
-        .map(|number| commit_pages(&*writer, "v", &[("https://e.org/", &*number.to_string())]).version)
+        .map(|number| commit_pages(&writer, "v", &[("https://e.org/", &*number.to_string())]).version)
         .collect();
-    varve_archive::verbs::checkout::checkout(&*writer, made[0], &mut |_| {}).expect("moved");
-    let actions = clear(&*writer, &RetentionPolicy { keep_last: Some(1), ..RetentionPolicy::default() });
+    varve_archive::verbs::checkout::checkout(&writer, made[0], &mut |_| {}).expect("moved");
+    let actions = clear(&writer, &RetentionPolicy { keep_last: Some(1), ..RetentionPolicy::default() });
     assert_eq!(actions.kept, 2);
     assert_eq!(contents(writer.as_reader(), made[0]), [("https://e.org/".into(), "0".into())]);
 }
@@ -354,14 +354,14 @@ fn without_a_rule_no_version_goes() {
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Moku, root.path());
     let writer = history(root.path());
-    commit_pages(&*writer, "1", &[("https://e.org/", "1")]);
-    commit_pages(&*writer, "2", &[("https://e.org/", "2")]);
-    assert!(clear(&*writer, &RetentionPolicy::default()).list.is_empty());
+    commit_pages(&writer, "1", &[("https://e.org/", "1")]);
+    commit_pages(&writer, "2", &[("https://e.org/", "2")]);
+    assert!(clear(&writer, &RetentionPolicy::default()).list.is_empty());
     let policy =
         RetentionPolicy { keep_within: Some(Duration::from_secs(9_000_000)), ..RetentionPolicy::default() };
-    assert!(clear(&*writer, &policy).list.is_empty());
+    assert!(clear(&writer, &policy).list.is_empty());
     let unknown =
-        plan(&*writer, &RetentionPolicy { keep_tags: vec!["none".into()], ..RetentionPolicy::default() });
+        plan(&writer, &RetentionPolicy { keep_tags: vec!["none".into()], ..RetentionPolicy::default() });
     assert!(matches!(unknown, Err(ArchiveError::NoTag { .. })));
 }
 
@@ -370,16 +370,16 @@ fn bodies_written_after_the_site_was_opened_stay() {
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Moku, root.path());
     let writer = history(root.path());
-    commit_pages(&*writer, "1", &[("https://e.org/", "1")]);
+    commit_pages(&writer, "1", &[("https://e.org/", "1")]);
     std::thread::sleep(Duration::from_millis(20));
     let name = "ab".repeat(32);
     fs::create_dir_all(root.path().join(".moku/blobs/ab")).expect("made");
     fs::write(root.path().join(".moku/blobs/ab").join(&name), "on its way").expect("written");
-    assert_eq!(clear(&*writer, &RetentionPolicy::default()).young, 1);
+    assert_eq!(clear(&writer, &RetentionPolicy::default()).young, 1);
     drop(writer);
     std::thread::sleep(Duration::from_millis(20));
     let writer = history(root.path());
-    let actions = clear(&*writer, &RetentionPolicy::default());
+    let actions = clear(&writer, &RetentionPolicy::default());
     assert_eq!((actions.young, actions.list.len()), (0, 1));
     assert!(!bodies(root.path()).contains(&name));
 }
@@ -389,18 +389,18 @@ fn nothing_leaves_a_silo() {
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Archive, root.path());
     let writer = history(root.path());
-    let first = commit_pages(&*writer, "1", &[("https://e.org/", "1")]).version;
-    let second = commit_pages(&*writer, "2", &[("https://e.org/", "2")]).version;
-    diff::keep(&*writer, Some(first), second).expect("kept");
+    let first = commit_pages(&writer, "1", &[("https://e.org/", "1")]).version;
+    let second = commit_pages(&writer, "2", &[("https://e.org/", "2")]).version;
+    diff::keep(&writer, Some(first), second).expect("kept");
     let before = rows(writer.as_reader());
     for policy in
         [RetentionPolicy::default(), RetentionPolicy { keep_last: Some(1), ..RetentionPolicy::default() }]
     {
-        let actions = clear(&*writer, &policy);
+        let actions = clear(&writer, &policy);
         assert!(actions.in_silos && actions.list.is_empty(), "as in a site, a diff stays: {actions:?}");
     }
     let actions =
-        clear(&*writer, &RetentionPolicy { keep_within: Some(Duration::ZERO), ..RetentionPolicy::default() });
+        clear(&writer, &RetentionPolicy { keep_within: Some(Duration::ZERO), ..RetentionPolicy::default() });
     assert!(matches!(actions.list.as_slice(), [GcAction::PruneDiffs { count: 1, .. }]), "{actions:?}");
     assert_eq!(rows(writer.as_reader()), before);
     assert!(writer.catalog().diff(Some(&first), &second).expect("read").is_none());
@@ -416,7 +416,7 @@ fn of_a_site_that_moku_wrote_exactly_the_orphan_goes() {
     let site = &site_below(root.path());
     let before = bodies(site);
     let writer = history(site);
-    let actions = clear(&*writer, &RetentionPolicy::default());
+    let actions = clear(&writer, &RetentionPolicy::default());
     let removed: Vec<_> = actions
         .list
         .iter()

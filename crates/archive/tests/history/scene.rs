@@ -41,11 +41,11 @@ pub(crate) fn opening() -> WriterOptions {
     WriterOptions { holder: "a test".to_owned(), software: "varve test".to_owned(), clock: Arc::new(clock) }
 }
 
-pub(crate) fn history(root: &Path) -> Box<dyn HistoryWriter> {
+pub(crate) fn history(root: &Path) -> HistoryWriter {
     open_writer(root, opening()).expect("opened for writing")
 }
 
-pub(crate) fn reader(root: &Path) -> Box<dyn HistoryReader> {
+pub(crate) fn reader(root: &Path) -> HistoryReader {
     open_reader(root).expect("opened for reading")
 }
 
@@ -56,26 +56,26 @@ pub(crate) fn page(url: &str, body: &str) -> NewPage {
     NewPage { url: url.to_owned(), time: None, status: 200, headers, body: NewBody::Bytes(body.into()) }
 }
 
-pub(crate) fn commit_pages(history: &dyn HistoryWriter, message: &str, pages: &[(&str, &str)]) -> Report {
+pub(crate) fn commit_pages(history: &HistoryWriter, message: &str, pages: &[(&str, &str)]) -> Report {
     let pages = pages.iter().map(|(url, body)| page(url, body)).collect();
     let request = Request { message: message.to_owned(), threads: 2, ..Request::default() };
     commit(history, &request, pages, &|_| {}).expect("committed")
 }
 
-pub(crate) fn body(reader: &dyn HistoryReader, capture: &Capture) -> String {
+pub(crate) fn body(reader: &HistoryReader, capture: &Capture) -> String {
     let mut text = String::new();
     reader.open_body(capture).expect("opened").read_to_string(&mut text).expect("read");
     text
 }
 
 /// URL and body of every page of a version.
-pub(crate) fn contents(reader: &dyn HistoryReader, version: VersionId) -> Vec<(String, String)> {
+pub(crate) fn contents(reader: &HistoryReader, version: VersionId) -> Vec<(String, String)> {
     let pages = VersionPages::new(reader.catalog(), Some(version)).map(|page| page.expect("read"));
     pages.map(|page| (page.url.clone(), body(reader, &page))).collect()
 }
 
 /// Every row, as text.
-pub(crate) fn rows(reader: &dyn HistoryReader) -> Vec<String> {
+pub(crate) fn rows(reader: &HistoryReader) -> Vec<String> {
     let mut rows = Vec::new();
     let mut each = |row: &str| {
         rows.push(row.to_owned());

@@ -20,10 +20,10 @@ fn a_new_form_raises_the_score_and_is_named_as_the_cause() {
         let root = tempfile::tempdir().expect("a folder");
         make(kind, root.path());
         let writer = history(root.path());
-        let first = commit_pages(&*writer, "first", &[("https://e.org/", QUIET)]).version;
-        let second = commit_pages(&*writer, "second", &[("https://e.org/", LOGIN)]).version;
-        let low = score(&*writer, first, &|_| {}).expect("scored");
-        let high = score(&*writer, second, &|_| {}).expect("scored");
+        let first = commit_pages(&writer, "first", &[("https://e.org/", QUIET)]).version;
+        let second = commit_pages(&writer, "second", &[("https://e.org/", LOGIN)]).version;
+        let low = score(&writer, first, &|_| {}).expect("scored");
+        let high = score(&writer, second, &|_| {}).expect("scored");
         assert!(high.row.normalized > low.row.normalized, "{kind:?}");
         assert_eq!(
             high.before.as_ref().map(|before| before.normalized),
@@ -65,10 +65,10 @@ fn attributions_are_of_the_page_that_makes_the_score_and_add_up_to_its_change() 
             // The most exposed page goes, and another is what is left.
             &[(low, LOGIN)],
         ]
-        .map(|pages| commit_pages(&*writer, "m", pages).version);
+        .map(|pages| commit_pages(&writer, "m", pages).version);
         let mut before = 0.0;
         for (number, version) in versions.into_iter().enumerate() {
-            let scored = score(&*writer, version, &|_| {}).expect("scored");
+            let scored = score(&writer, version, &|_| {}).expect("scored");
             let sum: f64 = scored.row.attributions.iter().map(|one| one.contribution).sum();
             let wanted = if number == 0 { 0.0 } else { scored.row.score - before };
             assert!((sum - wanted).abs() < 1e-9, "{kind:?}, {number}: {sum} is not {wanted}");
@@ -97,14 +97,14 @@ fn chunks_of_attributions_are_those_of_the_diff_by_letters() {
         let root = tempfile::tempdir().expect("a folder");
         make(kind, root.path());
         let writer = history(root.path());
-        let first = commit_pages(&*writer, "first", &[("https://e.org/", &base)]).version;
-        let second = commit_pages(&*writer, "second", &[("https://e.org/", &head)]).version;
-        diff::keep(&*writer, Some(first), second).expect("kept");
+        let first = commit_pages(&writer, "first", &[("https://e.org/", &base)]).version;
+        let second = commit_pages(&writer, "second", &[("https://e.org/", &head)]).version;
+        diff::keep(&writer, Some(first), second).expect("kept");
         let row = writer.catalog().diff(Some(&first), &second).expect("read").expect("kept").json;
         let row = VersionDiff::parse(&row).expect("the shape of Moku");
-        let shown = by_letters(&*writer, [first, second]);
+        let shown = by_letters(&writer, [first, second]);
         assert_eq!(row.files[0].body_diff, shown, "{kind:?}");
-        let scored = score(&*writer, second, &|_| {}).expect("scored");
+        let scored = score(&writer, second, &|_| {}).expect("scored");
         let file = scored.row.attributions.iter().find(|one| one.key == "input_file").expect("named");
         let chunk = &shown.chunks[usize::try_from(file.chunk_index).expect("in a chunk")];
         assert!(chunk.content.contains("type=file"), "{kind:?}: {chunk:?}");
@@ -130,10 +130,10 @@ fn attributions_of_a_page_that_is_not_utf_8_name_their_chunk() {
         let writer = history(root.path());
         let request = Request { message: "m".to_owned(), threads: 1, ..Request::default() };
         let versions = [("old", ""), ("new", form)].map(|(word, form)| {
-            commit(&*writer, &request, vec![page(word, form)], &|_| {}).expect("committed").version
+            commit(&writer, &request, vec![page(word, form)], &|_| {}).expect("committed").version
         });
-        let shown = by_letters(&*writer, versions);
-        let scored = score(&*writer, versions[1], &|_| {}).expect("scored");
+        let shown = by_letters(&writer, versions);
+        let scored = score(&writer, versions[1], &|_| {}).expect("scored");
         let input = scored.row.attributions.iter().find(|one| one.key == "input_password").expect("named");
         let chunk = &shown.chunks[usize::try_from(input.chunk_index).expect("in a chunk")];
         assert!(chunk.content.contains("type=password"), "{kind:?}: {chunk:?}");
@@ -141,7 +141,7 @@ fn attributions_of_a_page_that_is_not_utf_8_name_their_chunk() {
 }
 
 /// The first page of a diff by letters.
-fn by_letters(writer: &dyn HistoryWriter, [base, head]: [VersionId; 2]) -> BodyDiff {
+fn by_letters(writer: &HistoryWriter, [base, head]: [VersionId; 2]) -> BodyDiff {
     let options = diff::CompareOptions { mode: diff::DiffMode::Letters, ..diff::CompareOptions::default() };
     let request = diff::Request { base: Some(base), head: Some(head), options, ..Default::default() };
     let mut shown = None;
@@ -154,7 +154,7 @@ fn by_letters(writer: &dyn HistoryWriter, [base, head]: [VersionId; 2]) -> BodyD
 }
 
 /// Appends to the file of a body, in a Moku site.
-fn damage(root: &Path, history: &dyn HistoryWriter, version: VersionId, url: &str) {
+fn damage(root: &Path, history: &HistoryWriter, version: VersionId, url: &str) {
     let pages = VersionPages::new(history.catalog(), Some(version)).map(|page| page.expect("read"));
     let id = pages.filter(|page| page.url == url).map(|page| page.body.to_string()).next().expect("there");
     let path = root.join(".moku/blobs").join(&id[..2]).join(&id);
@@ -171,15 +171,15 @@ fn a_damaged_parent_is_not_known_and_replaces_nothing() {
         let root = tempfile::tempdir().expect("a folder");
         make(Kind::Moku, root.path());
         let writer = history(root.path());
-        let first = commit_pages(&*writer, "1", &[(top, LOGIN), (low, QUIET)]).version;
-        let second = commit_pages(&*writer, "2", &[(top, &more), (low, "other")]).version;
+        let first = commit_pages(&writer, "1", &[(top, LOGIN), (low, QUIET)]).version;
+        let second = commit_pages(&writer, "2", &[(top, &more), (low, "other")]).version;
         if is_scored {
-            score(&*writer, first, &|_| {}).expect("scored");
+            score(&writer, first, &|_| {}).expect("scored");
         }
-        let whole = score(&*writer, second, &|_| {}).expect("scored");
+        let whole = score(&writer, second, &|_| {}).expect("scored");
         assert!(whole.is_kept && whole.is_explained && !whole.row.attributions.is_empty());
-        damage(root.path(), &*writer, first, top);
-        let partial = score(&*writer, second, &|_| {}).expect("scored");
+        damage(root.path(), &writer, first, top);
+        let partial = score(&writer, second, &|_| {}).expect("scored");
         let before = partial.before.map(|before| (before.normalized, before.is_from_row));
         assert_eq!(before, is_scored.then(|| (whole.before.expect("known").normalized, true)));
         assert_eq!(partial.change.is_some(), is_scored);
@@ -202,15 +202,15 @@ fn a_damaged_page_that_made_no_score_hides_no_explanation() {
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Moku, root.path());
     let writer = history(root.path());
-    let first = commit_pages(&*writer, "1", &[(top, LOGIN), (low, QUIET)]).version;
-    let second = commit_pages(&*writer, "2", &[(top, &more), (low, "other")]).version;
-    score(&*writer, first, &|_| {}).expect("scored");
-    damage(root.path(), &*writer, first, low);
-    let scored = score(&*writer, second, &|_| {}).expect("scored");
+    let first = commit_pages(&writer, "1", &[(top, LOGIN), (low, QUIET)]).version;
+    let second = commit_pages(&writer, "2", &[(top, &more), (low, "other")]).version;
+    score(&writer, first, &|_| {}).expect("scored");
+    damage(root.path(), &writer, first, low);
+    let scored = score(&writer, second, &|_| {}).expect("scored");
     assert!(scored.is_explained && scored.is_kept && !scored.row.attributions.is_empty());
     // A page of the version itself that cannot be had may be the most exposed: then nothing is said of the change.
-    damage(root.path(), &*writer, second, low);
-    let scored = score(&*writer, second, &|_| {}).expect("scored");
+    damage(root.path(), &writer, second, low);
+    let scored = score(&writer, second, &|_| {}).expect("scored");
     assert!(!scored.is_explained && !scored.is_kept && scored.change.is_none());
     assert_eq!(scored.troubles.count(|_| true), 1);
 }
@@ -222,12 +222,12 @@ fn a_score_that_lacks_pages_is_not_taken_for_that_of_the_version() {
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Moku, root.path());
     let writer = history(root.path());
-    let first = commit_pages(&*writer, "1", &[(top, LOGIN), (low, QUIET)]).version;
-    let second = commit_pages(&*writer, "2", &[(top, QUIET), (low, QUIET)]).version;
-    damage(root.path(), &*writer, first, top);
-    let partial = score(&*writer, first, &|_| {}).expect("scored");
+    let first = commit_pages(&writer, "1", &[(top, LOGIN), (low, QUIET)]).version;
+    let second = commit_pages(&writer, "2", &[(top, QUIET), (low, QUIET)]).version;
+    damage(root.path(), &writer, first, top);
+    let partial = score(&writer, first, &|_| {}).expect("scored");
     assert!(partial.is_kept && partial.row.json.contains(r#""pages_not_scored":1"#), "{}", partial.row.json);
-    let scored = score(&*writer, second, &|_| {}).expect("scored");
+    let scored = score(&writer, second, &|_| {}).expect("scored");
     assert_eq!((scored.before, scored.change), (None, None));
 }
 
@@ -237,11 +237,11 @@ fn a_score_made_again_replaces_the_first() {
         let root = tempfile::tempdir().expect("a folder");
         make(kind, root.path());
         let writer = history(root.path());
-        let version = commit_pages(&*writer, "first", &[("https://e.org/", LOGIN)]).version;
-        score(&*writer, version, &|_| {}).expect("scored");
-        score(&*writer, version, &|_| {}).expect("scored");
+        let version = commit_pages(&writer, "first", &[("https://e.org/", LOGIN)]).version;
+        score(&writer, version, &|_| {}).expect("scored");
+        score(&writer, version, &|_| {}).expect("scored");
         assert_eq!(writer.catalog().scores(&version).expect("read").len(), 1, "{kind:?}");
-        tag::set(&*writer, "t", Some(version)).expect("set");
+        tag::set(&writer, "t", Some(version)).expect("set");
     }
 }
 
@@ -251,9 +251,9 @@ fn a_moku_site_keeps_the_diff_of_every_version() {
     make(Kind::Moku, root.path());
     let writer = history(root.path());
     let first =
-        commit_pages(&*writer, "1", &[("https://e.org/", "Old Title"), ("https://e.org/a", "x")]).version;
+        commit_pages(&writer, "1", &[("https://e.org/", "Old Title"), ("https://e.org/a", "x")]).version;
     let second =
-        commit_pages(&*writer, "2", &[("https://e.org/", "New Title"), ("https://e.org/b", "y")]).version;
+        commit_pages(&writer, "2", &[("https://e.org/", "New Title"), ("https://e.org/b", "y")]).version;
     let kept = writer.catalog().diff(Some(&first), &second).expect("read").expect("kept with the version");
     let row = VersionDiff::parse(&kept.json).expect("the shape of Moku");
     assert_eq!((row.base_version_id, row.head_version_id), (first.to_string(), second.to_string()));
@@ -270,13 +270,13 @@ fn a_diff_of_an_archive_is_kept_when_asked_and_is_the_same_when_computed_again()
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Archive, root.path());
     let writer = history(root.path());
-    let first = commit_pages(&*writer, "1", &[("https://e.org/", "one")]).version;
-    let second = commit_pages(&*writer, "2", &[("https://e.org/", "two")]).version;
+    let first = commit_pages(&writer, "1", &[("https://e.org/", "one")]).version;
+    let second = commit_pages(&writer, "2", &[("https://e.org/", "two")]).version;
     assert!(writer.catalog().diff(Some(&first), &second).expect("read").is_none());
-    diff::keep(&*writer, Some(first), second).expect("kept");
+    diff::keep(&writer, Some(first), second).expect("kept");
     let kept = writer.catalog().diff(Some(&first), &second).expect("read").expect("kept").json;
-    diff::keep(&*writer, Some(first), second).expect("kept");
+    diff::keep(&writer, Some(first), second).expect("kept");
     assert_eq!(writer.catalog().diff(Some(&first), &second).expect("read").expect("kept").json, kept);
-    let none = score(&*writer, varve_archive::VersionId::new(uuid::Uuid::nil()), &|_| {});
+    let none = score(&writer, varve_archive::VersionId::new(uuid::Uuid::nil()), &|_| {});
     assert!(matches!(none, Err(ArchiveError::Repository(RepositoryError::NoVersion { .. }))));
 }

@@ -26,7 +26,7 @@ fn commit_folder(root: &Path, folder: &Path, read_all: bool) -> VersionId {
         ..Request::default()
     };
     let pages = files.into_iter().map(page).collect();
-    commit(&*history(root), &request, pages, &|_| {}).expect("committed").version
+    commit(&history(root), &request, pages, &|_| {}).expect("committed").version
 }
 
 /// Writes a file as if long ago.
@@ -38,7 +38,7 @@ fn write(path: &Path, text: &str) {
 
 fn texts(root: &Path, version: VersionId) -> Vec<String> {
     let reader = open_reader(root).expect("opened");
-    contents(&*reader, version).into_iter().map(|(_, body)| body).collect()
+    contents(&reader, version).into_iter().map(|(_, body)| body).collect()
 }
 
 /// The time of the last change of a file is that of its disk, and cannot be set: it must pass.

@@ -8,7 +8,7 @@ use varve_archive::RepositoryError;
 
 use crate::scene::*;
 use rusqlite::{Connection, params};
-use varve_archive::history::{HeadState, HistoryReader, MokuHistoryReader};
+use varve_archive::history::{HeadState, MokuHistoryReader};
 use varve_archive::verbs::audit::{AuditFinding, AuditKind};
 use varve_archive::verbs::audit_site::{SiteAudited, audit_site};
 use varve_archive::verbs::checkout;
@@ -33,9 +33,9 @@ fn kinds(root: &Path) -> Vec<AuditKind> {
 pub(crate) fn site(root: &Path) -> [VersionId; 2] {
     make(Kind::Moku, root);
     let writer = history(root);
-    let first = commit_pages(&*writer, "1", &[("https://e.org/", "old"), ("https://e.org/a", "same")]);
+    let first = commit_pages(&writer, "1", &[("https://e.org/", "old"), ("https://e.org/a", "same")]);
     let second = commit_pages(
-        &*writer,
+        &writer,
         "2",
         &[("https://e.org/", "new"), ("https://e.org/a", "same"), ("https://e.org/b", "more")],
     );
@@ -111,7 +111,7 @@ fn retention_and_times_with_fractions_are_no_changed_past() {
         let time = Some("2020-11-16T10:11:12.345678Z".parse().expect("a time"));
         let pages = vec![NewPage { time, ..page("https://e.org/", &number.to_string()) }];
         let request = Request { message: number.to_string(), threads: 1, ..Request::default() };
-        commit(&*writer, &request, pages, &|_| {}).expect("committed");
+        commit(&writer, &request, pages, &|_| {}).expect("committed");
     }
     let newest = writer.head().expect("read").expect("a version");
     let parent = |version: &VersionId| {
@@ -172,7 +172,7 @@ fn a_tree_that_is_not_that_of_head_is_told_and_a_checkout_mends_it() {
     fs::write(root.join("b/.page_headers.json"), "{}").expect("written");
     fs::remove_file(root.join(".page_body")).expect("removed");
     assert_eq!(kinds(root), [AuditKind::WorkingTree; 3]);
-    checkout::checkout(&*history(root), second, &mut |_| {}).expect("checked out");
+    checkout::checkout(&history(root), second, &mut |_| {}).expect("checked out");
     assert_eq!(kinds(root), []);
 }
 
@@ -196,7 +196,7 @@ fn a_head_that_was_lost_is_told_and_the_next_writer_finds_it_again() {
     }
     let accepted = RetentionPolicy { accept_lost: true, ..RetentionPolicy::default() };
     let writer = history(root);
-    perform(&*writer, &plan(&*writer, &accepted).expect("planned"), &|_| {}).expect("performed");
+    perform(&writer, &plan(&writer, &accepted).expect("planned"), &|_| {}).expect("performed");
     drop(writer);
     assert_eq!(kinds(root), []);
     fs::remove_file(&head).expect("removed");
@@ -220,7 +220,7 @@ fn a_head_that_was_left_behind_is_told_and_mended_and_a_checkout_is_not_taken_fo
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     let [first, second] = site(root);
-    checkout::checkout(&*history(root), first, &mut |_| {}).expect("checked out");
+    checkout::checkout(&history(root), first, &mut |_| {}).expect("checked out");
     assert_eq!(kinds(root), [], "somebody went back on purpose");
     assert_eq!(history(root).head().expect("read"), Some(first));
     leave_behind(root, first);
@@ -230,7 +230,7 @@ fn a_head_that_was_left_behind_is_told_and_mended_and_a_checkout_is_not_taken_fo
     let writer = history(root);
     assert_eq!((writer.head().expect("read"), writer.repaired_head()), (Some(second), Some(&state)));
     assert_eq!(fs::read_to_string(root.join("b/.page_body")).expect("read"), "more");
-    let third = commit_pages(&*writer, "3", &[("https://e.org/", "newer")]);
+    let third = commit_pages(&writer, "3", &[("https://e.org/", "newer")]);
     assert_eq!(third.parent, Some(second), "and not a fork");
     drop(writer);
     assert_eq!(kinds(root), []);
@@ -242,8 +242,8 @@ fn where_history_forked_behind_head_nobody_can_tell() {
     let root = root.path();
     let [first, _] = site(root);
     let writer = history(root);
-    checkout::checkout(&*writer, first, &mut |_| {}).expect("checked out");
-    commit_pages(&*writer, "fork", &[("https://e.org/", "fork")]);
+    checkout::checkout(&writer, first, &mut |_| {}).expect("checked out");
+    commit_pages(&writer, "fork", &[("https://e.org/", "fork")]);
     drop(writer);
     leave_behind(root, first);
     assert_eq!(MokuHistoryReader::open(root).expect("opened").head_state().expect("read"), HeadState::Right);
@@ -287,9 +287,9 @@ fn diffs_and_scores_that_are_not_what_they_must_be_are_named() {
         let root = root.path();
         make(Kind::Moku, root);
         let writer = history(root);
-        commit_pages(&*writer, "1", &[("https://e.org/", "<p>old</p>")]);
-        let second = commit_pages(&*writer, "2", &[("https://e.org/", page)]).version;
-        score(&*writer, second, &|_| {}).expect("scored");
+        commit_pages(&writer, "1", &[("https://e.org/", "<p>old</p>")]);
+        let second = commit_pages(&writer, "2", &[("https://e.org/", page)]).version;
+        score(&writer, second, &|_| {}).expect("scored");
         drop(writer);
         assert_eq!(audit(root).1, [], "sound at first");
         assert!(sql(root).execute(change, []).expect("changed") > 0, "{change}");
@@ -309,8 +309,8 @@ fn a_kept_diff_of_pages_of_two_hosts_is_sound() {
         make(Kind::Moku, root.path());
         let writer = history(root.path());
         let stays = ("https://a.org/x", "one\n");
-        let first = commit_pages(&*writer, "1", &[stays, ("https://b.org/x", "two\n")]).version;
-        let second = commit_pages(&*writer, "2", &[stays, (last, "XYZ\n")]).version;
+        let first = commit_pages(&writer, "1", &[stays, ("https://b.org/x", "two\n")]).version;
+        let second = commit_pages(&writer, "2", &[stays, (last, "XYZ\n")]).version;
         drop(writer);
         let json: String = sql(root.path())
             .query_row(
@@ -355,7 +355,7 @@ fn sites_that_moku_wrote_are_sound() {
         if name.starts_with("e-") {
             continue; // What is that old is only read.
         }
-        commit_pages(&*history(&site), "more", &[("https://e.org/one/more", "more")]);
+        commit_pages(&history(&site), "more", &[("https://e.org/one/more", "more")]);
         let (after, found) = audit(&site);
         assert!(found.is_empty(), "{name}, after a commit: {found:?}");
         assert_eq!(after.versions, done.versions + 1, "{name}");
@@ -481,7 +481,7 @@ fn the_statements_of_the_original_work_on_what_varve_wrote_and_the_other_way_rou
     let theirs: VersionId = id.parse().expect("an id");
     assert_eq!(writer.head().expect("read"), Some(theirs));
     assert_eq!(contents(writer.as_reader(), theirs), [("https://e.org/theirs".into(), "their page".into())]);
-    assert_eq!(commit_pages(&*writer, "4", &[("https://e.org/", "4")]).parent, Some(theirs));
+    assert_eq!(commit_pages(&writer, "4", &[("https://e.org/", "4")]).parent, Some(theirs));
 }
 
 #[test]
@@ -490,9 +490,9 @@ fn a_checkout_that_fails_leaves_head_and_tree_as_they_were() {
     let root = root.path();
     let [first, second] = site(root);
     let writer = history(root);
-    checkout::checkout(&*writer, first, &mut |_| {}).expect("moved");
+    checkout::checkout(&writer, first, &mut |_| {}).expect("moved");
     fs::write(root.join("b"), "in the way").expect("written");
-    let failed = checkout::checkout(&*writer, second, &mut |_| {});
+    let failed = checkout::checkout(&writer, second, &mut |_| {});
     assert!(matches!(failed, Err(ArchiveError::Repository(RepositoryError::InTheWay { .. }))), "{failed:?}");
     drop(writer);
     let writer = history(root);
@@ -505,7 +505,7 @@ fn what_somebody_who_was_stopped_meant_to_do_is_told_when_it_is_done() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     let [first, second] = site(root);
-    checkout::checkout(&*history(root), first, &mut |_| {}).expect("moved");
+    checkout::checkout(&history(root), first, &mut |_| {}).expect("moved");
     fs::write(root.join(".moku/varve.head"), second.to_string()).expect("written");
     // One page cannot be written; the others are all the same.
     fs::write(root.join("b"), "in the way").expect("written");

@@ -15,12 +15,11 @@ fn a_moku_site_mirrors_head() {
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Moku, root.path());
     let writer = history(root.path());
-    let first =
-        commit_pages(&*writer, "1", &[("https://e.org/a/b.html", "one"), ("https://e.org/gone", "x")]);
-    commit_pages(&*writer, "2", &[("https://e.org/a/b.html", "two")]);
+    let first = commit_pages(&writer, "1", &[("https://e.org/a/b.html", "one"), ("https://e.org/gone", "x")]);
+    commit_pages(&writer, "2", &[("https://e.org/a/b.html", "two")]);
     let body = root.path().join("a/b.html/.page_body");
     assert_eq!(fs::read_to_string(&body).expect("written"), "two");
-    checkout(&*writer, first.version, &mut |_| {}).expect("checked out");
+    checkout(&writer, first.version, &mut |_| {}).expect("checked out");
     assert_eq!(fs::read_to_string(&body).expect("written"), "one");
     assert!(root.path().join("gone/.page_headers.json").is_file());
     let head = fs::read(root.path().join(".moku/HEAD")).expect("written");
@@ -32,8 +31,8 @@ fn what_another_version_left_is_removed() {
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Archive, root.path());
     let writer = history(root.path());
-    let first = commit_pages(&*writer, "1", &[("https://e.org/a/b", "one"), ("https://e.org/x/y", "x")]);
-    let second = commit_pages(&*writer, "2", &[("https://e.org/a/b", "two")]);
+    let first = commit_pages(&writer, "1", &[("https://e.org/a/b", "one"), ("https://e.org/x/y", "x")]);
+    let second = commit_pages(&writer, "2", &[("https://e.org/a/b", "two")]);
     let to = root.path().join("out");
     let done = export(writer.as_reader(), first.version, &to, &mut |_| {}).expect("written");
     assert_eq!((done.written, done.removed), (2, 0));
@@ -56,7 +55,7 @@ fn nothing_is_written_into_what_an_archive_has_for_itself() {
         let root = tempfile::tempdir().expect("a folder");
         make(kind, root.path());
         let writer = history(root.path());
-        let version = commit_pages(&*writer, "1", &[("https://e.org/a", "one")]).version;
+        let version = commit_pages(&writer, "1", &[("https://e.org/a", "one")]).version;
         for name in own {
             let to = root.path().join(name);
             let refused = export(writer.as_reader(), version, &to, &mut |_| {});
@@ -72,8 +71,8 @@ fn a_tree_that_was_not_finished_is_finished_by_the_next() {
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Archive, root.path());
     let writer = history(root.path());
-    let first = commit_pages(&*writer, "1", &[("https://e.org/a", "one"), ("https://e.org/b", "x")]);
-    let second = commit_pages(&*writer, "2", &[("https://e.org/a", "two")]);
+    let first = commit_pages(&writer, "1", &[("https://e.org/a", "one"), ("https://e.org/b", "x")]);
+    let second = commit_pages(&writer, "2", &[("https://e.org/a", "two")]);
     let to = root.path().join("out");
     export(writer.as_reader(), first.version, &to, &mut |_| {}).expect("written");
     for version in [first.version, second.version] {
@@ -100,7 +99,7 @@ fn pages_that_share_a_path_follow_one_another() {
         })
         .collect();
     let borrowed: Vec<_> = pages.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
-    let version = commit_pages(&*writer, "1", &borrowed).version;
+    let version = commit_pages(&writer, "1", &borrowed).version;
     for name in ["new", "new", "again"] {
         let to = root.path().join(name);
         let done = export(writer.as_reader(), version, &to, &mut |_| {}).expect("written");
@@ -133,7 +132,7 @@ fn no_url_leads_out_of_the_tree() {
             long.as_str(),
         ];
         let pages: Vec<_> = urls.iter().map(|url| (*url, *url)).collect();
-        let version = commit_pages(&*writer, "hostile", &pages).version;
+        let version = commit_pages(&writer, "hostile", &pages).version;
         let to = outer.path().join("out");
         export(writer.as_reader(), version, &to, &mut |_| {}).expect("written");
         assert_eq!(
@@ -164,7 +163,7 @@ fn a_link_in_a_tree_is_never_followed() {
     let pages = vec![page("https://e.org/a/b", "x")];
     let request =
         varve_archive::verbs::commit::Request { message: "m".into(), threads: 1, ..Default::default() };
-    let done = varve_archive::verbs::commit::commit(&*writer, &request, pages, &|_| {}).expect("committed");
+    let done = varve_archive::verbs::commit::commit(&writer, &request, pages, &|_| {}).expect("committed");
     assert_eq!((done.unwritten.count, writer.head().expect("read")), (1, Some(done.version)));
     assert!(matches!(done.unwritten.first[0].1, RepositoryError::InTheWay { .. }));
     assert_eq!(fs::read_dir(&elsewhere).expect("read").count(), 0);
@@ -193,15 +192,15 @@ fn a_checkout_of_a_site_removes_no_last_copy_and_nobodys_work() {
     let file = |name: &str| root.join(name).join(".page_body");
     let pages = ["plain", "edited", "lost", "pipe"];
     let urls = pages.map(|name| format!("https://e.org/{name}"));
-    let first = commit_pages(&*writer, "first", &[("https://e.org/first", "first")]).version;
+    let first = commit_pages(&writer, "first", &[("https://e.org/first", "first")]).version;
     let second: Vec<(&str, &str)> = urls.iter().map(String::as_str).zip(pages).collect();
-    commit_pages(&*writer, "second", &second);
+    commit_pages(&writer, "second", &second);
     fs::write(file("edited"), "my own words").expect("written");
     fs::remove_file(blob(root, "lost")).expect("removed");
     fs::remove_file(file("pipe")).expect("removed");
     let made = std::process::Command::new("mkfifo").arg(file("pipe")).status().expect("run");
     assert!(made.success());
-    let done = checkout(&*writer, first, &mut |_| {}).expect("checked out");
+    let done = checkout(&writer, first, &mut |_| {}).expect("checked out");
     assert_eq!((done.removed, done.stayed), (1, 3));
     assert!(!file("plain").exists() && file("pipe").exists());
     assert_eq!(fs::read_to_string(file("edited")).expect("read"), "my own words");
@@ -217,9 +216,9 @@ fn a_page_that_cannot_be_written_to_the_tree_is_committed_all_the_same() {
     fs::write(root.join("robots.txt"), "my own").expect("written");
     fs::create_dir_all(root.join("c/.page_body/d")).expect("made");
     let writer = history(root);
-    let first = commit_pages(&*writer, "1", &[("https://e.org/two", "two")]);
+    let first = commit_pages(&writer, "1", &[("https://e.org/two", "two")]);
     let urls = ["https://e.org/a", "https://e.org/c", "https://e.org/robots.txt", "https://e.org/z"];
-    let second = commit_pages(&*writer, "2", &urls.map(|url| (url, url)));
+    let second = commit_pages(&writer, "2", &urls.map(|url| (url, url)));
     let named: Vec<_> = second.unwritten.first.iter().map(|(url, _)| url.as_str()).collect();
     assert_eq!((second.unwritten.count, named), (2, urls[1..3].to_vec()));
     assert_eq!((second.parent, writer.head().expect("read")), (Some(first.version), Some(second.version)));
@@ -248,7 +247,7 @@ fn a_body_that_is_lost_meanwhile_fails_the_commit() {
         let damage = |_| fs::write(blob(root, body), "damaged").expect("written");
         let pages = vec![page("https://e.org/a", body)];
         let error =
-            varve_archive::verbs::commit::commit(&*writer, &request, pages, &damage).expect_err("damaged");
+            varve_archive::verbs::commit::commit(&writer, &request, pages, &damage).expect_err("damaged");
         assert_eq!(error.body_failure(), Some(BodyFailure::Damaged), "{error:?}");
         let head = writer.head().expect("read").expect("moved");
         assert_eq!(writer.catalog().version(&head).expect("read").map(|info| info.version.id), Some(head));
@@ -261,8 +260,8 @@ fn a_head_that_was_about_to_move_is_moved_by_the_next_who_opens() {
     let root = root.path();
     make(Kind::Moku, root);
     let writer = history(root);
-    let first = commit_pages(&*writer, "1", &[("https://e.org/a", "1")]).version;
-    let second = commit_pages(&*writer, "2", &[("https://e.org/a", "2")]).version;
+    let first = commit_pages(&writer, "1", &[("https://e.org/a", "1")]).version;
+    let second = commit_pages(&writer, "2", &[("https://e.org/a", "2")]).version;
     drop(writer);
     // As a kill between the rows and HEAD leaves it.
     std::fs::write(root.join(".moku/HEAD"), first.to_string()).expect("written");
@@ -286,8 +285,8 @@ fn a_head_that_is_moved_forward_takes_no_page_from_the_tree() {
     make(Kind::Moku, root);
     let writer = history(root);
     let first =
-        commit_pages(&*writer, "1", &[("https://e.org/a", "1"), ("https://e.org/left", "left")]).version;
-    let second = commit_pages(&*writer, "2", &[("https://e.org/a", "2")]).version;
+        commit_pages(&writer, "1", &[("https://e.org/a", "1"), ("https://e.org/left", "left")]).version;
+    let second = commit_pages(&writer, "2", &[("https://e.org/a", "2")]).version;
     drop(writer);
     let intended = root.join(".moku/varve.head");
     for intention in [None, Some(second.to_string())] {
@@ -313,7 +312,7 @@ fn two_spellings_share_a_path_and_stay_two() {
     let writer = history(root.path());
     let [one, other, third] =
         ["https://e.org/a?x=1&y=2", "https://e.org/a?y=2&x=1", "https://e.org/a?y=2&utm_source=z&x=1"];
-    let commit = |message: &str, pages: &[(&str, &str)]| commit_pages(&*writer, message, pages).version;
+    let commit = |message: &str, pages: &[(&str, &str)]| commit_pages(&writer, message, pages).version;
     let versions = [
         commit("1", &[(one, "one"), (other, "other")]),
         commit("2", &[(one, "one"), (other, "changed")]),
@@ -341,7 +340,7 @@ fn of_pages_with_one_path_only_those_are_covered_that_another_lies_in_the_place_
     make(Kind::Moku, root);
     let writer = history(root);
     let urls = ["https://a.example/x", "https://b.example/x", "https://c.example/x"];
-    let version = commit_pages(&*writer, "1", &urls.map(|url| (url, url))).version;
+    let version = commit_pages(&writer, "1", &urls.map(|url| (url, url))).version;
     fs::remove_file(blob(root, urls[2])).expect("removed");
     let to = root.join("out");
     let done = export(writer.as_reader(), version, &to, &mut |_| {}).expect("written");
@@ -368,11 +367,11 @@ fn a_body_that_cannot_be_had_costs_a_checkout_its_own_page_alone() {
         let root = root.path();
         let [first, second] = site(root);
         let writer = history(root);
-        checkout(&*writer, first, &mut |_| {}).expect("moved");
+        checkout(&writer, first, &mut |_| {}).expect("moved");
         for content in ["new", "same"] {
             harm(&blob(root, content));
         }
-        let done = checkout(&*writer, second, &mut |_| {}).expect("moved");
+        let done = checkout(&writer, second, &mut |_| {}).expect("moved");
         let left_out: Vec<_> =
             done.left_out.iter().map(|(trouble, pages)| (trouble, &pages.urls[..])).collect();
         assert_eq!(left_out, [(expected, &["https://e.org/".to_owned(), "https://e.org/a".to_owned()][..])]);
@@ -394,8 +393,8 @@ fn of_two_checkouts_to_one_folder_one_is_refused() {
         let root = root.path();
         make(kind, root);
         let writer = history(root);
-        let first = commit_pages(&*writer, "first", &[("https://e.org/", "first")]).version;
-        let second = commit_pages(&*writer, "second", &[("https://e.org/", "second")]).version;
+        let first = commit_pages(&writer, "first", &[("https://e.org/", "first")]).version;
+        let second = commit_pages(&writer, "second", &[("https://e.org/", "second")]).version;
         let to = root.join("out");
         let mut refused = None;
         // It tells of its progress while it writes.

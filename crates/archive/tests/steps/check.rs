@@ -39,7 +39,7 @@ impl Known {
 }
 
 /// Every version with its pages, by message. A body that was taken out is no page.
-fn all(reader: &dyn HistoryReader) -> BTreeMap<String, (VersionId, Pages)> {
+fn all(reader: &HistoryReader) -> BTreeMap<String, (VersionId, Pages)> {
     let versions = reader.catalog().versions(&Default::default(), ListCursor::first(99)).unwrap();
     let pages = |id| {
         let captures =
@@ -62,7 +62,7 @@ impl Death<'_> {
     }
 
     /// Opens it as anyone would who writes next; nothing that was acknowledged is lost or changed.
-    fn open(&self) -> Box<dyn HistoryWriter> {
+    fn open(&self) -> HistoryWriter {
         let history = scene::history(self.home);
         self.is_sound("opened");
         history
@@ -82,7 +82,7 @@ impl Death<'_> {
     /// Whoever only reads sees what was acknowledged, before anybody puts anything in order.
     fn can_be_read(&self) {
         let reader = scene::reader(self.home);
-        let found = all(&*reader);
+        let found = all(&reader);
         for (message, known) in &self.known.versions {
             assert_eq!(found.get(message), Some(known), "{}: read", self.what);
         }
@@ -96,7 +96,7 @@ impl Death<'_> {
             assert!(ready.is_dir(), "{}", self.what);
             return;
         }
-        let found = all(&*scene::reader(self.home));
+        let found = all(&scene::reader(self.home));
         for (message, (id, pages)) in &self.known.versions {
             let (id_found, pages_found) = &found[message];
             let rest: Pages = pages.iter().filter(|(url, _)| url != SECRET).cloned().collect();
@@ -105,9 +105,9 @@ impl Death<'_> {
     }
 
     /// The next commit works and descends from HEAD; then nothing unfinished lies about.
-    fn goes_on(&self, history: Box<dyn HistoryWriter>) {
+    fn goes_on(&self, history: HistoryWriter) {
         let head = history.head().unwrap();
-        let next = scene::commit_pages(&*history, "next", &[("https://e.org/", "next")]);
+        let next = scene::commit_pages(&history, "next", &[("https://e.org/", "next")]);
         assert_eq!(next.parent, head, "{}", self.what);
         assert_eq!(history.head().unwrap(), Some(next.version), "{}", self.what);
         drop(history);
@@ -194,7 +194,7 @@ pub(crate) fn collected(death: &Death<'_>) {
     };
     let (history, _) = look("after the death");
     if history.catalog().last_gc().unwrap().is_some() {
-        assert!(is_clear(&*history), "{}: it was not done, and is said to be", death.what);
+        assert!(is_clear(&history), "{}: it was not done, and is said to be", death.what);
     } else {
         assert!(!death.done, "{}: it is not said when it was done", death.what);
     }
@@ -206,7 +206,7 @@ pub(crate) fn collected(death: &Death<'_>) {
 }
 
 /// Whether [`collect`] would find nothing to do.
-fn is_clear(history: &dyn HistoryWriter) -> bool {
+fn is_clear(history: &HistoryWriter) -> bool {
     plan(history, &POLICY).unwrap().list.is_empty()
 }
 

@@ -112,18 +112,18 @@ fn made(home: &Path, packing: &str) {
     empty(home, packing);
     let history = scene::history(home);
     let commit =
-        |message: &str, pages: &[(&str, &str)]| scene::commit_pages(&*history, message, pages).version;
+        |message: &str, pages: &[(&str, &str)]| scene::commit_pages(&history, message, pages).version;
     let first =
         commit("1", &[("https://e.org/", "first"), ("https://e.org/a", "same"), (SECRET, "my secret")]);
-    tag::set(&*history, "kept", Some(first)).unwrap();
+    tag::set(&history, "kept", Some(first)).unwrap();
     let second = commit(
         "2",
         &[("https://e.org/", "second"), ("https://e.org/a", "same"), ("https://e.org/gone", "g")],
     );
     let third =
         commit("3", &[("https://e.org/", "third"), ("https://e.org/a", "same"), (SECRET, "other secret")]);
-    diff::keep(&*history, Some(second), third).unwrap();
-    score::score(&*history, third, &|_| {}).unwrap();
+    diff::keep(&history, Some(second), third).unwrap();
+    score::score(&history, third, &|_| {}).unwrap();
 }
 
 /// The same, with pages enough for a dictionary, which holds what is to go, and a silo that begins with it.
@@ -136,13 +136,13 @@ fn trained(home: &Path) {
         (0..40).map(|number| (format!("https://e.org/many/{number}"), text(number))).collect();
     pages.push((SECRET.to_owned(), secret));
     let pages: Vec<_> = pages.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
-    scene::commit_pages(&*history, "many", &pages);
+    scene::commit_pages(&history, "many", &pages);
     drop(history);
     let history = ArchiveHistoryWriter::open(home, scene::opening()).unwrap();
     train::train(&history, 64 << 10).unwrap();
     drop(history);
     let history = scene::history(home);
-    scene::commit_pages(&*history, "behind it", &[("https://e.org/", "behind")]);
+    scene::commit_pages(&history, "behind it", &[("https://e.org/", "behind")]);
 }
 
 fn commit(home: &Path) {
@@ -150,11 +150,11 @@ fn commit(home: &Path) {
     let pages = NEW.iter().map(|(url, body)| scene::page(url, body)).collect();
     let request =
         varve_archive::verbs::commit::Request { message: "4".into(), threads: 1, ..Default::default() };
-    varve_archive::verbs::commit::commit(&*history, &request, pages, &|_| {}).unwrap();
+    varve_archive::verbs::commit::commit(&history, &request, pages, &|_| {}).unwrap();
 }
 
 /// The version with that message.
-pub(crate) fn version(history: &dyn HistoryWriter, message: &str) -> VersionId {
+pub(crate) fn version(history: &HistoryWriter, message: &str) -> VersionId {
     let all = history
         .catalog()
         .versions(&Default::default(), varve_archive::verbs::log::ListCursor::first(99))
@@ -164,25 +164,25 @@ pub(crate) fn version(history: &dyn HistoryWriter, message: &str) -> VersionId {
 
 fn check_out(home: &Path) {
     let history = scene::history(home);
-    checkout::checkout(&*history, version(&*history, "2"), &mut |_| {}).unwrap();
+    checkout::checkout(&history, version(&history, "2"), &mut |_| {}).unwrap();
 }
 
 /// A folder that holds another version already.
 fn exported(home: &Path) {
     made(home, "gzip");
     let history = scene::history(home);
-    checkout::export(history.as_reader(), version(&*history, "1"), &home.join("out"), &mut |_| {}).unwrap();
+    checkout::export(history.as_reader(), version(&history, "1"), &home.join("out"), &mut |_| {}).unwrap();
 }
 
 pub(crate) fn export(home: &Path) {
     let history = scene::history(home);
-    checkout::export(history.as_reader(), version(&*history, "2"), &home.join("out"), &mut |_| {}).unwrap();
+    checkout::export(history.as_reader(), version(&history, "2"), &home.join("out"), &mut |_| {}).unwrap();
 }
 
 pub(crate) fn collect(home: &Path) {
     let history = scene::history(home);
-    let actions = gc::plan(&*history, &POLICY).unwrap();
-    gc::perform(&*history, &actions, &|_| {}).unwrap();
+    let actions = gc::plan(&history, &POLICY).unwrap();
+    gc::perform(&history, &actions, &|_| {}).unwrap();
 }
 
 pub(crate) fn take_out(home: &Path) {
@@ -201,5 +201,5 @@ pub(crate) fn take_out(home: &Path) {
 
 fn keep_score(home: &Path) {
     let history = scene::history(home);
-    score::score(&*history, version(&*history, "2"), &|_| {}).unwrap();
+    score::score(&history, version(&history, "2"), &|_| {}).unwrap();
 }

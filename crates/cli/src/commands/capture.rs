@@ -15,6 +15,7 @@ use varve_archive::history::ArchiveHistoryWriter;
 use varve_archive::verbs::capture::{
     self as verb, CrawlEvent, CrawlSettings, NetworkOptions, RunEnd, RunOptions,
 };
+use varve_archive::verbs::intent;
 use varve_archive::verbs::plan::{Plan, is_project, load};
 use varve_archive::{ArchiveError, ArchivePaths};
 
@@ -138,7 +139,7 @@ impl Verb for CaptureArgs {
         }
         let settings = self.settings(session)?;
         let history = session.open_archive_history()?;
-        let intent = session.intent(&history)?;
+        let intent = intent::keep(&history)?;
         let stop = signals::stop_flag();
         let unsent = UnsentCredentials::new(&reach);
         let manner = RunOptions { reach, threads: Session::threads(), stop: &stop, intent };

@@ -53,23 +53,23 @@ impl Verb for CatArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let history = session.open_reader()?;
         let when = match &self.at {
-            Some(text) => at(&*history, text)?,
+            Some(text) => at(&history, text)?,
             None => match self.choosing.choice() {
                 CaptureChoice::Newest => CaptureSelector::Newest,
                 CaptureChoice::NewestGood => CaptureSelector::NewestGood,
             },
         };
-        let capture = look_up(&*history, &self.url, &when)?;
+        let capture = look_up(&history, &self.url, &when)?;
         if capture.truncated {
             session.printer.say("this answer was cut short: it is not the whole page");
         }
         let mut output = session.printer.raw()?;
         if self.headers {
-            output.write_all(&head(&*history, &capture)?).map_err(Error::Output)?;
+            output.write_all(&head(&history, &capture)?).map_err(Error::Output)?;
         } else if self.raw {
-            copy(&mut wire(&*history, &capture)?, &mut output)?;
+            copy(&mut wire(&history, &capture)?, &mut output)?;
         } else {
-            copy(&mut body(&*history, &capture)?, &mut output)?;
+            copy(&mut body(&history, &capture)?, &mut output)?;
         }
         output.flush().map_err(Error::Output)?;
         Ok(ExitStatus::Done)

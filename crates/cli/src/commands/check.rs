@@ -355,7 +355,7 @@ impl CheckArgs {
         mut checked: CheckedUrl,
         teller: &mut VerdictPrinter<'_>,
     ) -> Result<(), Error> {
-        let history: &dyn HistoryReader = history;
+        let history: &HistoryReader = history;
         let (options, format) = (CompareOptions::default(), teller.format);
         if self.explain && format == ReportFormat::Json {
             let mut difference = None;

@@ -62,14 +62,14 @@ impl Verb for CheckoutArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let (version, done) = if let Some(folder) = &self.to {
             let history = session.open_reader()?;
-            let version = resolve_version(&*history, &self.version)?;
+            let version = resolve_version(&history, &self.version)?;
             let progress = session.printer.progress(None, "pages");
-            (version, export(&*history, version, folder, &mut |more| progress.inc(more))?)
+            (version, export(&history, version, folder, &mut |more| progress.inc(more))?)
         } else {
             let history = session.open_history()?;
             let version = resolve_version(history.as_reader(), &self.version)?;
             let progress = session.printer.progress(None, "pages");
-            (version, checkout(&*history, version, &mut |more| progress.inc(more))?)
+            (version, checkout(&history, version, &mut |more| progress.inc(more))?)
         };
         if self.json {
             let line = CheckoutRow::of(version.to_string(), &done);

@@ -5,10 +5,12 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use varve_archive::history::{HistoryWriter, KeptIntent};
 use varve_archive::verbs::commit::{
     FolderFiles, NewBody, NewPage, Report, Request, SkippedFile, SkippedFileKind, check_version_limit,
     commit, files_below,
 };
+use varve_archive::verbs::intent;
 use varve_archive::{ByteSize, Headers, Moment, RepositoryError};
 
 use super::checkout::report_covered_pages;
@@ -129,8 +131,11 @@ impl Verb for CommitArgs {
         let parent =
             self.parent.as_deref().map(|text| resolve_version(history.as_reader(), text)).transpose()?;
         // Fail before the plan and the expectations are stored.
-        check_version_limit(&*history, self.max_versions)?;
-        let intent = session.intent(&*history)?;
+        check_version_limit(&history, self.max_versions)?;
+        let intent = match &history {
+            HistoryWriter::Archive(archive) => intent::keep(archive)?,
+            HistoryWriter::Moku(_) => KeptIntent::default(),
+        };
         let request = Request {
             intent,
             message: self.message.clone(),
@@ -143,7 +148,7 @@ impl Verb for CommitArgs {
             most_versions: self.max_versions,
         };
         let progress = session.printer.progress(Some(pages.len() as u64), "pages");
-        let mut done = commit(&*history, &request, pages, &|more| progress.inc(more))?;
+        let mut done = commit(&history, &request, pages, &|more| progress.inc(more))?;
         drop(progress);
         let not_in_tree = not_in_tree(std::mem::take(&mut done.unwritten.first));
         if done.lacks_diff {

@@ -147,14 +147,14 @@ impl Verb for DiffArgs {
             session.require_writable()?;
         }
         let history = self.choosing.open_reader(session)?;
-        let (base, head) = self.versions(&*history, &mut session.printer)?;
+        let (base, head) = self.versions(&history, &mut session.printer)?;
         let mode = match self.mode.as_str() {
             "words" => DiffMode::Words,
             "dom" => DiffMode::Dom,
             "chars" => DiffMode::Letters,
             _ => DiffMode::Lines,
         };
-        let twin = self.noise_from.as_deref().map(|twin| resolve_version(&*history, twin)).transpose()?;
+        let twin = self.noise_from.as_deref().map(|twin| resolve_version(&history, twin)).transpose()?;
         let request = Request {
             base,
             head: Some(head),
@@ -165,16 +165,16 @@ impl Verb for DiffArgs {
             names_only: self.name_only,
             headers_only: self.mode == "headers",
         };
-        let document = self.is_html().then(|| DiffDocument::new(&*history, base, head));
+        let document = self.is_html().then(|| DiffDocument::new(&history, base, head));
         let printer = &mut session.printer;
         let mut show = DiffPrinter { verb: &self, printer, pages: 0, document, beginning: None };
         show.begin(base, head)?;
-        let totals = diff(&*history, &request, |page| show.page(page))?;
+        let totals = diff(&history, &request, |page| show.page(page))?;
         show.end(&totals)?;
         if self.keep {
             drop(history);
             let history = session.open_history()?;
-            varve_archive::verbs::diff::keep(&*history, base, head)?;
+            varve_archive::verbs::diff::keep(&history, base, head)?;
         }
         let is_finding = totals.unread > 0 || (self.exit_code && totals.differ());
         Ok(if is_finding { ExitStatus::Findings } else { ExitStatus::Done })
@@ -184,7 +184,7 @@ impl Verb for DiffArgs {
 impl DiffArgs {
     fn versions(
         &self,
-        history: &dyn HistoryReader,
+        history: &HistoryReader,
         printer: &mut Printer,
     ) -> Result<(Option<VersionId>, VersionId), Error> {
         let head = resolve_version(history, self.head.as_deref().unwrap_or("HEAD"))?;

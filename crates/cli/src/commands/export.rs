@@ -91,7 +91,7 @@ impl Verb for ExportArgs {
             return self.copy(&root, target, session);
         }
         let history = ArchiveHistoryReader::open(&root)?;
-        let version = resolve_version(&history, &self.version)?;
+        let version = resolve_version(&(&history).into(), &self.version)?;
         let printer = &mut session.printer;
         let bar = printer.progress(None, "revisions");
         let exported = export(&history, &version, target, &|count| bar.inc(count))?;

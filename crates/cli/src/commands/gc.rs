@@ -98,11 +98,11 @@ impl Verb for GcArgs {
         // A dry run needs no lock and no writable disk.
         let writer = if self.dry_run { None } else { Some(session.open_history()?) };
         let shown;
-        let (history, now): (&dyn HistoryReader, Moment) = match &writer {
+        let (history, now): (&HistoryReader, Moment) = match &writer {
             Some(writer) => (writer.as_reader(), writer.now()),
             None => {
                 shown = session.open_reader()?;
-                (&*shown, clock::moment())
+                (&shown, clock::moment())
             }
         };
         let every = self.min_interval.map(|every| too_soon(history, now, every)).transpose()?;
@@ -121,7 +121,7 @@ impl Verb for GcArgs {
         let mut done = GcReport::default();
         if let Some(writer) = &writer {
             let progress = session.printer.progress(Some(actions.list.len() as u64), "actions");
-            done = perform(&**writer, &actions, &|more| progress.inc(more))?;
+            done = perform(writer, &actions, &|more| progress.inc(more))?;
             drop(progress);
             remark(&mut done, &mut session.printer);
         }
@@ -134,7 +134,7 @@ impl GcArgs {
     /// Reports that it is too soon.
     fn leave(
         &self,
-        history: &dyn HistoryReader,
+        history: &HistoryReader,
         lately: TooSoon,
         printer: &mut Printer,
     ) -> Result<ExitStatus, Error> {

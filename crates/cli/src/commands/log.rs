@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use varve_archive::history::HistoryReader;
+use varve_archive::history::{CrystalHistoryReader, HistoryReader};
 use varve_archive::verbs::cat::{removal_of, version_of};
 use varve_archive::verbs::log::{
     CaptureFilter, ListCursor, Removal, VersionFilter, VersionInfo, captures, last_in_version,
@@ -110,10 +110,10 @@ pub(super) struct LogArgs {
 impl Verb for LogArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let history = session.open_reader()?;
-        match &self.url {
-            Some(url) => self.captures(&*history, url, session)?,
-            None if !history.has_versions() => self.latest(&*history, session)?,
-            None => self.versions(&*history, session)?,
+        match (&self.url, &history) {
+            (Some(url), _) => self.captures(&history, url, session)?,
+            (None, HistoryReader::Crystal(project)) => self.latest(&history, project, session)?,
+            (None, HistoryReader::Archive(_) | HistoryReader::Moku(_)) => self.versions(&history, session)?,
         }
         Ok(ExitStatus::Done)
     }
@@ -121,7 +121,7 @@ impl Verb for LogArgs {
 
 impl LogArgs {
     /// Which versions to list.
-    fn filter(&self, history: &dyn HistoryReader) -> Result<VersionFilter, Error> {
+    fn filter(&self, history: &HistoryReader) -> Result<VersionFilter, Error> {
         if let Some(tag) = &self.tag
             && history.catalog().tag(tag).map_err(ArchiveError::from)?.is_none()
         {
@@ -142,7 +142,7 @@ impl LogArgs {
         [&self.author, &self.message, &self.tag].into_iter().any(Option::is_some)
     }
 
-    fn versions(&self, history: &dyn HistoryReader, session: &mut Session) -> Result<(), Error> {
+    fn versions(&self, history: &HistoryReader, session: &mut Session) -> Result<(), Error> {
         let filter = self.filter(history)?;
         let mut after = self.after.as_deref().map(|text| resolve_version(history, text)).transpose()?;
         let is_rest = after.is_some();
@@ -192,8 +192,13 @@ impl LogArgs {
         session.printer.line("")
     }
 
-    /// Lists the latest captures of a layout without versions.
-    fn latest(&self, history: &dyn HistoryReader, session: &mut Session) -> Result<(), Error> {
+    /// Lists the latest captures of a project, which keeps no versions.
+    fn latest(
+        &self,
+        history: &HistoryReader,
+        project: &CrystalHistoryReader,
+        session: &mut Session,
+    ) -> Result<(), Error> {
         let asks = [&self.after, &self.touching, &self.author, &self.message, &self.tag];
         if self.graph || asks.into_iter().any(Option::is_some) {
             return Err(ArchiveError::KeepsNoVersions.into());
@@ -204,7 +209,7 @@ impl LogArgs {
         let mut last: Option<Capture> = None;
         while left > 0 {
             let limit = left.min(READ_BATCH_SIZE);
-            let found = history.latest_captures(&filter, ListCursor { after: last.as_ref(), limit })?;
+            let found = project.latest_captures(&filter, ListCursor { after: last.as_ref(), limit })?;
             for capture in &found {
                 self.print_capture(history, capture, CaptureColumns { body: false, url: true }, session)?;
             }
@@ -217,7 +222,7 @@ impl LogArgs {
         Ok(())
     }
 
-    fn captures(&self, history: &dyn HistoryReader, url: &str, session: &mut Session) -> Result<(), Error> {
+    fn captures(&self, history: &HistoryReader, url: &str, session: &mut Session) -> Result<(), Error> {
         let is_chosen = self.asks_of_versions();
         if is_chosen && !history.has_versions() {
             return Err(ArchiveError::KeepsNoVersions.into());
@@ -284,7 +289,7 @@ impl LogArgs {
     /// Prints a capture. A list of all URLs shows no body ids, except as JSON: bodies may have to be read for them.
     fn print_capture(
         &self,
-        history: &dyn HistoryReader,
+        history: &HistoryReader,
         capture: &Capture,
         columns: CaptureColumns,
         session: &mut Session,
@@ -348,7 +353,7 @@ impl LogArgs {
 /// purged or its row is lost.
 fn print_beside(
     graph: &mut VersionGraph,
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     info: &VersionInfo,
     head: Option<VersionId>,
     session: &mut Session,

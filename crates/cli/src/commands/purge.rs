@@ -1,7 +1,7 @@
 //! `varve purge`: removes content from the silos.
 
 use serde::Serialize;
-use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter};
+use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter, HistoryReader};
 use varve_archive::verbs::purge::{
     AtSign, Dictionaries, GroupPattern, PurgeSelection, Report, Request, perform, plan,
 };
@@ -108,7 +108,8 @@ impl Verb for PurgeArgs {
 impl PurgeArgs {
     fn request(&self, session: &Session) -> Result<Request, Error> {
         let history = ArchiveHistoryReader::open(&session.root()?)?;
-        let versions = self.versions.iter().map(|text| resolve_named_version(&history, text));
+        let reader = HistoryReader::from(&history);
+        let versions = self.versions.iter().map(|text| resolve_named_version(&reader, text));
         let objects = self.objects.iter().map(|text| history.archive().resolve(text));
         let pattern = |text: &String| GroupPattern::new(text, AtSign::default());
         let operator = history.archive().settings().operator.clone();

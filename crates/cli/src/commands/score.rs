@@ -121,7 +121,7 @@ impl ScoreArgs {
         };
         let version = resolve_version(history.as_reader(), &self.version)?;
         let progress = session.printer.progress(None, "pages");
-        let scored = score(&*history, version, &|more| progress.inc(more))?;
+        let scored = score(&history, version, &|more| progress.inc(more))?;
         drop(progress);
         if !scored.is_kept {
             session.printer.say(UNSAVED_SCORE_NOTE);
@@ -131,10 +131,10 @@ impl ScoreArgs {
 
     fn only_compute(&self, session: &mut Session) -> Result<(VersionId, ScoredVersion), Error> {
         let history = session.open_reader()?;
-        let version = resolve_version(&*history, &self.version)?;
+        let version = resolve_version(&history, &self.version)?;
         let progress = session.printer.progress(None, "pages");
         let now = Moment::from(clock::now().instant);
-        Ok((version, compute(&*history, version, now, &|more| progress.inc(more))?))
+        Ok((version, compute(&history, version, now, &|more| progress.inc(more))?))
     }
 }
 

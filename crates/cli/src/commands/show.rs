@@ -53,24 +53,24 @@ pub(super) struct ShowArgs {
 impl Verb for ShowArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let history = self.choosing.open_reader(session)?;
-        let id = resolve_version(&*history, &self.version)?;
-        let info = version(&*history, &id)?;
+        let id = resolve_version(&history, &self.version)?;
+        let info = version(&history, &id)?;
         if self.json {
             session.printer.json(&VersionRow::of(&info))?;
         } else {
             for line in describe_version(&info, history.head()?)
                 .into_iter()
-                .chain(missing_parent_note(&*history, &info)?)
+                .chain(missing_parent_note(&history, &info)?)
             {
                 session.printer.line(line)?;
             }
             session.printer.line("")?;
         }
-        let (pairs, mut unchanged) = pages(&*history, &info, self.json || self.all)?;
+        let (pairs, mut unchanged) = pages(&history, &info, self.json || self.all)?;
         for pair in pairs {
             let pair = pair?;
             if self.json {
-                session.printer.json(&ShownPageRow::of(&*history, &pair)?)?;
+                session.printer.json(&ShownPageRow::of(&history, &pair)?)?;
             } else if pair.lasting_change() == PageChange::Unchanged && !self.all {
                 unchanged += 1;
             } else {
@@ -110,7 +110,7 @@ struct ShownPageRow<'a> {
 }
 
 impl<'a> ShownPageRow<'a> {
-    fn of(history: &dyn HistoryReader, pair: &'a CapturePair) -> Result<Self, Error> {
+    fn of(history: &HistoryReader, pair: &'a CapturePair) -> Result<Self, Error> {
         let page = pair.any();
         Ok(Self {
             url: &page.url,

@@ -52,7 +52,7 @@ impl Verb for TagArgs {
             true => None,
             false => Some(resolve_version(history.as_reader(), &self.version)?),
         };
-        set(&*history, name, version)?;
+        set(&history, name, version)?;
         match version {
             Some(version) => {
                 session.printer.say(format_args!("{name} is now {}", short_version_id(&version)))
@@ -66,7 +66,7 @@ impl Verb for TagArgs {
 impl TagArgs {
     fn list(&self, session: &mut Session) -> Result<(), Error> {
         let history = session.open_reader()?;
-        for tag in list(&*history)? {
+        for tag in list(&history)? {
             if self.json {
                 let line = TagRow { name: &tag.name, version: tag.version.to_string(), time: tag.time };
                 session.printer.json(&line)?;

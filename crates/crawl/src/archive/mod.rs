@@ -17,7 +17,7 @@ use super::past_captures::{PastLookup, PastQuery, StoredCapture};
 use crate::error::CrawlError;
 use crate::run_description::RunDescription;
 use crate::wire_exchange::RunRecord;
-use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, HistoryWriter};
+use varve_repository::history::ArchiveHistoryWriter;
 use writers::ArchiveWriters;
 
 /// An archive, for a run that was stopped at these versions.

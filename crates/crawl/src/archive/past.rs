@@ -12,7 +12,7 @@ use super::super::past_captures::{
     EarlierCapture, PastLookup, PastQuery, SpellingMatch, StoredCapture, Validators,
 };
 use crate::error::CrawlError;
-use varve_repository::history::{ArchiveHistoryWriter, HistoryReader};
+use varve_repository::history::ArchiveHistoryWriter;
 
 /// Captures of a URL that are read: a 304 has often lost the headers that older captures have.
 const MAX_CAPTURES_READ: usize = 8;

@@ -16,7 +16,6 @@ use super::super::discovered_link::{DiscoveredLink, ResponseLinks};
 use super::super::task::CrawlTask;
 use super::writers::ArchiveWriters;
 use crate::error::CrawlError;
-use varve_repository::history::HistoryReader;
 
 /// The type of every document.
 const DOCUMENT_MEDIA_TYPE: &str = "text/html; charset=utf-8";

@@ -8,7 +8,7 @@ use varve_wire::MessageHead;
 
 use super::super::response_cache::{MAX_RESPONSE_BYTES, is_reusable};
 use crate::error::CrawlError;
-use varve_repository::history::{ArchiveHistoryWriter, HistoryReader};
+use varve_repository::history::ArchiveHistoryWriter;
 
 /// The response of a capture, with its codings removed; `None` if it may not be reused. It has no
 /// request.

@@ -24,7 +24,7 @@ use varve_repository::RepositoryError;
 
 use crate::error::CrawlError;
 use crate::wire_exchange::{self, RunRecord};
-use varve_repository::history::{ArchiveHistoryWriter, HistoryReader};
+use varve_repository::history::ArchiveHistoryWriter;
 
 /// Older captures that are read for the type of an unchanged body.
 const MAX_FORMER_CAPTURES: usize = 8;

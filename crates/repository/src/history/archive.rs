@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::Read;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -28,7 +29,7 @@ use super::catalog_filler::count_rows;
 use super::head_state::{HeadState, named};
 use super::packer_pool::PackerPool;
 use super::store_bodies::{open_body, open_payload, order_of, place, read_body, renderings, wire_head};
-use super::{BodyInput, BodyWorker, HeadMove, HistoryReader, HistoryWriter, RecordPlace, body_range, head};
+use super::{BodyInput, BodyWorker, HistoryReader, RecordPlace, body_range, head};
 use crate::archive::{Archive, open_silo_files};
 use crate::archive_paths::ArchivePaths;
 use crate::archive_writer::{ArchiveWriter, WriterOptions};
@@ -45,10 +46,13 @@ const MAX_LOOKUP_RETRIES: usize = 5;
 
 /// A varve archive, open for reading for any length of time. It sees data that other processes
 /// write meanwhile.
+#[derive(Clone)]
 pub struct ArchiveHistoryReader {
-    archive: Archive,
-    catalog: SqliteCatalog,
-    newer: Mutex<ReopenedStore>,
+    archive: Arc<Archive>,
+    catalog: Arc<SqliteCatalog>,
+    newer: Arc<Mutex<ReopenedStore>>,
+    /// The writer that this reader belongs to, which knows objects that the index files lack.
+    writer: Option<Arc<ArchiveWriter>>,
 }
 
 /// The store as it was last opened. An open index is a snapshot, while catalog rows are always
@@ -94,7 +98,22 @@ impl ArchiveHistoryReader {
         }
         // Taken before the catalog is opened, so that a change in between leads to another lookup.
         let newer = ReopenedStore { store: None, index: index_state(&archive.layout().index()) };
-        Ok(Self { catalog: SqliteCatalog::open_to_read(&path)?, archive, newer: Mutex::new(newer) })
+        Ok(Self {
+            catalog: Arc::new(SqliteCatalog::open_to_read(&path)?),
+            archive: Arc::new(archive),
+            newer: Arc::new(Mutex::new(newer)),
+            writer: None,
+        })
+    }
+
+    /// Reads what `writer` has stored.
+    fn of_writer(writer: &Arc<ArchiveWriter>, catalog: &Arc<SqliteCatalog>) -> Self {
+        Self {
+            archive: Arc::new(Archive::of_writer(writer)),
+            catalog: Arc::clone(catalog),
+            newer: Arc::default(),
+            writer: Some(Arc::clone(writer)),
+        }
     }
 
     /// Runs a query on the store. Retries if the query fails and the index has changed since it was
@@ -103,6 +122,9 @@ impl ArchiveHistoryReader {
         &self,
         mut question: impl FnMut(&StoreReader) -> Result<T, RepositoryError>,
     ) -> Result<T, RepositoryError> {
+        if let Some(writer) = &self.writer {
+            return question(&writer.reader());
+        }
         let known = self.newer().store.clone();
         let mut answer = question(known.as_deref().unwrap_or(self.archive.store()));
         for _ in 0..MAX_LOOKUP_RETRIES {
@@ -156,27 +178,28 @@ impl ArchiveHistoryReader {
         self.newer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The archive, with its objects and settings.
+    /// The archive, with its settings and with its objects as they were when it was opened.
     pub fn archive(&self) -> &Archive {
         &self.archive
     }
-}
 
-impl HistoryReader for ArchiveHistoryReader {
-    fn redaction(&self) -> Redaction {
+    /// Whether sensitive headers are redacted.
+    pub fn redaction(&self) -> Redaction {
         self.archive.settings().redaction()
     }
 
-    fn unfinished_since(&self) -> Result<Option<Moment>, RepositoryError> {
+    pub(super) fn unfinished_since(&self) -> Result<Option<Moment>, RepositoryError> {
         Ok(self.catalog.unfinished_runs()?.first().map(|open| open.time))
     }
 
-    fn catalog(&self) -> &dyn CatalogRead {
-        &self.catalog
+    /// The catalog rows.
+    pub fn catalog(&self) -> &dyn CatalogRead {
+        &*self.catalog
     }
 
-    /// If the HEAD file is missing, the catalog's value is used: it is derived from the silos.
-    fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
+    /// The version that HEAD names. If the HEAD file is missing, the catalog's value is used: it is
+    /// derived from the silos.
+    pub fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
         match head::read(&self.archive.layout().head())? {
             None => Ok(self.catalog.head()?),
             head => Ok(head),
@@ -184,16 +207,17 @@ impl HistoryReader for ArchiveHistoryReader {
     }
 
     /// The next writer sets HEAD to the catalog's value.
-    fn head_state(&self) -> Result<HeadState, RepositoryError> {
+    pub(super) fn head_state(&self) -> Result<HeadState, RepositoryError> {
         let wanted = || Ok(self.catalog.head()?);
-        Ok(named(&self.catalog, &self.archive.layout().head(), wanted)?.err().unwrap_or(HeadState::Right))
+        Ok(named(&*self.catalog, &self.archive.layout().head(), wanted)?.err().unwrap_or(HeadState::Right))
     }
 
-    fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
+    /// Opens the body of a capture. Reading it to the end verifies it.
+    pub fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
         self.ask_about(capture, |store| open_body(store, capture))
     }
 
-    fn open_body_range(
+    pub(super) fn open_body_range(
         &self,
         capture: &Capture,
         start: u64,
@@ -205,23 +229,35 @@ impl HistoryReader for ArchiveHistoryReader {
         })
     }
 
-    fn read_body(&self, capture: &Capture, most: u64, into: &mut Vec<u8>) -> Result<bool, RepositoryError> {
+    pub(super) fn read_body(
+        &self,
+        capture: &Capture,
+        most: u64,
+        into: &mut Vec<u8>,
+    ) -> Result<bool, RepositoryError> {
         self.ask_about(capture, |store| read_body(store, capture, most, into))
     }
 
-    fn read_order(&self, captures: &[&Capture]) -> Result<Vec<u64>, RepositoryError> {
+    pub(super) fn read_order(&self, captures: &[&Capture]) -> Result<Vec<u64>, RepositoryError> {
         self.ask(|store| order_of(store, captures))
     }
 
-    fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, RepositoryError> {
+    /// The response head as received on the wire, if it was stored.
+    pub fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, RepositoryError> {
         self.ask_unless_hidden(capture, |store| wire_head(store, capture))
     }
 
-    fn open_payload(&self, capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, RepositoryError> {
+    pub(super) fn open_payload(
+        &self,
+        capture: &Capture,
+    ) -> Result<Option<Box<dyn Read + Send>>, RepositoryError> {
         self.ask_unless_hidden(capture, |store| open_payload(store, capture))
     }
 
-    fn open_wire(&self, capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, RepositoryError> {
+    pub(super) fn open_wire(
+        &self,
+        capture: &Capture,
+    ) -> Result<Option<Box<dyn Read + Send>>, RepositoryError> {
         match capture.record {
             Some(record) => {
                 self.ask_unless_hidden(capture, |store| Ok(store.response_block(record.as_bytes())?))
@@ -230,7 +266,7 @@ impl HistoryReader for ArchiveHistoryReader {
         }
     }
 
-    fn record_place(&self, capture: &Capture) -> Result<Option<RecordPlace>, RepositoryError> {
+    pub(super) fn record_place(&self, capture: &Capture) -> Result<Option<RecordPlace>, RepositoryError> {
         match self.ask_about(capture, |store| place(store, capture)) {
             // The record is nowhere: a rewrite removed it, or it is lost. `audit` distinguishes the
             // two.
@@ -239,7 +275,8 @@ impl HistoryReader for ArchiveHistoryReader {
         }
     }
 
-    fn renderings(&self, capture: &Capture) -> Result<Renderings, RepositoryError> {
+    /// The renderings that a browser made of a capture, if any.
+    pub fn renderings(&self, capture: &Capture) -> Result<Renderings, RepositoryError> {
         self.ask_unless_hidden(capture, |store| renderings(store, capture))
     }
 }
@@ -257,11 +294,22 @@ fn must_be_shown(catalog: &SqliteCatalog, capture: &Capture) -> Result<(), Repos
     Ok(())
 }
 
-/// A varve archive, open for adding to its history.
+/// A varve archive, open for adding to its history. Clones share one opening: the lock is released
+/// with the last of them.
+#[derive(Clone)]
 pub struct ArchiveHistoryWriter {
     catalog: Arc<SqliteCatalog>,
-    writer: ArchiveWriter,
-    packers: PackerPool,
+    writer: Arc<ArchiveWriter>,
+    packers: Arc<PackerPool>,
+    reader: Arc<HistoryReader>,
+}
+
+impl Deref for ArchiveHistoryWriter {
+    type Target = HistoryReader;
+
+    fn deref(&self) -> &HistoryReader {
+        &self.reader
+    }
 }
 
 impl ArchiveHistoryWriter {
@@ -276,8 +324,10 @@ impl ArchiveHistoryWriter {
         let catalog = SqliteCatalog::open_to_write(&writer.layout().catalog())?;
         let redaction = writer.settings().redaction();
         catch_up(writer.layout(), &catalog, redaction)?;
-        let packers = PackerPool::new(writer.store().settings());
-        Ok(Self { catalog: Arc::new(catalog), writer, packers })
+        let packers = Arc::new(PackerPool::new(writer.store().settings()));
+        let (catalog, writer) = (Arc::new(catalog), Arc::new(writer));
+        let reader = ArchiveHistoryReader::of_writer(&writer, &catalog);
+        Ok(Self { catalog, writer, packers, reader: Arc::new(HistoryReader::Archive(reader)) })
     }
 
     /// The archive writer.
@@ -302,6 +352,108 @@ impl ArchiveHistoryWriter {
     /// The catalog.
     pub fn sqlite(&self) -> &Arc<SqliteCatalog> {
         &self.catalog
+    }
+
+    /// This archive as a reader, which sees what this writer has stored.
+    pub fn as_reader(&self) -> &HistoryReader {
+        &self.reader
+    }
+
+    /// The catalog, for adding rows.
+    pub fn rows(&self) -> &dyn Catalog {
+        &*self.catalog
+    }
+
+    /// The current time.
+    pub fn now(&self) -> Moment {
+        Moment::from(self.writer.now().instant)
+    }
+
+    /// Returns a worker that stores bodies. The second argument of the worker is the media type.
+    pub fn body_worker(&self) -> BodyWorker<'_> {
+        Box::new(move |input, media_type| {
+            let date = self.writer.now();
+            let stored = self.with_packer(|packer| match input {
+                BodyInput::File(file, path) => {
+                    let about =
+                        ContentDescription { date, media_type: media_type.to_owned(), refers_to: None };
+                    store_file(&self.writer, packer, &about, (&file, path), &|_| {})
+                }
+                BodyInput::Bytes(bytes) => {
+                    let object = new_object(date, media_type, None);
+                    Ok(self.writer.store().store_bytes(packer, &object, bytes)?)
+                }
+            })?;
+            Ok(StoredBody { id: BodyId::new(stored.id), length: stored.length, new: stored.new })
+        })
+    }
+
+    /// Appends a fact, which is durable after the next sync.
+    pub(super) fn append_fact(
+        &self,
+        about: &str,
+        media_type: &str,
+        json: &[u8],
+    ) -> Result<RecordId, RepositoryError> {
+        let store = self.writer.store();
+        let object = new_object(self.writer.now(), media_type, Some(about.to_owned()));
+        // Stored as one record of any length, because readers look for facts record by record.
+        let stored = self.with_packer(|packer| Ok(store.store_bytes(packer, &object, json)?))?;
+        Ok(RecordId::new(stored.id))
+    }
+
+    /// Writes a fact durably, together with every body stored before it.
+    pub fn write_fact(
+        &self,
+        about: &str,
+        media_type: &str,
+        json: &[u8],
+    ) -> Result<RecordId, RepositoryError> {
+        let record = self.append_fact(about, media_type, json)?;
+        self.writer.store().sync()?;
+        Ok(record)
+    }
+
+    /// The page list written last, and the number of deviations from it so far.
+    pub(super) fn latest_page_list(&self) -> Result<Option<(LatestPageList, PageList)>, RepositoryError> {
+        let Some(last) = self.catalog.latest_page_list()? else { return Ok(None) };
+        // An unreadable list counts as missing: a new one is written.
+        let list = read_list(&self.writer.reader(), last.record).ok().flatten();
+        Ok(list.map(|list| (last, list)))
+    }
+
+    /// For each body, whether the index holds it. Reads no body.
+    pub(crate) fn are_indexed(&self, bodies: &[BodyId]) -> Result<Vec<bool>, RepositoryError> {
+        let prefixes: Vec<IndexPrefix> = bodies.iter().map(|body| IndexPrefix::of(body.as_bytes())).collect();
+        let mut known = vec![false; bodies.len()];
+        let found = self.writer.store().index().find_many(&prefixes, |number, _| known[number] = true);
+        found.map_err(StoreError::from)?;
+        Ok(known)
+    }
+
+    /// The path of the cache of committed files, and the time this writer was opened, by the clock
+    /// of the file system. `None` if that time is unknown.
+    pub(crate) fn seen_files(&self) -> Option<(PathBuf, SystemTime)> {
+        let layout = self.writer.layout();
+        let opened = std::fs::metadata(layout.lock()).and_then(|lock| lock.modified()).ok()?;
+        Some((layout.seen_files(), opened))
+    }
+
+    /// Stores rows. Everything the rows are derived from must be durable already.
+    pub fn apply(&self, mut rows: Vec<CatalogRow>) -> Result<(), RepositoryError> {
+        self.writer.store().sync()?;
+        if let Some(end) = self.writer.store().end()? {
+            rows.push(CatalogRow::ScannedUpTo(end.number()));
+        }
+        step("begin a transaction", self.catalog.path());
+        self.catalog.apply(&mut rows.into_iter())?;
+        step("transaction done", self.catalog.path());
+        Ok(())
+    }
+
+    /// Points HEAD to a version.
+    pub fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
+        head::write(&self.writer.layout().head(), version)
     }
 }
 
@@ -372,140 +524,6 @@ fn follow_head(layout: &ArchivePaths, catalog: &SqliteCatalog) -> Result<(), Rep
     match catalog.head()? {
         Some(version) if head::read(&path).ok().flatten() != Some(version) => head::write(&path, &version),
         _ => Ok(()),
-    }
-}
-
-impl HistoryReader for ArchiveHistoryWriter {
-    fn redaction(&self) -> Redaction {
-        self.writer.settings().redaction()
-    }
-
-    fn catalog(&self) -> &dyn CatalogRead {
-        &*self.catalog
-    }
-
-    fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
-        head::read(&self.writer.layout().head())
-    }
-
-    fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
-        must_be_shown(&self.catalog, capture)?;
-        open_body(&self.writer.reader(), capture)
-    }
-
-    fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, RepositoryError> {
-        if is_hidden(&self.catalog, capture)? {
-            return Ok(None);
-        }
-        wire_head(&self.writer.reader(), capture)
-    }
-
-    fn renderings(&self, capture: &Capture) -> Result<Renderings, RepositoryError> {
-        if is_hidden(&self.catalog, capture)? {
-            return Ok(Renderings::default());
-        }
-        renderings(&self.writer.reader(), capture)
-    }
-}
-
-impl HistoryWriter for ArchiveHistoryWriter {
-    fn rows(&self) -> &dyn Catalog {
-        &*self.catalog
-    }
-
-    fn now(&self) -> Moment {
-        Moment::from(self.writer.now().instant)
-    }
-
-    fn body_worker(&self) -> BodyWorker<'_> {
-        Box::new(move |input, media_type| {
-            let date = self.writer.now();
-            let stored = self.with_packer(|packer| match input {
-                BodyInput::File(file, path) => {
-                    let about =
-                        ContentDescription { date, media_type: media_type.to_owned(), refers_to: None };
-                    store_file(&self.writer, packer, &about, (&file, path), &|_| {})
-                }
-                BodyInput::Bytes(bytes) => {
-                    let object = new_object(date, media_type, None);
-                    Ok(self.writer.store().store_bytes(packer, &object, bytes)?)
-                }
-            })?;
-            Ok(StoredBody { id: BodyId::new(stored.id), length: stored.length, new: stored.new })
-        })
-    }
-
-    fn sync_bodies(&self) -> Result<(), RepositoryError> {
-        Ok(self.writer.store().sync()?)
-    }
-
-    fn append_fact(
-        &self,
-        about: &str,
-        media_type: &str,
-        json: &[u8],
-    ) -> Result<Option<RecordId>, RepositoryError> {
-        let store = self.writer.store();
-        let object = new_object(self.writer.now(), media_type, Some(about.to_owned()));
-        // Stored as one record of any length, because readers look for facts record by record.
-        let stored = self.with_packer(|packer| Ok(store.store_bytes(packer, &object, json)?))?;
-        Ok(Some(RecordId::new(stored.id)))
-    }
-
-    fn latest_page_list(&self) -> Result<Option<(LatestPageList, PageList)>, RepositoryError> {
-        let Some(last) = self.catalog.latest_page_list()? else { return Ok(None) };
-        // An unreadable list counts as missing: a new one is written.
-        let list = read_list(&self.writer.reader(), last.record).ok().flatten();
-        Ok(list.map(|list| (last, list)))
-    }
-
-    fn are_indexed(&self, bodies: &[BodyId]) -> Result<Vec<bool>, RepositoryError> {
-        let prefixes: Vec<IndexPrefix> = bodies.iter().map(|body| IndexPrefix::of(body.as_bytes())).collect();
-        let mut known = vec![false; bodies.len()];
-        let found = self.writer.store().index().find_many(&prefixes, |number, _| known[number] = true);
-        found.map_err(StoreError::from)?;
-        Ok(known)
-    }
-
-    fn seen_files(&self) -> Option<(PathBuf, SystemTime)> {
-        let layout = self.writer.layout();
-        let opened = std::fs::metadata(layout.lock()).and_then(|lock| lock.modified()).ok()?;
-        Some((layout.seen_files(), opened))
-    }
-
-    fn apply(&self, mut rows: Vec<CatalogRow>) -> Result<(), RepositoryError> {
-        self.writer.store().sync()?;
-        if let Some(end) = self.writer.store().end()? {
-            rows.push(CatalogRow::ScannedUpTo(end.number()));
-        }
-        step("begin a transaction", self.catalog.path());
-        self.catalog.apply(&mut rows.into_iter())?;
-        step("transaction done", self.catalog.path());
-        Ok(())
-    }
-
-    fn exclusively(
-        &self,
-        work: &mut dyn FnMut() -> Result<(), RepositoryError>,
-    ) -> Result<(), RepositoryError> {
-        self.catalog.alone(work)
-    }
-
-    /// Does nothing: the silos already record the move, and the next writer follows them.
-    fn intend_head(&self, _: &VersionId, _: HeadMove) -> Result<(), RepositoryError> {
-        Ok(())
-    }
-
-    fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
-        head::write(&self.writer.layout().head(), version)
-    }
-
-    fn keeps_diffs(&self) -> bool {
-        false
-    }
-
-    fn as_reader(&self) -> &dyn HistoryReader {
-        self
     }
 }
 

@@ -34,7 +34,7 @@ pub struct LoadedPage {
 impl LoadedPage {
     /// Reads a page, with at most `most` bytes of its body.
     pub fn of(
-        history: &dyn HistoryReader,
+        history: &HistoryReader,
         capture: Option<&Capture>,
         most: u64,
     ) -> Result<Self, RepositoryError> {
@@ -58,7 +58,7 @@ impl LoadedPage {
     /// Reads a page as far as possible. A failure to read its body is recorded in `failure` and
     /// does not affect other pages.
     pub fn load_lossy(
-        history: &dyn HistoryReader,
+        history: &HistoryReader,
         capture: Option<&Capture>,
         most: u64,
     ) -> Result<Self, RepositoryError> {
@@ -70,7 +70,7 @@ impl LoadedPage {
     }
 
     fn without_body(
-        history: &dyn HistoryReader,
+        history: &HistoryReader,
         capture: &Capture,
         trouble: BodyFailure,
     ) -> Result<Self, RepositoryError> {
@@ -81,7 +81,7 @@ impl LoadedPage {
     }
 
     /// Reads only the headers of a page.
-    pub fn head_of(history: &dyn HistoryReader, capture: Option<&Capture>) -> Result<Self, RepositoryError> {
+    pub fn head_of(history: &HistoryReader, capture: Option<&Capture>) -> Result<Self, RepositoryError> {
         let headers = capture.map(|capture| headers_of(history, capture)).transpose()?;
         Ok(Self { headers: headers.unwrap_or_default(), ..Self::default() })
     }
@@ -99,14 +99,14 @@ impl LoadedPage {
 
 /// The headers of a page. A 304 response omits most headers, so they are taken from the last full
 /// response.
-pub fn headers_of(history: &dyn HistoryReader, capture: &Capture) -> Result<HeaderView, RepositoryError> {
+pub fn headers_of(history: &HistoryReader, capture: &Capture) -> Result<HeaderView, RepositoryError> {
     let full = full_answer(history, capture)?;
     Ok(full.map_or_else(|| capture.headers.clone(), |full| full.headers))
 }
 
 /// Returns the capture with the full response: a 304 gets the status and headers of the response
 /// that it confirms.
-pub fn with_full_response(history: &dyn HistoryReader, capture: Capture) -> Result<Capture, RepositoryError> {
+pub fn with_full_response(history: &HistoryReader, capture: Capture) -> Result<Capture, RepositoryError> {
     if capture.status != STATUS_NOT_MODIFIED {
         return Ok(capture);
     }
@@ -119,7 +119,7 @@ pub fn with_full_response(history: &dyn HistoryReader, capture: Capture) -> Resu
 }
 
 /// The last full response that a 304 capture confirms.
-fn full_answer(history: &dyn HistoryReader, capture: &Capture) -> Result<Option<Capture>, RepositoryError> {
+fn full_answer(history: &HistoryReader, capture: &Capture) -> Result<Option<Capture>, RepositoryError> {
     if capture.status != STATUS_NOT_MODIFIED {
         return Ok(None);
     }

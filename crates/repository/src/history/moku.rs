@@ -5,6 +5,7 @@
 //! varve has is stored in tables of its own.
 
 use std::io::Read;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -13,7 +14,7 @@ use varve_catalog::{Catalog, CatalogRead, CatalogRow};
 use varve_core::body::{BodySource, BodyStore, StoredBody};
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
-use varve_core::{Moment, RecordId, VersionId};
+use varve_core::{Moment, VersionId};
 use varve_moku::{MokuCatalog, MokuOptions};
 use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
@@ -24,7 +25,7 @@ use super::database_users::is_open_elsewhere;
 use super::head_state::HeadState;
 use super::moku_head;
 use super::tree_update::{write_tree, write_tree_lossy};
-use super::{BodyInput, BodyWorker, HeadMove, HistoryReader, HistoryWriter, LooseBodyView, head};
+use super::{BodyInput, BodyWorker, HeadMove, HistoryReader, LooseBodyView, head};
 use crate::archive_writer::{Clock, WriterOptions};
 use crate::error::RepositoryError;
 
@@ -71,17 +72,21 @@ pub struct MokuWriterOptions {
 }
 
 /// A Moku site, open for reading.
+#[derive(Clone)]
 pub struct MokuHistoryReader {
     site: MokuPaths,
-    catalog: MokuCatalog,
-    bodies: LooseBodies,
+    catalog: Arc<MokuCatalog>,
+    bodies: Arc<LooseBodies>,
+    /// The time before which bodies are settled, if a writer of this process has the site open.
+    settled: Option<SystemTime>,
 }
 
 impl MokuHistoryReader {
     /// Opens the site at `root`.
     pub fn open(root: &Path) -> Result<Self, RepositoryError> {
         let site = MokuPaths::new(root);
-        Ok(Self { catalog: MokuCatalog::open_to_read(&site.database())?, bodies: site.bodies(), site })
+        let catalog = Arc::new(MokuCatalog::open_to_read(&site.database())?);
+        Ok(Self { catalog, bodies: Arc::new(site.bodies()), site, settled: None })
     }
 
     /// The folder of the site.
@@ -101,7 +106,7 @@ impl MokuHistoryReader {
 
     /// The state of the HEAD file, regardless of an intended move.
     pub fn head_as_it_is(&self) -> Result<HeadState, RepositoryError> {
-        moku_head::judge(&self.catalog, &self.site.head())
+        moku_head::judge(&*self.catalog, &self.site.head())
     }
 
     /// The target of an interrupted move of HEAD, if the intent is still valid.
@@ -109,73 +114,70 @@ impl MokuHistoryReader {
         let intended = head::read_intended(&self.site.intended_head())?;
         intended.stands(self.head().ok().flatten()).then_some(intended.to)
     }
-}
 
-impl HistoryReader for MokuHistoryReader {
-    fn redaction(&self) -> Redaction {
+    /// Whether sensitive headers are redacted.
+    pub fn redaction(&self) -> Redaction {
         // If the setting cannot be read, headers are redacted to be safe.
         self.catalog.redaction().unwrap_or(Redaction::On)
     }
 
-    fn catalog(&self) -> &dyn CatalogRead {
-        &self.catalog
+    /// The catalog rows.
+    pub fn catalog(&self) -> &dyn CatalogRead {
+        &*self.catalog
     }
 
-    fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
+    /// The version that HEAD names.
+    pub fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
         head::read(&self.site.head())
     }
 
-    fn repaired_head_target(&self) -> Result<Option<VersionId>, RepositoryError> {
+    /// The version that HEAD points to after the next writer has possibly repaired HEAD.
+    pub fn repaired_head_target(&self) -> Result<Option<VersionId>, RepositoryError> {
         self.head_state()?.wanted().map_or_else(|| self.head(), |to| Ok(Some(to)))
     }
 
-    fn head_state(&self) -> Result<HeadState, RepositoryError> {
+    /// The state of HEAD, including an intended move.
+    pub fn head_state(&self) -> Result<HeadState, RepositoryError> {
         match self.intended_head() {
             Some(to) if self.catalog.version(&to)?.is_some() => Ok(HeadState::Intended { to }),
             _ => self.head_as_it_is(),
         }
     }
 
-    fn working_tree(&self) -> Option<&Path> {
-        Some(&self.site.root)
-    }
-
-    fn lost_head(&self) -> Result<Option<VersionId>, RepositoryError> {
+    /// A version that HEAD names, or named before a repair, and that has no rows. Bodies that only
+    /// those rows referenced may still be stored.
+    pub fn lost_head(&self) -> Result<Option<VersionId>, RepositoryError> {
         match self.head_as_it_is()? {
             HeadState::Absent { named, .. } => Ok(Some(named)),
             _ => Ok(self.catalog.lost_head()?),
         }
     }
 
-    fn lost_versions(&self) -> Result<Vec<VersionId>, RepositoryError> {
+    /// Versions that were committed here and have no rows, although no user removed them.
+    pub fn lost_versions(&self) -> Result<Vec<VersionId>, RepositoryError> {
         Ok(self.catalog.lost_versions()?)
     }
 
-    fn loose(&self, now: Moment) -> Option<LooseBodyView<'_>> {
+    /// The loose bodies, which housekeeping may sweep. A read-only caller passes the current time.
+    pub fn loose(&self, now: Moment) -> LooseBodyView<'_> {
         let since = Duration::from_micros(u64::try_from(now.micros()).unwrap_or_default());
-        let settled = SystemTime::UNIX_EPOCH + since;
-        Some(loose(&self.site, &self.bodies, settled))
+        let settled = self.settled.unwrap_or(SystemTime::UNIX_EPOCH + since);
+        loose(&self.site, &self.bodies, settled)
     }
 
-    fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
-        open_body(&self.bodies, capture)
+    /// Opens the body of a capture. Reading it to the end verifies it.
+    pub fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
+        let body = self.bodies.open_body(&capture.body)?;
+        body.ok_or_else(|| RepositoryError::Absent { id: capture.body.to_string() })
     }
-
-    fn wire_head(&self, _: &Capture) -> Result<Option<Vec<u8>>, RepositoryError> {
-        Ok(None)
-    }
-}
-
-fn open_body(bodies: &LooseBodies, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
-    bodies.open_body(&capture.body)?.ok_or_else(|| RepositoryError::Absent { id: capture.body.to_string() })
 }
 
 /// A Moku site, open for adding to its history.
 pub struct MokuHistoryWriter {
     site: MokuPaths,
-    catalog: MokuCatalog,
-    bodies: LooseBodies,
-    redaction: Redaction,
+    catalog: Arc<MokuCatalog>,
+    bodies: Arc<LooseBodies>,
+    reader: HistoryReader,
     clock: Clock,
     /// The fault of HEAD that was repaired when the site was opened.
     mended: Option<HeadState>,
@@ -183,6 +185,14 @@ pub struct MokuHistoryWriter {
     settled: SystemTime,
     /// The last field, so that the lock is released last.
     _lock: WriteLock,
+}
+
+impl Deref for MokuHistoryWriter {
+    type Target = HistoryReader;
+
+    fn deref(&self) -> &HistoryReader {
+        &self.reader
+    }
 }
 
 impl MokuHistoryWriter {
@@ -199,15 +209,21 @@ impl MokuHistoryWriter {
         let settled = settled(&site)?;
         refuse_lost_database(&site)?;
         step("open the database", &site.database());
-        let catalog = MokuCatalog::open_to_write(&site.database(), &site_opening.options)?;
-        let bodies = site.bodies();
+        let catalog = Arc::new(MokuCatalog::open_to_write(&site.database(), &site_opening.options)?);
+        let bodies = Arc::new(site.bodies());
         if let Some(redaction) = site_opening.redaction {
             catalog.set_redaction(redaction)?;
         }
-        let redaction = catalog.redaction()?;
-        let clock = opening.clock;
-        let mut history =
-            Self { site, catalog, bodies, redaction, clock, mended: None, settled, _lock: lock };
+        // Fails here rather than at a commit.
+        catalog.redaction()?;
+        let reader = MokuHistoryReader {
+            site: site.clone(),
+            catalog: Arc::clone(&catalog),
+            bodies: Arc::clone(&bodies),
+            settled: Some(settled),
+        };
+        let (reader, clock) = (HistoryReader::Moku(reader), opening.clock);
+        let mut history = Self { site, catalog, bodies, reader, clock, mended: None, settled, _lock: lock };
         let followed = history.follow_intention()?;
         history.mended = history.mend_head()?.or(followed);
         Ok(history)
@@ -231,7 +247,7 @@ impl MokuHistoryWriter {
 
     /// Moves a HEAD that Moku left behind or that is lost. Returns the state found.
     fn mend_head(&self) -> Result<Option<HeadState>, RepositoryError> {
-        let state = moku_head::judge(&self.catalog, &self.site.head())?;
+        let state = moku_head::judge(&*self.catalog, &self.site.head())?;
         match state.wanted() {
             Some(version) => {
                 // After the repair of HEAD nothing else shows that rows are missing.
@@ -257,6 +273,97 @@ impl MokuHistoryWriter {
         }
         self.apply(vec![CatalogRow::Head(version)])?;
         self.set_head(&version)
+    }
+
+    /// This site as a reader.
+    pub fn as_reader(&self) -> &HistoryReader {
+        &self.reader
+    }
+
+    pub(super) fn rows(&self) -> &dyn Catalog {
+        &*self.catalog
+    }
+
+    pub(super) fn now(&self) -> Moment {
+        self.stored_time(Moment::from((self.clock)().instant))
+    }
+
+    pub(super) fn stored_time(&self, time: Moment) -> Moment {
+        // Moku stores whole seconds: the reported time must be the stored one.
+        Moment::from_seconds(time.seconds())
+    }
+
+    pub(super) fn body_worker(&self) -> BodyWorker<'_> {
+        Box::new(|input, _| -> Result<StoredBody, RepositoryError> {
+            Ok(match input {
+                BodyInput::File(mut file, path) => {
+                    let length = file.metadata().map_err(RepositoryError::read(path))?.len();
+                    self.bodies.keep_body(&mut (&mut file).take(length.max(1)))?
+                }
+                BodyInput::Bytes(mut bytes) => self.bodies.keep_body(&mut bytes)?,
+            })
+        })
+    }
+
+    pub(super) fn sync_bodies(&self) -> Result<(), RepositoryError> {
+        Ok(self.bodies.sync_bodies()?)
+    }
+
+    pub(super) fn apply(&self, rows: Vec<CatalogRow>) -> Result<(), RepositoryError> {
+        step("begin a transaction", self.catalog.path());
+        self.catalog.apply(&mut rows.into_iter())?;
+        step("transaction done", self.catalog.path());
+        Ok(())
+    }
+
+    pub(super) fn intend_head(&self, version: &VersionId, by: HeadMove) -> Result<(), RepositoryError> {
+        let from = self.head().ok().flatten();
+        head::write_intended(&self.site.intended_head(), version, by, from)
+    }
+
+    pub(super) fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
+        head::write(&self.site.head(), version)?;
+        moku_head::outlive_children(&*self.catalog, &self.site.head(), *version)?;
+        self.clear_intended_head()
+    }
+
+    pub(super) fn clear_intended_head(&self) -> Result<(), RepositoryError> {
+        let path = self.site.intended_head();
+        step("remove", &path);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(RepositoryError::Write { path, source: error })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn repaired_head(&self) -> Option<&HeadState> {
+        self.mended.as_ref()
+    }
+
+    /// The loose bodies, which housekeeping may sweep.
+    pub fn loose(&self) -> LooseBodyView<'_> {
+        loose(&self.site, &self.bodies, self.settled)
+    }
+
+    /// Runs `work` while no other process can add rows, not even Moku, which does not know our lock.
+    pub fn exclusively(
+        &self,
+        work: &mut dyn FnMut() -> Result<(), RepositoryError>,
+    ) -> Result<(), RepositoryError> {
+        self.catalog.alone(work)
+    }
+
+    /// Returns the space of deleted rows to the file system.
+    pub fn vacuum(&self) -> Result<(), RepositoryError> {
+        step("give back room", self.catalog.path());
+        Ok(self.catalog.vacuum()?)
+    }
+
+    /// Gives up the rows of [`MokuHistoryReader::lost_head`] for good.
+    pub fn clear_lost_head(&self) -> Result<(), RepositoryError> {
+        Ok(self.catalog.set_lost_head(None)?)
     }
 }
 
@@ -292,134 +399,4 @@ fn settled(site: &MokuPaths) -> Result<SystemTime, RepositoryError> {
 /// reference any of them.
 fn loose<'a>(site: &'a MokuPaths, bodies: &'a LooseBodies, settled: SystemTime) -> LooseBodyView<'a> {
     LooseBodyView { bodies, settled, is_shared: Box::new(|| is_open_elsewhere(&site.database())) }
-}
-
-impl HistoryReader for MokuHistoryWriter {
-    fn redaction(&self) -> Redaction {
-        self.redaction
-    }
-
-    fn catalog(&self) -> &dyn CatalogRead {
-        &self.catalog
-    }
-
-    fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
-        head::read(&self.site.head())
-    }
-
-    fn working_tree(&self) -> Option<&Path> {
-        Some(&self.site.root)
-    }
-
-    fn lost_head(&self) -> Result<Option<VersionId>, RepositoryError> {
-        Ok(self.catalog.lost_head()?)
-    }
-
-    fn lost_versions(&self) -> Result<Vec<VersionId>, RepositoryError> {
-        Ok(self.catalog.lost_versions()?)
-    }
-
-    fn loose(&self, _: Moment) -> Option<LooseBodyView<'_>> {
-        Some(loose(&self.site, &self.bodies, self.settled))
-    }
-
-    fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
-        open_body(&self.bodies, capture)
-    }
-
-    fn wire_head(&self, _: &Capture) -> Result<Option<Vec<u8>>, RepositoryError> {
-        Ok(None)
-    }
-}
-
-impl HistoryWriter for MokuHistoryWriter {
-    fn rows(&self) -> &dyn Catalog {
-        &self.catalog
-    }
-
-    fn now(&self) -> Moment {
-        self.stored_time(Moment::from((self.clock)().instant))
-    }
-
-    fn stored_time(&self, time: Moment) -> Moment {
-        // Moku stores whole seconds: the reported time must be the stored one.
-        Moment::from_seconds(time.seconds())
-    }
-
-    fn body_worker(&self) -> BodyWorker<'_> {
-        Box::new(|input, _| -> Result<StoredBody, RepositoryError> {
-            Ok(match input {
-                BodyInput::File(mut file, path) => {
-                    let length = file.metadata().map_err(RepositoryError::read(path))?.len();
-                    self.bodies.keep_body(&mut (&mut file).take(length.max(1)))?
-                }
-                BodyInput::Bytes(mut bytes) => self.bodies.keep_body(&mut bytes)?,
-            })
-        })
-    }
-
-    fn sync_bodies(&self) -> Result<(), RepositoryError> {
-        Ok(self.bodies.sync_bodies()?)
-    }
-
-    fn append_fact(&self, _: &str, _: &str, _: &[u8]) -> Result<Option<RecordId>, RepositoryError> {
-        Ok(None)
-    }
-
-    fn apply(&self, rows: Vec<CatalogRow>) -> Result<(), RepositoryError> {
-        step("begin a transaction", self.catalog.path());
-        self.catalog.apply(&mut rows.into_iter())?;
-        step("transaction done", self.catalog.path());
-        Ok(())
-    }
-
-    fn intend_head(&self, version: &VersionId, by: HeadMove) -> Result<(), RepositoryError> {
-        let from = self.head().ok().flatten();
-        head::write_intended(&self.site.intended_head(), version, by, from)
-    }
-
-    fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
-        head::write(&self.site.head(), version)?;
-        moku_head::outlive_children(&self.catalog, &self.site.head(), *version)?;
-        self.clear_intended_head()
-    }
-
-    fn clear_intended_head(&self) -> Result<(), RepositoryError> {
-        let path = self.site.intended_head();
-        step("remove", &path);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(RepositoryError::Write { path, source: error })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn keeps_diffs(&self) -> bool {
-        true
-    }
-
-    fn repaired_head(&self) -> Option<&HeadState> {
-        self.mended.as_ref()
-    }
-
-    fn exclusively(
-        &self,
-        work: &mut dyn FnMut() -> Result<(), RepositoryError>,
-    ) -> Result<(), RepositoryError> {
-        self.catalog.alone(work)
-    }
-
-    fn vacuum(&self) -> Result<(), RepositoryError> {
-        step("give back room", self.catalog.path());
-        Ok(self.catalog.vacuum()?)
-    }
-
-    fn clear_lost_head(&self) -> Result<(), RepositoryError> {
-        Ok(self.catalog.set_lost_head(None)?)
-    }
-
-    fn as_reader(&self) -> &dyn HistoryReader {
-        self
-    }
 }

@@ -14,28 +14,26 @@ use crate::error::RepositoryError;
 use crate::layout::{Layout, detect_layout};
 
 /// Opens the layout at `root` for reading.
-pub fn open_reader(root: &Path) -> Result<Box<dyn HistoryReader>, RepositoryError> {
+pub fn open_reader(root: &Path) -> Result<HistoryReader, RepositoryError> {
     open_reader_choosing(root, CaptureChoice::Newest)
 }
 
 /// Opens the layout at `root` for reading. `choice` applies to Crystal projects, where the newest
 /// revision of a page may record a failure.
-pub fn open_reader_choosing(
-    root: &Path,
-    choice: CaptureChoice,
-) -> Result<Box<dyn HistoryReader>, RepositoryError> {
+pub fn open_reader_choosing(root: &Path, choice: CaptureChoice) -> Result<HistoryReader, RepositoryError> {
+    let open_project = || Ok(HistoryReader::Crystal(CrystalHistoryReader::open(root)?.choosing(choice)));
     match detect_layout(root) {
-        Some(Layout::Archive) => Ok(Box::new(ArchiveHistoryReader::open(root)?)),
-        Some(Layout::Moku) => Ok(Box::new(MokuHistoryReader::open(root)?)),
-        Some(Layout::Crystal) => Ok(Box::new(CrystalHistoryReader::open(root)?.choosing(choice))),
+        Some(Layout::Archive) => Ok(HistoryReader::Archive(ArchiveHistoryReader::open(root)?)),
+        Some(Layout::Moku) => Ok(HistoryReader::Moku(MokuHistoryReader::open(root)?)),
+        Some(Layout::Crystal) => open_project(),
         Some(Layout::Aardwarc) => Err(RepositoryError::OnlyObjects { path: root.to_owned() }),
-        None if is_meant_as_project(root) => Ok(Box::new(CrystalHistoryReader::open(root)?.choosing(choice))),
+        None if is_meant_as_project(root) => open_project(),
         None => Err(RepositoryError::NotAnArchive { path: root.to_owned() }),
     }
 }
 
 /// Opens the layout at `root` for adding to its history.
-pub fn open_writer(root: &Path, opening: WriterOptions) -> Result<Box<dyn HistoryWriter>, RepositoryError> {
+pub fn open_writer(root: &Path, opening: WriterOptions) -> Result<HistoryWriter, RepositoryError> {
     open_writer_of(root, None, opening)
 }
 
@@ -46,13 +44,13 @@ pub fn open_writer_of(
     root: &Path,
     project: Option<&str>,
     opening: WriterOptions,
-) -> Result<Box<dyn HistoryWriter>, RepositoryError> {
+) -> Result<HistoryWriter, RepositoryError> {
     match detect_layout(root) {
-        Some(Layout::Archive) => Ok(Box::new(ArchiveHistoryWriter::open(root, opening)?)),
+        Some(Layout::Archive) => Ok(HistoryWriter::Archive(ArchiveHistoryWriter::open(root, opening)?)),
         Some(Layout::Moku) => {
             let options = MokuOptions { project_id: project.map(str::to_owned), ..MokuOptions::default() };
             let site_opening = MokuWriterOptions { options, ..MokuWriterOptions::default() };
-            Ok(Box::new(MokuHistoryWriter::open(root, &site_opening, opening)?))
+            Ok(HistoryWriter::Moku(MokuHistoryWriter::open(root, &site_opening, opening)?))
         }
         Some(Layout::Crystal) => Err(RepositoryError::NotForVersions { path: root.to_owned() }),
         Some(Layout::Aardwarc) => Err(RepositoryError::OnlyObjects { path: root.to_owned() }),

@@ -19,7 +19,7 @@ use varve_catalog::{CatalogRow, LatestPageList};
 use varve_core::RecordId;
 use varve_core::fact::{FactError, ListedPage, Manifest, ManifestPage, PageList, media_type};
 
-use super::HistoryWriter;
+use super::ArchiveHistoryWriter;
 use crate::error::RepositoryError;
 
 /// Minimum number of pages for which a version uses a list.
@@ -155,7 +155,7 @@ fn deviations_of(manifest: &Manifest) -> u64 {
 /// Returns the manifest in the form to be written, and the catalog row of its list. A manifest of
 /// many pages references a list, which is written first if necessary. `manifest` holds all pages.
 pub fn manifest_with_list(
-    history: &dyn HistoryWriter,
+    history: &ArchiveHistoryWriter,
     manifest: &Manifest,
 ) -> Result<(Manifest, Option<CatalogRow>), RepositoryError> {
     // A page with its own time, as one captured earlier has, is always stated in the manifest
@@ -175,9 +175,7 @@ pub fn manifest_with_list(
     let json = serde_json::to_vec(&list).expect("a list of pages can be written as JSON");
     // The list is about nothing but itself.
     let about = format!("urn:uuid:{}", Manifest::version_id(&json));
-    let Some(record) = history.append_fact(&about, media_type::PAGES, &json)? else {
-        return Ok((manifest.clone(), None));
-    };
+    let record = history.append_fact(&about, media_type::PAGES, &json)?;
     let short = manifest.against(&list, record);
     let row = CatalogRow::PageList(LatestPageList { record, deviations: deviations_of(&short) });
     Ok((short, Some(row)))

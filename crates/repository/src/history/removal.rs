@@ -11,10 +11,7 @@ use crate::error::RepositoryError;
 
 /// The removal of a capture from its version, or of its body from the silos. `None` if the body is
 /// present, or was lost in another way.
-pub fn removal_of(
-    history: &dyn HistoryReader,
-    capture: &Capture,
-) -> Result<Option<Removal>, RepositoryError> {
+pub fn removal_of(history: &HistoryReader, capture: &Capture) -> Result<Option<Removal>, RepositoryError> {
     if let Some(removal) = history.catalog().removal_of_page(capture)? {
         return Ok(Some(removal));
     }
@@ -39,7 +36,7 @@ pub fn removal_of(
 
 /// Opens the body of a capture. If it was removed, the error states the removal.
 pub fn open_body_or_removal(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     capture: &Capture,
 ) -> Result<Box<dyn Read + Send>, RepositoryError> {
     match history.open_body(capture) {

@@ -17,7 +17,7 @@ const SHORTEST_PREFIX: usize = 4;
 
 /// Resolves `HEAD`, `HEAD~2`, a tag, an id, an id prefix, or a time. A time means the newest
 /// version not after it.
-pub fn resolve_version(history: &dyn HistoryReader, text: &str) -> Result<VersionId, RepositoryError> {
+pub fn resolve_version(history: &HistoryReader, text: &str) -> Result<VersionId, RepositoryError> {
     let (name, steps) = split_steps(text);
     let version = match named_version(history, name)? {
         Some(version) => version,
@@ -31,7 +31,7 @@ pub fn resolve_version(history: &dyn HistoryReader, text: &str) -> Result<Versio
 
 /// Like [`resolve_version`], but rejects times: an irreversible operation requires the version to
 /// be named.
-pub fn resolve_named_version(history: &dyn HistoryReader, text: &str) -> Result<VersionId, RepositoryError> {
+pub fn resolve_named_version(history: &HistoryReader, text: &str) -> Result<VersionId, RepositoryError> {
     let (name, steps) = split_steps(text);
     let version = named_version(history, name)?.ok_or_else(|| match parse_version_time(name) {
         Some(_) => RepositoryError::NotByTime { text: name.to_owned() },
@@ -41,7 +41,7 @@ pub fn resolve_named_version(history: &dyn HistoryReader, text: &str) -> Result<
 }
 
 /// The catalog entry of a version. If the version is not here, the error says why.
-pub fn known_version(history: &dyn HistoryReader, id: &VersionId) -> Result<VersionInfo, RepositoryError> {
+pub fn known_version(history: &HistoryReader, id: &VersionId) -> Result<VersionInfo, RepositoryError> {
     if let Some(info) = history.catalog().version(id)? {
         return Ok(info);
     }
@@ -52,7 +52,7 @@ pub fn known_version(history: &dyn HistoryReader, id: &VersionId) -> Result<Vers
 /// Returns the error for a version removed from the silos, if a tombstone names one. This reads all
 /// tombstones, so it is called only for versions that were not found.
 fn removed(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     is_wanted: impl Fn(VersionId) -> bool,
 ) -> Result<Option<RepositoryError>, RepositoryError> {
     let mut after = None;
@@ -71,7 +71,7 @@ fn removed(
 
 /// Goes `steps` back from a version. `text` is the user's input, for messages.
 fn back(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     version: VersionId,
     steps: u32,
     text: &str,
@@ -98,7 +98,7 @@ fn named<'t>(name: &'t str, text: &'t str) -> &'t str {
     if name.is_empty() { text } else { name }
 }
 
-fn newest_until(history: &dyn HistoryReader, time: Moment, name: &str) -> Result<VersionId, RepositoryError> {
+fn newest_until(history: &HistoryReader, time: Moment, name: &str) -> Result<VersionId, RepositoryError> {
     let filter = VersionFilter { until: Some(time), ..VersionFilter::default() };
     let found = history.catalog().versions(&filter, ListCursor::first(1))?;
     found
@@ -118,7 +118,7 @@ fn split_steps(text: &str) -> (&str, u32) {
 }
 
 /// The version of this name: HEAD, a tag, an id or its prefix. `None` if nothing has this name.
-pub fn named_version(history: &dyn HistoryReader, name: &str) -> Result<Option<VersionId>, RepositoryError> {
+pub fn named_version(history: &HistoryReader, name: &str) -> Result<Option<VersionId>, RepositoryError> {
     let catalog = history.catalog();
     if name == "HEAD" || name == "@" {
         let head = history.head()?.ok_or(RepositoryError::NoVersions)?;

@@ -18,7 +18,7 @@ use crate::error::RepositoryError;
 /// Builds the row for two versions whose pages are these pairs. Sensitive values stored before
 /// `redaction` was switched on are redacted as well.
 pub fn stored_diff(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     redaction: Redaction,
     (base, head): (Option<VersionId>, VersionId),
     pairs: impl Iterator<Item = Result<CapturePair, RepositoryError>>,
@@ -32,7 +32,7 @@ pub fn stored_diff(
 /// damaged or missing: a diff without it would report no change. The caller's own operation must
 /// not fail because of the diff.
 pub fn whole_stored_diff(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     redaction: Redaction,
     (base, head): (VersionId, VersionId),
     pairs: impl Iterator<Item = Result<CapturePair, RepositoryError>>,
@@ -58,7 +58,7 @@ struct DiffNames {
 impl DiffNames {
     fn diff(
         self,
-        history: &dyn HistoryReader,
+        history: &HistoryReader,
         pairs: impl Iterator<Item = Result<CapturePair, RepositoryError>>,
     ) -> Result<VersionDiff, RepositoryError> {
         let (mut files, mut room) = (Vec::new(), MAX_DIFF_TEXT_BYTES);
@@ -77,11 +77,7 @@ impl DiffNames {
         Ok(VersionDiff { base_version_id: self.base, head_version_id: self.head, files })
     }
 
-    fn page(
-        &self,
-        history: &dyn HistoryReader,
-        pair: &CapturePair,
-    ) -> Result<StoredPageDiff, RepositoryError> {
+    fn page(&self, history: &HistoryReader, pair: &CapturePair) -> Result<StoredPageDiff, RepositoryError> {
         let file_path = pair.any().path.clone();
         let nothing = BodyDiff::new(&*self.base, &*self.head);
         if pair.change() == PageChange::Unchanged {

@@ -52,7 +52,7 @@ impl CoveredPages {
 
 /// Updates a tree that may hold the pages of `before` to hold those of `version`.
 pub fn write_tree(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     root: &Path,
     before: Option<VersionId>,
     version: VersionId,
@@ -62,12 +62,7 @@ pub fn write_tree(
 }
 
 /// Like [`write_tree`], but skips each page that fails and leaves its files unchanged.
-pub fn write_tree_lossy(
-    history: &dyn HistoryReader,
-    root: &Path,
-    before: Option<VersionId>,
-    version: VersionId,
-) {
+pub fn write_tree_lossy(history: &HistoryReader, root: &Path, before: Option<VersionId>, version: VersionId) {
     let mut tree = WorkingTree::new(root);
     for pair in CapturePairs::in_place(history.catalog(), before, Some(version)).map_while(Result::ok) {
         // The error was already reported: the caller uses this function because the update failed.
@@ -82,7 +77,7 @@ pub fn write_tree_lossy(
 /// Updates a tree. This thread creates folders and removes pages, in order; all threads write
 /// pages, in batches of up to `MAX_PENDING_FOLDERS` folders.
 pub fn update_tree(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     tree: WorkingTree,
     before: Option<VersionId>,
     version: VersionId,
@@ -133,7 +128,7 @@ const FOLDERS_PER_BATCH: usize = 16;
 
 /// A tree update in progress.
 struct TreeUpdate<'a> {
-    history: &'a dyn HistoryReader,
+    history: &'a HistoryReader,
     tree: WorkingTree,
     waiting: Vec<FolderJob>,
     /// The folders in `waiting`.
@@ -251,7 +246,7 @@ pub fn record_covered(
 
 /// Whether the body of a page is stored and intact. If not, the file in the tree may be its last
 /// copy.
-fn is_body_readable(history: &dyn HistoryReader, page: &Capture) -> bool {
+fn is_body_readable(history: &HistoryReader, page: &Capture) -> bool {
     let read = |mut body: Box<dyn Read + Send>| io::copy(&mut body, &mut io::sink());
     history.open_body(page).is_ok_and(|body| read(body).is_ok())
 }
@@ -259,7 +254,7 @@ fn is_body_readable(history: &dyn HistoryReader, page: &Capture) -> bool {
 /// Orders jobs by the sort keys of [`HistoryReader::read_order`], in which reading their bodies is
 /// fastest.
 fn in_reading_order(
-    history: &dyn HistoryReader,
+    history: &HistoryReader,
     jobs: Vec<FolderJob>,
 ) -> Result<impl Iterator<Item = FolderJob>, RepositoryError> {
     let first: Vec<&Capture> = jobs.iter().map(|job| &job.pages[0].0).collect();
@@ -286,7 +281,7 @@ struct WrittenFolder {
 impl FolderJob {
     fn write(
         mut self,
-        history: &dyn HistoryReader,
+        history: &HistoryReader,
         buffer: &mut Vec<u8>,
     ) -> Result<WrittenFolder, RepositoryError> {
         let mut done = WrittenFolder { folder: self.place.folder().to_owned(), ..WrittenFolder::default() };

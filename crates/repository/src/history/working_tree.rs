@@ -79,7 +79,7 @@ impl PageFolder {
     /// Writes a page, replacing any page that is there. A small body is read into `buffer`.
     pub fn write(
         &mut self,
-        history: &dyn HistoryReader,
+        history: &HistoryReader,
         capture: &Capture,
         buffer: &mut Vec<u8>,
     ) -> Result<(), RepositoryError> {
@@ -168,7 +168,7 @@ impl WorkingTree {
     }
 
     /// Writes a page.
-    pub fn write(&mut self, history: &dyn HistoryReader, capture: &Capture) -> Result<(), RepositoryError> {
+    pub fn write(&mut self, history: &HistoryReader, capture: &Capture) -> Result<(), RepositoryError> {
         self.place(capture)?.write(history, capture, &mut self.body)
     }
 
@@ -182,7 +182,7 @@ impl WorkingTree {
     /// since.
     pub fn rewrite_headers(
         &mut self,
-        history: &dyn HistoryReader,
+        history: &HistoryReader,
         capture: &Capture,
     ) -> Result<(), RepositoryError> {
         let relative = folder_of(&capture.path);

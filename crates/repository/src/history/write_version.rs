@@ -22,17 +22,20 @@ pub struct KeptIntent {
 
 /// Writes a version and its rows. `manifest` holds all its pages. HEAD is left for the caller to
 /// move.
-pub fn write_version(history: &dyn HistoryWriter, manifest: &Manifest) -> Result<VersionId, RepositoryError> {
+pub fn write_version(history: &HistoryWriter, manifest: &Manifest) -> Result<VersionId, RepositoryError> {
     write_with_diff(history, manifest).map(|(version, _)| version)
 }
 
 /// Like [`write_version`]. Also returns whether this layout stores a diff with the version and the
 /// diff could not be made.
 pub fn write_with_diff(
-    history: &dyn HistoryWriter,
+    history: &HistoryWriter,
     manifest: &Manifest,
 ) -> Result<(VersionId, bool), RepositoryError> {
-    let (written, list) = manifest_with_list(history, manifest)?;
+    let (written, list) = match history {
+        HistoryWriter::Archive(archive) => manifest_with_list(archive, manifest)?,
+        HistoryWriter::Moku(_) => (manifest.clone(), None),
+    };
     let json = serde_json::to_vec(&written).expect("a manifest can be written as JSON");
     let version = Manifest::version_id(&json);
     // A record in a silo is found only after complete ones, so one sync covers the bodies and the
@@ -64,7 +67,7 @@ pub fn half_entered_error(version: VersionId, source: RepositoryError) -> Reposi
 /// The diff against the parent. `None` if one of its bodies is damaged or missing, which must not
 /// block the commit.
 fn diff_row(
-    history: &dyn HistoryWriter,
+    history: &HistoryWriter,
     manifest: &Manifest,
     (parent, version): (VersionId, VersionId),
 ) -> Result<Option<CatalogRow>, RepositoryError> {
@@ -78,7 +81,7 @@ fn diff_row(
 
 /// Pairs the pages of the parent with those of a version that has no rows yet.
 pub fn pairs_with_parent<'a>(
-    history: &'a dyn HistoryWriter,
+    history: &'a HistoryWriter,
     manifest: &Manifest,
     version: VersionId,
 ) -> CapturePairs<'a> {

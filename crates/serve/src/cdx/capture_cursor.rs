@@ -29,11 +29,7 @@ impl CaptureCursor {
     }
 
     /// The next capture.
-    pub(super) fn next(
-        &mut self,
-        history: &dyn HistoryReader,
-        query: &CdxQuery,
-    ) -> io::Result<Option<Capture>> {
+    pub(super) fn next(&mut self, history: &HistoryReader, query: &CdxQuery) -> io::Result<Option<Capture>> {
         loop {
             if let Some(captures) = &mut self.current
                 && let Some(capture) = captures.next(history)?
@@ -73,7 +69,7 @@ impl UrlCursor {
         Self::Matching(MatchingUrls { prefixes: prefixes.into(), rule, batch: VecDeque::new(), after: None })
     }
 
-    fn next(&mut self, history: &dyn HistoryReader) -> io::Result<Option<Vec<String>>> {
+    fn next(&mut self, history: &HistoryReader) -> io::Result<Option<Vec<String>>> {
         match self {
             Self::One(url) => url.take().map_or(Ok(None), |url| known_spellings(history, &url)),
             Self::Matching(urls) => Ok(urls.next(history)?.map(|url| vec![url])),
@@ -82,7 +78,7 @@ impl UrlCursor {
 }
 
 /// All spellings of the URL, or of the URL with another scheme or `www.` if only that was captured.
-fn known_spellings(history: &dyn HistoryReader, url: &str) -> io::Result<Option<Vec<String>>> {
+fn known_spellings(history: &HistoryReader, url: &str) -> io::Result<Option<Vec<String>>> {
     let url = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
     for candidate in std::iter::once(url.clone()).chain(others(&url)) {
         if let Some(known) = known_as(history, &candidate).map_err(io::Error::other)? {
@@ -123,7 +119,7 @@ impl HostRule {
 }
 
 impl MatchingUrls {
-    fn next(&mut self, history: &dyn HistoryReader) -> io::Result<Option<String>> {
+    fn next(&mut self, history: &HistoryReader) -> io::Result<Option<String>> {
         loop {
             while let Some(url) = self.batch.pop_front() {
                 if self.rule.matches(&url) {
@@ -189,7 +185,7 @@ impl CapturesOfUrl {
         Self::Ordered(Box::new(run(spellings, query.from, query.to, order)))
     }
 
-    fn next(&mut self, history: &dyn HistoryReader) -> io::Result<Option<Capture>> {
+    fn next(&mut self, history: &HistoryReader) -> io::Result<Option<Capture>> {
         let (before, after, time) = match self {
             Self::Ordered(run) => return run.next(history),
             Self::Closest { before, after, time } => (before, after, *time),
@@ -219,7 +215,7 @@ impl CaptureRun {
     }
 
     /// The next capture, which stays the next one.
-    fn peek(&mut self, history: &dyn HistoryReader) -> io::Result<Option<&Capture>> {
+    fn peek(&mut self, history: &HistoryReader) -> io::Result<Option<&Capture>> {
         if self.batch.is_empty() && !self.is_exhausted {
             let spellings: Vec<&str> = self.spellings.iter().map(String::as_str).collect();
             let cursor = ListCursor { after: self.last.as_ref(), limit: BATCH_ROWS };
@@ -234,7 +230,7 @@ impl CaptureRun {
         Ok(self.batch.front())
     }
 
-    fn next(&mut self, history: &dyn HistoryReader) -> io::Result<Option<Capture>> {
+    fn next(&mut self, history: &HistoryReader) -> io::Result<Option<Capture>> {
         self.peek(history)?;
         Ok(self.batch.pop_front())
     }

@@ -23,14 +23,14 @@ const TEXT_FIELDS: [&str; 9] =
 
 /// A capture as fields.
 pub(crate) struct CdxLine<'c> {
-    history: &'c dyn HistoryReader,
+    history: &'c HistoryReader,
     capture: &'c Capture,
     /// Where its record lies, looked up on first use.
     place: OnceCell<Option<RecordPlace>>,
 }
 
 impl<'c> CdxLine<'c> {
-    pub(crate) fn new(history: &'c dyn HistoryReader, capture: &'c Capture) -> Self {
+    pub(crate) fn new(history: &'c HistoryReader, capture: &'c Capture) -> Self {
         Self { history, capture, place: OnceCell::new() }
     }
 

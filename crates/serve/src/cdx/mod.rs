@@ -106,7 +106,7 @@ impl CdxChunks {
     /// Writes the line of the next matching capture, if its page and the filters include it.
     fn write_next(&mut self, lines: &mut Vec<u8>) -> io::Result<()> {
         let (start, end) = self.query.page.as_ref().map_or((0, u64::MAX), PageRange::captures);
-        let Some(capture) = self.cursor.next(&*self.state.history, &self.query)? else {
+        let Some(capture) = self.cursor.next(&self.state.history, &self.query)? else {
             self.is_ended = true;
             return match &self.query.page {
                 Some(page) if page.number > 0 && self.matched <= start => {
@@ -120,7 +120,7 @@ impl CdxChunks {
         if self.matched <= start || self.matched > end {
             return Ok(());
         }
-        let line = CdxLine::new(&*self.state.history, &capture);
+        let line = CdxLine::new(&self.state.history, &capture);
         if self.query.filters.iter().all(|filter| filter.accepts(&line)) {
             line.write(&self.query, lines)?;
             self.remaining -= 1;
@@ -147,7 +147,7 @@ impl Iterator for CdxChunks {
 fn page_count(state: &AppState, query: &CdxQuery) -> io::Result<String> {
     let mut cursor = CaptureCursor::new(query);
     let mut captures: u64 = 0;
-    while cursor.next(&*state.history, query)?.is_some() {
+    while cursor.next(&state.history, query)?.is_some() {
         captures += 1;
     }
     let page = query.page.clone().unwrap_or_default();

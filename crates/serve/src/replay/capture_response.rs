@@ -41,7 +41,7 @@ pub(super) fn respond(state: &Arc<AppState>, request: &Parts, rest: &str) -> Res
         Ok(address) => address,
         Err(error) => return error_pages::bad_address(error),
     };
-    match find(&*state.history, &address.url, address.time()) {
+    match find(&state.history, &address.url, address.time()) {
         // A failed download has no time of its own to redirect to.
         Ok(UrlKnowledge::Here(found)) if address.digits.is_empty() && found.capture.status != 0 => {
             let exact = ReplayAddress { modifier: address.modifier, ..ReplayAddress::of(&found) };
@@ -72,7 +72,7 @@ fn capture_response(
             let is_failure =
                 matches!(error, ArchiveError::Repository(RepositoryError::DownloadFailed { .. }));
             // If looking for the removal fails too, the first error is reported.
-            match removal_of(&*state.history, &found.capture) {
+            match removal_of(&state.history, &found.capture) {
                 Ok(Some(removal)) => {
                     error_pages::removed(&ArchiveError::Repository(RepositoryError::Removed {
                         url: found.capture.url.clone(),
@@ -97,7 +97,7 @@ fn replayed(
     address: ReplayAddress,
     capture: &Capture,
 ) -> Result<Response, ArchiveError> {
-    let (status, view) = captured_answer(&*state.history, capture)?;
+    let (status, view) = captured_answer(&state.history, capture)?;
     let content_type = first_value(&view, "content-type");
     // A response to HEAD also says whether the body can be opened.
     let body = state.history.open_body(capture)?;

@@ -38,7 +38,7 @@ pub(super) fn bad_address(error: AddressError) -> Response {
 
 /// The URL was never captured. Suggests captured URLs with the same prefix.
 pub(super) fn not_captured(state: &AppState, request: &Parts, address: &ReplayAddress) -> Response {
-    let suggestions = similar_urls(&*state.history, &address.url);
+    let suggestions = similar_urls(&state.history, &address.url);
     let history =
         format!("{}/pages?prefix={}", state.ui_origin(request), query_value(origin_of(&address.url)));
     error_page::error(
@@ -62,7 +62,7 @@ pub(super) fn not_captured(state: &AppState, request: &Parts, address: &ReplayAd
 }
 
 /// Captured URLs that share the longest possible prefix with this one.
-fn similar_urls(history: &dyn HistoryReader, url: &str) -> Vec<String> {
+fn similar_urls(history: &HistoryReader, url: &str) -> Vec<String> {
     let after_scheme = url.find("://").map_or(0, |at| at + 3);
     let mut prefix = url;
     for _ in 0..MAX_SHORTENINGS {

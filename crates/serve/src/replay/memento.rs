@@ -50,7 +50,7 @@ pub(super) fn link_header(state: &AppState, request: &Parts, found: &ReplayCaptu
          <{origin}/timemap/link/{url}>; rel=\"timemap\"; type=\"application/link-format\""
     );
     let (first, last) = match (&found.previous, &found.next) {
-        (Some(_), _) | (_, Some(_)) => first_and_last(&*state.history, &capture.url).ok().flatten().unzip(),
+        (Some(_), _) | (_, Some(_)) => first_and_last(&state.history, &capture.url).ok().flatten().unzip(),
         (None, None) => (Some(capture.clone()), Some(capture.clone())),
     };
     let related = [
@@ -98,7 +98,7 @@ pub(super) fn time_gate(state: &AppState, request: &Parts, rest: &str) -> Respon
             None => return error_pages::bad_address(AddressError::Time),
         },
     };
-    let response = match find(&*state.history, &address.url, time) {
+    let response = match find(&state.history, &address.url, time) {
         Ok(UrlKnowledge::Here(found)) => {
             let location = format!("{}{}", state.replay_origin(request), ReplayAddress::of(&found).path());
             response::redirect(StatusCode::FOUND, &location)
@@ -117,7 +117,7 @@ pub(super) fn time_map(state: &Arc<AppState>, request: &Parts, rest: &str) -> Re
         Ok(address) => address,
         Err(error) => return error_pages::bad_address(error),
     };
-    let chunks = match known_as(&*state.history, &address.url) {
+    let chunks = match known_as(&state.history, &address.url) {
         Ok(Some(url)) => TimeMapChunks::new(state, state.replay_origin(request), url),
         Ok(None) => return error_pages::not_captured(state, request, &address),
         Err(error) => return error_pages::archive_failed(&error),
@@ -135,10 +135,7 @@ pub(super) fn time_map(state: &Arc<AppState>, request: &Parts, rest: &str) -> Re
 }
 
 /// The first and the last capture of a URL, under all its spellings.
-fn first_and_last(
-    history: &dyn HistoryReader,
-    url: &str,
-) -> Result<Option<(Capture, Capture)>, ArchiveError> {
+fn first_and_last(history: &HistoryReader, url: &str) -> Result<Option<(Capture, Capture)>, ArchiveError> {
     let spellings = all_spellings(history, url)?;
     ends(history, &spellings.iter().map(String::as_str).collect::<Vec<_>>())
 }
@@ -157,9 +154,9 @@ struct TimeMapChunks {
 
 impl TimeMapChunks {
     fn new(state: &Arc<AppState>, origin: String, url: String) -> Result<Self, ArchiveError> {
-        let spellings = all_spellings(&*state.history, &url)?;
+        let spellings = all_spellings(&state.history, &url)?;
         let names: Vec<&str> = spellings.iter().map(String::as_str).collect();
-        let ends = ends(&*state.history, &names)?;
+        let ends = ends(&state.history, &names)?;
         Ok(Self { state: Arc::clone(state), origin, url, spellings, ends, after: None })
     }
 

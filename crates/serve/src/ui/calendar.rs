@@ -37,7 +37,7 @@ struct CaptureDay {
 }
 
 /// Counts the captures of a page by day.
-pub(super) fn count_days(history: &dyn HistoryReader, url: &str) -> Result<CaptureDays, ArchiveError> {
+pub(super) fn count_days(history: &HistoryReader, url: &str) -> Result<CaptureDays, ArchiveError> {
     let mut days = CaptureDays::default();
     let mut after: Option<Capture> = None;
     loop {

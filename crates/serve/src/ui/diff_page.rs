@@ -32,7 +32,7 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
     let mode = request.parameter("mode").unwrap_or_default();
     let mode = if mode == "dom" { DiffMode::Dom } else { DiffMode::Lines };
     let options = CompareOptions { mode, ..CompareOptions::default() };
-    let compared = diff::captures(&*state.history, [&base, &head], &options, MAX_BODY_BYTES, |comparison| {
+    let compared = diff::captures(&state.history, [&base, &head], &options, MAX_BODY_BYTES, |comparison| {
         render_comparison(comparison, all)
     })?;
     Ok(page_frame::page(
@@ -57,11 +57,11 @@ fn find_capture(state: &AppState, url: &str, text: &str) -> Result<Capture, Page
     let time: Moment =
         text.parse().map_err(|_| PageError::BadRequest(format!("“{}” is not a time.", visible(text))))?;
     let filter = CaptureFilter { since: Some(time), until: Some(time), committed_only: false };
-    let exact = captures(&*state.history, url, &filter, ListCursor::first(1))?;
+    let exact = captures(&state.history, url, &filter, ListCursor::first(1))?;
     if let Some(capture) = exact.into_iter().next() {
         return Ok(capture);
     }
-    let found = nearest(&*state.history, url, ReplayTime::second(time))?;
+    let found = nearest(&state.history, url, ReplayTime::second(time))?;
     found
         .map(|found| found.capture)
         .ok_or_else(|| PageError::NotFound(format!("{} was not captured.", visible(url))))

@@ -23,9 +23,9 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
     let url = known_url(state, &requested)?;
     let until = request.parameter("until").and_then(|text| text.parse::<Moment>().ok());
     let filter = CaptureFilter { until, ..CaptureFilter::default() };
-    let mut captures = captures(&*state.history, &url, &filter, ListCursor::first(LIST_CAPTURES + 1))?;
+    let mut captures = captures(&state.history, &url, &filter, ListCursor::first(LIST_CAPTURES + 1))?;
     let older = (captures.len() > LIST_CAPTURES).then(|| captures.pop()).flatten();
-    let days = calendar::count_days(&*state.history, &url)?;
+    let days = calendar::count_days(&state.history, &url)?;
     Ok(page_frame::page(
         state,
         &url,
@@ -56,7 +56,7 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
 fn known_url(state: &AppState, requested: &str) -> Result<String, PageError> {
     let whole = if requested.contains("://") { requested.to_owned() } else { format!("http://{requested}") };
     for candidate in std::iter::once(whole.clone()).chain(others(&whole)) {
-        if let Some(known) = known_as(&*state.history, &candidate)? {
+        if let Some(known) = known_as(&state.history, &candidate)? {
             return Ok(known);
         }
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use maud::{Markup, html};
+use varve_archive::history::HistoryReader;
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, VersionFilter, VersionInfo};
 use varve_archive::{ArchiveError, Capture};
 
@@ -21,11 +22,13 @@ const BATCH_VERSIONS: usize = 500;
 const MAX_COUNTED_VERSIONS: u64 = 50_000;
 
 pub(super) fn page(state: &Arc<AppState>, _: &Parts) -> PageResult {
-    let history = &*state.history;
+    let history = &state.history;
     let newest = history.catalog().versions(&VersionFilter::default(), ListCursor::first(MAX_NEWEST))?;
-    let captures = match history.has_versions() {
-        true => Vec::new(),
-        false => history.latest_captures(&CaptureFilter::default(), ListCursor::first(MAX_NEWEST))?,
+    let captures = match history {
+        HistoryReader::Archive(_) | HistoryReader::Moku(_) => Vec::new(),
+        HistoryReader::Crystal(project) => {
+            project.latest_captures(&CaptureFilter::default(), ListCursor::first(MAX_NEWEST))?
+        }
     };
     let pages = history.catalog().urls("", ListCursor::first(MAX_PAGES))?;
     let totals = count_totals(state, newest.first())?;

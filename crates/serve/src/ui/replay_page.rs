@@ -32,7 +32,7 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
                 .ok_or_else(|| PageError::BadRequest(format!("“{}” is not a time.", visible(&text))))?,
         ),
     };
-    let found = match find(&*state.history, &url, time)? {
+    let found = match find(&state.history, &url, time)? {
         UrlKnowledge::Here(found) => found,
         UrlKnowledge::There(other) => {
             return Ok(response::redirect(StatusCode::FOUND, &other_url_path(&other, request)));

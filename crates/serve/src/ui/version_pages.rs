@@ -45,7 +45,7 @@ pub(super) fn list(state: &Arc<AppState>, request: &Parts) -> PageResult {
 pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
     let text = request.parameter("id").ok_or_else(|| PageError::BadRequest("`id` is missing.".to_owned()))?;
     let all = request.parameter("all").is_some();
-    let history = &*state.history;
+    let history = &state.history;
     let id = resolve_version(history, &text).map_err(|error| PageError::NotFound(error.to_string()))?;
     let info = show::version(history, &id).map_err(|error| PageError::NotFound(error.to_string()))?;
     let pages = PageChanges::read(state, &info, all)?;
@@ -101,7 +101,7 @@ struct PageChanges {
 
 impl PageChanges {
     fn read(state: &AppState, info: &VersionInfo, all: bool) -> Result<Self, PageError> {
-        let (pairs, unchanged) = show::pages(&*state.history, info, all)?;
+        let (pairs, unchanged) = show::pages(&state.history, info, all)?;
         let mut changes = Self { unchanged, ..Self::default() };
         let mut seen = 0;
         for pair in pairs {

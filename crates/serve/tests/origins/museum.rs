@@ -53,7 +53,7 @@ impl Museum {
         let history = open_writer(&self.root(), opening()).unwrap();
         let request = commit::Request { message: message.to_owned(), threads: 1, ..Default::default() };
         let pages = pages.iter().map(new_page).collect();
-        commit::commit(&*history, &request, pages, &|_| {}).unwrap();
+        commit::commit(&history, &request, pages, &|_| {}).unwrap();
     }
 
     /// The routers over this archive.

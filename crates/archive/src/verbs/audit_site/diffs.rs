@@ -90,7 +90,7 @@ impl AuditedDiff {
                 Ok((!stands).then_some("is not what its versions give now"))
             }
             (false, true) => {
-                let stands = stands_there(site, &pairs, kept)?;
+                let stands = stands_there(&site.into(), &pairs, kept)?;
                 Ok((!stands).then_some("names text that its versions do not have"))
             }
         });
@@ -112,20 +112,21 @@ impl AuditedDiff {
     ) -> Result<bool, RepositoryError> {
         let across = CapturePairs::across_hosts(site.catalog(), self.base, Some(self.head));
         let across: Vec<CapturePair> = across.collect::<Result<_, _>>()?;
-        let mut is_cut = false;
+        let (mut is_cut, history) = (false, HistoryReader::from(site));
         for (pairs, redaction) in [
             (pairs, Redaction::On),
             (pairs, Redaction::Off),
             (&across, Redaction::On),
             (&across, Redaction::Off),
         ] {
-            let made = stored_diff(site, redaction, (self.base, self.head), pairs.iter().cloned().map(Ok))?;
+            let pairs = pairs.iter().cloned().map(Ok);
+            let made = stored_diff(&history, redaction, (self.base, self.head), pairs)?;
             if made == *kept {
                 return Ok(true);
             }
             is_cut |= made.files.iter().any(|file| file.body_diff.truncated);
         }
-        Ok(is_cut && stands_there(site, pairs, kept)?)
+        Ok(is_cut && stands_there(&history, pairs, kept)?)
     }
 }
 
@@ -143,7 +144,7 @@ fn can_tell(site: &MokuHistoryReader, pairs: &[CapturePair]) -> Result<bool, Rep
 /// Whether each chunk is found at its position. Skips pages that share a path, which cannot be told
 /// apart, and non-ASCII text, whose characters Moku counts differently.
 fn stands_there(
-    site: &MokuHistoryReader,
+    history: &HistoryReader,
     pairs: &[CapturePair],
     kept: &VersionDiff,
 ) -> Result<bool, RepositoryError> {
@@ -155,8 +156,8 @@ fn stands_there(
         let Some([pair]) = by_path.get(file.file_path.trim_start_matches('/')).map(Vec::as_slice) else {
             continue;
         };
-        let base = LoadedPage::of(site, pair.base.as_ref(), MAX_COMPARED_BYTES)?.body;
-        let head = LoadedPage::of(site, pair.head.as_ref(), MAX_COMPARED_BYTES)?.body;
+        let base = LoadedPage::of(history, pair.base.as_ref(), MAX_COMPARED_BYTES)?.body;
+        let head = LoadedPage::of(history, pair.head.as_ref(), MAX_COMPARED_BYTES)?.body;
         let is_plain = base.is_ascii() && head.is_ascii();
         if is_plain && !file.body_diff.chunks.iter().all(|chunk| stands(chunk, &base, &head)) {
             return Ok(false);

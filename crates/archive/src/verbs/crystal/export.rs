@@ -20,7 +20,7 @@ use varve_crystal::{CreateOptions, PROJECT_SUFFIX, ProjectWriter, ResolvedPath, 
 use super::fact::{MEDIA_TYPE, ProjectFact};
 use crate::error::ArchiveError;
 use varve_repository::archive::hex_digits;
-use varve_repository::history::{ArchiveHistoryReader, HistoryReader};
+use varve_repository::history::ArchiveHistoryReader;
 
 /// The result of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -79,7 +79,7 @@ fn project_of(
     history: &ArchiveHistoryReader,
     version: &VersionId,
 ) -> Result<Option<ProjectFact>, ArchiveError> {
-    let info = crate::verbs::show::version(history, version)?;
+    let info = crate::verbs::show::version(&history.into(), version)?;
     let Some(record) = info.version.record else { return Ok(None) };
     let manifest: Manifest = read_json(history, record)?;
     let Some(plan) = manifest.plan else { return Ok(None) };
@@ -120,7 +120,3 @@ fn is_refusal(error: &varve_crystal::Error) -> bool {
 
 /// Number of revisions per batch of bodies and rows.
 const ROWS_PER_BATCH: usize = 200;
-
-fn catalog(history: &ArchiveHistoryReader) -> &dyn varve_catalog::CatalogRead {
-    HistoryReader::catalog(history)
-}

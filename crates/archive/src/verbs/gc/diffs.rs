@@ -28,7 +28,7 @@ impl Going {
     /// Determines the diffs to remove and to make. Diffs computed before `cutoff` are not made
     /// again.
     pub(super) fn find(
-        history: &dyn HistoryReader,
+        history: &HistoryReader,
         forgotten: &[VersionInfo],
         cutoff: Option<Moment>,
     ) -> Result<Self, ArchiveError> {

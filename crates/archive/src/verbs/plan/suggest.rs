@@ -47,7 +47,7 @@ pub struct Suggestion {
 
 /// Suggests groups from a capture in the archive; `None` if the archive has no capture that is a
 /// page.
-pub fn of_capture(history: &dyn HistoryReader, text: &str) -> Result<Option<Suggestion>, ArchiveError> {
+pub fn of_capture(history: &HistoryReader, text: &str) -> Result<Option<Suggestion>, ArchiveError> {
     page_address(text)?;
     let mut url = text.to_owned();
     for _ in 0..=MAX_REDIRECTS {

@@ -17,7 +17,7 @@ use crate::error::ArchiveError;
 use crate::verbs::train::{self, MAX_DICTIONARY_BYTES};
 use varve_repository::archive::open_silo_files;
 use varve_repository::archive_writer::ArchiveWriter;
-use varve_repository::history::ArchiveHistoryReader;
+use varve_repository::history::{ArchiveHistoryReader, HistoryReader};
 use varve_repository::settings::PackingMethod;
 
 /// What a purge does with the dictionaries.
@@ -73,7 +73,8 @@ fn made_of_rest(
     old: Vec<u8>,
     dropped: &HashSet<RecordId>,
 ) -> Result<Option<Vec<u8>>, ArchiveError> {
-    let Ok(history) = ArchiveHistoryReader::open(writer.layout().root()) else { return Ok(None) };
+    let opened = ArchiveHistoryReader::open(writer.layout().root());
+    let Ok(history) = opened.map(HistoryReader::Archive) else { return Ok(None) };
     let size = Dictionary::new(old).plain().map_or(MAX_DICTIONARY_BYTES, |plain| plain.len());
     let files = open_silo_files(writer.layout());
     match train::make(&history, &files, size, &|record| !dropped.contains(&record)) {

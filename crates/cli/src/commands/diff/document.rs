@@ -24,7 +24,7 @@ const MAX_MEMORY_BYTES: usize = 8 << 20;
 const MAX_LISTED_PAGES: usize = 1000;
 
 /// Why a version is compared with nothing: it is the first, or its parent is missing.
-fn nothing(history: &dyn HistoryReader, head: VersionId) -> String {
+fn nothing(history: &HistoryReader, head: VersionId) -> String {
     let parent = history.catalog().version(&head).ok().flatten().and_then(|info| info.version.parent);
     match parent {
         Some(parent) => format!("nothing: its parent {} is missing", short_version_id(&parent)),
@@ -44,7 +44,7 @@ pub(super) struct DiffDocument {
 }
 
 impl DiffDocument {
-    pub(super) fn new(history: &dyn HistoryReader, base: Option<VersionId>, head: VersionId) -> Self {
+    pub(super) fn new(history: &HistoryReader, base: Option<VersionId>, head: VersionId) -> Self {
         let (older, newer) =
             (base.map(|base| VersionTitle::of(history, base)), VersionTitle::of(history, head));
         let from = older.as_ref().map_or("nothing", |older| &older.name);
@@ -103,7 +103,7 @@ struct VersionTitle {
 
 impl VersionTitle {
     /// A layout without versions knows only the name of the moment.
-    fn of(history: &dyn HistoryReader, id: VersionId) -> Self {
+    fn of(history: &HistoryReader, id: VersionId) -> Self {
         let Ok(info) = show::version(history, &id) else {
             return Self { name: id.to_string(), side: id.to_string(), about: id.to_string() };
         };

@@ -111,7 +111,7 @@ pub(super) struct PlanSuggestArgs {
 impl PlanSuggestArgs {
     pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let here = match session.open_reader() {
-            Ok(history) if !self.live => of_capture(&*history, &self.url)?,
+            Ok(history) if !self.live => of_capture(&history, &self.url)?,
             _ => None,
         };
         let suggestion = match here {
@@ -173,7 +173,7 @@ impl PlanRestoreArgs {
     pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         session.require_writable()?;
         let history = ArchiveHistoryReader::open(&session.root()?)?;
-        let version = resolve_version(&history, &self.version)?;
+        let version = resolve_version(&(&history).into(), &self.version)?;
         for file in intent::restore(&history, version, self.force)? {
             let path = file.path.to_string_lossy();
             let word = if file.written { "restored" } else { "the same" };

@@ -16,22 +16,21 @@ mod moment;
 
 use std::io::Read;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use varve_catalog::CatalogRead;
-use varve_core::headers::Redaction;
 use varve_core::history::{Capture, CaptureChoice, CaptureFilter, ListCursor};
 use varve_core::{BodyId, VersionId};
 use varve_crystal::{Project, Revision, RevisionId};
 
-use super::HistoryReader;
 use crate::error::RepositoryError;
 use body::KnownBodies;
 pub use moment::time_of as time_of_revision;
 
 /// A Crystal project, open for reading.
+#[derive(Clone)]
 pub struct CrystalHistoryReader {
-    catalog: CrystalCatalog,
+    catalog: Arc<CrystalCatalog>,
 }
 
 /// The project and its cache of bodies. One thread at a time uses it, because the project has one
@@ -53,7 +52,7 @@ impl CrystalHistoryReader {
     pub fn open(path: &Path) -> Result<Self, RepositoryError> {
         let (project, choice) = (Project::open(path)?, CaptureChoice::Newest);
         let inner = CrystalReaderState { project, known: KnownBodies::default(), choice };
-        Ok(Self { catalog: CrystalCatalog { inner: Mutex::new(inner) } })
+        Ok(Self { catalog: Arc::new(CrystalCatalog { inner: Mutex::new(inner) }) })
     }
 
     /// Sets another rule for selecting the revision for a URL.
@@ -61,6 +60,43 @@ impl CrystalHistoryReader {
     pub fn choosing(self, choice: CaptureChoice) -> Self {
         self.catalog.lock().choice = choice;
         self
+    }
+
+    /// The captures as catalog rows.
+    pub fn catalog(&self) -> &dyn CatalogRead {
+        &*self.catalog
+    }
+
+    pub(super) fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
+        Ok(self.catalog.lock().newest()?.map(capture::version_at))
+    }
+
+    pub(super) fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
+        let mut inner = self.catalog.lock();
+        let revision = inner.revision(capture)?;
+        inner.open_body(&capture.url, revision)
+    }
+
+    pub(super) fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, RepositoryError> {
+        let revision = self.catalog.lock().revision(capture)?;
+        Ok(revision.metadata().ok().flatten().map(|metadata| body::wire_head(&metadata)))
+    }
+
+    pub(super) fn choice(&self) -> CaptureChoice {
+        self.catalog.lock().choice
+    }
+
+    pub(super) fn body_id(&self, capture: &Capture) -> Result<BodyId, RepositoryError> {
+        Ok(self.catalog.lock().named(capture)?)
+    }
+
+    /// The captures of all URLs, newest first.
+    pub fn latest_captures(
+        &self,
+        filter: &CaptureFilter,
+        page: ListCursor<&Capture>,
+    ) -> Result<Vec<Capture>, RepositoryError> {
+        Ok(self.catalog.latest(filter, page)?)
     }
 }
 
@@ -89,51 +125,5 @@ impl CrystalReaderState {
     /// The newest revision, which is the current state of the project.
     fn newest(&self) -> varve_crystal::Result<Option<RevisionId>> {
         Ok(self.project.newest_revision()?.filter(|id| id.get() > 0))
-    }
-}
-
-impl HistoryReader for CrystalHistoryReader {
-    fn redaction(&self) -> Redaction {
-        // A project has no such setting, so its content is shown unredacted.
-        Redaction::Off
-    }
-
-    fn catalog(&self) -> &dyn CatalogRead {
-        &self.catalog
-    }
-
-    fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
-        Ok(self.catalog.lock().newest()?.map(capture::version_at))
-    }
-
-    fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
-        let mut inner = self.catalog.lock();
-        let revision = inner.revision(capture)?;
-        inner.open_body(&capture.url, revision)
-    }
-
-    fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, RepositoryError> {
-        let revision = self.catalog.lock().revision(capture)?;
-        Ok(revision.metadata().ok().flatten().map(|metadata| body::wire_head(&metadata)))
-    }
-
-    fn has_versions(&self) -> bool {
-        false
-    }
-
-    fn choice(&self) -> CaptureChoice {
-        self.catalog.lock().choice
-    }
-
-    fn body_id(&self, capture: &Capture) -> Result<BodyId, RepositoryError> {
-        Ok(self.catalog.lock().named(capture)?)
-    }
-
-    fn latest_captures(
-        &self,
-        filter: &CaptureFilter,
-        page: ListCursor<&Capture>,
-    ) -> Result<Vec<Capture>, RepositoryError> {
-        Ok(self.catalog.latest(filter, page)?)
     }
 }

@@ -9,9 +9,9 @@ use varve_core::{RecordId, VersionId};
 use varve_crystal::{BodyDraft, DownloadOutcome, NewRevision, ProjectWriter, ResponseMetadata};
 use varve_wire::{MessageHead, StartLine};
 
-use super::{ProjectExported, ROWS_PER_BATCH, body_from, catalog, is_refusal};
+use super::{ProjectExported, ROWS_PER_BATCH, body_from, is_refusal};
 use crate::error::ArchiveError;
-use varve_repository::history::{ArchiveHistoryReader, HistoryReader, VersionPages};
+use varve_repository::history::{ArchiveHistoryReader, VersionPages};
 
 /// The status of a response for unchanged content.
 const NOT_MODIFIED: u16 = 304;
@@ -24,7 +24,7 @@ pub(super) fn write(
     progress: &dyn Fn(u64),
 ) -> Result<ProjectExported, ArchiveError> {
     let mut done = ProjectExported::default();
-    let mut captures = VersionPages::new(catalog(history), Some(*version)).collect::<Result<Vec<_>, _>>()?;
+    let mut captures = VersionPages::new(history.catalog(), Some(*version)).collect::<Result<Vec<_>, _>>()?;
     captures.sort_by(|one, other| (one.time, &one.url).cmp(&(other.time, &other.url)));
     let mut batch = Vec::new();
     for capture in &captures {

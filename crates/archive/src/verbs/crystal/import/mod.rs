@@ -33,8 +33,8 @@ use super::fact::{ProjectFact, RevisionRow};
 use super::seal::Seal;
 use crate::error::ArchiveError;
 use parts::FactParts;
+use varve_repository::history::ArchiveHistoryWriter;
 use varve_repository::history::write_version;
-use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, HistoryWriter};
 use varve_repository::page_path::page_path;
 use varve_repository::rows::row_of_receipt;
 
@@ -263,7 +263,7 @@ impl ProjectImport<'_> {
             verdicts: None,
             expectations: std::collections::BTreeMap::new(),
         };
-        let version = write_version(self.history, &manifest)?;
+        let version = write_version(&self.history.into(), &manifest)?;
         self.history.set_head(&version)?;
         Ok(version)
     }
