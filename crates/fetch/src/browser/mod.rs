@@ -117,7 +117,7 @@ impl Fetcher for Browser {
     fn fetch(&self, request: FetchRequest) -> Pending<'_, Result<Fetched, FetchError>> {
         Box::pin(async move {
             let _permit = request.in_time(self.permits.acquire()).await?;
-            let load_timeout = self.options.load_timeout.min(self.network.client.total());
+            let load_timeout = self.options.load_timeout.min(self.network.client.total_timeout());
             let deadline = PageDeadline { load_timeout, until: request.until };
             page_load::capture(self, &request.url, deadline).await
         })
