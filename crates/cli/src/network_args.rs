@@ -68,7 +68,7 @@ impl NetworkArgs {
 
     fn proxies(&self) -> ProxyTexts {
         match self.proxy.as_deref() {
-            Some("none") => ProxyTexts::nothing(),
+            Some("none") => ProxyTexts::none(),
             Some(url) => ProxyTexts::all(url),
             None => proxies_from_environment(|name| std::env::var(name).ok()),
         }
@@ -102,7 +102,7 @@ fn proxies_from_environment(variable: impl Fn(&str) -> Option<String>) -> ProxyT
         http: first(&["http_proxy"]).or_else(all),
         https: first(&["https_proxy", "HTTPS_PROXY"]).or_else(all),
         except: first(&["no_proxy", "NO_PROXY"]).map(|except| except.text),
-        never_here: true,
+        except_loopback: true,
     }
 }
 

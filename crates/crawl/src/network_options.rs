@@ -85,7 +85,7 @@ impl NetworkOptions {
         options.guard = if self.allow_private { AddressGuard::allow_private() } else { AddressGuard::new() };
         self.allow.iter().try_for_each(|entry| options.guard.allow(entry))?;
         options.credentials = self.credentials_for(asker.seeds).map_err(CrawlError::Credentials)?;
-        options.proxies = Proxies::read(&self.proxies)?;
+        options.proxies = Proxies::parse(&self.proxies)?;
         let read = |path: &PathBuf| fs::read(path).map_err(RepositoryError::read(path));
         options.additional_roots = self.certificates.as_ref().map(read).transpose()?;
         options.idle_per_origin = asker.per_host.max(1);
@@ -94,7 +94,7 @@ impl NetworkOptions {
 
     /// The proxies that requests go through, as silos record them.
     pub fn proxies_shown(&self) -> Option<String> {
-        Proxies::read(&self.proxies).ok().and_then(|proxies| proxies.shown())
+        Proxies::parse(&self.proxies).ok().and_then(|proxies| proxies.shown())
     }
 
     /// The credentials of a run from these seeds. The headers go to the origins of the seeds only:

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use varve_core::exchange::Exchange;
 use varve_fetch::FetchError;
 use varve_fetch::politeness::{
-    HostState, HostTable, NextRequest, QueuedRequest, RequestOutcome, retry_after,
+    HostState, HostTable, NextRequest, QueuedRequest, RequestOutcome, parse_retry_after,
 };
 use varve_wire::TruncationReason;
 
@@ -205,8 +205,10 @@ pub(crate) fn request_outcome(result: &Result<Box<Exchange>, FetchError>) -> Req
         }
         Ok(exchange) => match exchange.head() {
             Ok(Some(head)) => {
-                let wait =
-                    head.headers.get_text("retry-after").and_then(|text| retry_after(&text, exchange.at));
+                let wait = head
+                    .headers
+                    .get_text("retry-after")
+                    .and_then(|text| parse_retry_after(&text, exchange.at));
                 RequestOutcome::Answered { status: head.status, retry_after: wait }
             }
             _ => RequestOutcome::answered(0),

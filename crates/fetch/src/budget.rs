@@ -1,4 +1,4 @@
-//! How much all answers of a run may take together, those under way included.
+//! The limit on all responses of a run together, those in flight included.
 //!
 //! Every received byte is subtracted from the budget. The first bytes of a response, with its head,
 //! are always accepted, so that the record can be read. Once the budget is spent, no further byte
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_is_given_than_there_is() {
+    fn a_budget_is_never_overdrawn() {
         let budget = ByteBudget::new(10);
         assert_eq!((budget.take(4), budget.clone().take(4), budget.is_spent()), (4, 4, false));
         assert_eq!((budget.take(4), budget.take(4), budget.is_spent()), (2, 0, true));

@@ -1,8 +1,8 @@
 //! Opens connections: name, guard, address, proxy, encryption.
 //!
 //! The address that passed the guard is the address that is dialled: the name is not looked up
-//! again in between. Where a host has several addresses, those that pass are tried with a short
-//! lead each, so that one which swallows packets costs a quarter of a second.
+//! again in between. If a host has several addresses, the next is tried a quarter of a second after
+//! the last, and the first that accepts is used.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use std::time::{Duration, Instant};
 
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
+use tokio_rustls::client::TlsStream;
 
 use crate::error::{FetchError, FetchErrorKind};
 use crate::guard::AddressGuard;
 use crate::http1::Http1Connection;
-use crate::http2;
+use crate::http2::Http2Connection;
 use crate::proxy::Proxies;
 use crate::request_target::ServerOrigin;
 use crate::resolver::Resolve;
-use crate::server_stream::ServerStream;
-use crate::tls::{self, Handshake, Tls};
+use crate::tls::{self, Tls};
 
 /// Delay before the next address of a host is tried too.
 const NEXT_ADDRESS_DELAY: Duration = Duration::from_millis(250);
 
-/// Addresses of one host that are tried at most.
+/// Maximum number of addresses of one host that are tried.
 const MAX_ADDRESSES: usize = 8;
 
 /// Opens connections.
@@ -37,96 +37,94 @@ pub(crate) struct Connector {
 
 /// An open connection and its properties.
 pub(crate) struct Connection {
-    pub(crate) link: ProtocolConnection,
-    pub(crate) facts: Arc<ConnectionInfo>,
-    /// How long opening took, until the first exchange has reported it.
-    pub(crate) opening: Option<ConnectTimes>,
+    pub(crate) protocol: ProtocolConnection,
+    pub(crate) info: ConnectionInfo,
+    /// How long connecting took, until the first exchange has reported it.
+    pub(crate) times: Option<ConnectTimes>,
     /// Whether the server ignored ALPN.
-    pub(crate) names_no_protocol: bool,
+    pub(crate) ignored_alpn: bool,
 }
 
 /// The protocol of a connection.
 pub(crate) enum ProtocolConnection {
     Http1(Http1Connection),
-    Http2(http2::Http2Connection),
+    Http2(Http2Connection),
 }
 
 /// Properties of a connection that records contain.
-#[derive(Debug)]
+#[derive(Clone)]
 pub(crate) struct ConnectionInfo {
+    /// The address of the server, or none behind a proxy.
     pub(crate) ip: Option<IpAddr>,
     pub(crate) protocol: Vec<String>,
     pub(crate) cipher: Option<String>,
 }
 
 /// How long the steps of connecting took.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct ConnectTimes {
     pub(crate) dns: Duration,
     pub(crate) connect: Duration,
     pub(crate) tls: Option<Duration>,
-    /// The address of the server, or none behind a proxy.
-    ip: Option<IpAddr>,
 }
 
 impl Connector {
-    /// Opens a connection to an origin.
-    pub(crate) async fn open(&self, origin: &ServerOrigin) -> Result<Connection, FetchError> {
-        let (stream, opening) = self.dial(origin).await?;
-        if !origin.secure {
-            return Ok(plain(stream, opening));
+    /// Opens a connection to an origin: HTTP/1.1, unless `http2` is set or the server supports
+    /// nothing else.
+    pub(crate) async fn open(
+        &self,
+        origin: &ServerOrigin,
+        mut http2: bool,
+    ) -> Result<Connection, FetchError> {
+        loop {
+            let (stream, times, ip) = self.dial(origin).await?;
+            if !origin.secure {
+                let protocol = ProtocolConnection::Http1(Http1Connection::new(Box::new(stream)));
+                let info = ConnectionInfo { ip, protocol: vec!["http/1.1".to_owned()], cipher: None };
+                return Ok(Connection { protocol, info, times: Some(times), ignored_alpn: false });
+            }
+            let started = Instant::now();
+            match self.tls.agree(stream, origin, http2).await? {
+                Some(stream) => {
+                    let times = ConnectTimes { tls: Some(started.elapsed()), ..times };
+                    return encrypted(stream, ip, times, http2).await;
+                }
+                None => http2 = true,
+            }
         }
-        let started = Instant::now();
-        match self.tls.agree(stream, origin, false).await? {
-            Handshake::Agreed(stream) => Ok(encrypted(stream, opening, started)),
-            Handshake::WantsHttp2 => self.open_http2(origin).await,
-        }
-    }
-
-    /// Opens a connection to a server that supports only HTTP/2.
-    pub(crate) async fn open_http2(&self, origin: &ServerOrigin) -> Result<Connection, FetchError> {
-        let (stream, mut opening) = self.dial(origin).await?;
-        let started = Instant::now();
-        let ip = opening.ip;
-        let Handshake::Agreed(stream) = self.tls.agree(stream, origin, true).await? else {
-            return Err(FetchError::new(FetchErrorKind::Tls, format!("`{}` speaks no HTTP", origin.host)));
-        };
-        let (protocol, cipher) = agreed("h2", stream.get_ref().1);
-        let session = http2::Http2Connection::begin(ServerStream::Tls(stream)).await?;
-        opening.tls = Some(started.elapsed());
-        let facts = Arc::new(ConnectionInfo { ip, protocol, cipher });
-        let link = ProtocolConnection::Http2(session);
-        Ok(Connection { link, facts, opening: Some(opening), names_no_protocol: false })
     }
 
     /// Opens a TCP connection to the origin, through the proxy if there is one, without TLS.
-    async fn dial(&self, origin: &ServerOrigin) -> Result<(TcpStream, ConnectTimes), FetchError> {
+    async fn dial(
+        &self,
+        origin: &ServerOrigin,
+    ) -> Result<(TcpStream, ConnectTimes, Option<IpAddr>), FetchError> {
         let started = Instant::now();
         let proxy = self.proxies.for_origin(origin)?;
         let addresses = match proxy {
             Some(proxy) => {
                 self.guard.check_name(&origin.host).map_err(|what| refused_by_guard(&origin.host, what))?;
-                self.resolve(proxy.host(), proxy.port()).await.map_err(of_proxy)?
+                self.resolve(&proxy.host, proxy.port).await.map_err(proxy_unreachable)?
             }
-            None => self.vetted(origin).await?,
+            None => self.allowed_addresses(origin).await?,
         };
         let dns = started.elapsed();
         let mut stream = match proxy {
-            Some(proxy) => connect_any(addresses, proxy.host()).await.map_err(of_proxy)?,
+            Some(proxy) => connect_any(addresses, &proxy.host).await.map_err(proxy_unreachable)?,
             None => connect_any(addresses, &origin.host).await?,
         };
         // Requests are written whole: waiting to fill packets would only delay them.
         stream.set_nodelay(true).map_err(|error| FetchError::connect(&origin.host_and_port(), error))?;
         if let Some(proxy) = proxy {
-            proxy.open_way(&mut stream, origin).await?;
+            proxy.open_tunnel(&mut stream, origin).await?;
         }
         let connect = started.elapsed().saturating_sub(dns);
         let ip = stream.peer_addr().ok().map(|address| address.ip()).filter(|_| proxy.is_none());
-        Ok((stream, ConnectTimes { dns, connect, tls: None, ip }))
+        Ok((stream, ConnectTimes { dns, connect, tls: None }, ip))
     }
 
     /// The addresses of an origin that the guard lets through.
-    async fn vetted(&self, origin: &ServerOrigin) -> Result<Vec<SocketAddr>, FetchError> {
+    async fn allowed_addresses(&self, origin: &ServerOrigin) -> Result<Vec<SocketAddr>, FetchError> {
         let mut addresses = self.resolve(origin.bare_host(), origin.port).await?;
         let mut refusal = None;
         addresses.retain(|address| match self.guard.check(&origin.host, address.ip()) {
@@ -152,34 +150,26 @@ impl Connector {
     }
 }
 
-fn agreed(http: &str, session: &rustls::ClientConnection) -> (Vec<String>, Option<String>) {
-    (vec![http.to_owned(), tls::version(session).to_owned()], tls::cipher(session))
+async fn encrypted(
+    stream: TlsStream<TcpStream>,
+    ip: Option<IpAddr>,
+    times: ConnectTimes,
+    http2: bool,
+) -> Result<Connection, FetchError> {
+    let session = stream.get_ref().1;
+    let ignored_alpn = !http2 && session.alpn_protocol().is_none();
+    let http = if http2 { "h2" } else { "http/1.1" };
+    let protocol = vec![http.to_owned(), tls::version(session).to_owned()];
+    let info = ConnectionInfo { ip, protocol, cipher: tls::cipher(session) };
+    let protocol = match http2 {
+        true => ProtocolConnection::Http2(Http2Connection::begin(stream).await?),
+        false => ProtocolConnection::Http1(Http1Connection::new(Box::new(stream))),
+    };
+    Ok(Connection { protocol, info, times: Some(times), ignored_alpn })
 }
 
-fn plain(stream: TcpStream, opening: ConnectTimes) -> Connection {
-    let ip = opening.ip;
-    let facts = Arc::new(ConnectionInfo { ip, protocol: vec!["http/1.1".to_owned()], cipher: None });
-    let link = ProtocolConnection::Http1(Http1Connection::new(ServerStream::Plain(stream)));
-    Connection { link, facts, opening: Some(opening), names_no_protocol: false }
-}
-
-fn encrypted(
-    stream: Box<tokio_rustls::client::TlsStream<TcpStream>>,
-    mut opening: ConnectTimes,
-    started: Instant,
-) -> Connection {
-    opening.tls = Some(started.elapsed());
-    let (_, session) = stream.get_ref();
-    let ip = opening.ip;
-    let (protocol, cipher) = agreed("http/1.1", session);
-    let facts = Arc::new(ConnectionInfo { ip, protocol, cipher });
-    let names_no_protocol = session.alpn_protocol().is_none();
-    let link = ProtocolConnection::Http1(Http1Connection::new(ServerStream::Tls(stream)));
-    Connection { link, facts, opening: Some(opening), names_no_protocol }
-}
-
-/// A failure to reach the proxy, which is no failure of the host.
-fn of_proxy(failure: FetchError) -> FetchError {
+/// A failure to reach the proxy, which says nothing about the host.
+fn proxy_unreachable(failure: FetchError) -> FetchError {
     FetchError::new(FetchErrorKind::Proxy, "the proxy cannot be reached").because(failure)
 }
 

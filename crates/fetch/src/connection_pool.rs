@@ -17,11 +17,13 @@ const MAX_IDLE_TIME: Duration = Duration::from_secs(20);
 /// How often expired connections of all origins are dropped.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
 
+/// Maximum number of idle connections.
+const MAX_IDLE_CONNECTIONS: usize = 512;
+
 /// Idle connections by origin.
 pub(crate) struct ConnectionPool {
-    shelves: Mutex<IdleConnections>,
-    per_origin: usize,
-    in_all: usize,
+    connections: Mutex<IdleConnections>,
+    max_per_origin: usize,
 }
 
 struct IdleConnections {
@@ -31,15 +33,15 @@ struct IdleConnections {
 }
 
 impl ConnectionPool {
-    pub(crate) fn new(per_origin: usize, in_all: usize) -> Self {
-        let shelves = IdleConnections { idle: HashMap::new(), count: 0, swept: Instant::now() };
-        Self { shelves: Mutex::new(shelves), per_origin, in_all }
+    pub(crate) fn new(max_per_origin: usize) -> Self {
+        let connections = IdleConnections { idle: HashMap::new(), count: 0, swept: Instant::now() };
+        Self { connections: Mutex::new(connections), max_per_origin }
     }
 
     /// An open connection to an origin, if there is one on which a request may be sent.
     pub(crate) fn take(&self, origin: &ServerOrigin) -> Option<Connection> {
         loop {
-            let (mut connection, since) = self.shelves().take(origin)?;
+            let (mut connection, since) = self.lock().take(origin)?;
             if since.elapsed() < MAX_IDLE_TIME && is_ready(&mut connection) {
                 return Some(connection);
             }
@@ -48,21 +50,19 @@ impl ConnectionPool {
 
     /// Gives back a connection after an exchange.
     pub(crate) fn give_back(&self, origin: ServerOrigin, connection: Connection) {
-        let mut shelves = self.shelves();
-        shelves.sweep(SWEEP_INTERVAL);
-        if shelves.count >= self.in_all {
-            shelves.sweep(Duration::ZERO);
-        }
-        let full = shelves.count >= self.in_all;
-        let shelf = shelves.idle.entry(origin).or_default();
-        if !full && shelf.len() < self.per_origin {
-            shelf.push((connection, Instant::now()));
-            shelves.count += 1;
+        let mut connections = self.lock();
+        let is_full = connections.count >= MAX_IDLE_CONNECTIONS;
+        connections.sweep(if is_full { Duration::ZERO } else { SWEEP_INTERVAL });
+        let is_full = connections.count >= MAX_IDLE_CONNECTIONS;
+        let idle = connections.idle.entry(origin).or_default();
+        if !is_full && idle.len() < self.max_per_origin {
+            idle.push((connection, Instant::now()));
+            connections.count += 1;
         }
     }
 
-    fn shelves(&self) -> std::sync::MutexGuard<'_, IdleConnections> {
-        self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, IdleConnections> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -79,17 +79,17 @@ impl IdleConnections {
             return;
         }
         self.swept = Instant::now();
-        self.idle.retain(|_, shelf| {
-            shelf.retain(|(_, since)| since.elapsed() < MAX_IDLE_TIME);
-            !shelf.is_empty()
+        self.idle.retain(|_, idle| {
+            idle.retain(|(_, since)| since.elapsed() < MAX_IDLE_TIME);
+            !idle.is_empty()
         });
         self.count = self.idle.values().map(Vec::len).sum();
     }
 }
 
 fn is_ready(connection: &mut Connection) -> bool {
-    match &mut connection.link {
-        ProtocolConnection::Http1(line) => line.is_quiet(),
-        ProtocolConnection::Http2(session) => session.is_open(),
+    match &mut connection.protocol {
+        ProtocolConnection::Http1(http1) => http1.is_quiet(),
+        ProtocolConnection::Http2(http2) => http2.is_open(),
     }
 }

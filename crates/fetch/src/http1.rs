@@ -1,12 +1,14 @@
 //! One exchange of HTTP/1 on an open connection.
 //!
-//! Bytes go from the socket through the framing, which says which of them belong to the answer, to
-//! the spool. Nothing in between reads ahead, copies twice or waits on another task.
+//! Bytes go from the socket through the framing, which finds the end of the response, to the spool.
+//! Nothing in between reads ahead, copies twice or waits for another task.
 
 use std::io;
+use std::pin::Pin;
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::time::timeout;
 use varve_wire::{FramingEnd, HeadLimits, ResponseFramer, TruncationReason};
 
@@ -14,25 +16,39 @@ use crate::error::{FetchError, FetchErrorKind};
 use crate::limits::FetchLimits;
 use crate::request_bytes::PreparedRequest;
 use crate::response_spool::ResponseSpool;
-use crate::server_stream::ServerStream;
 
 /// Size of the read buffer.
 const READ_BUFFER_BYTES: usize = 32 << 10;
 
+/// A connection to a server, with or without TLS.
+pub(crate) trait ServerStream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ServerStream for T {}
+
 /// An HTTP/1 connection with its read buffer. Inside a future the buffer would be moved.
 pub(crate) struct Http1Connection {
-    stream: ServerStream,
+    stream: Box<dyn ServerStream>,
     buffer: Box<[u8]>,
 }
 
 impl Http1Connection {
-    pub(crate) fn new(stream: ServerStream) -> Self {
+    pub(crate) fn new(stream: Box<dyn ServerStream>) -> Self {
         Self { stream, buffer: vec![0; READ_BUFFER_BYTES].into() }
     }
 
-    /// Whether a request may be sent.
+    /// Whether the server is silent and has not closed: the only state in which a request may be
+    /// sent. Unrequested bytes would be taken for the response.
     pub(crate) fn is_quiet(&mut self) -> bool {
-        self.stream.is_quiet()
+        let mut byte = [0; 1];
+        let mut buffer = ReadBuf::new(&mut byte);
+        Pin::new(&mut self.stream)
+            .poll_read(&mut Context::from_waker(Waker::noop()), &mut buffer)
+            .is_pending()
+    }
+
+    async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes).await?;
+        self.stream.flush().await
     }
 }
 
@@ -82,7 +98,7 @@ impl ExchangeDeadlines<'_> {
 
 /// Why reading stopped.
 enum ReadStop {
-    /// The framing knows that this was all, or the spool is full.
+    /// The response is complete, or the spool is full.
     End,
     Closed {
         proper: bool,
@@ -92,33 +108,28 @@ enum ReadStop {
 
 /// Sends a request and receives its response.
 pub(crate) async fn exchange(
-    line: &mut Http1Connection,
+    connection: &mut Http1Connection,
     request: &PreparedRequest,
     spool: ResponseSpool,
-    patience: &ExchangeDeadlines<'_>,
+    deadlines: &ExchangeDeadlines<'_>,
 ) -> Result<ReceivedResponse, ExchangeFailure> {
     let started = Instant::now();
-    let limits = patience.limits;
-    let writing = timeout(patience.left(limits.first_byte), send(&mut line.stream, request.sent())).await;
+    let limits = deadlines.limits;
+    let writing = timeout(deadlines.left(limits.first_byte), connection.send(request.sent())).await;
     // A server may respond and close without reading the whole request, so a failure to send is not
     // final.
     let unsent = match writing {
         Ok(outcome) => outcome.err(),
-        Err(_) => return Err(patience.too_long()),
+        Err(_) => return Err(deadlines.too_long()),
     };
     let head = HeadLimits { bytes: limits.head_bytes, lines: limits.head_lines };
     let framing = ResponseFramer::new(request.is_head(), head);
     let mut reading = Http1ResponseReader { framing, spool, started, first_byte: None, lost: unsent };
     let stop = reading
-        .run(line, patience)
+        .run(connection, deadlines)
         .await
         .map_err(|error| ExchangeFailure::Failed(FetchError::spool(error)))?;
-    reading.finish(stop, patience)
-}
-
-async fn send(stream: &mut ServerStream, bytes: &[u8]) -> io::Result<()> {
-    stream.write_all(bytes).await?;
-    stream.flush().await
+    reading.finish(stop, deadlines)
 }
 
 /// A response that is being received.
@@ -134,40 +145,41 @@ struct Http1ResponseReader {
 impl Http1ResponseReader {
     async fn run(
         &mut self,
-        line: &mut Http1Connection,
-        patience: &ExchangeDeadlines<'_>,
+        connection: &mut Http1Connection,
+        deadlines: &ExchangeDeadlines<'_>,
     ) -> io::Result<ReadStop> {
         loop {
             let step =
-                if self.first_byte.is_none() { patience.limits.first_byte } else { patience.limits.idle };
-            let count = match timeout(patience.left(step), line.stream.read(&mut line.buffer)).await {
-                Err(_) => return Ok(ReadStop::TooLong),
-                Ok(Ok(0)) => return Ok(ReadStop::Closed { proper: true }),
-                Ok(Err(error)) => {
-                    self.lost = Some(error);
-                    return Ok(ReadStop::Closed { proper: false });
-                }
-                Ok(Ok(count)) => count,
-            };
+                if self.first_byte.is_none() { deadlines.limits.first_byte } else { deadlines.limits.idle };
+            let count =
+                match timeout(deadlines.left(step), connection.stream.read(&mut connection.buffer)).await {
+                    Err(_) => return Ok(ReadStop::TooLong),
+                    Ok(Ok(0)) => return Ok(ReadStop::Closed { proper: true }),
+                    Ok(Err(error)) => {
+                        self.lost = Some(error);
+                        return Ok(ReadStop::Closed { proper: false });
+                    }
+                    Ok(Ok(count)) => count,
+                };
             if self.first_byte.is_none() {
                 self.first_byte = Some(self.started.elapsed());
             }
-            self.take_in(&line.buffer[..count]);
-            self.spool.settle().await?;
+            self.push(&connection.buffer[..count]);
+            self.spool.spill().await?;
             if self.framing.is_done() || self.spool.is_full() {
                 return Ok(ReadStop::End);
             }
             // Without this check a body that never pauses would have no deadline.
-            if Instant::now() >= patience.deadline {
+            if Instant::now() >= deadlines.deadline {
                 return Ok(ReadStop::TooLong);
             }
         }
     }
 
-    fn take_in(&mut self, bytes: &[u8]) {
+    fn push(&mut self, bytes: &[u8]) {
         let had_body = self.framing.expected().is_some();
         let spool = &mut self.spool;
-        self.framing.push(bytes, &mut |bytes| spool.keep(bytes));
+        self.framing.push(bytes, &mut |bytes| spool.push(bytes));
         if let Some(expected) = self.framing.expected().filter(|_| !had_body) {
             self.spool.expect(expected);
         }
@@ -176,17 +188,17 @@ impl Http1ResponseReader {
     fn finish(
         mut self,
         stop: ReadStop,
-        patience: &ExchangeDeadlines<'_>,
+        deadlines: &ExchangeDeadlines<'_>,
     ) -> Result<ReceivedResponse, ExchangeFailure> {
         let proper = !matches!(stop, ReadStop::Closed { proper: false });
         let overflowing = self.spool.has_overflowed() || (self.spool.is_full() && !self.framing.is_done());
         let reusable = matches!(stop, ReadStop::End) && self.framing.is_reusable() && self.lost.is_none();
         let interim = self.framing.interim_responses();
         let spool = &mut self.spool;
-        let ending = self.framing.end(proper, &mut |bytes| spool.keep(bytes));
+        let ending = self.framing.end(proper, &mut |bytes| spool.push(bytes));
         let truncated = match (ending, &stop) {
-            (FramingEnd::Nothing, ReadStop::TooLong) => return Err(patience.too_long()),
-            (FramingEnd::Nothing, _) => return Err(self.nothing(interim)),
+            (FramingEnd::Nothing, ReadStop::TooLong) => return Err(deadlines.too_long()),
+            (FramingEnd::Nothing, _) => return Err(self.no_response(interim)),
             (_, ReadStop::TooLong) => Some(TruncationReason::Time),
             _ if overflowing => Some(TruncationReason::Length),
             (FramingEnd::Truncated(why), _) => Some(why),
@@ -203,7 +215,7 @@ impl Http1ResponseReader {
         })
     }
 
-    fn nothing(self, interim: u32) -> ExchangeFailure {
+    fn no_response(self, interim: u32) -> ExchangeFailure {
         if interim == 0 {
             return ExchangeFailure::Closed(self.lost);
         }

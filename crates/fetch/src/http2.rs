@@ -1,9 +1,9 @@
-//! HTTP/2, for servers that speak nothing else, written down in the form of HTTP/1.1.
+//! HTTP/2, for servers that support nothing else, recorded in the form of HTTP/1.1.
 //!
-//! Frames are not kept: an archive of them would be read by no one. Records have the form that
-//! readers of archives agree on: a status line without a reason, the headers in the order and the
-//! lower case they came in, no pseudo-headers, the data as it came. One request is under way on a
-//! connection at a time, as with HTTP/1.
+//! Frames are not recorded: no reader of archives knows them. Records have the form that readers
+//! expect: a status line without a reason, the headers in their order and lower case, no
+//! pseudo-headers, the data as received. A connection has one request in flight at a time, as with
+//! HTTP/1.
 
 use std::future::poll_fn;
 use std::time::{Duration, Instant};
@@ -11,17 +11,18 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use h2::RecvStream;
 use h2::client::SendRequest;
+use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
+use tokio_rustls::client::TlsStream;
 use varve_wire::TruncationReason;
 
 use crate::error::{FetchError, FetchErrorKind};
 use crate::http1::{ExchangeDeadlines, ExchangeFailure, ReceivedResponse};
 use crate::request_bytes::PreparedRequest;
 use crate::response_spool::ResponseSpool;
-use crate::server_stream::ServerStream;
 
-/// A connection that speaks HTTP/2.
+/// An HTTP/2 connection.
 pub(crate) struct Http2Connection {
     sender: SendRequest<Bytes>,
     driver: AbortHandle,
@@ -35,13 +36,13 @@ impl Drop for Http2Connection {
 }
 
 impl Http2Connection {
-    pub(crate) async fn begin(stream: ServerStream) -> Result<Self, FetchError> {
+    pub(crate) async fn begin(stream: TlsStream<TcpStream>) -> Result<Self, FetchError> {
         let mut builder = h2::client::Builder::new();
         builder.enable_push(false).initial_window_size(1 << 20).initial_connection_window_size(1 << 20);
         builder.max_header_list_size(256 << 10);
         let (sender, connection) = builder.handshake(stream).await.map_err(|error| failed("begin", error))?;
         let driver = tokio::spawn(async move {
-            // The exchange that is under way sees how the connection ends.
+            // The exchange in flight gets the error of the connection.
             let _ = connection.await;
         });
         Ok(Self { sender, driver: driver.abort_handle(), closed: false })
@@ -58,27 +59,27 @@ impl Http2Connection {
         request: &PreparedRequest,
         url: &str,
         spool: ResponseSpool,
-        patience: &ExchangeDeadlines<'_>,
+        deadlines: &ExchangeDeadlines<'_>,
     ) -> Result<ReceivedResponse, ExchangeFailure> {
         let started = Instant::now();
         self.closed = true;
         let asking = self.ask(request, url);
-        let response = match timeout(patience.left(patience.limits.first_byte), asking).await {
+        let response = match timeout(deadlines.left(deadlines.limits.first_byte), asking).await {
             Ok(response) => response.map_err(ExchangeFailure::Failed)?,
-            Err(_) => return Err(patience.too_long()),
+            Err(_) => return Err(deadlines.too_long()),
         };
         let first_byte = started.elapsed();
         let (head, body) = response.into_parts();
-        let mut taking = Http2ResponseReader { spool, body, limit: patience.limits.head_bytes };
-        let fits = taking.take_head(&head, patience.limits.head_lines);
+        let mut reader = Http2ResponseReader { spool, body, limit: deadlines.limits.head_bytes };
+        let fits = reader.take_head(&head, deadlines.limits.head_lines);
         let truncated = if fits {
-            taking.take_body(patience).await.map_err(ExchangeFailure::Failed)?
+            reader.take_body(deadlines).await.map_err(ExchangeFailure::Failed)?
         } else {
             Some(TruncationReason::Length)
         };
-        let trailers = if truncated.is_none() { taking.trailers(patience).await } else { Vec::new() };
+        let trailers = if truncated.is_none() { reader.trailers(deadlines).await } else { Vec::new() };
         self.closed = truncated.is_some();
-        let (spool, reusable) = (taking.spool, truncated.is_none());
+        let (spool, reusable) = (reader.spool, truncated.is_none());
         Ok(ReceivedResponse { spool, truncated, interim: 0, trailers, first_byte, reusable })
     }
 
@@ -116,7 +117,7 @@ fn failed(what: &str, error: h2::Error) -> FetchError {
     FetchError::new(FetchErrorKind::Protocol, format!("HTTP/2 failed to {what}")).because(error)
 }
 
-/// Bytes of lines behind a body that are kept.
+/// Maximum bytes of trailers that are recorded.
 const MAX_TRAILER_BYTES: usize = 8 << 10;
 
 /// A response that is being received.
@@ -127,8 +128,8 @@ struct Http2ResponseReader {
 }
 
 impl Http2ResponseReader {
-    /// Writes the head down; says whether it is within the limits.
-    fn take_head(&mut self, head: &http::response::Parts, most_lines: usize) -> bool {
+    /// Records the head. Returns whether it is within the limits.
+    fn take_head(&mut self, head: &http::response::Parts, max_lines: usize) -> bool {
         let mut text = format!("HTTP/1.1 {} \r\n", head.status.as_u16()).into_bytes();
         for (name, value) in &head.headers {
             text.extend_from_slice(name.as_str().as_bytes());
@@ -137,16 +138,15 @@ impl Http2ResponseReader {
             text.extend_from_slice(b"\r\n");
         }
         text.extend_from_slice(b"\r\n");
-        let fits = text.len() <= self.limit && head.headers.len() <= most_lines;
-        self.spool.keep(&text[..text.len().min(self.limit)]);
+        let fits = text.len() <= self.limit && head.headers.len() <= max_lines;
+        self.spool.push(&text[..text.len().min(self.limit)]);
         fits
     }
 
-    /// The lines that come behind a whole body, as `name: value`. What is longer than anybody sends
-    /// is left out.
-    async fn trailers(&mut self, patience: &ExchangeDeadlines<'_>) -> Vec<String> {
+    /// The trailers of a complete body, as `name: value`, up to the limit.
+    async fn trailers(&mut self, deadlines: &ExchangeDeadlines<'_>) -> Vec<String> {
         let waiting = poll_fn(|context| self.body.poll_trailers(context));
-        let came = timeout(patience.left(patience.limits.idle), waiting).await;
+        let came = timeout(deadlines.left(deadlines.limits.idle), waiting).await;
         let Ok(Ok(Some(trailers))) = came else { return Vec::new() };
         let mut room = MAX_TRAILER_BYTES;
         let lines = trailers
@@ -161,30 +161,30 @@ impl Http2ResponseReader {
             .collect()
     }
 
-    /// Takes in the data; says why it is not whole, if it is not.
+    /// Receives the data. Returns why it is truncated, if it is.
     async fn take_body(
         &mut self,
-        patience: &ExchangeDeadlines<'_>,
+        deadlines: &ExchangeDeadlines<'_>,
     ) -> Result<Option<TruncationReason>, FetchError> {
         loop {
-            let idle: Duration = patience.left(patience.limits.idle);
+            let idle: Duration = deadlines.left(deadlines.limits.idle);
             let data = match timeout(idle, poll_fn(|context| self.body.poll_data(context))).await {
                 Err(_) => return Ok(Some(TruncationReason::Time)),
                 Ok(None) => return Ok(None),
                 Ok(Some(Err(_))) => return Ok(Some(TruncationReason::Disconnect)),
                 Ok(Some(Ok(data))) => data,
             };
-            self.spool.keep(&data);
-            self.spool.settle().await.map_err(FetchError::spool)?;
+            self.spool.push(&data);
+            self.spool.spill().await.map_err(FetchError::spool)?;
             if self.spool.is_full() {
                 let whole = self.body.is_end_stream() && !self.spool.has_overflowed();
                 return Ok(if whole { None } else { Some(TruncationReason::Length) });
             }
-            if Instant::now() >= patience.deadline {
+            if Instant::now() >= deadlines.deadline {
                 return Ok(Some(TruncationReason::Time));
             }
-            // Only what was put down makes room for more. It fails on a stream that is gone, which
-            // the next look tells.
+            // The window grows by what was spooled. Fails on a closed stream, which the next read
+            // reports.
             let _ = self.body.flow_control().release_capacity(data.len());
         }
     }

@@ -5,9 +5,11 @@
 
 use data_encoding::BASE64;
 
-use crate::credentials::{Credentials, is_header_name, is_header_value};
+use crate::client_options::HttpClientOptions;
+use crate::credentials::{is_header_name, is_header_value};
 use crate::error::{FetchError, FetchErrorKind};
 use crate::fetcher::FetchRequest;
+use crate::proxy::Proxy;
 use crate::request_target::RequestTarget;
 
 /// Headers that are sent and never recorded.
@@ -46,37 +48,32 @@ impl PreparedRequest {
     }
 }
 
-/// Settings that all requests of a client share.
-pub(crate) struct RequestDefaults<'a> {
-    pub(crate) user_agent: &'a str,
-    pub(crate) credentials: &'a Credentials,
-    /// Whether the request goes to an HTTP proxy, with the whole URL in its first line.
-    pub(crate) proxied: bool,
-    pub(crate) proxy_authorization: Option<&'a str>,
-}
-
-/// Makes the bytes of a request.
-pub(crate) fn compose(
+/// Makes the bytes of a request. `proxy` is the HTTP proxy that answers it, if there is one.
+pub(crate) fn prepare(
     request: FetchRequest,
     target: &RequestTarget,
-    manner: &RequestDefaults<'_>,
+    options: &HttpClientOptions,
+    proxy: Option<&Proxy>,
 ) -> Result<PreparedRequest, FetchError> {
     check(&request)?;
-    let headers = headers_of(&request, target, manner);
-    let asked = if manner.proxied {
-        format!("http://{}{}", target.authority, target.path)
-    } else {
-        target.path.clone()
+    let headers = headers_of(&request, target, options, proxy);
+    let path = match proxy {
+        Some(_) => format!("http://{}{}", target.authority, target.path),
+        None => target.path.clone(),
     };
-    let mut recorded = Vec::with_capacity(256 + request.body.len());
-    write_head(&mut recorded, &request.method, &asked, headers.iter().filter(|(.., shown)| *shown));
-    recorded.extend_from_slice(&request.body);
-    let with_secrets = headers.iter().any(|(.., shown)| !shown).then(|| {
-        let mut sent = Vec::with_capacity(recorded.len() + 256);
-        write_head(&mut sent, &request.method, &asked, headers.iter());
-        sent.extend_from_slice(&request.body);
-        sent
-    });
+    let message = |with_secrets: bool| {
+        let mut bytes = format!("{} {path} HTTP/1.1\r\n", request.method).into_bytes();
+        for (name, value, _) in headers.iter().filter(|(.., is_recorded)| *is_recorded || with_secrets) {
+            for part in [name, ": ", value, "\r\n"] {
+                bytes.extend_from_slice(part.as_bytes());
+            }
+        }
+        bytes.extend_from_slice(b"\r\n");
+        bytes.extend_from_slice(&request.body);
+        bytes
+    };
+    let has_secrets = headers.iter().any(|(.., is_recorded)| !is_recorded);
+    let (recorded, with_secrets) = (message(false), has_secrets.then(|| message(true)));
     Ok(PreparedRequest { recorded, with_secrets, method: request.method, headers, body: request.body })
 }
 
@@ -104,11 +101,16 @@ fn is_one_of(name: &str, names: &[&str]) -> bool {
 fn headers_of(
     request: &FetchRequest,
     target: &RequestTarget,
-    manner: &RequestDefaults<'_>,
+    options: &HttpClientOptions,
+    proxy: Option<&Proxy>,
 ) -> Vec<(String, String, bool)> {
     let given = |name: &str| request.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
     let mut headers = vec![("Host".to_owned(), target.authority.clone(), true)];
-    let usual = [("User-Agent", manner.user_agent), ("Accept", "*/*"), ("Accept-Encoding", "gzip, br, zstd")];
+    let usual = [
+        ("User-Agent", options.user_agent.as_str()),
+        ("Accept", "*/*"),
+        ("Accept-Encoding", "gzip, br, zstd"),
+    ];
     for (name, value) in usual {
         if !given(name) {
             headers.push((name.to_owned(), value.to_owned(), true));
@@ -117,7 +119,7 @@ fn headers_of(
     for (name, value) in &request.headers {
         headers.push((name.clone(), value.clone(), !is_one_of(name, &ALWAYS_SECRET)));
     }
-    for (name, value) in manner.credentials.of(&target.origin) {
+    for (name, value) in options.credentials.of(&target.origin) {
         headers.push((name.to_owned(), value.expose().clone(), false));
     }
     let authorized = headers.iter().any(|(name, ..)| name.eq_ignore_ascii_case("authorization"));
@@ -125,8 +127,8 @@ fn headers_of(
         let value = format!("Basic {}", BASE64.encode(user_info.expose().as_bytes()));
         headers.push(("Authorization".to_owned(), value, false));
     }
-    if let Some(value) = manner.proxy_authorization {
-        headers.push(("Proxy-Authorization".to_owned(), value.to_owned(), false));
+    if let Some(value) = proxy.and_then(Proxy::authorization) {
+        headers.push(("Proxy-Authorization".to_owned(), value, false));
     }
     if !request.body.is_empty() || matches!(request.method.as_str(), "POST" | "PUT" | "PATCH") {
         headers.push(("Content-Length".to_owned(), request.body.len().to_string(), true));
@@ -134,37 +136,17 @@ fn headers_of(
     headers
 }
 
-fn write_head<'a>(
-    bytes: &mut Vec<u8>,
-    method: &str,
-    asked: &str,
-    headers: impl Iterator<Item = &'a (String, String, bool)>,
-) {
-    for part in [method, " ", asked, " HTTP/1.1\r\n"] {
-        bytes.extend_from_slice(part.as_bytes());
-    }
-    for (name, value, _) in headers {
-        for part in [name, ": ", value, "\r\n"] {
-            bytes.extend_from_slice(part.as_bytes());
-        }
-    }
-    bytes.extend_from_slice(b"\r\n");
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::credentials::Credentials;
 
-    fn composed(request: FetchRequest, credentials: &str) -> Result<PreparedRequest, FetchError> {
+    fn prepared(request: FetchRequest, credentials: &str) -> Result<PreparedRequest, FetchError> {
         let target = RequestTarget::parse(&request.url).unwrap();
-        let credentials = Credentials::parse(credentials).unwrap();
-        let manner = RequestDefaults {
-            user_agent: "varve/x",
-            credentials: &credentials,
-            proxied: false,
-            proxy_authorization: None,
-        };
-        compose(request, &target, &manner)
+        let mut options = HttpClientOptions::new("/unused");
+        options.user_agent = "varve/x".to_owned();
+        options.credentials = Credentials::parse(credentials).unwrap();
+        prepare(request, &target, &options, None)
     }
 
     fn text(bytes: &[u8]) -> String {
@@ -173,21 +155,21 @@ mod tests {
 
     #[test]
     fn a_plain_request() {
-        let composed =
-            composed(FetchRequest::get("http://h:81/a?b").header("If-None-Match", "\"x\""), "").unwrap();
+        let prepared =
+            prepared(FetchRequest::get("http://h:81/a?b").header("If-None-Match", "\"x\""), "").unwrap();
         let wanted = "GET /a?b HTTP/1.1\r\nHost: h:81\r\nUser-Agent: varve/x\r\nAccept: */*\r\nAccept-Encoding: gzip, br, zstd\r\nIf-None-Match: \"x\"\r\n\r\n";
-        assert_eq!(text(&composed.recorded), wanted);
-        assert_eq!(text(composed.sent()), wanted);
+        assert_eq!(text(&prepared.recorded), wanted);
+        assert_eq!(text(prepared.sent()), wanted);
     }
 
     #[test]
     fn secrets_are_sent_and_not_recorded() {
         let request =
             FetchRequest::get("https://u:p@h/").header("Cookie", "given=1").header("accept", "text/html");
-        let composed = composed(request, "h X-Key: hunter2\nother Cookie: no").unwrap();
+        let prepared = prepared(request, "h X-Key: hunter2\nother Cookie: no").unwrap();
         let wanted = "GET / HTTP/1.1\r\nHost: h\r\nUser-Agent: varve/x\r\nAccept-Encoding: gzip, br, zstd\r\naccept: text/html\r\n\r\n";
-        assert_eq!(text(&composed.recorded), wanted);
-        let sent = text(composed.sent());
+        assert_eq!(text(&prepared.recorded), wanted);
+        let sent = text(prepared.sent());
         for line in ["Cookie: given=1\r\n", "X-Key: hunter2\r\n", "Authorization: Basic dTpw\r\n"] {
             assert!(sent.contains(line), "{sent}");
         }
@@ -195,10 +177,10 @@ mod tests {
     }
 
     #[test]
-    fn bodies_bring_their_length() {
+    fn a_body_has_a_content_length() {
         let request =
             FetchRequest { method: "POST".into(), body: b"a=b".to_vec(), ..FetchRequest::get("http://h/") };
-        assert!(text(&composed(request, "").unwrap().recorded).ends_with("Content-Length: 3\r\n\r\na=b"));
+        assert!(text(&prepared(request, "").unwrap().recorded).ends_with("Content-Length: 3\r\n\r\na=b"));
     }
 
     #[test]
@@ -212,7 +194,7 @@ mod tests {
             FetchRequest { method: "GET / HTTP/1.1\r\nX:".into(), ..get() },
             FetchRequest { method: "CONNECT".into(), ..get() },
         ] {
-            assert_eq!(composed(request, "").unwrap_err().kind, FetchErrorKind::Request);
+            assert_eq!(prepared(request, "").unwrap_err().kind, FetchErrorKind::Request);
         }
     }
 }

@@ -98,9 +98,8 @@ fn user_info(url: &Url) -> Option<Secret<String>> {
     Some(Secret::new(percent_decoded(&text)))
 }
 
-fn percent_decoded(text: &str) -> String {
-    let decoded = percent_encoding::percent_decode_str(text).decode_utf8_lossy();
-    decoded.into_owned()
+pub(crate) fn percent_decoded(text: &str) -> String {
+    percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

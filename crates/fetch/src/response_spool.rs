@@ -1,10 +1,8 @@
-//! Where the bytes of an answer are put down: in memory, and past a threshold in a file without a
-//! name.
+//! Holds the bytes of a response: in memory, and above a threshold in a file without a name.
 //!
-//! A file that was never given a name, or has lost it, is gone when the process ends, also after a
-//! crash. Pieces go to it on threads that may block, so that a slow disk does not hold up other
-//! exchanges; one piece is under way at a time, so memory stays within the threshold for a response
-//! of any size.
+//! A file without a name is gone when the process ends, also after a crash. It is written on blocking
+//! threads, so that a slow disk does not delay other exchanges. One write is in flight at a time, so
+//! memory stays within the threshold for a response of any size.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,45 +13,43 @@ use varve_wire::MessageBytes;
 
 use crate::budget::ByteBudget;
 
-/// Takes in an answer.
+/// A response that is being received.
 pub(crate) struct ResponseSpool {
     memory: Vec<u8>,
     file: Option<File>,
-    /// How many bytes the file holds.
-    in_file: u64,
+    file_bytes: u64,
     threshold: usize,
     folder: Arc<Path>,
-    /// How many bytes may still be taken in.
+    /// How many more bytes are accepted.
     room: u64,
-    /// How many may be by all answers together, if that is limited.
+    /// The limit on all responses together, if there is one.
     budget: Option<ByteBudget>,
-    /// Whether nothing came yet. What comes first is the head of the answer, by itself, and is
-    /// taken in though the budget is spent.
+    /// Whether nothing was received yet. The first bytes are the head of the response, which is
+    /// accepted even if the budget is spent.
     begins: bool,
-    /// Whether something came that was not taken in.
+    /// Whether bytes were received that were not accepted.
     overflowed: bool,
 }
 
 impl ResponseSpool {
-    /// Puts answers past `threshold` bytes down in `folder`, and takes `most` bytes in all.
-    pub(crate) fn new(folder: Arc<Path>, threshold: usize, most: u64) -> Self {
+    /// Accepts `max_bytes`, and moves responses above `threshold` bytes to a file in `folder`.
+    pub(crate) fn new(
+        folder: Arc<Path>,
+        threshold: usize,
+        max_bytes: u64,
+        budget: Option<ByteBudget>,
+    ) -> Self {
         Self {
             memory: Vec::new(),
             file: None,
-            in_file: 0,
+            file_bytes: 0,
             threshold,
             folder,
-            room: most,
-            budget: None,
+            room: max_bytes,
+            budget,
             begins: true,
             overflowed: false,
         }
-    }
-
-    /// With a budget that it shares with others.
-    pub(crate) fn within(mut self, budget: Option<ByteBudget>) -> Self {
-        self.budget = budget;
-        self
     }
 
     /// Reserves memory for the expected number of bytes.
@@ -62,8 +58,8 @@ impl ResponseSpool {
         self.memory.reserve_exact(bytes.min(self.threshold));
     }
 
-    /// Takes in bytes, as many as there is room for.
-    pub(crate) fn keep(&mut self, bytes: &[u8]) {
+    /// Adds bytes, as many as are accepted.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         let mut count = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
         let granted = self.budget.as_ref().map(|budget| budget.take(count));
         if let Some(granted) = granted.filter(|_| !self.begins) {
@@ -75,19 +71,18 @@ impl ResponseSpool {
         self.room -= count as u64;
     }
 
-    /// Whether nothing more will be taken in.
+    /// Whether no more bytes are accepted.
     pub(crate) fn is_full(&self) -> bool {
         self.room == 0 || (!self.begins && self.budget.as_ref().is_some_and(ByteBudget::is_spent))
     }
 
-    /// Whether something came for which there was no room: what was taken in is not all, even where
-    /// the server has nothing more to say.
+    /// Whether bytes were received that were not accepted.
     pub(crate) fn has_overflowed(&self) -> bool {
         self.overflowed
     }
 
-    /// Moves what was taken in to the file, if it has grown past the threshold.
-    pub(crate) async fn settle(&mut self) -> io::Result<()> {
+    /// Moves the bytes in memory to the file, if they exceed the threshold.
+    pub(crate) async fn spill(&mut self) -> io::Result<()> {
         if self.memory.len() > self.threshold { self.flush().await } else { Ok(()) }
     }
 
@@ -105,17 +100,17 @@ impl ResponseSpool {
         let (file, memory, count) = writing.await.map_err(io::Error::other)??;
         self.file = Some(file);
         self.memory = memory;
-        self.in_file += count;
+        self.file_bytes += count;
         Ok(())
     }
 
-    /// The answer.
+    /// The received message.
     pub(crate) async fn into_message(mut self) -> io::Result<MessageBytes> {
         if self.file.is_some() && !self.memory.is_empty() {
             self.flush().await?;
         }
         Ok(match self.file {
-            Some(file) => MessageBytes::from_source(file, self.in_file),
+            Some(file) => MessageBytes::from_source(file, self.file_bytes),
             None => {
                 self.memory.shrink_to_fit();
                 MessageBytes::from(self.memory)
@@ -130,12 +125,16 @@ mod tests {
 
     use super::*;
 
-    async fn spooled(pieces: &[&[u8]], threshold: usize, most: u64) -> (MessageBytes, tempfile::TempDir) {
+    async fn spooled(
+        pieces: &[&[u8]],
+        threshold: usize,
+        max_bytes: u64,
+    ) -> (MessageBytes, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
-        let mut spool = ResponseSpool::new(folder.path().into(), threshold, most);
+        let mut spool = ResponseSpool::new(folder.path().into(), threshold, max_bytes, None);
         for piece in pieces {
-            spool.keep(piece);
-            spool.settle().await.unwrap();
+            spool.push(piece);
+            spool.spill().await.unwrap();
         }
         (spool.into_message().await.unwrap(), folder)
     }
@@ -147,7 +146,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn short_answers_stay_in_memory_and_long_ones_leave_no_name() {
+    async fn short_responses_stay_in_memory_and_long_ones_leave_no_name() {
         let (short, _folder) = spooled(&[b"abc", b"def"], 6, 100).await;
         assert_eq!(short.in_memory(), Some(&b"abcdef"[..]));
         let (long, folder) = spooled(&[b"abc", b"def", b"ghi", b"j"], 5, 100).await;
@@ -159,28 +158,28 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_budget_is_shared_and_heads_are_whole() {
+    async fn a_budget_is_shared_and_heads_are_complete() {
         let (folder, budget) = (tempfile::tempdir().unwrap(), ByteBudget::new(6));
-        let spool = || ResponseSpool::new(folder.path().into(), 100, 100).within(Some(budget.clone()));
+        let spool = || ResponseSpool::new(folder.path().into(), 100, 100, Some(budget.clone()));
         let (mut one, mut other) = (spool(), spool());
-        one.keep(b"head");
-        other.keep(b"head");
+        one.push(b"head");
+        other.push(b"head");
         assert!(one.is_full() && other.is_full());
-        one.keep(b"body");
+        one.push(b"body");
         assert_eq!(read_all(&one.into_message().await.unwrap()), b"head");
         assert_eq!(read_all(&other.into_message().await.unwrap()), b"head");
     }
 
     #[tokio::test]
-    async fn no_more_is_taken_in_than_there_is_room_for() {
+    async fn bytes_above_the_limit_are_not_accepted() {
         let (wire, _folder) = spooled(&[b"abc", b"def", b"ghi"], 100, 7).await;
         assert_eq!(read_all(&wire), b"abcdefg");
     }
 
     #[tokio::test]
-    async fn a_folder_that_is_not_there_is_an_error() {
-        let mut spool = ResponseSpool::new(Path::new("/nowhere/at/all").into(), 1, 100);
-        spool.keep(b"abc");
-        assert!(spool.settle().await.is_err());
+    async fn a_missing_folder_is_an_error() {
+        let mut spool = ResponseSpool::new(Path::new("/nowhere/at/all").into(), 1, 100, None);
+        spool.push(b"abc");
+        assert!(spool.spill().await.is_err());
     }
 }

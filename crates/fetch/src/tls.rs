@@ -35,36 +35,28 @@ pub enum RootsError {
     /// A certificate in it cannot be a root.
     #[error("an additional root certificate cannot be used")]
     Certificate(#[source] rustls::Error),
-    /// There is nothing to agree on with any server.
-    #[error("encryption cannot be set up")]
+    /// The TLS library offers no protocol version.
+    #[error("TLS cannot be set up")]
     Setup(#[source] rustls::Error),
-    /// There is nobody to trust.
+    /// There are no roots.
     #[error("no root certificate can be used")]
     Roots(#[source] rustls::client::VerifierBuilderError),
 }
 
-/// How to agree on encryption.
-#[derive(Clone)]
+/// The TLS client, for each protocol that it offers.
 pub(crate) struct Tls {
-    first: TlsConnector,
-    second: TlsConnector,
-}
-
-/// What became of an attempt.
-pub(crate) enum Handshake {
-    Agreed(Box<TlsStream<TcpStream>>),
-    /// The server speaks no HTTP/1.1.
-    WantsHttp2,
+    http1: TlsConnector,
+    http2: TlsConnector,
 }
 
 impl Tls {
     /// Trusts the platform, and the certificates of a PEM text.
     pub(crate) fn new(additional_roots: Option<&[u8]>) -> Result<Self, RootsError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let given = given(additional_roots)?;
-        let roots = Arc::new(roots(&given)?);
+        let added = parse_roots(additional_roots)?;
+        let roots = Arc::new(trusted_roots(&added)?);
         let usual = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build();
-        let verifier = Arc::new(Trust { usual: usual.map_err(RootsError::Roots)?, given });
+        let verifier = Arc::new(Trust { usual: usual.map_err(RootsError::Roots)?, added });
         let connector = |protocol: &[u8]| -> Result<TlsConnector, RootsError> {
             let mut config = ClientConfig::builder_with_provider(Arc::clone(&provider))
                 .with_safe_default_protocol_versions()
@@ -75,51 +67,46 @@ impl Tls {
             config.alpn_protocols = vec![protocol.to_vec()];
             Ok(Arc::new(config).into())
         };
-        Ok(Self { first: connector(b"http/1.1")?, second: connector(b"h2")? })
+        Ok(Self { http1: connector(b"http/1.1")?, http2: connector(b"h2")? })
     }
 
+    /// Makes the handshake. None if HTTP/1.1 was offered and the server supports only HTTP/2.
     pub(crate) async fn agree(
         &self,
         stream: TcpStream,
         origin: &ServerOrigin,
         http2: bool,
-    ) -> Result<Handshake, FetchError> {
+    ) -> Result<Option<TlsStream<TcpStream>>, FetchError> {
         let refuse = || {
-            FetchError::new(
-                FetchErrorKind::Tls,
-                format!("no encryption could be agreed on with `{}`", origin.host),
-            )
+            FetchError::new(FetchErrorKind::Tls, format!("the TLS handshake with `{}` failed", origin.host))
         };
         let name =
             ServerName::try_from(origin.bare_host().to_owned()).map_err(|error| refuse().because(error))?;
-        let connector = if http2 { &self.second } else { &self.first };
-        match connector.connect(name, stream).await {
-            Ok(stream) => Ok(Handshake::Agreed(Box::new(stream))),
-            Err(error) if !http2 && refuses_http1(&error) => Ok(Handshake::WantsHttp2),
-            Err(error) if is_no_tls(&error) => Err(FetchError::new(
-                FetchErrorKind::NoTls,
-                format!("`{}` does not speak TLS there", origin.host_and_port()),
-            )),
-            Err(error) => Err(match distrust(&error) {
-                Some((kind, why)) => {
-                    FetchError::new(kind, format!("`{}` is not trusted: {why}", origin.host))
-                }
-                None => refuse().because(error),
-            }),
+        let connector = if http2 { &self.http2 } else { &self.http1 };
+        let error = match connector.connect(name, stream).await {
+            Ok(stream) => return Ok(Some(stream)),
+            Err(error) => error,
+        };
+        match error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>()) {
+            Some(
+                rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol)
+                | rustls::Error::NoApplicationProtocol,
+            ) if !http2 => Ok(None),
+            Some(rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType)) => {
+                let sentence = format!("`{}` does not speak TLS there", origin.host_and_port());
+                Err(FetchError::new(FetchErrorKind::NoTls, sentence))
+            }
+            Some(rustls::Error::InvalidCertificate(problem)) => {
+                let (kind, why) = distrust(problem);
+                Err(FetchError::new(kind, format!("`{}` is not trusted: {why}", origin.host)))
+            }
+            _ => Err(refuse().because(error)),
         }
     }
 }
 
-/// Whether the first bytes of a server were no TLS at all.
-fn is_no_tls(error: &std::io::Error) -> bool {
-    let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
-    matches!(cause, Some(rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType)))
-}
-
-/// What is wrong with the certificate of a server, if that is why there is no connection.
-fn distrust(error: &std::io::Error) -> Option<(FetchErrorKind, String)> {
-    let inner = error.get_ref()?.downcast_ref::<rustls::Error>()?;
-    let rustls::Error::InvalidCertificate(problem) = inner else { return None };
+/// Why a certificate is not accepted.
+fn distrust(problem: &CertificateError) -> (FetchErrorKind, String) {
     let (kind, why) = match problem {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             (FetchErrorKind::Expired, "its certificate has expired")
@@ -131,40 +118,41 @@ fn distrust(error: &std::io::Error) -> Option<(FetchErrorKind, String)> {
             (FetchErrorKind::Name, "its certificate is for another name")
         }
         CertificateError::Revoked => (FetchErrorKind::Tls, "its certificate was revoked"),
-        // Among the others is that a certificate speaks for itself.
+        // `Other` includes self-signed certificates.
         CertificateError::UnknownIssuer | CertificateError::Other(_) => {
-            (FetchErrorKind::Issuer, "no authority that is known stands for its certificate")
+            (FetchErrorKind::Issuer, "the issuer of its certificate is not known")
         }
-        other => return Some((FetchErrorKind::Tls, format!("its certificate is not accepted ({other})"))),
+        other => return (FetchErrorKind::Tls, format!("its certificate is not accepted ({other})")),
     };
-    Some((kind, why.to_owned()))
+    (kind, why.to_owned())
 }
 
 /// The certificates of a PEM text.
-fn given(pem: Option<&[u8]>) -> Result<Vec<CertificateDer<'static>>, RootsError> {
+fn parse_roots(pem: Option<&[u8]>) -> Result<Vec<CertificateDer<'static>>, RootsError> {
     let Some(pem) = pem else { return Ok(Vec::new()) };
-    let given: Vec<_> =
+    let added: Vec<_> =
         CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().map_err(RootsError::Pem)?;
-    if given.is_empty() { Err(RootsError::Empty) } else { Ok(given) }
+    if added.is_empty() { Err(RootsError::Empty) } else { Ok(added) }
 }
 
-fn roots(given: &[CertificateDer<'static>]) -> Result<RootCertStore, RootsError> {
+/// The roots of the platform, or those of Mozilla, and the added ones.
+fn trusted_roots(added: &[CertificateDer<'static>]) -> Result<RootCertStore, RootsError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     }
-    for certificate in given {
+    for certificate in added {
         roots.add(certificate.clone()).map_err(RootsError::Certificate)?;
     }
     Ok(roots)
 }
 
-/// Trusts as usual, and a server whose own certificate was given.
+/// Verifies as usual, and accepts a server whose own certificate was added.
 #[derive(Debug)]
 struct Trust {
     usual: Arc<WebPkiServerVerifier>,
-    given: Vec<CertificateDer<'static>>,
+    added: Vec<CertificateDer<'static>>,
 }
 
 impl ServerCertVerifier for Trust {
@@ -178,10 +166,10 @@ impl ServerCertVerifier for Trust {
     ) -> Result<ServerCertVerified, rustls::Error> {
         let usual = self.usual.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match usual {
-            // Among the complaints without a name of their own is that an authority speaks for
-            // itself. Its age was looked at before that; its name is looked at here.
+            // `Other` includes self-signed authorities. Their validity period was checked before;
+            // their name is checked here.
             Err(rustls::Error::InvalidCertificate(CertificateError::Other(_)))
-                if self.given.contains(end_entity) =>
+                if self.added.contains(end_entity) =>
             {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 Ok(ServerCertVerified::assertion())
@@ -213,18 +201,7 @@ impl ServerCertVerifier for Trust {
     }
 }
 
-fn refuses_http1(error: &std::io::Error) -> bool {
-    let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
-    matches!(
-        cause,
-        Some(
-            rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol)
-                | rustls::Error::NoApplicationProtocol
-        )
-    )
-}
-
-/// The name of the version that was agreed on, as WARC has it.
+/// The negotiated version, as WARC names it.
 pub(crate) fn version(connection: &ClientConnection) -> &'static str {
     match connection.protocol_version() {
         Some(rustls::ProtocolVersion::TLSv1_2) => "tls/1.2",
@@ -232,7 +209,7 @@ pub(crate) fn version(connection: &ClientConnection) -> &'static str {
     }
 }
 
-/// The registered name of the cipher suite that was agreed on.
+/// The registered name of the negotiated cipher suite.
 pub(crate) fn cipher(connection: &ClientConnection) -> Option<String> {
     let suite = connection.negotiated_cipher_suite()?.suite();
     Some(suite.as_str()?.replacen("TLS13_", "TLS_", 1))

@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
+use std::collections::HashSet;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use varve_fetch::browser::{Browser, BrowserOptions};
 use varve_fetch::{
     AddressGuard, Client, FetchError, FetchErrorKind, FetchRequest, Fetched, Fetcher, HttpClientOptions,
-    RenderingKind,
+    Pending, RenderingKind, Resolve,
 };
 use varve_wire::TruncationReason;
 
@@ -58,23 +59,23 @@ fn ok(media_type: &str, body: &str) -> Option<String> {
     Some(format!("HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nContent-Length: {length}\r\n\r\n{body}"))
 }
 
-/// Captures in a folder of its own, and looks whether anything is left.
-struct Studio {
-    /// One at a time: children that ended are counted for the whole process.
-    _turn: MutexGuard<'static, ()>,
+/// A browser with a folder of its own, and the checks for what it leaves.
+struct BrowserScene {
+    /// One test at a time: zombies are counted for the whole process.
+    _lock: MutexGuard<'static, ()>,
     folder: tempfile::TempDir,
     options: BrowserOptions,
     guard: AddressGuard,
 }
 
-impl Studio {
+impl BrowserScene {
     fn new() -> Option<Self> {
-        static TURN: Mutex<()> = Mutex::new(());
+        static LOCK: Mutex<()> = Mutex::new(());
         let executable = varve_testkit::chromium()?;
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = tempfile::tempdir().unwrap();
         let options = BrowserOptions::new(executable, folder.path());
-        Some(Self { _turn: turn, folder, options, guard: AddressGuard::allow_private() })
+        Some(Self { _lock: lock, folder, options, guard: AddressGuard::allow_private() })
     }
 
     fn browser(&self) -> Browser {
@@ -87,7 +88,7 @@ impl Studio {
         self.browser().fetch(FetchRequest::get(url)).await
     }
 
-    /// Waits until no process of this capture is left, and no profile. Fails if that never comes.
+    /// Waits until no process and no profile is left, up to ten seconds.
     async fn assert_nothing_left(&self) {
         for _ in 0..100 {
             let profiles = std::fs::read_dir(self.folder.path()).unwrap().count();
@@ -115,6 +116,33 @@ fn processes_of(folder: &Path) -> Vec<u32> {
             String::from_utf8_lossy(&line).contains(folder)
         })
         .collect()
+}
+
+/// The browser processes among the children of this process.
+fn browsers_of(folder: &Path) -> Vec<u32> {
+    let own = std::process::id().to_string();
+    let is_child = |id: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        stat.rsplit(')').next().unwrap_or_default().split_whitespace().nth(1) == Some(&own)
+    };
+    processes_of(folder).into_iter().filter(is_child).collect()
+}
+
+fn signal(name: &str, processes: &[u32]) {
+    let ids = processes.iter().map(u32::to_string);
+    std::process::Command::new("kill").arg(name).args(ids).status().unwrap();
+}
+
+/// Waits until a server has seen a path so often.
+async fn wait_for(seen: &Mutex<Vec<String>>, path: &str, count: usize) {
+    while seen.lock().unwrap().iter().filter(|other| *other == path).count() < count {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn document_of(fetched: &Fetched) -> String {
+    let document = fetched.renderings.iter().find(|rendering| rendering.kind == RenderingKind::Document);
+    String::from_utf8(document.expect("a document").content.clone()).unwrap()
 }
 
 /// The children of this process that ended and were not waited for.
@@ -161,17 +189,17 @@ fn site(path: &str, head: &str) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_page_with_all_that_it_asks_for() {
-    let Some(studio) = Studio::new() else { return };
+async fn all_requests_of_a_page_are_recorded() {
+    let Some(scene) = BrowserScene::new() else { return };
     let (address, seen) = serve("127.0.0.1:0", site);
-    let fetched = studio.capture(format!("http://{address}/")).await.unwrap();
+    let fetched = scene.capture(format!("http://{address}/")).await.unwrap();
     let urls: Vec<&str> = fetched.exchanges.iter().map(|exchange| exchange.url.as_str()).collect();
     assert_eq!(urls[..2], [format!("http://{address}/"), format!("http://{address}/page")]);
     for path in ["style.css", "picture.svg", "frame.html", "data.json", "own-worker.js", "from-worker"] {
         assert!(urls.contains(&format!("http://{address}/{path}").as_str()), "{path} is not in {urls:?}");
     }
     assert!(!urls.iter().any(|url| url.ends_with("/socket") || url.ends_with("/worker.js")), "{urls:?}");
-    assert!(!seen.lock().unwrap().iter().any(|path| path == "/socket"), "the socket went around us");
+    assert!(!seen.lock().unwrap().iter().any(|path| path == "/socket"), "the web socket was connected");
     assert_eq!(seen.lock().unwrap().len(), urls.len(), "every request was recorded");
     for exchange in &fetched.exchanges {
         assert_eq!(exchange.truncated, None);
@@ -190,87 +218,84 @@ async fn a_page_with_all_that_it_asks_for() {
     let notes = fetched.notes.join("\n");
     assert!(notes.contains("/socket` was refused"), "{notes}");
     assert!(notes.contains("service worker of `http://127.0.0.1"), "{notes}");
-    studio.assert_nothing_left().await;
+    scene.assert_nothing_left().await;
 }
 
 #[tokio::test]
-async fn the_guard_stands_before_every_request_of_a_page() {
-    let Some(mut studio) = Studio::new() else { return };
-    studio.guard = AddressGuard::new();
-    studio.guard.allow("127.0.0.1").unwrap();
+async fn the_guard_applies_to_every_request_of_a_page() {
+    let Some(mut scene) = BrowserScene::new() else { return };
+    scene.guard = AddressGuard::new();
+    scene.guard.allow("127.0.0.1").unwrap();
     let (inside, touched) = serve("127.0.0.2:0", |_, _| ok("text/plain", "secret"));
     let page =
         format!("<img src=http://{inside}/a><script>fetch('http://{inside}/b',{{mode:'no-cors'}})</script>");
     let (address, _) = serve("127.0.0.1:0", move |_, _| ok("text/html", &page));
-    let fetched = studio.capture(format!("http://{address}/")).await.unwrap();
+    let fetched = scene.capture(format!("http://{address}/")).await.unwrap();
     assert_eq!(touched.lock().unwrap().len(), 0, "the private server was reached");
     assert!(fetched.exchanges.iter().all(|exchange| exchange.url.starts_with(&format!("http://{address}/"))));
     for path in ["a", "b"] {
         let url = format!("http://{inside}/{path}");
-        let told: Vec<_> = fetched.refused.iter().filter(|(refused, _)| *refused == url).collect();
-        assert!(told.len() == 1 && told[0].1.contains("loopback"), "{:?}", fetched.refused);
+        let refusals: Vec<_> = fetched.refused.iter().filter(|(refused, _)| *refused == url).collect();
+        assert!(refusals.len() == 1 && refusals[0].1.contains("loopback"), "{:?}", fetched.refused);
     }
     assert_eq!(fetched.notes, Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn a_page_that_never_settles_is_taken_as_it_is() {
-    let Some(mut studio) = Studio::new() else { return };
-    studio.options.patience = Duration::from_secs(4);
+async fn a_page_that_keeps_loading_is_captured_at_its_timeout() {
+    let Some(mut scene) = BrowserScene::new() else { return };
+    scene.options.load_timeout = Duration::from_secs(4);
     let (address, _) = serve("127.0.0.1:0", |path, _| match path {
         "/" => ok("text/html", "<p>here</p><img src=/never>"),
         _ => None,
     });
-    let fetched = studio.capture(format!("http://{address}/")).await.unwrap();
+    let fetched = scene.capture(format!("http://{address}/")).await.unwrap();
     assert_eq!(fetched.exchanges.len(), 1);
     assert!(
-        fetched.notes.iter().any(|note| note.contains("had not settled after 4 s")),
+        fetched.notes.iter().any(|note| note.contains("was still loading after 4 s")),
         "{:?}",
         fetched.notes
     );
     assert!(String::from_utf8_lossy(&fetched.renderings[0].content).contains("<p>here</p>"));
-    studio.assert_nothing_left().await;
+    scene.assert_nothing_left().await;
 }
 
-/// Its scripts never rest, so it answers nothing: the time that it was given is not given once more
-/// for each question.
+/// Calls of a page whose script loops get no result. Their timeouts do not add up.
 #[tokio::test]
-async fn a_page_that_never_rests_is_left_soon_after_its_time() {
-    let Some(mut studio) = Studio::new() else { return };
-    studio.options.patience = Duration::from_secs(3);
+async fn a_page_whose_script_loops_ends_soon_after_its_timeout() {
+    let Some(mut scene) = BrowserScene::new() else { return };
+    scene.options.load_timeout = Duration::from_secs(3);
     let (address, _) =
         serve("127.0.0.1:0", |_, _| ok("text/html", "<p>here</p><script>while (true) {}</script>"));
     let began = std::time::Instant::now();
-    let fetched = studio.capture(format!("http://{address}/")).await.unwrap();
+    let fetched = scene.capture(format!("http://{address}/")).await.unwrap();
     assert_eq!((fetched.exchanges.len(), fetched.renderings.len()), (1, 0));
     assert!(began.elapsed() < Duration::from_secs(17), "{:?}", began.elapsed());
-    studio.assert_nothing_left().await;
+    scene.assert_nothing_left().await;
 }
 
-/// A code that has no name is shown like any other.
 #[tokio::test]
-async fn a_code_without_a_name_is_shown() {
-    let Some(studio) = Studio::new() else { return };
+async fn a_status_without_a_standard_phrase_is_rendered() {
+    let Some(scene) = BrowserScene::new() else { return };
     for answer in ["999 Request denied", "599", "200 \u{1}\u{7f}"] {
         let (address, _) = serve("127.0.0.1:0", move |_, _| {
             Some(format!(
                 "HTTP/1.1 {answer}\r\nContent-Type: text/html\r\nContent-Length: 11\r\n\r\n<p>here</p>"
             ))
         });
-        let fetched = studio.capture(format!("http://{address}/")).await.unwrap();
+        let fetched = scene.capture(format!("http://{address}/")).await.unwrap();
         assert_eq!(fetched.notes, Vec::<String>::new(), "{answer:?}");
         assert!(
             String::from_utf8_lossy(&fetched.renderings[0].content).contains("<p>here</p>"),
             "{answer:?}"
         );
     }
-    studio.assert_nothing_left().await;
+    scene.assert_nothing_left().await;
 }
 
-/// What has come by then is kept, and nothing else is waited for.
 #[tokio::test]
-async fn a_page_whose_time_is_over_is_kept_as_far_as_it_came() {
-    let Some(studio) = Studio::new() else { return };
+async fn exchanges_before_the_deadline_are_kept() {
+    let Some(scene) = BrowserScene::new() else { return };
     let (address, _) = serve("127.0.0.1:0", |path, _| match path {
         "/" => ok("text/html", "<p>here</p><img src=/never>"),
         "/drip" => Some("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n<p>here".to_owned()),
@@ -279,25 +304,25 @@ async fn a_page_whose_time_is_over_is_kept_as_far_as_it_came() {
     for (path, truncated) in [("/", None), ("/drip", Some(TruncationReason::Time))] {
         let mut request = FetchRequest::get(format!("http://{address}{path}"));
         request.until = Some(Instant::now() + Duration::from_secs(8));
-        let fetched = studio.browser().fetch(request).await.unwrap();
+        let fetched = scene.browser().fetch(request).await.unwrap();
         assert_eq!(fetched.exchanges.len(), 1, "{path}");
         assert_eq!(fetched.exchanges[0].truncated, truncated, "{path}");
         assert!(fetched.unfinished && fetched.renderings.is_empty(), "{path}");
         assert_eq!(fetched.notes.len(), 1, "{:?}", fetched.notes);
-        studio.assert_nothing_left().await;
+        scene.assert_nothing_left().await;
     }
     let mut late = FetchRequest::get(format!("http://{address}/"));
     late.until = Some(Instant::now());
-    let error = studio.browser().fetch(late).await.unwrap_err();
+    let error = scene.browser().fetch(late).await.unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Timeout, "{error}");
-    studio.assert_nothing_left().await;
+    scene.assert_nothing_left().await;
 }
 
 /// Temporary files of a browser are in its profile, which is removed however the processes end.
 #[tokio::test]
-async fn a_browser_leaves_nothing_elsewhere() {
-    let Some(studio) = Studio::new() else { return };
-    let (folder, found) = (studio.folder.path().to_owned(), std::sync::Arc::new(Mutex::new(Vec::new())));
+async fn temporary_files_are_in_the_profile() {
+    let Some(scene) = BrowserScene::new() else { return };
+    let (folder, found) = (scene.folder.path().to_owned(), std::sync::Arc::new(Mutex::new(Vec::new())));
     let log = std::sync::Arc::clone(&found);
     let (address, _) = serve("127.0.0.1:0", move |_, _| {
         let profiles = std::fs::read_dir(&folder).unwrap().flatten();
@@ -305,74 +330,230 @@ async fn a_browser_leaves_nothing_elsewhere() {
         log.lock().unwrap().extend(temporary.flatten().map(|entry| entry.file_name()));
         ok("text/html", "<p>here</p>")
     });
-    studio.capture(format!("http://{address}/")).await.unwrap();
+    scene.capture(format!("http://{address}/")).await.unwrap();
     let found = found.lock().unwrap().clone();
     assert!(found.iter().any(|name| name.to_string_lossy().starts_with("org.chromium.")), "{found:?}");
-    studio.assert_nothing_left().await;
+    scene.assert_nothing_left().await;
 }
 
 #[tokio::test]
-async fn a_page_that_cannot_be_had_is_the_error_of_its_request() {
-    let Some(studio) = Studio::new() else { return };
+async fn a_page_without_a_response_is_the_error_of_its_request() {
+    let Some(scene) = BrowserScene::new() else { return };
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let error = studio.capture(format!("http://{gone}/")).await.unwrap_err();
+    let error = scene.capture(format!("http://{gone}/")).await.unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Refused);
-    studio.assert_nothing_left().await;
+    scene.assert_nothing_left().await;
 }
 
-/// It is never loaded, and there is nothing to wait for.
+/// A download never fires a load event.
 #[tokio::test]
-async fn a_download_is_had_and_not_waited_for() {
-    let Some(mut studio) = Studio::new() else { return };
-    studio.options.patience = Duration::from_secs(600);
+async fn a_download_is_recorded_without_waiting_for_the_timeout() {
+    let Some(mut scene) = BrowserScene::new() else { return };
+    scene.options.load_timeout = Duration::from_secs(600);
     let (address, _) = serve("127.0.0.1:0", |_, _| {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Disposition: attachment\r\n";
         Some(format!("{head}Content-Length: 5\r\n\r\nbytes"))
     });
-    let capture = studio.capture(format!("http://{address}/"));
+    let capture = scene.capture(format!("http://{address}/"));
     let fetched = tokio::time::timeout(Duration::from_secs(120), capture).await.unwrap().unwrap();
     assert_eq!(fetched.exchanges.len(), 1);
     assert!(fetched.renderings.iter().all(|rendering| rendering.kind != RenderingKind::Document));
-    assert!(!fetched.notes.iter().any(|note| note.contains("settled")), "{:?}", fetched.notes);
-    studio.assert_nothing_left().await;
+    assert!(!fetched.notes.iter().any(|note| note.contains("still loading")), "{:?}", fetched.notes);
+    scene.assert_nothing_left().await;
 }
 
 #[tokio::test]
-async fn a_crash_loses_one_page_and_leaves_nothing() {
-    let Some(studio) = Studio::new() else { return };
-    let folder = studio.folder.path().to_owned();
+async fn a_crash_is_a_browser_error_and_leaves_nothing() {
+    let Some(scene) = BrowserScene::new() else { return };
+    let folder = scene.folder.path().to_owned();
     let (address, _) = serve("127.0.0.1:0", move |_, _| {
-        for id in processes_of(&folder) {
-            let _ = std::process::Command::new("kill").args(["-9", &id.to_string()]).status();
-        }
+        signal("-KILL", &processes_of(&folder));
         ok("text/html", "too late")
     });
-    let error = studio.capture(format!("http://{address}/")).await.unwrap_err();
+    let error = scene.capture(format!("http://{address}/")).await.unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Browser, "{error}");
-    studio.assert_nothing_left().await;
+    scene.assert_nothing_left().await;
 }
 
 #[tokio::test]
-async fn giving_up_in_the_middle_leaves_nothing() {
-    let Some(studio) = Studio::new() else { return };
+async fn a_cancelled_page_leaves_nothing() {
+    let Some(scene) = BrowserScene::new() else { return };
     let (address, seen) = serve("127.0.0.1:0", |_, _| None);
-    let capture = studio.capture(format!("http://{address}/"));
+    let capture = scene.capture(format!("http://{address}/"));
     tokio::select! {
         _ = capture => panic!("a server that never answers was captured"),
-        () = async {
-            while seen.lock().unwrap().is_empty() {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        } => {}
+        () = wait_for(&seen, "/", 1) => {}
     }
-    studio.assert_nothing_left().await;
+    scene.assert_nothing_left().await;
 }
 
 #[tokio::test]
-async fn a_browser_that_is_not_there_is_said() {
-    let Some(mut studio) = Studio::new() else { return };
-    studio.options = BrowserOptions::new("/no/such/browser", studio.folder.path());
-    let error = studio.capture("http://example.com/".to_owned()).await.unwrap_err();
+async fn a_missing_executable_is_a_browser_error() {
+    let Some(mut scene) = BrowserScene::new() else { return };
+    scene.options = BrowserOptions::new("/no/such/browser", scene.folder.path());
+    let error = scene.capture("http://example.com/".to_owned()).await.unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Browser);
-    studio.assert_nothing_left().await;
+    scene.assert_nothing_left().await;
+}
+
+/// Pages in one process, one after the other and at the same time.
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_share_one_process_and_no_state() {
+    let Some(scene) = BrowserScene::new() else { return };
+    let (folder, found) = (scene.folder.path().to_owned(), Arc::new(Mutex::new(HashSet::new())));
+    let browsers = Arc::clone(&found);
+    let (address, _) = serve("127.0.0.1:0", move |path, head| {
+        browsers.lock().unwrap().extend(browsers_of(&folder));
+        let sent = if head.contains("Cookie:") { "a cookie" } else { "no cookie" };
+        let page = "<p id=p></p><script>
+            document.getElementById('p').textContent = `found ${document.cookie}, ${localStorage.length} items`;
+            document.cookie = 'script=1'; localStorage.item = 1;
+            fetch('/data').then(answer => answer.text()).then(text => document.title = text)</script>";
+        match path {
+            "/data" => ok("text/plain", &format!("sent {sent}")),
+            _ => Some(format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nSet-Cookie: server=1; HttpOnly\r\n\
+                 Content-Length: {}\r\n\r\n{page}",
+                page.len()
+            )),
+        }
+    });
+    let browser = scene.browser();
+    let load = |number| browser.fetch(FetchRequest::get(format!("http://{address}/{number}")));
+    let first = load(0).await;
+    let others = tokio::join!(load(1), load(2), load(3), load(4), load(5));
+    for fetched in [first, others.0, others.1, others.2, others.3, others.4] {
+        let document = document_of(&fetched.unwrap());
+        assert!(document.contains("found , 0 items"), "{document}");
+        assert!(document.contains("sent a cookie"), "a page has its own cookies: {document}");
+    }
+    assert_eq!(found.lock().unwrap().len(), 1, "{found:?}");
+    drop(browser);
+    scene.assert_nothing_left().await;
+}
+
+#[tokio::test]
+async fn a_process_is_replaced_after_its_last_page() {
+    let Some(mut scene) = BrowserScene::new() else { return };
+    scene.options.max_pages_per_process = 2;
+    let (address, _) = serve("127.0.0.1:0", |_, _| ok("text/html", "<p>here</p>"));
+    let browser = scene.browser();
+    let mut processes = Vec::new();
+    for _ in 0..3 {
+        let fetched = browser.fetch(FetchRequest::get(format!("http://{address}/"))).await.unwrap();
+        assert!(document_of(&fetched).contains("<p>here</p>"));
+        processes.push(browsers_of(scene.folder.path()));
+    }
+    assert_eq!(processes.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 1]);
+    assert!(processes[0] == processes[1] && processes[1] != processes[2], "{processes:?}");
+    drop(browser);
+    scene.assert_nothing_left().await;
+}
+
+/// A server with a page that waits for a response, and one that does not.
+fn serve_waiting() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+    serve("127.0.0.1:0", |path, _| match path {
+        "/waiting" => ok("text/html", "<p>here</p><img src=/never>"),
+        "/looping" => ok("text/html", "<p>here</p><script>while (true) {}</script>"),
+        "/never" => None,
+        _ => ok("text/html", "<p>here</p>"),
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_process_fails_its_pages_and_is_replaced() {
+    let Some(scene) = BrowserScene::new() else { return };
+    let (address, seen) = serve_waiting();
+    let browser = scene.browser();
+    let load = |path| browser.fetch(FetchRequest::get(format!("http://{address}{path}")));
+    let kill = async {
+        wait_for(&seen, "/never", 2).await;
+        signal("-KILL", &browsers_of(scene.folder.path()));
+    };
+    let (one, other, ()) = tokio::join!(load("/waiting"), load("/waiting"), kill);
+    for error in [one.unwrap_err(), other.unwrap_err()] {
+        assert!(error.kind == FetchErrorKind::Browser && error.kind.may_pass(), "{error}");
+    }
+    assert!(document_of(&load("/").await.unwrap()).contains("<p>here</p>"));
+    drop(browser);
+    scene.assert_nothing_left().await;
+}
+
+/// A process that is stopped opens no page. That is noticed by the next page, and no page waits for
+/// the process after that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hanging_process_fails_its_pages_and_is_replaced() {
+    let Some(mut scene) = BrowserScene::new() else { return };
+    scene.options.load_timeout = Duration::from_secs(600);
+    let (address, seen) = serve_waiting();
+    let browser = scene.browser();
+    let load = |path| browser.fetch(FetchRequest::get(format!("http://{address}{path}")));
+    let next = async {
+        wait_for(&seen, "/never", 1).await;
+        signal("-STOP", &browsers_of(scene.folder.path()));
+        load("/").await
+    };
+    let (waiting, next) = tokio::join!(load("/waiting"), next);
+    for error in [waiting.unwrap_err(), next.unwrap_err()] {
+        assert_eq!(error.kind, FetchErrorKind::Browser, "{error}");
+    }
+    assert!(document_of(&load("/").await.unwrap()).contains("<p>here</p>"));
+    drop(browser);
+    scene.assert_nothing_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_hangs_does_not_block_its_neighbours() {
+    let Some(mut scene) = BrowserScene::new() else { return };
+    scene.options.load_timeout = Duration::from_secs(600);
+    let (address, seen) = serve_waiting();
+    let browser = scene.browser();
+    let load = |path| browser.fetch(FetchRequest::get(format!("http://{address}{path}")));
+    let neighbours = async {
+        wait_for(&seen, "/looping", 1).await;
+        for _ in 0..3 {
+            assert!(document_of(&load("/").await.unwrap()).contains("<p>here</p>"));
+        }
+        assert_eq!(browsers_of(scene.folder.path()).len(), 1);
+    };
+    tokio::select! {
+        _ = load("/looping") => panic!("a page that loops was loaded"),
+        () = neighbours => {}
+    }
+    drop(browser);
+    scene.assert_nothing_left().await;
+}
+
+/// Resolves every name to the server of the test, whatever the port.
+struct OneServer(SocketAddr);
+
+impl Resolve for OneServer {
+    fn resolve<'a>(&'a self, _: &'a str, _: u16) -> Pending<'a, std::io::Result<Vec<SocketAddr>>> {
+        Box::pin(async { Ok(vec![self.0]) })
+    }
+}
+
+/// Chromium prefers HTTPS for public names on the standard port, but not for addresses.
+#[tokio::test]
+async fn plain_http_is_requested_by_name() {
+    let Some(scene) = BrowserScene::new() else { return };
+    let (address, _) = serve("127.0.0.1:0", |path, _| match path {
+        "/" => Some(
+            "HTTP/1.1 302 Found\r\nLocation: http://example.org/page\r\nContent-Length: 0\r\n\r\n".into(),
+        ),
+        _ => ok("text/html", "<p>here</p>"),
+    });
+    let mut options = HttpClientOptions::new(scene.folder.path());
+    options.guard = AddressGuard::allow_private();
+    options.resolver = Arc::new(OneServer(address));
+    let browser = Browser::new(Client::new(options).unwrap(), scene.options.clone());
+    for name in ["example.com", "www.example.com", "lake.test", "www.lake.localhost"] {
+        let fetched = browser.fetch(FetchRequest::get(format!("http://{name}/"))).await.unwrap();
+        let urls: Vec<&str> = fetched.exchanges.iter().map(|exchange| exchange.url.as_str()).collect();
+        assert_eq!(urls[..2], [&format!("http://{name}/"), "http://example.org/page"], "{:?}", fetched.notes);
+        assert!(document_of(&fetched).contains("<p>here</p>"));
+        assert_eq!(fetched.notes, Vec::<String>::new());
+    }
+    drop(browser);
+    scene.assert_nothing_left().await;
 }

@@ -8,12 +8,11 @@ use std::sync::atomic::AtomicBool;
 use varve_crawl::CrawlError;
 use varve_repository::RepositoryError;
 
-use tokio::sync::Semaphore;
 use uuid::Uuid;
 use varve_core::RunId;
 use varve_core::secret::ShownUrl;
 use varve_core::url::{normalise, request_url};
-use varve_fetch::{ByteBudget, Client, FetchError, FetchRequest, Fetched, Fetcher, Pending};
+use varve_fetch::{ByteBudget, Client, Fetcher};
 use varve_plan::Plan;
 
 use super::commit::KeptIntent;
@@ -177,39 +176,20 @@ pub(crate) fn usual_and_pages(
 fn browser(
     client: Client,
     (executable, folder): (&Path, &Path),
-    redirects: u8,
+    max_redirects: u8,
     gate: Arc<BrowserGate>,
 ) -> Result<Arc<dyn Fetcher>, CrawlError> {
     use varve_fetch::browser::{Browser, BrowserOptions, Identity, identify};
     if let Identity::Other { said } = identify(executable).map_err(RepositoryError::read(executable))? {
         return Err(CrawlError::NotABrowser { path: executable.to_owned(), said });
     }
-    let options = BrowserOptions { redirects, ..BrowserOptions::new(executable, folder) };
-    let browser = Browser::new(client, options).with_gate(gate);
-    Ok(Arc::new(FewAtATime { fetcher: browser, permits: Semaphore::new(MAX_BROWSER_PAGES) }))
+    let options = BrowserOptions { max_redirects, ..BrowserOptions::new(executable, folder) };
+    Ok(Arc::new(Browser::new(client, options).with_gate(gate)))
 }
 
 #[cfg(not(unix))]
 fn browser(_: Client, _: (&Path, &Path), _: u8, _: Arc<BrowserGate>) -> Result<Arc<dyn Fetcher>, CrawlError> {
     Err(CrawlError::NoBrowser)
-}
-
-/// Maximum number of browsers at a time, because each takes hundreds of megabytes.
-const MAX_BROWSER_PAGES: usize = 2;
-
-/// A fetcher that limits the number of concurrent requests.
-struct FewAtATime<F> {
-    fetcher: F,
-    permits: Semaphore,
-}
-
-impl<F: Fetcher> Fetcher for FewAtATime<F> {
-    fn fetch(&self, request: FetchRequest) -> Pending<'_, Result<Fetched, FetchError>> {
-        Box::pin(async move {
-            let _permit = request.in_time(self.permits.acquire()).await?;
-            self.fetcher.fetch(request).await
-        })
-    }
 }
 
 /// The HTTP client, with the guard, credentials, proxy and certificates of this process.

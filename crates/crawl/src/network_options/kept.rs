@@ -65,7 +65,7 @@ impl NetworkOptions {
                 secrets.push(secret);
             }
         }
-        let (mut proxy, proxies) = (None, Proxies::read(&self.proxies)?);
+        let (mut proxy, proxies) = (None, Proxies::parse(&self.proxies)?);
         if self.proxies.are_given() {
             let shown = proxies.shown().unwrap_or_default();
             if proxies.have_login() {
@@ -124,8 +124,7 @@ mod tests {
         assert_eq!(again.kept(&seeds()).unwrap(), kept);
         assert_eq!(again.proxies_shown().as_deref(), Some("http://p:8080"));
         let certificates = Some("/other.pem".into());
-        let other =
-            NetworkOptions { certificates, proxies: ProxyTexts::nothing(), ..NetworkOptions::default() };
+        let other = NetworkOptions { certificates, proxies: ProxyTexts::none(), ..NetworkOptions::default() };
         let again = other.again(&kept, &seeds()).unwrap();
         assert_eq!((again.certificates.clone(), again.proxies_shown()), (other.certificates, None));
         let kept = again.kept(&seeds()).unwrap();

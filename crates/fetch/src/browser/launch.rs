@@ -1,13 +1,15 @@
 //! Starts browser processes, and ends them with all their children.
 
+use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use tokio::process::{ChildStdin, ChildStdout};
 
-use super::page_deadline::PageDeadline;
+use super::devtools_pipe::DevtoolsPipe;
 use super::running_browsers::{self, EXIT_POLL_INTERVAL, KILL_TIMEOUT};
 use super::{BrowserOptions, failed};
 use crate::error::FetchError;
@@ -15,64 +17,43 @@ use crate::error::FetchError;
 /// Chromium uses descriptors 3 and 4 for the DevTools protocol. Its other output is discarded.
 const WITH_PIPES: &str = r#"exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null"#;
 
-/// How long a browser may take to close by itself.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long a browser may take to exit by itself, which removes its files outside the profile.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The path of a socket has 107 bytes at most, of which
 /// `/org.chromium.Chromium.XXXXXX/SingletonSocket` takes 45.
 const MAX_TEMPORARY_PATH_BYTES: usize = 62;
 
-/// A running browser. When it is dropped its whole process group is killed and waited for.
+/// Features that isolate frames, that use the network by themselves, or that change the scheme of a
+/// page: plain HTTP is requested as such, whatever Chromium would prefer.
+const DISABLED_FEATURES: &str = "--disable-features=IsolateOrigins,site-per-process,\
+    Translate,OptimizationHints,MediaRouter,\
+    HttpsUpgrades,HttpsFirstBalancedMode,HttpsFirstBalancedModeAutoEnable,HttpsFirstModeIncognito,\
+    HttpsFirstModeV2,HttpsFirstModeV2ForEngagedSites,HttpsFirstModeV2ForTypicallySecureUsers";
+
+/// A running browser. When it is dropped its whole process group is ended and waited for.
 pub(super) struct BrowserProcess {
-    child: Child,
-    group: Option<Pid>,
-    /// Removed with its content when the process is gone.
-    profile: Option<tempfile::TempDir>,
+    pub(super) pipe: DevtoolsPipe,
+    group: ProcessGroup,
 }
 
-/// Starts a browser. Returns its process and both ends of its pipe, the writing one first.
-pub(super) fn launch(
-    options: &BrowserOptions,
-    user_agent: &str,
-) -> Result<(BrowserProcess, ChildStdin, ChildStdout), FetchError> {
-    let started = running_browsers::start(|| {
-        let started = spawn(options, user_agent)?;
-        let entry = started.0.entry();
-        Ok((started, entry))
-    });
-    started.unwrap_or_else(|| Err(failed("no browser is started by a process that is about to end")))
-}
-
-fn spawn(
-    options: &BrowserOptions,
-    user_agent: &str,
-) -> Result<(BrowserProcess, ChildStdin, ChildStdout), FetchError> {
-    let start = |what: &str| failed(format!("`{}` cannot be started: {what}", options.executable.display()));
-    let profile = tempfile::Builder::new()
-        .prefix("browser-")
-        .tempdir_in(&options.folder)
-        .map_err(|error| start("there is no place for its profile").because(error))?;
-    let mut command = Command::new("/bin/sh");
-    if let Some(temporary) = temporary_in(profile.path()) {
-        command.env("TMPDIR", temporary);
-    }
-    let mut child = command
-        .arg("-c")
-        .arg(WITH_PIPES)
-        .arg(&options.executable)
-        .args(arguments(options, user_agent, profile.path()))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .kill_on_drop(true)
-        .spawn()
-        .map_err(|error| start("no process").because(error))?;
-    let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(start("no pipes"));
+/// Starts a browser. Must be called in a runtime.
+pub(super) fn launch(options: &BrowserOptions, user_agent: &str) -> Result<BrowserProcess, FetchError> {
+    let start = |error: io::Error| {
+        failed(format!("`{}` cannot be started", options.executable.display())).because(error)
     };
-    Ok((BrowserProcess { child, group, profile: Some(profile) }, input, output))
+    let mut group = running_browsers::start(|| ProcessGroup::start(options, user_agent))
+        .unwrap_or_else(|| Err(io::Error::other("this process is about to end")))
+        .map_err(start)?;
+    let pipe = group.open_pipe().map_err(start)?;
+    Ok(BrowserProcess { pipe, group })
+}
+
+impl BrowserProcess {
+    /// Ends the browser at once. Its pages fail.
+    pub(super) fn kill(&self) {
+        self.group.kill();
+    }
 }
 
 /// A folder for temporary files of the browser inside its profile, so that both are removed
@@ -105,7 +86,11 @@ fn arguments(options: &BrowserOptions, user_agent: &str, profile: &Path) -> Vec<
         // Frames of other sites stay in the process of the page, where their requests are stopped
         // with its own.
         "--disable-site-isolation-trials",
-        "--disable-features=IsolateOrigins,site-per-process,Translate,OptimizationHints,MediaRouter",
+        DISABLED_FEATURES,
+        // Pages that are not in front run like the one that is.
+        "--disable-background-timer-throttling",
+        "--disable-backgrounding-occluded-windows",
+        "--disable-renderer-backgrounding",
         // Requests that are not intercepted fail: no name resolves, and all of them go to a proxy
         // that does not exist.
         "--proxy-server=http://nowhere.invalid:9",
@@ -121,53 +106,90 @@ fn arguments(options: &BrowserOptions, user_agent: &str, profile: &Path) -> Vec<
     arguments.push(format!("--user-agent={user_agent}"));
     arguments.push(format!("--window-size={},{}", options.window.0, options.window.1));
     arguments.push(format!("--user-data-dir={}", profile.display()));
-    arguments.push("about:blank".to_owned());
+    arguments.push("--no-startup-window".to_owned());
     arguments
 }
 
-impl BrowserProcess {
-    /// What others must know to end it.
-    fn entry(&self) -> Option<(Pid, PathBuf)> {
-        Some((self.group?, self.profile.as_ref()?.path().to_owned()))
+/// A browser with its child processes, and the files that they share.
+pub(super) struct ProcessGroup {
+    child: Child,
+    /// Removed with its content when the processes are gone.
+    profile: Option<tempfile::TempDir>,
+}
+
+impl ProcessGroup {
+    fn start(options: &BrowserOptions, user_agent: &str) -> io::Result<Self> {
+        let profile = tempfile::Builder::new().prefix("browser-").tempdir_in(&options.folder)?;
+        let mut command = Command::new("/bin/sh");
+        if let Some(temporary) = temporary_in(profile.path()) {
+            command.env("TMPDIR", temporary);
+        }
+        let child = command
+            .arg("-c")
+            .arg(WITH_PIPES)
+            .arg(&options.executable)
+            .args(arguments(options, user_agent, profile.path()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()?;
+        Ok(Self { child, profile: Some(profile) })
     }
 
-    /// Waits for a browser that was asked to close, then kills what is left of it.
-    pub(super) async fn end(mut self, hours: PageDeadline) {
-        // It may have been told in vain: then it is killed below, and waited for.
-        let _ = tokio::time::timeout(hours.at_most(CLOSE_TIMEOUT), self.child.wait()).await;
-        self.kill();
-        let _ = self.child.wait().await;
+    fn open_pipe(&mut self) -> io::Result<DevtoolsPipe> {
+        let (Some(input), Some(output)) = (self.child.stdin.take(), self.child.stdout.take()) else {
+            return Err(io::Error::other("it has no pipes"));
+        };
+        Ok(DevtoolsPipe::new(ChildStdin::from_std(input)?, ChildStdout::from_std(output)?))
+    }
+
+    /// The id of the group, which is that of its first process.
+    pub(super) fn id(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    pub(super) fn profile(&self) -> Option<&Path> {
+        self.profile.as_ref().map(tempfile::TempDir::path)
     }
 
     fn kill(&self) {
-        if let Some(group) = self.group {
-            // Fails if the group has already exited.
-            let _ = kill_process_group(group, Signal::KILL);
-        }
+        // Fails if the group has already exited.
+        let _ = kill_process_group(self.id(), Signal::KILL);
     }
 
-    /// Whether the browser was waited for and nothing of its group is left to write into the
-    /// profile.
+    /// Whether the browser was waited for.
+    fn has_exited(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Whether nothing of the group is left to write into the profile.
     fn is_gone(&mut self) -> bool {
-        let waited_for = !matches!(self.child.try_wait(), Ok(None));
-        waited_for && self.group.is_none_or(|group| !running_browsers::is_alive(group))
+        self.has_exited() && !running_browsers::is_alive(self.id())
+    }
+
+    /// Waits until `is_over` is true, but no longer than `time`.
+    fn wait(&mut self, time: Duration, is_over: fn(&mut Self) -> bool) {
+        let until = Instant::now() + time;
+        while !is_over(self) && Instant::now() < until {
+            std::thread::sleep(EXIT_POLL_INTERVAL);
+        }
     }
 }
 
-impl Drop for BrowserProcess {
-    /// Waits here, and not in the runtime: a runtime reaps a dropped child at the next child that
-    /// ends, which may never come, and a profile is only empty for good when nobody writes into it
-    /// any more.
+impl Drop for ProcessGroup {
+    /// Waits here, and not in the runtime, which may be gone. The profile is removed when no process
+    /// can write into it any more.
     fn drop(&mut self) {
+        if !self.has_exited() {
+            // Fails if it has exited in between.
+            let _ = kill_process(self.id(), Signal::TERM);
+            self.wait(EXIT_TIMEOUT, Self::has_exited);
+        }
         self.kill();
-        let until = Instant::now() + KILL_TIMEOUT;
-        while !self.is_gone() && Instant::now() < until {
-            std::thread::sleep(EXIT_POLL_INTERVAL);
-        }
+        self.wait(KILL_TIMEOUT, Self::is_gone);
         drop(self.profile.take());
-        if let Some(group) = self.group {
-            running_browsers::forget(group);
-        }
+        running_browsers::forget(self.id());
     }
 }
 

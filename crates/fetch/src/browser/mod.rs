@@ -4,9 +4,13 @@
 //! Chromium renders pages and runs scripts, but never uses the network. Each of its requests is
 //! intercepted, made by our [`Client`] with the same guard, records and limits, and its response is
 //! handed to the page. Requests that cannot be intercepted, such as web sockets and those of
-//! service workers, go to a proxy that does not exist, and are noted. Each page has a process group
-//! of its own: a crash loses only that page, and no process outlives the capture.
+//! service workers, go to a proxy that does not exist, and are noted.
+//!
+//! All pages of a [`Browser`] are in one Chromium process, each in a browser context of its own. A
+//! crash fails the pages in flight, which can be retried; the next page starts a new process. The
+//! process ends when the browser is dropped.
 
+mod browser_page;
 mod decode;
 mod devtools_pipe;
 mod identity;
@@ -15,10 +19,13 @@ mod page_deadline;
 mod page_load;
 mod paused_request;
 mod running_browsers;
+mod shared_process;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+use tokio::sync::Semaphore;
 
 pub use identity::{Identity, identify};
 pub use running_browsers::end_all;
@@ -28,27 +35,32 @@ use crate::error::{FetchError, FetchErrorKind};
 use crate::fetcher::{FetchRequest, Fetched, Fetcher, Pending};
 use crate::request_gate::RequestGate;
 use page_deadline::PageDeadline;
+use shared_process::SharedProcess;
 
 /// The settings of a browser.
 #[derive(Clone, Debug)]
 pub struct BrowserOptions {
     /// Chromium.
     pub executable: PathBuf,
-    /// A folder in which each capture makes a profile, and removes it.
+    /// A folder in which each process makes a profile, and removes it.
     pub folder: PathBuf,
     /// Whether Chromium uses its sandbox, which is not possible as root.
     pub sandbox: bool,
     /// Width and height of the window.
     pub window: (u32, u32),
-    /// A page has settled when it makes no request for this long.
-    pub settle: Duration,
-    /// A page that does not settle is taken as it is after this time, or after the total timeout of
-    /// the client.
-    pub patience: Duration,
+    /// A page is loaded when it has made no request for this long.
+    pub idle_time: Duration,
+    /// A page that is still loading is captured as it is after this time, or after the total
+    /// timeout of the client.
+    pub load_timeout: Duration,
     /// Maximum number of requests of one page.
-    pub most_requests: usize,
+    pub max_requests: usize,
     /// Maximum number of redirects in a row. The request after the last one is refused.
-    pub redirects: u8,
+    pub max_redirects: u8,
+    /// Maximum number of pages at a time. Each has a renderer process of about 100 MB.
+    pub max_pages: usize,
+    /// The process is replaced after this many pages, because a browser leaks memory.
+    pub max_pages_per_process: usize,
 }
 
 impl BrowserOptions {
@@ -59,32 +71,43 @@ impl BrowserOptions {
             folder: folder.into(),
             sandbox: !launch::is_root(),
             window: (1280, 1024),
-            settle: Duration::from_secs(1),
-            patience: Duration::from_secs(60),
-            most_requests: 2000,
-            redirects: 10,
+            idle_time: Duration::from_secs(1),
+            load_timeout: Duration::from_secs(60),
+            max_requests: 2000,
+            max_redirects: 10,
+            max_pages: 4,
+            max_pages_per_process: 100,
         }
     }
 }
 
-/// Loads pages in Chromium. Each capture has a browser of its own.
+/// Loads pages in one Chromium process. Cloning shares it.
 #[derive(Clone)]
 pub struct Browser {
-    client: Client,
+    network: PageNetwork,
     options: BrowserOptions,
+    process: Arc<SharedProcess>,
+    permits: Arc<Semaphore>,
+}
+
+/// Who makes the requests of pages. Kept by their tasks, which may end after the browser.
+#[derive(Clone)]
+struct PageNetwork {
+    client: Client,
     gate: Option<Arc<dyn RequestGate>>,
 }
 
 impl Browser {
-    /// A browser whose requests are made by that client.
+    /// A browser whose requests are made by that client. Its process starts with the first page.
     pub fn new(client: Client, options: BrowserOptions) -> Self {
-        Self { client, options, gate: None }
+        let permits = Arc::new(Semaphore::new(options.max_pages));
+        Self { network: PageNetwork { client, gate: None }, options, process: Arc::default(), permits }
     }
 
     /// A browser whose requests a gate decides about.
     #[must_use]
     pub fn with_gate(mut self, gate: Arc<dyn RequestGate>) -> Self {
-        self.gate = Some(gate);
+        self.network.gate = Some(gate);
         self
     }
 }
@@ -92,8 +115,12 @@ impl Browser {
 impl Fetcher for Browser {
     /// Loads a page. Headers and body of the request are not used: the browser makes its own.
     fn fetch(&self, request: FetchRequest) -> Pending<'_, Result<Fetched, FetchError>> {
-        let patience = self.options.patience.min(self.client.total());
-        Box::pin(page_load::capture(self, request.url, PageDeadline::new(patience, request.until)))
+        Box::pin(async move {
+            let _permit = request.in_time(self.permits.acquire()).await?;
+            let load_timeout = self.options.load_timeout.min(self.network.client.total_timeout());
+            let deadline = PageDeadline { load_timeout, until: request.until };
+            page_load::capture(self, &request.url, deadline).await
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The deadlines of a page: when it is taken as it is, and when everything must end.
+//! The deadlines of a page: when loading stops, and when everything must end.
 
 use std::time::{Duration, Instant};
 
@@ -8,40 +8,27 @@ use super::failed;
 use crate::error::{FetchError, FetchErrorKind};
 use crate::http1::deadline;
 
-/// How long a page may take to settle, and the deadline of everything that is done for it.
+/// How long a page may load, and the deadline of everything that is done for it.
 #[derive(Clone, Copy)]
 pub(super) struct PageDeadline {
-    patience: Duration,
-    until: Option<Instant>,
+    pub(super) load_timeout: Duration,
+    /// When everything must be over.
+    pub(super) until: Option<Instant>,
 }
 
 impl PageDeadline {
-    pub(super) fn new(patience: Duration, until: Option<Instant>) -> Self {
-        Self { patience, until }
+    /// When a page whose navigation starts now is captured as it is.
+    pub(super) fn load_deadline(&self) -> Instant {
+        let load = deadline(Instant::now(), self.load_timeout);
+        self.until.map_or(load, |until| load.min(until))
     }
 
-    /// When a page that sets off now is taken as it is.
-    pub(super) fn closing(&self) -> Instant {
-        let closing = deadline(Instant::now(), self.patience);
-        self.until.map_or(closing, |until| closing.min(until))
-    }
-
-    /// How long a page may take to settle.
-    pub(super) fn patience(&self) -> Duration {
-        self.patience
-    }
-
-    /// Until when everything must be over.
-    pub(super) fn until(&self) -> Option<Instant> {
-        self.until
-    }
-
-    /// Whether that has come.
-    pub(super) fn are_over(&self) -> bool {
+    /// Whether the deadline of everything has passed.
+    pub(super) fn has_passed(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until)
     }
 
-    /// As much of a time as there is left.
+    /// `time`, or the time until the deadline if that is shorter.
     pub(super) fn at_most(&self, time: Duration) -> Duration {
         self.until.map_or(time, |until| time.min(until.saturating_duration_since(Instant::now())))
     }
@@ -53,9 +40,9 @@ impl PageDeadline {
         work: impl Future<Output = Result<T, FetchError>>,
     ) -> Result<T, FetchError> {
         let outcome = timeout(self.at_most(time), work).await;
-        outcome.unwrap_or_else(|_| match self.are_over() {
-            true => Err(FetchError::new(FetchErrorKind::Timeout, "the time was over")),
-            false => Err(failed("the browser does not answer")),
+        outcome.unwrap_or_else(|_| match self.has_passed() {
+            true => Err(FetchError::new(FetchErrorKind::Timeout, "the deadline has passed")),
+            false => Err(failed("the browser does not respond")),
         })
     }
 }

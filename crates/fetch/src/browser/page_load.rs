@@ -1,5 +1,5 @@
-//! Loads one page: navigates, answers its requests until it is quiet, then takes the document and a
-//! screenshot.
+//! Loads one page: navigates, answers its requests until there are no more, then takes the document
+//! and a screenshot.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use data_encoding::BASE64;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
-use tokio::time::{timeout, timeout_at};
+use tokio::time::timeout_at;
 
-use super::devtools_pipe::{DevtoolsEvent, DevtoolsPipe};
-use super::launch::launch;
+use super::browser_page::{BrowserPage, PageSession};
+use super::devtools_pipe::DevtoolsEvent;
 use super::page_deadline::PageDeadline;
 use super::paused_request::{PausedOutcome, PausedRequest, answer};
 use super::{Browser, BrowserOptions, failed};
@@ -22,7 +22,7 @@ use crate::request_target::RequestTarget;
 /// Timeout of browser calls that need no network.
 const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Timeout of the same calls for a page that has not settled: busy scripts may block them.
+/// Timeout of the same calls for a page that is still loading: busy scripts may block them.
 const BUSY_CALL_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// How long requests may take after the deadline to return the bytes received so far.
@@ -39,38 +39,31 @@ const DOCUMENT_EXPRESSION: &str = "(document.doctype ? new XMLSerializer().seria
 /// document of its own.
 const DOCUMENT_TYPES: [&str; 2] = ["text/html", "application/xhtml+xml"];
 
-/// Loads a page and closes the browser, also after an error.
+/// Loads a page and closes it, also after an error.
 pub(super) async fn capture(
     browser: &Browser,
-    url: String,
-    hours: PageDeadline,
+    url: &str,
+    deadline: PageDeadline,
 ) -> Result<Fetched, FetchError> {
-    let target = RequestTarget::parse(&url)?;
-    let (process, input, output) = launch(&browser.options, browser.client.user_agent())?;
-    let (pipe, events) = DevtoolsPipe::new(input, output);
-    let outcome = load(browser, (target, hours), &pipe, events).await;
-    // A browser that is asked to close takes its children with it; one that has crashed cannot be
-    // asked.
-    let _ = timeout(hours.at_most(BUSY_CALL_TIMEOUT), pipe.call(None, "Browser.close", json!({}))).await;
-    drop(pipe);
-    process.end(hours).await;
+    let target = RequestTarget::parse(url)?;
+    let (page, events) = BrowserPage::open(browser, deadline).await?;
+    let outcome = load(browser, (target, deadline), page.session.clone(), events).await;
+    page.close(deadline).await;
     outcome
 }
 
 async fn load(
     browser: &Browser,
-    (target, hours): (RequestTarget, PageDeadline),
-    pipe: &DevtoolsPipe,
+    (target, deadline): (RequestTarget, PageDeadline),
+    session: PageSession,
     events: UnboundedReceiver<DevtoolsEvent>,
 ) -> Result<Fetched, FetchError> {
-    let session = hours.within(CALL_TIMEOUT, open_page(pipe)).await?;
     let mut page = PageLoad {
         browser,
-        pipe,
         session,
         url: target.url,
-        hours,
-        closing: hours.closing(),
+        deadline,
+        load_deadline: deadline.load_deadline(),
         events,
         tasks: PageTasks::default(),
         requests: RequestCounts::default(),
@@ -83,7 +76,7 @@ async fn load(
     if page.fetched.exchanges.is_empty() {
         return Err(match page.first_error {
             Some(error) => error,
-            None if page.status.settled => failed("the browser asked for nothing"),
+            None if page.status.is_idle => failed("the browser made no request"),
             None => FetchError::timeout("loading a page of", &target.origin.host_and_port()),
         });
     }
@@ -91,36 +84,14 @@ async fn load(
     Ok(page.fetched)
 }
 
-/// Opens an empty page whose requests are intercepted. Returns its session.
-async fn open_page(pipe: &DevtoolsPipe) -> Result<String, FetchError> {
-    pipe.call(None, "Browser.setDownloadBehavior", json!({ "behavior": "deny" })).await?;
-    let target = pipe.call(None, "Target.createTarget", json!({ "url": "about:blank" })).await?;
-    let attach = json!({ "targetId": target["targetId"], "flatten": true });
-    let attached = pipe.call(None, "Target.attachToTarget", attach).await?;
-    let session = attached["sessionId"].as_str().unwrap_or_default().to_owned();
-    for (method, params) in [
-        ("Page.enable", json!({})),
-        ("Network.enable", json!({})),
-        ("Network.setCacheDisabled", json!({ "cacheDisabled": true })),
-        ("Network.setBypassServiceWorker", json!({ "bypass": true })),
-        ("ServiceWorker.enable", json!({})),
-        ("Inspector.enable", json!({})),
-        ("Fetch.enable", json!({ "patterns": [{ "urlPattern": "*", "requestStage": "Request" }] })),
-    ] {
-        pipe.call(Some(&session), method, params).await?;
-    }
-    Ok(session)
-}
-
 /// A page that is being loaded.
 struct PageLoad<'a> {
     browser: &'a Browser,
-    pipe: &'a DevtoolsPipe,
-    session: String,
+    session: PageSession,
     url: String,
-    hours: PageDeadline,
-    /// When the page is taken as it is.
-    closing: Instant,
+    deadline: PageDeadline,
+    /// When the page is captured as it is.
+    load_deadline: Instant,
     events: UnboundedReceiver<DevtoolsEvent>,
     tasks: PageTasks,
     requests: RequestCounts,
@@ -150,7 +121,8 @@ struct RequestCounts {
 #[derive(Default)]
 struct PageStatus {
     loaded: bool,
-    settled: bool,
+    /// It was loaded and made no further request for the idle time.
+    is_idle: bool,
     /// The response came too late to be shown.
     is_blank: bool,
 }
@@ -159,21 +131,22 @@ impl PageLoad<'_> {
     /// Starts the navigation. The call returns only with the first response, so it is not awaited
     /// here.
     fn navigate(&mut self) {
-        let (pipe, session, url) = (self.pipe.clone(), self.session.clone(), self.url.clone());
+        let (session, params) = (self.session.clone(), json!({ "url": self.url }));
         self.tasks.calls.spawn(async move {
-            let outcome = pipe.call(Some(&session), "Page.navigate", json!({ "url": url })).await;
+            let outcome = session.call("Page.navigate", params).await;
             let shows_nothing = outcome.as_ref().is_ok_and(|outcome| outcome["errorText"].is_string());
             let notes = outcome.as_ref().err().map(ToString::to_string).into_iter().collect();
             PausedOutcome { error: outcome.err(), notes, shows_nothing, ..PausedOutcome::default() }
         });
     }
 
-    /// Answers requests until the page is quiet or its time is over.
+    /// Answers requests until the page is idle or its deadline has passed.
     async fn run(&mut self) -> Result<(), FetchError> {
         loop {
-            let left = self.closing.saturating_duration_since(Instant::now());
-            let quiet = self.tasks.requests.is_empty() && self.tasks.calls.is_empty() && self.status.loaded;
-            let wait = if quiet { self.browser.options.settle.min(left) } else { left };
+            let left = self.load_deadline.saturating_duration_since(Instant::now());
+            let is_quiet =
+                self.tasks.requests.is_empty() && self.tasks.calls.is_empty() && self.status.loaded;
+            let wait = if is_quiet { self.browser.options.idle_time.min(left) } else { left };
             tokio::select! {
                 event = self.events.recv() => match event {
                     Some(event) => self.take_event(event)?,
@@ -182,9 +155,9 @@ impl PageLoad<'_> {
                 Some(answered) = self.tasks.requests.join_next() => self.take_answer(answered),
                 Some(answered) = self.tasks.calls.join_next() => self.take_answer(answered),
                 () = tokio::time::sleep(wait) => {
-                    self.status.settled = quiet;
-                    if !quiet {
-                        self.close().await;
+                    self.status.is_idle = is_quiet;
+                    if !is_quiet {
+                        self.stop_loading().await;
                     }
                     return Ok(());
                 }
@@ -192,14 +165,14 @@ impl PageLoad<'_> {
         }
     }
 
-    /// Ends a page whose time is over before it has settled.
-    async fn close(&mut self) {
-        if !self.hours.are_over() {
-            let seconds = self.hours.patience().as_secs();
-            self.note(format!("the page had not settled after {seconds} s and was taken as it was"));
+    /// Ends the requests of a page that is still loading at its deadline.
+    async fn stop_loading(&mut self) {
+        if !self.deadline.has_passed() {
+            let seconds = self.deadline.load_timeout.as_secs();
+            self.note(format!("the page was still loading after {seconds} s and was captured as it was"));
         }
         // The deadline of these requests has passed too: they return the bytes received so far.
-        if self.hours.are_over() || self.fetched.exchanges.is_empty() {
+        if self.deadline.has_passed() || self.fetched.exchanges.is_empty() {
             let until = tokio::time::Instant::now() + HANDOVER_TIMEOUT;
             while let Ok(Some(answered)) = timeout_at(until, self.tasks.requests.join_next()).await {
                 self.take_answer(answered);
@@ -251,7 +224,7 @@ impl PageLoad<'_> {
                     self.note(format!("the service worker of `{scope}` was refused"));
                 }
             }
-            "Inspector.targetCrashed" => return Err(failed("the page crashed the browser")),
+            "Inspector.targetCrashed" => return Err(failed("the page crashed")),
             _ => {}
         }
         Ok(())
@@ -259,7 +232,6 @@ impl PageLoad<'_> {
 
     fn take_request(&mut self, event: DevtoolsEvent) {
         self.requests.total += 1;
-        let session = event.session.unwrap_or_else(|| self.session.clone());
         if self.is_refused(&event.params) {
             let params = json!({ "requestId": event.params["requestId"], "errorReason": "BlockedByClient" });
             self.send("Fetch.failRequest", params);
@@ -268,20 +240,20 @@ impl PageLoad<'_> {
         // A truncated page is worth keeping. A slow subresource is not: the crawler fetches it
         // again later.
         let is_page = self.fetched.exchanges.is_empty();
-        let until = if is_page { Some(self.closing) } else { self.hours.until() };
+        let until = if is_page { Some(self.load_deadline) } else { self.deadline.until };
         let is_first = self.requests.total == 1;
-        let stopped = PausedRequest { session, paused: event.params, until, is_page: is_first };
-        self.tasks.requests.spawn(answer(self.browser.clone(), self.pipe.clone(), stopped));
+        let paused = PausedRequest { paused: event.params, until, is_page: is_first };
+        self.tasks.requests.spawn(answer(self.browser.network.clone(), self.session.clone(), paused));
     }
 
     /// Whether a request is refused without asking the gate. The crawler continues redirects that
     /// end here.
     fn is_refused(&mut self, paused: &Value) -> bool {
-        let BrowserOptions { most_requests, redirects, .. } = self.browser.options;
-        if self.requests.total > most_requests {
-            self.note(format!("the page made more than {most_requests} requests; the rest was refused"));
+        let BrowserOptions { max_requests, max_redirects, .. } = self.browser.options;
+        if self.requests.total > max_requests {
+            self.note(format!("the page made more than {max_requests} requests; the rest was refused"));
         }
-        self.requests.total > most_requests || self.redirects_to(paused) > redirects
+        self.requests.total > max_requests || self.redirects_to(paused) > max_redirects
     }
 
     /// How many redirects led to a request.
@@ -295,16 +267,16 @@ impl PageLoad<'_> {
 
     /// Calls a method without awaiting its result.
     fn send(&mut self, method: &'static str, params: Value) {
-        let (pipe, session) = (self.pipe.clone(), self.session.clone());
+        let session = self.session.clone();
         self.tasks.calls.spawn(async move {
-            let _ = pipe.call(Some(&session), method, params).await;
+            let _ = session.call(method, params).await;
             PausedOutcome::default()
         });
     }
 
     /// Takes the document and a screenshot. Failures become notes.
     async fn render(&mut self) {
-        if self.hours.are_over() {
+        if self.deadline.has_passed() {
             self.fetched.unfinished = true;
             self.note(
                 "the deadline passed before the page was done: there is no document and no screenshot"
@@ -315,28 +287,28 @@ impl PageLoad<'_> {
         if self.status.is_blank {
             return self.note_nothing_shown();
         }
-        let patience = if self.status.settled { CALL_TIMEOUT } else { BUSY_CALL_TIMEOUT };
-        match self.hours.within(patience, self.evaluate("location.href")).await {
+        let timeout = if self.status.is_idle { CALL_TIMEOUT } else { BUSY_CALL_TIMEOUT };
+        match self.deadline.within(timeout, self.evaluate("location.href")).await {
             Ok(url) if url.starts_with("http:") || url.starts_with("https:") => {
-                self.render_shown(&url, patience).await;
+                self.render_shown(&url, timeout).await;
             }
             // The browser shows its own error page, or an empty one.
             Ok(_) => self.note_nothing_shown(),
             Err(error) => self.note(format!("there is no document and no screenshot: {error}")),
         }
-        self.fetched.unfinished = self.hours.are_over();
+        self.fetched.unfinished = self.deadline.has_passed();
     }
 
     fn note_nothing_shown(&mut self) {
         self.note("the browser shows nothing: there is no document and no screenshot".to_owned());
     }
 
-    async fn render_shown(&mut self, url: &str, patience: Duration) {
-        let (document, picture) = tokio::join!(
-            self.hours.within(patience, self.document(url)),
-            self.hours.within(patience, self.picture(url))
+    async fn render_shown(&mut self, url: &str, timeout: Duration) {
+        let (document, screenshot) = tokio::join!(
+            self.deadline.within(timeout, self.document(url)),
+            self.deadline.within(timeout, self.screenshot(url))
         );
-        for (rendering, what) in [(document, "document"), (picture.map(Some), "screenshot")] {
+        for (rendering, what) in [(document, "document"), (screenshot.map(Some), "screenshot")] {
             match rendering {
                 Ok(rendering) => self.fetched.renderings.extend(rendering),
                 Err(error) => self.note(format!("there is no {what}: {error}")),
@@ -360,14 +332,13 @@ impl PageLoad<'_> {
 
     async fn evaluate(&self, expression: &str) -> Result<String, FetchError> {
         let params = json!({ "expression": expression, "returnByValue": true });
-        let result = self.pipe.call(Some(&self.session), "Runtime.evaluate", params).await?;
+        let result = self.session.call("Runtime.evaluate", params).await?;
         let text = result["result"]["value"].as_str();
         text.map(str::to_owned).ok_or_else(|| failed("the page has no document"))
     }
 
-    async fn picture(&self, url: &str) -> Result<Rendering, FetchError> {
-        let call = |method, params| self.pipe.call(Some(&self.session), method, params);
-        let size = call("Page.getLayoutMetrics", json!({})).await?["cssContentSize"].take();
+    async fn screenshot(&self, url: &str) -> Result<Rendering, FetchError> {
+        let size = self.session.call("Page.getLayoutMetrics", json!({})).await?["cssContentSize"].take();
         let (width, height) =
             (size["width"].as_f64().unwrap_or(1280.0), size["height"].as_f64().unwrap_or(1024.0));
         let clip = json!({
@@ -375,9 +346,9 @@ impl PageLoad<'_> {
             "width": width.clamp(1.0, MAX_SCREENSHOT_PIXELS), "height": height.clamp(1.0, MAX_SCREENSHOT_PIXELS),
         });
         let params = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
-        let shot = call("Page.captureScreenshot", params).await?;
+        let shot = self.session.call("Page.captureScreenshot", params).await?;
         let content = BASE64.decode(shot["data"].as_str().unwrap_or_default().as_bytes());
-        let content = content.map_err(|error| failed("the picture cannot be read").because(error))?;
+        let content = content.map_err(|error| failed("the screenshot cannot be read").because(error))?;
         let (kind, media_type) = (RenderingKind::Screenshot, "image/png".to_owned());
         Ok(Rendering { kind, url: url.to_owned(), media_type, content })
     }

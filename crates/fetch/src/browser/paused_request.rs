@@ -8,9 +8,9 @@ use varve_core::exchange::Exchange;
 use varve_core::headers::{Headers, decode_header_text};
 use varve_core::secret::ShownUrl;
 
-use super::Browser;
+use super::PageNetwork;
+use super::browser_page::PageSession;
 use super::decode::body;
-use super::devtools_pipe::DevtoolsPipe;
 use crate::error::{FetchError, FetchErrorKind};
 use crate::fetcher::FetchRequest;
 use crate::request_gate::{Admitted, Question};
@@ -37,7 +37,6 @@ const OF_ITS_OWN: [&str; 6] =
 
 /// An intercepted request.
 pub(super) struct PausedRequest {
-    pub(super) session: String,
     pub(super) paused: Value,
     /// Until when it may take.
     pub(super) until: Option<Instant>,
@@ -62,40 +61,44 @@ pub(super) struct PausedOutcome {
     pub(super) shows_nothing: bool,
 }
 
-/// Makes a stopped request and answers it. When its time is over nobody waits for the answer but
-/// those who keep it.
-pub(super) async fn answer(browser: Browser, pipe: DevtoolsPipe, stopped: PausedRequest) -> PausedOutcome {
-    let PausedRequest { session, paused, until, is_page } = stopped;
+/// Makes an intercepted request and answers it. A response after the deadline is recorded, and not
+/// handed to the page.
+pub(super) async fn answer(
+    network: PageNetwork,
+    session: PageSession,
+    request: PausedRequest,
+) -> PausedOutcome {
+    let PausedRequest { paused, until, is_page } = request;
     let id = paused["requestId"].clone();
     let url = paused["request"]["url"].as_str().unwrap_or_default().to_owned();
     if !url.starts_with("http:") && !url.starts_with("https:") {
-        let _ = pipe.call(Some(&session), "Fetch.continueRequest", json!({ "requestId": id })).await;
+        let _ = session.call("Fetch.continueRequest", json!({ "requestId": id })).await;
         return PausedOutcome::default();
     }
-    let turn = match &browser.gate {
+    let turn = match &network.gate {
         Some(gate) => match in_time(until, gate.admit(question(&paused["request"], &url, is_page))).await {
             Some(Ok(Admitted::Ask(turn))) => Some(turn),
             Some(Ok(Admitted::Recalled(exchange))) => {
                 let mut answered = PausedOutcome::default();
-                give(&pipe, &session, &id, &Ok(&exchange), &mut answered.notes).await;
+                give(&session, &id, &Ok(&exchange), &mut answered.notes).await;
                 answered.recalled = Some(*exchange);
                 return answered;
             }
-            Some(Err(rule)) => return refuse(&pipe, &session, id, &url, &rule).await,
+            Some(Err(rule)) => return refuse(&session, id, &url, &rule).await,
             None => return PausedOutcome::default(),
         },
         None => None,
     };
     let Some(sent) = request_body(&paused["request"]) else {
-        let answered = refuse(&pipe, &session, id, &url, "the browser does not say what is sent").await;
+        let answered = refuse(&session, id, &url, "the browser does not say what is sent").await;
         let note = format!("`{}` was not asked for: the browser does not say what is sent", ShownUrl(&url));
         return PausedOutcome { notes: vec![note], ..answered };
     };
-    let cookies = cookies(&pipe, &session, &url).await;
+    let cookies = cookies(&session, &url).await;
     let mut request = request_of(&paused["request"], url.clone(), cookies);
     request.body = sent;
     request.until = until;
-    let outcome = browser.client.exchange(request).await;
+    let outcome = network.client.exchange(request).await;
     match (turn, &outcome) {
         (Some(turn), Ok(exchange)) => turn.answered(exchange),
         (turn, _) => drop(turn),
@@ -103,7 +106,7 @@ pub(super) async fn answer(browser: Browser, pipe: DevtoolsPipe, stopped: Paused
     let mut answered = PausedOutcome::default();
     let in_time = until.is_none_or(|until| Instant::now() < until);
     if in_time {
-        give(&pipe, &session, &id, &outcome.as_ref(), &mut answered.notes).await;
+        give(&session, &id, &outcome.as_ref(), &mut answered.notes).await;
     }
     answered.is_late = !in_time;
     answered.take(&url, outcome);
@@ -122,8 +125,7 @@ fn question(asked: &Value, url: &str, is_page: bool) -> Question {
 /// Hands an answer to the page, or word that there is none. The page may be gone by now; the
 /// exchange is not.
 async fn give(
-    pipe: &DevtoolsPipe,
-    session: &str,
+    session: &PageSession,
     id: &Value,
     outcome: &Result<&Exchange, &FetchError>,
     notes: &mut Vec<String>,
@@ -132,12 +134,12 @@ async fn give(
         Ok(exchange) => fulfilment(exchange, id, notes),
         Err(error) => ("Fetch.failRequest", json!({ "requestId": id, "errorReason": reason(error.kind) })),
     };
-    if let Err(error) = pipe.call(Some(session), method, params).await {
+    if let Err(error) = session.call(method, params).await {
         let url = outcome.map_or("", |exchange| exchange.url.as_str());
         notes.push(format!("the answer of `{url}` did not reach the page: {error}"));
         // A page must not wait for what the browser does not take.
         let params = json!({ "requestId": id, "errorReason": "Failed" });
-        let _ = pipe.call(Some(session), "Fetch.failRequest", params).await;
+        let _ = session.call("Fetch.failRequest", params).await;
     }
 }
 
@@ -169,17 +171,17 @@ async fn in_time<T>(until: Option<Instant>, work: impl Future<Output = T>) -> Op
 }
 
 /// Fails a request of the page. The gate reports its decision itself.
-async fn refuse(pipe: &DevtoolsPipe, session: &str, id: Value, url: &str, rule: &str) -> PausedOutcome {
+async fn refuse(session: &PageSession, id: Value, url: &str, rule: &str) -> PausedOutcome {
     let params = json!({ "requestId": id, "errorReason": "BlockedByClient" });
-    let _ = pipe.call(Some(session), "Fetch.failRequest", params).await;
+    let _ = session.call("Fetch.failRequest", params).await;
     let message = format!("`{url}` was not asked for ({rule})");
     let error = FetchError::new(FetchErrorKind::Browser, message);
     PausedOutcome { error: Some(error), ..PausedOutcome::default() }
 }
 
 /// The value of `Cookie`, which the browser adds only to requests that it makes itself.
-async fn cookies(pipe: &DevtoolsPipe, session: &str, url: &str) -> Option<String> {
-    let found = pipe.call(Some(session), "Network.getCookies", json!({ "urls": [url] })).await.ok()?;
+async fn cookies(session: &PageSession, url: &str) -> Option<String> {
+    let found = session.call("Network.getCookies", json!({ "urls": [url] })).await.ok()?;
     let pair = |cookie: &Value| Some(format!("{}={}", cookie["name"].as_str()?, cookie["value"].as_str()?));
     let pairs: Vec<String> = found["cookies"].as_array()?.iter().filter_map(pair).collect();
     (!pairs.is_empty()).then(|| pairs.join("; "))

@@ -1,13 +1,16 @@
 //! The running browsers of this process, so that a process that must exit at once can kill them.
 //!
-//! A capture ends its browser by itself, also when it is cancelled. A caller of
+//! A [`Browser`](super::Browser) that is dropped ends its process. A caller of
 //! [`std::process::exit`], which runs no destructors, calls [`end_all`] first.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+
+use super::launch::ProcessGroup;
 
 /// How long the processes of a killed browser may take to exit: the kernel needs milliseconds.
 pub(super) const KILL_TIMEOUT: Duration = Duration::from_secs(2);
@@ -15,27 +18,23 @@ pub(super) const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often the end of these processes is polled.
 pub(super) const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// The group and the profile of each; none when all were ended, and no other may begin.
+/// The process group and the profile of each; none after [`end_all`].
 static RUNNING: Mutex<Option<Vec<(Pid, PathBuf)>>> = Mutex::new(Some(Vec::new()));
 
 fn running() -> MutexGuard<'static, Option<Vec<(Pid, PathBuf)>>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a browser and notes it, with nobody ending all of them in between; none once that was
-/// done.
-pub(super) fn start<T, E>(
-    start: impl FnOnce() -> Result<(T, Option<(Pid, PathBuf)>), E>,
-) -> Option<Result<T, E>> {
+/// Starts a browser and registers it, under the lock that [`end_all`] takes; none after that.
+pub(super) fn start(start: impl FnOnce() -> io::Result<ProcessGroup>) -> Option<io::Result<ProcessGroup>> {
     let mut running = running();
     let running = running.as_mut()?;
-    Some(start().map(|(started, entry)| {
-        running.extend(entry);
-        started
+    Some(start().inspect(|started| {
+        running.extend(started.profile().map(|profile| (started.id(), profile.to_owned())));
     }))
 }
 
-/// A browser is gone, and its profile with it.
+/// Removes a browser that has exited from the list.
 pub(super) fn forget(group: Pid) {
     if let Some(running) = running().as_mut() {
         running.retain(|(other, _)| *other != group);
@@ -64,8 +63,8 @@ fn is_alive_in(stat: &str, group: &str) -> bool {
     words.nth(1) == Some(group) && !matches!(state, Some("Z" | "X"))
 }
 
-/// Ends every browser of this process and removes what it wrote. No other can be
-/// started afterwards: this is for a process that is about to end.
+/// Ends every browser of this process and removes its files. No browser can be started afterwards:
+/// this is for a process that is about to end.
 pub fn end_all() {
     let all = running().take().unwrap_or_default();
     for (group, _) in &all {
@@ -87,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_has_ended_is_not_alive() {
+    fn zombies_and_other_groups_are_not_alive() {
         assert!(is_alive_in("12 (chrome) S 1 77 77 0 -1", "77"));
         assert!(is_alive_in("12 (a) Z 1 (b) R 1 77 77 0 -1", "77"));
         assert!(!is_alive_in("12 (chrome) Z 1 77 77 0 -1", "77"));

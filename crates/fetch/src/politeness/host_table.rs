@@ -1,9 +1,9 @@
 //! The one table of hosts: a queue of requests, the pace, and the caller's state for each host.
 //!
-//! A heap holds one entry for each host that could be asked, by the instant from which it may be. An
-//! entry is not searched for and removed when the host's instant changes: a stale entry is dropped when
-//! it comes up. So each step costs the logarithm of the number of hosts, and a host costs a few hundred
-//! bytes.
+//! A heap holds one entry for each host that could be asked, ordered by the instant from which it may
+//! be asked. A stale entry is dropped when it reaches the top, so each step costs the logarithm of the
+//! number of hosts. A host costs a few hundred bytes. What happens to a request that has ended is in
+//! `retries`.
 //!
 //! A queued request takes a connection of its host while it is in flight. A request that
 //! [takes turns](QueuedRequest::takes_turns), a page in a browser, takes none: each of its own requests
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use super::backoff::Jitter;
 use super::host_entry::{HostEntry, QueuedItem};
-use super::{HostState, PolitenessPolicy, QueuedRequest, RequestOutcome};
+use super::{HostState, PolitenessPolicy, QueuedRequest};
 
 /// What to do next.
 #[derive(Debug, PartialEq, Eq)]
@@ -54,25 +54,12 @@ pub enum NextTurn<T> {
     None,
 }
 
-/// What happens to a request that has ended.
-#[derive(Debug, PartialEq, Eq)]
-pub enum RequestVerdict<T> {
-    /// It is done.
-    Done(T),
-    /// It is in the queue again.
-    Again,
-    /// It failed too often.
-    GivenUp(T),
-    /// Its host failed too often. Holds the request and everything that waited for the host.
-    HostGivenUp(Vec<T>),
-}
-
 /// Hosts, what waits for them, and what the caller knows about them.
 #[derive(Debug)]
 pub struct HostTable<T, S = ()> {
-    policy: PolitenessPolicy,
-    jitter: Jitter,
-    hosts: Vec<HostEntry<T, S>>,
+    pub(super) policy: PolitenessPolicy,
+    pub(super) jitter: Jitter,
+    pub(super) hosts: Vec<HostEntry<T, S>>,
     /// Unused indices of `hosts`.
     free: Vec<usize>,
     by_name: HashMap<Box<str>, usize>,
@@ -81,8 +68,8 @@ pub struct HostTable<T, S = ()> {
     with_turns: Vec<usize>,
     /// Numbers the entries of the queue, so that hosts that are ready at the same instant alternate.
     sequence: u64,
-    waiting: usize,
-    in_flight: usize,
+    pub(super) waiting: usize,
+    pub(super) in_flight: usize,
 }
 
 impl<T: QueuedRequest, S: HostState> HostTable<T, S> {
@@ -152,7 +139,7 @@ impl<T: QueuedRequest, S: HostState> HostTable<T, S> {
 
     /// The next queued request that may be sent at an instant.
     pub fn next(&mut self, now: Instant) -> NextRequest<T> {
-        while let Some(&Reverse((then, sequence, index))) = self.queue.peek() {
+        while let Some(&Reverse((then, _, index))) = self.queue.peek() {
             let host = &mut self.hosts[index];
             if host.queued != Some(then) {
                 self.queue.pop();
@@ -168,7 +155,6 @@ impl<T: QueuedRequest, S: HostState> HostTable<T, S> {
             if then > now {
                 return NextRequest::Wait(then);
             }
-            debug_assert!(sequence <= self.sequence, "entries are numbered upwards");
             self.queue.pop();
             host.queued = None;
             return self.start(index, now);
@@ -224,82 +210,6 @@ impl<T: QueuedRequest, S: HostState> HostTable<T, S> {
         self.queue_up(index, now);
     }
 
-    /// Takes back what [`HostTable::next`] gave, with the outcome.
-    pub fn done(
-        &mut self,
-        host: &str,
-        item: T,
-        tries: u32,
-        outcome: RequestOutcome,
-        now: Instant,
-    ) -> RequestVerdict<T> {
-        let index = self.index_of(host);
-        self.in_flight = self.in_flight.saturating_sub(1);
-        let failures = self.end_request(index, item.takes_turns(), outcome, now);
-        self.hosts[index].count_answer(outcome, tries);
-        let is_dead = outcome == RequestOutcome::Silent && self.hosts[index].is_dead(self.policy.retries);
-        let verdict = if is_dead || (failures >= self.policy.failures_per_host && outcome.may_pass()) {
-            self.give_up_host(index, item)
-        } else if outcome.may_pass() && tries < self.policy.retries {
-            self.retry(index, QueuedItem { item, tries: tries + 1 }, outcome, now);
-            RequestVerdict::Again
-        } else if outcome.may_pass() || outcome == RequestOutcome::Hopeless {
-            RequestVerdict::GivenUp(item)
-        } else {
-            RequestVerdict::Done(item)
-        };
-        self.queue_up(index, now);
-        verdict
-    }
-
-    /// Queues a failed request again. When the host is in trouble the request goes in front and serves as
-    /// the probe. When only this request is, the others go first; without others it waits by itself.
-    fn retry(&mut self, index: usize, next: QueuedItem<T>, outcome: RequestOutcome, now: Instant) {
-        let host = &mut self.hosts[index];
-        self.waiting += 1;
-        if outcome.is_trouble() {
-            host.waiting.push_front(next);
-            return;
-        }
-        if host.waiting.is_empty() {
-            host.rest(now, self.policy.backoff.pause(next.tries, &mut self.jitter));
-        }
-        host.waiting.push_back(next);
-    }
-
-    /// Frees the connection and decides how long the host rests; returns its consecutive failures.
-    fn end_request(&mut self, index: usize, took_turns: bool, outcome: RequestOutcome, now: Instant) -> u32 {
-        let host = &mut self.hosts[index];
-        host.in_flight = host.in_flight.saturating_sub(1);
-        if !took_turns {
-            host.connections = host.connections.saturating_sub(1);
-            host.rest(now, self.policy.delay.max(host.crawl_delay));
-        }
-        if outcome == RequestOutcome::Hopeless {
-            return host.failures;
-        }
-        if !outcome.is_trouble() {
-            host.failures = 0;
-            return 0;
-        }
-        host.failures = host.failures.saturating_add(1);
-        let pause = match outcome.retry_after() {
-            Some(asked) => asked.min(self.policy.longest_retry_after),
-            None => self.policy.backoff.pause(host.failures, &mut self.jitter),
-        };
-        host.rest(now, pause);
-        host.failures
-    }
-
-    fn give_up_host(&mut self, index: usize, item: T) -> RequestVerdict<T> {
-        let host = &mut self.hosts[index];
-        let waiting = std::mem::take(&mut host.waiting);
-        self.waiting -= waiting.len();
-        host.failures = 0;
-        let all = std::iter::once(item).chain(waiting.into_iter().map(|waiting| waiting.item));
-        RequestVerdict::HostGivenUp(all.collect())
-    }
-
     /// Removes the queued requests that `unwanted` names. Turns stay.
     pub fn withdraw(&mut self, mut unwanted: impl FnMut(&T) -> bool) -> Vec<T> {
         let mut withdrawn = Vec::new();
@@ -341,7 +251,7 @@ impl<T: QueuedRequest, S: HostState> HostTable<T, S> {
         });
     }
 
-    fn index_of(&mut self, name: &str) -> usize {
+    pub(super) fn index_of(&mut self, name: &str) -> usize {
         if let Some(index) = self.by_name.get(name) {
             return *index;
         }
@@ -361,7 +271,7 @@ impl<T: QueuedRequest, S: HostState> HostTable<T, S> {
     }
 
     /// Makes sure that a host that could be asked has an entry in the queue, with the instant.
-    fn queue_up(&mut self, index: usize, now: Instant) {
+    pub(super) fn queue_up(&mut self, index: usize, now: Instant) {
         let host = &mut self.hosts[index];
         let Some(then) = host.ready_at(self.policy.connections_per_host, now) else { return };
         // An entry that is too early is corrected when it comes up; a later one needs an earlier one.

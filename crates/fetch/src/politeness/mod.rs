@@ -11,11 +11,13 @@
 mod backoff;
 mod host_entry;
 mod host_table;
-mod retry_after;
+mod parse_retry_after;
+mod retries;
 
 pub use backoff::Backoff;
-pub use host_table::{HostTable, NextRequest, NextTurn, RequestVerdict};
-pub use retry_after::retry_after;
+pub use host_table::{HostTable, NextRequest, NextTurn};
+pub use parse_retry_after::parse_retry_after;
+pub use retries::RequestVerdict;
 
 use std::time::Duration;
 
@@ -81,7 +83,7 @@ pub enum RequestOutcome {
     Answered {
         /// The status.
         status: u16,
-        /// From [`retry_after()`].
+        /// From [`parse_retry_after()`].
         retry_after: Option<Duration>,
     },
     /// No response, or a truncated one, for a reason that may pass.

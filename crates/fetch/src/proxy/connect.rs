@@ -1,4 +1,4 @@
-//! `CONNECT`: an HTTP proxy steps aside and passes bytes on.
+//! `CONNECT`: an HTTP proxy opens a tunnel to a server.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -8,10 +8,10 @@ use super::{broken, refused};
 use crate::error::FetchError;
 use crate::request_target::ServerOrigin;
 
-/// An answer longer than this is none.
+/// A longer response is an error.
 const MAX_ANSWER_BYTES: usize = 16 << 10;
 
-pub(super) async fn open_way(
+pub(super) async fn open_tunnel(
     stream: &mut TcpStream,
     origin: &ServerOrigin,
     authorization: Option<String>,

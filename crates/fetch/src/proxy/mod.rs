@@ -1,9 +1,8 @@
 //! Proxies: HTTP (`http://host:3128`) and SOCKS 5 (`socks5://host:1080`).
 //!
-//! A proxy is named by the user and trusted: the guard does not judge its address. It resolves the
-//! names it is given, also with SOCKS, so what it dials in the end is out of our sight; the guard
-//! refuses beforehand what can be told from the URL alone. Proxies that are themselves reached
-//! through TLS are not supported.
+//! The user names a proxy and trusts it: the guard does not check its address. The proxy resolves
+//! names, also with SOCKS, so the guard cannot check the address that it connects to, only the host
+//! in the URL. Proxies that are reached through TLS are not supported.
 
 mod connect;
 mod proxy_choice;
@@ -17,14 +16,14 @@ use url::{Host, Url};
 use varve_core::secret::{Secret, ShownUrl};
 
 use crate::error::{FetchError, FetchErrorKind};
-use crate::request_target::ServerOrigin;
+use crate::request_target::{ServerOrigin, percent_decoded};
 
 /// A proxy that requests of a client go through.
 #[derive(Clone, Debug)]
-pub struct Proxy {
+pub(crate) struct Proxy {
     kind: ProxyKind,
-    host: String,
-    port: u16,
+    pub(crate) host: String,
+    pub(crate) port: u16,
     login: Option<Secret<ProxyLogin>>,
 }
 
@@ -48,9 +47,9 @@ pub struct ProxyError {
 }
 
 impl Proxy {
-    /// Reads the URL of a proxy, with a name and password in it if it wants them. `socks5h` is the
-    /// same as `socks5`, and so is `socks`, as desktops write it.
-    pub fn parse(text: &str) -> Result<Self, ProxyError> {
+    /// Parses the URL of a proxy, with a login if it requires one. `socks5h` and `socks`, as
+    /// desktops write it, are the same as `socks5`.
+    fn parse(text: &str) -> Result<Self, ProxyError> {
         Self::read(text).ok_or_else(|| ProxyError { shown: ShownUrl(text).to_string() })
     }
 
@@ -66,17 +65,12 @@ impl Proxy {
             Host::Ipv4(address) => address.to_string(),
             Host::Ipv6(address) => address.to_string(),
         };
-        let decoded =
-            |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
         let login = (!url.username().is_empty()).then(|| {
-            let (name, password) = (decoded(url.username()), decoded(url.password().unwrap_or_default()));
+            let name = percent_decoded(url.username());
+            let password = percent_decoded(url.password().unwrap_or_default());
             Secret::new(ProxyLogin { name, password })
         });
         Some(Self { kind, host, port: url.port().unwrap_or(port), login })
-    }
-
-    pub(crate) fn has_login(&self) -> bool {
-        self.login.is_some()
     }
 
     /// Its URL, without credentials.
@@ -91,14 +85,6 @@ impl Proxy {
         }
     }
 
-    pub(crate) fn host(&self) -> &str {
-        &self.host
-    }
-
-    pub(crate) fn port(&self) -> u16 {
-        self.port
-    }
-
     /// Whether plain requests are sent to the proxy itself, with the whole URL in them.
     pub(crate) fn takes_whole_urls(&self, origin: &ServerOrigin) -> bool {
         self.kind == ProxyKind::Http && !origin.secure
@@ -110,16 +96,18 @@ impl Proxy {
         Some(format!("Basic {}", BASE64.encode(format!("{}:{}", login.name, login.password).as_bytes())))
     }
 
-    /// Makes the proxy open a way to an origin, on a connection to the proxy.
-    pub(crate) async fn open_way(
+    /// Makes the proxy connect to an origin, on a connection to the proxy.
+    pub(crate) async fn open_tunnel(
         &self,
         stream: &mut TcpStream,
         origin: &ServerOrigin,
     ) -> Result<(), FetchError> {
         match self.kind {
-            ProxyKind::Http if origin.secure => connect::open_way(stream, origin, self.authorization()).await,
+            ProxyKind::Http if origin.secure => {
+                connect::open_tunnel(stream, origin, self.authorization()).await
+            }
             ProxyKind::Http => Ok(()),
-            ProxyKind::Socks5 => socks::open_way(stream, origin, self.login.as_ref()).await,
+            ProxyKind::Socks5 => socks::open_tunnel(stream, origin, self.login.as_ref()).await,
         }
     }
 }
@@ -129,7 +117,7 @@ fn refused(what: impl Into<String>) -> FetchError {
 }
 
 fn broken(error: std::io::Error) -> FetchError {
-    refused("the proxy broke off").because(error)
+    refused("the proxy closed the connection").because(error)
 }
 
 #[cfg(test)]
@@ -137,13 +125,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn proxies_are_read_and_hide_their_password() {
+    fn proxies_are_parsed_and_hide_their_password() {
         let proxy = Proxy::parse("http://me:hunter2@[::1]:3128/").unwrap();
-        assert_eq!((proxy.host(), proxy.port(), proxy.kind), ("::1", 3128, ProxyKind::Http));
+        assert_eq!((proxy.host.as_str(), proxy.port, proxy.kind), ("::1", 3128, ProxyKind::Http));
         assert_eq!(proxy.authorization().as_deref(), Some("Basic bWU6aHVudGVyMg=="));
         assert!(!format!("{proxy:?}").contains("hunter2"));
         let proxy = Proxy::parse("socks5h://example.com").unwrap();
-        assert_eq!((proxy.host(), proxy.port(), proxy.kind), ("example.com", 1080, ProxyKind::Socks5));
+        assert_eq!((proxy.host.as_str(), proxy.port, proxy.kind), ("example.com", 1080, ProxyKind::Socks5));
         assert_eq!(Proxy::parse("socks://127.0.0.1:1080/").unwrap().shown(), "socks5://127.0.0.1:1080");
         for text in ["", "example.com:80", "https://x/", "socks4://x", "http://a:hunter2@"] {
             let error = Proxy::parse(text).unwrap_err();

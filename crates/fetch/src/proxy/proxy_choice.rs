@@ -1,5 +1,5 @@
-//! Which proxy a request goes through: one for all, or as the variables say that curl and others
-//! know (`http_proxy`, `no_proxy`).
+//! Which proxy a request goes through: one for all, or those of the variables that curl uses
+//! (`http_proxy`, `no_proxy`).
 //!
 //! The caller reads the environment. A proxy that the user gave must be valid. A variable may be
 //! meant for other programs, so it is an error only when a request would use it.
@@ -12,48 +12,48 @@ use super::{Proxy, ProxyError};
 use crate::error::{FetchError, FetchErrorKind};
 use crate::request_target::ServerOrigin;
 
-/// What proxies are named by, as texts.
+/// The proxies as the user or the environment names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProxyTexts {
     /// For `http`.
     pub http: Option<ProxyText>,
     /// For `https`.
     pub https: Option<ProxyText>,
-    /// Hosts that are asked without one: names with all below them, addresses, networks, or `*`,
-    /// divided by commas or spaces.
+    /// Hosts that are reached without a proxy: names with their subdomains, addresses, networks, or
+    /// `*`, separated by commas or spaces.
     pub except: Option<String>,
     /// Whether loopback addresses are always reached without a proxy.
-    pub never_here: bool,
+    pub except_loopback: bool,
 }
 
-/// What one proxy is named by.
+/// The text that names one proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProxyText {
     /// The text.
     pub text: String,
-    /// The variable that has it; none if somebody gave it.
+    /// The environment variable that it is from; none if the user gave it.
     pub variable: Option<&'static str>,
 }
 
 impl ProxyTexts {
-    /// One proxy for everything, that somebody gave.
+    /// One proxy for everything, given by the user.
     pub fn all(url: &str) -> Self {
         let url = Some(ProxyText { text: url.to_owned(), variable: None });
         Self { http: url.clone(), https: url, ..Self::default() }
     }
 
-    /// No proxy at all, as somebody said.
-    pub fn nothing() -> Self {
+    /// No proxy, as the user chose.
+    pub fn none() -> Self {
         Self::all("")
     }
 
-    /// Whether somebody said it, and not the environment.
+    /// Whether the user gave them, not the environment.
     pub fn are_given(&self) -> bool {
         self.http.as_ref().is_some_and(|text| text.variable.is_none())
     }
 }
 
-/// The proxies of a client, and who is asked without one.
+/// The proxies of a client, and the hosts that are reached without one.
 #[derive(Clone, Debug, Default)]
 pub struct Proxies {
     http: Option<ProxyChoice>,
@@ -61,50 +61,41 @@ pub struct Proxies {
     except: Vec<ProxyException>,
 }
 
-/// What a text names.
-#[derive(Clone, Debug)]
-enum ProxyChoice {
-    Proxy(Proxy),
-    /// No proxy that is known, and the sentence that says so.
-    Nothing(String),
-}
+/// A proxy, or why the variable that names it cannot be used.
+type ProxyChoice = Result<Proxy, String>;
 
-impl ProxyChoice {
-    fn proxy(&self) -> Option<&Proxy> {
-        match self {
-            Self::Proxy(proxy) => Some(proxy),
-            Self::Nothing(_) => None,
-        }
-    }
-}
+/// Hosts of this machine, as exceptions.
+const LOOPBACK_HOSTS: [&str; 3] = ["localhost", "127.0.0.0/8", "::1"];
 
 #[derive(Clone, Debug)]
 enum ProxyException {
     Everything,
-    Here,
-    /// A name, and all below it.
+    /// A name with its subdomains.
     Name(String),
     Network(IpNet),
 }
 
 impl Proxies {
-    /// Reads what names them. A proxy without a scheme is one of HTTP. Only what somebody gave is
-    /// an error here.
-    pub fn read(texts: &ProxyTexts) -> Result<Self, ProxyError> {
+    /// Parses the texts. A proxy without a scheme is an HTTP proxy. An invalid one is an error here
+    /// only if the user gave it.
+    pub fn parse(texts: &ProxyTexts) -> Result<Self, ProxyError> {
         let listed = texts.except.as_deref().unwrap_or_default().split([',', ' ', '\t']);
-        let mut except: Vec<ProxyException> = listed.filter_map(exception).collect();
-        except.extend(texts.never_here.then_some(ProxyException::Here));
-        Ok(Self { http: named(texts.http.as_ref())?, https: named(texts.https.as_ref())?, except })
+        let loopback = LOOPBACK_HOSTS.into_iter().filter(|_| texts.except_loopback);
+        let except = listed.chain(loopback).filter_map(parse_exception).collect();
+        Ok(Self {
+            http: parse_choice(texts.http.as_ref())?,
+            https: parse_choice(texts.https.as_ref())?,
+            except,
+        })
     }
 
-    /// The proxy that an origin is asked through. Where a variable names none that is known, nobody
-    /// can tell where the request should go.
+    /// The proxy for an origin. An error if a variable names a proxy that is not valid.
     pub(crate) fn for_origin(&self, origin: &ServerOrigin) -> Result<Option<&Proxy>, FetchError> {
         let named = if origin.secure { self.https.as_ref() } else { self.http.as_ref() };
         match named.filter(|_| !self.is_excepted(origin)) {
             None => Ok(None),
-            Some(ProxyChoice::Proxy(proxy)) => Ok(Some(proxy)),
-            Some(ProxyChoice::Nothing(why)) => Err(FetchError::new(FetchErrorKind::Request, why)),
+            Some(Ok(proxy)) => Ok(Some(proxy)),
+            Some(Err(why)) => Err(FetchError::new(FetchErrorKind::Request, why)),
         }
     }
 
@@ -113,9 +104,6 @@ impl Proxies {
         let address: Option<IpAddr> = host.parse().ok();
         let is_excepted = |exception: &ProxyException| match exception {
             ProxyException::Everything => true,
-            ProxyException::Here => {
-                host == "localhost" || address.is_some_and(|address| address.is_loopback())
-            }
             ProxyException::Network(network) => address.is_some_and(|address| network.contains(&address)),
             ProxyException::Name(name) => {
                 let rest = host.strip_suffix(name.as_str());
@@ -125,16 +113,15 @@ impl Proxies {
         self.except.iter().any(is_excepted)
     }
 
-    /// Whether one of them wants a name or a password.
+    /// Whether one of them has a login.
     pub fn have_login(&self) -> bool {
-        [&self.http, &self.https].into_iter().flatten().filter_map(ProxyChoice::proxy).any(Proxy::has_login)
+        [&self.http, &self.https].into_iter().flatten().flatten().any(|proxy| proxy.login.is_some())
     }
 
-    /// Where requests go through, for records and without credentials; none if they go nowhere.
+    /// The proxies for records, without credentials; none if there are none.
     pub fn shown(&self) -> Option<String> {
-        let proxy =
-            |named: &'_ Option<ProxyChoice>| named.as_ref().and_then(ProxyChoice::proxy).map(Proxy::shown);
-        match (proxy(&self.http), proxy(&self.https)) {
+        let shown = |choice: &Option<ProxyChoice>| Some(choice.as_ref()?.as_ref().ok()?.shown());
+        match (shown(&self.http), shown(&self.https)) {
             (None, None) => None,
             (Some(http), Some(https)) if http == https => Some(http),
             (http, https) => {
@@ -148,8 +135,8 @@ impl Proxies {
     }
 }
 
-/// What a text names, if there is one.
-fn named(text: Option<&ProxyText>) -> Result<Option<ProxyChoice>, ProxyError> {
+/// The proxy that a text names, if it names one.
+fn parse_choice(text: Option<&ProxyText>) -> Result<Option<ProxyChoice>, ProxyError> {
     let Some(ProxyText { text, variable }) = text.filter(|text| !text.text.trim().is_empty()) else {
         return Ok(None);
     };
@@ -159,16 +146,16 @@ fn named(text: Option<&ProxyText>) -> Result<Option<ProxyChoice>, ProxyError> {
         false => Proxy::parse(&format!("http://{text}")),
     };
     match (read, variable) {
-        (Ok(proxy), _) => Ok(Some(ProxyChoice::Proxy(proxy))),
+        (Ok(proxy), _) => Ok(Some(Ok(proxy))),
         (Err(error), None) => Err(error),
-        (Err(error), Some(variable)) => Ok(Some(ProxyChoice::Nothing(format!(
-            "the variable {variable} cannot be followed: {error}, or give `--proxy none` to ask without one"
+        (Err(error), Some(variable)) => Ok(Some(Err(format!(
+            "the variable {variable} is not valid: {error}, or give `--proxy none` to use no proxy"
         )))),
     }
 }
 
-/// What one word of the exceptions means.
-fn exception(word: &str) -> Option<ProxyException> {
+/// Parses one word of the exceptions.
+fn parse_exception(word: &str) -> Option<ProxyException> {
     let word = word.trim().trim_start_matches('.').trim_end_matches('.').to_ascii_lowercase();
     let bare = word.trim_matches(['[', ']']);
     match word.as_str() {
@@ -188,21 +175,21 @@ mod tests {
 
     fn chosen(texts: &ProxyTexts, secure: bool, host: &str) -> Option<String> {
         let origin = ServerOrigin { secure, host: host.into(), port: 80 };
-        Proxies::read(texts).unwrap().for_origin(&origin).unwrap().map(Proxy::shown)
+        Proxies::parse(texts).unwrap().for_origin(&origin).unwrap().map(Proxy::shown)
     }
 
-    fn said(text: &str, variable: &'static str) -> Option<ProxyText> {
+    fn from_variable(text: &str, variable: &'static str) -> Option<ProxyText> {
         Some(ProxyText { text: text.to_owned(), variable: Some(variable) })
     }
 
-    /// A variable may be meant for others: it stands in the way only of what would go through it.
     #[test]
-    fn a_variable_is_judged_when_it_is_needed() {
-        let texts = ProxyTexts { https: said("socks4://p", "all_proxy"), ..ProxyTexts::default() };
-        let texts = ProxyTexts { http: said("http://q", "http_proxy"), never_here: true, ..texts };
+    fn a_variable_is_an_error_when_a_request_uses_it() {
+        let texts = ProxyTexts { https: from_variable("socks4://p", "all_proxy"), ..ProxyTexts::default() };
+        let texts =
+            ProxyTexts { http: from_variable("http://q", "http_proxy"), except_loopback: true, ..texts };
         assert_eq!(chosen(&texts, false, "h").as_deref(), Some("http://q:80"));
         assert_eq!(chosen(&texts, true, "127.0.0.1"), None);
-        let proxies = Proxies::read(&texts).unwrap();
+        let proxies = Proxies::parse(&texts).unwrap();
         let error = proxies
             .for_origin(&ServerOrigin { secure: true, host: "h".into(), port: 443 })
             .unwrap_err()
@@ -214,26 +201,27 @@ mod tests {
     }
 
     #[test]
-    fn each_scheme_has_its_own() {
-        let texts = ProxyTexts { http: said("me:secret@p:3128", "http_proxy"), ..ProxyTexts::default() };
+    fn each_scheme_has_its_own_proxy() {
+        let texts =
+            ProxyTexts { http: from_variable("me:secret@p:3128", "http_proxy"), ..ProxyTexts::default() };
         assert_eq!(chosen(&texts, false, "h").as_deref(), Some("http://p:3128"));
         assert_eq!(chosen(&texts, true, "h"), None);
-        let both = ProxyTexts { https: said("socks5://q", "https_proxy"), ..texts };
+        let both = ProxyTexts { https: from_variable("socks5://q", "https_proxy"), ..texts };
         assert_eq!(chosen(&both, true, "h").as_deref(), Some("socks5://q:1080"));
         assert_eq!(
-            Proxies::read(&both).unwrap().shown().as_deref(),
+            Proxies::parse(&both).unwrap().shown().as_deref(),
             Some("http=http://p:3128 https=socks5://q:1080")
         );
         assert_eq!(
-            Proxies::read(&ProxyTexts::all("http://p")).unwrap().shown().as_deref(),
+            Proxies::parse(&ProxyTexts::all("http://p")).unwrap().shown().as_deref(),
             Some("http://p:80")
         );
-        assert!(Proxies::read(&ProxyTexts::all("ftp://p")).is_err());
-        assert_eq!(Proxies::read(&ProxyTexts::all(" ")).unwrap().shown(), None);
+        assert!(Proxies::parse(&ProxyTexts::all("ftp://p")).is_err());
+        assert_eq!(Proxies::parse(&ProxyTexts::all(" ")).unwrap().shown(), None);
     }
 
     #[test]
-    fn some_are_asked_without_one() {
+    fn excepted_hosts_use_no_proxy() {
         let except = Some(".example.com, intranet 10.0.0.0/8,[::1]".to_owned());
         let texts = ProxyTexts { except, ..ProxyTexts::all("http://p") };
         for host in ["example.com", "www.example.com", "intranet", "10.1.2.3", "[::1]"] {
@@ -244,7 +232,7 @@ mod tests {
         }
         let nobody = ProxyTexts { except: Some("*".to_owned()), ..ProxyTexts::all("http://p") };
         assert_eq!(chosen(&nobody, true, "h"), None);
-        let not_here = ProxyTexts { never_here: true, ..ProxyTexts::all("http://p") };
+        let not_here = ProxyTexts { except_loopback: true, ..ProxyTexts::all("http://p") };
         assert_eq!(
             (chosen(&not_here, false, "localhost"), chosen(&not_here, false, "127.0.0.2")),
             (None, None)

@@ -14,7 +14,7 @@ const SOCKS_VERSION: u8 = 5;
 const NO_LOGIN: u8 = 0;
 const PASSWORD_LOGIN: u8 = 2;
 
-pub(super) async fn open_way(
+pub(super) async fn open_tunnel(
     stream: &mut TcpStream,
     origin: &ServerOrigin,
     login: Option<&Secret<ProxyLogin>>,

@@ -123,7 +123,7 @@ async fn certificates_that_are_not_trusted() {
     };
     let [unknown, other] =
         [said(trusting(false), "secure.example").await, said(trusting(true), "other.example").await];
-    let why = "`secure.example` is not trusted: no authority that is known stands for its certificate";
+    let why = "`secure.example` is not trusted: the issuer of its certificate is not known";
     assert_eq!(unknown, why);
     assert_eq!(other, "`other.example` is not trusted: its certificate is for another name");
 }

@@ -220,7 +220,7 @@ async fn no_answer_at_all() {
 #[tokio::test]
 async fn a_folder_that_is_gone_is_said() {
     let mut options = options();
-    options.spool_folder = "/nowhere/at/all".into();
+    options.spool_folder = std::path::Path::new("/nowhere/at/all").into();
     let client = varve_fetch::Client::new(options).unwrap();
     let long = [&b"HTTP/1.1 200 OK\r\n\r\n"[..], &vec![0; 2 << 20]].concat();
     let outcome = client.exchange(FetchRequest::get(format!("http://{}/", answering(long)))).await;

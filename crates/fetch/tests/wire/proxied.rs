@@ -14,7 +14,7 @@ use crate::server::*;
 fn through(proxy: &str, guard: AddressGuard) -> HttpClientOptions {
     let mut options = options();
     options.guard = guard;
-    options.proxies = Proxies::read(&ProxyTexts::all(proxy)).unwrap();
+    options.proxies = Proxies::parse(&ProxyTexts::all(proxy)).unwrap();
     options
 }
 

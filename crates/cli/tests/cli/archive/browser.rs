@@ -84,3 +84,24 @@ fn a_second_interrupt_also_ends_the_browser() {
     let output = child.wait_with_output().unwrap();
     assert_nothing_left(&scene, &output);
 }
+
+/// A killed process runs no code of its own: Chromium exits because its pipe is closed, and the next
+/// run removes the profile.
+#[test]
+fn a_killed_run_leaves_no_browser() {
+    if varve_testkit::chromium().is_none() {
+        return;
+    }
+    let (scene, web) = (Scene::new(&[]), waiting());
+    let mut child = begin(&scene, &web);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let until = std::time::Instant::now() + Duration::from_secs(20);
+    while !processes_of(&scene).is_empty() {
+        assert!(std::time::Instant::now() < until, "{:?}", processes_of(&scene));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(!profiles(&scene).is_empty(), "a killed process removes nothing");
+    assert!(scene.run(&["housekeeping"]).status.success());
+    assert_eq!(profiles(&scene), Vec::<String>::new());
+}

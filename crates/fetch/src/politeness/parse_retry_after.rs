@@ -1,4 +1,4 @@
-//! `Retry-After`: a number of seconds, or a date in one of the three forms of HTTP.
+//! Parses `Retry-After`: a number of seconds, or a date in one of the three forms of HTTP.
 
 use std::time::Duration;
 
@@ -7,36 +7,33 @@ use varve_core::Moment;
 const MONTH_NAMES: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// Nobody is believed who asks for more: a run would be left for ever.
+/// A longer wait is cut to this one, so that no server can stop a run for ever.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// How long a `Retry-After` asks to wait, seen from `now`. A date that is past asks for nothing, and more than a week is read as
-/// a week.
+/// How long a `Retry-After` asks to wait, seen from `now`: nothing for a date in the past, and at
+/// most a week.
 ///
 /// ```
 /// # use std::time::Duration;
-/// # use varve_fetch::politeness::retry_after;
+/// # use varve_fetch::politeness::parse_retry_after;
 /// let now = "1994-11-06T08:49:00Z".parse().expect("an instant");
-/// assert_eq!(retry_after("120", now), Some(Duration::from_secs(120)));
-/// assert_eq!(retry_after("Sun, 06 Nov 1994 08:49:37 GMT", now), Some(Duration::from_secs(37)));
-/// assert_eq!(retry_after("soon", now), None);
+/// assert_eq!(parse_retry_after("120", now), Some(Duration::from_secs(120)));
+/// assert_eq!(parse_retry_after("Sun, 06 Nov 1994 08:49:37 GMT", now), Some(Duration::from_secs(37)));
+/// assert_eq!(parse_retry_after("soon", now), None);
 /// ```
-pub fn retry_after(value: &str, now: Moment) -> Option<Duration> {
-    asked(value.trim(), now).map(|wait| wait.min(MAX_RETRY_AFTER))
+pub fn parse_retry_after(value: &str, now: Moment) -> Option<Duration> {
+    let value = value.trim();
+    let wait = if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        Duration::from_secs(value.parse().unwrap_or(u64::MAX))
+    } else {
+        let micros = parse_http_date(value)?.micros().saturating_sub(now.micros());
+        Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+    };
+    Some(wait.min(MAX_RETRY_AFTER))
 }
 
-/// What it asks for, whether it is to be believed or not.
-fn asked(value: &str, now: Moment) -> Option<Duration> {
-    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
-    }
-    let then = http_date(value)?;
-    let micros = u64::try_from(then.micros().saturating_sub(now.micros())).unwrap_or(0);
-    Some(Duration::from_micros(micros))
-}
-
-/// Reads `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
-fn http_date(text: &str) -> Option<Moment> {
+/// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
+fn parse_http_date(text: &str) -> Option<Moment> {
     let words: Vec<&str> = text.split([' ', ',', '-']).filter(|word| !word.is_empty()).take(8).collect();
     let (year, month, day, time) = match words[..] {
         [_, day, month, year, time, "GMT" | "UTC" | "gmt" | "+0000"] => (year, month, day, time),
@@ -49,7 +46,7 @@ fn http_date(text: &str) -> Option<Moment> {
     format!("{year:04}-{month:02}-{day:02}T{time}Z").parse().ok()
 }
 
-/// Two digits are of this century up to 69, as dates of that form always were.
+/// Two digits up to 69 are of this century (RFC 6265).
 fn full_year(text: &str) -> Option<u32> {
     let year: u32 = text.parse().ok()?;
     match text.len() {
@@ -89,14 +86,14 @@ mod tests {
             ("Sun, 06 Nov 1994 25:49:37 GMT", None),
             ("Sun, 31 Feb 1994 08:49:37 GMT", None),
         ] {
-            assert_eq!(retry_after(value, now()).map(|wait| wait.as_secs()), seconds, "{value}");
+            assert_eq!(parse_retry_after(value, now()).map(|wait| wait.as_secs()), seconds, "{value}");
         }
     }
 
     proptest! {
         #[test]
-        fn any_text_is_read(text: String) {
-            let _ = retry_after(&text, now());
+        fn any_text_is_accepted(text: String) {
+            let _ = parse_retry_after(&text, now());
         }
     }
 }
