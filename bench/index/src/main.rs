@@ -54,7 +54,8 @@ fn sorted(count: u64) -> Vec<(u64, u64)> {
 
 fn build_varve(folder: &Path, count: u64) -> Outcome<()> {
     let folder = folder.join("varve");
-    let mut rebuild = IndexRebuild::begin(&LocalDisk, &folder, IndexOptions::default())?;
+    let disk = LocalDisk::new(&folder);
+    let mut rebuild = IndexRebuild::begin(&disk, &folder, IndexOptions::default())?;
     for number in 0..count {
         rebuild.push(entry(number))?;
     }
@@ -166,7 +167,7 @@ fn opening(folder: &Path) -> Outcome<f64> {
     let mut seconds = Vec::new();
     for _ in 0..9 {
         let start = Instant::now();
-        drop(IndexReader::open(&LocalDisk, folder)?);
+        drop(IndexReader::open(&LocalDisk::new(folder), folder)?);
         seconds.push(start.elapsed().as_secs_f64());
     }
     seconds.sort_by(f64::total_cmp);
@@ -181,7 +182,7 @@ fn upkeep(folder: &Path, count: u64) -> Outcome<()> {
         fs::copy(folder.join("varve").join(name), copy.join(name))?;
     }
     println!("\nopening to read: {:.0} µs", opening(&copy)? * 1e6);
-    let (writer, _) = IndexWriter::open(Arc::new(LocalDisk), &copy, IndexOptions::default())?;
+    let (writer, _) = IndexWriter::open(Arc::new(LocalDisk::new(&copy)), &copy, IndexOptions::default())?;
     let more: Vec<IndexEntry> = (count..count + 100_000).map(entry).collect();
     let start = Instant::now();
     for batch in more.chunks(100) {
@@ -206,7 +207,7 @@ fn size(path: &Path) -> Outcome<u64> {
 type Lookup = Box<dyn FnMut(&[IndexPrefix]) -> Outcome<usize>>;
 
 fn contenders(folder: &Path) -> Outcome<Vec<(&'static str, Lookup)>> {
-    let index = IndexReader::open(&LocalDisk, &folder.join("varve"))?;
+    let index = IndexReader::open(&LocalDisk::new(&folder.join("varve")), &folder.join("varve"))?;
     let (another, again) = (index.clone(), index.clone());
     // SAFETY: the file was finished before and nothing writes to it while this runs.
     let map = unsafe { memmap2::Mmap::map(&File::open(folder.join("varve/sorted"))?)? };

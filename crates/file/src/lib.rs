@@ -1,10 +1,16 @@
-//! Files that appear under their name whole or not at all.
+//! Files that appear under their name whole or not at all, and folders that nothing leads out of.
 //!
-//! [`NewFile`] is written first and named last. [`replace()`] puts new content in the place of an existing file. Neither
-//! leaves a partial file when the process is killed.
+//! [`NewFile`] is written first and named last. [`replace()`] puts new content in the place of an
+//! existing file. Neither leaves a partial file when the process is killed. Both take any path and
+//! follow links: they are for files that the user names.
+//!
+//! [`Folder`] is for files of a layout, which may come from someone else. It never follows a link
+//! below the folder that the user named, and it opens regular files only.
 
+mod folder;
 mod new_file;
 mod replace;
 
+pub use folder::{EntryInfo, EntryKind, ExpectedKind, Folder, FolderEntry, FolderError, PendingFile};
 pub use new_file::{NewFile, NotNamed};
 pub use replace::replace;

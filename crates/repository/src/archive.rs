@@ -9,7 +9,7 @@ use std::sync::Arc;
 use varve_core::RecordId;
 use varve_core::id::IdPrefix;
 use varve_store::disk::LocalDisk;
-use varve_store::index::IndexWriter;
+use varve_store::index::{IndexReader, IndexWriter};
 use varve_store::silo::SiloFiles;
 use varve_store::{Object, StoreError, StoreReader};
 
@@ -75,8 +75,10 @@ impl Archive {
         let layout = ArchivePaths::new(root);
         let settings = read_settings(&layout)?;
         let folder = tempfile::tempdir().map_err(RepositoryError::write(&std::env::temp_dir()))?;
-        IndexWriter::create(&LocalDisk, folder.path()).map_err(StoreError::from)?;
-        let store = StoreReader::open(open_silo_files(&layout), folder.path())?;
+        let scratch = LocalDisk::new(folder.path());
+        IndexWriter::create(&scratch, folder.path()).map_err(StoreError::from)?;
+        let index = IndexReader::open(&scratch, folder.path()).map_err(StoreError::from)?;
+        let store = StoreReader::with_index(open_silo_files(&layout), index);
         Ok(Self { layout, settings, store, lost_index: Some(EmptyIndex { why, _folder: folder }) })
     }
 

@@ -36,7 +36,7 @@ impl PartialEq for ArchivePaths {
 impl ArchivePaths {
     /// The paths in the archive at `root`.
     pub fn new(root: &Path) -> Self {
-        Self::on_disk(root, Arc::new(LocalDisk))
+        Self::on_disk(root, Arc::new(LocalDisk::new(root)))
     }
 
     /// Like [`Self::new`], with silos and index on a disk other than the local one.
@@ -97,7 +97,7 @@ impl ArchivePaths {
 
     /// Unfinished files; emptied whenever the archive is opened for writing.
     pub fn temporary(&self) -> PathBuf {
-        self.root.join("tmp")
+        self.root.join(TEMPORARY_FOLDER)
     }
 
     /// The lock file of the writing process.
@@ -126,6 +126,9 @@ impl ArchivePaths {
         self.settings().is_file()
     }
 }
+
+/// The name of the temporary folder.
+pub const TEMPORARY_FOLDER: &str = "tmp";
 
 /// The name of the lock file in the temporary folder.
 pub const LOCK_FILE: &str = "lock";

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use varve_core::RecordId;
+use varve_file::{Folder, FolderError};
 use varve_store::index::IndexOptions;
 use varve_store::lock::WriteLock;
 use varve_store::{StoreReader, StoreRecovery, StoreSettings, StoreWriter};
@@ -16,7 +17,7 @@ use varve_warc::date::Date;
 use varve_warc::write::{Dictionary, Packing};
 
 use crate::archive::{open_silo_files, read_settings, resolve};
-use crate::archive_paths::{ArchivePaths, LOCK_FILE};
+use crate::archive_paths::{ArchivePaths, LOCK_FILE, TEMPORARY_FOLDER};
 use crate::error::RepositoryError;
 use crate::pending_swap::finish_pending_swap;
 use crate::settings::MAX_DICTIONARY_BYTES;
@@ -76,12 +77,14 @@ impl ArchiveWriter {
     /// files.
     pub fn lock(layout: &ArchivePaths, opening: &WriterOptions) -> Result<WriteLock, RepositoryError> {
         read_settings(layout)?;
-        let temporary = layout.temporary();
-        fs::create_dir_all(&temporary).map_err(RepositoryError::write(&temporary))?;
-        let lock = WriteLock::take(&layout.lock(), &opening.holder)?;
+        let path = layout.temporary();
+        let failed = |error: FolderError| RepositoryError::write(&path)(error.into());
+        let root = Folder::open(layout.root()).map_err(failed)?;
+        let temporary = root.make_folders(TEMPORARY_FOLDER).map_err(failed)?;
+        let lock = WriteLock::take(&temporary, LOCK_FILE, &opening.holder)?;
         // Must come first: `empty` would remove the files prepared for the swap.
         finish_pending_swap(layout)?;
-        empty(&temporary)?;
+        empty(&temporary).map_err(failed)?;
         Ok(lock)
     }
 
@@ -137,17 +140,10 @@ fn packing(settings: &ArchiveSettings, layout: &ArchivePaths) -> Result<Packing,
     }
 }
 
-/// Removes everything but the lock.
-fn empty(temporary: &Path) -> Result<(), RepositoryError> {
-    for entry in fs::read_dir(temporary).map_err(RepositoryError::read(temporary))? {
-        let entry = entry.map_err(RepositoryError::read(temporary))?;
-        if entry.file_name() == LOCK_FILE {
-            continue;
-        }
-        let path = entry.path();
-        let is_folder = entry.file_type().map_err(RepositoryError::read(&path))?.is_dir();
-        let removed = if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-        removed.map_err(RepositoryError::write(&path))?;
+/// Removes everything but the lock, without entering a link.
+fn empty(temporary: &Folder) -> Result<(), FolderError> {
+    for entry in temporary.list("")?.iter().filter(|entry| entry.name != LOCK_FILE) {
+        temporary.remove_tree(&entry.name)?;
     }
     Ok(())
 }

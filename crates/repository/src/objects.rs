@@ -45,7 +45,7 @@ impl Objects {
 pub fn aardwarc_object(store: &AardwarcStore, text: &str) -> Result<AardwarcObject, RepositoryError> {
     let digits =
         aardwarc_digits(text).map_err(|source| RepositoryError::NotAnId { text: text.to_owned(), source })?;
-    let path = store.silos().first().cloned().unwrap_or_default();
+    let path = store.silos().first().map(|silo| silo.path().to_owned()).unwrap_or_default();
     let object = store.object(&digits).map_err(|source| RepositoryError::Aardwarc { path, source })?;
     object.ok_or(RepositoryError::Absent { id: digits })
 }

@@ -3,10 +3,12 @@
 //! The lock is an operating system lock on a file that names the holder. The system releases it
 //! when the process ends, so no stale lock remains. Readers do not take it.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use varve_file::{Folder, FolderError};
 
 /// The exclusive lock of an archive's writer.
 #[derive(Debug)]
@@ -38,16 +40,12 @@ pub enum LockError {
 const MAX_HOLDER_BYTES: u64 = 1024;
 
 impl WriteLock {
-    /// Takes the lock without waiting and writes `holder` into the lock file.
-    pub fn take(path: &Path, holder: &str) -> Result<Self, LockError> {
-        let failed = |source| LockError::Io { path: path.to_owned(), source };
-        let mut file = OpenOptions::new()
-            .create(true)
-            .read(true)
-            .write(true)
-            .truncate(false)
-            .open(path)
-            .map_err(failed)?;
+    /// Takes the lock without waiting and writes `holder` into the file `name` below `folder`, which
+    /// is created if absent and must be a regular file.
+    pub fn take(folder: &Folder, name: impl AsRef<Path>, holder: &str) -> Result<Self, LockError> {
+        let path = folder.path().join(name.as_ref());
+        let failed = |source| LockError::Io { path: path.clone(), source };
+        let mut file = folder.open_or_create(name).map_err(|error: FolderError| failed(error.into()))?;
         let mut tries = 3;
         loop {
             match file.try_lock() {
@@ -70,8 +68,10 @@ impl WriteLock {
 }
 
 /// Whether a process holds the write lock; false when the lock file cannot be opened.
-pub fn is_held(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+pub fn is_held(folder: &Folder, name: impl AsRef<Path>) -> bool {
+    folder
+        .open_to_read(name)
+        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 fn read_holder(file: &mut File) -> String {
@@ -88,16 +88,27 @@ mod tests {
 
     #[test]
     fn the_second_is_told_about_the_first() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("lock");
-        let first = WriteLock::take(&path, "varve store, process 12").expect("free");
-        match WriteLock::take(&path, "another") {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let folder = Folder::open(temporary.path()).expect("opened");
+        let first = WriteLock::take(&folder, "lock", "varve store, process 12").expect("free");
+        match WriteLock::take(&folder, "lock", "another") {
             Err(LockError::Held { holder }) => assert_eq!(holder, "varve store, process 12"),
             other => panic!("{other:?}"),
         }
-        assert!(is_held(&path));
+        assert!(is_held(&folder, "lock"));
         drop(first);
-        assert!(!is_held(&path));
-        WriteLock::take(&path, "another").expect("free again");
+        assert!(!is_held(&folder, "lock"));
+        WriteLock::take(&folder, "lock", "another").expect("free again");
+    }
+
+    #[test]
+    fn a_link_as_lock_file_is_an_error_and_its_target_stays() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(temporary.path().join("root")).expect("made");
+        std::fs::write(temporary.path().join("victim"), "precious").expect("written");
+        std::os::unix::fs::symlink("../victim", temporary.path().join("root/lock")).expect("linked");
+        let folder = Folder::open(&temporary.path().join("root")).expect("opened");
+        assert!(matches!(WriteLock::take(&folder, "lock", "holder"), Err(LockError::Io { .. })));
+        assert_eq!(std::fs::read(temporary.path().join("victim")).expect("read"), b"precious");
     }
 }

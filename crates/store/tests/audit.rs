@@ -17,7 +17,7 @@ use varve_store::{NewObject, StoreReader, StoreWriter};
 use varve_warc::write::Packing;
 
 fn reader(root: &Path) -> StoreReader {
-    StoreReader::open(files(Arc::new(LocalDisk), root), &root.join("index")).expect("opened")
+    StoreReader::open(files(Arc::new(LocalDisk::new(root)), root), &root.join("index")).expect("opened")
 }
 
 fn audited(root: &Path, quick: bool, chosen: &dyn Fn(&SiloFile) -> bool) -> (AuditDone, Vec<AuditFinding>) {
@@ -171,7 +171,9 @@ fn any_flipped_bit_of_the_index_is_found_and_gives_no_wrong_answer() {
         let length = fs::metadata(&path).expect("there").len() as usize;
         for position in (0..length).step_by(13) {
             change(&path, |bytes| bytes[position] ^= 4);
-            if let Ok(store) = StoreReader::open(files(Arc::new(LocalDisk), root.path()), &folder) {
+            if let Ok(store) =
+                StoreReader::open(files(Arc::new(LocalDisk::new(root.path())), root.path()), &folder)
+            {
                 for (id, content) in &kept {
                     if let Ok(Some(object)) = store.object(id) {
                         assert_eq!(object.length(), content.len() as u64);
@@ -313,7 +315,7 @@ fn rebuild_makes_the_same_index_byte_for_byte() {
     let kept = filled(root.path());
     let before = index_bytes(root.path());
     fs::remove_dir_all(root.path().join("index")).expect("removed");
-    let silos = files(Arc::new(LocalDisk), root.path());
+    let silos = files(Arc::new(LocalDisk::new(root.path())), root.path());
     let done = rebuild(&silos, &root.path().join("index"), IndexOptions::default(), 2, &|_| {}, &mut |_| {})
         .expect("rebuilt");
     assert!(done.findings.is_empty() && done.records > 14, "{done:?}");
@@ -327,7 +329,7 @@ fn a_store_whose_index_is_gone_can_be_written_to_again() {
     let root = tempfile::tempdir().expect("a folder");
     let kept = filled(root.path());
     fs::remove_dir_all(root.path().join("index")).expect("removed");
-    let disk = Arc::new(LocalDisk);
+    let disk = Arc::new(LocalDisk::new(root.path()));
     let (writer, recovered) =
         StoreWriter::open(files(disk, root.path()), settings(root.path(), 40_000, Packing::Gzip))
             .expect("opened");
@@ -350,7 +352,7 @@ fn a_record_that_was_promised_is_never_cut_off() {
         let last = bytes.len() - 100;
         bytes[last] ^= 1;
     });
-    let disk = Arc::new(LocalDisk);
+    let disk = Arc::new(LocalDisk::new(root.path()));
     let (writer, recovered) =
         StoreWriter::open(files(disk, root.path()), settings(root.path(), 1 << 20, Packing::Gzip))
             .expect("opened");
@@ -490,7 +492,7 @@ fn the_number_of_a_lost_silo_is_not_used_again_even_when_the_index_is_made_anew(
         if loses_index_too {
             fs::remove_dir_all(root.path().join("index")).expect("removed");
         }
-        let silos = files(Arc::new(LocalDisk), root.path());
+        let silos = files(Arc::new(LocalDisk::new(root.path())), root.path());
         rebuild(&silos, &root.path().join("index"), IndexOptions::default(), 2, &|_| {}, &mut |_| {})
             .expect("rebuilt");
         let is_named = |findings: Vec<AuditFinding>| {
@@ -539,7 +541,7 @@ fn without_an_index_what_is_cut_off_is_kept() {
     });
     let damaged = fs::read(&path).expect("read");
     fs::remove_dir_all(root.path().join("index")).expect("removed");
-    let disk = Arc::new(LocalDisk);
+    let disk = Arc::new(LocalDisk::new(root.path()));
     let (_, recovered) =
         StoreWriter::open(files(disk, root.path()), settings(root.path(), 1 << 20, Packing::Gzip))
             .expect("opened");

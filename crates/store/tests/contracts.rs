@@ -18,14 +18,14 @@ use varve_warc::write::Packing;
 #[test]
 fn loose_bodies() {
     let root = tempfile::tempdir().expect("a folder");
-    contract::body_store(&LooseBodies::new(Arc::new(LocalDisk), root.path().join("blobs")));
+    contract::body_store(&LooseBodies::new(Arc::new(LocalDisk::new(root.path())), root.path().join("blobs")));
     contract::body_store(&LooseBodies::new(Arc::new(MemoryDisk::new()), PathBuf::from("/blobs")));
 }
 
 #[test]
 fn loose_bodies_lie_where_moku_looks_for_them() {
     let root = tempfile::tempdir().expect("a folder");
-    let bodies = LooseBodies::new(Arc::new(LocalDisk), root.path().join("blobs"));
+    let bodies = LooseBodies::new(Arc::new(LocalDisk::new(root.path())), root.path().join("blobs"));
     bodies.keep_body(&mut b"abc".as_slice()).expect("kept");
     let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     assert_eq!(std::fs::read(root.path().join("blobs/ba").join(hex)).expect("there"), b"abc");
@@ -34,7 +34,7 @@ fn loose_bodies_lie_where_moku_looks_for_them() {
 #[test]
 fn a_damaged_loose_body_is_an_error() {
     let root = tempfile::tempdir().expect("a folder");
-    let bodies = LooseBodies::new(Arc::new(LocalDisk), root.path().join("blobs"));
+    let bodies = LooseBodies::new(Arc::new(LocalDisk::new(root.path())), root.path().join("blobs"));
     let kept = bodies.keep_body(&mut b"abc".as_slice()).expect("kept");
     std::fs::write(bodies.path(&kept.id), b"abd").expect("written");
     let mut bytes = Vec::new();
@@ -46,7 +46,7 @@ fn a_damaged_loose_body_is_an_error() {
 #[test]
 fn a_damaged_loose_body_is_replaced_by_its_bytes() {
     let root = tempfile::tempdir().expect("a folder");
-    let bodies = LooseBodies::new(Arc::new(LocalDisk), root.path().join("blobs"));
+    let bodies = LooseBodies::new(Arc::new(LocalDisk::new(root.path())), root.path().join("blobs"));
     let kept = bodies.keep_body(&mut b"abc".as_slice()).expect("kept");
     for damaged in [b"abd".as_slice(), b"ab", b"abcd", b""] {
         std::fs::write(bodies.path(&kept.id), damaged).expect("written");
@@ -77,7 +77,7 @@ fn bodies_in_silos() {
 fn media() {
     contract::medium(&MemoryMedium::new());
     let root = tempfile::tempdir().expect("a folder");
-    contract::medium(&LocalMedium::new(Arc::new(LocalDisk), root.path().join("silos")));
+    contract::medium(&LocalMedium::new(Arc::new(LocalDisk::new(root.path())), root.path().join("silos")));
     contract::medium(&LocalMedium::new(Arc::new(MemoryDisk::new()), PathBuf::from("/silos")));
 }
 
@@ -87,7 +87,7 @@ fn sealed_silos_move_to_the_medium() {
     use varve_store::{StoreReader, StoreWriter};
     let root = tempfile::tempdir().expect("a folder");
     let medium = Arc::new(MemoryMedium::new());
-    let files = SiloFiles::new(Arc::new(LocalDisk), root.path().join("warc"), Some(medium));
+    let files = SiloFiles::new(Arc::new(LocalDisk::new(root.path())), root.path().join("warc"), Some(medium));
     let settings = scene::settings(root.path(), 20_000, Packing::Gzip);
     let (writer, _) = StoreWriter::open(files.clone(), settings.clone()).expect("opened");
     let kept: Vec<_> = (0..10).map(|seed| scene::noise(6_000, seed)).collect();

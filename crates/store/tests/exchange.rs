@@ -76,7 +76,7 @@ fn gzip(content: &[u8]) -> Vec<u8> {
 
 fn receipts(root: &std::path::Path) -> Vec<Receipt> {
     let mut found = Vec::new();
-    let files = files(Arc::new(LocalDisk), root);
+    let files = files(Arc::new(LocalDisk::new(root)), root);
     let mut each = |scanned| {
         if let ScannedRecord::Capture(receipt) = scanned {
             found.push(*receipt);
@@ -218,7 +218,7 @@ fn a_broken_coding_leaves_the_body_as_it_came() {
 fn a_scan_goes_on_where_it_ended() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 20_000, Packing::Gzip);
-    let files = files(Arc::new(LocalDisk), root.path());
+    let files = files(Arc::new(LocalDisk::new(root.path())), root.path());
     let mut place = None;
     for round in 0..6 {
         let wires: Vec<_> = (0..3).map(|n| answer("", &noise(6000, round * 3 + n))).collect();
@@ -308,8 +308,10 @@ fn bodies_are_read_whole_where_they_lie_in_one_record_and_are_right() {
     let middle = bytes.len() - 20_000;
     bytes[middle] ^= 1;
     std::fs::write(&silo, bytes).expect("written");
-    let store =
-        varve_store::StoreReader::open(files(Arc::new(LocalDisk), root.path()), &root.path().join("index"));
+    let store = varve_store::StoreReader::open(
+        files(Arc::new(LocalDisk::new(root.path())), root.path()),
+        &root.path().join("index"),
+    );
     let store = store.expect("opened");
     assert!(!store.read_body(&id_of(&committed), 1 << 20, &mut into).expect("read"));
     let mut opened = store.open_body(&id_of(&committed)).expect("asked").expect("found");

@@ -36,7 +36,7 @@ fn with_objects(root: &Path) -> [[u8; 32]; 2] {
 fn opening_for_reading() {
     let root = tempfile::tempdir().expect("a folder");
     with_objects(root.path());
-    let disk = RecordingDisk::new(Arc::new(LocalDisk));
+    let disk = RecordingDisk::new(Arc::new(LocalDisk::new(root.path())));
     reader(&disk, root.path());
     // The appendix is opened, measured and read whole. The index folder is listed twice: for
     // rotated appendices and for shards. The one shard is mapped. No silo is opened.
@@ -47,7 +47,7 @@ fn opening_for_reading() {
 fn reading_one_object() {
     let root = tempfile::tempdir().expect("a folder");
     let [one, two] = with_objects(root.path());
-    let disk = RecordingDisk::new(Arc::new(LocalDisk));
+    let disk = RecordingDisk::new(Arc::new(LocalDisk::new(root.path())));
     let store = reader(&disk, root.path());
     disk.take_calls();
     scene::read(&store, &one);
@@ -63,7 +63,7 @@ fn reading_one_object() {
 fn an_absent_object_costs_no_read() {
     let root = tempfile::tempdir().expect("a folder");
     with_objects(root.path());
-    let disk = RecordingDisk::new(Arc::new(LocalDisk));
+    let disk = RecordingDisk::new(Arc::new(LocalDisk::new(root.path())));
     let store = reader(&disk, root.path());
     disk.take_calls();
     assert!(store.find(&[0xee; 32]).expect("looked up").is_none());
@@ -73,7 +73,7 @@ fn an_absent_object_costs_no_read() {
 #[test]
 fn opening_for_writing() {
     let root = tempfile::tempdir().expect("a folder");
-    let disk = RecordingDisk::new(Arc::new(LocalDisk));
+    let disk = RecordingDisk::new(Arc::new(LocalDisk::new(root.path())));
     drop(writer(&disk, root.path()));
     // The folders `tmp` and `index` are created. An empty shard is written, synced and renamed, an
     // empty appendix is created, and their folder is synced. Then the index is opened: its folder
@@ -98,7 +98,7 @@ fn opening_for_writing() {
 fn appending_one_small_object() {
     let root = tempfile::tempdir().expect("a folder");
     with_objects(root.path());
-    let disk = RecordingDisk::new(Arc::new(LocalDisk));
+    let disk = RecordingDisk::new(Arc::new(LocalDisk::new(root.path())));
     let writer = writer(&disk, root.path());
     disk.take_calls();
     scene::store(&writer, b"three");
@@ -113,7 +113,7 @@ fn appending_one_small_object() {
 fn appending_one_exchange() {
     let root = tempfile::tempdir().expect("a folder");
     with_objects(root.path());
-    let disk = RecordingDisk::new(Arc::new(LocalDisk));
+    let disk = RecordingDisk::new(Arc::new(LocalDisk::new(root.path())));
     let writer = writer(&disk, root.path());
     disk.take_calls();
     let exchanges = ExchangeWriter::new(&writer);
@@ -144,7 +144,7 @@ fn appending_one_exchange() {
 #[test]
 fn a_lookup_through_the_writer() {
     let root = tempfile::tempdir().expect("a folder");
-    let disk = RecordingDisk::new(Arc::new(LocalDisk));
+    let disk = RecordingDisk::new(Arc::new(LocalDisk::new(root.path())));
     let writer = writer(&disk, root.path());
     let stored = scene::store(&writer, b"one");
     assert!(writer.reader().find(&stored.id).expect("looked up").is_some());
@@ -160,7 +160,11 @@ fn a_lookup_through_the_writer() {
 fn reading_one_object_of_a_moved_silo() {
     let root = tempfile::tempdir().expect("a folder");
     let medium = Arc::new(MemoryMedium::new());
-    let files = SiloFiles::new(Arc::new(LocalDisk), root.path().join("warc"), Some(Arc::clone(&medium) as _));
+    let files = SiloFiles::new(
+        Arc::new(LocalDisk::new(root.path())),
+        root.path().join("warc"),
+        Some(Arc::clone(&medium) as _),
+    );
     let settings = scene::settings(root.path(), SILO_BYTES, Packing::Gzip);
     let (writer, _) = StoreWriter::open(files.clone(), settings.clone()).expect("opened");
     let stored = scene::store(&writer, b"one");

@@ -49,7 +49,8 @@ fn content(number: u64) -> Vec<u8> {
 
 /// The work of the killed process.
 fn work(root: &Path, seed: u64) {
-    let open = || StoreWriter::open(files(Arc::new(LocalDisk), root), small(root)).expect("opened").0;
+    let open =
+        || StoreWriter::open(files(Arc::new(LocalDisk::new(root)), root), small(root)).expect("opened").0;
     let mut writer = open();
     for round in 0..u64::MAX {
         let first = seed * 1_000_000 + round * 10;
@@ -68,7 +69,7 @@ fn work(root: &Path, seed: u64) {
             2 => writer.seal_now().expect("sealed"),
             3 => {
                 drop(writer);
-                let silos = files(Arc::new(LocalDisk), root);
+                let silos = files(Arc::new(LocalDisk::new(root)), root);
                 rebuild(&silos, &small(root).index_folder, small(root).index, 2, &|_| {}, &mut |_| {})
                     .expect("rebuilt");
                 writer = open();
@@ -109,7 +110,7 @@ fn run_and_kill(root: &Path, seed: u64, patience: Duration) -> Vec<u64> {
 }
 
 fn check(root: &Path, safe: &[u64]) {
-    let silos = files(Arc::new(LocalDisk), root);
+    let silos = files(Arc::new(LocalDisk::new(root)), root);
     let (writer, _) = StoreWriter::open(silos.clone(), small(root)).expect("opened without help");
     let reader = writer.reader();
     for number in safe {

@@ -34,7 +34,7 @@ fn silos_roll_and_are_sealed() {
         let writer = open(root.path(), 100_000, packing);
         let contents: Vec<_> = (0..40).map(|seed| noise(9_000, seed)).collect();
         let ids: Vec<_> = contents.iter().map(|content| store(&writer, content).id).collect();
-        let silos = files(Arc::new(LocalDisk), root.path()).list().expect("listed");
+        let silos = files(Arc::new(LocalDisk::new(root.path())), root.path()).list().expect("listed");
         assert!(silos.len() >= 4, "{silos:?}");
         let last = *silos.keys().next_back().expect("silos");
         for silo in silos.values() {
@@ -150,8 +150,11 @@ fn readers_see_what_is_synced_and_do_not_wait() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 30, Packing::Gzip);
     let stored = store(&writer, b"seen");
-    let other = StoreReader::open(files(Arc::new(LocalDisk), root.path()), &root.path().join("index"))
-        .expect("opened");
+    let other = StoreReader::open(
+        files(Arc::new(LocalDisk::new(root.path())), root.path()),
+        &root.path().join("index"),
+    )
+    .expect("opened");
     assert_eq!(read(&other, &stored.id), b"seen");
 }
 
@@ -240,7 +243,7 @@ fn a_damaged_header_is_an_error_with_its_place_and_no_other_object() {
         let mut bytes = whole.clone();
         bytes[offset as usize + at] ^= 4;
         std::fs::write(&path, bytes).expect("written");
-        let disk: Arc<dyn varve_store::disk::Disk> = Arc::new(LocalDisk);
+        let disk: Arc<dyn varve_store::disk::Disk> = Arc::new(LocalDisk::new(root.path()));
         let reader = StoreReader::open(files(disk, root.path()), &root.path().join("index")).expect("opened");
         let is_named = |error: &StoreError| matches!(error, StoreError::Damaged { silo: 0, offset: place, .. } if *place == offset);
         match reader.object(&damaged) {
@@ -267,7 +270,8 @@ fn a_silo_moves_to_the_medium_and_never_over_another() {
     let local = root.path().join("warc/0/00000000.warc.gz");
     let open_on = |medium: &Arc<MemoryMedium>| {
         let medium: Arc<dyn Medium> = Arc::clone(medium) as Arc<dyn Medium>;
-        let files = SiloFiles::new(Arc::new(LocalDisk), root.path().join("warc"), Some(medium));
+        let files =
+            SiloFiles::new(Arc::new(LocalDisk::new(root.path())), root.path().join("warc"), Some(medium));
         varve_store::StoreWriter::open(files, scene::settings(root.path(), 1 << 30, Packing::Gzip))
     };
     // Sealed and not moved, as after a crash in between.
@@ -296,7 +300,11 @@ fn a_record_says_how_long_it_is_packed() {
         let root = tempfile::tempdir().expect("a folder");
         let writer = open(root.path(), 1 << 30, packing);
         store(&writer, b"a record");
-        let silo = files(Arc::new(LocalDisk), root.path()).list().expect("listed").into_values().next();
+        let silo = files(Arc::new(LocalDisk::new(root.path())), root.path())
+            .list()
+            .expect("listed")
+            .into_values()
+            .next();
         let path = root.path().join("warc").join(silo.expect("a silo").name());
         let whole_silo = std::fs::read(&path).expect("read");
         let mut contents =

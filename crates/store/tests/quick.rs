@@ -19,7 +19,8 @@ use varve_warc::write::Packing;
 const ZSTD: Packing = Packing::Zstd { level: 3, dictionary: None };
 
 fn audited(root: &Path, quick: bool) -> Vec<AuditFinding> {
-    let store = StoreReader::open(files(Arc::new(LocalDisk), root), &root.join("index")).expect("opened");
+    let store =
+        StoreReader::open(files(Arc::new(LocalDisk::new(root)), root), &root.join("index")).expect("opened");
     let options = AuditOptions {
         quick,
         chosen: &|_| true,
@@ -35,14 +36,15 @@ fn audited(root: &Path, quick: bool) -> Vec<AuditFinding> {
 }
 
 fn entries(root: &Path) -> Vec<IndexEntry> {
-    let index = IndexReader::open(&LocalDisk, &root.join("index")).expect("opened");
+    let index = IndexReader::open(&LocalDisk::new(root), &root.join("index")).expect("opened");
     index.entries(PrefixRange::ALL).expect("read").collect::<Result<_, _>>().expect("read")
 }
 
 /// Rebuilds the index from these entries.
 fn put_index(root: &Path, entries: impl IntoIterator<Item = IndexEntry>) {
     let folder = root.join("index");
-    let mut rebuild = IndexRebuild::begin(&LocalDisk, &folder, IndexOptions::default()).expect("begun");
+    let disk = LocalDisk::new(&folder);
+    let mut rebuild = IndexRebuild::begin(&disk, &folder, IndexOptions::default()).expect("begun");
     entries.into_iter().for_each(|entry| rebuild.push(entry).expect("sorted"));
     rebuild.finish().expect("written");
 }

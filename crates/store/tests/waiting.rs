@@ -19,8 +19,11 @@ use varve_warc::write::Packing;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A disk whose writes stop at a gate: large writes, or all writes to files with a name prefix.
-#[derive(Clone, Default)]
-struct Gated(Arc<Gate>);
+#[derive(Clone)]
+struct Gated {
+    gate: Arc<Gate>,
+    disk: Arc<LocalDisk>,
+}
 
 #[derive(Default)]
 struct Gate {
@@ -31,29 +34,33 @@ struct Gate {
 }
 
 impl Gated {
+    fn new(root: &Path) -> Self {
+        Self { gate: Arc::default(), disk: Arc::new(LocalDisk::new(root)) }
+    }
+
     fn shut(&self) {
-        self.0.is_shut.store(true, Ordering::SeqCst);
+        self.gate.is_shut.store(true, Ordering::SeqCst);
     }
 
     /// Waits until a thread waits at the gate.
     fn wait_for_somebody(&self) {
-        let state = self.0.state.lock().expect("a state");
-        let waited = self.0.changed.wait_timeout_while(state, PATIENCE, |(stands, _)| !*stands);
+        let state = self.gate.state.lock().expect("a state");
+        let waited = self.gate.changed.wait_timeout_while(state, PATIENCE, |(stands, _)| !*stands);
         assert!(!waited.expect("a state").1.timed_out(), "nobody came to the gate");
     }
 
     fn open(&self) {
-        self.0.state.lock().expect("a state").1 = true;
-        self.0.is_shut.store(false, Ordering::SeqCst);
-        self.0.changed.notify_all();
+        self.gate.state.lock().expect("a state").1 = true;
+        self.gate.is_shut.store(false, Ordering::SeqCst);
+        self.gate.changed.notify_all();
     }
 
     fn pass(&self, length: usize, is_named: bool) {
-        if self.0.is_shut.load(Ordering::SeqCst) && (length > 100_000 || is_named) {
-            let mut state = self.0.state.lock().expect("a state");
+        if self.gate.is_shut.load(Ordering::SeqCst) && (length > 100_000 || is_named) {
+            let mut state = self.gate.state.lock().expect("a state");
             state.0 = true;
-            self.0.changed.notify_all();
-            let waited = self.0.changed.wait_timeout_while(state, PATIENCE, |(_, is_open)| !*is_open);
+            self.gate.changed.notify_all();
+            let waited = self.gate.changed.wait_timeout_while(state, PATIENCE, |(_, is_open)| !*is_open);
             assert!(!waited.expect("a state").1.timed_out(), "the gate was not opened");
         }
     }
@@ -96,37 +103,37 @@ impl DiskFile for GatedFile {
 
 impl Disk for Gated {
     fn open(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError> {
-        self.file(path, LocalDisk.open(path))
+        self.file(path, self.disk.open(path))
     }
     fn open_to_write(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError> {
-        self.file(path, LocalDisk.open_to_write(path))
+        self.file(path, self.disk.open_to_write(path))
     }
     fn create_new(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError> {
-        self.file(path, LocalDisk.create_new(path))
+        self.file(path, self.disk.create_new(path))
     }
     fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
-        LocalDisk.map(path)
+        self.disk.map(path)
     }
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {
-        LocalDisk.stat(path)
+        self.disk.stat(path)
     }
     fn list(&self, folder: &Path) -> Result<Vec<OsString>, DiskError> {
-        LocalDisk.list(folder)
+        self.disk.list(folder)
     }
     fn make_folders(&self, folder: &Path) -> Result<(), DiskError> {
-        LocalDisk.make_folders(folder)
+        self.disk.make_folders(folder)
     }
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
-        LocalDisk.rename(from, to)
+        self.disk.rename(from, to)
     }
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
-        LocalDisk.remove(path)
+        self.disk.remove(path)
     }
     fn set_read_only(&self, path: &Path) -> Result<(), DiskError> {
-        LocalDisk.set_read_only(path)
+        self.disk.set_read_only(path)
     }
     fn sync_folder(&self, folder: &Path) -> Result<(), DiskError> {
-        LocalDisk.sync_folder(folder)
+        self.disk.sync_folder(folder)
     }
 }
 
@@ -136,13 +143,13 @@ fn store(writer: &StoreWriter, content: &[u8]) -> StoredObject {
 }
 
 fn reopened(root: &Path) -> StoreReader {
-    StoreReader::open(files(Arc::new(LocalDisk), root), &root.join("index")).expect("opened")
+    StoreReader::open(files(Arc::new(LocalDisk::new(root)), root), &root.join("index")).expect("opened")
 }
 
 #[test]
 fn others_go_on_while_a_large_record_is_written() {
     let root = tempfile::tempdir().expect("a folder");
-    let gate = Gated::default();
+    let gate = Gated::new(root.path());
     let silos = files(Arc::new(gate.clone()), root.path());
     let writer = StoreWriter::open(silos, settings(root.path(), 1 << 30, Packing::Gzip)).expect("opened").0;
     let early = store(&writer, b"early");
@@ -181,7 +188,7 @@ fn others_go_on_while_a_large_record_is_written() {
 #[test]
 fn others_read_and_ask_while_segments_are_put_in_their_places() {
     let root = tempfile::tempdir().expect("a folder");
-    let gate = Gated::default();
+    let gate = Gated::new(root.path());
     let silos = files(Arc::new(gate.clone()), root.path());
     let writer = StoreWriter::open(silos, settings(root.path(), 60_000, Packing::Gzip)).expect("opened").0;
     let early = store(&writer, b"early");

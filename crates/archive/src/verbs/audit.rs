@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
+use varve_file::Folder;
 use varve_repository::RepositoryError;
 
 use varve_store::StoreError;
@@ -16,6 +17,7 @@ use varve_store::silo::SiloFile;
 
 use crate::error::ArchiveError;
 use varve_repository::archive::Archive;
+use varve_repository::archive_paths::{LOCK_FILE, TEMPORARY_FOLDER};
 use varve_repository::history::HistoryAudit;
 
 pub use varve_store::audit::{AuditDone, AuditFinding, AuditKind, AuditSeverity};
@@ -63,13 +65,14 @@ pub fn audit(
         recent && (sampled || at_least == Some(silo.number))
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let lock = archive.layout().lock();
+    let root = Folder::open(archive.layout().root());
+    let lock = Path::new(TEMPORARY_FOLDER).join(LOCK_FILE);
     let options = AuditOptions {
         quick: request.quick,
         chosen: &chosen,
         threads,
         index: IndexOptions::default(),
-        is_written: &|| is_held(&lock),
+        is_written: &|| root.as_ref().is_ok_and(|root| is_held(root, &lock)),
         index_lost: archive.lost_index(),
     };
     let everything = !request.quick && request.since.is_none() && request.sample.is_none();

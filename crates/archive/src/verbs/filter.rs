@@ -32,6 +32,6 @@ pub fn parse_aardwarc(text: &str) -> Result<String, IdError> {
 /// Whether an AardWARC store has each of the ids. A full digest matches the object stored under its
 /// first digits.
 pub fn here_in_aardwarc(store: &AardwarcStore, ids: &[String]) -> Result<Vec<bool>, ArchiveError> {
-    let path = store.silos().first().cloned().unwrap_or_default();
+    let path = store.silos().first().map(|silo| silo.path().to_owned()).unwrap_or_default();
     Ok(store.have(ids).map_err(|source| RepositoryError::Aardwarc { path, source })?)
 }

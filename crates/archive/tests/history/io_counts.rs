@@ -27,7 +27,7 @@ fn archive(root: &Path) -> (ArchivePaths, Arc<RecordingDisk>) {
     let history = history(root);
     commit_pages(&history, "first", &[(URL, "one"), (OTHER_URL, "same")]);
     commit_pages(&history, "second", &[(URL, "two"), (OTHER_URL, "same")]);
-    let disk = RecordingDisk::new(Arc::new(LocalDisk));
+    let disk = RecordingDisk::new(Arc::new(LocalDisk::new(root)));
     (ArchivePaths::on_disk(root, Arc::clone(&disk) as _), disk)
 }
 

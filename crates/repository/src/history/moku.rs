@@ -15,6 +15,7 @@ use varve_core::body::{BodySource, BodyStore, StoredBody};
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::{Moment, VersionId};
+use varve_file::{Folder, FolderError};
 use varve_moku::{MokuCatalog, MokuOptions};
 use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
@@ -28,6 +29,9 @@ use super::tree_update::{write_tree, write_tree_lossy};
 use super::{BodyInput, BodyWorker, HeadMove, HistoryReader, LooseBodyView, head};
 use crate::archive_writer::{Clock, WriterOptions};
 use crate::error::RepositoryError;
+
+/// The lock file of the writing process, below the folder of the site.
+const LOCK_FILE: &str = ".moku/varve.lock";
 
 /// The paths in a Moku site.
 #[derive(Clone, Debug)]
@@ -54,11 +58,7 @@ impl MokuPaths {
     }
 
     fn bodies(&self) -> LooseBodies {
-        LooseBodies::new(Arc::new(LocalDisk), self.root.join(".moku/blobs"))
-    }
-
-    fn lock(&self) -> PathBuf {
-        self.root.join(".moku/varve.lock")
+        LooseBodies::new(Arc::new(LocalDisk::new(&self.root)), self.root.join(".moku/blobs"))
     }
 }
 
@@ -203,9 +203,11 @@ impl MokuHistoryWriter {
         opening: WriterOptions,
     ) -> Result<Self, RepositoryError> {
         let site = MokuPaths::new(root);
-        let folder = root.join(".moku");
-        std::fs::create_dir_all(folder.join("blobs")).map_err(RepositoryError::write(&folder))?;
-        let lock = WriteLock::take(&site.lock(), &opening.holder)?;
+        let path = root.join(".moku");
+        let failed = |error: FolderError| RepositoryError::write(&path)(error.into());
+        let folder = Folder::open(root).map_err(failed)?;
+        folder.make_folders(".moku/blobs").map_err(failed)?;
+        let lock = WriteLock::take(&folder, LOCK_FILE, &opening.holder)?;
         let settled = settled(&site)?;
         refuse_lost_database(&site)?;
         step("open the database", &site.database());
@@ -390,7 +392,7 @@ fn refuse_lost_database(site: &MokuPaths) -> Result<(), RepositoryError> {
 
 /// Bodies written after this time may belong to rows that are not written yet.
 fn settled(site: &MokuPaths) -> Result<SystemTime, RepositoryError> {
-    let path = site.lock();
+    let path = site.root.join(LOCK_FILE);
     std::fs::metadata(&path).and_then(|found| found.modified()).map_err(RepositoryError::read(&path))
 }
 

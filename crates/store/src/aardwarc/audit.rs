@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use varve_warc::record::RecordHeader;
 
-use super::folder::number_of;
+use super::folder::{AardwarcSilo, number_of};
 use super::segments::AardwarcSegments;
 use super::{Aardwarc, AardwarcError, AardwarcFinding, AardwarcObject, folder, scan};
 use crate::audit::{AuditDone, AuditFinding, AuditKind, AuditSeverity};
@@ -40,25 +40,24 @@ pub fn audit(
     missing_numbers(&silos).into_iter().for_each(&mut tell);
     done.silos = silos.len() as u64;
     done.records = records;
-    for path in &silos {
-        let length = std::fs::metadata(path).map(|metadata| metadata.len());
-        done.bytes += length.map_err(|source| AardwarcError::Io { path: path.clone(), source })?;
+    for silo in &silos {
+        done.bytes += silo.length()?;
     }
     Ok(Some(done))
 }
 
 /// Checks headers only: whether they are readable and segments have their objects.
 fn look_quickly(
-    silos: &[PathBuf],
+    silos: &[AardwarcSilo],
     progress: &dyn Fn(u64),
     tell: &mut dyn FnMut(AardwarcFinding),
 ) -> Result<u64, AardwarcError> {
     let mut segments = AardwarcSegments::default();
     let mut firsts: Vec<(RecordHeader, (usize, u64))> = Vec::new();
     let mut records = 0;
-    for (number, path) in silos.iter().enumerate() {
+    for (number, silo) in silos.iter().enumerate() {
         let mut end = 0;
-        let found = scan::scan(path, &mut |header, offset| {
+        let found = scan::scan(silo, &mut |header, offset| {
             records += 1;
             segments.note(header, number, offset);
             if header.is_segment() && header.record_type() != varve_warc::record::RecordType::Continuation {
@@ -73,7 +72,7 @@ fn look_quickly(
     for (header, place) in &firsts {
         objects.insert(header.record_id().unwrap_or_default().to_vec());
         if let Err(why) = segments.parts(silos, header, *place, &|_| false) {
-            tell(segment_finding(&silos[place.0], place.1, header.record_id(), &why));
+            tell(segment_finding(silos[place.0].path(), place.1, header.record_id(), &why));
         }
     }
     tell_orphans(&segments, silos, &objects, tell);
@@ -111,13 +110,13 @@ fn check_objects(store: &Aardwarc, tell: &mut dyn FnMut(AardwarcFinding)) -> Res
 
 fn tell_orphans(
     segments: &AardwarcSegments,
-    silos: &[PathBuf],
+    silos: &[AardwarcSilo],
     objects: &HashSet<Vec<u8>>,
     tell: &mut dyn FnMut(AardwarcFinding),
 ) {
     for (silo, offset, origin, number) in segments.without(objects) {
         let message = format!("segment {number} of an object whose first segment is not here");
-        tell(segment_finding(&silos[silo], offset, Some(origin), &message));
+        tell(segment_finding(silos[silo].path(), offset, Some(origin), &message));
     }
 }
 
@@ -126,8 +125,8 @@ fn segment_finding(silo: &Path, offset: u64, id: Option<&[u8]>, message: &str) -
 }
 
 /// Findings for missing numbers between the silos. AardWARC also leaves gaps after a crash.
-fn missing_numbers(silos: &[PathBuf]) -> Vec<AardwarcFinding> {
-    let numbers: BTreeSet<u32> = silos.iter().filter_map(|silo| number_of(silo)).collect();
+fn missing_numbers(silos: &[AardwarcSilo]) -> Vec<AardwarcFinding> {
+    let numbers: BTreeSet<u32> = silos.iter().filter_map(|silo| number_of(silo.path())).collect();
     let mut missing = Vec::new();
     let mut expected = 0;
     for number in numbers {

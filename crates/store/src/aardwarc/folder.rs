@@ -1,8 +1,14 @@
 //! Finds the silos of an AardWARC store, and recognises such a store.
+//!
+//! Everything is reached through a [`Folder`], so no link in the store is followed. Only the settings
+//! may name another folder, by an absolute path, as AardWARC itself allows; it is only read.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+use varve_file::{EntryKind, Folder, FolderError};
 
 use super::AardwarcError;
 
@@ -15,32 +21,82 @@ const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 /// Maximum number of files probed to recognise a store.
 const MAX_PROBED_FILES: usize = 100;
 
+/// A silo of a store.
+#[derive(Clone, Debug)]
+pub struct AardwarcSilo {
+    folder: Folder,
+    name: PathBuf,
+    path: PathBuf,
+}
+
+impl AardwarcSilo {
+    fn new(folder: &Folder, name: PathBuf) -> Self {
+        Self { folder: folder.clone(), path: folder.path().join(&name), name }
+    }
+
+    /// Its path, for messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens it for reading; fails if it is not a regular file.
+    pub(super) fn open(&self) -> io::Result<File> {
+        Ok(self.folder.open_to_read(&self.name)?)
+    }
+
+    /// Its length in bytes.
+    pub(super) fn length(&self) -> Result<u64, AardwarcError> {
+        Ok(self.open().and_then(|file| file.metadata()).map_err(|source| self.unread(source))?.len())
+    }
+
+    /// The error of reading it.
+    pub(super) fn unread(&self, source: io::Error) -> AardwarcError {
+        AardwarcError::Io { path: self.path.clone(), source }
+    }
+
+    /// Whether it begins with a gzip member that has AardWARC's extra field.
+    fn begins_as_silo(&self) -> Result<bool, AardwarcError> {
+        let mut beginning = Vec::new();
+        let read = self.open().and_then(|file| file.take(14).read_to_end(&mut beginning));
+        read.map_err(|source| self.unread(source))?;
+        Ok(beginning.starts_with(&[0x1f, 0x8b, 8, 4]) && beginning.ends_with(b"Aa"))
+    }
+}
+
 /// Whether a folder is an AardWARC store: it contains `aardwarc.conf`, or `0/` with an AardWARC
 /// silo. False when it cannot be read.
 pub fn is_store(folder: &Path) -> bool {
-    if folder.join(SETTINGS_FILE).is_file() {
+    let Ok(folder) = Folder::open(folder) else { return false };
+    if let Ok(Some(found)) = folder.entry(SETTINGS_FILE)
+        && found.kind == EntryKind::File
+    {
         return true;
     }
-    let Ok(entries) = std::fs::read_dir(folder.join("0")) else { return false };
-    let silos = entries.flatten().map(|entry| entry.path()).filter(|path| has_ending(path));
-    silos.take(MAX_PROBED_FILES).any(|path| begins_as_silo(&path).unwrap_or(false))
+    let Ok(entries) = folder.list("0") else { return false };
+    let silos = entries.into_iter().filter(|entry| has_ending(&entry.name));
+    let silos = silos.map(|entry| AardwarcSilo::new(&folder, Path::new("0").join(entry.name)));
+    silos.take(MAX_PROBED_FILES).any(|silo| silo.begins_as_silo().unwrap_or(false))
 }
 
-/// The silos of the store in a folder, in order of their numbers; `None` when it has no AardWARC
+/// The silos of the store in a folder, in order of their names; `None` when it has no AardWARC
 /// silo.
-pub(super) fn silos(folder: &Path) -> Result<Option<Vec<PathBuf>>, AardwarcError> {
+pub(super) fn silos(folder: &Path) -> Result<Option<Vec<AardwarcSilo>>, AardwarcError> {
     let folder = silo_folder(folder)?;
     let mut silos = Vec::new();
     for level in 0..MAX_FOLDER_DEPTH {
-        let below = folder.join(level.to_string());
-        if below.is_dir() {
-            collect(&below, MAX_FOLDER_DEPTH, &mut silos)?;
+        let name = level.to_string();
+        match folder.entry(&name).map_err(folder_error)?.map(|found| found.kind) {
+            // Listing a link fails and says so.
+            Some(EntryKind::Folder | EntryKind::SymbolicLink) => {
+                collect(&folder, Path::new(&name), MAX_FOLDER_DEPTH, &mut silos)?;
+            }
+            _ => {}
         }
     }
-    silos.sort();
+    silos.sort_by(|one, other| one.path.cmp(&other.path));
     // Any of them may have a damaged beginning.
     for silo in &silos {
-        if begins_as_silo(silo)? {
+        if silo.begins_as_silo()? {
             return Ok(Some(silos));
         }
     }
@@ -55,13 +111,11 @@ pub(super) fn number_of(silo: &Path) -> Option<u32> {
 }
 
 /// The folder of silos: the one that the settings name, else the folder itself.
-fn silo_folder(folder: &Path) -> Result<PathBuf, AardwarcError> {
-    let path = folder.join(SETTINGS_FILE);
-    let failed = |source| AardwarcError::Io { path: path.clone(), source };
-    let mut text = Vec::new();
-    match File::open(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(folder.to_owned()),
-        file => file.map_err(failed)?.take(MAX_SETTINGS_BYTES).read_to_end(&mut text).map_err(failed)?,
+fn silo_folder(path: &Path) -> Result<Folder, AardwarcError> {
+    let folder = Folder::open(path).map_err(folder_error)?;
+    let text = match folder.read(SETTINGS_FILE, MAX_SETTINGS_BYTES) {
+        Err(error) if error.is_absent() => return Ok(folder),
+        text => text.map_err(folder_error)?,
     };
     let text = String::from_utf8_lossy(&text).into_owned();
     let mut words = text
@@ -69,34 +123,45 @@ fn silo_folder(folder: &Path) -> Result<PathBuf, AardwarcError> {
         .map(|line| line.split('#').next().unwrap_or_default())
         .flat_map(str::split_whitespace)
         .skip_while(|word| !word.eq_ignore_ascii_case("silo.directory:"));
-    Ok(words.nth(1).map_or_else(|| folder.to_owned(), |named| folder.join(named)))
+    match words.nth(1).map(Path::new) {
+        None => Ok(folder),
+        Some(named) if named.is_absolute() => Folder::open(named).map_err(folder_error),
+        // A relative name may begin with `./`, which is no part of a name.
+        Some(named) => folder.subfolder(named.strip_prefix(".").unwrap_or(named)).map_err(folder_error),
+    }
 }
 
-fn has_ending(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "gz")
+fn folder_error(error: FolderError) -> AardwarcError {
+    let path = match &error {
+        FolderError::OutsideName { name: path, .. }
+        | FolderError::WrongKind { path, .. }
+        | FolderError::TooLarge { path, .. }
+        | FolderError::Io { path, .. } => path.clone(),
+    };
+    AardwarcError::Io { path, source: error.into() }
 }
 
-fn collect(folder: &Path, depth: usize, silos: &mut Vec<PathBuf>) -> Result<(), AardwarcError> {
-    let failed = |source| AardwarcError::Io { path: folder.to_owned(), source };
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.is_dir() {
+fn has_ending(name: &OsStr) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "gz")
+}
+
+fn collect(
+    folder: &Folder,
+    name: &Path,
+    depth: usize,
+    silos: &mut Vec<AardwarcSilo>,
+) -> Result<(), AardwarcError> {
+    for entry in folder.list(name).map_err(folder_error)? {
+        let path = name.join(&entry.name);
+        if entry.kind == EntryKind::Folder {
             if depth > 0 {
-                collect(&path, depth - 1, silos)?;
+                collect(folder, &path, depth - 1, silos)?;
             }
-        } else if has_ending(&path) {
-            silos.push(path);
+        } else if has_ending(&entry.name) {
+            silos.push(AardwarcSilo::new(folder, path));
         }
     }
     Ok(())
-}
-
-/// Whether a file begins with a gzip member that has AardWARC's extra field.
-fn begins_as_silo(path: &Path) -> Result<bool, AardwarcError> {
-    let failed = |source| AardwarcError::Io { path: path.to_owned(), source };
-    let mut beginning = Vec::new();
-    File::open(path).map_err(failed)?.take(14).read_to_end(&mut beginning).map_err(failed)?;
-    Ok(beginning.starts_with(&[0x1f, 0x8b, 8, 4]) && beginning.ends_with(b"Aa"))
 }
 
 #[cfg(test)]
@@ -118,12 +183,33 @@ mod tests {
     #[test]
     fn settings_name_the_folder_of_silos_or_none_do() {
         let folder = tempfile::tempdir().expect("a folder");
-        assert_eq!(silo_folder(folder.path()).expect("read"), folder.path());
+        assert_eq!(silo_folder(folder.path()).expect("read").path(), folder.path());
         assert!(!is_store(folder.path()));
         let text = "# silo.directory: no\nSILO.directory: # here\n\tdeep/ # not elsewhere\n";
         std::fs::write(folder.path().join(SETTINGS_FILE), text).expect("written");
-        assert_eq!(silo_folder(folder.path()).expect("read"), folder.path().join("deep/"));
+        assert!(silo_folder(folder.path()).is_err());
+        std::fs::create_dir(folder.path().join("deep")).expect("made");
+        assert_eq!(silo_folder(folder.path()).expect("read").path(), folder.path().join("deep/"));
         assert!(is_store(folder.path()));
         assert!(silos(folder.path()).expect("read").is_none());
+    }
+
+    #[test]
+    fn links_in_a_store_are_errors() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir_all(folder.path().join("other/0")).expect("made");
+        let store = folder.path().join("store");
+        std::fs::create_dir_all(store.join("0")).expect("made");
+        std::fs::write(folder.path().join("other/0/0.gz"), b"\x1f\x8b\x08\x04......\0\0Aa").expect("written");
+        std::os::unix::fs::symlink("../../other/0/0.gz", store.join("0/0.gz")).expect("linked");
+        assert!(!is_store(&store));
+        assert!(matches!(silos(&store), Err(AardwarcError::Io { .. })));
+        std::fs::remove_file(store.join("0/0.gz")).expect("removed");
+        assert!(silos(&store).expect("read").is_none());
+        std::os::unix::fs::symlink("../other/0", store.join("1")).expect("linked");
+        assert!(matches!(silos(&store), Err(AardwarcError::Io { .. })));
+        assert!(is_store(&folder.path().join("other")));
+        std::fs::write(store.join(SETTINGS_FILE), "silo.directory: ../other").expect("written");
+        assert!(matches!(silos(&store), Err(AardwarcError::Io { .. })));
     }
 }

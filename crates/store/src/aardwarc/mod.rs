@@ -24,7 +24,7 @@ use crate::audit::{AuditKind, AuditSeverity};
 use crate::error::StoreError;
 
 pub use audit::audit;
-pub use folder::is_store;
+pub use folder::{AardwarcSilo, is_store};
 pub use object::{AardwarcContent, AardwarcObject};
 pub use store::AardwarcStore;
 pub use verified_read::Aardwarc;

@@ -6,11 +6,13 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use varve_warc::digest::{Algorithm, Digest, Hasher};
 use varve_warc::record::{RecordHeader, RecordType};
 use varve_warc::{OwnedRecord, WarcReader};
+
+use super::folder::AardwarcSilo;
 
 /// An object of an AardWARC store.
 pub struct AardwarcObject {
@@ -21,7 +23,7 @@ pub struct AardwarcObject {
 /// One segment of it.
 #[derive(Clone, Debug)]
 pub(super) struct AardwarcPart {
-    pub(super) silo: PathBuf,
+    pub(super) silo: AardwarcSilo,
     pub(super) offset: u64,
     pub(super) length: u64,
 }
@@ -38,7 +40,7 @@ impl AardwarcObject {
 
     /// The silo and offset of its first segment.
     pub fn place(&self) -> (&Path, u64) {
-        self.parts.first().map_or((Path::new(""), 0), |part| (&part.silo, part.offset))
+        self.parts.first().map_or((Path::new(""), 0), |part| (part.silo.path(), part.offset))
     }
 
     /// Its length.
@@ -93,7 +95,7 @@ impl AardwarcObject {
 
 impl AardwarcPart {
     fn open(&self) -> io::Result<OwnedRecord<File>> {
-        let file = File::open(&self.silo)?;
+        let file = self.silo.open()?;
         let record = WarcReader::at(file, self.offset).and_then(WarcReader::into_record);
         record.map_err(io::Error::other)?.ok_or_else(|| self.damaged("no record begins there"))
     }
@@ -125,7 +127,7 @@ impl AardwarcPart {
     }
 
     fn damaged(&self, what: &str) -> io::Error {
-        let (silo, offset) = (self.silo.display(), self.offset);
+        let (silo, offset) = (self.silo.path().display(), self.offset);
         let message = format!("the record at byte {offset} of `{silo}` is damaged: {what}");
         io::Error::new(io::ErrorKind::InvalidData, message)
     }

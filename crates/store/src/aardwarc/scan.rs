@@ -12,6 +12,7 @@ use varve_warc::record::RecordHeader;
 use varve_warc::{Error, Format, WarcReader};
 use varve_wire::ReadAt;
 
+use super::folder::AardwarcSilo;
 use super::{AardwarcError, AardwarcFinding, is_damage};
 use crate::audit::AuditKind;
 
@@ -26,16 +27,16 @@ const RECORD_END_MEMBER: [u8; 24] = [
 /// Passes each header of a silo and its offset to `seen`. Returns the damage that is visible
 /// without reading blocks.
 pub(super) fn scan(
-    path: &Path,
+    silo: &AardwarcSilo,
     seen: &mut dyn FnMut(&RecordHeader, u64),
 ) -> Result<Vec<AardwarcFinding>, AardwarcError> {
-    let unread = |source| AardwarcError::Io { path: path.to_owned(), source };
-    let file = File::open(path).map_err(unread)?;
+    let unread = |source| silo.unread(source);
+    let file = silo.open().map_err(unread)?;
     let size = file.size().map_err(unread)?;
     let mut offset = 0;
     while offset < size {
         let Some((header, next)) = step(&file, offset, size).map_err(unread)? else {
-            return scan_slowly(&file, path, offset, seen);
+            return scan_slowly(&file, silo.path(), offset, seen);
         };
         seen(&header, offset);
         offset = next;

@@ -4,10 +4,10 @@
 //! memory.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 
 use varve_warc::record::{RecordHeader, RecordType};
 
+use super::folder::AardwarcSilo;
 use super::object::AardwarcPart;
 
 /// A segment that is not the first of its object.
@@ -49,7 +49,7 @@ impl AardwarcSegments {
     /// The parts of an object if all are present and intact, else why not.
     pub(super) fn parts(
         &self,
-        silos: &[PathBuf],
+        silos: &[AardwarcSilo],
         header: &RecordHeader,
         first: (usize, u64),
         is_damaged: &dyn Fn((usize, u64)) -> bool,

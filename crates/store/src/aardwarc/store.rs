@@ -5,13 +5,12 @@
 //! in bounded memory. The time is proportional to the number of records; for frequent use, import
 //! the store.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use varve_warc::record::{RecordHeader, RecordType};
 use varve_warc::{Error, WarcReader};
-use varve_wire::ReadAt;
 
+use super::folder::AardwarcSilo;
 use super::object::AardwarcObject;
 use super::segments::AardwarcSegments;
 use super::{AardwarcError, AardwarcFinding, digits_of, folder, scan};
@@ -26,7 +25,7 @@ const MAX_ID_CANDIDATES: usize = 1000;
 
 /// An AardWARC store, open for reading.
 pub struct AardwarcStore {
-    silos: Vec<PathBuf>,
+    silos: Vec<AardwarcSilo>,
     segments: AardwarcSegments,
     index: IndexReader,
     findings: Vec<AardwarcFinding>,
@@ -58,11 +57,12 @@ impl AardwarcStore {
         })?;
         let unmade = |error| AardwarcError::Index(StoreError::Index(error));
         let options = IndexOptions::default();
-        let mut index = IndexRebuild::begin(&LocalDisk, scratch.path(), options).map_err(unmade)?;
+        let disk = LocalDisk::new(scratch.path());
+        let mut index = IndexRebuild::begin(&disk, scratch.path(), options).map_err(unmade)?;
         let (mut segments, mut findings) = (AardwarcSegments::default(), Vec::new());
-        for (number, path) in silos.iter().enumerate() {
+        for (number, silo) in silos.iter().enumerate() {
             let mut failure = Ok(());
-            let found = scan::scan(path, &mut |header, offset| {
+            let found = scan::scan(silo, &mut |header, offset| {
                 segments.note(header, number, offset);
                 if failure.is_ok() {
                     failure = note(&mut index, header, number, offset);
@@ -70,25 +70,21 @@ impl AardwarcStore {
             })?;
             failure.map_err(AardwarcError::Index)?;
             findings.extend(found);
-            let unread = |source| AardwarcError::Io { path: path.clone(), source };
-            progress(File::open(path).and_then(|file| file.size()).map_err(unread)?);
+            progress(silo.length()?);
         }
         index.finish().map_err(unmade)?;
-        let index = IndexReader::open(&LocalDisk, scratch.path()).map_err(unmade)?;
+        let index = IndexReader::open(&disk, scratch.path()).map_err(unmade)?;
         Ok(Some(Self { silos, segments, index, findings, _scratch: scratch }))
     }
 
     /// The total length of the silos of the store in a folder.
     pub fn bytes_to_read(folder: &Path) -> Result<u64, AardwarcError> {
         let silos = folder::silos(folder)?.unwrap_or_default();
-        silos.into_iter().try_fold(0, |sum, path| {
-            let length = std::fs::metadata(&path).map(|metadata| metadata.len());
-            Ok(sum + length.map_err(|source| AardwarcError::Io { path, source })?)
-        })
+        silos.iter().try_fold(0, |sum, silo| Ok(sum + silo.length()?))
     }
 
     /// The silos, in order of their names.
-    pub fn silos(&self) -> &[PathBuf] {
+    pub fn silos(&self) -> &[AardwarcSilo] {
         &self.silos
     }
 
@@ -163,11 +159,13 @@ impl AardwarcStore {
     }
 
     fn header_at(&self, place: SiloPlace) -> Result<Option<RecordHeader>, AardwarcError> {
-        let path = &self.silos[place.silo() as usize];
-        let file = File::open(path).map_err(|source| AardwarcError::Io { path: path.clone(), source })?;
+        let silo = &self.silos[place.silo() as usize];
+        let file = silo.open().map_err(|source| silo.unread(source))?;
         match WarcReader::at(file, place.offset()).and_then(WarcReader::into_record) {
             Ok(record) => Ok(record.map(|record| record.header().clone())),
-            Err(source @ Error::Io { .. }) => Err(AardwarcError::Silo { path: path.clone(), source }),
+            Err(source @ Error::Io { .. }) => {
+                Err(AardwarcError::Silo { path: silo.path().to_owned(), source })
+            }
             Err(_) => Ok(None),
         }
     }
@@ -180,7 +178,7 @@ impl AardwarcStore {
             Ok(parts) => Ok(AardwarcObject::new(header, parts)),
             Err(why) => {
                 let id = String::from_utf8_lossy(header.record_id().unwrap_or_default()).into_owned();
-                let silo = self.silos[first.0].clone();
+                let silo = self.silos[first.0].path().to_owned();
                 Err(AardwarcError::NotWhole { id, silo, offset: first.1, why })
             }
         }

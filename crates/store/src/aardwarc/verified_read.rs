@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use varve_warc::digest::Digest;
 use varve_warc::record::{RecordHeader, RecordType};
@@ -14,6 +14,7 @@ use varve_warc::rule::WarcFinding;
 use varve_warc::write::id;
 use varve_warc::{Error, WarcReader};
 
+use super::folder::AardwarcSilo;
 use super::object::AardwarcObject;
 use super::scan::scan;
 use super::segments::AardwarcSegments;
@@ -22,7 +23,7 @@ use crate::audit::{AuditKind, AuditSeverity};
 
 /// An AardWARC store of which every byte was read and verified.
 pub struct Aardwarc {
-    silos: Vec<PathBuf>,
+    silos: Vec<AardwarcSilo>,
     segments: AardwarcSegments,
     /// The damaged records: silo and offset.
     damaged: HashSet<(usize, u64)>,
@@ -45,7 +46,7 @@ impl Aardwarc {
     }
 
     /// The silos, in order of their names.
-    pub fn silos(&self) -> &[PathBuf] {
+    pub fn silos(&self) -> &[AardwarcSilo] {
         &self.silos
     }
 
@@ -66,12 +67,13 @@ impl Aardwarc {
 
     /// Reads a silo, notes its segments and verifies every record.
     fn examine(&mut self, number: usize, progress: &dyn Fn(u64)) -> Result<(), AardwarcError> {
-        let path = self.silos[number].clone();
-        let failed = |source| AardwarcError::Silo { path: path.clone(), source };
-        let Some(mut reader) = open_silo(&path)? else {
+        let silo = self.silos[number].clone();
+        let path = silo.path();
+        let failed = |source| AardwarcError::Silo { path: path.to_owned(), source };
+        let Some(mut reader) = open_silo(&silo)? else {
             self.findings.push(AardwarcFinding::new(
                 AuditKind::Damaged,
-                &path,
+                path,
                 0,
                 "it cannot be read as a silo",
             ));
@@ -97,7 +99,7 @@ impl Aardwarc {
             done = reader.position();
         }
         let rest = reader.take_findings().into_iter().filter(is_damage);
-        self.findings.extend(rest.map(|finding| AardwarcFinding::of(&finding, &path)));
+        self.findings.extend(rest.map(|finding| AardwarcFinding::of(&finding, path)));
         Ok(())
     }
 
@@ -111,7 +113,7 @@ impl Aardwarc {
     ) {
         let is_wrong =
             checked.block != DigestVerdict::Right || checked.payload == DigestVerdict::Wrong || is_cut;
-        let (silo, offset) = (&self.silos[place.0], place.1);
+        let (silo, offset) = (self.silos[place.0].path(), place.1);
         if is_wrong || found.iter().any(|finding| finding.offset == offset) {
             self.damaged.insert(place);
             if found.is_empty() {
@@ -136,9 +138,9 @@ impl Aardwarc {
         mut visit: impl FnMut(AardwarcObject) -> Result<(), E>,
     ) -> Result<Vec<AardwarcFinding>, E> {
         let mut left_out = Vec::new();
-        for (number, path) in self.silos.iter().enumerate() {
+        for (number, silo) in self.silos.iter().enumerate() {
             let mut result = Ok(());
-            scan(path, &mut |header, offset| {
+            scan(silo, &mut |header, offset| {
                 let is_object = matches!(header.record_type(), RecordType::Resource | RecordType::Metadata);
                 if !is_object || result.is_err() {
                     return;
@@ -149,7 +151,7 @@ impl Aardwarc {
                     Err(why) => {
                         let id = String::from_utf8_lossy(header.record_id().unwrap_or_default()).into_owned();
                         let message = format!("`{id}` is left out: {why}");
-                        let finding = AardwarcFinding::new(AuditKind::Segment, path, offset, message);
+                        let finding = AardwarcFinding::new(AuditKind::Segment, silo.path(), offset, message);
                         left_out.push(finding.with_id(header.record_id()));
                     }
                 }
@@ -192,11 +194,11 @@ fn odd_id(header: &RecordHeader, silo: &Path, offset: u64) -> Option<AardwarcFin
 }
 
 /// Opens a silo; `None` when it is not a WARC file.
-fn open_silo(path: &Path) -> Result<Option<WarcReader<File>>, AardwarcError> {
-    let file = File::open(path).map_err(|source| AardwarcError::Io { path: path.to_owned(), source })?;
+fn open_silo(silo: &AardwarcSilo) -> Result<Option<WarcReader<File>>, AardwarcError> {
+    let file = silo.open().map_err(|source| silo.unread(source))?;
     match WarcReader::new(file) {
         Ok(reader) => Ok(Some(reader)),
-        Err(source @ Error::Io { .. }) => Err(AardwarcError::Silo { path: path.to_owned(), source }),
+        Err(source @ Error::Io { .. }) => Err(AardwarcError::Silo { path: silo.path().to_owned(), source }),
         Err(_) => Ok(None),
     }
 }

@@ -44,7 +44,7 @@ impl ScratchFolder {
     pub(super) fn new() -> Result<Self, StoreError> {
         let folder = tempfile::tempdir()
             .map_err(|source| DiskError::new(Operation::MakeFolders, &std::env::temp_dir(), source))?;
-        Ok(Self { folder, disk: LocalDisk })
+        Ok(Self { disk: LocalDisk::new(folder.path()), folder })
     }
 
     pub(super) fn disk(&self) -> &LocalDisk {

@@ -1,97 +1,159 @@
-//! The real disk. Each method makes one or two system calls and adds the path to errors.
+//! The real disk below one folder. Each method makes a few system calls and adds the path to errors.
+//!
+//! Files are reached through a [`Folder`]: no link below the root is followed, and only regular
+//! files are opened. So an archive that someone else made cannot lead a write to another file.
 //!
 //! Requires Unix: positioned reads and writes, syncing a folder, and renaming over a mapped file.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use varve_file::{EntryKind, ExpectedKind, Folder, FolderError};
 
 use super::{Disk, DiskError, DiskFile, MappedFile, Operation, Stat};
 use crate::steps::{self, step};
 
-/// The file system of this machine.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LocalDisk;
+/// The file system of this machine below a root folder. A path outside the root is an error.
+#[derive(Debug)]
+pub struct LocalDisk {
+    root: PathBuf,
+    /// Opened at the first use, since a disk may be named before its folder exists.
+    folder: OnceLock<Folder>,
+}
 
 struct LocalFile {
     file: File,
     path: PathBuf,
 }
 
+impl LocalDisk {
+    /// The disk below `root`, which may be reached through links and need not exist yet.
+    pub fn new(root: &Path) -> Self {
+        Self { root: root.to_owned(), folder: OnceLock::new() }
+    }
+
+    /// Runs an operation on the name of `path` below the root.
+    fn run<T>(
+        &self,
+        operation: Operation,
+        path: &Path,
+        run: impl FnOnce(&Folder, &Path) -> Result<T, FolderError>,
+    ) -> Result<T, DiskError> {
+        self.folder()
+            .and_then(|folder| run(folder, self.name(path)?))
+            .map_err(|error| DiskError::new(operation, path, error.into()))
+    }
+
+    fn folder(&self) -> Result<&Folder, FolderError> {
+        match self.folder.get() {
+            Some(folder) => Ok(folder),
+            None => {
+                let folder = Folder::open(&self.root)?;
+                Ok(self.folder.get_or_init(|| folder))
+            }
+        }
+    }
+
+    fn name<'p>(&self, path: &'p Path) -> Result<&'p Path, FolderError> {
+        path.strip_prefix(&self.root)
+            .map_err(|_| FolderError::OutsideName { folder: self.root.clone(), name: path.to_owned() })
+    }
+
+    fn open_file(
+        &self,
+        operation: Operation,
+        path: &Path,
+        open: impl FnOnce(&Folder, &Path) -> Result<File, FolderError>,
+    ) -> Result<Box<dyn DiskFile>, DiskError> {
+        let file = self.run(operation, path, open)?;
+        Ok(Box::new(LocalFile { file, path: path.to_path_buf() }))
+    }
+}
+
 impl Disk for LocalDisk {
     fn open(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError> {
-        open(path, OpenOptions::new().read(true), Operation::Open)
+        self.open_file(Operation::Open, path, |folder, name| folder.open_to_read(name))
     }
 
     fn open_to_write(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError> {
-        open(path, OpenOptions::new().read(true).write(true), Operation::Open)
+        self.open_file(Operation::Open, path, |folder, name| folder.open_to_write(name))
     }
 
     fn create_new(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError> {
         step("create", path);
-        open(path, OpenOptions::new().read(true).write(true).create_new(true), Operation::Create)
+        self.open_file(Operation::Create, path, |folder, name| folder.create_new(name))
     }
 
     fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
-        let file = File::open(path).map_err(failed(Operation::Map, path))?;
+        let mut file = self.run(Operation::Map, path, |folder, name| folder.open_to_read(name))?;
         // Some file systems cannot map files; then the file is read.
         match MappedFile::map(&file) {
             Ok(mapped) => Ok(mapped),
-            Err(_) => Ok(MappedFile::from(fs::read(path).map_err(failed(Operation::Read, path))?)),
+            Err(_) => {
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes).map_err(failed(Operation::Read, path))?;
+                Ok(MappedFile::from(bytes))
+            }
         }
     }
 
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {
-        match fs::metadata(path) {
-            Ok(found) => Ok(Some(Stat {
-                length: found.len(),
-                read_only: found.permissions().readonly(),
-                folder: found.is_dir(),
-            })),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(DiskError::new(Operation::Stat, path, error)),
+        // A root that does not exist contains nothing.
+        match self.run(Operation::Stat, path, |folder, name| folder.entry(name)) {
+            Ok(None) => Ok(None),
+            Err(error) if error.is_absent() => Ok(None),
+            Err(error) => Err(error),
+            Ok(Some(found)) => match found.kind {
+                kind @ (EntryKind::File | EntryKind::Folder) => Ok(Some(Stat {
+                    length: found.length,
+                    read_only: found.is_read_only(),
+                    folder: kind == EntryKind::Folder,
+                })),
+                kind => {
+                    let (path, expected) = (path.to_owned(), ExpectedKind::File);
+                    let wrong = FolderError::WrongKind { path: path.clone(), found: kind, expected };
+                    Err(DiskError::new(Operation::Stat, &path, wrong.into()))
+                }
+            },
         }
     }
 
     fn list(&self, folder: &Path) -> Result<Vec<OsString>, DiskError> {
-        let names = fs::read_dir(folder).and_then(|entries| {
-            entries.map(|entry| entry.map(|found| found.file_name())).collect::<io::Result<Vec<_>>>()
-        });
-        let mut names = names.map_err(failed(Operation::List, folder))?;
-        names.sort_unstable();
-        Ok(names)
+        let entries = self.run(Operation::List, folder, |root, name| root.list(name))?;
+        Ok(entries.into_iter().map(|entry| entry.name).collect())
     }
 
     fn make_folders(&self, folder: &Path) -> Result<(), DiskError> {
         step("make folders", folder);
-        fs::create_dir_all(folder).map_err(failed(Operation::MakeFolders, folder))
+        if self.folder().is_err_and(|error| error.is_absent()) {
+            // The root is the folder that the user named, so links on the way to it are followed.
+            fs::create_dir_all(&self.root).map_err(failed(Operation::MakeFolders, &self.root))?;
+        }
+        self.run(Operation::MakeFolders, folder, |root, name| root.make_folders(name).map(drop))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
         step("rename", to);
-        fs::rename(from, to).map_err(failed(Operation::Rename, from))
+        self.run(Operation::Rename, from, |folder, name| folder.rename(name, self.name(to)?))
     }
 
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         step("remove", path);
-        fs::remove_file(path).map_err(failed(Operation::Remove, path))
+        self.run(Operation::Remove, path, |folder, name| folder.remove(name))
     }
 
     fn set_read_only(&self, path: &Path) -> Result<(), DiskError> {
         step("set read-only", path);
-        let change = || {
-            let mut permissions = fs::metadata(path)?.permissions();
-            permissions.set_readonly(true);
-            fs::set_permissions(path, permissions)
-        };
-        change().map_err(failed(Operation::SetReadOnly, path))
+        self.run(Operation::SetReadOnly, path, |folder, name| folder.set_read_only(name))
     }
 
     fn sync_folder(&self, folder: &Path) -> Result<(), DiskError> {
         step("sync a folder", folder);
-        File::open(folder).and_then(|file| file.sync_all()).map_err(failed(Operation::SyncFolder, folder))
+        self.run(Operation::SyncFolder, folder, |root, name| root.sync(name))
     }
 }
 
@@ -135,11 +197,6 @@ impl DiskFile for LocalFile {
     }
 }
 
-fn open(path: &Path, how: &OpenOptions, operation: Operation) -> Result<Box<dyn DiskFile>, DiskError> {
-    let file = how.open(path).map_err(failed(operation, path))?;
-    Ok(Box::new(LocalFile { file, path: path.to_path_buf() }))
-}
-
 fn failed(operation: Operation, path: &Path) -> impl FnOnce(io::Error) -> DiskError {
     move |source| DiskError::new(operation, path, source)
 }
@@ -151,44 +208,87 @@ mod tests {
     #[test]
     fn a_file_is_written_read_cut_and_mapped() {
         let folder = tempfile::tempdir().unwrap();
+        let disk = LocalDisk::new(folder.path());
         let path = folder.path().join("a");
-        let file = LocalDisk.create_new(&path).unwrap();
+        let file = disk.create_new(&path).unwrap();
         file.write_at(b"hello world", 0).unwrap();
         file.truncate(5).unwrap();
         file.sync().unwrap();
         let mut buffer = [0; 8];
         assert_eq!(file.read_at(&mut buffer, 1).unwrap(), 4);
         assert_eq!(&buffer[..4], b"ello");
-        assert_eq!(&*LocalDisk.map(&path).unwrap(), b"hello");
+        assert_eq!(&*disk.map(&path).unwrap(), b"hello");
         assert_eq!(file.length().unwrap(), 5);
     }
 
     #[test]
     fn errors_name_the_operation_and_the_path() {
         let folder = tempfile::tempdir().unwrap();
+        let disk = LocalDisk::new(folder.path());
         let path = folder.path().join("absent");
-        let error = LocalDisk.open(&path).err().unwrap();
+        let error = disk.open(&path).err().unwrap();
         assert!(error.is_absent());
         assert_eq!(error.to_string(), format!("cannot open `{}`", path.display()));
-        assert_eq!(LocalDisk.stat(&path).unwrap(), None);
+        assert_eq!(disk.stat(&path).unwrap(), None);
     }
 
     #[test]
     fn a_name_that_is_taken_is_not_created_again() {
         let folder = tempfile::tempdir().unwrap();
+        let disk = LocalDisk::new(folder.path());
         let path = folder.path().join("a");
-        LocalDisk.create_new(&path).unwrap();
-        assert_eq!(LocalDisk.create_new(&path).err().unwrap().operation, Operation::Create);
-        LocalDisk.set_read_only(&path).unwrap();
-        assert!(LocalDisk.stat(&path).unwrap().unwrap().read_only);
-        assert_eq!(LocalDisk.list(folder.path()).unwrap(), ["a"]);
+        disk.create_new(&path).unwrap();
+        assert_eq!(disk.create_new(&path).err().unwrap().operation, Operation::Create);
+        disk.set_read_only(&path).unwrap();
+        assert!(disk.stat(&path).unwrap().unwrap().read_only);
+        assert_eq!(disk.list(folder.path()).unwrap(), ["a"]);
     }
 
     #[test]
     fn an_empty_file_maps_to_nothing() {
         let folder = tempfile::tempdir().unwrap();
+        let disk = LocalDisk::new(folder.path());
         let path = folder.path().join("empty");
-        LocalDisk.create_new(&path).unwrap();
-        assert!(LocalDisk.map(&path).unwrap().is_empty());
+        disk.create_new(&path).unwrap();
+        assert!(disk.map(&path).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_path_outside_the_root_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("outside"), "outside").unwrap();
+        let disk = LocalDisk::new(&folder.path().join("root"));
+        disk.make_folders(&folder.path().join("root/below")).unwrap();
+        for path in ["outside", "root/../outside", "root/below/../../outside"] {
+            let path = folder.path().join(path);
+            assert!(disk.remove(&path).is_err());
+            assert!(disk.rename(&folder.path().join("root/below"), &path).is_err());
+            let error = disk.open_to_write(&path).err().unwrap();
+            assert!(error.source.to_string().contains("is not a name below"), "{error:?}");
+        }
+        assert_eq!(fs::read(folder.path().join("outside")).unwrap(), b"outside");
+    }
+
+    #[test]
+    fn a_link_is_an_error_and_its_target_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, outside) = (folder.path().join("root"), folder.path().join("outside"));
+        fs::write(&outside, "outside").unwrap();
+        let disk = LocalDisk::new(&root);
+        disk.make_folders(&root).unwrap();
+        let link = root.join("link");
+        std::os::unix::fs::symlink("../outside", &link).unwrap();
+        let message = format!("`{}` is a symbolic link, not a regular file", link.display());
+        for error in [
+            disk.open(&link).err(),
+            disk.open_to_write(&link).err(),
+            disk.map(&link).err(),
+            disk.stat(&link).err(),
+            disk.set_read_only(&link).err(),
+        ] {
+            assert_eq!(error.unwrap().source.to_string(), message);
+        }
+        assert!(!fs::metadata(&outside).unwrap().permissions().readonly());
+        assert_eq!(fs::read(&outside).unwrap(), b"outside");
     }
 }

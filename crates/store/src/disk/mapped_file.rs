@@ -1,6 +1,15 @@
 //! The bytes of a finished file: memory-mapped where the disk supports it, owned elsewhere.
 //!
 //! The only module of the store that maps memory. It does not interpret the bytes.
+//!
+//! Reading a map beyond the end of a file that became shorter kills the process (`SIGBUS`). Varve
+//! never shortens a mapped file, but another program might. So a user of a map calls
+//! [`MappedFile::check_length`] before it reads a part. What remains is a truncation between that
+//! check and the read, a fraction of a millisecond later.
+//!
+//! Measured and declined: positioned reads instead of a map. In ten million entries a lookup takes
+//! 0.07 microseconds in a map and 1.4 to 2.1 by `pread`, mostly for the system call. A check of the
+//! length takes 0.7 to 0.9, once per lookup or per thousands of lookups in a batch.
 
 use std::fmt;
 use std::fs::File;
@@ -11,7 +20,7 @@ use std::ops::Deref;
 pub struct MappedFile(MappedContent);
 
 enum MappedContent {
-    Map(memmap2::Mmap),
+    Map { map: memmap2::Mmap, file: File },
     Owned(Vec<u8>),
 }
 
@@ -25,7 +34,17 @@ impl MappedFile {
         // last map of it is gone. That no other program writes into the folder is what the format
         // asks of its medium.
         let map = unsafe { memmap2::Mmap::map(file)? };
-        Ok(Self(MappedContent::Map(map)))
+        Ok(Self(MappedContent::Map { map, file: file.try_clone()? }))
+    }
+
+    /// Fails with `UnexpectedEof` if the file is now shorter than its map.
+    pub fn check_length(&self) -> io::Result<()> {
+        match &self.0 {
+            MappedContent::Map { map, file } if file.metadata()?.len() < map.len() as u64 => Err(
+                io::Error::new(io::ErrorKind::UnexpectedEof, "the file was truncated while it was in use"),
+            ),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -41,7 +60,7 @@ impl Deref for MappedFile {
     #[inline]
     fn deref(&self) -> &[u8] {
         match &self.0 {
-            MappedContent::Map(map) => map,
+            MappedContent::Map { map, .. } => map,
             MappedContent::Owned(bytes) => bytes,
         }
     }
@@ -50,7 +69,7 @@ impl Deref for MappedFile {
 impl fmt::Debug for MappedFile {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.0 {
-            MappedContent::Map(_) => "map",
+            MappedContent::Map { .. } => "map",
             MappedContent::Owned(_) => "owned",
         };
         write!(formatter, "Mapped({kind}, {} bytes)", self.len())

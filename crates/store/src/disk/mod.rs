@@ -19,7 +19,8 @@ pub use file_source::FileSource;
 pub use local_disk::LocalDisk;
 pub use mapped_file::MappedFile;
 
-/// The file system operations that the store needs.
+/// The file system operations that the store needs. Paths are absolute or relative, as the user named
+/// the archive; a real disk refuses those outside the folder that it was opened for.
 ///
 /// Guarantees:
 ///

@@ -25,6 +25,10 @@ pub(super) struct RotatedAppendix {
     pub(super) damage: Option<u64>,
 }
 
+/// Maximum length of an appendix, which is read into memory: far longer than it is
+/// when housekeeping is due.
+const MAX_APPENDIX_BYTES: u64 = 1 << 30;
+
 /// The numbers of the rotated appendices, oldest first.
 pub(super) fn list_rotated(disk: &dyn Disk, folder: &Path) -> Result<Vec<u64>, IndexError> {
     let names = disk.list(folder)?;
@@ -65,7 +69,11 @@ pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Option<(DecodedAppend
 }
 
 fn decode(file: &dyn DiskFile, path: &Path) -> Result<(DecodedAppendix, u64), IndexError> {
-    let mut bytes = vec![0; usize::try_from(file.length()?).unwrap_or(usize::MAX)];
+    let length = file.length()?;
+    if length > MAX_APPENDIX_BYTES {
+        return Err(IndexError::damaged(path, MAX_APPENDIX_BYTES, "it is longer than an appendix can be"));
+    }
+    let mut bytes = vec![0; length as usize];
     let length = file.read_at(&mut bytes, 0)?;
     let decoded = appendix::decode(&bytes[..length]);
     let unsupported = |UnknownFormat(format)| IndexError::Unsupported { file: path.to_path_buf(), format };

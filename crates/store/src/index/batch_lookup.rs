@@ -17,6 +17,8 @@ use super::view::IndexView;
 
 /// Lookups that run together.
 const LOOKUPS_PER_GROUP: usize = 32;
+/// Groups between two checks of the length of the files, which are system calls.
+const GROUPS_PER_LENGTH_CHECK: usize = 256;
 /// Entries in a cache line. The mapping and the start of the entries are aligned to lines.
 const ENTRIES_PER_CACHE_LINE: usize = 4;
 /// Entries in the search window.
@@ -31,6 +33,10 @@ impl IndexView {
         mut found: impl FnMut(usize, SiloPlace),
     ) -> Result<(), IndexError> {
         for (number, group) in prefixes.chunks(LOOKUPS_PER_GROUP).enumerate() {
+            if number.is_multiple_of(GROUPS_PER_LENGTH_CHECK) {
+                let ahead = &prefixes[number * LOOKUPS_PER_GROUP..];
+                self.check_lengths(&ahead[..ahead.len().min(GROUPS_PER_LENGTH_CHECK * LOOKUPS_PER_GROUP)])?;
+            }
             let found = |member, place| found(number * LOOKUPS_PER_GROUP + member, place);
             match self.shards.cover() {
                 [only] => {
@@ -41,6 +47,17 @@ impl IndexView {
             }
         }
         Ok(())
+    }
+
+    /// Checks that the shards of these prefixes were not truncated.
+    fn check_lengths(&self, prefixes: &[IndexPrefix]) -> Result<(), IndexError> {
+        if let [only] = self.shards.cover() {
+            return only.check_length();
+        }
+        let mut shards: Vec<&Shard> = prefixes.iter().map(|prefix| self.shards.of(*prefix)).collect();
+        shards.sort_unstable_by_key(|shard| shard.name().range().first);
+        shards.dedup_by_key(|shard| shard.name().range().first);
+        shards.into_iter().try_for_each(Shard::check_length)
     }
 
     #[inline]

@@ -57,7 +57,8 @@ mod tests {
             numbers in prop::collection::vec((any::<u64>(), any::<u64>()), 0..200), limit in 1_usize..50,
         ) {
             let folder = tempfile::tempdir().unwrap();
-            let mut order = EntriesByPlace::new(&LocalDisk, folder.path(), limit);
+            let disk = LocalDisk::new(folder.path());
+            let mut order = EntriesByPlace::new(&disk, folder.path(), limit);
             let entry = |(prefix, place)| IndexEntry { prefix: IndexPrefix(prefix), place: SiloPlace::from_bits(place) };
             let mut expected: Vec<IndexEntry> = numbers.into_iter().map(entry).collect();
             for entry in &expected {

@@ -21,7 +21,7 @@ use super::file_names::ShardName;
 use super::layout::{
     ENTRIES_PER_BLOCK, SHARD_HEADER_BYTES, ShardGeometry, ShardHeader, ShardHeaderError, u32_at,
 };
-use crate::disk::{Disk, MappedFile};
+use crate::disk::{Disk, DiskError, MappedFile, Operation};
 
 /// Entries that the walk compares one by one before it gallops.
 const LINEAR_SEARCH_ENTRIES: usize = 8;
@@ -96,6 +96,7 @@ impl Shard {
     /// The positions of all entries with this prefix.
     #[inline]
     fn positions(&self, prefix: IndexPrefix) -> Result<Range<usize>, IndexError> {
+        self.check_length()?;
         let sorted = self.sorted();
         match sorted.entries {
             [] => Ok(0..0),
@@ -122,6 +123,11 @@ impl Shard {
         let range = PrefixRange { first: range.first.max(self.name().range().first), last: range.last };
         let start = self.positions(range.first)?.start;
         Ok(ShardStream { shard: Arc::clone(self), next: start, range, before: None })
+    }
+
+    /// Fails if another program truncated the file, which then must not be read.
+    pub(super) fn check_length(&self) -> Result<(), IndexError> {
+        self.bytes.check_length().map_err(|source| DiskError::new(Operation::Map, &self.path, source).into())
     }
 
     /// Verifies the blocks of these positions, which must not be empty.
@@ -295,6 +301,7 @@ impl ShardStream {
     fn advance(&mut self) -> Result<Option<IndexEntry>, IndexError> {
         let Some(bytes) = self.shard.entries().get(self.next) else { return Ok(None) };
         if self.before.is_none() || self.next.is_multiple_of(ENTRIES_PER_BLOCK) {
+            self.shard.check_length()?;
             self.shard.check(self.next..self.next + 1)?;
         }
         let entry = IndexEntry::from_bytes(bytes);

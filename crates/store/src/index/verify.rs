@@ -159,7 +159,7 @@ impl IndexVerification {
         self.files += 1;
         let path = folder.join(name.to_string());
         match Shard::open(disk, folder, name) {
-            Ok(shard) => self.open_shard(&shard),
+            Ok(shard) => self.open_shard(&shard)?,
             Err(error) => {
                 let length = disk.stat(&path)?.map_or(0, |stat| stat.length);
                 self.refused(error, length)?;
@@ -168,7 +168,8 @@ impl IndexVerification {
         Ok(())
     }
 
-    fn open_shard(&mut self, shard: &Shard) {
+    fn open_shard(&mut self, shard: &Shard) -> Result<(), IndexError> {
+        shard.check_length()?;
         let start = shard.header().geometry.entries_start();
         let tables = &shard.bytes()[SHARD_HEADER_BYTES..start];
         let tables_right = crc32fast::hash(tables) == shard.header().tables_check;
@@ -184,6 +185,7 @@ impl IndexVerification {
         let mut walk = ShardWalk { shard, before: None, greatest: SiloPlace::MIN, bias: Vec::new() };
         let mut blocks_right = true;
         for block in 0..shard.header().geometry.blocks() {
+            shard.check_length()?;
             // If the tables are damaged the checksums are not to be believed, but order still is.
             let right = !tables_right || shard.block_is_right(block);
             if !right {
@@ -210,6 +212,7 @@ impl IndexVerification {
             let message = "the header or the bias table does not follow from the entries";
             self.find(IndexFindingKind::Damage, shard.path(), 0..start as u64, message);
         }
+        Ok(())
     }
 }
 

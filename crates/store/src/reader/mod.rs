@@ -60,11 +60,16 @@ impl StoreReader {
     /// Opens a store for reading.
     pub fn open(files: SiloFiles, index_folder: &Path) -> Result<Self, StoreError> {
         let index = IndexReader::open(&*files.disk, index_folder)?;
-        Ok(Self::with_index(Arc::new(OpenSilos::new(files)), index))
+        Ok(Self::with_index(files, index))
+    }
+
+    /// Opens a store for reading, with an index that may be elsewhere.
+    pub fn with_index(files: SiloFiles, index: IndexReader) -> Self {
+        Self::sharing(Arc::new(OpenSilos::new(files)), index)
     }
 
     /// Reads from shared open silos.
-    pub(crate) fn with_index(silos: Arc<OpenSilos>, index: IndexReader) -> Self {
+    pub(crate) fn sharing(silos: Arc<OpenSilos>, index: IndexReader) -> Self {
         Self { silos, index, names: Mutex::default() }
     }
 

@@ -129,7 +129,7 @@ mod tests {
             temporary: root.join("tmp"),
             clock: Arc::new(date),
         };
-        let files = SiloFiles::new(Arc::new(LocalDisk), root.join("warc"), None);
+        let files = SiloFiles::new(Arc::new(LocalDisk::new(root)), root.join("warc"), None);
         StoreWriter::open(files, settings).expect("opened").0
     }
 

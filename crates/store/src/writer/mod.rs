@@ -158,7 +158,7 @@ impl StoreWriter {
 
     /// A reader of everything that is synced. It sees later syncs too.
     pub fn reader(&self) -> StoreReader {
-        StoreReader::with_index(Arc::clone(&self.silos), self.index.reader())
+        StoreReader::sharing(Arc::clone(&self.silos), self.index.reader())
     }
 
     /// The index as it is now.

@@ -22,8 +22,8 @@ fn kept() -> &'static Path {
 
 #[test]
 fn an_index_of_format_1_is_read() {
-    assert_eq!(verify(&LocalDisk, kept()).unwrap().findings, []);
-    let index = IndexReader::open(&LocalDisk, kept()).unwrap();
+    assert_eq!(verify(&LocalDisk::new(kept()), kept()).unwrap().findings, []);
+    let index = IndexReader::open(&LocalDisk::new(kept()), kept()).unwrap();
     answers(&index, &entries(0..400).into_iter().collect());
 }
 
@@ -31,7 +31,7 @@ fn an_index_of_format_1_is_read() {
 fn an_index_of_format_1_is_written_byte_for_byte() {
     let disk = Arc::new(MemoryDisk::new());
     write(&disk);
-    assert_eq!(files(&*disk, folder()), files(&LocalDisk, kept()));
+    assert_eq!(files(&*disk, folder()), files(&LocalDisk::new(kept()), kept()));
 }
 
 fn write(disk: &Arc<MemoryDisk>) {
@@ -47,7 +47,7 @@ fn write(disk: &Arc<MemoryDisk>) {
 fn an_index_of_format_1_is_added_to() {
     let disk = Arc::new(MemoryDisk::new());
     disk.make_folders(folder()).unwrap();
-    for (name, bytes) in files(&LocalDisk, kept()) {
+    for (name, bytes) in files(&LocalDisk::new(kept()), kept()) {
         disk.create_new(&folder().join(name)).unwrap().write_at(&bytes, 0).unwrap();
     }
     let (writer, _) = IndexWriter::open(disk.clone(), folder(), OPTIONS).unwrap();

@@ -21,15 +21,19 @@ fn finds_all(index: &IndexReader, count: u64) {
 #[test]
 fn a_reader_that_opens_again_and_again_during_housekeeping_misses_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    IndexWriter::create(&LocalDisk, folder.path()).unwrap();
-    let (writer, _) = IndexWriter::open(Arc::new(LocalDisk), folder.path(), SMALL).unwrap();
+    IndexWriter::create(&LocalDisk::new(folder.path()), folder.path()).unwrap();
+    let (writer, _) =
+        IndexWriter::open(Arc::new(LocalDisk::new(folder.path())), folder.path(), SMALL).unwrap();
     let (acknowledged, finished) = (AtomicU64::new(0), AtomicBool::new(false));
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 while !finished.load(Ordering::SeqCst) {
                     let count = acknowledged.load(Ordering::SeqCst);
-                    finds_all(&IndexReader::open(&LocalDisk, folder.path()).unwrap(), count);
+                    finds_all(
+                        &IndexReader::open(&LocalDisk::new(folder.path()), folder.path()).unwrap(),
+                        count,
+                    );
                 }
             });
         }
@@ -44,14 +48,15 @@ fn a_reader_that_opens_again_and_again_during_housekeeping_misses_nothing() {
             finished.store(true, Ordering::SeqCst);
         });
     });
-    finds_all(&IndexReader::open(&LocalDisk, folder.path()).unwrap(), 600);
+    finds_all(&IndexReader::open(&LocalDisk::new(folder.path()), folder.path()).unwrap(), 600);
 }
 
 #[test]
 fn a_reader_during_rebuilds_of_changing_shape_misses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let rebuild = |count: u64| {
-        let mut rebuild = IndexRebuild::begin(&LocalDisk, folder.path(), SMALL).unwrap();
+        let disk = LocalDisk::new(folder.path());
+        let mut rebuild = IndexRebuild::begin(&disk, folder.path(), SMALL).unwrap();
         entries(0..count).into_iter().for_each(|entry| rebuild.push(entry).unwrap());
         rebuild.finish().unwrap();
     };
@@ -60,8 +65,8 @@ fn a_reader_during_rebuilds_of_changing_shape_misses_nothing() {
     thread::scope(|scope| {
         scope.spawn(|| {
             while !finished.load(Ordering::SeqCst) {
-                finds_all(&IndexReader::open(&LocalDisk, folder.path()).unwrap(), 10);
-                let findings = verify(&LocalDisk, folder.path()).unwrap().findings;
+                finds_all(&IndexReader::open(&LocalDisk::new(folder.path()), folder.path()).unwrap(), 10);
+                let findings = verify(&LocalDisk::new(folder.path()), folder.path()).unwrap().findings;
                 assert!(findings.len() <= 1, "{findings:?}");
             }
         });
@@ -77,8 +82,9 @@ fn a_reader_during_rebuilds_of_changing_shape_misses_nothing() {
 #[test]
 fn many_threads_append_and_look_up_while_another_merges() {
     let folder = tempfile::tempdir().unwrap();
-    IndexWriter::create(&LocalDisk, folder.path()).unwrap();
-    let (writer, _) = IndexWriter::open(Arc::new(LocalDisk), folder.path(), SMALL).unwrap();
+    IndexWriter::create(&LocalDisk::new(folder.path()), folder.path()).unwrap();
+    let (writer, _) =
+        IndexWriter::open(Arc::new(LocalDisk::new(folder.path())), folder.path(), SMALL).unwrap();
     let finished = AtomicU64::new(0);
     thread::scope(|scope| {
         for worker in 0..3 {
@@ -106,18 +112,19 @@ fn many_threads_append_and_look_up_while_another_merges() {
     let expected: BTreeSet<_> = numbers.map(entry).collect();
     answers(&writer.reader(), &expected);
     drop(writer);
-    answers(&IndexReader::open(&LocalDisk, folder.path()).unwrap(), &expected);
-    assert_eq!(verify(&LocalDisk, folder.path()).unwrap().findings, []);
+    answers(&IndexReader::open(&LocalDisk::new(folder.path()), folder.path()).unwrap(), &expected);
+    assert_eq!(verify(&LocalDisk::new(folder.path()), folder.path()).unwrap().findings, []);
 }
 
 #[test]
 fn a_snapshot_stays_as_it_was_opened() {
     let folder = tempfile::tempdir().unwrap();
-    IndexWriter::create(&LocalDisk, folder.path()).unwrap();
-    let (writer, _) = IndexWriter::open(Arc::new(LocalDisk), folder.path(), SMALL).unwrap();
+    IndexWriter::create(&LocalDisk::new(folder.path()), folder.path()).unwrap();
+    let (writer, _) =
+        IndexWriter::open(Arc::new(LocalDisk::new(folder.path())), folder.path(), SMALL).unwrap();
     let _ = writer.append(&entries(0..100)).unwrap();
     writer.housekeeping().unwrap();
-    let snapshot = IndexReader::open(&LocalDisk, folder.path()).unwrap();
+    let snapshot = IndexReader::open(&LocalDisk::new(folder.path()), folder.path()).unwrap();
     let _ = writer.append(&entries(100..900)).unwrap();
     writer.housekeeping().unwrap();
     answers(&snapshot, &entries(0..100).into_iter().collect());

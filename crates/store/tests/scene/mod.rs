@@ -34,7 +34,7 @@ pub(crate) fn files(disk: Arc<dyn Disk>, root: &Path) -> SiloFiles {
 }
 
 pub(crate) fn open(root: &Path, silo_size: u64, packing: Packing) -> StoreWriter {
-    let disk: Arc<dyn Disk> = Arc::new(LocalDisk);
+    let disk: Arc<dyn Disk> = Arc::new(LocalDisk::new(root));
     StoreWriter::open(files(disk, root), settings(root, silo_size, packing)).expect("opened").0
 }
 
