@@ -100,6 +100,7 @@ impl<'a> CrawlReporter<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::manual::ManualTime;
 
     #[test]
     fn links_beyond_the_limit_of_a_page_are_counted_and_reported_with_their_rule() {
@@ -109,7 +110,7 @@ mod tests {
                 reported.push(format!("{url} {links} {rule}"));
             }
         };
-        let mut reporter = CrawlReporter::new(&mut report, Instant::now());
+        let mut reporter = CrawlReporter::new(&mut report, ManualTime::new().instant());
         reporter.skipped_links("http://h/", 7);
         assert_eq!(reporter.tally.skipped, 7);
         assert_eq!(reported, ["http://h/ 7 limit:links-per-page"]);
