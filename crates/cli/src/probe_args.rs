@@ -6,8 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use varve_archive::ByteSize;
-use varve_archive::expectations::{ProbeOptions, WebProber};
+use varve_archive::expectations::{ProbeOptions, RunClock, WebProber};
 
+use crate::clock;
 use crate::duration;
 use crate::error::Error;
 use crate::network_args::NetworkArgs;
@@ -60,6 +61,6 @@ impl ProbeArgs {
             stop,
             ..ProbeOptions::new(temporary.unwrap_or_else(std::env::temp_dir))
         };
-        Ok(WebProber::new(asking)?)
+        Ok(WebProber::new(asking, RunClock::new(&clock::moment))?)
     }
 }

@@ -20,7 +20,7 @@ use super::task::FrontierEntry;
 use crate::error::CrawlError;
 
 /// A crash loses at most this much time.
-const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(2);
+pub(crate) const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(2);
 /// A crash loses at most this number of captures.
 const MAX_PENDING_ROWS: usize = 4096;
 /// Links that are pushed into the frontier at once.
@@ -179,11 +179,12 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
+    use crate::clock::manual::ManualTime;
 
     #[test]
     fn a_checkpoint_is_due_when_there_is_work_and_time_has_passed() {
         let (sender, batches) = channel();
-        let start = Instant::now();
+        let start = ManualTime::new().instant();
         let mut checkpoints = Checkpoints::new(sender, start);
         let later = start + CHECKPOINT_INTERVAL;
         assert!(!checkpoints.is_due(false, later), "there is nothing to save");

@@ -98,4 +98,8 @@ pub(crate) struct ResponseLinks {
     pub(crate) followed: Vec<DiscoveredLink>,
     /// Links to report.
     pub(crate) unfollowed: Vec<UnfollowedLink>,
+    /// The number of different links beyond the limit of one response, which are not followed.
+    pub(crate) over_limit: u64,
+    /// The limit at which reading the response for links ended early, if it did.
+    pub(crate) stopped_at: Option<&'static str>,
 }

@@ -55,6 +55,15 @@ pub enum CrawlEvent<'a> {
         /// Whether the URL is a seed, or a redirect from a seed led to it.
         is_seed: bool,
     },
+    /// Links of a page were not followed, because it has too many.
+    LinksSkipped {
+        /// The URL of the page.
+        url: &'a str,
+        /// The number of links.
+        links: u64,
+        /// The rule that excluded them.
+        rule: &'a SkipRule,
+    },
     /// A server that received a plain HTTP request answered that it requires TLS.
     TlsRequired {
         /// The URL that was requested.

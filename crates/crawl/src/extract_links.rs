@@ -10,7 +10,7 @@ use std::io::Read;
 
 use varve_core::headers::Headers;
 use varve_core::url::{RequestUrl, resolve};
-use varve_page::links::{LinkFormat, LinkLimits, LinkPlace, LinkRole, PageLink, extract};
+use varve_page::links::{LinkFormat, LinkLimits, LinkPlace, LinkRole, LinkStop, PageLink, extract};
 
 use super::crawl_policy::{CrawlPolicy, LinkDecision, is_frame};
 use super::discovered_link::{DiscoveredLink, ResponseLinks, UnfollowedLink, UnfollowedReason};
@@ -51,7 +51,7 @@ pub(crate) fn extract_links(
     let (mut texts, mut found, hasher) = (HashSet::new(), HashSet::new(), RandomState::new());
     let mut links = ResponseLinks::default();
     let mut take = |link: PageLink<'_>| {
-        if links.followed.len() >= MAX_FOLLOWED_LINKS || is_unused_location(&link, head.status) {
+        if is_unused_location(&link, head.status) {
             return;
         }
         each(&link.target);
@@ -62,7 +62,10 @@ pub(crate) fn extract_links(
         match policy.decide(head.url, reason, &link) {
             Some(LinkDecision::Follow(link)) if link.url.as_str() != head.url.as_str() => {
                 if found.insert(hasher.hash_one(&link)) {
-                    links.followed.push(link);
+                    match links.followed.len() < MAX_FOLLOWED_LINKS {
+                        true => links.followed.push(link),
+                        false => links.over_limit += 1,
+                    }
                 }
             }
             Some(LinkDecision::Report(link)) => links.unfollowed.push(link),
@@ -70,8 +73,13 @@ pub(crate) fn extract_links(
         }
     };
     let extracted = extract(kind(reason, head), head.url.as_str(), head.headers, body, limits, &mut take);
-    let is_nofollow = extracted.is_ok_and(|extracted| extracted.metadata.robots.nofollow);
-    if is_nofollow && policy.settings.obey_nofollow {
+    let extracted = extracted.unwrap_or_default();
+    links.stopped_at = extracted.report.stopped.and_then(|stop| match stop {
+        LinkStop::Links => Some("200,000 links"),
+        LinkStop::Bytes => Some("64 MiB"),
+        LinkStop::Malformed => None,
+    });
+    if extracted.metadata.robots.nofollow && policy.settings.obey_nofollow {
         let is_navigation = |link: &mut DiscoveredLink| link.reason.is_page() && !link.is_redirect;
         let unfollowed = links.followed.extract_if(.., is_navigation);
         let report = |link: DiscoveredLink| UnfollowedLink::new(&link.url, UnfollowedReason::NoFollow);
@@ -125,5 +133,36 @@ fn kind(reason: FetchReason, head: &ParsedHead<'_>) -> LinkFormat {
         FetchReason::Page { .. } | FetchReason::Embed { .. } | FetchReason::Frame { .. } => {
             LinkFormat::of(content_type.as_deref(), head.url.as_str())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scope::ScopeKind;
+    use crate::settings::CrawlSettings;
+
+    fn links_of(body: &str) -> ResponseLinks {
+        let settings =
+            CrawlSettings { seeds: vec!["http://h/".to_owned()], scope: ScopeKind::Host, ..Default::default() };
+        let (policy, url) = (CrawlPolicy::new(settings), RequestUrl::parse("http://h/a").unwrap());
+        let mut headers = Headers::new();
+        headers.push("Content-Type", "text/html");
+        let head = ParsedHead { url: &url, status: 200, headers: &headers };
+        extract_links(&policy, FetchReason::Page { depth: 0 }, &head, &mut body.as_bytes(), &mut |_| {})
+    }
+
+    #[test]
+    fn links_beyond_the_limit_are_counted_once_each() {
+        let link = |number: usize| format!("<a href=/{number}></a>");
+        let mut body: String = (0..MAX_FOLLOWED_LINKS + 7).map(link).collect();
+        body += &link(MAX_FOLLOWED_LINKS + 1);
+        body += &link(0);
+        let links = links_of(&body);
+        assert_eq!((links.followed.len(), links.over_limit), (MAX_FOLLOWED_LINKS, 7));
+        assert_eq!(links.stopped_at, None);
+        let same = links_of(&"<a href=/1></a>".repeat(usize::try_from(MAX_LINKS).unwrap() + 1));
+        assert_eq!((same.followed.len(), same.over_limit), (1, 0));
+        assert_eq!(same.stopped_at, Some("200,000 links"));
     }
 }

@@ -17,7 +17,7 @@
 //! | `destination`, `read_response`, `archive`, `project` | where responses are stored: an archive or a Crystal project |
 //! | `request_loop`, `fetchers`, `response_cache`, `browser_gate` | requests in flight, of the run and of pages in a browser |
 //! | `hosts`, `robots`, `retry_after`, `unreachable` | the one table of hosts: queue, pace, `robots.txt`, waits, outages |
-//! | `writer_pool`, `link_backlog`, `checkpoint` | threads that store, and what makes it durable |
+//! | `writer_pool`, `link_backlog`, `checkpoint`, `claim_lease` | threads that store, what makes it durable, and the lease on claimed URLs |
 //! | `seen_urls`, `in_hand`, `unfollowed_links`, `reported_skips`, `reporter` | bounded sets of URLs, and reports |
 //! | `dispatcher` | the thread that decides: admission, responses, pages in a browser |
 //! | `run`, `run_lifecycle`, `resumable_run` | a run from beginning to end, and across its stops |
@@ -32,6 +32,7 @@
 mod archive;
 mod browser_gate;
 mod checkpoint;
+mod claim_lease;
 mod clock;
 mod compiled_plan;
 mod crawl_policy;
@@ -75,6 +76,7 @@ mod write_job;
 mod writer_pool;
 
 pub use browser_gate::BrowserGate;
+pub use clock::RunClock;
 pub use compiled_plan::CompiledPlan;
 pub use dispatcher::RunEnding;
 pub use error::{CrawlError, and_more};

@@ -7,6 +7,7 @@
 
 mod kept;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use varve_repository::RepositoryError;
@@ -100,12 +101,13 @@ impl NetworkOptions {
     /// The credentials of a run from these seeds. The headers go to the origins of the seeds only:
     /// other origins that a page embeds resources from must not receive them.
     pub fn credentials_for(&self, seeds: &[String]) -> Result<Credentials, CredentialsError> {
-        let mut lines = String::new();
-        for seed in seeds.iter().filter_map(|seed| RequestUrl::verbatim(seed)) {
-            for header in &self.headers {
-                lines.push_str(&format!("{} {header}\n", seed.origin()));
-            }
-        }
+        let seeds: Vec<RequestUrl> = seeds.iter().filter_map(|seed| RequestUrl::verbatim(seed)).collect();
+        // Each origin once: a request carries a header as often as its origin is named.
+        let origins: BTreeSet<&str> = seeds.iter().map(|seed| seed.origin()).collect();
+        let lines: String = origins
+            .iter()
+            .flat_map(|origin| self.headers.iter().map(move |header| format!("{origin} {header}\n")))
+            .collect();
         let mut credentials = Credentials::parse(&self.credentials)?;
         credentials.extend(Credentials::parse(&lines)?);
         Ok(credentials)
@@ -116,4 +118,18 @@ impl NetworkOptions {
 pub fn has_user_info(url: &str) -> bool {
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);
     rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())].contains('@')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_sent_once_to_an_origin_with_many_seeds() {
+        let options = NetworkOptions { headers: vec!["Authorization: x".to_owned()], ..Default::default() };
+        let seeds: Vec<String> = (0..200).map(|number| format!("http://h/{number}")).collect();
+        let credentials = options.credentials_for(&seeds).unwrap();
+        assert_eq!(credentials.names().len(), 1);
+        assert!(credentials.has("http://h", "Authorization"));
+    }
 }

@@ -37,16 +37,6 @@ pub(crate) enum PastLookup {
     Nothing,
 }
 
-impl PastLookup {
-    /// The capture of this run.
-    pub(crate) fn this_run(self) -> Option<StoredCapture> {
-        match self {
-            Self::ThisRun(stored) => Some(stored),
-            Self::Earlier(_) | Self::Nothing => None,
-        }
-    }
-}
-
 /// A capture of this run.
 #[derive(Debug)]
 pub(crate) enum StoredCapture {

@@ -71,6 +71,12 @@ impl<'a> CrawlReporter<'a> {
         (self.report)(CrawlEvent::Skipped { url, rule, is_seed: false });
     }
 
+    /// Links of a page are not followed, because it has too many.
+    pub(crate) fn skipped_links(&mut self, url: &str, links: u64) {
+        self.tally.skipped += links;
+        (self.report)(CrawlEvent::LinksSkipped { url, links, rule: &SkipRule::LinksPerPage });
+    }
+
     /// Whether a URL was reported as denied.
     pub(crate) fn was_denied(&self, url: &str) -> bool {
         self.skips.contains(url)
@@ -88,5 +94,25 @@ impl<'a> CrawlReporter<'a> {
     /// Reports progress.
     pub(crate) fn progress(&mut self, progress: &CrawlProgress) {
         (self.report)(CrawlEvent::Progress(progress));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::manual::ManualTime;
+
+    #[test]
+    fn links_beyond_the_limit_of_a_page_are_counted_and_reported_with_their_rule() {
+        let mut reported = Vec::new();
+        let mut report = |event: CrawlEvent<'_>| {
+            if let CrawlEvent::LinksSkipped { url, links, rule } = event {
+                reported.push(format!("{url} {links} {rule}"));
+            }
+        };
+        let mut reporter = CrawlReporter::new(&mut report, ManualTime::new().instant());
+        reporter.skipped_links("http://h/", 7);
+        assert_eq!(reporter.tally.skipped, 7);
+        assert_eq!(reported, ["http://h/ 7 limit:links-per-page"]);
     }
 }

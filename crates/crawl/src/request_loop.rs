@@ -219,6 +219,7 @@ pub(crate) fn request_outcome(result: &Result<Box<Exchange>, FetchError>) -> Req
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::manual::ManualTime;
     use varve_fetch::politeness::PolitenessPolicy;
 
     #[test]
@@ -227,7 +228,7 @@ mod tests {
         let policy =
             PolitenessPolicy { delay: Duration::ZERO, connections_per_host: 8, ..Default::default() };
         let mut hosts: HostTable<u32> = HostTable::new(policy, 1);
-        let now = Instant::now();
+        let now = ManualTime::new().instant();
         for item in 0..3 {
             hosts.push("h", item, now);
         }
@@ -237,7 +238,7 @@ mod tests {
         }
         assert_eq!(requests.next_ready(&mut hosts, now).err(), Some(LoopState::InFlight));
         let first = loop {
-            if let Some(message) = requests.receive(None, Instant::now()) {
+            if let Some(message) = requests.receive(None, now) {
                 break message;
             }
         };

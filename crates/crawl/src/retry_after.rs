@@ -68,10 +68,11 @@ impl CrawlHosts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::manual::ManualTime;
 
     #[test]
     fn each_noticeable_wait_is_reported_once() {
-        let (mut state, now) = (RetryAfterState::default(), Instant::now());
+        let (mut state, now) = (RetryAfterState::default(), ManualTime::new().instant());
         let wait = Duration::from_secs(60);
         assert!(!state.is_reported_now(Duration::from_secs(1), now));
         assert!(state.is_reported_now(wait, now));

@@ -17,6 +17,8 @@ pub enum SkipRule {
     Trap(Trap),
     /// A limit of the run was reached.
     Limit(&'static str),
+    /// Its page has more links than are followed from one page.
+    LinksPerPage,
     /// Too many redirects led to it.
     Redirects,
     /// Too many sitemaps were read, or too many in a row name each other.
@@ -54,6 +56,7 @@ impl std::fmt::Display for SkipRule {
             Self::Robots(None) => f.write_str("robots:unavailable"),
             Self::Trap(trap) => write!(f, "trap:{trap}"),
             Self::Limit(which) => write!(f, "limit:{which}"),
+            Self::LinksPerPage => f.write_str("limit:links-per-page"),
             Self::Redirects => f.write_str("redirects"),
             Self::Sitemaps => f.write_str("sitemaps"),
             Self::NoFollow => f.write_str("nofollow"),

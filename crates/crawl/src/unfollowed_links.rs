@@ -23,7 +23,7 @@ impl UnfollowedLinks {
     }
 
     /// All links, sorted by identity.
-    pub(crate) fn take(&mut self) -> impl Iterator<Item = UnfollowedLink> + use<> {
-        std::mem::take(&mut self.0).into_values()
+    pub(crate) fn take(&mut self) -> Vec<UnfollowedLink> {
+        std::mem::take(&mut self.0).into_values().collect()
     }
 }

@@ -8,7 +8,7 @@ pub mod report;
 
 pub use varve_crawl::RunDescription;
 pub use varve_crawl::{OnAnswer, ProbeFailure, ProbeRequest, ProbeResponse, Prober};
-pub use varve_crawl::{ProbeOptions, WebProber};
+pub use varve_crawl::{ProbeOptions, RunClock, WebProber};
 pub(crate) use varve_expect::of_host;
 pub use varve_expect::{
     Departure, Domain, DomainFile, DomainFileError, Expectation, Follow, Loaded, Observed, Outcome, Redirect,

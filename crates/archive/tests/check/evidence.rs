@@ -5,14 +5,14 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use varve_archive::expectations::{ProbeOptions, Standing, Verdict, WebProber};
+use varve_archive::expectations::{ProbeOptions, Standing, Verdict};
 use varve_archive::history::VersionPages;
 use varve_archive::verbs::check::{Promised, Request, explain};
 use varve_archive::verbs::rebuild;
 use varve_archive::{ArchivePaths, Capture};
 use varve_testkit::web::{Answer, Site};
 
-use crate::scene::{Scene, Wrong, opening, told};
+use crate::scene::{Scene, prober, Wrong, opening, told};
 
 /// A site with a page that can be told what to be.
 fn moody() -> (Site, Arc<AtomicUsize>) {
@@ -203,7 +203,7 @@ fn what_was_not_asked_has_not_failed() {
     let records: Vec<String> = paths.chain((0..5).map(|number| format!("_path: /x{number}"))).collect();
     scene.promise("", &records.iter().map(String::as_str).collect::<Vec<_>>());
     let asking = ProbeOptions { failures_per_host: 5, concurrency: 1, whole: true, ..scene.asking() };
-    let (prober, database) = (WebProber::new(asking).unwrap(), scene.database());
+    let (prober, database) = (prober(asking), scene.database());
     let request = Request { retries: 1, ..Request::default() };
     let (found, _) = scene.check_by(&prober, Promised::By(&database), &request);
     for checked in &found {

@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use sha2::{Digest, Sha256};
 use varve_archive::BodyId;
 use varve_archive::expectations::{
-    Follow, Observed, ProbeOptions, ProbeRequest, Prober, UrlsError, Verdict, WebProber,
+    Follow, Observed, ProbeOptions, ProbeRequest, Prober, UrlsError, Verdict,
 };
 use varve_archive::verbs::check::Request;
 use varve_archive::verbs::urls;
 use varve_testkit::web::{Answer, Site, Web};
 
-use crate::scene::{Scene, Wrong, told};
+use crate::scene::{Scene, Wrong, prober, told};
 
 fn question(url: String) -> ProbeRequest {
     ProbeRequest { url, follow: Follow::Redirects, content: true, length: None }
@@ -76,7 +76,7 @@ fn a_beginning_is_enough_where_only_the_status_counts() {
 fn a_body_without_end_is_no_answer_and_what_is_promised_to_be_long_is_one() {
     let site = Site::with_everything().page("/long", Answer::of("text/plain", "x".repeat(300_000)));
     let scene = Scene::new(site);
-    let prober = WebProber::new(ProbeOptions { max_size: 100_000, ..scene.asking() }).unwrap();
+    let prober = prober(ProbeOptions { max_size: 100_000, ..scene.asking() });
     let ask = |path: &str, length| {
         prober.probe_one(ProbeRequest { length, ..question(scene.web.url(path)) }).observed
     };
@@ -92,7 +92,7 @@ fn a_body_without_end_is_no_answer_and_what_is_promised_to_be_long_is_one() {
 fn what_cannot_be_put_down_here_is_not_asked() {
     let scene = Scene::new(Site::new().page("/long", Answer::of("text/plain", "x".repeat(3 << 20))));
     let nowhere = tempfile::tempdir().unwrap().path().join("nowhere");
-    let prober = WebProber::new(ProbeOptions { temporary: nowhere, ..scene.asking() }).unwrap();
+    let prober = prober(ProbeOptions { temporary: nowhere, ..scene.asking() });
     let answer = prober.probe_one(question(scene.web.url("/long")));
     assert!(answer.unasked.is_some_and(|why| why.contains("temporary folder")));
 }
@@ -121,7 +121,7 @@ fn redirects_are_followed_to_their_end_and_no_further() {
 #[test]
 fn private_addresses_are_refused_unless_they_are_allowed() {
     let scene = Scene::new(Site::with_everything());
-    let prober = WebProber::new(ProbeOptions { network: Default::default(), ..scene.asking() }).unwrap();
+    let prober = prober(ProbeOptions { network: Default::default(), ..scene.asking() });
     let observed = prober.probe_one(question(scene.web.url("/"))).observed;
     assert!(observed.error.is_some(), "{observed:?}");
     assert_eq!(scene.web.total(), 0);
@@ -152,7 +152,7 @@ fn a_host_that_only_fails_is_given_up_and_every_url_still_has_its_verdict() {
     let scene = Scene::new(Site::new().with_faults());
     let questions = vec![question(scene.web.url("/close")); 30];
     let prober =
-        WebProber::new(ProbeOptions { failures_per_host: 5, concurrency: 1, ..scene.asking() }).unwrap();
+        prober(ProbeOptions { failures_per_host: 5, concurrency: 1, ..scene.asking() });
     let mut given_up = 0;
     let mut count = 0;
     prober.probe(&questions, &mut |_, answer| {
@@ -279,7 +279,7 @@ fn a_host_that_never_answers_is_not_waited_for_once_for_each_url() {
     scene.promise("", &records.iter().map(String::as_str).collect::<Vec<_>>());
     let timeout = std::time::Duration::from_millis(300);
     let asking = ProbeOptions { concurrency: 1, timeout, ..scene.asking() };
-    let prober = WebProber::new(asking).unwrap();
+    let prober = prober(asking);
     let request = Request { retries: 1, ..Request::default() };
     let mut found = Vec::new();
     urls::check::check(&scene.database(), &request, &prober, &mut |_| {}, |checked| {
@@ -307,7 +307,7 @@ fn a_page_that_hangs_takes_no_other_with_it() {
     let scene = Scene::new(site);
     scene.promise("", &["_path: /silence", "_path: /silence?2", "_path: /y", "_path: /z"]);
     let timeout = std::time::Duration::from_millis(300);
-    let prober = WebProber::new(ProbeOptions { concurrency: 1, timeout, ..scene.asking() }).unwrap();
+    let prober = prober(ProbeOptions { concurrency: 1, timeout, ..scene.asking() });
     let request = Request { retries: 1, ..Request::default() };
     let mut found = Vec::new();
     urls::check::check(&scene.database(), &request, &prober, &mut |_| {}, |checked| {

@@ -6,14 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use varve_archive::expectations::report::CheckedUrl;
-use varve_archive::expectations::{ProbeOptions, UrlDatabase, WebProber};
+use varve_archive::expectations::{ProbeOptions, RunClock, UrlDatabase, WebProber};
 use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::capture::NetworkOptions;
 use varve_archive::verbs::check::{Ended, Note, Promised, Request, check, look};
 use varve_archive::verbs::init::init;
-use varve_archive::{Archive, ArchiveError, ArchivePaths, ArchiveSettings, Date, WriterOptions};
+use varve_archive::{Archive, ArchiveError, ArchivePaths, ArchiveSettings, Date, Moment, WriterOptions};
 use varve_testkit::web::{Site, Web};
+
+/// A prober whose wall clock stands still.
+pub(crate) fn prober(options: ProbeOptions) -> WebProber {
+    WebProber::new(options, RunClock::new(&|| Moment::from_seconds(0))).unwrap()
+}
 
 /// A web and an archive.
 pub(crate) struct Scene {
@@ -91,7 +96,7 @@ impl Scene {
     }
 
     pub(crate) fn prober(&self, whole: bool) -> WebProber {
-        WebProber::new(ProbeOptions { whole, ..self.asking() }).unwrap()
+        prober(ProbeOptions { whole, ..self.asking() })
     }
 
     /// Checks what was promised, and keeps the evidence.

@@ -1,6 +1,7 @@
 //! Claims URLs under a lease, stores their outcomes, and releases claims.
 
-use std::collections::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use varve_core::frontier::{ClaimRequest, ClaimedUrl, FrontierOutcome};
@@ -13,7 +14,44 @@ use super::url_state::{UrlState, read_reason};
 /// The maximum number of waiting URLs that one claim makes ready.
 const MAX_WOKEN_URLS: i64 = 10_000;
 
-/// Claims URLs, host after host, beginning after the host that was claimed last. Returns them with
+/// Marks URLs as claimed, all in one statement.
+///
+/// Hosts take turns in the order of their numbers, from the one after ?4 on. A host with URLs gives
+/// at least one, so that ?3 hosts are enough; of these, as many take part as fill the claim. The
+/// window function counts the URLs of the hosts before.
+const CLAIM_URLS: &str = "
+    WITH excluded (host) AS (SELECT value FROM json_each(?6)),
+    later AS (
+        SELECT no, ready FROM frontier_hosts INDEXED BY frontier_hosts_ready
+        WHERE run_no = ?1 AND ready > 0 AND no > ?4 AND host NOT IN excluded ORDER BY no LIMIT ?3
+    ),
+    earlier AS (
+        SELECT no, ready FROM frontier_hosts INDEXED BY frontier_hosts_ready
+        WHERE run_no = ?1 AND ready > 0 AND no <= ?4 AND host NOT IN excluded ORDER BY no LIMIT ?3
+    ),
+    turns AS (
+        SELECT 0 AS round, no, min(ready, ?5) AS urls FROM later
+        UNION ALL SELECT 1, no, min(ready, ?5) FROM earlier
+    ),
+    counted AS (
+        SELECT no, sum(urls) OVER (ORDER BY round, no) - urls AS urls_before FROM turns
+    )
+    UPDATE frontier SET state = 1, worker_no = ?2
+    WHERE no IN (
+        SELECT url.no FROM counted AS host CROSS JOIN frontier AS url
+        WHERE host.urls_before < ?3 AND url.no IN (
+            SELECT no FROM frontier WHERE host_no = host.no AND state = 0
+            ORDER BY priority DESC, no LIMIT ?5
+        )
+        ORDER BY host.urls_before, url.priority DESC, url.no LIMIT ?3
+    )
+    RETURNING no, url, kind, depth, chain, redirects, found_on, tries, priority, host_no,
+        (SELECT host FROM frontier_hosts WHERE frontier_hosts.no = host_no)";
+/// Takes claimed URLs off the counters of their hosts. ?1 has the number of URLs by host.
+const COUNT_CLAIMED: &str = "UPDATE frontier_hosts SET ready = ready - claimed.value
+    FROM json_each(?1) AS claimed WHERE no = CAST(claimed.key AS INTEGER)";
+
+/// Claims URLs of hosts in turn, beginning after the host that was claimed last. Returns them with
 /// the host that is the last now.
 pub(super) fn claim(
     connection: &Connection,
@@ -24,72 +62,54 @@ pub(super) fn claim(
     let worker_no = renew_lease(connection, run_no, worker, request.lease_until())?;
     release_expired(connection, run_no, worker_no, request.now)?;
     wake(connection, run_no, request.now)?;
-    let excluded: HashSet<&str> = request.excluded_hosts.iter().copied().collect();
-    let mut claimed = Vec::new();
-    let mut new_last_host = last_host;
-    // Once from the last host to the end, and once from the beginning to the last host.
-    for (after, until) in [(last_host, i64::MAX), (0, last_host)] {
-        let mut host_no = after;
-        while claimed.len() < request.limit {
-            let Some((no, host)) = next_ready_host(connection, run_no, host_no, until)? else { break };
-            host_no = no;
-            if !excluded.contains(host.as_str()) {
-                let limit = request.per_host.min(request.limit - claimed.len());
-                claimed.extend(claim_of_host(connection, (no, &host), worker_no, limit)?);
-                new_last_host = no;
-            }
-        }
+    let (limit, per_host) = (sql_limit(request.limit), sql_limit(request.per_host));
+    let excluded = json_text(&request.excluded_hosts);
+    let params = params![run_no, worker_no, limit, last_host, per_host, excluded];
+    let mut claimed: Vec<(ClaimTurn, ClaimedUrl)> = connection
+        .prepare_cached(CLAIM_URLS)?
+        .query_and_then(params, |row| read_claimed(row, last_host))?
+        .collect::<Result<_, _>>()?;
+    // SQLite returns changed rows in any order.
+    claimed.sort_by_key(|(turn, _)| *turn);
+    let mut hosts: BTreeMap<i64, u64> = BTreeMap::new();
+    for (turn, _) in &claimed {
+        *hosts.entry(turn.host_no).or_default() += 1;
     }
+    connection.prepare_cached(COUNT_CLAIMED)?.execute([json_text(&hosts)])?;
     let taken = i64::try_from(claimed.len()).unwrap_or(i64::MAX);
     add_to_state(connection, run_no, UrlState::Ready, -taken)?;
     add_to_state(connection, run_no, UrlState::Claimed, taken)?;
-    Ok((claimed, new_last_host))
+    let last_host = claimed.last().map_or(last_host, |(turn, _)| turn.host_no);
+    Ok((claimed.into_iter().map(|(_, url)| url).collect(), last_host))
 }
 
-/// The next host with a URL that can be claimed.
-fn next_ready_host(
-    connection: &Connection,
-    run_no: i64,
-    after: i64,
-    until: i64,
-) -> Result<Option<(i64, String)>, UnlocatedError> {
-    let sql = "SELECT no, host FROM frontier_hosts INDEXED BY frontier_hosts_ready
-        WHERE run_no = ?1 AND no > ?2 AND no <= ?3 AND ready > 0 ORDER BY no LIMIT 1";
-    let mut statement = connection.prepare_cached(sql)?;
-    Ok(statement.query_row([run_no, after, until], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+/// The position of a URL in a claim: hosts in turn, then by priority, then in the order of finding.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct ClaimTurn {
+    is_next_round: bool,
+    host_no: i64,
+    priority: Reverse<i32>,
+    no: i64,
 }
 
-fn claim_of_host(
-    connection: &Connection,
-    (host_no, host): (i64, &str),
-    worker_no: i64,
-    limit: usize,
-) -> Result<Vec<ClaimedUrl>, UnlocatedError> {
-    let sql = "SELECT no, url, kind, depth, chain, redirects, found_on, tries FROM frontier
-        WHERE host_no = ?1 AND state = 0 ORDER BY priority DESC, no LIMIT ?2";
-    let claimed: Vec<ClaimedUrl> = connection
-        .prepare_cached(sql)?
-        .query_and_then(params![host_no, sql_limit(limit)], |row| read_claimed(row, host))?
-        .collect::<Result<_, _>>()?;
-    let mut mark =
-        connection.prepare_cached("UPDATE frontier SET state = 1, worker_no = ?2 WHERE no = ?1")?;
-    for url in &claimed {
-        mark.execute([url.no, worker_no])?;
-    }
-    add_to_host(connection, host_no, -i64::try_from(claimed.len()).unwrap_or(i64::MAX))?;
-    Ok(claimed)
-}
-
-fn read_claimed(row: &Row<'_>, host: &str) -> Result<ClaimedUrl, UnlocatedError> {
-    Ok(ClaimedUrl {
-        no: row.get(0)?,
+fn read_claimed(row: &Row<'_>, last_host: i64) -> Result<(ClaimTurn, ClaimedUrl), UnlocatedError> {
+    let (no, host_no) = (row.get(0)?, row.get(9)?);
+    let turn =
+        ClaimTurn { is_next_round: host_no <= last_host, host_no, priority: Reverse(row.get(8)?), no };
+    let url = ClaimedUrl {
+        no,
         url: row.get(1)?,
-        host: host.to_owned(),
+        host: row.get(10)?,
         reason: read_reason(row, 2)?,
         redirects: row.get(5)?,
         found_on: row.get(6)?,
         tries: row.get(7)?,
-    })
+    };
+    Ok((turn, url))
+}
+
+fn json_text(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("texts and numbers can be written as JSON")
 }
 
 /// Extends the lease of a worker, and returns its number.

@@ -70,7 +70,8 @@ Examples:
 ///
 /// Patterns match the whole URL: `**` is any text, `*` any text without `/`, `?`, `=` and `&`, `#` a number.
 ///
-/// With `--json`, prints one object per line: events with `event` (`captured`, `exchanged`, `failed`, `skipped`, ...),
+/// With `--json`, prints one object per line: events with `event` (`captured`, `exchanged`, `failed`, `skipped`,
+/// `links_skipped`, ...),
 /// and last `version`, `captured`, `unchanged`, `exchanged`, `failed`, `skipped`, `bytes`, `queued`, `stopped`,
 /// `given_up` (hosts that stopped responding; their pages are left for `--resume`), `again` (when a host asked to wait
 /// longer than `--max-wait`: the time from which `--resume` can continue) and `pages_answered` (number of pages by

@@ -35,7 +35,7 @@ impl Destination for ArchiveDestination<'_> {
 
     fn past(&self, run: RunId, queries: &[PastQuery<'_>]) -> Result<Vec<PastLookup>, CrawlError> {
         let owner = past::RunCaptures { run, stop_versions: self.stop_versions };
-        queries.iter().map(|query| past::look_up(self.history, &owner, query)).collect()
+        past::look_up(self.history, &owner, queries)
     }
 
     fn stored_response(&self, stored: &StoredCapture) -> Result<Option<Exchange>, CrawlError> {

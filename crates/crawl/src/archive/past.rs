@@ -3,7 +3,8 @@
 //! A site may link to a page by another spelling than before. Then the spelling of the capture is
 //! requested: only for the same text a server can answer that nothing changed.
 
-use varve_core::history::{Capture, CaptureFilter, CaptureOwner, ListCursor, TimeOrder};
+use varve_core::catalog::UrlMatch;
+use varve_core::history::{Capture, CaptureOwner};
 use varve_core::{RecordId, RunId, VersionId};
 use varve_store::exchange::RevisitOriginal;
 use varve_warc::record::RecordType;
@@ -32,39 +33,76 @@ impl RunCaptures<'_> {
     }
 }
 
-/// Looks up a URL.
+/// Finds for each URL its newest captures, as
+/// [`newest_captures`](varve_core::catalog::CatalogRead::newest_captures) of a catalog.
+type FindNewest<'a> = &'a dyn Fn(&[&str], UrlMatch) -> Result<Vec<Vec<Capture>>, CrawlError>;
+
+/// The past captures of a URL, before validators are read from the store.
+enum FoundCaptures {
+    ThisRun(Box<Capture>),
+    /// The capture that represents the page, and all that were read.
+    Earlier(Box<Capture>, Vec<Capture>),
+    Nothing,
+}
+
+/// Looks up URLs, all of them at once.
 pub(super) fn look_up(
     history: &ArchiveHistoryWriter,
     this_run: &RunCaptures<'_>,
-    query: &PastQuery<'_>,
-) -> Result<PastLookup, CrawlError> {
-    let (catalog, url) = (history.catalog(), query.url.as_str());
-    let filter = CaptureFilter::default();
-    let page = ListCursor::first(MAX_CAPTURES_READ);
-    let exact = catalog.captures_of(url, &filter, TimeOrder::NewestFirst, page)?;
-    if let Some(newest) = exact.first().filter(|newest| this_run.contains(newest)) {
-        return Ok(PastLookup::ThisRun(StoredCapture::Capture(Box::new(newest.clone()))));
-    }
-    let spellings = match query.spelling {
-        SpellingMatch::Any => catalog.spellings_of(url)?,
-        SpellingMatch::Exact => Vec::new(),
+    queries: &[PastQuery<'_>],
+) -> Result<Vec<PastLookup>, CrawlError> {
+    let newest = |urls: &[&str], matching| {
+        Ok(history.catalog().newest_captures(urls, matching, MAX_CAPTURES_READ)?)
     };
-    let found = match spellings.iter().any(|spelling| spelling != url) {
-        true => {
-            let spellings: Vec<&str> = spellings.iter().map(String::as_str).collect();
-            catalog.captures_of_any(&spellings, &filter, TimeOrder::NewestFirst, page)?
+    let found = find_captures(&newest, this_run, queries)?;
+    let lookup = |found| match found {
+        FoundCaptures::ThisRun(stored) => Ok(PastLookup::ThisRun(StoredCapture::Capture(stored))),
+        FoundCaptures::Earlier(newest, all) => {
+            let validators = validators(history, &newest, &all)?;
+            Ok(PastLookup::Earlier(Box::new(EarlierCapture { newest: *newest, validators })))
         }
-        false => exact,
+        FoundCaptures::Nothing => Ok(PastLookup::Nothing),
     };
+    found.into_iter().map(lookup).collect()
+}
+
+/// Finds the captures of all URLs with two calls at most: one for those that are looked up by their
+/// text, and one for those that are looked up by any spelling.
+fn find_captures(
+    newest: FindNewest<'_>,
+    this_run: &RunCaptures<'_>,
+    queries: &[PastQuery<'_>],
+) -> Result<Vec<FoundCaptures>, CrawlError> {
+    let mut found: Vec<Vec<Capture>> = queries.iter().map(|_| Vec::new()).collect();
+    for (spelling, matching) in
+        [(SpellingMatch::Exact, UrlMatch::Exact), (SpellingMatch::Any, UrlMatch::SamePage)]
+    {
+        let wanted = |at: &usize| queries[*at].spelling == spelling;
+        let positions: Vec<usize> = (0..queries.len()).filter(wanted).collect();
+        if !positions.is_empty() {
+            let urls: Vec<&str> = positions.iter().map(|&at| queries[at].url.as_str()).collect();
+            for (at, captures) in positions.into_iter().zip(newest(&urls, matching)?) {
+                found[at] = captures;
+            }
+        }
+    }
+    let choose = |(query, found): (&PastQuery<'_>, _)| choose(this_run, query.url.as_str(), found);
+    Ok(queries.iter().zip(found).map(choose).collect())
+}
+
+/// Chooses the capture of a URL that counts.
+fn choose(this_run: &RunCaptures<'_>, url: &str, found: Vec<Capture>) -> FoundCaptures {
+    let exact = found.iter().find(|capture| capture.url == url).filter(|exact| this_run.contains(exact));
     let is_usable = |capture: &&Capture| this_run.contains(capture) && !is_refused(capture);
-    if let Some(stored) = found.iter().find(is_usable) {
-        return Ok(PastLookup::ThisRun(StoredCapture::Capture(Box::new(stored.clone()))));
+    if let Some(stored) = exact.or_else(|| found.iter().find(is_usable)) {
+        return FoundCaptures::ThisRun(Box::new(stored.clone()));
     }
     // A spelling that the server refused in this run is not requested again.
     let by_any = !found.iter().any(|capture| this_run.contains(capture));
-    let Some(newest) = last_requested(&found, url, by_any) else { return Ok(PastLookup::Nothing) };
-    let validators = validators(history, newest, &found)?;
-    Ok(PastLookup::Earlier(Box::new(EarlierCapture { newest: newest.clone(), validators })))
+    match last_requested(&found, url, by_any).cloned() {
+        Some(newest) => FoundCaptures::Earlier(Box::new(newest), found),
+        None => FoundCaptures::Nothing,
+    }
 }
 
 /// Whether the server refused this spelling, so that another may be requested.
@@ -136,4 +174,65 @@ fn original(
         body: capture.body,
         length: capture.length.unwrap_or(0),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use uuid::Uuid;
+    use varve_core::url::RequestUrl;
+    use varve_core::{BodyId, CaptureId, Moment};
+
+    use super::*;
+
+    fn capture(run: RunId, url: &str) -> Capture {
+        Capture {
+            id: CaptureId::new(Uuid::from_u128(1)),
+            owner: CaptureOwner::Run(run),
+            url: url.to_owned(),
+            path: String::new(),
+            time: Moment::from_seconds(1),
+            status: 200,
+            headers: Default::default(),
+            body: BodyId::new([0; 32]),
+            length: Some(0),
+            record: None,
+            truncated: false,
+        }
+    }
+
+    #[test]
+    fn the_urls_of_a_claim_are_looked_up_with_two_calls() {
+        let (this, other) = (RunId::new(Uuid::from_u128(1)), RunId::new(Uuid::from_u128(2)));
+        let urls: Vec<RequestUrl> =
+            (0..300).map(|number| RequestUrl::parse(&format!("http://h/{number}")).unwrap()).collect();
+        let query = |(at, url)| PastQuery {
+            url,
+            spelling: if at % 3 == 0 { SpellingMatch::Exact } else { SpellingMatch::Any },
+        };
+        let queries: Vec<PastQuery<'_>> = urls.iter().enumerate().map(query).collect();
+        let calls = RefCell::new(Vec::new());
+        let newest = |asked: &[&str], matching| {
+            calls.borrow_mut().push((asked.len(), matching));
+            let find = |url: &&str| match url.rsplit('/').next().unwrap().parse::<u32>().unwrap() % 10 {
+                0 => vec![capture(this, url)],
+                1 => vec![capture(other, url)],
+                _ => Vec::new(),
+            };
+            Ok(asked.iter().map(find).collect())
+        };
+        let found =
+            find_captures(&newest, &RunCaptures { run: this, stop_versions: &[] }, &queries).unwrap();
+        assert_eq!(*calls.borrow(), [(100, UrlMatch::Exact), (200, UrlMatch::SamePage)]);
+        for (at, found) in found.iter().enumerate() {
+            let is_right = match (at % 10, found) {
+                (0, FoundCaptures::ThisRun(stored)) => stored.url == urls[at].as_str(),
+                (1, FoundCaptures::Earlier(newest, _)) => newest.url == urls[at].as_str(),
+                (0 | 1, _) => false,
+                (_, found) => matches!(found, FoundCaptures::Nothing),
+            };
+            assert!(is_right, "{at}");
+        }
+    }
 }

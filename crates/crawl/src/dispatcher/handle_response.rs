@@ -341,6 +341,13 @@ impl CrawlDispatcher<'_> {
     }
 
     fn follow_all(&mut self, links: ResponseLinks, from: &CrawlTask) -> Result<(), CrawlError> {
+        if links.over_limit > 0 {
+            self.reporter.skipped_links(from.url.as_str(), links.over_limit);
+        }
+        if let Some(limit) = links.stopped_at {
+            let note = format!("links after the first {limit} of it are not followed");
+            self.reporter.event(CrawlEvent::Noted { url: from.url.as_str(), note: &note });
+        }
         for link in links.unfollowed {
             match link.reason {
                 // It was captured, so that it would not be reported at the end.

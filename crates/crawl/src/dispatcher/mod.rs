@@ -26,10 +26,11 @@ use varve_core::url::RequestUrl;
 use varve_fetch::politeness::NextTurn;
 
 use super::checkpoint::{CheckpointPhase, Checkpoints, FrontierUpdate, push_entries};
+use super::claim_lease::{ClaimLease, LEASE_DURATION};
 use super::clock::RunClock;
 use super::crawl_policy::CrawlPolicy;
 use super::destination::Destination;
-use super::discovered_link::DiscoveredLink;
+use super::discovered_link::{DiscoveredLink, UnfollowedLink};
 use super::event::{CrawlEvent, CrawlProgress, CrawlTally};
 use super::fetch_reason::FetchReason;
 use super::fetchers::CrawlFetchers;
@@ -37,7 +38,7 @@ use super::hosts::CrawlHosts;
 use super::in_hand::UrlsInHand;
 use super::link_backlog::LinkBacklog;
 use super::message::CrawlMessage;
-use super::past_captures::{PastQuery, SpellingMatch};
+use super::past_captures::{PastLookup, PastQuery, SpellingMatch};
 use super::reporter::CrawlReporter;
 use super::request_loop::RequestLoop;
 use super::seen_urls::{Novelty, SeenUrls};
@@ -50,12 +51,12 @@ use crate::error::CrawlError;
 const MAX_TASKS_OUT: usize = 2048;
 /// Tasks of one host that are claimed at once.
 const TASKS_PER_HOST_CLAIM: usize = 256;
-/// How long this process keeps tasks that it claimed, unless it claims again.
-const CLAIM_LEASE: Duration = Duration::from_secs(10 * 60);
 /// Messages that are handled before anything else.
 const MESSAGES_PER_ROUND: usize = 256;
 /// Known members of groups that go into the frontier at once.
 const MEMBERS_PER_PUSH: usize = 2048;
+/// Links that were not followed and are looked up at once when the run ends.
+const UNFOLLOWED_PER_LOOKUP: usize = 1024;
 /// Delay before an empty frontier is queried again.
 const EMPTY_FRONTIER_PAUSE: Duration = Duration::from_millis(50);
 /// How long a stopped run waits for responses in flight, as long as they arrive.
@@ -138,6 +139,7 @@ pub(crate) struct CrawlDispatcher<'a> {
     unfollowed: UnfollowedLinks,
     reporter: CrawlReporter<'a>,
     times: DispatchTimes,
+    lease: ClaimLease,
 }
 
 impl<'a> CrawlDispatcher<'a> {
@@ -161,6 +163,7 @@ impl<'a> CrawlDispatcher<'a> {
             unfollowed: UnfollowedLinks::default(),
             reporter: CrawlReporter::new(report, now),
             times: DispatchTimes { began: now, swept: now, empty_since: None },
+            lease: ClaimLease::new(now),
             context,
             threads,
         }
@@ -177,6 +180,7 @@ impl<'a> CrawlDispatcher<'a> {
             if self.context.stop.load(Ordering::Relaxed) {
                 return self.stop();
             }
+            self.lease.renew_if_due(self.context.frontier, self.context.clock)?;
             self.fill()?;
             let until = self.dispatch();
             self.advance_checkpoint();
@@ -286,7 +290,7 @@ impl<'a> CrawlDispatcher<'a> {
             limit: room,
             per_host: TASKS_PER_HOST_CLAIM,
             now: self.context.clock.moment(),
-            lease: CLAIM_LEASE,
+            lease: LEASE_DURATION,
             excluded_hosts: &self.hosts.excluded_hosts(TASKS_PER_HOST_CLAIM),
         })?;
         self.times.empty_since = claimed.is_empty().then(|| self.now());
@@ -393,15 +397,10 @@ impl<'a> CrawlDispatcher<'a> {
 
     /// Reports links that were not followed, and hosts with tasks that are left.
     fn report_end(&mut self) -> Result<(), CrawlError> {
-        for link in self.unfollowed.take() {
-            let url = RequestUrl::verbatim(&link.url);
-            let is_captured = match &url {
-                Some(url) => self.is_captured(url)?,
-                None => false,
-            };
-            if !self.seen.has_page(&link.identity) && !is_captured {
-                self.reporter.skipped_link(&link.url, &link.reason.rule());
-            }
+        let mut unfollowed = self.unfollowed.take();
+        unfollowed.retain(|link| !self.seen.has_page(&link.identity));
+        for links in unfollowed.chunks(UNFOLLOWED_PER_LOOKUP) {
+            self.report_unfollowed(links)?;
         }
         let left = self.hosts.left_hosts();
         self.reporter.tally.unreachable_hosts = left.len() as u64;
@@ -412,11 +411,21 @@ impl<'a> CrawlDispatcher<'a> {
         Ok(())
     }
 
-    /// Whether this run has captured a URL, in any spelling.
-    fn is_captured(&self, url: &RequestUrl) -> Result<bool, CrawlError> {
-        let query = PastQuery { url, spelling: SpellingMatch::Any };
-        let found = self.context.destination.past(self.context.run, &[query])?;
-        Ok(found.into_iter().any(|past| past.this_run().is_some()))
+    /// Reports links that were not followed, except those to pages that this run has captured in
+    /// any spelling.
+    fn report_unfollowed(&mut self, links: &[UnfollowedLink]) -> Result<(), CrawlError> {
+        let urls: Vec<Option<RequestUrl>> =
+            links.iter().map(|link| RequestUrl::verbatim(&link.url)).collect();
+        let query = |url| PastQuery { url, spelling: SpellingMatch::Any };
+        let queries: Vec<PastQuery<'_>> = urls.iter().flatten().map(query).collect();
+        let mut found = self.context.destination.past(self.context.run, &queries)?.into_iter();
+        for (link, url) in links.iter().zip(&urls) {
+            let past = url.as_ref().and_then(|_| found.next());
+            if !matches!(past, Some(PastLookup::ThisRun(_))) {
+                self.reporter.skipped_link(&link.url, &link.reason.rule());
+            }
+        }
+        Ok(())
     }
 }
 

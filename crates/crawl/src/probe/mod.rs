@@ -17,22 +17,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use varve_fetch::Fetcher;
 
+use crate::clock::RunClock;
 use crate::error::CrawlError;
 use crate::network_options::ClientOptions;
 use crate::request_loop::RequestLoop;
 use crate::run_description::RunDescription;
-use probe_round::{FinishedProbe, ProbeRound};
+use probe_round::{FinishedProbe, ProbeRound, RoundContext};
 
 /// Requests URLs from the live web.
 pub struct WebProber {
     fetcher: Arc<dyn Fetcher>,
     requests: Mutex<RequestLoop<FinishedProbe>>,
     options: ProbeOptions,
+    clock: RunClock<'static>,
 }
 
 impl WebProber {
-    /// A prober with these options.
-    pub fn new(options: ProbeOptions) -> Result<Self, CrawlError> {
+    /// A prober with these options and this clock.
+    pub fn new(options: ProbeOptions, clock: RunClock<'static>) -> Result<Self, CrawlError> {
         let client = options.network.client(&ClientOptions {
             temporary: &options.temporary,
             user_agent: &options.user_agent,
@@ -42,14 +44,15 @@ impl WebProber {
             seeds: &[],
         })?;
         let requests = RequestLoop::new(options.threads, options.concurrency).map_err(CrawlError::Threads)?;
-        Ok(Self { fetcher: Arc::new(client), requests: Mutex::new(requests), options })
+        Ok(Self { fetcher: Arc::new(client), requests: Mutex::new(requests), options, clock })
     }
 }
 
 impl Prober for WebProber {
     fn probe(&self, questions: &[ProbeRequest], answer: OnAnswer<'_>) {
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        ProbeRound::new(&self.options, &self.fetcher, &mut requests, questions).run(answer);
+        let context = RoundContext { options: &self.options, fetcher: &self.fetcher, clock: self.clock };
+        ProbeRound::new(context, &mut requests, questions).run(answer);
         requests.reset();
     }
 

@@ -9,6 +9,7 @@ use varve_fetch::{FetchError, FetchRequest, Fetcher};
 use super::ProbeOptions;
 use super::observe::{ObservedResponse, observe_response};
 use super::redirect_chain::{ChainStep, RedirectChain};
+use crate::clock::RunClock;
 use crate::error_chain::error_chain;
 use crate::probe::prober::{OnAnswer, ProbeRequest, ProbeResponse};
 use crate::request_loop::{LoopState, RequestLoop, request_outcome};
@@ -24,42 +25,50 @@ pub(super) struct FinishedProbe {
     host: Box<str>,
     chain: RedirectChain,
     tries: u32,
+    begun: Instant,
     outcome: RequestOutcome,
     result: Result<ObservedResponse, FetchError>,
 }
 
+/// How a round sends requests.
+#[derive(Clone, Copy)]
+pub(super) struct RoundContext<'a> {
+    pub(super) options: &'a ProbeOptions,
+    pub(super) fetcher: &'a Arc<dyn Fetcher>,
+    pub(super) clock: RunClock<'a>,
+}
+
 /// The requests of a round, some of them in flight.
 pub(super) struct ProbeRound<'a> {
-    options: &'a ProbeOptions,
-    fetcher: &'a Arc<dyn Fetcher>,
+    context: RoundContext<'a>,
     requests: &'a mut RequestLoop<FinishedProbe>,
     hosts: HostTable<RedirectChain>,
 }
 
 impl<'a> ProbeRound<'a> {
     pub(super) fn new(
-        options: &'a ProbeOptions,
-        fetcher: &'a Arc<dyn Fetcher>,
+        context: RoundContext<'a>,
         requests: &'a mut RequestLoop<FinishedProbe>,
         questions: &[ProbeRequest],
     ) -> Self {
-        let mut hosts = HostTable::new(options.policy(), JITTER_SEED);
-        let now = Instant::now();
+        let mut hosts = HostTable::new(context.options.policy(), JITTER_SEED);
+        let now = context.clock.instant();
         for (number, question) in questions.iter().enumerate() {
             let chain = RedirectChain::new(number, question);
             hosts.push(&chain.host(), chain, now);
         }
-        Self { options, fetcher, requests, hosts }
+        Self { context, requests, hosts }
     }
 
     /// Requests all; ends early when the caller wants no more responses.
     pub(super) fn run(mut self, answer: OnAnswer<'_>) {
         loop {
             let state = self.start_ready();
-            if state == LoopState::Empty || self.options.is_over() {
+            if state == LoopState::Empty || self.context.options.is_over() {
                 return;
             }
-            let Some(finished) = self.requests.receive(state.wait_until(), Instant::now()) else { continue };
+            let now = self.now();
+            let Some(finished) = self.requests.receive(state.wait_until(), now) else { continue };
             self.requests.ended();
             for (number, found) in self.take(finished) {
                 if answer(number, found).is_break() {
@@ -69,36 +78,42 @@ impl<'a> ProbeRound<'a> {
         }
     }
 
+    fn now(&self) -> Instant {
+        self.context.clock.instant()
+    }
+
     /// Starts the requests that may start now.
     fn start_ready(&mut self) -> LoopState {
         loop {
-            match self.requests.next_ready(&mut self.hosts, Instant::now()) {
+            let now = self.now();
+            match self.requests.next_ready(&mut self.hosts, now) {
                 Ok(ready) => self.send(ready.host, ready.item, ready.tries),
                 Err(state) => return state,
             }
         }
     }
 
-    fn send(&mut self, host: Box<str>, mut chain: RedirectChain, tries: u32) {
+    fn send(&mut self, host: Box<str>, chain: RedirectChain, tries: u32) {
         let mut request = FetchRequest::get(chain.url.clone());
-        if !chain.content && !self.options.whole {
-            request = request.limits(self.options.brief_limits());
-        } else if let Some(limits) = self.options.limits_for(chain.length) {
+        if !chain.content && !self.context.options.whole {
+            request = request.limits(self.context.options.brief_limits());
+        } else if let Some(limits) = self.context.options.limits_for(chain.length) {
             request = request.limits(limits);
         }
-        let (fetcher, whole) = (Arc::clone(self.fetcher), self.options.whole);
+        let begun = self.now();
+        let (fetcher, whole) = (Arc::clone(self.context.fetcher), self.context.options.whole);
         self.requests.start(async move {
-            let begun = Instant::now();
             let (outcome, result) = fetch(&*fetcher, request, chain.content, whole).await;
-            chain.spend(begun.elapsed());
-            FinishedProbe { host, chain, tries, outcome, result }
+            FinishedProbe { host, chain, tries, begun, outcome, result }
         });
     }
 
     /// What follows from a request that ended: responses, and perhaps another request.
     fn take(&mut self, finished: FinishedProbe) -> Vec<(usize, ProbeResponse)> {
-        let FinishedProbe { host, chain, tries, outcome, result } = finished;
-        let (first, others) = match self.hosts.done(&host, chain, tries, outcome, Instant::now()) {
+        let FinishedProbe { host, mut chain, tries, begun, outcome, result } = finished;
+        chain.spend(self.context.clock.elapsed(begun));
+        let now = self.now();
+        let (first, others) = match self.hosts.done(&host, chain, tries, outcome, now) {
             // The policy has no retries; a retry would start by itself.
             RequestVerdict::Again => return Vec::new(),
             RequestVerdict::Done(chain) | RequestVerdict::GivenUp(chain) => (Some(chain), Vec::new()),
@@ -125,7 +140,8 @@ impl<'a> ProbeRound<'a> {
             Ok(response) => match chain.see(response) {
                 ChainStep::Arrived(number, answer) => Some((number, answer)),
                 ChainStep::Onward(chain) => {
-                    self.hosts.push(&chain.host(), chain, Instant::now());
+                    let now = self.now();
+                    self.hosts.push(&chain.host(), chain, now);
                     None
                 }
             },

@@ -55,11 +55,11 @@ impl UrlSample {
 
     /// Prints a heading and the first URLs.
     fn name(&self, what: fmt::Arguments<'_>, printer: &mut Printer) {
-        printer.say(format_args!("{what}:"));
+        printer.say(format_args!("{what}{}", if self.first.is_empty() { "" } else { ":" }));
         for url in &self.first {
             printer.say(format_args!("  {}", visible(url)));
         }
-        if self.count > self.first.len() as u64 {
+        if !self.first.is_empty() && self.count > self.first.len() as u64 {
             printer.say(format_args!("  and {} more", self.count - self.first.len() as u64));
         }
     }
@@ -142,6 +142,10 @@ impl<'a> RunReporter<'a> {
             CrawlEvent::Failed { url, message, .. } => self.remark("failed", url, message),
             CrawlEvent::Noted { url, note } => self.remark("note", url, note),
             CrawlEvent::Skipped { url, rule, is_seed } => self.count(url, &rule.to_string(), *is_seed),
+            CrawlEvent::LinksSkipped { url, links, rule } => {
+                self.remark("skipped", url, &format!("{} of it, by {rule}", counted(*links, "link")));
+                self.skipped.entry(rule.to_string()).or_default().count += links;
+            }
             CrawlEvent::RetryAfter { host, until, left } => self.waits(host, *until, *left),
             CrawlEvent::HostUnreachable { host, message, .. } => {
                 self.remark(
@@ -233,7 +237,9 @@ impl CaptureSummary {
         for (status, urls) in &self.refused {
             urls.name(format_args!("{} answered {status}", counted(urls.count, "page")), printer);
         }
-        let is_short = self.skipped.values().any(|skipped| skipped.count > skipped.first.len() as u64);
+        let is_short = self.skipped.values().any(|skipped| {
+            !skipped.first.is_empty() && skipped.count > skipped.first.len() as u64
+        });
         if is_short && !self.is_listed {
             printer.say("hint: `--skipped FILE` lists every skipped URL, and so does `--json`");
         }
@@ -278,6 +284,9 @@ fn line(event: &CrawlEvent<'_>) -> Option<serde_json::Value> {
         CrawlEvent::Noted { url, note } => json!({"event": "note", "url": url, "message": note}),
         CrawlEvent::Skipped { url, rule, is_seed } => {
             json!({"event": "skipped", "url": url, "rule": rule.to_string(), "seed": is_seed})
+        }
+        CrawlEvent::LinksSkipped { url, links, rule } => {
+            json!({"event": "links_skipped", "url": url, "links": links, "rule": rule.to_string()})
         }
         CrawlEvent::TlsRequired { url } => json!({"event": "wants_tls", "url": url}),
         CrawlEvent::RetryAfter { host, until, left } => {
