@@ -285,7 +285,7 @@ impl SurfaceChangeList<'_> {
         for script in surplus(&base.scripts, &head.scripts, |script| script.address()) {
             self.add_gone("script_removed", ChangeKind::ScriptRemoved, &told(script), location(script));
         }
-        for handler in surplus(&head.handlers, &base.handlers, |handler| &handler.code) {
+        for handler in surplus(&head.elements.handlers, &base.elements.handlers, |handler| &handler.code) {
             let what = format!("{}, `{}`", handler.place.told(&handler.descriptor), printable(&handler.code));
             let name = handler.descriptor.clone();
             self.add(
@@ -316,7 +316,7 @@ impl SurfaceChangeList<'_> {
     fn reaches(&mut self, base: &AttackSurface, head: &AttackSurface) {
         for kind in REACH_ORDER {
             let of_kind = |surface: &AttackSurface| -> Vec<OutboundElement> {
-                surface.reaches.iter().filter(|reach| reach.kind == kind).cloned().collect()
+                surface.elements.outbound.iter().filter(|reach| reach.kind == kind).cloned().collect()
             };
             let (old, new) = (of_kind(base), of_kind(head));
             for reach in surplus(&new, &old, |reach| &reach.target) {

@@ -240,7 +240,7 @@ impl Ledger<'_> {
         self.script_group(RuleId::ScriptNoIntegrity, surface, None, |script| {
             script.third_party && !script.integrity
         });
-        let handlers = surface.handlers.iter();
+        let handlers = surface.elements.handlers.iter();
         let element =
             |name: &String, place| EvidenceLocation::element(LocationKind::Element, name.clone(), place);
         self.group(
@@ -250,7 +250,7 @@ impl Ledger<'_> {
         );
         self.frames(surface);
         for (rule, is_active) in [(RuleId::MixedActive, true), (RuleId::MixedPassive, false)] {
-            let mixed = surface.insecure.iter().filter(|insecure| insecure.is_active == is_active);
+            let mixed = surface.elements.insecure.iter().filter(|insecure| insecure.is_active == is_active);
             self.group(rule, mixed.map(|insecure| element(&insecure.descriptor, &insecure.place)), None);
         }
         let insecure = surface.forms.iter().filter(|form| form.is_insecure);
@@ -289,7 +289,7 @@ impl Ledger<'_> {
             let is_such = |reach: &&OutboundElement| {
                 reach.kind == kind && (reach.third_party || kind == OutboundKind::ScriptLink)
             };
-            let such = surface.reaches.iter().filter(is_such).map(reach_location);
+            let such = surface.elements.outbound.iter().filter(is_such).map(reach_location);
             self.group(rule, such, None);
         }
     }

@@ -42,9 +42,9 @@ fn find_selectors(surface: &mut AttackSurface, text: &[u8]) {
     }
     places.extend(surface.scripts.iter_mut().map(|script| &mut script.place));
     places.extend(surface.frames.iter_mut().map(|frame| &mut frame.place));
-    places.extend(surface.insecure.iter_mut().map(|insecure| &mut insecure.place));
-    places.extend(surface.handlers.iter_mut().map(|handler| &mut handler.place));
-    places.extend(surface.reaches.iter_mut().map(|reach| &mut reach.place));
+    places.extend(surface.elements.insecure.iter_mut().map(|insecure| &mut insecure.place));
+    places.extend(surface.elements.handlers.iter_mut().map(|handler| &mut handler.place));
+    places.extend(surface.elements.outbound.iter_mut().map(|reach| &mut reach.place));
     let starts: BTreeSet<usize> = places.iter().map(|place| place.start).collect();
     let found = crate::selectors::of_tags(text, &starts);
     for place in places {
@@ -283,14 +283,14 @@ impl<'a> SurfaceScan<'a> {
     /// Adds outbound elements.
     fn take_reaches(&mut self, found: Vec<FoundOutbound>, place: &ElementPlace) {
         for way in found {
-            if !self.fits(self.surface.reaches.len()) {
+            if !self.fits(self.surface.elements.outbound.len()) {
                 return;
             }
             let target = self.resolve(&way.target).filter(|_| way.kind != OutboundKind::ScriptLink);
             let (is_foreign, is_insecure) =
                 (self.is_third_party(target.as_ref()), self.is_insecure(target.as_ref()));
             let target = target.map(|target| target.to_string());
-            self.surface.reaches.push(way.at(target, is_foreign, is_insecure, place.clone()));
+            self.surface.elements.outbound.push(way.at(target, is_foreign, is_insecure, place.clone()));
         }
     }
 
@@ -321,10 +321,10 @@ impl<'a> SurfaceScan<'a> {
     fn take_insecure(&mut self, tag: &ScoredTag<'_>, attribute: &str, is_active: bool, place: &ElementPlace) {
         let Some(value) = tag.attribute(attribute).filter(|value| !value.trim().is_empty()) else { return };
         let target = self.resolve(value.trim());
-        if self.is_insecure(target.as_ref()) && self.fits(self.surface.insecure.len()) {
+        if self.is_insecure(target.as_ref()) && self.fits(self.surface.elements.insecure.len()) {
             let name = String::from_utf8_lossy(tag.name).to_ascii_lowercase();
             let descriptor = name + &attribute_selector(attribute, &value);
-            self.surface.insecure.push(InsecureElement { is_active, descriptor, place: place.clone() });
+            self.surface.elements.insecure.push(InsecureElement { is_active, descriptor, place: place.clone() });
         }
     }
 
@@ -337,11 +337,11 @@ impl<'a> SurfaceScan<'a> {
         };
         let handlers: Vec<_> = tag.attributes.iter().filter(|(name, _)| is_handler(name)).collect();
         let Some((name, _)) = handlers.first() else { return };
-        if self.fits(self.surface.handlers.len()) {
+        if self.fits(self.surface.elements.handlers.len()) {
             let element = String::from_utf8_lossy(crate::tokens::beginning(tag.name)).to_ascii_lowercase();
             let attribute = String::from_utf8_lossy(crate::tokens::beginning(name)).to_ascii_lowercase();
             let code: Vec<String> = handlers.iter().map(|(_, value)| crate::text::decode(value)).collect();
-            self.surface.handlers.push(InlineHandler {
+            self.surface.elements.handlers.push(InlineHandler {
                 descriptor: format!("{element}[{attribute}]"),
                 code: code.join("; "),
                 place: place.clone(),

@@ -80,21 +80,26 @@ pub struct AttackSurface {
     /// The media type of the body.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub content_type: String,
-    /// Elements of an HTTPS page that load over HTTP.
+    /// Elements that the JSON of the original does not have.
     #[serde(skip)]
-    pub insecure: Vec<InsecureElement>,
-    /// Elements with inline handlers.
-    #[serde(skip)]
-    pub handlers: Vec<InlineHandler>,
-    /// Other outbound elements.
-    #[serde(skip)]
-    pub reaches: Vec<OutboundElement>,
+    pub elements: RiskyElements,
     /// Whether cookies are redacted.
     #[serde(skip)]
     pub has_redacted_cookies: bool,
     /// Whether a limit was reached.
     #[serde(skip)]
     pub is_truncated: bool,
+}
+
+/// Elements besides forms, scripts and frames that raise the exposure of a page.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RiskyElements {
+    /// Elements of an HTTPS page that load over HTTP.
+    pub insecure: Vec<InsecureElement>,
+    /// Elements with inline handlers.
+    pub handlers: Vec<InlineHandler>,
+    /// Other outbound elements.
+    pub outbound: Vec<OutboundElement>,
 }
 
 /// A cookie that a response sets.

@@ -42,35 +42,40 @@ pub struct ScoredVersion {
     /// Whether bodies needed for the score are unavailable. Content purged from both the version
     /// and its parent does not count.
     pub is_lacking: bool,
-    /// The version it was compared with.
+    /// The URL of the most exposed page, which determines the score.
+    pub most_exposed: String,
+    /// Every page, the most exposed first.
+    pub pages: Vec<PageScore>,
+    /// Pages that were not scored because a body is unavailable.
+    pub troubles: BodyFailures,
+    /// The comparison with the parent.
+    pub since: ScoreComparison,
+}
+
+/// How the score of a version compares with that of its parent.
+pub struct ScoreComparison {
+    /// The parent. `None` if the version has none.
     pub parent: Option<VersionId>,
     /// A parent that no longer exists, so that nothing is compared with it.
     pub lost_parent: Option<VersionId>,
     /// The score of the parent, if it is known.
     pub before: Option<ParentScore>,
-    /// The URL of the most exposed page, which determines the score.
-    pub most_exposed: String,
-    /// The unrounded change of the score since the parent, if it is known. The contributions of all
-    /// attributions add up to it.
+    /// The unrounded change of the score, if it is known. The contributions of all attributions add
+    /// up to it.
     pub change: Option<f64>,
     /// Whether the cause of the change is known. Otherwise there are no attributions.
     pub is_explained: bool,
-    /// Every page, the most exposed first.
-    pub pages: Vec<PageScore>,
     /// The path of the page of each attribution.
     pub attributed: Vec<String>,
-    /// The causes of the change since the parent, in sentences, the greatest first.
+    /// The causes of the change, in sentences, the greatest first.
     pub moves: Vec<String>,
     /// The page that determined the parent's score, in a sentence, if it was another.
     pub makers: Option<String>,
     /// Pages whose score changed but does not determine that of the version, in a sentence, if
     /// there are any.
     pub others: Option<String>,
-    /// Changes in exposure and protection since the parent, page by page, whether or not they moved
-    /// a score.
+    /// Changes in exposure and protection, page by page, whether or not they moved a score.
     pub changes: Vec<SecurityDiff>,
-    /// Pages that were not scored because a body is unavailable.
-    pub troubles: BodyFailures,
     /// Pages whose bodies were not compared with the parent's, because those are unavailable.
     pub uncompared: BodyFailures,
 }
@@ -97,7 +102,7 @@ impl ScoredVersion {
 
     /// Changes in exposure and protection since the parent, in sentences, the worst first.
     pub fn explain_changes(&self) -> Vec<String> {
-        explain_security(&self.changes)
+        explain_security(&self.since.changes)
     }
 }
 
@@ -185,20 +190,22 @@ pub fn compute(
         row: row(&scored, version, now, attributions),
         is_kept: false,
         is_lacking: found.lacks_base || found.lacks_head,
-        parent,
-        lost_parent,
-        change: change.map(|before| scored.most_exposed().score - before.score),
-        before,
         most_exposed: most_exposed(&scored, &known),
-        is_explained,
         pages,
-        attributed,
-        moves: explain_change(&pairs, &known),
-        makers: explain_makers(&pairs, &known),
-        others: if is_explained { explain_others(&pairs, &known) } else { None },
-        changes: found.changes(),
+        since: ScoreComparison {
+            parent,
+            lost_parent,
+            change: change.map(|before| scored.most_exposed().score - before.score),
+            before,
+            is_explained,
+            attributed,
+            moves: explain_change(&pairs, &known),
+            makers: explain_makers(&pairs, &known),
+            others: if is_explained { explain_others(&pairs, &known) } else { None },
+            changes: found.changes(),
+            uncompared: found.uncompared,
+        },
         troubles: found.troubles,
-        uncompared: found.uncompared,
     })
 }
 

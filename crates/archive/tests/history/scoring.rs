@@ -26,7 +26,7 @@ fn a_new_form_raises_the_score_and_is_named_as_the_cause() {
         let high = score(&writer, second, &|_| {}).expect("scored");
         assert!(high.row.normalized > low.row.normalized, "{kind:?}");
         assert_eq!(
-            high.before.as_ref().map(|before| before.normalized),
+            high.since.before.as_ref().map(|before| before.normalized),
             Some(low.row.normalized),
             "{kind:?}"
         );
@@ -40,7 +40,7 @@ fn a_new_form_raises_the_score_and_is_named_as_the_cause() {
             Some("added /"),
             "{kind:?}: a root page has a path that can be seen"
         );
-        assert!(high.moves.iter().any(|sentence| sentence.contains("new:")), "{:?}", high.moves);
+        assert!(high.since.moves.iter().any(|sentence| sentence.contains("new:")), "{:?}", high.since.moves);
         assert!(ScoredVersion::explain(&high.pages[0])[0].contains("of 100"));
         let kept = writer.catalog().scores(&second).expect("read");
         assert_eq!(kept, [high.row], "{kind:?}: what is kept is what was found");
@@ -72,10 +72,10 @@ fn attributions_are_of_the_page_that_makes_the_score_and_add_up_to_its_change() 
             let sum: f64 = scored.row.attributions.iter().map(|one| one.contribution).sum();
             let wanted = if number == 0 { 0.0 } else { scored.row.score - before };
             assert!((sum - wanted).abs() < 1e-9, "{kind:?}, {number}: {sum} is not {wanted}");
-            assert!(scored.attributed.iter().all(|path| path == "/top"), "{kind:?}: {:?}", scored.attributed);
+            assert!(scored.since.attributed.iter().all(|path| path == "/top"), "{kind:?}: {:?}", scored.since.attributed);
             assert_eq!(scored.row.attributions.is_empty(), matches!(number, 0 | 2), "{kind:?}, {number}");
-            assert_eq!(scored.makers.is_some(), number == 3, "{kind:?}, {number}: {:?}", scored.makers);
-            assert_eq!(scored.others.is_some(), matches!(number, 1 | 2), "{kind:?}: {:?}", scored.others);
+            assert_eq!(scored.since.makers.is_some(), number == 3, "{kind:?}, {number}: {:?}", scored.since.makers);
+            assert_eq!(scored.since.others.is_some(), matches!(number, 1 | 2), "{kind:?}: {:?}", scored.since.others);
             assert_eq!(
                 writer.catalog().scores(&version).expect("read"),
                 std::slice::from_ref(&scored.row),
@@ -108,7 +108,7 @@ fn chunks_of_attributions_are_those_of_the_diff_by_letters() {
         let file = scored.row.attributions.iter().find(|one| one.key == "input_file").expect("named");
         let chunk = &shown.chunks[usize::try_from(file.chunk_index).expect("in a chunk")];
         assert!(chunk.content.contains("type=file"), "{kind:?}: {chunk:?}");
-        assert_eq!(scored.attributed, vec![String::new(); scored.row.attributions.len()], "{kind:?}");
+        assert_eq!(scored.since.attributed, vec![String::new(); scored.row.attributions.len()], "{kind:?}");
     }
 }
 
@@ -177,16 +177,16 @@ fn a_damaged_parent_is_not_known_and_replaces_nothing() {
             score(&writer, first, &|_| {}).expect("scored");
         }
         let whole = score(&writer, second, &|_| {}).expect("scored");
-        assert!(whole.is_kept && whole.is_explained && !whole.row.attributions.is_empty());
+        assert!(whole.is_kept && whole.since.is_explained && !whole.row.attributions.is_empty());
         damage(root.path(), &writer, first, top);
         let partial = score(&writer, second, &|_| {}).expect("scored");
-        let before = partial.before.map(|before| (before.normalized, before.is_from_row));
-        assert_eq!(before, is_scored.then(|| (whole.before.expect("known").normalized, true)));
-        assert_eq!(partial.change.is_some(), is_scored);
-        assert!(!partial.is_explained && !partial.is_kept && partial.row.attributions.is_empty());
-        assert_eq!((partial.row.score, partial.uncompared.count(|_| true)), (whole.row.score, 1));
+        let before = partial.since.before.map(|before| (before.normalized, before.is_from_row));
+        assert_eq!(before, is_scored.then(|| (whole.since.before.expect("known").normalized, true)));
+        assert_eq!(partial.since.change.is_some(), is_scored);
+        assert!(!partial.since.is_explained && !partial.is_kept && partial.row.attributions.is_empty());
+        assert_eq!((partial.row.score, partial.since.uncompared.count(|_| true)), (whole.row.score, 1));
         assert_eq!(writer.catalog().scores(&second).expect("read"), [whole.row], "what was kept stays");
-        let damaged = partial.changes.iter().find(|diff| diff.url == top);
+        let damaged = partial.since.changes.iter().find(|diff| diff.url == top);
         assert!(
             damaged.is_none_or(|diff| diff.scores.score_base.is_none() && !diff.bodies_compared),
             "{damaged:?}"
@@ -207,11 +207,11 @@ fn a_damaged_page_that_made_no_score_hides_no_explanation() {
     score(&writer, first, &|_| {}).expect("scored");
     damage(root.path(), &writer, first, low);
     let scored = score(&writer, second, &|_| {}).expect("scored");
-    assert!(scored.is_explained && scored.is_kept && !scored.row.attributions.is_empty());
+    assert!(scored.since.is_explained && scored.is_kept && !scored.row.attributions.is_empty());
     // A page of the version itself that cannot be had may be the most exposed: then nothing is said of the change.
     damage(root.path(), &writer, second, low);
     let scored = score(&writer, second, &|_| {}).expect("scored");
-    assert!(!scored.is_explained && !scored.is_kept && scored.change.is_none());
+    assert!(!scored.since.is_explained && !scored.is_kept && scored.since.change.is_none());
     assert_eq!(scored.troubles.count(|_| true), 1);
 }
 
@@ -228,7 +228,7 @@ fn a_score_that_lacks_pages_is_not_taken_for_that_of_the_version() {
     let partial = score(&writer, first, &|_| {}).expect("scored");
     assert!(partial.is_kept && partial.row.json.contains(r#""pages_not_scored":1"#), "{}", partial.row.json);
     let scored = score(&writer, second, &|_| {}).expect("scored");
-    assert_eq!((scored.before, scored.change), (None, None));
+    assert_eq!((scored.since.before, scored.since.change), (None, None));
 }
 
 #[test]

@@ -94,16 +94,16 @@ impl Verb for ScoreArgs {
         } else {
             summary(session, version, &scored)?;
         }
-        if let Some(parent) = &scored.lost_parent {
+        if let Some(parent) = &scored.since.lost_parent {
             session.printer.say(format_args!(
                 "its parent {} is missing, so the change is unknown",
                 short_version_id(parent)
             ));
         }
         body_problems::say(&scored.troubles, "not scored", &mut session.printer);
-        body_problems::say(&scored.uncompared, "not compared with the parent's", &mut session.printer);
+        body_problems::say(&scored.since.uncompared, "not compared with the parent's", &mut session.printer);
         let is_fault = |trouble| trouble != BodyFailure::Missing;
-        let is_finding = scored.troubles.count(is_fault) + scored.uncompared.count(is_fault) > 0;
+        let is_finding = scored.troubles.count(is_fault) + scored.since.uncompared.count(is_fault) > 0;
         Ok(if is_finding { ExitStatus::Findings } else { ExitStatus::Done })
     }
 }
@@ -139,7 +139,7 @@ impl ScoreArgs {
 }
 
 fn summary(session: &mut Session, version: VersionId, scored: &ScoredVersion) -> Result<(), Error> {
-    let before = match (&scored.before, scored.parent) {
+    let before = match (&scored.since.before, scored.since.parent) {
         (Some(before), Some(parent)) => format!(" ({} in {})", before.normalized, short_version_id(&parent)),
         (None, Some(parent)) if scored.is_lacking => format!(" (not known in {})", short_version_id(&parent)),
         _ => String::new(),
@@ -175,14 +175,14 @@ fn explanation(scored: &ScoredVersion) -> Vec<String> {
         1 => sentences.push(format!("1 more page scores {bound}.")),
         _ => sentences.push(format!("{left} more pages score {bound}.")),
     }
-    if let Some(parent) = scored.parent {
-        sentences.extend(scored.makers.clone());
+    if let Some(parent) = scored.since.parent {
+        sentences.extend(scored.since.makers.clone());
         sentences.extend(history(scored, &short_version_id(&parent)));
-        sentences.extend(scored.moves.iter().cloned());
-        sentences.extend(scored.others.clone());
+        sentences.extend(scored.since.moves.iter().cloned());
+        sentences.extend(scored.since.others.clone());
     }
     let changes = scored.explain_changes();
-    if let Some(parent) = scored.parent.filter(|_| !changes.is_empty()) {
+    if let Some(parent) = scored.since.parent.filter(|_| !changes.is_empty()) {
         sentences
             .push(format!("What changed in exposure and protection since {}:", short_version_id(&parent)));
         sentences.extend(changes);
@@ -192,23 +192,23 @@ fn explanation(scored: &ScoredVersion) -> Vec<String> {
 
 /// How the score compares with that of the parent; `None` if the parent has no page.
 fn history(scored: &ScoredVersion, parent: &str) -> Option<String> {
-    Some(match &scored.before {
-        Some(before) if scored.is_explained => heading(scored, before.normalized, parent),
+    Some(match &scored.since.before {
+        Some(before) if scored.since.is_explained => heading(scored, before.normalized, parent),
         Some(before) => format!(
             "The score in {parent} {} {}. The cause of the change is unknown: bodies are missing.",
             if before.is_from_row { "is stored as" } else { "was" },
             before.normalized,
         ),
-        None if scored.is_explained => return None,
+        None if scored.since.is_explained => return None,
         None => format!("The score in {parent} is unknown: bodies are missing, and no score is stored."),
     })
 }
 
 /// The sentence before the list of contributions.
 fn heading(scored: &ScoredVersion, before: u8, parent: &str) -> String {
-    let (now, change) = (scored.row.normalized, scored.change.unwrap_or_default());
-    if scored.moves.is_empty() {
-        return match scored.changes.is_empty() {
+    let (now, change) = (scored.row.normalized, scored.since.change.unwrap_or_default());
+    if scored.since.moves.is_empty() {
+        return match scored.since.changes.is_empty() {
             true => format!("Nothing relevant changed since {parent}, which scored {before}."),
             false => format!("The score is unchanged since {parent}: {before}."),
         };
@@ -230,11 +230,8 @@ const SCORE_EPSILON: f64 = 1e-9;
 #[derive(Serialize)]
 struct ScoreRow<'a> {
     version: String,
-    parent: Option<String>,
-    before: Option<u8>,
-    change: Option<f64>,
-    most_exposed: &'a str,
-    most_exposed_before: Option<&'a str>,
+    #[serde(flatten)]
+    since: ScoreChangeRow<'a>,
     scoring_version: &'a str,
     score: f64,
     normalized: u8,
@@ -246,6 +243,16 @@ struct ScoreRow<'a> {
     changes: &'a [SecurityDiff],
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Vec<String>>,
+}
+
+/// The score of the version beside that of its parent.
+#[derive(Serialize)]
+struct ScoreChangeRow<'a> {
+    parent: Option<String>,
+    before: Option<u8>,
+    change: Option<f64>,
+    most_exposed: &'a str,
+    most_exposed_before: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -290,7 +297,7 @@ impl<'a> ScoreRow<'a> {
             bytes: evidence.bytes,
             lines: evidence.lines,
         });
-        let attributions = row.attributions.iter().zip(&scored.attributed);
+        let attributions = row.attributions.iter().zip(&scored.since.attributed);
         let attributions = attributions.map(|(attribution, path)| ScoreAttributionRow {
             evidence: &attribution.evidence_id,
             key: &attribution.key,
@@ -302,11 +309,7 @@ impl<'a> ScoreRow<'a> {
         });
         Self {
             version: version.to_string(),
-            parent: scored.parent.or(scored.lost_parent).map(|parent| parent.to_string()),
-            before: scored.before.as_ref().map(|before| before.normalized),
-            change: scored.change,
-            most_exposed: &scored.most_exposed,
-            most_exposed_before: scored.before.as_ref().and_then(|before| before.most_exposed.as_deref()),
+            since: ScoreChangeRow::of(scored),
             scoring_version: &row.scoring_version,
             score: row.score,
             normalized: row.normalized,
@@ -315,8 +318,21 @@ impl<'a> ScoreRow<'a> {
             pages: scored.pages.iter().map(page_line).collect(),
             evidence: evidence.collect(),
             attributions: attributions.collect(),
-            changes: &scored.changes,
+            changes: &scored.since.changes,
             explanation,
+        }
+    }
+}
+
+impl<'a> ScoreChangeRow<'a> {
+    fn of(scored: &'a ScoredVersion) -> Self {
+        let since = &scored.since;
+        Self {
+            parent: since.parent.or(since.lost_parent).map(|parent| parent.to_string()),
+            before: since.before.as_ref().map(|before| before.normalized),
+            change: since.change,
+            most_exposed: &scored.most_exposed,
+            most_exposed_before: since.before.as_ref().and_then(|before| before.most_exposed.as_deref()),
         }
     }
 }
