@@ -11,11 +11,9 @@ use varve_archive::{Layout, detect_layout};
 
 use super::crystal;
 use crate::clock;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{BAD_STYLE, GOOD_STYLE, Printer, WARNING_STYLE, counted, counted_entries};
 use crate::session::{SOFTWARE_NAME, Session};
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Verb};
 
 const AUDIT_EXAMPLES: &str = "\
 Examples:

@@ -22,13 +22,10 @@ use self::arguments::{BrowserArgs, HeaderArgs, LimitArgs, RateArgs, ScopeArgs};
 use self::run_reporter::{CaptureSummary, RunReporter};
 use self::unsent_credentials::UnsentCredentials;
 use self::written_options::WrittenOptions;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::network_args::NetworkArgs;
 use crate::printer::{counted, human_size};
-use crate::session::Session;
 use crate::signals;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 const CAPTURE_EXAMPLES: &str = "\
 Examples:

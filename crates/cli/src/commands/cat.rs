@@ -6,10 +6,7 @@ use varve_archive::verbs::cat::{CaptureSelector, body, head, look_up, wire};
 use varve_archive::{CaptureChoice, RepositoryError};
 
 use super::capture_choice::CaptureChoiceArgs;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::at;
 
 const CAT_EXAMPLES: &str = "\

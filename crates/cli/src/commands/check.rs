@@ -17,13 +17,10 @@ use varve_archive::verbs::urls::check::check as check_without_evidence;
 use varve_archive::{ArchiveError, ArchivePaths, RepositoryError};
 
 use super::diff::{DiffExcerpt, page_diff_json, print_excerpt};
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::network_hints::NetworkHints;
 use crate::printer::{self, BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, WARNING_STYLE, counted, visible};
 use crate::probe_args::ProbeArgs;
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::{duration, signals};
 
 const CHECK_EXAMPLES: &str = "\

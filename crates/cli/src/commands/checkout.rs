@@ -6,11 +6,8 @@ use serde::Serialize;
 use varve_archive::verbs::checkout::{CheckoutReport, CoveredPages, checkout, export};
 
 use crate::body_problems::{self, word};
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{Printer, counted, visible};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::resolve_version;
 use crate::version_text::short_version_id;
 

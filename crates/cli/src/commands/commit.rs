@@ -12,13 +12,10 @@ use varve_archive::verbs::commit::{
 use varve_archive::{ByteSize, Headers, Moment, RepositoryError};
 
 use super::checkout::report_covered_pages;
-use crate::error::Error;
 use crate::error_report::one_line;
-use crate::exit_status::ExitStatus;
 use crate::input::STDIN_ARGUMENT;
 use crate::printer::{Printer, WARNING_STYLE, counted, visible};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::resolve_version;
 
 const COMMIT_EXAMPLES: &str = "\

@@ -2,10 +2,7 @@
 
 use clap_complete::Shell;
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

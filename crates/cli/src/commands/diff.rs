@@ -17,11 +17,8 @@ use varve_archive::{ArchiveError, RepositoryError, VersionId};
 
 use super::capture_choice::CaptureChoiceArgs;
 use crate::body_problems::word as word_of_trouble;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, STRONG_STYLE, WARNING_STYLE, visible};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::resolve_version;
 use crate::version_text::change_word;
 use document::DiffDocument;

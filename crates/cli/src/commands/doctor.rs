@@ -9,12 +9,10 @@ use varve_archive::verbs::doctor::{
 };
 
 use crate::clock;
-use crate::error::Error;
 use crate::error_report::one_line;
-use crate::exit_status::ExitStatus;
 use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, STRONG_STYLE, WARNING_STYLE, counted};
 use crate::session::{SOFTWARE_NAME, Session};
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Verb};
 
 const DOCTOR_EXAMPLES: &str = "\
 Examples:

@@ -4,12 +4,9 @@ use varve_archive::verbs::explain::{
     Alias, Aliases, AtSign, ExplainStep, Explained, Explanation, GroupPattern, explain,
 };
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{FAINT_STYLE, Printer, STRONG_STYLE, visible};
-use crate::session::Session;
 use crate::url_arguments;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:

@@ -14,11 +14,9 @@ use varve_archive::verbs::crystal::warc::{self, Description, WarcExported};
 use varve_archive::{Layout, detect_layout};
 
 use crate::clock;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{Printer, WARNING_STYLE, counted, human_size, visible};
 use crate::session::{SOFTWARE_NAME, Session};
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Verb};
 use crate::version_names::resolve_version;
 
 /// The default version.

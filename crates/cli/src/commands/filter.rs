@@ -6,12 +6,9 @@ use serde::Serialize;
 use varve_archive::verbs::filter::{here, here_in_aardwarc, parse, parse_aardwarc};
 use varve_archive::{IdError, Objects};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::input::{IdLineError, InputPosition, MAX_LINE_BYTES, read_line};
 use crate::printer::Printer;
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_text::record_digits;
 
 const FILTER_EXAMPLES: &str = "\

@@ -11,12 +11,9 @@ use varve_archive::{ArchiveError, Moment, RepositoryError};
 
 use crate::clock;
 use crate::duration;
-use crate::error::Error;
 use crate::error_report::one_line;
-use crate::exit_status::ExitStatus;
 use crate::printer::{Printer, counted, human_size, visible};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_text::short_version_id;
 
 const GC_EXAMPLES: &str = "\

@@ -8,11 +8,8 @@ use varve_archive::Archive;
 use varve_archive::tree::{RestoredTree, restore, survey};
 use varve_archive::verbs::get::{ByteRange, FoundObject, GetError, find_in};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{counted, visible};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 const GET_EXAMPLES: &str = "\
 Examples:

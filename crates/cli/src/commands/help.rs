@@ -1,9 +1,6 @@
 //! `varve help`: the help of a verb, the same as `varve VERB --help`.
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 const HELP_EXAMPLES: &str = "\
 Examples:

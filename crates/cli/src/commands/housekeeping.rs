@@ -3,11 +3,8 @@
 use serde::Serialize;
 use varve_archive::verbs::housekeeping::{HousekeepingDone, housekeeping};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::counted;
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 const HOUSEKEEPING_EXAMPLES: &str = "\
 Examples:

@@ -8,11 +8,8 @@ use varve_archive::verbs::import::{Imported, import};
 use varve_archive::{Layout, detect_layout};
 
 use super::crystal;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{Printer, WARNING_STYLE, counted};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 const IMPORT_EXAMPLES: &str = "\
 Examples:

@@ -5,10 +5,7 @@ use std::path::PathBuf;
 use varve_archive::verbs::init::init;
 use varve_archive::{ArchiveSettings, ByteSize, PackingMethod};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 const INIT_EXAMPLES: &str = "\
 Examples:

@@ -2,12 +2,9 @@
 
 use varve_archive::verbs::key::{KeyReport, key};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{FAINT_STYLE, Printer};
-use crate::session::Session;
 use crate::url_arguments;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 const KEY_EXAMPLES: &str = "\
 Examples:

@@ -13,11 +13,8 @@ use varve_archive::verbs::version_membership::VersionMembership;
 use varve_archive::{ArchiveError, Capture, Moment, Renderings, VersionId};
 
 use crate::clock;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{BAD_STYLE, FAINT_STYLE, STRONG_STYLE, WARNING_STYLE, visible};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_graph::VersionGraph;
 use crate::version_names::resolve_version;
 use crate::version_text::{VersionRow, describe_version, missing_parent_note, short_version_id, status_text};

@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Command;
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 const MAN_EXAMPLES: &str = "\
 Examples:

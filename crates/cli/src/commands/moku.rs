@@ -5,10 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use varve_archive::verbs::moku::{SiteInfo, SiteSettings, create, info, set};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 const MOKU_EXAMPLES: &str = "\
 Examples:

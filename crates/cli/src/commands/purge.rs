@@ -8,11 +8,8 @@ use varve_archive::verbs::purge::{
 use varve_archive::{ArchiveError, Moment};
 use varve_archive::{Layout, detect_layout};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{Printer, STRONG_STYLE, counted, human_size, visible};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::resolve_named_version;
 
 const PURGE_EXAMPLES: &str = "\

@@ -4,11 +4,8 @@ use serde::Serialize;
 use varve_archive::ArchivePaths;
 use varve_archive::verbs::rebuild::{self, Rebuilt};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{WARNING_STYLE, counted, counted_entries};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 const REBUILD_EXAMPLES: &str = "\
 Examples:

@@ -7,11 +7,8 @@ use varve_archive::ArchivePaths;
 use varve_serve::{ServeSettings, Server};
 
 use super::capture_choice::CaptureChoiceArgs;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
 use crate::signals;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 const SERVE_EXAMPLES: &str = "\
 Examples:

@@ -5,11 +5,8 @@ use varve_archive::history::{CapturePair, HistoryReader};
 use varve_archive::verbs::show::{PageChange, pages, version};
 
 use super::capture_choice::CaptureChoiceArgs;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, WARNING_STYLE, visible};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::resolve_version;
 use crate::version_text::{VersionRow, change_word, describe_version, missing_parent_note, status_text};
 

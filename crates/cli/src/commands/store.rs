@@ -6,12 +6,9 @@ use serde::Serialize;
 use varve_archive::ArchiveError;
 use varve_archive::verbs::store::{NewObjectSource, Request, StoredContent, SyncPolicy, store};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::input::STDIN_ARGUMENT;
 use crate::printer::{Printer, WARNING_STYLE};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_text::record_digits;
 
 const STORE_EXAMPLES: &str = "\

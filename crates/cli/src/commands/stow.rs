@@ -5,11 +5,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 use varve_archive::verbs::stow::{Exclude, Request, Skipped, StowNote, Stowed, stow};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{Printer, counted, human_size, visible};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_text::record_digits;
 
 const STOW_EXAMPLES: &str = "\

@@ -4,11 +4,8 @@ use serde::Serialize;
 use varve_archive::Moment;
 use varve_archive::verbs::tag::{list, set};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::STRONG_STYLE;
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::resolve_version;
 use crate::version_text::short_version_id;
 

@@ -4,11 +4,8 @@ use serde::Serialize;
 use varve_archive::ByteSize;
 use varve_archive::verbs::train::{self, MAX_DICTIONARY_BYTES};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{counted, human_size};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 const TRAIN_EXAMPLES: &str = "\
 Examples:

@@ -6,9 +6,8 @@ use serde::Serialize;
 use varve_archive::verbs::crystal::verify::{revisions_at_most, verify};
 use varve_archive::verbs::crystal::{FindingSeverity, ProjectFinding};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{BAD_STYLE, Printer, WARNING_STYLE, counted, visible};
+use crate::verb::{Error, ExitStatus};
 
 /// A finding in the format of an audit. A project has no silos, so `silo` and `offset` are null.
 #[derive(Serialize)]

@@ -5,10 +5,8 @@ use varve_archive::verbs::crystal::info::{ProjectOverview, info};
 use varve_archive::verbs::crystal::{DatabaseReadMode, GroupInfo, ProjectInfo as Numbers};
 
 use super::ProjectPathArgs;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{FAINT_STYLE, Printer, STRONG_STYLE, WARNING_STYLE, human_size, visible};
-use crate::session::Session;
+use crate::verb::{Error, ExitStatus, Session};
 
 const CRYSTAL_INFO_EXAMPLES: &str = "\
 Examples:

@@ -8,10 +8,8 @@ use varve_archive::verbs::crystal::migrate::migrate;
 use varve_archive::verbs::crystal::verify::revisions_at_most;
 
 use super::{ProjectPathArgs, say_opened};
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::counted;
-use crate::session::Session;
+use crate::verb::{Error, ExitStatus, Session};
 
 const CRYSTAL_MIGRATE_EXAMPLES: &str = "\
 Examples:

@@ -13,11 +13,8 @@ use std::path::PathBuf;
 
 use varve_archive::verbs::crystal::OpenReport;
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{Printer, counted};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 const CRYSTAL_EXAMPLES: &str = "\
 Examples:

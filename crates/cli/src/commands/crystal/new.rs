@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use varve_archive::verbs::crystal::MajorVersion;
 use varve_archive::verbs::crystal::new::new;
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
+use crate::verb::{Error, ExitStatus, Session};
 
 const CRYSTAL_NEW_EXAMPLES: &str = "\
 Examples:

@@ -6,10 +6,8 @@ use serde_json::json;
 use varve_archive::verbs::crystal::property::{get, list, set};
 
 use super::say_opened;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::visible;
-use crate::session::Session;
+use crate::verb::{Error, ExitStatus, Session};
 
 const CRYSTAL_PROPERTY_EXAMPLES: &str = "\
 Examples:

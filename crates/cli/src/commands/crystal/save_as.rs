@@ -5,10 +5,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 use varve_archive::verbs::crystal::save_as::save_as;
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{counted, human_size};
-use crate::session::Session;
+use crate::verb::{Error, ExitStatus, Session};
 
 const CRYSTAL_SAVE_AS_EXAMPLES: &str = "\
 Examples:

@@ -9,10 +9,8 @@ use varve_archive::verbs::crystal::{
 };
 
 use super::{ProjectPathArgs, say_opened};
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, WARNING_STYLE, counted, visible};
-use crate::session::Session;
+use crate::verb::{Error, ExitStatus, Session};
 
 const CRYSTAL_VERIFY_EXAMPLES: &str = "\
 Examples:

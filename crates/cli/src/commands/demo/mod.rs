@@ -12,11 +12,9 @@ use varve_archive::verbs::demo::DemoArchive;
 use varve_archive::verbs::doctor;
 
 use self::site::DemoSite;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{FAINT_STYLE, Printer, STRONG_STYLE};
 use crate::session::{SOFTWARE_NAME, Session};
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Verb};
 use crate::{clock, signals};
 
 const DEMO_EXAMPLES: &str = "\

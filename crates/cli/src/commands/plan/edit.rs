@@ -5,10 +5,8 @@ use varve_archive::verbs::plan::{Alias, Group, Plan, PlanNotice, Root, edit, is_
 
 use super::super::crystal::say_opened;
 use super::layout;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::visible;
-use crate::session::Session;
+use crate::verb::{Error, ExitStatus, Session};
 
 const PLAN_ROOT_EXAMPLES: &str = "\
 Examples:

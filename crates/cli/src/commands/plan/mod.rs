@@ -5,10 +5,7 @@ mod view;
 
 use varve_archive::ArchivePaths;
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 const PLAN_EXAMPLES: &str = "\
 Examples:

@@ -9,11 +9,9 @@ use varve_archive::verbs::plan::suggest::{of_capture, of_live_page};
 
 use super::edit::{alias_line, group_line};
 use super::layout;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::network_args::NetworkArgs;
 use crate::printer::{BAD_STYLE, counted, visible};
-use crate::session::Session;
+use crate::verb::{Error, ExitStatus, Session};
 use crate::version_names::resolve_version;
 
 /// Show the plan

@@ -7,11 +7,9 @@ use varve_archive::expectations::Prober;
 use varve_archive::verbs::urls::add::{Added, Request, add};
 
 use super::DatabaseLocation;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::visible;
 use crate::probe_args::ProbeArgs;
-use crate::session::Session;
+use crate::verb::{Error, ExitStatus, Session};
 
 const URLS_ADD_EXAMPLES: &str = "\
 Examples:

@@ -6,11 +6,9 @@ use varve_archive::verbs::urls::check::check;
 
 use super::super::check::{CheckFilterArgs, ReportFormatArgs, VerdictPrinter};
 use super::DatabaseLocation;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::probe_args::ProbeArgs;
-use crate::session::Session;
 use crate::signals;
+use crate::verb::{Error, ExitStatus, Session};
 
 const URLS_CHECK_EXAMPLES: &str = "\
 Examples:

@@ -5,10 +5,8 @@ use std::cell::RefCell;
 use varve_archive::verbs::urls::fmt::{Formatted, fmt};
 
 use super::DatabaseLocation;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{Printer, WARNING_STYLE, visible};
-use crate::session::Session;
+use crate::verb::{Error, ExitStatus, Session};
 
 const URLS_FMT_EXAMPLES: &str = "\
 Examples:

@@ -5,10 +5,8 @@ use varve_archive::expectations::{DomainFile, Expectation};
 use varve_archive::verbs::urls::list::list;
 
 use super::{DatabaseLocation, UrlFilterArgs};
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::visible;
-use crate::session::Session;
+use crate::verb::{Error, ExitStatus, Session};
 
 const URLS_LIST_EXAMPLES: &str = "\
 Examples:

@@ -13,10 +13,7 @@ use varve_archive::expectations::UrlDatabase;
 use varve_archive::verbs::urls::list::UrlFilter;
 use varve_archive::{ArchivePaths, RepositoryError};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 const URLS_EXAMPLES: &str = "\
 Examples:

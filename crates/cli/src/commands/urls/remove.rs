@@ -3,10 +3,8 @@
 use varve_archive::verbs::urls::remove::remove;
 
 use super::DatabaseLocation;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::visible;
-use crate::session::Session;
+use crate::verb::{Error, ExitStatus, Session};
 
 const URLS_REMOVE_EXAMPLES: &str = "\
 Examples:

@@ -4,9 +4,7 @@ use varve_archive::verbs::urls::show::{show, text};
 
 use super::DatabaseLocation;
 use super::list::ExpectationRow;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
+use crate::verb::{Error, ExitStatus, Session};
 
 const URLS_SHOW_EXAMPLES: &str = "\
 Examples:
