@@ -106,7 +106,7 @@ pub enum ArchiveError {
         text: String,
     },
     /// A version has pages, but all their bodies are unavailable.
-    #[error("no page of version {version} can be looked at: {}", if *missing { "the bodies are not here" } else { "the bodies are damaged or cannot be read" })]
+    #[error("no page of version {version} can be scored: {}", if *missing { "the bodies are missing" } else { "the bodies are damaged or cannot be read" })]
     NoBodies {
         /// The version.
         version: VersionId,

@@ -103,7 +103,6 @@ pub(crate) fn resumed(
 /// Ends every browser of this process at once and deletes its files, for a caller that exits
 /// without waiting for a run.
 pub fn end_browsers() {
-    #[cfg(unix)]
     varve_fetch::browser::end_all();
 }
 
@@ -173,7 +172,6 @@ pub(crate) fn usual_and_pages(
     Ok(CrawlFetchers { usual: Arc::new(client), pages, gate: Some(gate), budget, robots, proxy })
 }
 
-#[cfg(unix)]
 fn browser(
     client: Client,
     (executable, folder): (&Path, &Path),
@@ -187,11 +185,6 @@ fn browser(
     let options = BrowserOptions { redirects, ..BrowserOptions::new(executable, folder) };
     let browser = Browser::new(client, options).with_gate(gate);
     Ok(Arc::new(FewAtATime { fetcher: browser, permits: Semaphore::new(MAX_BROWSER_PAGES) }))
-}
-
-#[cfg(not(unix))]
-fn browser(_: Client, _: (&Path, &Path), _: u8, _: Arc<BrowserGate>) -> Result<Arc<dyn Fetcher>, CrawlError> {
-    Err(CrawlError::NoBrowser)
 }
 
 /// Maximum number of browsers at a time, because each takes hundreds of megabytes.

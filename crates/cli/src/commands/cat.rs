@@ -9,7 +9,13 @@ use super::capture_choice::CaptureChoiceArgs;
 use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::at;
 
-const CAT_EXAMPLES: &str = "\
+/// Print a page as it was
+///
+/// Without `--at`, prints the newest capture, even if it is a failure; `--newest-good` skips
+/// failures. A time selects the newest capture that is not later; a version selects the capture in
+/// that version. If `varve purge` removed the page, reports who removed it, when and why.
+#[derive(clap::Args)]
+#[command(after_help = "\
 Examples:
   varve cat https://example.com/
   varve cat https://example.com/ --at 2026-03-01
@@ -17,15 +23,7 @@ Examples:
   varve cat https://example.com/ --at before-the-relaunch
   varve cat https://example.com/logo.png > logo.png
   varve cat https://example.com/ --headers
-  varve -C museum.crystalproj cat https://example.com/ --newest-good";
-
-/// Print a page as it was
-///
-/// Without `--at`, prints the newest capture, even if it is a failure; `--newest-good` skips
-/// failures. A time selects the newest capture that is not later; a version selects the capture in
-/// that version. If `varve purge` removed the page, reports who removed it, when and why.
-#[derive(clap::Args)]
-#[command(after_help = CAT_EXAMPLES)]
+  varve -C museum.crystalproj cat https://example.com/ --newest-good")]
 pub(super) struct CatArgs {
     /// The URL
     url: String,

@@ -17,18 +17,11 @@ use varve_archive::verbs::urls::check::check as check_without_evidence;
 use varve_archive::{ArchiveError, ArchivePaths, RepositoryError};
 
 use super::diff::{DiffExcerpt, page_diff_json, print_excerpt};
-use crate::network_hints::NetworkHints;
-use crate::printer::{self, BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, WARNING_STYLE, counted, visible};
+use crate::error_hints::NetworkHints;
+use crate::printer::{self, BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, counted, visible};
 use crate::probe_args::ProbeArgs;
 use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::{duration, signals};
-
-const CHECK_EXAMPLES: &str = "\
-Examples:
-  varve check
-  varve check --domain example.com --map example.com=staging.example.com
-  varve check --against-archive --explain
-  varve check --db urldb --no-capture --format junit";
 
 /// Lines of a difference that are shown. A removed page differs in all of its lines.
 const MAX_DIFF_LINES: usize = 40;
@@ -60,7 +53,12 @@ const MAX_DIFF_LINES: usize = 40;
 /// (unchanged, noise, changed, gone); with `--explain` the `difference`, as in `varve diff --json`.
 /// The last object has the `summary`.
 #[derive(clap::Args)]
-#[command(after_help = CHECK_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve check
+  varve check --domain example.com --map example.com=staging.example.com
+  varve check --against-archive --explain
+  varve check --db urldb --no-capture --format junit")]
 pub(super) struct CheckArgs {
     /// The folder of the URL database [default: `urls` in the archive]
     #[arg(long, value_name = "DIR", conflicts_with = "against_archive")]
@@ -253,9 +251,7 @@ impl<'a> VerdictPrinter<'a> {
                     .say(format_args!("{BAD_STYLE}error:{BAD_STYLE:#} no URL matches: nothing was checked"));
                 return Ok(ExitStatus::Incomplete);
             }
-            self.printer.say(format_args!(
-                "{WARNING_STYLE}warning:{WARNING_STYLE:#} the database has no URLs: nothing was checked"
-            ));
+            self.printer.warn("the database has no URLs: nothing was checked");
         }
         Ok(if summary.met < summary.total() { ExitStatus::Findings } else { ExitStatus::Done })
     }
@@ -357,7 +353,7 @@ impl CheckArgs {
         if self.explain && format == ReportFormat::Json {
             let mut difference = None;
             explain(history, &checked, &options, |page| {
-                difference = Some(page_diff_json(page));
+                difference = Some(page_diff_json(page, false));
                 Ok::<(), Error>(())
             })?;
             checked.difference = difference;

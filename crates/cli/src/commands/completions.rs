@@ -4,15 +4,13 @@ use clap_complete::Shell;
 
 use crate::verb::{Error, ExitStatus, Session, Verb};
 
-const COMPLETIONS_EXAMPLES: &str = "\
+/// Print a completion script for a shell
+#[derive(clap::Args)]
+#[command(after_help = "\
 Examples:
   varve completions bash > ~/.local/share/bash-completion/completions/varve
   varve completions zsh > ~/.zfunc/_varve
-  varve completions fish > ~/.config/fish/completions/varve.fish";
-
-/// Print a completion script for a shell
-#[derive(clap::Args)]
-#[command(after_help = COMPLETIONS_EXAMPLES)]
+  varve completions fish > ~/.config/fish/completions/varve.fish")]
 pub(super) struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]

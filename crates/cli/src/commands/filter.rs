@@ -2,7 +2,7 @@
 
 use std::io::{BufReader, Stdin};
 
-use serde::Serialize;
+use serde_json::json;
 use varve_archive::verbs::filter::{here, here_in_aardwarc, parse, parse_aardwarc};
 use varve_archive::{IdError, Objects};
 
@@ -10,12 +10,6 @@ use crate::input::{IdLineError, InputPosition, MAX_LINE_BYTES, read_line};
 use crate::printer::Printer;
 use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_text::record_digits;
-
-const FILTER_EXAMPLES: &str = "\
-Examples:
-  varve filter < ids.txt
-  varve filter --missing < ids.txt
-  sha256sum *.pdf | varve filter --missing";
 
 /// Ids that are looked up together.
 const LOOKUP_BATCH_SIZE: usize = 4096;
@@ -30,7 +24,11 @@ const LOOKUP_BATCH_SIZE: usize = 4096;
 ///
 /// With `--json`, prints one object per line: `id`, and whether it is `here`.
 #[derive(clap::Args)]
-#[command(after_help = FILTER_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve filter < ids.txt
+  varve filter --missing < ids.txt
+  sha256sum *.pdf | varve filter --missing")]
 pub(super) struct FilterArgs {
     /// Print ids that are not stored
     #[arg(long)]
@@ -83,7 +81,7 @@ impl FilterArgs {
                     continue;
                 }
                 match self.json {
-                    true => printer.json(&FilterRow { id: digits(id), here })?,
+                    true => printer.json(&json!({ "id": digits(id), "here": here }))?,
                     false => printer.line(digits(id))?,
                 }
             }
@@ -127,10 +125,4 @@ impl<T> IdReader<T> {
         }
         Ok(ids)
     }
-}
-
-#[derive(Serialize)]
-struct FilterRow {
-    id: String,
-    here: bool,
 }

@@ -2,15 +2,13 @@
 
 use crate::verb::{Error, ExitStatus, Session, Verb};
 
-const HELP_EXAMPLES: &str = "\
+/// Show help for varve, a verb or a sub-verb
+#[derive(clap::Args)]
+#[command(after_help = "\
 Examples:
   varve help
   varve help capture
-  varve help crystal new";
-
-/// Show help for varve, a verb or a sub-verb
-#[derive(clap::Args)]
-#[command(after_help = HELP_EXAMPLES)]
+  varve help crystal new")]
 pub(super) struct HelpArgs {
     /// The verb, and its sub-verb if it has any
     #[arg(value_name = "VERB")]

@@ -12,7 +12,7 @@ use varve_archive::verbs::capture::{CapturedPage, CrawlEvent, CrawlProgress};
 use super::skipped_urls::SkippedUrlFile;
 use super::unsent_credentials::UnsentCredentials;
 use crate::error::Error;
-use crate::network_hints::NetworkHints;
+use crate::error_hints::NetworkHints;
 use crate::printer::{self, Printer, WARNING_STYLE, counted, human_size, visible};
 
 /// URLs named for each rule; the rest is counted.
@@ -55,13 +55,7 @@ impl UrlSample {
 
     /// Prints a heading and the first URLs.
     fn name(&self, what: fmt::Arguments<'_>, printer: &mut Printer) {
-        printer.say(format_args!("{what}:"));
-        for url in &self.first {
-            printer.say(format_args!("  {}", visible(url)));
-        }
-        if self.count > self.first.len() as u64 {
-            printer.say(format_args!("  and {} more", self.count - self.first.len() as u64));
-        }
+        printer.say_list(format_args!("{what}:"), self.first.iter().map(|url| visible(url)), self.count);
     }
 }
 

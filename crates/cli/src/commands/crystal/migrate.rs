@@ -2,19 +2,13 @@
 
 use std::cell::{Cell, RefCell};
 
-use serde::Serialize;
-use varve_archive::verbs::crystal::MajorVersion;
-use varve_archive::verbs::crystal::migrate::migrate;
+use serde_json::json;
+use varve_archive::verbs::crystal::project::migrate;
 use varve_archive::verbs::crystal::verify::revisions_at_most;
 
 use super::{ProjectPathArgs, say_opened};
 use crate::printer::counted;
 use crate::verb::{Error, ExitStatus, Session};
-
-const CRYSTAL_MIGRATE_EXAMPLES: &str = "\
-Examples:
-  varve crystal migrate museum.crystalproj
-  varve -C museum.crystalproj crystal migrate --json";
 
 /// Move the bodies of a project from a flat folder into a tree
 ///
@@ -23,7 +17,10 @@ Examples:
 /// completed. A project of a later version stays as it is. Nothing is deleted: files that are not
 /// bodies are moved to the folder `salvage`.
 #[derive(clap::Args)]
-#[command(after_help = CRYSTAL_MIGRATE_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve crystal migrate museum.crystalproj
+  varve -C museum.crystalproj crystal migrate --json")]
 pub(super) struct CrystalMigrateArgs {
     #[command(flatten)]
     which: ProjectPathArgs,
@@ -31,13 +28,6 @@ pub(super) struct CrystalMigrateArgs {
     /// Print one JSON object: `from`, `to`, `moved`
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Serialize)]
-struct MigrationRow {
-    from: MajorVersion,
-    to: MajorVersion,
-    moved: u64,
 }
 
 impl CrystalMigrateArgs {
@@ -53,8 +43,7 @@ impl CrystalMigrateArgs {
         let printer = printer.into_inner();
         say_opened(&migrated.opened, printer);
         if self.json {
-            let line = MigrationRow { from: migrated.from, to: migrated.to, moved: migrated.moved };
-            printer.json(&line)?;
+            printer.json(&json!({ "from": migrated.from, "to": migrated.to, "moved": migrated.moved }))?;
         } else if migrated.from == migrated.to && migrated.opened.resumed_migration.is_some() {
             printer
                 .line(format_args!("major version {}: the migration is complete", migrated.to.number()))?;

@@ -1,6 +1,5 @@
 //! `varve crystal`: manages Crystal projects. One file per sub-verb.
 
-pub(super) mod audit;
 pub(super) mod import;
 mod info;
 mod migrate;
@@ -13,22 +12,23 @@ use std::path::PathBuf;
 
 use varve_archive::verbs::crystal::OpenReport;
 
-use crate::printer::{Printer, counted};
+use crate::printer::{Printer, counted_bodies};
 use crate::verb::{Error, ExitStatus, Session, Verb};
-
-const CRYSTAL_EXAMPLES: &str = "\
-Examples:
-  varve crystal new museum
-  varve crystal info museum.crystalproj --json
-  varve crystal verify museum.crystalproj --repair
-  varve crystal save-as museum.crystalproj copy.crystalproj";
 
 /// Manage Crystal projects
 ///
 /// Reading verbs, such as `log`, `cat` and `diff`, work on a project with `-C museum.crystalproj`;
 /// so do `capture` and `plan`, which write it. These verbs are for what only Crystal projects have.
 #[derive(clap::Args)]
-#[command(after_help = CRYSTAL_EXAMPLES, disable_help_subcommand = true)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  varve crystal new museum
+  varve crystal info museum.crystalproj --json
+  varve crystal verify museum.crystalproj --repair
+  varve crystal save-as museum.crystalproj copy.crystalproj"
+)]
 pub(super) struct CrystalArgs {
     #[command(subcommand)]
     verb: CrystalVerb,
@@ -80,7 +80,7 @@ pub(in crate::commands) fn say_opened(report: &OpenReport, printer: &mut Printer
         printer.say(format_args!("upgraded the schema: {}", report.upgraded.added.join(", ")));
     }
     if let Some(moved) = report.resumed_migration {
-        let bodies = counted(moved, "body").replace("bodys", "bodies");
+        let bodies = counted_bodies(moved);
         printer.say(format_args!("completed an interrupted migration: {bodies} moved"));
     }
     if let Some(revision) = report.undone_revision {

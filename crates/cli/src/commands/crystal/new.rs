@@ -3,20 +3,18 @@
 use std::path::PathBuf;
 
 use varve_archive::verbs::crystal::MajorVersion;
-use varve_archive::verbs::crystal::new::new;
+use varve_archive::verbs::crystal::project::new;
 
 use crate::verb::{Error, ExitStatus, Session};
-
-const CRYSTAL_NEW_EXAMPLES: &str = "\
-Examples:
-  varve crystal new museum.crystalproj
-  varve crystal new museum --major-version 1";
 
 /// Make an empty project, and print its folder
 ///
 /// Adds `.crystalproj` to the name if it is missing. An existing file or folder is not changed.
 #[derive(clap::Args)]
-#[command(after_help = CRYSTAL_NEW_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve crystal new museum.crystalproj
+  varve crystal new museum --major-version 1")]
 pub(super) struct CrystalNewArgs {
     /// The folder of the project
     #[arg(value_name = "PATH")]

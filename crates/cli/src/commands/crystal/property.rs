@@ -3,17 +3,11 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use varve_archive::verbs::crystal::property::{get, list, set};
+use varve_archive::verbs::crystal::project::{properties, property, set_property};
 
 use super::say_opened;
 use crate::printer::visible;
 use crate::verb::{Error, ExitStatus, Session};
-
-const CRYSTAL_PROPERTY_EXAMPLES: &str = "\
-Examples:
-  varve -C museum.crystalproj crystal property
-  varve -C museum.crystalproj crystal property default_url_prefix https://example.com
-  varve -C museum.crystalproj crystal property entity_title_format --unset";
 
 /// Show or set the properties of a project
 ///
@@ -21,7 +15,11 @@ Examples:
 /// not set. With a value, sets it. Properties about the layout of bodies cannot be set. With
 /// `--json`, prints one object per property: `name`, `value`.
 #[derive(clap::Args)]
-#[command(after_help = CRYSTAL_PROPERTY_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve -C museum.crystalproj crystal property
+  varve -C museum.crystalproj crystal property default_url_prefix https://example.com
+  varve -C museum.crystalproj crystal property entity_title_format --unset")]
 pub(super) struct CrystalPropertyArgs {
     /// The property, such as `default_url_prefix`, `html_parser_type`, `entity_title_format`
     name: Option<String>,
@@ -50,18 +48,18 @@ impl CrystalPropertyArgs {
             None => session.root()?,
         };
         let Some(name) = &self.name else {
-            for (name, value) in list(&path)? {
+            for (name, value) in properties(&path)? {
                 self.print(session, &name, value.as_deref())?;
             }
             return Ok(ExitStatus::Done);
         };
         if self.unset || self.value.is_some() {
             session.require_writable()?;
-            let opened = set(&path, name, self.value.as_deref())?;
+            let opened = set_property(&path, name, self.value.as_deref())?;
             say_opened(&opened, &mut session.printer);
             return Ok(ExitStatus::Done);
         }
-        let Some(value) = get(&path, name)? else { return Ok(ExitStatus::Findings) };
+        let Some(value) = property(&path, name)? else { return Ok(ExitStatus::Findings) };
         match self.json {
             true => self.print(session, name, Some(&value))?,
             false => session.printer.line(visible(&value))?,

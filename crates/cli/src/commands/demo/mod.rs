@@ -17,18 +17,16 @@ use crate::session::{SOFTWARE_NAME, Session};
 use crate::verb::{Error, ExitStatus, Verb};
 use crate::{clock, signals};
 
-const DEMO_EXAMPLES: &str = "\
-Examples:
-  varve demo
-  varve demo --keep museum";
-
 /// Show what varve does, offline
 ///
 /// Serves a small site on this machine, captures it, changes it, captures it again and checks it.
 /// On a terminal, the tour ends with the archive in a browser, until Ctrl-C. No request leaves the
 /// machine, and nothing is kept without `--keep`.
 #[derive(clap::Args)]
-#[command(after_help = DEMO_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve demo
+  varve demo --keep museum")]
 pub(super) struct DemoArgs {
     /// Keep the archive of the tour in this folder
     #[arg(long, value_name = "DIR")]

@@ -8,14 +8,15 @@ use super::layout;
 use crate::printer::visible;
 use crate::verb::{Error, ExitStatus, Session};
 
-const PLAN_ROOT_EXAMPLES: &str = "\
-Examples:
-  varve plan root add https://xkcd.com/ --name Home
-  varve plan root list";
-
 /// Edit the roots: pages to start with
 #[derive(clap::Args)]
-#[command(after_help = PLAN_ROOT_EXAMPLES, disable_help_subcommand = true)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  varve plan root add https://xkcd.com/ --name Home
+  varve plan root list"
+)]
 pub(super) struct PlanRootArgs {
     #[command(subcommand)]
     verb: PlanRootVerb,
@@ -42,14 +43,15 @@ enum PlanRootVerb {
     Remove(PlanRemoveArgs),
 }
 
-const PLAN_GROUP_EXAMPLES: &str = "\
-Examples:
-  varve plan group add 'https://xkcd.com/#/' --name Comics --found-on Home
-  varve plan group list";
-
 /// Edit the groups: pages linked from other pages
 #[derive(clap::Args)]
-#[command(after_help = PLAN_GROUP_EXAMPLES, disable_help_subcommand = true)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  varve plan group add 'https://xkcd.com/#/' --name Comics --found-on Home
+  varve plan group list"
+)]
 pub(super) struct PlanGroupArgs {
     #[command(subcommand)]
     verb: PlanGroupVerb,
@@ -90,14 +92,15 @@ enum PlanGroupVerb {
     Remove(PlanRemoveArgs),
 }
 
-const PLAN_ALIAS_EXAMPLES: &str = "\
-Examples:
-  varve plan alias add https://old.example.com/ https://example.com/
-  varve plan alias list";
-
 /// Edit the aliases: URL prefixes that stand for others
 #[derive(clap::Args)]
-#[command(after_help = PLAN_ALIAS_EXAMPLES, disable_help_subcommand = true)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  varve plan alias add https://old.example.com/ https://example.com/
+  varve plan alias list"
+)]
 pub(super) struct PlanAliasArgs {
     #[command(subcommand)]
     verb: PlanAliasVerb,

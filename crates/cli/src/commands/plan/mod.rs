@@ -7,15 +7,6 @@ use varve_archive::ArchivePaths;
 
 use crate::verb::{Error, ExitStatus, Session, Verb};
 
-const PLAN_EXAMPLES: &str = "\
-Examples:
-  varve plan root add https://xkcd.com/ --name Home
-  varve plan group add 'https://xkcd.com/#/' --name Comics --found-on Home
-  varve plan alias add https://old.example.com/ https://example.com/
-  varve plan suggest https://xkcd.com/archive/
-  varve plan check
-  varve capture";
-
 /// Edit the plan: roots, groups of linked pages, and aliases
 ///
 /// The plan is `plan.yaml` in the archive, sorted and written in one format, made for version
@@ -23,7 +14,17 @@ Examples:
 /// without URLs follows it: it captures the roots, then the members of groups that are linked from
 /// their sources, each with what it embeds.
 #[derive(clap::Args)]
-#[command(after_help = PLAN_EXAMPLES, disable_help_subcommand = true)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  varve plan root add https://xkcd.com/ --name Home
+  varve plan group add 'https://xkcd.com/#/' --name Comics --found-on Home
+  varve plan alias add https://old.example.com/ https://example.com/
+  varve plan suggest https://xkcd.com/archive/
+  varve plan check
+  varve capture"
+)]
 pub(super) struct PlanArgs {
     #[command(subcommand)]
     verb: PlanVerb,

@@ -10,12 +10,6 @@ use crate::probe_args::ProbeArgs;
 use crate::signals;
 use crate::verb::{Error, ExitStatus, Session};
 
-const URLS_CHECK_EXAMPLES: &str = "\
-Examples:
-  varve urls check
-  varve urls --db urldb check --domain example.com --map example.com=staging.example.com
-  varve urls --db urldb check --format junit";
-
 /// Check that URLs answer as expected
 ///
 /// A failed request is retried after a pause before it counts. The exit code is 1 if any URL is not
@@ -25,7 +19,11 @@ Examples:
 /// With `--json`, prints one object per URL: `url`, `verdict`, `status`, `expected`, `got`,
 /// `since`, `capture`, `reason`; the last object has the `summary`.
 #[derive(clap::Args)]
-#[command(after_help = URLS_CHECK_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve urls check
+  varve urls --db urldb check --domain example.com --map example.com=staging.example.com
+  varve urls --db urldb check --format junit")]
 pub(super) struct UrlsCheckArgs {
     #[command(flatten)]
     manner: CheckFilterArgs,

@@ -8,11 +8,6 @@ use super::DatabaseLocation;
 use crate::printer::{Printer, WARNING_STYLE, visible};
 use crate::verb::{Error, ExitStatus, Session};
 
-const URLS_FMT_EXAMPLES: &str = "\
-Examples:
-  varve urls fmt
-  varve urls --db urldb fmt --check";
-
 /// Write all files in canonical form, and print which were changed
 ///
 /// Records are sorted by path and keys by name, and values are written as PyYAML writes them. Line
@@ -20,7 +15,10 @@ Examples:
 ///
 /// With `--check`, nothing is written, and the exit code is 1 if a file would change.
 #[derive(clap::Args)]
-#[command(after_help = URLS_FMT_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve urls fmt
+  varve urls --db urldb fmt --check")]
 pub(super) struct UrlsFmtArgs {
     /// Only print which files are not in canonical form
     #[arg(long)]

@@ -15,18 +15,19 @@ use varve_archive::{ArchivePaths, RepositoryError};
 
 use crate::verb::{Error, ExitStatus, Session, Verb};
 
-const URLS_EXAMPLES: &str = "\
-Examples:
-  varve urls add --domain-file https://example.com/robots.txt
-  varve urls --db urldb list --category frontend
-  varve urls --db urldb fmt --check";
-
 /// Edit the database of URLs and their expected responses
 ///
 /// The database is a folder of YAML files, one per domain: `urls` in the archive, or another folder
 /// with `--db`. Files are sorted and written in one format, made for version control.
 #[derive(clap::Args)]
-#[command(after_help = URLS_EXAMPLES, disable_help_subcommand = true)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  varve urls add --domain-file https://example.com/robots.txt
+  varve urls --db urldb list --category frontend
+  varve urls --db urldb fmt --check"
+)]
 pub(super) struct UrlsArgs {
     /// The folder of the database [default: `urls` in the archive]
     #[arg(long, global = true, value_name = "DIR")]

@@ -6,14 +6,12 @@ use super::DatabaseLocation;
 use crate::printer::visible;
 use crate::verb::{Error, ExitStatus, Session};
 
-const URLS_REMOVE_EXAMPLES: &str = "\
-Examples:
-  varve urls remove https://example.com/old
-  varve urls remove --dry-run https://example.com/old";
-
 /// Remove URLs from the database, and print them
 #[derive(clap::Args)]
-#[command(after_help = URLS_REMOVE_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve urls remove https://example.com/old
+  varve urls remove --dry-run https://example.com/old")]
 pub(super) struct UrlsRemoveArgs {
     /// The URLs
     #[arg(required = true, value_name = "URL")]

@@ -114,15 +114,15 @@ impl Restoring<'_> {
 
     fn entities(&mut self, fact: &ProjectFact) -> Result<(), ArchiveError> {
         for root in &fact.roots {
-            let restored = self.writer.restore_root(&root.into());
+            let restored = self.writer.restore_root(root);
             self.unless_refused(restored, "roots that Crystal would refuse")?;
         }
         for group in &fact.groups {
-            let restored = self.writer.restore_group(&group.into());
+            let restored = self.writer.restore_group(group);
             self.unless_refused(restored, "groups that Crystal would refuse")?;
         }
         for alias in &fact.aliases {
-            let restored = self.writer.restore_alias(&alias.into());
+            let restored = self.writer.restore_alias(alias);
             self.unless_refused(restored, "aliases that Crystal would refuse")?;
         }
         Ok(())
