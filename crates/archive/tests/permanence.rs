@@ -119,7 +119,7 @@ fn what_cannot_be_imported_is_said() {
     init(&root, &ArchiveSettings::new("test"), opening()).expect("made");
     let writer = ArchiveWriter::open(&root, opening()).expect("opened");
     let result = import(&writer, folder.path(), &|_| {});
-    assert!(matches!(result, Err(ArchiveError::NotImportable { .. })), "{result:?}");
+    assert!(matches!(result, Err(ArchiveError::NotImportable(_))), "{result:?}");
 }
 
 fn store_some(root: &Path, count: u32) {

@@ -73,34 +73,34 @@ fn archive_hint(failure: &ArchiveError) -> Option<&'static str> {
     hint_table! { failure;
         ArchiveError::Repository(failure) => repository_hint(failure),
         ArchiveError::Crawl(failure) => crawl_hint(failure),
-        ArchiveError::None { .. } =>
+        ArchiveError::NoArchive(_) =>
             "`varve init DIR` makes an archive; `-C DIR` or VARVE_ARCHIVE names one in another folder",
         ArchiveError::InsideArchive { .. } => "choose a folder outside of the archive",
-        ArchiveError::CheckedOutTo { .. } => "wait until it has finished, or choose another folder",
-        ArchiveError::Exists { .. } => "choose another name, or overwrite it with `--force`",
-        ArchiveError::NotImportable { .. } =>
+        ArchiveError::CheckedOutTo(_) => "wait until it has finished, or choose another folder",
+        ArchiveError::Exists(_) => "choose another name, or overwrite it with `--force`",
+        ArchiveError::NotImportable(_) =>
             "import takes a Crystal project, or the folder of an AardWARC store, in which `0` holds the first silos",
         ArchiveError::NoDictionary { .. } =>
             "a dictionary is made from pages in the archive: capture or commit some first",
         ArchiveError::NotAUrl { text, .. } if !text.contains("://") =>
             "a URL begins with its scheme, as in `https://example.com/`",
-        ArchiveError::NotAFolderUrl { .. } =>
+        ArchiveError::NotAFolderUrl(_) =>
             "give the URL of the folder alone, as in `--base-url https://example.com/docs/`",
-        ArchiveError::Folder { .. } => "`varve stow` stores a folder with everything in it",
-        ArchiveError::MediaType { .. } =>
+        ArchiveError::Folder(_) => "`varve stow` stores a folder with everything in it",
+        ArchiveError::MediaType(_) =>
             "a media type is two words with `/` between them: `text/plain`",
         ArchiveError::NoRoots => "`varve plan root add URL` adds one; `varve capture URL` needs no plan",
         ArchiveError::PlanProblem { .. } => "`varve plan check` lists them all",
         ArchiveError::PlanEdit(EditError::InUse { .. }) =>
             "with `--cascade` those groups are looked for on all pages",
         ArchiveError::PlanEdit(EditError::Absent { .. }) => "`varve plan show` lists the plan",
-        ArchiveError::UserInfo { .. } =>
+        ArchiveError::UserInfo(_) =>
             "leave them out of the URL; to send them, write a line `HOST Authorization: Basic ...` into a file, and name it with `--credentials`",
         ArchiveError::NoBodies { missing: true, .. } => MISSING_BODY_HINT,
         ArchiveError::NoBodies { .. } => "`varve audit` lists the damage",
         ArchiveError::Exchange { .. } =>
             "the archive is unchanged; its file system must support exchanging two folders (renameat2)",
-        ArchiveError::BadKey { .. } =>
+        ArchiveError::BadKey(_) =>
             "restore the key from a copy; without it, move the file away: encrypted cookies then stay encrypted",
         ArchiveError::KeepsNoVersions =>
             "name two times instead, as in `varve diff 2026-01-01 2026-06-01`; `varve log URL` shows captures",
@@ -108,15 +108,15 @@ fn archive_hint(failure: &ArchiveError) -> Option<&'static str> {
             "`--newest-good` is for Crystal projects, and for `cat` and `serve` of any archive",
         ArchiveError::NoPlaceForRenderings =>
             "without `--browser` responses become revisions; `varve init DIR` makes an archive, which keeps renderings too",
-        ArchiveError::AuditedWhole { .. } => "leave them out; `--quick` is supported",
+        ArchiveError::AuditedWhole(_) => "leave them out; `--quick` is supported",
         ArchiveError::NoCapture { at: Some(_), .. } => "`varve log URL` lists when it was captured",
-        ArchiveError::NoTag { .. } => "`varve tag` lists all tags",
-        ArchiveError::BadTag { .. } =>
+        ArchiveError::NoTag(_) => "`varve tag` lists all tags",
+        ArchiveError::BadTag(_) =>
             "a tag has letters, digits and `._-/+`, does not begin with `.`, `-` or `/`, and is not HEAD, an id or a time such as `2d`",
-        ArchiveError::NoSilos { .. } => "`varve gc` removes versions and bodies from a Moku site",
-        ArchiveError::LostRows { .. } | ArchiveError::LostVersion { .. } =>
+        ArchiveError::NoSilos(_) => "`varve gc` removes versions and bodies from a Moku site",
+        ArchiveError::LostRows { .. } | ArchiveError::LostVersion(_) =>
             "no body was removed; restore `moku.db` from a copy; if the rows are lost, `varve gc --accept-lost` removes what refers to them",
-        ArchiveError::NotASite { .. } => "`varve moku new DIR` makes one",
+        ArchiveError::NotASite(_) => "`varve moku new DIR` makes one",
     }
     .or_else(|| failure.is_disk_full().then(|| write_hint(io::ErrorKind::StorageFull)).flatten())
 }
@@ -243,13 +243,13 @@ fn urls_hint(failure: &UrlsError) -> Option<&'static str> {
 fn doctor_hint(failure: &DoctorError) -> Option<&'static str> {
     hint_table! { failure;
         DoctorError::Write { source, .. } => write_hint(source.kind()),
-        DoctorError::Folder { .. } =>
+        DoctorError::Folder(_) =>
             "name the files in it, for example `varve doctor FOLDER/*.warc.gz`",
-        DoctorError::Exists { .. } => "choose a new name: doctor never overwrites",
-        DoctorError::Ending { .. } =>
+        DoctorError::Exists(_) => "choose a new name: doctor never overwrites",
+        DoctorError::Ending(_) =>
             "the file extension selects the compression; a folder must exist already",
-        DoctorError::NoFolder { .. } => "make the folder first",
-        DoctorError::NotAFolder { .. } => "make the folder first, or repair one file at a time",
+        DoctorError::NoFolder(_) => "make the folder first",
+        DoctorError::NotAFolder(_) => "make the folder first, or repair one file at a time",
         DoctorError::Read { source, .. } if source.is_zip() =>
             "unzip it and examine the files in its `archive` folder",
     }

@@ -96,7 +96,7 @@ impl Session {
         let start = std::env::current_dir().map_err(Error::CurrentFolder)?;
         match find_root(&start) {
             Some(root) => Ok(root),
-            None => Err(ArchiveError::None { start }.into()),
+            None => Err(ArchiveError::NoArchive(start).into()),
         }
     }
 

@@ -148,7 +148,7 @@ impl AuditSubject {
             Self::Aardwarc(root) | Self::Site(root) | Self::Project(root)
                 if request.since.is_some() || request.sample.is_some() =>
             {
-                Err(ArchiveError::AuditedWhole { path: root.clone() })
+                Err(ArchiveError::AuditedWhole(root.clone()))
             }
             Self::Aardwarc(root) => audit_aardwarc(root, request.quick, progress, found),
             Self::Site(root) => audit_site(root, request.quick, progress, found),

@@ -124,9 +124,9 @@ fn seeds(texts: &[String]) -> Result<Vec<String>, ArchiveError> {
         let normal = normalise(text)
             .map_err(|source| ArchiveError::NotAUrl { text: ShownUrl(text).to_string(), source })?;
         if has_user_info(&normal) {
-            return Err(ArchiveError::UserInfo { shown: ShownUrl(text).to_string() });
+            return Err(ArchiveError::UserInfo(ShownUrl(text).to_string()));
         }
-        let seed = request_url(text).ok_or_else(|| ArchiveError::NotOnTheWeb { text: text.clone() })?;
+        let seed = request_url(text).ok_or_else(|| ArchiveError::NotOnTheWeb(text.clone()))?;
         if !seeds.contains(&seed) {
             seeds.push(seed);
         }

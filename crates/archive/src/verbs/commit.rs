@@ -166,7 +166,7 @@ fn settled(text: &str) -> Result<String, ArchiveError> {
     let url = normalise(text)
         .map_err(|source| ArchiveError::NotAUrl { text: ShownUrl(text).to_string(), source })?;
     if has_user_info(&url) {
-        return Err(ArchiveError::UserInfo { shown: ShownUrl(text).to_string() });
+        return Err(ArchiveError::UserInfo(ShownUrl(text).to_string()));
     }
     Ok(url)
 }
@@ -176,7 +176,7 @@ fn settled(text: &str) -> Result<String, ArchiveError> {
 pub fn files_below(folder: &Path, base_url: &str, index: Option<&str>) -> Result<FolderFiles, ArchiveError> {
     settled(base_url)?;
     if base_url.contains(['?', '#']) {
-        return Err(ArchiveError::NotAFolderUrl { text: ShownUrl(base_url).to_string() });
+        return Err(ArchiveError::NotAFolderUrl(ShownUrl(base_url).to_string()));
     }
     let base = base_url.trim_end_matches('/');
     let mut found = FolderFiles::default();
@@ -336,7 +336,7 @@ fn settle_urls(pages: &mut [NewPage]) -> Result<(), ArchiveError> {
     }
     let mut urls = HashSet::with_capacity(pages.len());
     match pages.iter().find(|page| !urls.insert(page.url.as_str())) {
-        Some(page) => Err(ArchiveError::TwicePage { url: page.url.clone() }),
+        Some(page) => Err(ArchiveError::DuplicatePage(page.url.clone())),
         None => Ok(()),
     }
 }
@@ -369,7 +369,7 @@ fn refuse_unsound(pages: &[NewPage], now: Moment) -> Result<(), ArchiveError> {
             return Err(ArchiveError::NotAHeader { url: page.url.clone(), name });
         }
         if let Some(time) = page.time.filter(|time| *time > latest) {
-            return Err(ArchiveError::YetToCome { url: page.url.clone(), time });
+            return Err(ArchiveError::InFuture { url: page.url.clone(), time });
         }
     }
     Ok(())

@@ -142,7 +142,7 @@ pub fn plan_to_show(
     let mut actions = GcActions { in_silos: loose.is_none(), ..GcActions::default() };
     for tag in &policy.keep_tags {
         if history.catalog().tag(tag)?.is_none() {
-            return Err(ArchiveError::NoTag { name: tag.clone() });
+            return Err(ArchiveError::NoTag(tag.clone()));
         }
     }
     let VersionSelection { kept, forgotten, lost_parents } =
@@ -157,7 +157,7 @@ pub fn plan_to_show(
         }
         let without_child = history.lost_versions()?;
         if let Some(version) = without_child.first().copied().filter(|_| !policy.accept_lost) {
-            return Err(ArchiveError::LostVersion { version });
+            return Err(ArchiveError::LostVersion(version));
         }
         let lost_parents = lost_parents.into_iter().map(|(version, child)| (version, Some(child)));
         let all_lost = lost_parents.chain(without_child.into_iter().map(|version| (version, None)));

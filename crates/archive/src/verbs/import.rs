@@ -61,7 +61,7 @@ pub fn import(
 ) -> Result<Imported, ArchiveError> {
     let read = |error| RepositoryError::Aardwarc { path: folder.to_owned(), source: error };
     let source = Aardwarc::open(folder, &|_| {}).map_err(read)?;
-    let source = source.ok_or_else(|| ArchiveError::NotImportable { path: folder.to_owned() })?;
+    let source = source.ok_or_else(|| ArchiveError::NotImportable(folder.to_owned()))?;
     // An id that does not follow from the content was forced; it is reported as renumbered instead.
     let damage = source.findings().iter().filter(|finding| finding.kind != AuditKind::Id);
     let mut imported = Imported { findings: damage.cloned().collect(), ..Imported::default() };

@@ -22,7 +22,7 @@ use varve_repository::tree::require_empty;
 pub fn init(folder: &Path, settings: &ArchiveSettings, opening: WriterOptions) -> Result<(), ArchiveError> {
     let layout = ArchivePaths::new(folder);
     if layout.is_archive() {
-        return Err(ArchiveError::Already { path: folder.to_owned() });
+        return Err(ArchiveError::Already(folder.to_owned()));
     }
     let as_settings = |source| RepositoryError::Settings { path: layout.settings(), source };
     settings.check().map_err(as_settings)?;

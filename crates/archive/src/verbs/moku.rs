@@ -110,6 +110,6 @@ pub fn must_belong(root: &Path, project: &str) -> Result<(), RepositoryError> {
 fn require_site(root: &Path) -> Result<(), ArchiveError> {
     match detect_layout(root) {
         Some(Layout::Moku) => Ok(()),
-        _ => Err(ArchiveError::NotASite { path: root.to_owned() }),
+        _ => Err(ArchiveError::NotASite(root.to_owned())),
     }
 }

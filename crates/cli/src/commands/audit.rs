@@ -91,7 +91,7 @@ impl Verb for AuditArgs {
         let root = session.root()?;
         let subject = AuditSubject::open(&root)?;
         if self.report.is_some() && !matches!(subject, AuditSubject::Archive(_)) {
-            return Err(ArchiveError::AuditedWhole { path: root }.into());
+            return Err(ArchiveError::AuditedWhole(root).into());
         }
         let began = clock::now().to_string();
         let sample = self.sample.map(|percent| Sample { percent, seed: clock::day() });

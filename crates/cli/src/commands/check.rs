@@ -281,7 +281,7 @@ impl CheckArgs {
     fn archive(&self, session: &Session) -> Result<Option<ArchivePaths>, Error> {
         let layout = match session.root() {
             Ok(root) => ArchivePaths::new(&root),
-            Err(Error::Archive(ArchiveError::None { .. })) if self.db.is_some() => return Ok(None),
+            Err(Error::Archive(ArchiveError::NoArchive(_))) if self.db.is_some() => return Ok(None),
             Err(error) => return Err(error),
         };
         if !layout.is_archive() {

@@ -120,7 +120,7 @@ impl LogArgs {
         if let Some(tag) = &self.tag
             && history.catalog().tag(tag).map_err(ArchiveError::from)?.is_none()
         {
-            return Err(ArchiveError::NoTag { name: tag.clone() }.into());
+            return Err(ArchiveError::NoTag(tag.clone()).into());
         }
         Ok(VersionFilter {
             url: self.touching.clone(),

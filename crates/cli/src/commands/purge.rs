@@ -82,7 +82,7 @@ impl Verb for PurgeArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let root = session.root()?;
         if detect_layout(&root) == Some(Layout::Moku) {
-            return Err(ArchiveError::NoSilos { path: root }.into());
+            return Err(ArchiveError::NoSilos(root).into());
         }
         // Bring the catalog up to date, so that all versions can be named.
         drop(ArchiveHistoryWriter::open(&root, session.open_options()?)?);

@@ -164,12 +164,12 @@ fn invalid_statuses_and_headers_are_not_committed() {
         place.file("h.html", "<p>h</p>");
         for header in ["X: a\nSet-Cookie: b=1", "X: a\r\n\r\n<script>", "X Y: a"] {
             let words = ["commit", "h.html", "--url", "https://e.org/", "--header", header, "-m", "m"];
-            assert!(place.failure(&words).contains("is no header"), "{header:?}");
+            assert!(place.failure(&words).contains("is not a valid header"), "{header:?}");
         }
         let line = |rest: &str| format!("{{\"url\":\"https://e.org/\",\"body\":\"x\",{rest}}}\n");
         for (rest, why) in [
-            (r#""headers":{"X":"a\r\nb"}"#, "is no header"),
-            (r#""time":"9999-12-31T00:00:00Z""#, "is yet to come"),
+            (r#""headers":{"X":"a\r\nb"}"#, "is not a valid header"),
+            (r#""time":"9999-12-31T00:00:00Z""#, "is in the future"),
             (r#""status":0"#, "the status 0 is not between 100 and 999"),
             (r#""status":1000"#, "the status 1000 is not between 100 and 999"),
             (r#""headers":{"X":["a",1]}"#, "the header `X` is neither a text nor a list of texts"),

@@ -168,9 +168,9 @@ fn seeds(open: &SharedProject, texts: &[String]) -> Result<Vec<String>, ArchiveE
     let mut seeds: Vec<String> = Vec::new();
     for text in texts {
         if has_user_info(text) {
-            return Err(ArchiveError::UserInfo { shown: ShownUrl(text).to_string() });
+            return Err(ArchiveError::UserInfo(ShownUrl(text).to_string()));
         }
-        let seed = open.address(text).ok_or_else(|| ArchiveError::NotOnTheWeb { text: text.clone() })?;
+        let seed = open.address(text).ok_or_else(|| ArchiveError::NotOnTheWeb(text.clone()))?;
         if !seeds.contains(&seed) {
             seeds.push(seed);
         }

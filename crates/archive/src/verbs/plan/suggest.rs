@@ -106,7 +106,7 @@ pub fn of_live_page(
 }
 
 fn page_address(text: &str) -> Result<String, ArchiveError> {
-    request_url(text).ok_or_else(|| ArchiveError::NotOnTheWeb { text: text.to_owned() })
+    request_url(text).ok_or_else(|| ArchiveError::NotOnTheWeb(text.to_owned()))
 }
 
 enum SuggestedLink {

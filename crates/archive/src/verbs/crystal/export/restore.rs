@@ -107,7 +107,7 @@ impl Restoring<'_> {
         let payload = payload.ok_or_else(|| RepositoryError::Absent { id: hex_digits(record) })?;
         let body = body_from(self.writer, payload, record)?;
         if body.length() != length {
-            return Err(ArchiveError::BadProjectFact { id: hex_digits(record) });
+            return Err(ArchiveError::BadProjectFact(hex_digits(record)));
         }
         Ok(Some(body))
     }
