@@ -4,7 +4,6 @@
 //! decide what to print and not where: so `--quiet`, `--color`, closed pipes and the order of the
 //! two streams are handled here.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Stderr, Stdout, Write};
 use std::path::Path;
@@ -16,7 +15,7 @@ use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use serde_json::Value;
-pub(crate) use varve_archive::human_size;
+pub(crate) use varve_archive::{human_size, visible};
 
 use crate::error::Error;
 use crate::error_report::ErrorReport;
@@ -277,26 +276,6 @@ pub(crate) fn with_fields(mut object: Value, more: &impl Serialize) -> Value {
     object
 }
 
-/// `text` from outside, safe to print: control characters, and characters that reverse the writing
-/// direction or have no width, are escaped.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_misleading) {
-        return Cow::Borrowed(text);
-    }
-    let spelled = |letter: char| match is_misleading(letter) {
-        true => letter.escape_default().to_string(),
-        false => letter.to_string(),
-    };
-    Cow::Owned(text.chars().map(spelled).collect())
-}
-
-/// Whether a character is displayed as something else. Joiners (U+200C, U+200D) are not: many
-/// scripts need them.
-fn is_misleading(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-}
-
 /// A number with its noun: `1 record`, `2 records`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     let ending = match (count, noun.ends_with("ch")) {
@@ -325,14 +304,6 @@ pub(crate) fn counted_entries(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn misleading_characters_are_escaped() {
-        assert_eq!(visible("a\u{1b}[1mb"), "a\\u{1b}[1mb");
-        assert_eq!(visible("user\u{202e}txt.exe"), "user\\u{202e}txt.exe");
-        assert_eq!(visible("pay\u{200b}pal"), "pay\\u{200b}pal");
-        assert_eq!(visible("नमस्‍ते שלום"), "नमस्‍ते שלום");
-    }
 
     #[test]
     fn sizes_have_three_digits() {

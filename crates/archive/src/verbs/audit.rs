@@ -6,7 +6,6 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use varve_repository::RepositoryError;
 
 use serde::Serialize;
 use varve_store::StoreError;
@@ -19,10 +18,11 @@ use varve_store::silo::SiloFile;
 use super::audit_site::{self, audit_site};
 use super::crystal::verify::{audit_project, revisions_at_most};
 use crate::error::ArchiveError;
+use crate::text::grouped;
 use varve_repository::archive::Archive;
 use varve_repository::history::HistoryAudit;
 use varve_repository::objects::Objects;
-use varve_repository::{Layout, detect_layout};
+use varve_repository::{Layout, RepositoryError, detect_layout};
 
 pub use varve_store::audit::{AuditFinding, AuditKind, AuditSeverity};
 
@@ -347,19 +347,6 @@ fn silo_count(silos: u64, left_out: u64) -> String {
     }
 }
 
-/// A number with commas between its thousands, for readability.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// A finding on one line.
 pub fn line(finding: &AuditFinding) -> String {
     let place = match (finding.silo, finding.offset) {
@@ -374,13 +361,6 @@ pub fn line(finding: &AuditFinding) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped_by_thousands() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (15_553_454, "15,553,454")] {
-            assert_eq!(grouped(number), text);
-        }
-    }
 
     #[test]
     fn samples_take_about_their_share_and_differ() {

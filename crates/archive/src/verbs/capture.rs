@@ -5,7 +5,6 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use varve_crawl::CrawlError;
 use varve_repository::RepositoryError;
 
 use tokio::sync::Semaphore;
@@ -18,8 +17,10 @@ use varve_plan::Plan;
 
 use super::commit::KeptIntent;
 use crate::error::ArchiveError;
-use varve_crawl::{BrowserGate, CompiledPlan, CrawlFetchers, RunEnvironment, begin, robots_limits};
-use varve_crawl::{ClientOptions, has_user_info};
+use varve_crawl::{
+    BrowserGate, ClientOptions, CompiledPlan, CrawlError, CrawlFetchers, RunEnvironment, begin,
+    has_user_info, robots_limits,
+};
 use varve_repository::history::ArchiveHistoryWriter;
 
 pub use varve_catalog::OpenRun;

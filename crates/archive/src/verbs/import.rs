@@ -6,7 +6,6 @@
 //! old id, so that both ids find it. Damaged objects are skipped. Importing again adds nothing.
 
 use std::path::{Path, PathBuf};
-use varve_repository::RepositoryError;
 
 use varve_store::aardwarc::{Aardwarc, AardwarcError, AardwarcFinding, AardwarcObject};
 use varve_store::audit::AuditKind;
@@ -18,7 +17,7 @@ use varve_warc::record::RecordType;
 use varve_warc::write::{Draft, Packer};
 
 use crate::error::ArchiveError;
-use varve_repository::archive_writer::ArchiveWriter;
+use varve_repository::{ArchiveWriter, RepositoryError};
 
 /// Number of objects per sync.
 const RECORDS_PER_SYNC: u64 = 1000;

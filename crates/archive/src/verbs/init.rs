@@ -7,15 +7,14 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
-use varve_repository::RepositoryError;
 
 use crate::error::ArchiveError;
 use varve_file::NewFile;
-use varve_repository::archive_paths::ArchivePaths;
 use varve_repository::archive_writer::WriterOptions;
 use varve_repository::history::ArchiveHistoryWriter;
 use varve_repository::settings::ArchiveSettings;
 use varve_repository::tree::require_empty;
+use varve_repository::{ArchivePaths, RepositoryError};
 
 /// Creates an archive in `folder`, which is created if needed, and opens it once to create all its
 /// files.

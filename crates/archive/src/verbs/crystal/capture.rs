@@ -9,7 +9,6 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use varve_crawl::CrawlError;
 
 use uuid::Uuid;
 use varve_catalog::{Frontier, FrontierStore as _, SqliteCatalog, SqliteFrontierStore};
@@ -22,10 +21,9 @@ use crate::error::ArchiveError;
 use crate::verbs::capture::{resumed, usual_and_pages};
 use varve_core::secret::ShownUrl;
 use varve_crawl::{
-    CrawlEvent, CrawlSettings, CrawlTally, ProjectRun, RunEnding, ScopeKind, SharedProject,
-    crawl_into_project, only_worker,
+    CrawlError, CrawlEvent, CrawlSettings, CrawlTally, NetworkOptions, ProjectRun, RunEnding, ScopeKind,
+    SharedProject, crawl_into_project, has_user_info, only_worker,
 };
-use varve_crawl::{NetworkOptions, has_user_info};
 use varve_repository::archive_writer::Clock;
 
 /// The property that names the last revision before the unfinished capture.

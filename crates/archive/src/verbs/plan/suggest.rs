@@ -5,7 +5,6 @@
 
 use std::collections::HashSet;
 use std::io::Read;
-use varve_crawl::CrawlError;
 use varve_repository::RepositoryError;
 
 use varve_core::headers::Headers;
@@ -18,7 +17,7 @@ use varve_wire::{DecodeLimits, MessageHead};
 use crate::error::ArchiveError;
 use crate::verbs::capture::{NetworkOptions, client};
 use crate::verbs::cat::{CaptureSelector, find};
-use varve_crawl::CrawlSettings;
+use varve_crawl::{CrawlError, CrawlSettings};
 use varve_repository::history::HistoryReader;
 
 pub use varve_core::pattern::SuggestedGroup;
