@@ -11,11 +11,11 @@ use tokio::sync::Semaphore;
 use uuid::Uuid;
 use varve_core::RunId;
 use varve_core::secret::ShownUrl;
-use varve_core::url::{normalise, request_url};
+use varve_core::url::request_url;
 use varve_fetch::{ByteBudget, Client, FetchError, FetchRequest, Fetched, Fetcher, Pending};
 use varve_plan::Plan;
 
-use super::commit::KeptIntent;
+use super::commit::{KeptIntent, normal_url};
 use crate::error::ArchiveError;
 use varve_crawl::{
     BrowserGate, ClientOptions, CompiledPlan, CrawlError, CrawlFetchers, RunEnvironment, begin,
@@ -120,19 +120,30 @@ fn conduct<'a>(history: &'a ArchiveHistoryWriter, manner: RunOptions<'a>) -> Run
 
 /// The URLs of the seeds, without duplicates.
 fn seeds(texts: &[String]) -> Result<Vec<String>, ArchiveError> {
+    for text in texts {
+        normal_url(text)?;
+    }
+    let seeds = distinct_seeds(texts, request_url)?;
+    if seeds.is_empty() { Err(ArchiveError::NoSeeds) } else { Ok(seeds) }
+}
+
+/// The URLs of the seeds as `spell` spells them, without duplicates. A URL with a user name or
+/// password is refused.
+pub(crate) fn distinct_seeds(
+    texts: &[String],
+    spell: impl Fn(&str) -> Option<String>,
+) -> Result<Vec<String>, ArchiveError> {
     let mut seeds: Vec<String> = Vec::new();
     for text in texts {
-        let normal = normalise(text)
-            .map_err(|source| ArchiveError::NotAUrl { text: ShownUrl(text).to_string(), source })?;
-        if has_user_info(&normal) {
+        if has_user_info(text) {
             return Err(ArchiveError::UserInfo(ShownUrl(text).to_string()));
         }
-        let seed = request_url(text).ok_or_else(|| ArchiveError::NotOnTheWeb(text.clone()))?;
+        let seed = spell(text).ok_or_else(|| ArchiveError::NotOnTheWeb(text.clone()))?;
         if !seeds.contains(&seed) {
             seeds.push(seed);
         }
     }
-    if seeds.is_empty() { Err(ArchiveError::NoSeeds) } else { Ok(seeds) }
+    Ok(seeds)
 }
 
 /// The roots of a plan. An invalid plan is refused.

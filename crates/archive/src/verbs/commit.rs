@@ -162,7 +162,7 @@ pub enum SkippedFileKind {
 
 /// Normalises a URL. A URL with a user name or password is refused, because committed data is
 /// permanent.
-fn settled(text: &str) -> Result<String, ArchiveError> {
+pub(crate) fn normal_url(text: &str) -> Result<String, ArchiveError> {
     let url = normalise(text)
         .map_err(|source| ArchiveError::NotAUrl { text: ShownUrl(text).to_string(), source })?;
     if has_user_info(&url) {
@@ -174,7 +174,7 @@ fn settled(text: &str) -> Result<String, ArchiveError> {
 /// Every file below a folder with its URL. A file named `index` stands for its folder, as with most
 /// servers. Links are not followed, except the folder itself, because the user named it.
 pub fn files_below(folder: &Path, base_url: &str, index: Option<&str>) -> Result<FolderFiles, ArchiveError> {
-    settled(base_url)?;
+    normal_url(base_url)?;
     if base_url.contains(['?', '#']) {
         return Err(ArchiveError::NotAFolderUrl(ShownUrl(base_url).to_string()));
     }
@@ -332,7 +332,7 @@ fn settle_urls(pages: &mut [NewPage]) -> Result<(), ArchiveError> {
         return Err(ArchiveError::NothingToCommit);
     }
     for page in &mut *pages {
-        page.url = settled(&page.url)?;
+        page.url = normal_url(&page.url)?;
     }
     let mut urls = HashSet::with_capacity(pages.len());
     match pages.iter().find(|page| !urls.insert(page.url.as_str())) {

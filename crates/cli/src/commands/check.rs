@@ -9,14 +9,13 @@ use varve_archive::expectations::report::{CheckReporter, CheckedUrl, ReportForma
 use varve_archive::expectations::{ProbeFailure, UrlDatabase, Verdict};
 use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter, HistoryReader};
 use varve_archive::verbs::capture::FetchErrorKind;
-use varve_archive::verbs::check::{
-    CheckProgress, Ended, Note, Promised, Request, UrlFilter, check, explain, look,
-};
+use varve_archive::verbs::check::{CheckProgress, Ended, Note, Promised, Request, check, explain, look};
 use varve_archive::verbs::diff::{CompareOptions, PageComparison};
 use varve_archive::verbs::urls::check::check as check_without_evidence;
 use varve_archive::{ArchiveError, ArchivePaths, RepositoryError};
 
 use super::diff::{DiffExcerpt, page_diff_json, print_excerpt};
+use super::urls::UrlFilterArgs;
 use crate::error_hints::NetworkHints;
 use crate::printer::{self, BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, counted, visible};
 use crate::probe_args::ProbeArgs;
@@ -97,17 +96,8 @@ pub(super) struct CheckArgs {
 /// Which URLs are checked, and how.
 #[derive(clap::Args)]
 pub(super) struct CheckFilterArgs {
-    /// Only URLs of this category
-    #[arg(short, long, value_name = "NAME")]
-    category: Option<String>,
-
-    /// Only URLs of this domain, by its name or an alias
-    #[arg(short, long, value_name = "HOST")]
-    domain: Option<String>,
-
-    /// Only URLs whose path begins with this
-    #[arg(long, value_name = "PATH")]
-    path_prefix: Option<String>,
+    #[command(flatten)]
+    which: UrlFilterArgs,
 
     /// Send requests for the first host, a domain or with `--cnames` an alias, to the second; may
     /// be repeated
@@ -128,19 +118,9 @@ pub(super) struct CheckFilterArgs {
 }
 
 impl CheckFilterArgs {
-    /// Whether a filter was given. If no URL matches it, that is probably a mistake.
-    fn chooses(&self) -> bool {
-        [&self.category, &self.domain, &self.path_prefix].into_iter().any(Option::is_some)
-    }
-
     pub(super) fn request(&self, stop: &Arc<AtomicBool>) -> Request {
-        let filter = UrlFilter {
-            category: self.category.clone(),
-            domain: self.domain.clone(),
-            path_prefix: self.path_prefix.clone(),
-        };
         Request {
-            filter,
+            filter: self.which.clone().into(),
             map: self.map.clone(),
             cnames: self.cnames,
             retries: self.retries,
@@ -246,7 +226,7 @@ impl<'a> VerdictPrinter<'a> {
             return Ok(ExitStatus::Incomplete);
         }
         if summary.total() == 0 {
-            if manner.chooses() {
+            if manner.which.chooses() {
                 self.printer
                     .say(format_args!("{BAD_STYLE}error:{BAD_STYLE:#} no URL matches: nothing was checked"));
                 return Ok(ExitStatus::Incomplete);

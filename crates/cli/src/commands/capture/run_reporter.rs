@@ -24,15 +24,9 @@ pub(super) struct RunReporter<'a> {
     progress: Option<printer::ProgressHandle>,
     json: bool,
     began: Instant,
-    /// Skipped URLs by rule.
-    skipped: BTreeMap<String, UrlSample>,
-    /// Pages with a status of 400 or above, by status.
-    refused: BTreeMap<u16, UrlSample>,
     /// The file of `--skipped`.
     list: Option<SkippedUrlFile>,
-    /// Hints for failures.
-    hints: NetworkHints,
-    unsent: UnsentCredentials,
+    summary: CaptureSummary,
     /// The first error while printing.
     failure: Result<(), Error>,
 }
@@ -61,10 +55,13 @@ impl UrlSample {
 
 /// Printed at the end of a run.
 pub(super) struct CaptureSummary {
+    /// Skipped URLs by rule.
     skipped: BTreeMap<String, UrlSample>,
+    /// Pages with a status of 400 or above, by status.
     refused: BTreeMap<u16, UrlSample>,
     /// Whether skipped URLs are in a file.
     is_listed: bool,
+    /// Hints for failures.
     hints: NetworkHints,
     unsent: UnsentCredentials,
 }
@@ -79,44 +76,38 @@ impl<'a> RunReporter<'a> {
     ) -> Result<Self, Error> {
         let list = list.map(|(path, append)| SkippedUrlFile::open(path, append)).transpose()?;
         let progress = (!json).then(|| printer.progress_said());
-        Ok(Self {
-            printer,
-            progress,
-            json,
-            began: Instant::now(),
+        let summary = CaptureSummary {
             skipped: BTreeMap::new(),
             refused: BTreeMap::new(),
-            list,
+            is_listed: list.is_some(),
             hints: NetworkHints::default(),
             unsent,
-            failure: Ok(()),
-        })
+        };
+        Ok(Self { printer, progress, json, began: Instant::now(), list, summary, failure: Ok(()) })
     }
 
     /// Ends the report.
     pub(super) fn end(self) -> Result<CaptureSummary, Error> {
         self.failure?;
-        let is_listed = self.list.is_some();
         self.list.map_or(Ok(()), SkippedUrlFile::end)?;
-        let Self { skipped, refused, hints, unsent, .. } = self;
-        Ok(CaptureSummary { skipped, refused, is_listed, hints, unsent })
+        Ok(self.summary)
     }
 
     pub(super) fn see(&mut self, event: &CrawlEvent<'_>) {
         if let CrawlEvent::Failed { url, kind, .. } = event {
-            self.hints.add(kind, url);
+            self.summary.hints.add(kind, url);
         }
         if let CrawlEvent::HostUnreachable { host, kind: kind @ ("guard" | "tls:issuer"), .. } = event {
-            self.hints.add(kind, host);
+            self.summary.hints.add(kind, host);
         }
         if let CrawlEvent::TlsRequired { url } = event {
-            self.hints.add("tls:wanted", url);
+            self.summary.hints.add("tls:wanted", url);
         }
         if let CrawlEvent::Captured(CapturedPage { url, .. }) = event {
-            self.unsent.see(url);
+            self.summary.unsent.see(url);
         }
         if let CrawlEvent::Captured(CapturedPage { url, status: status @ 400.., is_page: true, .. }) = event {
-            self.refused.entry(*status).or_default().add(url);
+            self.summary.refused.entry(*status).or_default().add(url);
         }
         if let Some(list) = self.list.as_mut().filter(|_| self.failure.is_ok()) {
             self.failure = list.see(event);
@@ -172,9 +163,9 @@ impl<'a> RunReporter<'a> {
         let group = group_of(rule);
         if is_seed {
             self.remark("skipped", url, rule);
-            self.hints.add(&group, url);
+            self.summary.hints.add(&group, url);
         }
-        self.skipped.entry(group).or_default().add(url);
+        self.summary.skipped.entry(group).or_default().add(url);
     }
 
     /// Flushes the output, so that a program that reads the events need not wait for a full buffer.

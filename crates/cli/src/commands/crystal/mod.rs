@@ -1,11 +1,8 @@
-//! `varve crystal`: manages Crystal projects. One file per sub-verb.
+//! `varve crystal`: manages Crystal projects.
 
 pub(super) mod import;
 mod info;
-mod migrate;
-mod new;
-mod property;
-mod save_as;
+mod project;
 mod verify;
 
 use std::path::PathBuf;
@@ -36,12 +33,12 @@ pub(super) struct CrystalArgs {
 
 #[derive(clap::Subcommand)]
 enum CrystalVerb {
-    New(new::CrystalNewArgs),
+    New(project::CrystalNewArgs),
     Info(info::CrystalInfoArgs),
-    Migrate(migrate::CrystalMigrateArgs),
+    Migrate(project::CrystalMigrateArgs),
     Verify(verify::CrystalVerifyArgs),
-    SaveAs(save_as::CrystalSaveAsArgs),
-    Property(property::CrystalPropertyArgs),
+    SaveAs(project::CrystalSaveAsArgs),
+    Property(project::CrystalPropertyArgs),
 }
 
 impl Verb for CrystalArgs {
@@ -67,10 +64,7 @@ struct ProjectPathArgs {
 
 impl ProjectPathArgs {
     fn path(&self, session: &Session) -> Result<PathBuf, Error> {
-        match &self.path {
-            Some(path) => Ok(path.clone()),
-            None => session.root(),
-        }
+        self.path.clone().map_or_else(|| session.root(), Ok)
     }
 }
 

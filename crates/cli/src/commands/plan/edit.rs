@@ -1,5 +1,6 @@
 //! `varve plan root|group|alias`: edits the plan.
 
+use serde::Serialize;
 use varve_archive::EditError;
 use varve_archive::verbs::plan::{Alias, Group, Plan, PlanNotice, Root, edit, is_project, load};
 
@@ -139,6 +140,21 @@ struct PlanListArgs {
     json: bool,
 }
 
+impl PlanListArgs {
+    /// Prints the entries, one per line.
+    fn print<T: Serialize>(
+        &self,
+        session: &mut Session,
+        entries: &[T],
+        line: fn(&T) -> String,
+    ) -> Result<(), Error> {
+        entries.iter().try_for_each(|entry| match self.json {
+            true => session.printer.json(entry),
+            false => session.printer.line(visible(&line(entry))),
+        })
+    }
+}
+
 #[derive(clap::Args)]
 struct PlanRemoveArgs {
     /// The name, URL or pattern
@@ -163,12 +179,8 @@ impl PlanRootArgs {
                 session.printer.line(visible(&removed.removed.name))?;
             }
             PlanRootVerb::List(list) => {
-                for root in load(&layout(session)?)?.plan.roots {
-                    match list.json {
-                        true => session.printer.json(&root)?,
-                        false => session.printer.line(visible(&format!("{}  {}", root.name, root.url)))?,
-                    }
-                }
+                let roots = load(&layout(session)?)?.plan.roots;
+                list.print(session, &roots, root_line)?;
             }
         }
         Ok(ExitStatus::Done)
@@ -195,16 +207,17 @@ impl PlanGroupArgs {
                 session.printer.line(visible(&removed.removed.name))?;
             }
             PlanGroupVerb::List(list) => {
-                for group in load(&layout(session)?)?.plan.groups {
-                    match list.json {
-                        true => session.printer.json(&group)?,
-                        false => session.printer.line(visible(&group_line(&group)))?,
-                    }
-                }
+                let groups = load(&layout(session)?)?.plan.groups;
+                list.print(session, &groups, group_line)?;
             }
         }
         Ok(ExitStatus::Done)
     }
+}
+
+/// A root, on one line.
+pub(super) fn root_line(root: &Root) -> String {
+    format!("{}  {}", root.name, root.url)
 }
 
 /// A group, on one line.
@@ -230,12 +243,8 @@ impl PlanAliasArgs {
                 session.printer.line(visible(&removed.source))?;
             }
             PlanAliasVerb::List(list) => {
-                for alias in load(&layout(session)?)?.plan.aliases {
-                    match list.json {
-                        true => session.printer.json(&alias)?,
-                        false => session.printer.line(visible(&alias_line(&alias)))?,
-                    }
-                }
+                let aliases = load(&layout(session)?)?.plan.aliases;
+                list.print(session, &aliases, alias_line)?;
             }
         }
         Ok(ExitStatus::Done)

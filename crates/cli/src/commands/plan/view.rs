@@ -7,7 +7,7 @@ use varve_archive::verbs::intent;
 use varve_archive::verbs::plan::load;
 use varve_archive::verbs::plan::suggest::{of_capture, of_live_page};
 
-use super::edit::{alias_line, group_line};
+use super::edit::{alias_line, group_line, root_line};
 use super::layout;
 use crate::network_args::NetworkArgs;
 use crate::printer::{BAD_STYLE, counted, visible};
@@ -33,7 +33,7 @@ impl PlanShowArgs {
             printer.json(&plan)?;
             return Ok(ExitStatus::Done);
         }
-        let roots = plan.roots.iter().map(|root| format!("root  {}  {}", root.name, root.url));
+        let roots = plan.roots.iter().map(|root| format!("root  {}", root_line(root)));
         let groups = plan.groups.iter().map(|group| format!("group  {}", group_line(group)));
         let aliases = plan.aliases.iter().map(|alias| format!("alias  {}", alias_line(alias)));
         for line in roots.chain(groups).chain(aliases) {

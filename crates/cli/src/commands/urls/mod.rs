@@ -86,9 +86,9 @@ impl DatabaseLocation {
     }
 }
 
-/// Which URLs to list.
-#[derive(clap::Args)]
-struct UrlFilterArgs {
+/// Which URLs to list or to check.
+#[derive(clap::Args, Clone)]
+pub(super) struct UrlFilterArgs {
     /// Only URLs of this category
     #[arg(short, long, value_name = "NAME")]
     category: Option<String>,
@@ -100,6 +100,13 @@ struct UrlFilterArgs {
     /// Only URLs whose path begins with this
     #[arg(long, value_name = "PATH")]
     path_prefix: Option<String>,
+}
+
+impl UrlFilterArgs {
+    /// Whether a filter was given. If no URL matches it, that is probably a mistake.
+    pub(super) fn chooses(&self) -> bool {
+        [&self.category, &self.domain, &self.path_prefix].into_iter().any(Option::is_some)
+    }
 }
 
 impl From<UrlFilterArgs> for UrlFilter {
