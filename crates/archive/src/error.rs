@@ -35,19 +35,13 @@ pub enum ArchiveError {
     #[error("this archive packs records with gzip, which uses no dictionary")]
     NotZstd,
     /// There is no archive in this folder or above it.
-    #[error("there is no archive in `{}` or above it", start.display())]
-    None {
-        /// Where the search began.
-        start: PathBuf,
-    },
+    #[error("there is no archive in `{}` or above it", _0.display())]
+    NoArchive(PathBuf),
     /// The folder is already an archive.
-    #[error("`{}` is an archive already", path.display())]
-    Already {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("`{}` is an archive already", _0.display())]
+    Already(PathBuf),
     /// The folder is inside one that an archive reserves for itself.
-    #[error("`{}` is inside `{}`, which an archive has for itself", path.display(), own.display())]
+    #[error("`{}` is inside `{}`, which an archive reserves for itself", path.display(), own.display())]
     InsideArchive {
         /// The folder.
         path: PathBuf,
@@ -59,14 +53,14 @@ pub enum ArchiveError {
     KeepsNoVersions,
     /// A choice among captures was requested, but in this layout each version already selects one
     /// capture per page.
-    #[error("a version says itself which capture of a page it holds")]
+    #[error("in an archive each version already selects one capture per page")]
     NothingToChoose,
     /// A project stores responses only.
-    #[error("a Crystal project has no place for what a browser makes of a page")]
+    #[error("a Crystal project cannot store rendered documents and screenshots")]
     NoPlaceForRenderings,
     /// Rows are missing, so a sweep would remove bodies that are still needed.
     #[error(
-        "{} version {named}, which is not there: rows are lost, and bodies that only they name would go",
+        "{} version {named}, which has no rows: bodies that only lost rows reference would be removed",
         child.map_or_else(|| "HEAD named".to_owned(), |child| format!("version {child} descends from"))
     )]
     LostRows {
@@ -76,13 +70,8 @@ pub enum ArchiveError {
         child: Option<VersionId>,
     },
     /// Rows of a version are lost, so bodies that only they reference would be removed.
-    #[error(
-        "version {version} was committed here and is not there: rows are lost, and bodies that only they name would go"
-    )]
-    LostVersion {
-        /// The version.
-        version: VersionId,
-    },
+    #[error("version {0} has no rows: bodies that only lost rows reference would be removed")]
+    LostVersion(VersionId),
     /// The URL has no capture.
     #[error("nothing was captured of `{}`{}", url.escape_debug(), at.as_deref().map(|at| format!(" {at}")).unwrap_or_default())]
     NoCapture {
@@ -100,13 +89,10 @@ pub enum ArchiveError {
         source: UrlError,
     },
     /// A URL to which no file name can be appended.
-    #[error("`{}` has a query or a fragment, and names of files cannot stand behind one", text.escape_debug())]
-    NotAFolderUrl {
-        /// The text.
-        text: String,
-    },
+    #[error("`{}` has a query or a fragment, so no file name can be appended to it", _0.escape_debug())]
+    NotAFolderUrl(String),
     /// A version has pages, but all their bodies are unavailable.
-    #[error("no page of version {version} can be looked at: {}", if *missing { "the bodies are not here" } else { "the bodies are damaged or cannot be read" })]
+    #[error("no page of version {version} can be scored: {}", if *missing { "the bodies are missing" } else { "the bodies are damaged or cannot be read" })]
     NoBodies {
         /// The version.
         version: VersionId,
@@ -114,19 +100,13 @@ pub enum ArchiveError {
         missing: bool,
     },
     /// A version without pages.
-    #[error("version {version} holds no page")]
-    NoPages {
-        /// The version.
-        version: VersionId,
-    },
+    #[error("version {0} has no pages")]
+    NoPages(VersionId),
     /// An operation that needs an archive with silos.
-    #[error("`{}` has no silos", path.display())]
-    NoSilos {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("`{}` has no silos", _0.display())]
+    NoSilos(PathBuf),
     /// Two folders could not be exchanged in one step.
-    #[error("could not put the new silos in the place of `{}`", path.display())]
+    #[error("could not exchange the new silos with `{}`", path.display())]
     Exchange {
         /// The folder of the old silos.
         path: PathBuf,
@@ -134,15 +114,13 @@ pub enum ArchiveError {
         source: io::Error,
     },
     /// A purge was requested without a reason.
-    #[error("a rewrite needs a reason")]
+    #[error("a purge needs a reason")]
     NoReason,
     /// Nothing to commit.
     #[error("there is nothing to commit")]
     NothingToCommit,
     /// A header that no server could have sent.
-    #[error(
-        "`{name}` of `{url}` is no header: a name is letters, digits and signs without spaces, and a value stands on one line"
-    )]
+    #[error("`{name}` of `{url}` is not a valid header: a name has no spaces, and a value has one line")]
     NotAHeader {
         /// The URL of the page.
         url: String,
@@ -150,19 +128,16 @@ pub enum ArchiveError {
         name: String,
     },
     /// The capture time of a page is in the future.
-    #[error("`{url}` was captured at {time}, which is yet to come")]
-    YetToCome {
+    #[error("`{url}` was captured at {time}, which is in the future")]
+    InFuture {
         /// Its URL.
         url: String,
         /// The given time.
         time: Moment,
     },
     /// A page is given twice.
-    #[error("`{url}` is given twice")]
-    TwicePage {
-        /// Its URL.
-        url: String,
-    },
+    #[error("`{0}` is given twice")]
+    DuplicatePage(String),
     /// A page is over the maximum length.
     #[error("`{}` has {length} bytes, and no page may have more than {largest}", url.escape_debug())]
     TooLong {
@@ -174,43 +149,25 @@ pub enum ArchiveError {
         largest: u64,
     },
     /// Two checkouts to one folder at once.
-    #[error("another checkout is writing to `{}`", path.display())]
-    CheckedOutTo {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("another checkout is writing to `{}`", _0.display())]
+    CheckedOutTo(PathBuf),
     /// No tag has this name.
-    #[error("there is no tag `{}`", name.escape_debug())]
-    NoTag {
-        /// The name.
-        name: String,
-    },
+    #[error("there is no tag `{}`", _0.escape_debug())]
+    NoTag(String),
     /// The folder is not a Moku site.
-    #[error("`{}` is not a Moku site", path.display())]
-    NotASite {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("`{}` is not a Moku site", _0.display())]
+    NotASite(PathBuf),
     /// The text is not a valid tag name.
-    #[error("`{}` cannot be the name of a tag", name.escape_debug())]
-    BadTag {
-        /// The text.
-        name: String,
-    },
+    #[error("`{}` cannot be the name of a tag", _0.escape_debug())]
+    BadTag(String),
     /// A URL that would be stored contains a user name or password.
-    #[error("`{shown}` holds a name or a password")]
-    UserInfo {
-        /// The URL without them.
-        shown: String,
-    },
+    #[error("`{0}` contains a user name or a password")]
+    UserInfo(String),
     /// The URL is not a web URL.
-    #[error("`{}` is not an address of the web", text.escape_debug())]
-    NotOnTheWeb {
-        /// The URL.
-        text: String,
-    },
+    #[error("`{}` is not a web URL", _0.escape_debug())]
+    NotOnTheWeb(String),
     /// No seed URL was given.
-    #[error("there is no URL to begin with")]
+    #[error("there is no URL to start with")]
     NoSeeds,
     /// The plan is invalid.
     #[error("the plan cannot be followed: {problem}{}", and_more(*.more))]
@@ -221,17 +178,14 @@ pub enum ArchiveError {
         more: usize,
     },
     /// The plan has no root.
-    #[error("the plan has no root to begin with")]
+    #[error("the plan has no root to start with")]
     NoRoots,
     /// An edit of the plan was refused.
     #[error(transparent)]
     PlanEdit(#[from] EditError),
     /// The version has no stored plan or expectations.
-    #[error("version {version} has neither a plan nor expectations")]
-    NoIntent {
-        /// The version.
-        version: String,
-    },
+    #[error("version {0} has neither a plan nor expectations")]
+    NoIntent(String),
     /// A page could not be fetched.
     #[error("could not fetch `{}`", url.escape_debug())]
     Fetch {
@@ -251,53 +205,29 @@ pub enum ArchiveError {
         start: u64,
     },
     /// The file already exists.
-    #[error("`{}` is there already", path.display())]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("`{}` exists already", _0.display())]
+    Exists(PathBuf),
     /// The path is a folder, not a file.
-    #[error("`{}` is a folder", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("`{}` is a folder", _0.display())]
+    Folder(PathBuf),
     /// A URI that no record can refer to.
-    #[error("`{}` holds `<`, `>` or a control character, and no record can refer to it", text.escape_debug())]
-    Reference {
-        /// The URI.
-        text: String,
-    },
+    #[error("`{}` contains `<`, `>` or a control character, so no record can refer to it", _0.escape_debug())]
+    Reference(String),
     /// The text is not a media type.
-    #[error("`{}` is not a media type", text.escape_debug())]
-    MediaType {
-        /// The text.
-        text: String,
-    },
+    #[error("`{}` is not a media type", _0.escape_debug())]
+    MediaType(String),
     /// The key for encrypted cookies cannot be used.
-    #[error("`{}` is not a key of 32 bytes", path.display())]
-    BadKey {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("`{}` is not a key of 32 bytes", _0.display())]
+    BadKey(PathBuf),
     /// The stored facts about an imported project are unreadable.
-    #[error("what is kept of the imported project cannot be understood: record `{id}`")]
-    BadProjectFact {
-        /// The record.
-        id: String,
-    },
+    #[error("the stored facts about the imported project cannot be parsed: record `{0}`")]
+    BadProjectFact(String),
     /// A partial audit or a report was requested for a layout that is only audited as a whole.
-    #[error("`{}` is audited as a whole: `--since`, `--sample` and `--report` are for archives", path.display())]
-    AuditedWhole {
-        /// The layout.
-        path: PathBuf,
-    },
+    #[error("`{}` can only be audited completely: `--since`, `--sample` and `--report` are for archives", _0.display())]
+    AuditedWhole(PathBuf),
     /// The folder contains nothing that can be imported.
-    #[error("`{}` holds nothing that can be imported", path.display())]
-    NotImportable {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("`{}` contains nothing that can be imported", _0.display())]
+    NotImportable(PathBuf),
 }
 
 impl ArchiveError {

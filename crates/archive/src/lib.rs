@@ -12,9 +12,11 @@
 mod checking;
 mod error;
 pub mod expectations;
+mod text;
 pub mod verbs;
 
 pub use error::ArchiveError;
+pub use text::{grouped, visible, visible_line};
 pub use varve_catalog::CatalogError;
 pub use varve_core::body::BodyError;
 pub use varve_core::fact::Tombstone;

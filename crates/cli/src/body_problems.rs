@@ -5,21 +5,11 @@ use varve_archive::{BodyFailure, BodyFailures};
 use crate::error_hints::MISSING_BODY_HINT;
 use crate::printer::{Printer, counted, visible};
 
-/// Pages listed for each problem.
-pub(crate) const MAX_LISTED_PAGES: usize = 10;
-
 /// Prints the number of pages with each problem, what was done with them, and the first of them.
 pub(crate) fn say(troubles: &BodyFailures, done: &str, printer: &mut Printer) {
     for (trouble, pages) in troubles.iter() {
-        let mut text = format!("{} {done}: {}", counted(pages.count, "page"), reason(trouble));
-        for url in pages.urls.iter().take(MAX_LISTED_PAGES) {
-            text.push_str(&format!("\n  {}", visible(url)));
-        }
-        let more = pages.count.saturating_sub(MAX_LISTED_PAGES as u64);
-        if more > 0 {
-            text.push_str(&format!("\n  and {more} more"));
-        }
-        printer.say(text);
+        let heading = format!("{} {done}: {}", counted(pages.count, "page"), reason(trouble));
+        printer.say_list(heading, pages.urls.iter().map(|url| visible(url)), pages.count);
     }
 }
 

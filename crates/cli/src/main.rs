@@ -16,7 +16,6 @@ mod error_report;
 mod exit_status;
 mod input;
 mod network_args;
-mod network_hints;
 mod panic_report;
 mod printer;
 mod probe_args;

@@ -110,7 +110,7 @@ fn proxies_from_environment(variable: impl Fn(&str) -> Option<String>) -> ProxyT
 fn layout(session: &Session) -> Result<Option<ArchivePaths>, Error> {
     match session.root() {
         Ok(root) => Ok(Some(ArchivePaths::new(&root))),
-        Err(Error::Archive(ArchiveError::None { .. })) => Ok(None),
+        Err(Error::Archive(ArchiveError::NoArchive(_))) => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -4,7 +4,6 @@
 //! decide what to print and not where: so `--quiet`, `--color`, closed pipes and the order of the
 //! two streams are handled here.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Stderr, Stdout, Write};
 use std::path::Path;
@@ -15,7 +14,8 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
-pub(crate) use varve_archive::human_size;
+use serde_json::Value;
+pub(crate) use varve_archive::{human_size, visible};
 
 use crate::error::Error;
 use crate::error_report::ErrorReport;
@@ -36,6 +36,9 @@ const HINT_STYLE: Style = AnsiColor::Cyan.on_default().bold();
 
 /// Large enough that a million lines take few system calls.
 const OUTPUT_BUFFER_BYTES: usize = 64 * 1024;
+
+/// Items listed in a message; the others are counted.
+const MAX_LISTED_ITEMS: usize = 10;
 
 /// Both output streams of the program.
 pub(crate) struct Printer {
@@ -91,7 +94,7 @@ impl Printer {
 
     /// The last JSON object of a list: `{"summary": …}`.
     pub(crate) fn json_summary(&mut self, summary: &impl Serialize) -> Result<(), Error> {
-        self.json(&SummaryRow { summary })
+        self.json(&serde_json::json!({ "summary": summary }))
     }
 
     /// The result of a verification: what was `checked`, and the number of findings.
@@ -103,13 +106,18 @@ impl Printer {
         Ok(ExitStatus::of_findings(findings))
     }
 
+    /// One finding: its severity and what is wrong.
+    pub(crate) fn finding(&mut self, style: Style, severity: &str, text: &str) -> Result<(), Error> {
+        self.line(format_args!("{style}{severity:<7}{style:#} {text}"))
+    }
+
     /// Warns about comments that are lost when a YAML file is written.
     pub(crate) fn warn_of_lost_comments(&mut self, path: &Path, lines: &[u64]) {
         let numbers: Vec<String> = lines.iter().take(5).map(ToString::to_string).collect();
         let more = if lines.len() > 5 { ", …" } else { "" };
         let noun = if lines.len() == 1 { "line" } else { "lines" };
-        self.say(format_args!(
-            "{WARNING_STYLE}warning:{WARNING_STYLE:#} comments in `{}` are lost when it is written: {noun} {}{more}",
+        self.warn(format_args!(
+            "comments in `{}` are lost when it is written: {noun} {}{more}",
             visible(&path.to_string_lossy()),
             numbers.join(", ")
         ));
@@ -126,6 +134,30 @@ impl Printer {
         if !self.quiet {
             self.tell(format_args!("{remark}\n"));
         }
+    }
+
+    /// A warning for people.
+    pub(crate) fn warn(&mut self, warning: impl Display) {
+        self.say(warning_text(warning));
+    }
+
+    /// A message with the first of `total` items, one per line.
+    pub(crate) fn say_list<I: Display>(
+        &mut self,
+        heading: impl Display,
+        items: impl IntoIterator<Item = I>,
+        total: u64,
+    ) {
+        let mut text = heading.to_string();
+        let mut listed = 0;
+        for item in items.into_iter().take(MAX_LISTED_ITEMS) {
+            text.push_str(&format!("\n  {item}"));
+            listed += 1;
+        }
+        if total > listed {
+            text.push_str(&format!("\n  and {} more", total - listed));
+        }
+        self.say(text);
     }
 
     /// A hint for people, which may quote text from outside.
@@ -210,11 +242,6 @@ impl Printer {
     }
 }
 
-#[derive(Serialize)]
-struct SummaryRow<'a, T> {
-    summary: &'a T,
-}
-
 /// Advances a progress bar, which appears when the work has taken a second.
 pub(crate) struct ProgressHandle {
     bar: ProgressBar,
@@ -241,24 +268,12 @@ impl ProgressHandle {
     }
 }
 
-/// `text` from outside, safe to print: control characters, and characters that reverse the writing
-/// direction or have no width, are escaped.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_misleading) {
-        return Cow::Borrowed(text);
+/// A JSON object with the fields of `more` after its own.
+pub(crate) fn with_fields(mut object: Value, more: &impl Serialize) -> Value {
+    if let (Value::Object(fields), Ok(Value::Object(more))) = (&mut object, serde_json::to_value(more)) {
+        fields.extend(more);
     }
-    let spelled = |letter: char| match is_misleading(letter) {
-        true => letter.escape_default().to_string(),
-        false => letter.to_string(),
-    };
-    Cow::Owned(text.chars().map(spelled).collect())
-}
-
-/// Whether a character is displayed as something else. Joiners (U+200C, U+200D) are not: many
-/// scripts need them.
-fn is_misleading(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    object
 }
 
 /// A number with its noun: `1 record`, `2 records`.
@@ -271,6 +286,16 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{ending}")
 }
 
+/// A text marked as a warning.
+pub(crate) fn warning_text(warning: impl Display) -> String {
+    format!("{WARNING_STYLE}warning:{WARNING_STYLE:#} {warning}")
+}
+
+/// `1 body`, `2 bodies`.
+pub(crate) fn counted_bodies(count: u64) -> String {
+    if count == 1 { "1 body".to_owned() } else { format!("{count} bodies") }
+}
+
 /// `1 index entry`, `2 index entries`.
 pub(crate) fn counted_entries(count: u64) -> String {
     if count == 1 { "1 index entry".to_owned() } else { format!("{count} index entries") }
@@ -279,14 +304,6 @@ pub(crate) fn counted_entries(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn misleading_characters_are_escaped() {
-        assert_eq!(visible("a\u{1b}[1mb"), "a\\u{1b}[1mb");
-        assert_eq!(visible("user\u{202e}txt.exe"), "user\\u{202e}txt.exe");
-        assert_eq!(visible("pay\u{200b}pal"), "pay\\u{200b}pal");
-        assert_eq!(visible("नमस्‍ते שלום"), "नमस्‍ते שלום");
-    }
 
     #[test]
     fn sizes_have_three_digits() {

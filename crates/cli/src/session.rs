@@ -18,7 +18,7 @@ use varve_archive::{
 use crate::clock;
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
-use crate::printer::{Printer, WARNING_STYLE, counted};
+use crate::printer::{Printer, counted};
 
 /// The functions of the command line that verbs may call.
 ///
@@ -94,7 +94,7 @@ impl Session {
         let start = std::env::current_dir().map_err(Error::CurrentFolder)?;
         match find_root(&start) {
             Some(root) => Ok(root),
-            None => Err(ArchiveError::None { start }.into()),
+            None => Err(ArchiveError::NoArchive(start).into()),
         }
     }
 
@@ -107,8 +107,8 @@ impl Session {
             && !store.findings().is_empty()
         {
             let count = counted(store.findings().len() as u64, "place");
-            self.printer.say(format_args!(
-                "{WARNING_STYLE}warning:{WARNING_STYLE:#} {count} in that store cannot be read, so objects there are not found; \
+            self.printer.warn(format_args!(
+                "{count} in that store cannot be read, so objects there are not found; \
                  `varve audit` lists them"
             ));
         }
@@ -186,7 +186,7 @@ impl Session {
             format!("; the next verb that writes moves it to {to}, `varve checkout VERSION` to another one")
         };
         let advice = state.wanted().map(to).unwrap_or_default();
-        self.printer.say(format_args!("{WARNING_STYLE}warning:{WARNING_STYLE:#} {state}{advice}"));
+        self.printer.warn(format_args!("{state}{advice}"));
         Ok(history.head().unwrap_or_default())
     }
 

@@ -1,13 +1,13 @@
 //! Versions, statuses and ids as text, shared by the verbs that print them.
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use varve_archive::history::HistoryReader;
 use varve_archive::verbs::log::VersionInfo;
 use varve_archive::verbs::show::PageChange;
-use varve_archive::{ArchiveError, Moment, RecordId, VersionId};
+use varve_archive::{ArchiveError, RecordId, VersionId};
 
 use crate::error::Error;
-use crate::printer::{FAINT_STYLE, GOOD_STYLE, STRONG_STYLE, WARNING_STYLE, counted, visible};
+use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, STRONG_STYLE, WARNING_STYLE, counted, visible};
 
 /// The first eight digits of a version id, which are enough to name it.
 pub(crate) fn short_version_id(version: &VersionId) -> String {
@@ -37,6 +37,17 @@ pub(crate) fn change_word(change: PageChange) -> &'static str {
         PageChange::Changed => "changed",
         PageChange::Unchanged => "unchanged",
     }
+}
+
+/// The letter for a change, in colour, as git has it.
+pub(crate) fn change_letter(change: PageChange) -> String {
+    let (letter, style) = match change {
+        PageChange::Added => ('A', GOOD_STYLE),
+        PageChange::Removed => ('D', BAD_STYLE),
+        PageChange::Changed => ('M', WARNING_STYLE),
+        PageChange::Unchanged => (' ', FAINT_STYLE),
+    };
+    format!("{style}{letter}{style:#}")
 }
 
 /// Id, tags, time, author and message of a version, one line each.
@@ -74,27 +85,15 @@ pub(crate) fn missing_parent_note(
 }
 
 /// A version as JSON.
-#[derive(Serialize)]
-pub(crate) struct VersionRow<'a> {
-    id: String,
-    parent: Option<String>,
-    message: &'a str,
-    author: Option<&'a str>,
-    time: Moment,
-    captures: u64,
-    tags: &'a [String],
-}
-
-impl<'a> VersionRow<'a> {
-    pub(crate) fn of(info: &'a VersionInfo) -> Self {
-        Self {
-            id: info.version.id.to_string(),
-            parent: info.version.parent.map(|parent| parent.to_string()),
-            message: &info.version.message,
-            author: info.version.author.as_deref(),
-            time: info.version.time,
-            captures: info.captures,
-            tags: &info.tags,
-        }
-    }
+pub(crate) fn version_json(info: &VersionInfo) -> Value {
+    let VersionInfo { version, captures, tags } = info;
+    json!({
+        "id": version.id,
+        "parent": version.parent,
+        "message": version.message,
+        "author": version.author,
+        "time": version.time,
+        "captures": captures,
+        "tags": tags,
+    })
 }

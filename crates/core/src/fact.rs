@@ -226,6 +226,22 @@ impl Tombstone {
     /// The kind of a tombstone of a page.
     pub const PAGE: &'static str = "page";
 
+    /// A tombstone without requester, reason and time.
+    pub fn new(record: RecordId, kind: &str) -> Self {
+        Self {
+            record,
+            kind: kind.to_owned(),
+            url: None,
+            digest: None,
+            run: None,
+            version: None,
+            replaced_by: None,
+            who: String::new(),
+            why: String::new(),
+            time: Moment::from_seconds(0),
+        }
+    }
+
     /// The URL of the page that it removes from the versions before it; `None` if it removes a
     /// record.
     pub fn page(&self) -> Option<&str> {

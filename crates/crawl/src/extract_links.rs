@@ -143,8 +143,11 @@ mod tests {
     use crate::settings::CrawlSettings;
 
     fn links_of(body: &str) -> ResponseLinks {
-        let settings =
-            CrawlSettings { seeds: vec!["http://h/".to_owned()], scope: ScopeKind::Host, ..Default::default() };
+        let settings = CrawlSettings {
+            seeds: vec!["http://h/".to_owned()],
+            scope: ScopeKind::Host,
+            ..Default::default()
+        };
         let (policy, url) = (CrawlPolicy::new(settings), RequestUrl::parse("http://h/a").unwrap());
         let mut headers = Headers::new();
         headers.push("Content-Type", "text/html");

@@ -324,7 +324,11 @@ impl<'a> SurfaceScan<'a> {
         if self.is_insecure(target.as_ref()) && self.fits(self.surface.elements.insecure.len()) {
             let name = String::from_utf8_lossy(tag.name).to_ascii_lowercase();
             let descriptor = name + &attribute_selector(attribute, &value);
-            self.surface.elements.insecure.push(InsecureElement { is_active, descriptor, place: place.clone() });
+            self.surface.elements.insecure.push(InsecureElement {
+                is_active,
+                descriptor,
+                place: place.clone(),
+            });
         }
     }
 

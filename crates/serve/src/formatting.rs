@@ -1,11 +1,9 @@
 //! Texts as headers, query strings and HTML pages need them: escaped URLs, HTTP dates, readable
 //! numbers.
 
-use std::borrow::Cow;
-
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use varve_archive::Moment;
-pub(crate) use varve_archive::human_size;
+pub(crate) use varve_archive::{grouped, human_size, visible_line as visible};
 
 /// Bytes that a URL in a header must have escaped.
 const URL_ESCAPES: &AsciiSet = &CONTROLS
@@ -45,42 +43,9 @@ pub(crate) fn parse_http_date(text: &str) -> Option<Moment> {
     Some(Moment::from(parsed.and_utc()))
 }
 
-/// A text from outside, safe to show: control characters and marks that change the direction of
-/// text are written as escapes.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    let needs_escape = |letter: char| {
-        letter.is_control() && letter != '\t'
-            || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    if !text.contains(needs_escape) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::new();
-    for letter in text.chars() {
-        match needs_escape(letter) {
-            true => shown.push_str(&format!("\\u{{{:x}}}", u32::from(letter))),
-            false => shown.push(letter),
-        }
-    }
-    Cow::Owned(shown)
-}
-
 /// A number with its noun, in singular or plural.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
-}
-
-/// A number with separated thousands.
-pub(crate) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

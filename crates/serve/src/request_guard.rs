@@ -1,14 +1,21 @@
-//! Refuses requests for foreign host names and from pages of foreign origins.
+//! Protects an origin: refuses requests for foreign host names and from pages of foreign origins,
+//! and adds security headers to all responses.
 //!
 //! Every page that a browser shows can reach a server on loopback. A foreign name that resolves to
 //! this server (DNS rebinding) is refused because it is not one of ours. A request by a foreign
 //! page is refused because of its `Origin`.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
+use http::header::{self, HeaderName, HeaderValue};
 use http::request::Parts;
+use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::app_state::{AppState, host_name};
 use crate::error_page;
@@ -44,7 +51,35 @@ impl IntoResponse for GuardError {
     }
 }
 
+/// Adds to all routes of an origin the guard, a Content-Security-Policy, and headers that are set
+/// where a response does not have them yet.
+pub(crate) fn protect(
+    router: Router<Arc<AppState>>,
+    state: &Arc<AppState>,
+    rules: GuardRules,
+    policy: fn(&AppState, &Parts) -> String,
+    headers: impl IntoIterator<Item = (HeaderName, &'static str)>,
+) -> Router<Arc<AppState>> {
+    let guard = move |State(state): State<Arc<AppState>>, request: Request, next: Next| async move {
+        let (parts, body) = request.into_parts();
+        let policy = HeaderValue::try_from(policy(&state, &parts));
+        let mut response = match check(&parts, &state, &rules) {
+            Ok(()) => next.run(Request::from_parts(parts, body)).await,
+            Err(error) => error.into_response(),
+        };
+        if let Ok(policy) = policy {
+            response.headers_mut().entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
+        }
+        response
+    };
+    let router = router.layer(from_fn_with_state(Arc::clone(state), guard));
+    headers.into_iter().fold(router, |router, (name, value)| {
+        router.layer(SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value)))
+    })
+}
+
 /// Which pages, besides those of the same origin, may send requests.
+#[derive(Clone, Copy)]
 pub(crate) struct GuardRules {
     /// The address of the origin that is asked.
     pub(crate) here: SocketAddr,
@@ -55,7 +90,7 @@ pub(crate) struct GuardRules {
 }
 
 /// Refuses a request that `rules` do not allow.
-pub(crate) fn check(request: &Parts, state: &AppState, rules: &GuardRules) -> Result<(), GuardError> {
+fn check(request: &Parts, state: &AppState, rules: &GuardRules) -> Result<(), GuardError> {
     let host = only_host(request).ok_or(GuardError::MalformedHost)?;
     if !is_own_host(host_name(host), rules.here, &state.hosts) {
         return Err(GuardError::ForeignHost);

@@ -14,9 +14,8 @@ use varve_store::exchange::ExchangeWriter;
 use varve_warc::write::Packer;
 
 use super::{CheckCase, CheckFinding};
-use varve_crawl::CrawlError;
-use varve_crawl::RunDescription;
 use varve_crawl::wire_exchange::{self, RunRecord};
+use varve_crawl::{CrawlError, RunDescription};
 use varve_repository::error::UnreadableFact;
 use varve_repository::history::ArchiveHistoryWriter;
 use varve_repository::rows::{row_of_receipt, rows_of_fact};

@@ -1,26 +1,32 @@
 //! `audit`: verifies that every stored byte is unchanged.
 //!
 //! Adds the archive level to the audit of the store: the choice of silos, and a printable report.
+//! All layouts have the same findings and the same [`AuditReport`]. What is checked in a Moku site
+//! is in [`super::audit_site`], what is checked in a Crystal project in `varve-crystal`.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
-use varve_file::Folder;
-use varve_repository::RepositoryError;
+use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+use varve_file::Folder;
 use varve_store::StoreError;
 use varve_store::aardwarc;
-use varve_store::audit::{AuditOptions, audit as audit_store};
+use varve_store::audit::{AuditDone, AuditOptions, audit as audit_store};
 use varve_store::index::IndexOptions;
 use varve_store::lock::is_held;
 use varve_store::silo::SiloFile;
 
+use super::audit_site::{self, audit_site};
+use super::crystal::verify::{audit_project, revisions_at_most};
 use crate::error::ArchiveError;
+use crate::text::grouped;
 use varve_repository::archive::Archive;
 use varve_repository::archive_paths::{LOCK_FILE, TEMPORARY_FOLDER};
 use varve_repository::history::HistoryAudit;
+use varve_repository::objects::Objects;
+use varve_repository::{Layout, RepositoryError, detect_layout};
 
-pub use varve_store::audit::{AuditDone, AuditFinding, AuditKind, AuditSeverity};
+pub use varve_store::audit::{AuditFinding, AuditKind, AuditSeverity};
 
 /// The options of an audit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -42,9 +48,115 @@ pub struct Sample {
     pub seed: u64,
 }
 
-/// Number of bytes that the audit will read, for a progress display.
-pub fn bytes_to_read(archive: &Archive) -> Result<u64, ArchiveError> {
-    Ok(varve_store::rebuild::bytes_to_read(archive.store().files())?)
+/// The counts of an audit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct AuditReport {
+    /// Records, captures or revisions checked.
+    pub records: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Number of findings.
+    pub findings: u64,
+    /// The counts of this layout alone.
+    #[serde(flatten)]
+    pub checked: CheckedItems,
+}
+
+/// The items that were checked, by layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum CheckedItems {
+    /// Silos read, silos that were not selected, and index entries.
+    Archive {
+        /// Silos read.
+        silos: u64,
+        /// Silos that were not selected.
+        silos_left_out: u64,
+        /// Index entries.
+        entries: u64,
+    },
+    /// An AardWARC store.
+    Aardwarc {
+        /// Silos read.
+        silos: u64,
+    },
+    /// A Moku site.
+    Site {
+        /// Versions.
+        versions: u64,
+        /// Bodies in the site.
+        bodies: u64,
+    },
+    /// A Crystal project.
+    Project {
+        /// Revisions with bodies.
+        bodies: u64,
+    },
+}
+
+/// An archive or another layout that can be audited.
+pub enum AuditSubject {
+    /// A varve archive.
+    Archive(Box<Archive>),
+    /// An AardWARC store.
+    Aardwarc(PathBuf),
+    /// A Moku site.
+    Site(PathBuf),
+    /// A Crystal project.
+    Project(PathBuf),
+}
+
+/// The amount of work of an audit, for a progress display.
+pub enum AuditWork {
+    /// Bytes to read, if they are known.
+    Bytes(Option<u64>),
+    /// Revisions to check, at most.
+    Revisions(u64),
+}
+
+impl AuditSubject {
+    /// Opens the layout at `root`.
+    pub fn open(root: &Path) -> Result<Self, ArchiveError> {
+        Ok(match detect_layout(root) {
+            Some(Layout::Aardwarc) => Self::Aardwarc(root.to_owned()),
+            Some(Layout::Moku) => Self::Site(root.to_owned()),
+            Some(Layout::Crystal) => Self::Project(root.to_owned()),
+            _ => Self::Archive(Box::new(Archive::open_to_audit(root)?)),
+        })
+    }
+
+    /// The amount of work.
+    pub fn work(&self) -> Result<AuditWork, ArchiveError> {
+        Ok(match self {
+            Self::Archive(archive) => {
+                AuditWork::Bytes(Some(varve_store::rebuild::bytes_to_read(archive.store().files())?))
+            }
+            Self::Aardwarc(root) => AuditWork::Bytes(Objects::bytes_to_read(root)?),
+            Self::Site(root) => AuditWork::Bytes(Some(audit_site::bytes_to_read(root)?)),
+            Self::Project(root) => AuditWork::Revisions(revisions_at_most(root)?),
+        })
+    }
+
+    /// Audits it. `found` is called with each finding, `progress` with the work just done. Only
+    /// archives can be audited in part.
+    pub fn audit(
+        &self,
+        request: &AuditRequest,
+        progress: &(dyn Fn(u64) + Sync),
+        found: &mut dyn FnMut(AuditFinding),
+    ) -> Result<AuditReport, ArchiveError> {
+        match self {
+            Self::Archive(archive) => audit(archive, request, &|bytes| progress(bytes), found),
+            Self::Aardwarc(root) | Self::Site(root) | Self::Project(root)
+                if request.since.is_some() || request.sample.is_some() =>
+            {
+                Err(ArchiveError::AuditedWhole(root.clone()))
+            }
+            Self::Aardwarc(root) => audit_aardwarc(root, request.quick, progress, found),
+            Self::Site(root) => audit_site(root, request.quick, progress, found),
+            Self::Project(root) => audit_project(root, request.quick, progress, found),
+        }
+    }
 }
 
 /// Audits an archive. `found` is called with each finding, `progress` with the number of bytes just
@@ -54,7 +166,7 @@ pub fn audit(
     request: &AuditRequest,
     progress: &(impl Fn(u64) + Sync),
     found: &mut dyn FnMut(AuditFinding),
-) -> Result<AuditDone, ArchiveError> {
+) -> Result<AuditReport, ArchiveError> {
     let silos = archive.layout().silos();
     let numbers: Vec<u32> = archive.store().files().list().map_err(StoreError::from)?.into_keys().collect();
     // Even the smallest sample contains one silo.
@@ -90,20 +202,24 @@ pub fn audit(
             found(finding);
         })?;
     }
-    Ok(done)
+    let AuditDone { silos, silos_left_out, records, bytes, entries, findings, .. } = done;
+    let checked = CheckedItems::Archive { silos, silos_left_out, entries };
+    Ok(AuditReport { records, bytes, findings, checked })
 }
 
 /// Audits the silos of the AardWARC store at `root`, but not its index. `quick` reads headers and
 /// no blocks.
-pub fn audit_aardwarc(
+fn audit_aardwarc(
     root: &Path,
     quick: bool,
     progress: &dyn Fn(u64),
     found: &mut dyn FnMut(AuditFinding),
-) -> Result<AuditDone, ArchiveError> {
+) -> Result<AuditReport, ArchiveError> {
     let failed = |source| RepositoryError::Aardwarc { path: root.to_owned(), source };
     let done = aardwarc::audit(root, quick, progress, found).map_err(failed)?;
-    Ok(done.ok_or_else(|| RepositoryError::NoAardwarcSilos { path: root.to_owned() })?)
+    let AuditDone { silos, records, bytes, findings, .. } =
+        done.ok_or_else(|| RepositoryError::NoAardwarcSilos { path: root.to_owned() })?;
+    Ok(AuditReport { records, bytes, findings, checked: CheckedItems::Aardwarc { silos } })
 }
 
 /// When a file was last written. A file without a known time counts as new, so that it is audited.
@@ -133,8 +249,8 @@ impl Sample {
     }
 }
 
-/// The contents of a report besides its findings.
-pub struct Paper<'a> {
+/// The contents of a printed report besides its findings.
+pub struct PrintedAudit<'a> {
     /// The archive.
     pub archive: &'a Archive,
     /// The options of the audit.
@@ -147,13 +263,13 @@ pub struct Paper<'a> {
     pub software: &'a str,
 }
 
-impl Paper<'_> {
+impl PrintedAudit<'_> {
     /// The report as plain text, to be printed and signed.
-    pub fn text(&self, done: &AuditDone, findings: &[AuditFinding]) -> String {
+    pub fn text(&self, done: &AuditReport, findings: &[AuditFinding]) -> String {
         let mut text = String::new();
         self.head(&mut text, done);
         if findings.is_empty() {
-            text.push_str("\nNothing was found that is not as it should be.\n");
+            text.push_str("\nNo findings.\n");
         } else {
             text.push_str("\nFindings\n--------\n");
             for finding in findings {
@@ -167,7 +283,8 @@ impl Paper<'_> {
         text
     }
 
-    fn head(&self, text: &mut String, done: &AuditDone) {
+    fn head(&self, text: &mut String, done: &AuditReport) {
+        let CheckedItems::Archive { silos, silos_left_out, entries } = done.checked else { return };
         let settings = self.archive.settings();
         let root = self.archive.layout().root();
         let folder = root.canonicalize().unwrap_or_else(|_| root.to_owned());
@@ -179,14 +296,14 @@ impl Paper<'_> {
             ("Begun", self.began.to_owned()),
             ("Ended", self.ended.to_owned()),
             ("Program", self.software.to_owned()),
-            ("Silos", silos(done)),
+            ("Silos", silo_count(silos, silos_left_out)),
         ]);
         rows.extend(self.newest().map(|newest| ("Newest silo", newest)));
-        rows.extend(self.not_looked_at().map(|what| ("Not looked at", what.to_owned())));
+        rows.extend(self.not_checked().map(|what| ("Not checked", what.to_owned())));
         rows.extend([
             ("Records", grouped(done.records)),
             ("Bytes read", grouped(done.bytes)),
-            ("Index entries", grouped(done.entries)),
+            ("Index entries", grouped(entries)),
             ("Findings", grouped(done.findings)),
         ]);
         text.push_str("Audit report\n============\n\n");
@@ -194,9 +311,7 @@ impl Paper<'_> {
             let _ = writeln!(text, "{name:<15}{value}");
         }
     }
-}
 
-impl Paper<'_> {
     fn kind(&self) -> String {
         let mut kind =
             if self.request.quick { "quick (structure and index)" } else { "full (every byte)" }.to_owned();
@@ -210,7 +325,7 @@ impl Paper<'_> {
     }
 
     /// The parts that this audit does not cover and a full one does.
-    fn not_looked_at(&self) -> Option<&'static str> {
+    fn not_checked(&self) -> Option<&'static str> {
         let is_part = self.request.sample.is_some() || self.request.since.is_some();
         match (self.request.quick, is_part) {
             (true, _) => Some("the bytes of records, versions, and the catalog"),
@@ -228,24 +343,11 @@ impl Paper<'_> {
     }
 }
 
-fn silos(done: &AuditDone) -> String {
-    match done.silos_left_out {
-        0 => grouped(done.silos),
-        left_out => format!("{} ({} left out by choice)", grouped(done.silos), grouped(left_out)),
+fn silo_count(silos: u64, left_out: u64) -> String {
+    match left_out {
+        0 => grouped(silos),
+        left_out => format!("{} ({} not selected)", grouped(silos), grouped(left_out)),
     }
-}
-
-/// A number with commas between its thousands, for readability.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A finding on one line.
@@ -259,25 +361,9 @@ pub fn line(finding: &AuditFinding) -> String {
     format!("{place}{}{id}", finding.message)
 }
 
-/// Findings by kind, for a summary.
-pub fn by_kind(findings: &[AuditFinding]) -> BTreeMap<AuditKind, u64> {
-    let mut counts = BTreeMap::new();
-    for finding in findings {
-        *counts.entry(finding.kind).or_default() += 1;
-    }
-    counts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped_by_thousands() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (15_553_454, "15,553,454")] {
-            assert_eq!(grouped(number), text);
-        }
-    }
 
     #[test]
     fn samples_take_about_their_share_and_differ() {

@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use varve_repository::RepositoryError;
 
-use serde::Serialize;
 use varve_catalog::CatalogError;
 use varve_core::body::BodySource;
 use varve_core::fact::{Manifest, ManifestPage};
@@ -23,6 +22,7 @@ use varve_score::RulePack;
 use varve_store::audit::{AuditFinding, AuditKind};
 use varve_store::body::LooseFile;
 
+use super::audit::{AuditReport, CheckedItems};
 use crate::error::ArchiveError;
 use varve_repository::history::{
     BODY_FILE, HEADERS_FILE, HeadState, MokuHistoryReader, VersionPages, are_headers_of, digest_of,
@@ -34,18 +34,11 @@ const DERIVED_TABLES: [&str; 4] =
     ["diffs", "version_scores", "version_evidence_locations", "diff_attributions"];
 
 /// Counts of the audited items.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct SiteAudited {
-    /// Versions.
-    pub versions: u64,
-    /// Captures.
-    pub records: u64,
-    /// Bodies in the site.
-    pub bodies: u64,
-    /// Bytes of bodies that were read.
-    pub bytes: u64,
-    /// Number of findings.
-    pub findings: u64,
+#[derive(Default)]
+struct SiteCounts {
+    captures: u64,
+    bodies: u64,
+    bytes: u64,
 }
 
 /// Audits the site at `root`. `quick` reads no body. `progress` is called with the number of bytes
@@ -55,9 +48,9 @@ pub fn audit_site(
     quick: bool,
     progress: &dyn Fn(u64),
     found: &mut dyn FnMut(AuditFinding),
-) -> Result<SiteAudited, ArchiveError> {
+) -> Result<AuditReport, ArchiveError> {
     let site = MokuHistoryReader::open(root)?;
-    let mut done = SiteAudited::default();
+    let mut done = SiteCounts::default();
     let mut count = 0;
     let mut tell = |finding: AuditFinding| {
         count += 1;
@@ -66,7 +59,7 @@ pub fn audit_site(
     site.moku().audit_rows(quick, &mut |trouble| tell(of_rows(&trouble)))?;
     let here = bodies(&site, quick, &mut done, progress, &mut tell)?;
     snapshots(&site, &here, &mut done, &mut tell)?;
-    done.versions = versions(&site, quick, &mut tell)?;
+    let versions = versions(&site, quick, &mut tell)?;
     if !quick {
         let rules = &RulePack::exposure_1().scoring_version;
         site.moku().audit_scores(rules, &mut |trouble| tell(of_rows(&trouble)))?;
@@ -82,8 +75,9 @@ pub fn audit_site(
             other => other?,
         }
     }
-    done.findings = count;
-    Ok(done)
+    let SiteCounts { captures, bodies, bytes } = done;
+    let checked = CheckedItems::Site { versions, bodies };
+    Ok(AuditReport { records: captures, bytes, findings: count, checked })
 }
 
 /// Total bytes of all bodies, for a progress display.
@@ -119,7 +113,10 @@ fn of_rows(trouble: &MokuFinding) -> AuditFinding {
             let message = format!("row {row} of `{table}`, about version {version}: {what}");
             let advice = match *rules == RulePack::exposure_1().scoring_version {
                 true => format!("`varve score {version}` makes it again"),
-                false => format!("whatever scored by the rules `{}` can do so again", rules.escape_debug()),
+                false => format!(
+                    "the program that scored by the rules `{}` can make it again",
+                    rules.escape_debug()
+                ),
             };
             finding(AuditKind::Derived, Some(version), format!("{message}; {advice}"))
         }
@@ -145,7 +142,7 @@ fn of_rows(trouble: &MokuFinding) -> AuditFinding {
 fn bodies(
     site: &MokuHistoryReader,
     quick: bool,
-    done: &mut SiteAudited,
+    done: &mut SiteCounts,
     progress: &dyn Fn(u64),
     tell: &mut dyn FnMut(AuditFinding),
 ) -> Result<HashSet<BodyId>, ArchiveError> {
@@ -173,12 +170,12 @@ fn bodies(
 fn snapshots(
     site: &MokuHistoryReader,
     here: &HashSet<BodyId>,
-    done: &mut SiteAudited,
+    done: &mut SiteCounts,
     tell: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), ArchiveError> {
     let mut missing: BTreeMap<String, (u64, String)> = BTreeMap::new();
     site.moku().each_snapshot(&mut |snapshot| {
-        done.records += 1;
+        done.captures += 1;
         let id: Option<BodyId> = snapshot.body.parse().ok();
         if !id.is_some_and(|id| here.contains(&id)) {
             let first = || {
@@ -284,7 +281,7 @@ fn head(site: &MokuHistoryReader, tell: &mut dyn FnMut(AuditFinding)) -> Result<
         && site.catalog().version(&lost)?.is_none()
     {
         let message = format!(
-            "version {lost}, which HEAD named, has no rows: put `moku.db` back as it was, or let them be gone for good \
+            "version {lost}, which HEAD named, has no rows: restore `moku.db` from a copy, or accept the loss \
              with `varve gc --accept-lost`"
         );
         tell(finding(AuditKind::History, Some(&lost.to_string()), message));
@@ -296,15 +293,16 @@ fn head(site: &MokuHistoryReader, tell: &mut dyn FnMut(AuditFinding)) -> Result<
         None => false,
     };
     if let Some(version) = intended.filter(|_| is_there) {
-        let message = format!(
-            "whoever moved HEAD to {version} did not come to the end; the next who writes brings it about"
-        );
+        let message =
+            format!("a move of HEAD to {version} was interrupted; the next verb that writes completes it");
         tell(finding(AuditKind::Head, Some(&version.to_string()), message));
         return Ok(HeadState::Missing { to: version });
     }
     if state != HeadState::Right {
-        let to =
-            state.wanted().map(|to| format!("; the next who writes moves it to {to}")).unwrap_or_default();
+        let to = state
+            .wanted()
+            .map(|to| format!("; the next verb that writes moves it to {to}"))
+            .unwrap_or_default();
         tell(finding(AuditKind::Head, None, format!("{state}{to}")));
     }
     Ok(state)

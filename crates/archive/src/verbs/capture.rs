@@ -5,20 +5,21 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use varve_crawl::CrawlError;
 use varve_repository::RepositoryError;
 
 use uuid::Uuid;
 use varve_core::RunId;
 use varve_core::secret::ShownUrl;
-use varve_core::url::{normalise, request_url};
+use varve_core::url::request_url;
 use varve_fetch::{ByteBudget, Client, Fetcher};
 use varve_plan::Plan;
 
-use super::commit::KeptIntent;
+use super::commit::{KeptIntent, normal_url};
 use crate::error::ArchiveError;
-use varve_crawl::{BrowserGate, CompiledPlan, CrawlFetchers, RunEnvironment, begin, robots_limits};
-use varve_crawl::{ClientOptions, has_user_info};
+use varve_crawl::{
+    BrowserGate, ClientOptions, CompiledPlan, CrawlError, CrawlFetchers, RunEnvironment, begin,
+    has_user_info, robots_limits,
+};
 use varve_repository::history::ArchiveHistoryWriter;
 
 pub use varve_catalog::OpenRun;
@@ -102,7 +103,6 @@ pub(crate) fn resumed(
 /// Ends every browser of this process at once and deletes its files, for a caller that exits
 /// without waiting for a run.
 pub fn end_browsers() {
-    #[cfg(unix)]
     varve_fetch::browser::end_all();
 }
 
@@ -119,19 +119,30 @@ fn conduct<'a>(history: &'a ArchiveHistoryWriter, manner: RunOptions<'a>) -> Run
 
 /// The URLs of the seeds, without duplicates.
 fn seeds(texts: &[String]) -> Result<Vec<String>, ArchiveError> {
+    for text in texts {
+        normal_url(text)?;
+    }
+    let seeds = distinct_seeds(texts, request_url)?;
+    if seeds.is_empty() { Err(ArchiveError::NoSeeds) } else { Ok(seeds) }
+}
+
+/// The URLs of the seeds as `spell` spells them, without duplicates. A URL with a user name or
+/// password is refused.
+pub(crate) fn distinct_seeds(
+    texts: &[String],
+    spell: impl Fn(&str) -> Option<String>,
+) -> Result<Vec<String>, ArchiveError> {
     let mut seeds: Vec<String> = Vec::new();
     for text in texts {
-        let normal = normalise(text)
-            .map_err(|source| ArchiveError::NotAUrl { text: ShownUrl(text).to_string(), source })?;
-        if has_user_info(&normal) {
-            return Err(ArchiveError::UserInfo { shown: ShownUrl(text).to_string() });
+        if has_user_info(text) {
+            return Err(ArchiveError::UserInfo(ShownUrl(text).to_string()));
         }
-        let seed = request_url(text).ok_or_else(|| ArchiveError::NotOnTheWeb { text: text.clone() })?;
+        let seed = spell(text).ok_or_else(|| ArchiveError::NotOnTheWeb(text.clone()))?;
         if !seeds.contains(&seed) {
             seeds.push(seed);
         }
     }
-    if seeds.is_empty() { Err(ArchiveError::NoSeeds) } else { Ok(seeds) }
+    Ok(seeds)
 }
 
 /// The roots of a plan. An invalid plan is refused.
@@ -172,7 +183,6 @@ pub(crate) fn usual_and_pages(
     Ok(CrawlFetchers { usual: Arc::new(client), pages, gate: Some(gate), budget, robots, proxy })
 }
 
-#[cfg(unix)]
 fn browser(
     client: Client,
     (executable, folder): (&Path, &Path),
@@ -185,11 +195,6 @@ fn browser(
     }
     let options = BrowserOptions { max_redirects, ..BrowserOptions::new(executable, folder) };
     Ok(Arc::new(Browser::new(client, options).with_gate(gate)))
-}
-
-#[cfg(not(unix))]
-fn browser(_: Client, _: (&Path, &Path), _: u8, _: Arc<BrowserGate>) -> Result<Arc<dyn Fetcher>, CrawlError> {
-    Err(CrawlError::NoBrowser)
 }
 
 /// The HTTP client, with the guard, credentials, proxy and certificates of this process.

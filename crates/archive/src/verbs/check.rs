@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
-use varve_crawl::CrawlError;
 use varve_repository::RepositoryError;
 
 use varve_core::history::Capture;
@@ -24,8 +23,7 @@ use crate::checking::{
 use crate::error::ArchiveError;
 use crate::expectations::report::CheckedUrl;
 use crate::expectations::{Loaded, Prober, UrlDatabase, UrlsError, Verdict};
-use varve_crawl::RunDescription;
-use varve_crawl::{NewRunVersion, version_of_run};
+use varve_crawl::{CrawlError, NewRunVersion, RunDescription, version_of_run};
 use varve_repository::archive::{hex_digits, object};
 use varve_repository::history::LoadedPage;
 use varve_repository::history::{

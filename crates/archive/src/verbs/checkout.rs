@@ -116,7 +116,7 @@ fn alone_in(folder: &Path) -> Result<Option<File>, ArchiveError> {
     // Not every system can lock a folder, and not every file system supports locks.
     let Ok(file) = File::open(folder) else { return Ok(None) };
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(ArchiveError::CheckedOutTo { path: folder.to_owned() }),
+        Err(TryLockError::WouldBlock) => Err(ArchiveError::CheckedOutTo(folder.to_owned())),
         Err(TryLockError::Error(_)) => Ok(None),
         Ok(()) => Ok(Some(file)),
     }

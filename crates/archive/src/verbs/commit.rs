@@ -162,11 +162,11 @@ pub enum SkippedFileKind {
 
 /// Normalises a URL. A URL with a user name or password is refused, because committed data is
 /// permanent.
-fn settled(text: &str) -> Result<String, ArchiveError> {
+pub(crate) fn normal_url(text: &str) -> Result<String, ArchiveError> {
     let url = normalise(text)
         .map_err(|source| ArchiveError::NotAUrl { text: ShownUrl(text).to_string(), source })?;
     if has_user_info(&url) {
-        return Err(ArchiveError::UserInfo { shown: ShownUrl(text).to_string() });
+        return Err(ArchiveError::UserInfo(ShownUrl(text).to_string()));
     }
     Ok(url)
 }
@@ -174,9 +174,9 @@ fn settled(text: &str) -> Result<String, ArchiveError> {
 /// Every file below a folder with its URL. A file named `index` stands for its folder, as with most
 /// servers. Links are not followed, except the folder itself, because the user named it.
 pub fn files_below(folder: &Path, base_url: &str, index: Option<&str>) -> Result<FolderFiles, ArchiveError> {
-    settled(base_url)?;
+    normal_url(base_url)?;
     if base_url.contains(['?', '#']) {
-        return Err(ArchiveError::NotAFolderUrl { text: ShownUrl(base_url).to_string() });
+        return Err(ArchiveError::NotAFolderUrl(ShownUrl(base_url).to_string()));
     }
     let base = base_url.trim_end_matches('/');
     let mut found = FolderFiles::default();
@@ -332,11 +332,11 @@ fn settle_urls(pages: &mut [NewPage]) -> Result<(), ArchiveError> {
         return Err(ArchiveError::NothingToCommit);
     }
     for page in &mut *pages {
-        page.url = settled(&page.url)?;
+        page.url = normal_url(&page.url)?;
     }
     let mut urls = HashSet::with_capacity(pages.len());
     match pages.iter().find(|page| !urls.insert(page.url.as_str())) {
-        Some(page) => Err(ArchiveError::TwicePage { url: page.url.clone() }),
+        Some(page) => Err(ArchiveError::DuplicatePage(page.url.clone())),
         None => Ok(()),
     }
 }
@@ -369,7 +369,7 @@ fn refuse_unsound(pages: &[NewPage], now: Moment) -> Result<(), ArchiveError> {
             return Err(ArchiveError::NotAHeader { url: page.url.clone(), name });
         }
         if let Some(time) = page.time.filter(|time| *time > latest) {
-            return Err(ArchiveError::YetToCome { url: page.url.clone(), time });
+            return Err(ArchiveError::InFuture { url: page.url.clone(), time });
         }
     }
     Ok(())

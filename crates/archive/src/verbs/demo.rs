@@ -7,8 +7,7 @@ use tempfile::TempDir;
 
 use super::init::init;
 use crate::error::ArchiveError;
-use varve_repository::archive_writer::WriterOptions;
-use varve_repository::settings::ArchiveSettings;
+use varve_repository::{ArchiveSettings, WriterOptions};
 
 /// An archive, and a folder for temporary files.
 pub struct DemoArchive {

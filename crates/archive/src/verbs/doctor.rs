@@ -33,17 +33,11 @@ pub enum DoctorError {
         source: io::Error,
     },
     /// The path is a folder.
-    #[error("`{}` is a folder", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("`{}` is a folder", _0.display())]
+    Folder(PathBuf),
     /// The path is a pipe or a device, which cannot be read at offsets.
-    #[error("`{}` is not a regular file", path.display())]
-    NotAFile {
-        /// The path.
-        path: PathBuf,
-    },
+    #[error("`{}` is not a regular file", _0.display())]
+    NotAFile(PathBuf),
     /// The file cannot be read, or is not a WARC or ARC file.
     #[error("could not read `{}`", path.display())]
     Read {
@@ -53,29 +47,17 @@ pub enum DoctorError {
         source: varve_warc::Error,
     },
     /// The repaired file already exists.
-    #[error("`{}` is there already", path.display())]
-    Exists {
-        /// The file that would be overwritten.
-        path: PathBuf,
-    },
+    #[error("`{}` exists already", _0.display())]
+    Exists(PathBuf),
     /// Two files would be repaired to the same name.
-    #[error("several files need a folder to be repaired to, and `{}` is none", path.display())]
-    NotAFolder {
-        /// The path.
-        path: PathBuf,
-    },
+    #[error("several files are repaired into a folder, and `{}` is not one", _0.display())]
+    NotAFolder(PathBuf),
     /// The folder for the repaired file does not exist.
-    #[error("there is no folder `{}`", path.display())]
-    NoFolder {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("there is no folder `{}`", _0.display())]
+    NoFolder(PathBuf),
     /// The name of the repaired file has no suffix that selects the compression.
-    #[error("`{}` does not end with {}", path.display(), WARC_SUFFIXES.join(", "))]
-    Ending {
-        /// The name.
-        path: PathBuf,
-    },
+    #[error("`{}` does not end with {}", _0.display(), WARC_SUFFIXES.join(", "))]
+    Ending(PathBuf),
     /// The repaired file cannot be written.
     #[error("could not write `{}`", path.display())]
     Write {
@@ -114,10 +96,10 @@ fn open(path: &Path) -> Result<File, DoctorError> {
     // Checked before opening: opening a pipe without a writer would block forever.
     let metadata = std::fs::metadata(path).map_err(failed)?;
     if metadata.is_dir() {
-        return Err(DoctorError::Folder { path: path.to_owned() });
+        return Err(DoctorError::Folder(path.to_owned()));
     }
     if !metadata.is_file() {
-        return Err(DoctorError::NotAFile { path: path.to_owned() });
+        return Err(DoctorError::NotAFile(path.to_owned()));
     }
     File::open(path).map_err(failed)
 }
@@ -127,21 +109,21 @@ fn open(path: &Path) -> Result<File, DoctorError> {
 pub fn repaired_path(source: &Path, target: &Path, one_of_many: bool) -> Result<PathBuf, DoctorError> {
     let is_folder = target.is_dir();
     if !is_folder && target.as_os_str().to_string_lossy().ends_with(std::path::is_separator) {
-        return Err(DoctorError::NoFolder { path: target.to_owned() });
+        return Err(DoctorError::NoFolder(target.to_owned()));
     }
     if !is_folder && one_of_many {
-        return Err(DoctorError::NotAFolder { path: target.to_owned() });
+        return Err(DoctorError::NotAFolder(target.to_owned()));
     }
     let path = if is_folder { target.join(repaired_name(source)) } else { target.to_owned() };
     if !WARC_SUFFIXES.iter().any(|ending| path.to_string_lossy().ends_with(ending)) {
-        return Err(DoctorError::Ending { path });
+        return Err(DoctorError::Ending(path));
     }
     if path.symlink_metadata().is_ok() {
-        return Err(DoctorError::Exists { path });
+        return Err(DoctorError::Exists(path));
     }
     let folder = folder_of(&path);
     if !folder.is_dir() {
-        return Err(DoctorError::NoFolder { path: folder.to_owned() });
+        return Err(DoctorError::NoFolder(folder.to_owned()));
     }
     match NewFile::new_in(folder) {
         Ok(_) => Ok(path),

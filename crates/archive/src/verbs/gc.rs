@@ -17,10 +17,10 @@ mod diffs;
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
+use serde::Serialize;
 use varve_catalog::{CatalogError, CatalogRow};
 use varve_core::history::{ListCursor, StoredDiff, VersionFilter, VersionInfo};
 use varve_core::{BodyId, Moment, VersionId};
-use varve_store::body::LooseFile;
 
 use self::diffs::Going;
 use crate::error::ArchiveError;
@@ -29,6 +29,8 @@ use varve_repository::history::{
     CapturePairs, HistoryReader, HistoryWriter, LooseBodyView, MokuHistoryReader, MokuHistoryWriter,
     VersionPages, whole_stored_diff,
 };
+
+pub use varve_store::body::LooseFile;
 
 /// Number of versions read per query.
 const VERSIONS_PER_QUERY: usize = 500;
@@ -145,7 +147,7 @@ pub fn plan_to_show(
     let mut actions = GcActions { in_silos: site.is_none(), ..GcActions::default() };
     for tag in &policy.keep_tags {
         if history.catalog().tag(tag)?.is_none() {
-            return Err(ArchiveError::NoTag { name: tag.clone() });
+            return Err(ArchiveError::NoTag(tag.clone()));
         }
     }
     let VersionSelection { kept, forgotten, lost_parents } = choose(history, policy, site.is_some(), cutoff)?;
@@ -159,7 +161,7 @@ pub fn plan_to_show(
         }
         let without_child = site.lost_versions()?;
         if let Some(version) = without_child.first().copied().filter(|_| !policy.accept_lost) {
-            return Err(ArchiveError::LostVersion { version });
+            return Err(ArchiveError::LostVersion(version));
         }
         let lost_parents = lost_parents.into_iter().map(|(version, child)| (version, Some(child)));
         let all_lost = lost_parents.chain(without_child.into_iter().map(|version| (version, None)));
@@ -452,23 +454,50 @@ fn is_settled(loose: &LooseBodyView<'_>, file: &LooseFile) -> bool {
     written.is_ok_and(|written| written <= loose.settled)
 }
 
-/// Number of actions and bytes removed, by kind of action, for a summary.
-pub fn totals(actions: &[GcAction]) -> BTreeMap<&'static str, (u64, u64)> {
-    let mut totals = BTreeMap::new();
+/// The numbers of planned actions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GcTotals {
+    /// Versions removed.
+    pub versions: u64,
+    /// Diffs removed.
+    pub diffs: u64,
+    /// Diffs made with a new parent.
+    pub made: u64,
+    /// Bodies removed.
+    pub bodies: u64,
+    /// Their total length in bytes.
+    pub bytes: u64,
+}
+
+impl GcTotals {
+    /// The numbers without the actions that were not performed.
+    pub fn without(self, done: &GcReport) -> Self {
+        Self {
+            made: self.made.saturating_sub(done.unmade),
+            bodies: self.bodies.saturating_sub(done.stayed.bodies),
+            bytes: self.bytes.saturating_sub(done.stayed.bytes),
+            ..self
+        }
+    }
+}
+
+/// Counts actions, for a summary.
+pub fn totals(actions: &[GcAction]) -> GcTotals {
+    let mut totals = GcTotals::default();
     for action in actions {
-        let (name, count, bytes) = match action {
-            GcAction::AcceptLost { .. } => ("accepted", 1, 0),
-            GcAction::MakeDiff { .. } => ("made", 1, 0),
+        match action {
+            GcAction::AcceptLost { .. } => {}
+            GcAction::MakeDiff { .. } => totals.made += 1,
             GcAction::ForgetVersion { diffs, .. } => {
-                let total: &mut (u64, u64) = totals.entry("diffs").or_default();
-                total.0 += diffs;
-                ("versions", 1, 0)
+                totals.versions += 1;
+                totals.diffs += diffs;
             }
-            GcAction::PruneDiffs { count, .. } => ("diffs", *count, 0),
-            GcAction::RemoveBody(file) => ("bodies", 1, file.length),
-        };
-        let total: &mut (u64, u64) = totals.entry(name).or_default();
-        *total = (total.0 + count, total.1 + bytes);
+            GcAction::PruneDiffs { count, .. } => totals.diffs += count,
+            GcAction::RemoveBody(file) => {
+                totals.bodies += 1;
+                totals.bytes += file.length;
+            }
+        }
     }
     totals
 }

@@ -132,10 +132,10 @@ impl FoundObject<'_> {
         progress: &dyn Fn(u64),
     ) -> Result<u64, ArchiveError> {
         if path.is_dir() {
-            return Err(ArchiveError::Folder { path: path.to_owned() });
+            return Err(ArchiveError::Folder(path.to_owned()));
         }
         if !overwrite && path.symlink_metadata().is_ok() {
-            return Err(ArchiveError::Exists { path: path.to_owned() });
+            return Err(ArchiveError::Exists(path.to_owned()));
         }
         let unwritten = |source| ArchiveError::write(path)(source);
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -150,7 +150,7 @@ impl FoundObject<'_> {
             false => draft.persist_noclobber(path),
         }
         .map_err(|error| match error.error.kind() {
-            io::ErrorKind::AlreadyExists => ArchiveError::Exists { path: path.to_owned() },
+            io::ErrorKind::AlreadyExists => ArchiveError::Exists(path.to_owned()),
             _ => unwritten(error.error),
         })?;
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(unwritten)?;

@@ -6,7 +6,6 @@
 //! old id, so that both ids find it. Damaged objects are skipped. Importing again adds nothing.
 
 use std::path::{Path, PathBuf};
-use varve_repository::RepositoryError;
 
 use varve_store::aardwarc::{Aardwarc, AardwarcError, AardwarcFinding, AardwarcObject};
 use varve_store::audit::AuditKind;
@@ -18,7 +17,7 @@ use varve_warc::record::RecordType;
 use varve_warc::write::{Draft, Packer};
 
 use crate::error::ArchiveError;
-use varve_repository::archive_writer::ArchiveWriter;
+use varve_repository::{ArchiveWriter, RepositoryError};
 
 /// Number of objects per sync.
 const RECORDS_PER_SYNC: u64 = 1000;
@@ -61,7 +60,7 @@ pub fn import(
 ) -> Result<Imported, ArchiveError> {
     let read = |error| RepositoryError::Aardwarc { path: folder.to_owned(), source: error };
     let source = Aardwarc::open(folder, &|_| {}).map_err(read)?;
-    let source = source.ok_or_else(|| ArchiveError::NotImportable { path: folder.to_owned() })?;
+    let source = source.ok_or_else(|| ArchiveError::NotImportable(folder.to_owned()))?;
     // An id that does not follow from the content was forced; it is reported as renumbered instead.
     let damage = source.findings().iter().filter(|finding| finding.kind != AuditKind::Id);
     let mut imported = Imported { findings: damage.cloned().collect(), ..Imported::default() };

@@ -7,22 +7,21 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
-use varve_repository::RepositoryError;
 
 use crate::error::ArchiveError;
 use varve_file::NewFile;
-use varve_repository::archive_paths::ArchivePaths;
 use varve_repository::archive_writer::WriterOptions;
 use varve_repository::history::ArchiveHistoryWriter;
 use varve_repository::settings::ArchiveSettings;
 use varve_repository::tree::require_empty;
+use varve_repository::{ArchivePaths, RepositoryError};
 
 /// Creates an archive in `folder`, which is created if needed, and opens it once to create all its
 /// files.
 pub fn init(folder: &Path, settings: &ArchiveSettings, opening: WriterOptions) -> Result<(), ArchiveError> {
     let layout = ArchivePaths::new(folder);
     if layout.is_archive() {
-        return Err(ArchiveError::Already { path: folder.to_owned() });
+        return Err(ArchiveError::Already(folder.to_owned()));
     }
     let as_settings = |source| RepositoryError::Settings { path: layout.settings(), source };
     settings.check().map_err(as_settings)?;

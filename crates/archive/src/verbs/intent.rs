@@ -108,14 +108,14 @@ pub fn restore(
     let safe = manifest.expectations.into_iter().filter(|(name, _)| is_expectations(name));
     wanted.extend(safe.map(|(name, id)| (layout.expectations().join(name), id)));
     if wanted.is_empty() {
-        return Err(ArchiveError::NoIntent { version: version.to_string() });
+        return Err(ArchiveError::NoIntent(version.to_string()));
     }
     let mut files = Vec::new();
     for (path, id) in wanted {
         let text = object(archive, id)?;
         let now = read(&path)?;
         if !force && now.as_ref().is_some_and(|now| *now != text) {
-            return Err(ArchiveError::Exists { path });
+            return Err(ArchiveError::Exists(path));
         }
         files.push((now.as_ref() != Some(&text), path, text));
     }

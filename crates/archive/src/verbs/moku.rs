@@ -1,7 +1,6 @@
 //! `moku`: creates Moku sites and changes their settings.
 
 use std::path::Path;
-use varve_repository::RepositoryError;
 
 use varve_catalog::CatalogError;
 use varve_core::VersionId;
@@ -13,7 +12,7 @@ use varve_repository::history::{
     MokuHistoryReader, MokuHistoryWriter, MokuWriterOptions, VersionPages, WorkingTree,
 };
 use varve_repository::tree::require_empty;
-use varve_repository::{Layout, detect_layout};
+use varve_repository::{Layout, RepositoryError, detect_layout};
 
 pub use varve_moku::MokuOptions;
 
@@ -110,6 +109,6 @@ pub fn must_belong(root: &Path, project: &str) -> Result<(), RepositoryError> {
 fn require_site(root: &Path) -> Result<(), ArchiveError> {
     match detect_layout(root) {
         Some(Layout::Moku) => Ok(()),
-        _ => Err(ArchiveError::NotASite { path: root.to_owned() }),
+        _ => Err(ArchiveError::NotASite(root.to_owned())),
     }
 }

@@ -24,7 +24,7 @@ mod dictionary;
 mod holders;
 mod replace;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use varve_core::body::BodySource;
 use varve_core::fact::{Tombstone, media_type};
@@ -82,15 +82,6 @@ pub struct Report {
 }
 
 impl Report {
-    /// Number of removed records, by kind.
-    pub fn by_kind(&self) -> BTreeMap<&str, u64> {
-        let mut counts = BTreeMap::new();
-        for tombstone in &self.tombstones {
-            *counts.entry(tombstone.kind.as_str()).or_default() += 1;
-        }
-        counts
-    }
-
     /// The pages without a removed record of their own, mostly because others reference their
     /// bodies.
     pub fn pages_alone(&self) -> impl Iterator<Item = &Tombstone> {
@@ -132,7 +123,7 @@ pub fn perform(
         tombstone
     };
     receipt.tombstones.extend(choice.records.iter().cloned().map(to_tombstone));
-    let replaced = done.promoted.iter().map(|promoted| choice.replaced(promoted, now));
+    let replaced = done.promoted.iter().map(|promoted| choice.replaced(promoted));
     receipt.tombstones.extend(replaced.map(to_tombstone));
     receipt.pages.extend(choice.pages.iter().cloned().map(to_tombstone));
     receipt.promoted = done.promoted;

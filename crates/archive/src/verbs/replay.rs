@@ -255,6 +255,17 @@ pub fn known_as(history: &HistoryReader, url: &str) -> Result<Option<String>, Ar
     })
 }
 
+/// The stored spelling of a URL, which may lack its scheme, or else of an equivalent URL.
+pub fn captured_url(history: &HistoryReader, url: &str) -> Result<Option<String>, ArchiveError> {
+    let url = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
+    for candidate in std::iter::once(url.clone()).chain(others(&url)) {
+        if let Some(known) = known_as(history, &candidate)? {
+            return Ok(Some(known));
+        }
+    }
+    Ok(None)
+}
+
 /// The status and headers that a capture is shown with. For a 304 response, they are those of the
 /// response it refers to.
 pub fn answer(history: &HistoryReader, capture: &Capture) -> Result<(u16, HeaderView), ArchiveError> {

@@ -295,7 +295,7 @@ impl ScoredPages {
         let not_scored = if self.lacks_head { self.troubles.count(|_| true) } else { 0 };
         let scored = VersionScore::new(std::mem::take(&mut self.pages));
         scored.map(|scored| scored.without(not_scored)).ok_or(match has_bodies {
-            true => ArchiveError::NoPages { version },
+            true => ArchiveError::NoPages(version),
             false => ArchiveError::NoBodies { version, missing },
         })
     }

@@ -116,7 +116,7 @@ impl<'a> StoreJob<'a> {
     ) -> Result<Self, ArchiveError> {
         let media_type = request.media_type.as_deref();
         if let Some(text) = media_type.filter(|text| !media_type::is_media_type(text)) {
-            return Err(ArchiveError::MediaType { text: text.to_owned() });
+            return Err(ArchiveError::MediaType(text.to_owned()));
         }
         let refers_to = request.refers_to.as_deref().map(|text| referent(writer, text)).transpose()?;
         Ok(Self { writer, media_type, refers_to, sync: request.sync, progress })
@@ -167,7 +167,7 @@ fn referent(writer: &ArchiveWriter, text: &str) -> Result<String, ArchiveError> 
     // These characters would end the field, or the brackets around its value.
     let is_unfit = |character: char| matches!(character, '<' | '>') || character.is_control();
     if is_other_uri && text.contains(is_unfit) {
-        return Err(ArchiveError::Reference { text: text.to_owned() });
+        return Err(ArchiveError::Reference(text.to_owned()));
     }
     if is_other_uri { Ok(text.to_owned()) } else { Ok(writer.resolve(text)?.to_string()) }
 }
@@ -175,7 +175,7 @@ fn referent(writer: &ArchiveWriter, text: &str) -> Result<String, ArchiveError> 
 fn open(path: &Path) -> Result<File, ArchiveError> {
     let file = File::open(path).map_err(ArchiveError::read(path))?;
     if file.metadata().map_err(ArchiveError::read(path))?.is_dir() {
-        return Err(ArchiveError::Folder { path: path.to_owned() });
+        return Err(ArchiveError::Folder(path.to_owned()));
     }
     Ok(file)
 }

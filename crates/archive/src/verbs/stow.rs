@@ -8,18 +8,17 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io::{BufWriter, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use varve_repository::RepositoryError;
 
 use rustix::fs::OFlags;
 use varve_store::{BufferedObject, StoredObject};
 use varve_warc::write::Packer;
 
 use crate::error::ArchiveError;
-use varve_repository::archive_writer::ArchiveWriter;
 use varve_repository::content::{ContentDescription, StoredContent, hold_file, store_file};
 use varve_repository::media_type;
 use varve_repository::ordered_workers::{WorkerCount, together_in_order};
 use varve_repository::tree::{self, TreeEntry, TreeEntryKind, TreeWalk, WalkStep};
+use varve_repository::{ArchiveWriter, RepositoryError};
 
 pub use varve_repository::tree::{Exclude, Skipped, TreeSurvey};
 

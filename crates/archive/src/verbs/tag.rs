@@ -20,14 +20,14 @@ pub fn list(history: &HistoryReader) -> Result<Vec<VersionTag>, ArchiveError> {
 pub fn set(history: &HistoryWriter, name: &str, version: Option<VersionId>) -> Result<(), ArchiveError> {
     // A name that is no longer valid can still be removed.
     if version.is_some() && !is_name(name) {
-        return Err(ArchiveError::BadTag { name: name.to_owned() });
+        return Err(ArchiveError::BadTag(name.to_owned()));
     }
     let about = match (version, history.catalog().tag(name)?) {
         // The tag is already set, and keeps its time.
         (Some(version), Some(tag)) if tag.version == version => return Ok(()),
         (Some(version), _) => known_version(history.as_reader(), &version)?.version.id,
         (None, Some(tag)) => tag.version,
-        (None, None) => return Err(ArchiveError::NoTag { name: name.to_owned() }),
+        (None, None) => return Err(ArchiveError::NoTag(name.to_owned())),
     };
     let time = history.now();
     let fact = TagSet { name: name.to_owned(), version, time };

@@ -37,7 +37,7 @@ const MAX_SAMPLED_BYTES: u64 = 512 << 20;
 const LAST_CAPTURES: usize = 16;
 
 /// The result of a training.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Trained {
     /// Number of sampled records.
     pub samples: u64,

@@ -25,7 +25,7 @@ fn no_archive_is_made_of_a_folder_that_holds_something() {
     let scene = Scene::new();
     let settings = ArchiveSettings::new("x");
     let again = init(&scene.root(), &settings, opening("init"));
-    assert!(matches!(again, Err(ArchiveError::Already { .. })), "{again:?}");
+    assert!(matches!(again, Err(ArchiveError::Already(_))), "{again:?}");
     let full = init(scene.folder.path(), &settings, opening("init"));
     assert!(matches!(full, Err(ArchiveError::Repository(RepositoryError::NotEmpty { .. }))), "{full:?}");
     assert!(!scene.path("varve.toml").exists());

@@ -216,7 +216,7 @@ fn seeds_must_be_addresses_without_passwords() {
         scene.run_until(Some(settings), NetworkOptions::default(), usize::MAX).err()
     };
     assert!(matches!(attempt("not a url"), Some(ArchiveError::NotAUrl { .. })));
-    assert!(matches!(attempt("ftp://example.com/"), Some(ArchiveError::NotOnTheWeb { .. })));
+    assert!(matches!(attempt("ftp://example.com/"), Some(ArchiveError::NotOnTheWeb(_))));
     let refused = attempt("http://me:hunter2@example.com/");
     assert!(refused.is_some_and(|error| !error.to_string().contains("hunter2")));
     let nothing = CrawlSettings { seeds: Vec::new(), ..scene.settings(&[], ScopeKind::Page) };

@@ -227,7 +227,7 @@ fn rows_of_a_version_that_are_gone_are_missed_and_what_they_named_stays() {
     audit_site(root, false, &|_| {}, &mut |finding| found.push(finding.message)).expect("audited");
     assert!(found.iter().any(|message| message.contains(&second.to_string())), "{found:?}");
     let refused = plan(&history(root), &RetentionPolicy::default()).expect_err("refused");
-    assert!(matches!(refused, ArchiveError::LostVersion { version } if version == second), "{refused}");
+    assert!(matches!(refused, ArchiveError::LostVersion(version) if version == second), "{refused}");
     assert!(blob(root, "new").exists());
     let policy = RetentionPolicy { accept_lost: true, ..RetentionPolicy::default() };
     let writer = history(root);

@@ -93,7 +93,7 @@ fn silos_to_come_begin_with_the_dictionary_and_are_smaller() {
     assert!(silo(root, 2, "zst").starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
     assert_sound(root);
     let receipt = rewrite(root, &request(&["https://e.org/1001"]));
-    assert_eq!(receipt.by_kind()["resource"], 1);
+    assert_eq!(by_kind(&receipt)["resource"], 1);
     assert_sound(root);
 }
 

@@ -53,8 +53,8 @@ fn a_page_whose_body_another_page_holds_is_out_of_all_versions_before() {
     score::score(&writer, third, &|_| {}).expect("scored");
     drop(writer);
     let receipt = rewrite(root, &request(&[ORIGINAL]));
-    assert_eq!(receipt.by_kind()["resource"], 1, "the body that nobody shares");
-    assert_eq!(receipt.by_kind()["metadata"], 1, "a score that told of it");
+    assert_eq!(by_kind(&receipt)["resource"], 1, "the body that nobody shares");
+    assert_eq!(by_kind(&receipt)["metadata"], 1, "a score that told of it");
     assert_eq!((receipt.pages.len(), receipt.pages_alone().count()), (2, 1), "{receipt:?}");
     assert_sound(root);
     let look = || {
@@ -101,7 +101,7 @@ fn a_page_that_is_out_holds_nothing() {
     assert!(rewrite(root, &request(&[ORIGINAL])).tombstones.is_empty());
     assert!(holds(&all_bytes(root), "shared secret"));
     let receipt = rewrite(root, &request(&[COPY]));
-    assert_eq!((receipt.by_kind()["resource"], receipt.pages.len()), (1, 1));
+    assert_eq!((by_kind(&receipt)["resource"], receipt.pages.len()), (1, 1));
     assert!(!holds(&all_bytes(root), "shared secret"));
     assert_sound(root);
     assert_same_when_rebuilt(root);

@@ -111,8 +111,8 @@ fn old_versions_go_with_their_bodies_and_the_rest_stays_connected() {
         .collect();
     // The last one goes with the diff of the version behind it, too.
     assert_eq!(gone, [(made[3], 2), (made[2], 1), (made[1], 1)]);
-    assert_eq!(totals(&planned.list)["bodies"], (3, 3));
-    assert_eq!(totals(&planned.list)["diffs"], (4, 0));
+    let counts = totals(&planned.list);
+    assert_eq!((counts.bodies, counts.bytes, counts.diffs), (3, 3, 4));
     assert_eq!(diffs_of(root.path()), [(Some(made[0]), made[4]), (Some(made[4]), made[5])]);
     let kept = writer.catalog().diff(Some(&made[0]), &made[4]).expect("read").expect("kept").json;
     diff::keep(&writer, Some(made[0]), made[4]).expect("kept");
@@ -216,8 +216,8 @@ fn a_diff_that_was_pruned_is_not_made_again_and_none_is_counted_twice() {
     };
     let planned = clear(&writer, &policy);
     let totals = totals(&planned.list);
-    assert_eq!((totals["versions"].0, totals["diffs"].0), (2, 3), "{planned:?}");
-    assert!(!totals.contains_key("made"), "{planned:?}");
+    assert_eq!((totals.versions, totals.diffs), (2, 3), "{planned:?}");
+    assert_eq!(totals.made, 0, "{planned:?}");
     assert_eq!(diffs_of(root.path()), []);
 }
 
@@ -236,7 +236,7 @@ fn a_damaged_or_a_missing_body_keeps_nobody_from_clearing_up() {
         spoil(&writer, root.path(), made[0], is_missing);
         let policy = RetentionPolicy { keep_last: Some(1), ..RetentionPolicy::default() };
         let planned = plan(&writer, &policy).expect("planned");
-        assert_eq!(totals(&planned.list)["made"].0, 1);
+        assert_eq!(totals(&planned.list).made, 1);
         assert_eq!(
             perform(&writer, &planned, &|_| {}).expect("performed").unmade,
             1,
@@ -331,7 +331,7 @@ fn a_plan_that_is_only_shown_is_the_one_that_is_made_and_writes_nothing() {
     let now = varve_archive::Moment::from_seconds(seconds.cast_signed());
     let shown = plan_to_show(&reader(root), now, &policy).expect("planned");
     assert!(!root.join(".moku/HEAD").exists());
-    assert_eq!((shown.kept, totals(&shown.list)["versions"].0), (1, 2));
+    assert_eq!((shown.kept, totals(&shown.list).versions), (1, 2));
     assert_eq!(plan(&history(root), &policy).expect("planned"), shown);
 }
 
@@ -362,7 +362,7 @@ fn without_a_rule_no_version_goes() {
     assert!(clear(&writer, &policy).list.is_empty());
     let unknown =
         plan(&writer, &RetentionPolicy { keep_tags: vec!["none".into()], ..RetentionPolicy::default() });
-    assert!(matches!(unknown, Err(ArchiveError::NoTag { .. })));
+    assert!(matches!(unknown, Err(ArchiveError::NoTag(_))));
 }
 
 #[test]

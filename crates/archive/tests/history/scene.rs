@@ -1,5 +1,6 @@
 //! What these tests share: both layouts in folders, a clock that ticks, pages.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -83,4 +84,13 @@ pub(crate) fn rows(reader: &HistoryReader) -> Vec<String> {
     };
     varve_catalog::dump_rows(reader.catalog(), &mut each).expect("read");
     rows
+}
+
+/// Number of records that a purge removed, by kind.
+pub(crate) fn by_kind(receipt: &varve_archive::verbs::purge::Report) -> BTreeMap<&str, u64> {
+    let mut counts = BTreeMap::new();
+    for tombstone in &receipt.tombstones {
+        *counts.entry(tombstone.kind.as_str()).or_default() += 1;
+    }
+    counts
 }

@@ -2,32 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
+use varve_archive::ArchiveError;
 use varve_archive::verbs::audit::{
-    self, AuditDone, AuditFinding, AuditRequest, AuditSeverity, Paper, Sample,
+    self, AuditFinding, AuditReport, AuditRequest, AuditSeverity, AuditSubject, AuditWork, CheckedItems,
+    PrintedAudit, Sample,
 };
-use varve_archive::verbs::audit_site;
-use varve_archive::{Archive, ArchiveError, Objects};
-use varve_archive::{Layout, detect_layout};
 
-use super::crystal;
 use crate::clock;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::printer::{BAD_STYLE, GOOD_STYLE, Printer, WARNING_STYLE, counted, counted_entries};
-use crate::session::{SOFTWARE_NAME, Session};
-use crate::verb::Verb;
-
-const AUDIT_EXAMPLES: &str = "\
-Examples:
-  varve audit
-  varve audit --quick
-  varve audit --sample 5% --report audit.txt
-  varve audit --since 2026-01-01 --json
-
-Exit codes:
-  0    everything is intact
-  1    there are findings
-  2    the archive could not be audited";
+use crate::printer::{
+    BAD_STYLE, GOOD_STYLE, Printer, WARNING_STYLE, counted, counted_bodies, counted_entries, visible,
+};
+use crate::session::SOFTWARE_NAME;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Findings in a report; the rest is counted.
 const MAX_REPORTED_FINDINGS: usize = 10_000;
@@ -62,7 +48,17 @@ const MAX_REPORTED_FINDINGS: usize = 10_000;
 ///
 /// With `--json`, prints one object per finding, and last one with `summary`.
 #[derive(clap::Args)]
-#[command(after_help = AUDIT_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve audit
+  varve audit --quick
+  varve audit --sample 5% --report audit.txt
+  varve audit --since 2026-01-01 --json
+
+Exit codes:
+  0    everything is intact
+  1    there are findings
+  2    the archive could not be audited")]
 pub(super) struct AuditArgs {
     /// Check structure and index only, and no bodies
     #[arg(long)]
@@ -90,28 +86,24 @@ fn parse_percent(text: &str) -> Result<f64, String> {
     if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("not between 0% and 100%".to_owned()) }
 }
 
-fn counted_bodies(count: u64) -> String {
-    if count == 1 { "1 body".to_owned() } else { format!("{count} bodies") }
-}
-
 impl Verb for AuditArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let root = session.root()?;
-        match detect_layout(&root) {
-            Some(Layout::Crystal) => return self.run_on_project(&root, session),
-            Some(Layout::Moku) => return self.run_on_site(&root, session),
-            Some(Layout::Aardwarc) => return self.run_on_aardwarc(&root, session),
-            _ => {}
+        let subject = AuditSubject::open(&root)?;
+        if self.report.is_some() && !matches!(subject, AuditSubject::Archive(_)) {
+            return Err(ArchiveError::AuditedWhole(root).into());
         }
-        let archive = Archive::open_to_audit(&root)?;
-        let began = clock::now();
+        let began = clock::now().to_string();
         let sample = self.sample.map(|percent| Sample { percent, seed: clock::day() });
         let request = AuditRequest { quick: self.quick, since: self.since, sample };
         let printer = &mut session.printer;
-        let bar = printer.progress_bytes(Some(audit::bytes_to_read(&archive)?));
+        let bar = match subject.work()? {
+            AuditWork::Bytes(bytes) => printer.progress_bytes(bytes),
+            AuditWork::Revisions(revisions) => printer.progress(Some(revisions), "revisions"),
+        };
         let mut reported = Vec::new();
         let mut printed = Ok(());
-        let done = audit::audit(&archive, &request, &|bytes| bar.inc(bytes), &mut |finding| {
+        let done = subject.audit(&request, &|more| bar.inc(more), &mut |finding| {
             if printed.is_ok() {
                 printed = if self.json { printer.json(&finding) } else { print(&finding, printer) };
             }
@@ -120,104 +112,67 @@ impl Verb for AuditArgs {
             }
         })?;
         printed?;
-        if let Some(path) = &self.report {
-            let (began, ended) = (began.to_string(), clock::now().to_string());
-            let paper =
-                Paper { archive: &archive, request, began: &began, ended: &ended, software: SOFTWARE_NAME };
-            std::fs::write(path, paper.text(&done, &reported))
-                .map_err(|source| Error::Write { path: path.clone(), source })?;
+        if let (Some(path), AuditSubject::Archive(archive)) = (&self.report, &subject) {
+            let (began, ended) = (&began, &clock::now().to_string());
+            let report = PrintedAudit { archive, request, began, ended, software: SOFTWARE_NAME };
+            write(path, &report.text(&done, &reported))?;
         }
         if self.json {
-            printer.json_summary(&done)?;
+            printer.json_summary(&done)?
         } else {
-            conclude(&done, printer)?;
+            conclude(&done, printer)?
         }
         Ok(ExitStatus::of_findings(done.findings))
     }
 }
 
-impl AuditArgs {
-    fn run_on_site(&self, root: &Path, session: &mut Session) -> Result<ExitStatus, Error> {
-        self.reject_archive_options(root)?;
-        let printer = &mut session.printer;
-        let bar = printer.progress_bytes(Some(audit_site::bytes_to_read(root)?));
-        let mut printed = Ok(());
-        let done = audit_site::audit_site(root, self.quick, &|bytes| bar.inc(bytes), &mut |finding| {
-            if printed.is_ok() {
-                printed = if self.json { printer.json(&finding) } else { print(&finding, printer) };
-            }
-        })?;
-        printed?;
-        let seen = format!(
-            "{}, {}, {}",
-            counted(done.versions, "version"),
-            counted(done.records, "capture"),
-            counted_bodies(done.bodies)
-        );
-        if !self.json {
-            return printer.verification(done.findings, &seen);
-        }
-        printer.json_summary(&done)?;
-        Ok(ExitStatus::of_findings(done.findings))
-    }
-
-    fn run_on_aardwarc(&self, root: &Path, session: &mut Session) -> Result<ExitStatus, Error> {
-        self.reject_archive_options(root)?;
-        let printer = &mut session.printer;
-        let bar = printer.progress_bytes(Objects::bytes_to_read(root)?);
-        let mut printed = Ok(());
-        let done = audit::audit_aardwarc(root, self.quick, &|bytes| bar.inc(bytes), &mut |finding| {
-            if printed.is_ok() {
-                printed = if self.json { printer.json(&finding) } else { print(&finding, printer) };
-            }
-        })?;
-        printed?;
-        let seen = format!("{}, {}", counted(done.silos, "silo"), counted(done.records, "record"));
-        if !self.json {
-            return printer.verification(done.findings, &seen);
-        }
-        printer.json_summary(&done)?;
-        Ok(ExitStatus::of_findings(done.findings))
-    }
-
-    /// Rejects options that only archives support.
-    fn reject_archive_options(&self, root: &Path) -> Result<(), Error> {
-        if self.report.is_some() || self.since.is_some() || self.sample.is_some() {
-            return Err(ArchiveError::AuditedWhole { path: root.to_owned() }.into());
-        }
-        Ok(())
-    }
-
-    fn run_on_project(&self, root: &Path, session: &mut Session) -> Result<ExitStatus, Error> {
-        self.reject_archive_options(root)?;
-        crystal::audit::audit(root, self.quick, self.json, &mut session.printer)
-    }
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
-pub(super) fn print(finding: &AuditFinding, printer: &mut Printer) -> Result<(), Error> {
+fn print(finding: &AuditFinding, printer: &mut Printer) -> Result<(), Error> {
     let (style, name) = match finding.severity {
         AuditSeverity::Error => (BAD_STYLE, "error"),
         AuditSeverity::Warning => (WARNING_STYLE, "warning"),
     };
-    printer.line(format_args!("{style}{name:<7}{style:#} {}", audit::line(finding)))
+    printer.finding(style, name, &visible(&audit::line(finding)))
 }
 
-pub(super) fn conclude(done: &AuditDone, printer: &mut Printer) -> Result<(), Error> {
-    let left_out = match done.silos_left_out {
-        0 => String::new(),
-        count => format!(" ({} skipped)", counted(count, "silo")),
+/// Prints what was checked, and the number of findings.
+fn conclude(done: &AuditReport, printer: &mut Printer) -> Result<(), Error> {
+    let (silos, left_out) = match done.checked {
+        CheckedItems::Archive { silos, silos_left_out, .. } => (silos, silos_left_out),
+        _ => (0, 0),
     };
-    let seen = format!(
-        "{}{left_out}, {}, {}",
-        counted(done.silos, "silo"),
-        counted(done.records, "record"),
-        counted_entries(done.entries),
-    );
-    match (done.findings, done.silos, done.silos_left_out) {
+    let checked = checked(done);
+    match (done.findings, silos, left_out) {
         (0, 0, 1..) => {
-            printer.line(format_args!("{WARNING_STYLE}nothing was checked{WARNING_STYLE:#}: {seen}"))
+            printer.line(format_args!("{WARNING_STYLE}nothing was checked{WARNING_STYLE:#}: {checked}"))
         }
-        (0, _, 1..) => printer.line(format_args!("{GOOD_STYLE}ok, as far as checked{GOOD_STYLE:#}: {seen}")),
-        _ => printer.verification(done.findings, &seen).map(|_| ()),
+        (0, _, 1..) => {
+            printer.line(format_args!("{GOOD_STYLE}ok, as far as checked{GOOD_STYLE:#}: {checked}"))
+        }
+        _ => printer.verification(done.findings, &checked).map(|_| ()),
+    }
+}
+
+fn checked(done: &AuditReport) -> String {
+    let records = |noun| counted(done.records, noun);
+    match done.checked {
+        CheckedItems::Archive { silos, silos_left_out: 0, entries } => {
+            format!("{}, {}, {}", counted(silos, "silo"), records("record"), counted_entries(entries))
+        }
+        CheckedItems::Archive { silos, silos_left_out, entries } => format!(
+            "{} ({} skipped), {}, {}",
+            counted(silos, "silo"),
+            counted(silos_left_out, "silo"),
+            records("record"),
+            counted_entries(entries)
+        ),
+        CheckedItems::Aardwarc { silos } => format!("{}, {}", counted(silos, "silo"), records("record")),
+        CheckedItems::Site { versions, bodies } => {
+            format!("{}, {}, {}", counted(versions, "version"), records("capture"), counted_bodies(bodies))
+        }
+        CheckedItems::Project { bodies } => format!("{}, {bodies} with bodies", records("revision")),
     }
 }

@@ -23,24 +23,10 @@ use self::arguments::{BrowserArgs, HeaderArgs, LimitArgs, RateArgs, ScopeArgs};
 use self::run_reporter::{CaptureSummary, RunReporter};
 use self::unsent_credentials::UnsentCredentials;
 use self::written_options::WrittenOptions;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::network_args::NetworkArgs;
 use crate::printer::{counted, human_size};
-use crate::session::Session;
 use crate::signals;
-use crate::verb::Verb;
-
-const CAPTURE_EXAMPLES: &str = "\
-Examples:
-  varve capture https://example.com/
-  varve capture https://example.com/docs/ --scope prefix -m 'the manual of version 3'
-  varve capture https://example.com/ --depth 2 --exclude '**/print/**' --limit-pages 1000
-  varve capture https://intranet.example/ --scope host --allow-private --credentials secrets.txt
-  VARVE_CREDENTIALS='intranet.example Cookie: session=1' varve capture https://intranet.example/
-  varve capture https://example.com/ --browser
-  varve capture
-  varve capture --resume";
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Capture pages from the web as one version
 ///
@@ -77,7 +63,16 @@ Examples:
 /// longer than `--max-wait`: the time from which `--resume` can continue) and `pages_answered` (number of pages by
 /// status of 400 and above).
 #[derive(clap::Args)]
-#[command(after_help = CAPTURE_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve capture https://example.com/
+  varve capture https://example.com/docs/ --scope prefix -m 'the manual of version 3'
+  varve capture https://example.com/ --depth 2 --exclude '**/print/**' --limit-pages 1000
+  varve capture https://intranet.example/ --scope host --allow-private --credentials secrets.txt
+  VARVE_CREDENTIALS='intranet.example Cookie: session=1' varve capture https://intranet.example/
+  varve capture https://example.com/ --browser
+  varve capture
+  varve capture --resume")]
 pub(super) struct CaptureArgs {
     #[command(flatten)]
     written: WrittenOptions,

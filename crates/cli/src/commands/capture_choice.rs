@@ -3,8 +3,7 @@
 use varve_archive::history::HistoryReader;
 use varve_archive::{ArchiveError, CaptureChoice};
 
-use crate::error::Error;
-use crate::session::Session;
+use crate::verb::{Error, Session};
 
 /// Which capture of a page is used.
 #[derive(clap::Args, Default)]

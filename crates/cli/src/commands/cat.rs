@@ -6,21 +6,8 @@ use varve_archive::verbs::cat::{CaptureSelector, body, head, look_up, wire};
 use varve_archive::{CaptureChoice, RepositoryError};
 
 use super::capture_choice::CaptureChoiceArgs;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::at;
-
-const CAT_EXAMPLES: &str = "\
-Examples:
-  varve cat https://example.com/
-  varve cat https://example.com/ --at 2026-03-01
-  varve cat https://example.com/ --at 2w
-  varve cat https://example.com/ --at before-the-relaunch
-  varve cat https://example.com/logo.png > logo.png
-  varve cat https://example.com/ --headers
-  varve -C museum.crystalproj cat https://example.com/ --newest-good";
 
 /// Print a page as it was
 ///
@@ -28,7 +15,15 @@ Examples:
 /// failures. A time selects the newest capture that is not later; a version selects the capture in
 /// that version. If `varve purge` removed the page, reports who removed it, when and why.
 #[derive(clap::Args)]
-#[command(after_help = CAT_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve cat https://example.com/
+  varve cat https://example.com/ --at 2026-03-01
+  varve cat https://example.com/ --at 2w
+  varve cat https://example.com/ --at before-the-relaunch
+  varve cat https://example.com/logo.png > logo.png
+  varve cat https://example.com/ --headers
+  varve -C museum.crystalproj cat https://example.com/ --newest-good")]
 pub(super) struct CatArgs {
     /// The URL
     url: String,

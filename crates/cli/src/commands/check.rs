@@ -9,29 +9,18 @@ use varve_archive::expectations::report::{CheckReporter, CheckedUrl, ReportForma
 use varve_archive::expectations::{ProbeFailure, UrlDatabase, Verdict};
 use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter, HistoryReader};
 use varve_archive::verbs::capture::FetchErrorKind;
-use varve_archive::verbs::check::{
-    CheckProgress, Ended, Note, Promised, Request, UrlFilter, check, explain, look,
-};
+use varve_archive::verbs::check::{CheckProgress, Ended, Note, Promised, Request, check, explain, look};
 use varve_archive::verbs::diff::{CompareOptions, PageComparison};
 use varve_archive::verbs::urls::check::check as check_without_evidence;
 use varve_archive::{ArchiveError, ArchivePaths, RepositoryError};
 
 use super::diff::{DiffExcerpt, page_diff_json, print_excerpt};
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::network_hints::NetworkHints;
-use crate::printer::{self, BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, WARNING_STYLE, counted, visible};
+use super::urls::UrlFilterArgs;
+use crate::error_hints::NetworkHints;
+use crate::printer::{self, BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, counted, visible};
 use crate::probe_args::ProbeArgs;
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::{duration, signals};
-
-const CHECK_EXAMPLES: &str = "\
-Examples:
-  varve check
-  varve check --domain example.com --map example.com=staging.example.com
-  varve check --against-archive --explain
-  varve check --db urldb --no-capture --format junit";
 
 /// Lines of a difference that are shown. A removed page differs in all of its lines.
 const MAX_DIFF_LINES: usize = 40;
@@ -63,7 +52,12 @@ const MAX_DIFF_LINES: usize = 40;
 /// (unchanged, noise, changed, gone); with `--explain` the `difference`, as in `varve diff --json`.
 /// The last object has the `summary`.
 #[derive(clap::Args)]
-#[command(after_help = CHECK_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve check
+  varve check --domain example.com --map example.com=staging.example.com
+  varve check --against-archive --explain
+  varve check --db urldb --no-capture --format junit")]
 pub(super) struct CheckArgs {
     /// The folder of the URL database [default: `urls` in the archive]
     #[arg(long, value_name = "DIR", conflicts_with = "against_archive")]
@@ -102,17 +96,8 @@ pub(super) struct CheckArgs {
 /// Which URLs are checked, and how.
 #[derive(clap::Args)]
 pub(super) struct CheckFilterArgs {
-    /// Only URLs of this category
-    #[arg(short, long, value_name = "NAME")]
-    category: Option<String>,
-
-    /// Only URLs of this domain, by its name or an alias
-    #[arg(short, long, value_name = "HOST")]
-    domain: Option<String>,
-
-    /// Only URLs whose path begins with this
-    #[arg(long, value_name = "PATH")]
-    path_prefix: Option<String>,
+    #[command(flatten)]
+    which: UrlFilterArgs,
 
     /// Send requests for the first host, a domain or with `--cnames` an alias, to the second; may
     /// be repeated
@@ -133,19 +118,9 @@ pub(super) struct CheckFilterArgs {
 }
 
 impl CheckFilterArgs {
-    /// Whether a filter was given. If no URL matches it, that is probably a mistake.
-    fn chooses(&self) -> bool {
-        [&self.category, &self.domain, &self.path_prefix].into_iter().any(Option::is_some)
-    }
-
     pub(super) fn request(&self, stop: &Arc<AtomicBool>) -> Request {
-        let filter = UrlFilter {
-            category: self.category.clone(),
-            domain: self.domain.clone(),
-            path_prefix: self.path_prefix.clone(),
-        };
         Request {
-            filter,
+            filter: self.which.clone().into(),
             map: self.map.clone(),
             cnames: self.cnames,
             retries: self.retries,
@@ -251,14 +226,12 @@ impl<'a> VerdictPrinter<'a> {
             return Ok(ExitStatus::Incomplete);
         }
         if summary.total() == 0 {
-            if manner.chooses() {
+            if manner.which.chooses() {
                 self.printer
                     .say(format_args!("{BAD_STYLE}error:{BAD_STYLE:#} no URL matches: nothing was checked"));
                 return Ok(ExitStatus::Incomplete);
             }
-            self.printer.say(format_args!(
-                "{WARNING_STYLE}warning:{WARNING_STYLE:#} the database has no URLs: nothing was checked"
-            ));
+            self.printer.warn("the database has no URLs: nothing was checked");
         }
         Ok(if summary.met < summary.total() { ExitStatus::Findings } else { ExitStatus::Done })
     }
@@ -288,7 +261,7 @@ impl CheckArgs {
     fn archive(&self, session: &Session) -> Result<Option<ArchivePaths>, Error> {
         let layout = match session.root() {
             Ok(root) => ArchivePaths::new(&root),
-            Err(Error::Archive(ArchiveError::None { .. })) if self.db.is_some() => return Ok(None),
+            Err(Error::Archive(ArchiveError::NoArchive(_))) if self.db.is_some() => return Ok(None),
             Err(error) => return Err(error),
         };
         if !layout.is_archive() {
@@ -360,7 +333,7 @@ impl CheckArgs {
         if self.explain && format == ReportFormat::Json {
             let mut difference = None;
             explain(history, &checked, &options, |page| {
-                difference = Some(page_diff_json(page));
+                difference = Some(page_diff_json(page, false));
                 Ok::<(), Error>(())
             })?;
             checked.difference = difference;

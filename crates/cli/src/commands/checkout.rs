@@ -2,23 +2,15 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde_json::{Value, json};
+use varve_archive::VersionId;
 use varve_archive::verbs::checkout::{CheckoutReport, CoveredPages, checkout, export};
 
 use crate::body_problems::{self, word};
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{Printer, counted, visible};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::resolve_version;
 use crate::version_text::short_version_id;
-
-const CHECKOUT_EXAMPLES: &str = "\
-Examples:
-  varve checkout HEAD --to /tmp/now
-  varve checkout 2026-03-01 --to /tmp/march
-  varve checkout before-the-relaunch";
 
 /// Write the pages of a version as files, or move HEAD to it
 ///
@@ -44,7 +36,11 @@ Examples:
 /// and `left_out`: the first thousand of each kind with `url` and the problem of the `body`, or the
 /// page that they are `covered_by`.
 #[derive(clap::Args)]
-#[command(after_help = CHECKOUT_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve checkout HEAD --to /tmp/now
+  varve checkout 2026-03-01 --to /tmp/march
+  varve checkout before-the-relaunch")]
 pub(super) struct CheckoutArgs {
     #[arg(help = crate::version_names::VERSION_HELP)]
     version: String,
@@ -72,8 +68,7 @@ impl Verb for CheckoutArgs {
             (version, checkout(&history, version, &mut |more| progress.inc(more))?)
         };
         if self.json {
-            let line = CheckoutRow::of(version.to_string(), &done);
-            session.printer.json(&line)?;
+            session.printer.json(&checkout_json(version, &done))?;
         } else if self.to.is_some() || done.written > 0 || done.removed > 0 {
             let pages = counted(done.written.saturating_sub(done.covered.count), "page");
             let removed = match done.removed {
@@ -103,68 +98,29 @@ pub(super) fn report_covered_pages(covered: &CoveredPages, printer: &mut Printer
     if covered.count == 0 {
         return;
     }
-    let mut text = format!(
+    let heading = format!(
         "{} skipped: another page has the same path; `varve cat URL` prints each of them",
         counted(covered.count, "page")
     );
-    for (url, by) in covered.first.iter().take(body_problems::MAX_LISTED_PAGES) {
-        text.push_str(&format!("\n  {} (the path holds {})", visible(url), visible(by)));
-    }
-    let more = covered.count.saturating_sub(body_problems::MAX_LISTED_PAGES as u64);
-    if more > 0 {
-        text.push_str(&format!("\n  and {more} more"));
-    }
-    printer.say(text);
+    let item = |(url, by): &(String, String)| format!("{} (the path holds {})", visible(url), visible(by));
+    printer.say_list(heading, covered.first.iter().map(item), covered.count);
 }
 
-#[derive(Serialize)]
-struct CheckoutRow<'a> {
-    version: String,
-    written: u64,
-    removed: u64,
-    absent: u64,
-    damaged: u64,
-    unreadable: u64,
-    covered: u64,
-    stayed: u64,
-    left_out: Vec<UncheckedOutPageRow<'a>>,
-}
-
-#[derive(Serialize)]
-struct UncheckedOutPageRow<'a> {
-    url: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    body: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    covered_by: Option<&'a str>,
-}
-
-impl<'a> CheckoutRow<'a> {
-    fn of(version: String, done: &'a CheckoutReport) -> Self {
-        let count = |wanted: &str| done.left_out.count(|trouble| word(trouble) == wanted);
-        let named = done.left_out.iter().flat_map(|(trouble, pages)| {
-            pages.urls.iter().map(move |url| UncheckedOutPageRow {
-                url,
-                body: Some(word(trouble)),
-                covered_by: None,
-            })
-        });
-        let covered = &done.covered;
-        let named = named.chain(covered.first.iter().map(|(url, by)| UncheckedOutPageRow {
-            url,
-            body: None,
-            covered_by: Some(by),
-        }));
-        Self {
-            version,
-            written: done.written.saturating_sub(covered.count),
-            removed: done.removed,
-            absent: count("absent"),
-            damaged: count("damaged"),
-            unreadable: count("unreadable"),
-            covered: covered.count,
-            stayed: done.stayed,
-            left_out: named.collect(),
-        }
-    }
+fn checkout_json(version: VersionId, done: &CheckoutReport) -> Value {
+    let count = |wanted: &str| done.left_out.count(|trouble| word(trouble) == wanted);
+    let unread = done.left_out.iter().flat_map(|(trouble, pages)| {
+        pages.urls.iter().map(move |url| json!({ "url": url, "body": word(trouble) }))
+    });
+    let covered = done.covered.first.iter().map(|(url, by)| json!({ "url": url, "covered_by": by }));
+    json!({
+        "version": version,
+        "written": done.written.saturating_sub(done.covered.count),
+        "removed": done.removed,
+        "absent": count("absent"),
+        "damaged": count("damaged"),
+        "unreadable": count("unreadable"),
+        "covered": done.covered.count,
+        "stayed": done.stayed,
+        "left_out": unread.chain(covered).collect::<Vec<_>>(),
+    })
 }

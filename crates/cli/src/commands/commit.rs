@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::json;
 use varve_archive::history::{HistoryWriter, KeptIntent};
 use varve_archive::verbs::commit::{
     FolderFiles, NewBody, NewPage, Report, Request, SkippedFile, SkippedFileKind, check_version_limit,
@@ -14,23 +15,11 @@ use varve_archive::verbs::intent;
 use varve_archive::{ByteSize, Headers, Moment, RepositoryError};
 
 use super::checkout::report_covered_pages;
-use crate::error::Error;
 use crate::error_report::one_line;
-use crate::exit_status::ExitStatus;
 use crate::input::STDIN_ARGUMENT;
-use crate::printer::{Printer, WARNING_STYLE, counted, visible};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::printer::{Printer, counted, visible, warning_text};
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::resolve_version;
-
-const COMMIT_EXAMPLES: &str = "\
-Examples:
-  varve commit page.html --url https://example.com/ -m 'received by mail'
-  varve commit page.html --url https://example.com/ --header 'Content-Type: text/html' --status 200 -m 'received by mail'
-  varve commit --from site/ --base-url https://example.com/ -m 'before the relaunch'
-  varve commit --from site/ --base-url https://example.com/ --index index.html -m 'before the relaunch'
-  varve commit --from upload/ --base-url https://example.com/ -m upload --max-size 10MiB --max-versions 1000
-  varve commit --jsonl pages.jsonl -m 'old system' --author 'Ada <ada@example.com>'";
 
 /// Valid HTTP statuses.
 const STATUS_RANGE: std::ops::Range<u16> = 100..1000;
@@ -59,7 +48,14 @@ const STATUS_RANGE: std::ops::Range<u16> = 100..1000;
 /// not in the working tree, and `not_in_tree` lists the first thousand, each `url` with `why`;
 /// `covered` counts pages that share the path of another.
 #[derive(clap::Args)]
-#[command(after_help = COMMIT_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve commit page.html --url https://example.com/ -m 'received by mail'
+  varve commit page.html --url https://example.com/ --header 'Content-Type: text/html' --status 200 -m 'received by mail'
+  varve commit --from site/ --base-url https://example.com/ -m 'before the relaunch'
+  varve commit --from site/ --base-url https://example.com/ --index index.html -m 'before the relaunch'
+  varve commit --from upload/ --base-url https://example.com/ -m upload --max-size 10MiB --max-versions 1000
+  varve commit --jsonl pages.jsonl -m 'old system' --author 'Ada <ada@example.com>'")]
 pub(super) struct CommitArgs {
     /// The page, or several with one `--url` each
     #[arg(value_name = "FILE", required_unless_present_any = ["from", "jsonl"], conflicts_with_all = ["from", "jsonl"])]
@@ -126,7 +122,7 @@ pub(super) struct CommitArgs {
 impl Verb for CommitArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let (pages, left_out) = self.pages()?;
-        warn(&mut session.printer, &left_out);
+        warn_of_skipped(&mut session.printer, &left_out);
         let history = session.open_history()?;
         let parent =
             self.parent.as_deref().map(|text| resolve_version(history.as_reader(), text)).transpose()?;
@@ -148,28 +144,43 @@ impl Verb for CommitArgs {
             most_versions: self.max_versions,
         };
         let progress = session.printer.progress(Some(pages.len() as u64), "pages");
-        let mut done = commit(&history, &request, pages, &|more| progress.inc(more))?;
+        let done = commit(&history, &request, pages, &|more| progress.inc(more))?;
         drop(progress);
-        let not_in_tree = not_in_tree(std::mem::take(&mut done.unwritten.first));
         if done.lacks_diff {
-            session.printer.say(format_args!(
-                "{WARNING_STYLE}warning:{WARNING_STYLE:#} the diff with the parent is not stored: a body is damaged or missing; \
-                 `varve audit` lists it"
-            ));
+            session.printer.warn(
+                "the diff with the parent is not stored: a body is damaged or missing; `varve audit` lists it",
+            );
         }
-        warn_of_tree(&mut session.printer, done.unwritten.count, &not_in_tree);
-        report_covered_pages(&done.covered, &mut session.printer);
-        self.print(session, &CommitRow::of(&done, &left_out, not_in_tree))?;
+        self.print(session, done, &left_out)?;
         Ok(ExitStatus::Done)
     }
 }
 
 impl CommitArgs {
-    fn print(&self, session: &mut Session, done: &CommitRow) -> Result<(), Error> {
+    fn print(&self, session: &mut Session, done: Report, left_out: &[SkippedFile]) -> Result<(), Error> {
+        let why = |error: RepositoryError| one_line(&error.into());
+        let unwritten: Vec<_> =
+            done.unwritten.first.into_iter().map(|(url, error)| (url, why(error))).collect();
+        warn_of_tree(&mut session.printer, done.unwritten.count, &unwritten);
+        report_covered_pages(&done.covered, &mut session.printer);
         if self.json {
-            return session.printer.json(done);
+            let left_out = left_out.iter().map(|SkippedFile { path, why }| match why {
+                SkippedFileKind::Link => json!({ "path": path.to_string_lossy(), "why": "link" }),
+                SkippedFileKind::Special => json!({ "path": path.to_string_lossy(), "why": "special" }),
+            });
+            let unwritten_pages = unwritten.iter().map(|(url, why)| json!({ "url": url, "why": why }));
+            return session.printer.json(&json!({
+                "version": done.version,
+                "parent": done.parent,
+                "captures": done.captures,
+                "changed": done.changed,
+                "left_out": left_out.collect::<Vec<_>>(),
+                "unwritten": done.unwritten.count,
+                "not_in_tree": unwritten_pages.collect::<Vec<_>>(),
+                "covered": done.covered.count,
+            }));
         }
-        session.printer.line(&done.version)?;
+        session.printer.line(done.version)?;
         let (pages, changed) = (counted(done.captures, "page"), done.changed);
         session.printer.say(format_args!("{pages} committed, {changed} of them new or changed"));
         Ok(())
@@ -203,47 +214,30 @@ impl CommitArgs {
     }
 }
 
-/// Names listed in a warning.
-const MAX_LISTED_NAMES: usize = 10;
-
 /// Lists skipped files with the reason.
-fn warn(printer: &mut Printer, left_out: &[SkippedFile]) {
+fn warn_of_skipped(printer: &mut Printer, left_out: &[SkippedFile]) {
     if left_out.is_empty() {
         return;
     }
-    let count = counted(left_out.len() as u64, "name");
-    printer.say(format_args!("{WARNING_STYLE}warning:{WARNING_STYLE:#} {count} below the folder skipped"));
-    for SkippedFile { path, why } in left_out.iter().take(MAX_LISTED_NAMES) {
-        printer.say(format_args!("  {}: {}", visible(&path.display().to_string()), reason(*why)));
-    }
-    if left_out.len() > MAX_LISTED_NAMES {
-        printer
-            .say(format_args!("  and {} more; `--json` lists them all", left_out.len() - MAX_LISTED_NAMES));
-    }
+    let count = left_out.len() as u64;
+    let item = |SkippedFile { path, why }: &SkippedFile| {
+        format!("{}: {}", visible(&path.to_string_lossy()), reason(*why))
+    };
+    let heading = warning_text(format_args!("{} below the folder skipped", counted(count, "name")));
+    printer.say_list(heading, left_out.iter().map(item), count);
 }
 
-/// Pages that could not be written to the working tree, with the error.
-fn not_in_tree(pages: Vec<(String, RepositoryError)>) -> Vec<UnwrittenPageRow> {
-    let row = |(url, why): (_, RepositoryError)| UnwrittenPageRow { url, why: one_line(&why.into()) };
-    pages.into_iter().map(row).collect()
-}
-
-/// Lists pages that are in the version but not in the working tree.
-fn warn_of_tree(printer: &mut Printer, count: u64, pages: &[UnwrittenPageRow]) {
+/// Lists pages that are in the version but not in the working tree, each with the reason.
+fn warn_of_tree(printer: &mut Printer, count: u64, pages: &[(String, String)]) {
     if count == 0 {
         return;
     }
     let pages_text = counted(count, "page");
-    printer.say(format_args!(
-        "{WARNING_STYLE}warning:{WARNING_STYLE:#} {pages_text} committed, but not written to the working tree; `varve checkout HEAD` tries again"
+    let heading = warning_text(format_args!(
+        "{pages_text} committed, but not written to the working tree; `varve checkout HEAD` tries again"
     ));
-    for UnwrittenPageRow { url, why } in pages.iter().take(MAX_LISTED_NAMES) {
-        printer.say(format_args!("  {}: {}", visible(url), visible(why)));
-    }
-    let more = count.saturating_sub(MAX_LISTED_NAMES as u64);
-    if more > 0 {
-        printer.say(format_args!("  and {more} more"));
-    }
+    let item = |(url, why): &(String, String)| format!("{}: {}", visible(url), visible(why));
+    printer.say_list(heading, pages.iter().map(item), count);
 }
 
 const fn reason(why: SkippedFileKind) -> &'static str {
@@ -345,55 +339,5 @@ impl CommitInput {
             }
         }
         Ok(NewPage { url: self.url, time: self.time, status: self.status, headers, body })
-    }
-}
-
-#[derive(Serialize)]
-struct CommitRow {
-    version: String,
-    parent: Option<String>,
-    captures: u64,
-    changed: u64,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    left_out: Vec<SkippedFileRow>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unwritten: Option<u64>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    not_in_tree: Vec<UnwrittenPageRow>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    covered: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct UnwrittenPageRow {
-    url: String,
-    why: String,
-}
-
-#[derive(Serialize)]
-struct SkippedFileRow {
-    path: String,
-    why: &'static str,
-}
-
-impl CommitRow {
-    fn of(done: &Report, left_out: &[SkippedFile], not_in_tree: Vec<UnwrittenPageRow>) -> Self {
-        let left_out = left_out.iter().map(|SkippedFile { path, why }| SkippedFileRow {
-            path: path.display().to_string(),
-            why: match why {
-                SkippedFileKind::Link => "link",
-                SkippedFileKind::Special => "special",
-            },
-        });
-        Self {
-            version: done.version.to_string(),
-            parent: done.parent.map(|parent| parent.to_string()),
-            captures: done.captures,
-            changed: done.changed,
-            left_out: left_out.collect(),
-            unwritten: Some(done.unwritten.count).filter(|count| *count > 0),
-            not_in_tree,
-            covered: Some(done.covered.count).filter(|count| *count > 0),
-        }
     }
 }

@@ -2,20 +2,15 @@
 
 use clap_complete::Shell;
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
-use crate::verb::Verb;
-
-const COMPLETIONS_EXAMPLES: &str = "\
-Examples:
-  varve completions bash > ~/.local/share/bash-completion/completions/varve
-  varve completions zsh > ~/.zfunc/_varve
-  varve completions fish > ~/.config/fish/completions/varve.fish";
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Print a completion script for a shell
 #[derive(clap::Args)]
-#[command(after_help = COMPLETIONS_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve completions bash > ~/.local/share/bash-completion/completions/varve
+  varve completions zsh > ~/.zfunc/_varve
+  varve completions fish > ~/.config/fish/completions/varve.fish")]
 pub(super) struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]

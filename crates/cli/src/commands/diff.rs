@@ -6,38 +6,26 @@ mod line_text;
 mod notes;
 mod summary;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use varve_archive::history::HistoryReader;
 use varve_archive::verbs::diff::{
-    BodyComparison, ChunkKind, CompareOptions, ComparisonReport, DiffMode, DiffView, HunkLine,
-    NO_NEWLINE_NOTE, PageChange, PageComparison, Request, Totals, chunk_place, diff, html,
+    BodyComparison, ChunkKind, CompareOptions, DiffMode, DiffView, HunkLine, NO_NEWLINE_NOTE, PageComparison,
+    Request, Totals, chunk_place, diff, html,
 };
 use varve_archive::verbs::show::version;
-use varve_archive::{ArchiveError, RepositoryError, VersionId};
+use varve_archive::{ArchiveError, Capture, RepositoryError, VersionId};
 
 use super::capture_choice::CaptureChoiceArgs;
 use crate::body_problems::word as word_of_trouble;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, STRONG_STYLE, WARNING_STYLE, visible};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::printer::{
+    BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, STRONG_STYLE, WARNING_STYLE, visible, with_fields,
+};
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::resolve_version;
-use crate::version_text::change_word;
+use crate::version_text::{change_letter, change_word};
 use document::DiffDocument;
 use line_text::{hunk_line_text, line_width, node_change_text};
 use notes::{amount, cut_short, moved, not_compared, status_note};
-
-const DIFF_EXAMPLES: &str = "\
-Examples:
-  varve diff
-  varve diff HEAD~3
-  varve diff 2026-01-01 2026-06-01 --stat
-  varve diff before-the-relaunch HEAD --url https://example.com/
-  varve diff --mode dom --url https://example.com/
-  varve diff --mode chars --url https://example.com/ --json
-  varve diff HEAD~2 HEAD~1 --noise-from HEAD
-  varve diff --format html > changes.html";
 
 /// Show what changed between two versions
 ///
@@ -80,7 +68,16 @@ Examples:
 /// `url`, `path` and `rules`, and in `alike`, where bytes differ and the text or the nodes are the
 /// `same`.
 #[derive(clap::Args)]
-#[command(after_help = DIFF_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve diff
+  varve diff HEAD~3
+  varve diff 2026-01-01 2026-06-01 --stat
+  varve diff before-the-relaunch HEAD --url https://example.com/
+  varve diff --mode dom --url https://example.com/
+  varve diff --mode chars --url https://example.com/ --json
+  varve diff HEAD~2 HEAD~1 --noise-from HEAD
+  varve diff --format html > changes.html")]
 pub(super) struct DiffArgs {
     /// The older version [default: the parent of the newer one]
     base: Option<String>,
@@ -100,6 +97,25 @@ pub(super) struct DiffArgs {
     #[command(flatten)]
     choosing: CaptureChoiceArgs,
 
+    #[command(flatten)]
+    output: DiffOutputArgs,
+
+    /// Ignore white space at the ends of lines
+    #[arg(long)]
+    ignore_trailing_space: bool,
+
+    /// Also store the diff with the archive
+    #[arg(long, conflicts_with_all = ["url", "all"])]
+    keep: bool,
+
+    /// Exit with 1 if anything differs
+    #[arg(long)]
+    exit_code: bool,
+}
+
+/// What is compared, and how it is printed.
+#[derive(clap::Args)]
+struct DiffOutputArgs {
     /// Compare by lines, words, DOM nodes, headers only, or characters
     #[arg(long, value_name = "MODE", default_value = "lines", value_parser = ["lines", "words", "dom", "headers", "chars"])]
     mode: String,
@@ -124,21 +140,27 @@ pub(super) struct DiffArgs {
     #[arg(long)]
     all: bool,
 
-    /// Ignore white space at the ends of lines
-    #[arg(long)]
-    ignore_trailing_space: bool,
-
     /// Lines of context around each change
     #[arg(long, short = 'U', value_name = "N", default_value_t = 3)]
     context: usize,
+}
 
-    /// Also store the diff with the archive
-    #[arg(long, conflicts_with_all = ["url", "all"])]
-    keep: bool,
+/// The options of an excerpt: lines, as text.
+impl Default for DiffOutputArgs {
+    fn default() -> Self {
+        let (mode, format) = ("lines".to_owned(), "text".to_owned());
+        Self { mode, format, json: false, stat: false, name_only: false, all: false, context: 3 }
+    }
+}
 
-    /// Exit with 1 if anything differs
-    #[arg(long)]
-    exit_code: bool,
+impl DiffOutputArgs {
+    fn is_html(&self) -> bool {
+        self.format == "html" && !self.json
+    }
+
+    fn is_json(&self) -> bool {
+        self.json || self.format == "json"
+    }
 }
 
 impl Verb for DiffArgs {
@@ -148,7 +170,7 @@ impl Verb for DiffArgs {
         }
         let history = self.choosing.open_reader(session)?;
         let (base, head) = self.versions(&history, &mut session.printer)?;
-        let mode = match self.mode.as_str() {
+        let mode = match self.output.mode.as_str() {
             "words" => DiffMode::Words,
             "dom" => DiffMode::Dom,
             "chars" => DiffMode::Letters,
@@ -161,13 +183,13 @@ impl Verb for DiffArgs {
             twin,
             url: self.url.clone(),
             options: self.options(mode),
-            all: self.all,
-            names_only: self.name_only,
-            headers_only: self.mode == "headers",
+            all: self.output.all,
+            names_only: self.output.name_only,
+            headers_only: self.output.mode == "headers",
         };
-        let document = self.is_html().then(|| DiffDocument::new(&history, base, head));
+        let document = self.output.is_html().then(|| DiffDocument::new(&history, base, head));
         let printer = &mut session.printer;
-        let mut show = DiffPrinter { verb: &self, printer, pages: 0, document, beginning: None };
+        let mut show = DiffPrinter { document, ..DiffPrinter::new(&self.output, printer) };
         show.begin(base, head)?;
         let totals = diff(&history, &request, |page| show.page(page))?;
         show.end(&totals)?;
@@ -211,14 +233,6 @@ impl DiffArgs {
         options.text.ignore_trailing_whitespace = self.ignore_trailing_space;
         options
     }
-
-    fn is_html(&self) -> bool {
-        self.format == "html" && !self.json
-    }
-
-    fn is_json(&self) -> bool {
-        self.json || self.format == "json"
-    }
 }
 
 /// Characters of a line in an excerpt.
@@ -230,24 +244,10 @@ pub(super) fn print_excerpt(
     beginning: DiffExcerpt<'_>,
     printer: &mut Printer,
 ) -> Result<(), Error> {
-    let verb = DiffArgs {
-        base: None,
-        head: None,
-        url: None,
-        noise_from: None,
-        choosing: CaptureChoiceArgs::default(),
-        mode: "lines".to_owned(),
-        format: "text".to_owned(),
-        json: false,
-        stat: false,
-        name_only: false,
-        all: false,
-        ignore_trailing_space: false,
-        keep: false,
-        context: 3,
-        exit_code: false,
-    };
-    DiffPrinter { verb: &verb, printer, pages: 0, document: None, beginning: Some(beginning) }.page(page)
+    let output = DiffOutputArgs::default();
+    let mut show = DiffPrinter::new(&output, printer);
+    show.beginning = Some(beginning);
+    show.page(page)
 }
 
 /// How much of the changes of a page to print.
@@ -258,14 +258,9 @@ pub(super) struct DiffExcerpt<'a> {
     pub(super) whole: &'a str,
 }
 
-/// The changes of one page as JSON.
-pub(super) fn page_diff_json(page: &PageComparison<'_>) -> serde_json::Value {
-    serde_json::to_value(PageDiffRow::of(page, false)).expect("a diff can be written as JSON")
-}
-
 /// Prints pages one after another.
 struct DiffPrinter<'a> {
-    verb: &'a DiffArgs,
+    output: &'a DiffOutputArgs,
     printer: &'a mut Printer,
     /// Number of pages so far.
     pages: usize,
@@ -275,9 +270,13 @@ struct DiffPrinter<'a> {
     beginning: Option<DiffExcerpt<'a>>,
 }
 
-impl DiffPrinter<'_> {
+impl<'a> DiffPrinter<'a> {
+    fn new(output: &'a DiffOutputArgs, printer: &'a mut Printer) -> Self {
+        Self { output, printer, pages: 0, document: None, beginning: None }
+    }
+
     fn begin(&mut self, base: Option<VersionId>, head: VersionId) -> Result<(), Error> {
-        if !self.verb.is_json() {
+        if !self.output.is_json() {
             return Ok(());
         }
         let base = base.map_or("null".to_owned(), |base| format!("\"{base}\""));
@@ -285,25 +284,25 @@ impl DiffPrinter<'_> {
     }
 
     fn page(&mut self, page: &PageComparison<'_>) -> Result<(), Error> {
-        if self.verb.is_json() {
+        if self.output.is_json() {
             return self.json(page);
         }
         if self.document.is_some() {
             return self.html(page);
         }
-        if self.verb.name_only {
+        if self.output.name_only {
             return self.printer.line(title(page));
         }
-        if self.verb.stat {
-            return self.printer.line(format_args!("{} {}", title(page), amount(page, self.verb.all)));
+        if self.output.stat {
+            return self.printer.line(format_args!("{} {}", title(page), amount(page, self.output.all)));
         }
         self.printer.line(format_args!("{STRONG_STYLE}{}{STRONG_STYLE:#}", title(page)))?;
-        let headers_only = self.verb.mode == "headers";
-        headers::draw(page, headers_only, self.verb.all, self.printer)?;
+        let headers_only = self.output.mode == "headers";
+        headers::draw(page, headers_only, self.output.all, self.printer)?;
         for note in moved(page).into_iter().chain(cut_short(page)) {
             self.printer.line(format_args!("{WARNING_STYLE}{note}{WARNING_STYLE:#}"))?;
         }
-        if self.verb.mode != "headers" {
+        if self.output.mode != "headers" {
             self.body(page)?;
         }
         self.printer.line("")
@@ -314,13 +313,11 @@ impl DiffPrinter<'_> {
             self.printer.text(",")?;
         }
         self.pages += 1;
-        let text = serde_json::to_string(&PageDiffRow::of(page, self.verb.all))
-            .expect("a diff can be written as JSON");
-        self.printer.text(&text)
+        self.printer.text(&page_diff_json(page, self.output.all).to_string())
     }
 
     fn html(&mut self, page: &PageComparison<'_>) -> Result<(), Error> {
-        let (view, all) = (self.view(), self.verb.all);
+        let (view, all) = (self.view(), self.output.all);
         let Some(document) = &mut self.document else { return Ok(()) };
         let title = format!("{} ({})", page.pair.any().url, change_word(page.change));
         let notes: Vec<String> =
@@ -332,7 +329,7 @@ impl DiffPrinter<'_> {
     }
 
     fn view(&self) -> DiffView {
-        let view = DiffView { context: self.verb.context, ..DiffView::default() };
+        let view = DiffView { context: self.output.context, ..DiffView::default() };
         match &self.beginning {
             Some(beginning) => DiffView { most: beginning.lines, ..view },
             None => view,
@@ -344,8 +341,8 @@ impl DiffPrinter<'_> {
             return not_compared(page).map_or(Ok(()), |note| self.printer.line(note));
         };
         if let BodyComparison::Dom(dom) = &comparison.body {
-            let chunks = comparison.body_diff(self.verb.all).chunks;
-            for ((change, _), chunk) in dom.shown(self.verb.all).zip(chunks) {
+            let chunks = comparison.body_diff(self.output.all).chunks;
+            for ((change, _), chunk) in dom.shown(self.output.all).zip(chunks) {
                 self.printer.line(node_change_text(change, &chunk))?;
             }
         }
@@ -359,12 +356,12 @@ impl DiffPrinter<'_> {
                 ))?;
             }
         }
-        let hunks = comparison.hunks(&self.view(), self.verb.all);
+        let hunks = comparison.hunks(&self.view(), self.output.all);
         let width = if self.beginning.is_some() { MAX_EXCERPT_LINE_CHARS } else { usize::MAX };
         for hunk in &hunks {
             self.printer.line(format_args!("{FAINT_STYLE}{}{FAINT_STYLE:#}", hunk.title()))?;
             for line in &hunk.lines {
-                self.printer.line(hunk_line_text(line, self.verb.mode == "words", width))?;
+                self.printer.line(hunk_line_text(line, self.output.mode == "words", width))?;
                 if line.unended {
                     self.printer.line(format_args!("{FAINT_STYLE}{NO_NEWLINE_NOTE}{FAINT_STYLE:#}"))?;
                 }
@@ -379,22 +376,21 @@ impl DiffPrinter<'_> {
             };
             self.printer.line(format_args!("{FAINT_STYLE}{}{FAINT_STYLE:#}", visible(&more)))?;
         }
-        for note in not_compared(page).into_iter().chain(comparison.notes(self.verb.all)) {
+        for note in not_compared(page).into_iter().chain(comparison.notes(self.output.all)) {
             self.printer.line(format_args!("{FAINT_STYLE}{note}{FAINT_STYLE:#}"))?;
         }
         Ok(())
     }
 
     fn end(&mut self, totals: &Totals) -> Result<(), Error> {
-        if self.verb.is_json() {
-            let quiet = summary::UnchangedPagesRow::of(totals);
-            let quiet = serde_json::to_string(&quiet).expect("names and counts can be written as JSON");
+        if self.output.is_json() {
+            let quiet = summary::quiet_json(totals).to_string();
             return self.printer.line(format_args!("],{}", quiet.trim_start_matches('{')));
         }
         if let Some(document) = self.document.take() {
             document.print(totals, self.printer)?;
         }
-        if !self.verb.name_only {
+        if !self.output.name_only {
             self.printer.say(summary::sentence(totals));
         }
         Ok(())
@@ -402,57 +398,30 @@ impl DiffPrinter<'_> {
 }
 
 fn title(page: &PageComparison<'_>) -> String {
-    let (letter, style) = match page.change {
-        PageChange::Added => ('A', GOOD_STYLE),
-        PageChange::Removed => ('D', BAD_STYLE),
-        PageChange::Changed => ('M', WARNING_STYLE),
-        PageChange::Unchanged => (' ', FAINT_STYLE),
-    };
-    format!("{style}{letter}{style:#} {}", visible(&page.pair.any().url))
+    format!("{} {}", change_letter(page.change), visible(&page.pair.any().url))
 }
 
-#[derive(Serialize)]
-struct PageDiffRow<'a> {
-    url: &'a str,
-    path: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    was: Option<&'a str>,
-    change: &'static str,
-    status: [Option<u16>; 2],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cut_short: Option<[bool; 2]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    absent: Option<[bool; 2]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    damaged: Option<[bool; 2]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unreadable: Option<[bool; 2]>,
-    #[serde(flatten)]
-    report: Option<ComparisonReport>,
-}
-
-impl<'a> PageDiffRow<'a> {
-    fn of(page: &'a PageComparison<'_>, all: bool) -> Self {
-        let any = page.pair.any();
-        let which = |wanted: &str| {
-            let sides = page.trouble.map(|trouble| trouble.map(word_of_trouble) == Some(wanted));
-            Some(sides).filter(|sides| sides.contains(&true))
-        };
-        let mut report = page.comparison.map(|comparison| comparison.report(all));
-        if let (Some(report), Some(changed)) = (&mut report, page.is_changed()) {
-            report.changed = changed;
-        }
-        Self {
-            url: &any.url,
-            path: &any.path,
-            was: page.pair.moved().map(|[base, _]| base),
-            change: change_word(page.change),
-            status: [&page.pair.base, &page.pair.head].map(|side| side.as_ref().map(|page| page.status)),
-            cut_short: Some(page.cut_short()).filter(|sides| sides.contains(&true)),
-            absent: which("absent"),
-            damaged: which("damaged"),
-            unreadable: which("unreadable"),
-            report,
-        }
+/// The changes of one page as JSON.
+pub(super) fn page_diff_json(page: &PageComparison<'_>, all: bool) -> Value {
+    let any = page.pair.any();
+    let mut row = json!({ "url": any.url, "path": any.path });
+    if let Some([base, _]) = page.pair.moved() {
+        row["was"] = json!(base);
     }
+    row["change"] = json!(change_word(page.change));
+    let status = |side: &Option<Capture>| side.as_ref().map(|page| page.status);
+    row["status"] = json!([status(&page.pair.base), status(&page.pair.head)]);
+    let mut mark = |name: &str, sides: [bool; 2]| {
+        if sides.contains(&true) {
+            row[name] = json!(sides);
+        }
+    };
+    mark("cut_short", page.cut_short());
+    for failure in ["absent", "damaged", "unreadable"] {
+        mark(failure, page.trouble.map(|trouble| trouble.map(word_of_trouble) == Some(failure)));
+    }
+    let Some(comparison) = page.comparison else { return row };
+    let mut report = comparison.report(all);
+    report.changed = page.is_changed().unwrap_or(report.changed);
+    with_fields(row, &report)
 }

@@ -3,30 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use varve_archive::verbs::doctor::{
     self, DigestCounts, Encoding, Format, InspectReport, Rule, RuleSeverity, WarcFinding,
 };
 
 use crate::clock;
-use crate::error::Error;
 use crate::error_report::one_line;
-use crate::exit_status::ExitStatus;
 use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, STRONG_STYLE, WARNING_STYLE, counted};
 use crate::session::{SOFTWARE_NAME, Session};
-use crate::verb::Verb;
-
-const DOCTOR_EXAMPLES: &str = "\
-Examples:
-  varve doctor crawl.warc.gz
-  varve doctor --strict --json *.warc.gz > report.jsonl
-  varve doctor --repair whole.warc.gz broken.warc
-  varve doctor --rules
-
-Exit codes:
-  0    every file is clean; notices do not count
-  1    there are findings
-  2    a file could not be read";
+use crate::verb::{Error, ExitStatus, Verb};
 
 /// Findings of one rule that are listed.
 const MAX_FINDINGS_PER_RULE: u64 = 8;
@@ -48,7 +34,17 @@ const MAX_FINDINGS_PER_RULE: u64 = 8;
 /// be examined has an `error`, no `format`, and empty values. `last_good_offset` is the end of the
 /// last complete record before the first damage, or the size of an undamaged file.
 #[derive(clap::Args)]
-#[command(after_help = DOCTOR_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve doctor crawl.warc.gz
+  varve doctor --strict --json *.warc.gz > report.jsonl
+  varve doctor --repair whole.warc.gz broken.warc
+  varve doctor --rules
+
+Exit codes:
+  0    every file is clean; notices do not count
+  1    there are findings
+  2    a file could not be read")]
 pub(super) struct DoctorArgs {
     /// The files
     #[arg(required_unless_present = "rules", value_name = "FILE")]
@@ -90,16 +86,7 @@ impl Verb for DoctorArgs {
                 Ok(found) => outcome = outcome.worse(found),
                 Err(failure @ Error::Doctor(_)) => {
                     if self.json {
-                        printer.json(&UnreadableFileRow {
-                            file: &path.to_string_lossy(),
-                            format: None,
-                            records: 0,
-                            by_type: BTreeMap::new(),
-                            findings: [],
-                            digests: DigestCounts::default(),
-                            last_good_offset: 0,
-                            error: one_line(&failure),
-                        })?;
+                        printer.json(&unreadable_json(path, &failure))?;
                     }
                     printer.report(&failure);
                     outcome = ExitStatus::Incomplete;
@@ -130,7 +117,7 @@ impl DoctorArgs {
         let repaired = target.map(|target| write_repaired(path, &target, printer)).transpose()?;
         if self.json {
             // Last: if the repair fails, the file still has one object.
-            printer.json(&DoctorRow::new(path, &report, repaired))?;
+            printer.json(&report_json(path, &report, repaired))?;
         }
         Ok(if doctor::complaints(&report) > 0 { ExitStatus::Findings } else { ExitStatus::Done })
     }
@@ -175,7 +162,7 @@ pub(super) fn print(
     print_verdict(report, printer)
 }
 
-fn write_repaired(path: &Path, target: &Path, printer: &mut Printer) -> Result<RepairedFileRow, Error> {
+fn write_repaired(path: &Path, target: &Path, printer: &mut Printer) -> Result<Value, Error> {
     let repaired = doctor::repair(path, target, SOFTWARE_NAME, clock::now())?;
     printer.say(format_args!(
         "  wrote {}: {}, {} of them repaired, {} of stray or unreadable bytes left out",
@@ -184,8 +171,12 @@ fn write_repaired(path: &Path, target: &Path, printer: &mut Printer) -> Result<R
         repaired.mended,
         counted(repaired.gaps, "stretch"),
     ));
-    let file = target.to_string_lossy().into_owned();
-    Ok(RepairedFileRow { file, records: repaired.records, mended: repaired.mended, gaps: repaired.gaps })
+    Ok(json!({
+        "file": target.to_string_lossy(),
+        "records": repaired.records,
+        "mended": repaired.mended,
+        "gaps": repaired.gaps,
+    }))
 }
 
 fn print_finding(finding: &WarcFinding, printer: &mut Printer) -> Result<(), Error> {
@@ -223,12 +214,9 @@ fn print_verdict(report: &InspectReport, printer: &mut Printer) -> Result<(), Er
 fn print_rules(json: bool, printer: &mut Printer) -> Result<ExitStatus, Error> {
     for rule in Rule::ALL {
         if json {
-            printer.json(&RuleRow {
-                rule: rule.code(),
-                severity: rule.severity(),
-                clause: rule.clause(),
-                text: rule.title(),
-            })?;
+            let (severity, clause, text) = (rule.severity(), rule.clause(), rule.title());
+            let rule = rule.code();
+            printer.json(&json!({ "rule": rule, "severity": severity, "clause": clause, "text": text }))?;
         } else {
             printer.line(format_args!(
                 "{STRONG_STYLE}{}{STRONG_STYLE:#} {} {FAINT_STYLE}({}){FAINT_STYLE:#}",
@@ -268,84 +256,46 @@ fn by_type(counts: &BTreeMap<String, u64>) -> String {
 }
 
 /// One file as JSON.
-#[derive(Serialize)]
-struct DoctorRow<'a> {
-    file: String,
-    format: &'static str,
-    packing: Encoding,
-    records: u64,
-    by_type: &'a BTreeMap<String, u64>,
-    by_version: &'a BTreeMap<String, u64>,
-    findings: Vec<DoctorFindingRow<'a>>,
-    /// Number of findings, including those that are not listed.
-    findings_total: u64,
-    digests: DigestCounts,
-    last_good_offset: u64,
-    size: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    repaired: Option<RepairedFileRow>,
-}
-
-/// The repaired file as JSON.
-#[derive(Serialize)]
-struct RepairedFileRow {
-    file: String,
-    records: u64,
-    mended: u64,
-    gaps: u64,
-}
-
-#[derive(Serialize)]
-struct DoctorFindingRow<'a> {
-    rule: &'static str,
-    offset: u64,
-    severity: RuleSeverity,
-    message: &'a str,
-    clause: &'static str,
-}
-
-#[derive(Serialize)]
-struct UnreadableFileRow<'a> {
-    file: &'a str,
-    format: Option<&'static str>,
-    records: u64,
-    by_type: BTreeMap<String, u64>,
-    findings: [DoctorFindingRow<'a>; 0],
-    digests: DigestCounts,
-    last_good_offset: u64,
-    error: String,
-}
-
-#[derive(Serialize)]
-struct RuleRow {
-    rule: &'static str,
-    severity: RuleSeverity,
-    clause: &'static str,
-    text: &'static str,
-}
-
-impl<'a> DoctorRow<'a> {
-    fn new(path: &Path, report: &'a InspectReport, repaired: Option<RepairedFileRow>) -> Self {
-        let finding = |finding: &'a WarcFinding| DoctorFindingRow {
-            rule: finding.rule.code(),
-            offset: finding.offset,
-            severity: finding.rule.severity(),
-            message: &finding.message,
-            clause: finding.rule.clause(),
-        };
-        Self {
-            file: path.to_string_lossy().into_owned(),
-            format: format_name(report),
-            packing: report.encoding,
-            records: report.records,
-            by_type: &report.by_type,
-            by_version: &report.by_version,
-            findings: report.findings.iter().map(finding).collect(),
-            findings_total: report.by_rule.values().sum(),
-            digests: report.digests,
-            last_good_offset: report.last_good_offset,
-            size: report.size,
-            repaired,
-        }
+fn report_json(path: &Path, report: &InspectReport, repaired: Option<Value>) -> Value {
+    let finding = |WarcFinding { rule, offset, message, .. }: &WarcFinding| {
+        json!({
+            "rule": rule.code(),
+            "offset": offset,
+            "severity": rule.severity(),
+            "message": message,
+            "clause": rule.clause(),
+        })
+    };
+    let mut row = json!({
+        "file": path.to_string_lossy(),
+        "format": format_name(report),
+        "packing": report.encoding,
+        "records": report.records,
+        "by_type": report.by_type,
+        "by_version": report.by_version,
+        "findings": report.findings.iter().map(finding).collect::<Vec<_>>(),
+        // Including those that are not listed.
+        "findings_total": report.by_rule.values().sum::<u64>(),
+        "digests": report.digests,
+        "last_good_offset": report.last_good_offset,
+        "size": report.size,
+    });
+    if let Some(repaired) = repaired {
+        row["repaired"] = repaired;
     }
+    row
+}
+
+/// A file that could not be examined, as JSON.
+fn unreadable_json(path: &Path, failure: &Error) -> Value {
+    json!({
+        "file": path.to_string_lossy(),
+        "format": null,
+        "records": 0,
+        "by_type": {},
+        "findings": [],
+        "digests": DigestCounts::default(),
+        "last_good_offset": 0,
+        "error": one_line(failure),
+    })
 }

@@ -4,19 +4,9 @@ use varve_archive::verbs::explain::{
     Alias, Aliases, AtSign, ExplainStep, Explained, Explanation, GroupPattern, explain,
 };
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{FAINT_STYLE, Printer, STRONG_STYLE, visible};
-use crate::session::Session;
 use crate::url_arguments;
-use crate::verb::Verb;
-
-const EXPLAIN_EXAMPLES: &str = "\
-Examples:
-  varve explain 'HTTP://Example.com:80/a/../b?utm_source=news&a=1#top'
-  varve explain https://example.com/2024/05/ --pattern 'https://example.com/#/**'
-  varve explain https://old.example/x --alias https://old.example/=https://new.example/
-  varve explain --json - < urls.txt";
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Show each rule that applies to a URL, and what it changes
 ///
@@ -28,7 +18,12 @@ Examples:
 /// With `--json`, prints one object per URL: `url`, and `steps` with `rule`, `explanation`,
 /// `before`, `after` and `changed`.
 #[derive(clap::Args)]
-#[command(after_help = EXPLAIN_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve explain 'HTTP://Example.com:80/a/../b?utm_source=news&a=1#top'
+  varve explain https://example.com/2024/05/ --pattern 'https://example.com/#/**'
+  varve explain https://old.example/x --alias https://old.example/=https://new.example/
+  varve explain --json - < urls.txt")]
 pub(super) struct ExplainArgs {
     /// The URLs; `-` reads them from standard input, one per line
     #[arg(required = true, value_name = "URL")]

@@ -3,32 +3,23 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Serialize;
-use varve_archive::ArchiveError;
+use serde_json::{Value, json};
 use varve_archive::history::ArchiveHistoryReader;
 use varve_archive::verbs::crystal::export::{ProjectExported, export};
-use varve_archive::verbs::crystal::info::info;
-use varve_archive::verbs::crystal::save_as::save_as;
+use varve_archive::verbs::crystal::project::{info, save_as};
 use varve_archive::verbs::crystal::verify::revisions_at_most;
 use varve_archive::verbs::crystal::warc::{self, Description, WarcExported};
+use varve_archive::{ArchiveError, VersionId};
 use varve_archive::{Layout, detect_layout};
 
 use crate::clock;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::printer::{Printer, WARNING_STYLE, counted, human_size, visible};
+use crate::printer::{Printer, counted, human_size, visible};
 use crate::session::{SOFTWARE_NAME, Session};
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Verb};
 use crate::version_names::resolve_version;
 
 /// The default version.
 const HEAD_NAME: &str = "HEAD";
-
-const EXPORT_EXAMPLES: &str = "\
-Examples:
-  varve export --format crystal museum.crystalproj
-  varve export --format crystal old.crystalproj --version HEAD~3 --json
-  varve -C museum.crystalproj export --format warc -o museum.warc.gz";
 
 /// Write a version in another format
 ///
@@ -41,7 +32,11 @@ Examples:
 /// name ends with `.gz`. Cookies that were sent are not exported. With `--json`, prints one object:
 /// `path`, `records`, `revisits`, `failures`, `missing`, `left_behind`, `bytes`.
 #[derive(clap::Args)]
-#[command(after_help = EXPORT_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve export --format crystal museum.crystalproj
+  varve export --format crystal old.crystalproj --version HEAD~3 --json
+  varve -C museum.crystalproj export --format warc -o museum.warc.gz")]
 pub(super) struct ExportArgs {
     /// Make a Crystal project from a version, or a WARC file from a Crystal project
     #[arg(long, value_name = "FORMAT", value_parser = ["crystal", "warc"])]
@@ -64,22 +59,6 @@ pub(super) struct ExportArgs {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct ExportRow<'a> {
-    path: String,
-    version: Option<String>,
-    restored: bool,
-    resources: u64,
-    revisions: u64,
-    left_behind: Vec<DroppedContentRow<'a>>,
-}
-
-#[derive(Serialize)]
-struct DroppedContentRow<'a> {
-    what: &'a str,
-    count: u64,
-}
-
 impl Verb for ExportArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let target = self.target.as_ref().or(self.output.as_ref()).expect("clap asks for one of them");
@@ -99,28 +78,9 @@ impl Verb for ExportArgs {
             print(&exported, printer)?;
             return Ok(ExitStatus::Done);
         }
-        let left = exported.left_behind.iter();
-        printer.json(&ExportRow {
-            path: exported.path.to_string_lossy().into_owned(),
-            version: Some(version.to_string()),
-            restored: exported.restored,
-            resources: exported.resources,
-            revisions: exported.revisions,
-            left_behind: left.map(|(what, count)| DroppedContentRow { what, count: *count }).collect(),
-        })?;
+        printer.json(&project_json(&exported, Some(version)))?;
         Ok(ExitStatus::Done)
     }
-}
-
-#[derive(Serialize)]
-struct WarcExportRow {
-    path: String,
-    records: u64,
-    revisits: u64,
-    failures: u64,
-    missing: u64,
-    left_behind: u64,
-    bytes: u64,
 }
 
 impl ExportArgs {
@@ -134,19 +94,13 @@ impl ExportArgs {
         let path = save_as(root, target, &|bytes| bar.inc(bytes))?.path;
         let about = info(&path)?.info;
         let (resources, revisions) = (about.resources, about.revisions);
-        let path = path.to_string_lossy().into_owned();
         if self.json {
-            let left_behind = Vec::new();
-            printer.json(&ExportRow {
-                path,
-                version: None,
-                restored: true,
-                resources,
-                revisions,
-                left_behind,
-            })?;
+            let copied =
+                ProjectExported { path, restored: true, resources, revisions, left_behind: Vec::new() };
+            printer.json(&project_json(&copied, None))?;
         } else {
             let what = format!("{}, {}", counted(resources, "resource"), counted(revisions, "revision"));
+            let path = path.to_string_lossy();
             printer.line(format_args!("{}: the project as it is, {what}", visible(&path)))?;
         }
         Ok(ExitStatus::Done)
@@ -162,22 +116,20 @@ impl ExportArgs {
         let path = done.path.to_string_lossy().into_owned();
         let WarcExported { records, revisits, failures, missing, left_behind, bytes, .. } = done;
         if self.json {
-            printer.json(&WarcExportRow {
-                path,
-                records,
-                revisits,
-                failures,
-                missing,
-                left_behind,
-                bytes,
-            })?;
+            printer.json(&json!({
+                "path": path,
+                "records": records,
+                "revisits": revisits,
+                "failures": failures,
+                "missing": missing,
+                "left_behind": left_behind,
+                "bytes": bytes,
+            }))?;
         } else {
             if missing + left_behind > 0 {
                 let text =
                     format!("{missing} without bodies, {left_behind} with URLs that WARC cannot express");
-                printer.say(format_args!(
-                    "{WARNING_STYLE}warning:{WARNING_STYLE:#} revisions not exported: {text}"
-                ));
+                printer.warn(format_args!("revisions not exported: {text}"));
             }
             let records = counted(records, "record");
             let what = format!("{records}, {revisits} of them revisits, {failures} of failures");
@@ -185,6 +137,18 @@ impl ExportArgs {
         }
         Ok(ExitStatus::Done)
     }
+}
+
+fn project_json(exported: &ProjectExported, version: Option<VersionId>) -> Value {
+    let dropped = exported.left_behind.iter().map(|(what, count)| json!({ "what": what, "count": count }));
+    json!({
+        "path": exported.path.to_string_lossy(),
+        "version": version,
+        "restored": exported.restored,
+        "resources": exported.resources,
+        "revisions": exported.revisions,
+        "left_behind": dropped.collect::<Vec<_>>(),
+    })
 }
 
 fn print(exported: &ProjectExported, printer: &mut Printer) -> Result<(), Error> {

@@ -2,23 +2,13 @@
 
 use std::io::{BufReader, Stdin};
 
-use serde::Serialize;
-use varve_archive::verbs::filter::{here, here_in_aardwarc, parse, parse_aardwarc};
-use varve_archive::{IdError, Objects};
+use serde_json::json;
+use varve_archive::Objects;
+use varve_archive::verbs::filter::{here, parse};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::input::{IdLineError, InputPosition, MAX_LINE_BYTES, read_line};
 use crate::printer::Printer;
-use crate::session::Session;
-use crate::verb::Verb;
-use crate::version_text::record_digits;
-
-const FILTER_EXAMPLES: &str = "\
-Examples:
-  varve filter < ids.txt
-  varve filter --missing < ids.txt
-  sha256sum *.pdf | varve filter --missing";
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Ids that are looked up together.
 const LOOKUP_BATCH_SIZE: usize = 4096;
@@ -33,7 +23,11 @@ const LOOKUP_BATCH_SIZE: usize = 4096;
 ///
 /// With `--json`, prints one object per line: `id`, and whether it is `here`.
 #[derive(clap::Args)]
-#[command(after_help = FILTER_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve filter < ids.txt
+  varve filter --missing < ids.txt
+  sha256sum *.pdf | varve filter --missing")]
 pub(super) struct FilterArgs {
     /// Print ids that are not stored
     #[arg(long)]
@@ -48,46 +42,22 @@ impl Verb for FilterArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let objects = session.open_objects()?;
         let printer = &mut session.printer;
-        match &objects {
-            Objects::Archive(archive) => {
-                self.all(parse, |id| record_digits(*id), &mut |ids| Ok(here(archive, ids)?), printer)
-            }
-            Objects::Aardwarc(store) => {
-                let look = &mut |ids: &[String]| Ok(here_in_aardwarc(store, ids)?);
-                self.all(parse_aardwarc, String::clone, look, printer)
-            }
-        }
-    }
-}
-
-/// Returns for each id whether it is stored.
-type IdLookup<'a, T> = dyn FnMut(&[T]) -> Result<Vec<bool>, Error> + 'a;
-
-impl FilterArgs {
-    /// Reads ids from standard input, parses them with `parse` and looks them up with `look`.
-    fn all<T>(
-        &self,
-        parse: fn(&str) -> Result<T, IdError>,
-        digits: fn(&T) -> String,
-        look: &mut IdLookup<'_, T>,
-        printer: &mut Printer,
-    ) -> Result<ExitStatus, Error> {
         let progress = printer.progress(None, "ids");
         let input = BufReader::with_capacity(MAX_LINE_BYTES, std::io::stdin());
-        let mut input = IdReader { input, lines: 0, outcome: ExitStatus::Done, parse };
+        let mut input = IdReader { objects: &objects, input, lines: 0, outcome: ExitStatus::Done };
         loop {
             let ids = input.next_batch(printer)?;
             if ids.is_empty() {
                 return Ok(input.outcome);
             }
             progress.inc(ids.len() as u64);
-            for (id, here) in ids.iter().zip(look(&ids)?) {
+            for (id, here) in ids.iter().zip(here(&objects, &ids)?) {
                 if here == self.missing {
                     continue;
                 }
                 match self.json {
-                    true => printer.json(&FilterRow { id: digits(id), here })?,
-                    false => printer.line(digits(id))?,
+                    true => printer.json(&json!({ "id": id, "here": here }))?,
+                    false => printer.line(id)?,
                 }
             }
         }
@@ -95,16 +65,16 @@ impl FilterArgs {
 }
 
 /// The ids on standard input.
-struct IdReader<T> {
+struct IdReader<'a> {
+    objects: &'a Objects,
     input: BufReader<Stdin>,
     lines: u64,
     outcome: ExitStatus,
-    parse: fn(&str) -> Result<T, IdError>,
 }
 
-impl<T> IdReader<T> {
+impl IdReader<'_> {
     /// Ids that are available without waiting, but at least one; none at the end.
-    fn next_batch(&mut self, printer: &mut Printer) -> Result<Vec<T>, Error> {
+    fn next_batch(&mut self, printer: &mut Printer) -> Result<Vec<String>, Error> {
         let mut ids = Vec::new();
         while ids.len() < LOOKUP_BATCH_SIZE {
             if self.input.buffer().is_empty() {
@@ -117,7 +87,7 @@ impl<T> IdReader<T> {
             self.lines += 1;
             let id = line.map_err(IdLineError::from).and_then(|text| match text.as_str() {
                 "" => Ok(None),
-                text => Ok(Some((self.parse)(text)?)),
+                text => Ok(Some(parse(self.objects, text)?)),
             });
             match id {
                 Ok(id) => ids.extend(id),
@@ -130,10 +100,4 @@ impl<T> IdReader<T> {
         }
         Ok(ids)
     }
-}
-
-#[derive(Serialize)]
-struct FilterRow {
-    id: String,
-    here: bool,
 }

@@ -2,29 +2,20 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use varve_archive::history::HistoryReader;
 use varve_archive::verbs::gc::{
-    GcAction, GcActions, GcReport, RetentionPolicy, TooSoon, perform, plan_to_show, too_soon, totals,
+    GcAction, GcActions, GcReport, GcTotals, LooseFile, RetentionPolicy, TooSoon, perform, plan_to_show,
+    too_soon, totals,
 };
 use varve_archive::{ArchiveError, Moment, RepositoryError};
 
 use crate::clock;
 use crate::duration;
-use crate::error::Error;
 use crate::error_report::one_line;
-use crate::exit_status::ExitStatus;
-use crate::printer::{Printer, counted, human_size, visible};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::printer::{Printer, counted, counted_bodies, human_size, visible, with_fields};
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_text::short_version_id;
-
-const GC_EXAMPLES: &str = "\
-Examples:
-  varve gc --dry-run
-  varve gc --keep-last 50 --keep-within 90d
-  varve gc --keep-last 50 --min-interval 1d
-  varve gc --keep-tag relaunch --keep-last 1 --json";
 
 /// Remove versions, diffs and bodies that are no longer wanted
 ///
@@ -56,7 +47,12 @@ Examples:
 /// a new parent. If it is too soon, only the `summary` is printed, with `too_soon`: when `gc` was
 /// `done`, and when it may run `again`.
 #[derive(clap::Args)]
-#[command(after_help = GC_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve gc --dry-run
+  varve gc --keep-last 50 --keep-within 90d
+  varve gc --keep-last 50 --min-interval 1d
+  varve gc --keep-tag relaunch --keep-last 1 --json")]
 pub(super) struct GcArgs {
     /// Keep the newest N versions
     #[arg(long, value_name = "N")]
@@ -112,7 +108,7 @@ impl Verb for GcArgs {
         let actions = plan_to_show(history, now, &policy)?;
         for action in &actions.list {
             if self.json {
-                session.printer.json(&GcActionRow::of(action))?;
+                session.printer.json(&action_json(action))?;
             } else {
                 print(action, &mut session.printer)?;
             }
@@ -146,26 +142,20 @@ impl GcArgs {
         ));
         if self.json {
             let kept = history.catalog().count_versions(u64::MAX).map_err(ArchiveError::from)?;
-            let too_soon = Some(GcTooSoonRow { done, again });
-            let summary = GcSummary { kept, dry_run: self.dry_run, too_soon, ..GcSummary::default() };
+            let mut summary = summary_json(&GcTotals::default(), 0, kept, self.dry_run);
+            summary["too_soon"] = json!({ "done": done, "again": again });
             printer.json_summary(&summary)?;
         }
         Ok(ExitStatus::Done)
     }
 
     fn conclude(&self, actions: &GcActions, done: &GcReport, printer: &mut Printer) -> Result<(), Error> {
-        let totals = totals(&actions.list);
-        let total = |name| totals.get(name).copied().unwrap_or_default();
-        let (versions, diffs, (bodies, bytes)) = (total("versions").0, total("diffs").0, total("bodies"));
-        let (bodies, bytes) = (bodies - done.stayed.bodies, bytes - done.stayed.bytes);
-        let made = total("made").0.saturating_sub(done.unmade);
+        let totals = totals(&actions.list).without(done);
         let young = actions.young + done.stayed.bodies;
         if self.json {
-            let (kept, dry_run) = (actions.kept, self.dry_run);
-            let too_soon = None;
-            let summary = GcSummary { versions, diffs, made, bodies, bytes, kept, young, dry_run, too_soon };
-            return printer.json_summary(&summary);
+            return printer.json_summary(&summary_json(&totals, young, actions.kept, self.dry_run));
         }
+        let GcTotals { versions, diffs, made, bodies, bytes } = totals;
         let done = if self.dry_run { "would be removed" } else { "removed" };
         if actions.in_silos {
             printer.say(format_args!("{} {done}; gc removes nothing from silos", counted(diffs, "diff")));
@@ -175,10 +165,7 @@ impl GcArgs {
             "{}, {} and {} {done} ({}); {} kept",
             counted(versions, "version"),
             counted(diffs, "diff"),
-            match bodies {
-                1 => "1 body".to_owned(),
-                _ => format!("{bodies} bodies"),
-            },
+            counted_bodies(bodies),
             human_size(bytes),
             counted(actions.kept, "version")
         ));
@@ -244,59 +231,29 @@ fn print(action: &GcAction, printer: &mut Printer) -> Result<(), Error> {
     }
 }
 
-#[derive(Serialize)]
-#[serde(tag = "action", rename_all = "snake_case")]
-enum GcActionRow<'a> {
-    AcceptLost { version: String, child: Option<String> },
-    MakeDiff { base: String, head: String },
-    ForgetVersion { version: String, message: &'a str, time: Moment, captures: u64, diffs: u64 },
-    PruneDiffs { before: Moment, count: u64 },
-    RemoveBody { body: Option<String>, path: String, length: u64 },
-}
-
-impl<'a> GcActionRow<'a> {
-    fn of(action: &'a GcAction) -> Self {
-        match action {
-            GcAction::AcceptLost { version, child } => {
-                let child = child.as_ref().map(ToString::to_string);
-                Self::AcceptLost { version: version.to_string(), child }
-            }
-            GcAction::MakeDiff { base, head } => {
-                Self::MakeDiff { base: base.to_string(), head: head.to_string() }
-            }
-            GcAction::ForgetVersion { info, diffs } => Self::ForgetVersion {
-                version: info.version.id.to_string(),
-                message: &info.version.message,
-                time: info.version.time,
-                captures: info.captures,
-                diffs: *diffs,
-            },
-            GcAction::PruneDiffs { before, count } => Self::PruneDiffs { before: *before, count: *count },
-            GcAction::RemoveBody(file) => Self::RemoveBody {
-                body: file.id.map(|id| id.to_string()),
-                path: file.path.display().to_string(),
-                length: file.length,
-            },
+fn action_json(action: &GcAction) -> Value {
+    match action {
+        GcAction::AcceptLost { version, child } => {
+            json!({ "action": "accept_lost", "version": version, "child": child })
+        }
+        GcAction::MakeDiff { base, head } => json!({ "action": "make_diff", "base": base, "head": head }),
+        GcAction::ForgetVersion { info, diffs } => json!({
+            "action": "forget_version",
+            "version": info.version.id,
+            "message": info.version.message,
+            "time": info.version.time,
+            "captures": info.captures,
+            "diffs": diffs,
+        }),
+        GcAction::PruneDiffs { before, count } => {
+            json!({ "action": "prune_diffs", "before": before, "count": count })
+        }
+        GcAction::RemoveBody(LooseFile { id, path, length }) => {
+            json!({ "action": "remove_body", "body": id, "path": path.to_string_lossy(), "length": length })
         }
     }
 }
 
-#[derive(Default, Serialize)]
-struct GcSummary {
-    versions: u64,
-    diffs: u64,
-    made: u64,
-    bodies: u64,
-    bytes: u64,
-    kept: u64,
-    young: u64,
-    dry_run: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    too_soon: Option<GcTooSoonRow>,
-}
-
-#[derive(Serialize)]
-struct GcTooSoonRow {
-    done: Moment,
-    again: Moment,
+fn summary_json(totals: &GcTotals, young: u64, kept: u64, dry_run: bool) -> Value {
+    with_fields(json!(totals), &json!({ "kept": kept, "young": young, "dry_run": dry_run }))
 }

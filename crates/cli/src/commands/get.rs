@@ -3,25 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use serde::Serialize;
 use varve_archive::Archive;
 use varve_archive::tree::{RestoredTree, restore, survey};
 use varve_archive::verbs::get::{ByteRange, FoundObject, GetError, find_in};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{counted, visible};
-use crate::session::Session;
-use crate::verb::Verb;
-
-const GET_EXAMPLES: &str = "\
-Examples:
-  varve get 2d711642 > report.pdf
-  varve get 2d711642 -o report.pdf
-  varve get 2d711642 --headers
-  varve get 2d711642 --range 0-1023
-  varve get --tree 9f86d081 --to photos
-  varve -C /srv/aardwarc get 2d711642 -o report.pdf";
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Print an object, or restore a folder
 ///
@@ -40,7 +27,14 @@ Examples:
 /// empty. Names, modes, times and links are restored; set-user-id and set-group-id bits are not. A
 /// file that cannot be restored is reported, and the others are restored.
 #[derive(clap::Args)]
-#[command(after_help = GET_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve get 2d711642 > report.pdf
+  varve get 2d711642 -o report.pdf
+  varve get 2d711642 --headers
+  varve get 2d711642 --range 0-1023
+  varve get --tree 9f86d081 --to photos
+  varve -C /srv/aardwarc get 2d711642 -o report.pdf")]
 pub(super) struct GetArgs {
     /// The id, or its first digits
     id: String,
@@ -134,8 +128,7 @@ impl GetArgs {
         })?;
         let RestoredTree { survey, failed } = restored;
         if self.json {
-            let (files, folders, links, bytes) = (survey.files, survey.folders, survey.links, survey.bytes);
-            printer.json(&RestoredTreeRow { files, folders, links, bytes, failed })?;
+            printer.json(&restored)?;
         } else {
             let but = if failed == 0 { String::new() } else { format!("all but {failed} of ") };
             printer.say(format_args!(
@@ -148,15 +141,6 @@ impl GetArgs {
         }
         Ok(if failed == 0 { ExitStatus::Done } else { ExitStatus::Incomplete })
     }
-}
-
-#[derive(Serialize)]
-struct RestoredTreeRow {
-    files: u64,
-    folders: u64,
-    links: u64,
-    bytes: u64,
-    failed: u64,
 }
 
 /// A range of bytes, as in HTTP.

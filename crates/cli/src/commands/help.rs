@@ -1,19 +1,14 @@
 //! `varve help`: the help of a verb, the same as `varve VERB --help`.
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
-use crate::verb::Verb;
-
-const HELP_EXAMPLES: &str = "\
-Examples:
-  varve help
-  varve help capture
-  varve help crystal new";
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Show help for varve, a verb or a sub-verb
 #[derive(clap::Args)]
-#[command(after_help = HELP_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve help
+  varve help capture
+  varve help crystal new")]
 pub(super) struct HelpArgs {
     /// The verb, and its sub-verb if it has any
     #[arg(value_name = "VERB")]

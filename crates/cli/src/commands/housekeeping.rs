@@ -1,17 +1,9 @@
 //! `varve housekeeping`: merges the index.
 
-use serde::Serialize;
 use varve_archive::verbs::housekeeping::{HousekeepingDone, housekeeping};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::printer::counted;
-use crate::session::Session;
-use crate::verb::Verb;
-
-const HOUSEKEEPING_EXAMPLES: &str = "\
-Examples:
-  varve housekeeping";
+use crate::printer::{counted, counted_entries};
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Merge recent index entries into the sorted index
 ///
@@ -20,7 +12,9 @@ Examples:
 ///
 /// With `--json`, prints one object: entries `merged`, files `written` and `removed`.
 #[derive(clap::Args)]
-#[command(after_help = HOUSEKEEPING_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve housekeeping")]
 pub(super) struct HousekeepingArgs {
     /// Print one JSON object
     #[arg(long)]
@@ -30,24 +24,14 @@ pub(super) struct HousekeepingArgs {
 impl Verb for HousekeepingArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let writer = session.open_to_write()?;
-        let HousekeepingDone { merged, written, removed } = housekeeping(&writer)?;
+        let done = housekeeping(&writer)?;
         if self.json {
-            session.printer.json(&HousekeepingRow { merged, written, removed })?;
+            session.printer.json(&done)?;
         } else {
-            let index = if merged == 1 { "1 entry".to_owned() } else { format!("{merged} entries") };
-            session.printer.say(format_args!(
-                "merged {index}; {} written, {} removed",
-                counted(written, "index file"),
-                removed,
-            ));
+            let HousekeepingDone { merged, written, removed } = done;
+            let (entries, files) = (counted_entries(merged), counted(written, "index file"));
+            session.printer.say(format_args!("merged {entries}; {files} written, {removed} removed"));
         }
         Ok(ExitStatus::Done)
     }
-}
-
-#[derive(Serialize)]
-struct HousekeepingRow {
-    merged: u64,
-    written: u64,
-    removed: u64,
 }

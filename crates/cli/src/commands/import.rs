@@ -2,23 +2,14 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde_json::json;
 use varve_archive::history::ArchiveHistoryWriter;
 use varve_archive::verbs::import::{Imported, import};
 use varve_archive::{Layout, detect_layout};
 
 use super::crystal;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{Printer, WARNING_STYLE, counted};
-use crate::session::Session;
-use crate::verb::Verb;
-
-const IMPORT_EXAMPLES: &str = "\
-Examples:
-  varve import /srv/aardwarc
-  varve import museum.crystalproj
-  varve import /srv/aardwarc --json";
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Copy AardWARC stores and Crystal projects into the archive
 ///
@@ -34,7 +25,11 @@ Examples:
 ///
 /// Importing again adds nothing.
 #[derive(clap::Args)]
-#[command(after_help = IMPORT_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve import /srv/aardwarc
+  varve import museum.crystalproj
+  varve import /srv/aardwarc --json")]
 pub(super) struct ImportArgs {
     /// The stores and projects
     #[arg(required = true, value_name = "PATH")]
@@ -43,16 +38,6 @@ pub(super) struct ImportArgs {
     /// Print one JSON object for each of them
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Serialize)]
-struct StoreImportRow<'a> {
-    path: &'a str,
-    objects: u64,
-    new: u64,
-    bytes: u64,
-    renumbered: u64,
-    findings: u64,
 }
 
 impl Verb for ImportArgs {
@@ -79,14 +64,14 @@ impl Verb for ImportArgs {
                 outcome = outcome.worse(ExitStatus::Findings);
             }
             if self.json {
-                printer.json(&StoreImportRow {
-                    path: &path.to_string_lossy(),
-                    objects: imported.objects,
-                    new: imported.new,
-                    bytes: imported.bytes,
-                    renumbered: imported.renumbered.len() as u64,
-                    findings: imported.findings.len() as u64,
-                })?;
+                printer.json(&json!({
+                    "path": path.to_string_lossy(),
+                    "objects": imported.objects,
+                    "new": imported.new,
+                    "bytes": imported.bytes,
+                    "renumbered": imported.renumbered.len(),
+                    "findings": imported.findings.len(),
+                }))?;
             } else {
                 print(path, &imported, printer)?;
             }
@@ -97,8 +82,8 @@ impl Verb for ImportArgs {
 
 fn print(path: &std::path::Path, imported: &Imported, printer: &mut Printer) -> Result<(), Error> {
     for object in &imported.renumbered {
-        printer.say(format_args!(
-            "{WARNING_STYLE}warning{WARNING_STYLE:#} `{}` has the id {} here{} (byte {} of {})",
+        printer.warn(format_args!(
+            "`{}` has the id {} here{} (byte {} of {})",
             object.was,
             object.is,
             if object.found_by_both { ", and is found by both" } else { "" },

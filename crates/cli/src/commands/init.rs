@@ -5,24 +5,19 @@ use std::path::PathBuf;
 use varve_archive::verbs::init::init;
 use varve_archive::{ArchiveSettings, ByteSize, PackingMethod};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
-use crate::verb::Verb;
-
-const INIT_EXAMPLES: &str = "\
-Examples:
-  varve init
-  varve init museum
-  varve init museum --contact mailto:archive@museum.example
-  varve init museum --name 'The lake' --silo-size '4 GiB' --packing zstd";
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Make an archive
 ///
 /// Creates the folder if necessary; a folder that is not empty is rejected. The settings are stored
 /// in `varve.toml` and can be changed there: they apply to new silos.
 #[derive(clap::Args)]
-#[command(after_help = INIT_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve init
+  varve init museum
+  varve init museum --contact mailto:archive@museum.example
+  varve init museum --name 'The lake' --silo-size '4 GiB' --packing zstd")]
 pub(super) struct InitArgs {
     /// The folder [default: the current one]
     #[arg(value_name = "DIR", default_value = ".", hide_default_value = true)]

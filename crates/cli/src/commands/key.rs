@@ -2,18 +2,9 @@
 
 use varve_archive::verbs::key::{KeyReport, key};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{FAINT_STYLE, Printer};
-use crate::session::Session;
 use crate::url_arguments;
-use crate::verb::Verb;
-
-const KEY_EXAMPLES: &str = "\
-Examples:
-  varve key 'HTTPS://example.com/?utm_source=news&b=2&a=1#top'
-  varve key --json https://example.com/ https://example.org/
-  varve key - < urls.txt";
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Print the lookup key of each URL, and its cleaned form
 ///
@@ -24,7 +15,11 @@ Examples:
 /// With `--json`, prints one object per line: the given `url`, its `key`, the cleaned URL as
 /// `clean`, and the key of that as `clean_key`, which is printed without `--json`.
 #[derive(clap::Args)]
-#[command(after_help = KEY_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve key 'HTTPS://example.com/?utm_source=news&b=2&a=1#top'
+  varve key --json https://example.com/ https://example.org/
+  varve key - < urls.txt")]
 pub(super) struct KeyArgs {
     /// The URLs; `-` reads them from standard input, one per line
     #[arg(required = true, value_name = "URL")]

@@ -1,8 +1,6 @@
 //! `varve log`: lists versions, or the captures of a URL.
 
-use std::collections::BTreeMap;
-
-use serde::Serialize;
+use serde_json::{Value, json};
 use varve_archive::history::{CrystalHistoryReader, HistoryReader};
 use varve_archive::verbs::cat::{removal_of, version_of};
 use varve_archive::verbs::log::{
@@ -13,24 +11,13 @@ use varve_archive::verbs::version_membership::VersionMembership;
 use varve_archive::{ArchiveError, Capture, Moment, Renderings, VersionId};
 
 use crate::clock;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{BAD_STYLE, FAINT_STYLE, STRONG_STYLE, WARNING_STYLE, visible};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_graph::VersionGraph;
 use crate::version_names::resolve_version;
-use crate::version_text::{VersionRow, describe_version, missing_parent_note, short_version_id, status_text};
-
-const LOG_EXAMPLES: &str = "\
-Examples:
-  varve log
-  varve log --limit 5 --author ada
-  varve log --graph
-  varve log https://example.com/
-  varve log https://example.com/ --since 2026-01-01 --json
-  varve log https://example.com/ --since 2w --author ada
-  varve log https://example.com/ --limit 20 --after 0b8af3c1";
+use crate::version_text::{
+    describe_version, missing_parent_note, short_version_id, status_text, version_json,
+};
 
 /// Rows read at a time.
 const READ_BATCH_SIZE: usize = 200;
@@ -61,7 +48,15 @@ const DEFAULT_CAPTURE_LIMIT: usize = 100;
 /// `time`, `tombstone`. A capture that was removed completely has `null` in the other fields except
 /// `url`.
 #[derive(clap::Args)]
-#[command(after_help = LOG_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve log
+  varve log --limit 5 --author ada
+  varve log --graph
+  varve log https://example.com/
+  varve log https://example.com/ --since 2026-01-01 --json
+  varve log https://example.com/ --since 2w --author ada
+  varve log https://example.com/ --limit 20 --after 0b8af3c1")]
 pub(super) struct LogArgs {
     /// List the captures of this URL
     url: Option<String>,
@@ -125,7 +120,7 @@ impl LogArgs {
         if let Some(tag) = &self.tag
             && history.catalog().tag(tag).map_err(ArchiveError::from)?.is_none()
         {
-            return Err(ArchiveError::NoTag { name: tag.clone() }.into());
+            return Err(ArchiveError::NoTag(tag.clone()).into());
         }
         Ok(VersionFilter {
             url: self.touching.clone(),
@@ -184,7 +179,7 @@ impl LogArgs {
         session: &mut Session,
     ) -> Result<(), Error> {
         if self.json {
-            return session.printer.json(&VersionRow::of(info));
+            return session.printer.json(&version_json(info));
         }
         for line in describe_version(info, head) {
             session.printer.line(line)?;
@@ -278,7 +273,15 @@ impl LogArgs {
     fn print_removals(&self, removals: &[Removal], session: &mut Session) -> Result<(), Error> {
         for removal in removals {
             if self.json {
-                session.printer.json(&RemovedCaptureRow::of(removal))?;
+                session.printer.json(&json!({
+                    "url": removal.tombstone.url,
+                    "time": null,
+                    "status": null,
+                    "body": null,
+                    "version": null,
+                    "length": null,
+                    "removed": removal_json(removal),
+                }))?;
             } else {
                 session.printer.line(removed(removal))?;
             }
@@ -305,18 +308,25 @@ impl LogArgs {
             },
         };
         if self.json {
-            return session.printer.json(&CaptureRow {
-                url: &capture.url,
-                time: capture.time,
-                status: capture.status,
-                body: history.body_id(capture)?.to_string(),
-                version: version.map(|version| version.to_string()),
-                length: capture.length,
-                truncated: capture.truncated,
-                renderings: renderings.named().map(|(name, id)| (name, id.to_string())).collect(),
-                removed: removal.as_ref().map(RemovalFields::of),
-                damaged: damage.is_some(),
+            let mut row = json!({
+                "url": capture.url,
+                "time": capture.time,
+                "status": capture.status,
+                "body": history.body_id(capture)?,
+                "version": version,
+                "length": capture.length,
+                "truncated": capture.truncated,
             });
+            for (name, id) in renderings.named() {
+                row["renderings"][name] = json!(id);
+            }
+            if let Some(removal) = &removal {
+                row["removed"] = removal_json(removal);
+            }
+            if damage.is_some() {
+                row["damaged"] = json!(true);
+            }
+            return session.printer.json(&row);
         }
         let version = version.map_or("(unfinished)".to_owned(), |version| short_version_id(&version));
         let length = capture.length.map_or("?".to_owned(), |length| length.to_string());
@@ -391,64 +401,15 @@ fn removed(removal: &Removal) -> String {
     )
 }
 
-#[derive(Serialize)]
-struct CaptureRow<'a> {
-    url: &'a str,
-    time: Moment,
-    status: u16,
-    body: String,
-    version: Option<String>,
-    length: Option<u64>,
-    truncated: bool,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    renderings: BTreeMap<&'static str, String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    removed: Option<RemovalFields<'a>>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    damaged: bool,
-}
-
 /// A removal as JSON.
-#[derive(Serialize)]
-struct RemovalFields<'a> {
-    record: String,
-    kind: &'a str,
-    who: &'a str,
-    why: &'a str,
-    time: Moment,
-    tombstone: String,
-}
-
-impl<'a> RemovalFields<'a> {
-    fn of(removal: &'a Removal) -> Self {
-        let Removal { tombstone_record, tombstone } = removal;
-        Self {
-            record: tombstone.record.to_string(),
-            kind: &tombstone.kind,
-            who: &tombstone.who,
-            why: &tombstone.why,
-            time: tombstone.time,
-            tombstone: tombstone_record.to_string(),
-        }
-    }
-}
-
-/// A capture that was removed completely, as JSON.
-#[derive(Serialize)]
-struct RemovedCaptureRow<'a> {
-    url: Option<&'a str>,
-    time: Option<Moment>,
-    status: Option<u16>,
-    body: Option<String>,
-    version: Option<String>,
-    length: Option<u64>,
-    removed: RemovalFields<'a>,
-}
-
-impl<'a> RemovedCaptureRow<'a> {
-    fn of(removal: &'a Removal) -> Self {
-        let url = removal.tombstone.url.as_deref();
-        let removed = RemovalFields::of(removal);
-        Self { url, time: None, status: None, body: None, version: None, length: None, removed }
-    }
+fn removal_json(removal: &Removal) -> Value {
+    let Removal { tombstone_record, tombstone } = removal;
+    json!({
+        "record": tombstone.record,
+        "kind": tombstone.kind,
+        "who": tombstone.who,
+        "why": tombstone.why,
+        "time": tombstone.time,
+        "tombstone": tombstone_record,
+    })
 }

@@ -5,22 +5,17 @@ use std::path::{Path, PathBuf};
 
 use clap::Command;
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
-use crate::verb::Verb;
-
-const MAN_EXAMPLES: &str = "\
-Examples:
-  varve man | man -l -
-  varve man --to ~/.local/share/man/man1";
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Print the manual page, or write all of them
 ///
 /// Without `--to`, prints the page of `varve` itself. With `--to`, writes that page and one for each verb and sub-verb:
 /// `varve-capture.1`, `varve-crystal-new.1`.
 #[derive(clap::Args)]
-#[command(after_help = MAN_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve man | man -l -
+  varve man --to ~/.local/share/man/man1")]
 pub(super) struct ManArgs {
     /// Write all pages into this folder, which is created if necessary
     #[arg(long, value_name = "DIR")]

@@ -42,10 +42,7 @@ mod urls;
 
 use clap::{ArgMatches, Command};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Every verb, grouped by job, in the order in which help lists them.
 pub(crate) const VERB_GROUPS: &[VerbGroup] = &[

@@ -2,42 +2,10 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde_json::json;
 use varve_archive::verbs::moku::{SiteInfo, SiteSettings, create, info, set};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
-use crate::verb::Verb;
-
-const MOKU_EXAMPLES: &str = "\
-Examples:
-  varve moku new site --project 7f0c
-  varve moku info site --json
-  varve moku set site --redaction off
-  varve moku set site --project 9a41 --force
-  varve moku upgrade old-site
-  varve -C site --of-project 9a41 log";
-
-const MOKU_NEW_EXAMPLES: &str = "\
-Examples:
-  varve moku new site
-  varve moku new site --project 7f0c --redaction off";
-
-const MOKU_INFO_EXAMPLES: &str = "\
-Examples:
-  varve moku info site
-  varve -C site moku info --json";
-
-const MOKU_SET_EXAMPLES: &str = "\
-Examples:
-  varve moku set site --redaction on
-  varve moku set site --project 9a41 --force";
-
-const MOKU_UPGRADE_EXAMPLES: &str = "\
-Examples:
-  varve moku upgrade old-site
-  varve -C old-site moku upgrade";
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Manage Moku sites
 ///
@@ -48,7 +16,17 @@ Examples:
 /// belongs to another project. A site without a project may be read, and is assigned to that
 /// project by the first verb that writes.
 #[derive(clap::Args)]
-#[command(after_help = MOKU_EXAMPLES, disable_help_subcommand = true)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  varve moku new site --project 7f0c
+  varve moku info site --json
+  varve moku set site --redaction off
+  varve moku set site --project 9a41 --force
+  varve moku upgrade old-site
+  varve -C site --of-project 9a41 log"
+)]
 pub(super) struct MokuArgs {
     #[command(subcommand)]
     verb: MokuVerb,
@@ -66,7 +44,10 @@ enum MokuVerb {
 ///
 /// Creates the folder if necessary; a folder that is not empty is rejected.
 #[derive(clap::Args)]
-#[command(after_help = MOKU_NEW_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve moku new site
+  varve moku new site --project 7f0c --redaction off")]
 struct MokuNewArgs {
     /// The folder
     #[arg(value_name = "DIR")]
@@ -85,7 +66,10 @@ struct MokuNewArgs {
 ///
 /// With `--json`, prints one object: `project`, `redaction` (`on` or `off`), `tags`, `head`.
 #[derive(clap::Args)]
-#[command(after_help = MOKU_INFO_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve moku info site
+  varve -C site moku info --json")]
 struct MokuInfoArgs {
     #[command(flatten)]
     which: SitePathArgs,
@@ -101,7 +85,10 @@ struct MokuInfoArgs {
 /// all output, checkouts and exports, and in the working tree. A stored diff still contains them,
 /// until `varve diff BASE HEAD --keep` computes it again.
 #[derive(clap::Args)]
-#[command(after_help = MOKU_SET_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve moku set site --redaction on
+  varve moku set site --project 9a41 --force")]
 #[command(group = clap::ArgGroup::new("what").args(["project", "redaction"]).required(true).multiple(true))]
 struct MokuSetArgs {
     #[command(flatten)]
@@ -125,7 +112,10 @@ struct MokuSetArgs {
 /// An early site can be read as it is, and must be upgraded before it is written. The upgrade is
 /// completed or has no effect.
 #[derive(clap::Args)]
-#[command(after_help = MOKU_UPGRADE_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve moku upgrade old-site
+  varve -C old-site moku upgrade")]
 struct MokuUpgradeArgs {
     #[command(flatten)]
     which: SitePathArgs,
@@ -193,23 +183,15 @@ impl MokuInfoArgs {
     fn run(&self, session: &mut Session) -> Result<(), Error> {
         let SiteInfo { project, redacts, tags, head } = info(&self.which.root(session)?)?;
         let redaction = if redacts { "on" } else { "off" };
-        let head = head.map(|head| head.to_string());
         if self.json {
-            return session.printer.json(&SiteInfoRow { project, redaction, tags, head });
+            let row = json!({ "project": project, "redaction": redaction, "tags": tags, "head": head });
+            return session.printer.json(&row);
         }
         let none = || "none".to_owned();
         let project = project.map_or_else(none, |project| crate::printer::visible(&project).into_owned());
         session.printer.line(format_args!("project    {project}"))?;
         session.printer.line(format_args!("redaction  {redaction}"))?;
         session.printer.line(format_args!("tags       {tags}"))?;
-        session.printer.line(format_args!("HEAD       {}", head.unwrap_or_else(none)))
+        session.printer.line(format_args!("HEAD       {}", head.map_or_else(none, |head| head.to_string())))
     }
-}
-
-#[derive(Serialize)]
-struct SiteInfoRow {
-    project: Option<String>,
-    redaction: &'static str,
-    tags: u64,
-    head: Option<String>,
 }

@@ -1,25 +1,16 @@
 //! `varve purge`: removes content from the silos.
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter, HistoryReader};
 use varve_archive::verbs::purge::{
     AtSign, Dictionaries, GroupPattern, PurgeSelection, Report, Request, perform, plan,
 };
-use varve_archive::{ArchiveError, Moment};
+use varve_archive::{ArchiveError, Moment, Tombstone};
 use varve_archive::{Layout, detect_layout};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{Printer, STRONG_STYLE, counted, human_size, visible};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::resolve_named_version;
-
-const PURGE_EXAMPLES: &str = "\
-Examples:
-  varve purge --drop https://example.com/private --reason 'requested by the owner' --dry-run
-  varve purge --drop-pattern 'https://example.com/users/**' --reason 'personal data' > receipt.txt
-  varve purge --drop-version 0b8af3c1 --reason 'committed by mistake' --json";
 
 /// Remove captures, pages, versions or objects from the silos
 ///
@@ -46,7 +37,11 @@ Examples:
 /// stays. With `--json`, one object each (`record`, `kind`, `url`, `digest`, `replaced_by`), and
 /// last one with `summary`.
 #[derive(clap::Args)]
-#[command(after_help = PURGE_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve purge --drop https://example.com/private --reason 'requested by the owner' --dry-run
+  varve purge --drop-pattern 'https://example.com/users/**' --reason 'personal data' > receipt.txt
+  varve purge --drop-version 0b8af3c1 --reason 'committed by mistake' --json")]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["urls", "patterns", "versions", "objects"]))]
 pub(super) struct PurgeArgs {
     /// Remove every capture and page of this URL; may be repeated
@@ -87,7 +82,7 @@ impl Verb for PurgeArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let root = session.root()?;
         if detect_layout(&root) == Some(Layout::Moku) {
-            return Err(ArchiveError::NoSilos { path: root }.into());
+            return Err(ArchiveError::NoSilos(root).into());
         }
         // Bring the catalog up to date, so that all versions can be named.
         drop(ArchiveHistoryWriter::open(&root, session.open_options()?)?);
@@ -125,12 +120,11 @@ impl PurgeArgs {
 
     fn list_removals(&self, choice: &PurgeSelection, printer: &mut Printer) -> Result<ExitStatus, Error> {
         for gone in choice.records.iter().chain(choice.pages_alone()) {
-            let line = PurgeRow { replaced_by: None, ..PurgeRow::of(gone) };
-            if self.json { printer.json(&line)? } else { printer.line(line.text())? }
+            self.print_tombstone(gone, printer)?;
         }
         let (records, pages) = (choice.records.len() as u64, choice.pages_alone().count() as u64);
         if self.json {
-            let summary = PurgeSummary { records, pages, dry_run: self.dry_run, ..PurgeSummary::default() };
+            let summary = json!({ "records": records, "pages": pages, "dry_run": self.dry_run });
             printer.json_summary(&summary)?;
         } else if choice.is_empty() {
             printer.say("nothing matched, or the content is still referenced");
@@ -148,37 +142,32 @@ impl PurgeArgs {
             printer.line(format_args!("by {}: {}", visible(&request.who), visible(&request.why)))?;
         }
         for tombstone in receipt.tombstones.iter().chain(receipt.pages_alone()) {
-            let line = PurgeRow::of(tombstone);
-            if self.json { printer.json(&line)? } else { printer.line(line.text())? }
+            self.print_tombstone(tombstone, printer)?;
         }
-        let summary = PurgeSummary {
-            records: receipt.tombstones.len() as u64,
-            pages: receipt.pages_alone().count() as u64,
-            kept: receipt.kept,
-            promoted: receipt.promoted.len() as u64,
-            bytes_before: receipt.bytes_before,
-            bytes_after: receipt.bytes_after,
-            who: &request.who,
-            why: &request.why,
-            time,
-            dictionary: match receipt.dictionaries {
-                Dictionaries::AsTheyWere => None,
-                Dictionaries::MadeAgain => Some("made again"),
-                Dictionaries::Removed => Some("removed"),
-            },
-            dry_run: false,
+        let dictionary = match receipt.dictionaries {
+            Dictionaries::AsTheyWere => None,
+            Dictionaries::MadeAgain => Some("made again"),
+            Dictionaries::Removed => Some("removed"),
         };
+        let (records, promoted) = (receipt.tombstones.len() as u64, receipt.promoted.len() as u64);
+        let pages = receipt.pages_alone().count() as u64;
         if self.json {
-            return printer.json_summary(&summary);
+            return printer.json_summary(&json!({
+                "records": records,
+                "pages": pages,
+                "kept": receipt.kept,
+                "promoted": promoted,
+                "bytes_before": receipt.bytes_before,
+                "bytes_after": receipt.bytes_after,
+                "who": request.who,
+                "why": request.why,
+                "time": time,
+                "dictionary": dictionary,
+                "dry_run": false,
+            }));
         }
-        match receipt.dictionaries {
-            Dictionaries::AsTheyWere => {}
-            Dictionaries::MadeAgain => {
-                printer.line("the dictionary contained removed pages: a new one was made")?;
-            }
-            Dictionaries::Removed => {
-                printer.line("the dictionary contained removed pages: it was removed")?;
-            }
+        if let Some(fate) = dictionary {
+            printer.line(format_args!("the dictionary contained removed pages: it was {fate}"))?;
         }
         if !receipt.pages.is_empty() {
             printer.say(
@@ -188,13 +177,20 @@ impl PurgeArgs {
         }
         printer.line(format_args!(
             "{} removed{}, {} kept, {} expanded; silos were {}, are {}",
-            counted(summary.records - summary.promoted, "record"),
-            and_pages(summary.pages),
-            summary.kept,
-            counted(summary.promoted, "revisit"),
-            human_size(summary.bytes_before),
-            human_size(summary.bytes_after)
+            counted(records - promoted, "record"),
+            and_pages(pages),
+            receipt.kept,
+            counted(promoted, "revisit"),
+            human_size(receipt.bytes_before),
+            human_size(receipt.bytes_after)
         ))
+    }
+
+    fn print_tombstone(&self, tombstone: &Tombstone, printer: &mut Printer) -> Result<(), Error> {
+        match self.json {
+            true => printer.json(&tombstone_json(tombstone)),
+            false => printer.line(tombstone_text(tombstone)),
+        }
     }
 }
 
@@ -207,51 +203,23 @@ fn and_pages(pages: u64) -> String {
     }
 }
 
-#[derive(Serialize)]
-struct PurgeRow<'a> {
-    record: String,
-    kind: &'a str,
-    url: Option<&'a str>,
-    digest: Option<&'a str>,
-    version: Option<String>,
-    replaced_by: Option<String>,
+/// A removed record or page as JSON.
+fn tombstone_json(tombstone: &Tombstone) -> Value {
+    json!({
+        "record": tombstone.record,
+        "kind": tombstone.kind,
+        "url": tombstone.url,
+        "digest": tombstone.digest,
+        "version": tombstone.version,
+        "replaced_by": tombstone.replaced_by,
+    })
 }
 
-impl<'a> PurgeRow<'a> {
-    fn of(tombstone: &'a varve_archive::Tombstone) -> Self {
-        Self {
-            record: tombstone.record.to_string(),
-            kind: &tombstone.kind,
-            url: tombstone.url.as_deref(),
-            digest: tombstone.digest.as_deref(),
-            version: tombstone.version.map(|version| version.to_string()),
-            replaced_by: tombstone.replaced_by.map(|record| record.to_string()),
-        }
-    }
-
-    fn text(&self) -> String {
-        let what = self.url.map(|url| format!(" {}", visible(url))).unwrap_or_default();
-        let version = self.version.as_ref().map(|version| format!(" version {version}")).unwrap_or_default();
-        let fate = match &self.replaced_by {
-            Some(record) => format!(", expanded to {record}"),
-            None => String::new(),
-        };
-        format!("{:<8} {}{what}{version}{fate}", self.kind, self.record)
-    }
-}
-
-#[derive(Serialize, Default)]
-struct PurgeSummary<'a> {
-    records: u64,
-    pages: u64,
-    kept: u64,
-    promoted: u64,
-    bytes_before: u64,
-    bytes_after: u64,
-    who: &'a str,
-    why: &'a str,
-    time: Option<Moment>,
-    /// What happened to dictionaries that contained removed pages.
-    dictionary: Option<&'a str>,
-    dry_run: bool,
+/// A removed record or page on one line.
+fn tombstone_text(tombstone: &Tombstone) -> String {
+    let Tombstone { record, kind, url, version, replaced_by, .. } = tombstone;
+    let url = url.as_deref().map(|url| format!(" {}", visible(url))).unwrap_or_default();
+    let version = version.map(|version| format!(" version {version}")).unwrap_or_default();
+    let fate = replaced_by.map(|record| format!(", expanded to {record}")).unwrap_or_default();
+    format!("{kind:<8} {record}{url}{version}{fate}")
 }

@@ -1,19 +1,11 @@
 //! `varve rebuild`: makes index, catalog and HEAD again from the silos.
 
-use serde::Serialize;
+use serde_json::json;
 use varve_archive::ArchivePaths;
 use varve_archive::verbs::rebuild::{self, Rebuilt};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::printer::{WARNING_STYLE, counted, counted_entries};
-use crate::session::Session;
-use crate::verb::Verb;
-
-const REBUILD_EXAMPLES: &str = "\
-Examples:
-  varve rebuild
-  varve -C museum rebuild --json";
+use crate::printer::{counted, counted_entries};
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Make index, catalog and HEAD again from the silos
 ///
@@ -24,22 +16,14 @@ Examples:
 /// Two things are not in the silos and are lost: diffs stored by `varve diff --keep`, which can be
 /// computed again, and the queue of an unfinished crawl.
 #[derive(clap::Args)]
-#[command(after_help = REBUILD_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve rebuild
+  varve -C museum rebuild --json")]
 pub(super) struct RebuildArgs {
     /// Print one JSON object; `left_out` lists facts without rows because a version is lost
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Serialize)]
-struct RebuildRow<'a> {
-    silos: u64,
-    records: u64,
-    entries: u64,
-    findings: u64,
-    left_out: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    set_aside: Option<&'a std::path::Path>,
 }
 
 impl Verb for RebuildArgs {
@@ -51,29 +35,26 @@ impl Verb for RebuildArgs {
         let Rebuilt { index: done, left_out } = rebuild::rebuild(&layout, opening, &|bytes| bar.inc(bytes))?;
         let findings = (done.findings.len() + left_out.len()) as u64;
         for (silo, finding) in &done.findings {
-            printer.say(format_args!(
-                "{WARNING_STYLE}warning{WARNING_STYLE:#} silo {silo} at byte {}: {}",
-                finding.offset, finding.message
-            ));
+            printer.warn(format_args!("silo {silo} at byte {}: {}", finding.offset, finding.message));
         }
         for left_out in &left_out {
-            printer.say(format_args!("{WARNING_STYLE}warning{WARNING_STYLE:#} {left_out}"));
+            printer.warn(left_out);
         }
         if let Some(path) = &done.set_aside {
-            printer.say(format_args!(
-                "{WARNING_STYLE}warning{WARNING_STYLE:#} the last silo ended with an incomplete record; it was moved to `{}`",
-                path.display()
+            let path = path.display();
+            printer.warn(format_args!(
+                "the last silo ended with an incomplete record; it was moved to `{path}`"
             ));
         }
         if self.json {
-            printer.json(&RebuildRow {
-                silos: done.silos,
-                records: done.records,
-                entries: done.entries,
-                findings,
-                left_out: left_out.iter().map(ToString::to_string).collect(),
-                set_aside: done.set_aside.as_deref(),
-            })?;
+            printer.json(&json!({
+                "silos": done.silos,
+                "records": done.records,
+                "entries": done.entries,
+                "findings": findings,
+                "left_out": left_out.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "set_aside": done.set_aside.as_ref().map(|path| path.to_string_lossy()),
+            }))?;
         } else {
             printer.line(format_args!(
                 "{} from {} in {}",

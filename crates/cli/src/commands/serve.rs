@@ -7,17 +7,8 @@ use varve_archive::ArchivePaths;
 use varve_serve::{ServeSettings, Server};
 
 use super::capture_choice::CaptureChoiceArgs;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
 use crate::signals;
-use crate::verb::Verb;
-
-const SERVE_EXAMPLES: &str = "\
-Examples:
-  varve serve
-  varve -C museum.crystalproj serve --listen 127.0.0.1:0 --replay-listen 127.0.0.1:0
-  varve serve --allow-remote --listen 0.0.0.0:8080 --replay-listen 0.0.0.0:8081 --host museum.example";
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Show the archive in a browser
 ///
@@ -29,7 +20,11 @@ Examples:
 /// Without a time, a page is shown by its newest good capture; in a Crystal project by its newest
 /// revision, even if that is a failure, unless `--newest-good` is given.
 #[derive(clap::Args)]
-#[command(after_help = SERVE_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve serve
+  varve -C museum.crystalproj serve --listen 127.0.0.1:0 --replay-listen 127.0.0.1:0
+  varve serve --allow-remote --listen 0.0.0.0:8080 --replay-listen 0.0.0.0:8081 --host museum.example")]
 pub(super) struct ServeArgs {
     /// Address of the web pages and the API; port 0 selects a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]

@@ -1,24 +1,16 @@
 //! `varve show`: shows one version, page by page.
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use varve_archive::history::{CapturePair, HistoryReader};
 use varve_archive::verbs::show::{PageChange, pages, version};
 
 use super::capture_choice::CaptureChoiceArgs;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, WARNING_STYLE, visible};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::printer::{FAINT_STYLE, WARNING_STYLE, visible};
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::resolve_version;
-use crate::version_text::{VersionRow, change_word, describe_version, missing_parent_note, status_text};
-
-const SHOW_EXAMPLES: &str = "\
-Examples:
-  varve show
-  varve show HEAD~1
-  varve show 0b8af3c1 --json
-  varve show before-the-relaunch --all";
+use crate::version_text::{
+    change_letter, change_word, describe_version, missing_parent_note, status_text, version_json,
+};
 
 /// Show a version and the changes of its pages
 ///
@@ -33,7 +25,12 @@ Examples:
 /// With `--json`, the first object is the version, as in `log`; then one object per page: `url`,
 /// `path`, `change` (added, removed, changed, unchanged), `status`, `body`, `length`.
 #[derive(clap::Args)]
-#[command(after_help = SHOW_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve show
+  varve show HEAD~1
+  varve show 0b8af3c1 --json
+  varve show before-the-relaunch --all")]
 pub(super) struct ShowArgs {
     #[arg(default_value = "HEAD", help = crate::version_names::VERSION_HELP)]
     version: String,
@@ -56,7 +53,7 @@ impl Verb for ShowArgs {
         let id = resolve_version(&history, &self.version)?;
         let info = version(&history, &id)?;
         if self.json {
-            session.printer.json(&VersionRow::of(&info))?;
+            session.printer.json(&version_json(&info))?;
         } else {
             for line in describe_version(&info, history.head()?)
                 .into_iter()
@@ -70,7 +67,7 @@ impl Verb for ShowArgs {
         for pair in pairs {
             let pair = pair?;
             if self.json {
-                session.printer.json(&ShownPageRow::of(&history, &pair)?)?;
+                session.printer.json(&page_json(&history, &pair)?)?;
             } else if pair.lasting_change() == PageChange::Unchanged && !self.all {
                 unchanged += 1;
             } else {
@@ -86,40 +83,22 @@ impl Verb for ShowArgs {
 
 fn line(pair: &CapturePair) -> String {
     let page = pair.any();
-    let (letter, style) = match pair.lasting_change() {
-        PageChange::Added => ('A', GOOD_STYLE),
-        PageChange::Removed => ('D', BAD_STYLE),
-        PageChange::Changed => ('M', WARNING_STYLE),
-        PageChange::Unchanged => (' ', FAINT_STYLE),
-    };
+    let letter = change_letter(pair.lasting_change());
     let length = page.length.map_or(String::new(), |length| length.to_string());
     let cut =
         if page.truncated { format!("  {WARNING_STYLE}truncated{WARNING_STYLE:#}") } else { String::new() };
-    format!("{style}{letter}{style:#} {} {length:>10}  {}{cut}", status_text(page.status), visible(&page.url))
+    format!("{letter} {} {length:>10}  {}{cut}", status_text(page.status), visible(&page.url))
 }
 
-#[derive(Serialize)]
-struct ShownPageRow<'a> {
-    url: &'a str,
-    path: &'a str,
-    change: &'static str,
-    status: u16,
-    body: String,
-    length: Option<u64>,
-    truncated: bool,
-}
-
-impl<'a> ShownPageRow<'a> {
-    fn of(history: &HistoryReader, pair: &'a CapturePair) -> Result<Self, Error> {
-        let page = pair.any();
-        Ok(Self {
-            url: &page.url,
-            path: &page.path,
-            change: change_word(pair.lasting_change()),
-            status: page.status,
-            body: history.body_id(page)?.to_string(),
-            length: page.length,
-            truncated: page.truncated,
-        })
-    }
+fn page_json(history: &HistoryReader, pair: &CapturePair) -> Result<Value, Error> {
+    let page = pair.any();
+    Ok(json!({
+        "url": page.url,
+        "path": page.path,
+        "change": change_word(pair.lasting_change()),
+        "status": page.status,
+        "body": history.body_id(page)?,
+        "length": page.length,
+        "truncated": page.truncated,
+    }))
 }

@@ -2,24 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde_json::json;
 use varve_archive::ArchiveError;
 use varve_archive::verbs::store::{NewObjectSource, Request, StoredContent, SyncPolicy, store};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::input::STDIN_ARGUMENT;
-use crate::printer::{Printer, WARNING_STYLE};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::printer::Printer;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_text::record_digits;
-
-const STORE_EXAMPLES: &str = "\
-Examples:
-  varve store report.pdf
-  varve store --json *.jpg
-  pg_dump lake | varve store --mime application/sql -
-  varve store --refers-to 2d711642 --mime text/plain note.txt";
 
 /// Store files, and print their ids
 ///
@@ -36,7 +26,12 @@ Examples:
 /// With `--json`, prints one object per file: `id`, whether it was `new` or `mended`, its `length`,
 /// and the `file`.
 #[derive(clap::Args)]
-#[command(after_help = STORE_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve store report.pdf
+  varve store --json *.jpg
+  pg_dump lake | varve store --mime application/sql -
+  varve store --refers-to 2d711642 --mime text/plain note.txt")]
 pub(super) struct StoreArgs {
     /// The files; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
@@ -111,15 +106,14 @@ impl StoreArgs {
     ) -> Result<ExitStatus, Error> {
         match result {
             Ok(StoredContent { id, new, mended, length }) if self.json => {
-                let file = file.to_string_lossy();
-                printer.json(&StoredFileRow { id: record_digits(id), new, mended, length, file: &file })?;
+                let (id, file) = (record_digits(id), file.to_string_lossy());
+                let row = json!({ "id": id, "new": new, "mended": mended, "length": length, "file": file });
+                printer.json(&row)?;
             }
             Ok(kept) => {
                 if kept.mended {
-                    printer.say(format_args!(
-                        "{WARNING_STYLE}warning{WARNING_STYLE:#} {} was damaged and has been written again",
-                        record_digits(kept.id)
-                    ));
+                    let id = record_digits(kept.id);
+                    printer.warn(format_args!("{id} was damaged and has been written again"));
                 }
                 printer.line(record_digits(kept.id))?;
             }
@@ -140,13 +134,4 @@ fn source(file: &Path) -> NewObjectSource {
     } else {
         NewObjectSource::File(file.to_owned())
     }
-}
-
-#[derive(Serialize)]
-struct StoredFileRow<'a> {
-    id: String,
-    new: bool,
-    mended: bool,
-    length: u64,
-    file: &'a str,
 }

@@ -2,21 +2,12 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde_json::json;
 use varve_archive::verbs::stow::{Exclude, Request, Skipped, StowNote, Stowed, stow};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::printer::{Printer, counted, human_size, visible};
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::printer::{Printer, counted, human_size, visible, with_fields};
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_text::record_digits;
-
-const STOW_EXAMPLES: &str = "\
-Examples:
-  varve stow photos
-  varve stow --exclude '*.tmp' --exclude node_modules project
-  varve get --tree 9f86d081 --to photos";
 
 /// Store a folder with everything in it
 ///
@@ -31,7 +22,11 @@ Examples:
 /// `new_objects`, `new_bytes`, `mended`, `skipped`, `failed` and `changed`, the number of files
 /// that changed while they were read.
 #[derive(clap::Args)]
-#[command(after_help = STOW_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve stow photos
+  varve stow --exclude '*.tmp' --exclude node_modules project
+  varve get --tree 9f86d081 --to photos")]
 pub(super) struct StowArgs {
     /// The folder
     #[arg(value_name = "DIR")]
@@ -86,20 +81,16 @@ fn reason(why: Skipped) -> &'static str {
 fn print(stowed: &Stowed, json: bool, printer: &mut Printer) -> Result<(), Error> {
     let Stowed { manifest, survey, new_objects, new_bytes, mended, skipped, failed, changed } = *stowed;
     if json {
-        return printer.json(&StowedTreeRow {
-            id: record_digits(manifest.id),
-            new: manifest.new,
-            files: survey.files,
-            folders: survey.folders,
-            links: survey.links,
-            bytes: survey.bytes,
-            new_objects,
-            new_bytes,
-            mended,
-            skipped,
-            failed,
-            changed,
+        let row = json!({ "id": record_digits(manifest.id), "new": manifest.new });
+        let counts = json!({
+            "new_objects": new_objects,
+            "new_bytes": new_bytes,
+            "mended": mended,
+            "skipped": skipped,
+            "failed": failed,
+            "changed": changed,
         });
+        return printer.json(&with_fields(with_fields(row, &survey), &counts));
     }
     printer.line(record_digits(manifest.id))?;
     printer.say(format_args!(
@@ -118,20 +109,4 @@ fn print(stowed: &Stowed, json: bool, printer: &mut Printer) -> Result<(), Error
         printer.say(format_args!("unreadable, not in the manifest: {failed}"));
     }
     Ok(())
-}
-
-#[derive(Serialize)]
-struct StowedTreeRow {
-    id: String,
-    new: bool,
-    files: u64,
-    folders: u64,
-    links: u64,
-    bytes: u64,
-    new_objects: u64,
-    new_bytes: u64,
-    mended: u64,
-    skipped: u64,
-    failed: u64,
-    changed: u64,
 }

@@ -1,30 +1,23 @@
 //! `varve tag`: names versions.
 
-use serde::Serialize;
-use varve_archive::Moment;
 use varve_archive::verbs::tag::{list, set};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::STRONG_STYLE;
-use crate::session::Session;
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Session, Verb};
 use crate::version_names::resolve_version;
 use crate::version_text::short_version_id;
-
-const TAG_EXAMPLES: &str = "\
-Examples:
-  varve tag
-  varve tag before-the-relaunch
-  varve tag first 0b8af3c1
-  varve tag --remove first";
 
 /// Name a version, or list the tags
 ///
 /// An existing tag moves to the version. HEAD, ids and times such as `2d` cannot be tags. With
 /// `--json`, prints one object per line: `name`, `version`, `time`.
 #[derive(clap::Args)]
-#[command(after_help = TAG_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve tag
+  varve tag before-the-relaunch
+  varve tag first 0b8af3c1
+  varve tag --remove first")]
 pub(super) struct TagArgs {
     /// The tag; without it, all tags are listed
     name: Option<String>,
@@ -68,8 +61,7 @@ impl TagArgs {
         let history = session.open_reader()?;
         for tag in list(&history)? {
             if self.json {
-                let line = TagRow { name: &tag.name, version: tag.version.to_string(), time: tag.time };
-                session.printer.json(&line)?;
+                session.printer.json(&tag)?;
             } else {
                 session
                     .printer
@@ -78,11 +70,4 @@ impl TagArgs {
         }
         Ok(())
     }
-}
-
-#[derive(Serialize)]
-struct TagRow<'a> {
-    name: &'a str,
-    version: String,
-    time: Moment,
 }

@@ -1,19 +1,10 @@
 //! `varve train`: makes a compression dictionary.
 
-use serde::Serialize;
 use varve_archive::ByteSize;
 use varve_archive::verbs::train::{self, MAX_DICTIONARY_BYTES};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{counted, human_size};
-use crate::session::Session;
-use crate::verb::Verb;
-
-const TRAIN_EXAMPLES: &str = "\
-Examples:
-  varve train
-  varve train --size '1 MiB' --json";
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Make a dictionary, so that new records are smaller
 ///
@@ -27,7 +18,10 @@ Examples:
 /// Useful for pages with a common template that are captured again and again; train again when the
 /// template changes. Needs zstd silos (`packing = "zstd"`).
 #[derive(clap::Args)]
-#[command(after_help = TRAIN_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve train
+  varve train --size '1 MiB' --json")]
 pub(super) struct TrainArgs {
     /// Maximum size of the dictionary, from 1 KiB to 8 MiB [default: 8 MiB]; up to 112 KiB it
     /// contains no pages
@@ -50,25 +44,16 @@ fn parse_size(text: &str) -> Result<ByteSize, String> {
     }
 }
 
-#[derive(Serialize)]
-struct DictionaryRow {
-    samples: u64,
-    bytes: u64,
-    pages: u64,
-    size: u64,
-    packed: u64,
-}
-
 impl Verb for TrainArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let history = session.open_archive_history()?;
         let size =
             self.size.map_or(MAX_DICTIONARY_BYTES, |size| usize::try_from(size.0).unwrap_or(usize::MAX));
         let done = train::train(&history, size)?;
-        let train::Trained { samples, bytes, pages, size, packed } = done;
         if self.json {
-            session.printer.json(&DictionaryRow { samples, bytes, pages, size, packed })?;
+            session.printer.json(&done)?;
         } else {
+            let train::Trained { samples, bytes, pages, size, packed } = done;
             let (bytes, size, packed) = (human_size(bytes), human_size(size), human_size(packed));
             let (seen, pages) = (counted(samples, "record"), counted(pages, "page"));
             let text = format_args!(

@@ -17,7 +17,7 @@ fn a_password_is_not_committed() {
         ] {
             let refused = place.failure(words);
             assert!(
-                refused.contains("holds a name or a password") && refused.contains("hint: "),
+                refused.contains("contains a user name or a password") && refused.contains("hint: "),
                 "{refused}"
             );
             assert!(!refused.contains("hunter2"), "{refused}");

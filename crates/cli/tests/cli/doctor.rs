@@ -52,7 +52,7 @@ fn a_repair_never_overwrites_and_is_still_one_object() {
     let written = std::fs::read(folder.path().join("new.warc.gz")).unwrap();
     let (objects, code) = doctor(folder.path(), &repair);
     assert_eq!((objects.len(), code), (1, Some(2)));
-    assert_eq!(objects[0]["error"], "`new.warc.gz` is there already");
+    assert_eq!(objects[0]["error"], "`new.warc.gz` exists already");
     assert_eq!(std::fs::read(folder.path().join("new.warc.gz")).unwrap(), written);
     let mut names: Vec<_> =
         folder.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -71,7 +71,7 @@ fn an_existing_target_is_reported_before_reading() {
         .output()
         .unwrap();
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
-    assert!(stderr(&output).starts_with("error: `whole.warc` is there already\n"), "{}", stderr(&output));
+    assert!(stderr(&output).starts_with("error: `whole.warc` exists already\n"), "{}", stderr(&output));
 }
 
 /// So are a missing folder and an unknown file extension.

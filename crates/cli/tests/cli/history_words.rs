@@ -260,7 +260,7 @@ fn a_missing_body_is_never_an_empty_body() {
         assert_eq!(written.status.code(), Some(1), "{}", stderr(&written));
         assert!(stderr(&written).contains("`varve log URL` shows who"), "{}", stderr(&written));
         let told = place.failure(&["score", "HEAD~1"]);
-        assert!(told.contains("the bodies are") && told.contains("`varve log URL`"), "{told}");
+        assert!(told.contains("the bodies are missing") && told.contains("`varve log URL`"), "{told}");
         if !place.is_archive {
             let told = stderr(&place.run(&["score"]));
             let wanted = "1 page not compared with the parent's: their bodies are missing";

@@ -210,7 +210,7 @@ fn pages_that_share_a_path_are_counted_and_long_paths_have_a_place() {
         let output = place.run(&["commit", "--jsonl", "pages.jsonl", "-m", "two hosts", "--json"]);
         let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         // A site has its own tree, and the commit reports it.
-        assert_eq!(told.get("covered").is_some(), !is_archive, "{told}");
+        assert_eq!(told["covered"], u64::from(!is_archive), "{told}");
         let by = "https://example.com/x (the path holds https://other.example/x)";
         assert_eq!(stderr(&output).contains(by), !is_archive, "{}", stderr(&output));
         assert_eq!(

@@ -4,13 +4,14 @@
 //! shows that a target is outside is this format's alone and lives here.
 
 use rusqlite::Row;
+use serde::{Deserialize, Serialize};
 
 use super::RowColumns;
 use crate::error::Result;
 use crate::ids::AliasId;
 
 /// One prefix that stands for another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectAlias {
     /// Its id.
     pub id: AliasId,

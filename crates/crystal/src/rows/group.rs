@@ -3,6 +3,7 @@
 //! `project/queries.rs` finds the members of a group.
 
 use rusqlite::Row;
+use serde::{Deserialize, Serialize};
 use varve_core::pattern::{AtSign, GroupPattern};
 
 use super::RowColumns;
@@ -11,7 +12,8 @@ use crate::format_error::ColumnProblem;
 use crate::ids::{GroupId, RootId};
 
 /// Where a group's members are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GroupSource {
     /// On the page of a root.
     Root(RootId),
@@ -49,7 +51,7 @@ impl GroupSource {
 }
 
 /// A group of resources.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceGroup {
     /// Its id.
     pub id: GroupId,

@@ -1,13 +1,14 @@
 //! Root resources: the places that people chose to begin at. At most one for a resource.
 
 use rusqlite::Row;
+use serde::{Deserialize, Serialize};
 
 use super::RowColumns;
 use crate::error::Result;
 use crate::ids::{ResourceId, RootId};
 
 /// A place to begin at.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RootResource {
     /// Its id.
     pub id: RootId,

@@ -33,7 +33,7 @@ const MODE_BITS: u32 = 0o1777;
 const FILES_PER_BATCH: usize = 16;
 
 /// The content of a tree according to its manifest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct TreeSurvey {
     /// Files.
     pub files: u64,
@@ -46,9 +46,10 @@ pub struct TreeSurvey {
 }
 
 /// The result of restoring a tree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct RestoredTree {
     /// The entries in the manifest.
+    #[serde(flatten)]
     pub survey: TreeSurvey,
     /// The number of entries that were not restored.
     pub failed: u64,

@@ -8,7 +8,7 @@ use std::io;
 
 use varve_archive::history::HistoryReader;
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, TimeOrder};
-use varve_archive::verbs::replay::{all_spellings, known_as, others};
+use varve_archive::verbs::replay::{all_spellings, captured_url};
 use varve_archive::{Capture, Moment};
 
 use super::query::{CdxOrder, CdxQuery, UrlScope};
@@ -79,13 +79,8 @@ impl UrlCursor {
 
 /// All spellings of the URL, or of the URL with another scheme or `www.` if only that was captured.
 fn known_spellings(history: &HistoryReader, url: &str) -> io::Result<Option<Vec<String>>> {
-    let url = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
-    for candidate in std::iter::once(url.clone()).chain(others(&url)) {
-        if let Some(known) = known_as(history, &candidate).map_err(io::Error::other)? {
-            return all_spellings(history, &known).map(Some).map_err(io::Error::other);
-        }
-    }
-    Ok(None)
+    let known = captured_url(history, url).map_err(io::Error::other)?;
+    known.map(|known| all_spellings(history, &known)).transpose().map_err(io::Error::other)
 }
 
 /// Captured URLs with one of several prefixes.

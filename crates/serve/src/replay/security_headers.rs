@@ -8,14 +8,11 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Request, State};
-use axum::middleware::{Next, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
-use http::header::{self, HeaderName, HeaderValue};
-use tower_http::set_header::SetResponseHeaderLayer;
+use http::header::{self, HeaderName};
+use http::request::Parts;
 
 use crate::app_state::AppState;
-use crate::request_guard::{self, GuardRules};
+use crate::request_guard::{GuardRules, protect};
 
 /// Headers with a fixed value, set where a response does not have them yet. `no-cache`, because a
 /// later capture may be nearer to the requested time.
@@ -33,27 +30,13 @@ const DEFAULT_HEADERS: [(HeaderName, &str); 6] = [
 
 /// Adds the guard and the headers to all routes.
 pub(super) fn apply(router: Router<Arc<AppState>>, state: &Arc<AppState>) -> Router<Arc<AppState>> {
-    let router = router.layer(from_fn_with_state(Arc::clone(state), guard));
-    DEFAULT_HEADERS.into_iter().fold(router, |router, (name, value)| {
-        let value = HeaderValue::from_static(value);
-        router.layer(SetResponseHeaderLayer::if_not_present(name, value))
-    })
-}
-
-async fn guard(State(state): State<Arc<AppState>>, request: Request, next: Next) -> Response {
-    let (parts, body) = request.into_parts();
     let rules = GuardRules { here: state.replay, other: Some(state.ui), allow_null_origin: true };
-    let policy = HeaderValue::try_from(format!(
-        "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; base-uri 'self'; form-action 'self'; \
-         frame-ancestors 'self' {}",
-        state.ui_origin(&parts)
-    ));
-    let mut response = match request_guard::check(&parts, &state, &rules) {
-        Ok(()) => next.run(Request::from_parts(parts, body)).await,
-        Err(error) => error.into_response(),
+    let policy = |state: &AppState, request: &Parts| {
+        format!(
+            "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; base-uri 'self'; form-action 'self'; \
+             frame-ancestors 'self' {}",
+            state.ui_origin(request)
+        )
     };
-    if let Ok(policy) = policy {
-        response.headers_mut().entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
-    }
-    response
+    protect(router, state, rules, policy, DEFAULT_HEADERS)
 }

@@ -11,9 +11,9 @@ use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
 use varve_archive::verbs::replay::{ReplayTime, nearest};
 use varve_archive::{Capture, Moment};
 
-use super::{PageError, PageResult, page_frame};
+use super::{PageError, PageResult, page_frame, required};
 use crate::app_state::AppState;
-use crate::formatting::{query_value, visible};
+use crate::formatting::visible;
 use crate::request::RequestParts;
 
 /// Longer bodies are not compared here.
@@ -22,12 +22,9 @@ const MAX_BODY_BYTES: u64 = 8 << 20;
 const MAX_HUNKS: usize = 300;
 
 pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
-    let required = |name: &str| {
-        request.parameter(name).ok_or_else(|| PageError::BadRequest(format!("`{name}` is missing.")))
-    };
-    let url = required("url")?;
-    let (base, head) =
-        (find_capture(state, &url, &required("base")?)?, find_capture(state, &url, &required("head")?)?);
+    let url = required(request, "url")?;
+    let capture = |name: &str| find_capture(state, &url, &required(request, name)?);
+    let (base, head) = (capture("base")?, capture("head")?);
     let all = request.parameter("all").is_some();
     let mode = request.parameter("mode").unwrap_or_default();
     let mode = if mode == "dom" { DiffMode::Dom } else { DiffMode::Lines };
@@ -54,17 +51,14 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
 
 /// The capture of a URL at this microsecond, or else the one nearest to this second.
 fn find_capture(state: &AppState, url: &str, text: &str) -> Result<Capture, PageError> {
-    let time: Moment =
-        text.parse().map_err(|_| PageError::BadRequest(format!("“{}” is not a time.", visible(text))))?;
+    let time: Moment = text.parse().map_err(|_| PageError::bad_time(text))?;
     let filter = CaptureFilter { since: Some(time), until: Some(time), committed_only: false };
     let exact = captures(&state.history, url, &filter, ListCursor::first(1))?;
     if let Some(capture) = exact.into_iter().next() {
         return Ok(capture);
     }
     let found = nearest(&state.history, url, ReplayTime::second(time))?;
-    found
-        .map(|found| found.capture)
-        .ok_or_else(|| PageError::NotFound(format!("{} was not captured.", visible(url))))
+    found.map(|found| found.capture).ok_or_else(|| PageError::not_captured(url))
 }
 
 fn sides(base: &Capture, head: &Capture) -> Markup {
@@ -87,12 +81,7 @@ fn switches(base: &Capture, head: &Capture, mode: DiffMode, all: bool) -> Markup
         let more: String = more.iter().filter(|(is_on, _)| *is_on).map(|(_, text)| *text).collect();
         format!("{}{more}", page_frame::diff_path(base, head))
     };
-    let swapped = format!(
-        "/diff?url={}&base={}&head={}",
-        query_value(&head.url),
-        query_value(&head.time.to_string()),
-        query_value(&base.time.to_string())
-    );
+    let swapped = page_frame::diff_path(head, base);
     html! {
         p.switches {
             a href=(place(DiffMode::Lines, all)) aria-current=[(mode == DiffMode::Lines).then_some("true")] { "by lines" } " "

@@ -6,10 +6,10 @@ use http::request::Parts;
 use maud::{Markup, html};
 use varve_archive::verbs::cat::version_of;
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
-use varve_archive::verbs::replay::{known_as, others};
+use varve_archive::verbs::replay::captured_url;
 use varve_archive::{Capture, Moment};
 
-use super::{PageError, PageResult, calendar, page_frame};
+use super::{PageError, PageResult, calendar, page_frame, required};
 use crate::app_state::AppState;
 use crate::formatting::{grouped, human_size, query_value, visible};
 use crate::request::RequestParts;
@@ -18,9 +18,8 @@ use crate::request::RequestParts;
 const LIST_CAPTURES: usize = 200;
 
 pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
-    let requested =
-        request.parameter("url").ok_or_else(|| PageError::BadRequest("`url` is missing.".to_owned()))?;
-    let url = known_url(state, &requested)?;
+    let requested = required(request, "url")?;
+    let url = captured_url(&state.history, &requested)?.ok_or_else(|| PageError::not_captured(&requested))?;
     let until = request.parameter("until").and_then(|text| text.parse::<Moment>().ok());
     let filter = CaptureFilter { until, ..CaptureFilter::default() };
     let mut captures = captures(&state.history, &url, &filter, ListCursor::first(LIST_CAPTURES + 1))?;
@@ -50,17 +49,6 @@ pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
             }
         },
     ))
-}
-
-/// The captured URL that a user means, who may leave out the scheme.
-fn known_url(state: &AppState, requested: &str) -> Result<String, PageError> {
-    let whole = if requested.contains("://") { requested.to_owned() } else { format!("http://{requested}") };
-    for candidate in std::iter::once(whole.clone()).chain(others(&whole)) {
-        if let Some(known) = known_as(&state.history, &candidate)? {
-            return Ok(known);
-        }
-    }
-    Err(PageError::NotFound(format!("{} was not captured.", visible(requested))))
 }
 
 fn table(captures: &[Capture], older: Option<&Capture>) -> Markup {

@@ -31,18 +31,18 @@ use std::sync::Arc;
 use varve_archive::RepositoryError;
 
 use axum::Router;
-use axum::extract::{Request, State};
-use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::StatusCode;
 use http::header::{self, HeaderName, HeaderValue};
-use tower_http::set_header::SetResponseHeaderLayer;
+use http::request::Parts;
 use varve_archive::{ArchiveError, CatalogError};
 
 use crate::app_state::AppState;
 use crate::blocking::get_blocking;
-use crate::request_guard::{self, GuardRules};
+use crate::formatting::visible;
+use crate::request::RequestParts;
+use crate::request_guard::{GuardRules, protect};
 use crate::response::{self, ResponseHeaders};
 use crate::{cdx, error_page};
 
@@ -63,13 +63,9 @@ pub(crate) fn router(state: &Arc<AppState>) -> Router {
         .fallback(|| async { error_page::plain(StatusCode::NOT_FOUND, "Page not found", "") })
         .method_not_allowed_fallback(|| async {
             error_page::plain(StatusCode::METHOD_NOT_ALLOWED, "This server only reads.", "")
-        })
-        .layer(from_fn_with_state(Arc::clone(state), guard));
-    let router = DEFAULT_HEADERS.into_iter().fold(router, |router, (name, value)| {
-        let value = HeaderValue::from_static(value);
-        router.layer(SetResponseHeaderLayer::if_not_present(name, value))
-    });
-    router.with_state(Arc::clone(state))
+        });
+    let rules = GuardRules { here: state.ui, other: None, allow_null_origin: false };
+    protect(router, state, rules, policy, DEFAULT_HEADERS).with_state(Arc::clone(state))
 }
 
 fn pages() -> Router<Arc<AppState>> {
@@ -103,24 +99,13 @@ fn assets() -> Router<Arc<AppState>> {
         .route("/icon.svg", asset("image/svg+xml", icon))
 }
 
-/// Refuses foreign requests, and adds the Content-Security-Policy: only the replay origin may be
-/// framed.
-async fn guard(State(state): State<Arc<AppState>>, request: Request, next: Next) -> Response {
-    let (parts, body) = request.into_parts();
-    let rules = GuardRules { here: state.ui, other: None, allow_null_origin: false };
-    let policy = HeaderValue::try_from(format!(
+/// The Content-Security-Policy: only the replay origin may be framed.
+fn policy(state: &AppState, request: &Parts) -> String {
+    format!(
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; \
          frame-src {}; base-uri 'none'; frame-ancestors 'none'",
-        state.replay_origin(&parts)
-    ));
-    let mut response = match request_guard::check(&parts, &state, &rules) {
-        Ok(()) => next.run(Request::from_parts(parts, body)).await,
-        Err(error) => error.into_response(),
-    };
-    if let Ok(policy) = policy {
-        response.headers_mut().entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
-    }
-    response
+        state.replay_origin(request)
+    )
 }
 
 /// Why a page of the UI cannot be shown.
@@ -153,6 +138,21 @@ impl IntoResponse for PageError {
             }
         }
     }
+}
+
+impl PageError {
+    fn not_captured(url: &str) -> Self {
+        Self::NotFound(format!("{} was not captured.", visible(url)))
+    }
+
+    fn bad_time(text: &str) -> Self {
+        Self::BadRequest(format!("“{}” is not a time.", visible(text)))
+    }
+}
+
+/// A query parameter that the page cannot do without.
+fn required(request: &Parts, name: &str) -> Result<String, PageError> {
+    request.parameter(name).ok_or_else(|| PageError::BadRequest(format!("`{name}` is missing.")))
 }
 
 /// A page, or why it cannot be shown.

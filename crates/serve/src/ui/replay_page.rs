@@ -11,7 +11,7 @@ use maud::{DOCTYPE, Markup, html};
 use varve_archive::verbs::replay::{ReplayCapture, ReplayTime, UrlKnowledge, find};
 use varve_archive::{Capture, Moment};
 
-use super::{PageError, PageResult, page_frame};
+use super::{PageError, PageResult, page_frame, required};
 use crate::app_state::AppState;
 use crate::formatting::{query_value, visible};
 use crate::replay::ReplayAddress;
@@ -23,21 +23,15 @@ const FRAME_SANDBOX: &str = "allow-scripts allow-same-origin allow-forms allow-p
                        allow-top-navigation-by-user-activation";
 
 pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
-    let url =
-        request.parameter("url").ok_or_else(|| PageError::BadRequest("`url` is missing.".to_owned()))?;
-    let time = match request.parameter("time") {
-        None => None,
-        Some(text) => Some(
-            parse_time(&text)
-                .ok_or_else(|| PageError::BadRequest(format!("“{}” is not a time.", visible(&text))))?,
-        ),
-    };
+    let url = required(request, "url")?;
+    let time = request.parameter("time");
+    let time = time.map(|text| parse_time(&text).ok_or_else(|| PageError::bad_time(&text))).transpose()?;
     let found = match find(&state.history, &url, time)? {
         UrlKnowledge::Here(found) => found,
         UrlKnowledge::There(other) => {
             return Ok(response::redirect(StatusCode::FOUND, &other_url_path(&other, request)));
         }
-        UrlKnowledge::No => return Err(PageError::NotFound(format!("{} was not captured.", visible(&url)))),
+        UrlKnowledge::No => return Err(PageError::not_captured(&url)),
     };
     let capture = &found.capture;
     let source = format!("{}{}", state.replay_origin(request), ReplayAddress::of(&found).path());

@@ -9,7 +9,7 @@ use varve_archive::history::{CapturePair, resolve_version};
 use varve_archive::verbs::log::{ListCursor, VersionFilter};
 use varve_archive::verbs::show::{self, PageChange, VersionInfo};
 
-use super::{PageError, PageResult, page_frame};
+use super::{PageError, PageResult, page_frame, required};
 use crate::app_state::AppState;
 use crate::formatting::{counted, grouped, human_size, visible};
 use crate::request::RequestParts;
@@ -43,7 +43,7 @@ pub(super) fn list(state: &Arc<AppState>, request: &Parts) -> PageResult {
 }
 
 pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
-    let text = request.parameter("id").ok_or_else(|| PageError::BadRequest("`id` is missing.".to_owned()))?;
+    let text = required(request, "id")?;
     let all = request.parameter("all").is_some();
     let history = &state.history;
     let id = resolve_version(history, &text).map_err(|error| PageError::NotFound(error.to_string()))?;

@@ -34,7 +34,7 @@ use super::shards::ShardSet;
 use super::writer::{IndexWriter, install, remove};
 
 /// The result of housekeeping.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct HousekeepingDone {
     /// Entries merged from appendices.
     pub merged: u64,

@@ -1,7 +1,8 @@
 //! For GitHub workflows: a failure is an annotation at its record. Met expectations are not
 //! mentioned.
 
-use super::{CheckedUrl, visible};
+use super::CheckedUrl;
+use crate::text::visible;
 
 pub(super) fn line(checked: &CheckedUrl) -> String {
     if !checked.verdict.is_failure() {
@@ -22,7 +23,7 @@ pub(super) fn line(checked: &CheckedUrl) -> String {
 /// itself.
 fn message(text: &str) -> String {
     let text = text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
-    visible(&text)
+    visible(&text).into_owned()
 }
 
 fn property(text: &str) -> String {

@@ -233,14 +233,5 @@ impl CheckReporter {
     }
 }
 
-/// `text` with its control characters escaped.
-fn visible(text: &str) -> String {
-    let spelled = |letter: char| match letter.is_control() {
-        true => letter.escape_default().to_string(),
-        false => letter.to_string(),
-    };
-    text.chars().map(spelled).collect()
-}
-
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,8 @@
 
 use varve_expect::Standing;
 
-use super::{CheckSummary, CheckedUrl, ContentComparison, visible};
+use super::{CheckSummary, CheckedUrl, ContentComparison};
+use crate::text::visible;
 
 pub(super) fn line(checked: &CheckedUrl) -> String {
     let mut line = format!("{:<11}  {}", checked.verdict.word(), visible(&checked.url));

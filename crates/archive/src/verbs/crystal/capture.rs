@@ -9,7 +9,6 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use varve_crawl::CrawlError;
 
 use uuid::Uuid;
 use varve_catalog::{Frontier, FrontierStore as _, SqliteCatalog, SqliteFrontierStore};
@@ -19,13 +18,11 @@ use varve_plan::Plan;
 
 use super::plan::PlanRows;
 use crate::error::ArchiveError;
-use crate::verbs::capture::{resumed, usual_and_pages};
-use varve_core::secret::ShownUrl;
+use crate::verbs::capture::{distinct_seeds, resumed, usual_and_pages};
 use varve_crawl::{
-    CrawlEvent, CrawlSettings, CrawlTally, ProjectRun, RunEnding, ScopeKind, SharedProject,
-    crawl_into_project, only_worker,
+    CrawlError, CrawlEvent, CrawlSettings, CrawlTally, NetworkOptions, ProjectRun, RunEnding, ScopeKind,
+    SharedProject, crawl_into_project, only_worker,
 };
-use varve_crawl::{NetworkOptions, has_user_info};
 use varve_repository::archive_writer::Clock;
 
 /// The property that names the last revision before the unfinished capture.
@@ -84,7 +81,7 @@ pub fn capture(
         settings.seeds = rows.plan.roots.iter().filter_map(|root| open.address(&root.url)).collect();
         settings.scope = ScopeKind::Plan;
     } else {
-        settings.seeds = seeds(&open, &settings.seeds)?;
+        settings.seeds = distinct_seeds(&settings.seeds, |text| open.address(text))?;
     }
     if settings.seeds.is_empty() && rows.plan.groups.is_empty() {
         return Err(ArchiveError::NoRoots);
@@ -161,21 +158,6 @@ fn unfinished(writer: &ProjectWriter) -> Result<(Box<dyn Frontier>, RevisionId),
     let frontier = store.resume_run(run, only_worker(run))?.ok_or(CrawlError::NoRun)?;
     let after = writer.property(AFTER_PROPERTY)?.and_then(|text| text.parse().ok()).map(RevisionId);
     Ok((frontier, after.unwrap_or(RevisionId(i64::MAX))))
-}
-
-/// The URLs of the seeds, without duplicates.
-fn seeds(open: &SharedProject, texts: &[String]) -> Result<Vec<String>, ArchiveError> {
-    let mut seeds: Vec<String> = Vec::new();
-    for text in texts {
-        if has_user_info(text) {
-            return Err(ArchiveError::UserInfo { shown: ShownUrl(text).to_string() });
-        }
-        let seed = open.address(text).ok_or_else(|| ArchiveError::NotOnTheWeb { text: text.clone() })?;
-        if !seeds.contains(&seed) {
-            seeds.push(seed);
-        }
-    }
-    Ok(seeds)
 }
 
 /// The part of a project's plan that a run follows. Aliases are left to the code that spells URLs.

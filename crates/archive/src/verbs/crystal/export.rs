@@ -98,7 +98,7 @@ fn read_json<T: serde::de::DeserializeOwned>(
     reader
         .read_to_end(&mut json)
         .map_err(|source| RepositoryError::ReadObject { id: hex_digits(record), source })?;
-    serde_json::from_slice(&json).map_err(|_| ArchiveError::BadProjectFact { id: hex_digits(record) })
+    serde_json::from_slice(&json).map_err(|_| ArchiveError::BadProjectFact(hex_digits(record)))
 }
 
 /// Copies a body into a project.

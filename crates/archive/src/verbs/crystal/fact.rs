@@ -8,9 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 use varve_core::{RecordId, RunId};
-use varve_crystal::{
-    AliasId, GroupId, GroupSource, ProjectAlias, ResourceGroup, ResourceId, RootId, RootResource,
-};
+use varve_crystal::{ProjectAlias, ResourceGroup, RootResource};
 
 /// The media type of both kinds of facts.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.varve.crystal+json";
@@ -24,9 +22,9 @@ pub(super) struct ProjectFact {
     pub(super) name: String,
     pub(super) major_version: u8,
     pub(super) properties: Vec<(String, Option<String>)>,
-    pub(super) roots: Vec<RootRow>,
-    pub(super) groups: Vec<GroupRow>,
-    pub(super) aliases: Vec<AliasRow>,
+    pub(super) roots: Vec<RootResource>,
+    pub(super) groups: Vec<ResourceGroup>,
+    pub(super) aliases: Vec<ProjectAlias>,
     /// The records of its resources and revisions.
     pub(super) parts: Vec<RecordId>,
 }
@@ -55,96 +53,4 @@ pub(super) struct RevisionRow {
     /// The cookie that was sent, encrypted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) cookie: Option<String>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct RootRow {
-    id: i64,
-    name: String,
-    resource: i64,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct GroupRow {
-    id: i64,
-    name: String,
-    url_pattern: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    source_root: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    source_group: Option<i64>,
-    do_not_download: bool,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct AliasRow {
-    id: i64,
-    source: String,
-    target: String,
-    external: bool,
-}
-
-impl From<RootResource> for RootRow {
-    fn from(root: RootResource) -> Self {
-        Self { id: root.id.get(), name: root.name, resource: root.resource.get() }
-    }
-}
-
-impl From<&RootRow> for RootResource {
-    fn from(row: &RootRow) -> Self {
-        Self { id: RootId(row.id), name: row.name.clone(), resource: ResourceId(row.resource) }
-    }
-}
-
-impl From<ResourceGroup> for GroupRow {
-    fn from(group: ResourceGroup) -> Self {
-        let (source_root, source_group) = match group.source {
-            Some(GroupSource::Root(id)) => (Some(id.get()), None),
-            Some(GroupSource::Group(id)) => (None, Some(id.get())),
-            None => (None, None),
-        };
-        Self {
-            id: group.id.get(),
-            name: group.name,
-            url_pattern: group.url_pattern,
-            source_root,
-            source_group,
-            do_not_download: group.do_not_download,
-        }
-    }
-}
-
-impl From<&GroupRow> for ResourceGroup {
-    fn from(row: &GroupRow) -> Self {
-        let root = row.source_root.map(|id| GroupSource::Root(RootId(id)));
-        Self {
-            id: GroupId(row.id),
-            name: row.name.clone(),
-            url_pattern: row.url_pattern.clone(),
-            source: root.or(row.source_group.map(|id| GroupSource::Group(GroupId(id)))),
-            do_not_download: row.do_not_download,
-        }
-    }
-}
-
-impl From<ProjectAlias> for AliasRow {
-    fn from(alias: ProjectAlias) -> Self {
-        Self {
-            id: alias.id.get(),
-            source: alias.source_url_prefix,
-            target: alias.target_url_prefix,
-            external: alias.target_is_external,
-        }
-    }
-}
-
-impl From<&AliasRow> for ProjectAlias {
-    fn from(row: &AliasRow) -> Self {
-        Self {
-            id: AliasId(row.id),
-            source_url_prefix: row.source.clone(),
-            target_url_prefix: row.target.clone(),
-            target_is_external: row.external,
-        }
-    }
 }

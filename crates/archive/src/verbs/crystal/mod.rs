@@ -1,4 +1,4 @@
-//! The verbs for Crystal projects, one file each.
+//! The verbs for Crystal projects.
 //!
 //! `varve-crystal` does the work. This module opens projects as each verb needs it and re-exports
 //! the types, so that a caller needs this crate alone.
@@ -7,12 +7,8 @@ pub mod capture;
 pub mod export;
 mod fact;
 pub mod import;
-pub mod info;
-pub mod migrate;
-pub mod new;
 pub(crate) mod plan;
-pub mod property;
-pub mod save_as;
+pub mod project;
 mod seal;
 pub mod verify;
 pub mod warc;

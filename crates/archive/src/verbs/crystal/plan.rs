@@ -98,7 +98,8 @@ impl UniqueNames {
     }
 }
 
-fn understood<T>(
+/// The rows that can be read.
+pub(super) fn understood<T>(
     rows: impl Iterator<Item = varve_crystal::Result<T>>,
 ) -> impl Iterator<Item = varve_crystal::Result<T>> {
     rows.filter(|row| !matches!(row, Err(Error::Row(_))))

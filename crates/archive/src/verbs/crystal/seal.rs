@@ -32,9 +32,7 @@ impl Seal {
     /// Opens the key at `path`; `None` if there is none.
     pub(super) fn open(path: &Path) -> Result<Option<Self>, ArchiveError> {
         match fs::read(path) {
-            Ok(bytes) => {
-                Self::of(&bytes).ok_or_else(|| ArchiveError::BadKey { path: path.to_owned() }).map(Some)
-            }
+            Ok(bytes) => Self::of(&bytes).ok_or_else(|| ArchiveError::BadKey(path.to_owned())).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(RepositoryError::Read { path: path.to_owned(), source }.into()),
         }
@@ -49,7 +47,7 @@ impl Seal {
         let drawn =
             SystemRandom::new().fill(&mut key).map_err(|_| io::Error::other("no randomness to be had"));
         drawn.and_then(|()| write_key(path, &key)).map_err(ArchiveError::write(path))?;
-        Self::of(&key).ok_or_else(|| ArchiveError::BadKey { path: path.to_owned() })
+        Self::of(&key).ok_or_else(|| ArchiveError::BadKey(path.to_owned()))
     }
 
     fn of(key: &[u8]) -> Option<Self> {

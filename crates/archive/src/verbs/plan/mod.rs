@@ -10,15 +10,13 @@ pub mod suggest;
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
-use varve_repository::RepositoryError;
 
 use varve_yaml::comments;
 
 use super::crystal::OpenReport;
 use super::crystal::plan as project_plan;
 use crate::error::ArchiveError;
-use varve_repository::archive_paths::ArchivePaths;
-use varve_repository::{Layout, detect_layout};
+use varve_repository::{ArchivePaths, Layout, RepositoryError, detect_layout};
 
 pub use varve_core::alias::Alias;
 pub use varve_plan::{EditError, Group, Plan, Problem, Removed, Root};

@@ -5,7 +5,6 @@
 
 use std::collections::HashSet;
 use std::io::Read;
-use varve_crawl::CrawlError;
 use varve_repository::RepositoryError;
 
 use varve_core::headers::Headers;
@@ -18,7 +17,7 @@ use varve_wire::{DecodeLimits, MessageHead};
 use crate::error::ArchiveError;
 use crate::verbs::capture::{NetworkOptions, client};
 use crate::verbs::cat::{CaptureSelector, find};
-use varve_crawl::CrawlSettings;
+use varve_crawl::{CrawlError, CrawlSettings};
 use varve_repository::history::HistoryReader;
 
 pub use varve_core::pattern::SuggestedGroup;
@@ -106,7 +105,7 @@ pub fn of_live_page(
 }
 
 fn page_address(text: &str) -> Result<String, ArchiveError> {
-    request_url(text).ok_or_else(|| ArchiveError::NotOnTheWeb { text: text.to_owned() })
+    request_url(text).ok_or_else(|| ArchiveError::NotOnTheWeb(text.to_owned()))
 }
 
 enum SuggestedLink {

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
-use varve_core::fact::{Fact, Manifest, Tombstone};
+use varve_core::fact::{Fact, Manifest, ManifestPage, Tombstone};
 use varve_core::history::uuid_of;
-use varve_core::{Moment, RecordId, RunId, VersionId};
+use varve_core::pattern::GroupPattern;
+use varve_core::{RecordId, RunId, VersionId};
 use varve_store::exchange::{ScannedRecord, is_capture, page_of, scan};
 use varve_store::purge::{PromotedRevisit, each_header};
 use varve_store::record::field;
@@ -59,7 +60,8 @@ impl PurgeSelection {
         let mut choice = Self { answered, ..Self::default() };
         each_header(&files, &mut |header, id, silo| choice.look_at(&gone, header, id, silo))?;
         choice.add_remarks(&files)?;
-        choice.pages = history.hiding.iter().map(|(record, url)| describe_page(*record, url)).collect();
+        choice.pages =
+            history.objects.hiding.iter().map(|(record, url)| describe_page(*record, url)).collect();
         Ok(choice)
     }
 
@@ -98,9 +100,9 @@ impl PurgeSelection {
             self.runs.extend(run.map(|run| (id, run)));
         }
         if gone.takes(header, id, run) {
-            let version = gone.manifests.get(&id).copied();
+            let version = gone.history.manifests.get(&id).copied();
             let mut tombstone = describe(header, id, version);
-            tombstone.url = tombstone.url.or_else(|| gone.history.pages.get(&id).cloned());
+            tombstone.url = tombstone.url.or_else(|| gone.history.objects.urls.get(&id).cloned());
             self.add(tombstone, silo);
         }
     }
@@ -119,29 +121,48 @@ impl PurgeSelection {
     }
 
     /// The tombstone of a revisit that became a response.
-    pub(super) fn replaced(&self, promoted: &PromotedRevisit, time: Moment) -> Tombstone {
+    pub(super) fn replaced(&self, promoted: &PromotedRevisit) -> Tombstone {
         Tombstone {
-            record: promoted.was,
-            kind: RecordType::Revisit.name().to_owned(),
             url: Some(promoted.url.clone()),
-            digest: None,
             run: self.runs.get(&promoted.was).copied(),
-            version: None,
             replaced_by: Some(promoted.is),
-            who: String::new(),
-            why: String::new(),
-            time,
+            ..Tombstone::new(promoted.was, RecordType::Revisit.name())
         }
     }
 }
 
-/// The facts that matter for the selection.
-struct PurgeScan<'a> {
-    request: &'a Request,
+/// The URLs that a request selects.
+struct UrlSelection<'a> {
     urls: HashSet<String>,
-    versions: HashSet<VersionId>,
-    manifests: HashMap<RecordId, VersionId>,
-    runs: HashSet<RunId>,
+    patterns: &'a [GroupPattern],
+}
+
+impl UrlSelection<'_> {
+    /// Whether any spelling of a URL is selected, so that selected data does not stay under another
+    /// spelling.
+    fn matches(&self, url: &str) -> bool {
+        if self.urls.is_empty() && self.patterns.is_empty() {
+            return false;
+        }
+        spellings(url)
+            .iter()
+            .any(|url| self.urls.contains(url) || self.patterns.iter().any(|pattern| pattern.matches(url)))
+    }
+}
+
+/// What becomes of runs.
+#[derive(Default)]
+struct RunScan {
+    /// Runs of removed versions.
+    removed: HashSet<RunId>,
+    /// Runs that lose a capture.
+    touched: HashSet<RunId>,
+    version_of: HashMap<RunId, VersionId>,
+}
+
+/// What becomes of objects and of the pages that reference them.
+#[derive(Default)]
+struct ObjectScan {
     /// Bodies that only removed pages reference.
     going: HashSet<RecordId>,
     /// Objects that remaining versions reference.
@@ -151,55 +172,76 @@ struct PurgeScan<'a> {
     /// Pages removed from remaining versions, each with the key of its capture.
     hiding: BTreeSet<(RecordId, String)>,
     /// The URL of one page for each of those bodies.
-    pages: HashMap<RecordId, String>,
+    urls: HashMap<RecordId, String>,
     /// Responses of earlier runs that remaining versions contain.
     answers: HashSet<RecordId>,
+    /// Screenshots, each with the run of its page, and whether the URL of the page is selected.
+    pictures: Vec<(RecordId, Option<RunId>, bool)>,
+}
+
+impl ObjectScan {
+    /// Adds a page that is removed, with its version or alone, or that remains.
+    fn add_page(&mut self, page: &ManifestPage, goes: bool, with_version: bool) {
+        let body = RecordId::new(page.body.into_inner());
+        if goes && !with_version {
+            self.hiding.insert((page.record.unwrap_or(body), page.url.clone()));
+        }
+        match (page.record, goes) {
+            (None, true) => {
+                self.going.insert(body);
+                self.urls.entry(body).or_insert_with(|| page.url.clone());
+            }
+            (None, false) => _ = self.holding.insert((body, number(&page.url))),
+            // A response is removed with its run or by its URL, unless a remaining version contains
+            // it too.
+            (Some(_), true) => {}
+            (Some(answer), false) => _ = self.answers.insert(answer),
+        }
+    }
+}
+
+/// The facts in the silos that matter for the selection.
+struct PurgeScan<'a> {
+    selected: UrlSelection<'a>,
+    versions: HashSet<VersionId>,
+    manifests: HashMap<RecordId, VersionId>,
+    runs: RunScan,
+    objects: ObjectScan,
     /// The page list that was read last.
     lists: PageLists<'static>,
     /// Lists that manifests name, and whether one of those manifests remains.
     named: HashMap<RecordId, bool>,
     /// Versions that lose something. Their scores mention it.
     touched: HashSet<VersionId>,
-    touched_runs: HashSet<RunId>,
-    version_of_run: HashMap<RunId, VersionId>,
     scores: Vec<(RecordId, String)>,
-    /// Screenshots, each with the run of its page, and whether the URL of the page is selected.
-    pictures: Vec<(RecordId, Option<RunId>, bool)>,
 }
 
 impl<'a> PurgeScan<'a> {
     fn new(request: &'a Request) -> Self {
+        let urls = request.urls.iter().flat_map(|url| spellings(url)).collect();
+        let going = request.objects.iter().copied().collect();
         Self {
-            request,
-            urls: request.urls.iter().flat_map(|url| spellings(url)).collect(),
+            selected: UrlSelection { urls, patterns: &request.patterns },
             versions: request.versions.iter().copied().collect(),
             manifests: HashMap::new(),
-            runs: HashSet::new(),
-            going: request.objects.iter().copied().collect(),
-            staying: HashSet::new(),
-            holding: HashSet::new(),
-            hiding: BTreeSet::new(),
-            pages: HashMap::new(),
-            answers: HashSet::new(),
+            runs: RunScan::default(),
+            objects: ObjectScan { going, ..ObjectScan::default() },
             lists: PageLists::default(),
             named: HashMap::new(),
             touched: HashSet::new(),
-            touched_runs: HashSet::new(),
-            version_of_run: HashMap::new(),
             scores: Vec::new(),
-            pictures: Vec::new(),
         }
     }
 
     fn add(&mut self, scanned: ScannedRecord) {
         match scanned {
             ScannedRecord::Capture(receipt) => {
-                let matches = self.matches(&receipt.url);
+                let matches = self.selected.matches(&receipt.url);
                 if matches {
-                    self.touched_runs.extend(receipt.run);
+                    self.runs.touched.extend(receipt.run);
                 }
                 let picture = receipt.renderings.screenshot;
-                self.pictures.extend(picture.map(|picture| (picture, receipt.run, matches)));
+                self.objects.pictures.extend(picture.map(|picture| (picture, receipt.run, matches)));
             }
             ScannedRecord::Fact { record, about, media_type, json } => {
                 match Fact::parse(&media_type, &json) {
@@ -217,8 +259,8 @@ impl<'a> PurgeScan<'a> {
     /// removed again.
     fn hear_tombstone(&mut self, tombstone: Tombstone) {
         if let Some(url) = tombstone.page() {
-            self.holding.remove(&(tombstone.record, number(url)));
-            self.hiding.remove(&(tombstone.record, url.to_owned()));
+            self.objects.holding.remove(&(tombstone.record, number(url)));
+            self.objects.hiding.remove(&(tombstone.record, url.to_owned()));
         }
     }
 
@@ -226,19 +268,15 @@ impl<'a> PurgeScan<'a> {
         let id = Manifest::version_id(json);
         let is_gone = self.versions.contains(&id);
         if let Some(run) = &manifest.run {
-            self.version_of_run.insert(run.id, id);
-            if is_gone {
-                self.runs.insert(run.id);
-            }
-        }
-        if is_gone {
-            self.manifests.insert(record, id);
+            self.runs.version_of.insert(run.id, id);
         }
         let kept_with_it = manifest.plan.iter().chain(manifest.expectations.values());
         if is_gone {
-            self.going.extend(kept_with_it)
+            self.runs.removed.extend(manifest.run.as_ref().map(|run| run.id));
+            self.manifests.insert(record, id);
+            self.objects.going.extend(kept_with_it);
         } else {
-            self.staying.extend(kept_with_it)
+            self.objects.staying.extend(kept_with_it);
         }
         if let Some(list) = manifest.list {
             *self.named.entry(list).or_default() |= !is_gone;
@@ -246,52 +284,29 @@ impl<'a> PurgeScan<'a> {
         // If the list of a manifest is lost, its own pages are used; `audit` reports the loss.
         let pages = self.lists.pages_of(manifest).unwrap_or_else(|_| manifest.pages.clone());
         for page in &pages {
-            let goes = is_gone || self.matches(&page.url);
+            let goes = is_gone || self.selected.matches(&page.url);
             if goes {
                 self.touched.insert(id);
             }
-            let body = RecordId::new(page.body.into_inner());
-            if goes && !is_gone {
-                self.hiding.insert((page.record.unwrap_or(body), page.url.clone()));
-            }
-            match (page.record, goes) {
-                (None, true) => {
-                    self.going.insert(body);
-                    self.pages.entry(body).or_insert_with(|| page.url.clone());
-                }
-                (None, false) => _ = self.holding.insert((body, number(&page.url))),
-                // A response is removed with its run or by its URL, unless a remaining version
-                // contains it too.
-                (Some(_), true) => {}
-                (Some(answer), false) => _ = self.answers.insert(answer),
-            }
+            self.objects.add_page(page, goes, is_gone);
         }
-    }
-
-    fn matches(&self, url: &str) -> bool {
-        if self.urls.is_empty() && self.request.patterns.is_empty() {
-            return false;
-        }
-        // Matches any spelling, so that selected data does not stay under another one.
-        spellings(url).iter().any(|url| {
-            self.urls.contains(url) || self.request.patterns.iter().any(|pattern| pattern.matches(url))
-        })
     }
 
     fn gone(&self) -> PurgedIds<'_> {
         let mut touched = self.touched.clone();
-        touched.extend(self.touched_runs.iter().filter_map(|run| self.version_of_run.get(run)));
-        let is_touched = |about: &str| about.strip_prefix("urn:uuid:").and_then(|id| id.parse().ok());
-        let scores = self.scores.iter().filter(|(_, about)| {
-            is_touched(about).is_some_and(|version: VersionId| touched.contains(&version))
-        });
+        touched.extend(self.runs.touched.iter().filter_map(|run| self.runs.version_of.get(run)));
+        let version = |about: &str| about.strip_prefix("urn:uuid:").and_then(|id| id.parse().ok());
+        let scores = self
+            .scores
+            .iter()
+            .filter(|(_, about)| version(about).is_some_and(|version: VersionId| touched.contains(&version)));
+        let ObjectScan { going, staying, holding, pictures, .. } = &self.objects;
+        let (mut going, mut staying) = (going.clone(), staying.clone());
+        staying.extend(holding.iter().map(|(body, _)| *body));
         // A screenshot is removed with the last page that references it.
-        let is_going =
-            |run: &Option<RunId>, matches: bool| matches || run.is_some_and(|run| self.runs.contains(&run));
-        let (mut going, mut staying) = (self.going.clone(), self.staying.clone());
-        staying.extend(self.holding.iter().map(|(body, _)| *body));
-        for (picture, run, matches) in &self.pictures {
-            if is_going(run, *matches) {
+        for (picture, run, matches) in pictures {
+            let goes = *matches || run.is_some_and(|run| self.runs.removed.contains(&run));
+            if goes {
                 going.insert(*picture)
             } else {
                 staying.insert(*picture)
@@ -299,7 +314,6 @@ impl<'a> PurgeScan<'a> {
         }
         PurgedIds {
             history: self,
-            manifests: &self.manifests,
             bodies: going.difference(&staying).copied().collect(),
             staying,
             scores: scores.map(|(record, _)| *record).collect(),
@@ -310,7 +324,6 @@ impl<'a> PurgeScan<'a> {
 /// The selected ids, for one pass over all records.
 struct PurgedIds<'a> {
     history: &'a PurgeScan<'a>,
-    manifests: &'a HashMap<RecordId, VersionId>,
     bodies: HashSet<RecordId>,
     /// Bodies that a remaining holder references.
     staying: HashSet<RecordId>,
@@ -322,12 +335,13 @@ impl PurgedIds<'_> {
         match header.record_type() {
             RecordType::Response | RecordType::Revisit | RecordType::Request | RecordType::Conversion => {
                 let url = page_of(header);
-                run.is_some_and(|run| self.history.runs.contains(&run)) && !self.history.answers.contains(&id)
-                    || url.is_some_and(|url| self.history.matches(&url))
+                run.is_some_and(|run| self.history.runs.removed.contains(&run))
+                    && !self.history.objects.answers.contains(&id)
+                    || url.is_some_and(|url| self.history.selected.matches(&url))
             }
             RecordType::Resource => self.bodies.contains(&id),
             RecordType::Metadata => {
-                self.manifests.contains_key(&id)
+                self.history.manifests.contains_key(&id)
                     || self.scores.contains(&id)
                     || self.history.named.get(&id) == Some(&false)
                     || self.is_about_version(header)
@@ -373,35 +387,18 @@ pub(super) fn pages_alone<'a>(
 }
 
 fn describe_page(record: RecordId, url: &str) -> Tombstone {
-    Tombstone {
-        record,
-        kind: Tombstone::PAGE.to_owned(),
-        url: Some(url.to_owned()),
-        digest: None,
-        run: None,
-        version: None,
-        replaced_by: None,
-        who: String::new(),
-        why: String::new(),
-        time: Moment::from_seconds(0),
-    }
+    Tombstone { url: Some(url.to_owned()), ..Tombstone::new(record, Tombstone::PAGE) }
 }
 
 fn describe(header: &RecordHeader, id: RecordId, version: Option<VersionId>) -> Tombstone {
     let text = |name| header.fields.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
-    let kind = header.record_type();
     let url = page_of(header).map(Cow::into_owned);
     Tombstone {
-        record: id,
-        kind: kind.name().to_owned(),
         url: url.filter(|url| !url.starts_with("urn:sha256:")),
         digest: text("WARC-Payload-Digest").or_else(|| text("WARC-Block-Digest")),
         // A run is sealed over its captures alone.
         run: run_of(header).filter(|_| is_capture(header)),
         version,
-        replaced_by: None,
-        who: String::new(),
-        why: String::new(),
-        time: Moment::from_seconds(0),
+        ..Tombstone::new(id, header.record_type().name())
     }
 }

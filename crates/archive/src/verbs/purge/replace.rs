@@ -11,9 +11,8 @@ use super::dictionary::{Dictionaries, Renewed};
 use crate::error::ArchiveError;
 use crate::verbs::rebuild::rebuild_catalog;
 use varve_repository::archive::open_silo_files;
-use varve_repository::archive_paths::ArchivePaths;
-use varve_repository::archive_writer::ArchiveWriter;
 use varve_repository::pending_swap::{finish_pending_swap, prepared_paths, remove, rename, sync};
+use varve_repository::{ArchivePaths, ArchiveWriter};
 
 /// Bytes of all silos.
 pub(super) fn bytes(layout: &ArchivePaths) -> Result<u64, ArchiveError> {

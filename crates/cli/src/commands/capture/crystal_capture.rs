@@ -9,11 +9,9 @@ use varve_archive::verbs::crystal::capture::{self as into_project, ProjectCaptur
 use varve_archive::verbs::plan::Plan;
 
 use super::{CaptureArgs, CaptureSummary, RunReporter, UnsentCredentials};
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{counted, human_size};
-use crate::session::Session;
 use crate::signals;
+use crate::verb::{Error, ExitStatus, Session};
 
 impl CaptureArgs {
     /// Captures into a Crystal project.

@@ -12,7 +12,7 @@ use varve_archive::verbs::capture::{CapturedPage, CrawlEvent, CrawlProgress};
 use super::skipped_urls::SkippedUrlFile;
 use super::unsent_credentials::UnsentCredentials;
 use crate::error::Error;
-use crate::network_hints::NetworkHints;
+use crate::error_hints::NetworkHints;
 use crate::printer::{self, Printer, WARNING_STYLE, counted, human_size, visible};
 
 /// URLs named for each rule; the rest is counted.
@@ -24,15 +24,9 @@ pub(super) struct RunReporter<'a> {
     progress: Option<printer::ProgressHandle>,
     json: bool,
     began: Instant,
-    /// Skipped URLs by rule.
-    skipped: BTreeMap<String, UrlSample>,
-    /// Pages with a status of 400 or above, by status.
-    refused: BTreeMap<u16, UrlSample>,
     /// The file of `--skipped`.
     list: Option<SkippedUrlFile>,
-    /// Hints for failures.
-    hints: NetworkHints,
-    unsent: UnsentCredentials,
+    summary: CaptureSummary,
     /// The first error while printing.
     failure: Result<(), Error>,
 }
@@ -55,22 +49,19 @@ impl UrlSample {
 
     /// Prints a heading and the first URLs.
     fn name(&self, what: fmt::Arguments<'_>, printer: &mut Printer) {
-        printer.say(format_args!("{what}{}", if self.first.is_empty() { "" } else { ":" }));
-        for url in &self.first {
-            printer.say(format_args!("  {}", visible(url)));
-        }
-        if !self.first.is_empty() && self.count > self.first.len() as u64 {
-            printer.say(format_args!("  and {} more", self.count - self.first.len() as u64));
-        }
+        printer.say_list(format_args!("{what}:"), self.first.iter().map(|url| visible(url)), self.count);
     }
 }
 
 /// Printed at the end of a run.
 pub(super) struct CaptureSummary {
+    /// Skipped URLs by rule.
     skipped: BTreeMap<String, UrlSample>,
+    /// Pages with a status of 400 or above, by status.
     refused: BTreeMap<u16, UrlSample>,
     /// Whether skipped URLs are in a file.
     is_listed: bool,
+    /// Hints for failures.
     hints: NetworkHints,
     unsent: UnsentCredentials,
 }
@@ -85,44 +76,38 @@ impl<'a> RunReporter<'a> {
     ) -> Result<Self, Error> {
         let list = list.map(|(path, append)| SkippedUrlFile::open(path, append)).transpose()?;
         let progress = (!json).then(|| printer.progress_said());
-        Ok(Self {
-            printer,
-            progress,
-            json,
-            began: Instant::now(),
+        let summary = CaptureSummary {
             skipped: BTreeMap::new(),
             refused: BTreeMap::new(),
-            list,
+            is_listed: list.is_some(),
             hints: NetworkHints::default(),
             unsent,
-            failure: Ok(()),
-        })
+        };
+        Ok(Self { printer, progress, json, began: Instant::now(), list, summary, failure: Ok(()) })
     }
 
     /// Ends the report.
     pub(super) fn end(self) -> Result<CaptureSummary, Error> {
         self.failure?;
-        let is_listed = self.list.is_some();
         self.list.map_or(Ok(()), SkippedUrlFile::end)?;
-        let Self { skipped, refused, hints, unsent, .. } = self;
-        Ok(CaptureSummary { skipped, refused, is_listed, hints, unsent })
+        Ok(self.summary)
     }
 
     pub(super) fn see(&mut self, event: &CrawlEvent<'_>) {
         if let CrawlEvent::Failed { url, kind, .. } = event {
-            self.hints.add(kind, url);
+            self.summary.hints.add(kind, url);
         }
         if let CrawlEvent::HostUnreachable { host, kind: kind @ ("guard" | "tls:issuer"), .. } = event {
-            self.hints.add(kind, host);
+            self.summary.hints.add(kind, host);
         }
         if let CrawlEvent::TlsRequired { url } = event {
-            self.hints.add("tls:wanted", url);
+            self.summary.hints.add("tls:wanted", url);
         }
         if let CrawlEvent::Captured(CapturedPage { url, .. }) = event {
-            self.unsent.see(url);
+            self.summary.unsent.see(url);
         }
         if let CrawlEvent::Captured(CapturedPage { url, status: status @ 400.., is_page: true, .. }) = event {
-            self.refused.entry(*status).or_default().add(url);
+            self.summary.refused.entry(*status).or_default().add(url);
         }
         if let Some(list) = self.list.as_mut().filter(|_| self.failure.is_ok()) {
             self.failure = list.see(event);
@@ -144,7 +129,7 @@ impl<'a> RunReporter<'a> {
             CrawlEvent::Skipped { url, rule, is_seed } => self.count(url, &rule.to_string(), *is_seed),
             CrawlEvent::LinksSkipped { url, links, rule } => {
                 self.remark("skipped", url, &format!("{} of it, by {rule}", counted(*links, "link")));
-                self.skipped.entry(rule.to_string()).or_default().count += links;
+                self.summary.skipped.entry(rule.to_string()).or_default().count += links;
             }
             CrawlEvent::RetryAfter { host, until, left } => self.waits(host, *until, *left),
             CrawlEvent::HostUnreachable { host, message, .. } => {
@@ -182,9 +167,9 @@ impl<'a> RunReporter<'a> {
         let group = group_of(rule);
         if is_seed {
             self.remark("skipped", url, rule);
-            self.hints.add(&group, url);
+            self.summary.hints.add(&group, url);
         }
-        self.skipped.entry(group).or_default().add(url);
+        self.summary.skipped.entry(group).or_default().add(url);
     }
 
     /// Flushes the output, so that a program that reads the events need not wait for a full buffer.
@@ -237,9 +222,10 @@ impl CaptureSummary {
         for (status, urls) in &self.refused {
             urls.name(format_args!("{} answered {status}", counted(urls.count, "page")), printer);
         }
-        let is_short = self.skipped.values().any(|skipped| {
-            !skipped.first.is_empty() && skipped.count > skipped.first.len() as u64
-        });
+        let is_short = self
+            .skipped
+            .values()
+            .any(|skipped| !skipped.first.is_empty() && skipped.count > skipped.first.len() as u64);
         if is_short && !self.is_listed {
             printer.say("hint: `--skipped FILE` lists every skipped URL, and so does `--json`");
         }

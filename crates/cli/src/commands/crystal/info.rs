@@ -1,19 +1,12 @@
 //! `varve crystal info`: statistics of a project.
 
-use serde::Serialize;
-use varve_archive::verbs::crystal::info::{ProjectOverview, info};
+use serde_json::json;
+use varve_archive::verbs::crystal::project::{ProjectOverview, info};
 use varve_archive::verbs::crystal::{DatabaseReadMode, GroupInfo, ProjectInfo as Numbers};
 
 use super::ProjectPathArgs;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::printer::{FAINT_STYLE, Printer, STRONG_STYLE, WARNING_STYLE, human_size, visible};
-use crate::session::Session;
-
-const CRYSTAL_INFO_EXAMPLES: &str = "\
-Examples:
-  varve crystal info museum.crystalproj
-  varve -C museum.crystalproj crystal info --json";
+use crate::printer::{FAINT_STYLE, Printer, STRONG_STYLE, human_size, visible, with_fields};
+use crate::verb::{Error, ExitStatus, Session};
 
 /// Show statistics of a project
 ///
@@ -22,7 +15,10 @@ Examples:
 /// `database_bytes`, `half_migrated`, `reading`, `hibernated_tasks`, `path`, `default_url_prefix`
 /// and `group_members`.
 #[derive(clap::Args)]
-#[command(after_help = CRYSTAL_INFO_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve crystal info museum.crystalproj
+  varve -C museum.crystalproj crystal info --json")]
 pub(super) struct CrystalInfoArgs {
     #[command(flatten)]
     which: ProjectPathArgs,
@@ -32,38 +28,6 @@ pub(super) struct CrystalInfoArgs {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct ProjectInfoRow<'a> {
-    path: String,
-    #[serde(flatten)]
-    numbers: &'a Numbers,
-    default_url_prefix: Option<&'a str>,
-    group_members: Vec<ProjectGroupRow<'a>>,
-}
-
-#[derive(Serialize)]
-struct ProjectGroupRow<'a> {
-    id: i64,
-    name: &'a str,
-    url_pattern: &'a str,
-    do_not_download: bool,
-    members: u64,
-    downloaded_members: u64,
-}
-
-impl<'a> ProjectGroupRow<'a> {
-    fn of(info: &'a GroupInfo) -> Self {
-        Self {
-            id: info.group.id.get(),
-            name: &info.group.name,
-            url_pattern: &info.group.url_pattern,
-            do_not_download: info.group.do_not_download,
-            members: info.members,
-            downloaded_members: info.downloaded_members,
-        }
-    }
-}
-
 impl CrystalInfoArgs {
     pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let about = info(&self.which.path(session)?)?;
@@ -71,12 +35,22 @@ impl CrystalInfoArgs {
             print(&about, &mut session.printer)?;
             return Ok(ExitStatus::Done);
         }
-        session.printer.json(&ProjectInfoRow {
-            path: about.path.to_string_lossy().into_owned(),
-            numbers: &about.info,
-            default_url_prefix: about.default_url_prefix.as_deref(),
-            group_members: about.groups.iter().map(ProjectGroupRow::of).collect(),
-        })?;
+        let group = |info: &GroupInfo| {
+            json!({
+                "id": info.group.id,
+                "name": info.group.name,
+                "url_pattern": info.group.url_pattern,
+                "do_not_download": info.group.do_not_download,
+                "members": info.members,
+                "downloaded_members": info.downloaded_members,
+            })
+        };
+        let rest = json!({
+            "default_url_prefix": about.default_url_prefix,
+            "group_members": about.groups.iter().map(group).collect::<Vec<_>>(),
+        });
+        let row = with_fields(json!({ "path": about.path.to_string_lossy() }), &about.info);
+        session.printer.json(&with_fields(row, &rest))?;
         Ok(ExitStatus::Done)
     }
 }
@@ -121,9 +95,7 @@ fn print_group(info: &GroupInfo, printer: &mut Printer) -> Result<(), Error> {
 
 fn say_state(numbers: &Numbers, printer: &mut Printer) {
     if numbers.half_migrated {
-        printer.say(format_args!(
-            "{WARNING_STYLE}warning:{WARNING_STYLE:#} a migration was interrupted; `varve crystal migrate` completes it"
-        ));
+        printer.warn("a migration was interrupted; `varve crystal migrate` completes it");
     }
     if numbers.reading == DatabaseReadMode::Copy {
         printer.say(

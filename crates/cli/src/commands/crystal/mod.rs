@@ -1,37 +1,31 @@
-//! `varve crystal`: manages Crystal projects. One file per sub-verb.
+//! `varve crystal`: manages Crystal projects.
 
-pub(super) mod audit;
 pub(super) mod import;
 mod info;
-mod migrate;
-mod new;
-mod property;
-mod save_as;
+mod project;
 mod verify;
 
 use std::path::PathBuf;
 
 use varve_archive::verbs::crystal::OpenReport;
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::printer::{Printer, counted};
-use crate::session::Session;
-use crate::verb::Verb;
-
-const CRYSTAL_EXAMPLES: &str = "\
-Examples:
-  varve crystal new museum
-  varve crystal info museum.crystalproj --json
-  varve crystal verify museum.crystalproj --repair
-  varve crystal save-as museum.crystalproj copy.crystalproj";
+use crate::printer::{Printer, counted_bodies};
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Manage Crystal projects
 ///
 /// Reading verbs, such as `log`, `cat` and `diff`, work on a project with `-C museum.crystalproj`;
 /// so do `capture` and `plan`, which write it. These verbs are for what only Crystal projects have.
 #[derive(clap::Args)]
-#[command(after_help = CRYSTAL_EXAMPLES, disable_help_subcommand = true)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  varve crystal new museum
+  varve crystal info museum.crystalproj --json
+  varve crystal verify museum.crystalproj --repair
+  varve crystal save-as museum.crystalproj copy.crystalproj"
+)]
 pub(super) struct CrystalArgs {
     #[command(subcommand)]
     verb: CrystalVerb,
@@ -39,12 +33,12 @@ pub(super) struct CrystalArgs {
 
 #[derive(clap::Subcommand)]
 enum CrystalVerb {
-    New(new::CrystalNewArgs),
+    New(project::CrystalNewArgs),
     Info(info::CrystalInfoArgs),
-    Migrate(migrate::CrystalMigrateArgs),
+    Migrate(project::CrystalMigrateArgs),
     Verify(verify::CrystalVerifyArgs),
-    SaveAs(save_as::CrystalSaveAsArgs),
-    Property(property::CrystalPropertyArgs),
+    SaveAs(project::CrystalSaveAsArgs),
+    Property(project::CrystalPropertyArgs),
 }
 
 impl Verb for CrystalArgs {
@@ -70,10 +64,7 @@ struct ProjectPathArgs {
 
 impl ProjectPathArgs {
     fn path(&self, session: &Session) -> Result<PathBuf, Error> {
-        match &self.path {
-            Some(path) => Ok(path.clone()),
-            None => session.root(),
-        }
+        self.path.clone().map_or_else(|| session.root(), Ok)
     }
 }
 
@@ -83,7 +74,7 @@ pub(in crate::commands) fn say_opened(report: &OpenReport, printer: &mut Printer
         printer.say(format_args!("upgraded the schema: {}", report.upgraded.added.join(", ")));
     }
     if let Some(moved) = report.resumed_migration {
-        let bodies = counted(moved, "body").replace("bodys", "bodies");
+        let bodies = counted_bodies(moved);
         printer.say(format_args!("completed an interrupted migration: {bodies} moved"));
     }
     if let Some(revision) = report.undone_revision {

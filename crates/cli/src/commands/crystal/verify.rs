@@ -2,28 +2,15 @@
 
 use std::path::Path;
 
-use serde::Serialize;
+use serde_json::json;
 use varve_archive::verbs::crystal::verify::{repair, revisions_at_most, verify};
-use varve_archive::verbs::crystal::{
-    FindingRepair, FindingSeverity, ProjectFinding, RepairSummary, VerifySummary,
-};
+use varve_archive::verbs::crystal::{FindingRepair, FindingSeverity, ProjectFinding, RepairSummary};
 
 use super::{ProjectPathArgs, say_opened};
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, WARNING_STYLE, counted, visible};
-use crate::session::Session;
-
-const CRYSTAL_VERIFY_EXAMPLES: &str = "\
-Examples:
-  varve crystal verify museum.crystalproj
-  varve crystal verify museum.crystalproj --bodies --json
-  varve crystal verify museum.crystalproj --repair
-
-Exit codes:
-  0    no findings, or all of them were repaired
-  1    there are findings
-  2    the project could not be verified";
+use crate::printer::{
+    BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, WARNING_STYLE, counted, visible, with_fields,
+};
+use crate::verb::{Error, ExitStatus, Session};
 
 /// Check the rows and bodies of a project
 ///
@@ -39,7 +26,16 @@ Exit codes:
 /// damage), `message`, and with `--repair` also `repair` (done, left), `did` and `to_do`. The last
 /// object has `summary`.
 #[derive(clap::Args)]
-#[command(after_help = CRYSTAL_VERIFY_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve crystal verify museum.crystalproj
+  varve crystal verify museum.crystalproj --bodies --json
+  varve crystal verify museum.crystalproj --repair
+
+Exit codes:
+  0    no findings, or all of them were repaired
+  1    there are findings
+  2    the project could not be verified")]
 pub(super) struct CrystalVerifyArgs {
     #[command(flatten)]
     which: ProjectPathArgs,
@@ -57,30 +53,6 @@ pub(super) struct CrystalVerifyArgs {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct VerifyRow<'a> {
-    #[serde(flatten)]
-    finding: &'a ProjectFinding,
-    severity: FindingSeverity,
-    message: String,
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    repair: Option<RepairFields<'a>>,
-}
-
-#[derive(Serialize)]
-struct RepairFields<'a> {
-    repair: &'static str,
-    did: Option<&'a str>,
-    to_do: Option<&'static str>,
-}
-
-impl<'a> From<&'a FindingRepair> for RepairFields<'a> {
-    fn from(repair: &'a FindingRepair) -> Self {
-        let word = if repair.is_done() { "done" } else { "left" };
-        Self { repair: word, did: repair.did.as_deref(), to_do: repair.to_do }
-    }
-}
-
 impl CrystalVerifyArgs {
     pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let path = self.which.path(session)?;
@@ -88,8 +60,25 @@ impl CrystalVerifyArgs {
             session.require_writable()?;
             return self.repair(&path, &mut session.printer);
         }
-        let verified = look(&path, self.bodies, self.json, &mut session.printer)?;
-        conclude(&verified, self.json, &mut session.printer)
+        self.verify(&path, &mut session.printer)
+    }
+
+    /// Verifies a project and prints the findings.
+    fn verify(&self, path: &Path, printer: &mut Printer) -> Result<ExitStatus, Error> {
+        let bar = printer.progress(Some(revisions_at_most(path)?), "revisions");
+        let mut printed = Ok(());
+        let verified = verify(path, self.bodies, &|count| bar.inc(count), &mut |finding| {
+            if printed.is_ok() {
+                printed = print(&finding, None, self.json, printer);
+            }
+        })?;
+        printed?;
+        if self.json {
+            printer.json_summary(&verified)?;
+            return Ok(ExitStatus::of_findings(verified.findings));
+        }
+        let seen = format!("{}, {} with bodies", counted(verified.revisions, "revision"), verified.bodies);
+        printer.verification(verified.findings, &seen)
     }
 
     fn repair(&self, path: &Path, printer: &mut Printer) -> Result<ExitStatus, Error> {
@@ -110,19 +99,6 @@ impl CrystalVerifyArgs {
     }
 }
 
-/// Verifies a project and prints the findings.
-fn look(path: &Path, bodies: bool, json: bool, printer: &mut Printer) -> Result<VerifySummary, Error> {
-    let bar = printer.progress(Some(revisions_at_most(path)?), "revisions");
-    let mut printed = Ok(());
-    let verified = verify(path, bodies, &|count| bar.inc(count), &mut |finding| {
-        if printed.is_ok() {
-            printed = print(&finding, None, json, printer);
-        }
-    })?;
-    printed?;
-    Ok(verified)
-}
-
 fn print(
     finding: &ProjectFinding,
     repair: Option<&FindingRepair>,
@@ -131,14 +107,20 @@ fn print(
 ) -> Result<(), Error> {
     let (severity, message) = (finding.severity(), finding.to_string());
     if json {
-        return printer.json(&VerifyRow { finding, severity, message, repair: repair.map(Into::into) });
+        let mut row = serde_json::to_value(finding).unwrap_or_default();
+        row = with_fields(row, &json!({ "severity": severity, "message": message }));
+        if let Some(repair) = repair {
+            let word = if repair.is_done() { "done" } else { "left" };
+            row = with_fields(row, &json!({ "repair": word, "did": repair.did, "to_do": repair.to_do }));
+        }
+        return printer.json(&row);
     }
     let (style, name) = match severity {
         FindingSeverity::Note => (FAINT_STYLE, "note"),
         FindingSeverity::Warning => (WARNING_STYLE, "warning"),
         FindingSeverity::Damage => (BAD_STYLE, "damage"),
     };
-    printer.line(format_args!("{style}{name:<7}{style:#} {}", visible(&message)))?;
+    printer.finding(style, name, &visible(&message))?;
     let Some(repair) = repair else { return Ok(()) };
     match &repair.did {
         Some(did) => printer.line(format_args!("  {GOOD_STYLE}repaired{GOOD_STYLE:#}  {}", visible(did)))?,
@@ -150,23 +132,10 @@ fn print(
     }
 }
 
-fn conclude(verified: &VerifySummary, json: bool, printer: &mut Printer) -> Result<ExitStatus, Error> {
-    let seen = format!("{}, {} with bodies", counted(verified.revisions, "revision"), verified.bodies);
-    if !json {
-        return printer.verification(verified.findings, &seen);
-    }
-    printer.json_summary(verified)?;
-    Ok(ExitStatus::of_findings(verified.findings))
-}
-
 fn repair_summary(repaired: &RepairSummary) -> String {
     if repaired.done + repaired.left == 0 {
         return format!("{GOOD_STYLE}ok{GOOD_STYLE:#}: nothing to repair");
     }
-    let left = match repaired.left {
-        0 => "none left".to_owned(),
-        1 => "1 left".to_owned(),
-        left => format!("{left} left"),
-    };
-    format!("{} repaired; {left}", counted(repaired.done, "finding"))
+    let left = if repaired.left == 0 { "none".to_owned() } else { repaired.left.to_string() };
+    format!("{} repaired; {left} left", counted(repaired.done, "finding"))
 }

@@ -12,17 +12,10 @@ use varve_archive::verbs::demo::DemoArchive;
 use varve_archive::verbs::doctor;
 
 use self::site::DemoSite;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{FAINT_STYLE, Printer, STRONG_STYLE};
 use crate::session::{SOFTWARE_NAME, Session};
-use crate::verb::Verb;
+use crate::verb::{Error, ExitStatus, Verb};
 use crate::{clock, signals};
-
-const DEMO_EXAMPLES: &str = "\
-Examples:
-  varve demo
-  varve demo --keep museum";
 
 /// Show what varve does, offline
 ///
@@ -30,7 +23,10 @@ Examples:
 /// On a terminal, the tour ends with the archive in a browser, until Ctrl-C. No request leaves the
 /// machine, and nothing is kept without `--keep`.
 #[derive(clap::Args)]
-#[command(after_help = DEMO_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve demo
+  varve demo --keep museum")]
 pub(super) struct DemoArgs {
     /// Keep the archive of the tour in this folder
     #[arg(long, value_name = "DIR")]

@@ -1,8 +1,7 @@
 //! One line of a diff as text.
 
-use std::borrow::Cow;
-
 use varve_archive::verbs::diff::{DiffChunk, DiffStyle, HunkLine, InlineSpan, LineRunKind, NodeChange};
+use varve_archive::visible_line;
 
 use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, visible};
 
@@ -28,7 +27,7 @@ pub(super) fn hunk_line_text(line: &HunkLine<'_>, words: bool, width: usize) -> 
     let mut left = width;
     for segment in &line.segments {
         let end = segment.text.char_indices().nth(left).map(|(at, _)| at);
-        let shown = with_tabs(&segment.text[..end.unwrap_or(segment.text.len())]);
+        let shown = visible_line(&segment.text[..end.unwrap_or(segment.text.len())]);
         left -= segment.text.chars().count().min(left);
         match (line.style, segment.elided, segment.emphasis) {
             (_, true, _) | (DiffStyle::Context, ..) => {
@@ -46,14 +45,6 @@ pub(super) fn hunk_line_text(line: &HunkLine<'_>, words: bool, width: usize) -> 
         }
     }
     text + &marked_as_noise(line.noise)
-}
-
-/// Text that is safe to print. Tabs are kept, because they indent lines.
-fn with_tabs(text: &str) -> Cow<'_, str> {
-    if !text.contains('\t') {
-        return visible(text);
-    }
-    Cow::Owned(text.split('\t').map(visible).collect::<Vec<_>>().join("\t"))
 }
 
 /// A changed node: the kind of change, its selector and its content.

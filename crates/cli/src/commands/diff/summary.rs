@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use varve_archive::verbs::diff::{BodySimilarity, Quiet, Totals};
 
 use crate::printer::counted;
@@ -51,47 +51,24 @@ pub(super) const fn sameness(alike: BodySimilarity) -> &'static str {
     }
 }
 
-/// The pages that do not count as changed, as JSON.
-#[derive(Serialize)]
-pub(super) struct UnchangedPagesRow<'a> {
-    noise: Vec<NoisePageRow<'a>>,
-    alike: Vec<AlikePageRow<'a>>,
-    /// Number of pages beyond those listed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unnamed: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct NoisePageRow<'a> {
-    url: &'a str,
-    path: &'a str,
-    rules: &'a BTreeMap<&'static str, usize>,
-}
-
-#[derive(Serialize)]
-struct AlikePageRow<'a> {
-    url: &'a str,
-    path: &'a str,
-    same: BodySimilarity,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    rules: &'a BTreeMap<&'static str, usize>,
-}
-
-impl<'a> UnchangedPagesRow<'a> {
-    pub(super) fn of(totals: &'a Totals) -> Self {
-        let line = |page: &'a Quiet| {
-            let Quiet { url, path, rules, .. } = page;
-            page.alike.is_none().then_some(NoisePageRow { url, path, rules })
+/// The pages that do not count as changed, as JSON. `unnamed` is the number beyond those listed.
+pub(super) fn quiet_json(totals: &Totals) -> Value {
+    let (mut noise, mut alike) = (Vec::new(), Vec::new());
+    for Quiet { url, path, rules, alike: same } in &totals.quiet {
+        let Some(same) = same else {
+            noise.push(json!({ "url": url, "path": path, "rules": rules }));
+            continue;
         };
-        let alike = |page: &'a Quiet| {
-            let Quiet { url, path, rules, alike } = page;
-            Some(AlikePageRow { url, path, same: (*alike)?, rules })
-        };
-        let all = totals.noise + totals.same_text + totals.same_nodes;
-        Self {
-            noise: totals.quiet.iter().filter_map(line).collect(),
-            alike: totals.quiet.iter().filter_map(alike).collect(),
-            unnamed: Some(all - totals.quiet.len() as u64).filter(|more| *more > 0),
+        let mut row = json!({ "url": url, "path": path, "same": same });
+        if !rules.is_empty() {
+            row["rules"] = json!(rules);
         }
+        alike.push(row);
     }
+    let all = totals.noise + totals.same_text + totals.same_nodes;
+    let mut row = json!({ "noise": noise, "alike": alike });
+    if all > totals.quiet.len() as u64 {
+        row["unnamed"] = json!(all - totals.quiet.len() as u64);
+    }
+    row
 }

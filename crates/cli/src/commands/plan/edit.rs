@@ -1,23 +1,23 @@
 //! `varve plan root|group|alias`: edits the plan.
 
+use serde::Serialize;
 use varve_archive::EditError;
 use varve_archive::verbs::plan::{Alias, Group, Plan, PlanNotice, Root, edit, is_project, load};
 
 use super::super::crystal::say_opened;
 use super::layout;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::visible;
-use crate::session::Session;
-
-const PLAN_ROOT_EXAMPLES: &str = "\
-Examples:
-  varve plan root add https://xkcd.com/ --name Home
-  varve plan root list";
+use crate::verb::{Error, ExitStatus, Session};
 
 /// Edit the roots: pages to start with
 #[derive(clap::Args)]
-#[command(after_help = PLAN_ROOT_EXAMPLES, disable_help_subcommand = true)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  varve plan root add https://xkcd.com/ --name Home
+  varve plan root list"
+)]
 pub(super) struct PlanRootArgs {
     #[command(subcommand)]
     verb: PlanRootVerb,
@@ -44,14 +44,15 @@ enum PlanRootVerb {
     Remove(PlanRemoveArgs),
 }
 
-const PLAN_GROUP_EXAMPLES: &str = "\
-Examples:
-  varve plan group add 'https://xkcd.com/#/' --name Comics --found-on Home
-  varve plan group list";
-
 /// Edit the groups: pages linked from other pages
 #[derive(clap::Args)]
-#[command(after_help = PLAN_GROUP_EXAMPLES, disable_help_subcommand = true)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  varve plan group add 'https://xkcd.com/#/' --name Comics --found-on Home
+  varve plan group list"
+)]
 pub(super) struct PlanGroupArgs {
     #[command(subcommand)]
     verb: PlanGroupVerb,
@@ -92,14 +93,15 @@ enum PlanGroupVerb {
     Remove(PlanRemoveArgs),
 }
 
-const PLAN_ALIAS_EXAMPLES: &str = "\
-Examples:
-  varve plan alias add https://old.example.com/ https://example.com/
-  varve plan alias list";
-
 /// Edit the aliases: URL prefixes that stand for others
 #[derive(clap::Args)]
-#[command(after_help = PLAN_ALIAS_EXAMPLES, disable_help_subcommand = true)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  varve plan alias add https://old.example.com/ https://example.com/
+  varve plan alias list"
+)]
 pub(super) struct PlanAliasArgs {
     #[command(subcommand)]
     verb: PlanAliasVerb,
@@ -138,6 +140,21 @@ struct PlanListArgs {
     json: bool,
 }
 
+impl PlanListArgs {
+    /// Prints the entries, one per line.
+    fn print<T: Serialize>(
+        &self,
+        session: &mut Session,
+        entries: &[T],
+        line: fn(&T) -> String,
+    ) -> Result<(), Error> {
+        entries.iter().try_for_each(|entry| match self.json {
+            true => session.printer.json(entry),
+            false => session.printer.line(visible(&line(entry))),
+        })
+    }
+}
+
 #[derive(clap::Args)]
 struct PlanRemoveArgs {
     /// The name, URL or pattern
@@ -162,12 +179,8 @@ impl PlanRootArgs {
                 session.printer.line(visible(&removed.removed.name))?;
             }
             PlanRootVerb::List(list) => {
-                for root in load(&layout(session)?)?.plan.roots {
-                    match list.json {
-                        true => session.printer.json(&root)?,
-                        false => session.printer.line(visible(&format!("{}  {}", root.name, root.url)))?,
-                    }
-                }
+                let roots = load(&layout(session)?)?.plan.roots;
+                list.print(session, &roots, root_line)?;
             }
         }
         Ok(ExitStatus::Done)
@@ -194,16 +207,17 @@ impl PlanGroupArgs {
                 session.printer.line(visible(&removed.removed.name))?;
             }
             PlanGroupVerb::List(list) => {
-                for group in load(&layout(session)?)?.plan.groups {
-                    match list.json {
-                        true => session.printer.json(&group)?,
-                        false => session.printer.line(visible(&group_line(&group)))?,
-                    }
-                }
+                let groups = load(&layout(session)?)?.plan.groups;
+                list.print(session, &groups, group_line)?;
             }
         }
         Ok(ExitStatus::Done)
     }
+}
+
+/// A root, on one line.
+pub(super) fn root_line(root: &Root) -> String {
+    format!("{}  {}", root.name, root.url)
 }
 
 /// A group, on one line.
@@ -229,12 +243,8 @@ impl PlanAliasArgs {
                 session.printer.line(visible(&removed.source))?;
             }
             PlanAliasVerb::List(list) => {
-                for alias in load(&layout(session)?)?.plan.aliases {
-                    match list.json {
-                        true => session.printer.json(&alias)?,
-                        false => session.printer.line(visible(&alias_line(&alias)))?,
-                    }
-                }
+                let aliases = load(&layout(session)?)?.plan.aliases;
+                list.print(session, &aliases, alias_line)?;
             }
         }
         Ok(ExitStatus::Done)

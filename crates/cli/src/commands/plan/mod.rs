@@ -5,19 +5,7 @@ mod view;
 
 use varve_archive::ArchivePaths;
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
-use crate::verb::Verb;
-
-const PLAN_EXAMPLES: &str = "\
-Examples:
-  varve plan root add https://xkcd.com/ --name Home
-  varve plan group add 'https://xkcd.com/#/' --name Comics --found-on Home
-  varve plan alias add https://old.example.com/ https://example.com/
-  varve plan suggest https://xkcd.com/archive/
-  varve plan check
-  varve capture";
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Edit the plan: roots, groups of linked pages, and aliases
 ///
@@ -26,7 +14,17 @@ Examples:
 /// without URLs follows it: it captures the roots, then the members of groups that are linked from
 /// their sources, each with what it embeds.
 #[derive(clap::Args)]
-#[command(after_help = PLAN_EXAMPLES, disable_help_subcommand = true)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  varve plan root add https://xkcd.com/ --name Home
+  varve plan group add 'https://xkcd.com/#/' --name Comics --found-on Home
+  varve plan alias add https://old.example.com/ https://example.com/
+  varve plan suggest https://xkcd.com/archive/
+  varve plan check
+  varve capture"
+)]
 pub(super) struct PlanArgs {
     #[command(subcommand)]
     verb: PlanVerb,

@@ -7,13 +7,11 @@ use varve_archive::verbs::intent;
 use varve_archive::verbs::plan::load;
 use varve_archive::verbs::plan::suggest::{of_capture, of_live_page};
 
-use super::edit::{alias_line, group_line};
+use super::edit::{alias_line, group_line, root_line};
 use super::layout;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::network_args::NetworkArgs;
 use crate::printer::{BAD_STYLE, counted, visible};
-use crate::session::Session;
+use crate::verb::{Error, ExitStatus, Session};
 use crate::version_names::resolve_version;
 
 /// Show the plan
@@ -35,7 +33,7 @@ impl PlanShowArgs {
             printer.json(&plan)?;
             return Ok(ExitStatus::Done);
         }
-        let roots = plan.roots.iter().map(|root| format!("root  {}  {}", root.name, root.url));
+        let roots = plan.roots.iter().map(|root| format!("root  {}", root_line(root)));
         let groups = plan.groups.iter().map(|group| format!("group  {}", group_line(group)));
         let aliases = plan.aliases.iter().map(|alias| format!("alias  {}", alias_line(alias)));
         for line in roots.chain(groups).chain(aliases) {

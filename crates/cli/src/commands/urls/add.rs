@@ -2,21 +2,14 @@
 
 use std::path::Path;
 
-use serde::Serialize;
+use serde_json::json;
 use varve_archive::expectations::Prober;
 use varve_archive::verbs::urls::add::{Added, Request, add};
 
 use super::DatabaseLocation;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::visible;
 use crate::probe_args::ProbeArgs;
-use crate::session::Session;
-
-const URLS_ADD_EXAMPLES: &str = "\
-Examples:
-  varve urls add --static --category data https://example.com/m51.txt
-  varve urls add --domain-file --offline https://example.com/";
+use crate::verb::{Error, ExitStatus, Session};
 
 /// URLs requested before the results are written, so that an interrupted run loses little.
 const ADD_BATCH_SIZE: usize = 500;
@@ -30,7 +23,10 @@ const ADD_BATCH_SIZE: usize = 500;
 /// With `--json`, prints one object per URL: `url` as the database spells it, `file`, and whether
 /// it is `new`.
 #[derive(clap::Args)]
-#[command(after_help = URLS_ADD_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve urls add --static --category data https://example.com/m51.txt
+  varve urls add --domain-file --offline https://example.com/")]
 pub(super) struct UrlsAddArgs {
     /// The URLs
     #[arg(required = true, value_name = "URL")]
@@ -58,13 +54,6 @@ pub(super) struct UrlsAddArgs {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Serialize)]
-struct AddedUrlRow<'a> {
-    url: &'a str,
-    file: &'a str,
-    new: bool,
 }
 
 impl UrlsAddArgs {
@@ -104,7 +93,7 @@ impl UrlsAddArgs {
             printer.say(format_args!("made `{}`", visible(&file)));
         }
         if self.json {
-            return printer.json(&AddedUrlRow { url: &added.url, file: &file, new: added.new });
+            return printer.json(&json!({ "url": added.url, "file": file, "new": added.new }));
         }
         printer.line(visible(&added.url))
     }

@@ -6,17 +6,9 @@ use varve_archive::verbs::urls::check::check;
 
 use super::super::check::{CheckFilterArgs, ReportFormatArgs, VerdictPrinter};
 use super::DatabaseLocation;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::probe_args::ProbeArgs;
-use crate::session::Session;
 use crate::signals;
-
-const URLS_CHECK_EXAMPLES: &str = "\
-Examples:
-  varve urls check
-  varve urls --db urldb check --domain example.com --map example.com=staging.example.com
-  varve urls --db urldb check --format junit";
+use crate::verb::{Error, ExitStatus, Session};
 
 /// Check that URLs answer as expected
 ///
@@ -27,7 +19,11 @@ Examples:
 /// With `--json`, prints one object per URL: `url`, `verdict`, `status`, `expected`, `got`,
 /// `since`, `capture`, `reason`; the last object has the `summary`.
 #[derive(clap::Args)]
-#[command(after_help = URLS_CHECK_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve urls check
+  varve urls --db urldb check --domain example.com --map example.com=staging.example.com
+  varve urls --db urldb check --format junit")]
 pub(super) struct UrlsCheckArgs {
     #[command(flatten)]
     manner: CheckFilterArgs,

@@ -5,15 +5,8 @@ use std::cell::RefCell;
 use varve_archive::verbs::urls::fmt::{Formatted, fmt};
 
 use super::DatabaseLocation;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::{Printer, WARNING_STYLE, visible};
-use crate::session::Session;
-
-const URLS_FMT_EXAMPLES: &str = "\
-Examples:
-  varve urls fmt
-  varve urls --db urldb fmt --check";
+use crate::verb::{Error, ExitStatus, Session};
 
 /// Write all files in canonical form, and print which were changed
 ///
@@ -22,7 +15,10 @@ Examples:
 ///
 /// With `--check`, nothing is written, and the exit code is 1 if a file would change.
 #[derive(clap::Args)]
-#[command(after_help = URLS_FMT_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve urls fmt
+  varve urls --db urldb fmt --check")]
 pub(super) struct UrlsFmtArgs {
     /// Only print which files are not in canonical form
     #[arg(long)]

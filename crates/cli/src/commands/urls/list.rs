@@ -1,19 +1,12 @@
 //! `varve urls list`: lists the URLs in the database.
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use varve_archive::expectations::{DomainFile, Expectation};
 use varve_archive::verbs::urls::list::list;
 
 use super::{DatabaseLocation, UrlFilterArgs};
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::visible;
-use crate::session::Session;
-
-const URLS_LIST_EXAMPLES: &str = "\
-Examples:
-  varve urls list
-  varve urls --db urldb list --domain example.com --path-prefix /data/ --json";
+use crate::verb::{Error, ExitStatus, Session};
 
 /// List the URLs, one per line
 ///
@@ -22,7 +15,10 @@ Examples:
 /// With `--json`, prints one object per URL: `url`, `domain`, `path`, `content_type`, `length`,
 /// `sha256`, `categories`.
 #[derive(clap::Args)]
-#[command(after_help = URLS_LIST_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve urls list
+  varve urls --db urldb list --domain example.com --path-prefix /data/ --json")]
 pub(super) struct UrlsListArgs {
     #[command(flatten)]
     which: UrlFilterArgs,
@@ -33,29 +29,16 @@ pub(super) struct UrlsListArgs {
 }
 
 /// An expected response as JSON.
-#[derive(Serialize)]
-pub(super) struct ExpectationRow<'a> {
-    url: String,
-    domain: &'a str,
-    path: &'a str,
-    content_type: Option<&'a str>,
-    length: Option<u64>,
-    sha256: Option<String>,
-    categories: &'a [String],
-}
-
-impl<'a> ExpectationRow<'a> {
-    pub(super) fn new(file: &'a DomainFile, record: &'a Expectation) -> Self {
-        Self {
-            url: file.url(record),
-            domain: &file.name,
-            path: &record.path,
-            content_type: record.media_type.as_deref(),
-            length: record.length,
-            sha256: record.sha256.map(|id| id.to_string()),
-            categories: &record.categories,
-        }
-    }
+pub(super) fn expectation_json(file: &DomainFile, record: &Expectation) -> Value {
+    json!({
+        "url": file.url(record),
+        "domain": file.name,
+        "path": record.path,
+        "content_type": record.media_type,
+        "length": record.length,
+        "sha256": record.sha256,
+        "categories": record.categories,
+    })
 }
 
 impl UrlsListArgs {
@@ -64,7 +47,7 @@ impl UrlsListArgs {
         let printer = &mut session.printer;
         list(&database, &self.which.into(), |file, record| {
             if self.json {
-                return printer.json(&ExpectationRow::new(file, record));
+                return printer.json(&expectation_json(file, record));
             }
             printer.line(visible(&file.url(record)))
         })?;

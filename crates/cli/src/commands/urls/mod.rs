@@ -13,23 +13,21 @@ use varve_archive::expectations::UrlDatabase;
 use varve_archive::verbs::urls::list::UrlFilter;
 use varve_archive::{ArchivePaths, RepositoryError};
 
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
-use crate::verb::Verb;
-
-const URLS_EXAMPLES: &str = "\
-Examples:
-  varve urls add --domain-file https://example.com/robots.txt
-  varve urls --db urldb list --category frontend
-  varve urls --db urldb fmt --check";
+use crate::verb::{Error, ExitStatus, Session, Verb};
 
 /// Edit the database of URLs and their expected responses
 ///
 /// The database is a folder of YAML files, one per domain: `urls` in the archive, or another folder
 /// with `--db`. Files are sorted and written in one format, made for version control.
 #[derive(clap::Args)]
-#[command(after_help = URLS_EXAMPLES, disable_help_subcommand = true)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  varve urls add --domain-file https://example.com/robots.txt
+  varve urls --db urldb list --category frontend
+  varve urls --db urldb fmt --check"
+)]
 pub(super) struct UrlsArgs {
     /// The folder of the database [default: `urls` in the archive]
     #[arg(long, global = true, value_name = "DIR")]
@@ -88,9 +86,9 @@ impl DatabaseLocation {
     }
 }
 
-/// Which URLs to list.
-#[derive(clap::Args)]
-struct UrlFilterArgs {
+/// Which URLs to list or to check.
+#[derive(clap::Args, Clone)]
+pub(super) struct UrlFilterArgs {
     /// Only URLs of this category
     #[arg(short, long, value_name = "NAME")]
     category: Option<String>,
@@ -102,6 +100,13 @@ struct UrlFilterArgs {
     /// Only URLs whose path begins with this
     #[arg(long, value_name = "PATH")]
     path_prefix: Option<String>,
+}
+
+impl UrlFilterArgs {
+    /// Whether a filter was given. If no URL matches it, that is probably a mistake.
+    pub(super) fn chooses(&self) -> bool {
+        [&self.category, &self.domain, &self.path_prefix].into_iter().any(Option::is_some)
+    }
 }
 
 impl From<UrlFilterArgs> for UrlFilter {

@@ -3,19 +3,15 @@
 use varve_archive::verbs::urls::remove::remove;
 
 use super::DatabaseLocation;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
 use crate::printer::visible;
-use crate::session::Session;
-
-const URLS_REMOVE_EXAMPLES: &str = "\
-Examples:
-  varve urls remove https://example.com/old
-  varve urls remove --dry-run https://example.com/old";
+use crate::verb::{Error, ExitStatus, Session};
 
 /// Remove URLs from the database, and print them
 #[derive(clap::Args)]
-#[command(after_help = URLS_REMOVE_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve urls remove https://example.com/old
+  varve urls remove --dry-run https://example.com/old")]
 pub(super) struct UrlsRemoveArgs {
     /// The URLs
     #[arg(required = true, value_name = "URL")]

@@ -3,19 +3,15 @@
 use varve_archive::verbs::urls::show::{show, text};
 
 use super::DatabaseLocation;
-use super::list::ExpectationRow;
-use crate::error::Error;
-use crate::exit_status::ExitStatus;
-use crate::session::Session;
-
-const URLS_SHOW_EXAMPLES: &str = "\
-Examples:
-  varve urls show https://example.com/robots.txt
-  varve urls --db urldb show --json https://example.com/robots.txt";
+use super::list::expectation_json;
+use crate::verb::{Error, ExitStatus, Session};
 
 /// Print the expected response of a URL, as it stands in its file
 #[derive(clap::Args)]
-#[command(after_help = URLS_SHOW_EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  varve urls show https://example.com/robots.txt
+  varve urls --db urldb show --json https://example.com/robots.txt")]
 pub(super) struct UrlsShowArgs {
     /// The URL
     #[arg(value_name = "URL")]
@@ -30,7 +26,7 @@ impl UrlsShowArgs {
     pub(super) fn run(self, place: &DatabaseLocation, session: &mut Session) -> Result<ExitStatus, Error> {
         let (loaded, record) = show(&place.open(session)?, &self.url)?;
         if self.json {
-            session.printer.json(&ExpectationRow::new(&loaded.file, &record))?;
+            session.printer.json(&expectation_json(&loaded.file, &record))?;
         } else {
             session.printer.text(&text(&record))?;
         }

@@ -24,7 +24,7 @@ fn each_failure_has_a_hint() {
     ");
     insta::assert_snapshot!(refused(&scene, &["get", "5891", "--range", "6-"]), @"error: `5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03` has 6 bytes, and the range begins at byte 6");
     insta::assert_snapshot!(refused(&scene, &["get", "5891", "-o", "hello.txt"]), @r"
-    error: `hello.txt` is there already
+    error: `hello.txt` exists already
     hint: choose another name, or overwrite it with `--force`
     ");
     insta::assert_snapshot!(refused(&scene, &["get", "--tree", "5891", "--to", "back"]), @r#"

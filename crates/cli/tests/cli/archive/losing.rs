@@ -28,13 +28,13 @@ fn a_lost_version_loses_only_itself_and_its_score() {
     let output = scene.run(&["rebuild"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let said = stderr(&output);
-    assert!(said.contains("warning there is a score of version"), "{said}");
+    assert!(said.contains("warning: there is a score of version"), "{said}");
     assert!(said.contains(", which is not in this archive\n"), "{said}");
     let told: serde_json::Value =
         serde_json::from_str(&stdout(&scene.run(&["rebuild", "--json"]))).expect("JSON");
     let left_out = told["left_out"].as_array().expect("a list");
     assert!(
-        matches!(&left_out[..], [one] if said.contains(&format!("warning {}\n", one.as_str().unwrap()))),
+        matches!(&left_out[..], [one] if said.contains(&format!("warning: {}\n", one.as_str().unwrap()))),
         "{told}"
     );
     let log = String::from_utf8(scene.data(&["log"])).unwrap();

@@ -107,22 +107,22 @@ impl Restoring<'_> {
         let payload = payload.ok_or_else(|| RepositoryError::Absent { id: hex_digits(record) })?;
         let body = body_from(self.writer, payload, record)?;
         if body.length() != length {
-            return Err(ArchiveError::BadProjectFact { id: hex_digits(record) });
+            return Err(ArchiveError::BadProjectFact(hex_digits(record)));
         }
         Ok(Some(body))
     }
 
     fn entities(&mut self, fact: &ProjectFact) -> Result<(), ArchiveError> {
         for root in &fact.roots {
-            let restored = self.writer.restore_root(&root.into());
+            let restored = self.writer.restore_root(root);
             self.unless_refused(restored, "roots that Crystal would refuse")?;
         }
         for group in &fact.groups {
-            let restored = self.writer.restore_group(&group.into());
+            let restored = self.writer.restore_group(group);
             self.unless_refused(restored, "groups that Crystal would refuse")?;
         }
         for alias in &fact.aliases {
-            let restored = self.writer.restore_alias(&alias.into());
+            let restored = self.writer.restore_alias(alias);
             self.unless_refused(restored, "aliases that Crystal would refuse")?;
         }
         Ok(())

@@ -42,7 +42,7 @@ use varve_repository::rows::row_of_receipt;
 const ROWS_PER_BATCH: usize = 1000;
 
 /// The result of an import.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ProjectImported {
     /// The version made from the project.
     pub version: Option<VersionId>,
@@ -232,13 +232,13 @@ impl ProjectImport<'_> {
             fact.properties.extend(self.readable(property)?);
         }
         for root in self.project.roots() {
-            fact.roots.extend(self.readable(root)?.map(Into::into));
+            fact.roots.extend(self.readable(root)?);
         }
         for group in self.project.groups() {
-            fact.groups.extend(self.readable(group)?.map(Into::into));
+            fact.groups.extend(self.readable(group)?);
         }
         for alias in self.project.aliases() {
-            fact.aliases.extend(self.readable(alias)?.map(Into::into));
+            fact.aliases.extend(self.readable(alias)?);
         }
         parts::keep(self.history, self.run, &fact)
     }
@@ -261,7 +261,7 @@ impl ProjectImport<'_> {
             pages,
             plan: Some(plan),
             verdicts: None,
-            expectations: std::collections::BTreeMap::new(),
+            expectations: BTreeMap::new(),
         };
         let version = write_version(&self.history.into(), &manifest)?;
         self.history.set_head(&version)?;
