@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | queue, delay, back-off, connections | `varve_fetch::politeness` |
 //! | `robots.txt` of each origin | `robots` |
-//! | a `Retry-After` that is longer than the run waits | `retry_after` |
+//! | a `Retry-After` that is longer than the run waits | `postponed_hosts` |
 //! | hosts that do not answer | `unreachable` |
 
 use std::time::Instant;
@@ -14,7 +14,7 @@ use varve_fetch::politeness::{
     HostState, HostTable, NextTurn, PolitenessPolicy, RequestOutcome, RequestVerdict,
 };
 
-use super::retry_after::RetryAfterState;
+use super::postponed_hosts::RetryAfterState;
 use super::robots::{RobotsDecision, RobotsFailure, RobotsState};
 use super::task::CrawlTask;
 use super::unreachable::{Reachability, UnansweredTask};

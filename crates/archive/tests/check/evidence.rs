@@ -12,7 +12,7 @@ use varve_archive::verbs::rebuild;
 use varve_archive::{ArchivePaths, Capture};
 use varve_testkit::web::{Answer, Site};
 
-use crate::scene::{Scene, prober, Wrong, opening, told};
+use crate::scene::{Scene, Wrong, opening, prober, told};
 
 /// A site with a page that can be told what to be.
 fn moody() -> (Site, Arc<AtomicUsize>) {

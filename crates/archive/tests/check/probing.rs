@@ -4,9 +4,7 @@ use std::ops::ControlFlow;
 
 use sha2::{Digest, Sha256};
 use varve_archive::BodyId;
-use varve_archive::expectations::{
-    Follow, Observed, ProbeOptions, ProbeRequest, Prober, UrlsError, Verdict,
-};
+use varve_archive::expectations::{Follow, Observed, ProbeOptions, ProbeRequest, Prober, UrlsError, Verdict};
 use varve_archive::verbs::check::Request;
 use varve_archive::verbs::urls;
 use varve_testkit::web::{Answer, Site, Web};
@@ -151,8 +149,7 @@ fn every_question_has_one_answer_unless_no_more_are_wanted() {
 fn a_host_that_only_fails_is_given_up_and_every_url_still_has_its_verdict() {
     let scene = Scene::new(Site::new().with_faults());
     let questions = vec![question(scene.web.url("/close")); 30];
-    let prober =
-        prober(ProbeOptions { failures_per_host: 5, concurrency: 1, ..scene.asking() });
+    let prober = prober(ProbeOptions { failures_per_host: 5, concurrency: 1, ..scene.asking() });
     let mut given_up = 0;
     let mut count = 0;
     prober.probe(&questions, &mut |_, answer| {

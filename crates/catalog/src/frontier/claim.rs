@@ -94,8 +94,7 @@ struct ClaimTurn {
 
 fn read_claimed(row: &Row<'_>, last_host: i64) -> Result<(ClaimTurn, ClaimedUrl), UnlocatedError> {
     let (no, host_no) = (row.get(0)?, row.get(9)?);
-    let turn =
-        ClaimTurn { is_next_round: host_no <= last_host, host_no, priority: Reverse(row.get(8)?), no };
+    let turn = ClaimTurn { is_next_round: host_no <= last_host, host_no, priority: Reverse(row.get(8)?), no };
     let url = ClaimedUrl {
         no,
         url: row.get(1)?,

@@ -51,9 +51,8 @@ pub(super) fn look_up(
     this_run: &RunCaptures<'_>,
     queries: &[PastQuery<'_>],
 ) -> Result<Vec<PastLookup>, CrawlError> {
-    let newest = |urls: &[&str], matching| {
-        Ok(history.catalog().newest_captures(urls, matching, MAX_CAPTURES_READ)?)
-    };
+    let newest =
+        |urls: &[&str], matching| Ok(history.catalog().newest_captures(urls, matching, MAX_CAPTURES_READ)?);
     let found = find_captures(&newest, this_run, queries)?;
     let lookup = |found| match found {
         FoundCaptures::ThisRun(stored) => Ok(PastLookup::ThisRun(StoredCapture::Capture(stored))),
@@ -222,8 +221,7 @@ mod tests {
             };
             Ok(asked.iter().map(find).collect())
         };
-        let found =
-            find_captures(&newest, &RunCaptures { run: this, stop_versions: &[] }, &queries).unwrap();
+        let found = find_captures(&newest, &RunCaptures { run: this, stop_versions: &[] }, &queries).unwrap();
         assert_eq!(*calls.borrow(), [(100, UrlMatch::Exact), (200, UrlMatch::SamePage)]);
         for (at, found) in found.iter().enumerate() {
             let is_right = match (at % 10, found) {

@@ -229,7 +229,7 @@ impl CrawlDispatcher<'_> {
             return Ok(());
         }
         let task = CrawlTask::admission(url, reason, reply);
-        if policy.settings.obey_robots {
+        if policy.settings.politeness.obey_robots {
             return self.admit_by_robots(task);
         }
         self.enqueue(task);

@@ -237,9 +237,10 @@ impl CaptureSummary {
         for (status, urls) in &self.refused {
             urls.name(format_args!("{} answered {status}", counted(urls.count, "page")), printer);
         }
-        let is_short = self.skipped.values().any(|skipped| {
-            !skipped.first.is_empty() && skipped.count > skipped.first.len() as u64
-        });
+        let is_short = self
+            .skipped
+            .values()
+            .any(|skipped| !skipped.first.is_empty() && skipped.count > skipped.first.len() as u64);
         if is_short && !self.is_listed {
             printer.say("hint: `--skipped FILE` lists every skipped URL, and so does `--json`");
         }
