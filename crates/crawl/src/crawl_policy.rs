@@ -8,7 +8,7 @@ use varve_core::url::RequestUrl;
 use varve_page::links::{LinkPlace, LinkRole, PageLink};
 
 use super::compiled_plan::CompiledPlan;
-use super::discovered_link::{DiscoveredLink, UnfollowedLink, UnfollowedReason};
+use super::discovered_link::{DiscoveredLink, UnfollowedLink};
 use super::fetch_reason::{FetchReason, MAX_EMBED_CHAIN, MAX_SITEMAP_NESTING};
 use super::scope::{CrawlScope, ScopeKind};
 use super::settings::{CrawlSettings, ScopeSettings};
@@ -120,16 +120,11 @@ impl CrawlPolicy {
         };
         let is_nofollow =
             self.settings.scope.obey_nofollow && link.nofollow && link.role != LinkRole::Sitemap;
-        let unfollowed = match reason {
-            FetchReason::Sitemap { nesting } if nesting > MAX_SITEMAP_NESTING => {
-                Some(UnfollowedReason::Nested)
-            }
-            FetchReason::Page { .. } if is_nofollow => Some(UnfollowedReason::NoFollow),
-            _ => None,
-        };
-        Some(match unfollowed {
-            Some(unfollowed) => LinkDecision::Report(UnfollowedLink::new(&url, unfollowed)),
-            None => LinkDecision::Follow(DiscoveredLink::new(url, reason)),
+        let report = |rule| LinkDecision::Report(UnfollowedLink::new(&url, rule));
+        Some(match reason {
+            FetchReason::Sitemap { nesting } if nesting > MAX_SITEMAP_NESTING => report(SkipRule::Sitemaps),
+            FetchReason::Page { .. } if is_nofollow => report(SkipRule::NoFollow),
+            _ => LinkDecision::Follow(DiscoveredLink::new(url, reason)),
         })
     }
 
@@ -188,7 +183,7 @@ fn redirect_link(
 ) -> Option<LinkDecision> {
     if url.as_str() == from.as_str() {
         let is_header = matches!(link.place, LinkPlace::Header(_));
-        let looped = UnfollowedLink::new(&url, UnfollowedReason::Loop);
+        let looped = UnfollowedLink::new(&url, SkipRule::Loop);
         return is_header.then_some(LinkDecision::Report(looped));
     }
     let is_exact = url.page() == from.page();
@@ -312,9 +307,7 @@ mod tests {
             policy.decide(&from, FetchReason::Page { depth: 0 }, link)
         };
         let reported = decide(&policy, &nofollow);
-        assert!(
-            matches!(reported, Some(LinkDecision::Report(link)) if link.reason == UnfollowedReason::NoFollow)
-        );
+        assert!(matches!(reported, Some(LinkDecision::Report(link)) if link.rule == SkipRule::NoFollow));
         policy.settings.scope.obey_nofollow = false;
         assert!(matches!(decide(&policy, &nofollow), Some(LinkDecision::Follow(_))));
         let guessed = PageLink { guessed: true, ..link("http://h/a", LinkRole::Embed) };

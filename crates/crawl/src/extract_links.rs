@@ -13,8 +13,9 @@ use varve_core::url::{RequestUrl, resolve};
 use varve_page::links::{LinkFormat, LinkLimits, LinkPlace, LinkRole, LinkStop, PageLink, extract};
 
 use super::crawl_policy::{CrawlPolicy, LinkDecision, is_frame};
-use super::discovered_link::{DiscoveredLink, ResponseLinks, UnfollowedLink, UnfollowedReason};
+use super::discovered_link::{DiscoveredLink, ResponseLinks, UnfollowedLink};
 use super::fetch_reason::FetchReason;
+use super::skip_rule::SkipRule;
 
 /// Maximum number of occurrences of links that are examined in one response.
 const MAX_LINKS: u64 = 200_000;
@@ -82,7 +83,7 @@ pub(crate) fn extract_links(
     if extracted.metadata.robots.nofollow && policy.settings.scope.obey_nofollow {
         let is_navigation = |link: &mut DiscoveredLink| link.reason.is_page() && !link.is_redirect;
         let unfollowed = links.followed.extract_if(.., is_navigation);
-        let report = |link: DiscoveredLink| UnfollowedLink::new(&link.url, UnfollowedReason::NoFollow);
+        let report = |link: DiscoveredLink| UnfollowedLink::new(&link.url, SkipRule::NoFollow);
         links.unfollowed.extend(unfollowed.map(report));
     }
     links.unfollowed.extend(foreign_redirect(head));
@@ -103,15 +104,13 @@ fn place_class(link: &PageLink<'_>) -> u8 {
 /// followed.
 fn foreign_redirect(head: &ParsedHead<'_>) -> Option<UnfollowedLink> {
     let location = head.headers.get_text(LOCATION_HEADER).filter(|_| (300..400).contains(&head.status))?;
-    let (text, reason) = match resolve(head.url.as_str(), location.trim()) {
-        Ok(url) if !url.starts_with("http://") && !url.starts_with("https://") => {
-            (url, UnfollowedReason::Scheme)
-        }
+    let (text, rule) = match resolve(head.url.as_str(), location.trim()) {
+        Ok(url) if !url.starts_with("http://") && !url.starts_with("https://") => (url, SkipRule::Scheme),
         Ok(url) if RequestUrl::parse(&url).is_some() => return None,
-        Ok(url) => (url, UnfollowedReason::Broken),
-        Err(_) => (location.trim().to_owned(), UnfollowedReason::Broken),
+        Ok(url) => (url, SkipRule::Broken),
+        Err(_) => (location.trim().to_owned(), SkipRule::Broken),
     };
-    (text.len() <= MAX_REPORTED_URL_BYTES).then(|| UnfollowedLink::foreign(text, reason))
+    (text.len() <= MAX_REPORTED_URL_BYTES).then(|| UnfollowedLink::foreign(text, rule))
 }
 
 /// A `Location` counts only with a status that redirects.

@@ -15,7 +15,7 @@ use crate::checkpoint::FrontierUpdate;
 use crate::error::CrawlError;
 use crate::fetch_reason::FetchReason;
 use crate::past_captures::{EarlierCapture, PastLookup, PastQuery, SpellingMatch};
-use crate::response_cache::CachedResponse;
+use crate::response_cache::CacheSlot;
 use crate::robots::{RobotsDecision, RobotsFailure};
 use crate::skip_rule::SkipRule;
 use crate::task::{CrawlTask, TaskMode};
@@ -155,7 +155,7 @@ impl CrawlDispatcher<'_> {
             return Ok(());
         }
         if !task.reason.is_page()
-            && let CachedResponse::Held(exchange) = self.threads.fetchers.cached(task.url.as_str())
+            && let Some(CacheSlot::Held(exchange)) = self.threads.fetchers.cached(task.url.as_str())
         {
             // A page in flight has it.
             self.in_hand.begin(&mut task, false);
@@ -186,7 +186,7 @@ impl CrawlDispatcher<'_> {
 
     /// Whether a URL is in flight, or was captured since the last checkpoint.
     fn is_in_hand(&self, url: &RequestUrl) -> bool {
-        let is_with_page = || matches!(self.threads.fetchers.cached(url.as_str()), CachedResponse::Asking);
+        let is_with_page = || matches!(self.threads.fetchers.cached(url.as_str()), Some(CacheSlot::Asking));
         self.in_hand.contains(url.as_str()) || is_with_page()
     }
 

@@ -4,16 +4,15 @@ use varve_core::exchange::Exchange;
 use varve_core::receipt::Receipt;
 use varve_core::robots::Robots;
 use varve_core::url::RequestUrl;
-use varve_fetch::wants_tls;
+use varve_fetch::{Fetched, wants_tls};
 
 use super::CrawlDispatcher;
 use crate::checkpoint::FrontierUpdate;
-use crate::discovered_link::{DiscoveredLink, ResponseLinks, UnfollowedReason};
+use crate::discovered_link::{DiscoveredLink, ResponseLinks};
 use crate::error::CrawlError;
 use crate::error_chain::error_chain;
 use crate::event::{CapturedPage, CrawlEvent};
 use crate::fetch_reason::FetchReason;
-use crate::message::BrowserResults;
 use crate::robots::MAX_ROBOTS_REDIRECTS;
 use crate::seen_urls::Novelty;
 use crate::skip_rule::SkipRule;
@@ -30,7 +29,7 @@ impl CrawlDispatcher<'_> {
         &mut self,
         task: CrawlTask,
         exchange: Box<Exchange>,
-        browser: BrowserResults,
+        browser: Fetched,
     ) -> Result<(), CrawlError> {
         for note in &browser.notes {
             self.reporter.event(CrawlEvent::Noted { url: task.url.as_str(), note });
@@ -39,7 +38,7 @@ impl CrawlDispatcher<'_> {
             let url = RequestUrl::parse(url).map_or_else(|| url.clone(), |url| url.to_string());
             self.reporter.failed(&url, SkipRule::GUARD, message);
         }
-        if browser.is_unfinished {
+        if browser.unfinished {
             self.reporter.tally.limit_reached = Some("time");
         }
         if task.reason != FetchReason::Robots && wants_tls(&exchange) {
@@ -135,9 +134,9 @@ impl CrawlDispatcher<'_> {
             self.reporter.event(CrawlEvent::Noted { url: from.url.as_str(), note: &note });
         }
         for link in links.unfollowed {
-            match link.reason {
+            match link.rule {
                 // It was captured, so that it would not be reported at the end.
-                UnfollowedReason::Loop => self.reporter.denied(&link.url, &SkipRule::Loop),
+                SkipRule::Loop => self.reporter.denied(&link.url, &SkipRule::Loop),
                 _ => self.unfollowed.insert(link),
             }
         }

@@ -327,7 +327,7 @@ impl<'a> CrawlDispatcher<'a> {
 
     fn start_turns(&mut self, now: Instant) -> Option<Instant> {
         loop {
-            match self.hosts.next_turn(now) {
+            match self.hosts.table.next_turn(now) {
                 NextTurn::Send { host, item } => self.start_turn(host, item),
                 NextTurn::Wait(until) => return Some(until),
                 NextTurn::None => return None,
@@ -368,10 +368,11 @@ impl<'a> CrawlDispatcher<'a> {
         match message {
             CrawlMessage::Fetched(finished) => self.handle_finished(*finished),
             CrawlMessage::Stored(stored) => self.handle_stored(*stored),
-            CrawlMessage::Admission(request) => self.handle_admission(request),
-            CrawlMessage::Lookup(lookup) => self.handle_lookup(lookup),
+            CrawlMessage::Admission(url, reply) => self.handle_admission(url, reply),
+            CrawlMessage::Lookup(url, reply) => self.handle_lookup(&url, reply),
             CrawlMessage::TurnEnded(host) => {
-                self.hosts.turn_done(&host, self.now());
+                let now = self.now();
+                self.hosts.table.turn_done(&host, now);
                 Ok(())
             }
             CrawlMessage::Checkpointed(saved) => self.handle_checkpointed(saved?),
@@ -423,7 +424,7 @@ impl<'a> CrawlDispatcher<'a> {
         for (link, url) in links.iter().zip(&urls) {
             let past = url.as_ref().and_then(|_| found.next());
             if !matches!(past, Some(PastLookup::ThisRun(_))) {
-                self.reporter.skipped_link(&link.url, &link.reason.rule());
+                self.reporter.skipped_link(&link.url, &link.rule);
             }
         }
         Ok(())

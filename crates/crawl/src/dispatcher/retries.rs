@@ -59,7 +59,7 @@ impl CrawlDispatcher<'_> {
             too_long.is_some() || (outcome.may_pass() && (is_given_up || self.reached_limit().is_some()));
         let verdict = match task.is_urgent() {
             true => {
-                self.hosts.turn_done(host, now);
+                self.hosts.table.turn_done(host, now);
                 RequestVerdict::Done(task)
             }
             false if is_last => self.hosts.done(task, u32::MAX, RequestOutcome::Hopeless, now),
