@@ -14,8 +14,8 @@ use varve_core::exchange::Exchange;
 use varve_core::url::RequestUrl;
 use varve_fetch::{Admitted, Pending, Question, RequestGate};
 
-use super::message::{AdmissionRequest, CacheLookup, CrawlMessage};
-use super::response_cache::{CacheReservation, CachedResponse, ResponseCache};
+use super::message::CrawlMessage;
+use super::response_cache::{CacheReservation, CacheSlot, ResponseCache};
 use super::task::{AdmissionReply, HostTurn};
 
 /// How long a page waits for a verdict: the `robots.txt` of a host may have to be fetched first.
@@ -57,12 +57,12 @@ impl BrowserGate {
     /// A response that the run has, from the cache or from the archive.
     async fn look_up(&self, url: &RequestUrl) -> Option<Exchange> {
         match self.cache.look_when_quiet(url.as_str()).await {
-            CachedResponse::Held(exchange) => return Some(*exchange),
-            CachedResponse::Outdated => return None,
-            CachedResponse::Nothing | CachedResponse::Asking => {}
+            Some(CacheSlot::Held(exchange)) => return Some(*exchange),
+            Some(CacheSlot::Outdated) => return None,
+            Some(CacheSlot::Asking) | None => {}
         }
         let (reply, response) = oneshot::channel();
-        if !self.send(CrawlMessage::Lookup(CacheLookup { url: url.clone(), reply })) {
+        if !self.send(CrawlMessage::Lookup(url.clone(), reply)) {
             return None;
         }
         tokio::time::timeout(ADMISSION_TIMEOUT, response).await.ok()?.ok()?
@@ -73,7 +73,7 @@ impl BrowserGate {
         let (verdict_sender, verdict) = oneshot::channel();
         let (turn_sender, turn) = oneshot::channel();
         let reply = AdmissionReply { verdict: Some(verdict_sender), turn: turn_sender };
-        if !self.send(CrawlMessage::Admission(AdmissionRequest { url, reply })) {
+        if !self.send(CrawlMessage::Admission(url, reply)) {
             return Err(RUN_ENDED.to_owned());
         }
         match tokio::time::timeout(ADMISSION_TIMEOUT, verdict).await {

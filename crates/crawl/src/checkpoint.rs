@@ -179,7 +179,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
-    use crate::clock::manual::ManualTime;
+    use crate::clock::ManualTime;
 
     #[test]
     fn a_checkpoint_is_due_when_there_is_work_and_time_has_passed() {

@@ -52,7 +52,7 @@ mod tests {
     use varve_testkit::MemoryFrontierStore;
 
     use super::*;
-    use crate::clock::manual::ManualTime;
+    use crate::clock::ManualTime;
     use crate::crawl_policy::CrawlPolicy;
     use crate::destination::{Destination, ResponseWriter, ResponseWriters};
     use crate::error::CrawlError;
@@ -169,12 +169,11 @@ mod tests {
             robots: FetchLimits::default(),
             proxy: None,
         };
-        let settings = CrawlSettings {
-            seeds: vec!["http://h/".to_owned()],
-            obey_robots: false,
-            retries: 0,
-            ..CrawlSettings::default()
-        };
+        let settings = CrawlSettings::default().with(|settings| {
+            settings.seeds = vec!["http://h/".to_owned()];
+            settings.politeness.obey_robots = false;
+            settings.politeness.retries = 0;
+        });
         let (wall, monotonic) = (|| time.moment(), || time.instant());
         let input = RunInput {
             destination: &NoDestination,

@@ -43,7 +43,10 @@ impl<'a> RunClock<'a> {
 }
 
 #[cfg(test)]
-pub(crate) mod manual {
+pub(crate) use manual::ManualTime;
+
+#[cfg(test)]
+mod manual {
     //! A clock that a test sets.
 
     use std::sync::atomic::{AtomicU64, Ordering};

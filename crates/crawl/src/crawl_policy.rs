@@ -8,10 +8,10 @@ use varve_core::url::RequestUrl;
 use varve_page::links::{LinkPlace, LinkRole, PageLink};
 
 use super::compiled_plan::CompiledPlan;
-use super::discovered_link::{DiscoveredLink, UnfollowedLink, UnfollowedReason};
+use super::discovered_link::{DiscoveredLink, UnfollowedLink};
 use super::fetch_reason::{FetchReason, MAX_EMBED_CHAIN, MAX_SITEMAP_NESTING};
 use super::scope::{CrawlScope, ScopeKind};
-use super::settings::CrawlSettings;
+use super::settings::{CrawlSettings, ScopeSettings};
 use super::skip_rule::SkipRule;
 
 /// Reads a text as the URL that is requested for it; `None` for text that is not requested.
@@ -51,8 +51,8 @@ impl CrawlPolicy {
     }
 
     fn compile(settings: CrawlSettings, plan: Option<CompiledPlan>, spelling: Option<UrlSpelling>) -> Self {
-        let CrawlSettings { seeds, scope, include, exclude, .. } = &settings;
-        let scope = CrawlScope::new(*scope, seeds, include, exclude);
+        let ScopeSettings { kind, include, exclude, .. } = &settings.scope;
+        let scope = CrawlScope::new(*kind, &settings.seeds, include, exclude);
         Self { settings, scope, plan, spelling }
     }
 
@@ -74,7 +74,7 @@ impl CrawlPolicy {
 
     /// Whether pages at this depth are wanted.
     pub(crate) fn reaches(&self, depth: u32) -> bool {
-        self.scope.follows_links() && self.settings.depth.is_none_or(|most| depth <= most)
+        self.scope.follows_links() && self.settings.scope.depth.is_none_or(|most| depth <= most)
     }
 
     /// The rule by which the plan leaves a URL out, if it does.
@@ -118,17 +118,13 @@ impl CrawlPolicy {
                 self.navigation_reason((from, reason), link, &url)?
             }
         };
-        let is_nofollow = self.settings.obey_nofollow && link.nofollow && link.role != LinkRole::Sitemap;
-        let unfollowed = match reason {
-            FetchReason::Sitemap { nesting } if nesting > MAX_SITEMAP_NESTING => {
-                Some(UnfollowedReason::Nested)
-            }
-            FetchReason::Page { .. } if is_nofollow => Some(UnfollowedReason::NoFollow),
-            _ => None,
-        };
-        Some(match unfollowed {
-            Some(unfollowed) => LinkDecision::Report(UnfollowedLink::new(&url, unfollowed)),
-            None => LinkDecision::Follow(DiscoveredLink::new(url, reason)),
+        let is_nofollow =
+            self.settings.scope.obey_nofollow && link.nofollow && link.role != LinkRole::Sitemap;
+        let report = |rule| LinkDecision::Report(UnfollowedLink::new(&url, rule));
+        Some(match reason {
+            FetchReason::Sitemap { nesting } if nesting > MAX_SITEMAP_NESTING => report(SkipRule::Sitemaps),
+            FetchReason::Page { .. } if is_nofollow => report(SkipRule::NoFollow),
+            _ => LinkDecision::Follow(DiscoveredLink::new(url, reason)),
         })
     }
 
@@ -141,7 +137,7 @@ impl CrawlPolicy {
         if link.guessed {
             return None;
         }
-        if let Some(plan) = self.plan.as_ref().filter(|_| self.settings.scope == ScopeKind::Plan) {
+        if let Some(plan) = self.plan.as_ref().filter(|_| self.settings.scope.kind == ScopeKind::Plan) {
             let (FetchReason::Page { depth } | FetchReason::Frame { depth, .. }) = reason else {
                 return None;
             };
@@ -187,7 +183,7 @@ fn redirect_link(
 ) -> Option<LinkDecision> {
     if url.as_str() == from.as_str() {
         let is_header = matches!(link.place, LinkPlace::Header(_));
-        let looped = UnfollowedLink::new(&url, UnfollowedReason::Loop);
+        let looped = UnfollowedLink::new(&url, SkipRule::Loop);
         return is_header.then_some(LinkDecision::Report(looped));
     }
     let is_exact = url.page() == from.page();
@@ -237,7 +233,11 @@ mod tests {
 
     fn policy(scope: ScopeKind, depth: Option<u32>) -> CrawlPolicy {
         let seeds = vec!["http://h/".to_owned()];
-        CrawlPolicy::new(CrawlSettings { seeds, scope, depth, ..CrawlSettings::default() })
+        CrawlPolicy::new(CrawlSettings::default().with(|settings| {
+            settings.seeds = seeds;
+            settings.scope.kind = scope;
+            settings.scope.depth = depth;
+        }))
     }
 
     fn followed(
@@ -307,10 +307,8 @@ mod tests {
             policy.decide(&from, FetchReason::Page { depth: 0 }, link)
         };
         let reported = decide(&policy, &nofollow);
-        assert!(
-            matches!(reported, Some(LinkDecision::Report(link)) if link.reason == UnfollowedReason::NoFollow)
-        );
-        policy.settings.obey_nofollow = false;
+        assert!(matches!(reported, Some(LinkDecision::Report(link)) if link.rule == SkipRule::NoFollow));
+        policy.settings.scope.obey_nofollow = false;
         assert!(matches!(decide(&policy, &nofollow), Some(LinkDecision::Follow(_))));
         let guessed = PageLink { guessed: true, ..link("http://h/a", LinkRole::Embed) };
         assert_eq!(decide(&policy, &guessed), None);

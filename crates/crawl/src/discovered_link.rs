@@ -41,53 +41,25 @@ impl DiscoveredLink {
 }
 
 /// A link that is reported and not followed.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnfollowedLink {
     /// The URL, or the text that is none.
     pub(crate) url: String,
     /// The identity of the page.
     pub(crate) identity: String,
-    /// Why it is not followed.
-    pub(crate) reason: UnfollowedReason,
+    /// The rule by which it is not followed.
+    pub(crate) rule: SkipRule,
 }
 
 impl UnfollowedLink {
     /// A link to a URL.
-    pub(crate) fn new(url: &RequestUrl, reason: UnfollowedReason) -> Self {
-        Self { url: url.to_string(), identity: url.page().to_string(), reason }
+    pub(crate) fn new(url: &RequestUrl, rule: SkipRule) -> Self {
+        Self { url: url.to_string(), identity: url.page().to_string(), rule }
     }
 
     /// A redirect to a text that is no URL of the web.
-    pub(crate) fn foreign(text: String, reason: UnfollowedReason) -> Self {
-        Self { identity: text.clone(), url: text, reason }
-    }
-}
-
-/// Why a link is not followed that would be otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum UnfollowedReason {
-    /// The link or its page has `nofollow`.
-    NoFollow,
-    /// Too many sitemaps in a row name each other.
-    Nested,
-    /// It is a redirect to itself.
-    Loop,
-    /// It is a redirect to a URL that is not a web URL.
-    Scheme,
-    /// It is a redirect to a text that is not a URL.
-    Broken,
-}
-
-impl UnfollowedReason {
-    /// The rule that is reported.
-    pub(crate) const fn rule(self) -> SkipRule {
-        match self {
-            Self::NoFollow => SkipRule::NoFollow,
-            Self::Nested => SkipRule::Sitemaps,
-            Self::Loop => SkipRule::Loop,
-            Self::Scheme => SkipRule::Scheme,
-            Self::Broken => SkipRule::Broken,
-        }
+    pub(crate) fn foreign(text: String, rule: SkipRule) -> Self {
+        Self { identity: text.clone(), url: text, rule }
     }
 }
 

@@ -8,9 +8,9 @@ use varve_fetch::{ByteBudget, FetchError, FetchLimits, FetchRequest, Fetched, Fe
 
 use super::browser_gate::BrowserGate;
 use super::fetch_reason::FetchReason;
-use super::message::{BrowserResults, CrawlMessage, FinishedRequest};
+use super::message::{CrawlMessage, FinishedRequest};
 use super::request_loop::request_outcome;
-use super::response_cache::CachedResponse;
+use super::response_cache::CacheSlot;
 use super::task::CrawlTask;
 
 /// Who sends the requests of a run.
@@ -42,8 +42,8 @@ impl CrawlFetchers {
     }
 
     /// The cached response for a URL from pages in flight.
-    pub(crate) fn cached(&self, url: &str) -> CachedResponse {
-        self.gate.as_ref().map_or(CachedResponse::Nothing, |gate| gate.cache().look(url))
+    pub(crate) fn cached(&self, url: &str) -> Option<CacheSlot> {
+        self.gate.as_ref()?.cache().look(url)
     }
 
     /// Sends the request of a task, which may take no longer than `until`.
@@ -72,14 +72,12 @@ fn request(task: &CrawlTask) -> FetchRequest {
 }
 
 fn finished(task: CrawlTask, tries: u32, fetched: Result<Fetched, FetchError>) -> FinishedRequest {
-    let (result, fetched) = match fetched {
+    let (result, browser) = match fetched {
         Ok(mut fetched) if !fetched.exchanges.is_empty() => {
             (Ok(Box::new(fetched.exchanges.remove(0))), fetched)
         }
         Ok(fetched) => (Err(FetchError::nothing(task.url.as_str())), fetched),
         Err(error) => (Err(error), Fetched::default()),
     };
-    let Fetched { exchanges: others, recalled: reused, renderings, refused, notes, unfinished } = fetched;
-    let browser = BrowserResults { others, reused, renderings, refused, notes, is_unfinished: unfinished };
     FinishedRequest { task, tries, outcome: request_outcome(&result), result, browser }
 }

@@ -4,17 +4,15 @@
 //! | --- | --- |
 //! | queue, delay, back-off, connections | `varve_fetch::politeness` |
 //! | `robots.txt` of each origin | `robots` |
-//! | a `Retry-After` that is longer than the run waits | `retry_after` |
+//! | a `Retry-After` that is longer than the run waits | `postponed_hosts` |
 //! | hosts that do not answer | `unreachable` |
 
 use std::time::Instant;
 
 use varve_core::robots::RobotsRules;
-use varve_fetch::politeness::{
-    HostState, HostTable, NextTurn, PolitenessPolicy, RequestOutcome, RequestVerdict,
-};
+use varve_fetch::politeness::{HostState, HostTable, PolitenessPolicy, RequestOutcome, RequestVerdict};
 
-use super::retry_after::RetryAfterState;
+use super::postponed_hosts::RetryAfterState;
 use super::robots::{RobotsDecision, RobotsFailure, RobotsState};
 use super::task::CrawlTask;
 use super::unreachable::{Reachability, UnansweredTask};
@@ -129,16 +127,6 @@ impl CrawlHosts {
     pub(crate) fn push_turn(&mut self, task: CrawlTask) {
         let url = task.url.clone();
         self.table.push_turn(url.authority(), task);
-    }
-
-    /// The next turn that may start.
-    pub(crate) fn next_turn(&mut self, now: Instant) -> NextTurn<CrawlTask> {
-        self.table.next_turn(now)
-    }
-
-    /// A turn has ended.
-    pub(crate) fn turn_done(&mut self, host: &str, now: Instant) {
-        self.table.turn_done(host, now);
     }
 
     /// A request has ended.

@@ -11,16 +11,16 @@
 //!
 //! | file | owns |
 //! | --- | --- |
-//! | `fetch_reason`, `skip_rule`, `event`, `settings` | values: why a URL is fetched or skipped, events, and the settings of a run |
+//! | `fetch_reason`, `skip_rule`, `event`, `settings`, `politeness` | values: why a URL is fetched or skipped, events, and the settings of a run |
 //! | `scope`, `compiled_plan`, `crawl_policy`, `discovered_link`, `extract_links` | which links of a response are followed |
 //! | `past_captures`, `task`, `write_job`, `message` | one URL on its way, and the messages about it |
 //! | `destination`, `read_response`, `archive`, `project` | where responses are stored: an archive or a Crystal project |
 //! | `request_loop`, `fetchers`, `response_cache`, `browser_gate` | requests in flight, of the run and of pages in a browser |
-//! | `hosts`, `robots`, `retry_after`, `unreachable` | the one table of hosts: queue, pace, `robots.txt`, waits, outages |
+//! | `hosts`, `robots`, `postponed_hosts`, `unreachable` | the one table of hosts: queue, pace, `robots.txt`, waits, outages |
 //! | `writer_pool`, `link_backlog`, `checkpoint`, `claim_lease` | threads that store, what makes it durable, and the lease on claimed URLs |
 //! | `seen_urls`, `in_hand`, `unfollowed_links`, `reported_skips`, `reporter` | bounded sets of URLs, and reports |
-//! | `dispatcher` | the thread that decides: admission, responses, pages in a browser |
-//! | `run`, `run_lifecycle`, `resumable_run` | a run from beginning to end, and across its stops |
+//! | `dispatcher` | the thread that decides: admission, retries, responses, pages in a browser |
+//! | `run`, `archive_run`, `saved_run`, `resume`, `run_version` | a run from beginning to end, across its stops, and the version that it becomes |
 //!
 //! `probe` requests the URLs of a check with the same request loop and host table.
 //! `network_options` makes the client, `wire_exchange` stores exchanges, `run_description`
@@ -30,6 +30,7 @@
 //! it print: the caller gets [`CrawlEvent`]s. The caller also gives the one clock.
 
 mod archive;
+mod archive_run;
 mod browser_gate;
 mod checkpoint;
 mod claim_lease;
@@ -51,6 +52,8 @@ mod link_backlog;
 mod message;
 mod network_options;
 mod past_captures;
+mod politeness;
+mod postponed_hosts;
 mod probe;
 mod project;
 mod read_response;
@@ -58,12 +61,12 @@ mod reported_skips;
 mod reporter;
 mod request_loop;
 mod response_cache;
-mod resumable_run;
-mod retry_after;
+mod resume;
 mod robots;
 mod run;
 mod run_description;
-mod run_lifecycle;
+mod run_version;
+mod saved_run;
 mod scope;
 mod seen_urls;
 mod settings;
@@ -75,6 +78,7 @@ pub mod wire_exchange;
 mod write_job;
 mod writer_pool;
 
+pub use archive_run::{RunEnvironment, begin, only_worker};
 pub use browser_gate::BrowserGate;
 pub use clock::RunClock;
 pub use compiled_plan::CompiledPlan;
@@ -85,13 +89,13 @@ pub use fetchers::CrawlFetchers;
 pub use network_options::{
     ClientOptions, NetworkOptions, SavedNetworkOptions, SecretName, contact_in, has_user_info,
 };
+pub use politeness::PolitenessSettings;
 pub use probe::{OnAnswer, ProbeFailure, ProbeOptions, ProbeRequest, ProbeResponse, Prober, WebProber};
 pub use project::{ProjectRun, SharedProject, crawl_into_project};
+pub use resume::{finish, resume};
 pub use robots::robots_limits;
 pub use run_description::RunDescription;
-pub use run_lifecycle::{
-    NewRunVersion, RunEnvironment, RunVersion, begin, finish, only_worker, resume, version_of_run,
-};
+pub use run_version::{NewRunVersion, RunVersion, version_of_run};
 pub use scope::ScopeKind;
-pub use settings::CrawlSettings;
+pub use settings::{CrawlSettings, RequestSettings, RunLimits, ScopeSettings};
 pub use skip_rule::SkipRule;

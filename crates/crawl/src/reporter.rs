@@ -100,7 +100,7 @@ impl<'a> CrawlReporter<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::manual::ManualTime;
+    use crate::clock::ManualTime;
 
     #[test]
     fn links_beyond_the_limit_of_a_page_are_counted_and_reported_with_their_rule() {

@@ -219,7 +219,7 @@ pub(crate) fn request_outcome(result: &Result<Box<Exchange>, FetchError>) -> Req
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::manual::ManualTime;
+    use crate::clock::ManualTime;
     use varve_fetch::politeness::PolitenessPolicy;
 
     #[test]

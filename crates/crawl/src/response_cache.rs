@@ -35,7 +35,9 @@ struct CacheState {
     bytes: u64,
 }
 
-enum CacheSlot {
+/// The state of a URL in the cache.
+#[derive(Clone)]
+pub(crate) enum CacheSlot {
     /// A page requests it.
     Asking,
     /// The response is cached.
@@ -44,38 +46,21 @@ enum CacheSlot {
     Outdated,
 }
 
-/// The state of a URL.
-pub(crate) enum CachedResponse {
-    /// Nothing.
-    Nothing,
-    /// A page requests it.
-    Asking,
-    /// The response is cached.
-    Held(Box<Exchange>),
-    /// An earlier response is outdated.
-    Outdated,
-}
-
 impl ResponseCache {
-    /// The state of a URL now.
-    pub(crate) fn look(&self, url: &str) -> CachedResponse {
-        match self.state().slots.get(url) {
-            None => CachedResponse::Nothing,
-            Some(CacheSlot::Asking) => CachedResponse::Asking,
-            Some(CacheSlot::Held(exchange)) => CachedResponse::Held(exchange.clone()),
-            Some(CacheSlot::Outdated) => CachedResponse::Outdated,
-        }
+    /// The state of a URL now, if the cache knows it.
+    pub(crate) fn look(&self, url: &str) -> Option<CacheSlot> {
+        self.state().slots.get(url).cloned()
     }
 
     /// The state of a URL once no page requests it.
-    pub(crate) async fn look_when_quiet(&self, url: &str) -> CachedResponse {
+    pub(crate) async fn look_when_quiet(&self, url: &str) -> Option<CacheSlot> {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
             // Notifications from here on are not missed.
             changed.as_mut().enable();
             match self.look(url) {
-                CachedResponse::Asking => changed.await,
+                Some(CacheSlot::Asking) => changed.await,
                 look => return look,
             }
         }
@@ -193,7 +178,7 @@ mod tests {
             let asking = memory.ask("http://h/").unwrap();
             assert!(memory.ask("http://h/").is_none(), "one request at a time");
             asking.answered(&exchange(head, 1));
-            matches!(memory.look("http://h/"), CachedResponse::Held(_))
+            matches!(memory.look("http://h/"), Some(CacheSlot::Held(_)))
         };
         assert!(held("200 OK"));
         assert!(held("404 Not Found\r\nCache-Control: no-cache\r\nVary: Accept-Encoding"));
@@ -207,9 +192,9 @@ mod tests {
             assert!(!held(head), "{head}");
         }
         memory.outdate("http://h/");
-        assert!(matches!(memory.look("http://h/"), CachedResponse::Outdated));
+        assert!(matches!(memory.look("http://h/"), Some(CacheSlot::Outdated)));
         drop(memory.ask("http://h/"));
-        assert!(matches!(memory.look("http://h/"), CachedResponse::Nothing), "there was no response");
+        assert!(memory.look("http://h/").is_none(), "there was no response");
     }
 
     #[test]
@@ -221,10 +206,10 @@ mod tests {
             memory.ask(&url).unwrap().answered(&exchange("200 OK", size - 100));
         }
         let held =
-            |number: u32| matches!(memory.look(&format!("http://h/{number}")), CachedResponse::Held(_));
+            |number: u32| matches!(memory.look(&format!("http://h/{number}")), Some(CacheSlot::Held(_)));
         assert!(!held(0) && held(7));
         assert!(memory.state().bytes <= MAX_CACHED_BYTES);
         memory.ask("http://h/long").unwrap().answered(&exchange("200 OK", size + 1));
-        assert!(matches!(memory.look("http://h/long"), CachedResponse::Nothing));
+        assert!(memory.look("http://h/long").is_none());
     }
 }

@@ -46,7 +46,8 @@ pub(crate) fn run_crawl(
     let RunInput { destination, frontier, policy, fetchers, is_resumed, threads, clock, stop } = input;
     let (job_sender, jobs) = mpsc::channel();
     let (batch_sender, batches) = mpsc::channel();
-    let requests = RequestLoop::new(threads / 2, policy.settings.concurrency).map_err(CrawlError::Threads)?;
+    let requests =
+        RequestLoop::new(threads / 2, policy.settings.politeness.concurrency).map_err(CrawlError::Threads)?;
     let run = frontier.run();
     let writers = destination.writers(run, policy)?;
     let (backlog, jobs) = (LinkBacklog::default(), Mutex::new(jobs));

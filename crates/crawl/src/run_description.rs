@@ -34,15 +34,15 @@ pub struct RunDescription {
 impl RunDescription {
     /// The description of a crawl.
     pub(crate) fn of(settings: &CrawlSettings, proxy: Option<String>) -> Self {
-        let depth = settings.depth.map_or_else(String::new, |depth| format!(" depth={depth}"));
+        let depth = settings.scope.depth.map_or_else(String::new, |depth| format!(" depth={depth}"));
         Self {
-            robots: settings.obey_robots,
-            user_agent: settings.user_agent.clone(),
-            scope: Some(format!("{}{depth}", settings.scope.word())),
-            delay: Duration::from_millis(settings.delay),
-            per_host: settings.per_host,
-            concurrency: settings.concurrency,
-            retries: settings.retries,
+            robots: settings.politeness.obey_robots,
+            user_agent: settings.politeness.user_agent.clone(),
+            scope: Some(format!("{}{depth}", settings.scope.kind.word())),
+            delay: Duration::from_millis(settings.politeness.delay),
+            per_host: settings.politeness.per_host,
+            concurrency: settings.politeness.concurrency,
+            retries: settings.politeness.retries,
             proxy,
         }
     }

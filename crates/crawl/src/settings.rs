@@ -8,18 +8,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use varve_fetch::FetchLimits;
-use varve_fetch::politeness::{Backoff, PolitenessPolicy};
 use varve_plan::Plan;
 
+use super::politeness::{PolitenessSettings, millis};
 use super::scope::ScopeKind;
 use crate::network_options::SavedNetworkOptions;
 
-/// Maximum delay between retries, as a multiple of the first delay: a user who sets a short first
-/// delay does not want long ones later.
-const MAX_BACKOFF_FACTOR: u32 = 150;
-
 /// The settings of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CrawlSettings {
     /// The URLs to start from.
@@ -29,54 +25,14 @@ pub struct CrawlSettings {
     pub plan: Option<Plan>,
     /// Whether pages are loaded in a browser.
     pub browser: bool,
-    /// The maximum number of links between a seed and a page; unlimited if `None`.
-    pub depth: Option<u32>,
-    /// The scope around the seeds.
-    pub scope: ScopeKind,
-    /// If not empty, pages must match one of these patterns.
-    pub include: Vec<String>,
-    /// URLs that match one of these patterns are skipped.
-    pub exclude: Vec<String>,
-    /// The maximum number of pages; the resources that they embed are still fetched.
-    pub max_pages: Option<u64>,
-    /// The maximum number of bytes received.
-    pub max_bytes: Option<u64>,
-    /// The maximum duration in milliseconds.
-    pub max_time: Option<u64>,
-    /// The maximum number of redirects in a row.
-    pub max_redirects: u8,
-    /// The maximum number of requests in flight.
-    pub concurrency: usize,
-    /// The maximum number of requests in flight to one host.
-    pub per_host: usize,
-    /// The delay between two requests to a host, in milliseconds.
-    pub delay: u64,
-    /// Whether `robots.txt` is obeyed.
-    pub obey_robots: bool,
-    /// Whether `nofollow` on links and pages is obeyed.
-    pub obey_nofollow: bool,
-    /// Whether URLs that look like crawler traps are skipped.
-    pub avoid_traps: bool,
-    /// Whether all requests are unconditional, so that no server can answer that nothing changed.
-    #[serde(default)]
-    pub no_conditional: bool,
-    /// The maximum number of retries of a failed request.
-    pub retries: u32,
-    /// The delay after the first failure, in milliseconds; it doubles with each further failure.
-    pub retry_pause: u64,
-    /// The longest `Retry-After` that the run waits for, in milliseconds. A host that asks for more
-    /// is left for a resumed run.
-    pub max_wait: u64,
-    /// The `User-Agent`.
-    pub user_agent: String,
-    /// The timeout of a whole response, in milliseconds.
-    pub timeout: u64,
-    /// The timeout of a connection attempt, in milliseconds.
-    pub connect_timeout: u64,
-    /// The timeout between two reads of a response, in milliseconds.
-    pub idle_timeout: u64,
-    /// The maximum size of a response, in bytes.
-    pub max_size: u64,
+    /// Which links are followed.
+    pub scope: ScopeSettings,
+    /// When the run ends early.
+    pub limits: RunLimits,
+    /// How hosts are requested.
+    pub politeness: PolitenessSettings,
+    /// How one response is requested.
+    pub requests: RequestSettings,
     /// The message of the version.
     pub message: String,
     /// The author of the version.
@@ -86,60 +42,82 @@ pub struct CrawlSettings {
     pub network: SavedNetworkOptions,
 }
 
-impl Default for CrawlSettings {
+/// Which links a run follows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ScopeSettings {
+    /// The scope around the seeds.
+    pub kind: ScopeKind,
+    /// The maximum number of links between a seed and a page; unlimited if `None`.
+    pub depth: Option<u32>,
+    /// If not empty, pages must match one of these patterns.
+    pub include: Vec<String>,
+    /// URLs that match one of these patterns are skipped.
+    pub exclude: Vec<String>,
+    /// The maximum number of redirects in a row.
+    pub max_redirects: u8,
+    /// Whether `nofollow` on links and pages is obeyed.
+    pub obey_nofollow: bool,
+    /// Whether URLs that look like crawler traps are skipped.
+    pub avoid_traps: bool,
+}
+
+impl Default for ScopeSettings {
     fn default() -> Self {
-        let (limits, policy) = (FetchLimits::default(), PolitenessPolicy::default());
         Self {
-            seeds: Vec::new(),
-            plan: None,
-            browser: false,
+            kind: ScopeKind::Page,
             depth: None,
-            scope: ScopeKind::Page,
             include: Vec::new(),
             exclude: Vec::new(),
-            max_pages: None,
-            max_bytes: None,
-            max_time: None,
             max_redirects: 10,
-            concurrency: 16,
-            per_host: policy.connections_per_host,
-            delay: millis(policy.delay),
-            obey_robots: true,
             obey_nofollow: true,
             avoid_traps: true,
-            no_conditional: false,
-            retries: policy.retries,
-            retry_pause: millis(policy.backoff.first),
-            max_wait: millis(policy.longest_retry_after),
-            user_agent: varve_fetch::user_agent(None),
-            timeout: millis(limits.total),
-            connect_timeout: millis(limits.connect),
-            idle_timeout: millis(limits.idle),
-            max_size: limits.bytes,
-            message: String::new(),
-            author: None,
-            network: SavedNetworkOptions::default(),
         }
     }
 }
 
-impl CrawlSettings {
-    /// The politeness policy of the run.
-    pub(crate) fn policy(&self) -> PolitenessPolicy {
-        let (policy, first) = (PolitenessPolicy::default(), Duration::from_millis(self.retry_pause));
-        PolitenessPolicy {
-            delay: Duration::from_millis(self.delay),
-            connections_per_host: self.per_host.max(1),
-            retries: self.retries,
-            longest_retry_after: Duration::from_millis(self.max_wait),
-            backoff: Backoff {
-                first,
-                longest: policy.backoff.longest.min(first.saturating_mul(MAX_BACKOFF_FACTOR)),
-            },
-            ..policy
+/// When a run ends early.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunLimits {
+    /// The maximum number of pages; the resources that they embed are still fetched.
+    pub max_pages: Option<u64>,
+    /// The maximum number of bytes received.
+    pub max_bytes: Option<u64>,
+    /// The maximum duration in milliseconds.
+    pub max_time: Option<u64>,
+}
+
+/// How one response is requested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RequestSettings {
+    /// The timeout of a whole response, in milliseconds.
+    pub timeout: u64,
+    /// The timeout of a connection attempt, in milliseconds.
+    pub connect_timeout: u64,
+    /// The timeout between two reads of a response, in milliseconds.
+    pub idle_timeout: u64,
+    /// The maximum size of a response, in bytes.
+    pub max_size: u64,
+    /// Whether all requests are unconditional, so that no server can answer that nothing changed.
+    pub no_conditional: bool,
+}
+
+impl Default for RequestSettings {
+    fn default() -> Self {
+        let limits = FetchLimits::default();
+        Self {
+            timeout: millis(limits.total),
+            connect_timeout: millis(limits.connect),
+            idle_timeout: millis(limits.idle),
+            max_size: limits.bytes,
+            no_conditional: false,
         }
     }
+}
 
+impl RequestSettings {
     /// The limits of one response.
     pub fn fetch_limits(&self) -> FetchLimits {
         let limits = FetchLimits::default();
@@ -153,21 +131,14 @@ impl CrawlSettings {
             ..limits
         }
     }
-
-    /// The product name that `robots.txt` rules are matched with: the first word of the
-    /// `User-Agent`.
-    pub(crate) fn product(&self) -> &str {
-        let end =
-            self.user_agent.find(|letter: char| !letter.is_ascii_alphanumeric() && !"-_".contains(letter));
-        match &self.user_agent[..end.unwrap_or(self.user_agent.len())] {
-            "" => "varve",
-            product => product,
-        }
-    }
 }
 
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+impl CrawlSettings {
+    /// These settings, changed.
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
 }
 
 #[cfg(test)]
@@ -175,22 +146,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_of_a_later_varve_are_read_as_far_as_they_are_known() {
-        let text = r#"{"seeds":["http://h/"],"scope":"host","flying":true}"#;
+    fn unknown_settings_are_ignored_and_missing_ones_have_their_defaults() {
+        let text = r#"{"seeds":["http://h/"],"scope":{"kind":"host"},"flying":true}"#;
         let settings: CrawlSettings = serde_json::from_str(text).unwrap();
-        assert_eq!((settings.scope, settings.concurrency), (ScopeKind::Host, 16));
+        assert_eq!((settings.scope.kind, settings.politeness.concurrency), (ScopeKind::Host, 16));
         let again = serde_json::to_string(&settings).unwrap();
         assert_eq!(serde_json::from_str::<CrawlSettings>(&again).unwrap(), settings);
-    }
-
-    #[test]
-    fn the_product_is_the_first_word() {
-        let named = |user_agent: &str| CrawlSettings {
-            user_agent: user_agent.to_owned(),
-            ..CrawlSettings::default()
-        };
-        assert_eq!(named("varve/1.2 (+x)").product(), "varve");
-        assert_eq!(named("My-Bot").product(), "My-Bot");
-        assert_eq!(named("").product(), "varve");
     }
 }

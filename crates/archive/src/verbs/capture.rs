@@ -24,7 +24,8 @@ use varve_repository::history::ArchiveHistoryWriter;
 
 pub use varve_catalog::OpenRun;
 pub use varve_crawl::{
-    CapturedPage, CrawlEvent, CrawlProgress, CrawlSettings, CrawlTally, RunEnd, ScopeKind, SkipRule,
+    CapturedPage, CrawlEvent, CrawlProgress, CrawlSettings, CrawlTally, PolitenessSettings, RequestSettings,
+    RunEnd, RunLimits, ScopeKind, ScopeSettings, SkipRule,
 };
 pub use varve_crawl::{NetworkOptions, SavedNetworkOptions, SecretName, contact_in};
 pub use varve_fetch::{FetchErrorKind, ProxyText, ProxyTexts, user_agent};
@@ -62,7 +63,7 @@ pub fn capture(
     }
     if let Some(plan) = &settings.plan {
         settings.seeds = roots(plan)?;
-        settings.scope = ScopeKind::Plan;
+        settings.scope.kind = ScopeKind::Plan;
     }
     settings.seeds = seeds(&settings.seeds)?;
     settings.network = manner.reach.kept(&settings.seeds)?;
@@ -170,16 +171,17 @@ pub(crate) fn usual_and_pages(
     settings: &CrawlSettings,
     reach: &NetworkOptions,
 ) -> Result<CrawlFetchers, CrawlError> {
-    let (budget, proxy) = (settings.max_bytes.map(ByteBudget::new), reach.proxies_shown());
+    let (budget, proxy) = (settings.limits.max_bytes.map(ByteBudget::new), reach.proxies_shown());
     let client = client(folder, settings, reach, budget.clone())?;
-    let robots = robots_limits(settings.fetch_limits());
+    let robots = robots_limits(settings.requests.fetch_limits());
     if !settings.browser {
         let usual: Arc<dyn Fetcher> = Arc::new(client);
         return Ok(CrawlFetchers { pages: Arc::clone(&usual), usual, gate: None, budget, robots, proxy });
     }
     let executable = reach.browser.as_deref().ok_or(CrawlError::NoBrowser)?;
     let gate = Arc::new(BrowserGate::default());
-    let pages = browser(client.clone(), (executable, folder), settings.max_redirects, Arc::clone(&gate))?;
+    let pages =
+        browser(client.clone(), (executable, folder), settings.scope.max_redirects, Arc::clone(&gate))?;
     Ok(CrawlFetchers { usual: Arc::new(client), pages, gate: Some(gate), budget, robots, proxy })
 }
 
@@ -206,10 +208,10 @@ pub(crate) fn client(
 ) -> Result<Client, CrawlError> {
     reach.client(&ClientOptions {
         temporary: folder,
-        user_agent: &settings.user_agent,
-        limits: settings.fetch_limits(),
+        user_agent: &settings.politeness.user_agent,
+        limits: settings.requests.fetch_limits(),
         budget,
-        per_host: settings.per_host,
+        per_host: settings.politeness.per_host,
         seeds: &settings.seeds,
     })
 }

@@ -44,16 +44,15 @@ fn capture_of(site: Site) -> Scene {
 }
 
 fn capture_once(scene: &Scene) {
-    let settings = CrawlSettings {
-        seeds: vec![scene.web.url("/")],
-        scope: ScopeKind::Host,
-        delay: 0,
-        per_host: 4,
-        obey_robots: false,
-        retries: 0,
-        message: "a test".to_owned(),
-        ..CrawlSettings::default()
-    };
+    let settings = CrawlSettings::default().with(|settings| {
+        settings.seeds = vec![scene.web.url("/")];
+        settings.scope.kind = ScopeKind::Host;
+        settings.politeness.delay = 0;
+        settings.politeness.per_host = 4;
+        settings.politeness.obey_robots = false;
+        settings.politeness.retries = 0;
+        settings.message = "a test".to_owned();
+    });
     let stop = AtomicBool::new(false);
     let reach = NetworkOptions { allow_private: true, ..NetworkOptions::default() };
     let manner = RunOptions { reach, threads: 2, stop: &stop, intent: Default::default() };

@@ -32,7 +32,9 @@ fn what_did_not_change_is_asked_for_conditionally_and_takes_no_room() {
         let cached = captures.iter().find(|capture| capture.url.ends_with("/cached")).unwrap();
         assert_eq!((cached.status, scene.body(cached)), (304, b"<p>As ever.</p>".to_vec()));
     }
-    let told = scene.run(CrawlSettings { no_conditional: true, ..scene.settings(&["/"], ScopeKind::Host) });
+    let told = scene.run(
+        scene.settings(&["/"], ScopeKind::Host).with(|settings| settings.requests.no_conditional = true),
+    );
     assert_eq!(told.captured["/cached"], (200, true, None), "asked for whole, and stored once all the same");
     scene.assert_sound();
 }
@@ -145,12 +147,11 @@ fn a_resumed_run_that_gets_nothing_more_is_the_version_of_its_stop() {
         .at("/favicon.ico", |_, _| Ok(varve_testkit::web::Then::Close));
     let scene = Scene::new(site);
     let reach = NetworkOptions { allow_private: true, ..NetworkOptions::default() };
-    let settings = CrawlSettings {
-        retries: 0,
-        obey_robots: false,
-        depth: Some(1),
-        ..scene.settings(&["/"], ScopeKind::Host)
-    };
+    let settings = scene.settings(&["/"], ScopeKind::Host).with(|settings| {
+        settings.politeness.retries = 0;
+        settings.politeness.obey_robots = false;
+        settings.scope.depth = Some(1);
+    });
     let stopped = scene.run_until(Some(settings), reach, 1).unwrap().ended();
     assert!(stopped.stopped && stopped.version.is_some());
     let told = scene.resume();
@@ -166,9 +167,8 @@ fn a_resumed_run_that_gets_nothing_more_is_the_version_of_its_stop() {
 #[test]
 fn a_resumed_run_of_limited_depth_goes_as_far_as_an_undisturbed_one() {
     let whole = Scene::new(Site::new().with_pages());
-    let shallow = |scene: &Scene| CrawlSettings {
-        depth: Some(3),
-        ..scene.settings(&["/site/2000/0"], ScopeKind::Host)
+    let shallow = |scene: &Scene| {
+        scene.settings(&["/site/2000/0"], ScopeKind::Host).with(|settings| settings.scope.depth = Some(3))
     };
     let expected = whole.paths_of(whole.run(shallow(&whole)).version());
     assert!((80..1500).contains(&expected.len()), "{}", expected.len());
@@ -200,7 +200,8 @@ fn an_unfinished_run_stands_in_the_way_until_it_is_finished() {
 #[test]
 fn a_run_without_any_answer_is_no_version() {
     let scene = Scene::new(Site::new().at("/", |_, _| Ok(varve_testkit::web::Then::Close)));
-    let settings = CrawlSettings { obey_robots: false, ..scene.settings(&["/"], ScopeKind::Page) };
+    let settings =
+        scene.settings(&["/"], ScopeKind::Page).with(|settings| settings.politeness.obey_robots = false);
     let told = scene.run(settings);
     assert_eq!((told.ended().version, told.ended().tally.failed), (None, 1));
     let told =

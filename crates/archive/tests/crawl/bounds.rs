@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, ScopeKind};
+use varve_archive::verbs::capture::{NetworkOptions, ScopeKind};
 use varve_testkit::web::{Answer, Site};
 
 use crate::scene::Scene;
@@ -21,12 +21,11 @@ fn many(count: usize) -> Site {
 fn a_limit_of_time_does_not_wait_for_what_waits() {
     let scene = Scene::new(many(100));
     let began = Instant::now();
-    let told = scene.run(CrawlSettings {
-        per_host: 1,
-        delay: 300,
-        max_time: Some(900),
-        ..scene.settings(&["/"], ScopeKind::Host)
-    });
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host).with(|settings| {
+        settings.politeness.per_host = 1;
+        settings.politeness.delay = 300;
+        settings.limits.max_time = Some(900);
+    }));
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     assert!(told.ended().tally.pages < 10, "{:?}", told.ended());
     assert!(told.skipped.values().filter(|rule| *rule == "limit:time").count() > 90, "{:?}", told.skipped);
@@ -36,12 +35,11 @@ fn a_limit_of_time_does_not_wait_for_what_waits() {
 #[test]
 fn a_limit_of_bytes_is_exceeded_by_no_more_than_what_is_under_way() {
     let scene = Scene::new(many(100));
-    let told = scene.run(CrawlSettings {
-        per_host: 1,
-        delay: 20,
-        max_bytes: Some(30_000),
-        ..scene.settings(&["/"], ScopeKind::Host)
-    });
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host).with(|settings| {
+        settings.politeness.per_host = 1;
+        settings.politeness.delay = 20;
+        settings.limits.max_bytes = Some(30_000);
+    }));
     let bytes = told.ended().tally.bytes;
     assert!((30_000..60_000).contains(&bytes), "{bytes}");
     assert!(told.skipped.values().filter(|rule| *rule == "limit:bytes").count() > 90);
@@ -60,8 +58,10 @@ fn a_limit_of_bytes_holds_for_what_is_under_way() {
     }
     let scene = Scene::new(site.page("/", Answer::html(links)));
     let limit_bytes = Some(1 << 20);
-    let settings =
-        CrawlSettings { per_host: 8, max_bytes: limit_bytes, ..scene.settings(&["/"], ScopeKind::Host) };
+    let settings = scene.settings(&["/"], ScopeKind::Host).with(|settings| {
+        settings.politeness.per_host = 8;
+        settings.limits.max_bytes = limit_bytes;
+    });
     let told = scene.run(settings);
     let ended = told.ended();
     // Of those that are under way the heads are whole.
@@ -84,7 +84,9 @@ fn a_limit_of_bytes_holds_for_what_is_under_way() {
 fn a_short_answer_that_is_cut_is_said_to_be_and_comes_whole_the_next_time() {
     let page = Answer::html("x".repeat(10_000)).header("ETag", "\"one\"");
     let scene = Scene::new(Site::new().page("/", page));
-    let settings = |largest| CrawlSettings { max_size: largest, ..scene.settings(&["/"], ScopeKind::Page) };
+    let settings = |largest| {
+        scene.settings(&["/"], ScopeKind::Page).with(|settings| settings.requests.max_size = largest)
+    };
     let told = scene.run(settings(1000));
     assert_eq!(told.captured["/"].2.as_deref(), Some("length"), "{:?}", told.captured);
     assert_eq!(told.ended().tally.truncated, 1);
@@ -106,8 +108,10 @@ fn a_limit_of_time_ends_an_answer_without_end() {
     let scene = Scene::new(site);
     let began = Instant::now();
     // What is tried again when the time is over would not be kept, and not be had either.
-    let settings =
-        CrawlSettings { max_time: Some(1500), retries: 3, ..scene.settings(&["/drip"], ScopeKind::Page) };
+    let settings = scene.settings(&["/drip"], ScopeKind::Page).with(|settings| {
+        settings.limits.max_time = Some(1500);
+        settings.politeness.retries = 3;
+    });
     let told = scene.run(settings);
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     assert_eq!(told.captured["/drip"].2.as_deref(), Some("time"), "{:?}", told.captured);
@@ -123,7 +127,8 @@ fn what_a_limit_of_time_leaves_without_an_answer_is_skipped() {
             Ok(varve_testkit::web::Then::Close)
         });
     let scene = Scene::new(site);
-    let settings = CrawlSettings { max_time: Some(2000), ..scene.settings(&["/"], ScopeKind::Host) };
+    let settings =
+        scene.settings(&["/"], ScopeKind::Host).with(|settings| settings.limits.max_time = Some(2000));
     let told = scene.run(settings);
     assert_eq!(told.skipped.get("/silence").map(String::as_str), Some("limit:time"), "{:?}", told.failed);
     assert_eq!((told.ended().tally.failed, told.ended().tally.limit_reached), (0, Some("time")));
@@ -133,10 +138,9 @@ fn what_a_limit_of_time_leaves_without_an_answer_is_skipped() {
 fn as_many_redirects_are_followed_as_may_be() {
     for (redirects, reached) in [(2, false), (5, true)] {
         let scene = Scene::new(Site::new().with_moods());
-        let settings = CrawlSettings {
-            max_redirects: redirects,
-            ..scene.settings(&["/redirect/chain/5"], ScopeKind::Page)
-        };
+        let settings = scene
+            .settings(&["/redirect/chain/5"], ScopeKind::Page)
+            .with(|settings| settings.scope.max_redirects = redirects);
         let told = scene.run(settings);
         let captured = told.captured.values().filter(|(status, ..)| *status == 200).count();
         assert_eq!(captured == 1, reached, "{:?}", told.captured);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, ScopeKind};
+use varve_archive::verbs::capture::{NetworkOptions, ScopeKind};
 use varve_testkit::web::{Answer, Site};
 
 use crate::rendered::settings;
@@ -73,7 +73,7 @@ fn what_a_sent_form_shows_is_kept_with_its_answer() {
         .page("/", Answer::html(form))
         .page("/sent", Answer::html("<body><script>document.body.append('shown')</script>"));
     let scene = Scene::new(site);
-    let settings = CrawlSettings { scope: ScopeKind::Page, ..settings(&scene) };
+    let settings = settings(&scene).with(|settings| settings.scope.kind = ScopeKind::Page);
     let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     assert_eq!(told.exchanged, [("POST".to_owned(), "/sent".to_owned(), 200)], "{:?}", told.notes);
@@ -117,7 +117,7 @@ fn no_url_is_asked_for_twice() {
         site = site.page(&format!("/page/{number}"), page(""));
     }
     let scene = Scene::new(site);
-    let settings = CrawlSettings { depth: Some(1), ..settings(&scene) };
+    let settings = settings(&scene).with(|settings| settings.scope.depth = Some(1));
     let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     let asked = |path: &str| scene.web.count(path);
@@ -155,7 +155,10 @@ fn a_resumed_run_gives_pages_what_it_has() {
         .page("/s.js", script);
     let scene = Scene::new(site);
     let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
-    let settings = CrawlSettings { obey_robots: false, concurrency: 1, ..settings(&scene) };
+    let settings = settings(&scene).with(|settings| {
+        settings.politeness.obey_robots = false;
+        settings.politeness.concurrency = 1;
+    });
     let first = scene.run_until(Some(settings), reach.clone(), 2).unwrap();
     assert!(first.captured.contains_key("/s.js") && first.ended().stopped, "{:?}", first.paths());
     let second = scene.run_until(None, reach, usize::MAX).unwrap();
@@ -182,7 +185,7 @@ fn what_was_sent_somewhere_is_asked_for_anew() {
         },
     );
     let scene = Scene::new(site);
-    let settings = CrawlSettings { scope: ScopeKind::Page, ..settings(&scene) };
+    let settings = settings(&scene).with(|settings| settings.scope.kind = ScopeKind::Page);
     let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     assert!(scene.silo_text().contains("[0][1][1]</body>"), "{:?}", told.notes);

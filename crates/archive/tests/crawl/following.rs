@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use varve_archive::verbs::capture::{CrawlSettings, ScopeKind};
+use varve_archive::verbs::capture::ScopeKind;
 use varve_testkit::web::{Answer, Site, Web};
 
 use crate::scene::Scene;
@@ -95,7 +95,8 @@ fn a_packed_sitemap_may_be_named_by_whoever_asks() {
         let site = Site::new().page("/map.xml.gz", Answer::of(kind, packer.finish().unwrap()));
         let scene =
             Scene::new(site.page("/a", Answer::html("<a href=/b>b</a>")).page("/b", Answer::html("b")));
-        let settings = CrawlSettings { depth: Some(2), ..scene.settings(&["/map.xml.gz"], ScopeKind::Host) };
+        let settings =
+            scene.settings(&["/map.xml.gz"], ScopeKind::Host).with(|settings| settings.scope.depth = Some(2));
         let told = scene.run(settings);
         assert!(
             told.captured.contains_key("/a") && told.captured.contains_key("/b"),
@@ -132,14 +133,16 @@ fn links_in_frames_are_followed_at_the_depth_of_their_page() {
             .page("/nav", Answer::html("<a href=near>1</a>"))
             .page("/near", Answer::html("<a href=far>2</a>")),
     );
-    let told = near.run(CrawlSettings { depth: Some(1), ..near.settings(&["/"], ScopeKind::Host) });
+    let told =
+        near.run(near.settings(&["/"], ScopeKind::Host).with(|settings| settings.scope.depth = Some(1)));
     assert!(told.captured.contains_key("/near") && !told.captured.contains_key("/far"), "{:?}", told.paths());
 }
 
 #[test]
 fn whoever_ignores_robots_gets_what_they_forbid() {
     let scene = Scene::new(Site::new().with_pages());
-    let settings = CrawlSettings { obey_robots: false, ..scene.settings(&["/"], ScopeKind::Host) };
+    let settings =
+        scene.settings(&["/"], ScopeKind::Host).with(|settings| settings.politeness.obey_robots = false);
     let told = scene.run(settings);
     assert!(told.captured.contains_key("/private/secret.html"));
     assert_eq!(scene.web.count("/robots.txt"), 0);
@@ -171,7 +174,8 @@ fn the_shortest_way_to_a_page_decides_how_far_it_leads() {
             Answer::html("<a href=/c>c</a>").send(request, connection)
         });
     let scene = Scene::new(site);
-    let told = scene.run(CrawlSettings { depth: Some(3), ..scene.settings(&["/"], ScopeKind::Host) });
+    let told =
+        scene.run(scene.settings(&["/"], ScopeKind::Host).with(|settings| settings.scope.depth = Some(3)));
     assert!(told.captured.contains_key("/d"), "{:?}", told.paths());
     assert!(!told.captured.contains_key("/e"));
     assert_each_once(&scene);
@@ -180,15 +184,17 @@ fn the_shortest_way_to_a_page_decides_how_far_it_leads() {
 #[test]
 fn depth_is_counted_in_links() {
     let scene = Scene::new(Site::new().with_pages());
-    let told =
-        scene.run(CrawlSettings { depth: Some(1), ..scene.settings(&["/news/1.html"], ScopeKind::Host) });
+    let told = scene.run(
+        scene.settings(&["/news/1.html"], ScopeKind::Host).with(|settings| settings.scope.depth = Some(1)),
+    );
     let pages: Vec<&str> =
         told.paths().into_iter().filter(|path| path.ends_with(".html") || *path == "/").collect();
     // The sitemap is as near as a link.
     assert_eq!(pages, ["/", "/about.html", "/news/1.html", "/news/2.html", "/news/3.html"]);
     let scene = Scene::new(Site::new().with_pages());
-    let told =
-        scene.run(CrawlSettings { depth: Some(0), ..scene.settings(&["/news/1.html"], ScopeKind::Host) });
+    let told = scene.run(
+        scene.settings(&["/news/1.html"], ScopeKind::Host).with(|settings| settings.scope.depth = Some(0)),
+    );
     assert_eq!(told.ended().tally.pages, 1);
 }
 
@@ -196,26 +202,34 @@ fn depth_is_counted_in_links() {
 fn patterns_and_limits() {
     let scene = Scene::new(Site::new().with_pages());
     let exclude = vec!["**/news/2*".to_owned(), "**.png".to_owned()];
-    let told = scene.run(CrawlSettings { exclude, ..scene.settings(&["/"], ScopeKind::Host) });
+    let told =
+        scene.run(scene.settings(&["/"], ScopeKind::Host).with(|settings| settings.scope.exclude = exclude));
     assert_eq!(told.skipped.get("/news/2.html").map(String::as_str), Some("exclude:**/news/2*"));
     assert_eq!(told.skipped.get("/logo.png").map(String::as_str), Some("exclude:**.png"));
     assert!(told.captured.contains_key("/news/3.html"));
 
     let scene = Scene::new(Site::new().with_pages());
     let include = vec!["**/news/**".to_owned()];
-    let told = scene.run(CrawlSettings { include, ..scene.settings(&["/"], ScopeKind::Host) });
+    let told =
+        scene.run(scene.settings(&["/"], ScopeKind::Host).with(|settings| settings.scope.include = include));
     assert_eq!(told.skipped.get("/about.html").map(String::as_str), Some("include"));
     assert!(told.captured.contains_key("/news/2.html") && told.captured.contains_key("/logo.png"));
 
     let scene = Scene::new(Site::new().with_pages());
-    let told =
-        scene.run(CrawlSettings { max_pages: Some(7), ..scene.settings(&["/site/200/0"], ScopeKind::Host) });
+    let told = scene.run(
+        scene
+            .settings(&["/site/200/0"], ScopeKind::Host)
+            .with(|settings| settings.limits.max_pages = Some(7)),
+    );
     assert_eq!(told.ended().tally.pages, 7);
     assert!(told.skipped.values().any(|rule| rule == "limit:pages"));
 
     let scene = Scene::new(Site::new().with_pages());
-    let told = scene
-        .run(CrawlSettings { max_bytes: Some(5000), ..scene.settings(&["/site/200/0"], ScopeKind::Host) });
+    let told = scene.run(
+        scene
+            .settings(&["/site/200/0"], ScopeKind::Host)
+            .with(|settings| settings.limits.max_bytes = Some(5000)),
+    );
     assert!(told.ended().tally.captured < 100 && told.ended().tally.bytes >= 5000);
     assert!(told.skipped.values().any(|rule| rule == "limit:bytes"));
 }
@@ -351,7 +365,8 @@ fn links_that_ask_not_to_be_followed_are_not() {
     assert_eq!(told.ended().tally.skipped, 3, "/header is linked twice, and once without a wish");
     assert!(told.captured.contains_key("/m.png"));
     let scene = Scene::new(site());
-    let told = scene.run(CrawlSettings { obey_nofollow: false, ..scene.settings(&["/"], ScopeKind::Host) });
+    let told = scene
+        .run(scene.settings(&["/"], ScopeKind::Host).with(|settings| settings.scope.obey_nofollow = false));
     for path in ["/shy", "/m2", "/h2"] {
         assert!(told.captured.contains_key(path), "{path}");
     }
@@ -376,7 +391,8 @@ fn sitemaps_lead_to_pages_that_nothing_links_to() {
     let scene = Scene::new(site);
     let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
     assert_eq!(told.captured.get("/hidden").map(|(status, ..)| *status), Some(200));
-    let told = scene.run(CrawlSettings { depth: Some(0), ..scene.settings(&["/"], ScopeKind::Host) });
+    let told =
+        scene.run(scene.settings(&["/"], ScopeKind::Host).with(|settings| settings.scope.depth = Some(0)));
     assert!(!told.captured.contains_key("/sitemap.xml"));
 }
 
@@ -390,7 +406,9 @@ fn traps_end() {
         "/trap/session/start",
         "/trap/sitemap/0",
     ];
-    let told = scene.run(CrawlSettings { obey_robots: false, ..scene.settings(&seeds, ScopeKind::Host) });
+    let told = scene.run(
+        scene.settings(&seeds, ScopeKind::Host).with(|settings| settings.politeness.obey_robots = false),
+    );
     let rules: std::collections::BTreeSet<&str> = told.skipped.values().map(String::as_str).collect();
     for rule in ["trap:repeating-segments", "trap:tangled-segments", "trap:calendar", "trap:session-id"] {
         assert!(rules.contains(rule), "{rule} not among {rules:?}");
@@ -421,11 +439,10 @@ fn a_calendar_ends_whatever_it_is_called_unless_traps_are_wanted() {
         told.skipped
     );
     let scene = Scene::new(site());
-    let settings = CrawlSettings {
-        avoid_traps: false,
-        max_pages: Some(600),
-        ..scene.settings(&["/mo/2026-01"], ScopeKind::Host)
-    };
+    let settings = scene.settings(&["/mo/2026-01"], ScopeKind::Host).with(|settings| {
+        settings.scope.avoid_traps = false;
+        settings.limits.max_pages = Some(600);
+    });
     let told = scene.run(settings);
     assert_eq!(told.ended().tally.pages, 600);
 }

@@ -46,7 +46,8 @@ fn place(last: u8) -> SocketAddr {
 fn what_is_wanted_of_a_host_that_went_away_waits() {
     let away = Arc::new(AtomicBool::new(true));
     let scene = Scene::new(site(&away, "<img src=http://127.0.5.200:9/dead.png>"));
-    let settings = CrawlSettings { retry_pause: 1, ..scene.settings(&["/"], ScopeKind::Host) };
+    let settings =
+        scene.settings(&["/"], ScopeKind::Host).with(|settings| settings.politeness.retry_pause = 1);
     let told = scene.run(settings);
     let ended = told.ended();
     assert!(ended.stopped && ended.hosts_left && ended.retry_at.is_none(), "{ended:?}");
@@ -76,12 +77,11 @@ fn a_run_that_is_resumed_while_its_server_is_away_loses_nothing() {
         let (up, scene) = (Arc::new(AtomicBool::new(false)), Scene::new(Site::new()));
         let web = Web::serve_at(place(last), site(&up, ""));
         let (address, seed) = (web.address(), web.url("/"));
-        let settings = CrawlSettings {
-            seeds: vec![seed],
-            obey_robots: robots,
-            retries: 1,
-            ..scene.settings(&[], ScopeKind::Host)
-        };
+        let settings = scene.settings(&[], ScopeKind::Host).with(|settings| {
+            settings.seeds = vec![seed];
+            settings.politeness.obey_robots = robots;
+            settings.politeness.retries = 1;
+        });
         let stopped = scene.run_until(Some(settings), reach(), 20).unwrap().ended();
         assert!(stopped.stopped && stopped.queued > 0, "{stopped:?}");
         drop(web);
@@ -110,7 +110,8 @@ fn a_server_that_is_out_of_order_is_left() {
         false => Answer::html(request.path()),
     };
     let scene = Scene::new(site(&Arc::default(), "").computed("/p/", page));
-    let told = scene.run(CrawlSettings { retry_pause: 1, ..scene.settings(&["/"], ScopeKind::Host) });
+    let told = scene
+        .run(scene.settings(&["/"], ScopeKind::Host).with(|settings| settings.politeness.retry_pause = 1));
     let asked = (0..PAGES).filter(|page| scene.web.count(&format!("/p/{page}")) > 0).count();
     assert!(told.ended().hosts_left && told.failed.is_empty(), "{:?}", told.failed);
     assert_eq!(told.ended().queued as usize, PAGES - asked);
@@ -131,12 +132,11 @@ fn hosts_that_never_answer_fail_once_others_do() {
     drop(gone);
     let web = Web::serve_at(place(4), site(&up, &dead));
     let (address, seed) = (web.address(), web.url("/"));
-    let settings = CrawlSettings {
-        seeds: vec![seed],
-        retries: 1,
-        retry_pause: 1,
-        ..scene.settings(&[], ScopeKind::Host)
-    };
+    let settings = scene.settings(&[], ScopeKind::Host).with(|settings| {
+        settings.seeds = vec![seed];
+        settings.politeness.retries = 1;
+        settings.politeness.retry_pause = 1;
+    });
     assert!(scene.run_until(Some(settings), reach(), 1).unwrap().ended().stopped);
     drop(web);
     let told = scene.resume();

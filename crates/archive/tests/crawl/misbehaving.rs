@@ -1,6 +1,6 @@
 //! Servers that do everything wrong: what is recorded of each, and that the run goes on.
 
-use varve_archive::verbs::capture::{CrawlSettings, ScopeKind};
+use varve_archive::verbs::capture::ScopeKind;
 use varve_testkit::web::Site;
 
 use crate::scene::Scene;
@@ -44,13 +44,12 @@ const FAULTS: [(&str, Recorded); 24] = [
 fn each_misbehaviour_is_recorded_as_what_it_was() {
     let scene = Scene::new(Site::with_everything());
     let seeds: Vec<&str> = FAULTS.iter().map(|(path, _)| *path).collect();
-    let settings = CrawlSettings {
-        timeout: 8000,
-        idle_timeout: 3000,
-        max_size: 2 << 20,
-        per_host: 8,
-        ..scene.settings(&seeds, ScopeKind::Page)
-    };
+    let settings = scene.settings(&seeds, ScopeKind::Page).with(|settings| {
+        settings.requests.timeout = 8000;
+        settings.requests.idle_timeout = 3000;
+        settings.requests.max_size = 2 << 20;
+        settings.politeness.per_host = 8;
+    });
     let told = scene.run(settings);
     let mut wrong = Vec::new();
     for (path, expected) in &FAULTS {
@@ -72,11 +71,11 @@ fn each_misbehaviour_is_recorded_as_what_it_was() {
 #[test]
 fn garbage_is_kept_or_refused_and_never_taken_for_a_page() {
     let scene = Scene::new(Site::with_everything());
-    let settings = CrawlSettings {
-        timeout: 8000,
-        idle_timeout: 3000,
-        ..scene.settings(&["/garbage", "/bare", "/headers/endless"], ScopeKind::Page)
-    };
+    let settings =
+        scene.settings(&["/garbage", "/bare", "/headers/endless"], ScopeKind::Page).with(|settings| {
+            settings.requests.timeout = 8000;
+            settings.requests.idle_timeout = 3000;
+        });
     let told = scene.run(settings);
     for path in ["/garbage", "/bare", "/headers/endless"] {
         let is_whole_page =
@@ -101,7 +100,8 @@ fn garbage_is_kept_or_refused_and_never_taken_for_a_page() {
 fn links_are_found_whatever_the_charset() {
     for path in ["/charset/utf-16", "/charset/wrong", "/charset/none"] {
         let scene = Scene::new(Site::with_everything());
-        let told = scene.run(CrawlSettings { depth: Some(1), ..scene.settings(&[path], ScopeKind::Host) });
+        let told = scene
+            .run(scene.settings(&[path], ScopeKind::Host).with(|settings| settings.scope.depth = Some(1)));
         assert!(told.captured.contains_key("/about.html"), "{path}: {:?}", told.paths());
     }
 }

@@ -30,7 +30,10 @@ fn site() -> Site {
 fn settings(scene: &Scene, text: &str) -> CrawlSettings {
     let text = text.replace("http://h", &scene.web.url(""));
     let plan = Plan::parse(&text).unwrap();
-    CrawlSettings { plan: Some(plan), obey_robots: false, ..scene.settings(&[], ScopeKind::Page) }
+    scene.settings(&[], ScopeKind::Page).with(|settings| {
+        settings.plan = Some(plan);
+        settings.politeness.obey_robots = false;
+    })
 }
 
 const PLAN: &str = "

@@ -29,7 +29,9 @@ fn a_host_is_asked_for_no_more_at_a_time_than_it_may_be() {
     for per_host in [1, 3] {
         let most = Arc::new(AtomicUsize::new(0));
         let scene = Scene::new(counting(&most));
-        let told = scene.run(CrawlSettings { per_host, ..scene.settings(&["/"], ScopeKind::Host) });
+        let told = scene.run(
+            scene.settings(&["/"], ScopeKind::Host).with(|settings| settings.politeness.per_host = per_host),
+        );
         assert_eq!(told.ended().tally.pages, 31);
         assert_eq!(most.load(Ordering::SeqCst), per_host);
     }
@@ -39,8 +41,10 @@ fn a_host_is_asked_for_no_more_at_a_time_than_it_may_be() {
 fn the_concurrency_of_a_run_is_bounded_over_all_hosts() {
     let most = Arc::new(AtomicUsize::new(0));
     let scene = Scene::new(counting(&most));
-    let told =
-        scene.run(CrawlSettings { per_host: 16, concurrency: 2, ..scene.settings(&["/"], ScopeKind::Host) });
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host).with(|settings| {
+        settings.politeness.per_host = 16;
+        settings.politeness.concurrency = 2;
+    }));
     assert_eq!((told.ended().tally.pages, most.load(Ordering::SeqCst)), (31, 2));
 }
 
@@ -48,7 +52,8 @@ fn the_concurrency_of_a_run_is_bounded_over_all_hosts() {
 fn whoever_is_busy_is_asked_again_and_only_the_last_answer_counts() {
     let scene = Scene::new(Site::new().with_moods());
     let seeds = ["/busy/503/2/0", "/busy/429/1/0", "/flaky/2/x"];
-    let told = scene.run(CrawlSettings { retries: 3, ..scene.settings(&seeds, ScopeKind::Page) });
+    let told =
+        scene.run(scene.settings(&seeds, ScopeKind::Page).with(|settings| settings.politeness.retries = 3));
     for (seed, asked) in [(seeds[0], 3), (seeds[1], 2), (seeds[2], 3)] {
         assert_eq!(told.captured.get(seed).map(|(status, ..)| *status), Some(200), "{seed}");
         assert_eq!(scene.web.count(seed), asked, "{seed}");
@@ -59,10 +64,11 @@ fn whoever_is_busy_is_asked_again_and_only_the_last_answer_counts() {
 #[test]
 fn whoever_stays_busy_is_kept_as_such() {
     let scene = Scene::new(Site::new().with_moods());
-    let told = scene.run(CrawlSettings {
-        retries: 1,
-        ..scene.settings(&["/busy/503/9/0", "/flaky/9/x"], ScopeKind::Page)
-    });
+    let told = scene.run(
+        scene
+            .settings(&["/busy/503/9/0", "/flaky/9/x"], ScopeKind::Page)
+            .with(|settings| settings.politeness.retries = 1),
+    );
     assert_eq!(told.captured["/busy/503/9/0"].0, 503);
     assert_eq!(told.failed.get("/flaky/9/x").map(String::as_str), Some("protocol"));
     assert_eq!(scene.web.count("/busy/503/9/0"), 2);
@@ -75,8 +81,10 @@ fn a_host_that_never_answers_is_given_up() {
     let scene = Scene::new(Site::new().with_moods());
     let seeds: Vec<String> = (0..60).map(|number| format!("/flaky/9/{number}")).collect();
     let seeds: Vec<&str> = seeds.iter().map(String::as_str).collect();
-    let settings =
-        CrawlSettings { obey_robots: false, retry_pause: 1, ..scene.settings(&seeds, ScopeKind::Page) };
+    let settings = scene.settings(&seeds, ScopeKind::Page).with(|settings| {
+        settings.politeness.obey_robots = false;
+        settings.politeness.retry_pause = 1;
+    });
     let told = scene.run(settings);
     assert_eq!(told.failed.len(), 60);
     assert!(scene.web.total() < 40, "{}", scene.web.total());
@@ -128,8 +136,10 @@ fn the_wrong_scheme_is_not_tried_again() {
         }
     });
     let scene = Scene::new(Site::new());
-    let settings =
-        CrawlSettings { seeds: vec![url.clone()], retries: 3, ..scene.settings(&[], ScopeKind::Page) };
+    let settings = scene.settings(&[], ScopeKind::Page).with(|settings| {
+        settings.seeds = vec![url.clone()];
+        settings.politeness.retries = 3;
+    });
     let told = scene.run(settings);
     assert_eq!(told.failed.get(&url).map(String::as_str), Some("tls:none"));
     assert_eq!(asked.load(Ordering::SeqCst), 1);
@@ -214,10 +224,15 @@ fn descriptions(silo: &str) -> Vec<(String, String)> {
 #[test]
 fn a_run_says_in_the_silo_how_it_asked_and_its_records_name_that() {
     let scene = Scene::new(Site::new().with_pages());
-    let settings = CrawlSettings { depth: Some(1), retries: 2, ..scene.settings(&["/"], ScopeKind::Host) };
+    let settings = scene.settings(&["/"], ScopeKind::Host).with(|settings| {
+        settings.scope.depth = Some(1);
+        settings.politeness.retries = 2;
+    });
     let first = scene.run(settings.clone());
-    let rude =
-        CrawlSettings { obey_robots: false, user_agent: "other/1\r\nrobots: obey".to_owned(), ..settings };
+    let rude = settings.with(|settings| {
+        settings.politeness.obey_robots = false;
+        settings.politeness.user_agent = "other/1\r\nrobots: obey".to_owned();
+    });
     let second = scene.run(rude);
     let silo = scene.silo_text();
     let told = descriptions(&silo);
@@ -225,7 +240,7 @@ fn a_run_says_in_the_silo_how_it_asked_and_its_records_name_that() {
     let run = first.ended().run;
     assert!(polite.starts_with("software: varve/test\r\nformat: WARC File Format 1.1\r\n"), "{polite}");
     let lines: Vec<&str> = polite.lines().skip(4).collect();
-    let agent = format!("http-header-user-agent: {}", CrawlSettings::default().user_agent);
+    let agent = format!("http-header-user-agent: {}", CrawlSettings::default().politeness.user_agent);
     assert_eq!(
         lines,
         [
@@ -276,8 +291,11 @@ fn a_host_where_nobody_listens_is_given_up_with_all_that_waits_for_it() {
     let port = nobody.local_addr().unwrap().port();
     drop(nobody);
     let seeds = (0..10).map(|number| format!("http://127.0.0.1:{port}/{number}")).collect();
-    let settings =
-        CrawlSettings { seeds, retries: 2, obey_robots: false, ..scene.settings(&[], ScopeKind::Page) };
+    let settings = scene.settings(&[], ScopeKind::Page).with(|settings| {
+        settings.seeds = seeds;
+        settings.politeness.retries = 2;
+        settings.politeness.obey_robots = false;
+    });
     let told = scene.run(settings);
     assert_eq!(told.failed.len(), 10);
     assert!(told.failed.values().all(|kind| kind == "refused"), "{:?}", told.failed);
@@ -294,14 +312,13 @@ fn a_silent_host_costs_a_few_requests_however_much_is_wanted_of_it() {
     let scene = Scene::new(site);
     let seeds: Vec<String> = (0..30).map(|number| format!("/quiet/{number}")).collect();
     let seeds: Vec<&str> = seeds.iter().map(String::as_str).collect();
-    let settings = CrawlSettings {
-        obey_robots: false,
-        per_host: 1,
-        retries: 1,
-        retry_pause: 1,
-        idle_timeout: 200,
-        ..scene.settings(&seeds, ScopeKind::Page)
-    };
+    let settings = scene.settings(&seeds, ScopeKind::Page).with(|settings| {
+        settings.politeness.obey_robots = false;
+        settings.politeness.per_host = 1;
+        settings.politeness.retries = 1;
+        settings.politeness.retry_pause = 1;
+        settings.requests.idle_timeout = 200;
+    });
     let told = scene.run(settings);
     assert_eq!(told.failed.len(), 30);
     assert!(told.failed.values().all(|kind| kind == "timeout"), "{:?}", told.failed);
@@ -322,7 +339,9 @@ fn a_seed_that_is_not_for_robots_is_named_and_no_version_is_made() {
         assert_eq!((ended.version, ended.tally.seeds_refused, ended.queued), (None, 1, 0), "{ended:?}");
         assert_eq!((scene.web.count("/"), scene.web.count("/robots.txt")), (0, 1));
         scene.assert_sound();
-        let told = scene.run(CrawlSettings { obey_robots: false, ..scene.settings(&["/"], ScopeKind::Host) });
+        let told = scene.run(
+            scene.settings(&["/"], ScopeKind::Host).with(|settings| settings.politeness.obey_robots = false),
+        );
         assert_eq!((told.captured["/"].0, told.ended().tally.seeds_refused), (200, 0));
         scene.assert_sound();
     }
@@ -342,7 +361,10 @@ fn a_host_that_asks_for_too_long_a_wait_is_left_for_another_day() {
     let front = Answer::html("<a href=/a>a</a><a href=/b>b</a>");
     let site = Site::new().page("/", front).computed("/a", page()).computed("/b", page());
     let scene = Scene::new(site);
-    let settings = CrawlSettings { max_wait: 1000, per_host: 1, ..scene.settings(&["/"], ScopeKind::Host) };
+    let settings = scene.settings(&["/"], ScopeKind::Host).with(|settings| {
+        settings.politeness.max_wait = 1000;
+        settings.politeness.per_host = 1;
+    });
     let told = scene.run(settings);
     let ended = told.ended();
     assert!(ended.stopped && ended.retry_at.is_some() && ended.version.is_some(), "{ended:?}");
@@ -365,6 +387,7 @@ fn a_long_rest_is_told() {
     let robots = Answer::of("text/plain", "User-agent: *\nCrawl-delay: 25\n");
     let site = Site::new().page("/robots.txt", robots).page("/", Answer::html("x"));
     let scene = Scene::new(site);
-    let told = scene.run(CrawlSettings { max_time: Some(1500), ..scene.settings(&["/"], ScopeKind::Page) });
+    let told = scene
+        .run(scene.settings(&["/"], ScopeKind::Page).with(|settings| settings.limits.max_time = Some(1500)));
     assert!(told.rest > Duration::from_secs(20), "{:?}", told.rest);
 }

@@ -18,7 +18,11 @@ use varve_testkit::web::{Answer, Request, Site, Then};
 use crate::scene::Scene;
 
 pub(crate) fn settings(scene: &Scene) -> CrawlSettings {
-    CrawlSettings { browser: true, obey_robots: false, retries: 3, ..scene.settings(&["/"], ScopeKind::Host) }
+    scene.settings(&["/"], ScopeKind::Host).with(|settings| {
+        settings.browser = true;
+        settings.politeness.obey_robots = false;
+        settings.politeness.retries = 3;
+    })
 }
 
 #[test]
@@ -122,7 +126,11 @@ fn a_browser_follows_no_more_redirects_than_the_run() {
     let Some(browser) = varve_testkit::chromium() else { return };
     let scene = Scene::new(Site::new().with_moods());
     let seeds = vec![scene.web.url("/redirect/chain/9")];
-    let settings = CrawlSettings { seeds, max_redirects: 3, scope: ScopeKind::Page, ..settings(&scene) };
+    let settings = settings(&scene).with(|settings| {
+        settings.seeds = seeds;
+        settings.scope.max_redirects = 3;
+        settings.scope.kind = ScopeKind::Page;
+    });
     let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     let asked = (0..=9).filter(|left| scene.web.count(&format!("/redirect/chain/{left}")) > 0);
@@ -138,7 +146,10 @@ fn what_a_browser_says_itself_is_not_kept() {
     let Some(browser) = varve_testkit::chromium() else { return };
     let scene = Scene::new(Site::new().with_faults().page("/loop", Answer::redirect(302, "/loop")));
     let seeds = vec![scene.web.url("/gzip/cut"), scene.web.url("/loop")];
-    let settings = CrawlSettings { seeds, scope: ScopeKind::Page, ..settings(&scene) };
+    let settings = settings(&scene).with(|settings| {
+        settings.seeds = seeds;
+        settings.scope.kind = ScopeKind::Page;
+    });
     let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     assert!(
@@ -166,12 +177,11 @@ fn a_browser_is_no_way_around_the_rules() {
         .page("/ads/b.js", Answer::of("text/javascript", "1"))
         .page("/ads/d.png", Answer::of("image/png", "1"));
     let scene = Scene::new(site);
-    let settings = CrawlSettings {
-        obey_robots: true,
-        exclude: vec!["**/ads/**".to_owned()],
-        delay: 20,
-        ..CrawlSettings { scope: ScopeKind::Page, ..settings(&scene) }
-    };
+    let settings = settings(&scene).with(|settings| settings.scope.kind = ScopeKind::Page).with(|settings| {
+        settings.politeness.obey_robots = true;
+        settings.scope.exclude = vec!["**/ads/**".to_owned()];
+        settings.politeness.delay = 20;
+    });
     let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     for path in ["/", "/ok.js"] {
@@ -205,14 +215,13 @@ fn a_page_does_not_wait_for_a_file_that_waits_for_the_page() {
             Answer::html(page).send(request, connection)
         });
     let scene = Scene::new(site);
-    let settings = CrawlSettings {
-        obey_robots: true,
-        retries: 0,
-        per_host: 1,
-        depth: Some(1),
-        seeds: vec![scene.web.url("/first")],
-        ..settings(&scene)
-    };
+    let settings = settings(&scene).with(|settings| {
+        settings.politeness.obey_robots = true;
+        settings.politeness.retries = 0;
+        settings.politeness.per_host = 1;
+        settings.scope.depth = Some(1);
+        settings.seeds = vec![scene.web.url("/first")];
+    });
     let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     assert_eq!(told.captured.get("/second").map(|one| one.0), Some(200), "{:?}", told.failed);
@@ -269,7 +278,7 @@ fn what_the_guard_refuses_is_told_once() {
         let scene = Scene::new(Site::new().computed("/", front));
         let allow = vec!["127.0.0.1/32".to_owned()];
         let reach = NetworkOptions { allow, browser: Some(browser.clone()), ..NetworkOptions::default() };
-        let settings = CrawlSettings { obey_robots: robots, ..settings(&scene) };
+        let settings = settings(&scene).with(|settings| settings.politeness.obey_robots = robots);
         let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
         for path in ["/one", "/two"] {
             let kind = told.failed.iter().find(|(url, _)| url.ends_with(path)).map(|(_, kind)| kind.as_str());
@@ -291,7 +300,11 @@ fn what_a_page_may_not_have_is_told_once() {
         .page("/", Answer::html(page));
     let scene = Scene::new(site);
     let exclude = vec!["**/ads/**".to_owned()];
-    let settings = CrawlSettings { obey_robots: true, exclude, scope: ScopeKind::Page, ..settings(&scene) };
+    let settings = settings(&scene).with(|settings| {
+        settings.politeness.obey_robots = true;
+        settings.scope.exclude = exclude;
+        settings.scope.kind = ScopeKind::Page;
+    });
     let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     let rules: Vec<_> = told.skipped.iter().map(|(url, rule)| (url.as_str(), rule.as_str())).collect();
@@ -309,7 +322,7 @@ fn a_limit_of_time_holds_for_a_page_under_way() {
             Ok(Then::Close)
         });
     let scene = Scene::new(site);
-    let settings = CrawlSettings { max_time: Some(8000), ..settings(&scene) };
+    let settings = settings(&scene).with(|settings| settings.limits.max_time = Some(8000));
     let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     assert_eq!(told.captured.get("/").map(|one| one.0), Some(200), "{:?}", told.failed);
@@ -348,7 +361,10 @@ fn what_is_no_document_has_a_picture_alone() {
         ("/a.html", true),
     ];
     let seeds = pages.iter().map(|(path, _)| scene.web.url(path)).collect();
-    let settings = CrawlSettings { seeds, scope: ScopeKind::Page, ..settings(&scene) };
+    let settings = settings(&scene).with(|settings| {
+        settings.seeds = seeds;
+        settings.scope.kind = ScopeKind::Page;
+    });
     let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     assert_eq!(told.notes, Vec::<String>::new());

@@ -77,16 +77,15 @@ impl Scene {
 
     /// Settings for a crawl from these paths that does not dawdle.
     pub(crate) fn settings(&self, paths: &[&str], scope: ScopeKind) -> CrawlSettings {
-        CrawlSettings {
-            seeds: paths.iter().map(|path| self.web.url(path)).collect(),
-            scope,
-            delay: 0,
-            per_host: 4,
-            retries: 0,
-            retry_pause: 10,
-            message: "a test".to_owned(),
-            ..CrawlSettings::default()
-        }
+        CrawlSettings::default().with(|settings| {
+            settings.seeds = paths.iter().map(|path| self.web.url(path)).collect();
+            settings.scope.kind = scope;
+            settings.politeness.delay = 0;
+            settings.politeness.per_host = 4;
+            settings.politeness.retries = 0;
+            settings.politeness.retry_pause = 10;
+            settings.message = "a test".to_owned();
+        })
     }
 
     pub(crate) fn history(&self) -> ArchiveHistoryWriter {

@@ -65,7 +65,8 @@ fn redirects_between_spellings_end() {
         Answer::redirect(302, &format!("/on?utm_source={}", number + 1))
     };
     let scene = Scene::new(Site::new().computed("/turn", turn).computed("/on", on));
-    let settings = CrawlSettings { max_redirects: 4, ..scene.settings(&["/turn", "/on"], ScopeKind::Page) };
+    let settings =
+        scene.settings(&["/turn", "/on"], ScopeKind::Page).with(|settings| settings.scope.max_redirects = 4);
     let told = scene.run(settings);
     assert_eq!((scene.web.count("/turn"), scene.web.count("/turn?utm_source=1")), (1, 1));
     assert_eq!(scene.web.count("/on?utm_source=4"), 1);
@@ -111,7 +112,7 @@ fn a_run_that_is_resumed_asks_by_the_spelling_that_was_found_first() {
     let site = Site::new().page("/", page.clone()).computed("/p", move |_| page.clone());
     let scene = Scene::new(site);
     let reach = NetworkOptions { allow_private: true, ..NetworkOptions::default() };
-    let settings = CrawlSettings { per_host: 1, ..scene.settings(&["/"], ScopeKind::Host) };
+    let settings = scene.settings(&["/"], ScopeKind::Host).with(|settings| settings.politeness.per_host = 1);
     assert!(scene.run_until(Some(settings), reach, 20).unwrap().ended().stopped);
     let told = scene.resume();
     let paths = scene.paths_of(told.version());

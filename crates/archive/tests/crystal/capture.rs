@@ -40,15 +40,14 @@ impl Scene {
     }
 
     fn settings(&self, urls: &[&str]) -> CrawlSettings {
-        CrawlSettings {
-            seeds: urls.iter().map(|path| self.web.url(path)).collect(),
-            delay: 0,
-            per_host: 4,
-            retries: 0,
-            retry_pause: 10,
-            obey_robots: false,
-            ..CrawlSettings::default()
-        }
+        CrawlSettings::default().with(|settings| {
+            settings.seeds = urls.iter().map(|path| self.web.url(path)).collect();
+            settings.politeness.delay = 0;
+            settings.politeness.per_host = 4;
+            settings.politeness.retries = 0;
+            settings.politeness.retry_pause = 10;
+            settings.politeness.obey_robots = false;
+        })
     }
 
     fn run(&self, urls: &[&str]) -> ProjectCaptured {
@@ -208,8 +207,9 @@ fn the_projects_own_roots_and_groups_are_followed() {
 #[test]
 fn robots_are_obeyed_and_their_files_are_no_part_of_the_project() {
     let scene = Scene::new(Site::new().with_pages());
-    let settings =
-        CrawlSettings { obey_robots: true, ..scene.settings(&["/about.html", "/private/secret.html"]) };
+    let settings = scene
+        .settings(&["/about.html", "/private/secret.html"])
+        .with(|settings| settings.politeness.obey_robots = true);
     let captured = scene.run_as(Some(settings), NetworkOptions::default(), usize::MAX).unwrap();
     assert_eq!(captured.tally.skipped, 1);
     let downloads = scene.downloads();
@@ -251,15 +251,14 @@ fn what_has_not_changed_is_a_revision_of_its_own() {
 #[test]
 fn failures_are_recorded_by_the_names_that_crystal_has_for_them() {
     let scene = Scene::new(Site::new().with_faults());
-    let settings = CrawlSettings {
-        seeds: ["/close", "/garbage", "/silence"]
+    let settings = scene.settings(&[]).with(|settings| {
+        settings.seeds = ["/close", "/garbage", "/silence"]
             .iter()
             .map(|path| scene.web.url(path))
             .chain(["http://nobody.invalid/".to_owned(), "http://127.0.0.1:1/".to_owned()])
-            .collect(),
-        idle_timeout: 300,
-        ..scene.settings(&[])
-    };
+            .collect();
+        settings.requests.idle_timeout = 300;
+    });
     let captured = scene.run_as(Some(settings), NetworkOptions::default(), usize::MAX).unwrap();
     let error = |url: &str| {
         let project = scene.open();
@@ -361,7 +360,7 @@ fn a_run_that_was_stopped_goes_on_without_asking_twice() {
 #[test]
 fn a_run_may_be_left_at_what_it_has_got() {
     let scene = Scene::new(Site::new().with_pages());
-    let settings = CrawlSettings { scope: ScopeKind::Host, ..scene.settings(&["/site/40/0"]) };
+    let settings = scene.settings(&["/site/40/0"]).with(|settings| settings.scope.kind = ScopeKind::Host);
     let stopped = scene.run_as(Some(settings), NetworkOptions::default(), 5).unwrap();
     let left = finish(&scene.project).unwrap();
     assert_eq!((left.finished, left.revisions), (true, stopped.revisions));

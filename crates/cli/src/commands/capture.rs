@@ -212,15 +212,16 @@ impl CaptureArgs {
     }
 
     fn settings_with(&self, session: &Session, plan: Option<Plan>) -> Result<CrawlSettings, Error> {
+        let user_agent = self.network.user_agent(session)?;
         let settings = CrawlSettings {
             seeds: self.urls.clone(),
             plan,
             browser: self.browser.browser,
-            user_agent: self.network.user_agent(session)?,
             message: self.message.clone().unwrap_or_else(|| self.default_message()),
             author: self.author.clone(),
             ..self.scope.settings()
-        };
+        }
+        .with(|settings| settings.politeness.user_agent = user_agent);
         Ok(self.rate.apply(self.limits.apply(settings)))
     }
 

@@ -7,8 +7,11 @@
 use super::escape::ByteSet;
 use url::{ParseError, Url};
 
-/// Bytes that are literal in a path.
-const PLAIN_PATH_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~/");
+/// Bytes that are literal in a path. A colon is not among them: it may end a scheme. A percent sign
+/// is, except in an escaped dot.
+const PLAIN_PATH_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~/!$&'()*+,;=@%");
+/// Bytes that are literal in a query. An apostrophe is not: browsers escape it.
+const PLAIN_QUERY_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~/!$&()*+,;=@%:?");
 /// Bytes that are literal in a fragment.
 const PLAIN_FRAGMENT_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~/:=");
 
@@ -52,15 +55,18 @@ impl Base {
         }
     }
 
-    /// Resolves a plain path of letters, digits and a few other characters, of which only the
-    /// beginning may have dot segments.
+    /// Resolves a plain path and query, which have no character that browsers rewrite. Only the
+    /// beginning of the path may have dot segments.
     fn plain(&self, reference: &str) -> Option<String> {
         let root = self.root?;
-        let end = reference.find('#').unwrap_or(reference.len());
-        let (path, fragment) = reference.split_at(end);
-        let is_plain = PLAIN_PATH_BYTES.first_outside(path.as_bytes()).is_none()
-            && PLAIN_FRAGMENT_BYTES.first_outside(fragment.get(1..).unwrap_or("").as_bytes()).is_none();
-        if path.is_empty() || path.starts_with("//") || !is_plain {
+        let (rest, fragment) = reference.split_at(reference.find('#').unwrap_or(reference.len()));
+        let (path, query) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
+        let is_plain = |bytes: &ByteSet, part: &str| bytes.first_outside(part.as_bytes()).is_none();
+        let are_plain = is_plain(&PLAIN_PATH_BYTES, path)
+            && is_plain(&PLAIN_QUERY_BYTES, query)
+            && is_plain(&PLAIN_FRAGMENT_BYTES, fragment.get(1..).unwrap_or(""));
+        let has_escaped_dot = || path.contains('%') && (path.contains("%2e") || path.contains("%2E"));
+        if path.is_empty() || path.starts_with("//") || !are_plain || has_escaped_dot() {
             return None;
         }
         let (folder, rest) = if path.starts_with('/') {
@@ -71,8 +77,8 @@ impl Base {
         if rest.split('/').any(|segment| matches!(segment, "." | "..")) {
             return None;
         }
-        let mut url = String::with_capacity(folder.len() + rest.len() + fragment.len());
-        for part in [folder, rest, fragment] {
+        let mut url = String::with_capacity(folder.len() + rest.len() + query.len() + fragment.len());
+        for part in [folder, rest, query, fragment] {
             url.push_str(part);
         }
         Some(url)
@@ -122,7 +128,8 @@ mod tests {
         #[test]
         fn plain_paths_mean_what_browsers_make_of_them(
             base in "https?://[a-z.]{1,5}(:[0-9]{1,4})?(/[a-zA-Z%2e.]{0,3}){0,4}([?][a-z/.]{0,4})?(#[a-z/]{0,3})?",
-            reference in "(\\.{1,3}/|/){0,4}[a-zA-Z./_~-]{0,8}(\\.{1,2})?([#?][a-z/:=%]{0,4})?",
+            reference in "(\\.{1,3}/|/){0,4}([a-zA-Z./_~!$&'()*+,;=@%-]|%2[eEf0]){0,8}(\\.{1,2})?\
+                          ([?][a-z/.:=%'+,;@!$&()*?]{0,5})?(#[a-z/:=%]{0,4})?",
         ) {
             let Ok(base) = Base::parse(&base) else { return Ok(()) };
             if let Some(url) = base.plain(&reference) {
@@ -140,10 +147,11 @@ mod tests {
             ("../../../../x/", "http://h:81/x/"),
             ("./", "http://h:81/a//b/"),
             ("/x//y#", "http://h:81/x//y#"),
+            ("c++/a,b%20c?d=e+f&g=%41#h", "http://h:81/a//b/c++/a,b%20c?d=e+f&g=%41#h"),
         ] {
             assert_eq!(base.plain(reference).as_deref(), Some(url), "{reference}");
         }
-        for reference in ["", "#x", "?x", "//x", "x/../y", "..", "a:b", "x y", "é", "%41"] {
+        for reference in ["", "#x", "?x", "//x", "x/../y", "..", "a:b", "x y", "é", "%2e", "x?'"] {
             assert_eq!(base.plain(reference), None, "{reference}");
         }
         assert_eq!(Base::parse("file:///a/b").unwrap().plain("x"), None);

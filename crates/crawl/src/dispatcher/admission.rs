@@ -15,7 +15,7 @@ use crate::checkpoint::FrontierUpdate;
 use crate::error::CrawlError;
 use crate::fetch_reason::FetchReason;
 use crate::past_captures::{EarlierCapture, PastLookup, PastQuery, SpellingMatch};
-use crate::response_cache::CachedResponse;
+use crate::response_cache::CacheSlot;
 use crate::robots::{RobotsDecision, RobotsFailure};
 use crate::skip_rule::SkipRule;
 use crate::task::{CrawlTask, TaskMode};
@@ -44,7 +44,7 @@ impl CrawlDispatcher<'_> {
         if let Some(rule) = policy.plan_rule(task.reason, url) {
             return Some(rule);
         }
-        let avoid_traps = policy.settings.avoid_traps;
+        let avoid_traps = policy.settings.scope.avoid_traps;
         match task.reason {
             // A URL that the user names is requested wherever it lies.
             FetchReason::Page { depth: 0 } | FetchReason::Robots => None,
@@ -71,12 +71,12 @@ impl CrawlDispatcher<'_> {
         }
         let elapsed = self.context.clock.elapsed(self.times.began);
         let is_over = |most: u64| elapsed >= Duration::from_millis(most);
-        self.context.policy.settings.max_time.is_some_and(is_over).then_some(SkipRule::Limit("time"))
+        self.context.policy.settings.limits.max_time.is_some_and(is_over).then_some(SkipRule::Limit("time"))
     }
 
     /// The end of the run, if its time is limited.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.times.began.checked_add(Duration::from_millis(self.context.policy.settings.max_time?))
+        self.times.began.checked_add(Duration::from_millis(self.context.policy.settings.limits.max_time?))
     }
 
     /// Skips queued tasks when a limit is reached: at the pace of a host they could take hours.
@@ -155,7 +155,7 @@ impl CrawlDispatcher<'_> {
             return Ok(());
         }
         if !task.reason.is_page()
-            && let CachedResponse::Held(exchange) = self.threads.fetchers.cached(task.url.as_str())
+            && let Some(CacheSlot::Held(exchange)) = self.threads.fetchers.cached(task.url.as_str())
         {
             // A page in flight has it.
             self.in_hand.begin(&mut task, false);
@@ -165,7 +165,7 @@ impl CrawlDispatcher<'_> {
         }
         let is_page = task.reason.is_page();
         self.in_hand.begin(&mut task, is_page);
-        if self.context.policy.settings.obey_robots && task.reason != FetchReason::Robots {
+        if self.context.policy.settings.politeness.obey_robots && task.reason != FetchReason::Robots {
             return self.admit_by_robots(task);
         }
         self.enqueue(task);
@@ -176,7 +176,7 @@ impl CrawlDispatcher<'_> {
     fn use_earlier(&self, task: &mut CrawlTask, mut earlier: Box<EarlierCapture>) {
         let is_other = earlier.newest.url != task.url.as_str();
         // A server cannot say that another text has not changed.
-        if self.context.policy.settings.no_conditional
+        if self.context.policy.settings.requests.no_conditional
             || (is_other && !self.respell(task, &earlier.newest.url))
         {
             earlier.validators = None;
@@ -186,7 +186,7 @@ impl CrawlDispatcher<'_> {
 
     /// Whether a URL is in flight, or was captured since the last checkpoint.
     fn is_in_hand(&self, url: &RequestUrl) -> bool {
-        let is_with_page = || matches!(self.threads.fetchers.cached(url.as_str()), CachedResponse::Asking);
+        let is_with_page = || matches!(self.threads.fetchers.cached(url.as_str()), Some(CacheSlot::Asking));
         self.in_hand.contains(url.as_str()) || is_with_page()
     }
 
@@ -211,13 +211,13 @@ impl CrawlDispatcher<'_> {
     }
 
     fn has_room_for_page(&self) -> bool {
-        let most = self.context.policy.settings.max_pages;
+        let most = self.context.policy.settings.limits.max_pages;
         most.is_none_or(|most| self.reporter.tally.pages + self.in_hand.pages() < most)
     }
 
     /// Skips a page beyond the limit, once it is certain that the pages before it were captured.
     fn hold_page(&mut self, task: CrawlTask) {
-        let most = self.context.policy.settings.max_pages;
+        let most = self.context.policy.settings.limits.max_pages;
         if most.is_some_and(|most| self.reporter.tally.pages >= most) {
             self.skip(task, &SkipRule::Limit("pages"));
         } else {

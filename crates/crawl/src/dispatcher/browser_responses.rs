@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 
+use tokio::sync::oneshot;
 use varve_core::exchange::Exchange;
-use varve_core::url::resolve;
-use varve_fetch::Rendering;
+use varve_core::url::{RequestUrl, resolve};
+use varve_fetch::{Fetched, Rendering};
 
 use super::CrawlDispatcher;
 use crate::crawl_policy::exact_url;
@@ -15,9 +16,8 @@ use crate::discovered_link::DiscoveredLink;
 use crate::error::CrawlError;
 use crate::event::CrawlEvent;
 use crate::fetch_reason::FetchReason;
-use crate::message::{AdmissionRequest, BrowserResults, CacheLookup};
 use crate::past_captures::{PastLookup, PastQuery, SpellingMatch, StoredCapture};
-use crate::task::{CrawlTask, TaskMode};
+use crate::task::{AdmissionReply, CrawlTask, TaskMode};
 use crate::write_job::{JobInput, NonCaptureExchange, StoredResponse, WriteJob};
 
 /// The page that a browser displays in the end, where that is not the one that was requested.
@@ -84,9 +84,9 @@ impl CrawlDispatcher<'_> {
         &mut self,
         task: CrawlTask,
         exchange: Box<Exchange>,
-        browser: BrowserResults,
+        browser: Fetched,
     ) -> Result<(), CrawlError> {
-        let BrowserResults { mut others, reused, renderings, .. } = browser;
+        let Fetched { exchanges: mut others, recalled: reused, renderings, .. } = browser;
         let requested = others.len();
         // A response that was reused is in the silo by now, or came to a page that is not done.
         others.extend(reused);
@@ -163,7 +163,7 @@ impl CrawlDispatcher<'_> {
         Ok(())
     }
 
-    fn exact_past(&self, url: &varve_core::url::RequestUrl) -> Result<PastLookup, CrawlError> {
+    fn exact_past(&self, url: &RequestUrl) -> Result<PastLookup, CrawlError> {
         let query = PastQuery { url, spelling: SpellingMatch::Exact };
         let found = self.context.destination.past(self.context.run, &[query])?;
         Ok(found.into_iter().next().unwrap_or(PastLookup::Nothing))
@@ -220,8 +220,11 @@ impl CrawlDispatcher<'_> {
 
     /// Decides whether a page may make a request: now, or when the `robots.txt` of the host is
     /// there.
-    pub(super) fn handle_admission(&mut self, request: AdmissionRequest) -> Result<(), CrawlError> {
-        let AdmissionRequest { url, reply } = request;
+    pub(super) fn handle_admission(
+        &mut self,
+        url: RequestUrl,
+        reply: AdmissionReply,
+    ) -> Result<(), CrawlError> {
         let (policy, reason) = (self.context.policy, FetchReason::Embed { chain: 1 });
         if let Some(rule) = policy.embed_rule(reason, &url) {
             self.reporter.denied(url.as_str(), &rule);
@@ -229,7 +232,7 @@ impl CrawlDispatcher<'_> {
             return Ok(());
         }
         let task = CrawlTask::admission(url, reason, reply);
-        if policy.settings.obey_robots {
+        if policy.settings.politeness.obey_robots {
             return self.admit_by_robots(task);
         }
         self.enqueue(task);
@@ -237,17 +240,21 @@ impl CrawlDispatcher<'_> {
     }
 
     /// Gives a page a response that this run has, if it has one.
-    pub(super) fn handle_lookup(&mut self, lookup: CacheLookup) -> Result<(), CrawlError> {
-        if self.in_hand.is_fresh(lookup.url.as_str()) {
+    pub(super) fn handle_lookup(
+        &mut self,
+        url: &RequestUrl,
+        reply: oneshot::Sender<Option<Exchange>>,
+    ) -> Result<(), CrawlError> {
+        if self.in_hand.is_fresh(url.as_str()) {
             // It is stored, and found only when that is durable.
             self.checkpoint_now()?;
         }
-        let response = match self.exact_past(&lookup.url)? {
+        let response = match self.exact_past(url)? {
             PastLookup::ThisRun(stored) => self.context.destination.stored_response(&stored)?,
             PastLookup::Earlier(_) | PastLookup::Nothing => None,
         };
         // The page may be gone by now.
-        let _ = lookup.reply.send(response);
+        let _ = reply.send(response);
         Ok(())
     }
 }

@@ -1,111 +1,35 @@
-//! Handles responses and failed requests.
-
-use std::time::Duration;
+//! Handles responses: the writers store them, and their links join the frontier.
 
 use varve_core::exchange::Exchange;
 use varve_core::receipt::Receipt;
 use varve_core::robots::Robots;
 use varve_core::url::RequestUrl;
-use varve_fetch::politeness::{RequestOutcome, RequestVerdict};
-use varve_fetch::{FetchErrorKind, wants_tls};
+use varve_fetch::{Fetched, wants_tls};
 
-use super::{CrawlDispatcher, Novelty};
+use super::CrawlDispatcher;
 use crate::checkpoint::FrontierUpdate;
-use crate::discovered_link::{DiscoveredLink, ResponseLinks, UnfollowedReason};
+use crate::discovered_link::{DiscoveredLink, ResponseLinks};
 use crate::error::CrawlError;
 use crate::error_chain::error_chain;
 use crate::event::{CapturedPage, CrawlEvent};
 use crate::fetch_reason::FetchReason;
-use crate::message::{BrowserResults, FinishedRequest};
-use crate::retry_after::requested_wait;
-use crate::robots::{MAX_ROBOTS_REDIRECTS, RobotsFailure};
+use crate::robots::MAX_ROBOTS_REDIRECTS;
+use crate::seen_urls::Novelty;
 use crate::skip_rule::SkipRule;
 use crate::task::{CrawlTask, FrontierEntry, TaskMode};
-use crate::unreachable::UnansweredTask;
 use crate::write_job::{StoreResult, StoredAs, StoredResponse, StoredRevision};
 use varve_repository::rows::row_of_receipt;
 
 /// The first status of an error response.
 const FIRST_ERROR_STATUS: u16 = 400;
 
-/// Why there is no response.
-struct RequestFailure {
-    kind: &'static str,
-    message: String,
-    outcome: RequestOutcome,
-    /// Whether all retries were used up.
-    is_final: bool,
-}
-
-impl RequestFailure {
-    fn why(&self) -> (&str, &str) {
-        (self.kind, &self.message)
-    }
-}
-
 impl CrawlDispatcher<'_> {
-    /// A request ended. A response that will be retried is not stored: the last one counts.
-    pub(super) fn handle_finished(&mut self, finished: FinishedRequest) -> Result<(), CrawlError> {
-        self.threads.requests.ended();
-        let FinishedRequest { task, tries, outcome, result, browser } = finished;
-        let (url, now) = (task.url.clone(), self.now());
-        let host = url.authority();
-        let wait = requested_wait(outcome).filter(|_| !task.is_urgent());
-        let longest = self.context.policy.settings.policy().longest_retry_after;
-        let too_long = wait.filter(|wait| *wait > longest);
-        let is_given_up = self.hosts.is_given_up(host);
-        if result.is_ok() {
-            for unanswered in self.hosts.answered(host) {
-                self.record_failure(&unanswered.task, &unanswered.kind, &unanswered.message);
-            }
-        }
-        // Nothing is retried that is left for a later run, or after a limit was reached.
-        let is_last =
-            too_long.is_some() || (outcome.may_pass() && (is_given_up || self.reached_limit().is_some()));
-        let verdict = match task.is_urgent() {
-            true => {
-                self.hosts.turn_done(host, now);
-                RequestVerdict::Done(task)
-            }
-            false if is_last => self.hosts.done(task, u32::MAX, RequestOutcome::Hopeless, now),
-            false => self.hosts.done(task, tries, outcome, now),
-        };
-        let is_host_given_up = matches!(verdict, RequestVerdict::HostGivenUp(_)) || is_given_up;
-        let mut tasks = match (verdict, too_long) {
-            (RequestVerdict::Done(task) | RequestVerdict::GivenUp(task), Some(wait)) => {
-                self.postpone_host(host, task, wait);
-                return Ok(());
-            }
-            (RequestVerdict::Again, _) => {
-                self.report_wait(host, wait.unwrap_or_default());
-                return Ok(());
-            }
-            (RequestVerdict::Done(task) | RequestVerdict::GivenUp(task), None) => vec![task].into_iter(),
-            (RequestVerdict::HostGivenUp(tasks), _) => tasks.into_iter(),
-        };
-        let is_final = result.is_err() && tries >= self.context.policy.settings.retries;
-        let (kind, message) = match &result {
-            Ok(_) => ("host", format!("`{host}` was given up: it failed too often")),
-            Err(error) => (error.kind.word(), error_chain(error)),
-        };
-        if let Ok(exchange) = result
-            && let Some(task) = tasks.next()
-        {
-            self.take_response(task, exchange, browser)?;
-        }
-        let failure = RequestFailure { kind, message, outcome, is_final };
-        match is_host_given_up {
-            true => self.give_up_host(tasks, &failure),
-            false => tasks.try_for_each(|task| self.take_failure(task, &failure)),
-        }
-    }
-
     /// A response arrived: the writers store it, with the further results of a browser.
-    fn take_response(
+    pub(super) fn take_response(
         &mut self,
         task: CrawlTask,
         exchange: Box<Exchange>,
-        browser: BrowserResults,
+        browser: Fetched,
     ) -> Result<(), CrawlError> {
         for note in &browser.notes {
             self.reporter.event(CrawlEvent::Noted { url: task.url.as_str(), note });
@@ -114,7 +38,7 @@ impl CrawlDispatcher<'_> {
             let url = RequestUrl::parse(url).map_or_else(|| url.clone(), |url| url.to_string());
             self.reporter.failed(&url, SkipRule::GUARD, message);
         }
-        if browser.is_unfinished {
+        if browser.unfinished {
             self.reporter.tally.limit_reached = Some("time");
         }
         if task.reason != FetchReason::Robots && wants_tls(&exchange) {
@@ -123,145 +47,6 @@ impl CrawlDispatcher<'_> {
         self.store_page(task, exchange, browser)
     }
 
-    /// There is no response to a task.
-    fn take_failure(&mut self, task: CrawlTask, failure: &RequestFailure) -> Result<(), CrawlError> {
-        let RequestFailure { kind, message, outcome, .. } = failure;
-        let is_silent = *outcome == RequestOutcome::Silent || *kind == FetchErrorKind::Guard.word();
-        if is_silent && self.hosts.is_left_in_doubt(&task, failure.why()) {
-            self.leave_in_frontier(task);
-            return Ok(());
-        }
-        if outcome.may_pass() && self.reached_limit().is_none() && self.hosts.may_be_offline(&task) {
-            self.in_hand.end(&task);
-            self.hosts.task_back(task.host());
-            let (kind, message) = ((*kind).to_owned(), message.clone());
-            self.hosts.hold_unanswered(UnansweredTask { task, kind, message });
-            return Ok(());
-        }
-        self.fail(task, kind, message)
-    }
-
-    /// A host failed too often. The task whose retries were used up fails if the run was resumed
-    /// before; the others are left for a resumed run, if the host may come back.
-    fn give_up_host(
-        &mut self,
-        tasks: impl Iterator<Item = CrawlTask>,
-        failure: &RequestFailure,
-    ) -> Result<(), CrawlError> {
-        for (at, task) in tasks.enumerate() {
-            let url = task.url.clone();
-            let has_failed = at == 0 && failure.is_final && self.hosts.is_resumed;
-            let is_left = !has_failed
-                && task.robots_for.is_none()
-                && self.hosts.is_left(url.authority(), url.origin(), failure.why());
-            if is_left {
-                self.hosts.give_up(url.authority());
-                self.leave_in_frontier(task);
-            } else {
-                self.fail(task, failure.kind, &failure.message)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Leaves a host, the task that was just requested, and its queue for a later run.
-    fn postpone_host(&mut self, host: &str, requested: CrawlTask, wait: Duration) {
-        let until = self.context.clock.moment_after(wait);
-        let queued = self.hosts.postpone(host, until);
-        self.reporter.event(CrawlEvent::RetryAfter { host, until, left: true });
-        for task in std::iter::once(requested).chain(queued) {
-            self.in_hand.end(&task);
-            self.postpone(task, until);
-        }
-    }
-
-    /// Reports that the run waits for a host.
-    fn report_wait(&mut self, host: &str, wait: Duration) {
-        if self.hosts.reports_wait(host, wait, self.now()) {
-            let until = self.context.clock.moment_after(wait);
-            self.reporter.event(CrawlEvent::RetryAfter { host, until, left: false });
-        }
-    }
-
-    /// A task cannot be fetched.
-    pub(super) fn fail(&mut self, task: CrawlTask, kind: &str, message: &str) -> Result<(), CrawlError> {
-        let task = match task.mode {
-            TaskMode::Admission(reply) if kind == SkipRule::GUARD => {
-                self.reporter.failed(task.url.as_str(), kind, message);
-                reply.deny(SkipRule::Guard);
-                return Ok(());
-            }
-            TaskMode::Admission(reply) => {
-                let rule = self.reached_limit().unwrap_or(SkipRule::Robots(None));
-                self.reporter.denied(task.url.as_str(), &rule);
-                reply.deny(rule);
-                return Ok(());
-            }
-            mode => CrawlTask { mode, ..task },
-        };
-        // A request that the time limit of the run ended would have a response another day.
-        let is_late = kind == FetchErrorKind::Timeout.word() && task.reason != FetchReason::Robots;
-        if let Some(rule) = self.reached_limit().filter(|_| is_late) {
-            self.skip_in_hand(task, &rule);
-            return Ok(());
-        }
-        self.in_hand.end(&task);
-        self.hosts.task_back(task.host());
-        match &task.robots_for {
-            Some(owner) => self.fail_robots(&owner.clone(), kind, message),
-            None => {
-                self.record_failure(&task, kind, message);
-                Ok(())
-            }
-        }
-    }
-
-    /// Records that a URL cannot be fetched, and reports it.
-    fn record_failure(&mut self, task: &CrawlTask, kind: &str, message: &str) {
-        self.threads.checkpoints.update(task.no, FrontierUpdate::Failed(format!("{kind}: {message}")));
-        self.context.destination.failed(task.url.as_str(), kind, message);
-        self.reporter.failed(task.url.as_str(), kind, message);
-    }
-
-    /// A `robots.txt` cannot be fetched. The tasks that waited for it fail for the same reason, or
-    /// are left.
-    fn fail_robots(&mut self, owner: &RequestUrl, kind: &str, message: &str) -> Result<(), CrawlError> {
-        let (host, origin) = (owner.authority(), owner.origin());
-        let is_postponed = self.hosts.is_left(host, origin, (kind, message));
-        let failure = RobotsFailure { kind: kind.into(), message: message.into(), is_postponed };
-        for waiting in self.hosts.robots_failed(host, origin, failure) {
-            if is_postponed && !waiting.is_admission() {
-                self.leave_in_frontier(waiting);
-            } else {
-                self.fail(waiting, kind, message)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// At the end: tasks without a response have failed, unless their host was given up. Whether
-    /// there were any.
-    pub(super) fn fail_unanswered(&mut self) -> Result<bool, CrawlError> {
-        let Some(failed) = self.hosts.take_unanswered() else { return Ok(false) };
-        for UnansweredTask { task, kind, message } in failed {
-            self.record_failure(&task, &kind, &message);
-        }
-        self.checkpoint_now()?;
-        Ok(true)
-    }
-
-    /// Requests the tasks of hosts that turned out not to be offline. Whether there were any.
-    pub(super) fn reopen_doubtful_hosts(&mut self) -> Result<bool, CrawlError> {
-        let is_reopened = self.hosts.reopen_doubtful();
-        if is_reopened {
-            self.context.frontier.release()?;
-        }
-        Ok(is_reopened)
-    }
-}
-
-/// Stored responses.
-impl CrawlDispatcher<'_> {
     /// A writer finished a job.
     pub(super) fn handle_stored(&mut self, stored: StoreResult) -> Result<(), CrawlError> {
         self.threads.writers.finished();
@@ -349,9 +134,9 @@ impl CrawlDispatcher<'_> {
             self.reporter.event(CrawlEvent::Noted { url: from.url.as_str(), note: &note });
         }
         for link in links.unfollowed {
-            match link.reason {
+            match link.rule {
                 // It was captured, so that it would not be reported at the end.
-                UnfollowedReason::Loop => self.reporter.denied(&link.url, &SkipRule::Loop),
+                SkipRule::Loop => self.reporter.denied(&link.url, &SkipRule::Loop),
                 _ => self.unfollowed.insert(link),
             }
         }
@@ -367,7 +152,7 @@ impl CrawlDispatcher<'_> {
     /// Pushes a link of a response into the frontier, unless it was seen.
     fn follow(&mut self, mut link: DiscoveredLink, from: &CrawlTask) -> Result<(), CrawlError> {
         let redirects = if link.is_redirect { from.redirects.saturating_add(1) } else { 0 };
-        if redirects > self.context.policy.settings.max_redirects {
+        if redirects > self.context.policy.settings.scope.max_redirects {
             self.reporter.denied(link.url.as_str(), &SkipRule::Redirects);
             return Ok(());
         }
@@ -435,7 +220,7 @@ impl CrawlDispatcher<'_> {
         }
         let status = if response.status == 304 { 200 } else { response.status };
         let robots = Robots::from_answer(status, response.robots.as_deref().unwrap_or_default());
-        let rules = robots.rules_for(self.context.policy.settings.product());
+        let rules = robots.rules_for(self.context.policy.settings.politeness.product());
         self.push_sitemaps(&owner, robots.sitemaps(task.url.as_str()));
         for waiting in self.hosts.robots_read(owner.authority(), owner.origin(), rules) {
             self.admit_by_robots(waiting)?;

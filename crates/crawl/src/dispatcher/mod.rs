@@ -8,17 +8,21 @@
 //! | file | decides |
 //! | --- | --- |
 //! | `admission` | whether a URL of the frontier is requested |
-//! | `handle_response` | what follows from a response, or from its absence |
+//! | `start` | what a run begins with: seeds, members of groups, and the state of an earlier process |
+//! | `retries` | whether a request that ended is retried, has failed, or is left for a resumed run |
+//! | `handle_response` | what follows from a response |
 //! | `browser_responses` | which exchanges of a page in a browser are captures, and what it may request |
 
 mod admission;
 mod browser_responses;
 mod handle_response;
+mod retries;
+mod start;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use varve_catalog::{ClaimRequest, Frontier, PastUrl};
+use varve_catalog::{ClaimRequest, Frontier};
 use varve_core::RunId;
 use varve_core::exchange::Exchange;
 use varve_core::trap::{TrapDetector, TrapLimits};
@@ -30,9 +34,8 @@ use super::claim_lease::{ClaimLease, LEASE_DURATION};
 use super::clock::RunClock;
 use super::crawl_policy::CrawlPolicy;
 use super::destination::Destination;
-use super::discovered_link::{DiscoveredLink, UnfollowedLink};
+use super::discovered_link::UnfollowedLink;
 use super::event::{CrawlEvent, CrawlProgress, CrawlTally};
-use super::fetch_reason::FetchReason;
 use super::fetchers::CrawlFetchers;
 use super::hosts::CrawlHosts;
 use super::in_hand::UrlsInHand;
@@ -41,8 +44,8 @@ use super::message::CrawlMessage;
 use super::past_captures::{PastLookup, PastQuery, SpellingMatch};
 use super::reporter::CrawlReporter;
 use super::request_loop::RequestLoop;
-use super::seen_urls::{Novelty, SeenUrls};
-use super::task::{CrawlTask, FrontierEntry, HostTurn, TaskMode};
+use super::seen_urls::SeenUrls;
+use super::task::{CrawlTask, HostTurn, TaskMode};
 use super::unfollowed_links::UnfollowedLinks;
 use super::writer_pool::WriterQueue;
 use crate::error::CrawlError;
@@ -53,8 +56,6 @@ const MAX_TASKS_OUT: usize = 2048;
 const TASKS_PER_HOST_CLAIM: usize = 256;
 /// Messages that are handled before anything else.
 const MESSAGES_PER_ROUND: usize = 256;
-/// Known members of groups that go into the frontier at once.
-const MEMBERS_PER_PUSH: usize = 2048;
 /// Links that were not followed and are looked up at once when the run ends.
 const UNFOLLOWED_PER_LOOKUP: usize = 1024;
 /// Delay before an empty frontier is queried again.
@@ -154,10 +155,10 @@ impl<'a> CrawlDispatcher<'a> {
         let seed =
             context.run.as_bytes().iter().fold(0u64, |seed, byte| seed.rotate_left(8) ^ u64::from(*byte));
         Self {
-            hosts: CrawlHosts::new(context.policy.settings.policy(), seed),
+            hosts: CrawlHosts::new(context.policy.settings.politeness.policy(), seed),
             in_hand: UrlsInHand::default(),
             awaiting: AwaitingCheckpoint::default(),
-            seen: SeenUrls::new(context.policy.settings.depth),
+            seen: SeenUrls::new(context.policy.settings.scope.depth),
             traps: TrapDetector::new(TrapLimits::for_year(year)),
             sitemaps: 0,
             unfollowed: UnfollowedLinks::default(),
@@ -261,7 +262,7 @@ impl<'a> CrawlDispatcher<'a> {
 
     /// Takes more tasks out of the frontier, if there is room.
     fn fill(&mut self) -> Result<(), CrawlError> {
-        let is_hungry = self.hosts.table.waiting() < self.context.policy.settings.concurrency * 2;
+        let is_hungry = self.hosts.table.waiting() < self.context.policy.settings.politeness.concurrency * 2;
         if self.threads.checkpoints.has_many_entries() || is_hungry {
             self.push_entries()?;
         }
@@ -326,7 +327,7 @@ impl<'a> CrawlDispatcher<'a> {
 
     fn start_turns(&mut self, now: Instant) -> Option<Instant> {
         loop {
-            match self.hosts.next_turn(now) {
+            match self.hosts.table.next_turn(now) {
                 NextTurn::Send { host, item } => self.start_turn(host, item),
                 NextTurn::Wait(until) => return Some(until),
                 NextTurn::None => return None,
@@ -367,10 +368,11 @@ impl<'a> CrawlDispatcher<'a> {
         match message {
             CrawlMessage::Fetched(finished) => self.handle_finished(*finished),
             CrawlMessage::Stored(stored) => self.handle_stored(*stored),
-            CrawlMessage::Admission(request) => self.handle_admission(request),
-            CrawlMessage::Lookup(lookup) => self.handle_lookup(lookup),
+            CrawlMessage::Admission(url, reply) => self.handle_admission(url, reply),
+            CrawlMessage::Lookup(url, reply) => self.handle_lookup(&url, reply),
             CrawlMessage::TurnEnded(host) => {
-                self.hosts.turn_done(&host, self.now());
+                let now = self.now();
+                self.hosts.table.turn_done(&host, now);
                 Ok(())
             }
             CrawlMessage::Checkpointed(saved) => self.handle_checkpointed(saved?),
@@ -422,7 +424,7 @@ impl<'a> CrawlDispatcher<'a> {
         for (link, url) in links.iter().zip(&urls) {
             let past = url.as_ref().and_then(|_| found.next());
             if !matches!(past, Some(PastLookup::ThisRun(_))) {
-                self.reporter.skipped_link(&link.url, &link.reason.rule());
+                self.reporter.skipped_link(&link.url, &link.rule);
             }
         }
         Ok(())
@@ -482,69 +484,6 @@ impl CrawlDispatcher<'_> {
         self.reporter.event(CrawlEvent::Checkpoint { captured });
         let tasks = std::mem::take(&mut self.awaiting.tasks);
         self.admit(tasks)
-    }
-}
-
-/// The beginning of a run.
-impl CrawlDispatcher<'_> {
-    /// Pushes the seeds into the frontier.
-    pub(crate) fn push_seeds(&mut self) -> Result<(), CrawlError> {
-        let policy = self.context.policy;
-        for seed in policy.settings.seeds.iter().filter_map(|seed| policy.stored_url(seed)) {
-            let link = DiscoveredLink::new(seed.clone(), FetchReason::Page { depth: 0 });
-            self.seen.insert(&link);
-            self.push_entry(FrontierEntry::new(link, 0, None, false));
-            if !policy.settings.obey_robots {
-                self.push_sitemaps(&seed, Vec::new());
-            }
-        }
-        self.push_entries()
-    }
-
-    /// Pushes the members of groups into the frontier that the destination knows already.
-    pub(crate) fn push_members(&mut self) -> Result<(), CrawlError> {
-        let CrawlContext { destination, policy, .. } = self.context;
-        destination.members(&mut |url, group| {
-            if let Some(url) = policy.stored_url(&url) {
-                self.push_link(DiscoveredLink::new(url, FetchReason::Page { depth: group }));
-            }
-            let is_full = self.threads.checkpoints.pending.entries.len() >= MEMBERS_PER_PUSH;
-            if is_full { self.push_entries() } else { Ok(()) }
-        })?;
-        self.push_entries()
-    }
-
-    /// Pushes a link of the run itself, unless it was seen.
-    fn push_link(&mut self, link: DiscoveredLink) {
-        if self.seen.insert(&link) != Novelty::Seen {
-            self.push_entry(FrontierEntry::new(link, 0, None, false));
-        }
-    }
-
-    fn push_entry(&mut self, entry: FrontierEntry) {
-        self.threads.checkpoints.pending.entries.push(entry);
-    }
-
-    /// Restores what an earlier process of the same run knew.
-    pub(crate) fn restore(&mut self) -> Result<(), CrawlError> {
-        self.reporter.tally.failed_before = self.context.frontier.counts()?.failed;
-        self.hosts.resume();
-        let (seen, traps, hosts) = (&mut self.seen, &mut self.traps, &mut self.hosts);
-        let policy = self.context.policy;
-        self.context.frontier.each_past(&mut |past| {
-            let PastUrl { url, reason, is_done } = past;
-            let Some(url) = policy.stored_url(url) else { return };
-            if is_done {
-                hosts.captured(url.authority(), url.origin());
-            }
-            if reason.depends_on_depth() {
-                seen.restore(url.page().as_str(), reason);
-                if reason.is_page() && reason.depth() > 0 {
-                    let _ = traps.note(url.page().as_str());
-                }
-            }
-        })?;
-        Ok(())
     }
 }
 

@@ -48,7 +48,7 @@ pub fn crawl_into_project(
     report: &mut dyn FnMut(CrawlEvent<'_>),
 ) -> Result<(RunEnding, CrawlTally), CrawlError> {
     let ProjectRun { project, settings, groups, credentials, frontier, fetchers, .. } = run;
-    let no_conditional = settings.no_conditional;
+    let no_conditional = settings.requests.no_conditional;
     let as_crystal = |fetcher: Arc<dyn Fetcher>| {
         Arc::new(CrystalFetcher::new(Arc::clone(project), fetcher, no_conditional)) as Arc<dyn Fetcher>
     };

@@ -79,14 +79,14 @@ pub fn capture(
     let open = SharedProject::new(writer, after)?;
     if settings.seeds.is_empty() {
         settings.seeds = rows.plan.roots.iter().filter_map(|root| open.address(&root.url)).collect();
-        settings.scope = ScopeKind::Plan;
+        settings.scope.kind = ScopeKind::Plan;
     } else {
         settings.seeds = distinct_seeds(&settings.seeds, |text| open.address(text))?;
     }
     if settings.seeds.is_empty() && rows.plan.groups.is_empty() {
         return Err(ArchiveError::NoRoots);
     }
-    settings.plan = Some(followed(&rows.plan, settings.scope));
+    settings.plan = Some(followed(&rows.plan, settings.scope.kind));
     settings.network = manner.reach.kept(&settings.seeds)?;
     let json = serde_json::to_string(&settings).expect("settings can be written as JSON");
     open.change(|writer| writer.set_property(AFTER_PROPERTY, Some(&after.to_string())))?;
@@ -207,7 +207,7 @@ fn crawl(
 /// The groups whose known members are requested: all downloaded groups, if the run follows the
 /// plan.
 fn members(settings: &CrawlSettings, rows: PlanRows) -> Vec<(u32, varve_crystal::ResourceGroup)> {
-    if settings.scope != ScopeKind::Plan {
+    if settings.scope.kind != ScopeKind::Plan {
         return Vec::new();
     }
     let numbered = (1..).zip(rows.groups);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use varve_archive::ByteSize;
-use varve_archive::verbs::capture::{CrawlSettings, ScopeKind};
+use varve_archive::verbs::capture::{CrawlSettings, RequestSettings, RunLimits, ScopeKind, ScopeSettings};
 
 use crate::duration;
 
@@ -63,17 +63,18 @@ impl ScopeArgs {
 
     /// The crawl settings with these options, and defaults elsewhere.
     pub(super) fn settings(&self) -> CrawlSettings {
-        CrawlSettings {
+        let obey_robots = !self.ignore_robots;
+        let scope = ScopeSettings {
+            kind: self.kind(),
             depth: self.depth,
-            scope: self.kind(),
             include: self.include.clone(),
             exclude: self.exclude.clone(),
             max_redirects: self.max_redirects,
-            obey_robots: !self.ignore_robots,
-            obey_nofollow: !self.ignore_robots && !self.ignore_nofollow,
+            obey_nofollow: obey_robots && !self.ignore_nofollow,
             avoid_traps: !self.ignore_traps,
-            ..CrawlSettings::default()
-        }
+        };
+        CrawlSettings { scope, ..CrawlSettings::default() }
+            .with(|settings| settings.politeness.obey_robots = obey_robots)
     }
 }
 
@@ -113,16 +114,19 @@ pub(super) struct LimitArgs {
 
 impl LimitArgs {
     pub(super) fn apply(&self, settings: CrawlSettings) -> CrawlSettings {
-        CrawlSettings {
+        let limits = RunLimits {
             max_pages: self.limit_pages,
             max_bytes: self.limit_bytes.map(|size| size.0),
             max_time: self.limit_time.map(millis),
+        };
+        let requests = RequestSettings {
             max_size: self.max_size.0,
             timeout: millis(self.timeout),
             connect_timeout: millis(self.connect_timeout),
             idle_timeout: millis(self.idle_timeout),
-            ..settings
-        }
+            ..settings.requests
+        };
+        CrawlSettings { limits, requests, ..settings }
     }
 }
 
@@ -162,23 +166,23 @@ pub(super) struct RateArgs {
 
 impl RateArgs {
     pub(super) fn apply(&self, settings: CrawlSettings) -> CrawlSettings {
-        let settings = CrawlSettings {
-            concurrency: usize::from(self.concurrency),
-            delay: millis(self.delay),
-            retries: self.retries,
-            retry_pause: millis(self.retry_delay),
-            max_wait: millis(self.max_wait),
-            no_conditional: self.no_conditional,
-            ..settings
-        };
+        let settings = settings.with(|settings| {
+            let politeness = &mut settings.politeness;
+            politeness.concurrency = usize::from(self.concurrency);
+            politeness.delay = millis(self.delay);
+            politeness.retries = self.retries;
+            politeness.retry_pause = millis(self.retry_delay);
+            politeness.max_wait = millis(self.max_wait);
+            settings.requests.no_conditional = self.no_conditional;
+        });
         let per_host = self.per_host.map_or_else(|| default_per_host(&settings), usize::from);
-        CrawlSettings { per_host, ..settings }
+        settings.with(|settings| settings.politeness.per_host = per_host)
     }
 }
 
 /// Requests at a time to one host, unless `--per-host` is given.
 pub(super) fn default_per_host(settings: &CrawlSettings) -> usize {
-    if settings.delay == 0 { settings.concurrency } else { 1 }
+    if settings.politeness.delay == 0 { settings.politeness.concurrency } else { 1 }
 }
 
 /// Loading pages in Chromium.

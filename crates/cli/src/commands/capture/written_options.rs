@@ -20,22 +20,22 @@ type SettingChange = fn(&mut CrawlSettings, &CrawlSettings);
 /// Options that may change when a run is resumed. None of them changes which pages belong to the
 /// run.
 const CHANGEABLE_SETTINGS: [(&str, SettingChange); 18] = [
-    ("limit_pages", |kept, now| kept.max_pages = now.max_pages),
-    ("limit_bytes", |kept, now| kept.max_bytes = now.max_bytes),
-    ("limit_time", |kept, now| kept.max_time = now.max_time),
-    ("concurrency", |kept, now| kept.concurrency = now.concurrency),
-    ("per_host", |kept, now| kept.per_host = now.per_host),
-    ("delay", |kept, now| kept.delay = now.delay),
-    ("retries", |kept, now| kept.retries = now.retries),
-    ("retry_delay", |kept, now| kept.retry_pause = now.retry_pause),
-    ("max_wait", |kept, now| kept.max_wait = now.max_wait),
-    ("no_conditional", |kept, now| kept.no_conditional = now.no_conditional),
-    ("contact", |kept, now| kept.user_agent.clone_from(&now.user_agent)),
-    ("user_agent", |kept, now| kept.user_agent.clone_from(&now.user_agent)),
-    ("timeout", |kept, now| kept.timeout = now.timeout),
-    ("connect_timeout", |kept, now| kept.connect_timeout = now.connect_timeout),
-    ("idle_timeout", |kept, now| kept.idle_timeout = now.idle_timeout),
-    ("max_size", |kept, now| kept.max_size = now.max_size),
+    ("limit_pages", |kept, now| kept.limits.max_pages = now.limits.max_pages),
+    ("limit_bytes", |kept, now| kept.limits.max_bytes = now.limits.max_bytes),
+    ("limit_time", |kept, now| kept.limits.max_time = now.limits.max_time),
+    ("concurrency", |kept, now| kept.politeness.concurrency = now.politeness.concurrency),
+    ("per_host", |kept, now| kept.politeness.per_host = now.politeness.per_host),
+    ("delay", |kept, now| kept.politeness.delay = now.politeness.delay),
+    ("retries", |kept, now| kept.politeness.retries = now.politeness.retries),
+    ("retry_delay", |kept, now| kept.politeness.retry_pause = now.politeness.retry_pause),
+    ("max_wait", |kept, now| kept.politeness.max_wait = now.politeness.max_wait),
+    ("no_conditional", |kept, now| kept.requests.no_conditional = now.requests.no_conditional),
+    ("contact", |kept, now| kept.politeness.user_agent.clone_from(&now.politeness.user_agent)),
+    ("user_agent", |kept, now| kept.politeness.user_agent.clone_from(&now.politeness.user_agent)),
+    ("timeout", |kept, now| kept.requests.timeout = now.requests.timeout),
+    ("connect_timeout", |kept, now| kept.requests.connect_timeout = now.requests.connect_timeout),
+    ("idle_timeout", |kept, now| kept.requests.idle_timeout = now.requests.idle_timeout),
+    ("max_size", |kept, now| kept.requests.max_size = now.requests.max_size),
     ("message", |kept, now| kept.message.clone_from(&now.message)),
     ("author", |kept, now| kept.author.clone_from(&now.author)),
 ];
@@ -43,7 +43,7 @@ const CHANGEABLE_SETTINGS: [(&str, SettingChange); 18] = [
 impl WrittenOptions {
     /// Replaces settings of a run by those on the command line.
     pub(super) fn change(&self, kept: &mut CrawlSettings, now: &CrawlSettings) {
-        let was_default = kept.per_host == default_per_host(kept);
+        let was_default = kept.politeness.per_host == default_per_host(kept);
         for (id, change) in CHANGEABLE_SETTINGS {
             if self.has(id) {
                 change(kept, now);
@@ -51,7 +51,7 @@ impl WrittenOptions {
         }
         // The default of `--per-host` depends on `--delay`.
         if was_default && !self.has("per_host") {
-            kept.per_host = default_per_host(kept);
+            kept.politeness.per_host = default_per_host(kept);
         }
     }
 
@@ -94,23 +94,40 @@ mod tests {
 
     #[test]
     fn only_options_on_the_command_line_change() {
-        let begun = CrawlSettings { delay: 500, per_host: 1, retries: 7, ..CrawlSettings::default() };
-        let now =
-            CrawlSettings { delay: 2000, retries: 3, message: "now".to_owned(), ..CrawlSettings::default() };
+        let begun = CrawlSettings::default().with(|settings| {
+            settings.politeness.delay = 500;
+            settings.politeness.per_host = 1;
+            settings.politeness.retries = 7;
+        });
+        let now = CrawlSettings::default().with(|settings| {
+            settings.politeness.delay = 2000;
+            settings.politeness.retries = 3;
+            settings.message = "now".to_owned();
+        });
         let mut kept = begun.clone();
         given(&["delay", "message"]).change(&mut kept, &now);
-        assert_eq!(kept, CrawlSettings { delay: 2000, message: "now".to_owned(), ..begun });
+        assert_eq!(
+            kept,
+            begun.with(|settings| {
+                settings.politeness.delay = 2000;
+                settings.message = "now".to_owned();
+            })
+        );
     }
 
     #[test]
     fn requests_per_host_follow_the_delay_unless_given() {
-        let now = CrawlSettings { delay: 0, ..CrawlSettings::default() };
-        let mut kept = CrawlSettings { delay: 500, per_host: 1, concurrency: 16, ..CrawlSettings::default() };
+        let now = CrawlSettings::default().with(|settings| settings.politeness.delay = 0);
+        let mut kept = CrawlSettings::default().with(|settings| {
+            settings.politeness.delay = 500;
+            settings.politeness.per_host = 1;
+            settings.politeness.concurrency = 16;
+        });
         given(&["delay"]).change(&mut kept, &now);
-        assert_eq!((kept.delay, kept.per_host), (0, 16));
-        let mut kept = CrawlSettings { per_host: 4, ..kept };
-        given(&["delay"]).change(&mut kept, &CrawlSettings { delay: 9, ..now });
-        assert_eq!((kept.delay, kept.per_host), (9, 4));
+        assert_eq!((kept.politeness.delay, kept.politeness.per_host), (0, 16));
+        let mut kept = kept.with(|settings| settings.politeness.per_host = 4);
+        given(&["delay"]).change(&mut kept, &now.with(|settings| settings.politeness.delay = 9));
+        assert_eq!((kept.politeness.delay, kept.politeness.per_host), (9, 4));
     }
 
     /// An id without an option would be silently ignored.

@@ -117,7 +117,8 @@ impl PlanSuggestArgs {
             None => {
                 let reach = self.reaching.network_options(session)?;
                 let user_agent = self.reaching.user_agent(session)?;
-                let settings = CrawlSettings { user_agent, ..CrawlSettings::default() };
+                let settings =
+                    CrawlSettings::default().with(|settings| settings.politeness.user_agent = user_agent);
                 of_live_page(&std::env::temp_dir(), &settings, &reach, &self.url)?
             }
         };

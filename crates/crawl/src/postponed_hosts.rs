@@ -1,4 +1,5 @@
-//! `Retry-After`: which waits are reported, and which hosts are left for a later run.
+//! Hosts that sent `Retry-After`: which waits are reported, and which hosts are postponed to a later
+//! run. Retries of single requests are in `dispatcher::retries`.
 //!
 //! A wait that the user would notice is reported. The run does not wait longer than its limit. The
 //! tasks of the host then stay in the frontier with the instant from which they may be requested,
@@ -68,7 +69,7 @@ impl CrawlHosts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::manual::ManualTime;
+    use crate::clock::ManualTime;
 
     #[test]
     fn each_noticeable_wait_is_reported_once() {

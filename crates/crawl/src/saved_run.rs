@@ -1,4 +1,4 @@
-//! A run across its stops.
+//! A run as the frontier saves it: its settings, and the versions of its stops.
 //!
 //! A user who stops a run has a version of its captures, and may resume it. A run that became a
 //! version takes no more captures, so another run continues in its place. The version of that run
@@ -16,7 +16,7 @@ use varve_repository::history::{HistoryReader, VersionPages};
 
 /// The settings of a run and the versions of its stops. Stored with the frontier.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct ResumableRun {
+pub(crate) struct SavedRun {
     /// The settings.
     #[serde(flatten)]
     pub(crate) settings: CrawlSettings,
@@ -25,7 +25,7 @@ pub(crate) struct ResumableRun {
     pub(crate) stop_versions: Vec<VersionId>,
 }
 
-impl ResumableRun {
+impl SavedRun {
     /// A run that begins.
     pub(crate) fn new(settings: CrawlSettings) -> Self {
         Self { settings, stop_versions: Vec::new() }

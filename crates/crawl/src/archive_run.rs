@@ -1,0 +1,157 @@
+//! A run into an archive: it is begun, crawled and made a version, also when it is stopped.
+//!
+//! `resume` continues a run; `run_version` makes the version.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use serde::Serialize;
+use varve_catalog::{Frontier, FrontierStore as _, SqliteFrontierStore};
+use varve_core::{RunId, VersionId, WorkerId};
+
+use super::archive::ArchiveDestination;
+use super::clock::RunClock;
+use super::crawl_policy::CrawlPolicy;
+use super::dispatcher::RunEnding;
+use super::event::{CrawlEvent, RunEnd};
+use super::fetchers::CrawlFetchers;
+use super::run::{RunInput, run_crawl};
+use super::run_version::{NewRunVersion, RunVersion, existing_version, version_of_run};
+use super::saved_run::SavedRun;
+use super::settings::CrawlSettings;
+use crate::error::CrawlError;
+use crate::network_options::SavedNetworkOptions;
+use varve_repository::history::{ArchiveHistoryWriter, KeptIntent};
+
+/// The media type of the record of a run and its settings.
+const RUN_MEDIA_TYPE: &str = "application/vnd.varve.run+json";
+
+/// The environment of a run in an archive, given by the caller.
+pub struct RunEnvironment<'a> {
+    /// The archive.
+    pub history: &'a ArchiveHistoryWriter,
+    /// The number of writers.
+    pub threads: usize,
+    /// Set by the caller to stop the run.
+    pub stop: &'a AtomicBool,
+    /// The plan and the expectations in force.
+    pub intent: KeptIntent,
+}
+
+/// The record of a run and its settings.
+#[derive(Serialize)]
+struct RunFact<'a> {
+    run: String,
+    time: varve_core::Moment,
+    robots: &'static str,
+    settings: &'a CrawlSettings,
+    /// The versions that were made when the run was stopped.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stops: &'a [VersionId],
+}
+
+/// Begins a run and crawls.
+pub fn begin(
+    environment: &RunEnvironment<'_>,
+    settings: CrawlSettings,
+    run: RunId,
+    fetchers: CrawlFetchers,
+    report: &mut dyn FnMut(CrawlEvent<'_>),
+) -> Result<RunEnd, CrawlError> {
+    let history = environment.history;
+    let state = SavedRun::new(settings);
+    record_run_settings(history, run, &state)?;
+    let store = SqliteFrontierStore::new(Arc::clone(history.sqlite()));
+    let frontier = store.begin_run(run, only_worker(run), history.now(), &state.to_json())?;
+    report(CrawlEvent::Began { run, resumed: false });
+    crawl(environment, frontier, state, fetchers, false, report)
+}
+
+/// The worker of a run in one process: the lock of the archive keeps others out.
+pub fn only_worker(run: RunId) -> WorkerId {
+    WorkerId::new(run.into_inner())
+}
+
+/// Records the settings of a run in the silo, for readers of its records.
+pub(crate) fn record_run_settings(
+    history: &ArchiveHistoryWriter,
+    run: RunId,
+    state: &SavedRun,
+) -> Result<(), CrawlError> {
+    let SavedRun { settings, stop_versions: stops } = state;
+    let settings = &CrawlSettings { network: SavedNetworkOptions::default(), ..settings.clone() };
+    let robots = if settings.politeness.obey_robots { "obey" } else { "ignore" };
+    let fact = RunFact { run: run.to_string(), time: history.now(), robots, settings, stops };
+    let json = serde_json::to_vec(&fact).expect("a run can be written as JSON");
+    history.write_fact(&format!("urn:uuid:{run}"), RUN_MEDIA_TYPE, &json)?;
+    Ok(())
+}
+
+/// Crawls until the run ends or is stopped, and makes a version.
+pub(crate) fn crawl(
+    environment: &RunEnvironment<'_>,
+    frontier: Box<dyn Frontier>,
+    state: SavedRun,
+    fetchers: CrawlFetchers,
+    resumed: bool,
+    report: &mut dyn FnMut(CrawlEvent<'_>),
+) -> Result<RunEnd, CrawlError> {
+    let policy = CrawlPolicy::new(state.settings.clone());
+    let RunEnvironment { history, threads, stop, .. } = *environment;
+    let stop_versions = state.stop_versions.as_slice();
+    let (proxy, wall_time) = (fetchers.proxy.clone(), || history.now());
+    let input = RunInput {
+        destination: &ArchiveDestination { history, stop_versions, proxy },
+        frontier: &*frontier,
+        policy: &policy,
+        fetchers,
+        is_resumed: resumed,
+        threads,
+        clock: RunClock::new(&wall_time),
+        stop,
+    };
+    let (ending, tally) = run_crawl(input, report)?;
+    let limited = tally.limit_reached.map(|which| format!(" (limit of {which} reached)")).unwrap_or_default();
+    let (run, message) = (frontier.run(), format!("{}{limited}", state.settings.message));
+    if ending == RunEnding::Finished {
+        let captures = history.catalog().captures_of_run(&run)?;
+        if state.stop_versions.is_empty() && captures > 0 && captures == tally.robots {
+            // Only `robots.txt` files were captured.
+            frontier.finish()?;
+            return Ok(RunVersion::default().run_end(run, tally, 0));
+        }
+        let made = make_version(environment, run, &state, message)?;
+        frontier.finish()?;
+        return Ok(made.run_end(run, tally, 0));
+    }
+    let counts = frontier.counts()?;
+    let queued = counts.ready + counts.claimed + counts.waiting;
+    let made = make_version(environment, run, &state, format!("{message} (stopped while {queued} waited)"))?;
+    let left = ending == RunEnding::Left;
+    let again = if left { frontier.next_retry_at()? } else { None };
+    Ok(RunEnd { stopped: true, hosts_left: left, retry_at: again, ..made.run_end(run, tally, queued) })
+}
+
+/// Makes a version of the captures of a run, before and after its stops. If it captured nothing,
+/// the version of its last stop is complete.
+pub(crate) fn make_version(
+    environment: &RunEnvironment<'_>,
+    run: RunId,
+    state: &SavedRun,
+    message: String,
+) -> Result<RunVersion, CrawlError> {
+    let history = environment.history;
+    let captures = history.catalog().captures_of_run(&run)?;
+    if let Some(stop) = state.last_stop_version().filter(|_| captures == 0) {
+        return existing_version(history, stop);
+    }
+    let new = NewRunVersion {
+        run,
+        message,
+        author: state.settings.author.clone(),
+        intent: environment.intent.clone(),
+        verdicts: None,
+        pages: state.earlier_pages(history)?,
+    };
+    version_of_run(history, new)
+}

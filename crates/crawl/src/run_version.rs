@@ -1,0 +1,96 @@
+//! The version that a run becomes: seals the run and points HEAD to its manifest.
+
+use varve_core::fact::{Manifest, ManifestPage, RunSummary};
+use varve_core::{RecordId, RunId, VersionId};
+use varve_repository::history::{ArchiveHistoryWriter, KeptIntent, write_version};
+
+use super::event::{CrawlTally, RunEnd};
+use crate::error::CrawlError;
+
+/// A version that exists already.
+pub(crate) fn existing_version(
+    history: &ArchiveHistoryWriter,
+    version: VersionId,
+) -> Result<RunVersion, CrawlError> {
+    let info = history.catalog().version(&version)?.ok_or(CrawlError::NoRun)?;
+    Ok(RunVersion { version: Some(version), parent: info.version.parent, captures: info.captures })
+}
+
+/// A version to be made of a run.
+pub struct NewRunVersion {
+    /// The run.
+    pub run: RunId,
+    /// The message.
+    pub message: String,
+    /// The author.
+    pub author: Option<String>,
+    /// The plan and the expectations in force.
+    pub intent: KeptIntent,
+    /// The record of the verdicts of a check.
+    pub verdicts: Option<RecordId>,
+    /// Pages besides those that the run captured.
+    pub pages: Vec<ManifestPage>,
+}
+
+/// The version that a run became.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunVersion {
+    /// The version; `None` if the run captured nothing.
+    pub version: Option<VersionId>,
+    /// Its parent.
+    pub parent: Option<VersionId>,
+    /// The number of its captures.
+    pub captures: u64,
+}
+
+impl RunVersion {
+    /// The end of the run that became this version.
+    pub(crate) fn run_end(self, run: RunId, tally: CrawlTally, queued: u64) -> RunEnd {
+        let Self { version, parent, captures } = self;
+        RunEnd {
+            run,
+            version,
+            parent,
+            tally,
+            captures,
+            queued,
+            stopped: false,
+            hosts_left: false,
+            retry_at: None,
+        }
+    }
+}
+
+/// Seals a run, makes it a version and points HEAD to it. A run without captures becomes no
+/// version.
+pub fn version_of_run(history: &ArchiveHistoryWriter, new: NewRunVersion) -> Result<RunVersion, CrawlError> {
+    let summary = seal(history, new.run)?;
+    if summary.captures == 0 {
+        return Ok(RunVersion::default());
+    }
+    let captures = summary.captures + new.pages.len() as u64;
+    let parent = history.head()?;
+    let manifest = Manifest {
+        parent,
+        message: new.message,
+        author: new.author,
+        time: history.now(),
+        run: Some(summary),
+        list: None,
+        without: Vec::new(),
+        pages: new.pages,
+        plan: new.intent.plan,
+        expectations: new.intent.expectations,
+        verdicts: new.verdicts,
+    };
+    let version = write_version(&history.into(), &manifest)?;
+    history.set_head(&version)?;
+    Ok(RunVersion { version: Some(version), parent, captures })
+}
+
+fn seal(history: &ArchiveHistoryWriter, run: RunId) -> Result<RunSummary, CrawlError> {
+    let mut records: Vec<RecordId> = Vec::new();
+    history.sqlite().each_record_of_run(&run, &mut |record| records.push(record))?;
+    let captures = records.len() as u64;
+    Ok(RunSummary { id: run, captures, seal: RunSummary::seal_of(records) })
+}
