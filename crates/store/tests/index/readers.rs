@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use varve_store::disk::LocalDisk;
-use varve_store::index::{IndexOptions, IndexPrefix, IndexReader, IndexRebuild, IndexWriter, PrefixRange, verify};
+use varve_store::index::{
+    IndexOptions, IndexPrefix, IndexReader, IndexRebuild, IndexWriter, PrefixRange, verify,
+};
 
 use crate::scene::{SMALL, answers, entries, entry};
 
@@ -155,5 +157,6 @@ fn a_file_that_is_truncated_while_it_is_mapped_is_an_error() {
         assert!(index.find_many(&prefixes, |_, _| ()).is_err());
         assert!(index.entries(PrefixRange::ALL).and_then(|mut found| found.next().transpose()).is_err());
         assert!(stream.any(|entry| entry.is_err()));
+        assert!(verify(&disk, &path).is_ok_and(|verified| !verified.findings.is_empty()));
     }
 }
