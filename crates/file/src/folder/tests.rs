@@ -74,8 +74,11 @@ fn run(program: &str, path: &Path, arguments: &[&str]) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
+/// A name for messages, the kind, and a function that makes it; false if this machine cannot.
+type HostileEntry = (&'static str, EntryKind, fn(&Path) -> bool);
+
 /// The hostile entries. Each function makes `root/entry`.
-const KINDS: &[(&str, EntryKind, fn(&Path) -> bool)] = &[
+const KINDS: &[HostileEntry] = &[
     ("link to a file", EntryKind::SymbolicLink, |path| symlink("../outside/secret", path).is_ok()),
     ("link to a folder", EntryKind::SymbolicLink, |path| symlink("../outside", path).is_ok()),
     ("absolute link", EntryKind::SymbolicLink, |path| {
