@@ -82,7 +82,7 @@ impl EntryInfo {
             kind: EntryKind::from_type(FileType::from_raw_mode(stat.st_mode)),
             length: u64::try_from(stat.st_size).unwrap_or(0),
             modified: modified(stat).unwrap_or(UNIX_EPOCH),
-            mode: u32::from(mode.bits()) & 0o7777,
+            mode: (u64::from(mode.bits()) & 0o7777) as u32,
         }
     }
 

@@ -1,4 +1,4 @@
-//! The errors of a [`super::Folder`]: the path, what is there, and what was expected.
+//! The errors of a [`super::Folder`]: the path, the kind found there and the kind expected.
 
 use std::fmt;
 use std::io;

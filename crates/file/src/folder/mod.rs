@@ -386,10 +386,10 @@ impl Folder {
         expected: ExpectedKind,
         error: Errno,
     ) -> FolderError {
-        if !matches!(error, Errno::NOENT | Errno::EXIST | Errno::NOSPC) {
-            if let Some(wrong) = self.find_wrong_kind(name, expected) {
-                return wrong;
-            }
+        if !matches!(error, Errno::NOENT | Errno::EXIST | Errno::NOSPC)
+            && let Some(wrong) = self.find_wrong_kind(name, expected)
+        {
+            return wrong;
         }
         folder_error(operation, &self.full_path(name), error)
     }

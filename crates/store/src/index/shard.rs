@@ -122,7 +122,7 @@ impl Shard {
     pub(super) fn stream(self: &Arc<Self>, range: PrefixRange) -> Result<ShardStream, IndexError> {
         let range = PrefixRange { first: range.first.max(self.name().range().first), last: range.last };
         let start = self.positions(range.first)?.start;
-        Ok(ShardStream { shard: Arc::clone(self), next: start, range, before: None })
+        Ok(ShardStream { shard: Arc::clone(self), next: start, range, before: None, block: Vec::new() })
     }
 
     /// Fails if another program truncated the file, which then must not be read.
@@ -295,16 +295,31 @@ pub(super) struct ShardStream {
     next: usize,
     range: PrefixRange,
     before: Option<IndexEntry>,
+    /// A copy of the block of `next`, since the file may be truncated while the caller uses the
+    /// stream; empty before the first entry.
+    block: Vec<[u8; ENTRY_SIZE]>,
 }
 
 impl ShardStream {
+    /// Verifies and copies the block of `next`.
+    fn load_block(&mut self) -> Result<(), IndexError> {
+        self.shard.check_length()?;
+        self.shard.check(self.next..self.next + 1)?;
+        let entries = self.shard.entries();
+        let start = self.next - self.next % ENTRIES_PER_BLOCK;
+        self.block.clear();
+        self.block.extend_from_slice(&entries[start..entries.len().min(start + ENTRIES_PER_BLOCK)]);
+        Ok(())
+    }
+
     fn advance(&mut self) -> Result<Option<IndexEntry>, IndexError> {
-        let Some(bytes) = self.shard.entries().get(self.next) else { return Ok(None) };
-        if self.before.is_none() || self.next.is_multiple_of(ENTRIES_PER_BLOCK) {
-            self.shard.check_length()?;
-            self.shard.check(self.next..self.next + 1)?;
+        if self.next >= self.shard.entries().len() {
+            return Ok(None);
         }
-        let entry = IndexEntry::from_bytes(bytes);
+        if self.block.is_empty() || self.next.is_multiple_of(ENTRIES_PER_BLOCK) {
+            self.load_block()?;
+        }
+        let entry = IndexEntry::from_bytes(&self.block[self.next % ENTRIES_PER_BLOCK]);
         if self.before.is_some_and(|before| before >= entry) || entry.prefix < self.range.first {
             let offset = self.shard.start + self.next * ENTRY_SIZE;
             return Err(IndexError::damaged(&self.shard.path, offset as u64, "the entries are not in order"));

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use varve_store::disk::LocalDisk;
-use varve_store::index::{IndexPrefix, IndexReader, IndexRebuild, IndexWriter, PrefixRange, verify};
+use varve_store::index::{
+    IndexOptions, IndexPrefix, IndexReader, IndexRebuild, IndexWriter, PrefixRange, verify,
+};
 
 use crate::scene::{SMALL, answers, entries, entry};
 
@@ -130,4 +132,31 @@ fn a_snapshot_stays_as_it_was_opened() {
     answers(&snapshot, &entries(0..100).into_iter().collect());
     assert_eq!(snapshot.entries(PrefixRange::ALL).unwrap().count(), 100);
     assert_eq!(snapshot.greatest_place(), Some(entry(99).place));
+}
+
+/// Reading a map beyond the end of its file would kill the process.
+#[test]
+fn a_file_that_is_truncated_while_it_is_mapped_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    for options in [SMALL, IndexOptions { shard_limit: 1 << 20, ..SMALL }] {
+        let path = folder.path().join(options.shard_limit.to_string());
+        std::fs::create_dir(&path).unwrap();
+        let disk = LocalDisk::new(&path);
+        let mut rebuild = IndexRebuild::begin(&disk, &path, options).unwrap();
+        entries(0..2000).into_iter().for_each(|entry| rebuild.push(entry).unwrap());
+        rebuild.finish().unwrap();
+        let index = IndexReader::open(&disk, &path).unwrap();
+        let mut stream = index.entries(PrefixRange::ALL).unwrap();
+        stream.next().unwrap().unwrap();
+        finds_all(&index, 2000);
+        for file in std::fs::read_dir(&path).unwrap() {
+            std::fs::File::options().write(true).open(file.unwrap().path()).unwrap().set_len(0).unwrap();
+        }
+        let prefixes: Vec<IndexPrefix> = (0..2000).map(|number| entry(number).prefix).collect();
+        assert!(index.find(prefixes[0]).is_err());
+        assert!(index.find_many(&prefixes, |_, _| ()).is_err());
+        assert!(index.entries(PrefixRange::ALL).and_then(|mut found| found.next().transpose()).is_err());
+        assert!(stream.any(|entry| entry.is_err()));
+        assert!(verify(&disk, &path).is_ok_and(|verified| !verified.findings.is_empty()));
+    }
 }
