@@ -79,7 +79,7 @@ fn finished(task: CrawlTask, tries: u32, fetched: Result<Fetched, FetchError>) -
         Ok(fetched) => (Err(FetchError::nothing(task.url.as_str())), fetched),
         Err(error) => (Err(error), Fetched::default()),
     };
-    let Fetched { exchanges: others, recalled: reused, renderings, refused, notes, unfinished } = fetched;
+    let Fetched { exchanges: others, reused, renderings, refused, notes, unfinished } = fetched;
     let browser = BrowserResults { others, reused, renderings, refused, notes, is_unfinished: unfinished };
     FinishedRequest { task, tries, outcome: request_outcome(&result), result, browser }
 }

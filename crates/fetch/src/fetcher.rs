@@ -88,7 +88,7 @@ pub struct Fetched {
     /// The exchanges, in the order in which they ended. The first is the requested one.
     pub exchanges: Vec<Exchange>,
     /// Responses that came from the cache of the run and were not fetched again.
-    pub recalled: Vec<Exchange>,
+    pub reused: Vec<Exchange>,
     /// The renderings of a browser.
     pub renderings: Vec<Rendering>,
     /// Requests of a page that the guard refused: the URL and the reason.

@@ -64,7 +64,7 @@ fn temporary_in(profile: &Path) -> Option<PathBuf> {
     (fits && std::fs::create_dir(&folder).is_ok()).then_some(folder)
 }
 
-fn arguments(options: &BrowserOptions, user_agent: &str, profile: &Path) -> Vec<String> {
+fn arguments(user_agent: &str, profile: &Path) -> Vec<String> {
     let mut arguments: Vec<String> = [
         "--headless=new",
         "--remote-debugging-pipe",
@@ -100,11 +100,11 @@ fn arguments(options: &BrowserOptions, user_agent: &str, profile: &Path) -> Vec<
     ]
     .map(str::to_owned)
     .into();
-    if !options.sandbox {
+    // As root Chromium does not start with its sandbox.
+    if rustix::process::geteuid().is_root() {
         arguments.push("--no-sandbox".to_owned());
     }
     arguments.push(format!("--user-agent={user_agent}"));
-    arguments.push(format!("--window-size={},{}", options.window.0, options.window.1));
     arguments.push(format!("--user-data-dir={}", profile.display()));
     arguments.push("--no-startup-window".to_owned());
     arguments
@@ -128,7 +128,7 @@ impl ProcessGroup {
             .arg("-c")
             .arg(WITH_PIPES)
             .arg(&options.executable)
-            .args(arguments(options, user_agent, profile.path()))
+            .args(arguments(user_agent, profile.path()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -191,9 +191,4 @@ impl Drop for ProcessGroup {
         drop(self.profile.take());
         running_browsers::forget(self.id());
     }
-}
-
-/// Whether this process is run by root.
-pub(super) fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
 }
