@@ -16,7 +16,7 @@ use crate::limits::FetchLimits;
 /// A future of a trait object.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Fetches from the live web. Several requests may be under way at once.
+/// Fetches from the live web. Several requests may be in flight at once.
 pub trait Fetcher: Send + Sync {
     /// Makes a request. On success there is at least one exchange. Dropping the future closes the
     /// connection.

@@ -25,7 +25,7 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 const MAX_TEMPORARY_PATH_BYTES: usize = 62;
 
 /// Features that isolate frames, that use the network by themselves, or that change the scheme of a
-/// page: plain HTTP is requested as such, whatever Chromium would prefer.
+/// page, which must be requested as it is named.
 const DISABLED_FEATURES: &str = "--disable-features=IsolateOrigins,site-per-process,\
     Translate,OptimizationHints,MediaRouter,\
     HttpsUpgrades,HttpsFirstBalancedMode,HttpsFirstBalancedModeAutoEnable,HttpsFirstModeIncognito,\
@@ -111,14 +111,16 @@ fn arguments(user_agent: &str, profile: &Path) -> Vec<String> {
 }
 
 /// A browser with its child processes, and the files that they share.
-pub(super) struct ProcessGroup {
+struct ProcessGroup {
     child: Child,
+    group: Pid,
     /// Removed with its content when the processes are gone.
     profile: Option<tempfile::TempDir>,
 }
 
 impl ProcessGroup {
-    fn start(options: &BrowserOptions, user_agent: &str) -> io::Result<Self> {
+    /// Starts the processes. Returns their group id and profile too.
+    fn start(options: &BrowserOptions, user_agent: &str) -> io::Result<(Self, Pid, PathBuf)> {
         let profile = tempfile::Builder::new().prefix("browser-").tempdir_in(&options.folder)?;
         let mut command = Command::new("/bin/sh");
         if let Some(temporary) = temporary_in(profile.path()) {
@@ -134,7 +136,8 @@ impl ProcessGroup {
             .stderr(Stdio::null())
             .process_group(0)
             .spawn()?;
-        Ok(Self { child, profile: Some(profile) })
+        let (group, path) = (Pid::from_child(&child), profile.path().to_owned());
+        Ok((Self { child, group, profile: Some(profile) }, group, path))
     }
 
     fn open_pipe(&mut self) -> io::Result<DevtoolsPipe> {
@@ -144,18 +147,9 @@ impl ProcessGroup {
         Ok(DevtoolsPipe::new(ChildStdin::from_std(input)?, ChildStdout::from_std(output)?))
     }
 
-    /// The id of the group, which is that of its first process.
-    pub(super) fn id(&self) -> Pid {
-        Pid::from_child(&self.child)
-    }
-
-    pub(super) fn profile(&self) -> Option<&Path> {
-        self.profile.as_ref().map(tempfile::TempDir::path)
-    }
-
     fn kill(&self) {
         // Fails if the group has already exited.
-        let _ = kill_process_group(self.id(), Signal::KILL);
+        let _ = kill_process_group(self.group, Signal::KILL);
     }
 
     /// Whether the browser was waited for.
@@ -165,7 +159,7 @@ impl ProcessGroup {
 
     /// Whether nothing of the group is left to write into the profile.
     fn is_gone(&mut self) -> bool {
-        self.has_exited() && !running_browsers::is_alive(self.id())
+        self.has_exited() && !running_browsers::is_alive(self.group)
     }
 
     /// Waits until `is_over` is true, but no longer than `time`.
@@ -183,12 +177,12 @@ impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if !self.has_exited() {
             // Fails if it has exited in between.
-            let _ = kill_process(self.id(), Signal::TERM);
+            let _ = kill_process(self.group, Signal::TERM);
             self.wait(EXIT_TIMEOUT, Self::has_exited);
         }
         self.kill();
         self.wait(KILL_TIMEOUT, Self::is_gone);
         drop(self.profile.take());
-        running_browsers::forget(self.id());
+        running_browsers::forget(self.group);
     }
 }

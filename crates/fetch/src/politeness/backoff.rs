@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_double_up_to_the_longest_and_half_of_each_is_chance() {
+    fn pauses_double_up_to_the_maximum_with_jitter() {
         let backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(60) };
         let mut chance = Jitter::new(7);
         for (failures, whole) in [(1, 2), (2, 4), (3, 8), (5, 32), (6, 60), (u32::MAX, 60)] {
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn no_pause_is_too_large_to_count() {
+    fn the_largest_pause_does_not_overflow() {
         let endless = Backoff { first: Duration::MAX, longest: Duration::MAX };
         let _ = endless.pause(3, &mut Jitter::new(0));
     }
