@@ -50,8 +50,8 @@ impl ConnectionPool {
         }
     }
 
-    /// Gives back a connection after an exchange. Drops expired ones of all origins now and then, and
-    /// when the pool is full.
+    /// Gives back a connection after an exchange. Drops expired ones of all origins now and then,
+    /// and when the pool is full.
     pub(crate) fn give_back(&self, origin: ServerOrigin, connection: Connection) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.count >= MAX_IDLE_CONNECTIONS || idle.swept.elapsed() >= SWEEP_INTERVAL {

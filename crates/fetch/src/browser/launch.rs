@@ -172,8 +172,8 @@ impl ProcessGroup {
 }
 
 impl Drop for ProcessGroup {
-    /// Waits here, and not in the runtime, which may be gone. The profile is removed when no process
-    /// can write into it any more.
+    /// Waits here, and not in the runtime, which may be gone. The profile is removed when no
+    /// process can write into it any more.
     fn drop(&mut self) {
         if !self.has_exited() {
             // Fails if it has exited in between.

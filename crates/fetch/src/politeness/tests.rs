@@ -275,7 +275,8 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 proptest! {
-    /// Nothing is lost, nothing comes twice, no host gets more connections or sooner than it should.
+    /// Nothing is lost, nothing comes twice, no host gets more connections or sooner than it
+    /// should.
     #[test]
     fn the_policy_holds_in_any_crawl(events in events(), connections in 1usize..3) {
         let policy = PolitenessPolicy { connections_per_host: connections, failures_per_host: 4, ..policy() };
