@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use varve_core::exchange::Exchange;
 use varve_core::url::RequestUrl;
-use varve_fetch::{Admitted, Pending, Question, RequestGate};
+use varve_fetch::{GateDecision, PageRequest, Pending, RequestGate};
 
 use super::message::CrawlMessage;
 use super::response_cache::{CacheReservation, CacheSlot, ResponseCache};
@@ -86,15 +86,15 @@ impl BrowserGate {
 }
 
 impl RequestGate for BrowserGate {
-    fn admit(&self, question: Question) -> Pending<'_, Result<Admitted, String>> {
+    fn admit(&self, request: PageRequest) -> Pending<'_, Result<GateDecision, String>> {
         Box::pin(async move {
-            let Question { url, method, is_page, is_plain } = question;
+            let PageRequest { url, method, is_page, is_plain } = request;
             let url = RequestUrl::parse(&url).ok_or("url")?;
             let cached = url.as_str();
             let mut reservation = if is_plain && is_page { self.cache.ask(cached) } else { None };
             while is_plain && !is_page && reservation.is_none() {
                 if let Some(exchange) = self.look_up(&url).await {
-                    return Ok(Admitted::Recalled(Box::new(exchange)));
+                    return Ok(GateDecision::Reuse(Box::new(exchange)));
                 }
                 // Another page may have been faster.
                 reservation = self.cache.ask(cached);
@@ -103,7 +103,7 @@ impl RequestGate for BrowserGate {
                 self.cache.outdate(cached);
             }
             let turn = self.wait_for_turn(url).await?;
-            Ok(Admitted::Ask(Box::new(AdmittedRequest { reservation, _turn: turn })))
+            Ok(GateDecision::Send(Box::new(AdmittedRequest { reservation, _turn: turn })))
         })
     }
 }

@@ -1,7 +1,8 @@
 //! The HTTP client: makes one exchange per request.
 //!
 //! Follows no redirects and decodes nothing. Retries only on an idle connection that the server had
-//! closed. Everything it needs is in [`HttpClientOptions`]; it reads neither environment nor settings.
+//! closed. Everything it needs is in [`HttpClientOptions`]; it reads neither environment nor
+//! settings.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};

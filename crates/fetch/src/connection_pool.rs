@@ -22,68 +22,52 @@ const MAX_IDLE_CONNECTIONS: usize = 512;
 
 /// Idle connections by origin.
 pub(crate) struct ConnectionPool {
-    connections: Mutex<IdleConnections>,
+    idle: Mutex<IdleConnections>,
     max_per_origin: usize,
 }
 
 struct IdleConnections {
-    idle: HashMap<ServerOrigin, Vec<(Connection, Instant)>>,
+    by_origin: HashMap<ServerOrigin, Vec<(Connection, Instant)>>,
     count: usize,
     swept: Instant,
 }
 
 impl ConnectionPool {
     pub(crate) fn new(max_per_origin: usize) -> Self {
-        let connections = IdleConnections { idle: HashMap::new(), count: 0, swept: Instant::now() };
-        Self { connections: Mutex::new(connections), max_per_origin }
+        let idle = IdleConnections { by_origin: HashMap::new(), count: 0, swept: Instant::now() };
+        Self { idle: Mutex::new(idle), max_per_origin }
     }
 
     /// An open connection to an origin, if there is one on which a request may be sent.
     pub(crate) fn take(&self, origin: &ServerOrigin) -> Option<Connection> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let (mut connection, since) = self.lock().take(origin)?;
+            let (mut connection, since) = idle.by_origin.get_mut(origin)?.pop()?;
+            idle.count -= 1;
             if since.elapsed() < MAX_IDLE_TIME && is_ready(&mut connection) {
                 return Some(connection);
             }
         }
     }
 
-    /// Gives back a connection after an exchange.
+    /// Gives back a connection after an exchange. Drops expired ones of all origins now and then,
+    /// and when the pool is full.
     pub(crate) fn give_back(&self, origin: ServerOrigin, connection: Connection) {
-        let mut connections = self.lock();
-        let is_full = connections.count >= MAX_IDLE_CONNECTIONS;
-        connections.sweep(if is_full { Duration::ZERO } else { SWEEP_INTERVAL });
-        let is_full = connections.count >= MAX_IDLE_CONNECTIONS;
-        let idle = connections.idle.entry(origin).or_default();
-        if !is_full && idle.len() < self.max_per_origin {
-            idle.push((connection, Instant::now()));
-            connections.count += 1;
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.count >= MAX_IDLE_CONNECTIONS || idle.swept.elapsed() >= SWEEP_INTERVAL {
+            idle.swept = Instant::now();
+            idle.by_origin.retain(|_, connections| {
+                connections.retain(|(_, since)| since.elapsed() < MAX_IDLE_TIME);
+                !connections.is_empty()
+            });
+            idle.count = idle.by_origin.values().map(Vec::len).sum();
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, IdleConnections> {
-        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl IdleConnections {
-    fn take(&mut self, origin: &ServerOrigin) -> Option<(Connection, Instant)> {
-        let taken = self.idle.get_mut(origin)?.pop()?;
-        self.count -= 1;
-        Some(taken)
-    }
-
-    /// Drops expired connections and empty origins, unless that was done within `unless_within`.
-    fn sweep(&mut self, unless_within: Duration) {
-        if self.swept.elapsed() < unless_within {
-            return;
+        let is_full = idle.count >= MAX_IDLE_CONNECTIONS;
+        let connections = idle.by_origin.entry(origin).or_default();
+        if !is_full && connections.len() < self.max_per_origin {
+            connections.push((connection, Instant::now()));
+            idle.count += 1;
         }
-        self.swept = Instant::now();
-        self.idle.retain(|_, idle| {
-            idle.retain(|(_, since)| since.elapsed() < MAX_IDLE_TIME);
-            !idle.is_empty()
-        });
-        self.count = self.idle.values().map(Vec::len).sum();
     }
 }
 

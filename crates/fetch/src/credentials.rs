@@ -1,8 +1,8 @@
-//! Headers that are sent to one origin and written down nowhere.
+//! Headers that are sent to one origin and never recorded.
 //!
 //! A line names an origin and a header: `example.com Cookie: session=1`. Without a scheme it means
-//! https, so that a link to the plain form of a site does not send its password over the wire in
-//! the clear; `http://example.com` says otherwise. Without a port it means any.
+//! https, so that a link to the plain form of a site does not send its password in the clear;
+//! `http://example.com` allows that. Without a port it means any port.
 
 use varve_core::secret::Secret;
 
@@ -14,14 +14,12 @@ pub struct Credentials(Vec<Credential>);
 
 #[derive(Clone, Debug)]
 struct Credential {
-    secure: bool,
-    host: String,
-    port: Option<u16>,
+    origin: CredentialOrigin,
     name: String,
     value: Secret<String>,
 }
 
-/// A line of credentials cannot be read. It says where, never what.
+/// A line of credentials is not valid. The error has its number, never its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the credentials is not `HOST NAME: VALUE`")]
 pub struct CredentialsError {
@@ -36,7 +34,7 @@ impl Credentials {
     }
 
     /// Reads lines such as `example.com Authorization: Bearer abc`. Empty lines and lines that
-    /// begin with `#` are passed over.
+    /// begin with `#` are skipped.
     pub fn parse(text: &str) -> Result<Self, CredentialsError> {
         let mut all = Self::new();
         for (index, line) in text.lines().enumerate() {
@@ -63,31 +61,28 @@ impl Credentials {
         (!cookies.is_empty()).then(|| Secret::new(cookies.join("; ")))
     }
 
-    /// For which origins there is something, and the name of each header. Never what it says.
+    /// The origin and the name of each header, without its value.
     pub fn names(&self) -> Vec<(String, String)> {
-        self.0.iter().map(|one| (one.origin(), one.name.clone())).collect()
+        self.0.iter().map(|one| (one.origin.to_string(), one.name.clone())).collect()
     }
 
     /// Whether a header of that name is sent wherever one for this origin, as
     /// [`Credentials::names`] has it, would be.
     pub fn has(&self, origin: &str, name: &str) -> bool {
-        let Some((secure, host, port)) = read_origin(origin) else { return false };
-        self.0.iter().any(|one| {
-            (one.secure, one.host.as_str()) == (secure, host.as_str())
-                && one.port.is_none_or(|own| Some(own) == port)
-                && one.name.eq_ignore_ascii_case(name)
-        })
+        let Some(CredentialOrigin { secure, host, port }) = CredentialOrigin::parse(origin) else {
+            return false;
+        };
+        self.0.iter().any(|one| one.origin.covers(secure, &host, port) && one.name.eq_ignore_ascii_case(name))
     }
 
-    /// What is sent to an origin.
+    /// The headers for an origin.
     pub(crate) fn of<'a>(
         &'a self,
         origin: &'a ServerOrigin,
     ) -> impl Iterator<Item = (&'a str, &'a Secret<String>)> {
-        self.0
-            .iter()
-            .filter(|credential| credential.is_for(origin))
-            .map(|credential| (credential.name.as_str(), &credential.value))
+        let ServerOrigin { secure, host, port } = origin;
+        let matching = self.0.iter().filter(|one| one.origin.covers(*secure, host, Some(*port)));
+        matching.map(|one| (one.name.as_str(), &one.value))
     }
 }
 
@@ -97,49 +92,49 @@ impl Credential {
         let (name, value) = header.split_once(':')?;
         let (name, value) = (name.trim(), value.trim());
         let sendable = is_header_name(name) && is_header_value(value) && !value.is_empty();
-        let (secure, host, port) = read_origin(origin)?;
-        sendable.then(|| Self {
-            secure,
-            host,
-            port,
-            name: name.to_owned(),
-            value: Secret::new(value.to_owned()),
-        })
-    }
-
-    fn origin(&self) -> String {
-        let scheme = if self.secure { "https" } else { "http" };
-        let port = self.port.map(|port| format!(":{port}")).unwrap_or_default();
-        format!("{scheme}://{}{port}", self.host)
-    }
-
-    fn is_for(&self, origin: &ServerOrigin) -> bool {
-        self.secure == origin.secure
-            && self.host == *origin.host
-            && self.port.is_none_or(|port| port == origin.port)
+        let (origin, value) = (CredentialOrigin::parse(origin)?, Secret::new(value.to_owned()));
+        sendable.then(|| Self { origin, name: name.to_owned(), value })
     }
 }
 
-/// Whether it is one of https, its host, and its port if it names one.
-fn read_origin(text: &str) -> Option<(bool, String, Option<u16>)> {
-    let (secure, host_and_port) = match text.split_once("://") {
-        Some(("https", rest)) => (true, rest),
-        Some(("http", rest)) => (false, rest),
-        Some(_) => return None,
-        None => (true, text),
-    };
-    let (host, port) = split_port(host_and_port.trim_end_matches('/'))?;
-    Some((secure, host.to_ascii_lowercase(), port))
+/// The origin that a header is for.
+#[derive(Clone, Debug)]
+struct CredentialOrigin {
+    secure: bool,
+    host: String,
+    /// None for any port.
+    port: Option<u16>,
 }
 
-fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
-    let colon = text.rfind(':').filter(|colon| !text[*colon..].contains(']'));
-    let (host, port) = match colon {
-        Some(colon) => (&text[..colon], Some(text[colon + 1..].parse().ok()?)),
-        None => (text, None),
-    };
-    let plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'/' | b'@' | b'?' | b'#');
-    (!host.is_empty() && host.bytes().all(plain)).then_some((host, port))
+impl CredentialOrigin {
+    fn parse(text: &str) -> Option<Self> {
+        let (secure, rest) = match text.split_once("://") {
+            Some(("https", rest)) => (true, rest),
+            Some(("http", rest)) => (false, rest),
+            Some(_) => return None,
+            None => (true, text),
+        };
+        let rest = rest.trim_end_matches('/');
+        let colon = rest.rfind(':').filter(|colon| !rest[*colon..].contains(']'));
+        let (host, port) = match colon {
+            Some(colon) => (&rest[..colon], Some(rest[colon + 1..].parse().ok()?)),
+            None => (rest, None),
+        };
+        let plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'/' | b'@' | b'?' | b'#');
+        let is_host = !host.is_empty() && host.bytes().all(plain);
+        is_host.then(|| Self { secure, host: host.to_ascii_lowercase(), port })
+    }
+
+    fn covers(&self, secure: bool, host: &str, port: Option<u16>) -> bool {
+        self.secure == secure && self.host == host && (self.port.is_none() || self.port == port)
+    }
+}
+
+impl std::fmt::Display for CredentialOrigin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}://{}", if self.secure { "https" } else { "http" }, self.host)?;
+        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
+    }
 }
 
 /// Whether a text may stand as the name of a header.
@@ -163,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn each_origin_gets_its_own_and_no_other() {
+    fn each_origin_gets_only_its_own_headers() {
         let text = "# mine\n\nExample.com Authorization: Bearer a:b\nexample.com:8443  Cookie:  c=1; d=2 \nhttp://intra.example X-Key: k\n[::1]:99 Cookie: six\n";
         let credentials = Credentials::parse(text).unwrap();
         assert_eq!(sent(&credentials, true, "example.com", 443), ["Authorization: Bearer a:b"]);
@@ -182,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_is_known_by_origin_and_name() {
+    fn credentials_are_found_by_origin_and_name() {
         let credentials = Credentials::parse("h Cookie: hunter2\nhttp://h:81 X-Key: hunter2").unwrap();
         let names = [("https://h", "Cookie"), ("http://h:81", "X-Key")];
         assert_eq!(credentials.names(), names.map(|(origin, name)| (origin.to_owned(), name.to_owned())));
@@ -197,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_cannot_be_read_is_named_and_not_shown() {
+    fn an_invalid_line_is_reported_by_number_only() {
         for line in [
             "example.com",
             "example.com hunter2",

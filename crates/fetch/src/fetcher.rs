@@ -16,7 +16,7 @@ use crate::limits::FetchLimits;
 /// A future of a trait object.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Fetches from the live web. Several requests may be under way at once.
+/// Fetches from the live web. Several requests may be in flight at once.
 pub trait Fetcher: Send + Sync {
     /// Makes a request. On success there is at least one exchange. Dropping the future closes the
     /// connection.
@@ -88,7 +88,7 @@ pub struct Fetched {
     /// The exchanges, in the order in which they ended. The first is the requested one.
     pub exchanges: Vec<Exchange>,
     /// Responses that came from the cache of the run and were not fetched again.
-    pub recalled: Vec<Exchange>,
+    pub reused: Vec<Exchange>,
     /// The renderings of a browser.
     pub renderings: Vec<Rendering>,
     /// Requests of a page that the guard refused: the URL and the reason.

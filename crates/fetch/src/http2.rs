@@ -183,7 +183,7 @@ impl Http2ResponseReader {
             if Instant::now() >= deadlines.deadline {
                 return Ok(Some(TruncationReason::Time));
             }
-            // The window grows by what was spooled. Fails on a closed stream, which the next read
+            // The window grows by the spooled bytes. Fails on a closed stream, which the next read
             // reports.
             let _ = self.body.flow_control().release_capacity(data.len());
         }

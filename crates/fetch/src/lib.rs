@@ -41,7 +41,7 @@ pub use fetcher::{FetchRequest, Fetched, Fetcher, Pending, Rendering, RenderingK
 pub use guard::AddressGuard;
 pub use limits::FetchLimits;
 pub use proxy::{Proxies, ProxyError, ProxyText, ProxyTexts};
-pub use request_gate::{Admitted, Question, RequestGate, RequestPermit};
+pub use request_gate::{GateDecision, PageRequest, RequestGate, RequestPermit};
 pub use resolver::Resolve;
 pub use tls::RootsError;
 pub use tls_hint::wants_tls;

@@ -93,7 +93,8 @@ fn check(request: &FetchRequest) -> Result<(), FetchError> {
     Ok(())
 }
 
-fn is_one_of(name: &str, names: &[&str]) -> bool {
+/// Whether a header has one of these names.
+pub(crate) fn is_one_of(name: &str, names: &[&str]) -> bool {
     names.iter().any(|other| name.eq_ignore_ascii_case(other))
 }
 

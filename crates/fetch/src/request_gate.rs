@@ -7,7 +7,7 @@ use crate::fetcher::Pending;
 
 /// A request that a page wants to make.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct PageRequest {
     /// The URL.
     pub url: String,
     /// The method.
@@ -20,14 +20,14 @@ pub struct Question {
 }
 
 /// The decision about a request.
-pub enum Admitted {
+pub enum GateDecision {
     /// Send it now.
-    Ask(Box<dyn RequestPermit>),
+    Send(Box<dyn RequestPermit>),
     /// Use this cached response instead.
-    Recalled(Box<Exchange>),
+    Reuse(Box<Exchange>),
 }
 
-/// Held while a request is under way. Dropping it ends the request.
+/// Held while a request is in flight. Dropping it ends the request.
 pub trait RequestPermit: Send {
     /// Reports the response.
     fn answered(self: Box<Self>, exchange: &Exchange);
@@ -36,5 +36,5 @@ pub trait RequestPermit: Send {
 /// Decides about every request that a page makes, the one for the page itself included.
 pub trait RequestGate: Send + Sync {
     /// Waits until the request may be sent. The error is the name of the rule that forbids it.
-    fn admit(&self, question: Question) -> Pending<'_, Result<Admitted, String>>;
+    fn admit(&self, request: PageRequest) -> Pending<'_, Result<GateDecision, String>>;
 }

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_stays_and_the_rest_is_read_as_browsers_do() {
+    fn the_url_is_kept_and_its_target_is_parsed_as_browsers_do() {
         let plain = target("http://Example.com./a b?q=1#top");
         assert_eq!(plain.url, "http://example.com./a%20b?q=1");
         assert_eq!((&*plain.origin.host, plain.path.as_str()), ("example.com", "/a%20b?q=1"));
@@ -127,14 +127,14 @@ mod tests {
     }
 
     #[test]
-    fn user_info_is_taken_out() {
+    fn user_info_is_removed_from_the_url() {
         let target = target("https://me:p%40ss@example.com/x#y");
         assert_eq!(target.url, "https://example.com/x");
         assert_eq!(target.user_info.unwrap().expose(), "me:p@ss");
     }
 
     #[test]
-    fn nothing_can_break_out_of_the_request_line() {
+    fn a_url_cannot_end_the_request_line() {
         for text in ["http://h/a\r\nX: y", "http://h/\u{0}", "http://h/?a b\tc"] {
             let target = target(text);
             assert!(target.path.bytes().all(|byte| byte > b' ' && byte < 0x7f), "{:?}", target.path);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn other_schemes_and_nonsense_are_refused() {
+    fn other_schemes_and_invalid_urls_are_refused() {
         for text in ["ftp://h/", "file:///etc/passwd", "mailto:a@b", "x", "http://", "http://a b/"] {
             assert_eq!(RequestTarget::parse(text).unwrap_err().kind, FetchErrorKind::Url, "{text}");
         }

@@ -1,8 +1,8 @@
 //! Holds the bytes of a response: in memory, and above a threshold in a file without a name.
 //!
-//! A file without a name is gone when the process ends, also after a crash. It is written on blocking
-//! threads, so that a slow disk does not delay other exchanges. One write is in flight at a time, so
-//! memory stays within the threshold for a response of any size.
+//! A file without a name is gone when the process ends, also after a crash. It is written on
+//! blocking threads, so that a slow disk does not delay other exchanges. One write is in flight at
+//! a time, so memory stays within the threshold for a response of any size.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -524,7 +524,7 @@ async fn a_page_that_hangs_does_not_block_its_neighbours() {
     scene.assert_nothing_left().await;
 }
 
-/// Resolves every name to the server of the test, whatever the port.
+/// Resolves every name to the server of the test, on every port.
 struct OneServer(SocketAddr);
 
 impl Resolve for OneServer {

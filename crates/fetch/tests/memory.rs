@@ -10,7 +10,7 @@ use varve_fetch::{AddressGuard, Client, FetchRequest, HttpClientOptions};
 const CHUNK_BYTES: usize = 1 << 20;
 const PIECES: usize = 1024;
 
-/// The most memory that this process ever had, in bytes; none where the system does not say.
+/// The peak memory of this process in bytes; none if the system does not report it.
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
@@ -22,7 +22,7 @@ fn piece(number: usize) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_gigabyte_goes_to_disk_as_it_comes() {
+async fn a_gigabyte_is_spooled_to_disk() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -50,6 +50,6 @@ async fn a_gigabyte_goes_to_disk_as_it_comes() {
     }
     match peak() {
         Some(peak) => assert!(peak < 100 << 20, "{peak} bytes"),
-        None => println!("skipped: this system does not say how much memory was used"),
+        None => println!("skipped: this system does not report memory use"),
     }
 }

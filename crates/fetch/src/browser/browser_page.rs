@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::timeout;
 
+use super::Browser;
 use super::devtools_pipe::{DevtoolsEvent, DevtoolsPipe};
 use super::launch::BrowserProcess;
 use super::page_deadline::PageDeadline;
 use super::shared_process::SharedProcess;
-use super::{Browser, BrowserOptions};
 use crate::error::{FetchError, FetchErrorKind};
 
 /// How long a browser may take to open a page. It may have to start first.
@@ -22,6 +22,9 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How long a browser may take to close a page, whose scripts may be busy.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// Width and height of the window of a page.
+const WINDOW_SIZE: (u32, u32) = (1280, 1024);
 
 /// The calls that a page accepts. Cloning shares it.
 #[derive(Clone)]
@@ -69,7 +72,7 @@ impl<'a> BrowserPage<'a> {
         let process = browser.process.acquire(&browser.options, browser.network.client.user_agent())?;
         let lease = ProcessLease { shared: &browser.process, process, is_closed: false };
         let pipe = &lease.process.pipe;
-        let opened = deadline.within(OPEN_TIMEOUT, open_context(pipe, &browser.options)).await;
+        let opened = deadline.within(OPEN_TIMEOUT, open_context(pipe)).await;
         match opened {
             Ok((session, context, events)) => Ok((Self { session, context, lease }, events)),
             Err(error) => {
@@ -80,6 +83,11 @@ impl<'a> BrowserPage<'a> {
                 Err(error)
             }
         }
+    }
+
+    /// Whether the process of the page has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        !self.lease.process.pipe.is_open()
     }
 
     /// Closes the page and removes everything that it stored.
@@ -94,11 +102,11 @@ impl<'a> BrowserPage<'a> {
 type OpenedContext = (PageSession, Value, UnboundedReceiver<DevtoolsEvent>);
 
 /// Opens a page in a new context.
-async fn open_context(pipe: &DevtoolsPipe, options: &BrowserOptions) -> Result<OpenedContext, FetchError> {
+async fn open_context(pipe: &DevtoolsPipe) -> Result<OpenedContext, FetchError> {
     let context = pipe.call(None, "Target.createBrowserContext", json!({})).await?["browserContextId"].take();
     let downloads = json!({ "behavior": "deny", "browserContextId": context });
     pipe.call(None, "Browser.setDownloadBehavior", downloads).await?;
-    let (width, height) = options.window;
+    let (width, height) = WINDOW_SIZE;
     let page = json!({
         "url": "about:blank", "browserContextId": context, "newWindow": true, "width": width, "height": height,
     });

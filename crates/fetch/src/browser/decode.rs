@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_and_broken_codings_are_not_handed_over() {
+    fn bodies_with_unknown_or_broken_codings_are_not_decoded() {
         let head = "HTTP/1.1 200 OK\r\n";
         assert_eq!(body_of(&format!("{head}\r\nhello")).as_deref(), Some(&b"hello"[..]));
         let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n");

@@ -25,7 +25,7 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 const MAX_TEMPORARY_PATH_BYTES: usize = 62;
 
 /// Features that isolate frames, that use the network by themselves, or that change the scheme of a
-/// page: plain HTTP is requested as such, whatever Chromium would prefer.
+/// page, which must be requested as it is named.
 const DISABLED_FEATURES: &str = "--disable-features=IsolateOrigins,site-per-process,\
     Translate,OptimizationHints,MediaRouter,\
     HttpsUpgrades,HttpsFirstBalancedMode,HttpsFirstBalancedModeAutoEnable,HttpsFirstModeIncognito,\
@@ -64,7 +64,7 @@ fn temporary_in(profile: &Path) -> Option<PathBuf> {
     (fits && std::fs::create_dir(&folder).is_ok()).then_some(folder)
 }
 
-fn arguments(options: &BrowserOptions, user_agent: &str, profile: &Path) -> Vec<String> {
+fn arguments(user_agent: &str, profile: &Path) -> Vec<String> {
     let mut arguments: Vec<String> = [
         "--headless=new",
         "--remote-debugging-pipe",
@@ -100,25 +100,27 @@ fn arguments(options: &BrowserOptions, user_agent: &str, profile: &Path) -> Vec<
     ]
     .map(str::to_owned)
     .into();
-    if !options.sandbox {
+    // As root Chromium does not start with its sandbox.
+    if rustix::process::geteuid().is_root() {
         arguments.push("--no-sandbox".to_owned());
     }
     arguments.push(format!("--user-agent={user_agent}"));
-    arguments.push(format!("--window-size={},{}", options.window.0, options.window.1));
     arguments.push(format!("--user-data-dir={}", profile.display()));
     arguments.push("--no-startup-window".to_owned());
     arguments
 }
 
 /// A browser with its child processes, and the files that they share.
-pub(super) struct ProcessGroup {
+struct ProcessGroup {
     child: Child,
+    group: Pid,
     /// Removed with its content when the processes are gone.
     profile: Option<tempfile::TempDir>,
 }
 
 impl ProcessGroup {
-    fn start(options: &BrowserOptions, user_agent: &str) -> io::Result<Self> {
+    /// Starts the processes. Returns their group id and profile too.
+    fn start(options: &BrowserOptions, user_agent: &str) -> io::Result<(Self, Pid, PathBuf)> {
         let profile = tempfile::Builder::new().prefix("browser-").tempdir_in(&options.folder)?;
         let mut command = Command::new("/bin/sh");
         if let Some(temporary) = temporary_in(profile.path()) {
@@ -128,13 +130,14 @@ impl ProcessGroup {
             .arg("-c")
             .arg(WITH_PIPES)
             .arg(&options.executable)
-            .args(arguments(options, user_agent, profile.path()))
+            .args(arguments(user_agent, profile.path()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .process_group(0)
             .spawn()?;
-        Ok(Self { child, profile: Some(profile) })
+        let (group, path) = (Pid::from_child(&child), profile.path().to_owned());
+        Ok((Self { child, group, profile: Some(profile) }, group, path))
     }
 
     fn open_pipe(&mut self) -> io::Result<DevtoolsPipe> {
@@ -144,18 +147,9 @@ impl ProcessGroup {
         Ok(DevtoolsPipe::new(ChildStdin::from_std(input)?, ChildStdout::from_std(output)?))
     }
 
-    /// The id of the group, which is that of its first process.
-    pub(super) fn id(&self) -> Pid {
-        Pid::from_child(&self.child)
-    }
-
-    pub(super) fn profile(&self) -> Option<&Path> {
-        self.profile.as_ref().map(tempfile::TempDir::path)
-    }
-
     fn kill(&self) {
         // Fails if the group has already exited.
-        let _ = kill_process_group(self.id(), Signal::KILL);
+        let _ = kill_process_group(self.group, Signal::KILL);
     }
 
     /// Whether the browser was waited for.
@@ -165,7 +159,7 @@ impl ProcessGroup {
 
     /// Whether nothing of the group is left to write into the profile.
     fn is_gone(&mut self) -> bool {
-        self.has_exited() && !running_browsers::is_alive(self.id())
+        self.has_exited() && !running_browsers::is_alive(self.group)
     }
 
     /// Waits until `is_over` is true, but no longer than `time`.
@@ -178,22 +172,17 @@ impl ProcessGroup {
 }
 
 impl Drop for ProcessGroup {
-    /// Waits here, and not in the runtime, which may be gone. The profile is removed when no process
-    /// can write into it any more.
+    /// Waits here, and not in the runtime, which may be gone. The profile is removed when no
+    /// process can write into it any more.
     fn drop(&mut self) {
         if !self.has_exited() {
             // Fails if it has exited in between.
-            let _ = kill_process(self.id(), Signal::TERM);
+            let _ = kill_process(self.group, Signal::TERM);
             self.wait(EXIT_TIMEOUT, Self::has_exited);
         }
         self.kill();
         self.wait(KILL_TIMEOUT, Self::is_gone);
         drop(self.profile.take());
-        running_browsers::forget(self.id());
+        running_browsers::forget(self.group);
     }
-}
-
-/// Whether this process is run by root.
-pub(super) fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
 }

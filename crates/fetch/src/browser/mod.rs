@@ -44,10 +44,6 @@ pub struct BrowserOptions {
     pub executable: PathBuf,
     /// A folder in which each process makes a profile, and removes it.
     pub folder: PathBuf,
-    /// Whether Chromium uses its sandbox, which is not possible as root.
-    pub sandbox: bool,
-    /// Width and height of the window.
-    pub window: (u32, u32),
     /// A page is loaded when it has made no request for this long.
     pub idle_time: Duration,
     /// A page that is still loading is captured as it is after this time, or after the total
@@ -69,8 +65,6 @@ impl BrowserOptions {
         Self {
             executable: executable.into(),
             folder: folder.into(),
-            sandbox: !launch::is_root(),
-            window: (1280, 1024),
             idle_time: Duration::from_secs(1),
             load_timeout: Duration::from_secs(60),
             max_requests: 2000,

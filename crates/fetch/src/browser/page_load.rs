@@ -13,7 +13,7 @@ use tokio::time::timeout_at;
 use super::browser_page::{BrowserPage, PageSession};
 use super::devtools_pipe::DevtoolsEvent;
 use super::page_deadline::PageDeadline;
-use super::paused_request::{PausedOutcome, PausedRequest, answer};
+use super::paused_request::{PausedOutcome, PausedRequest};
 use super::{Browser, BrowserOptions, failed};
 use crate::error::FetchError;
 use crate::fetcher::{Fetched, Rendering, RenderingKind};
@@ -48,8 +48,13 @@ pub(super) async fn capture(
     let target = RequestTarget::parse(url)?;
     let (page, events) = BrowserPage::open(browser, deadline).await?;
     let outcome = load(browser, (target, deadline), page.session.clone(), events).await;
+    let has_ended = page.has_ended();
     page.close(deadline).await;
-    outcome
+    match outcome {
+        // Its renderings may be missing because of another page.
+        Ok(_) if has_ended => Err(failed("the browser ended before the page was rendered")),
+        outcome => outcome,
+    }
 }
 
 async fn load(
@@ -192,7 +197,7 @@ impl PageLoad<'_> {
         let Ok(answered) = answered else { return };
         self.status.is_blank |= answered.is_late && self.fetched.exchanges.is_empty();
         self.fetched.exchanges.extend(answered.exchange);
-        self.fetched.recalled.extend(answered.recalled);
+        self.fetched.reused.extend(answered.reused);
         let refused = answered.refused.filter(|refused| !self.fetched.refused.contains(refused));
         self.fetched.refused.extend(refused);
         for note in answered.notes {
@@ -241,9 +246,9 @@ impl PageLoad<'_> {
         // again later.
         let is_page = self.fetched.exchanges.is_empty();
         let until = if is_page { Some(self.load_deadline) } else { self.deadline.until };
-        let is_first = self.requests.total == 1;
-        let paused = PausedRequest { paused: event.params, until, is_page: is_first };
-        self.tasks.requests.spawn(answer(self.browser.network.clone(), self.session.clone(), paused));
+        let (network, session) = (self.browser.network.clone(), self.session.clone());
+        let (paused, is_page) = (event.params, self.requests.total == 1);
+        self.tasks.requests.spawn(PausedRequest { network, session, paused, until, is_page }.answer());
     }
 
     /// Whether a request is refused without asking the gate. The crawler continues redirects that
@@ -278,14 +283,10 @@ impl PageLoad<'_> {
     async fn render(&mut self) {
         if self.deadline.has_passed() {
             self.fetched.unfinished = true;
-            self.note(
-                "the deadline passed before the page was done: there is no document and no screenshot"
-                    .to_owned(),
-            );
-            return;
+            return self.note_nothing_rendered("the deadline passed before the page was done");
         }
         if self.status.is_blank {
-            return self.note_nothing_shown();
+            return self.note_nothing_rendered("the browser shows nothing");
         }
         let timeout = if self.status.is_idle { CALL_TIMEOUT } else { BUSY_CALL_TIMEOUT };
         match self.deadline.within(timeout, self.evaluate("location.href")).await {
@@ -293,14 +294,14 @@ impl PageLoad<'_> {
                 self.render_shown(&url, timeout).await;
             }
             // The browser shows its own error page, or an empty one.
-            Ok(_) => self.note_nothing_shown(),
-            Err(error) => self.note(format!("there is no document and no screenshot: {error}")),
+            Ok(_) => self.note_nothing_rendered("the browser shows nothing"),
+            Err(error) => self.note_nothing_rendered(&error.to_string()),
         }
         self.fetched.unfinished = self.deadline.has_passed();
     }
 
-    fn note_nothing_shown(&mut self) {
-        self.note("the browser shows nothing: there is no document and no screenshot".to_owned());
+    fn note_nothing_rendered(&mut self, why: &str) {
+        self.note(format!("{why}: there is no document and no screenshot"));
     }
 
     async fn render_shown(&mut self, url: &str, timeout: Duration) {

@@ -10,8 +10,6 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
-use super::launch::ProcessGroup;
-
 /// How long the processes of a killed browser may take to exit: the kernel needs milliseconds.
 pub(super) const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -26,11 +24,12 @@ fn running() -> MutexGuard<'static, Option<Vec<(Pid, PathBuf)>>> {
 }
 
 /// Starts a browser and registers it, under the lock that [`end_all`] takes; none after that.
-pub(super) fn start(start: impl FnOnce() -> io::Result<ProcessGroup>) -> Option<io::Result<ProcessGroup>> {
+pub(super) fn start<T>(start: impl FnOnce() -> io::Result<(T, Pid, PathBuf)>) -> Option<io::Result<T>> {
     let mut running = running();
     let running = running.as_mut()?;
-    Some(start().inspect(|started| {
-        running.extend(started.profile().map(|profile| (started.id(), profile.to_owned())));
+    Some(start().map(|(started, group, profile)| {
+        running.push((group, profile));
+        started
     }))
 }
 

@@ -21,11 +21,12 @@ impl SharedProcess {
         user_agent: &str,
     ) -> Result<Arc<BrowserProcess>, FetchError> {
         let mut current = self.lock();
-        if let Some((process, pages)) = current.as_mut() {
-            if process.pipe.is_open() && *pages < options.max_pages_per_process {
-                *pages += 1;
-                return Ok(Arc::clone(process));
-            }
+        if let Some((process, pages)) = current.as_mut()
+            && process.pipe.is_open()
+            && *pages < options.max_pages_per_process
+        {
+            *pages += 1;
+            return Ok(Arc::clone(process));
         }
         let process = Arc::new(launch(options, user_agent)?);
         let replaced = current.replace((Arc::clone(&process), 1));

@@ -1,14 +1,13 @@
 //! The guard: which addresses may be connected to.
 //!
-//! It judges the very address that the connector is about to dial, after the name was resolved, for
-//! every connection, so neither a redirect nor a name that changes its mind can lead inside. Only
-//! an address of the public internet passes; forms that carry an IPv4 address inside (mapped,
-//! NAT64, 6to4, Teredo) are always refused, since a name on the public web has no use for them.
-//! Networks that translate through NAT64 can allow `64:ff9b::/96`.
+//! It checks the very address that the connector is about to dial, after the name was resolved, for
+//! every connection, so neither a redirect nor a changed DNS record can lead to a private address.
+//! Only addresses of the public internet pass. Forms that contain an IPv4 address (mapped, NAT64,
+//! 6to4, Teredo) are refused, since a name on the public web has no use for them. Networks that
+//! translate through NAT64 can allow `64:ff9b::/96`.
 //!
-//! Behind a proxy the proxy resolves and dials. Then the guard judges what can be seen, addresses
-//! written in the URL and names that mean this machine or this site, and for the rest the proxy is
-//! trusted.
+//! Behind a proxy, the proxy resolves names. Then the guard checks addresses in the URL and names
+//! that mean this machine or this site; for the rest the proxy is trusted.
 
 mod ranges;
 
@@ -18,9 +17,9 @@ use ipnet::IpNet;
 pub use varve_core::allowed_host::AllowError;
 use varve_core::allowed_host::AllowedHost;
 
-pub use ranges::refusal;
+use ranges::refusal;
 
-/// Which private addresses and hosts may be fetched after all.
+/// Which private addresses and hosts are allowed.
 #[derive(Clone, Debug, Default)]
 pub struct AddressGuard {
     allow_private: bool,
@@ -39,7 +38,7 @@ impl AddressGuard {
         Self { allow_private: true, ..Self::default() }
     }
 
-    /// Lets through one more host (`intranet.example`, or `*.example` for all below), address or
+    /// Allows one more host (`intranet.example`, or `*.example` for all below), address or
     /// network.
     pub fn allow(&mut self, entry: &str) -> Result<(), AllowError> {
         match entry.parse()? {
@@ -57,7 +56,7 @@ impl AddressGuard {
         refusal(address).map_or(Ok(()), Err)
     }
 
-    /// Whether a host that somebody else will resolve may be asked for.
+    /// Whether a host that a proxy will resolve may be requested.
     pub fn check_name(&self, host: &str) -> Result<(), &'static str> {
         if self.allow_private || self.allows_host(host) {
             return Ok(());
@@ -70,10 +69,10 @@ impl AddressGuard {
     }
 
     fn allows_host(&self, host: &str) -> bool {
-        let host = host.trim_end_matches('.');
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
         self.hosts.iter().any(|allowed| match allowed.strip_prefix('*') {
-            Some(suffix) => host.len() > suffix.len() && ends_ignoring_case(host, suffix),
-            None => host.eq_ignore_ascii_case(allowed),
+            Some(suffix) => host.len() > suffix.len() && host.ends_with(suffix),
+            None => host == *allowed,
         })
     }
 
@@ -85,18 +84,9 @@ impl AddressGuard {
 
 /// Names that a resolver answers with this machine, this link or this organisation.
 fn is_local_name(host: &str) -> bool {
-    let host = host.trim_end_matches('.');
-    let is = |name: &str| {
-        host.eq_ignore_ascii_case(name)
-            || (host.len() > name.len()
-                && host.as_bytes()[host.len() - name.len() - 1] == b'.'
-                && ends_ignoring_case(host, name))
-    };
-    ["localhost", "local", "localdomain", "internal", "intranet", "lan", "home.arpa"].into_iter().any(is)
-}
-
-fn ends_ignoring_case(text: &str, end: &str) -> bool {
-    text.len() >= end.len() && text.as_bytes()[text.len() - end.len()..].eq_ignore_ascii_case(end.as_bytes())
+    let host = format!(".{}", host.trim_end_matches('.').to_ascii_lowercase());
+    let names = [".localhost", ".local", ".localdomain", ".internal", ".intranet", ".lan", ".home.arpa"];
+    names.into_iter().any(|name| host.ends_with(name))
 }
 
 #[cfg(test)]
@@ -108,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn an_allow_list_opens_what_it_names_and_nothing_else() {
+    fn an_allow_list_allows_its_entries_and_nothing_else() {
         let mut guard = AddressGuard::new();
         for entry in ["10.1.0.0/16", "192.168.1.5", "[fd00::1]", "wiki.corp.example", "*.lab.example"] {
             guard.allow(entry).unwrap();
@@ -133,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_lead_inside_are_refused_before_a_proxy_sees_them() {
+    fn local_names_are_refused_before_a_proxy_sees_them() {
         let guard = AddressGuard::new();
         for host in
             ["localhost", "LOCALHOST.", "a.localhost", "printer.local", "127.0.0.1", "[::1]", "db.internal"]
@@ -147,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_no_entry() {
+    fn invalid_entries_are_rejected() {
         for entry in ["", "10.0.0.0/33", "a b", "http://x/", "*", "*.", ".x"] {
             assert_eq!(AddressGuard::new().allow(entry), Err(AllowError(entry.to_owned())), "{entry}");
         }

@@ -52,7 +52,7 @@ const V6: [(&[u16], u32, &str); 20] = [
 ];
 
 /// What an address is, if it is not of the public internet.
-pub fn refusal(address: IpAddr) -> Option<&'static str> {
+pub(super) fn refusal(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => v4_refusal(address),
         IpAddr::V6(address) => v6_refusal(address),

@@ -1,17 +1,16 @@
-//! How long to wait after trouble.
+//! The pause after failures: doubles with each consecutive failure, up to a limit, with jitter.
 //!
-//! The pause doubles with each failure in a row, up to a limit, and the upper half of it is chance, so that hosts which
-//! failed together are not asked again together. The chance comes from a seed: it need not be unforeseeable, only
-//! spread, and a schedule that can be repeated can be tested.
+//! The upper half of a pause is random, so that hosts which failed together are not retried
+//! together. The numbers come from a seed, so that a schedule can be repeated in tests.
 
 use std::time::Duration;
 
-/// A pause that grows.
+/// A growing pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
-    /// After the first failure.
+    /// The pause after the first failure.
     pub first: Duration,
-    /// At most.
+    /// The maximum.
     pub longest: Duration,
 }
 
@@ -22,7 +21,8 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// The delay after `failures` failures in a row: random, between half of the full delay and all of it.
+    /// The delay after `failures` failures in a row: random, between half of the full delay and all
+    /// of it.
     pub(super) fn pause(&self, failures: u32, chance: &mut Jitter) -> Duration {
         let doublings = failures.saturating_sub(1).min(31);
         let whole = self.first.saturating_mul(1 << doublings).min(self.longest);
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_double_up_to_the_longest_and_half_of_each_is_chance() {
+    fn pauses_double_up_to_the_maximum_with_jitter() {
         let backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(60) };
         let mut chance = Jitter::new(7);
         for (failures, whole) in [(1, 2), (2, 4), (3, 8), (5, 32), (6, 60), (u32::MAX, 60)] {
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn no_pause_is_too_large_to_count() {
+    fn the_largest_pause_does_not_overflow() {
         let endless = Backoff { first: Duration::MAX, longest: Duration::MAX };
         let _ = endless.pause(3, &mut Jitter::new(0));
     }

@@ -65,7 +65,8 @@ impl<T: QueuedRequest, S: HostState> HostEntry<T, S> {
         }
     }
 
-    /// When the next queued request may start; `None` while nothing waits or all connections are in use.
+    /// When the next queued request may start; `None` while nothing waits or all connections are in
+    /// use.
     pub(super) fn ready_at(&self, max_connections: usize, now: Instant) -> Option<Instant> {
         let next = self.waiting.front()?;
         let has_room = (self.in_flight as usize) < max_connections.max(1);
@@ -104,8 +105,8 @@ impl<T: QueuedRequest, S: HostState> HostEntry<T, S> {
         }
     }
 
-    /// Whether the host counts as dead: it answered none of more attempts than one request gets, for at
-    /// least two requests. A single URL may be slow on a host that works.
+    /// Whether the host counts as dead: it answered none of more attempts than one request gets,
+    /// for at least two requests. A single URL may be slow on a host that works.
     pub(super) fn is_dead(&self, retries: u32) -> bool {
         let is_dead =
             |unanswered: &UnansweredRequests| unanswered.attempts > retries && unanswered.requests > 1;

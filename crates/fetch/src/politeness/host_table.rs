@@ -1,14 +1,14 @@
 //! The one table of hosts: a queue of requests, the pace, and the caller's state for each host.
 //!
-//! A heap holds one entry for each host that could be asked, ordered by the instant from which it may
-//! be asked. A stale entry is dropped when it reaches the top, so each step costs the logarithm of the
-//! number of hosts. A host costs a few hundred bytes. What happens to a request that has ended is in
+//! A heap holds one entry for each host that could be asked, ordered by the instant from which it
+//! may be asked. A stale entry is dropped when it reaches the top, so each step costs the logarithm
+//! of the number of hosts. A host costs a few hundred bytes. Requests that have ended are handled in
 //! `retries`.
 //!
-//! A queued request takes a connection of its host while it is in flight. A request that
-//! [takes turns](QueuedRequest::takes_turns), a page in a browser, takes none: each of its own requests
-//! waits for a turn with [`HostTable::push_turn`]. Both kinds share the delay and the connections of the
-//! host, so politeness is enforced here and nowhere else.
+//! A queued request takes a connection of its host while it is in flight. A request that [takes
+//! turns](QueuedRequest::takes_turns), a page in a browser, takes none: each of its own requests
+//! waits for a turn with [`HostTable::push_turn`]. Both kinds share the delay and the connections
+//! of the host, so politeness is enforced here and nowhere else.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -66,7 +66,8 @@ pub struct HostTable<T, S = ()> {
     queue: BinaryHeap<Reverse<(Instant, u64, usize)>>,
     /// Indices of hosts with turns in their queue.
     with_turns: Vec<usize>,
-    /// Numbers the entries of the queue, so that hosts that are ready at the same instant alternate.
+    /// Numbers the entries of the queue, so that hosts that are ready at the same instant
+    /// alternate.
     sequence: u64,
     pub(super) waiting: usize,
     pub(super) in_flight: usize,
@@ -97,7 +98,8 @@ impl<T: QueuedRequest, S: HostState> HostTable<T, S> {
         self.queue_up(index, now);
     }
 
-    /// Adds a request that is part of one in flight, and takes a connection of its host for itself alone.
+    /// Adds a request that is part of one in flight, and takes a connection of its host for itself
+    /// alone.
     pub fn push_turn(&mut self, host: &str, item: T) {
         let index = self.index_of(host);
         self.hosts[index].turns.push_back(item);
@@ -106,8 +108,8 @@ impl<T: QueuedRequest, S: HostState> HostTable<T, S> {
         }
     }
 
-    /// Sets the `Crawl-delay` of a host. It counts up to the policy's limit, and only if it is longer than
-    /// the delay of the policy.
+    /// Sets the `Crawl-delay` of a host. It counts up to the policy's limit, and only if it is
+    /// longer than the delay of the policy.
     pub fn set_crawl_delay(&mut self, host: &str, delay: Duration) {
         let delay = delay.min(self.policy.longest_crawl_delay);
         let index = self.index_of(host);
@@ -274,7 +276,8 @@ impl<T: QueuedRequest, S: HostState> HostTable<T, S> {
     pub(super) fn queue_up(&mut self, index: usize, now: Instant) {
         let host = &mut self.hosts[index];
         let Some(then) = host.ready_at(self.policy.connections_per_host, now) else { return };
-        // An entry that is too early is corrected when it comes up; a later one needs an earlier one.
+        // An entry that is too early is corrected when it comes up; a later one needs an earlier
+        // one.
         if host.queued.is_some_and(|queued| queued <= then) {
             return;
         }

@@ -1,12 +1,13 @@
 //! Politeness: which host may be asked when.
 //!
-//! Owns one queue for each host and the rules that decide how long a host is left alone: a delay between
-//! requests, a number of connections, `Crawl-delay`, `Retry-After`, back-off after failures, and the end of
-//! retries. It is a state machine over instants that the caller gives: it never sleeps, reads no clock and
-//! sends no request. So a day of crawling is tested in a millisecond, and the same seed gives the same
-//! schedule.
+//! Owns one queue for each host and the rules that decide how long a host is left alone: a delay
+//! between requests, a number of connections, `Crawl-delay`, `Retry-After`, back-off after
+//! failures, and the end of retries. It is a state machine over instants that the caller gives: it
+//! never sleeps, reads no clock and sends no request. So a day of crawling is tested in a
+//! millisecond, and the same seed gives the same schedule.
 //!
-//! The queued values are the caller's. The frontier is elsewhere and hands over a part of itself at a time.
+//! The queued values are the caller's. The frontier is elsewhere and hands over a part of itself at
+//! a time.
 
 mod backoff;
 mod host_entry;
@@ -23,8 +24,8 @@ use std::time::Duration;
 
 /// A request that waits in the queue of a host.
 pub trait QueuedRequest {
-    /// Whether the request makes several requests of its own, each of which takes a turn at its host. It
-    /// then takes no connection itself.
+    /// Whether the request makes several requests of its own, each of which takes a turn at its
+    /// host. It then takes no connection itself.
     fn takes_turns(&self) -> bool {
         false
     }
@@ -57,8 +58,9 @@ pub struct PolitenessPolicy {
     pub backoff: Backoff,
     /// The number of retries of a request.
     pub retries: u32,
-    /// After this number of consecutive failures a host is given up, with its queue. A host that never
-    /// answered is given up sooner: after more attempts than one request gets, for at least two requests.
+    /// After this number of consecutive failures a host is given up, with its queue. A host that
+    /// never answered is given up sooner: after more attempts than one request gets, for at least
+    /// two requests.
     pub failures_per_host: u32,
 }
 

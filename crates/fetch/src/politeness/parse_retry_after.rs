@@ -32,7 +32,8 @@ pub fn parse_retry_after(value: &str, now: Moment) -> Option<Duration> {
     Some(wait.min(MAX_RETRY_AFTER))
 }
 
-/// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
+/// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37
+/// 1994`.
 fn parse_http_date(text: &str) -> Option<Moment> {
     let words: Vec<&str> = text.split([' ', ',', '-']).filter(|word| !word.is_empty()).take(8).collect();
     let (year, month, day, time) = match words[..] {

@@ -51,8 +51,8 @@ impl<T: QueuedRequest, S: HostState> HostTable<T, S> {
         verdict
     }
 
-    /// Queues a failed request again. If the host fails, the request goes in front and serves as the
-    /// probe. If only this request fails, the others go first; without others the host pauses.
+    /// Queues a failed request again. If the host fails, the request goes in front and serves as
+    /// the probe. If only this request fails, the others go first; without others the host pauses.
     fn retry(&mut self, index: usize, next: QueuedItem<T>, outcome: RequestOutcome, now: Instant) {
         let host = &mut self.hosts[index];
         self.waiting += 1;

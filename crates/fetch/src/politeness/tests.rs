@@ -61,7 +61,7 @@ impl World {
 }
 
 #[test]
-fn what_is_withdrawn_is_not_asked_and_the_rest_is() {
+fn withdrawn_requests_are_not_sent() {
     let now = Instant::now();
     let mut hosts: HostTable<u32> =
         HostTable::new(PolitenessPolicy { delay: Duration::ZERO, ..PolitenessPolicy::default() }, 1);
@@ -81,7 +81,7 @@ fn what_is_withdrawn_is_not_asked_and_the_rest_is() {
 }
 
 #[test]
-fn a_host_is_asked_in_order_with_a_delay_after_each_end() {
+fn requests_of_a_host_are_sent_in_order_with_a_delay() {
     let mut world = World::new(policy());
     world.push("a", 1..=3);
     assert_eq!(world.step(OK), (1, 0.0, RequestVerdict::Done(1)));
@@ -94,7 +94,7 @@ fn a_host_is_asked_in_order_with_a_delay_after_each_end() {
 }
 
 #[test]
-fn one_slow_host_does_not_hold_up_another() {
+fn a_slow_host_does_not_delay_another() {
     let mut world = World::new(policy());
     world.push("slow", 1..=2);
     world.push("quick", 11..=12);
@@ -108,7 +108,7 @@ fn one_slow_host_does_not_hold_up_another() {
 }
 
 #[test]
-fn hosts_that_are_ready_take_turns() {
+fn ready_hosts_alternate() {
     let mut world = World::new(PolitenessPolicy { delay: Duration::ZERO, ..policy() });
     for host in ["a", "b", "c"] {
         world.push(host, 0..3);
@@ -134,7 +134,7 @@ fn no_more_connections_than_the_budget() {
 }
 
 #[test]
-fn a_crawl_delay_counts_up_to_its_limit_and_never_shortens() {
+fn a_crawl_delay_is_limited_and_never_shortens_the_delay() {
     for (asked, waited) in [(10, 10.0), (1000, 30.0), (0, 1.0)] {
         let mut world = World::new(policy());
         world.hosts.set_crawl_delay("a", asked * SECOND);
@@ -156,7 +156,7 @@ fn retry_after_is_waited_for_up_to_its_limit() {
 }
 
 #[test]
-fn a_host_in_trouble_rests_longer_each_time_and_what_failed_is_given_up() {
+fn pauses_grow_with_failures_and_retries_end() {
     let mut world = World::new(policy());
     world.push("a", 1..=2);
     let mut last = 0.0;
@@ -179,7 +179,7 @@ fn a_host_in_trouble_rests_longer_each_time_and_what_failed_is_given_up() {
 }
 
 #[test]
-fn an_error_of_one_page_lets_the_others_go_first() {
+fn a_request_that_fails_alone_is_retried_after_the_others() {
     let mut world = World::new(policy());
     world.push("a", 1..=3);
     assert_eq!(world.step(RequestOutcome::answered(500)).2, RequestVerdict::Again);
@@ -193,7 +193,7 @@ fn an_error_of_one_page_lets_the_others_go_first() {
 }
 
 #[test]
-fn what_cannot_succeed_is_given_up_and_leaves_the_host_in_peace() {
+fn a_hopeless_request_is_given_up_without_a_pause() {
     let mut world = World::new(policy());
     world.push("a", 1..=2);
     assert_eq!(world.step(RequestOutcome::Hopeless), (1, 0.0, RequestVerdict::GivenUp(1)));
@@ -201,7 +201,7 @@ fn what_cannot_succeed_is_given_up_and_leaves_the_host_in_peace() {
 }
 
 #[test]
-fn a_dead_host_is_given_up_with_all_that_waits() {
+fn a_dead_host_is_given_up_with_its_queue() {
     let mut world = World::new(PolitenessPolicy { failures_per_host: 5, ..policy() });
     world.push("dead", 0..1000);
     world.push("alive", [7000]);
@@ -222,7 +222,7 @@ fn a_dead_host_is_given_up_with_all_that_waits() {
 }
 
 #[test]
-fn a_hundred_thousand_hosts() {
+fn a_hundred_thousand_hosts_are_scheduled() {
     let mut world = World::new(policy());
     for item in 0..200_000u32 {
         world.hosts.push(&format!("host-{}.example", item % 100_000), item, world.now);
@@ -275,9 +275,10 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 proptest! {
-    /// Nothing is lost, nothing comes twice, no host gets more connections or sooner than it should.
+    /// Nothing is lost, nothing comes twice, no host gets more connections or sooner than it
+    /// should.
     #[test]
-    fn the_rules_hold_in_any_crawl(events in events(), connections in 1usize..3) {
+    fn the_policy_holds_in_any_crawl(events in events(), connections in 1usize..3) {
         let policy = PolitenessPolicy { connections_per_host: connections, failures_per_host: 4, ..policy() };
         let mut world = World::new(policy);
         let mut out: Vec<(Box<str>, u32, u32)> = Vec::new();
@@ -329,7 +330,7 @@ proptest! {
 }
 
 #[test]
-fn a_host_that_never_answers_costs_what_one_thing_is_worth_and_not_each() {
+fn a_host_that_never_answers_costs_the_attempts_of_one_request() {
     let mut world = World::new(policy());
     world.push("dead", 0..30);
     let mut asked = Vec::new();
@@ -354,7 +355,7 @@ fn a_host_that_never_answers_costs_what_one_thing_is_worth_and_not_each() {
 }
 
 #[test]
-fn one_slow_thing_does_not_condemn_its_host() {
+fn one_slow_request_does_not_make_its_host_dead() {
     let mut world = World::new(PolitenessPolicy { retries: 0, ..policy() });
     world.push("h", 0..4);
     assert_eq!(world.step(RequestOutcome::Silent).2, RequestVerdict::GivenUp(0));
@@ -375,7 +376,7 @@ impl QueuedRequest for BrowserPage {
 
 /// Turns and queued requests share the delay and the connections of their host.
 #[test]
-fn requests_of_a_page_take_turns_at_the_pace_of_their_host() {
+fn requests_of_a_page_obey_the_delay_of_their_host() {
     let (start, mut hosts): (_, HostTable<BrowserPage>) = (Instant::now(), HostTable::new(policy(), 1));
     hosts.push("h", BrowserPage(0), start);
     hosts.push("h", BrowserPage(1), start);

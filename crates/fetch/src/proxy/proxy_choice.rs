@@ -230,8 +230,8 @@ mod tests {
         for host in ["anexample.com", "example.org", "11.1.2.3", "intranet.org", "localhost"] {
             assert!(chosen(&texts, false, host).is_some(), "{host}");
         }
-        let nobody = ProxyTexts { except: Some("*".to_owned()), ..ProxyTexts::all("http://p") };
-        assert_eq!(chosen(&nobody, true, "h"), None);
+        let everything = ProxyTexts { except: Some("*".to_owned()), ..ProxyTexts::all("http://p") };
+        assert_eq!(chosen(&everything, true, "h"), None);
         let not_here = ProxyTexts { except_loopback: true, ..ProxyTexts::all("http://p") };
         assert_eq!(
             (chosen(&not_here, false, "localhost"), chosen(&not_here, false, "127.0.0.2")),

@@ -36,7 +36,7 @@ fn answer(number: usize) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn many_answers_on_one_connection_have_exact_boundaries() {
+async fn responses_on_one_connection_have_exact_boundaries() {
     let connections = Arc::new(AtomicUsize::new(0));
     let address = naming(Arc::clone(&connections));
     let client = client();
@@ -51,7 +51,7 @@ async fn many_answers_on_one_connection_have_exact_boundaries() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn at_once_each_gets_its_own() {
+async fn concurrent_requests_get_their_own_responses() {
     let connections = Arc::new(AtomicUsize::new(0));
     let address = naming(Arc::clone(&connections));
     let client = client();
@@ -71,7 +71,7 @@ async fn at_once_each_gets_its_own() {
 }
 
 #[tokio::test]
-async fn a_connection_that_died_of_old_age_is_replaced() {
+async fn a_connection_that_the_server_closed_is_replaced() {
     let address = serve(|mut stream, number| {
         read_request(&mut stream);
         let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n{number}");
@@ -87,7 +87,7 @@ async fn a_connection_that_died_of_old_age_is_replaced() {
 
 /// A server that answers twice: the second answer must not be taken for that of the next request.
 #[tokio::test]
-async fn bytes_that_nobody_asked_for_end_a_connection() {
+async fn unrequested_bytes_close_a_connection() {
     let address = serve(|mut stream, number| {
         read_request(&mut stream);
         let body = format!("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nreal{number}");
@@ -119,7 +119,7 @@ fn echoing() -> std::net::SocketAddr {
 }
 
 #[tokio::test]
-async fn what_is_recorded_is_what_was_sent() {
+async fn the_recorded_request_is_the_sent_request() {
     let address = echoing();
     let request = FetchRequest::get(format!("http://{address}/a?b=c#d")).header("If-None-Match", "\"e\"");
     let exchange = client().exchange(request).await.unwrap();
@@ -135,7 +135,7 @@ async fn what_is_recorded_is_what_was_sent() {
 }
 
 #[tokio::test]
-async fn credentials_reach_their_host_and_no_record() {
+async fn credentials_are_sent_to_their_host_and_not_recorded() {
     let (mine, other) = (echoing(), echoing());
     let mut options = options();
     options.credentials = Credentials::parse(&format!("http://{mine} Cookie: session=hunter2")).unwrap();
@@ -148,14 +148,14 @@ async fn credentials_reach_their_host_and_no_record() {
 }
 
 #[tokio::test]
-async fn redirects_are_answers_like_others() {
+async fn redirects_are_recorded_and_not_followed() {
     let answer =
         b"HTTP/1.1 301 Moved Permanently\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n";
     assert_answer(&get(answering(&answer[..])).await.unwrap(), answer, None);
 }
 
 #[tokio::test]
-async fn a_head_has_no_body_whatever_it_says() {
+async fn a_response_to_head_has_no_body() {
     let address = serve(|mut stream, _| {
         loop {
             let request = read_request(&mut stream);

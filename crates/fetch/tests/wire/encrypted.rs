@@ -1,4 +1,4 @@
-//! TLS: certificates that are trusted and not, connections that end without saying so, and HTTP/2.
+//! TLS: trusted and untrusted certificates, connections without close_notify, and HTTP/2.
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -94,7 +94,7 @@ fn client_with(additional_roots: Option<Vec<u8>>) -> Client {
 }
 
 #[tokio::test]
-async fn what_was_agreed_on_is_recorded() {
+async fn protocol_and_cipher_are_recorded() {
     let address = answer_in_tls(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
     let client = trusting(true);
     for first in [true, false] {
@@ -109,7 +109,7 @@ async fn what_was_agreed_on_is_recorded() {
 }
 
 #[tokio::test]
-async fn certificates_that_are_not_trusted() {
+async fn untrusted_certificates_are_rejected() {
     let address = answer_in_tls(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
     let ask = |client: Client, host: &'static str| async move {
         kind(client.exchange(FetchRequest::get(format!("https://{host}:{}/", address.port()))).await)
@@ -117,19 +117,19 @@ async fn certificates_that_are_not_trusted() {
     assert_eq!(ask(trusting(false), "secure.example").await, FetchErrorKind::Issuer, "self-signed");
     assert_eq!(ask(trusting(true), "other.example").await, FetchErrorKind::Name, "for another name");
     assert_eq!(ask(trusting(true), "127.0.0.1").await, FetchErrorKind::Name, "for a name, not an address");
-    let said = |client: Client, host: &'static str| async move {
+    let message = |client: Client, host: &'static str| async move {
         let url = format!("https://{host}:{}/", address.port());
         client.exchange(FetchRequest::get(url)).await.unwrap_err().to_string()
     };
     let [unknown, other] =
-        [said(trusting(false), "secure.example").await, said(trusting(true), "other.example").await];
+        [message(trusting(false), "secure.example").await, message(trusting(true), "other.example").await];
     let why = "`secure.example` is not trusted: the issuer of its certificate is not known";
     assert_eq!(unknown, why);
     assert_eq!(other, "`other.example` is not trusted: its certificate is for another name");
 }
 
 #[tokio::test]
-async fn an_authority_that_was_named_may_speak_for_itself() {
+async fn an_added_self_signed_authority_is_trusted() {
     let (named, other) = (own_authority(), own_authority());
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
     let address = answer_as(config_of(&named, &[b"http/1.1"]), answer);
@@ -144,7 +144,7 @@ async fn an_authority_that_was_named_may_speak_for_itself() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_has_expired() {
+async fn an_expired_certificate_is_rejected() {
     let named = own_authority_until(2020);
     let address = answer_as(config_of(&named, &[b"http/1.1"]), b"HTTP/1.1 200 OK\r\n\r\n");
     let url = format!("https://secure.example:{}/", address.port());
@@ -178,7 +178,7 @@ async fn roots_must_be_certificates() {
 
 /// Without its farewell an encrypted connection may have been cut by anyone.
 #[tokio::test]
-async fn an_end_without_farewell_is_doubtful() {
+async fn a_tls_end_without_close_notify_is_truncated() {
     for (farewell, truncated) in [(true, None), (false, Some(TruncationReason::Unspecified))] {
         let config = server_config(&[b"http/1.1"]);
         let address = serve(move |stream, _| {
@@ -263,7 +263,7 @@ async fn http2_only(insists: Insists) -> SocketAddr {
 }
 
 #[tokio::test]
-async fn http2_where_a_server_insists() {
+async fn http2_is_used_if_the_server_supports_nothing_else() {
     for insists in [Insists::AtOnce, Insists::Later] {
         insist_on_http2(insists).await;
     }
@@ -292,7 +292,7 @@ async fn insist_on_http2(insists: Insists) {
 
 /// It accepts any protocol and hangs up at once. The failure of HTTP/2 does not explain that.
 #[tokio::test]
-async fn a_server_that_hangs_up_is_said_to_have() {
+async fn a_server_that_closes_without_a_response_is_a_protocol_error() {
     let [unnamed, two] = [&[][..], &[&b"h2"[..]]].map(server_config);
     let address = serve(move |stream, number| {
         let config = if number == 0 { &unnamed } else { &two };
@@ -306,7 +306,7 @@ async fn a_server_that_hangs_up_is_said_to_have() {
 
 /// The last of the data comes with what ends it, and there is no room for all of it.
 #[tokio::test]
-async fn http2_is_cut_at_the_limit() {
+async fn http2_is_truncated_at_the_limit() {
     let address = http2_only(Insists::AtOnce).await;
     let url = format!("https://secure.example:{}/", address.port());
     let whole = trusting(true).exchange(FetchRequest::get(url.as_str())).await.unwrap();
@@ -319,7 +319,7 @@ async fn http2_is_cut_at_the_limit() {
 
 /// A request with the wrong scheme fails with an error that says so.
 #[tokio::test]
-async fn the_wrong_scheme_is_said_to_be_that() {
+async fn the_wrong_scheme_is_an_error_of_its_own() {
     assert_eq!(kind(get(answering([21, 3, 1, 0, 2, 2, 70])).await), FetchErrorKind::WantsTls);
     let go = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
     assert!(wants_tls(&get(answering(go)).await.unwrap()));

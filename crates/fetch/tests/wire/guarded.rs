@@ -47,7 +47,7 @@ fn closing_server() -> SocketAddr {
 }
 
 #[tokio::test]
-async fn a_name_that_changes_its_mind_leads_nowhere() {
+async fn a_name_that_resolves_differently_later_is_refused() {
     let port = closing_server().port();
     let resolver = Fickle::new(&[&["127.0.0.2"], &["127.0.0.1"], &["127.0.0.2"]]);
     let client = guarded(Arc::clone(&resolver));
@@ -60,7 +60,7 @@ async fn a_name_that_changes_its_mind_leads_nowhere() {
 }
 
 #[tokio::test]
-async fn of_many_addresses_only_those_that_pass_are_dialled() {
+async fn only_addresses_that_the_guard_allows_are_dialled() {
     let port = closing_server().port();
     let resolver = Fickle::new(&[&["127.0.0.1", "10.0.0.1", "127.0.0.2", "::1"]]);
     let exchange =
@@ -69,7 +69,7 @@ async fn of_many_addresses_only_those_that_pass_are_dialled() {
 }
 
 #[tokio::test]
-async fn an_address_that_does_not_answer_gives_way_to_the_next() {
+async fn the_next_address_is_tried_when_one_does_not_answer() {
     let port = closing_server().port();
     let mut options = options();
     options.resolver = Fickle::new(&[&["::1", "127.0.0.3"]]);

@@ -9,7 +9,7 @@ use varve_wire::TruncationReason;
 use crate::server::*;
 
 #[tokio::test]
-async fn an_answer_is_kept_to_the_byte() {
+async fn a_response_is_recorded_byte_for_byte() {
     let answer = b"HTTP/1.1 200 Fine, I guess\r\nX-ODD:   spaced  \r\nset-cookie: a\r\nServer : x\r\nSet-Cookie: b\r\nTransfer-Encoding: chunked\r\n\r\n5;ext=1\r\nhello\r\n0\r\nTrailer: t\r\n\r\n";
     let exchange = get(answering(&answer[..])).await.unwrap();
     assert_answer(&exchange, answer, None);
@@ -20,27 +20,27 @@ async fn an_answer_is_kept_to_the_byte() {
 }
 
 #[tokio::test]
-async fn a_body_shorter_than_it_says() {
+async fn a_body_shorter_than_its_content_length_is_truncated() {
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this";
     let exchange = get(answering(&answer[..])).await.unwrap();
     assert_answer(&exchange, answer, Some(TruncationReason::Disconnect));
 }
 
 #[tokio::test]
-async fn a_body_longer_than_it_says_ends_where_it_says() {
+async fn a_body_ends_at_its_content_length() {
     let exchange = get(answering("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nonly this")).await.unwrap();
     assert_answer(&exchange, b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nonly", None);
 }
 
 #[tokio::test]
-async fn two_lengths_are_doubtful() {
+async fn contradicting_lengths_are_truncated() {
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 9\r\n\r\nonly this";
     let exchange = get(answering(&answer[..])).await.unwrap();
     assert_answer(&exchange, answer, Some(TruncationReason::Unspecified));
 }
 
 #[tokio::test]
-async fn chunks_that_are_broken_or_cut() {
+async fn broken_and_incomplete_chunks_are_recorded() {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (body, truncated) in [
         ("5\r\nhelloXX\r\n0\r\n\r\n", TruncationReason::Unspecified),
@@ -56,7 +56,7 @@ async fn chunks_that_are_broken_or_cut() {
 }
 
 #[tokio::test]
-async fn what_is_not_http_is_kept_as_it_came() {
+async fn a_response_that_is_not_http_is_recorded() {
     for answer in ["<html>just a page</html>", "SSH-2.0-OpenSSH\r\n", "HTTP/1.1 OK 200\r\n\r\nbody"] {
         let exchange = get(answering(answer)).await.unwrap();
         assert_answer(&exchange, answer.as_bytes(), Some(TruncationReason::Unspecified));
@@ -65,7 +65,7 @@ async fn what_is_not_http_is_kept_as_it_came() {
 }
 
 #[tokio::test]
-async fn a_slow_drip_is_cut_in_time() {
+async fn a_slow_response_is_truncated_at_the_deadline() {
     let address = serve(|mut stream, _| {
         read_request(&mut stream);
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
@@ -73,19 +73,19 @@ async fn a_slow_drip_is_cut_in_time() {
             std::thread::sleep(Duration::from_millis(20));
         }
     });
-    let exchange = get_within(address, impatient()).await.unwrap();
+    let exchange = get_within(address, short_limits()).await.unwrap();
     assert_eq!(exchange.truncated, Some(TruncationReason::Time));
     assert!(bytes_of(&exchange).ends_with(b"\r\n\r\n.") || bytes_of(&exchange).ends_with(b".."));
 }
 
 #[tokio::test]
-async fn a_stall_is_cut_in_time() {
+async fn a_stalled_response_is_truncated_after_the_idle_timeout() {
     let address = serve(|mut stream, _| {
         read_request(&mut stream);
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello");
         read_request(&mut stream);
     });
-    let exchange = get_within(address, impatient()).await.unwrap();
+    let exchange = get_within(address, short_limits()).await.unwrap();
     assert_answer(
         &exchange,
         b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello",
@@ -94,7 +94,7 @@ async fn a_stall_is_cut_in_time() {
 }
 
 #[tokio::test]
-async fn a_body_without_end_is_cut_at_the_limit() {
+async fn an_endless_body_is_truncated_at_the_limit() {
     let address = serve(|mut stream, _| {
         read_request(&mut stream);
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
@@ -107,14 +107,14 @@ async fn a_body_without_end_is_cut_at_the_limit() {
 }
 
 #[tokio::test]
-async fn a_body_as_long_as_the_limit_is_whole() {
+async fn a_body_as_long_as_the_limit_is_complete() {
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
     let limits = FetchLimits { bytes: answer.len() as u64, ..FetchLimits::default() };
     assert_answer(&get_within(answering(&answer[..]), limits).await.unwrap(), answer, None);
 }
 
 #[tokio::test]
-async fn a_body_that_comes_at_once_and_is_longer_than_the_limit_is_not_whole() {
+async fn a_body_above_the_limit_in_one_read_is_truncated() {
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
     let limits = FetchLimits { bytes: answer.len() as u64 - 2, ..FetchLimits::default() };
     let exchange = get_within(answering(&answer[..]), limits).await.unwrap();
@@ -122,7 +122,7 @@ async fn a_body_that_comes_at_once_and_is_longer_than_the_limit_is_not_whole() {
 }
 
 #[tokio::test]
-async fn limits_without_limit_are_no_trouble() {
+async fn the_largest_limits_do_not_overflow() {
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999\r\n\r\nhello";
     let (ever, all) = (Duration::MAX, u64::MAX);
     let limits = FetchLimits {
@@ -141,17 +141,17 @@ async fn limits_without_limit_are_no_trouble() {
 }
 
 #[tokio::test]
-async fn a_body_without_end_or_pause_is_cut_in_time() {
+async fn an_endless_body_without_pauses_is_truncated_at_the_deadline() {
     let address = serve(|mut stream, _| {
         read_request(&mut stream);
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
         while stream.write_all(&[b'x'; 8192]).is_ok() {}
     });
-    assert_eq!(get_within(address, impatient()).await.unwrap().truncated, Some(TruncationReason::Time));
+    assert_eq!(get_within(address, short_limits()).await.unwrap().truncated, Some(TruncationReason::Time));
 }
 
 #[tokio::test]
-async fn floods_of_headers() {
+async fn too_many_headers_are_truncated() {
     let address = serve(|mut stream, _| {
         read_request(&mut stream);
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n");
@@ -167,7 +167,7 @@ async fn floods_of_headers() {
 }
 
 #[tokio::test]
-async fn interim_answers_are_counted_and_not_kept() {
+async fn interim_responses_are_counted_and_not_recorded() {
     let exchange = get(answering(
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
     ))
@@ -186,7 +186,7 @@ async fn interim_answers_are_counted_and_not_kept() {
 
 /// Closes with what was sent still unread, which resets the connection.
 #[tokio::test]
-async fn a_reset_in_the_middle() {
+async fn a_reset_truncates_the_response() {
     let address = serve(|mut stream, _| {
         let mut some = [0; 8];
         let _ = std::io::Read::read(&mut stream, &mut some);
@@ -203,14 +203,14 @@ async fn a_reset_in_the_middle() {
 }
 
 #[tokio::test]
-async fn no_answer_at_all() {
-    let closing = serve(|mut stream, _| drop(read_request(&mut stream)));
-    assert_eq!(kind(get(closing).await), FetchErrorKind::Protocol);
+async fn no_response_is_an_error() {
+    let closed = serve(|mut stream, _| drop(read_request(&mut stream)));
+    assert_eq!(kind(get(closed).await), FetchErrorKind::Protocol);
     let silent = serve(|mut stream, _| {
         read_request(&mut stream);
         read_request(&mut stream);
     });
-    assert_eq!(kind(get_within(silent, impatient()).await), FetchErrorKind::Timeout);
+    assert_eq!(kind(get_within(silent, short_limits()).await), FetchErrorKind::Timeout);
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     assert_eq!(kind(get(gone).await), FetchErrorKind::Refused);
     let nowhere = client().exchange(FetchRequest::get("http://no-such-host.invalid/")).await;
@@ -218,7 +218,7 @@ async fn no_answer_at_all() {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_gone_is_said() {
+async fn a_missing_spool_folder_is_an_error() {
     let mut options = options();
     options.spool_folder = std::path::Path::new("/nowhere/at/all").into();
     let client = varve_fetch::Client::new(options).unwrap();
@@ -228,7 +228,7 @@ async fn a_folder_that_is_gone_is_said() {
 }
 
 #[tokio::test]
-async fn coded_bodies_are_neither_decoded_nor_looked_into() {
+async fn content_codings_are_not_decoded() {
     // A megabyte of zeros in a few bytes would be no different: what is kept is what came.
     let answer = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\n\x1f\x8b bomb! ";
     let exchange = get(answering(&answer[..])).await.unwrap();

@@ -1,4 +1,4 @@
-//! Proxies, tiny ones.
+//! Requests through HTTP and SOCKS proxies.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -32,7 +32,7 @@ fn relay(client: TcpStream, server: TcpStream) {
 }
 
 #[tokio::test]
-async fn plain_requests_go_to_an_http_proxy_whole() {
+async fn plain_requests_to_an_http_proxy_have_the_whole_url() {
     let seen = Arc::new(Mutex::new(String::new()));
     let log = Arc::clone(&seen);
     let proxy = serve(move |mut stream, _| {
@@ -74,7 +74,7 @@ async fn encrypted_requests_go_through_connect() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_refuses_is_said_to() {
+async fn a_proxy_that_requires_a_login_is_a_proxy_error() {
     let proxy = answering("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
     let client = Client::new(through(&format!("http://{proxy}"), AddressGuard::new())).unwrap();
     // To a plain request it is the proxy that answers, and not the page.
@@ -86,9 +86,9 @@ async fn a_proxy_that_refuses_is_said_to() {
 }
 
 #[tokio::test]
-async fn a_proxy_where_nobody_listens_is_told_apart_from_the_host() {
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let client = Client::new(through(&format!("http://{nobody}"), AddressGuard::new())).unwrap();
+async fn an_unreachable_proxy_is_a_proxy_error() {
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let client = Client::new(through(&format!("http://{unused}"), AddressGuard::new())).unwrap();
     let error = client.exchange(FetchRequest::get("http://example.com/")).await.unwrap_err();
     assert_eq!(
         (error.kind, error.to_string()),
@@ -130,7 +130,7 @@ async fn socks_is_given_names_to_resolve() {
 }
 
 #[tokio::test]
-async fn a_socks_proxy_that_cannot_reach_is_said_to() {
+async fn a_socks_proxy_that_cannot_connect_is_a_proxy_error() {
     let proxy = serve(|mut stream, _| {
         let mut greeting = [0; 3];
         stream.read_exact(&mut greeting).unwrap();
@@ -146,7 +146,7 @@ async fn a_socks_proxy_that_cannot_reach_is_said_to() {
 }
 
 #[tokio::test]
-async fn private_hosts_are_refused_before_the_proxy_hears_of_them() {
+async fn private_hosts_are_refused_before_the_proxy_is_asked() {
     let proxy = serve(|_, _| panic!("the proxy was asked"));
     let client = Client::new(through(&format!("socks5://{proxy}"), AddressGuard::new())).unwrap();
     for url in ["http://127.0.0.1/", "http://localhost/", "http://[::1]/", "http://router.local/"] {

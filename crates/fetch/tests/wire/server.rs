@@ -1,5 +1,4 @@
-//! Servers written out by hand, a thread a connection: what they send is what the test says, to the
-//! byte.
+//! Servers with a thread for each connection, which send exactly the bytes that a test chooses.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -76,7 +75,7 @@ pub(crate) async fn get_within(address: SocketAddr, limits: FetchLimits) -> Resu
 }
 
 /// Limits that a test can wait for.
-pub(crate) fn impatient() -> FetchLimits {
+pub(crate) fn short_limits() -> FetchLimits {
     let short = Duration::from_millis(200);
     FetchLimits {
         first_byte: short,

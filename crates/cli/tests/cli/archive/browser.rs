@@ -85,8 +85,8 @@ fn a_second_interrupt_also_ends_the_browser() {
     assert_nothing_left(&scene, &output);
 }
 
-/// A killed process runs no code of its own: Chromium exits because its pipe is closed, and the next
-/// run removes the profile.
+/// A killed process runs no code of its own: Chromium exits because its pipe is closed, and the
+/// next run removes the profile.
 #[test]
 fn a_killed_run_leaves_no_browser() {
     if varve_testkit::chromium().is_none() {
