@@ -388,18 +388,19 @@ impl ArchiveHistoryWriter {
         })
     }
 
-    /// Appends a fact, which is durable after the next sync.
+    /// Appends a fact, which is durable after the next sync. Also returns whether it was appended;
+    /// otherwise it is stored already, at an earlier place.
     pub(super) fn append_fact(
         &self,
         about: &str,
         media_type: &str,
         json: &[u8],
-    ) -> Result<RecordId, RepositoryError> {
+    ) -> Result<(RecordId, bool), RepositoryError> {
         let store = self.writer.store();
         let object = new_object(self.writer.now(), media_type, Some(about.to_owned()));
         // Stored as one record of any length, because readers look for facts record by record.
         let stored = self.with_packer(|packer| Ok(store.store_bytes(packer, &object, json)?))?;
-        Ok(RecordId::new(stored.id))
+        Ok((RecordId::new(stored.id), stored.new || stored.mended))
     }
 
     /// Writes a fact durably, together with every body stored before it.
@@ -409,7 +410,7 @@ impl ArchiveHistoryWriter {
         media_type: &str,
         json: &[u8],
     ) -> Result<RecordId, RepositoryError> {
-        let record = self.append_fact(about, media_type, json)?;
+        let (record, _) = self.append_fact(about, media_type, json)?;
         self.writer.store().sync()?;
         Ok(record)
     }
