@@ -1,12 +1,11 @@
 //! A run from beginning to end: it is begun or resumed, crawled, sealed and made a version, also
 //! when it is stopped.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
 use uuid::Uuid;
-use varve_catalog::{Frontier, FrontierStore as _, SqliteFrontierStore};
+use varve_catalog::Frontier;
 use varve_core::fact::{Manifest, ManifestPage, RunSummary};
 use varve_core::{RecordId, RunId, VersionId, WorkerId};
 
@@ -64,7 +63,7 @@ pub fn begin(
     let history = environment.history;
     let state = ResumableRun::new(settings);
     record_run_settings(history, run, &state)?;
-    let store = SqliteFrontierStore::new(Arc::clone(history.sqlite()));
+    let store = history.frontiers();
     let frontier = store.begin_run(run, only_worker(run), history.now(), &state.to_json())?;
     report(CrawlEvent::Began { run, resumed: false });
     crawl(environment, frontier, state, fetchers, false, report)
@@ -117,7 +116,7 @@ fn open_run(
     history: &ArchiveHistoryWriter,
     run: RunId,
 ) -> Result<(Box<dyn Frontier>, ResumableRun), CrawlError> {
-    let store = SqliteFrontierStore::new(Arc::clone(history.sqlite()));
+    let store = history.frontiers();
     let frontier = store.resume_run(run, only_worker(run))?.ok_or(CrawlError::NoRun)?;
     let state = ResumableRun::parse(&frontier.settings()?)?;
     Ok((frontier, state))

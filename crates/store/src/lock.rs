@@ -1,103 +1,80 @@
-//! One writer at a time, across processes.
+//! The lock of the writer as a file.
 //!
-//! The lock is an operating system lock on a file that names the holder. The system releases it
-//! when the process ends, so no stale lock remains. Readers do not take it.
+//! It is an operating system lock on a file that names the holder. The system releases it when the
+//! process ends, so no stale lock remains.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-/// The exclusive lock of an archive's writer.
-#[derive(Debug)]
-pub struct WriteLock {
-    /// Held for its lock.
-    _file: File,
-}
+pub use varve_core::writer_lock::{LockError, LockGuard, WriterLock};
 
-/// Why the lock could not be taken.
-#[derive(Debug, thiserror::Error)]
-pub enum LockError {
-    /// Another process is writing.
-    #[error("another process is writing to this archive: {holder}")]
-    Held {
-        /// The holder's description of itself.
-        holder: String,
-    },
-    /// The lock file cannot be used.
-    #[error("cannot lock `{}`", path.display())]
-    Io {
-        /// The lock file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
-}
+use varve_core::writer_lock::describe_holder;
 
 /// Maximum length of a holder's description.
 const MAX_HOLDER_BYTES: u64 = 1024;
+/// Attempts after the first, since another process may hold the lock for a moment in `holder`.
+const TAKE_RETRIES: usize = 3;
+/// Delay between attempts.
+const RETRY_DELAY: Duration = Duration::from_millis(10);
 
-impl WriteLock {
-    /// Takes the lock without waiting and writes `holder` into the lock file.
-    pub fn take(path: &Path, holder: &str) -> Result<Self, LockError> {
-        let failed = |source| LockError::Io { path: path.to_owned(), source };
-        let mut file = OpenOptions::new()
-            .create(true)
-            .read(true)
-            .write(true)
-            .truncate(false)
-            .open(path)
-            .map_err(failed)?;
-        let mut tries = 3;
+/// A lock on a file, which is created when it is taken.
+#[derive(Debug)]
+pub struct FileLock {
+    path: PathBuf,
+}
+
+impl FileLock {
+    /// The lock on the file at `path`.
+    pub fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    fn failed(&self, source: io::Error) -> LockError {
+        LockError::Io { path: self.path.clone(), source }
+    }
+}
+
+impl WriterLock for FileLock {
+    fn take(&self, holder: &str) -> Result<LockGuard, LockError> {
+        let mut options = OpenOptions::new();
+        options.create(true).read(true).write(true).truncate(false);
+        let mut file = options.open(&self.path).map_err(|source| self.failed(source))?;
+        let mut retries = TAKE_RETRIES;
         loop {
             match file.try_lock() {
                 Ok(()) => break,
-                // Another process may hold it for a moment in `is_held`.
-                Err(TryLockError::WouldBlock) if tries > 0 => std::thread::sleep(Duration::from_millis(10)),
+                Err(TryLockError::WouldBlock) if retries > 0 => std::thread::sleep(RETRY_DELAY),
                 Err(TryLockError::WouldBlock) => {
                     return Err(LockError::Held { holder: read_holder(&mut file) });
                 }
-                Err(TryLockError::Error(source)) => return Err(failed(source)),
+                Err(TryLockError::Error(source)) => return Err(self.failed(source)),
             }
-            tries -= 1;
+            retries -= 1;
         }
-        file.set_len(0)
-            .and_then(|()| file.rewind())
-            .and_then(|()| file.write_all(holder.as_bytes()))
-            .map_err(failed)?;
-        Ok(Self { _file: file })
+        let written = file.set_len(0).and_then(|()| file.rewind());
+        written.and_then(|()| file.write_all(holder.as_bytes())).map_err(|source| self.failed(source))?;
+        Ok(LockGuard::new(file))
+    }
+
+    fn holder(&self) -> Result<Option<String>, LockError> {
+        let mut file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(self.failed(source)),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(None),
+            Err(TryLockError::WouldBlock) => Ok(Some(read_holder(&mut file))),
+            Err(TryLockError::Error(source)) => Err(self.failed(source)),
+        }
     }
 }
 
-/// Whether a process holds the write lock; false when the lock file cannot be opened.
-pub fn is_held(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
-}
-
+/// A description that cannot be read counts as not given: the lock is what matters.
 fn read_holder(file: &mut File) -> String {
     let mut text = String::new();
-    match file.take(MAX_HOLDER_BYTES).read_to_string(&mut text) {
-        Ok(_) if !text.trim().is_empty() => text.trim().to_owned(),
-        _ => "it has not said which".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_second_is_told_about_the_first() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("lock");
-        let first = WriteLock::take(&path, "varve store, process 12").expect("free");
-        match WriteLock::take(&path, "another") {
-            Err(LockError::Held { holder }) => assert_eq!(holder, "varve store, process 12"),
-            other => panic!("{other:?}"),
-        }
-        assert!(is_held(&path));
-        drop(first);
-        assert!(!is_held(&path));
-        WriteLock::take(&path, "another").expect("free again");
-    }
+    let read = file.take(MAX_HOLDER_BYTES).read_to_string(&mut text);
+    describe_holder(if read.is_ok() { &text } else { "" })
 }

@@ -11,7 +11,6 @@ use varve_store::StoreError;
 use varve_store::aardwarc;
 use varve_store::audit::{AuditOptions, audit as audit_store};
 use varve_store::index::IndexOptions;
-use varve_store::lock::is_held;
 use varve_store::silo::SiloFile;
 
 use crate::error::ArchiveError;
@@ -63,13 +62,14 @@ pub fn audit(
         recent && (sampled || at_least == Some(silo.number))
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let lock = archive.layout().lock();
+    let lock = archive.backends().lock();
     let options = AuditOptions {
         quick: request.quick,
         chosen: &chosen,
         threads,
         index: IndexOptions::default(),
-        is_written: &|| is_held(&lock),
+        // If the lock cannot be examined, nobody is known to write.
+        is_written: &|| matches!(lock.holder(), Ok(Some(_))),
         index_lost: archive.lost_index(),
     };
     let everything = !request.quick && request.since.is_none() && request.sample.is_none();
