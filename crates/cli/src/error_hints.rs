@@ -142,6 +142,8 @@ fn repository_hint(failure: &RepositoryError) -> Option<&'static str> {
         RepositoryError::HalfEntered { .. } =>
             "do not make it again: the next verb that writes enters it in the catalog, and `varve log` then shows it",
         RepositoryError::NoCatalog { .. } | RepositoryError::NoIndex { .. } => REBUILD_HINT,
+        RepositoryError::HeadMoved { .. } =>
+            "run the command again: it then starts from the present HEAD",
         RepositoryError::BadHead { .. } =>
             "`varve log` lists versions; `varve checkout VERSION` moves HEAD",
         RepositoryError::BodyLost { .. } => "`varve crystal verify` lists everything that is lost",

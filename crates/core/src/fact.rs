@@ -91,13 +91,12 @@ pub struct ManifestPage {
 }
 
 /// Pages that several versions share: each manifest names the list and its differences from it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageList {
     /// The time of the version that the list was written for. If a site returns to an earlier
     /// state, its list is written again. Without a time, that list would be the old record, and not
     /// the last one before the manifests that name it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub time: Option<Moment>,
+    pub time: Moment,
     /// The pages, by path and URL.
     pub pages: Vec<ListedPage>,
 }
@@ -489,8 +488,10 @@ mod tests {
             ..manifest().pages[0].clone()
         };
         let now = manifest().time.seconds();
-        let list =
-            PageList { time: None, pages: (0..6).map(|number| ListedPage::from(&page(number, 5))).collect() };
+        let list = PageList {
+            time: manifest().time,
+            pages: (0..6).map(|number| ListedPage::from(&page(number, 5))).collect(),
+        };
         let mut pages: Vec<_> = (1..9).map(|number| page(number, now)).collect();
         // One differs, one is as it was and has a time of its own.
         pages[1].body = BodyId::new([99; 32]);

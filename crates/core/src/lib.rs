@@ -14,6 +14,7 @@ pub mod catalog;
 pub mod exchange;
 pub mod fact;
 pub mod frontier;
+pub mod head;
 pub mod headers;
 pub mod history;
 pub mod id;
@@ -25,6 +26,7 @@ pub mod secret;
 pub mod time;
 pub mod trap;
 pub mod url;
+pub mod writer_lock;
 
 pub use id::{BodyId, CaptureId, RecordId, RunId, SiloNo, UrlKey, VersionId, WorkerId};
 pub use time::Moment;

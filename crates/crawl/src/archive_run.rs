@@ -2,11 +2,10 @@
 //!
 //! `resume` continues a run; `run_version` makes the version.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
-use varve_catalog::{Frontier, FrontierStore as _, SqliteFrontierStore};
+use varve_catalog::Frontier;
 use varve_core::{RunId, VersionId, WorkerId};
 
 use super::archive::ArchiveDestination;
@@ -61,7 +60,7 @@ pub fn begin(
     let history = environment.history;
     let state = SavedRun::new(settings);
     record_run_settings(history, run, &state)?;
-    let store = SqliteFrontierStore::new(Arc::clone(history.sqlite()));
+    let store = history.frontiers();
     let frontier = store.begin_run(run, only_worker(run), history.now(), &state.to_json())?;
     report(CrawlEvent::Began { run, resumed: false });
     crawl(environment, frontier, state, fetchers, false, report)

@@ -3,10 +3,9 @@
 //! A run that was stopped has become a version and takes no more captures: another run continues
 //! with its queue and its settings. A run whose process was killed continues under its own id.
 
-use std::sync::Arc;
 
 use uuid::Uuid;
-use varve_catalog::{Frontier, FrontierStore as _, SqliteFrontierStore};
+use varve_catalog::Frontier;
 use varve_core::RunId;
 use varve_repository::RepositoryError;
 use varve_repository::history::ArchiveHistoryWriter;
@@ -58,7 +57,7 @@ pub fn finish(environment: &RunEnvironment<'_>, run: RunId) -> Result<RunEnd, Cr
 }
 
 fn open_run(history: &ArchiveHistoryWriter, run: RunId) -> Result<(Box<dyn Frontier>, SavedRun), CrawlError> {
-    let store = SqliteFrontierStore::new(Arc::clone(history.sqlite()));
+    let store = history.frontiers();
     let frontier = store.resume_run(run, only_worker(run))?.ok_or(CrawlError::NoRun)?;
     let state = SavedRun::parse(&frontier.settings()?)?;
     Ok((frontier, state))

@@ -4,17 +4,16 @@
 //! open while another process writes.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use varve_core::RecordId;
 use varve_core::id::IdPrefix;
 use varve_store::disk::LocalDisk;
 use varve_store::index::{IndexReader, IndexWriter};
-use varve_store::silo::SiloFiles;
 use varve_store::{Object, StoreError, StoreReader};
 
 use crate::archive_paths::ArchivePaths;
 use crate::archive_writer::ArchiveWriter;
+use crate::backends::Backends;
 use crate::error::RepositoryError;
 use crate::layout::{Layout, detect_layout};
 use crate::pending_swap::retry_while_swapping;
@@ -24,6 +23,7 @@ use crate::settings::ArchiveSettings;
 pub struct Archive {
     layout: ArchivePaths,
     settings: ArchiveSettings,
+    backends: Backends,
     store: StoreReader,
     lost_index: Option<EmptyIndex>,
 }
@@ -53,14 +53,16 @@ impl Archive {
         if !index.is_dir() {
             return Err(RepositoryError::NoIndex { path: index });
         }
-        let store = StoreReader::open(open_silo_files(&layout), &index)?;
-        Ok(Self { layout, settings, store, lost_index: None })
+        let backends = Backends::open(&layout, &settings)?;
+        let store = StoreReader::open(backends.silos(), &index)?;
+        Ok(Self { layout, settings, backends, store, lost_index: None })
     }
 
     /// The archive that `writer` has open, with the objects stored so far.
     pub(crate) fn of_writer(writer: &ArchiveWriter) -> Self {
         let (layout, settings) = (writer.layout().clone(), writer.settings().clone());
-        Self { layout, settings, store: writer.reader(), lost_index: None }
+        let backends = writer.backends().clone();
+        Self { layout, settings, backends, store: writer.reader(), lost_index: None }
     }
 
     /// Opens the archive at `root` for an audit. If the index is missing or damaged, an empty one
@@ -78,8 +80,10 @@ impl Archive {
         let scratch = LocalDisk::new(folder.path());
         IndexWriter::create(&scratch, folder.path()).map_err(StoreError::from)?;
         let index = IndexReader::open(&scratch, folder.path()).map_err(StoreError::from)?;
-        let store = StoreReader::with_index(open_silo_files(&layout), index);
-        Ok(Self { layout, settings, store, lost_index: Some(EmptyIndex { why, _folder: folder }) })
+        let backends = Backends::open(&layout, &settings)?;
+        let store = StoreReader::with_index(backends.silos(), index);
+        let lost_index = Some(EmptyIndex { why, _folder: folder });
+        Ok(Self { layout, settings, backends, store, lost_index })
     }
 
     /// The error of the index, if the archive was opened without it.
@@ -95,6 +99,11 @@ impl Archive {
     /// The settings.
     pub fn settings(&self) -> &ArchiveSettings {
         &self.settings
+    }
+
+    /// The implementations that the archive uses.
+    pub fn backends(&self) -> &Backends {
+        &self.backends
     }
 
     /// The objects.
@@ -152,9 +161,4 @@ pub fn read_settings(layout: &ArchivePaths) -> Result<ArchiveSettings, Repositor
     let path = layout.settings();
     let text = std::fs::read_to_string(&path).map_err(RepositoryError::read(&path))?;
     ArchiveSettings::parse(&text).map_err(|source| RepositoryError::Settings { path, source })
-}
-
-/// The silos of an archive on the local disk.
-pub fn open_silo_files(layout: &ArchivePaths) -> SiloFiles {
-    SiloFiles::new(Arc::clone(layout.disk()), layout.silos(), None)
 }

@@ -9,15 +9,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use varve_core::RecordId;
+use varve_core::writer_lock::LockGuard;
 use varve_file::{Folder, FolderError};
 use varve_store::index::IndexOptions;
-use varve_store::lock::WriteLock;
 use varve_store::{StoreReader, StoreRecovery, StoreSettings, StoreWriter};
 use varve_warc::date::Date;
 use varve_warc::write::{Dictionary, Packing};
 
-use crate::archive::{open_silo_files, read_settings, resolve};
+use crate::archive::{read_settings, resolve};
 use crate::archive_paths::{ArchivePaths, LOCK_FILE, TEMPORARY_FOLDER};
+use crate::backends::Backends;
 use crate::error::RepositoryError;
 use crate::pending_swap::finish_pending_swap;
 use crate::settings::MAX_DICTIONARY_BYTES;
@@ -42,11 +43,12 @@ pub struct WriterOptions {
 pub struct ArchiveWriter {
     layout: ArchivePaths,
     settings: ArchiveSettings,
+    backends: Backends,
     store: StoreWriter,
     recovered: StoreRecovery,
     clock: Clock,
     /// The last field, so that the lock is released last.
-    _lock: WriteLock,
+    _lock: LockGuard,
 }
 
 impl ArchiveWriter {
@@ -58,6 +60,7 @@ impl ArchiveWriter {
     /// Like [`Self::open`], with this layout.
     pub fn open_at(layout: ArchivePaths, opening: WriterOptions) -> Result<Self, RepositoryError> {
         let settings = read_settings(&layout)?;
+        let backends = Backends::open(&layout, &settings)?;
         let lock = Self::lock(&layout, &opening)?;
         let temporary = layout.temporary();
         let store_settings = StoreSettings {
@@ -69,19 +72,19 @@ impl ArchiveWriter {
             temporary,
             clock: Arc::clone(&opening.clock),
         };
-        let (store, recovered) = StoreWriter::open(open_silo_files(&layout), store_settings)?;
-        Ok(Self { layout, settings, store, recovered, clock: opening.clock, _lock: lock })
+        let (store, recovered) = StoreWriter::open(backends.silos(), store_settings)?;
+        Ok(Self { layout, settings, backends, store, recovered, clock: opening.clock, _lock: lock })
     }
 
     /// Takes only the lock, for a caller that replaces parts of the archive, and removes unfinished
     /// files.
-    pub fn lock(layout: &ArchivePaths, opening: &WriterOptions) -> Result<WriteLock, RepositoryError> {
-        read_settings(layout)?;
+    pub fn lock(layout: &ArchivePaths, opening: &WriterOptions) -> Result<LockGuard, RepositoryError> {
+        let backends = Backends::open(layout, &read_settings(layout)?)?;
         let path = layout.temporary();
         let failed = |error: FolderError| RepositoryError::write(&path)(error.into());
         let root = Folder::open(layout.root()).map_err(failed)?;
         let temporary = root.make_folders(TEMPORARY_FOLDER).map_err(failed)?;
-        let lock = WriteLock::take(&temporary, LOCK_FILE, &opening.holder)?;
+        let lock = backends.lock().take(&opening.holder)?;
         // Must come first: `empty` would remove the files prepared for the swap.
         finish_pending_swap(layout)?;
         empty(&temporary).map_err(failed)?;
@@ -96,6 +99,11 @@ impl ArchiveWriter {
     /// The settings.
     pub fn settings(&self) -> &ArchiveSettings {
         &self.settings
+    }
+
+    /// The implementations that the archive uses.
+    pub fn backends(&self) -> &Backends {
+        &self.backends
     }
 
     /// The objects.

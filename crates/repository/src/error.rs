@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use varve_catalog::{CatalogError, Removal};
 use varve_core::body::BodyError;
 use varve_core::fact::FactError;
+use varve_core::head::HeadError;
 use varve_core::id::IdError;
+use varve_core::writer_lock::LockError;
 use varve_core::{RecordId, VersionId};
 use varve_plan::PlanError;
 use varve_store::StoreError;
 use varve_store::aardwarc::AardwarcError;
-use varve_store::lock::LockError;
 
 use crate::settings::SettingsError;
 use crate::tree_manifest_error::ManifestError;
@@ -94,7 +95,15 @@ pub enum RepositoryError {
         /// The file.
         path: PathBuf,
         /// The parse error.
-        source: IdError,
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// HEAD was moved while a writer was about to move it.
+    #[error("HEAD was moved meanwhile: it should be at {}, and is at {}", id_or_none(*expected), id_or_none(*found))]
+    HeadMoved {
+        /// The version that it should name.
+        expected: Option<VersionId>,
+        /// The version that it names.
+        found: Option<VersionId>,
     },
     /// The archive has no version yet.
     #[error("there is no version yet")]
@@ -350,6 +359,21 @@ impl RepositoryError {
             _ => false,
         }
     }
+}
+
+impl From<HeadError> for RepositoryError {
+    fn from(error: HeadError) -> Self {
+        match error {
+            HeadError::Moved { expected, found } => Self::HeadMoved { expected, found },
+            HeadError::NotAnId { place: path, source } => Self::BadHead { path, source },
+            HeadError::Read { place: path, source } => Self::Read { path, source },
+            HeadError::Write { place: path, source } => Self::Write { path, source },
+        }
+    }
+}
+
+fn id_or_none(version: Option<VersionId>) -> String {
+    version.map_or_else(|| "no version".to_owned(), |id| id.to_string())
 }
 
 /// Formats the message that `what` was removed.

@@ -8,10 +8,12 @@
 pub mod archive;
 pub mod archive_paths;
 pub mod archive_writer;
+pub mod backends;
 pub mod body_failure;
 pub mod byte_size;
 pub mod content;
 pub mod error;
+mod head_file;
 pub mod history;
 pub mod layout;
 pub mod media_type;

@@ -65,15 +65,9 @@ fn is_special(segment: &str) -> bool {
         || RESERVED_NAMES.iter().any(|reserved| segment.eq_ignore_ascii_case(reserved))
 }
 
-/// The current form of the path of a page stored with `path`. Earlier builds stored a different
-/// path for each spelling of a URL; those are converted. A path that a user chose stays.
-pub fn path_written(url: &str, path: &str) -> String {
-    if path.contains('?') && path == path_as_spelled(url) { page_path(url) } else { path.to_owned() }
-}
-
 /// The key by which a page is found in another version, independent of how each version wrote its
-/// path. It is the result of [`path_written`], with the query that Moku omits and the leading slash
-/// that a later Moku omits.
+/// path: with the query that Moku omits and the leading slash that a later Moku omits. A path that
+/// a user chose stays.
 pub fn path_to_pair(url: &str, path: &str) -> String {
     if looks_spelled(path) {
         let own = page_path(url);
@@ -86,7 +80,7 @@ pub fn path_to_pair(url: &str, path: &str) -> String {
         return path.into_owned();
     }
     let lacks_query = !path.contains('?') && *tree_path(url).unwrap_or_default() == *path.as_bytes();
-    if lacks_query { page_path(url) } else { path_written(url, &path) }
+    if lacks_query { page_path(url) } else { path.into_owned() }
 }
 
 /// The path with its leading slash. The path of a site's first page is empty or only its query.
@@ -189,7 +183,7 @@ mod tests {
             // It is the same page in both forms of its path.
             assert_eq!((path_to_pair(url, path), path_to_pair(url, &own)), (own.clone(), own), "{url}");
         }
-        // As an earlier build wrote it.
+        // A path that is not that of its URL stays.
         assert_eq!(path_to_pair("https://e.org/%252Emoku/HEAD", "/%2Emoku/HEAD"), "/%2Emoku/HEAD");
     }
 
@@ -205,20 +199,19 @@ mod tests {
         }
         assert_eq!(page_path("http://h/s?utm_source=z"), "/s");
         assert_eq!(page_path("file:///s?y=2&x=1"), "/s?y=2&x=1");
-        assert_eq!(path_written("http://h/s?y=2&x=1", "/s?y=2&x=1"), "/s?x=1&y=2");
-        assert_eq!(path_written("http://h/s?y=2&x=1", "/elsewhere?y"), "/elsewhere?y");
     }
 
     #[test]
     fn a_page_is_found_again_however_its_path_was_written() {
-        for (path, url) in [("/s?x=1&y=2", "http://h/s?x=1&y=2"), ("/s?y=2&x=1", "http://h/s?y=2&x=1")] {
-            for path in [path, "/s", "s"] {
+        for url in ["http://h/s?x=1&y=2", "http://h/s?y=2&x=1"] {
+            for path in ["/s?x=1&y=2", "/s", "s"] {
                 assert_eq!(path_to_pair(url, path), "/s?x=1&y=2", "{path} of {url}");
             }
         }
         assert_eq!(path_to_pair("http://h/?q=1", ""), "?q=1");
         assert_eq!(path_to_pair("http://h/new", "new"), path_to_pair("http://h/new", "/new"));
         assert_eq!(path_to_pair("http://h/s?x=1", "chosen"), "/chosen");
+        assert_eq!(path_to_pair("http://h/s?y=2&x=1", "/elsewhere?y"), "/elsewhere?y");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use varve_store::exchange::ScannedRecord;
 
 use crate::error::UnreadableFact;
 use crate::history::{FindPageList, PageLists};
-use crate::page_path::{page_path, path_written};
+use crate::page_path::page_path;
 
 /// A version whose page list is lost.
 #[derive(Debug)]
@@ -180,7 +180,7 @@ pub fn capture_of(version: VersionId, page: &ManifestPage) -> Capture {
         id: Capture::derive_id(belongs, &page.url, page.time, &record),
         owner: belongs,
         url: page.url.clone(),
-        path: path_written(&page.url, &page.path),
+        path: page.path.clone(),
         time: page.time,
         status: page.status,
         headers: page.headers.clone(),

@@ -63,6 +63,12 @@ pub struct ArchiveSettings {
     /// Hosts, addresses and networks that may be fetched although they are private.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow_private: Vec<String>,
+    /// The implementation of the catalog. The factory of backends knows the values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub catalog: Option<String>,
+    /// The kind of place that silos are in. The factory of backends knows the values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silos: Option<String>,
 }
 
 /// The compression method of records.
@@ -113,12 +119,26 @@ pub enum SettingsError {
     /// An invalid entry of `allow_private`.
     #[error("`allow_private`: {0}")]
     Allow(#[source] AllowError),
+    /// An implementation that this varve does not have.
+    #[error("`{key}` is `{name}`, and may be {}", list_of(known))]
+    Backend {
+        /// The key.
+        key: &'static str,
+        /// The value.
+        name: String,
+        /// The known values.
+        known: &'static [&'static str],
+    },
     /// A text that a silo's description cannot hold.
     #[error("`{key}` must be one line of at most {MAX_TEXT_BYTES} bytes, and not empty")]
     Line {
         /// The key.
         key: &'static str,
     },
+}
+
+fn list_of(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
 }
 
 fn yes() -> bool {
@@ -146,6 +166,8 @@ impl ArchiveSettings {
             packing_level: None,
             contact: None,
             allow_private: Vec::new(),
+            catalog: None,
+            silos: None,
         }
     }
 

@@ -11,6 +11,7 @@ use varve_core::BodyId;
 use varve_core::body::{BodyError, BodySource, BodyStore, StoredBody};
 use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
+use varve_store::lock::FileLock;
 use varve_store::medium::{Algorithm, Digest, LocalMedium, Medium, MediumError, MediumObject, ReadAt};
 use varve_testkit::{MemoryDisk, MemoryMedium, contract};
 use varve_warc::write::Packing;
@@ -82,6 +83,12 @@ fn media() {
 }
 
 #[test]
+fn file_locks_fulfil_the_contract() {
+    let root = tempfile::tempdir().expect("a folder");
+    contract::lock(&|| Box::new(FileLock::new(root.path().to_owned(), "lock".into())));
+}
+
+#[test]
 fn sealed_silos_move_to_the_medium() {
     use varve_store::silo::SiloFiles;
     use varve_store::{StoreReader, StoreWriter};
@@ -143,6 +150,10 @@ impl Medium for ForgetfulMedium {
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadAt>, MediumError> {
         Err(MediumError::Absent { name: name.to_owned() })
+    }
+
+    fn delete(&self, _: &str) -> Result<(), MediumError> {
+        Ok(())
     }
 
     fn list(&self, _: &str) -> Result<Vec<MediumObject>, MediumError> {

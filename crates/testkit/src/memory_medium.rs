@@ -76,6 +76,11 @@ impl Medium for MemoryMedium {
         Ok(Arc::new(MemoryObject { bytes, reads: Arc::clone(&self.reads) }))
     }
 
+    fn delete(&self, name: &str) -> Result<(), MediumError> {
+        let removed = self.objects().remove(check_name(name)?);
+        removed.map(drop).ok_or_else(|| MediumError::Absent { name: name.to_owned() })
+    }
+
     fn list(&self, prefix: &str) -> Result<Vec<MediumObject>, MediumError> {
         self.count(|counts| counts.lists += 1);
         let objects = self.objects();

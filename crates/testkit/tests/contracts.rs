@@ -9,12 +9,14 @@ use varve_core::frontier::{
     ClaimRequest, ClaimedUrl, Frontier, FrontierCounts, FrontierOutcome, FrontierStore, NewUrl, OpenRun,
     PastUrl,
 };
+use varve_core::head::{HeadError, HeadStore, IntendedHead};
 use varve_core::history::{
     Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder,
     VersionFilter, VersionInfo, VersionTag,
 };
+use varve_core::writer_lock::{LockError, LockGuard, WriterLock};
 use varve_core::{BodyId, Moment, RunId, VersionId, WorkerId};
-use varve_testkit::{MemoryCatalog, MemoryFrontierStore, contract};
+use varve_testkit::{MemoryCatalog, MemoryFrontierStore, MemoryHead, MemoryLock, contract};
 
 #[test]
 fn the_memory_catalog_fulfils_the_contract() {
@@ -158,4 +160,64 @@ impl FrontierStore for EmptyFrontierStore {
 #[should_panic(expected = "left: 0")]
 fn a_frontier_that_does_nothing_fails_the_contract() {
     contract::frontier(&|| Box::new(EmptyFrontierStore));
+}
+
+#[test]
+fn memory_heads_fulfil_the_contract() {
+    let head = MemoryHead::default();
+    contract::head(&|| Box::new(head.clone()));
+}
+
+/// A HEAD that accepts everything and stores nothing.
+struct ForgetfulHead;
+
+impl HeadStore for ForgetfulHead {
+    fn read(&self) -> Result<Option<VersionId>, HeadError> {
+        Ok(None)
+    }
+    fn advance(&self, _: Option<VersionId>, _: VersionId) -> Result<(), HeadError> {
+        Ok(())
+    }
+    fn repair(&self, _: VersionId) -> Result<(), HeadError> {
+        Ok(())
+    }
+    fn intended(&self) -> Result<Option<IntendedHead>, HeadError> {
+        Ok(None)
+    }
+    fn intend(&self, _: &IntendedHead) -> Result<(), HeadError> {
+        Ok(())
+    }
+    fn clear_intended(&self) -> Result<(), HeadError> {
+        Ok(())
+    }
+}
+
+#[test]
+#[should_panic(expected = "assertion")]
+fn a_head_that_stores_nothing_fails_the_contract() {
+    contract::head(&|| Box::new(ForgetfulHead));
+}
+
+#[test]
+fn memory_locks_fulfil_the_contract() {
+    let lock = MemoryLock::default();
+    contract::lock(&|| Box::new(lock.clone()));
+}
+
+/// A lock that lets everyone in.
+struct OpenLock;
+
+impl WriterLock for OpenLock {
+    fn take(&self, _: &str) -> Result<LockGuard, LockError> {
+        Ok(LockGuard::new(()))
+    }
+    fn holder(&self) -> Result<Option<String>, LockError> {
+        Ok(None)
+    }
+}
+
+#[test]
+#[should_panic(expected = "the lock is held")]
+fn a_lock_that_lets_everyone_in_fails_the_contract() {
+    contract::lock(&|| Box::new(OpenLock));
 }

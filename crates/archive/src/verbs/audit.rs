@@ -8,12 +8,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use varve_file::Folder;
 use varve_store::StoreError;
 use varve_store::aardwarc;
 use varve_store::audit::{AuditDone, AuditOptions, audit as audit_store};
 use varve_store::index::IndexOptions;
-use varve_store::lock::is_held;
 use varve_store::silo::SiloFile;
 
 use super::audit_site::{self, audit_site};
@@ -21,7 +19,6 @@ use super::crystal::verify::{audit_project, revisions_at_most};
 use crate::error::ArchiveError;
 use crate::text::grouped;
 use varve_repository::archive::Archive;
-use varve_repository::archive_paths::{LOCK_FILE, TEMPORARY_FOLDER};
 use varve_repository::history::HistoryAudit;
 use varve_repository::objects::Objects;
 use varve_repository::{Layout, RepositoryError, detect_layout};
@@ -177,14 +174,14 @@ pub fn audit(
         recent && (sampled || at_least == Some(silo.number))
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let root = Folder::open(archive.layout().root());
-    let lock = Path::new(TEMPORARY_FOLDER).join(LOCK_FILE);
+    let lock = archive.backends().lock();
     let options = AuditOptions {
         quick: request.quick,
         chosen: &chosen,
         threads,
         index: IndexOptions::default(),
-        is_written: &|| root.as_ref().is_ok_and(|root| is_held(root, &lock)),
+        // If the lock cannot be examined, nobody is known to write.
+        is_written: &|| matches!(lock.holder(), Ok(Some(_))),
         index_lost: archive.lost_index(),
     };
     let everything = !request.quick && request.since.is_none() && request.sample.is_none();

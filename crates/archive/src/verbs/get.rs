@@ -15,7 +15,7 @@ use std::path::Path;
 use varve_repository::RepositoryError;
 
 use data_encoding::HEXLOWER;
-use varve_catalog::{CatalogRead as _, SqliteCatalog};
+use varve_catalog::CatalogRead as _;
 use varve_core::body::BodySource;
 use varve_core::{BodyId, RecordId};
 use varve_store::Object;
@@ -53,7 +53,7 @@ pub fn find<'a>(archive: &'a Archive, id: &str) -> Result<FoundObject<'a>, Archi
 fn taken_out(archive: &Archive, error: &RepositoryError) -> Option<RepositoryError> {
     let RepositoryError::Absent { id } = error else { return None };
     let record: [u8; 32] = HEXLOWER.decode(id.as_bytes()).ok()?.try_into().ok()?;
-    let catalog = SqliteCatalog::open_to_read(&archive.layout().catalog()).ok()?;
+    let catalog = archive.backends().read_catalog().ok()?;
     let removal = catalog.removals_of(&RecordId::new(record)).ok()?.into_iter().next()?;
     Some(RepositoryError::Removed { url: id.clone(), removal: Box::new(removal) })
 }

@@ -34,8 +34,8 @@ use varve_store::{NewObject, StoreWriter};
 use varve_warc::write::Packer;
 
 use crate::error::ArchiveError;
-use varve_repository::archive::open_silo_files;
 use varve_repository::archive_writer::ArchiveWriter;
+use varve_repository::backends::open_silo_files;
 
 pub use choose::PurgeSelection;
 pub use dictionary::Dictionaries;

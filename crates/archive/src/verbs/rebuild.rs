@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use varve_catalog::{Catalog, CatalogRow, SqliteCatalog};
+use varve_catalog::{Catalog, CatalogRow};
 use varve_store::StoreError;
 use varve_store::exchange::{ScannedRecord, end_of, scan};
 use varve_store::index::IndexOptions;
@@ -11,9 +11,10 @@ use varve_store::rebuild::{bytes_to_read as silo_bytes, rebuild as rebuild_store
 use varve_store::steps::step;
 
 use crate::error::ArchiveError;
-use varve_repository::archive::{open_silo_files, read_settings};
+use varve_repository::archive::read_settings;
 use varve_repository::archive_paths::ArchivePaths;
 use varve_repository::archive_writer::{ArchiveWriter, WriterOptions};
+use varve_repository::backends::{Backends, open_silo_files};
 use varve_repository::history::{CatalogFiller, FilledCatalog, catch_up};
 use varve_repository::pending_swap::remove;
 
@@ -66,19 +67,21 @@ pub(crate) fn rebuild_catalog(layout: &ArchivePaths) -> Result<(), ArchiveError>
 /// A catalog built beside the old one, which replaces it when it is complete.
 struct NewCatalog<'a> {
     layout: &'a ArchivePaths,
+    backends: Backends,
     filling: CatalogFiller,
 }
 
 impl<'a> NewCatalog<'a> {
     fn begin(layout: &'a ArchivePaths) -> Result<Self, ArchiveError> {
-        let redaction = read_settings(layout)?.redaction();
+        let settings = read_settings(layout)?;
+        let backends = Backends::open(layout, &settings)?;
         let path = unfinished(layout);
         // Files left by an interrupted rebuild are not reused.
         for ending in ["", "-wal", "-shm"] {
             remove(&path.with_extension(format!("db{ending}")))?;
         }
-        let catalog = SqliteCatalog::open_to_write(&path)?;
-        Ok(Self { layout, filling: CatalogFiller::new(catalog, redaction) })
+        let catalog = backends.new_catalog(&layout.temporary())?;
+        Ok(Self { layout, backends, filling: CatalogFiller::new(catalog, settings.redaction()) })
     }
 
     /// Installs the new catalog. Returns the rows that could not be entered.
@@ -86,7 +89,7 @@ impl<'a> NewCatalog<'a> {
         let layout = self.layout;
         let FilledCatalog { catalog, left_out } = self.filling.finish()?;
         // Also past lost silos: from here on, only `audit` reports them as missing.
-        if let Some(end) = end_of(&open_silo_files(layout))? {
+        if let Some(end) = end_of(&self.backends.silos())? {
             catalog.apply(&mut std::iter::once(CatalogRow::ScannedUpTo(end.number())))?;
         }
         drop(catalog);
@@ -96,8 +99,8 @@ impl<'a> NewCatalog<'a> {
         let path = layout.catalog();
         step("rename", &path);
         fs::rename(unfinished(layout), &path).map_err(ArchiveError::write(&path))?;
-        let catalog = SqliteCatalog::open_to_write(&path)?;
-        catch_up(layout, &catalog, read_settings(layout)?.redaction())?;
+        let catalog = self.backends.write_catalog()?;
+        catch_up(&self.backends, &catalog, read_settings(layout)?.redaction())?;
         Ok(left_out)
     }
 }

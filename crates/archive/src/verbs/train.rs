@@ -20,7 +20,7 @@ use varve_store::silo::SiloFiles;
 use varve_warc::write::{DictionaryDraft, train_dictionary};
 
 use crate::error::ArchiveError;
-use varve_repository::archive::open_silo_files;
+use varve_repository::backends::open_silo_files;
 use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, VersionPages, replace};
 use varve_repository::settings::PackingMethod;
 

@@ -243,31 +243,3 @@ fn a_site_that_becomes_what_it_was_is_whole() {
     assert_sound(root);
     assert_eq!(texts(root, versions[5]), ["old"; PAGES]);
 }
-
-#[test]
-fn a_manifest_may_name_a_list_from_further_back() {
-    let root = tempfile::tempdir().expect("a folder");
-    let root = root.path();
-    make(Kind::Archive, root);
-    let versions = ["old", "new", "newer"].map(|text| commit_all(root, text));
-    // As earlier builds wrote it.
-    let (manifests, _) = facts(root);
-    assert!(manifests[0].list.is_some() && manifests[0].list != manifests[2].list);
-    let again = Manifest {
-        parent: Some(versions[2]),
-        message: "old again".to_owned(),
-        time: varve_archive::Moment::from_micros(manifests[2].time.micros() + 1),
-        ..manifests[0].clone()
-    };
-    let json = serde_json::to_vec(&again).expect("JSON");
-    let version = Manifest::version_id(&json);
-    history(root).write_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json).expect("kept");
-    drop(history(root));
-    assert_eq!(texts(root, version), ["old"; PAGES]);
-    assert_sound(root);
-    rebuild::rebuild(&ArchivePaths::new(root), opening(), &|_| {}).expect("rebuilt");
-    assert_eq!(texts(root, version), ["old"; PAGES]);
-    rewrite(root, &Request { versions: vec![versions[0]], ..request(&[]) });
-    assert_sound(root);
-    assert_eq!(texts(root, version), ["old"; PAGES]);
-}

@@ -86,7 +86,7 @@ impl CrawlDispatcher<'_> {
         exchange: Box<Exchange>,
         browser: Fetched,
     ) -> Result<(), CrawlError> {
-        let Fetched { exchanges: mut others, recalled: reused, renderings, .. } = browser;
+        let Fetched { exchanges: mut others, reused, renderings, .. } = browser;
         let requested = others.len();
         // A response that was reused is in the silo by now, or came to a page that is not done.
         others.extend(reused);

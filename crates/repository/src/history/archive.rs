@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use varve_catalog::{Catalog, CatalogRead, CatalogRow, LatestPageList, SqliteCatalog};
+use varve_catalog::{Catalog, CatalogRead, CatalogRow, FrontierStore, LatestPageList, SqliteCatalog};
 use varve_core::body::StoredBody;
 use varve_core::fact::PageList;
+use varve_core::head::HeadStore;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::receipt::Renderings;
@@ -29,10 +30,11 @@ use super::catalog_filler::count_rows;
 use super::head_state::{HeadState, named};
 use super::packer_pool::PackerPool;
 use super::store_bodies::{open_body, open_payload, order_of, place, read_body, renderings, wire_head};
-use super::{BodyInput, BodyWorker, HistoryReader, RecordPlace, body_range, head};
-use crate::archive::{Archive, open_silo_files};
+use super::{BodyInput, BodyWorker, HistoryReader, RecordPlace, body_range};
+use crate::archive::Archive;
 use crate::archive_paths::ArchivePaths;
 use crate::archive_writer::{ArchiveWriter, WriterOptions};
+use crate::backends::Backends;
 use crate::content::{ContentDescription, store_file};
 use crate::error::RepositoryError;
 use crate::pending_swap::retry_while_swapping;
@@ -92,14 +94,10 @@ impl ArchiveHistoryReader {
 
     fn open_now(layout: &ArchivePaths) -> Result<Self, RepositoryError> {
         let archive = Archive::open_at(layout)?;
-        let path = archive.layout().catalog();
-        if !path.is_file() {
-            return Err(RepositoryError::NoCatalog { path });
-        }
         // Taken before the catalog is opened, so that a change in between leads to another lookup.
         let newer = ReopenedStore { store: None, index: index_state(&archive.layout().index()) };
         Ok(Self {
-            catalog: Arc::new(SqliteCatalog::open_to_read(&path)?),
+            catalog: Arc::new(archive.backends().read_catalog()?),
             archive: Arc::new(archive),
             newer: Arc::new(Mutex::new(newer)),
             writer: None,
@@ -146,7 +144,7 @@ impl ArchiveHistoryReader {
             if newer.index == state {
                 return Ok(None);
             }
-            Ok(Some((Arc::new(StoreReader::open(open_silo_files(layout), &layout.index())?), state)))
+            Ok(Some((Arc::new(StoreReader::open(self.archive.backends().silos(), &layout.index())?), state)))
         })?;
         Ok(found.map(|(store, index)| {
             *newer = ReopenedStore { store: Some(Arc::clone(&store)), index };
@@ -200,7 +198,7 @@ impl ArchiveHistoryReader {
     /// The version that HEAD names. If the HEAD file is missing, the catalog's value is used: it is
     /// derived from the silos.
     pub fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
-        match head::read(&self.archive.layout().head())? {
+        match self.archive.backends().head().read()? {
             None => Ok(self.catalog.head()?),
             head => Ok(head),
         }
@@ -209,7 +207,7 @@ impl ArchiveHistoryReader {
     /// The next writer sets HEAD to the catalog's value.
     pub(super) fn head_state(&self) -> Result<HeadState, RepositoryError> {
         let wanted = || Ok(self.catalog.head()?);
-        Ok(named(&*self.catalog, &self.archive.layout().head(), wanted)?.err().unwrap_or(HeadState::Right))
+        Ok(named(&*self.catalog, self.archive.backends().head(), wanted)?.err().unwrap_or(HeadState::Right))
     }
 
     /// Opens the body of a capture. Reading it to the end verifies it.
@@ -321,9 +319,9 @@ impl ArchiveHistoryWriter {
     /// Adds history to an archive that is open for writing.
     pub fn of(writer: ArchiveWriter) -> Result<Self, RepositoryError> {
         step("open the catalog", &writer.layout().catalog());
-        let catalog = SqliteCatalog::open_to_write(&writer.layout().catalog())?;
+        let catalog = writer.backends().write_catalog()?;
         let redaction = writer.settings().redaction();
-        catch_up(writer.layout(), &catalog, redaction)?;
+        catch_up(writer.backends(), &catalog, redaction)?;
         let packers = Arc::new(PackerPool::new(writer.store().settings()));
         let (catalog, writer) = (Arc::new(catalog), Arc::new(writer));
         let reader = ArchiveHistoryReader::of_writer(&writer, &catalog);
@@ -347,6 +345,11 @@ impl ArchiveHistoryWriter {
         let done = pack(&mut packer);
         self.packers.give_back(packer);
         done
+    }
+
+    /// The queues of crawls.
+    pub fn frontiers(&self) -> Box<dyn FrontierStore> {
+        self.writer.backends().frontiers(&self.catalog)
     }
 
     /// The catalog.
@@ -388,18 +391,19 @@ impl ArchiveHistoryWriter {
         })
     }
 
-    /// Appends a fact, which is durable after the next sync.
+    /// Appends a fact, which is durable after the next sync. Also returns whether it was appended;
+    /// otherwise it is stored already, at an earlier place.
     pub(super) fn append_fact(
         &self,
         about: &str,
         media_type: &str,
         json: &[u8],
-    ) -> Result<RecordId, RepositoryError> {
+    ) -> Result<(RecordId, bool), RepositoryError> {
         let store = self.writer.store();
         let object = new_object(self.writer.now(), media_type, Some(about.to_owned()));
         // Stored as one record of any length, because readers look for facts record by record.
         let stored = self.with_packer(|packer| Ok(store.store_bytes(packer, &object, json)?))?;
-        Ok(RecordId::new(stored.id))
+        Ok((RecordId::new(stored.id), stored.new || stored.mended))
     }
 
     /// Writes a fact durably, together with every body stored before it.
@@ -409,7 +413,7 @@ impl ArchiveHistoryWriter {
         media_type: &str,
         json: &[u8],
     ) -> Result<RecordId, RepositoryError> {
-        let record = self.append_fact(about, media_type, json)?;
+        let (record, _) = self.append_fact(about, media_type, json)?;
         self.writer.store().sync()?;
         Ok(record)
     }
@@ -453,7 +457,8 @@ impl ArchiveHistoryWriter {
 
     /// Points HEAD to a version.
     pub fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
-        head::write(&self.writer.layout().head(), version)
+        let head = self.writer.backends().head();
+        Ok(head.advance(head.read()?, *version)?)
     }
 }
 
@@ -462,7 +467,7 @@ impl ArchiveHistoryWriter {
 /// cannot be added is an error. Data unreadable now may be readable tomorrow, and a writer that
 /// skipped it would continue from an older version for good.
 pub fn catch_up(
-    layout: &ArchivePaths,
+    backends: &Backends,
     catalog: &SqliteCatalog,
     redaction: Redaction,
 ) -> Result<(), RepositoryError> {
@@ -472,7 +477,7 @@ pub fn catch_up(
     let find = |record| {
         // This is needed only if a writer was stopped between a manifest and its rows.
         let store =
-            StoreReader::open(open_silo_files(layout), &layout.index()).map_err(RepositoryError::from);
+            StoreReader::open(backends.silos(), &backends.layout().index()).map_err(RepositoryError::from);
         let found = store.and_then(|store| read_list(&store, record));
         found.map_err(|error| *unread.borrow_mut() = Err(error)).ok().flatten()
     };
@@ -483,7 +488,7 @@ pub fn catch_up(
     let apply = |rows: &mut dyn Iterator<Item = CatalogRow>| catalog.apply_leniently(rows, &mut drop);
     let mut pending: Vec<CatalogRow> = Vec::new();
     let mut failure: Result<(), RepositoryError> = Ok(());
-    let end = scan_from(&open_silo_files(layout), from, &mut |scanned| {
+    let end = scan_from(&backends.silos(), from, &mut |scanned| {
         if failure.is_ok() {
             failure = (|| {
                 let rows = maker.rows_of(&scanned);
@@ -505,7 +510,7 @@ pub fn catch_up(
         step("catch up", catalog.path());
         apply(&mut pending.into_iter())?;
     }
-    follow_head(layout, catalog)
+    follow_head(backends.head(), catalog)
 }
 
 /// Reads a page list by its record. `None` if it is not stored here.
@@ -518,11 +523,10 @@ fn read_list(store: &StoreReader, record: RecordId) -> Result<Option<PageList>, 
     })
 }
 
-/// Sets the HEAD file to the version that the catalog holds as HEAD.
-fn follow_head(layout: &ArchivePaths, catalog: &SqliteCatalog) -> Result<(), RepositoryError> {
-    let path = layout.head();
+/// Sets HEAD to the version that the catalog holds as HEAD.
+fn follow_head(head: &dyn HeadStore, catalog: &SqliteCatalog) -> Result<(), RepositoryError> {
     match catalog.head()? {
-        Some(version) if head::read(&path).ok().flatten() != Some(version) => head::write(&path, &version),
+        Some(version) if head.read().ok().flatten() != Some(version) => Ok(head.repair(version)?),
         _ => Ok(()),
     }
 }

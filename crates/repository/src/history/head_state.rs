@@ -1,13 +1,11 @@
 //! Faults of HEAD, in any layout: HEAD is a file, which can be lost, truncated or edited.
 
 use std::fmt;
-use std::io;
-use std::path::Path;
 
 use varve_catalog::CatalogRead;
 use varve_core::VersionId;
+use varve_core::head::{HeadError, HeadStore};
 
-use super::head;
 use crate::error::RepositoryError;
 
 /// The state of HEAD, and the version it should point to instead.
@@ -76,24 +74,20 @@ impl fmt::Display for HeadState {
     }
 }
 
-/// Returns the version that the HEAD file names, if the catalog has it; `None` if there is no
+/// Returns the version that HEAD names, if the catalog has it; `None` if there is no
 /// version to name. Otherwise returns the fault, with the correct version from `wanted`.
 pub(super) fn named(
     catalog: &dyn CatalogRead,
-    path: &Path,
+    head: &dyn HeadStore,
     wanted: impl FnOnce() -> Result<Option<VersionId>, RepositoryError>,
 ) -> Result<Result<Option<VersionId>, HeadState>, RepositoryError> {
-    let at = match head::read(path) {
+    let at = match head.read() {
         Ok(Some(at)) => at,
         Ok(None) => return Ok(wanted()?.map_or(Ok(None), |to| Err(HeadState::Missing { to }))),
-        Err(RepositoryError::BadHead { source, .. }) => {
+        Err(HeadError::NotAnId { source, .. }) => {
             return Ok(Err(HeadState::Unreadable { why: source.to_string(), to: wanted()? }));
         }
-        // The bytes are not UTF-8. A file that cannot be read at all is a different error.
-        Err(RepositoryError::Read { source, .. }) if source.kind() == io::ErrorKind::InvalidData => {
-            return Ok(Err(HeadState::Unreadable { why: source.to_string(), to: wanted()? }));
-        }
-        Err(error) => return Err(error),
+        Err(error) => return Err(error.into()),
     };
     match catalog.version(&at)? {
         Some(_) => Ok(Ok(Some(at))),

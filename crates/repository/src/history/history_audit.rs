@@ -8,7 +8,6 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io;
-use std::path::Path;
 
 use varve_catalog::{CatalogError, CatalogRead, SqliteCatalog, dump_rows};
 use varve_core::body::BodySource;
@@ -20,7 +19,6 @@ use varve_store::exchange::ScannedRecord;
 use varve_store::index::SiloPlace;
 
 use super::catalog_filler::{CatalogFiller, FilledCatalog, OmittedRow};
-use super::head;
 use super::page_lists::PageLists;
 use super::run_records::RunRecords;
 use super::run_seals::{SealedRun, broken_seals};
@@ -50,7 +48,7 @@ struct RebuiltCatalog {
 impl RebuiltCatalog {
     fn begin(archive: &Archive) -> Result<Self, RepositoryError> {
         let folder = tempfile::tempdir().map_err(RepositoryError::write(&std::env::temp_dir()))?;
-        let catalog = SqliteCatalog::open_to_write(&folder.path().join("catalog.db"))?;
+        let catalog = archive.backends().new_catalog(folder.path())?;
         Ok(Self { filling: CatalogFiller::new(catalog, archive.settings().redaction()), _folder: folder })
     }
 }
@@ -89,7 +87,6 @@ impl<'a> HistoryAudit<'a> {
             self.chain.look_in_silos(self.archive)?;
         }
         self.chain.finish(found);
-        let layout = self.archive.layout();
         let again =
             self.again.and_then(|RebuiltCatalog { filling, _folder }| Ok((filling.finish()?, _folder)));
         match again {
@@ -99,7 +96,7 @@ impl<'a> HistoryAudit<'a> {
                     .iter()
                     .filter(|left_out| !matches!(left_out, OmittedRow::Fact(_) | OmittedRow::List(_)));
                 told.for_each(|left_out| found(AuditFinding::new(AuditKind::History, left_out.to_string())));
-                let wrong = found_about_head(&layout.head(), again.head()?, lacks_silos(self.archive)?);
+                let wrong = found_about_head(self.archive, again.head()?, lacks_silos(self.archive)?);
                 wrong.into_iter().for_each(&mut *found);
                 compare_catalogs(self.archive, &again, found)
             }
@@ -276,15 +273,19 @@ fn finding(record: RecordId, message: String) -> AuditFinding {
 }
 
 /// Compares the HEAD file with the version that the silos give as HEAD.
-fn found_about_head(path: &Path, should_be: Option<VersionId>, lacks_silos: bool) -> Option<AuditFinding> {
+fn found_about_head(
+    archive: &Archive,
+    should_be: Option<VersionId>,
+    lacks_silos: bool,
+) -> Option<AuditFinding> {
     let name =
         |version: Option<VersionId>| version.map_or_else(|| "no version".to_owned(), |id| id.to_string());
-    let is = match head::read(path) {
+    let is = match archive.backends().head().read().map_err(RepositoryError::from) {
         Ok(version) if version == should_be => return None,
         Ok(version) => format!("names {}", name(version)),
         Err(error) => format!("cannot be read ({error})"),
     };
-    let remedy = match (lacks_silos, path.is_dir()) {
+    let remedy = match (lacks_silos, archive.layout().head().is_dir()) {
         (true, _) => "put the silos back that are missing",
         (_, true) => "a folder is in its place: move it away, and the next verb that writes puts HEAD right",
         _ => "the next verb that writes puts it right",
@@ -303,7 +304,7 @@ fn compare_catalogs(
     if !path.is_file() {
         return Ok(());
     }
-    let compared = SqliteCatalog::open_to_read(&path).map_err(RepositoryError::from).and_then(|kept| {
+    let compared = archive.backends().read_catalog().and_then(|kept| {
         let difference = first_difference(&kept, again)?;
         Ok(difference.map(|row| (is_behind(&kept, archive), row)))
     });
@@ -341,8 +342,7 @@ fn compare_catalogs(
 /// if the catalog cannot be read.
 fn lacks_silos(archive: &Archive) -> Result<bool, RepositoryError> {
     let here = archive.store().files().list().map_err(StoreError::from)?;
-    let known =
-        SqliteCatalog::open_to_read(&archive.layout().catalog()).and_then(|kept| kept.scanned_up_to());
+    let known = archive.backends().read_catalog().and_then(|kept| Ok(kept.scanned_up_to()?));
     let reached = known.ok().flatten().map(|place| SiloPlace::from_number(place).silo());
     Ok(reached > here.keys().next_back().copied())
 }

@@ -11,7 +11,6 @@ mod capture_pairs;
 mod catalog_filler;
 mod crystal;
 mod database_users;
-mod head;
 mod head_state;
 mod history_audit;
 mod loaded_page;
@@ -54,7 +53,6 @@ pub use catalog_filler::OmittedRow;
 pub use catalog_filler::{CatalogFiller, FilledCatalog};
 pub use crystal::CrystalHistoryReader;
 pub use crystal::time_of_revision;
-pub use head::HeadMove;
 pub use head_state::HeadState;
 pub use history_audit::HistoryAudit;
 pub use loaded_page::{LoadedPage, MAX_COMPARED_BYTES, STATUS_NOT_MODIFIED, headers_of, with_full_response};
@@ -70,6 +68,7 @@ pub use stored_diff::{stored_diff, whole_stored_diff};
 pub use tree_update::{
     CheckoutReport, CoveredPages, record_covered, update_tree, write_tree, write_tree_lossy,
 };
+pub use varve_core::head::HeadMove;
 pub use version_pages::VersionPages;
 pub use working_tree::WorkingTree;
 pub use working_tree::{BODY_FILE, HEADERS_FILE, PageFolder, tree_folder};

@@ -12,22 +12,24 @@ use std::time::{Duration, SystemTime};
 
 use varve_catalog::{Catalog, CatalogRead, CatalogRow};
 use varve_core::body::{BodySource, BodyStore, StoredBody};
+use varve_core::head::{HeadStore, IntendedHead};
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
+use varve_core::writer_lock::LockGuard;
 use varve_core::{Moment, VersionId};
 use varve_file::{Folder, FolderError};
 use varve_moku::{MokuCatalog, MokuOptions};
 use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
-use varve_store::lock::WriteLock;
 use varve_store::steps::step;
 
 use super::database_users::is_open_elsewhere;
 use super::head_state::HeadState;
 use super::moku_head;
 use super::tree_update::{write_tree, write_tree_lossy};
-use super::{BodyInput, BodyWorker, HeadMove, HistoryReader, LooseBodyView, head};
+use super::{BodyInput, BodyWorker, HeadMove, HistoryReader, LooseBodyView};
 use crate::archive_writer::{Clock, WriterOptions};
+use crate::backends::{file_head, file_lock};
 use crate::error::RepositoryError;
 
 /// The lock file of the writing process, below the folder of the site.
@@ -48,13 +50,12 @@ impl MokuPaths {
         self.root.join(".moku/moku.db")
     }
 
-    fn head(&self) -> PathBuf {
-        self.root.join(".moku/HEAD")
+    fn head_store(&self) -> Arc<dyn HeadStore> {
+        file_head(self.head(), self.root.join(".moku/varve.head"))
     }
 
-    /// The intended move of HEAD. The file exists only while HEAD is being moved.
-    fn intended_head(&self) -> PathBuf {
-        self.root.join(".moku/varve.head")
+    fn head(&self) -> PathBuf {
+        self.root.join(".moku/HEAD")
     }
 
     fn bodies(&self) -> LooseBodies {
@@ -76,6 +77,7 @@ pub struct MokuWriterOptions {
 pub struct MokuHistoryReader {
     site: MokuPaths,
     catalog: Arc<MokuCatalog>,
+    head: Arc<dyn HeadStore>,
     bodies: Arc<LooseBodies>,
     /// The time before which bodies are settled, if a writer of this process has the site open.
     settled: Option<SystemTime>,
@@ -86,7 +88,7 @@ impl MokuHistoryReader {
     pub fn open(root: &Path) -> Result<Self, RepositoryError> {
         let site = MokuPaths::new(root);
         let catalog = Arc::new(MokuCatalog::open_to_read(&site.database())?);
-        Ok(Self { catalog, bodies: Arc::new(site.bodies()), site, settled: None })
+        Ok(Self { catalog, head: site.head_store(), bodies: Arc::new(site.bodies()), site, settled: None })
     }
 
     /// The folder of the site.
@@ -106,12 +108,13 @@ impl MokuHistoryReader {
 
     /// The state of the HEAD file, regardless of an intended move.
     pub fn head_as_it_is(&self) -> Result<HeadState, RepositoryError> {
-        moku_head::judge(&*self.catalog, &self.site.head())
+        moku_head::judge(&*self.catalog, &*self.head, &self.site.head())
     }
 
     /// The target of an interrupted move of HEAD, if the intent is still valid.
     pub fn intended_head(&self) -> Option<VersionId> {
-        let intended = head::read_intended(&self.site.intended_head())?;
+        // An intent that cannot be read counts as none: HEAD itself decides then.
+        let intended = self.head.intended().ok().flatten()?;
         intended.stands(self.head().ok().flatten()).then_some(intended.to)
     }
 
@@ -128,7 +131,7 @@ impl MokuHistoryReader {
 
     /// The version that HEAD names.
     pub fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
-        head::read(&self.site.head())
+        Ok(self.head.read()?)
     }
 
     /// The version that HEAD points to after the next writer has possibly repaired HEAD.
@@ -176,6 +179,7 @@ impl MokuHistoryReader {
 pub struct MokuHistoryWriter {
     site: MokuPaths,
     catalog: Arc<MokuCatalog>,
+    head: Arc<dyn HeadStore>,
     bodies: Arc<LooseBodies>,
     reader: HistoryReader,
     clock: Clock,
@@ -184,7 +188,7 @@ pub struct MokuHistoryWriter {
     /// Bodies written after this time may belong to a write in progress.
     settled: SystemTime,
     /// The last field, so that the lock is released last.
-    _lock: WriteLock,
+    _lock: LockGuard,
 }
 
 impl Deref for MokuHistoryWriter {
@@ -205,14 +209,13 @@ impl MokuHistoryWriter {
         let site = MokuPaths::new(root);
         let path = root.join(".moku");
         let failed = |error: FolderError| RepositoryError::write(&path)(error.into());
-        let folder = Folder::open(root).map_err(failed)?;
-        folder.make_folders(".moku/blobs").map_err(failed)?;
-        let lock = WriteLock::take(&folder, LOCK_FILE, &opening.holder)?;
+        Folder::open(root).and_then(|folder| folder.make_folders(".moku/blobs")).map_err(failed)?;
+        let lock = file_lock(root, LOCK_FILE).take(&opening.holder)?;
         let settled = settled(&site)?;
         refuse_lost_database(&site)?;
         step("open the database", &site.database());
         let catalog = Arc::new(MokuCatalog::open_to_write(&site.database(), &site_opening.options)?);
-        let bodies = Arc::new(site.bodies());
+        let (head, bodies) = (site.head_store(), Arc::new(site.bodies()));
         if let Some(redaction) = site_opening.redaction {
             catalog.set_redaction(redaction)?;
         }
@@ -221,11 +224,13 @@ impl MokuHistoryWriter {
         let reader = MokuHistoryReader {
             site: site.clone(),
             catalog: Arc::clone(&catalog),
+            head: Arc::clone(&head),
             bodies: Arc::clone(&bodies),
             settled: Some(settled),
         };
         let (reader, clock) = (HistoryReader::Moku(reader), opening.clock);
-        let mut history = Self { site, catalog, bodies, reader, clock, mended: None, settled, _lock: lock };
+        let mut history =
+            Self { site, catalog, head, bodies, reader, clock, mended: None, settled, _lock: lock };
         let followed = history.follow_intention()?;
         history.mended = history.mend_head()?.or(followed);
         Ok(history)
@@ -234,10 +239,9 @@ impl MokuHistoryWriter {
     /// Completes an interrupted move of HEAD: the rows exist, but HEAD and the working tree are
     /// behind. Returns the state found, if HEAD moved.
     fn follow_intention(&self) -> Result<Option<HeadState>, RepositoryError> {
-        let intended = head::read_intended(&self.site.intended_head());
+        let intended = self.head.intended().ok().flatten();
         let before = self.head().ok().flatten();
-        let Some(head::IntendedHead { to, by, .. }) = intended.filter(|intended| intended.stands(before))
-        else {
+        let Some(IntendedHead { to, by, .. }) = intended.filter(|intended| intended.stands(before)) else {
             return self.clear_intended_head().map(|()| None);
         };
         if self.catalog.version(&to)?.is_none() {
@@ -249,7 +253,7 @@ impl MokuHistoryWriter {
 
     /// Moves a HEAD that Moku left behind or that is lost. Returns the state found.
     fn mend_head(&self) -> Result<Option<HeadState>, RepositoryError> {
-        let state = moku_head::judge(&*self.catalog, &self.site.head())?;
+        let state = moku_head::judge(&*self.catalog, &*self.head, &self.site.head())?;
         match state.wanted() {
             Some(version) => {
                 // After the repair of HEAD nothing else shows that rows are missing.
@@ -274,7 +278,8 @@ impl MokuHistoryWriter {
             write_tree_lossy(self, root, before, version);
         }
         self.apply(vec![CatalogRow::Head(version)])?;
-        self.set_head(&version)
+        self.head.repair(version)?;
+        self.settle_head(version)
     }
 
     /// This site as a reader.
@@ -320,24 +325,22 @@ impl MokuHistoryWriter {
 
     pub(super) fn intend_head(&self, version: &VersionId, by: HeadMove) -> Result<(), RepositoryError> {
         let from = self.head().ok().flatten();
-        head::write_intended(&self.site.intended_head(), version, by, from)
+        Ok(self.head.intend(&IntendedHead { to: *version, by, from })?)
     }
 
     pub(super) fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
-        head::write(&self.site.head(), version)?;
-        moku_head::outlive_children(&*self.catalog, &self.site.head(), *version)?;
+        self.head.advance(self.head.read()?, *version)?;
+        self.settle_head(*version)
+    }
+
+    /// Completes a move of HEAD.
+    fn settle_head(&self, version: VersionId) -> Result<(), RepositoryError> {
+        moku_head::outlive_children(&*self.catalog, &self.site.head(), version)?;
         self.clear_intended_head()
     }
 
     pub(super) fn clear_intended_head(&self) -> Result<(), RepositoryError> {
-        let path = self.site.intended_head();
-        step("remove", &path);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(RepositoryError::Write { path, source: error })
-            }
-            _ => Ok(()),
-        }
+        Ok(self.head.clear_intended()?)
     }
 
     pub(super) fn repaired_head(&self) -> Option<&HeadState> {

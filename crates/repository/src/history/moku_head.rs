@@ -17,18 +17,23 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use varve_catalog::CatalogRead;
 use varve_core::VersionId;
+use varve_core::head::HeadStore;
 use varve_core::history::{ListCursor, VersionFilter};
 
 use super::head_state::{HeadState, named};
 use crate::error::RepositoryError;
 
 /// Determines the state of HEAD from the file and the rows.
-pub(super) fn judge(catalog: &dyn CatalogRead, path: &Path) -> Result<HeadState, RepositoryError> {
+pub(super) fn judge(
+    catalog: &dyn CatalogRead,
+    head: &dyn HeadStore,
+    path: &Path,
+) -> Result<HeadState, RepositoryError> {
     let newest = || -> Result<Option<VersionId>, RepositoryError> {
         let found = catalog.versions(&VersionFilter::default(), ListCursor::first(1))?;
         Ok(found.first().map(|info| info.version.id))
     };
-    let at = match named(catalog, path, newest)? {
+    let at = match named(catalog, head, newest)? {
         Ok(Some(at)) => at,
         Ok(None) => return Ok(HeadState::Right),
         Err(state) => return Ok(state),

@@ -113,6 +113,16 @@ impl Medium for LocalMedium {
         Ok(Arc::new(FileSource::new(file)))
     }
 
+    fn delete(&self, name: &str) -> Result<(), MediumError> {
+        let failed = |error| medium_error(name, error);
+        let path = self.path(name)?;
+        if self.disk.stat(&path).map_err(failed)?.is_none() {
+            return Err(MediumError::Absent { name: name.to_owned() });
+        }
+        self.disk.remove(&path).map_err(failed)?;
+        self.disk.sync_folder(path.parent().unwrap_or(&self.folder)).map_err(failed)
+    }
+
     fn list(&self, prefix: &str) -> Result<Vec<MediumObject>, MediumError> {
         let mut found = Vec::new();
         self.walk(&self.folder, "", &mut found).map_err(|error| medium_error(prefix, error))?;

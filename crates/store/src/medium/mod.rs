@@ -1,8 +1,8 @@
 //! Where silos are read from: a folder now, a bucket later.
 //!
-//! A sealed silo never changes, so a medium only stores a whole object once, reads any range of it
-//! and lists what it has. Appending, renaming and removing belong to `disk`, where the open
-//! silo is. The trait is blocking; an implementation over a network waits inside its calls.
+//! A sealed silo never changes, so a medium only stores a whole object once, reads any range of it,
+//! deletes it and lists what it has. Appending and renaming belong to `disk`, where the open silo
+//! is. The trait is blocking; an implementation over a network waits inside its calls.
 //!
 //! The caller of `SiloFiles::new` chooses the medium that sealed silos move to. The
 //! silos in the archive's own folder are read through a [`LocalMedium`].
@@ -22,7 +22,7 @@ pub use local_medium::LocalMedium;
 /// Stores objects by names with `/` between their parts.
 ///
 /// Guarantees: an object exists completely or not at all, is never replaced, and survives a power
-/// cut once `put` has returned.
+/// cut between `put` and `delete`.
 pub trait Medium: Send + Sync {
     /// Stores all of `content` under `name`. Fails with [`MediumError::Taken`] when the name exists,
     /// and with [`MediumError::Checksum`] when the content does not have the SHA-256 `checksum`.
@@ -30,6 +30,10 @@ pub trait Medium: Send + Sync {
 
     /// Opens an object for reads at any offset.
     fn open(&self, name: &str) -> Result<Arc<dyn ReadAt>, MediumError>;
+
+    /// Deletes an object, durably. Fails with [`MediumError::Absent`] when there is none. Readers
+    /// that opened it before may read on or fail.
+    fn delete(&self, name: &str) -> Result<(), MediumError>;
 
     /// Every object whose name begins with `prefix`, in order of names.
     fn list(&self, prefix: &str) -> Result<Vec<MediumObject>, MediumError>;

@@ -28,6 +28,7 @@ pub fn medium(medium: &dyn Medium) {
     objects_are_never_replaced(medium);
     wrong_checksums_store_nothing(medium);
     unsafe_names_are_refused(medium);
+    deleted_objects_are_gone(medium);
 }
 
 fn put(medium: &dyn Medium, name: &str, mut content: &[u8]) -> Result<(), MediumError> {
@@ -70,4 +71,17 @@ fn unsafe_names_are_refused(medium: &dyn Medium) {
     for name in ["", "/a", "a//b", "../a", "a/../b", "a/./b", "a\0b", "a b", "a/", "é"] {
         assert!(matches!(put(medium, name, b"x"), Err(MediumError::Name { .. })), "{name:?}");
     }
+}
+
+fn deleted_objects_are_gone(medium: &dyn Medium) {
+    let name = "1/01/00000100.warc.gz";
+    medium.delete(name).expect("deleted");
+    assert!(matches!(medium.open(name), Err(MediumError::Absent { .. })));
+    assert_eq!(medium.list("1/").expect("listed"), []);
+    for absent in [name, "nothing"] {
+        assert!(matches!(medium.delete(absent), Err(MediumError::Absent { .. })), "{absent}");
+    }
+    assert!(matches!(medium.delete("../a"), Err(MediumError::Name { .. })));
+    put(medium, name, b"other").expect("the name is free again");
+    assert_eq!(medium.open(name).expect("opened").size().expect("a size"), 5);
 }

@@ -7,10 +7,14 @@ mod body_store;
 pub mod catalog;
 mod fetcher;
 mod frontier;
+mod head;
+mod lock;
 mod medium;
 
 pub use body_store::body_store;
 pub use catalog::catalog;
 pub use fetcher::fetcher;
 pub use frontier::frontier;
+pub use head::head;
+pub use lock::lock;
 pub use medium::medium;

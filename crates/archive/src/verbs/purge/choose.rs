@@ -19,8 +19,8 @@ use super::Request;
 use super::holders::BodyHolders;
 use crate::error::ArchiveError;
 use crate::verbs::log::spellings;
-use varve_repository::archive::open_silo_files;
 use varve_repository::archive_writer::ArchiveWriter;
+use varve_repository::backends::open_silo_files;
 use varve_repository::history::PageLists;
 
 /// The data selected for removal.

@@ -15,8 +15,8 @@ use varve_warc::write::{Dictionary, Packing};
 
 use crate::error::ArchiveError;
 use crate::verbs::train::{self, MAX_DICTIONARY_BYTES};
-use varve_repository::archive::open_silo_files;
 use varve_repository::archive_writer::ArchiveWriter;
+use varve_repository::backends::open_silo_files;
 use varve_repository::history::{ArchiveHistoryReader, HistoryReader};
 use varve_repository::settings::PackingMethod;
 

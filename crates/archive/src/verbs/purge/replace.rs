@@ -10,7 +10,7 @@ use varve_store::{StoreSettings, StoreWriter};
 use super::dictionary::{Dictionaries, Renewed};
 use crate::error::ArchiveError;
 use crate::verbs::rebuild::rebuild_catalog;
-use varve_repository::archive::open_silo_files;
+use varve_repository::backends::open_silo_files;
 use varve_repository::pending_swap::{finish_pending_swap, prepared_paths, remove, rename, sync};
 use varve_repository::{ArchivePaths, ArchiveWriter};
 

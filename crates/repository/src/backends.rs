@@ -1,0 +1,146 @@
+//! The one place that decides which implementation of each seam an archive uses.
+//!
+//! `varve.toml` names them. Everything else in this crate gets catalog, frontier, silos, HEAD and
+//! lock from here, and does not know which implementation it has. A new implementation is one more
+//! name here.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use varve_catalog::{FrontierStore, SqliteCatalog, SqliteFrontierStore};
+use varve_core::head::HeadStore;
+use varve_core::writer_lock::WriterLock;
+use varve_store::lock::FileLock;
+use varve_store::silo::SiloFiles;
+
+use crate::archive_paths::{ArchivePaths, LOCK_FILE, TEMPORARY_FOLDER};
+use crate::error::RepositoryError;
+use crate::head_file::FileHead;
+use crate::settings::{ArchiveSettings, SettingsError};
+
+/// The known values of `catalog`, the default first.
+const CATALOG_NAMES: [&str; 1] = ["sqlite"];
+/// The known values of `silos`, the default first.
+const SILO_NAMES: [&str; 1] = ["folder"];
+
+/// The implementations that one archive uses. Opening them is left to the methods.
+#[derive(Clone)]
+pub struct Backends {
+    layout: ArchivePaths,
+    head: Arc<dyn HeadStore>,
+    lock: Arc<dyn WriterLock>,
+}
+
+impl Backends {
+    /// Chooses the implementations that the settings name. HEAD and lock are files as long as the
+    /// catalog is one.
+    pub fn open(layout: &ArchivePaths, settings: &ArchiveSettings) -> Result<Self, RepositoryError> {
+        let unknown = |source| RepositoryError::Settings { path: layout.settings(), source };
+        choose("catalog", settings.catalog.as_deref(), &CATALOG_NAMES).map_err(unknown)?;
+        choose("silos", settings.silos.as_deref(), &SILO_NAMES).map_err(unknown)?;
+        Ok(Self {
+            layout: layout.clone(),
+            head: file_head(layout.head(), layout.intended_head()),
+            lock: file_lock(layout.root(), &format!("{TEMPORARY_FOLDER}/{LOCK_FILE}")),
+        })
+    }
+
+    /// The paths of the archive.
+    pub(crate) fn layout(&self) -> &ArchivePaths {
+        &self.layout
+    }
+
+    /// The silos.
+    pub fn silos(&self) -> SiloFiles {
+        open_silo_files(&self.layout)
+    }
+
+    /// HEAD.
+    pub fn head(&self) -> &dyn HeadStore {
+        &*self.head
+    }
+
+    /// The lock of the writer.
+    pub fn lock(&self) -> &dyn WriterLock {
+        &*self.lock
+    }
+
+    /// Opens the catalog for reading.
+    pub fn read_catalog(&self) -> Result<SqliteCatalog, RepositoryError> {
+        let path = self.layout.catalog();
+        if !path.is_file() {
+            return Err(RepositoryError::NoCatalog { path });
+        }
+        Ok(SqliteCatalog::open_to_read(&path)?)
+    }
+
+    /// Opens the catalog for writing, and creates it if there is none.
+    pub fn write_catalog(&self) -> Result<SqliteCatalog, RepositoryError> {
+        Ok(SqliteCatalog::open_to_write(&self.layout.catalog())?)
+    }
+
+    /// Creates a catalog of the same kind in another folder, to be compared with that of the
+    /// archive.
+    pub fn new_catalog(&self, folder: &Path) -> Result<SqliteCatalog, RepositoryError> {
+        Ok(SqliteCatalog::open_to_write(&folder.join("catalog.db"))?)
+    }
+
+    /// The queues of crawls in an open catalog.
+    pub fn frontiers(&self, catalog: &Arc<SqliteCatalog>) -> Box<dyn FrontierStore> {
+        Box::new(SqliteFrontierStore::new(Arc::clone(catalog)))
+    }
+}
+
+/// The silos of an archive, for callers that hold no [`Backends`]: every known value of `silos`
+/// means the archive's own folder.
+pub fn open_silo_files(layout: &ArchivePaths) -> SiloFiles {
+    SiloFiles::new(Arc::clone(layout.disk()), layout.silos(), None)
+}
+
+/// HEAD in files, as a Moku site always has it.
+pub(crate) fn file_head(head: PathBuf, intended: PathBuf) -> Arc<dyn HeadStore> {
+    Arc::new(FileHead::new(head, intended))
+}
+
+/// A lock on a file, as a Moku site always has it.
+pub(crate) fn file_lock(root: &Path, name: &str) -> Arc<dyn WriterLock> {
+    Arc::new(FileLock::new(root.to_owned(), PathBuf::from(name)))
+}
+
+/// The implementation that `key` names: one of `known`, of which the first is the default.
+fn choose(
+    key: &'static str,
+    name: Option<&str>,
+    known: &'static [&'static str],
+) -> Result<&'static str, SettingsError> {
+    let Some(name) = name else { return Ok(known[0]) };
+    let found = known.iter().find(|known| **known == name).copied();
+    found.ok_or_else(|| SettingsError::Backend { key, name: name.to_owned(), known })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_implementation_is_refused_with_those_that_are_known() {
+        let layout = ArchivePaths::new(Path::new("/museum"));
+        let open = |text: &str| {
+            let settings = ArchiveSettings::parse(&format!("format = 1\nname = \"x\"\n{text}")).unwrap();
+            Backends::open(&layout, &settings).map(drop)
+        };
+        open("").unwrap();
+        open("catalog = \"sqlite\"\nsilos = \"folder\"\n").unwrap();
+        for (text, message) in [
+            ("catalog = \"oracle\"", "`catalog` is `oracle`, and may be `sqlite`"),
+            ("silos = \"tape\"", "`silos` is `tape`, and may be `folder`"),
+        ] {
+            match open(text) {
+                Err(RepositoryError::Settings { path, source }) => {
+                    assert_eq!((path, source.to_string()), (layout.settings(), message.to_owned()));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
