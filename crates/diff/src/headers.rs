@@ -1,5 +1,6 @@
-//! The diff of two header views. Values of redacted headers are never compared, because the change of a secret is a secret
-//! as well. [`HeaderDiff::redacted_sides`] reports which of them were added or removed.
+//! The diff of two header views. Values of redacted headers are never compared, because the change
+//! of a secret is a secret as well. [`HeaderDiff::redacted_sides`] reports which of them were added
+//! or removed.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,7 +62,8 @@ impl HeaderDiff {
         }
     }
 
-    /// The redacted headers with the sides that have them. The documented JSON only has their names.
+    /// The redacted headers with the sides that have them. The documented JSON only has their
+    /// names.
     pub fn redacted_sides(&self, base: &HeaderView, head: &HeaderView) -> BTreeMap<String, RedactedSide> {
         let side = |name: &String| match (base.get(name), head.get(name)) {
             (None, _) => RedactedSide::Added,
@@ -103,8 +105,8 @@ impl RedactedSide {
     }
 }
 
-/// Whether these are the values of a redacted header. The value decides, so that views read from rows are understood
-/// independently of the redaction under which they were written.
+/// Whether these are the values of a redacted header. The value decides, so that views read from
+/// rows are understood independently of the redaction under which they were written.
 fn is_redacted(values: &[String]) -> bool {
     matches!(values, [only] if only == REDACTED_VALUE)
 }

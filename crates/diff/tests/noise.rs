@@ -1,7 +1,7 @@
 //! What looks like noise and is none, and what is: in every mode, as the `diff` verb compares.
 //!
-//! For each rule there are changes beside it that resemble what it knows. A rule that explains one of them would hide from a reader
-//! what somebody did to a page.
+//! For each rule there are changes beside it that resemble what it knows. A rule that explains one
+//! of them would hide from a reader what somebody did to a page.
 
 use varve_core::headers::{HeaderView, Redaction};
 use varve_diff::compare::{CaptureSide, CompareOptions, DiffMode, compare};

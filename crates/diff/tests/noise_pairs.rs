@@ -1,7 +1,7 @@
 //! Pairs of pages: changes that must be reported, and noise that must not.
 //!
-//! Each row is a page. The parts that differ are between `⟦` and `⟧`, first the old and then the new text. Both tables hold in
-//! every mode.
+//! Each row is a page. The parts that differ are between `⟦` and `⟧`, first the old and then the
+//! new text. Both tables hold in every mode.
 
 use proptest::prelude::*;
 use varve_core::headers::{HeaderView, Redaction};
@@ -321,7 +321,8 @@ fn sides(row: &str) -> [String; 2] {
     [side(0), side(1)]
 }
 
-/// Pages around a row, with a number of fillers on both sides: with lines, as one line, and as one long line.
+/// Pages around a row, with a number of fillers on both sides: with lines, as one line, and as one
+/// long line.
 const PAGES: [([&str; 2], usize); 3] = [
     (["<html><body>\n<h1>t</h1>\n", "\n<p>end</p></body></html>\n"], 0),
     (["<html><body><h1>t</h1>", "<p>end</p></body></html>"], 0),

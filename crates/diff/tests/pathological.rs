@@ -1,5 +1,5 @@
-//! Pairs of texts that make diffs slow or large. Nothing is timed: each test ends because the cost is bounded, and
-//! would not in any patience if it were not.
+//! Pairs of texts that make diffs slow or large. Nothing is timed: each test ends because the cost
+//! is bounded, and would not in any patience if it were not.
 
 use varve_core::headers::{HeaderView, Redaction};
 use varve_diff::compare::{CaptureSide, CompareOptions, compare};

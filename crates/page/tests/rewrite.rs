@@ -1,4 +1,5 @@
-//! Rewriting of pages: a table of what goes in and what comes out, and what must hold for any input.
+//! Rewriting of pages: a table of what goes in and what comes out, and what must hold for any
+//! input.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
 use encoding_rs::{Encoding, SHIFT_JIS, UTF_8, UTF_16LE, WINDOWS_1252};

@@ -1,7 +1,8 @@
 //! Collects the attack surface of a page from its address, headers and body.
 //!
-//! A form has every input up to its end tag, wherever browsers put it in the tree, because a form sends all of them. A form
-//! inside a form is ignored, as in browsers. Bodies that are not declared as markup are not searched for tags.
+//! A form has every input up to its end tag, wherever browsers put it in the tree, because a form
+//! sends all of them. A form inside a form is ignored, as in browsers. Bodies that are not declared
+//! as markup are not searched for tags.
 
 use crate::cookie::{query_parameters, read_cookie};
 use crate::reach::{self, FoundOutbound};
@@ -78,7 +79,8 @@ fn from_head(page: &ScoredPage<'_>) -> AttackSurface {
     }
 }
 
-/// Whether a body of that type is shown as markup. Without a type browsers guess, so it counts as markup.
+/// Whether a body of that type is shown as markup. Without a type browsers guess, so it counts as
+/// markup.
 fn is_markup(content_type: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence.is_empty() || essence.contains("html") || essence.contains("xml") || !essence.contains('/')
@@ -105,7 +107,8 @@ struct SurfaceScan<'a> {
     body: &'a [u8],
     has_bytes: bool,
     limits: &'a ScoreLimits,
-    /// The address of the page, the base of its references, and its site. `None` if the address is no URL.
+    /// The address of the page, the base of its references, and its site. `None` if the address is
+    /// no URL.
     page: Option<Url>,
     base: Option<Url>,
     site: Option<String>,
@@ -324,7 +327,11 @@ impl<'a> SurfaceScan<'a> {
         if self.is_insecure(target.as_ref()) && self.fits(self.surface.elements.insecure.len()) {
             let name = String::from_utf8_lossy(tag.name).to_ascii_lowercase();
             let descriptor = name + &attribute_selector(attribute, &value);
-            self.surface.elements.insecure.push(InsecureElement { is_active, descriptor, place: place.clone() });
+            self.surface.elements.insecure.push(InsecureElement {
+                is_active,
+                descriptor,
+                place: place.clone(),
+            });
         }
     }
 

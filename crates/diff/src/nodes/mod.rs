@@ -1,9 +1,10 @@
 //! The diff of two trees: inserted, removed, moved and changed nodes.
 //!
-//! Both trees are compared as sequences of subtrees in document order, which pairs all equal subtrees. Then, from the root
-//! down, the unpaired children of paired nodes are paired by name, id and content: elements with changed attributes or
-//! content, and texts. The other nodes were inserted or removed. A subtree that was removed at one place and inserted
-//! unchanged at another has moved, and so has one that changed its order among its siblings.
+//! Both trees are compared as sequences of subtrees in document order, which pairs all equal
+//! subtrees. Then, from the root down, the unpaired children of paired nodes are paired by name, id
+//! and content: elements with changed attributes or content, and texts. The other nodes were
+//! inserted or removed. A subtree that was removed at one place and inserted unchanged at another
+//! has moved, and so has one that changed its order among its siblings.
 //!
 //! White space between blocks is ignored. Inside of a line, and in `pre` and `textarea`, it counts.
 //!
@@ -29,7 +30,8 @@ pub struct DomDiff {
     pub changes: Vec<NodeChange>,
     /// Whether changes were left out, or not everything was compared.
     pub truncated: bool,
-    /// The limit at which a tree ends before its page. Then nothing was compared, because the rest must not count as equal.
+    /// The limit at which a tree ends before its page. Then nothing was compared, because the rest
+    /// must not count as equal.
     pub cut: Option<TreeCut>,
 }
 

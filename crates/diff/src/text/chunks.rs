@@ -1,7 +1,9 @@
-//! Diffs as JSON: `{base_id, head_id, chunks: [{type, content, path?}]}` for a body, and the row that holds many pages.
+//! Diffs as JSON: `{base_id, head_id, chunks: [{type, content, path?}]}` for a body, and the row
+//! that holds many pages.
 //!
-//! There are two forms of a row. The published one is a flat `{body_diff, headers_diff}`. Real databases have `files`, one
-//! entry a page, and offsets in each chunk. Both are read and written, and empty fields are left out.
+//! There are two forms of a row. The published one is a flat `{body_diff, headers_diff}`. Real
+//! databases have `files`, one entry a page, and offsets in each chunk. Both are read and written,
+//! and empty fields are left out.
 
 use super::text_diff::{LineChange, TextDiff};
 use super::words::TokenBudget;
@@ -70,8 +72,8 @@ pub struct BodyDiff {
     pub head_id: String,
     /// The chunks, in order.
     pub chunks: Vec<DiffChunk>,
-    /// Whether the chunks are incomplete: text was left out, ranges were reported as replaced without a comparison, or the
-    /// bodies were not compared.
+    /// Whether the chunks are incomplete: text was left out, ranges were reported as replaced
+    /// without a comparison, or the bodies were not compared.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
 }
@@ -142,7 +144,8 @@ impl BodyDiff {
         self.with_changes(diff, diff.changes(), true, |_| None)
     }
 
-    /// Reports some changes of a diff, by words or by lines. `noise` returns the rule that explains a change.
+    /// Reports some changes of a diff, by words or by lines. `noise` returns the rule that explains
+    /// a change.
     #[must_use]
     pub fn with_changes(
         mut self,

@@ -1,7 +1,7 @@
 //! Texts as lines, and the equality of lines.
 //!
-//! A line includes its line ending, so that the lines of a text add up to the text. By default `\r\n` and `\n` are equal,
-//! because servers and tools change them.
+//! A line includes its line ending, so that the lines of a text add up to the text. By default
+//! `\r\n` and `\n` are equal, because servers and tools change them.
 
 use std::borrow::Cow;
 use std::ops::Range;

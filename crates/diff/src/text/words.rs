@@ -1,8 +1,8 @@
 //! Which words differ within changed lines.
 //!
-//! A minified page is one line of megabytes. So a long change is first split at tags and statements, which is cheap, and
-//! only the pieces that differ are compared by words. Each token is taken from a [`TokenBudget`]; when that is spent, the
-//! rest is one edit.
+//! A minified page is one line of megabytes. So a long change is first split at tags and
+//! statements, which is cheap, and only the pieces that differ are compared by words. Each token is
+//! taken from a [`TokenBudget`]; when that is spent, the rest is one edit.
 
 use super::sequence;
 use std::ops::Range;
@@ -104,7 +104,8 @@ impl WordEdits {
     }
 }
 
-/// Compares two stretches token by token, or calls them replaced when they have more tokens than the budget allows.
+/// Compares two stretches token by token, or calls them replaced when they have more tokens than
+/// the budget allows.
 fn compare<'a>(
     base: &'a str,
     head: &'a str,
@@ -143,7 +144,8 @@ fn compare<'a>(
         .collect()
 }
 
-/// Cuts at the places where a line of source would end: before a tag and after one, after a statement.
+/// Cuts at the places where a line of source would end: before a tag and after one, after a
+/// statement.
 fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -203,8 +205,8 @@ fn class(letter: char) -> CharacterClass {
     }
 }
 
-/// Joins edits with no more between them than a space or a sign: two words that gave way to two others read better as one
-/// edit than as two.
+/// Joins edits with no more between them than a space or a sign: two words that gave way to two
+/// others read better as one edit than as two.
 fn join_near(base: &str, edits: Vec<WordEdit>) -> Vec<WordEdit> {
     let mut joined: Vec<WordEdit> = Vec::with_capacity(edits.len());
     for edit in edits {

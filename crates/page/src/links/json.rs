@@ -1,7 +1,7 @@
 //! JSON: addresses in any document, web manifests, JSON feeds, and the linked data inside pages.
 //!
-//! The document is read as a stream without building a tree. The depth limit of the parser ends hostile nesting. Links
-//! before an error are kept.
+//! The document is read as a stream without building a tree. The depth limit of the parser ends
+//! hostile nesting. Links before an error are kept.
 
 use super::emit::{LinkEmitter, RawLink, is_web};
 use super::link::{LinkPlace, LinkRole, LinkStop};
@@ -16,7 +16,8 @@ use std::io::{self, BufReader, Read};
 pub(super) enum Dialect {
     /// Every value and member name that is an absolute address, and the images of a manifest.
     Any,
-    /// `application/ld+json`: as any, without names of vocabularies. Members of schema.org for pages and images are no guess.
+    /// `application/ld+json`: as any, without names of vocabularies. Members of schema.org for
+    /// pages and images are no guess.
     LinkedData,
     /// A web app manifest.
     Manifest,

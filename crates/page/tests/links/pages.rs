@@ -1,4 +1,5 @@
-//! Pages with everything in them: what each link is for, where it stood, and what else the page says.
+//! Pages with everything in them: what each link is for, where it stood, and what else the page
+//! says.
 
 use crate::{links, page};
 use varve_core::headers::Headers;
@@ -28,7 +29,8 @@ fn line(link: &PageLink<'_>) -> String {
     format!("{:?} {} {place}{guessed}{nofollow}", link.role, link.target)
 }
 
-/// A button sends its form elsewhere; one that posts leads nowhere, and one that sends nothing neither.
+/// A button sends its form elsewhere; one that posts leads nowhere, and one that sends nothing
+/// neither.
 #[test]
 fn buttons_that_send_forms() {
     let html = r#"<form method=post><button formaction=posted></button><input type=submit formaction=got formmethod=GET></form>

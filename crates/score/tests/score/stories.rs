@@ -193,7 +193,8 @@ fn only_the_page_that_makes_the_score_explains_its_change() {
     let pairs = [pair(Some(&low), Some(&other))];
     let movement = attribute(&pairs, Some(&raised));
     assert_eq!((movement.change(), &movement.shares[..], movement.mover), (0.0, &[][..], None));
-    // A page that overtakes another moves the score by what it has more, and that is all that is shared out.
+    // A page that overtakes another moves the score by what it has more, and that is all that is
+    // shared out.
     let pairs = [pair(Some(&low), Some(&raised))];
     let movement = attribute(&pairs, Some(&other));
     let sum: f64 = movement.shares.iter().map(|share| share.contribution).sum();
@@ -364,7 +365,8 @@ fn a_page_that_comes_or_goes_is_compared_with_nothing() {
     assert!(SecurityDiff::between(pack, None, None).is_none());
 }
 
-/// An unavailable body is not an empty one: headers and cookies are compared, and numbers that need the body are unknown.
+/// An unavailable body is not an empty one: headers and cookies are compared, and numbers that need
+/// the body are unknown.
 #[test]
 fn without_a_body_headers_are_compared_and_numbers_are_unknown() {
     let form = b"<form action=/login><input type=password name=p></form>";
