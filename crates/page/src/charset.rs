@@ -232,13 +232,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_replaced_and_said() {
+    fn invalid_bytes_are_replaced_and_reported() {
         let decoded = decode(b"a\xffb", Some("text/plain; charset=utf-8"));
         assert_eq!((decoded.text.as_ref(), decoded.lossy), ("a\u{fffd}b", true));
     }
 
     #[test]
-    fn what_cannot_be_read_can_be_shown_by_its_letters() {
+    fn invalid_bytes_can_be_decoded_as_letters() {
         for (body, charset, text) in [
             (&b"Preis: 100 \xa3, F\xfcnf \xc3\xa9"[..], "utf-8", "Preis: 100 £, Fünf é"),
             (b"a\xe2\x82b\xff", "utf-8", "aâ‚bÿ"),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn an_encoding_that_nobody_reads_is_not_used() {
+    fn an_unsupported_encoding_is_not_used() {
         for charset in ["iso-2022-kr", "hz-gb-2312", "replacement"] {
             let header = format!("text/html; charset={charset}");
             assert_eq!(decode(b"<p>one", Some(&header)).text, "<p>one");
@@ -283,7 +283,7 @@ mod tests {
         }
 
         #[test]
-        fn bytes_that_differ_are_told_apart_in_one_way_or_the_other(
+        fn different_bytes_decode_differently_in_one_of_two_ways(
             base in proptest::collection::vec(prop_oneof![Just(0xe9), Just(0xc3), Just(0xa9), Just(b'a'), any::<u8>()], 0..6),
             head in proptest::collection::vec(prop_oneof![Just(0xe9), Just(0xc3), Just(0xa9), Just(b'a'), any::<u8>()], 0..6),
         ) {

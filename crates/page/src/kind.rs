@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_count_unless_they_say_nothing() {
+    fn media_types_count_unless_they_are_generic() {
         let cases: [(&[u8], Option<&str>, BodyKind); 14] = [
             (b"x", Some("text/html; charset=utf-8"), BodyKind::Html),
             (b"x", Some("APPLICATION/XHTML+XML"), BodyKind::Html),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_header_calls_utf_16_is_text_if_it_can_be() {
+    fn a_body_declared_as_utf_16_is_text_if_it_decodes() {
         let little = "<p>hello".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
         let big = "<p>hello".encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>();
         for (body, charset, kind) in [

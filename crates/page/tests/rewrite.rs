@@ -109,7 +109,7 @@ fn links_lead_elsewhere_and_all_else_stays() {
 }
 
 #[test]
-fn what_comes_first_comes_before_anything_can_run() {
+fn the_first_markup_precedes_all_scripts() {
     let first = Some("<script>1</script>");
     for (from, to) in [
         ("<!doctype html><html><head><title>", "<!doctype html><html><head><script>1</script><title>"),

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_packs_say_what_is_wrong() {
+    fn errors_of_rule_packs_name_the_problem() {
         let good = include_str!("../rules/exposure-1.toml");
         let said =
             |from: &str, to: &str| RulePack::parse(&good.replacen(from, to, 1)).unwrap_err().to_string();

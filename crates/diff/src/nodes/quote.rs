@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_is_seen_wherever_it_stands() {
+    fn a_difference_is_found_at_any_position() {
         let long = "é ".repeat(2000);
         for place in [0, 1, 2999, 6000] {
             let place = long.floor_char_boundary(place);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_is_told_once_with_its_words_marked() {
+    fn a_changed_sentence_is_shown_once_with_marked_words() {
         let told = |from: &str, to: &str| {
             let trees = [from, to].map(|text| varve_page::dom::HtmlTree::parse(&format!("<p>{text}")));
             let diff = crate::nodes::DomDiff::between(&trees[0], &trees[1]);

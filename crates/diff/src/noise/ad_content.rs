@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_an_advertisement_is_one() {
+    fn only_existing_slots_count_as_slots() {
         for (base, head) in [
             ("<div>our terms</div>", "<div id=div-gpt-ad-1>their terms</div>"),
             ("<p>x</p>", "<p>x</p><div id=div-gpt-ad-1>call us now</div>"),

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_may_be_short_under_a_name_that_says_what_it_is() {
+    fn short_tokens_count_under_the_name_of_a_token() {
         all_are_explained(&[
             ("<script nonce=abc123>", "<script nonce=x9y8z7>", "nonce"),
             (r#"<script nonce="a1b2">"#, r#"<script nonce="longer-than-before-77">"#, "nonce"),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_explain_what_they_know() {
+    fn rules_explain_their_values() {
         all_are_explained(&[
             (r#"<script nonce="abcd1234efgh">"#, r#"<script nonce="zzzz9999yyyy">"#, "nonce"),
             (r#"script-src 'nonce-aGVsbG8x'"#, r#"script-src 'nonce-d29ybGQy'"#, "nonce"),

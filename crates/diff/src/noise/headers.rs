@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_noise_under_a_name_that_says_so() {
+    fn times_are_noise_under_the_name_of_a_render_time() {
         let told =
             |name: &str| noise(&[(name, "2026-05-01T10:00:00Z")], &[(name, "2026-05-02T10:00:00Z")], true);
         assert_eq!(told("X-Generated-At"), [("x-generated-at".to_owned(), "timestamp")]);

@@ -14,7 +14,7 @@ use std::cell::Cell;
 use std::ops::Range;
 
 /// Maximum number of bytes of changed lines that are split, each multiplied by the
-/// [weight](Volatile::weight) of what is learned.
+/// [weight](Volatile::weight) of the learned lines.
 const MAX_SPLIT_BYTES: usize = 4 << 20;
 
 /// Steps that may be taken to pair the lines of one change.

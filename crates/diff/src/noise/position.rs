@@ -24,6 +24,9 @@ const MAX_STATE_BYTES: usize = 64 << 10;
 /// The variable, or the id of the script, in which a framework keeps the state of the page.
 const STATE_NAME: &str = "__NEXT_DATA__";
 
+/// The first letter of that state.
+const OBJECT_START: &str = "{";
+
 /// Words before the time at which a server or a generator made the page. "Updated" is a word of
 /// people, and so is "generated" for an invoice.
 static MADE_BY_PROGRAM: LazyLock<Regex> = LazyLock::new(|| {
@@ -144,7 +147,7 @@ impl ValuePlace<'_, '_> {
         let before = self.before(MAX_STATE_BYTES);
         let state = before.rsplit_once(STATE_NAME).map(|(_, state)| state);
         let state = state.or_else(|| Some(before).filter(|before| self.is_state_script(before)));
-        let object = state.and_then(|state| Some(&state[state.find('{')?..]));
+        let object = state.and_then(|state| Some(&state[state.find(OBJECT_START)?..]));
         STATE_FIELDS.is_match(self.before(MAX_BEFORE_BYTES).as_bytes())
             || object.is_some_and(|object| json_depth(object.as_bytes()) == Some(1))
     }
@@ -368,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_comments_say_when_the_page_was_made() {
+    fn page_times_are_known_by_words_and_comments() {
         for text in [
             "<!-- V1 -->",
             "<!-- build 7: V1 -->",

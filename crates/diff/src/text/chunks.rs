@@ -132,19 +132,8 @@ impl BodyDiff {
         Self { base_id: base_id.into(), head_id: head_id.into(), ..Self::default() }
     }
 
-    /// Reports a diff by lines, and changes of very long lines by words.
-    #[must_use]
-    pub fn with_lines(self, diff: &TextDiff<'_>) -> Self {
-        self.with_changes(diff, diff.changes(), false, |_| None)
-    }
-
-    /// Reports a diff by words.
-    #[must_use]
-    pub fn with_words(self, diff: &TextDiff<'_>) -> Self {
-        self.with_changes(diff, diff.changes(), true, |_| None)
-    }
-
-    /// Reports some changes of a diff, by words or by lines. `noise` returns the rule that explains
+    /// Reports some changes of a diff, by words or by lines. Changes of very long lines are always
+    /// reported by words. `noise` returns the rule that explains
     /// a change.
     #[must_use]
     pub fn with_changes(
@@ -233,7 +222,8 @@ mod tests {
     use super::*;
 
     fn lines(base: &str, head: &str) -> BodyDiff {
-        BodyDiff::new("b", "h").with_lines(&TextDiff::between(base, head, LineOptions::default()))
+        let diff = TextDiff::between(base, head, LineOptions::default());
+        BodyDiff::new("b", "h").with_changes(&diff, diff.changes(), false, |_| None)
     }
 
     #[test]
@@ -243,17 +233,14 @@ mod tests {
             json,
             r#"{"base_id":"b","head_id":"h","chunks":[{"type":"removed","content":"Old Title\n"},{"type":"added","content":"New Title\n"}]}"#
         );
-        let words = BodyDiff::new("b", "h").with_words(&TextDiff::between(
-            "a\nOld Title\n",
-            "a\nNew Title\n",
-            LineOptions::default(),
-        ));
+        let diff = TextDiff::between("a\nOld Title\n", "a\nNew Title\n", LineOptions::default());
+        let words = BodyDiff::new("b", "h").with_changes(&diff, diff.changes(), true, |_| None);
         let told: Vec<_> = words.chunks.iter().map(|chunk| chunk.content.as_str()).collect();
         assert_eq!(told, ["Old", "New"]);
     }
 
     #[test]
-    fn one_long_line_is_told_by_words() {
+    fn a_long_line_is_reported_by_words() {
         let base = format!("<html>{}</html>", "<p>x</p>".repeat(2000));
         let diff = lines(&base, &base.replacen("<p>x</p>", "<p>y</p>", 1));
         assert_eq!(
@@ -263,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_text_is_cut_and_said() {
+    fn too_much_text_is_cut_and_marked_as_truncated() {
         let diff = lines("", &"é\n".repeat(2 << 20));
         assert!(diff.truncated);
         assert!(diff.chunks[0].content.len() <= MAX_CONTENT_BYTES);

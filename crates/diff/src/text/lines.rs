@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compared_follows_the_options() {
+    fn options_control_the_comparison() {
         let same = |a: &str, b: &str, options| {
             TextLines::of(a).tokens(options).collect::<Vec<_>>()
                 == TextLines::of(b).tokens(options).collect::<Vec<_>>()

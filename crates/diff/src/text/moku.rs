@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_past_the_bound_are_told_by_words() {
+    fn bodies_over_the_limit_are_compared_by_words() {
         let base: String = (0..9000).map(|number| format!("word{number} ")).collect();
         let head = base.replace("word70 ", "term70 ").replace(" word7000", "");
         let told = chunks(&base, &head);

@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_and_went_among_common_tokens_is_told_alone() {
+    fn insertions_among_common_tokens_are_reported_alone() {
         // Every token is there some hundred times, so that none is an anchor.
         let before: Vec<u32> = (0..60_000_u32).map(|n| n.wrapping_mul(2_654_435_761) >> 23).collect();
         let mut after = before.clone();

@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_or_went_is_never_shortened() {
+    fn added_and_removed_text_is_never_shortened() {
         let evil = format!(
             "<p>{}<script src=//evil.example/x.js></script>{}</p>",
             "a b ".repeat(200),
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn monstrous_text_is_cut_and_counted() {
+    fn very_long_text_is_cut_and_its_length_given() {
         let short = text("", &"é".repeat(100_000), DiffView::default());
         assert!(short.contains(" … 134464 bytes left out; `--json` has them … "), "{}", short.len());
         assert!(short.len() < 66_000);
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_end_of_the_last_line_is_said() {
+    fn a_missing_newline_at_the_end_is_noted() {
         insta::assert_snapshot!(text("a\nb", "a\nb\n", DiffView::default()), @r"
         @@ -1,2 +1,2 @@
          a
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_text_opens_at_nought() {
+    fn a_new_text_starts_at_line_zero() {
         assert!(text("", "a\n", DiffView::default()).starts_with("@@ -0,0 +1 @@\n"));
     }
 }

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spent_budget_is_said() {
+    fn a_spent_budget_is_reported() {
         let coarse = edits("a b c", "a x c", 3);
         assert!(coarse.truncated);
         assert_eq!(coarse.list, [WordEdit { base: 0..5, head: 0..5 }]);
@@ -270,7 +270,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_between_edits_is_equal(base in "[ab .<>é]{0,40}", head in "[ab .<>é]{0,40}", budget in 0..60usize) {
+        fn text_between_edits_is_equal(base in "[ab .<>é]{0,40}", head in "[ab .<>é]{0,40}", budget in 0..60usize) {
             let (mut at_base, mut at_head, mut made) = (0, 0, String::new());
             for edit in edits(&base, &head, budget).list {
                 prop_assert_eq!(&base[at_base..edit.base.start], &head[at_head..edit.head.start]);

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_a_template_is_not_in_the_document() {
+    fn content_of_templates_is_not_in_the_document() {
         let page = "<!doctype html><template>w<p>x</p><template><i id=i>y</i></template></template><p>z";
         assert_eq!(path(page, "w"), "html > head > template /* in the template's content */");
         assert_eq!(path(page, "x"), "html > head > template /* in the template's content: p */");

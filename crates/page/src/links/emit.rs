@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_counted() {
+    fn invalid_addresses_are_counted() {
         let mut found = Vec::new();
         let mut sink = |link: PageLink<'_>| found.push(link.target);
         let limits = LinkLimits { links: 2, reference: 20, ..LinkLimits::default() };

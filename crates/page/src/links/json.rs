@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_before_an_error_stays() {
+    fn links_found_before_an_error_are_kept() {
         let (links, report) = found(Dialect::Any, r#"["http://k/", oops"#);
         assert_eq!(links.len(), 1);
         assert_eq!(report.stopped, Some(LinkStop::Malformed));

@@ -88,7 +88,7 @@ fn marked<'a>(links: impl Iterator<Item = &'a Written>) -> Vec<String> {
 }
 
 #[test]
-fn what_crystal_finds_is_found() {
+fn all_links_that_crystal_finds_are_found() {
     let Some(bytes) = fixture("crystal/vectors/html_links.json") else { return };
     let cases: Vec<Value> = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(cases.len(), 78);

@@ -102,7 +102,7 @@ fn harmless_markup_is_not_reported() {
 
 /// The first rules keep their points, independently of rules without points.
 #[test]
-fn what_is_only_told_moves_no_number() {
+fn reported_elements_without_points_do_not_change_the_score() {
     let page = |body: &str| scored("https://x.test/", &[], body.as_bytes());
     let svg = page("<svg><script href=https://evil.example/s.js></script></svg>");
     assert!((svg.exposure - 0.03).abs() < 1e-9, "as an inline script: {}", svg.exposure);
