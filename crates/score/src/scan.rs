@@ -17,6 +17,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use url::{Host, Url};
 
+/// Number of bytes at the beginning of a body that decide its encoding.
+const MAX_ENCODING_BYTES: usize = 4 << 10;
+
 /// The attack surface of a page.
 pub(crate) fn collect(page: &ScoredPage<'_>, limits: &ScoreLimits) -> AttackSurface {
     let mut surface = from_head(page);
@@ -88,18 +91,12 @@ fn is_markup(content_type: &str) -> bool {
 
 /// The body in an encoding that extends ASCII, and whether its offsets are those of the body.
 fn transcode<'a>(body: &'a [u8], content_type: &str) -> (Cow<'a, [u8]>, bool) {
-    let label = content_type.to_ascii_lowercase();
-    let read: fn([u8; 2]) -> u16 = match body {
-        [0xff, 0xfe, ..] => u16::from_le_bytes,
-        [0xfe, 0xff, ..] => u16::from_be_bytes,
-        _ if label.contains("charset=utf-16be") => u16::from_be_bytes,
-        _ if label.contains("charset=utf-16") => u16::from_le_bytes,
-        _ => return (Cow::Borrowed(body), true),
-    };
-    let units = body.as_chunks::<2>().0.iter().map(|&pair| read(pair));
-    let text: String =
-        char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
-    (Cow::Owned(text.into_bytes()), false)
+    let start = &body[..body.len().min(MAX_ENCODING_BYTES)];
+    let encoding = varve_page::charset::of_start(start, Some(content_type));
+    match encoding.is_ascii_compatible() {
+        true => (Cow::Borrowed(body), true),
+        false => (Cow::Owned(encoding.decode(body).0.into_owned().into_bytes()), false),
+    }
 }
 
 /// The state of scanning one body.
