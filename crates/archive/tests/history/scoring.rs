@@ -72,10 +72,24 @@ fn attributions_are_of_the_page_that_makes_the_score_and_add_up_to_its_change() 
             let sum: f64 = scored.row.attributions.iter().map(|one| one.contribution).sum();
             let wanted = if number == 0 { 0.0 } else { scored.row.score - before };
             assert!((sum - wanted).abs() < 1e-9, "{kind:?}, {number}: {sum} is not {wanted}");
-            assert!(scored.since.attributed.iter().all(|path| path == "/top"), "{kind:?}: {:?}", scored.since.attributed);
+            assert!(
+                scored.since.attributed.iter().all(|path| path == "/top"),
+                "{kind:?}: {:?}",
+                scored.since.attributed
+            );
             assert_eq!(scored.row.attributions.is_empty(), matches!(number, 0 | 2), "{kind:?}, {number}");
-            assert_eq!(scored.since.makers.is_some(), number == 3, "{kind:?}, {number}: {:?}", scored.since.makers);
-            assert_eq!(scored.since.others.is_some(), matches!(number, 1 | 2), "{kind:?}: {:?}", scored.since.others);
+            assert_eq!(
+                scored.since.makers.is_some(),
+                number == 3,
+                "{kind:?}, {number}: {:?}",
+                scored.since.makers
+            );
+            assert_eq!(
+                scored.since.others.is_some(),
+                matches!(number, 1 | 2),
+                "{kind:?}: {:?}",
+                scored.since.others
+            );
             assert_eq!(
                 writer.catalog().scores(&version).expect("read"),
                 std::slice::from_ref(&scored.row),
