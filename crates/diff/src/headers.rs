@@ -1,9 +1,10 @@
-//! The diff of two header views. Values of redacted headers are never compared, because the change of a secret is a secret
-//! as well. [`HeaderDiff::redacted_sides`] reports which of them were added or removed.
+//! The diff of two header views. Values of redacted headers are never compared, because the change
+//! of a secret is a secret as well. [`HeaderDiff::redacted_sides`] reports which of them were added
+//! or removed.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use varve_core::headers::{HeaderView, REDACTED_VALUE, is_benign};
+use varve_core::headers::{HeaderView, REDACTED_VALUE};
 
 /// The values of a header before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +62,8 @@ impl HeaderDiff {
         }
     }
 
-    /// The redacted headers with the sides that have them. The documented JSON only has their names.
+    /// The redacted headers with the sides that have them. The documented JSON only has their
+    /// names.
     pub fn redacted_sides(&self, base: &HeaderView, head: &HeaderView) -> BTreeMap<String, RedactedSide> {
         let side = |name: &String| match (base.get(name), head.get(name)) {
             (None, _) => RedactedSide::Added,
@@ -69,13 +71,6 @@ impl HeaderDiff {
             _ => RedactedSide::Both,
         };
         self.redacted.iter().map(|name| (name.clone(), side(name))).collect()
-    }
-
-    /// The diff without changes of [benign](is_benign) headers. Added and removed headers stay.
-    #[must_use]
-    pub fn without_benign_changes(mut self) -> Self {
-        self.changed.retain(|name, _| !is_benign(name));
-        self
     }
 
     /// Whether nothing differs and nothing is redacted.
@@ -103,8 +98,8 @@ impl RedactedSide {
     }
 }
 
-/// Whether these are the values of a redacted header. The value decides, so that views read from rows are understood
-/// independently of the redaction under which they were written.
+/// Whether these are the values of a redacted header. The value decides, so that views read from
+/// rows are understood independently of the redaction under which they were written.
 fn is_redacted(values: &[String]) -> bool {
     matches!(values, [only] if only == REDACTED_VALUE)
 }
@@ -119,17 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn benign_changes_can_be_left_out() {
-        let base = view(&[("Date", "1"), ("CSP", "a"), ("Age", "3")]);
-        let diff = HeaderDiff::between(&base, &view(&[("Date", "2"), ("CSP", "b")]));
-        assert_eq!(diff.changed.len(), 2);
-        let diff = diff.without_benign_changes();
-        assert_eq!(diff.changed.keys().collect::<Vec<_>>(), ["csp"]);
-        assert_eq!(diff.removed.keys().collect::<Vec<_>>(), ["age"]);
-    }
-
-    #[test]
-    fn a_redacted_header_that_comes_or_goes_is_told_without_its_value() {
+    fn added_or_removed_redacted_headers_are_reported_without_values() {
         let base = view(&[("cookie", "a"), ("authorization", "b"), ("etag", "1")]);
         let head = view(&[("cookie", "c"), ("set-cookie", "d"), ("etag", "2")]);
         let diff = HeaderDiff::between(&base, &head);

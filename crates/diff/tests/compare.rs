@@ -117,7 +117,7 @@ fn pages_in_utf_16_are_text() {
 }
 
 #[test]
-fn text_shows_what_is_left() {
+fn text_output_shows_the_remaining_changes() {
     let none = HeaderView::default();
     let comparison = compare(
         &side("v1", &none, BASE.as_bytes()),
@@ -202,7 +202,7 @@ fn nodes_have_paths_and_noise_has_names() {
 }
 
 #[test]
-fn what_moved_is_told_in_a_field_of_its_own() {
+fn moved_nodes_have_a_field_of_their_own() {
     let none = headers(&[("content-type", "text/html")]);
     let chunks = |base: &str, head: &str| {
         let sides = (side("", &none, base.as_bytes()), side("", &none, head.as_bytes()));
@@ -255,7 +255,7 @@ fn nodes_with_long_texts_show_where_they_differ() {
 }
 
 #[test]
-fn what_cannot_be_compared_by_nodes_is_compared_by_lines() {
+fn bodies_that_are_not_html_are_compared_by_lines() {
     let about = headers(&[("content-type", "text/html")]);
     let deep = |text: &str| format!("{}\n{text}\n", "<div>".repeat(1000));
     let attributes = |value: &str| {
@@ -313,7 +313,7 @@ fn told(base: &str, head: &str) -> [(bool, Vec<&'static str>); 2] {
 }
 
 #[test]
-fn what_people_write_is_a_change_by_lines_and_by_nodes() {
+fn edits_of_people_are_changes_by_lines_and_by_nodes() {
     for (base, head) in [
         ("<p>Concert on 2026-05-01 19:30 in the hall</p>", "<p>Concert on 2026-06-02 20:00 in the hall</p>"),
         (
@@ -339,7 +339,7 @@ fn what_people_write_is_a_change_by_lines_and_by_nodes() {
 }
 
 #[test]
-fn what_pages_write_is_noise_by_lines_and_by_nodes() {
+fn generated_values_are_noise_by_lines_and_by_nodes() {
     for (base, head, rule) in [
         (
             "<p>Page rendered: May 1, 2026 10:15 AM</p>",
@@ -381,7 +381,7 @@ fn what_pages_write_is_noise_by_lines_and_by_nodes() {
 }
 
 #[test]
-fn twins_teach_what_differs_each_time() {
+fn twins_teach_volatile_content() {
     let page =
         |visits: u32, text: &str| format!("<p>Visitors online right now: {visits}</p>\n<h1>{text}</h1>\n");
     let about = |rate: &str| headers(&[("Content-Type", "text/html"), ("X-Visitors", rate)]);

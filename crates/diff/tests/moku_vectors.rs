@@ -26,7 +26,8 @@ fn chunks_equal_the_original() {
         let (base, head) = (bytes(vector, "base_b64"), bytes(vector, "head_b64"));
         let ours = json!(moku::body_diff("B", "H", &base, &head));
         let ascii = base.is_ascii() && head.is_ascii();
-        // For other text the original counts letters as bytes in places, and its chunks may begin within a letter.
+        // For other text the original counts letters as bytes in places, and its chunks may begin
+        // within a letter.
         if ascii || ours == vector["Diff"] {
             assert_eq!(ours, vector["Diff"], "{vector}");
             compared += 1;

@@ -1,13 +1,13 @@
 //! What looks like noise and is none, and what is: in every mode, as the `diff` verb compares.
 //!
-//! For each rule there are changes beside it that resemble what it knows. A rule that explains one of them would hide from a reader
-//! what somebody did to a page.
+//! For each rule there are changes beside it that resemble what it knows. A rule that explains one
+//! of them would hide from a reader what somebody did to a page.
 
 use varve_core::headers::{HeaderView, Redaction};
 use varve_diff::compare::{CaptureSide, CompareOptions, DiffMode, compare};
 
 /// The modes in which a change within a page counts as one.
-fn modes_that_tell(base: &str, head: &str) -> Vec<DiffMode> {
+fn changed_modes(base: &str, head: &str) -> Vec<DiffMode> {
     let headers = HeaderView::from_pairs([("content-type", "text/html")], Redaction::Off);
     let page = |text: &str| format!("<html><body>\n<h1>t</h1>\n{text}\n<p>end</p></body></html>\n");
     let (base, head) = (page(base), page(head));
@@ -19,21 +19,21 @@ fn modes_that_tell(base: &str, head: &str) -> Vec<DiffMode> {
     [DiffMode::Lines, DiffMode::Words, DiffMode::Dom].into_iter().filter(is_told).collect()
 }
 
-fn all_are_told(cases: &[(&str, &str)]) {
+fn assert_all_changed(cases: &[(&str, &str)]) {
     for (base, head) in cases {
-        assert_eq!(modes_that_tell(base, head).len(), 3, "hidden: {base} / {head}");
+        assert_eq!(changed_modes(base, head).len(), 3, "hidden: {base} / {head}");
     }
 }
 
-fn none_is_told(cases: &[(&str, &str)]) {
+fn assert_none_changed(cases: &[(&str, &str)]) {
     for (base, head) in cases {
-        assert_eq!(modes_that_tell(base, head), [], "{base} / {head}");
+        assert_eq!(changed_modes(base, head), [], "{base} / {head}");
     }
 }
 
 #[test]
-fn what_stands_near_the_name_of_a_token_is_told() {
-    all_are_told(&[
+fn values_near_the_name_of_a_token_are_changes() {
+    assert_all_changed(&[
         (
             r#"<script>var csrfUrl = "https://good.example/token1";</script>"#,
             r#"<script>var csrfUrl = "https://evil.example/steal1";</script>"#,
@@ -79,8 +79,8 @@ fn what_stands_near_the_name_of_a_token_is_told() {
 }
 
 #[test]
-fn what_is_no_nonce_is_told() {
-    all_are_told(&[
+fn values_beside_nonces_are_changes() {
+    assert_all_changed(&[
         (r#"<div data-announce="sale1now">x</div>"#, r#"<div data-announce="sale2now">x</div>"#),
         (r#"<script>announce = "v1sale";</script>"#, r#"<script>announce = "v2sale";</script>"#),
         (r#"<p>The nonce = "abc123" was seen</p>"#, r#"<p>The nonce = "def456" was seen</p>"#),
@@ -95,8 +95,8 @@ fn what_is_no_nonce_is_told() {
 }
 
 #[test]
-fn ids_that_people_use_are_told() {
-    all_are_told(&[
+fn ids_that_people_use_are_changes() {
+    assert_all_changed(&[
         (
             r#"<a href="/foi/view?request_id=10000001">see</a>"#,
             r#"<a href="/foi/view?request_id=10000002">see</a>"#,
@@ -141,8 +141,8 @@ fn ids_that_people_use_are_told() {
 }
 
 #[test]
-fn times_that_people_write_are_told() {
-    all_are_told(&[
+fn times_that_people_write_are_changes() {
+    assert_all_changed(&[
         ("<p>Best script executed in 12 s wins $100", "<p>Best script executed in 9 s wins $100"),
         ("<td>Page views loaded: 5 s</td>", "<td>Page views loaded: 9 s</td>"),
         ("<p>Electricity generated in 12 s</p>", "<p>Electricity generated in 15 s</p>"),
@@ -196,8 +196,8 @@ fn times_that_people_write_are_told() {
 }
 
 #[test]
-fn other_assets_are_told() {
-    all_are_told(&[
+fn other_assets_are_changes() {
+    assert_all_changed(&[
         (r#"<img src="/thumb.jpg?_=sunny-day">"#, r#"<img src="/thumb.jpg?_=rainy-day">"#),
         (
             r#"<script src="https://cdn/x.js?v=1.0"></script>"#,
@@ -218,8 +218,8 @@ fn other_assets_are_told() {
 }
 
 #[test]
-fn what_advertisements_load_is_told() {
-    all_are_told(&[
+fn resources_loaded_by_advertisements_are_changes() {
+    assert_all_changed(&[
         (
             r#"<div class="advert">x</div>"#,
             r#"<div class="advert"><img src="https://track.evil/x.gif"></div>"#,
@@ -242,8 +242,8 @@ fn what_advertisements_load_is_told() {
 }
 
 #[test]
-fn what_differs_each_time_is_not_told() {
-    none_is_told(&[
+fn volatile_values_are_noise() {
+    assert_none_changed(&[
         (r#"<script nonce="abcdefgh12">a()</script>"#, r#"<script nonce="zzzzzzgh12">a()</script>"#),
         (
             r#"<script>var s={"ajaxNonce":"1a2b3c4d5e"}</script>"#,

@@ -1,7 +1,7 @@
 //! Pairs of pages: changes that must be reported, and noise that must not.
 //!
-//! Each row is a page. The parts that differ are between `⟦` and `⟧`, first the old and then the new text. Both tables hold in
-//! every mode.
+//! Each row is a page. The parts that differ are between `⟦` and `⟧`, first the old and then the
+//! new text. Both tables hold in every mode.
 
 use proptest::prelude::*;
 use varve_core::headers::{HeaderView, Redaction};
@@ -321,7 +321,8 @@ fn sides(row: &str) -> [String; 2] {
     [side(0), side(1)]
 }
 
-/// Pages around a row, with a number of fillers on both sides: with lines, as one line, and as one long line.
+/// Pages around a row, with a number of fillers on both sides: with lines, as one line, and as one
+/// long line.
 const PAGES: [([&str; 2], usize); 3] = [
     (["<html><body>\n<h1>t</h1>\n", "\n<p>end</p></body></html>\n"], 0),
     (["<html><body><h1>t</h1>", "<p>end</p></body></html>"], 0),
@@ -347,7 +348,7 @@ fn there_are_sixty_of_each() {
 }
 
 #[test]
-fn what_somebody_did_is_told() {
+fn changes_are_reported_in_every_mode() {
     for page in PAGES {
         let rows = TOLD.iter().chain(TOLD_IN_SLOTS).map(|row| (told(row, page), row));
         let hidden: Vec<_> = rows.filter(|(modes, _)| modes.len() < 3).collect();
@@ -356,7 +357,7 @@ fn what_somebody_did_is_told() {
 }
 
 #[test]
-fn what_nobody_did_is_not_told() {
+fn noise_is_reported_in_no_mode() {
     for page in PAGES {
         let rows = HUSHED.iter().chain(HUSHED_IN_SLOTS).map(|row| (told(row, page), row));
         let heard: Vec<_> = rows.filter(|(modes, _)| !modes.is_empty()).collect();
@@ -365,7 +366,7 @@ fn what_nobody_did_is_not_told() {
 }
 
 #[test]
-fn what_is_long_is_looked_at_in_every_mode() {
+fn long_tokens_are_searched_in_every_mode() {
     let script =
         |row: &str| format!("<script>\n{}{row}\n{}</script>", "a();\n".repeat(4000), "b();\n".repeat(400));
     let state = |ending: &str| {
@@ -381,7 +382,7 @@ fn what_is_long_is_looked_at_in_every_mode() {
 }
 
 #[test]
-fn what_stands_in_a_long_tag_is_no_script() {
+fn text_in_a_long_tag_is_not_a_script() {
     let long = "of many words ".repeat(2000);
     for element in ["script", "style", "div"] {
         for other in ["", "data-y='>' "] {
@@ -440,7 +441,7 @@ const PIECES: &[&str] = &[
 
 proptest! {
     #[test]
-    fn lines_hush_nothing_in_slots_that_nodes_tell(pieces in prop::collection::vec(prop::sample::select(PIECES), 1..16)) {
+    fn slot_changes_by_nodes_are_changes_by_lines(pieces in prop::collection::vec(prop::sample::select(PIECES), 1..16)) {
         let row = format!("<div class=ad-slot><img src=https://a.example/>{}</div>", pieces.concat());
         for row in [row.clone(), row.replace('>', ">\n"), pieces.concat()] {
             let told = told(&row, PAGES[0]);

@@ -1,5 +1,5 @@
-//! Pairs of texts that make diffs slow or large. Nothing is timed: each test ends because the cost is bounded, and
-//! would not in any patience if it were not.
+//! Pairs of texts that make diffs slow or large. Nothing is timed: each test ends because the cost
+//! is bounded, and would not in any patience if it were not.
 
 use varve_core::headers::{HeaderView, Redaction};
 use varve_diff::compare::{CaptureSide, CompareOptions, compare};
@@ -34,7 +34,7 @@ fn two_lines_of_ten_megabytes_of_common_words() {
     let (base, head) = (text(1, 10 << 20, word), text(2, 10 << 20, word));
     let diff = TextDiff::between(&base, &head, LineOptions::default());
     assert_eq!(diff.changes().len(), 1);
-    let told = BodyDiff::new("b", "h").with_lines(&diff);
+    let told = BodyDiff::new("b", "h").with_changes(&diff, diff.changes(), false, |_| None);
     assert!(total(&told) <= 4 << 20 && told.truncated);
 }
 
@@ -55,12 +55,12 @@ fn one_line_and_another() -> (String, String) {
 }
 
 #[test]
-fn what_is_the_same_on_a_long_line_is_not_told() {
+fn equal_text_on_a_long_line_is_not_reported() {
     let (base, head) = one_line_and_another();
     let diff = TextDiff::between(&base, &head, LineOptions::default());
     let rows = [
-        BodyDiff::new("b", "h").with_lines(&diff),
-        BodyDiff::new("b", "h").with_words(&diff),
+        BodyDiff::new("b", "h").with_changes(&diff, diff.changes(), false, |_| None),
+        BodyDiff::new("b", "h").with_changes(&diff, diff.changes(), true, |_| None),
         moku::body_diff("b", "h", base.as_bytes(), head.as_bytes()),
     ];
     for row in rows {
@@ -85,7 +85,7 @@ fn all_lines_differ() {
     let diff = TextDiff::between(&base, &head, LineOptions::default());
     let removed: usize = diff.changes().iter().map(|change| change.base_lines.len()).sum();
     assert_eq!(removed, diff.base().count());
-    assert!(BodyDiff::new("b", "h").with_words(&diff).truncated);
+    assert!(BodyDiff::new("b", "h").with_changes(&diff, diff.changes(), true, |_| None).truncated);
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! From bytes to text: the encoding of a body, its source, and the decoded text.
 //!
-//! The encoding comes from the first of these that names one: the byte order mark, the `Content-Type` header, the first
-//! kilobyte of the document, valid UTF-8, and a guess from byte frequencies. Decoding never fails: unreadable bytes are
-//! replaced and reported. The caller chooses the replacement: U+FFFD as in browsers, or the windows-1252 letters that
-//! such bytes usually are.
+//! The encoding comes from the first of these that names one: the byte order mark, the
+//! `Content-Type` header, the first kilobyte of the document, valid UTF-8, and a guess from byte
+//! frequencies. Decoding never fails: unreadable bytes are replaced and reported. The caller
+//! chooses the replacement: U+FFFD as in browsers, or the windows-1252 letters that such bytes
+//! usually are.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{DecoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
@@ -44,15 +45,16 @@ pub struct DecodedText<'a> {
     pub lossy: bool,
 }
 
-/// Decodes a body. `content_type` is the value of the header, if there was one. Bytes that cannot be read become U+FFFD.
+/// Decodes a body. `content_type` is the value of the header, if there was one. Bytes that cannot
+/// be read become U+FFFD.
 pub fn decode<'a>(body: &'a [u8], content_type: Option<&str>) -> DecodedText<'a> {
     let (encoding, decided) = detect(body, content_type);
     let (text, lossy) = encoding.decode_with_bom_removal(body);
     DecodedText { text, encoding: encoding.name(), decided, lossy }
 }
 
-/// Decodes a body with the windows-1252 letters of unreadable bytes, which usually are Latin-1 served as UTF-8. No two
-/// bytes become the same letter.
+/// Decodes a body with the windows-1252 letters of unreadable bytes, which usually are Latin-1
+/// served as UTF-8. No two bytes become the same letter.
 pub fn decode_by_letters<'a>(body: &'a [u8], content_type: Option<&str>) -> DecodedText<'a> {
     let decoded = decode(body, content_type);
     if !decoded.lossy {
@@ -83,7 +85,8 @@ fn with_letters(body: &[u8], encoding: &'static Encoding) -> String {
     }
 }
 
-/// The encoding of a body of which only the beginning is given. A character cut at the end is still valid UTF-8.
+/// The encoding of a body of which only the beginning is given. A character cut at the end is still
+/// valid UTF-8.
 pub fn of_start(start: &[u8], content_type: Option<&str>) -> &'static Encoding {
     let whole = match std::str::from_utf8(start) {
         Err(error) if error.error_len().is_none() => &start[..error.valid_up_to()],
@@ -111,8 +114,9 @@ fn detect(body: &[u8], content_type: Option<&str>) -> (&'static Encoding, Encodi
     (detector.guess(None, Utf8Detection::Allow), EncodingSource::Guess)
 }
 
-/// The encoding that a media type names. The `replacement` encoding would leave nothing to compare, so the body decides
-/// instead. The byte order of UTF-16 is taken from the zero bytes of the markup.
+/// The encoding that a media type names. The `replacement` encoding would leave nothing to compare,
+/// so the body decides instead. The byte order of UTF-16 is taken from the zero bytes of the
+/// markup.
 fn in_header(content_type: &str, body: &[u8]) -> Option<&'static Encoding> {
     let label = charset_of(content_type)?;
     let encoding = Encoding::for_label_no_replacement(label.as_bytes())?;
@@ -137,7 +141,8 @@ fn charset_of(content_type: &str) -> Option<&str> {
     })
 }
 
-/// The encoding that the start of a document names. A document whose start could be read as ASCII is not UTF-16.
+/// The encoding that the start of a document names. A document whose start could be read as ASCII
+/// is not UTF-16.
 fn declared(start: &[u8]) -> Option<&'static Encoding> {
     let start = String::from_utf8_lossy(start).to_ascii_lowercase();
     let label = in_xml(&start).or_else(|| in_css(&start)).or_else(|| in_meta(&start))?;
@@ -227,13 +232,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_replaced_and_said() {
+    fn invalid_bytes_are_replaced_and_reported() {
         let decoded = decode(b"a\xffb", Some("text/plain; charset=utf-8"));
         assert_eq!((decoded.text.as_ref(), decoded.lossy), ("a\u{fffd}b", true));
     }
 
     #[test]
-    fn what_cannot_be_read_can_be_shown_by_its_letters() {
+    fn invalid_bytes_can_be_decoded_as_letters() {
         for (body, charset, text) in [
             (&b"Preis: 100 \xa3, F\xfcnf \xc3\xa9"[..], "utf-8", "Preis: 100 £, Fünf é"),
             (b"a\xe2\x82b\xff", "utf-8", "aâ‚bÿ"),
@@ -248,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn an_encoding_that_nobody_reads_is_not_used() {
+    fn an_unsupported_encoding_is_not_used() {
         for charset in ["iso-2022-kr", "hz-gb-2312", "replacement"] {
             let header = format!("text/html; charset={charset}");
             assert_eq!(decode(b"<p>one", Some(&header)).text, "<p>one");
@@ -278,7 +283,7 @@ mod tests {
         }
 
         #[test]
-        fn bytes_that_differ_are_told_apart_in_one_way_or_the_other(
+        fn different_bytes_decode_differently_in_one_of_two_ways(
             base in proptest::collection::vec(prop_oneof![Just(0xe9), Just(0xc3), Just(0xa9), Just(b'a'), any::<u8>()], 0..6),
             head in proptest::collection::vec(prop_oneof![Just(0xe9), Just(0xc3), Just(0xa9), Just(b'a'), any::<u8>()], 0..6),
         ) {

@@ -1,7 +1,8 @@
 //! The kind of a body: HTML, XML, JSON, other text, or binary.
 //!
-//! The media type decides, unless the bytes are not text. Without a media type the bytes decide. Servers use `text/plain`
-//! and `application/octet-stream` for everything, so those two count as no media type.
+//! The media type decides, unless the bytes are not text. Without a media type the bytes decide.
+//! Servers use `text/plain` and `application/octet-stream` for everything, so those two count as no
+//! media type.
 
 use crate::charset;
 
@@ -71,8 +72,9 @@ fn from_media_type(content_type: &str) -> Option<BodyKind> {
     })
 }
 
-/// Whether a body has bytes that no text has. Zero bytes are text only in UTF-16, which has a byte order mark or is
-/// declared. A few control bytes are accepted if the media type or the start of the body says that it is text.
+/// Whether a body has bytes that no text has. Zero bytes are text only in UTF-16, which has a byte
+/// order mark or is declared. A few control bytes are accepted if the media type or the start of
+/// the body says that it is text.
 fn is_binary(body: &[u8], declared: Option<BodyKind>) -> bool {
     let start = &body[..body.len().min(SAMPLE_BYTES)];
     if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
@@ -102,7 +104,8 @@ const fn is_odd(letter: u32) -> bool {
     matches!(letter, 0..=8 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f)
 }
 
-/// The kind of text without a media type. Scripts and style sheets cannot be distinguished from other text.
+/// The kind of text without a media type. Scripts and style sheets cannot be distinguished from
+/// other text.
 fn sniff(body: &[u8], declared: Option<BodyKind>) -> BodyKind {
     let start = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     let start =
@@ -129,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_count_unless_they_say_nothing() {
+    fn media_types_count_unless_they_are_generic() {
         let cases: [(&[u8], Option<&str>, BodyKind); 14] = [
             (b"x", Some("text/html; charset=utf-8"), BodyKind::Html),
             (b"x", Some("APPLICATION/XHTML+XML"), BodyKind::Html),
@@ -169,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_header_calls_utf_16_is_text_if_it_can_be() {
+    fn a_body_declared_as_utf_16_is_text_if_it_decodes() {
         let little = "<p>hello".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
         let big = "<p>hello".encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>();
         for (body, charset, kind) in [

@@ -1,7 +1,9 @@
-//! What is inside a body: tokens, links, metadata, charset and tree, and the same body with other links.
+//! What is inside a body: tokens, links, metadata, charset and tree, and the same body with other
+//! links.
 //!
-//! Functions from bytes to values. The caller passes a body with its URL and headers; nothing here knows a network or
-//! storage. All input is hostile, so every module reads a stream or has a limit, and reports what it left out.
+//! Functions from bytes to values. The caller passes a body with its URL and headers; nothing here
+//! knows a network or storage. All input is hostile, so every module reads a stream or has a limit,
+//! and reports what it left out.
 
 pub mod charset;
 pub mod dom;

@@ -40,7 +40,8 @@ impl RobotsMeta {
         self.noarchive |= other.noarchive;
     }
 
-    /// The directives of `X-Robots-Tag` headers for all robots. Headers for a named robot are ignored.
+    /// The directives of `X-Robots-Tag` headers for all robots. Headers for a named robot are
+    /// ignored.
     pub fn from_headers(headers: &Headers) -> Self {
         let mut robots = Self::default();
         for value in headers.get_all("x-robots-tag") {

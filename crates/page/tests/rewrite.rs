@@ -1,4 +1,5 @@
-//! Rewriting of pages: a table of what goes in and what comes out, and what must hold for any input.
+//! Rewriting of pages: a table of what goes in and what comes out, and what must hold for any
+//! input.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
 use encoding_rs::{Encoding, SHIFT_JIS, UTF_8, UTF_16LE, WINDOWS_1252};
@@ -108,7 +109,7 @@ fn links_lead_elsewhere_and_all_else_stays() {
 }
 
 #[test]
-fn what_comes_first_comes_before_anything_can_run() {
+fn the_first_markup_precedes_all_scripts() {
     let first = Some("<script>1</script>");
     for (from, to) in [
         ("<!doctype html><html><head><title>", "<!doctype html><html><head><script>1</script><title>"),

@@ -1,21 +1,24 @@
 //! Which chunks of a diff moved the score, and by how much.
 //!
-//! The change of a score is taken apart without remainder. With exposure E and hardening H before and after,
+//! The change of a score is taken apart without remainder. With exposure E and hardening H before
+//! and after,
 //!
 //! ```text
 //! E₁(1−H₁) − E₀(1−H₀)  =  (E₁−E₀) × (1 − (H₀+H₁)/2)  −  (H₁−H₀) × (E₀+E₁)/2
 //! ```
 //!
-//! so each added or removed finding weighs its points times the mean of what headers leave of them, and each added or
-//! removed header its credit times the mean exposure. A finding of both versions weighs nothing, even if it moved. A
-//! finding belongs to the chunk that covers most of the bytes of its start tag.
+//! so each added or removed finding weighs its points times the mean of what headers leave of them,
+//! and each added or removed header its credit times the mean exposure. A finding of both versions
+//! weighs nothing, even if it moved. A finding belongs to the chunk that covers most of the bytes
+//! of its start tag.
 //!
-//! The score of a version is that of its most exposed page. So one page moves it: up by the most exposed page of the head,
-//! down by that of the base. If those are two pages, the page moved further than the score, and its findings are scaled.
-//! So contributions add up to the change, and other pages contribute nothing.
+//! The score of a version is that of its most exposed page. So one page moves it: up by the most
+//! exposed page of the head, down by that of the base. If those are two pages, the page moved
+//! further than the score, and its findings are scaled. So contributions add up to the change, and
+//! other pages contribute nothing.
 //!
-//! Headers are in no chunk of a body. Shares are percentages of all movement, up and down: they add up to 100, unless
-//! nothing moved.
+//! Headers are in no chunk of a body. Shares are percentages of all movement, up and down: they add
+//! up to 100, unless nothing moved.
 
 use crate::evidence::{EvidenceLocation, LocationKind};
 use crate::rule::RuleId;
@@ -26,7 +29,8 @@ use std::ops::Range;
 /// Smaller movements are rounding errors.
 const MIN_MOVEMENT: f64 = 1e-12;
 
-/// A chunk of a diff: the bytes it replaces in the base, and by which bytes of the head. One of them may be empty.
+/// A chunk of a diff: the bytes it replaces in the base, and by which bytes of the head. One of
+/// them may be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttributedChunk {
     /// In the base.
@@ -119,8 +123,8 @@ impl ScoreMovement<'_> {
     }
 }
 
-/// Attributes the movement of the score of a version. `pairs` are the pages that differ; `same` is the most exposed of the
-/// others.
+/// Attributes the movement of the score of a version. `pairs` are the pages that differ; `same` is
+/// the most exposed of the others.
 pub fn attribute<'a>(pairs: &[PagePair<'a>], same: Option<&'a PageScore>) -> ScoreMovement<'a> {
     let unmoved = same.map(|page| PagePair { base: Some(page), head: Some(page), chunks: &[] });
     let all: Vec<PagePair<'a>> = pairs.iter().copied().chain(unmoved).collect();
@@ -148,8 +152,8 @@ pub fn attribute<'a>(pairs: &[PagePair<'a>], same: Option<&'a PageScore>) -> Sco
     movement
 }
 
-/// The pairs with the most exposed page before and after: one pair if it has both, and the last of several, which may be
-/// the unchanged page.
+/// The pairs with the most exposed page before and after: one pair if it has both, and the last of
+/// several, which may be the unchanged page.
 fn makers(pairs: &[PagePair<'_>]) -> (Option<usize>, Option<usize>) {
     let sides: [fn(&PagePair<'_>) -> Option<f64>; 2] =
         [|pair| pair.base.map(|page| page.score), |pair| pair.head.map(|page| page.score)];
@@ -311,8 +315,8 @@ impl Spans {
         Self(spans)
     }
 
-    /// The chunk that covers most of a place, the first of equal ones. A chunk that is empty on this side counts if it is
-    /// inside of the place.
+    /// The chunk that covers most of a place, the first of equal ones. A chunk that is empty on
+    /// this side counts if it is inside of the place.
     fn best(&self, place: &EvidenceLocation) -> Option<usize> {
         let (start, end) = (place.byte_start?, place.byte_end?);
         let from = self.0.partition_point(|&(_, span_end, _)| span_end <= start);

@@ -1,9 +1,10 @@
 //! The changes of the attack surface between two versions of a page.
 //!
-//! Owns the comparison of two [surfaces](AttackSurface). Forms are compared by action and method, or as
-//! [pairs](crate::form_pairs) if those changed; inputs by form and name; cookies and headers by name; scripts, frames and
-//! outbound elements by address; inline handlers by code. A protecting header that was removed or protects less is a
-//! regression. Inputs of a new form are reported as those of an existing one.
+//! Owns the comparison of two [surfaces](AttackSurface). Forms are compared by action and method,
+//! or as [pairs](crate::form_pairs) if those changed; inputs by form and name; cookies and headers
+//! by name; scripts, frames and outbound elements by address; inline handlers by code. A protecting
+//! header that was removed or protects less is a regression. Inputs of a new form are reported as
+//! those of an existing one.
 
 use crate::change_kind::{public_kind, reach_change, severity};
 use crate::evidence::{EvidenceLocation, LocationKind};
@@ -88,7 +89,8 @@ pub(crate) struct ComparedParts {
     pub(crate) headers: bool,
 }
 
-/// The changes of forms, inputs, cookies, scripts, frames and headers, each kind in the order of names or of the page.
+/// The changes of forms, inputs, cookies, scripts, frames and headers, each kind in the order of
+/// names or of the page.
 pub(crate) fn changes(
     pack: &RulePack,
     base: &AttackSurface,
@@ -444,8 +446,8 @@ fn weakened(name: &str) -> ChangeKind {
     }
 }
 
-/// Whether a header protects less in the head: it was removed, a directive of the policy earns less, the protection is
-/// shorter or narrower, or there is a new weakness.
+/// Whether a header protects less in the head: it was removed, a directive of the policy earns
+/// less, the protection is shorter or narrower, or there is a new weakness.
 fn is_weaker(pack: &RulePack, name: &str, old: &HeaderView, new: &HeaderView) -> bool {
     if name == HSTS_HEADER {
         let ((age, wide), (age_before, wide_before)) = (policy::transport(new), policy::transport(old));

@@ -30,7 +30,8 @@ pub(crate) fn read_cookie(value: &str) -> Option<PageCookie> {
     Some(cookie)
 }
 
-/// The names in the query of an address, each once, in order, and whether there were more than the maximum.
+/// The names in the query of an address, each once, in order, and whether there were more than the
+/// maximum.
 pub(crate) fn query_parameters(url: &str) -> (Vec<RequestParameter>, bool) {
     let url = url.split_once('#').map_or(url, |(before, _)| before);
     let query = url.split_once('?').map_or("", |(_, query)| query);

@@ -1,8 +1,8 @@
 //! Evidence: findings with points and places.
 //!
-//! Owns the form of evidence in JSON and rows. Everything that adds to a score has evidence, so that points add up. Forms,
-//! password inputs and missing flags of cookies have one piece of evidence each; scripts, hidden inputs and parameters
-//! have one piece with many places.
+//! Owns the form of evidence in JSON and rows. Everything that adds to a score has evidence, so
+//! that points add up. Forms, password inputs and missing flags of cookies have one piece of
+//! evidence each; scripts, hidden inputs and parameters have one piece with many places.
 
 use crate::rule::{ExposureSeverity, RuleCategory, RuleId};
 use crate::surface::{ElementPlace, told};
@@ -30,7 +30,8 @@ pub struct ExposureEvidence {
     /// The places, at most [`MAX_EVIDENCE_LOCATIONS`] of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub locations: Vec<EvidenceLocation>,
-    /// The points that it adds to the exposure; for a missing header, the points that the header would take off.
+    /// The points that it adds to the exposure; for a missing header, the points that the header
+    /// would take off.
     #[serde(skip_serializing_if = "is_nothing")]
     pub contribution: f64,
     /// The points that it adds to the exposure. 0 for a missing header.

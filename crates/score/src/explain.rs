@@ -1,7 +1,7 @@
 //! The score in sentences.
 //!
-//! Owns the order of the sentences: the score and its parts first, then the evidence with the most points. The words for
-//! each rule are in the pack.
+//! Owns the order of the sentences: the score and its parts first, then the evidence with the most
+//! points. The words for each rule are in the pack.
 
 use crate::PageScore;
 use crate::attribution::{EvidenceRef, PagePair, ScoreMovement, ScoreShare, ShareCause, exceeds};
@@ -13,7 +13,8 @@ use crate::sentence::{fill_sentence, printable};
 
 /// Maximum number of places that are named. Further ones are counted.
 const MAX_NAMED_PLACES: usize = 3;
-/// Maximum number of pages between two versions, and of changes of each page. Further ones are counted.
+/// Maximum number of pages between two versions, and of changes of each page. Further ones are
+/// counted.
 const MAX_LISTED_PAGES: usize = 10;
 const MAX_LISTED_CHANGES: usize = 12;
 

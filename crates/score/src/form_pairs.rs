@@ -1,7 +1,8 @@
 //! Pairs the forms of two versions of a page.
 //!
-//! The key of a form is its action and method. A form whose action changed is the same form to users, and its new target
-//! matters. So forms without an equal key are paired by id, then by the names of inputs, then by a password input.
+//! The key of a form is its action and method. A form whose action changed is the same form to
+//! users, and its new target matters. So forms without an equal key are paired by id, then by the
+//! names of inputs, then by a password input.
 
 use crate::surface::{AttackSurface, PageForm};
 use std::collections::BTreeMap;

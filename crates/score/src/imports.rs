@@ -1,13 +1,13 @@
 //! The modules that a script in a page imports, found without running or parsing it.
 //!
-//! Knows comments, strings, `import`, `export … from` and `import(…)`. A regular expression with a quote is misread up to the
-//! end of its line. Time is linear.
+//! Knows comments, strings, `import`, `export … from` and `import(…)`. A regular expression with a
+//! quote is misread up to the end of its line. Time is linear.
 
 /// Maximum number of imports of one script.
 const MAX_SCRIPT_IMPORTS: usize = 100;
 
-/// The addresses of the modules that a script imports, as written. Only modules have `import … from`; all scripts may call
-/// `import(…)`.
+/// The addresses of the modules that a script imports, as written. Only modules have `import …
+/// from`; all scripts may call `import(…)`.
 pub(crate) fn imports(script: &[u8], is_module: bool) -> Vec<String> {
     let mut found = Vec::new();
     let mut state = ImportState::Outside;

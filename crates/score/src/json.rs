@@ -57,7 +57,8 @@ impl PageScore {
 }
 
 impl rows::VersionScore {
-    /// The score of a version as in `score_json`: that of its most exposed page, and all pages in brief.
+    /// The score of a version as in `score_json`: that of its most exposed page, and all pages in
+    /// brief.
     pub fn to_json(&self) -> String {
         let pages = self.pages().iter().map(|page| PageJson {
             url: &page.url,

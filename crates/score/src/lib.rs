@@ -2,14 +2,16 @@
 //!
 //! Owns the way from address, headers and body to a score with evidence. [`score`] collects the
 //! [attack surface](AttackSurface) and runs the rules of a [pack](RulePack). Between two versions,
-//! [`SecurityDiff`](security::SecurityDiff) reports the changes of each page, and [`attribute`](attribution::attribute)
-//! finds the chunks of the diff that moved the score. [`rows`] makes the rows of the tables.
+//! [`SecurityDiff`](security::SecurityDiff) reports the changes of each page, and
+//! [`attribute`](attribution::attribute) finds the chunks of the diff that moved the score.
+//! [`rows`] makes the rows of the tables.
 //!
-//! Knows no clock, no storage and no network: the same input gives the same output in the same order. Input is hostile:
-//! every function is total, and [`ScoreLimits`] bound the work.
+//! Knows no clock, no storage and no network: the same input gives the same output in the same
+//! order. Input is hostile: every function is total, and [`ScoreLimits`] bound the work.
 //!
-//! Ranges: exposure is 0 or more, without upper end; hardening is 0 to 1; score is exposure × (1 − hardening), 0 or
-//! more; normalised is 0 to 100; confidence is 0 to 1. Differences of the first pack from the scores of the original:
+//! Ranges: exposure is 0 or more, without upper end; hardening is 0 to 1; score is exposure × (1 −
+//! hardening), 0 or more; normalised is 0 to 100; confidence is 0 to 1. Differences of the first
+//! pack from the scores of the original:
 //!
 //! - hardening ends at 1, so that no score is negative; normalised ends at 100;
 //! - evidence of a missing header has the points that the header would take off;
@@ -153,8 +155,8 @@ pub fn score(page: &ScoredPage<'_>, pack: &RulePack, limits: &ScoreLimits) -> Pa
     }
 }
 
-/// A score from 0 to 100: a hundred times the score without its fraction. Rounding errors of sums are corrected first, so
-/// that 0.96 is 96 independently of the order of its parts.
+/// A score from 0 to 100: a hundred times the score without its fraction. Rounding errors of sums
+/// are corrected first, so that 0.96 is 96 independently of the order of its parts.
 pub fn normalize(score: f64) -> u8 {
     (score * 100.0 + 1e-9).clamp(0.0, 100.0) as u8
 }

@@ -1,7 +1,7 @@
 //! The detectors: the findings of each rule in an attack surface, and their sum.
 //!
-//! Weights and words are in the pack. The order of evidence is fixed: forms, inputs, cookies, missing headers, rules with
-//! many places, and rules without points.
+//! Weights and words are in the pack. The order of evidence is fixed: forms, inputs, cookies,
+//! missing headers, rules with many places, and rules without points.
 
 use crate::evidence::{EvidenceLocation, ExposureEvidence, LocationKind, MAX_EVIDENCE_LOCATIONS};
 use crate::pack::RulePack;
@@ -96,8 +96,8 @@ struct Ledger<'a> {
 }
 
 impl Ledger<'_> {
-    /// Adds findings of a rule as one piece of evidence, of which at most `counted` add points. Adds nothing if there are
-    /// none, or if the pack does not have the rule.
+    /// Adds findings of a rule as one piece of evidence, of which at most `counted` add points.
+    /// Adds nothing if there are none, or if the pack does not have the rule.
     fn group(
         &mut self,
         id: RuleId,
@@ -176,7 +176,8 @@ impl Ledger<'_> {
         }
     }
 
-    /// The points that a missing header would take off: its full points, as far as hardening can still grow.
+    /// The points that a missing header would take off: its full points, as far as hardening can
+    /// still grow.
     fn weigh_missing(&mut self, exposure: f64, hardening: f64) {
         for evidence in &mut self.evidence {
             let is_missing = evidence.key == RuleId::CspMissing

@@ -1,7 +1,8 @@
 //! Rule packs: the rules, their points and their sentences.
 //!
-//! Owns the file format of a pack and its validation. [Detectors](crate::measure) are code, named by [`RuleId`]; a pack
-//! selects them and gives them points and words. A pack may come from anywhere, so its numbers are checked.
+//! Owns the file format of a pack and its validation. [Detectors](crate::measure) are code, named
+//! by [`RuleId`]; a pack selects them and gives them points and words. A pack may come from
+//! anywhere, so its numbers are checked.
 
 use crate::rule::{ChangeKind, ExposureSeverity, RuleCategory, RuleId};
 use serde::Deserialize;
@@ -24,7 +25,8 @@ pub struct RulePack {
     pub scoring_version: String,
     /// The confidence of a complete score, 0 to 1.
     pub confidence: f64,
-    /// The factor of the credit of a directive for each of `'unsafe-inline'` and `'unsafe-eval'`, 0 to 1.
+    /// The factor of the credit of a directive for each of `'unsafe-inline'` and `'unsafe-eval'`, 0
+    /// to 1.
     pub unsafe_credit: f64,
     /// Parts of names that show a purpose.
     pub words: RuleWords,
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_packs_say_what_is_wrong() {
+    fn errors_of_rule_packs_name_the_problem() {
         let good = include_str!("../rules/exposure-1.toml");
         let said =
             |from: &str, to: &str| RulePack::parse(&good.replacen(from, to, 1)).unwrap_err().to_string();

@@ -1,7 +1,8 @@
 //! Protecting headers: their credits and their weaknesses.
 //!
-//! In a Content-Security-Policy the first directive of a name counts, as in browsers. If there are several policies, all
-//! are in force, and the strictest form of each directive counts, independently of the order of headers.
+//! In a Content-Security-Policy the first directive of a name counts, as in browsers. If there are
+//! several policies, all are in force, and the strictest form of each directive counts,
+//! independently of the order of headers.
 
 use crate::pack::RulePack;
 use crate::rule::RuleId;

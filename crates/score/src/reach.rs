@@ -1,5 +1,5 @@
-//! Outbound elements besides forms, scripts and frames: `base`, buttons with their own target, embedded objects, refreshes,
-//! links that run scripts, and imported modules.
+//! Outbound elements besides forms, scripts and frames: `base`, buttons with their own target,
+//! embedded objects, refreshes, links that run scripts, and imported modules.
 //!
 //! They are reported without points; new ones come first.
 

@@ -1,7 +1,9 @@
-//! Scores as rows of the tables `version_scores`, `version_evidence_locations` and `diff_attributions`.
+//! Scores as rows of the tables `version_scores`, `version_evidence_locations` and
+//! `diff_attributions`.
 //!
-//! Owns the values of every column and the score of a version of many pages. Has no SQL. Ids derive from content, so that
-//! scoring again, or a rebuild, gives the same rows; the caller passes the times.
+//! Owns the values of every column and the score of a version of many pages. Has no SQL. Ids derive
+//! from content, so that scoring again, or a rebuild, gives the same rows; the caller passes the
+//! times.
 
 use crate::attribution::{EvidenceRef, PagePair, ScoreShare, ShareCause};
 use crate::evidence::{EvidenceLocation, ExposureEvidence};
@@ -101,7 +103,8 @@ pub struct VersionScoreRow {
     pub created_at: i64,
 }
 
-/// A row of `version_evidence_locations`. `xpath`, `node_id` and `loc_confidence` of that table stay NULL.
+/// A row of `version_evidence_locations`. `xpath`, `node_id` and `loc_confidence` of that table
+/// stay NULL.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvidenceLocationRow {
     /// Derived from evidence and place.

@@ -1,6 +1,7 @@
 //! The ids of rules and of changes.
 //!
-//! One registry each, so that packs, rows and JSON use the same names. Packs have their sentences, and detectors find them.
+//! One registry each, so that packs, rows and JSON use the same names. Packs have their sentences,
+//! and detectors find them.
 
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +63,8 @@ registry! {
         CookieRedacted = "cookie_redacted",
         /// Scripts in the page.
         ScriptInline = "script_inline",
-        /// Scripts that an SVG loads. They count as much as inline scripts, which they were counted among.
+        /// Scripts that an SVG loads. They count as much as inline scripts, which they were counted
+        /// among.
         ScriptSvg = "script_svg",
         /// Scripts that are loaded.
         ScriptExternal = "script_external",

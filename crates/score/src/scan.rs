@@ -1,7 +1,8 @@
 //! Collects the attack surface of a page from its address, headers and body.
 //!
-//! A form has every input up to its end tag, wherever browsers put it in the tree, because a form sends all of them. A form
-//! inside a form is ignored, as in browsers. Bodies that are not declared as markup are not searched for tags.
+//! A form has every input up to its end tag, wherever browsers put it in the tree, because a form
+//! sends all of them. A form inside a form is ignored, as in browsers. Bodies that are not declared
+//! as markup are not searched for tags.
 
 use crate::cookie::{query_parameters, read_cookie};
 use crate::reach::{self, FoundOutbound};
@@ -15,6 +16,9 @@ use crate::{ScoreLimits, ScoredPage};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use url::{Host, Url};
+
+/// Number of bytes at the beginning of a body that decide its encoding.
+const MAX_ENCODING_BYTES: usize = 4 << 10;
 
 /// The attack surface of a page.
 pub(crate) fn collect(page: &ScoredPage<'_>, limits: &ScoreLimits) -> AttackSurface {
@@ -78,7 +82,8 @@ fn from_head(page: &ScoredPage<'_>) -> AttackSurface {
     }
 }
 
-/// Whether a body of that type is shown as markup. Without a type browsers guess, so it counts as markup.
+/// Whether a body of that type is shown as markup. Without a type browsers guess, so it counts as
+/// markup.
 fn is_markup(content_type: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence.is_empty() || essence.contains("html") || essence.contains("xml") || !essence.contains('/')
@@ -86,18 +91,12 @@ fn is_markup(content_type: &str) -> bool {
 
 /// The body in an encoding that extends ASCII, and whether its offsets are those of the body.
 fn transcode<'a>(body: &'a [u8], content_type: &str) -> (Cow<'a, [u8]>, bool) {
-    let label = content_type.to_ascii_lowercase();
-    let read: fn([u8; 2]) -> u16 = match body {
-        [0xff, 0xfe, ..] => u16::from_le_bytes,
-        [0xfe, 0xff, ..] => u16::from_be_bytes,
-        _ if label.contains("charset=utf-16be") => u16::from_be_bytes,
-        _ if label.contains("charset=utf-16") => u16::from_le_bytes,
-        _ => return (Cow::Borrowed(body), true),
-    };
-    let units = body.as_chunks::<2>().0.iter().map(|&pair| read(pair));
-    let text: String =
-        char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
-    (Cow::Owned(text.into_bytes()), false)
+    let start = &body[..body.len().min(MAX_ENCODING_BYTES)];
+    let encoding = varve_page::charset::of_start(start, Some(content_type));
+    match encoding.is_ascii_compatible() {
+        true => (Cow::Borrowed(body), true),
+        false => (Cow::Owned(encoding.decode(body).0.into_owned().into_bytes()), false),
+    }
 }
 
 /// The state of scanning one body.
@@ -105,7 +104,8 @@ struct SurfaceScan<'a> {
     body: &'a [u8],
     has_bytes: bool,
     limits: &'a ScoreLimits,
-    /// The address of the page, the base of its references, and its site. `None` if the address is no URL.
+    /// The address of the page, the base of its references, and its site. `None` if the address is
+    /// no URL.
     page: Option<Url>,
     base: Option<Url>,
     site: Option<String>,

@@ -1,7 +1,9 @@
-//! The security diff of one page between two versions: the scores and the changes of its attack surface.
+//! The security diff of one page between two versions: the scores and the changes of its attack
+//! surface.
 //!
-//! Owns the JSON form of a security diff. A page that is new or gone is compared with an empty one, without headers. If a
-//! body is not available, headers and cookies are compared, and numbers that need the body are unknown.
+//! Owns the JSON form of a security diff. A page that is new or gone is compared with an empty one,
+//! without headers. If a body is not available, headers and cookies are compared, and numbers that
+//! need the body are unknown.
 
 use crate::changes::{ComparedParts, SurfaceChange, changes};
 use crate::pack::RulePack;

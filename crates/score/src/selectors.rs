@@ -1,8 +1,9 @@
 //! A selector for each element with evidence, which selects only this element.
 //!
-//! The [scanner](crate::scan) knows the offset of a tag and builds no tree, but selectors select in the tree of a browser.
-//! So each tag gets an attribute that the page does not use, the page is [parsed](varve_page::dom) once, and the attribute
-//! is searched in the nodes. Elements in a template, and elements of a page past the limits of a tree, have no selector.
+//! The [scanner](crate::scan) knows the offset of a tag and builds no tree, but selectors select in
+//! the tree of a browser. So each tag gets an attribute that the page does not use, the page is
+//! [parsed](varve_page::dom) once, and the attribute is searched in the nodes. Elements in a
+//! template, and elements of a page past the limits of a tree, have no selector.
 
 use crate::text::attribute_selector;
 use crate::tokens::name_length;
@@ -65,7 +66,8 @@ struct Finder<'t> {
     marked: Vec<(usize, usize)>,
     /// Whether a node is within a template.
     is_inert: Vec<bool>,
-    /// Whether it is in SVG or MathML, where `href` may be `xlink:href`, which is another attribute to selectors.
+    /// Whether it is in SVG or MathML, where `href` may be `xlink:href`, which is another attribute
+    /// to selectors.
     is_foreign: Vec<bool>,
     /// The outermost form around a node, or the root.
     form: Vec<usize>,
@@ -150,7 +152,8 @@ impl<'t> Finder<'t> {
         }
     }
 
-    /// The selector of a node: by its form and name, by an attribute that no other has, or by its path.
+    /// The selector of a node: by its form and name, by an attribute that no other has, or by its
+    /// path.
     fn selector(&self, place: usize) -> String {
         let (node, form) = (&self.tree.nodes()[place], self.form[place]);
         let named = node.attribute("name").filter(|name| form > 0 && is_short(name));

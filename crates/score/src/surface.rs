@@ -1,7 +1,8 @@
 //! The attack surface of a page: everything that a visitor can use or manipulate.
 //!
-//! Owns its JSON form, with the names and omissions of the original (`dom_index` 0 and empty lists are left out). Places in
-//! the body are not part of the JSON; [evidence](crate::evidence) has them.
+//! Owns its JSON form, with the names and omissions of the original (`dom_index` 0 and empty lists
+//! are left out). Places in the body are not part of the JSON; [evidence](crate::evidence) has
+//! them.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -293,8 +294,8 @@ pub struct OutboundElement {
 }
 
 impl PageForm {
-    /// The descriptor of the form: its id, else its action. Unlike a path through the tree, it stays when the page around the
-    /// form changes. Several forms may share it.
+    /// The descriptor of the form: its id, else its action. Unlike a path through the tree, it
+    /// stays when the page around the form changes. Several forms may share it.
     pub fn descriptor(&self) -> String {
         if !self.dom_id.is_empty() {
             return format!("form{}", crate::text::attribute_selector("id", &self.dom_id));

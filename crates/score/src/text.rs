@@ -1,5 +1,5 @@
-//! The text of attribute values: decoded, with character references resolved, and limited in length; and the same text as
-//! part of a selector.
+//! The text of attribute values: decoded, with character references resolved, and limited in
+//! length; and the same text as part of a selector.
 
 use varve_page::tokenizer::decode_references;
 
@@ -10,7 +10,8 @@ const MAX_SELECTOR_BYTES: usize = 200;
 
 /// The text of a raw attribute value.
 pub(crate) fn decode(raw: &[u8]) -> String {
-    // A reference is at most twelve times as long as its text, so the rest of the bytes cannot matter.
+    // A reference is at most twelve times as long as its text, so the rest of the bytes cannot
+    // matter.
     let text = String::from_utf8_lossy(&raw[..raw.len().min(MAX_VALUE_BYTES * 12)]);
     cut(&decode_references(&text), MAX_VALUE_BYTES).to_owned()
 }

@@ -1,8 +1,9 @@
 //! The tags of an HTML body with their byte ranges, as evidence needs them.
 //!
-//! An adapter of the [tokenizer](varve_page::tokenizer) for a whole body: start tags with attributes and the text of
-//! text elements, and end tags. Comments and text are passed over. No tree is built, because a tree costs time that
-//! grows with the square of hostile nesting and forgets the offsets.
+//! An adapter of the [tokenizer](varve_page::tokenizer) for a whole body: start tags with
+//! attributes and the text of text elements, and end tags. Comments and text are passed over. No
+//! tree is built, because a tree costs time that grows with the square of hostile nesting and
+//! forgets the offsets.
 
 use std::ops::Range;
 use varve_page::tokenizer::{HtmlToken, Namespace, StartTag, Tokenizer};

@@ -1,8 +1,9 @@
 //! Compares two captures of a page: bodies, headers and noise.
 //!
-//! The entry point of this crate. Owns the order of the steps: kind and text of the bodies, comparison, noise, and then the
-//! headers, some of which follow from the body. Does not know where captures come from, and prints nothing. The
-//! [result](CaptureComparison) can be written as JSON in the documented form, as text or as a page.
+//! The entry point of this crate. Owns the order of the steps: kind and text of the bodies,
+//! comparison, noise, and then the headers, some of which follow from the body. Does not know where
+//! captures come from, and prints nothing. The [result](CaptureComparison) can be written as JSON
+//! in the documented form, as text or as a page.
 
 mod show;
 
@@ -46,8 +47,8 @@ pub enum DiffMode {
     Words,
     /// By nodes, if both are HTML and within the limits; else by lines.
     Dom,
-    /// By letters as in rows of `diffs`, with offsets in bytes of the bodies: the chunks of score attributions. Nothing is
-    /// noise.
+    /// By letters as in rows of `diffs`, with offsets in bytes of the bodies: the chunks of score
+    /// attributions. Nothing is noise.
     Letters,
 }
 
@@ -221,15 +222,16 @@ fn compare_bodies<'a>(
     if !is_lossy || body.is_changed() {
         return body;
     }
-    // An invalid byte may be a letter that is now encoded correctly. Readers saw U+FFFD, so that is a change.
+    // An invalid byte may be a letter that is now encoded correctly. Readers saw U+FFFD, so that is
+    // a change.
     let shown = compare_texts([base, head].map(|side| read(charset::decode, side)), kinds, options);
     if shown.is_changed() { shown } else { body }
 }
 
 type Decode = for<'b> fn(&'b [u8], Option<&str>) -> charset::DecodedText<'b>;
 
-/// Compares as the original tracker does. It decodes every body as UTF-8, so all invalid bytes are equal to it. If they
-/// differ, the chunks are incomplete.
+/// Compares as the original tracker does. It decodes every body as UTF-8, so all invalid bytes are
+/// equal to it. If they differ, the chunks are incomplete.
 fn by_letters(base: &CaptureSide<'_>, head: &CaptureSide<'_>) -> BodyDiff {
     let diff = moku::body_diff(base.id, head.id, base.body, head.body);
     let mut diff = moku::in_bytes(diff, base.body, head.body);
@@ -346,7 +348,8 @@ pub enum BodySimilarity {
 }
 
 impl BodyComparison<'_> {
-    /// In which way the bodies are equal, if their bytes differ and there is no change, not even noise.
+    /// In which way the bodies are equal, if their bytes differ and there is no change, not even
+    /// noise.
     pub fn alike(&self) -> Option<BodySimilarity> {
         match self {
             Self::Text(text) if text.diff.is_empty() => Some(BodySimilarity::Text),
@@ -359,7 +362,8 @@ impl BodyComparison<'_> {
 }
 
 impl CaptureComparison<'_> {
-    /// Whether anything changed that is not noise. Redacted headers count only if they were added or removed.
+    /// Whether anything changed that is not noise. Redacted headers count only if they were added
+    /// or removed.
     pub fn is_changed(&self) -> bool {
         self.body.is_changed() || self.headers_changed(false) > 0
     }

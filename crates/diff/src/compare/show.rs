@@ -118,7 +118,8 @@ impl CaptureComparison<'_> {
         }
     }
 
-    /// The numbers of added and removed lines. `None` unless bodies were compared by lines or words.
+    /// The numbers of added and removed lines. `None` unless bodies were compared by lines or
+    /// words.
     pub fn lines_changed(&self, all: bool) -> Option<(usize, usize)> {
         let BodyComparison::Text(text) = &self.body else { return None };
         let shown = text.shown(all);
@@ -131,8 +132,8 @@ impl CaptureComparison<'_> {
         html::page(&self.page(title, all), &self.hunks(view, all))
     }
 
-    /// The comparison as one section of such a page, with the names of base and head, sentences that come first, and the
-    /// number of the section.
+    /// The comparison as one section of such a page, with the names of base and head, sentences
+    /// that come first, and the number of the section.
     pub fn html_section(
         &self,
         title: &str,

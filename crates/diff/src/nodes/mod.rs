@@ -1,9 +1,10 @@
 //! The diff of two trees: inserted, removed, moved and changed nodes.
 //!
-//! Both trees are compared as sequences of subtrees in document order, which pairs all equal subtrees. Then, from the root
-//! down, the unpaired children of paired nodes are paired by name, id and content: elements with changed attributes or
-//! content, and texts. The other nodes were inserted or removed. A subtree that was removed at one place and inserted
-//! unchanged at another has moved, and so has one that changed its order among its siblings.
+//! Both trees are compared as sequences of subtrees in document order, which pairs all equal
+//! subtrees. Then, from the root down, the unpaired children of paired nodes are paired by name, id
+//! and content: elements with changed attributes or content, and texts. The other nodes were
+//! inserted or removed. A subtree that was removed at one place and inserted unchanged at another
+//! has moved, and so has one that changed its order among its siblings.
 //!
 //! White space between blocks is ignored. Inside of a line, and in `pre` and `textarea`, it counts.
 //!
@@ -29,7 +30,8 @@ pub struct DomDiff {
     pub changes: Vec<NodeChange>,
     /// Whether changes were left out, or not everything was compared.
     pub truncated: bool,
-    /// The limit at which a tree ends before its page. Then nothing was compared, because the rest must not count as equal.
+    /// The limit at which a tree ends before its page. Then nothing was compared, because the rest
+    /// must not count as equal.
     pub cut: Option<TreeCut>,
 }
 
@@ -70,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_change_is_told_with_its_place() {
+    fn each_kind_of_change_is_reported_with_its_selector() {
         let base = "<title>Old</title><nav><a href=/a>A</a></nav><p id=x class=y>one</p><ul><li>1<li>2</ul><footer>end of the page</footer>";
         let head = "<title>New</title><nav><a href=/b>A</a><a href=/c>C</a></nav><footer>end of the page</footer><p id=x>one</p><ul><li>2</ul>";
         insta::assert_snapshot!(told(base, head), @"
@@ -97,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_is_told_with_its_marks() {
+    fn a_comment_is_reported_with_its_delimiters() {
         let page = |words: &str| format!("<!DOCTYPE html><p>a<!-- {words} -->b");
         let told = told(&page("build seven"), &page("build eight"));
         assert!(told.contains("<!-- build seven -->") && told.contains("<!-- build eight -->"), "{told}");
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_places_in_a_list_is_not_what_came_to_it() {
+    fn moved_list_items_are_not_inserted_ones() {
         let list = |names: &[&str]| {
             let items = names.iter().map(|name| format!("<li><a href=/{name}>{name}</a></li>"));
             format!("<ul>{}</ul>", items.collect::<String>())
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_on_top_of_a_list_is_not_what_fell_off_its_end() {
+    fn an_item_added_at_the_top_is_not_paired_with_one_removed_at_the_end() {
         let base = news(&[("a", "1h"), ("b", "2h"), ("c", "3h"), ("d", "4h")]);
         let head = news(&[("x", "1m"), ("a", "1h"), ("b", "2h"), ("c", "3h")]);
         insta::assert_snapshot!(told(&base, &head), @r#"
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_alone_of_its_kind_is_itself_wherever_it_is() {
+    fn a_unique_node_is_paired_at_any_position() {
         let base = "<main>old words</main><p>one</p><p>two</p>";
         let head = "<p>one</p><p>two</p><main>new words</main>";
         assert!(
@@ -170,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_that_readers_see_is_told() {
+    fn visible_white_space_is_a_change() {
         insta::assert_snapshot!(told("<p><b>a</b> <b>b</b>", "<p><b>a</b><b>b</b>"), @"text html > body > p > b:nth-of-type(2): a b -> ab");
         insta::assert_snapshot!(told("<p>one <img src=x>two", "<p>one<img src=x> two"), @"
         text html > body > p > img: one <img> -> one<img>
@@ -194,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_that_nobody_sees_is_nothing() {
+    fn invisible_white_space_is_no_change() {
         for (base, head) in [
             ("<p>a</p> <p>b</p>", "<p>a</p><p>b</p>"),
             ("<p> <b>a</b> </p>", "<p><b>a</b></p>"),
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_read_is_not_compared() {
+    fn unread_bodies_are_not_compared() {
         let deep = |text: &str| HtmlTree::parse(&format!("{}{text}", "<div>".repeat(600)));
         let diff = DomDiff::between(&deep("one"), &deep("two"));
         assert_eq!((diff.cut, diff.truncated, diff.changes.len()), (Some(TreeCut::Depth), true, 0));
@@ -250,7 +252,7 @@ mod tests {
         }
 
         #[test]
-        fn a_new_script_is_always_told(page in page()) {
+        fn a_new_script_is_always_reported(page in page()) {
             let diff = told(&page, &format!("{page}<script src=evil.js></script>"));
             prop_assert!(diff.contains("evil.js"), "{}", diff);
         }

@@ -156,7 +156,8 @@ impl NodePairs {
         }
     }
 
-    /// Pairs equal children in another order, if no other child is like them: an inserted copy must not be taken for them.
+    /// Pairs equal children in another order, if no other child is like them: an inserted copy must
+    /// not be taken for them.
     fn by_likeness(
         &mut self,
         base: &HtmlTree,
@@ -199,8 +200,9 @@ impl NodePairs {
         }
     }
 
-    /// Pairs elements that are the only unpaired ones of their name on both sides, if they are between the same siblings, have
-    /// the same id, or are the only ones of their name. The first item of a list is not the one that fell off its end.
+    /// Pairs elements that are the only unpaired ones of their name on both sides, if they are
+    /// between the same siblings, have the same id, or are the only ones of their name. The first
+    /// item of a list is not the one that fell off its end.
     fn by_name(&mut self, base: &HtmlTree, head: &HtmlTree, place: usize, partner: usize) {
         let from = lone_children(base, place, &self.of_base, |found| head.nodes()[found].parent == partner);
         let to = lone_children(head, partner, &self.of_head, |found| base.nodes()[found].parent == place);
@@ -256,7 +258,8 @@ impl NodePairs {
             if kept.is_sorted() {
                 continue;
             }
-            // Children that were paired in order stay, and the others moved; else as few as possible move.
+            // Children that were paired in order stay, and the others moved; else as few as
+            // possible move.
             let steady: Vec<_> =
                 kept.iter().copied().filter(|(_, child)| !self.out_of_order[*child]).collect();
             let in_order = if steady.is_sorted() { steady } else { sequence::longest_rising(kept.clone()) };
@@ -268,7 +271,8 @@ impl NodePairs {
     }
 }
 
-/// Distinctive children without any pair in them, by their hashes. Children with the same hash are left out.
+/// Distinctive children without any pair in them, by their hashes. Children with the same hash are
+/// left out.
 fn single_children(
     tree: &HtmlTree,
     place: usize,
@@ -351,7 +355,8 @@ fn free(partners: &[Option<usize>]) -> bool {
     partners.iter().all(Option::is_none)
 }
 
-/// The nodes that are compared: all but white space, which [`InlineSpaces`](super::spaces) compares.
+/// The nodes that are compared: all but white space, which [`InlineSpaces`](super::spaces)
+/// compares.
 fn visible(tree: &HtmlTree) -> Vec<usize> {
     (1..tree.nodes().len()).filter(|place| is_visible(tree, *place)).collect()
 }
@@ -374,7 +379,8 @@ fn is_telling(tree: &HtmlTree, place: usize) -> bool {
     }
 }
 
-/// A hash of each subtree. Subtrees with equal hashes are still compared, because a hostile page can collide them.
+/// A hash of each subtree. Subtrees with equal hashes are still compared, because a hostile page
+/// can collide them.
 fn hashes(tree: &HtmlTree) -> Vec<u64> {
     let mut hashes = vec![0; tree.nodes().len()];
     for place in (0..tree.nodes().len()).rev() {

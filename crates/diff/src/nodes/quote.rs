@@ -1,6 +1,7 @@
 //! Quotes two values so that their difference is visible.
 //!
-//! Equal text at both ends is left out, except for a little, and the text between is quoted up to a maximum.
+//! Equal text at both ends is left out, except for a little, and the text between is quoted up to a
+//! maximum.
 
 use super::report::{NodeChange, NodeChangeKind};
 use crate::text::{InlineSpan, inline};
@@ -26,8 +27,8 @@ impl NodeChange {
         }
     }
 
-    /// A changed text as one text with removed and added words. `None` for all other changes. White space is one space, unless
-    /// it changed.
+    /// A changed text as one text with removed and added words. `None` for all other changes. White
+    /// space is one space, unless it changed.
     pub fn inline(&self) -> Option<Vec<InlineSpan<'static>>> {
         let (NodeChangeKind::Text, [Some(from), Some(to)]) = (&self.what, self.quoted()) else { return None };
         let (mut from, mut to) = (from.into_owned(), to.into_owned());
@@ -55,7 +56,8 @@ fn around<'a>(from: &'a str, to: &'a str) -> [Cow<'a, str>; 2] {
     })
 }
 
-/// A part of a text with ellipses where it goes on, and with the length of its middle if that is too long.
+/// A part of a text with ellipses where it goes on, and with the length of its middle if that is
+/// too long.
 fn bounded(text: &str, range: std::ops::Range<usize>) -> Cow<'_, str> {
     let (start, end) = (text.floor_char_boundary(range.start), text.ceil_char_boundary(range.end));
     if start == 0 && end == text.len() && text.len() <= MAX_QUOTED_BYTES {
@@ -81,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_is_seen_wherever_it_stands() {
+    fn a_difference_is_found_at_any_position() {
         let long = "é ".repeat(2000);
         for place in [0, 1, 2999, 6000] {
             let place = long.floor_char_boundary(place);
@@ -112,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_is_told_once_with_its_words_marked() {
+    fn a_changed_sentence_is_shown_once_with_marked_words() {
         let told = |from: &str, to: &str| {
             let trees = [from, to].map(|text| varve_page::dom::HtmlTree::parse(&format!("<p>{text}")));
             let diff = crate::nodes::DomDiff::between(&trees[0], &trees[1]);

@@ -27,7 +27,8 @@ pub enum NodeChangeKind {
 pub struct NodeChange {
     /// The kind of change.
     pub what: NodeChangeKind,
-    /// The CSS selector of the element in the head, or in the base if it was removed. For text, of the element around it.
+    /// The CSS selector of the element in the head, or in the base if it was removed. For text, of
+    /// the element around it.
     pub selector: String,
     /// The old text or value, or HTML up to a maximum. For a moved node, its old selector.
     pub from: Option<String>,
@@ -207,8 +208,8 @@ impl NodeReporter<'_> {
     }
 }
 
-/// A subtree as HTML, without the elements in it that are on both sides: a new element around existing content does not
-/// insert that content. An ellipsis at the end shows that it was cut.
+/// A subtree as HTML, without the elements in it that are on both sides: a new element around
+/// existing content does not insert that content. An ellipsis at the end shows that it was cut.
 fn outer_html(tree: &HtmlTree, place: usize, partners: &[Option<usize>]) -> String {
     let stayed = |inner: usize| partners[inner].is_some() && tree.nodes()[inner].name().is_some();
     let html = tree.outer_html_without(place, MAX_QUOTED_BYTES, stayed);

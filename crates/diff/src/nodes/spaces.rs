@@ -1,8 +1,9 @@
 //! Visible white space: between the nodes of one line.
 //!
-//! White space at the ends of texts is not compared, because indentation changes often and is invisible between blocks.
-//! Between two words, links or images of one line it is visible, in whichever element it is. So each node of a line has
-//! its preceding node, and whether there is white space between them.
+//! White space at the ends of texts is not compared, because indentation changes often and is
+//! invisible between blocks. Between two words, links or images of one line it is visible, in
+//! whichever element it is. So each node of a line has its preceding node, and whether there is
+//! white space between them.
 
 use varve_page::dom::{HtmlTree, NodeData, TreeNode};
 

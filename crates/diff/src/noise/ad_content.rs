@@ -1,13 +1,14 @@
 //! The content of advertisements: which elements are their slots, and what may change in them.
 //!
-//! The text of a slot may change, and so may the addresses of its frames, images and links, if the same slot named their
-//! scheme, host and port before in an element of the same name. So one advertisement replaces another, and none comes
-//! from elsewhere. Only elements and attributes that advertisements consist of may change: scripts, forms, overlays and
-//! the permissions of frames are changes. Of a script only numbers in the query of its address may change, which keep it
-//! from being cached. Pages use the class names of slots for their own banners. So words are noise only in elements that
-//! nothing but an advertisement uses, and never numbers, prices or addresses.
+//! The text of a slot may change, and so may the addresses of its frames, images and links, if the
+//! same slot named their scheme, host and port before in an element of the same name. So one
+//! advertisement replaces another, and none comes from elsewhere. Only elements and attributes that
+//! advertisements consist of may change: scripts, forms, overlays and the permissions of frames are
+//! changes. Of a script only numbers in the query of its address may change, which keep it from
+//! being cached. Pages use the class names of slots for their own banners. So words are noise only
+//! in elements that nothing but an advertisement uses, and never numbers, prices or addresses.
 
-use super::nodes::{LINK_ATTRIBUTES, PROGRAM_ELEMENTS, is_active, is_active_attribute, is_active_element};
+use super::nodes::{LINK_ATTRIBUTES, PROGRAM_ELEMENTS, is_active, is_active_attribute};
 use super::origins::{differ_by_query, is_path, origins};
 use crate::nodes::{NodeChange, NodeChangeKind};
 use std::cell::RefCell;
@@ -21,24 +22,15 @@ const PAGE_ELEMENTS: [&str; 6] = ["article", "body", "form", "head", "html", "ma
 /// Beginnings of ids and classes that only slots have.
 const SURE_PREFIXES: [&str; 2] = ["div-gpt-ad", "google_ads_"];
 
-/// Ids and classes that slots usually have. They count if frames, scripts or images are in the element.
+/// Ids and classes that slots usually have. They count if frames, scripts or images are in the
+/// element.
 const LIKELY_WORDS: [&str; 7] =
     ["ad-slot", "adslot", "ad_slot", "ad-container", "ad-banner", "advert-slot", "ad-unit"];
 
 /// Words of which the tag of every slot has one, in either case.
-pub(super) const SLOT_MARKS: [&str; 11] = [
-    "ad-banner",
-    "ad-container",
-    "ad-slot",
-    "ad-unit",
-    "ad_slot",
-    "adsbygoogle",
-    "adslot",
-    "advert-slot",
-    "data-ad-slot",
-    "div-gpt-ad",
-    "google_ads_",
-];
+pub(super) fn slot_marks() -> impl Iterator<Item = &'static str> {
+    SURE_PREFIXES.into_iter().chain(LIKELY_WORDS).chain(["adsbygoogle"])
+}
 
 /// Elements that fill such slots.
 const FILLING_ELEMENTS: [&str; 3] = ["iframe", "img", "script"];
@@ -50,13 +42,8 @@ const MAX_LABEL_BYTES: usize = 40;
 /// Maximum number of nodes of an advertisement.
 const MAX_AD_NODES: usize = 200;
 
-/// Attributes that mark an advertisement.
-const MARKING_ATTRIBUTES: [&str; 3] = ["id", "class", "data-ad-slot"];
-
-/// Elements that load their content.
-const LOADING_ELEMENTS: [&str; 2] = ["iframe", "img"];
-
-/// The elements of an advertisement. Others may run, hold markup that is not read here, or belong to the page.
+/// The elements of an advertisement. Others may run, hold markup that is not read here, or belong
+/// to the page.
 #[rustfmt::skip]
 const SHOWN_ELEMENTS: [&str; 28] = [
     "a", "area", "b", "br", "center", "div", "em", "figcaption", "figure", "font", "i", "iframe", "img", "ins", "li", "p",
@@ -69,9 +56,6 @@ const APPEARANCE_ATTRIBUTES: [&str; 13] = [
     "align", "alt", "aria-label", "border", "decoding", "frameborder", "height", "hspace", "id", "loading", "title",
     "vspace", "width",
 ];
-
-/// Lengths among them.
-const LENGTH_ATTRIBUTES: [&str; 2] = ["height", "width"];
 
 /// Maximum width and height of an advertisement in pixels. A larger one covers the page.
 const MAX_SIDE_PIXELS: u32 = 1200;
@@ -91,14 +75,17 @@ pub(super) struct AdChanges<'t> {
 
 impl<'t> AdChanges<'t> {
     pub(super) fn of(base: &'t HtmlTree, head: &'t HtmlTree, changes: &[NodeChange]) -> Self {
-        let is_mark = |what: &NodeChangeKind| matches!(what, NodeChangeKind::Attribute(name) if MARKING_ATTRIBUTES.contains(&name.as_str()));
-        let marked_anew =
-            changes.iter().filter(|change| is_mark(&change.what)).filter_map(|change| change.head).collect();
+        let is_mark = |change: &&NodeChange| match &change.what {
+            NodeChangeKind::Attribute(name) => ["id", "class", "data-ad-slot"].contains(&name.as_str()),
+            _ => false,
+        };
+        let marked_anew = changes.iter().filter(is_mark).filter_map(|change| change.head).collect();
         Self { base, head, marked_anew, named: RefCell::default() }
     }
 
-    /// Whether a change is in an element that is a slot on both sides, and changed nothing that runs, is filled in or comes
-    /// from another origin. An element that is only likely to be a slot may contain words of the page, which are changes.
+    /// Whether a change is in an element that is a slot on both sides, and changed nothing that
+    /// runs, is filled in or comes from another origin. An element that is only likely to be a slot
+    /// may contain words of the page, which are changes.
     pub(super) fn explain(&self, change: &NodeChange) -> bool {
         let Some(slot) = self.slot_around(change) else { return false };
         if !is_sure(&self.base.nodes()[slot]) && self.has_words(change) {
@@ -112,7 +99,8 @@ impl<'t> AdChanges<'t> {
 
     /// The innermost slot of the base around a change, if it is in a slot of the head as well.
     fn slot_around(&self, change: &NodeChange) -> Option<usize> {
-        // An inserted or removed node must be inside of a slot, and not be one itself; and a script is no slot.
+        // An inserted or removed node must be inside of a slot, and not be one itself; and a script
+        // is no slot.
         let is_script = |tree: &HtmlTree, node: usize| tree.nodes()[node].name() == Some("script");
         let own = |tree: &HtmlTree, node: usize| {
             !matches!(change.what, NodeChangeKind::Inserted | NodeChangeKind::Removed)
@@ -142,14 +130,13 @@ impl<'t> AdChanges<'t> {
                 !text_of(tree, words).trim().is_empty()
             })
         };
-        let is_of_words = match &change.what {
+        match &change.what {
             NodeChangeKind::Attribute(name) => ["alt", "aria-label", "title"].contains(&name.as_str()),
             NodeChangeKind::Text => true,
-            NodeChangeKind::Inserted | NodeChangeKind::Removed | NodeChangeKind::Moved => false,
-        };
-        is_of_words
-            || (!matches!(change.what, NodeChangeKind::Attribute(_))
-                && [(self.base, change.base), (self.head, change.head)].into_iter().any(says))
+            NodeChangeKind::Inserted | NodeChangeKind::Removed | NodeChangeKind::Moved => {
+                [(self.base, change.base), (self.head, change.head)].into_iter().any(says)
+            }
+        }
     }
 
     /// The origins that a slot of the base names.
@@ -202,18 +189,19 @@ fn is_harmless(tree: &HtmlTree, place: usize, what: &NodeChangeKind, named: &Nam
     let node = &tree.nodes()[place];
     let whole = &tree.nodes()[place..node.end];
     let is_quiet = match what {
-        NodeChangeKind::Attribute(name) => may_change(node, name, named),
+        NodeChangeKind::Attribute(name) => may_be(node, Some(name), named),
         NodeChangeKind::Text | NodeChangeKind::Moved => {
             !is_active(tree, place, node.end) && whole.iter().all(is_shown)
         }
         NodeChangeKind::Inserted | NodeChangeKind::Removed => {
-            whole.iter().all(|inner| may_come(inner, named))
+            whole.iter().all(|inner| may_be(inner, None, named))
         }
     };
     is_quiet && is_shown(&tree.nodes()[node.parent]) && !is_active(tree, node.parent, node.parent + 1)
 }
 
-/// Whether a node is of a kind that advertisements consist of. Comments are not: browsers and servers ran code in them.
+/// Whether a node is of a kind that advertisements consist of. Comments are not: browsers and
+/// servers ran code in them.
 fn is_shown(node: &TreeNode) -> bool {
     match &node.data {
         NodeData::Element(..) => node.name().is_some_and(|name| SHOWN_ELEMENTS.contains(&name)),
@@ -233,30 +221,23 @@ fn names_something(text: &str) -> bool {
         || text.match_indices('.').any(is_inner_dot)
 }
 
-/// Whether a changed attribute may have this value.
-fn may_change(node: &TreeNode, name: &str, named: &NamedOrigins<'_>) -> bool {
+/// Whether a node may be as it is on this side: with a changed attribute, or inserted or removed.
+fn may_be(node: &TreeNode, changed: Option<&str>, named: &NamedOrigins<'_>) -> bool {
     let element = node.name().unwrap_or_default();
-    let naming = naming(element);
-    // A frame without an address shows what a script writes into it.
-    let is_there = element != "iframe" || node.attribute("src").is_some();
-    is_there
-        && is_shown(node)
-        && is_passive(element)
-        && has_no_other_active(node, naming)
-        && may_have(node, name, named)
+    // A frame without an address shows what a script writes into it, and there are no permissions
+    // to compare with those of a new one.
+    let is_fine_frame = || changed.is_some() && node.attribute("src").is_some();
+    let may_have_all = || node.attributes().iter().all(|(name, _)| may_have(node, name, named));
+    is_shown(node)
+        && (element != "iframe" || is_fine_frame())
+        && match changed {
+            Some(name) => has_no_other_active(node, naming(element)) && may_have(node, name, named),
+            None => may_have_all(),
+        }
 }
 
-/// Whether a node may be inserted or removed. Frames may not: there are no permissions to compare theirs with.
-fn may_come(node: &TreeNode, named: &NamedOrigins<'_>) -> bool {
-    let Some(element) = node.name() else { return is_shown(node) };
-    element != "iframe"
-        && is_shown(node)
-        && is_passive(element)
-        && has_no_other_active(node, naming(element))
-        && node.attributes().iter().all(|(name, _)| may_have(node, name, named))
-}
-
-/// Whether an attribute may change: it is one of appearance, or names an origin that the slot named before.
+/// Whether an attribute may change: it is one of appearance, or names an origin that the slot named
+/// before.
 fn may_have(node: &TreeNode, name: &str, named: &NamedOrigins<'_>) -> bool {
     let element = node.name().unwrap_or_default();
     let Some(value) = node.attribute(name) else { return true };
@@ -278,15 +259,10 @@ fn may_have(node: &TreeNode, name: &str, named: &NamedOrigins<'_>) -> bool {
     };
     let is_in_bounds =
         || value.trim().trim_end_matches("px").parse().is_ok_and(|side: u32| side <= MAX_SIDE_PIXELS);
-    match LENGTH_ATTRIBUTES.contains(&name) {
-        true => is_in_bounds(),
-        false => APPEARANCE_ATTRIBUTES.contains(&name) || is_mere_name(),
+    match name {
+        "height" | "width" => is_in_bounds(),
+        _ => APPEARANCE_ATTRIBUTES.contains(&name) || is_mere_name(),
     }
-}
-
-/// Whether an element is inactive, or is a frame or an image.
-fn is_passive(element: &str) -> bool {
-    LOADING_ELEMENTS.contains(&element) || !is_active_element(element)
 }
 
 /// Whether no other attribute runs, loads or sends something. These may load, but not run.
@@ -298,8 +274,8 @@ fn has_no_other_active(node: &TreeNode, but: &[&str]) -> bool {
     node.attributes().iter().all(is_fine)
 }
 
-/// Whether an element is the slot of an advertisement. Classified ads use the class `ad` as well: an element with prices,
-/// telephone numbers or sentences is no slot.
+/// Whether an element is the slot of an advertisement. Classified ads use the class `ad` as well:
+/// an element with prices, telephone numbers or sentences is no slot.
 fn is_slot(tree: &HtmlTree, place: usize) -> bool {
     let node = &tree.nodes()[place];
     if node.end - place > MAX_AD_NODES {
@@ -434,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_an_advertisement_is_one() {
+    fn only_existing_slots_count_as_slots() {
         for (base, head) in [
             ("<div>our terms</div>", "<div id=div-gpt-ad-1>their terms</div>"),
             ("<p>x</p>", "<p>x</p><div id=div-gpt-ad-1>call us now</div>"),
@@ -465,13 +441,6 @@ mod tests {
                 [None],
                 "{address}"
             );
-        }
-    }
-
-    #[test]
-    fn every_mark_is_among_the_slot_marks() {
-        for mark in SURE_PREFIXES.iter().chain(&LIKELY_WORDS).chain(&["adsbygoogle", "data-ad-slot"]) {
-            assert!(SLOT_MARKS.contains(mark), "{mark}");
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Where the slots of advertisements are in the source of a page.
 //!
-//! Only an element whose tags are all closed inside of it counts, so that the source of the slot read alone is the same
-//! tree as in the page. What the slot shows is compared by [`ad_content`](super::ad_content), as in the mode by nodes.
+//! Only an element whose tags are all closed inside of it counts, so that the source of the slot
+//! read alone is the same tree as in the page. What the slot shows is compared by
+//! [`ad_content`](super::ad_content), as in the mode by nodes.
 
-use super::ad_content::SLOT_MARKS;
+use super::ad_content::slot_marks;
 use super::document::{SourceDocument, SourceKind};
 use super::nodes::only_advertisements;
 use crate::nodes::DomDiff;
@@ -25,7 +26,7 @@ const MAX_TRIED_TAGS: usize = 1000;
 const IMPLIED_ELEMENTS: usize = 3;
 
 static MARK_SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let search = AhoCorasick::builder().ascii_case_insensitive(true).build(SLOT_MARKS);
+    let search = AhoCorasick::builder().ascii_case_insensitive(true).build(slot_marks());
     search.expect("the marks are few and short")
 });
 
@@ -60,8 +61,9 @@ pub(super) fn find_ad_slots(document: SourceDocument<'_>) -> Vec<AdSlot> {
     slots
 }
 
-/// The token that ends the element which a token begins, and the number of start tags up to there. `None` if a tag in
-/// it is not closed by its own end tag, in order: then only a parser knows what is in it.
+/// The token that ends the element which a token begins, and the number of start tags up to there.
+/// `None` if a tag in it is not closed by its own end tag, in order: then only a parser knows what
+/// is in it.
 fn whole_element(document: SourceDocument<'_>, start: usize) -> Option<(usize, usize)> {
     let mut open: Vec<String> = Vec::new();
     let mut start_tags = 0;
@@ -74,17 +76,14 @@ fn whole_element(document: SourceDocument<'_>, start: usize) -> Option<(usize, u
                 let (name, is_self_closing) = document.with_start_tag(token, |tag| {
                     (String::from_utf8_lossy(tag.name).to_ascii_lowercase(), tag.is_self_closing)
                 })?;
-                let is_foreign = |name: &String| ["svg", "math"].contains(&name.as_str());
-                let is_foreign = open.iter().chain([&name]).any(is_foreign);
-                let is_closed = VOID_ELEMENTS.contains(&name.as_str()) || (is_self_closing && is_foreign);
-                if !is_closed {
-                    open.push(name);
-                }
+                let is_void = VOID_ELEMENTS.contains(&name.as_str());
+                open.push(name);
+                let is_foreign = open.iter().any(|name| ["svg", "math"].contains(&name.as_str()));
+                open.pop_if(|_| is_void || (is_self_closing && is_foreign));
             }
             SourceKind::EndTag => {
-                let name =
-                    source[2..].split(|letter: char| letter.is_ascii_whitespace() || "/>".contains(letter));
-                let name = name.into_iter().next().unwrap_or_default();
+                let is_end = |letter: char| letter.is_ascii_whitespace() || "/>".contains(letter);
+                let name = source[2..].split(is_end).next().unwrap_or_default();
                 open.pop().filter(|open| open.eq_ignore_ascii_case(name))?;
             }
             SourceKind::Declaration | SourceKind::Unread => return None,

@@ -1,7 +1,8 @@
 //! A body as source tokens with byte ranges.
 //!
-//! The index of a document holds no text, so that it outlives changes to the diff that owns the text. It is filled when
-//! a token is first asked for. Most changes show no sign of noise and need no token.
+//! The index of a document holds no text, so that it outlives changes to the diff that owns the
+//! text. It is filled when a token is first asked for. Most changes show no sign of noise and need
+//! no token.
 
 use super::ad_slots::{AdSlot, find_ad_slots};
 use super::value::NoiseValue;
@@ -16,9 +17,10 @@ use varve_page::tokenizer::{Grammar, HtmlToken, StartTag, TextModel, Tokenizer};
 const MAX_SOURCE_TOKENS: usize = 2_000_000;
 
 /// How a body is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BodySyntax {
     /// Tags and text, with text elements.
+    #[default]
     Html,
     /// Tags and text.
     Xml,
@@ -64,6 +66,7 @@ struct SourceToken {
 }
 
 /// The tokens of a document, and the values that were found in them.
+#[derive(Default)]
 pub(super) struct DocumentIndex {
     syntax: BodySyntax,
     tokens: OnceCell<Vec<SourceToken>>,
@@ -75,13 +78,7 @@ pub(super) struct DocumentIndex {
 
 impl DocumentIndex {
     pub(super) fn new(syntax: BodySyntax) -> Self {
-        Self {
-            syntax,
-            tokens: OnceCell::new(),
-            slots: OnceCell::new(),
-            values: RefCell::default(),
-            searched: Cell::default(),
-        }
+        Self { syntax, ..Self::default() }
     }
 
     /// The index of a fragment, in which no slots of advertisements are looked for.
@@ -143,6 +140,9 @@ impl<'t> SourceDocument<'t> {
         token: usize,
         read: impl FnOnce(&StartTag<'_, 't>) -> R,
     ) -> Option<R> {
+        if self.kind(token) != SourceKind::StartTag {
+            return None;
+        }
         match Tokenizer::default().next(self.source(token).as_bytes(), true)? {
             (_, HtmlToken::Start(tag)) => Some(read(&tag)),
             _ => None,

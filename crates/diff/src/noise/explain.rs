@@ -6,23 +6,21 @@ use super::pattern::ValueShape;
 use super::rules::NoiseRule;
 use super::swapped_links::SwappedLinks;
 use super::token_shape::unscrambled_address;
-use super::value::NoiseValue;
+use super::value::{MAX_WHOLE_TOKEN_BYTES, NoiseValue, PART_CONTEXT_BYTES};
+use crate::text::TextDiff;
 use std::cell::Cell;
 use std::ops::Range;
 
 /// Maximum number of slots that are parsed in one comparison.
 const MAX_PARSED_SLOTS: usize = 1000;
 
-/// Tokens longer than this are compared without what they share at both ends.
-const MAX_WHOLE_COMPARED_BYTES: usize = 256 << 10;
-
 /// Compares two documents.
-pub(super) struct DocumentPair<'p, 't> {
+pub(super) struct DocumentPair<'p, 't, 'd> {
     pub(super) base: SourceDocument<'p>,
     pub(super) head: SourceDocument<'p>,
     pub(super) swapped: &'p SwappedLinks<'t>,
-    /// Whether an offset of the base is the same place as an offset of the head.
-    pub(super) is_aligned: &'p dyn Fn(usize, usize) -> bool,
+    /// The diff of the lines, by which places are the same on both sides. Without one none are.
+    pub(super) diff: Option<&'p TextDiff<'d>>,
     /// Number of slots that were parsed.
     pub(super) parsed_slots: &'p Cell<usize>,
 }
@@ -30,9 +28,10 @@ pub(super) struct DocumentPair<'p, 't> {
 /// A token, and the part of it that is compared.
 type TokenPart = (usize, Range<usize>);
 
-impl DocumentPair<'_, '_> {
-    /// The rule that explains why two ranges differ: they are the same but for values that rules know and for what
-    /// advertisements show. If several rules are needed, the first in the order of the table.
+impl DocumentPair<'_, '_, '_> {
+    /// The rule that explains why two ranges differ: they are the same but for values that rules
+    /// know and for what advertisements show. If several rules are needed, the first in the order
+    /// of the table.
     pub(super) fn explain(&self, base: Range<usize>, head: Range<usize>) -> Option<NoiseRule> {
         let (mut from, mut to) = (self.base.units(base), self.head.units(head));
         let mut explained: Option<NoiseRule> = None;
@@ -50,8 +49,8 @@ impl DocumentPair<'_, '_> {
                     if self.base.text[from.range.clone()] == self.head.text[to.range.clone()] {
                         continue;
                     }
-                    let is_same_place = (self.is_aligned)(from.range.start, to.range.start)
-                        && (self.is_aligned)(from.range.end - 1, to.range.end - 1);
+                    let is_same_place = self.is_aligned(from.range.start, to.range.start)
+                        && self.is_aligned(from.range.end - 1, to.range.end - 1);
                     self.parsed_slots.set(self.parsed_slots.get() + 1);
                     let may_parse = is_same_place && self.parsed_slots.get() <= MAX_PARSED_SLOTS;
                     (may_parse && differ_by_advertisement((self.base, from), (self.head, to)))
@@ -61,6 +60,20 @@ impl DocumentPair<'_, '_> {
             };
             explained = Some(explained.map_or(rule, |known| known.min(rule)));
         }
+    }
+
+    /// Whether an offset of the base is in the same line as one of the head, or in the same change.
+    fn is_aligned(&self, base: usize, head: usize) -> bool {
+        let Some(diff) = self.diff else { return false };
+        let changes = diff.changes();
+        let next = changes.partition_point(|change| change.base.end <= base);
+        if let Some(change) = changes.get(next).filter(|change| change.base.start <= base) {
+            return change.head.contains(&head);
+        }
+        let before = next.checked_sub(1).map(|last| &changes[last]);
+        let (base_end, head_end) = before.map_or((0, 0), |change| (change.base.end, change.head.end));
+        let is_before_next = changes.get(next).is_none_or(|change| head < change.head.start);
+        is_before_next && head.checked_sub(head_end) == Some(base - base_end)
     }
 
     /// The rule that explains why two tokens differ.
@@ -96,18 +109,18 @@ impl DocumentPair<'_, '_> {
         changed.into_iter().min()
     }
 
-    /// Two parts of long tokens without what they share at both ends, except for a little that patterns need.
+    /// Two parts of long tokens without what they share at both ends, except for a little that
+    /// patterns need.
     fn without_shared_ends(&self, from: TokenPart, to: TokenPart) -> (TokenPart, TokenPart) {
-        const KEPT_BYTES: usize = 400;
-        if from.1.len().max(to.1.len()) <= MAX_WHOLE_COMPARED_BYTES {
+        if from.1.len().max(to.1.len()) <= MAX_WHOLE_TOKEN_BYTES {
             return (from, to);
         }
         let (old, new) = (&self.base.text[from.1.clone()], &self.head.text[to.1.clone()]);
         let shared = |one: &mut dyn Iterator<Item = (u8, u8)>| one.take_while(|(a, b)| a == b).count();
-        let start = shared(&mut old.bytes().zip(new.bytes())).saturating_sub(KEPT_BYTES);
+        let start = shared(&mut old.bytes().zip(new.bytes())).saturating_sub(PART_CONTEXT_BYTES);
         let start = old.floor_char_boundary(start);
         let end = shared(&mut old[start..].bytes().rev().zip(new[start..].bytes().rev()));
-        let end = end.saturating_sub(KEPT_BYTES);
+        let end = end.saturating_sub(PART_CONTEXT_BYTES);
         let end = old.len() - old.ceil_char_boundary(old.len() - end);
         let part = |(token, part): TokenPart| (token, part.start + start..part.end - end);
         (part(from), part(to))
@@ -118,7 +131,9 @@ impl DocumentPair<'_, '_> {
         let (from, to) = (&self.base.text[old.range.clone()], &self.head.text[new.range.clone()]);
         match old.shape {
             ValueShape::Hash => from.len() == to.len(),
-            ValueShape::SwappedHash => from.len() == to.len() && self.swapped.contains(from, to),
+            ValueShape::SwappedHash => {
+                from.len() == to.len() && self.swapped.contains(&(from.to_owned(), to.to_owned()))
+            }
             ValueShape::ScrambledAddress => {
                 unscrambled_address(from).is_some_and(|address| unscrambled_address(to) == Some(address))
             }
@@ -128,7 +143,8 @@ impl DocumentPair<'_, '_> {
     }
 }
 
-/// The hashes in the addresses of a tag. A digest follows them: alone, it says that the asset was changed in place.
+/// The hashes in the addresses of a tag. A digest follows them: alone, it says that the asset was
+/// changed in place.
 fn asset_hashes(document: SourceDocument<'_>, token: usize) -> Vec<&str> {
     let values = document.values(token, &document.range(token));
     let is_hash =
@@ -154,7 +170,7 @@ pub(super) fn explain_fragments(
         base: SourceDocument { text: base, index: &from },
         head: SourceDocument { text: head, index: &to },
         swapped,
-        is_aligned: &|_, _| false,
+        diff: None,
         parsed_slots: &Cell::default(),
     };
     pair.explain(0..base.len(), 0..head.len())
@@ -162,6 +178,7 @@ pub(super) fn explain_fragments(
 
 #[cfg(test)]
 mod tests {
+    use super::super::swapped_links::swapped_links;
     use super::*;
     use proptest::prelude::*;
 
@@ -169,7 +186,7 @@ mod tests {
     fn explain(base: &str, head: &str) -> Option<NoiseRule> {
         let is_page = base.starts_with('<') && head.starts_with('<');
         let syntax = if is_page { BodySyntax::Html } else { BodySyntax::Program };
-        explain_fragments(base, head, syntax, &SwappedLinks::none())
+        explain_fragments(base, head, syntax, &swapped_links(Default::default))
     }
 
     fn all_are_explained(cases: &[(&str, &str, &str)]) {
@@ -240,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_may_be_short_under_a_name_that_says_what_it_is() {
+    fn short_tokens_count_under_the_name_of_a_token() {
         all_are_explained(&[
             ("<script nonce=abc123>", "<script nonce=x9y8z7>", "nonce"),
             (r#"<script nonce="a1b2">"#, r#"<script nonce="longer-than-before-77">"#, "nonce"),
@@ -262,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_explain_what_they_know() {
+    fn rules_explain_their_values() {
         all_are_explained(&[
             (r#"<script nonce="abcd1234efgh">"#, r#"<script nonce="zzzz9999yyyy">"#, "nonce"),
             (r#"script-src 'nonce-aGVsbG8x'"#, r#"script-src 'nonce-d29ybGQy'"#, "nonce"),

@@ -3,7 +3,7 @@
 use super::document::BodySyntax;
 use super::explain::explain_fragments;
 use super::rules::NoiseRule;
-use super::swapped_links::SwappedLinks;
+use super::swapped_links::swapped_links;
 use super::token_shape::is_token;
 use super::twins::Volatile;
 use crate::headers::{HeaderChange, HeaderDiff, RedactedSide};
@@ -17,8 +17,9 @@ const BODY_HEADERS: [&str; 9] = [
     "x-goog-hash", "x-goog-stored-content-length",
 ];
 
-/// Headers that differ in every response: clocks, caches, tracing and routes, sorted. Prefixes such as `x-amz-` and `cf-`
-/// are not enough: they also have redirects, encryption and metadata of users.
+/// Headers that differ in every response: clocks, caches, tracing and routes, sorted. Prefixes such
+/// as `x-amz-` and `cf-` are not enough: they also have redirects, encryption and metadata of
+/// users.
 #[rustfmt::skip]
 const VOLATILE_HEADERS: [&str; 55] = [
     "accept-ranges", "age", "cf-cache-status", "cf-ray", "cf-request-id", "connection", "date",
@@ -33,33 +34,26 @@ const VOLATILE_HEADERS: [&str; 55] = [
     "x-runtime", "x-served-by", "x-timer", "x-trace-id", "x-varnish", "x-vercel-cache", "x-vercel-id",
 ];
 
-/// Maximum difference between the time from one response to the next and the time from one expiry to the next, in
-/// seconds. A larger one is another lifetime.
+/// Maximum difference between the time from one response to the next and the time from one expiry
+/// to the next, in seconds. A larger one is another lifetime.
 const MAX_LIFETIME_CHANGE: i64 = 60 * 60;
 
 /// 2001-01-01 in seconds. An earlier expiry means that a response has expired already.
 const EXPIRED_BEFORE: i64 = 978_307_200;
 
-/// For each changed header that is noise the rule that explains it. `body_is_same` is set if the body changed only by
-/// noise.
+/// For each changed header that is noise the rule that explains it. `body_is_same` is set if the
+/// body changed only by noise.
 pub fn classify_headers(
     diff: &HeaderDiff,
     body_is_same: bool,
     volatile: &Volatile,
 ) -> BTreeMap<String, NoiseRule> {
-    let by_name = |name: &String| -> Option<(String, NoiseRule)> {
-        Some((name.clone(), rule_of_name(name, body_is_same, volatile)?))
+    let rule = |name: &String| {
+        let by_values = || rule_of_values(name, diff.changed.get(name)?, diff);
+        rule_of_name(name, body_is_same, volatile).or_else(by_values)
     };
-    let mut noise: BTreeMap<_, _> =
-        diff.added.keys().chain(diff.removed.keys()).filter_map(by_name).collect();
-    for (name, change) in &diff.changed {
-        if let Some(rule) =
-            rule_of_name(name, body_is_same, volatile).or_else(|| rule_of_values(name, change, diff))
-        {
-            noise.insert(name.clone(), rule);
-        }
-    }
-    noise
+    let names = diff.added.keys().chain(diff.removed.keys()).chain(diff.changed.keys());
+    names.filter_map(|name| Some((name.clone(), rule(name)?))).collect()
 }
 
 /// The redacted headers that only some responses have.
@@ -83,29 +77,32 @@ fn rule_of_name(name: &str, body_is_same: bool, volatile: &Volatile) -> Option<N
 }
 
 fn rule_of_values(name: &str, change: &HeaderChange, diff: &HeaderDiff) -> Option<NoiseRule> {
-    match name {
+    let is_volatile = match name {
         "set-cookie" => return cookies_follow(change).then_some(NoiseRule::CookieValue),
-        "expires" => return expires_with_the_clock(change, diff).then_some(NoiseRule::VolatileHeader),
-        "via" => return only_nodes_differ(change).then_some(NoiseRule::VolatileHeader),
+        "expires" => expires_with_the_clock(change, diff),
+        "via" => route(&change.from) == route(&change.to),
         "report-to" | "reporting-endpoints" => {
-            let [from, to] = [&change.from, &change.to].map(|values| without_signature(&values.join("\n")));
-            return (from == to).then_some(NoiseRule::VolatileHeader);
+            without_signature(&change.from.join("\n")) == without_signature(&change.to.join("\n"))
         }
-        _ => {}
-    }
-    let (from, to) = (change.from.join("\n"), change.to.join("\n"));
+        _ => return rule_of_text(name, &change.from.join("\n"), &change.to.join("\n")),
+    };
+    is_volatile.then_some(NoiseRule::VolatileHeader)
+}
+
+/// The rule that explains two values, alone or as the field of that name.
+fn rule_of_text(name: &str, from: &str, to: &str) -> Option<NoiseRule> {
+    let swapped = swapped_links(Default::default);
+    let explain = |from: &str, to: &str| explain_fragments(from, to, BodySyntax::Program, &swapped);
     let named = |value: &str| format!("\"{name}\":\"{value}\"");
-    let explain =
-        |from: &str, to: &str| explain_fragments(from, to, BodySyntax::Program, &SwappedLinks::none());
-    explain(&from, &to).or_else(|| explain(&named(&from), &named(&to)))
+    explain(from, to).or_else(|| explain(&named(from), &named(to)))
 }
 
 /// Whether only the values of cookies changed. A value that is a word, empty or zero is a setting.
 fn cookies_follow(change: &HeaderChange) -> bool {
     let follows = |(from, to): (&String, &String)| {
-        let (old, new) = (SetCookie::of(from), SetCookie::of(to));
-        let is_same = old.value == new.value || !(is_setting(old.value) || is_setting(new.value));
-        old.name == new.name && old.bound == new.bound && is_same
+        let ([name, value, bound], [new_name, new_value, new_bound]) = (read_cookie(from), read_cookie(to));
+        let is_same = value == new_value || !(is_setting(&value) || is_setting(&new_value));
+        name == new_name && bound == new_bound && is_same
     };
     change.from.len() == change.to.len() && change.from.iter().zip(&change.to).all(follows)
 }
@@ -116,24 +113,17 @@ fn is_setting(value: &str) -> bool {
     value == "0" || ((is_word || is_address) && !is_token(value))
 }
 
-/// A cookie without its expiry.
-struct SetCookie<'c> {
-    name: &'c str,
-    value: &'c str,
-    bound: Vec<&'c str>,
+/// The name and value of a cookie, and its attributes without its expiry.
+fn read_cookie(cookie: &str) -> [String; 3] {
+    let mut parts = cookie.split(';').map(str::trim);
+    let (name, value) = parts.next().unwrap_or_default().split_once('=').unwrap_or_default();
+    let ends = |part: &str| part.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("expires="));
+    let bound: Vec<_> = parts.filter(|part| !ends(part)).collect();
+    [name.to_owned(), value.trim_matches('"').to_owned(), bound.join(";")]
 }
 
-impl<'c> SetCookie<'c> {
-    fn of(cookie: &'c str) -> Self {
-        let mut parts = cookie.split(';').map(str::trim);
-        let (name, value) = parts.next().unwrap_or_default().split_once('=').unwrap_or_default();
-        let ends = |part: &str| part.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("expires="));
-        Self { name, value: value.trim_matches('"'), bound: parts.filter(|part| !ends(part)).collect() }
-    }
-}
-
-/// Whether both responses have the same lifetime. Without a `Date` header any two expiries count, unless one of them has
-/// always passed.
+/// Whether both responses have the same lifetime. Without a `Date` header any two expiries count,
+/// unless one of them has always passed.
 fn expires_with_the_clock(change: &HeaderChange, diff: &HeaderDiff) -> bool {
     let dates = |change: &HeaderChange| {
         let [from, to] = [&change.from, &change.to].map(|values| match values.as_slice() {
@@ -156,30 +146,22 @@ fn seconds(date: &str) -> Option<i64> {
     Some(date.and_utc().timestamp())
 }
 
-/// Whether a response took the same route over other nodes. Nodes differ by number, or by the code of their airport.
-fn only_nodes_differ(change: &HeaderChange) -> bool {
-    let hops = |values: &[String]| -> Vec<Vec<String>> {
-        let hops = values.iter().flat_map(|value| value.split(','));
-        hops.map(|hop| hop.split_whitespace().map(str::to_owned).collect()).collect()
+/// The words of each hop of a route, the second of which names the node.
+fn route(hops: &[String]) -> Vec<Vec<String>> {
+    let words = hops.iter().flat_map(|hop| hop.split(',')).map(str::split_whitespace);
+    let masked = |(number, word)| if number == 1 { masked_node(word) } else { word.to_owned() };
+    words.map(|words| words.enumerate().map(masked).collect()).collect()
+}
+
+/// The name of a node without what nodes of one route differ by: a number, or the code of an
+/// airport.
+fn masked_node(node: &str) -> String {
+    let masked = |part: &str| match part {
+        part if part.bytes().any(|byte| byte.is_ascii_digit()) => "0".to_owned(),
+        part if part.len() == 3 && part.bytes().all(|byte| byte.is_ascii_uppercase()) => "A".to_owned(),
+        part => part.to_owned(),
     };
-    let is_place = |part: &str| part.len() == 3 && part.bytes().all(|byte| byte.is_ascii_uppercase());
-    let is_number = |part: &str| part.bytes().any(|byte| byte.is_ascii_digit());
-    let are_alike = |one: &str, other: &str| {
-        one == other || (is_number(one) && is_number(other)) || (is_place(one) && is_place(other))
-    };
-    let same_node = |one: &str, other: &str| {
-        let parts = |name: &str| name.split(['.', '-', '_', ':']).map(str::to_owned).collect::<Vec<_>>();
-        let (one, other) = (parts(one), parts(other));
-        one.len() == other.len() && one.iter().zip(&other).all(|(one, other)| are_alike(one, other))
-    };
-    let same_hop = |(one, other): (&Vec<String>, &Vec<String>)| match (one.as_slice(), other.as_slice()) {
-        ([how, node, said @ ..], [other_how, other_node, other_said @ ..]) => {
-            how == other_how && said == other_said && same_node(node, other_node)
-        }
-        _ => false,
-    };
-    let (from, to) = (hops(&change.from), hops(&change.to));
-    from.len() == to.len() && from.iter().zip(&to).all(same_hop)
+    node.split(['.', '-', '_', ':']).map(masked).collect::<Vec<_>>().join(".")
 }
 
 /// The addresses of reports without the signatures of Cloudflare.
@@ -229,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_noise_under_a_name_that_says_so() {
+    fn times_are_noise_under_the_name_of_a_render_time() {
         let told =
             |name: &str| noise(&[(name, "2026-05-01T10:00:00Z")], &[(name, "2026-05-02T10:00:00Z")], true);
         assert_eq!(told("X-Generated-At"), [("x-generated-at".to_owned(), "timestamp")]);

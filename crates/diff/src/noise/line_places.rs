@@ -1,64 +1,80 @@
 //! Lines that are known by the lines around them, because too little of them stays: `<b>17</b>`.
 //!
-//! Such a line is remembered with as many lines above and below as it takes that only one line of the page fits. The
-//! place of a line says nothing about what runs or loads, so the gaps of its skeleton must be in text that readers see.
+//! Such a line is remembered with as many lines above and below as it takes that only one line of
+//! the page fits. The place of a line says nothing about what runs or loads, so the gaps of its
+//! skeleton must be in text that readers see.
 
-use super::document::{DocumentIndex, SourceDocument, SourceKind};
+use super::document::{SourceDocument, SourceKind};
 use super::skeleton::{Skeleton, bare};
-use crate::text::{TextDiff, TextLines};
+use crate::text::TextLines;
 
 /// Maximum number of lines above, and of lines below, that are remembered.
-const MAX_LINES_AROUND: usize = 8;
+const MAX_LINES_AROUND: isize = 8;
 
 /// Maximum number of lines that are read in all. Past it nothing more is learned.
-const MAX_READ_LINES: usize = 4_000_000;
+pub(super) const MAX_READ_LINES: usize = 4_000_000;
 
-/// A line by its skeleton and the lines around it, the nearest first.
+/// The lines of one capture, and its document.
+pub(super) type DocumentLines<'t> = (&'t TextLines<'t>, SourceDocument<'t>);
+
+/// A line by its skeleton and the lines around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LinePlace {
     skeleton: Skeleton,
-    above: Vec<String>,
-    below: Vec<String>,
+    /// Lines with their number relative to the line.
+    around: Vec<(isize, String)>,
 }
 
 impl LinePlace {
+    /// The place of a line of both twins. `None` if several lines are alike with all lines around
+    /// them, or if too many lines were read.
+    pub(super) fn find(
+        skeleton: Skeleton,
+        twins: [DocumentLines<'_>; 2],
+        at: [usize; 2],
+        left: &mut usize,
+    ) -> Option<Self> {
+        *left = left.checked_sub(twins.iter().map(|(lines, _)| lines.count()).sum())?;
+        if !(0..2).all(|side| varies_in_text(&skeleton, twins[side], at[side])) {
+            return None;
+        }
+        let mut candidates = twins.map(|(lines, _)| -> Vec<usize> {
+            (0..lines.count()).filter(|line| skeleton.gaps(bare(lines.line(*line))).is_some()).collect()
+        });
+        let mut around: Vec<(isize, String)> = Vec::new();
+        for steps in (1..=MAX_LINES_AROUND).flat_map(|steps| [-steps, steps]) {
+            if candidates.iter().all(|lines| lines.len() == 1) {
+                return Some(Self { skeleton, around });
+            }
+            // Behind a line that differs as well, or the end of the page, nothing more is known in
+            // that direction.
+            let nearer = steps - steps.signum();
+            let is_next = nearer == 0 || around.iter().any(|(known, _)| *known == nearer);
+            let [one, other] = [0, 1].map(|side| line_near(twins[side].0, at[side], steps));
+            let Some(text) = one.filter(|_| is_next && one == other) else { continue };
+            for ((lines, _), candidates) in twins.iter().zip(&mut candidates) {
+                candidates.retain(|line| line_near(lines, *line, steps) == Some(text));
+            }
+            around.push((steps, text.to_owned()));
+        }
+        None
+    }
+
     /// Whether a line is at this place, and has the skeleton.
-    pub(super) fn fits(&self, lines: &TextLines<'_>, document: SourceDocument<'_>, line: usize) -> bool {
-        let near = |direction: Direction, texts: &[String]| {
-            texts.iter().enumerate().all(|(steps, text)| direction.line(lines, line, steps) == Some(text))
-        };
-        self.skeleton.fits(bare(lines.line(line)))
-            && near(Direction::Up, &self.above)
-            && near(Direction::Down, &self.below)
-            && varies_in_text(&self.skeleton, lines, document, line)
+    pub(super) fn fits(&self, side: DocumentLines<'_>, line: usize) -> bool {
+        self.around.iter().all(|(steps, text)| line_near(side.0, line, *steps) == Some(text))
+            && varies_in_text(&self.skeleton, side, line)
     }
 }
 
-/// A direction in which lines are read.
-#[derive(Clone, Copy)]
-enum Direction {
-    Up,
-    Down,
-}
-
-impl Direction {
-    /// The line behind the next one by this number of steps.
-    fn line<'l>(self, lines: &'l TextLines<'_>, line: usize, steps: usize) -> Option<&'l str> {
-        let found = match self {
-            Self::Up => line.checked_sub(steps + 1)?,
-            Self::Down => line + steps + 1,
-        };
-        (found < lines.count()).then(|| bare(lines.line(found)))
-    }
+/// The line that is a number of lines below, or above if that is negative.
+fn line_near<'l>(lines: &'l TextLines<'_>, line: usize, steps: isize) -> Option<&'l str> {
+    let found = line.checked_add_signed(steps).filter(|line| *line < lines.count())?;
+    Some(bare(lines.line(found)))
 }
 
 /// Whether a line fits a skeleton, and all of its gaps are in text that readers see.
-fn varies_in_text(
-    skeleton: &Skeleton,
-    lines: &TextLines<'_>,
-    document: SourceDocument<'_>,
-    line: usize,
-) -> bool {
+fn varies_in_text(skeleton: &Skeleton, (lines, document): DocumentLines<'_>, line: usize) -> bool {
     let Some(gaps) = skeleton.gaps(bare(lines.line(line))) else { return false };
     let start = lines.range(&(line..line + 1)).start;
     let is_text = |offset: usize| {
@@ -71,54 +87,6 @@ fn varies_in_text(
         }
     };
     gaps.iter().all(|gap| is_text(start + gap.start))
-}
-
-/// Finds the places of lines in twins.
-pub(super) struct LinePlacer<'t> {
-    sides: [(&'t TextLines<'t>, SourceDocument<'t>); 2],
-    left: usize,
-}
-
-impl<'t> LinePlacer<'t> {
-    pub(super) fn of(twins: &'t TextDiff<'t>, indexes: &'t [DocumentIndex; 2]) -> Self {
-        let side = |lines: &'t TextLines<'t>, index| (lines, SourceDocument { text: lines.text(), index });
-        let sides = [side(twins.base(), &indexes[0]), side(twins.head(), &indexes[1])];
-        Self { sides, left: MAX_READ_LINES }
-    }
-
-    /// The place of a line of both twins. `None` if several lines are alike with all lines around them.
-    pub(super) fn place(&mut self, skeleton: Skeleton, base: usize, head: usize) -> Option<LinePlace> {
-        let count = self.sides.iter().map(|(lines, _)| lines.count()).sum();
-        self.left = self.left.checked_sub(count)?;
-        let at = [base, head];
-        let is_text = |side: usize| {
-            let (lines, document) = self.sides[side];
-            varies_in_text(&skeleton, lines, document, at[side])
-        };
-        if !is_text(0) || !is_text(1) {
-            return None;
-        }
-        let fitting = |(lines, _): (&TextLines<'_>, SourceDocument<'_>)| -> Vec<usize> {
-            (0..lines.count()).filter(|line| skeleton.fits(bare(lines.line(*line)))).collect()
-        };
-        let mut candidates = self.sides.map(fitting);
-        let mut place = LinePlace { skeleton, above: Vec::new(), below: Vec::new() };
-        for step in 0..2 * MAX_LINES_AROUND {
-            if candidates.iter().all(|lines| lines.len() == 1) {
-                return Some(place);
-            }
-            let (steps, direction) = (step / 2, if step % 2 == 0 { Direction::Up } else { Direction::Down });
-            let known = if step % 2 == 0 { &mut place.above } else { &mut place.below };
-            // Behind a line that differs as well, or the end of the page, nothing more is known in that direction.
-            let [one, other] = [0, 1].map(|side| direction.line(self.sides[side].0, at[side], steps));
-            let Some(text) = one.filter(|_| known.len() == steps && one == other) else { continue };
-            for ((lines, _), candidates) in self.sides.iter().zip(&mut candidates) {
-                candidates.retain(|line| direction.line(lines, *line, steps) == Some(text));
-            }
-            known.push(text.to_owned());
-        }
-        None
-    }
 }
 
 #[cfg(test)]

@@ -1,27 +1,27 @@
 //! Which changed lines are noise.
 //!
-//! Lines are ranges of two [documents](super::document). A change of lines is split where some of its lines are noise
-//! and others are edits, so that the edits are shown alone.
+//! Lines are ranges of two [documents](super::document). A change of lines is split where some of
+//! its lines are noise and others are edits, so that the edits are shown alone.
 
 use super::document::{BodySyntax, DocumentIndex, SourceDocument};
 use super::explain::DocumentPair;
 use super::rules::NoiseRule;
-use super::swapped_links::SwappedLinks;
+use super::swapped_links::{SwappedLinks, swapped_links};
 use super::twins::Volatile;
-use super::value::may_have_values;
 use crate::text::{LineChange, TextDiff, TokenBudget, sequence};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::Range;
 
-/// Maximum number of bytes of changed lines that are split, each multiplied by the [weight](Volatile::weight) of what
-/// is learned.
+/// Maximum number of bytes of changed lines that are split, each multiplied by the
+/// [weight](Volatile::weight) of the learned lines.
 const MAX_SPLIT_BYTES: usize = 4 << 20;
 
 /// Steps that may be taken to pair the lines of one change.
 const PAIRING_STEPS: usize = 100_000;
 
-/// Splits the changes of a diff into noise and edits, and returns for each change the rule that explains it.
+/// Splits the changes of a diff into noise and edits, and returns for each change the rule that
+/// explains it.
 pub fn classify_lines(
     diff: &mut TextDiff<'_>,
     syntaxes: [BodySyntax; 2],
@@ -60,7 +60,7 @@ impl<'s, 'd> LineSearch<'s, 'd> {
             SourceDocument { text: base, index: &indexes[0] },
             SourceDocument { text: head, index: &indexes[1] },
         ];
-        let swapped = SwappedLinks::of(move || [Cow::Borrowed(base), Cow::Borrowed(head)]);
+        let swapped = swapped_links(move || [Cow::Borrowed(base), Cow::Borrowed(head)]);
         Self { diff, documents, swapped, parsed_slots, volatile }
     }
 
@@ -78,28 +78,15 @@ impl<'s, 'd> LineSearch<'s, 'd> {
             base: self.documents[0],
             head: self.documents[1],
             swapped: &self.swapped,
-            is_aligned: &|base, head| self.is_aligned(base, head),
+            diff: Some(self.diff),
             parsed_slots: self.parsed_slots,
         };
         pair.explain(base.clone(), head.clone())
     }
 
-    /// Whether an offset of the base is in the same line as one of the head, or in the same change.
-    fn is_aligned(&self, base: usize, head: usize) -> bool {
-        let changes = self.diff.changes();
-        let next = changes.partition_point(|change| change.base.end <= base);
-        if let Some(change) = changes.get(next).filter(|change| change.base.start <= base) {
-            return change.head.contains(&head);
-        }
-        let before = next.checked_sub(1).map(|last| &changes[last]);
-        let (base_end, head_end) = before.map_or((0, 0), |change| (change.base.end, change.head.end));
-        let is_before_next = changes.get(next).is_none_or(|change| head < change.head.start);
-        is_before_next && head.checked_sub(head_end) == Some(base - base_end)
-    }
-
-    /// Pairs of lines of a change that are the same but for noise, in the order of both sides. None for a change that
-    /// is noise as a whole. Lines are paired by position if both sides have equally many, else by what is left of them
-    /// without noise.
+    /// Pairs of lines of a change that are the same but for noise, in the order of both sides. None
+    /// for a change that is noise as a whole. Lines are paired by position if both sides have
+    /// equally many, else by what is left of them without noise.
     fn partners(&self, change: &LineChange, left: &Cell<usize>) -> Vec<(usize, usize)> {
         let cost = (change.base.len() + change.head.len()) * self.volatile.weight();
         let is_pair = change.base_lines.len() + change.head_lines.len() <= 2;
@@ -155,7 +142,7 @@ impl<'s, 'd> LineSearch<'s, 'd> {
                 return LineMask::Noise(format!("\u{3}{known}"));
             }
             let range = all.range(&(number..number + 1));
-            let masked = may_have_values(line).then(|| self.documents[side].masked(range)).flatten();
+            let masked = self.documents[side].masked(range);
             masked.map_or(LineMask::Edit(side, number), LineMask::Noise)
         };
         let masks: Vec<_> = lines.clone().map(mask).collect();
@@ -163,7 +150,8 @@ impl<'s, 'd> LineSearch<'s, 'd> {
     }
 }
 
-/// What is left of a line without noise. Lines without noise have no partner: side and number keep them apart.
+/// What is left of a line without noise. Lines without noise have no partner: side and number keep
+/// them apart.
 #[derive(PartialEq, Eq, Hash)]
 enum LineMask {
     Noise(String),

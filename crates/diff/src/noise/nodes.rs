@@ -1,15 +1,15 @@
 //! Which changed nodes are noise.
 //!
-//! A changed text or attribute is written as a fragment of HTML on both sides, and the fragments are
-//! [compared](super::explain). Nodes that were inserted, removed or moved are noise only in the slot of an advertisement,
-//! or at a place that twins taught.
+//! A changed text or attribute is written as a fragment of HTML on both sides, and the fragments
+//! are [compared](super::explain). Nodes that were inserted, removed or moved are noise only in the
+//! slot of an advertisement, or at a place that twins taught.
 
 use super::ad_content::AdChanges;
 use super::document::BodySyntax;
 use super::explain::explain_fragments;
 use super::position::is_block;
 use super::rules::NoiseRule;
-use super::swapped_links::SwappedLinks;
+use super::swapped_links::{SwappedLinks, swapped_links};
 use super::twins::Volatile;
 use crate::nodes::{NodeChange, NodeChangeKind};
 use std::borrow::Cow;
@@ -51,7 +51,7 @@ pub fn classify_nodes(
     volatile: &Volatile,
 ) -> Vec<Option<NoiseRule>> {
     let advertisements = AdChanges::of(base, head, changes);
-    let swapped = SwappedLinks::of(|| [Cow::Owned(addresses(base)), Cow::Owned(addresses(head))]);
+    let swapped = swapped_links(|| [Cow::Owned(addresses(base)), Cow::Owned(addresses(head))]);
     let classify = |change: &NodeChange| {
         explain_change(base, head, change, &swapped)
             .or_else(|| advertisements.explain(change).then_some(NoiseRule::AdSlot))
@@ -144,7 +144,8 @@ fn escaped(text: &str) -> String {
     text.replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// The rule that explains one changed attribute: the old tag beside the same tag with the new value.
+/// The rule that explains one changed attribute: the old tag beside the same tag with the new
+/// value.
 fn explain_attribute(
     base: &HtmlTree,
     head: &HtmlTree,
@@ -163,7 +164,8 @@ fn explain_attribute(
     let (old, new) = (start_tag(element, node.attributes()), start_tag(element, &attributes));
     let is_worded = name == "datetime";
     let rule = explain_after_words((base, from, &old), (head, to, &new), is_worded, swapped);
-    // The digest of an asset follows its address. Alone, it says that the asset was changed in place.
+    // The digest of an asset follows its address. Alone, it says that the asset was changed in
+    // place.
     let source = if node.attribute("src").is_some() { "src" } else { "href" };
     if rule.is_none() && name == "integrity" && node.attribute(source) != other.attribute(source) {
         return explain_attribute(base, head, (from, to), source, swapped)
@@ -181,17 +183,13 @@ pub(super) fn only_advertisements(base: &HtmlTree, head: &HtmlTree, changes: &[N
 /// Whether any of these nodes runs, loads or sends something.
 pub(super) fn is_active(tree: &HtmlTree, start: usize, end: usize) -> bool {
     tree.nodes()[start..end].iter().any(|node| {
-        node.name().is_some_and(is_active_element)
+        node.name().is_some_and(|name| ACTIVE_ELEMENTS.contains(&name.to_ascii_lowercase().as_str()))
             || node.attributes().iter().any(|(name, value)| is_active_attribute(name, value))
     })
 }
 
-/// Whether an element of this name runs, loads or sends something.
-pub(super) fn is_active_element(name: &str) -> bool {
-    ACTIVE_ELEMENTS.iter().any(|active| name.eq_ignore_ascii_case(active))
-}
-
-/// Whether an attribute runs, loads or sends something, or lays its element over others. Targets of links do not count.
+/// Whether an attribute runs, loads or sends something, or lays its element over others. Targets of
+/// links do not count.
 pub(super) fn is_active_attribute(name: &str, value: &str) -> bool {
     let value = value.trim_start().to_ascii_lowercase();
     let is_style =

@@ -1,11 +1,13 @@
 //! The origin of an address: scheme, host and port.
 //!
-//! Browsers accept addresses with tabs, backslashes or a user name before the host. Such an address has no origin here.
+//! Browsers accept addresses with tabs, backslashes or a user name before the host. Such an address
+//! has no origin here.
 
 use url::Url;
 use varve_page::links::srcset::candidates;
 
-/// The scheme, host and port of an absolute `http` or `https` address. `None` for any other address.
+/// The scheme, host and port of an absolute `http` or `https` address. `None` for any other
+/// address.
 pub(super) fn origin(address: &str) -> Option<String> {
     Some(plain(address)?.origin().ascii_serialization())
 }

@@ -1,36 +1,31 @@
-//! What a pattern of the rule table is: a form, the shape of its value and the place of its value.
+//! What a pattern of the rule table is: forms, the shape of a value and the place of a value.
 //!
-//! No form is enough alone. A word under the name of a token is a setting, and a token under another name is an account.
+//! No form is enough alone. A word under the name of a token is a setting, and a token under
+//! another name is an account.
 
-use regex::Regex;
-use std::sync::LazyLock;
+use super::rules::NoiseRule;
 
-/// A form of text that a rule knows.
-#[derive(Debug, Clone, Copy)]
-pub struct NoisePattern {
-    /// What every text has that the form matches. It is searched first, because that is cheap.
-    pub sign: PatternSign,
-    /// The regular expression, with names of [parts](expand_parts) in braces.
-    pub form: &'static str,
+/// Words in lower case.
+pub(super) type SignWords = &'static [&'static str];
+
+/// Forms of text that a rule knows.
+#[derive(Debug)]
+pub(super) struct NoisePattern {
+    pub(super) rule: NoiseRule,
+    /// Words of which every text has one, in either case, that a form matches. They are searched
+    /// first, because that is cheap.
+    pub(super) sign: SignWords,
     /// The shape that the value must have.
-    pub shape: ValueShape,
+    pub(super) shape: ValueShape,
     /// The place that the value must be at.
-    pub position: Position,
-}
-
-/// A pattern of the table.
-pub(super) const fn pattern(
-    sign: PatternSign,
-    shape: ValueShape,
-    position: Position,
-    form: &'static str,
-) -> NoisePattern {
-    NoisePattern { sign, form, shape, position }
+    pub(super) position: Position,
+    /// Regular expressions, with names of [parts](expand_parts) in braces. The groups are values.
+    pub(super) forms: &'static [&'static str],
 }
 
 /// The shape that a value must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ValueShape {
+pub(super) enum ValueShape {
     /// Any that the form matches.
     AsMatched,
     /// A token: letters and digits, and neither a word, a number, a path nor an address.
@@ -41,7 +36,8 @@ pub enum ValueShape {
     RequestId,
     /// A hash that was replaced by the same other one in several links of the page.
     SwappedHash,
-    /// The digest of an asset. The address of the asset, in the same tag, must have changed as well.
+    /// The digest of an asset. The address of the asset, in the same tag, must have changed as
+    /// well.
     AssetDigest,
     /// A scrambled mail address. The new one must hide the same address.
     ScrambledAddress,
@@ -49,64 +45,33 @@ pub enum ValueShape {
 
 /// The place that a value must be at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Position {
+pub(super) enum Position {
     /// Any place.
     Anywhere,
+    /// In an attribute of the name in the form, or in the `value` or `content` of an element that
+    /// has that name. Not in a `time` element.
+    Attribute,
     /// In a start tag, except that of a `time` element.
     Tag,
     /// Not in text that readers see.
     Unshown,
     /// In a script, a style, or a body without tags.
     Program,
-    /// The whole value of an attribute of that name, or of the `value` or `content` of an element of that `name`.
-    Named(ValueName),
     /// In the address of a script, style or font that the page loads from its own host.
     OwnAsset,
     /// A field of the object in which a framework keeps the state of the page.
     FrameworkState,
     /// In a comment or after words that say that the page was made at that time.
     PageTime,
-    /// In a comment with such words.
-    DatedComment,
+    /// In a comment that says so.
+    PageDate,
     /// In a comment.
     Comment,
 }
 
-/// Names of attributes and elements that have values of one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ValueName {
-    /// Of nonces.
-    Nonce,
-    /// Of CSRF tokens.
-    Csrf,
-    /// Of sessions only.
-    Session,
-    /// Of sessions, and of other things.
-    AmbiguousSession,
-    /// Of request ids.
-    Request,
-    /// Of request ids in tracing.
-    Trace,
-    /// Of the state of a form.
-    ViewState,
-}
-
-/// What every text has that a pattern matches.
-#[derive(Debug, Clone, Copy)]
-pub enum PatternSign {
-    /// One of these words, given in lower case, in either case.
-    Words(&'static [&'static str]),
-    /// A colon between digits.
-    Clock,
-    /// Nine decimal digits in a row.
-    LongNumber,
-    /// Sixteen hexadecimal digits in a row.
-    LongHex,
-}
-
 /// Parts that several patterns share. A part may contain parts that are listed after it.
 #[rustfmt::skip]
-const PATTERN_PARTS: [(&str, &str); 23] = [
+const PATTERN_PARTS: [(&str, &str); 27] = [
     ("iso_time", "{iso_date}[T ]{clock}"),
     // Seconds or milliseconds since 1970.
     ("unix_time", r"1\d{9}(?:\d{3}|\.\d{1,9})?\b"),
@@ -123,7 +88,8 @@ const PATTERN_PARTS: [(&str, &str); 23] = [
     ("assignment", r"(?:\b(?:var|let|const)\s{1,4}|[.{(]|[;,]\s)"),
     // The same, for a variable of the page: also the current time and the time of a build.
     ("own_time_name", "(?:{time_name}|now|_{0,2}build[_-]?(?:time(?:stamp)?|date)_{0,2})"),
-    // Names of the time at which a page was made. `timestamp` is also the time of an auction or a report.
+    // Names of the time at which a page was made. `timestamp` is also the time of an auction or a
+    // report.
     ("time_name", "(?:data-|x-)?(?:(?:server|render|current|cache|generation)[_-]?(?:time(?:stamp)?|now)|(?:server|render|cache|generation)[_-]?date|(?:rendered|cached)[_-]?(?:at|on|time)|page[_-]?(?:generated|rendered|built)(?:[_-]?(?:at|on))?|(?:data|x)-generated(?:-?(?:at|on|time))?)"),
     // The same, with the names that only fields of forms have.
     ("csrf_name", r"(?:{csrf_word}|form_build_id|form_token|__viewstate\w{0,20}|__eventvalidation)"),
@@ -131,11 +97,13 @@ const PATTERN_PARTS: [(&str, &str); 23] = [
     ("csrf_word", "(?:(?:x-|data-|_{1,2}|(?:anti|app|form|js|login|owasp|session|user|web|yii)[_-]?){0,3}(?:csrf|xsrf)p?(?:[._-]?(?:token|hash|nonce|value|key|middlewaretoken|test[_-]name|frontend|backend)){0,2}|(?:__|x-)?requestverificationtoken|authenticity_token)"),
     // Names of nonces in forms. `announce` and `pronounce` are other words.
     ("form_nonce_name", r"(?:[\w-]{0,40}[_-])?(?:(?:wp|rest)?nonce|(?-i:[a-z]{1,40}(?:[A-Z][a-z]{0,40}){0,4}Nonce))"),
-    // Names of nonces anywhere: those of policies and of WordPress. Payments and blocks have nonces as well.
+    // Names of nonces anywhere: those of policies and of WordPress. Payments and blocks have nonces
+    // as well.
     ("nonce_name", r"(?:[\w-]{0,40}[_-])?(?:csp|wp|ajax|rest)[_-]?nonce"),
     // Names of the id of one request.
     ("request_name", "(?:(?:data|x|http|server|amzn?)[_-]){0,3}(?:request|trace|correlation|span|visitor|render|pageview|(?-i:wgRequest))[_-]?id"),
-    // Names of the build of a page. Pages name the commits of other projects, so commits are not included.
+    // Names of the build of a page. Pages name the commits of other projects, so commits are not
+    // included.
     ("build_name", "_{0,2}(?:app[_-]?)?(?:build|(?:build|deploy|deployment)[_-]?(?:id|hash|sha|rev|revision))_{0,2}"),
     // The form before the name of a field, as in `form[field]`.
     ("form_prefix", r"(?:[\w.-]{1,40}\[)?"),
@@ -144,8 +112,16 @@ const PATTERN_PARTS: [(&str, &str); 23] = [
     // The beginning of a sentence about the page.
     ("page_sentence", r"(?:^|[>|(]|\. )\s{0,8}(?:this |the )?(?:page|document)"),
     // Number of seconds or milliseconds.
-    ("duration", r"(?<v>\d{1,9}(?:\.\d{1,9})?)\s?(?:ms|s|secs?|seconds?|milliseconds?)\b"),
-    // Names of `meta` elements for the time at which a page was made. The time of the last edit is not one.
+    ("duration", r"(\d{1,9}(?:\.\d{1,9})?)\s?{time_unit}\b"),
+    ("time_unit", "(?:ms|s|secs?|seconds?|milliseconds?)"),
+    // Number of database queries and their time.
+    ("queries", r"\d{1,6} (?:db |database |sql )?queries(?: in|\.|,)? \d{1,5}(?:[.,]\d{1,9})? ?(?:ms|s|secs?|seconds)"),
+    // Time of a response, and the name of the server.
+    ("served_by", r"served in (\d{1,7}(?:\.\d{1,6})? ?m?s by [\w.-]{1,60})"),
+    // All of the value of an attribute.
+    ("attribute_value", r#"([^"'<>\s]{4,})$"#),
+    // Names of `meta` elements for the time at which a page was made. The time of the last edit is
+    // not one.
     ("meta_time_name", "(?:dc(?:terms)?[.:]created|(?:page-)?(?:generated|rendered)(?:[_-]?(?:at|on|time|date))?|page-timestamp|build[_-]?(?:time|date)|date-creation-yyyymmdd)"),
     // File names of scripts, styles and fonts, which may have hashes.
     ("asset_file", r"(?:\.(?:min|chunk|bundle|module|esm))?\.(?:js|mjs|css|map|woff2?|ttf|otf)\b"),
@@ -157,46 +133,4 @@ const PATTERN_PARTS: [(&str, &str); 23] = [
 pub(super) fn expand_parts(form: &str) -> String {
     let expand = |form: String, (name, part): &(&str, &str)| form.replace(&format!("{{{name}}}"), part);
     PATTERN_PARTS.iter().fold(form.to_owned(), expand)
-}
-
-/// A kind of value with the forms of its attribute names and of its element names, if there are any.
-type ValueNameForms = (ValueName, Option<Regex>, Option<Regex>);
-
-static VALUE_NAMES: LazyLock<Vec<ValueNameForms>> = LazyLock::new(|| {
-    const NAMES: [(ValueName, &str, &str); 7] = [
-        (ValueName::Nonce, "(?:(?:data-)?nonce|{nonce_name})", r"{form_prefix}{form_nonce_name}\]?"),
-        (
-            ValueName::Csrf,
-            r"{form_prefix}(?:_token|{csrf_name})\]?",
-            r"{form_prefix}(?:_token|{csrf_name})\]?",
-        ),
-        (
-            ValueName::Session,
-            r"(?:phpsessid|jsessionid|aspsessionid\w{0,40}|cfid|cftoken)",
-            r"(?:phpsessid|jsessionid|aspsessionid\w{0,40}|cfid|cftoken)",
-        ),
-        (ValueName::AmbiguousSession, "", "(?:session_?id|sid)"),
-        (ValueName::Request, "{request_name}", "{request_name}"),
-        (ValueName::Trace, "", "(?:traceparent|sentry-trace)"),
-        (ValueName::ViewState, "", r"(?:javax|jakarta)\.faces\.ViewState"),
-    ];
-    let regex = |form: &str| {
-        let whole = format!("(?i)^{}$", expand_parts(form));
-        (!form.is_empty()).then(|| Regex::new(&whole).expect("the forms of names are tested"))
-    };
-    NAMES.iter().map(|(name, attribute, element)| (*name, regex(attribute), regex(element))).collect()
-});
-
-impl ValueName {
-    /// Whether this is a name of an attribute with such values.
-    pub(super) fn is_name_of_attribute(self, name: &str) -> bool {
-        let mut known = VALUE_NAMES.iter().filter(|(known, ..)| *known == self);
-        known.any(|(_, attribute, _)| attribute.as_ref().is_some_and(|form| form.is_match(name)))
-    }
-
-    /// Whether this is the `name` of an element with such a value.
-    pub(super) fn is_name_of_element(self, name: &str) -> bool {
-        let mut known = VALUE_NAMES.iter().filter(|(known, ..)| *known == self);
-        known.any(|(_, _, element)| element.as_ref().is_some_and(|form| form.is_match(name)))
-    }
 }

@@ -12,12 +12,14 @@ const COMPARISON_STEPS: usize = 20_000;
 /// Maximum length of a gap of a skeleton.
 const MAX_GAP_BYTES: usize = 256;
 
-/// The parts of a text that stayed, in order. The first and the last are its ends, and may be empty.
+/// The parts of a text that stayed, in order. The first and the last are its ends, and may be
+/// empty.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Skeleton(Vec<String>);
 
 impl Skeleton {
-    /// The parts that two texts share. `None` if the texts are the same or too different to be compared.
+    /// The parts that two texts share. `None` if the texts are the same or too different to be
+    /// compared.
     pub(super) fn of(from: &str, to: &str) -> Option<Self> {
         let diff = TextDiff::between(from, to, LineOptions::default());
         let mut budget = TokenBudget::of(COMPARISON_STEPS);
@@ -43,12 +45,8 @@ impl Skeleton {
         letters.filter(|letter| letter.is_alphanumeric()).count() >= MIN_FIXED_LETTERS
     }
 
-    /// Whether a text has all the parts in order, and between them only short text without tags.
-    pub(super) fn fits(&self, text: &str) -> bool {
-        self.gaps(text).is_some()
-    }
-
-    /// The gaps of a text that fits.
+    /// The gaps of a text that has all the parts in order, and between them only short text without
+    /// tags.
     pub(super) fn gaps(&self, text: &str) -> Option<Vec<Range<usize>>> {
         let [first, middle @ .., last] = self.0.as_slice() else { return None };
         text.strip_prefix(first.as_str())?.strip_suffix(last.as_str())?;

@@ -1,10 +1,11 @@
 //! Values that took the place of another value in several links of two pages.
 //!
-//! A session is in all links of a page at once. A value that changed in a single link is what a person put there.
+//! A session is in all links of a page at once. A value that changed in a single link is what a
+//! person put there.
 
 use regex::Regex;
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
@@ -24,30 +25,17 @@ static SESSION_PARAMETER: LazyLock<Regex> = LazyLock::new(|| {
 type SessionLinks = HashMap<String, String>;
 
 /// The pairs of values in two pages, found when they are first asked for.
-pub(super) struct SwappedLinks<'t> {
-    pages: Box<dyn Fn() -> [Cow<'t, str>; 2] + 't>,
-    pairs: OnceCell<HashSet<(String, String)>>,
-}
+pub(super) type SwappedLinks<'t> = LazyCell<LinkPairs, Box<dyn FnOnce() -> LinkPairs + 't>>;
 
-impl<'t> SwappedLinks<'t> {
-    /// The pairs of two pages. The function returns texts that hold all links of the pages.
-    pub(super) fn of(pages: impl Fn() -> [Cow<'t, str>; 2] + 't) -> Self {
-        Self { pages: Box::new(pages), pairs: OnceCell::new() }
-    }
+/// Values, each with the value that took its place.
+type LinkPairs = HashSet<(String, String)>;
 
-    /// For a comparison without pages.
-    pub(super) fn none() -> Self {
-        Self::of(|| [Cow::Borrowed(""), Cow::Borrowed("")])
-    }
-
-    /// Whether one value took the place of the other in several links.
-    pub(super) fn contains(&self, from: &str, to: &str) -> bool {
-        let pairs = self.pairs.get_or_init(|| {
-            let [base, head] = (self.pages)();
-            swapped(&links(&base), &links(&head))
-        });
-        pairs.contains(&(from.to_owned(), to.to_owned()))
-    }
+/// The pairs of two pages. The function returns texts that hold all links of the pages.
+pub(super) fn swapped_links<'t>(pages: impl FnOnce() -> [Cow<'t, str>; 2] + 't) -> SwappedLinks<'t> {
+    LazyCell::new(Box::new(|| {
+        let [base, head] = pages().map(|page| links(&page));
+        swapped(&base, &head)
+    }))
 }
 
 fn links(text: &str) -> SessionLinks {
@@ -56,7 +44,7 @@ fn links(text: &str) -> SessionLinks {
     found.map(|link| (link["link"].to_owned(), link["v"].to_owned())).collect()
 }
 
-fn swapped(base: &SessionLinks, head: &SessionLinks) -> HashSet<(String, String)> {
+fn swapped(base: &SessionLinks, head: &SessionLinks) -> LinkPairs {
     let mut counts: HashMap<(&String, &String), usize> = HashMap::new();
     for (link, from) in base {
         if let Some(to) = head.get(link).filter(|to| *to != from) {
@@ -74,8 +62,8 @@ mod tests {
     #[test]
     fn a_session_is_in_several_links() {
         let is_swapped = |base: &str, head: &str| {
-            let links = SwappedLinks::of(|| [Cow::Borrowed(base), Cow::Borrowed(head)]);
-            links.contains("a1b2c3d4", "d4c3b2a1")
+            let links = swapped_links(|| [Cow::Borrowed(base), Cow::Borrowed(head)]);
+            links.contains(&("a1b2c3d4".to_owned(), "d4c3b2a1".to_owned()))
         };
         let page = |one: &str, other: &str| {
             format!("<a href=\"/a?sid={one}\">a</a> <a href=\"/b?x=1&amp;sid={other}\">b</a>")

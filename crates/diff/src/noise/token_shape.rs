@@ -1,11 +1,12 @@
 //! The shape of a value: a token, a hash, or something that people write.
 //!
-//! A value that may be a word, an address, a path or a number that people count with is neither token nor hash.
+//! A value that may be a word, an address, a path or a number that people count with is neither
+//! token nor hash.
 
 use std::borrow::Cow;
 
-/// Whether a value under the name of a token can be one. A value without digits or without letters is rather a setting
-/// (`lax`, `required`, `3600`), unless it is long and looks random.
+/// Whether a value under the name of a token can be one. A value without digits or without letters
+/// is rather a setting (`lax`, `required`, `3600`), unless it is long and looks random.
 pub(super) fn is_token(value: &str) -> bool {
     let value = &*without_references(value);
     let has = |kind: fn(&u8) -> bool| value.bytes().any(|byte| kind(&byte));
@@ -16,22 +17,24 @@ pub(super) fn is_token(value: &str) -> bool {
     match (has(u8::is_ascii_digit), has(u8::is_ascii_alphabetic)) {
         (true, true) => true,
         (true, false) => value.len() >= 16,
-        (false, _) => (value.len() >= 10 && is_hexadecimal(value)) || (value.len() >= 16 && is_mixed(value)),
+        // Base64 that happens to have no digit looks random as well.
+        (false, _) => {
+            let is_mixed = value.len() >= 16 && is_cased(value) && is_random(value);
+            is_mixed || (value.len() >= 10 && is_hexadecimal(value))
+        }
     }
 }
 
-/// Base64 has slashes, and so do paths. A long value with upper case, lower case and digits is no path.
+/// Base64 has slashes, and so do paths. A long value with upper case, lower case and digits is no
+/// path.
 fn is_path(value: &str) -> bool {
-    let has = |kind: fn(&u8) -> bool| value.bytes().any(|byte| kind(&byte));
-    let is_random = value.len() >= 16
-        && !value.contains('.')
-        && has(u8::is_ascii_uppercase)
-        && has(u8::is_ascii_lowercase)
-        && has(u8::is_ascii_digit);
+    let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
+    let is_random = value.len() >= 16 && !value.contains('.') && is_cased(value) && has_digit;
     value.contains('/') && !is_random
 }
 
-/// Tokens of several parts have dots, and so do names of hosts and files, which have words between the dots.
+/// Tokens of several parts have dots, and so do names of hosts and files, which have words between
+/// the dots.
 fn is_host(value: &str) -> bool {
     let is_word =
         |part: &str| (2..16).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -40,20 +43,10 @@ fn is_host(value: &str) -> bool {
 
 /// The value with the characters of base64 that are escaped in HTML and in URLs.
 fn without_references(value: &str) -> Cow<'_, str> {
+    #[rustfmt::skip]
     const ESCAPES: [(&str, &str); 13] = [
-        ("&#43;", "+"),
-        ("&#x2B;", "+"),
-        ("&#x2b;", "+"),
-        ("&#47;", "/"),
-        ("&#x2F;", "/"),
-        ("&#61;", "="),
-        ("&#x3D;", "="),
-        ("%2B", "+"),
-        ("%2b", "+"),
-        ("%2F", "/"),
-        ("%2f", "/"),
-        ("%3D", "="),
-        ("%3d", "="),
+        ("&#43;", "+"), ("&#x2B;", "+"), ("&#x2b;", "+"), ("&#47;", "/"), ("&#x2F;", "/"), ("&#61;", "="), ("&#x3D;", "="),
+        ("%2B", "+"), ("%2b", "+"), ("%2F", "/"), ("%2f", "/"), ("%3D", "="), ("%3d", "="),
     ];
     if !value.contains(['&', '%']) {
         return Cow::Borrowed(value);
@@ -62,8 +55,9 @@ fn without_references(value: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// Whether a part of an address is a hash and not a word, a number, or both (`bootstrap336`, `20260101`). Hexadecimal with
-/// letters and digits is a hash. With other letters it must look random and contain no word.
+/// Whether a part of an address is a hash and not a word, a number, or both (`bootstrap336`,
+/// `20260101`). Hexadecimal with letters and digits is a hash. With other letters it must look
+/// random and contain no word.
 pub(super) fn is_hash(value: &str) -> bool {
     let has = |kind: fn(&u8) -> bool| value.bytes().any(|byte| kind(&byte));
     if !has(u8::is_ascii_digit) || !has(u8::is_ascii_alphabetic) {
@@ -97,11 +91,6 @@ pub(super) fn unscrambled_address(value: &str) -> Option<Vec<u8>> {
 
 fn is_hexadecimal(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// Whether letters alone look random: base64 that happens to have no digit.
-fn is_mixed(value: &str) -> bool {
-    is_cased(value) && is_random(value)
 }
 
 fn is_cased(value: &str) -> bool {

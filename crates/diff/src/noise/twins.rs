@@ -1,17 +1,17 @@
 //! What twins teach: two captures taken together differ only by noise.
 //!
-//! A node is remembered by selector and kind of change. A line, and a node that runs, is remembered by its
-//! [skeleton](super::skeleton): the parts that stayed, with gaps that may hold anything but a tag. So a script that
-//! differs in one number between twins may differ in nothing else. A line with a short skeleton is remembered by the
-//! [lines around it](super::line_places) as well.
+//! A node is remembered by selector and kind of change. A line, and a node that runs, is remembered
+//! by its [skeleton](super::skeleton): the parts that stayed, with gaps that may hold anything but
+//! a tag. So a script that differs in one number between twins may differ in nothing else. A line
+//! with a short skeleton is remembered by the [lines around it](super::line_places) as well.
 
 use super::document::{BodySyntax, DocumentIndex, SourceDocument};
-use super::line_places::{LinePlace, LinePlacer};
+use super::line_places::{LinePlace, MAX_READ_LINES};
 use super::nodes::{LINK_ATTRIBUTES, is_active, is_active_attribute};
 use super::skeleton::{Skeleton, bare};
 use crate::headers::{HeaderDiff, RedactedSide};
 use crate::nodes::{NodeChange, NodeChangeKind};
-use crate::text::TextDiff;
+use crate::text::{LineChange, TextDiff, TextLines};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use varve_page::dom::HtmlTree;
@@ -49,20 +49,16 @@ impl Volatile {
     /// Learns from the lines of twins.
     pub fn learn_lines(&mut self, twins: &TextDiff<'_>, syntaxes: [BodySyntax; 2]) {
         let indexes = syntaxes.map(DocumentIndex::new);
-        let mut placer = LinePlacer::of(twins, &indexes);
-        for change in
-            twins.changes().iter().filter(|change| change.base_lines.len() == change.head_lines.len())
-        {
+        let side = |lines, index| (lines, SourceDocument { text: TextLines::text(lines), index });
+        let sides = [side(twins.base(), &indexes[0]), side(twins.head(), &indexes[1])];
+        let mut left = MAX_READ_LINES;
+        let is_paired = |change: &&LineChange| change.base_lines.len() == change.head_lines.len();
+        for change in twins.changes().iter().filter(is_paired) {
             for (base, head) in change.base_lines.clone().zip(change.head_lines.clone()) {
                 let (from, to) = (bare(twins.base().line(base)), bare(twins.head().line(head)));
-                match Skeleton::of(from, to) {
-                    Some(skeleton) if !skeleton.is_distinctive() => {
-                        if self.placed.len() < MAX_PLACED_LINES {
-                            self.placed.extend(placer.place(skeleton, base, head));
-                        }
-                    }
-                    skeleton => self.keep(skeleton),
-                }
+                let short = self.learn(from, to).filter(|_| self.placed.len() < MAX_PLACED_LINES);
+                let place = |short| LinePlace::find(short, sides, [base, head], &mut left);
+                self.placed.extend(short.and_then(place));
             }
         }
     }
@@ -98,11 +94,9 @@ impl Volatile {
         (base, head): (Range<usize>, Range<usize>),
     ) -> bool {
         let length = diff.base().range(&base).len().max(diff.head().range(&head).len());
+        let sides = [(diff.base(), documents[0]), (diff.head(), documents[1])];
         let by_place = |base: usize, head: usize| {
-            let fits = |placed: &LinePlace| {
-                placed.fits(diff.base(), documents[0], base) && placed.fits(diff.head(), documents[1], head)
-            };
-            self.placed.iter().any(fits)
+            self.placed.iter().any(|placed| placed.fits(sides[0], base) && placed.fits(sides[1], head))
         };
         let is_known = |(base, head): (usize, usize)| {
             let (from, to) = (bare(diff.base().line(base)), bare(diff.head().line(head)));
@@ -121,8 +115,8 @@ impl Volatile {
     /// The number of the skeleton that a line fits. Two lines of the same number are partners.
     pub(super) fn number_of_line(&self, line: &str) -> Option<usize> {
         let line = bare(line);
-        (line.len() <= MAX_NUMBERED_LINE_BYTES)
-            .then(|| self.skeletons.iter().position(|skeleton| skeleton.fits(line)))?
+        let mut skeletons = self.skeletons.iter().filter(|_| line.len() <= MAX_NUMBERED_LINE_BYTES);
+        skeletons.position(|skeleton| skeleton.gaps(line).is_some())
     }
 
     /// Whether a changed node is one that differs in every capture.
@@ -134,17 +128,17 @@ impl Volatile {
     }
 
     fn explains(&self, from: &str, to: &str) -> bool {
-        self.skeletons.iter().any(|skeleton| skeleton.fits(from) && skeleton.fits(to))
+        self.skeletons.iter().any(|skeleton| [from, to].iter().all(|text| skeleton.gaps(text).is_some()))
     }
 
-    fn learn(&mut self, from: &str, to: &str) {
-        self.keep(Skeleton::of(from, to).filter(Skeleton::is_distinctive));
-    }
-
-    fn keep(&mut self, skeleton: Option<Skeleton>) {
-        if self.skeletons.len() < MAX_SKELETONS {
-            self.skeletons.extend(skeleton);
+    /// Learns the skeleton of two texts, or returns it if it does not identify them.
+    fn learn(&mut self, from: &str, to: &str) -> Option<Skeleton> {
+        let skeleton = Skeleton::of(from, to)?;
+        if !skeleton.is_distinctive() {
+            return Some(skeleton);
         }
+        self.skeletons.extend(Some(skeleton).filter(|_| self.skeletons.len() < MAX_SKELETONS));
+        None
     }
 }
 

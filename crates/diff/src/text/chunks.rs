@@ -1,7 +1,9 @@
-//! Diffs as JSON: `{base_id, head_id, chunks: [{type, content, path?}]}` for a body, and the row that holds many pages.
+//! Diffs as JSON: `{base_id, head_id, chunks: [{type, content, path?}]}` for a body, and the row
+//! that holds many pages.
 //!
-//! There are two forms of a row. The published one is a flat `{body_diff, headers_diff}`. Real databases have `files`, one
-//! entry a page, and offsets in each chunk. Both are read and written, and empty fields are left out.
+//! There are two forms of a row. The published one is a flat `{body_diff, headers_diff}`. Real
+//! databases have `files`, one entry a page, and offsets in each chunk. Both are read and written,
+//! and empty fields are left out.
 
 use super::text_diff::{LineChange, TextDiff};
 use super::words::TokenBudget;
@@ -70,8 +72,8 @@ pub struct BodyDiff {
     pub head_id: String,
     /// The chunks, in order.
     pub chunks: Vec<DiffChunk>,
-    /// Whether the chunks are incomplete: text was left out, ranges were reported as replaced without a comparison, or the
-    /// bodies were not compared.
+    /// Whether the chunks are incomplete: text was left out, ranges were reported as replaced
+    /// without a comparison, or the bodies were not compared.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
 }
@@ -130,19 +132,9 @@ impl BodyDiff {
         Self { base_id: base_id.into(), head_id: head_id.into(), ..Self::default() }
     }
 
-    /// Reports a diff by lines, and changes of very long lines by words.
-    #[must_use]
-    pub fn with_lines(self, diff: &TextDiff<'_>) -> Self {
-        self.with_changes(diff, diff.changes(), false, |_| None)
-    }
-
-    /// Reports a diff by words.
-    #[must_use]
-    pub fn with_words(self, diff: &TextDiff<'_>) -> Self {
-        self.with_changes(diff, diff.changes(), true, |_| None)
-    }
-
-    /// Reports some changes of a diff, by words or by lines. `noise` returns the rule that explains a change.
+    /// Reports some changes of a diff, by words or by lines. Changes of very long lines are always
+    /// reported by words. `noise` returns the rule that explains
+    /// a change.
     #[must_use]
     pub fn with_changes(
         mut self,
@@ -230,7 +222,8 @@ mod tests {
     use super::*;
 
     fn lines(base: &str, head: &str) -> BodyDiff {
-        BodyDiff::new("b", "h").with_lines(&TextDiff::between(base, head, LineOptions::default()))
+        let diff = TextDiff::between(base, head, LineOptions::default());
+        BodyDiff::new("b", "h").with_changes(&diff, diff.changes(), false, |_| None)
     }
 
     #[test]
@@ -240,17 +233,14 @@ mod tests {
             json,
             r#"{"base_id":"b","head_id":"h","chunks":[{"type":"removed","content":"Old Title\n"},{"type":"added","content":"New Title\n"}]}"#
         );
-        let words = BodyDiff::new("b", "h").with_words(&TextDiff::between(
-            "a\nOld Title\n",
-            "a\nNew Title\n",
-            LineOptions::default(),
-        ));
+        let diff = TextDiff::between("a\nOld Title\n", "a\nNew Title\n", LineOptions::default());
+        let words = BodyDiff::new("b", "h").with_changes(&diff, diff.changes(), true, |_| None);
         let told: Vec<_> = words.chunks.iter().map(|chunk| chunk.content.as_str()).collect();
         assert_eq!(told, ["Old", "New"]);
     }
 
     #[test]
-    fn one_long_line_is_told_by_words() {
+    fn a_long_line_is_reported_by_words() {
         let base = format!("<html>{}</html>", "<p>x</p>".repeat(2000));
         let diff = lines(&base, &base.replacen("<p>x</p>", "<p>y</p>", 1));
         assert_eq!(
@@ -260,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_text_is_cut_and_said() {
+    fn too_much_text_is_cut_and_marked_as_truncated() {
         let diff = lines("", &"é\n".repeat(2 << 20));
         assert!(diff.truncated);
         assert!(diff.chunks[0].content.len() <= MAX_CONTENT_BYTES);

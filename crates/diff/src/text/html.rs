@@ -1,8 +1,8 @@
 //! A diff as one self-contained HTML file: both sides by lines, and tables for headers and nodes.
 //!
-//! Owns the markup. The text comes from archived pages and is hostile: everything is escaped, links lead only to anchors of
-//! the file, there is no script, and a Content-Security-Policy forbids to load anything. Each change links to the next and
-//! the previous one, for use by keyboard.
+//! Owns the markup. The text comes from archived pages and is hostile: everything is escaped, links
+//! lead only to anchors of the file, there is no script, and a Content-Security-Policy forbids to
+//! load anything. Each change links to the next and the previous one, for use by keyboard.
 
 use super::unified::{DiffStyle, Hunk, HunkLine, NO_NEWLINE_NOTE};
 use std::fmt::Write as _;
@@ -63,7 +63,8 @@ pub fn page(page: &DiffPage<'_>, hunks: &[Hunk<'_>]) -> String {
     open(page.title) + &section(page, hunks, 1) + PAGE_END
 }
 
-/// The beginning of a page about many comparisons: perhaps [`contents`], then [`section`]s and [`PAGE_END`].
+/// The beginning of a page about many comparisons: perhaps [`contents`], then [`section`]s and
+/// [`PAGE_END`].
 pub fn open(title: &str) -> String {
     let mut html = String::new();
     html += "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n";

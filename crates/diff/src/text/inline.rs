@@ -1,7 +1,7 @@
 //! Two texts as one, with removed and added words in place.
 //!
-//! Used for a changed sentence, in which the changed word would be hard to find. Owns the spans and the length of the equal
-//! text around them. Does not know how spans are drawn.
+//! Used for a changed sentence, in which the changed word would be hard to find. Owns the spans and
+//! the length of the equal text around them. Does not know how spans are drawn.
 
 use super::LineRunKind;
 use super::words::{TokenBudget, refine};

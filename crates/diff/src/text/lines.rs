@@ -1,7 +1,7 @@
 //! Texts as lines, and the equality of lines.
 //!
-//! A line includes its line ending, so that the lines of a text add up to the text. By default `\r\n` and `\n` are equal,
-//! because servers and tools change them.
+//! A line includes its line ending, so that the lines of a text add up to the text. By default
+//! `\r\n` and `\n` are equal, because servers and tools change them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compared_follows_the_options() {
+    fn options_control_the_comparison() {
         let same = |a: &str, b: &str, options| {
             TextLines::of(a).tokens(options).collect::<Vec<_>>()
                 == TextLines::of(b).tokens(options).collect::<Vec<_>>()

@@ -1,12 +1,14 @@
-//! Body diffs as the original tracker writes them into `.moku` sites: letter by letter, with offsets.
+//! Body diffs as the original tracker writes them into `.moku` sites: letter by letter, with
+//! offsets.
 //!
-//! The original decodes both bodies as UTF-8, runs diff-match-patch with a pre-pass over lines and a semantic cleanup, and
-//! leaves out chunks of white space. It stops after a second, so its result for large bodies depends on the machine. Here
-//! the cost is estimated from a diff of lines; above a limit the chunks are those of lines and words, in the same form.
-//! The text of a row is limited to some megabytes; a longer row is `truncated`.
+//! The original decodes both bodies as UTF-8, runs diff-match-patch with a pre-pass over lines and
+//! a semantic cleanup, and leaves out chunks of white space. It stops after a second, so its result
+//! for large bodies depends on the machine. Here the cost is estimated from a diff of lines; above
+//! a limit the chunks are those of lines and words, in the same form. The text of a row is limited
+//! to some megabytes; a longer row is `truncated`.
 //!
-//! Offsets count bytes of the decoded text, which for UTF-8 are those of the body. Each byte that is not UTF-8 counts as
-//! three; [`in_bytes`] converts the offsets to those of the bodies.
+//! Offsets count bytes of the decoded text, which for UTF-8 are those of the body. Each byte that
+//! is not UTF-8 counts as three; [`in_bytes`] converts the offsets to those of the bodies.
 
 use super::chunks::{BodyDiff, ChunkKind, DiffChunk, MAX_CONTENT_BYTES};
 use super::lines::LineOptions;
@@ -39,7 +41,8 @@ pub fn body_diff(base_id: &str, head_id: &str, base: &[u8], head: &[u8]) -> Body
     body
 }
 
-/// The chunks of [`body_diff`] with offsets and lengths in bytes of the bodies instead of the decoded text.
+/// The chunks of [`body_diff`] with offsets and lengths in bytes of the bodies instead of the
+/// decoded text.
 pub fn in_bytes(mut diff: BodyDiff, base: &[u8], head: &[u8]) -> BodyDiff {
     let (mut base, mut head) = (CharacterOffsets::of(base), CharacterOffsets::of(head));
     for chunk in &mut diff.chunks {
@@ -88,7 +91,8 @@ impl<'a> CharacterOffsets<'a> {
     }
 }
 
-/// The worst cost of diff-match-patch: all lines times those that differ, and the square of the length of a change.
+/// The worst cost of diff-match-patch: all lines times those that differ, and the square of the
+/// length of a change.
 fn steps(diff: &TextDiff<'_>) -> usize {
     let lines = diff.base().count() + diff.head().count();
     diff.changes().iter().fold(0, |steps: usize, change| {
@@ -147,7 +151,8 @@ fn added(text: &str, base_start: usize, head_start: usize) -> DiffChunk {
     DiffChunk { base_start, head_start, head_len: text.len(), ..DiffChunk::new(ChunkKind::Added, text) }
 }
 
-/// Adds a chunk that is not only white space, with its text cut to the space that is left in the row.
+/// Adds a chunk that is not only white space, with its text cut to the space that is left in the
+/// row.
 fn push(body: &mut BodyDiff, mut chunk: DiffChunk, room: &mut usize) {
     if chunk.content.trim().is_empty() {
         return;
@@ -163,7 +168,8 @@ fn push(body: &mut BodyDiff, mut chunk: DiffChunk, room: &mut usize) {
     }
 }
 
-/// The length of a text that fits into a number of bytes of JSON, and the number of bytes that it takes.
+/// The length of a text that fits into a number of bytes of JSON, and the number of bytes that it
+/// takes.
 fn fitting(text: &str, room: usize) -> (usize, usize) {
     let mut taken = 0;
     for (at, letter) in text.char_indices() {
@@ -181,8 +187,8 @@ fn fitting(text: &str, room: usize) -> (usize, usize) {
     (text.len(), taken)
 }
 
-/// Decodes UTF-8 with one replacement character for each invalid byte. The lossy decoding of the standard library uses one
-/// for several bytes, which would shift the offsets.
+/// Decodes UTF-8 with one replacement character for each invalid byte. The lossy decoding of the
+/// standard library uses one for several bytes, which would shift the offsets.
 fn decode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -264,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_past_the_bound_are_told_by_words() {
+    fn bodies_over_the_limit_are_compared_by_words() {
         let base: String = (0..9000).map(|number| format!("word{number} ")).collect();
         let head = base.replace("word70 ", "term70 ").replace(" word7000", "");
         let told = chunks(&base, &head);

@@ -1,13 +1,15 @@
 //! Two sequences of tokens compared in bounded time.
 //!
-//! The histogram algorithm gives the most readable diffs and is fast on ordinary text. But it reads the rest of both
-//! sequences once for each shared run, which is quadratic for many short runs. So its cost is estimated first, from the
-//! tokens that each side has once. If it is too high, those tokens become anchors: the longest list of them that is in the
-//! same order on both sides. Only the gaps between anchors are compared. A gap without anchors repeats a few kinds of
-//! tokens: tokens of only one side are set aside, and the rest is compared in windows while the [`TokenBudget`] lasts. The
-//! remainder is reported as replaced.
+//! The histogram algorithm gives the most readable diffs and is fast on ordinary text. But it reads
+//! the rest of both sequences once for each shared run, which is quadratic for many short runs. So
+//! its cost is estimated first, from the tokens that each side has once. If it is too high, those
+//! tokens become anchors: the longest list of them that is in the same order on both sides. Only
+//! the gaps between anchors are compared. A gap without anchors repeats a few kinds of tokens:
+//! tokens of only one side are set aside, and the rest is compared in windows while the
+//! [`TokenBudget`] lasts. The remainder is reported as replaced.
 //!
-//! Myers' algorithm in the library is not used for long gaps, because it is quadratic in frequent tokens.
+//! Myers' algorithm in the library is not used for long gaps, because it is quadratic in frequent
+//! tokens.
 
 use super::words::TokenBudget;
 use imara_diff::{Algorithm, Diff, InternedInput, Interner, Token};
@@ -37,7 +39,8 @@ pub type Replaced = (Range<usize>, Range<usize>);
 pub struct Differences {
     /// The replaced ranges, in order. One of the two ranges may be empty.
     pub list: Vec<Replaced>,
-    /// Whether the budget was exhausted, so that parts are reported as replaced without a comparison.
+    /// Whether the budget was exhausted, so that parts are reported as replaced without a
+    /// comparison.
     pub truncated: bool,
 }
 
@@ -64,7 +67,8 @@ pub(super) fn intern<T: Eq + Hash>(
     input
 }
 
-/// Compares numbered tokens. `tidy` may move changes to more readable places; it is not used for expensive sequences.
+/// Compares numbered tokens. `tidy` may move changes to more readable places; it is not used for
+/// expensive sequences.
 pub(super) fn compare_interned<T>(
     input: &InternedInput<T>,
     budget: &mut TokenBudget,
@@ -94,7 +98,8 @@ struct WindowSearch<'a, 'b> {
     truncated: bool,
 }
 
-/// The count of a kind of token on each side of a gap, at most 2, and its index in the first sequence.
+/// The count of a kind of token on each side of a gap, at most 2, and its index in the first
+/// sequence.
 #[derive(Clone, Copy, Default)]
 struct Sighting {
     before: u8,
@@ -109,7 +114,8 @@ impl<'a, 'b> WindowSearch<'a, 'b> {
         Self { before, after, removed, added, sightings, budget, truncated: false }
     }
 
-    /// Whether the histogram algorithm is fast on the whole sequences: the number of shared runs times the length.
+    /// Whether the histogram algorithm is fast on the whole sequences: the number of shared runs
+    /// times the length.
     fn is_easy(&mut self) -> bool {
         let whole = strip(self.before, self.after, (0..self.before.len(), 0..self.after.len()));
         let length = whole.0.len() + whole.1.len();
@@ -153,7 +159,8 @@ impl<'a, 'b> WindowSearch<'a, 'b> {
         }
     }
 
-    /// The marked ranges. At the end of a window a removed range may share its ends with the added one, which is no difference.
+    /// The marked ranges. At the end of a window a removed range may share its ends with the added
+    /// one, which is no difference.
     fn differences(&self) -> Differences {
         let bare = |hunk| strip(self.before, self.after, hunk);
         let is_left = |(from, to): &Replaced| !from.is_empty() || !to.is_empty();
@@ -166,9 +173,10 @@ impl<'a, 'b> WindowSearch<'a, 'b> {
         self.added[to].fill(true);
     }
 
-    /// Compares a gap, whose tokens were just counted, in windows. Equal tokens at the start are skipped. Each window begins
-    /// behind a long run that both sides share in the window before. Windows of fixed length would split such runs after an
-    /// insertion, and report them as removed and added.
+    /// Compares a gap, whose tokens were just counted, in windows. Equal tokens at the start are
+    /// skipped. Each window begins behind a long run that both sides share in the window before.
+    /// Windows of fixed length would split such runs after an insertion, and report them as removed
+    /// and added.
     fn by_windows(&mut self, (from, to): Replaced) {
         let shared =
             |tokens: &[Token], range: Range<usize>, marks: &mut [bool], other: fn(&Sighting) -> u8| {
@@ -213,7 +221,8 @@ impl<'a, 'b> WindowSearch<'a, 'b> {
         }
     }
 
-    /// Compares a few tokens by the library. Its tables are as large as the highest token number, so tokens are renumbered.
+    /// Compares a few tokens by the library. Its tables are as large as the highest token number,
+    /// so tokens are renumbered.
     fn leave(&mut self, from: &[usize], to: &[usize]) -> Vec<Replaced> {
         let tokens =
             |all: &[Token], places: &[usize]| places.iter().map(|place| all[*place]).collect::<Vec<_>>();
@@ -261,7 +270,8 @@ impl<'a, 'b> WindowSearch<'a, 'b> {
     }
 }
 
-/// The number of tokens of each side in the next window, in proportion to what is left of each side.
+/// The number of tokens of each side in the next window, in proportion to what is left of each
+/// side.
 fn window(from: usize, to: usize) -> (usize, usize) {
     if from + to <= SMALL_GAP_TOKENS {
         return (from, to);
@@ -270,8 +280,8 @@ fn window(from: usize, to: usize) -> (usize, usize) {
     (share.min(from), (SMALL_GAP_TOKENS - share).min(to))
 }
 
-/// The end of a window that splits no shared run: behind the last long run that both sides share, else behind the longest
-/// run near its end. Without such a run the window ends where it was cut.
+/// The end of a window that splits no shared run: behind the last long run that both sides share,
+/// else behind the longest run near its end. Without such a run the window ends where it was cut.
 fn sure_end(found: &[Replaced], window: (usize, usize)) -> (usize, usize) {
     let starts = std::iter::once((0, 0)).chain(found.iter().map(|(gone, come)| (gone.end, come.end)));
     let ends = found.iter().map(|(gone, come)| (gone.start, come.start)).chain(std::iter::once(window));
@@ -303,7 +313,8 @@ fn gaps<'g>((from, to): &'g Replaced, anchors: &'g [(usize, usize)]) -> impl Ite
     starts.zip(ends).map(|(start, end)| (start.0..end.0, start.1..end.1))
 }
 
-/// The longest list of pairs that increase in both parts, of pairs that increase in the second: patience sorting.
+/// The longest list of pairs that increase in both parts, of pairs that increase in the second:
+/// patience sorting.
 pub fn longest_rising(pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     let mut tops: Vec<usize> = Vec::new();
     let mut previous = vec![usize::MAX; pairs.len()];
@@ -372,7 +383,8 @@ mod tests {
         made
     }
 
-    /// Sequences long enough to need anchors, with some kinds of tokens that are rare and some that are not.
+    /// Sequences long enough to need anchors, with some kinds of tokens that are rare and some that
+    /// are not.
     fn long(kinds: u32) -> impl Strategy<Value = Vec<u32>> {
         proptest::collection::vec(prop_oneof![0..kinds, Just(7)], 0..3000)
     }
@@ -400,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_and_went_among_common_tokens_is_told_alone() {
+    fn insertions_among_common_tokens_are_reported_alone() {
         // Every token is there some hundred times, so that none is an anchor.
         let before: Vec<u32> = (0..60_000_u32).map(|n| n.wrapping_mul(2_654_435_761) >> 23).collect();
         let mut after = before.clone();

@@ -6,8 +6,8 @@ use super::words::{TokenBudget, WordEdits, refine};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Maximum number of lines that are compared. A longer text is reported as replaced. This keeps the tables of the
-/// comparison below a gigabyte.
+/// Maximum number of lines that are compared. A longer text is reported as replaced. This keeps the
+/// tables of the comparison below a gigabyte.
 const MAX_COMPARED_LINES: usize = 16 << 20;
 
 /// Lines of the base that were replaced by lines of the head. One of the two may be empty.
@@ -36,7 +36,8 @@ pub enum LineRunKind {
     Added,
 }
 
-/// A run of lines of one kind. On a side that does not have it, the ranges are empty at its position.
+/// A run of lines of one kind. On a side that does not have it, the ranges are empty at its
+/// position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineRun {
     /// Its kind.
@@ -93,7 +94,8 @@ impl<'a> TextDiff<'a> {
         &self.head
     }
 
-    /// The changes, in order. No two changes touch, unless they were [split](TextDiff::split_changes).
+    /// The changes, in order. No two changes touch, unless they were
+    /// [split](TextDiff::split_changes).
     pub fn changes(&self) -> &[LineChange] {
         &self.changes
     }
@@ -138,8 +140,8 @@ impl<'a> TextDiff<'a> {
         runs
     }
 
-    /// The changes without those for whose index in [`TextDiff::changes`] `hide` is true. Their lines then count as equal, so
-    /// a change with different numbers of lines on both sides stays.
+    /// The changes without those for whose index in [`TextDiff::changes`] `hide` is true. Their
+    /// lines then count as equal, so a change with different numbers of lines on both sides stays.
     pub fn changes_without(&self, hide: impl Fn(usize) -> bool) -> Vec<LineChange> {
         let hidden = |(place, change): &(usize, &LineChange)| {
             change.base_lines.len() == change.head_lines.len() && hide(*place)
@@ -152,8 +154,9 @@ impl<'a> TextDiff<'a> {
             .collect()
     }
 
-    /// Splits changes so that each pair of partner lines is a change of its own. `partners` has a list for each change: pairs
-    /// of a line of the base and a line of the head, in order. Pairs outside of their change are ignored.
+    /// Splits changes so that each pair of partner lines is a change of its own. `partners` has a
+    /// list for each change: pairs of a line of the base and a line of the head, in order. Pairs
+    /// outside of their change are ignored.
     pub fn split_changes(&mut self, partners: &[Vec<(usize, usize)>]) {
         let mut changes = Vec::with_capacity(self.changes.len());
         for (change, partners) in self.changes.iter().zip(partners) {

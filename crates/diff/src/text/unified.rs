@@ -1,7 +1,8 @@
-//! A unified diff: hunks of lines with context, each line split into segments that are marked where it differs.
+//! A unified diff: hunks of lines with context, each line split into segments that are marked where
+//! it differs.
 //!
-//! Owns the selection of lines and the marks in them. Does not know colours: terminals, pages and plain files render the
-//! segments.
+//! Owns the selection of lines and the marks in them. Does not know colours: terminals, pages and
+//! plain files render the segments.
 
 use super::chunks::MAX_CONTENT_BYTES;
 use super::text_diff::{LineChange, TextDiff};
@@ -9,7 +10,8 @@ use super::words::{TokenBudget, WordEdit};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Maximum length of changed text that is shown whole. An edit must not be hidden in the middle of a shortened one.
+/// Maximum length of changed text that is shown whole. An edit must not be hidden in the middle of
+/// a shortened one.
 const MAX_DIFFERING_BYTES: usize = 64 << 10;
 
 /// Options of a unified diff.
@@ -19,7 +21,8 @@ pub struct DiffView {
     pub context: usize,
     /// Whether changed words are marked in changed lines.
     pub words: bool,
-    /// Maximum length of equal text in a line. Longer text is shortened in its middle. `None` keeps every line whole.
+    /// Maximum length of equal text in a line. Longer text is shortened in its middle. `None` keeps
+    /// every line whole.
     pub longest: Option<usize>,
     /// Maximum number of lines of all hunks together.
     pub most: usize,
@@ -101,8 +104,8 @@ pub fn unified<'d>(diff: &'d TextDiff<'_>, view: &DiffView) -> Vec<Hunk<'d>> {
     unified_changes(diff, diff.changes(), view, |_| None)
 }
 
-/// The hunks of some changes of a diff, as [`TextDiff::changes_without`] returns them. `noise` returns the rule that explains
-/// a change.
+/// The hunks of some changes of a diff, as [`TextDiff::changes_without`] returns them. `noise`
+/// returns the rule that explains a change.
 pub fn unified_changes<'d>(
     diff: &'d TextDiff<'_>,
     changes: &[LineChange],
@@ -229,7 +232,8 @@ impl<'d> HunkWriter<'d, '_, '_> {
         }
     }
 
-    /// One line, split at the changed ranges, which are in order. Without ranges the whole line is changed.
+    /// One line, split at the changed ranges, which are in order. Without ranges the whole line is
+    /// changed.
     fn line(
         &self,
         style: DiffStyle,
@@ -274,7 +278,8 @@ impl<'d> HunkWriter<'d, '_, '_> {
     }
 }
 
-/// Adds text without its middle if it is too long. `middle` returns the replacement for a number of bytes.
+/// Adds text without its middle if it is too long. `middle` returns the replacement for a number of
+/// bytes.
 fn shorten<'d>(
     segments: &mut Vec<LineSegment<'d>>,
     text: &'d str,
@@ -350,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_or_went_is_never_shortened() {
+    fn added_and_removed_text_is_never_shortened() {
         let evil = format!(
             "<p>{}<script src=//evil.example/x.js></script>{}</p>",
             "a b ".repeat(200),
@@ -368,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn monstrous_text_is_cut_and_counted() {
+    fn very_long_text_is_cut_and_its_length_given() {
         let short = text("", &"é".repeat(100_000), DiffView::default());
         assert!(short.contains(" … 134464 bytes left out; `--json` has them … "), "{}", short.len());
         assert!(short.len() < 66_000);
@@ -392,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_end_of_the_last_line_is_said() {
+    fn a_missing_newline_at_the_end_is_noted() {
         insta::assert_snapshot!(text("a\nb", "a\nb\n", DiffView::default()), @r"
         @@ -1,2 +1,2 @@
          a
@@ -418,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_text_opens_at_nought() {
+    fn a_new_text_starts_at_line_zero() {
         assert!(text("", "a\n", DiffView::default()).starts_with("@@ -0,0 +1 @@\n"));
     }
 }

@@ -1,8 +1,8 @@
 //! Which words differ within changed lines.
 //!
-//! A minified page is one line of megabytes. So a long change is first split at tags and statements, which is cheap, and
-//! only the pieces that differ are compared by words. Each token is taken from a [`TokenBudget`]; when that is spent, the
-//! rest is one edit.
+//! A minified page is one line of megabytes. So a long change is first split at tags and
+//! statements, which is cheap, and only the pieces that differ are compared by words. Each token is
+//! taken from a [`TokenBudget`]; when that is spent, the rest is one edit.
 
 use super::sequence;
 use std::ops::Range;
@@ -104,7 +104,8 @@ impl WordEdits {
     }
 }
 
-/// Compares two stretches token by token, or calls them replaced when they have more tokens than the budget allows.
+/// Compares two stretches token by token, or calls them replaced when they have more tokens than
+/// the budget allows.
 fn compare<'a>(
     base: &'a str,
     head: &'a str,
@@ -143,7 +144,8 @@ fn compare<'a>(
         .collect()
 }
 
-/// Cuts at the places where a line of source would end: before a tag and after one, after a statement.
+/// Cuts at the places where a line of source would end: before a tag and after one, after a
+/// statement.
 fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -203,8 +205,8 @@ fn class(letter: char) -> CharacterClass {
     }
 }
 
-/// Joins edits with no more between them than a space or a sign: two words that gave way to two others read better as one
-/// edit than as two.
+/// Joins edits with no more between them than a space or a sign: two words that gave way to two
+/// others read better as one edit than as two.
 fn join_near(base: &str, edits: Vec<WordEdit>) -> Vec<WordEdit> {
     let mut joined: Vec<WordEdit> = Vec::with_capacity(edits.len());
     for edit in edits {
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spent_budget_is_said() {
+    fn a_spent_budget_is_reported() {
         let coarse = edits("a b c", "a x c", 3);
         assert!(coarse.truncated);
         assert_eq!(coarse.list, [WordEdit { base: 0..5, head: 0..5 }]);
@@ -268,7 +270,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_between_edits_is_equal(base in "[ab .<>é]{0,40}", head in "[ab .<>é]{0,40}", budget in 0..60usize) {
+        fn text_between_edits_is_equal(base in "[ab .<>é]{0,40}", head in "[ab .<>é]{0,40}", budget in 0..60usize) {
             let (mut at_base, mut at_head, mut made) = (0, 0, String::new());
             for edit in edits(&base, &head, budget).list {
                 prop_assert_eq!(&base[at_base..edit.base.start], &head[at_head..edit.head.start]);

@@ -74,7 +74,8 @@ pub const VOID_ELEMENTS: [&str; 14] = [
     "wbr",
 ];
 
-/// Writes a node and all below it, up to a length. An ellipsis stands for each node that is left out.
+/// Writes a node and all below it, up to a length. An ellipsis stands for each node that is left
+/// out.
 pub(super) fn outer_html(
     tree: &HtmlTree,
     node: usize,

@@ -1,9 +1,10 @@
 //! A page as a flat tree in document order.
 //!
-//! The parser is html5ever. Its time grows with the depth of open elements and with the square of the attributes of a
-//! tag, and it has no limits. So it is fed a kilobyte at a time, and the tree is checked in between. If it is too deep or
-//! too large, the rest of the page is left out and [`HtmlTree::cut`] reports it. Tags cannot be counted before parsing,
-//! because only the parser decides what nests.
+//! The parser is html5ever. Its time grows with the depth of open elements and with the square of
+//! the attributes of a tag, and it has no limits. So it is fed a kilobyte at a time, and the tree
+//! is checked in between. If it is too deep or too large, the rest of the page is left out and
+//! [`HtmlTree::cut`] reports it. Tags cannot be counted before parsing, because only the parser
+//! decides what nests.
 
 mod build;
 mod selector;
@@ -218,8 +219,9 @@ impl ParseCost {
         }
     }
 
-    /// While the parser makes no nodes it is in one tag, or in one comment, which is counted as a tag. Each attribute of a
-    /// tag is compared with all before it, and there are at most as many attributes as separators.
+    /// While the parser makes no nodes it is in one tag, or in one comment, which is counted as a
+    /// tag. Each attribute of a tag is compared with all before it, and there are at most as many
+    /// attributes as separators.
     fn count(&mut self, sink: &sink::ParserSink, bite: &str) {
         let separators =
             bite.bytes().filter(|byte| matches!(byte, b' ' | b'\t'..=b'\r' | b'/' | b'"' | b'\'')).count();

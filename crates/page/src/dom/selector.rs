@@ -1,7 +1,8 @@
-//! A CSS selector for a node: the shortest path that a person would write and a browser finds again.
+//! A CSS selector for a node: the shortest path that a person would write and a browser finds
+//! again.
 //!
-//! Content of a `template` is in no document, and no selector finds it. So the selector is that of the template, with a
-//! comment that names the place in its content.
+//! Content of a `template` is in no document, and no selector finds it. So the selector is that of
+//! the template, with a comment that names the place in its content.
 
 use super::HtmlTree;
 use std::borrow::Cow;
@@ -25,7 +26,8 @@ impl<'t> Selectors<'t> {
         Self { tree, ids }
     }
 
-    /// The selector of a node; of its element, if it is text or a comment. Paths begin at the nearest id that is unique.
+    /// The selector of a node; of its element, if it is text or a comment. Paths begin at the
+    /// nearest id that is unique.
     pub fn path(&self, node: usize) -> String {
         let is_element = self.tree.nodes()[node].name().is_some();
         let start = if is_element { node } else { self.tree.nodes()[node].parent };
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_a_template_is_not_in_the_document() {
+    fn content_of_templates_is_not_in_the_document() {
         let page = "<!doctype html><template>w<p>x</p><template><i id=i>y</i></template></template><p>z";
         assert_eq!(path(page, "w"), "html > head > template /* in the template's content */");
         assert_eq!(path(page, "x"), "html > head > template /* in the template's content: p */");

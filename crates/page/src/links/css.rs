@@ -1,7 +1,8 @@
 //! Style sheets: `url()`, `@import` and `image-set()`, wherever they are nested.
 //!
-//! Only tokens are read. Media queries are ignored, because an archive needs the resources for all screens. Blocks nested
-//! deeper than the limit of the parser are read flat, which finds the same URLs.
+//! Only tokens are read. Media queries are ignored, because an archive needs the resources for all
+//! screens. Blocks nested deeper than the limit of the parser are read flat, which finds the same
+//! URLs.
 
 use super::emit::{LinkEmitter, RawLink};
 use super::link::{LinkPlace, LinkRole};
@@ -20,8 +21,8 @@ enum CssContext {
     Images,
 }
 
-/// Emits all links of a style sheet, each with the place that `place` returns. `offset` is the offset of the text in the
-/// body.
+/// Emits all links of a style sheet, each with the place that `place` returns. `offset` is the
+/// offset of the text in the body.
 pub(super) fn links<'a>(
     text: &str,
     offset: Option<u64>,
@@ -100,7 +101,8 @@ fn read(parser: &mut Parser<'_>, outer: CssContext, emit: &mut Each<'_>) {
 }
 
 fn nested(parser: &mut Parser<'_>, inside: CssContext, emit: &mut Each<'_>) {
-    // The only error is excessive depth. The caller then reads the content as if there were no block.
+    // The only error is excessive depth. The caller then reads the content as if there were no
+    // block.
     let _: Result<(), ParseError<()>> = parser.parse_nested_block(|parser| {
         read(parser, inside, emit);
         Ok(())

@@ -1,4 +1,5 @@
-//! Resolves links, drops references that are no web address, counts both, and passes the rest to the caller.
+//! Resolves links, drops references that are no web address, counts both, and passes the rest to
+//! the caller.
 
 use super::link::{LinkLimits, LinkPlace, LinkReport, LinkRole, LinkStop, PageLink};
 use std::borrow::Cow;
@@ -116,7 +117,8 @@ pub(crate) fn is_web(url: &str) -> bool {
     starts("http://") || starts("https://")
 }
 
-/// Whether the reference has a scheme other than `http` and `https`. Saves resolving megabytes of `data:`.
+/// Whether the reference has a scheme other than `http` and `https`. Saves resolving megabytes of
+/// `data:`.
 pub(crate) fn is_foreign(reference: &str) -> bool {
     let head = &reference.as_bytes()[..reference.len().min(12)];
     let starts =
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_counted() {
+    fn invalid_addresses_are_counted() {
         let mut found = Vec::new();
         let mut sink = |link: PageLink<'_>| found.push(link.target);
         let limits = LinkLimits { links: 2, reference: 20, ..LinkLimits::default() };

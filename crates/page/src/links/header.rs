@@ -54,7 +54,8 @@ struct HeaderLink<'a> {
 }
 
 impl<'a> HeaderLink<'a> {
-    /// The first parameter of that name, without its quotes. Escapes inside quotes stay: no URL has them.
+    /// The first parameter of that name, without its quotes. Escapes inside quotes stay: no URL has
+    /// them.
     fn parameter(&self, name: &str) -> Option<&'a str> {
         let found = self.parameters.iter().find(|(given, _)| given.eq_ignore_ascii_case(name));
         found.map(|(_, value)| *value)

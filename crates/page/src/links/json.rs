@@ -1,7 +1,7 @@
 //! JSON: addresses in any document, web manifests, JSON feeds, and the linked data inside pages.
 //!
-//! The document is read as a stream without building a tree. The depth limit of the parser ends hostile nesting. Links
-//! before an error are kept.
+//! The document is read as a stream without building a tree. The depth limit of the parser ends
+//! hostile nesting. Links before an error are kept.
 
 use super::emit::{LinkEmitter, RawLink, is_web};
 use super::link::{LinkPlace, LinkRole, LinkStop};
@@ -16,7 +16,8 @@ use std::io::{self, BufReader, Read};
 pub(super) enum Dialect {
     /// Every value and member name that is an absolute address, and the images of a manifest.
     Any,
-    /// `application/ld+json`: as any, without names of vocabularies. Members of schema.org for pages and images are no guess.
+    /// `application/ld+json`: as any, without names of vocabularies. Members of schema.org for
+    /// pages and images are no guess.
     LinkedData,
     /// A web app manifest.
     Manifest,
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_before_an_error_stays() {
+    fn links_found_before_an_error_are_kept() {
         let (links, report) = found(Dialect::Any, r#"["http://k/", oops"#);
         assert_eq!(links.len(), 1);
         assert_eq!(report.stopped, Some(LinkStop::Malformed));

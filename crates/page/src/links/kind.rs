@@ -1,4 +1,5 @@
-//! The format in which a body is read for links: by its media type, else by the extension of its URL.
+//! The format in which a body is read for links: by its media type, else by the extension of its
+//! URL.
 
 /// How a body is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -20,8 +21,8 @@ pub enum LinkFormat {
 }
 
 impl LinkFormat {
-    /// The format of a body with this `Content-Type` at this URL. A listing is never guessed: plain text is one only if the
-    /// caller says so.
+    /// The format of a body with this `Content-Type` at this URL. A listing is never guessed: plain
+    /// text is one only if the caller says so.
     pub fn of(content_type: Option<&str>, url: &str) -> Self {
         let essence = content_type.and_then(|text| text.split(';').next()).unwrap_or("").trim();
         match essence.to_ascii_lowercase().as_str() {

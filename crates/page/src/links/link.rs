@@ -1,6 +1,7 @@
 //! A link: its address, its role, and its place in the body.
 //!
-//! Plain data. The crawler decides which URLs are requested; here only references that are no web address are dropped.
+//! Plain data. The crawler decides which URLs are requested; here only references that are no web
+//! address are dropped.
 
 use std::borrow::Cow;
 
@@ -91,7 +92,8 @@ pub struct PageLink<'a> {
     pub nofollow: bool,
     /// Whether it is a guess: a string in a script, or an attribute that is not defined as a link.
     pub guessed: bool,
-    /// Its offset in the body in bytes. `None` for headers, implied links and bodies that were transcoded.
+    /// Its offset in the body in bytes. `None` for headers, implied links and bodies that were
+    /// transcoded.
     pub offset: Option<u64>,
 }
 

@@ -1,7 +1,8 @@
 //! Links: everything in a body and its headers that leads somewhere.
 //!
-//! [`extract`] reads all formats. A body is read once as a stream, and each link is passed to the caller when it is
-//! found, so memory does not grow with the number of links. The [`LinkReport`] counts what was cut or dropped.
+//! [`extract`] reads all formats. A body is read once as a stream, and each link is passed to the
+//! caller when it is found, so memory does not grow with the number of links. The [`LinkReport`]
+//! counts what was cut or dropped.
 //!
 //! | file | reads |
 //! | --- | --- |
@@ -48,11 +49,11 @@ pub struct ExtractedLinks {
     pub metadata: PageMetadata,
 }
 
-/// Passes every link of a body and its headers to `sink`, in the order in which they are complete: an anchor comes after
-/// its text.
+/// Passes every link of a body and its headers to `sink`, in the order in which they are complete:
+/// an anchor comes after its text.
 ///
-/// References are relative to `url`. `body` has no content codings. Only a body that cannot be read is an error; a
-/// malformed body yields the links that it has.
+/// References are relative to `url`. `body` has no content codings. Only a body that cannot be read
+/// is an error; a malformed body yields the links that it has.
 pub fn extract(
     kind: LinkFormat,
     url: &str,

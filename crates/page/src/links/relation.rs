@@ -65,7 +65,8 @@ impl Relation<'_> {
     }
 }
 
-/// Whether a URL looks like a part of a page rather than a page. For guessed links in scripts and JSON.
+/// Whether a URL looks like a part of a page rather than a page. For guessed links in scripts and
+/// JSON.
 pub(super) fn looks_embedded(url: &str) -> bool {
     /// Relations that are part of the page.
     const EMBEDDED_RELATIONS: [&str; 13] = [

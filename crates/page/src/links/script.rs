@@ -1,4 +1,5 @@
-//! Links in scripts, which are neither run nor parsed: addresses in quotes, and targets of click handlers.
+//! Links in scripts, which are neither run nor parsed: addresses in quotes, and targets of click
+//! handlers.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,5 @@
-//! Readers between a body and a parser: a size limit, gzip, and transcoding to UTF-8 if the parser needs it.
+//! Readers between a body and a parser: a size limit, gzip, and transcoding to UTF-8 if the parser
+//! needs it.
 //!
 //! The encoding in which a page is shown is decided by [`charset`](crate::charset).
 
@@ -97,7 +98,8 @@ impl<R: Read> Read for CappedReader<R> {
     }
 }
 
-/// Transcodes any encoding to UTF-8, without byte order mark and with replacement characters for invalid bytes.
+/// Transcodes any encoding to UTF-8, without byte order mark and with replacement characters for
+/// invalid bytes.
 pub(crate) struct Transcoder<R> {
     reader: R,
     decoder: Decoder,

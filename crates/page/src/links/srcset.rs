@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn candidates_are_told_apart() {
+    fn candidates_are_separated() {
         assert_eq!(urls("a 1x, b 2x"), ["a", "b"]);
         assert_eq!(urls("\n a 1x,\n b 2x"), ["a", "b"]);
         assert_eq!(urls("a,b"), ["a", "b"]);
@@ -62,7 +62,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_ends_and_every_candidate_stands_where_it_says(set in "[a,: ()\né]{0,30}") {
+        fn parsing_ends_and_offsets_of_candidates_are_correct(set in "[a,: ()\né]{0,30}") {
             for (at, url) in candidates(&set) {
                 prop_assert!(set[at..].starts_with(url));
             }

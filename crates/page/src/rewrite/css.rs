@@ -1,4 +1,5 @@
-//! Style sheets with other links. Only the addresses change; comments, hacks and mistakes stay as they are.
+//! Style sheets with other links. Only the addresses change; comments, hacks and mistakes stay as
+//! they are.
 
 use super::{LinkRewriter, ReplacedText};
 use crate::links::css;

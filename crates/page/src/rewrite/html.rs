@@ -1,8 +1,8 @@
 //! Pages with other links, rewritten as a stream.
 //!
-//! One tag and the text of one `<style>` are in memory at a time. A page that needs more memory is rewritten up to that
-//! point and copied from there on: its relative links still work, and the Content-Security-Policy of replay blocks the
-//! others.
+//! One tag and the text of one `<style>` are in memory at a time. A page that needs more memory is
+//! rewritten up to that point and copied from there on: its relative links still work, and the
+//! Content-Security-Policy of replay blocks the others.
 
 use super::rules::{Treatment, may_speak, treatment};
 use super::{LinkRewriter, css};

@@ -1,8 +1,9 @@
 //! Bodies with other links: replay serves them, so that links stay in the archive.
 //!
-//! Owns which parts of a format are links and how they are written: pages as a stream, style sheets, web manifests and
-//! playlists. The caller decides where links lead, through [`LinkRewriter`]; nothing here knows archives or servers. Everything
-//! else is copied byte for byte, as far as its encoding allows. Content that cannot be parsed is copied as well: the
+//! Owns which parts of a format are links and how they are written: pages as a stream, style
+//! sheets, web manifests and playlists. The caller decides where links lead, through
+//! [`LinkRewriter`]; nothing here knows archives or servers. Everything else is copied byte for
+//! byte, as far as its encoding allows. Content that cannot be parsed is copied as well: the
 //! Content-Security-Policy of a replayed page keeps it from the live web.
 
 mod css;

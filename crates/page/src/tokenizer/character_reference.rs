@@ -1,13 +1,13 @@
 //! Character references in HTML: `&amp;`, `&#233;`, and those that people forgot to close.
 //!
-//! The names come from the table of the XML reader. A reference ends by the rules for attributes, where the `&copy`
-//! of `?a=1&copy=2` is no reference.
+//! The names come from the table of the XML reader. A reference ends by the rules for attributes,
+//! where the `&copy` of `?a=1&copy=2` is no reference.
 
 use quick_xml::escape::resolve_html5_entity;
 use std::borrow::Cow;
 
-/// Names that need no semicolon, where neither a letter, a digit nor `=` follows. Browsers know a hundred of them;
-/// these occur in URLs and titles.
+/// Names that need no semicolon, where neither a letter, a digit nor `=` follows. Browsers know a
+/// hundred of them; these occur in URLs and titles.
 const UNTERMINATED_NAMES: [&str; 7] = ["amp", "lt", "gt", "quot", "nbsp", "copy", "reg"];
 
 /// Longer than every name in the table.
@@ -30,8 +30,8 @@ pub fn decode_references(text: &str) -> Cow<'_, str> {
     Cow::Owned(decoded)
 }
 
-/// Appends the character of the reference at the start of the text, or the ampersand if there is none. Returns the
-/// length that was read.
+/// Appends the character of the reference at the start of the text, or the ampersand if there is
+/// none. Returns the length that was read.
 fn push_reference(text: &str, decoded: &mut String) -> usize {
     if let Some((character, length)) = numeric(text) {
         decoded.push(character);

@@ -1,7 +1,8 @@
 //! Foreign content: where SVG and MathML begin and end in a page.
 //!
-//! In foreign content `style` is an ordinary element, `title` is not the title of the page, and there are `CDATA`
-//! sections. A browser takes this from its tree. The tokenizer keeps only the elements at which the namespace changes.
+//! In foreign content `style` is an ordinary element, `title` is not the title of the page, and
+//! there are `CDATA` sections. A browser takes this from its tree. The tokenizer keeps only the
+//! elements at which the namespace changes.
 
 use super::tag::StartTag;
 

@@ -1,18 +1,20 @@
 //! The HTML tokenizer: tags, text, comments and their byte offsets.
 //!
-//! Links, noise detection and scoring all need to know where the tags of a page are, and a page is read for each
-//! capture. So there is one tokenizer, it allocates nothing per token, and it builds no tree. `dom` uses html5ever
-//! where a tree is needed, and `rewrite` uses lol_html where a page is rewritten.
+//! Links, noise detection and scoring all need to know where the tags of a page are, and a page is
+//! read for each capture. So there is one tokenizer, it allocates nothing per token, and it builds
+//! no tree. `dom` uses html5ever where a tree is needed, and `rewrite` uses lol_html where a page
+//! is rewritten.
 //!
-//! A caller passes the bytes from the current position on; [`Tokenizer::next`] returns one token and its length. With
-//! `is_last` unset the bytes may be a prefix of the rest, and `None` asks for more of them. Every byte sequence is
-//! accepted, each byte belongs to one token, and time is linear in the length as long as the caller doubles what it
-//! passes after `None`.
+//! A caller passes the bytes from the current position on; [`Tokenizer::next`] returns one token
+//! and its length. With `is_last` unset the bytes may be a prefix of the rest, and `None` asks for
+//! more of them. Every byte sequence is accepted, each byte belongs to one token, and time is
+//! linear in the length as long as the caller doubles what it passes after `None`.
 //!
-//! The rules are those of the HTML standard, section 13.2.5, with scripting on. The tokenizer tracks three things that
-//! the standard takes from the tree: whether a text element (`text_element`) is open, whether SVG or MathML is open
-//! (`foreign`), and whether a `plaintext` was seen. Content that only a tree can classify, such as a `textarea` in a
-//! `select`, is read as if it stood in `body`.
+//! The rules are those of the HTML standard, section 13.2.5, with scripting on. The tokenizer
+//! tracks three things that the standard takes from the tree: whether a text element
+//! (`text_element`) is open, whether SVG or MathML is open (`foreign`), and whether a `plaintext`
+//! was seen. Content that only a tree can classify, such as a `textarea` in a `select`, is read as
+//! if it stood in `body`.
 
 mod character_reference;
 mod foreign;
@@ -98,8 +100,9 @@ impl Tokenizer {
         Self { grammar, state, foreign, attributes: Vec::new() }
     }
 
-    /// The next token and its length in bytes. `None` if the bytes end before the token does, or are empty; with
-    /// `is_last` the remaining bytes then are an unfinished tag, which browsers drop.
+    /// The next token and its length in bytes. `None` if the bytes end before the token does, or
+    /// are empty; with `is_last` the remaining bytes then are an unfinished tag, which browsers
+    /// drop.
     pub fn next<'t, 'b>(&'t mut self, bytes: &'b [u8], is_last: bool) -> Option<(usize, HtmlToken<'t, 'b>)> {
         if bytes.is_empty() {
             return None;
@@ -127,8 +130,8 @@ impl Tokenizer {
         }
     }
 
-    /// The length of the element text that the bytes begin with: 0 unless a text element is open, or if more bytes
-    /// are needed.
+    /// The length of the element text that the bytes begin with: 0 unless a text element is open,
+    /// or if more bytes are needed.
     pub fn read_element_text(&mut self, bytes: &[u8], is_last: bool) -> usize {
         let TokenizerState::Text(element) = &mut self.state else { return 0 };
         match element.find_end(bytes, is_last) {
@@ -192,7 +195,8 @@ impl Tokenizer {
         self.read_until(input, 2, declaration_end, HtmlToken::Declaration)
     }
 
-    /// Reads to the end that `find_end` finds behind `from`, or as far as the end cannot have begun.
+    /// Reads to the end that `find_end` finds behind `from`, or as far as the end cannot have
+    /// begun.
     fn read_until<'t, 'b>(
         &'t mut self,
         input: TokenizerInput<'b>,

@@ -1,7 +1,7 @@
 //! Tags: where their names, attributes and values are.
 //!
-//! A tag is split by the rules of browsers, to which no tag is malformed: an `=` in front of a name is part of it, and a
-//! value without quotes ends at white space or `>`.
+//! A tag is split by the rules of browsers, to which no tag is malformed: an `=` in front of a name
+//! is part of it, and a value without quotes ends at white space or `>`.
 
 use super::character_reference::decode_references;
 use super::foreign::Namespace;
@@ -12,7 +12,8 @@ use std::ops::Range;
 /// Maximum number of attributes that are reported for one tag. A tag with more is read to its end.
 pub const MAX_TAG_ATTRIBUTES: usize = 512;
 
-/// Where an attribute is, in bytes from the `<` of its tag. An attribute without a value has an empty range at its name.
+/// Where an attribute is, in bytes from the `<` of its tag. An attribute without a value has an
+/// empty range at its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttributeSpan {
     /// The name, as written.

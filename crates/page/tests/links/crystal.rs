@@ -27,8 +27,8 @@ const WHOLE: &str = "without it the page is not whole";
 const RELATIVE: &str = "a relative reference is one, too";
 const STYLE: &str = "imports by url() and nested blocks count as well";
 
-/// The pages where more, less or something else is found, each with its reason: first what Crystal alone finds,
-/// then the links that only varve finds; `+` marks embedded resources.
+/// The pages where more, less or something else is found, each with its reason: first what Crystal
+/// alone finds, then the links that only varve finds; `+` marks embedded resources.
 const DEPARTURES: [(&str, &[&str], &[&str], &str); 21] = [
     (
         r#"<img srcset="data:image/png;base64,AA,BB 1x, c 2x">"#,
@@ -88,7 +88,7 @@ fn marked<'a>(links: impl Iterator<Item = &'a Written>) -> Vec<String> {
 }
 
 #[test]
-fn what_crystal_finds_is_found() {
+fn all_links_that_crystal_finds_are_found() {
     let Some(bytes) = fixture("crystal/vectors/html_links.json") else { return };
     let cases: Vec<Value> = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(cases.len(), 78);

@@ -1,4 +1,5 @@
-//! Pages made to break their reader: they cost a bounded amount of memory, and what can be found is found.
+//! Pages made to break their reader: they cost a bounded amount of memory, and what can be found is
+//! found.
 
 use crate::{links, page};
 use proptest::prelude::*;

@@ -1,4 +1,5 @@
-//! Links of whole bodies: the measured vectors, the sitemaps, pages with everything in them, and hostile ones.
+//! Links of whole bodies: the measured vectors, the sitemaps, pages with everything in them, and
+//! hostile ones.
 
 #![expect(clippy::unwrap_used, reason = "a test says by panicking that a fixture is not as expected")]
 

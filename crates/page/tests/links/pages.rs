@@ -1,4 +1,5 @@
-//! Pages with everything in them: what each link is for, where it stood, and what else the page says.
+//! Pages with everything in them: what each link is for, where it stood, and what else the page
+//! says.
 
 use crate::{links, page};
 use varve_core::headers::Headers;
@@ -28,7 +29,8 @@ fn line(link: &PageLink<'_>) -> String {
     format!("{:?} {} {place}{guessed}{nofollow}", link.role, link.target)
 }
 
-/// A button sends its form elsewhere; one that posts leads nowhere, and one that sends nothing neither.
+/// A button sends its form elsewhere; one that posts leads nowhere, and one that sends nothing
+/// neither.
 #[test]
 fn buttons_that_send_forms() {
     let html = r#"<form method=post><button formaction=posted></button><input type=submit formaction=got formmethod=GET></form>
@@ -100,7 +102,7 @@ fn roles_and_places() {
 }
 
 #[test]
-fn titles_come_from_what_people_see() {
+fn titles_are_read_from_visible_text() {
     let html = "<a href=1> One\n <b>&amp; two</b></a> out <a href=2><img src=3 alt=three></a><iframe src=4 name=four></iframe>
         <a href=5>five";
     let titles: Vec<_> = page(html)
@@ -134,7 +136,7 @@ fn positions_point_into_the_body() {
 }
 
 #[test]
-fn the_front_page_has_an_icon_even_if_it_says_nothing() {
+fn the_front_page_has_a_default_icon() {
     let icons = |url: &str, html: &str| links(LinkFormat::Html, url, &Headers::new(), html.as_bytes()).0;
     assert_eq!(lines(&icons("http://h/?q", "")), ["Embed http://h/favicon.ico implied"]);
     assert_eq!(lines(&icons("http://h", "<link rel=icon href=i>")), ["Embed http://h/i link@href"]);
@@ -179,7 +181,7 @@ fn headers_and_style_sheets() {
 }
 
 #[test]
-fn what_a_page_says_about_itself() {
+fn metadata_of_a_page_is_read() {
     let html = "<html lang=' de-CH '><head><title> A &amp; B\n C </title><svg><title>no</title></svg>
         <meta name=Robots content='noindex, NoFollow'><link rel=canonical href='/real'>
         <meta property=og:url content='/og'><meta name=twitter:image content=https://www.h/x.png>";
@@ -208,7 +210,7 @@ fn nothing_is_read_where_nothing_is_to_be_read() {
 }
 
 #[test]
-fn markup_is_told_from_what_only_looks_like_it() {
+fn markup_is_distinguished_from_similar_text() {
     for (html, expected) in [
         ("<!-- <a href=1> --><a href=2>", &["2"][..]),
         ("<!--><a href=1>--><a href=2>", &["1", "2"]),

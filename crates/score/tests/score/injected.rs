@@ -1,4 +1,5 @@
-//! Markup injected into a page is reported by name, and does not change the points of the first rules.
+//! Markup injected into a page is reported by name, and does not change the points of the first
+//! rules.
 
 use super::scored;
 use super::stories::{changes, keys, said_of};
@@ -101,7 +102,7 @@ fn harmless_markup_is_not_reported() {
 
 /// The first rules keep their points, independently of rules without points.
 #[test]
-fn what_is_only_told_moves_no_number() {
+fn reported_elements_without_points_do_not_change_the_score() {
     let page = |body: &str| scored("https://x.test/", &[], body.as_bytes());
     let svg = page("<svg><script href=https://evil.example/s.js></script></svg>");
     assert!((svg.exposure - 0.03).abs() < 1e-9, "as an inline script: {}", svg.exposure);
@@ -122,7 +123,8 @@ fn what_is_only_told_moves_no_number() {
     }
 }
 
-/// A form without an action sends to its page, and `base` does not change that. One more of the same is one more.
+/// A form without an action sends to its page, and `base` does not change that. One more of the
+/// same is one more.
 #[test]
 fn forms_without_action_send_home_and_are_counted() {
     let page = |body: &str| scored("https://x.test/", &[], body.as_bytes());

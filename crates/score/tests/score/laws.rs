@@ -69,7 +69,8 @@ fn in_range(score: &PageScore) -> bool {
         && (0.0..=1.0).contains(&score.confidence)
 }
 
-/// A diff that says only that everything between the common beginning and the common end was replaced.
+/// A diff that says only that everything between the common beginning and the common end was
+/// replaced.
 fn replaced(base: &str, head: &str) -> Vec<AttributedChunk> {
     let (base, head) = (base.as_bytes(), head.as_bytes());
     let start = base.iter().zip(head).take_while(|(left, right)| left == right).count();
@@ -150,7 +151,8 @@ proptest! {
         prop_assert_eq!(attribute(&[pair], None).shares, []);
     }
 
-    /// However many pages came, went and changed: contributions are those of one page, and add up to the change of the version's score.
+    /// However many pages came, went and changed: contributions are those of one page, and add up
+    /// to the change of the version's score.
     #[test]
     fn shares_explain_the_change_of_a_version(
         bodies in proptest::collection::vec((markup(), markup(), 0..4_u8), 1..5), same in proptest::option::of(markup()),

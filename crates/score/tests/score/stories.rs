@@ -14,7 +14,7 @@ pub(super) fn keys(score: &PageScore) -> Vec<&'static str> {
 }
 
 #[test]
-fn evidence_says_where_it_stands() {
+fn evidence_has_its_position() {
     let body =
         b"<p>\n<form action='/login'\n method=post><input name=u>\n<input\n type=password name=p></form>";
     let score = scored("https://x.test/", &[], body);
@@ -29,7 +29,7 @@ fn evidence_says_where_it_stands() {
 }
 
 #[test]
-fn forms_in_tables_and_forms_in_forms_are_what_browsers_send() {
+fn forms_in_tables_and_nested_forms_are_read_as_in_browsers() {
     let body = b"<table><tr><form action=/a><td><input name=x></td></tr><form action=/b><input name=y></form>
         <form action=/c><input name=z></table>";
     let score = scored("https://x.test/", &[], body);
@@ -39,7 +39,7 @@ fn forms_in_tables_and_forms_in_forms_are_what_browsers_send() {
 }
 
 #[test]
-fn what_comes_from_elsewhere_is_told() {
+fn third_party_resources_are_reported() {
     let body = br#"<script src="//cdn.other.example/a.js"></script><script src="https://static.x.co.uk/b.js"></script>
         <script src=http://www.x.co.uk/c.js integrity=x></script><iframe src=https://ads.example/></iframe>
         <iframe sandbox src=https://ads.example/></iframe><img src=http&colon;//www.x.co.uk/i.png onerror=go()>
@@ -56,7 +56,7 @@ fn what_comes_from_elsewhere_is_told() {
 }
 
 #[test]
-fn a_base_element_moves_what_is_relative() {
+fn a_base_element_changes_relative_links() {
     let body = b"<base href=http://elsewhere.example/><base href=/><script src=a.js></script>";
     let score = scored("https://x.test/", &[], body);
     assert!(score.surface.scripts[0].third_party);
@@ -193,7 +193,8 @@ fn only_the_page_that_makes_the_score_explains_its_change() {
     let pairs = [pair(Some(&low), Some(&other))];
     let movement = attribute(&pairs, Some(&raised));
     assert_eq!((movement.change(), &movement.shares[..], movement.mover), (0.0, &[][..], None));
-    // A page that overtakes another moves the score by what it has more, and that is all that is shared out.
+    // A page that overtakes another moves the score by what it has more, and that is all that is
+    // shared out.
     let pairs = [pair(Some(&low), Some(&raised))];
     let movement = attribute(&pairs, Some(&other));
     let sum: f64 = movement.shares.iter().map(|share| share.contribution).sum();
@@ -223,7 +224,7 @@ pub(super) fn changes(base: &PageScore, head: &PageScore) -> Vec<SurfaceChange> 
 }
 
 #[test]
-fn analysts_are_told_what_they_look_for() {
+fn security_relevant_changes_are_explained() {
     let (base, head, _) = before_and_after();
     let told = changes(&base, &head);
     let brief: Vec<_> =
@@ -258,7 +259,7 @@ pub(super) fn said_of(base: &PageScore, head: &PageScore) -> Vec<String> {
 }
 
 #[test]
-fn protection_that_goes_is_told_of_a_page_that_exposes_nothing() {
+fn removed_protection_is_reported_for_a_page_with_score_zero() {
     let page = |headers: &[(&str, &str)]| scored("https://x.test/", headers, b"<p>");
     let whole = page(&[
         ("Content-Security-Policy", "default-src 'self'"),
@@ -282,7 +283,7 @@ fn protection_that_goes_is_told_of_a_page_that_exposes_nothing() {
 }
 
 #[test]
-fn a_form_that_sends_elsewhere_is_told_as_the_same_form() {
+fn a_form_with_another_target_is_reported_as_the_same_form() {
     let page = |action: &str, rest: &str| {
         let body = format!(
             "{rest}<form method=post action={action}><input name=u><input type=password name=p></form>"
@@ -315,7 +316,7 @@ fn a_form_that_sends_elsewhere_is_told_as_the_same_form() {
 }
 
 #[test]
-fn many_changes_are_told_in_bounds_the_worst_first() {
+fn many_changes_are_limited_and_sorted_by_severity() {
     let page = |number: usize, body: &str| scored(&format!("https://x.test/{number}"), &[], body.as_bytes());
     let scripts: String = (0..50).map(|number| format!("<script src=/{number}.js></script>")).collect();
     let pack = RulePack::exposure_1();
@@ -364,7 +365,8 @@ fn a_page_that_comes_or_goes_is_compared_with_nothing() {
     assert!(SecurityDiff::between(pack, None, None).is_none());
 }
 
-/// An unavailable body is not an empty one: headers and cookies are compared, and numbers that need the body are unknown.
+/// An unavailable body is not an empty one: headers and cookies are compared, and numbers that need
+/// the body are unknown.
 #[test]
 fn without_a_body_headers_are_compared_and_numbers_are_unknown() {
     let form = b"<form action=/login><input type=password name=p></form>";
@@ -391,7 +393,7 @@ fn without_a_body_headers_are_compared_and_numbers_are_unknown() {
 
 /// Similar elements are distinguished: each has its own selector, and so has its sentence.
 #[test]
-fn places_that_are_alike_are_told_apart() {
+fn equal_elements_get_different_selectors() {
     let body = "<body>\n<form><input name=a></form>\n<form><input name=a></form><form id=third></form>\n\
         <script>1</script><div><script>2</script></div><script>3</script><b onclick=a()></b><b onclick=b()></b>";
     let score = scored("https://x.test/", &[], body.as_bytes());
@@ -424,7 +426,7 @@ fn places_that_are_alike_are_told_apart() {
 
 /// A find that moved is the same find, though its selector is another.
 #[test]
-fn what_moved_within_the_page_moved_no_score() {
+fn content_moved_within_a_page_does_not_change_the_score() {
     let base = scored("https://x.test/", &[], b"<body><form></form><p></p>");
     let head = scored("https://x.test/", &[], b"<body><p></p><div><form></form></div>");
     let pair = PagePair { base: Some(&base), head: Some(&head), chunks: &[] };
@@ -434,7 +436,7 @@ fn what_moved_within_the_page_moved_no_score() {
 
 /// Movements are all rounded alike.
 #[test]
-fn movements_are_told_in_one_way() {
+fn a_movement_is_explained_the_same_way_each_time() {
     let (base, head, chunks) = before_and_after();
     let pair = PagePair { base: Some(&base), head: Some(&head), chunks: &chunks };
     for line in explain_change(&[pair], &attribute(&[pair], None)) {

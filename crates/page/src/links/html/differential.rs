@@ -1,10 +1,10 @@
-//! Compares the tokenizer with html5ever, which reads HTML as browsers do: both must find the same tags with the same
-//! values in all bytes. The tree of html5ever decides which elements contain text, so a whole parser runs, and every
-//! start tag is recorded on its way into the tree.
+//! Compares the tokenizer with html5ever, which reads HTML as browsers do: both must find the same
+//! tags with the same values in all bytes. The tree of html5ever decides which elements contain
+//! text, so a whole parser runs, and every start tag is recorded on its way into the tree.
 //!
-//! Generated pages leave out three things that both read differently. In `select` and `frameset` a tree ignores elements.
-//! `noscript` and `noframes` are documents to the link scanner and text to html5ever. End tags in SVG and MathML that
-//! close nothing, or an outer element, need a tree.
+//! Generated pages leave out three things that both read differently. In `select` and `frameset` a
+//! tree ignores elements. `noscript` and `noframes` are documents to the link scanner and text to
+//! html5ever. End tags in SVG and MathML that close nothing, or an outer element, need a tree.
 
 use std::cell::RefCell;
 use std::fmt::Write;
@@ -62,8 +62,8 @@ impl TokenSink for Recorder {
     }
 }
 
-/// Records a value that is compared. Values that are empty, without a host or of another scheme are no web links. White
-/// space at the ends is ignored.
+/// Records a value that is compared. Values that are empty, without a host or of another scheme are
+/// no web links. White space at the ends is ignored.
 fn note(element: &str, attribute: &str, value: &str, found: &mut Vec<String>) {
     let value = value.trim_matches(|letter: char| letter <= ' ');
     let scheme = value.split_once(':').map_or("http", |(scheme, _)| scheme).to_ascii_lowercase();
@@ -192,8 +192,8 @@ fn piece() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Content of SVG and MathML. Only a tree knows what an unmatched end tag closes, so elements here are closed, except
-/// those that end the foreign content.
+/// Content of SVG and MathML. Only a tree knows what an unmatched end tag closes, so elements here
+/// are closed, except those that end the foreign content.
 fn inside() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => prop::sample::select(
@@ -273,7 +273,8 @@ fn real_pages_read_the_same() {
     assert!(pages > 0, "there are no pages in that folder");
 }
 
-/// Compares both on one page. False if it is not compared: it is not UTF-8, or has documents inside of it.
+/// Compares both on one page. False if it is not compared: it is not UTF-8, or has documents inside
+/// of it.
 fn reads_the_same(path: &std::path::Path) -> bool {
     let mut bytes = std::fs::read(path).unwrap();
     if path.extension().is_some_and(|end| end == "gz") {

@@ -1,7 +1,7 @@
 //! Links of an HTML page, read as a stream.
 //!
-//! At most one tag is kept in memory. A tag that needs more than its share, such as one with an attribute of megabytes,
-//! is skipped, and the page is read on behind it.
+//! At most one tag is kept in memory. A tag that needs more than its share, such as one with an
+//! attribute of megabytes, is skipped, and the page is read on behind it.
 //!
 //! | file | does |
 //! | --- | --- |

@@ -27,7 +27,8 @@ pub(super) enum AttributeReading {
     Nothing,
 }
 
-/// How an attribute is read. `link`, `meta`, `form` and `base` depend on several attributes and are not here.
+/// How an attribute is read. `link`, `meta`, `form` and `base` depend on several attributes and are
+/// not here.
 pub(super) fn reading(element: &str, attribute: &str) -> AttributeReading {
     use AttributeReading::{Absolute, Click, Document, Guess, GuessedSet, Nothing, One, Set, Style, Words};
     match (element, attribute) {

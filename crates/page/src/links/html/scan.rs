@@ -1,4 +1,5 @@
-//! Feeds the tokens of a page to [`PageLinks`], decoded by the encoding that the page turns out to have.
+//! Feeds the tokens of a page to [`PageLinks`], decoded by the encoding that the page turns out to
+//! have.
 
 use super::page::PageLinks;
 use super::tag::{LinkTag, TagDecoding};
@@ -15,12 +16,14 @@ pub(super) struct LinkScanner {
 }
 
 impl LinkScanner {
-    /// A scanner at the beginning of a page in that encoding. If it is a guess, the page may change it.
+    /// A scanner at the beginning of a page in that encoding. If it is a guess, the page may change
+    /// it.
     pub(super) fn new(encoding: &'static Encoding, is_guess: bool) -> Self {
         Self { tokenizer: Tokenizer::default(), encoding, is_guess }
     }
 
-    /// Reads the bytes at this offset of the page as far as they are whole tokens, and returns how far that is.
+    /// Reads the bytes at this offset of the page as far as they are whole tokens, and returns how
+    /// far that is.
     pub(super) fn feed(
         &mut self,
         bytes: &[u8],

@@ -46,7 +46,8 @@ pub(super) struct TagDecoding {
 }
 
 impl TagDecoding {
-    /// The text of a value. Where the encoding is a guess and the bytes are not UTF-8, browsers assume Windows-1252.
+    /// The text of a value. Where the encoding is a guess and the bytes are not UTF-8, browsers
+    /// assume Windows-1252.
     fn text(self, bytes: &[u8]) -> Cow<'_, str> {
         if self.is_guess && self.encoding == UTF_8 && std::str::from_utf8(bytes).is_err() {
             return WINDOWS_1252.decode_without_bom_handling(bytes).0;

@@ -1,4 +1,5 @@
-//! One entry of a listing. Its links are held back until its title is known, which may come after them.
+//! One entry of a listing. Its links are held back until its title is known, which may come after
+//! them.
 
 use crate::links::emit::{LinkEmitter, RawLink, is_web, trim};
 use crate::links::link::{LinkPlace, LinkRole};
@@ -61,7 +62,8 @@ impl ListingItem {
         }
     }
 
-    /// Completes the entry. An id that is an address is a link if the entry has no other link to it.
+    /// Completes the entry. An id that is an address is a link if the entry has no other link to
+    /// it.
     pub(super) fn end(&mut self, emitter: &mut LinkEmitter<'_>) {
         if let Some((guid, is_address, offset)) = self.guid.take() {
             let mut pages = self.links.iter().filter(|link| link.role == LinkRole::Navigate).peekable();

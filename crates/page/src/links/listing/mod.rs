@@ -1,8 +1,8 @@
 //! Lists of pages: sitemaps in XML and text, gzipped or not, RSS, Atom, RDF, OPML and JSON feeds.
 //!
-//! The first byte decides the format, because names and media types of sitemaps are often wrong. Everything is read as a
-//! stream, so memory does not grow with the number of entries, and a gzip bomb ends at
-//! [`LinkLimits::bytes`](super::LinkLimits::bytes).
+//! The first byte decides the format, because names and media types of sitemaps are often wrong.
+//! Everything is read as a stream, so memory does not grow with the number of entries, and a gzip
+//! bomb ends at [`LinkLimits::bytes`](super::LinkLimits::bytes).
 
 mod item;
 mod rules;

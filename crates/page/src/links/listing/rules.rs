@@ -1,7 +1,7 @@
 //! Which elements of sitemaps and feeds are links, by name alone.
 //!
-//! Names are compared without prefix, because prefixes and namespaces are often wrong. Names with several meanings are
-//! decided by the element around them.
+//! Names are compared without prefix, because prefixes and namespaces are often wrong. Names with
+//! several meanings are decided by the element around them.
 
 use crate::links::link::LinkRole;
 

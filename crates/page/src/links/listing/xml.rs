@@ -1,7 +1,7 @@
 //! Reads a listing in XML, one event at a time.
 //!
-//! Mismatched names, bare ampersands, unknown entities and missing namespaces are accepted. Depth and the length of a
-//! token are limited.
+//! Mismatched names, bare ampersands, unknown entities and missing namespaces are accepted. Depth
+//! and the length of a token are limited.
 
 use super::ListingSyntax;
 use super::item::{ListingItem, PendingLink};
