@@ -127,7 +127,7 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
         cases.iter().zip(found).filter_map(|(case, found)| Some((case, found?))).unzip();
     let (noted, verdicts): (Vec<RecordedVerdict>, Vec<CheckedUrl>) = found.into_iter().unzip();
     let ended = conclude(history, &mut evidence, &noted, note, intent)?;
-    let past = CheckHistory { history: history };
+    let past = CheckHistory { history };
     for ((case, noted), mut checked) in cases.into_iter().zip(noted).zip(verdicts) {
         checked.version = ended.version.filter(|_| noted.capture.is_some());
         look_back(&past, case, noted, &mut checked)?;
