@@ -36,7 +36,7 @@ fn audited(root: &Path, request: &AuditRequest) -> Vec<AuditFinding> {
 }
 
 #[test]
-fn an_aardwarc_store_comes_in_with_its_numbers() {
+fn an_aardwarc_store_is_imported_with_its_ids() {
     let Some(fixtures) = varve_testkit::fixtures("aardwarc") else { return };
     for name in ["a128", "b256"] {
         let folder = tempfile::tempdir().expect("a folder");
@@ -113,7 +113,7 @@ fn a_damaged_aardwarc_store_gives_findings_and_no_wrong_objects() {
 }
 
 #[test]
-fn what_cannot_be_imported_is_said() {
+fn a_folder_that_cannot_be_imported_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().join("museum");
     init(&root, &ArchiveSettings::new("test"), opening()).expect("made");
@@ -190,7 +190,7 @@ fn a_torn_record_is_not_brought_into_the_index() {
 
 /// A process that ends between making a silo and describing it leaves an empty file, or the beginning of a record.
 #[test]
-fn a_silo_that_was_only_begun_is_gone_after_a_rebuild() {
+fn a_rebuild_removes_a_silo_without_records() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().join("museum");
     init(&root, &ArchiveSettings::new("test"), opening()).expect("made");

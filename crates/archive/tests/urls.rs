@@ -128,7 +128,7 @@ fn adding_keeps_the_file_sorted_and_its_mode() {
 }
 
 #[test]
-fn a_domain_without_a_file_gets_one_when_asked() {
+fn a_file_for_a_new_domain_is_made_on_request() {
     let scene = Scene::new(&[]);
     let refused = scene.add("https://example.com/x", &add::Request::default(), None).unwrap_err();
     assert!(
@@ -146,7 +146,7 @@ fn a_domain_without_a_file_gets_one_when_asked() {
 }
 
 #[test]
-fn adding_learns_what_the_web_answers() {
+fn adding_records_the_current_responses() {
     let redirect = Observed { location: Some("/there".into()), ..page(302, "text/html") };
     let moved = Observed {
         redirects: vec![Redirect { status: 301, location: "/x".into() }],
@@ -183,7 +183,7 @@ fn adding_learns_what_the_web_answers() {
 }
 
 #[test]
-fn comments_are_told_of_before_they_are_lost() {
+fn lost_comments_are_reported() {
     let scene = Scene::new(&[("example.com.yaml", "# why\n---\n---\n_path: /a # this\n")]);
     let path = scene.path("example.com.yaml");
     let mut told = Vec::new();
@@ -220,7 +220,7 @@ fn many_urls_are_added_at_once() {
         found.iter().map(told).collect::<Vec<_>>(),
         [
             "http://a.example/1 true false",
-            "`http://a.example/2` gives nothing to promise: HTTP 404",
+            "`http://a.example/2` cannot be added: HTTP 404",
             "https://b.example/3 true true",
             "http://a.example/1 false false",
             "http://a.example/old false false",
@@ -239,7 +239,7 @@ fn many_urls_are_added_at_once() {
 
 /// What is no file, or has no end, or is no text, is told and never waited for.
 #[test]
-fn what_is_no_file_is_told() {
+fn entries_that_are_not_files_are_reported() {
     let scene = Scene::new(&[]);
     let refused = || scene.database().load_all().unwrap_err().to_string();
     let place = scene.path("x.example.yaml");
@@ -269,7 +269,7 @@ fn a_path_never_makes_another_host() {
 }
 
 #[test]
-fn nobody_loses_an_edit_to_another() {
+fn concurrent_edits_are_not_lost() {
     let scene = Scene::new(&[("example.com.yaml", "--- {}\n")]);
     std::thread::scope(|threads| {
         for thread in 0..6 {

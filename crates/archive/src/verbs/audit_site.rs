@@ -97,8 +97,7 @@ fn of_rows(trouble: &MokuFinding) -> AuditFinding {
         }
         MokuFinding::Dangling { table, row, refers_to } => {
             let number = row.map(|row| format!(" {row}")).unwrap_or_default();
-            let message =
-                format!("row{number} of `{table}` refers to one of `{refers_to}` that is not there");
+            let message = format!("row{number} of `{table}` refers to a missing row of `{refers_to}`");
             match row.filter(|_| DERIVED_TABLES.contains(&table.as_str())) {
                 Some(row) => {
                     let advice = format!(
@@ -121,7 +120,7 @@ fn of_rows(trouble: &MokuFinding) -> AuditFinding {
             finding(AuditKind::Derived, Some(version), format!("{message}; {advice}"))
         }
         MokuFinding::NoParent { version, parent } => {
-            let message = format!("version {version} descends from {parent}, which is not there");
+            let message = format!("version {version} descends from {parent}, which is missing");
             finding(AuditKind::History, Some(version), message)
         }
         MokuFinding::LostVersion { version } => {
@@ -179,7 +178,7 @@ fn snapshots(
         let id: Option<BodyId> = snapshot.body.parse().ok();
         if !id.is_some_and(|id| here.contains(&id)) {
             let first = || {
-                let of = snapshot.version.as_deref().unwrap_or("a run that is not finished");
+                let of = snapshot.version.as_deref().unwrap_or("an unfinished run");
                 format!("{}, in {of}", snapshot.url)
             };
             missing.entry(snapshot.body.clone()).or_insert_with(|| (0, first())).0 += 1;
@@ -188,8 +187,10 @@ fn snapshots(
     for (body, (count, first)) in missing {
         let others = if count > 1 { format!(" and {} more captures", count - 1) } else { String::new() };
         let message = match body.parse::<BodyId>() {
-            Ok(_) => format!("body {body} is not there: it is that of {first}{others}"),
-            Err(_) => format!("`{}` is no id of a body: it is that of {first}{others}", body.escape_debug()),
+            Ok(_) => format!("body {body} is missing: it belongs to {first}{others}"),
+            Err(_) => {
+                format!("`{}` is not the id of a body: it belongs to {first}{others}", body.escape_debug())
+            }
         };
         tell(finding(AuditKind::BodyMissing, Some(&body), message));
     }

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_that_is_no_url_is_explained_and_refused() {
+    fn an_invalid_url_is_explained_and_refused() {
         let explained = explain("http://h/%zz", &Aliases::default(), &[]);
         assert!(explained.refusal.is_some());
         assert!(explained.explanation.steps.len() > 1);

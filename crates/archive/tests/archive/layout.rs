@@ -45,7 +45,7 @@ fn no_archive_is_made_of_a_folder_that_holds_something() {
 }
 
 #[test]
-fn what_is_no_archive_is_not_opened() {
+fn a_folder_that_is_not_an_archive_is_not_opened() {
     let scene = Scene::new();
     let none = Archive::open(scene.folder.path());
     assert!(matches!(none, Err(RepositoryError::NotAnArchive { .. })));
@@ -56,7 +56,7 @@ fn what_is_no_archive_is_not_opened() {
 }
 
 #[test]
-fn one_writes_and_the_second_is_told_who() {
+fn a_second_writer_is_told_who_holds_the_lock() {
     let scene = Scene::new();
     let first = ArchiveWriter::open(&scene.root(), opening("varve store, process 12")).unwrap();
     match ArchiveWriter::open(&scene.root(), opening("another")).err().unwrap() {
@@ -71,7 +71,7 @@ fn one_writes_and_the_second_is_told_who() {
 }
 
 #[test]
-fn what_is_not_finished_is_swept_when_it_is_opened_for_writing() {
+fn unfinished_files_are_removed_when_opening_for_writing() {
     let scene = Scene::new();
     let temporary = scene.root().join("tmp");
     fs::create_dir(temporary.join("folder")).unwrap();
@@ -87,7 +87,7 @@ fn what_is_not_finished_is_swept_when_it_is_opened_for_writing() {
 }
 
 #[test]
-fn an_index_that_is_gone_is_named_and_made_again() {
+fn a_missing_index_is_reported_and_rebuilt() {
     let scene = Scene::new();
     let id = scene.store_bytes(b"kept");
     fs::remove_dir_all(scene.root().join("index")).unwrap();

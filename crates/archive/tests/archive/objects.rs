@@ -91,7 +91,7 @@ fn one_file_that_cannot_be_read_spoils_no_other() {
 }
 
 #[test]
-fn ids_are_known_by_either_form_any_case_and_their_beginning() {
+fn ids_are_found_in_either_form_any_case_and_by_prefix() {
     let scene = Scene::new();
     let id = scene.store_bytes(b"x");
     let digits = id.to_string().replace("urn:sha256:", "");
@@ -174,7 +174,7 @@ fn the_id_of_a_body_gives_the_body_and_that_of_its_record_the_message() {
 }
 
 #[test]
-fn what_was_in_a_lost_silo_is_said_to_be_lost_and_can_be_stored_again() {
+fn content_of_a_lost_silo_is_reported_and_can_be_stored_again() {
     let scene = Scene::new();
     let id = scene.store_bytes(b"lost").to_string();
     let silo = scene.root().join("warc/0/00000000.warc.gz");
@@ -192,7 +192,7 @@ fn what_was_in_a_lost_silo_is_said_to_be_lost_and_can_be_stored_again() {
 }
 
 #[test]
-fn metadata_is_about_something_that_is_here() {
+fn metadata_refers_to_a_stored_object() {
     let scene = Scene::new();
     let id = scene.store_bytes(b"thing");
     let about = |refers_to: &str| Request {
@@ -267,7 +267,7 @@ impl Read for Shrinking {
 }
 
 #[test]
-fn a_file_that_shrinks_while_it_is_read_is_kept_as_what_was_read() {
+fn a_file_that_shrinks_while_it_is_read_is_stored_as_read() {
     let scene = Scene::new();
     let content = noise(3_000_000, 9);
     let path = scene.file("shrinking", &content);
@@ -344,7 +344,7 @@ fn damage(scene: &Scene) {
 }
 
 #[test]
-fn filter_knows_what_is_here_also_after_housekeeping() {
+fn filter_finds_stored_ids_also_after_housekeeping() {
     let scene = Scene::new();
     let id = scene.store_bytes(b"here");
     let objects = || Objects::Archive(Box::new(scene.archive()));

@@ -127,7 +127,7 @@ fn odd_tree(root: &Path) {
 }
 
 #[test]
-fn a_tree_comes_back_with_names_content_modes_times_and_links() {
+fn a_tree_is_restored_with_names_content_modes_times_and_links() {
     let scene = Scene::new();
     let source = scene.path("source");
     odd_tree(&source);
@@ -245,7 +245,7 @@ fn hostile_manifests_write_nothing_at_all() {
 }
 
 #[test]
-fn what_cannot_be_brought_back_is_named_and_the_rest_comes() {
+fn unrestorable_entries_are_reported_and_the_rest_is_restored() {
     let scene = Scene::new();
     let id = scene.store_bytes(b"good");
     let file = |path: &str, size: u64, id: &str| {
@@ -274,7 +274,7 @@ fn what_cannot_be_brought_back_is_named_and_the_rest_comes() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named_and_left_out() {
+fn unreadable_entries_are_reported_and_left_out() {
     let scene = Scene::new();
     let source = scene.path("source");
     fs::create_dir(&source).unwrap();

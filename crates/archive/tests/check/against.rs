@@ -64,7 +64,7 @@ fn comparison(found: &[CheckedUrl], path: &str) -> Option<ContentComparison> {
 }
 
 #[test]
-fn what_changed_is_told_from_noise() {
+fn changes_are_distinguished_from_noise() {
     let (scene, mood) = captured();
     let before = scene.look();
     assert!(before.iter().all(|checked| !checked.verdict.is_failure()), "{:?}", told(&before));
@@ -82,7 +82,7 @@ fn what_changed_is_told_from_noise() {
 
 /// A server that says that a page did not change promises the page, and not that it will say so again.
 #[test]
-fn a_page_that_was_not_sent_again_is_what_it_was() {
+fn a_304_response_means_the_earlier_page() {
     let mood = Arc::new(AtomicUsize::new(0));
     let now = Arc::clone(&mood);
     let site = Site::new().page("/", Answer::html("<a href=/kept>1</a>")).computed("/kept", move |request| {
@@ -106,7 +106,7 @@ fn a_page_that_was_not_sent_again_is_what_it_was() {
 }
 
 #[test]
-fn what_a_check_found_is_no_promise_of_its_own() {
+fn captures_of_a_check_are_not_expectations() {
     let (scene, mood) = captured();
     mood.store(1, Ordering::SeqCst);
     let first = scene.check_all(Promised::ByArchive, &Request::default()).0;
@@ -167,7 +167,7 @@ fn a_part_of_the_version_can_be_meant() {
 }
 
 #[test]
-fn a_redirect_that_leads_elsewhere_is_told() {
+fn a_changed_redirect_target_is_reported() {
     let mood = Arc::new(AtomicUsize::new(0));
     let now = Arc::clone(&mood);
     let site = Site::new()
@@ -190,7 +190,7 @@ fn a_redirect_that_leads_elsewhere_is_told() {
 }
 
 #[test]
-fn a_check_that_is_stopped_keeps_what_it_found() {
+fn a_stopped_check_stores_its_results() {
     let stop = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&stop);
     let asked = Arc::new(AtomicUsize::new(0));

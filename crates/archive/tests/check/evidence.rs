@@ -48,7 +48,7 @@ fn body(scene: &Scene, capture: &Capture) -> String {
 }
 
 #[test]
-fn answers_and_the_redirects_on_the_way_are_captured_and_linked() {
+fn responses_and_their_redirects_are_captured_and_linked() {
     let (site, _) = moody();
     let scene = Scene::new(site);
     let moved = page().replace("_path: /page", "_path: /redirect/away?to=/page");
@@ -72,7 +72,7 @@ fn answers_and_the_redirects_on_the_way_are_captured_and_linked() {
 }
 
 #[test]
-fn a_failure_is_told_with_the_last_good_capture_and_since_when() {
+fn a_failure_is_reported_with_its_start_and_the_last_good_capture() {
     let (site, mood) = moody();
     let scene = Scene::new(site);
     scene.promise("", &[&page()]);
@@ -118,7 +118,7 @@ fn a_page_that_never_was_as_promised_has_no_last_good_capture() {
 }
 
 #[test]
-fn an_answer_that_is_cut_short_is_kept_as_such() {
+fn a_truncated_response_is_stored_as_truncated() {
     let (site, _) = moody();
     let scene = Scene::new(site);
     scene.promise("", &["_path: /length/short"]);
@@ -193,7 +193,7 @@ fn the_expectations_in_force_are_kept_with_the_version() {
 
 /// Nothing is said against pages that were not asked: neither now nor when they are asked again.
 #[test]
-fn what_was_not_asked_has_not_failed() {
+fn a_url_that_was_not_requested_has_not_failed() {
     let site = Site::new().with_moods();
     let busy = |site: Site, number| site.page(&format!("/a{number:02}"), Answer::status(503));
     let site = (0..30).fold(site, busy);

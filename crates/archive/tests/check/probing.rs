@@ -43,7 +43,7 @@ fn content_is_measured_without_its_codings() {
 }
 
 #[test]
-fn an_answer_that_is_not_whole_is_none() {
+fn an_incomplete_response_counts_as_none() {
     let scene = Scene::new(Site::with_everything());
     for path in ["/length/short", "/chunks/cut", "/reset"] {
         assert_eq!(
@@ -71,7 +71,7 @@ fn a_beginning_is_enough_where_only_the_status_counts() {
 }
 
 #[test]
-fn a_body_without_end_is_no_answer_and_what_is_promised_to_be_long_is_one() {
+fn an_endless_body_fails_and_an_expected_long_body_is_read() {
     let site = Site::with_everything().page("/long", Answer::of("text/plain", "x".repeat(300_000)));
     let scene = Scene::new(site);
     let prober = prober(ProbeOptions { max_size: 100_000, ..scene.asking() });
@@ -87,7 +87,7 @@ fn a_body_without_end_is_no_answer_and_what_is_promised_to_be_long_is_one() {
 
 /// A disk without room says nothing of a site.
 #[test]
-fn what_cannot_be_put_down_here_is_not_asked() {
+fn captures_that_a_project_cannot_store_are_not_requested() {
     let scene = Scene::new(Site::new().page("/long", Answer::of("text/plain", "x".repeat(3 << 20))));
     let nowhere = tempfile::tempdir().unwrap().path().join("nowhere");
     let prober = prober(ProbeOptions { temporary: nowhere, ..scene.asking() });
@@ -126,7 +126,7 @@ fn private_addresses_are_refused_unless_they_are_allowed() {
 }
 
 #[test]
-fn every_question_has_one_answer_unless_no_more_are_wanted() {
+fn every_probe_has_one_response_unless_stopped() {
     let scene = Scene::new(Site::with_everything());
     let questions: Vec<ProbeRequest> =
         (0..200).map(|number| question(scene.web.url(&format!("/site/200/{number}")))).collect();
@@ -162,7 +162,7 @@ fn a_host_that_only_fails_is_given_up_and_every_url_still_has_its_verdict() {
 }
 
 #[test]
-fn a_check_has_every_verdict_and_asks_again_what_failed() {
+fn a_check_gives_every_verdict_and_retries_failures() {
     let scene = Scene::new(Site::with_everything().page("/m51.txt", Answer::of("text/plain", "M51")));
     let good = digest(b"M51");
     let m51 = format!("_path: /m51.txt\ncontent-length: 3\ncontent-sha256: {good}\ncontent-type: text/plain");
@@ -216,7 +216,7 @@ fn a_check_has_every_verdict_and_asks_again_what_failed() {
 }
 
 #[test]
-fn aliases_and_hosts_that_stand_in_are_really_asked() {
+fn aliases_and_mapped_hosts_are_requested() {
     let scene = Scene::new(Site::with_everything());
     let other = Web::serve(Site::new().page("/", Answer::html("other")));
     scene.promise(&format!("cnames:\n- {}\n", other.address()), &["_path: /about.html"]);
@@ -250,7 +250,7 @@ fn aliases_and_hosts_that_stand_in_are_really_asked() {
 }
 
 #[test]
-fn a_host_that_is_mapped_must_be_asked() {
+fn a_mapped_host_must_be_checked() {
     let scene = Scene::new(Site::new());
     scene.promise("cnames:\n- www.example.com\n", &["_path: /"]);
     let refused = |host: &str, cnames| {
@@ -266,7 +266,7 @@ fn a_host_that_is_mapped_must_be_asked() {
 }
 
 #[test]
-fn a_host_that_never_answers_is_not_waited_for_once_for_each_url() {
+fn a_silent_host_times_out_a_few_times_only() {
     let site = Site::new().at("/quiet/", |_, connection| {
         connection.wait(std::time::Duration::from_secs(600));
         Ok(varve_testkit::web::Then::Close)

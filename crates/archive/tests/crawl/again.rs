@@ -14,7 +14,7 @@ use varve_testkit::web::{Answer, Site};
 use crate::scene::Scene;
 
 #[test]
-fn what_did_not_change_is_asked_for_conditionally_and_takes_no_room() {
+fn unchanged_pages_are_requested_conditionally_and_take_no_space() {
     let site = Site::new()
         .with_moods()
         .page("/", Answer::html("<a href=/cached>c</a><a href=/changing>n</a><a href=/plain>p</a>"))
@@ -180,7 +180,7 @@ fn a_resumed_run_of_limited_depth_goes_as_far_as_an_undisturbed_one() {
 }
 
 #[test]
-fn an_unfinished_run_stands_in_the_way_until_it_is_finished() {
+fn an_unfinished_run_prevents_another() {
     let scene = Scene::new(Site::new().with_pages());
     let reach = NetworkOptions { allow_private: true, ..NetworkOptions::default() };
     let settings = scene.settings(&["/site/400/0"], ScopeKind::Host);

@@ -18,7 +18,7 @@ fn many(count: usize) -> Site {
 
 /// All pages wait for their host when the limit is reached. At its pace they would take half a minute.
 #[test]
-fn a_limit_of_time_does_not_wait_for_what_waits() {
+fn a_time_limit_does_not_wait_for_pauses() {
     let scene = Scene::new(many(100));
     let began = Instant::now();
     let told = scene.run(scene.settings(&["/"], ScopeKind::Host).with(|settings| {
@@ -33,7 +33,7 @@ fn a_limit_of_time_does_not_wait_for_what_waits() {
 }
 
 #[test]
-fn a_limit_of_bytes_is_exceeded_by_no_more_than_what_is_under_way() {
+fn a_byte_limit_is_exceeded_by_responses_in_progress_only() {
     let scene = Scene::new(many(100));
     let told = scene.run(scene.settings(&["/"], ScopeKind::Host).with(|settings| {
         settings.politeness.per_host = 1;
@@ -48,7 +48,7 @@ fn a_limit_of_bytes_is_exceeded_by_no_more_than_what_is_under_way() {
 
 /// What is under way is cut there, and nothing else is asked for: a few long answers at a time do not make it many times the limit.
 #[test]
-fn a_limit_of_bytes_holds_for_what_is_under_way() {
+fn a_byte_limit_truncates_responses_in_progress() {
     const LONG: usize = 4 << 20;
     let mut site = Site::new();
     let mut links = String::new();
@@ -81,7 +81,7 @@ fn a_limit_of_bytes_holds_for_what_is_under_way() {
 
 /// Whole in one read, and still longer than what is kept of it: it is not whole, and the next run asks for all of it.
 #[test]
-fn a_short_answer_that_is_cut_is_said_to_be_and_comes_whole_the_next_time() {
+fn a_truncated_response_is_marked_and_fetched_again_next_time() {
     let page = Answer::html("x".repeat(10_000)).header("ETag", "\"one\"");
     let scene = Scene::new(Site::new().page("/", page));
     let settings = |largest| {
@@ -120,7 +120,7 @@ fn a_limit_of_time_ends_an_answer_without_end() {
 
 /// What has not answered by then has not failed.
 #[test]
-fn what_a_limit_of_time_leaves_without_an_answer_is_skipped() {
+fn urls_not_requested_before_the_time_limit_are_skipped() {
     let site =
         Site::new().page("/", Answer::html("<a href=/silence>x</a>")).at("/silence", |_, connection| {
             connection.wait(Duration::from_secs(600));

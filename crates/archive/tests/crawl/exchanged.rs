@@ -12,7 +12,7 @@ use varve_testkit::chromium;
 
 /// What scripts send is recorded as it was, and is not the capture of its URL: that is what a plain question brings.
 #[test]
-fn what_scripts_send_is_recorded_and_is_no_capture() {
+fn posts_of_scripts_are_recorded_and_are_not_captures() {
     let Some(browser) = chromium() else { return };
     let script = "(async () => { \
         await fetch('/both?a=1', {method: 'POST', body: 'x=1', headers: {'Authorization': 'Basic ' + btoa('secret')}}); \
@@ -66,7 +66,7 @@ fn what_scripts_send_is_recorded_and_is_no_capture() {
 
 /// The page that a form leads to when it is sent is shown by the answer to what was sent.
 #[test]
-fn what_a_sent_form_shows_is_kept_with_its_answer() {
+fn a_submitted_form_is_recorded_with_its_response() {
     let Some(browser) = chromium() else { return };
     let form = "<form method=post action=/sent><input name=q value=1></form><script>document.forms[0].submit()</script>";
     let site = Site::new()
@@ -88,7 +88,7 @@ fn what_a_sent_form_shows_is_kept_with_its_answer() {
 
 /// What this run has is not asked for again, by whichever page; what a server wants asked for each time is, and each answer is recorded.
 #[test]
-fn no_url_is_asked_for_twice() {
+fn no_url_is_requested_twice() {
     let Some(browser) = chromium() else { return };
     let links: String = (1..6).map(|number| format!("<a href=/page/{number}>{number}</a>")).collect();
     let page = |links: &str| {
@@ -145,7 +145,7 @@ fn no_url_is_asked_for_twice() {
 
 /// A run that is resumed remembers what it was answered before: it is in the silo.
 #[test]
-fn a_resumed_run_gives_pages_what_it_has() {
+fn a_resumed_run_reuses_cached_responses() {
     let Some(browser) = chromium() else { return };
     let page = "<body><script src=/s.js></script><a href=/second>2</a>";
     let script = Answer::of("text/javascript", "document.body.append('by a script')").header("ETag", "\"1\"");
@@ -170,7 +170,7 @@ fn a_resumed_run_gives_pages_what_it_has() {
 
 /// What was answered before a page sent something there may be so no longer.
 #[test]
-fn what_was_sent_somewhere_is_asked_for_anew() {
+fn a_page_after_a_post_is_requested_again() {
     let Some(browser) = chromium() else { return };
     let script = "(async () => { const get = async () => (await fetch('/cart')).text(); \
                   const one = await get(); await fetch('/cart', {method: 'POST', body: 'a'}); const two = await get(); \

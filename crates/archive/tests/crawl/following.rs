@@ -57,7 +57,7 @@ fn a_manifest_brings_its_icons_though_its_server_calls_it_json() {
 }
 
 #[test]
-fn a_seed_that_leads_out_of_the_scope_says_so() {
+fn a_seed_that_redirects_out_of_scope_is_reported() {
     let there = Web::serve(Site::new().page("/", Answer::html("<a href=/more>more</a>")));
     let url = there.url("/");
     let to = url.clone();
@@ -72,7 +72,7 @@ fn a_seed_that_leads_out_of_the_scope_says_so() {
 }
 
 #[test]
-fn a_host_is_captured_whole_but_for_what_it_forbids() {
+fn a_host_is_captured_except_for_excluded_pages() {
     let scene = Scene::new(Site::new().with_pages());
     let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
     for path in ["/about.html", "/news/1.html", "/news/3.html", "/sitemap.xml"] {
@@ -86,7 +86,7 @@ fn a_host_is_captured_whole_but_for_what_it_forbids() {
 
 /// However its server calls it.
 #[test]
-fn a_packed_sitemap_may_be_named_by_whoever_asks() {
+fn a_compressed_sitemap_is_read() {
     for kind in ["application/gzip", "application/x-gzip", "application/octet-stream"] {
         let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         let map =
@@ -139,7 +139,7 @@ fn links_in_frames_are_followed_at_the_depth_of_their_page() {
 }
 
 #[test]
-fn whoever_ignores_robots_gets_what_they_forbid() {
+fn ignoring_robots_captures_excluded_pages() {
     let scene = Scene::new(Site::new().with_pages());
     let settings =
         scene.settings(&["/"], ScopeKind::Host).with(|settings| settings.politeness.obey_robots = false);
@@ -160,7 +160,7 @@ fn a_generated_site_is_captured_to_its_last_page() {
 
 /// `c` is reached at first by the long way, which ends there; the short way leads on.
 #[test]
-fn the_shortest_way_to_a_page_decides_how_far_it_leads() {
+fn the_shortest_path_to_a_page_determines_its_depth() {
     let link = |to: &str| Answer::html(format!("<a href='{to}'>on</a>"));
     let site = Site::new()
         .page("/", Answer::html("<a href=/a>a</a><a href=/slow>s</a>"))
@@ -236,7 +236,7 @@ fn patterns_and_limits() {
 
 /// The frame is fetched as a part of the page, and its links count because it is linked to as well.
 #[test]
-fn what_is_both_a_part_and_a_page_is_asked_for_once_and_is_both() {
+fn a_url_that_is_resource_and_page_is_requested_once() {
     let site = Site::new()
         .page(
             "/",
@@ -281,7 +281,7 @@ fn every_spelling_is_one_page() {
 
 /// A server takes `?p=a;h=b`, `?wsdl` and `?wsdl=` for three different questions.
 #[test]
-fn queries_are_asked_as_they_were_found() {
+fn queries_are_requested_as_found() {
     let queries = ["/git?p=a.git;a=summary", "/git?p=b.git;a=log", "/git", "/service?wsdl", "/s.css?2022.1"];
     let links: String = queries.iter().map(|url| format!("<a href='{url}'>a</a>")).collect();
     let site = Site::new().page("/", Answer::html(links)).page("/service", Answer::html("s"));
@@ -419,7 +419,7 @@ fn traps_end() {
 
 /// Months that link to the next one and to the one before, under a name that says nothing.
 #[test]
-fn a_calendar_ends_whatever_it_is_called_unless_traps_are_wanted() {
+fn an_endless_calendar_is_a_trap_unless_traps_are_ignored() {
     let months = |request: &varve_testkit::web::Request| {
         let number = |text: &str| text.parse().unwrap_or(0);
         let (year, month) =

@@ -43,7 +43,7 @@ fn place(last: u8) -> SocketAddr {
 }
 
 #[test]
-fn what_is_wanted_of_a_host_that_went_away_waits() {
+fn urls_of_an_unreachable_host_stay_in_the_queue() {
     let away = Arc::new(AtomicBool::new(true));
     let scene = Scene::new(site(&away, "<img src=http://127.0.5.200:9/dead.png>"));
     let settings =
@@ -72,7 +72,7 @@ fn what_is_wanted_of_a_host_that_went_away_waits() {
 
 /// With a file for robots to be asked for first, and without.
 #[test]
-fn a_run_that_is_resumed_while_its_server_is_away_loses_nothing() {
+fn a_run_resumed_while_the_server_is_down_loses_nothing() {
     for (robots, last) in [(true, 1), (false, 2)] {
         let (up, scene) = (Arc::new(AtomicBool::new(false)), Scene::new(Site::new()));
         let web = Web::serve_at(place(last), site(&up, ""));
@@ -102,7 +102,7 @@ fn a_run_that_is_resumed_while_its_server_is_away_loses_nothing() {
 
 /// A server that is being repaired says so, and is not asked for everything in vain.
 #[test]
-fn a_server_that_is_out_of_order_is_left() {
+fn a_failing_server_is_given_up() {
     let broken = Arc::new(AtomicBool::new(true));
     let flag = Arc::clone(&broken);
     let page = move |request: &Request| match flag.load(Ordering::SeqCst) {
@@ -123,7 +123,7 @@ fn a_server_that_is_out_of_order_is_left() {
 
 /// A dead link is no outage: else no run with one in it would ever end.
 #[test]
-fn hosts_that_never_answer_fail_once_others_do() {
+fn hosts_that_never_respond_fail_after_the_others() {
     let up = Arc::new(AtomicBool::new(false));
     let scene = Scene::new(Site::new());
     let gone = Web::serve_at(place(3), Site::new());

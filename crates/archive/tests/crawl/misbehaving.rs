@@ -41,7 +41,7 @@ const FAULTS: [(&str, Recorded); 24] = [
 ];
 
 #[test]
-fn each_misbehaviour_is_recorded_as_what_it_was() {
+fn each_misbehaving_response_is_recorded() {
     let scene = Scene::new(Site::with_everything());
     let seeds: Vec<&str> = FAULTS.iter().map(|(path, _)| *path).collect();
     let settings = scene.settings(&seeds, ScopeKind::Page).with(|settings| {

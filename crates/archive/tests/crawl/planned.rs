@@ -128,7 +128,7 @@ fn groups_are_suggested_from_the_capture() {
 
 /// What people wrote is in the silos: it comes back when all else is lost.
 #[test]
-fn intent_comes_back_from_the_silos_alone() {
+fn plan_and_expectations_are_restored_from_the_silos_alone() {
     let scene = Scene::new(site());
     let layout = ArchivePaths::new(&scene.root());
     std::fs::write(layout.plan(), "# mine\nroots:\n- url: https://example.com/\n").unwrap();

@@ -25,7 +25,7 @@ fn counting(most: &Arc<AtomicUsize>) -> Site {
 }
 
 #[test]
-fn a_host_is_asked_for_no_more_at_a_time_than_it_may_be() {
+fn requests_per_host_are_limited() {
     for per_host in [1, 3] {
         let most = Arc::new(AtomicUsize::new(0));
         let scene = Scene::new(counting(&most));
@@ -49,7 +49,7 @@ fn the_concurrency_of_a_run_is_bounded_over_all_hosts() {
 }
 
 #[test]
-fn whoever_is_busy_is_asked_again_and_only_the_last_answer_counts() {
+fn a_busy_server_is_retried_and_only_the_last_response_counts() {
     let scene = Scene::new(Site::new().with_moods());
     let seeds = ["/busy/503/2/0", "/busy/429/1/0", "/flaky/2/x"];
     let told =
@@ -62,7 +62,7 @@ fn whoever_is_busy_is_asked_again_and_only_the_last_answer_counts() {
 }
 
 #[test]
-fn whoever_stays_busy_is_kept_as_such() {
+fn a_server_that_stays_busy_is_recorded_with_its_status() {
     let scene = Scene::new(Site::new().with_moods());
     let told = scene.run(
         scene
@@ -114,7 +114,7 @@ fn the_file_for_robots_may_be_missing_elsewhere_or_out_of_order() {
 }
 
 #[test]
-fn a_huge_file_for_robots_is_read_as_far_as_the_standard_says() {
+fn a_huge_robots_txt_is_read_up_to_the_limit_of_the_standard() {
     let scene = Scene::new(Site::new().with_pages().with_huge_robots());
     let told = scene.run(scene.settings(&["/", "/private/secret.html"], ScopeKind::Page));
     assert!(told.captured.contains_key("/"));
@@ -222,7 +222,7 @@ fn descriptions(silo: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_run_says_in_the_silo_how_it_asked_and_its_records_name_that() {
+fn a_run_is_described_in_the_silo_and_its_records_refer_to_that() {
     let scene = Scene::new(Site::new().with_pages());
     let settings = scene.settings(&["/"], ScopeKind::Host).with(|settings| {
         settings.scope.depth = Some(1);
@@ -271,7 +271,7 @@ fn a_run_says_in_the_silo_how_it_asked_and_its_records_name_that() {
 
 /// A run that was stopped is a version, and what goes on is another run: it says of itself what the first one said.
 #[test]
-fn a_run_that_goes_on_after_a_stop_is_described_as_the_one_before() {
+fn a_resumed_run_keeps_its_description() {
     let scene = Scene::new(Site::new().with_pages());
     let reach = NetworkOptions { allow_private: true, ..NetworkOptions::default() };
     let settings = scene.settings(&["/site/400/0"], ScopeKind::Host);
@@ -285,7 +285,7 @@ fn a_run_that_goes_on_after_a_stop_is_described_as_the_one_before() {
 
 /// Nobody listens. Were each of them tried as often as anything is, with pauses that double, this would take minutes.
 #[test]
-fn a_host_where_nobody_listens_is_given_up_with_all_that_waits_for_it() {
+fn an_unreachable_host_is_given_up_with_its_queue() {
     let scene = Scene::new(Site::new());
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = nobody.local_addr().unwrap().port();
@@ -304,7 +304,7 @@ fn a_host_where_nobody_listens_is_given_up_with_all_that_waits_for_it() {
 
 /// A host that takes connections and says nothing, with more to ask of it than anybody would wait for.
 #[test]
-fn a_silent_host_costs_a_few_requests_however_much_is_wanted_of_it() {
+fn a_silent_host_costs_a_few_requests_only() {
     let site = Site::new().at("/quiet/", |_, connection| {
         connection.wait(Duration::from_secs(600));
         Ok(varve_testkit::web::Then::Close)
@@ -328,7 +328,7 @@ fn a_silent_host_costs_a_few_requests_however_much_is_wanted_of_it() {
 
 /// Nothing is to be had but the word that nothing is to be had.
 #[test]
-fn a_seed_that_is_not_for_robots_is_named_and_no_version_is_made() {
+fn an_excluded_seed_is_reported_and_makes_no_version() {
     let closed = Answer::of("text/plain", "User-agent: *\nDisallow: /\n");
     for (robots, rule) in [(closed, "robots:line 2"), (Answer::status(503), "robots:unavailable")] {
         let site = Site::new().page("/robots.txt", robots).page("/", Answer::html("home"));
@@ -383,7 +383,7 @@ fn a_host_that_asks_for_too_long_a_wait_is_left_for_another_day() {
 }
 
 #[test]
-fn a_long_rest_is_told() {
+fn a_long_wait_is_reported() {
     let robots = Answer::of("text/plain", "User-agent: *\nCrawl-delay: 25\n");
     let site = Site::new().page("/robots.txt", robots).page("/", Answer::html("x"));
     let scene = Scene::new(site);

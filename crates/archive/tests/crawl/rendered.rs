@@ -142,7 +142,7 @@ fn a_browser_follows_no_more_redirects_than_the_run() {
 
 /// A browser that cannot show something shows a page of its own, which was never on the web.
 #[test]
-fn what_a_browser_says_itself_is_not_kept() {
+fn requests_of_the_browser_itself_are_not_recorded() {
     let Some(browser) = varve_testkit::chromium() else { return };
     let scene = Scene::new(Site::new().with_faults().page("/loop", Answer::redirect(302, "/loop")));
     let seeds = vec![scene.web.url("/gzip/cut"), scene.web.url("/loop")];
@@ -164,7 +164,7 @@ fn what_a_browser_says_itself_is_not_kept() {
 
 /// What a page asks for is held to the rules of the run: robots, patterns, and the delay.
 #[test]
-fn a_browser_is_no_way_around_the_rules() {
+fn browser_requests_obey_robots_and_the_address_guard() {
     let Some(browser) = varve_testkit::chromium() else { return };
     let page = "<script src=/private/a.js></script><script src=/ads/b.js></script><script src=/ok.js></script>\
                 <script>fetch('/private/c.json').catch(() => 0); new Image().src = '/ads/d.png';</script>";
@@ -263,7 +263,7 @@ fn links_that_scripts_made_survive_the_end_of_a_process() {
 /// What a page may not have because of where it lies has nothing to do with what the host asks of robots. It is told once, however often
 /// the page asks for it, and though the run finds it in the page as well.
 #[test]
-fn what_the_guard_refuses_is_told_once() {
+fn a_request_refused_by_the_guard_is_reported_once() {
     let Some(browser) = varve_testkit::chromium() else { return };
     let front = |request: &Request| {
         let port =
@@ -291,7 +291,7 @@ fn what_the_guard_refuses_is_told_once() {
 
 /// Neither is what the rules of the run keep from a page.
 #[test]
-fn what_a_page_may_not_have_is_told_once() {
+fn a_refused_resource_of_a_page_is_reported_once() {
     let Some(browser) = varve_testkit::chromium() else { return };
     let page =
         "<img src=/ads/a.png><script>fetch('/ads/a.png'); fetch('/private/b')</script><img src=/private/b>";
@@ -314,7 +314,7 @@ fn what_a_page_may_not_have_is_told_once() {
 
 /// A page that is under way when the time of the run is over is kept as far as it came, and the run does not wait for it.
 #[test]
-fn a_limit_of_time_holds_for_a_page_under_way() {
+fn a_time_limit_truncates_a_page_in_progress() {
     let Some(browser) = varve_testkit::chromium() else { return };
     let site =
         Site::new().page("/", Answer::html("<p>here</p><img src=/never>")).at("/never", |_, connection| {
@@ -338,7 +338,7 @@ fn a_limit_of_time_holds_for_a_page_under_way() {
 
 /// Around what is no document the browser puts one of its own, which was never on the web. What it looks like is worth keeping.
 #[test]
-fn what_is_no_document_has_a_picture_alone() {
+fn a_response_that_is_not_a_document_has_only_a_screenshot() {
     let Some(browser) = varve_testkit::chromium() else { return };
     let pdf = "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n\
                3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 90 90]>>endobj\ntrailer<</Size 4/Root 1 0 R>>\n%%EOF\n";

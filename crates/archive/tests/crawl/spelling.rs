@@ -24,7 +24,7 @@ fn ordered(request: &Request) -> Answer {
 }
 
 #[test]
-fn a_url_is_asked_for_in_the_order_in_which_it_was_linked() {
+fn urls_are_requested_in_link_order() {
     let site = Site::new().page("/", links(&["/q?b=1&a=2", "/q?a=2&b=1"])).computed("/q", ordered);
     let scene = Scene::new(site);
     let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
@@ -76,7 +76,7 @@ fn redirects_between_spellings_end() {
 
 /// Its signature is over the text, so no other text will do.
 #[test]
-fn a_seed_is_asked_for_as_it_is_typed() {
+fn a_seed_is_requested_as_typed() {
     let signed = "/get?file=%7ez&expires=1&sig=abc&utm_source=mail";
     let site = Site::new().computed("/get", |request| match request.query() {
         "file=%7ez&expires=1&sig=abc&utm_source=mail" => Answer::html("the file"),
@@ -104,7 +104,7 @@ fn two_reasons_with_two_spellings_are_one_question() {
 }
 
 #[test]
-fn a_run_that_is_resumed_asks_by_the_spelling_that_was_found_first() {
+fn a_resumed_run_requests_the_first_spelling() {
     let urls: Vec<String> = (0..60).map(|number| format!("/p?n={number}&a=2")).collect();
     let others: Vec<String> = (0..60).map(|number| format!("/p?a=2&n={number}&utm_source=x")).collect();
     let all: Vec<&str> = urls.iter().chain(&others).map(String::as_str).collect();
@@ -123,7 +123,7 @@ fn a_run_that_is_resumed_asks_by_the_spelling_that_was_found_first() {
 }
 
 #[test]
-fn it_is_asked_for_conditionally_and_found_by_every_spelling() {
+fn a_page_is_requested_conditionally_and_found_by_every_spelling() {
     let site = Site::new().page("/", links(&["/q?b=1&a=2"])).computed("/q", |request| {
         match request.header("if-none-match") {
             Some("\"1\"") => Answer::status(304).header("ETag", "\"1\""),
@@ -196,7 +196,7 @@ fn a_page_keeps_the_spelling_by_which_it_is_here() {
 }
 
 #[test]
-fn a_page_that_is_refused_by_the_old_spelling_is_asked_for_by_the_new_one() {
+fn a_page_excluded_by_one_spelling_is_requested_by_another() {
     let picky = |request: &Request| match request.header("if-none-match") {
         Some(_) => Answer::status(404),
         None => Answer::html("the page").header("ETag", "\"1\""),

@@ -145,7 +145,7 @@ fn site() -> Site {
 }
 
 #[test]
-fn a_url_brings_what_it_embeds_and_every_link_becomes_a_resource() {
+fn a_url_is_captured_with_its_resources_and_every_link_becomes_a_resource() {
     let scene = Scene::new(site());
     let captured = scene.run(&["/"]);
     let downloads: Vec<String> = scene.downloads().into_keys().collect();
@@ -220,7 +220,7 @@ fn robots_are_obeyed_and_their_files_are_no_part_of_the_project() {
 }
 
 #[test]
-fn what_has_not_changed_is_a_revision_of_its_own() {
+fn an_unchanged_page_is_a_revision_of_its_own() {
     let scene = Scene::new(Site::new().with_moods());
     scene.run(&["/cached"]);
     let again = scene.run(&["/cached"]);
@@ -277,7 +277,7 @@ fn failures_are_recorded_by_the_names_that_crystal_has_for_them() {
 }
 
 #[test]
-fn bodies_are_what_came_after_the_transfer_coding() {
+fn bodies_have_no_transfer_coding() {
     let scene = Scene::of_version(Site::new().with_faults(), MajorVersion::Flat);
     scene.run(&["/chunks/good", "/gzip/good", "/headers/folded", "/length/short"]);
     let said = |path: &str| scene.revisions(path)[0].metadata().unwrap().unwrap();
@@ -294,7 +294,7 @@ fn bodies_are_what_came_after_the_transfer_coding() {
 }
 
 #[test]
-fn an_answer_that_was_cut_short_is_kept_only_where_its_row_says_so() {
+fn a_truncated_response_is_kept_only_if_its_row_shows_it() {
     let scene = Scene::new(Site::new().with_faults());
     let captured = scene.run(&["/length/short", "/chunks/cut"]);
     assert_eq!((captured.revisions, captured.tally.captured, captured.tally.failed), (2, 1, 1));
@@ -311,7 +311,7 @@ fn an_answer_that_was_cut_short_is_kept_only_where_its_row_says_so() {
 }
 
 #[test]
-fn a_cookie_is_recorded_with_what_it_was_sent_for() {
+fn a_sent_cookie_is_recorded_with_its_revision() {
     let scene = Scene::new(site());
     let reach =
         NetworkOptions { headers: vec!["Cookie: session=sesame".to_owned()], ..NetworkOptions::default() };
@@ -329,7 +329,7 @@ fn a_cookie_is_recorded_with_what_it_was_sent_for() {
 }
 
 #[test]
-fn a_run_that_was_stopped_goes_on_without_asking_twice() {
+fn a_resumed_run_requests_no_url_twice() {
     let scene = Scene::new(Site::new().with_pages());
     scene.edit(|writer| {
         let root = writer.add_root("Home", &scene.web.url("/site/40/0")).unwrap();
@@ -358,7 +358,7 @@ fn a_run_that_was_stopped_goes_on_without_asking_twice() {
 }
 
 #[test]
-fn a_run_may_be_left_at_what_it_has_got() {
+fn a_run_can_be_finished_early() {
     let scene = Scene::new(Site::new().with_pages());
     let settings = scene.settings(&["/site/40/0"]).with(|settings| settings.scope.kind = ScopeKind::Host);
     let stopped = scene.run_as(Some(settings), NetworkOptions::default(), 5).unwrap();
@@ -368,7 +368,7 @@ fn a_run_may_be_left_at_what_it_has_got() {
 }
 
 #[test]
-fn what_cannot_begin_leaves_nothing() {
+fn a_run_that_cannot_start_leaves_nothing() {
     let scene = Scene::new(site());
     let empty = scene.run_as(Some(scene.settings(&[])), NetworkOptions::default(), usize::MAX);
     assert!(matches!(empty, Err(ArchiveError::NoRoots)));
@@ -419,7 +419,7 @@ fn urls_are_kept_as_the_project_spells_them() {
 
 /// The statements by which Crystal itself asks, on what was written here.
 #[test]
-fn crystals_own_questions_find_what_was_captured() {
+fn the_queries_of_crystal_find_captures() {
     let scene = Scene::new(site());
     scene.run(&["/"]);
     let database = rusqlite_of(&scene.project);

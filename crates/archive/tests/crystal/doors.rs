@@ -73,7 +73,7 @@ fn round_trip(home: &Path, project: &Path, left_behind: &[&str]) {
 }
 
 #[test]
-fn a_project_comes_back_as_it_was() {
+fn an_imported_project_is_restored() {
     let home = tempfile::tempdir().unwrap();
     let project = make(&home.path().join("a.crystalproj"), MajorVersion::Tree);
     round_trip(home.path(), &project, &[]);
@@ -126,7 +126,7 @@ fn grow(project: &Path) {
 }
 
 #[test]
-fn what_was_added_to_a_project_since_is_all_that_a_second_import_adds() {
+fn a_second_import_adds_only_new_revisions() {
     let home = tempfile::tempdir().unwrap();
     let museum = home.path().join("museum");
     let project = make(&home.path().join("a"), MajorVersion::Tree);
@@ -160,7 +160,7 @@ fn what_was_added_to_a_project_since_is_all_that_a_second_import_adds() {
 }
 
 #[test]
-fn what_a_later_import_has_from_an_earlier_one_stays_when_that_is_rewritten() {
+fn responses_shared_with_a_later_import_survive_a_purge_of_the_earlier_one() {
     let home = tempfile::tempdir().unwrap();
     let museum = home.path().join("museum");
     let project = make(&home.path().join("a"), MajorVersion::Tree);
@@ -210,7 +210,7 @@ fn cookies_are_in_no_silo_and_come_back_with_the_key_alone() {
     assert!(facts >= 3);
     std::fs::remove_file(museum.join("secret.key")).unwrap();
     let exported = bring_out(&museum, &version, &home.path().join("b"));
-    assert_eq!(exported.left_behind, [("cookies, whose key is not here".to_owned(), 1)]);
+    assert_eq!(exported.left_behind, [("cookies whose key is missing".to_owned(), 1)]);
     assert!(Project::open(home.path().join("b")).unwrap().request_cookies().unwrap().is_empty());
 }
 

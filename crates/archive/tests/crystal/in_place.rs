@@ -34,7 +34,7 @@ fn newest(reader: &HistoryReader, url: &str) -> Capture {
 }
 
 #[test]
-fn a_project_is_known_by_its_folder_and_by_its_opener() {
+fn a_project_is_opened_by_its_folder_or_its_opener() {
     let home = tempfile::tempdir().unwrap();
     let path = make(&home.path().join("a.crystalproj"), MajorVersion::Flat);
     assert_eq!(detect_layout(&path), Some(Layout::Crystal));
@@ -99,7 +99,7 @@ fn one_rule_chooses_the_revision_wherever_one_must_be_chosen() {
 }
 
 #[test]
-fn an_answer_that_was_cut_short_is_said_to_be_wherever_it_goes() {
+fn a_truncated_response_is_marked_in_every_format() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("a.crystalproj");
     let mut writer = ProjectWriter::create(&path, Default::default()).unwrap();

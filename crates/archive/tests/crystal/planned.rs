@@ -30,7 +30,7 @@ fn group(name: &str, pattern: &str, found_on: Option<&str>, do_not_download: boo
 }
 
 #[test]
-fn edits_are_rows_and_a_source_that_goes_is_cleared() {
+fn edits_change_rows_and_a_removed_source_is_cleared() {
     let folder = tempfile::tempdir().unwrap();
     let path = empty(folder.path());
     change(&path, |plan| plan.add_root(root("Home", "https://E.org"))).unwrap();
@@ -84,7 +84,7 @@ fn a_group_for_the_entire_site_is_found_from_its_root() {
 }
 
 #[test]
-fn things_without_names_of_their_own_are_told_apart() {
+fn entries_without_names_are_distinguished() {
     let folder = tempfile::tempdir().unwrap();
     let path = empty(folder.path());
     let mut writer = ProjectWriter::open(&path).unwrap();

@@ -58,7 +58,7 @@ fn every_revision_is_a_record_and_no_cookie_that_was_sent_is_in_one() {
 }
 
 #[test]
-fn a_file_that_is_there_is_not_touched() {
+fn an_existing_file_is_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let project = make(&folder.path().join("lab"), MajorVersion::Flat);
     let target = folder.path().join("out.warc.gz");

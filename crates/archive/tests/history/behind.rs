@@ -71,7 +71,7 @@ fn assert_refused(root: &Path) -> String {
 }
 
 #[test]
-fn a_silo_that_is_out_of_reach_is_not_lost() {
+fn an_unreadable_silo_is_not_treated_as_lost() {
     for number in 0..3 {
         let root = tempfile::tempdir().expect("a folder");
         let root = root.path();
@@ -90,7 +90,7 @@ fn a_silo_that_is_out_of_reach_is_not_lost() {
 }
 
 #[test]
-fn that_the_last_silos_are_away_is_what_an_audit_says() {
+fn an_audit_reports_missing_last_silos() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     stopped(root);
@@ -108,7 +108,7 @@ fn that_the_last_silos_are_away_is_what_an_audit_says() {
 }
 
 #[test]
-fn a_silo_that_is_lost_stands_in_nobodys_way_once_the_catalog_is_made_again() {
+fn a_lost_silo_does_not_prevent_writing_after_a_rebuild() {
     for number in 0..3 {
         let root = tempfile::tempdir().expect("a folder");
         stopped(root.path());
@@ -141,7 +141,7 @@ fn a_list_that_cannot_be_read_is_named() {
 }
 
 #[test]
-fn a_fact_that_only_others_understand_is_not_gone_past() {
+fn a_writer_does_not_continue_past_an_unknown_fact() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
@@ -191,7 +191,7 @@ fn while_another_program_holds_the_rows_nothing_is_written_down() {
 }
 
 #[test]
-fn a_version_that_is_kept_and_not_entered_says_so() {
+fn a_stored_version_without_rows_is_reported() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);

@@ -10,7 +10,7 @@ use varve_archive::verbs::tag;
 use varve_archive::{ArchiveError, Moment};
 
 #[test]
-fn what_was_committed_is_read_back() {
+fn committed_pages_are_read_back() {
     for kind in KINDS {
         let root = tempfile::tempdir().expect("a folder");
         make(kind, root.path());

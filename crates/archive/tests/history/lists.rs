@@ -52,7 +52,7 @@ fn texts(root: &Path, version: VersionId) -> Vec<String> {
 }
 
 #[test]
-fn a_version_says_what_differs_and_is_whole() {
+fn a_version_stores_differences_and_is_complete() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
@@ -147,7 +147,7 @@ fn noise(length: usize, seed: u64) -> String {
 }
 
 #[test]
-fn a_fact_that_is_longer_than_a_silo_is_one_record_all_the_same() {
+fn a_fact_longer_than_a_silo_is_one_record() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
@@ -173,7 +173,7 @@ fn a_fact_that_is_longer_than_a_silo_is_one_record_all_the_same() {
 }
 
 #[test]
-fn a_version_goes_and_those_that_share_its_list_stay() {
+fn versions_that_share_a_page_list_with_a_purged_one_stay() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
@@ -225,7 +225,7 @@ fn commit_all(root: &Path, text: &str) -> VersionId {
 }
 
 #[test]
-fn a_site_that_becomes_what_it_was_is_whole() {
+fn a_site_is_intact_after_its_old_database_is_restored() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);

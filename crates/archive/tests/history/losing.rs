@@ -95,7 +95,7 @@ fn three(root: &Path, adorn: impl Fn(&HistoryWriter, VersionId)) -> VersionId {
 }
 
 #[test]
-fn the_score_of_a_lost_version_is_told_and_left_out() {
+fn the_score_of_a_lost_version_is_reported_and_left_out() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     let lost = three(root, |writer, version| {
@@ -118,7 +118,7 @@ fn the_score_of_a_lost_version_is_told_and_left_out() {
 }
 
 #[test]
-fn a_lost_catalog_comes_back_by_opening_without_the_score_of_a_lost_version() {
+fn opening_restores_a_lost_catalog_without_the_score_of_a_lost_version() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     let lost = three(root, |writer, version| {
@@ -131,7 +131,7 @@ fn a_lost_catalog_comes_back_by_opening_without_the_score_of_a_lost_version() {
 }
 
 #[test]
-fn tags_and_head_of_a_lost_version_are_told() {
+fn tags_and_head_of_a_lost_version_are_reported() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     let lost = three(root, |writer, version| {

@@ -59,7 +59,7 @@ fn while_another_program_has_a_site_open_no_body_goes() {
 }
 
 #[test]
-fn a_program_that_comes_after_the_plan_keeps_its_bodies_too() {
+fn gc_keeps_bodies_written_after_the_plan() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     site(root);
@@ -142,7 +142,7 @@ fn versions_that_moku_makes_while_bodies_are_kept_are_counted_too() {
 }
 
 #[test]
-fn what_was_meant_before_somebody_else_moved_head_is_not_meant_any_more() {
+fn an_intended_head_is_dropped_after_another_move_of_head() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     let [first, second] = site(root);
@@ -193,7 +193,7 @@ fn a_page_with_dots_in_its_url_is_found_in_its_version() {
 }
 
 #[test]
-fn a_checkout_stands_though_the_clock_of_what_it_left_was_ahead() {
+fn a_checkout_is_kept_though_the_clock_was_ahead_before() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     let [first, second] = site(root);
@@ -212,7 +212,7 @@ fn a_checkout_stands_though_the_clock_of_what_it_left_was_ahead() {
 }
 
 #[test]
-fn rows_of_a_version_that_are_gone_are_missed_and_what_they_named_stays() {
+fn lost_rows_of_a_version_are_reported_and_their_bodies_stay() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     let [first, second] = site(root);

@@ -34,7 +34,7 @@ fn silo(root: &Path, number: u32, ending: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_silo_is_never_gone_on_with_in_another_packing() {
+fn a_silo_is_not_continued_with_another_compression() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
@@ -129,7 +129,7 @@ fn with_secret_in_dictionary(root: &Path, rest: usize) -> Vec<(String, String)> 
 }
 
 #[test]
-fn what_goes_goes_from_dictionaries() {
+fn purged_content_is_removed_from_dictionaries() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     let rest = with_secret_in_dictionary(root, 300);

@@ -91,7 +91,7 @@ fn prose(number: u64) -> String {
 }
 
 #[test]
-fn what_stays_is_as_it_was_to_the_byte_and_an_archive_does_not_grow_by_losing_things() {
+fn a_purge_keeps_other_records_byte_for_byte_and_does_not_grow_the_archive() {
     for packing in ["gzip", "zstd"] {
         let root = tempfile::tempdir().expect("a folder");
         let root = root.path();
@@ -121,7 +121,7 @@ fn what_stays_is_as_it_was_to_the_byte_and_an_archive_does_not_grow_by_losing_th
 
 /// In another packing everything is packed anew, objects and facts as small as commits pack them.
 #[test]
-fn what_is_packed_anew_is_packed_at_its_level() {
+fn repacked_silos_keep_their_compression_level() {
     let root = tempfile::tempdir().expect("a folder");
     let (as_gzip, as_zstd) = (root.path().join("gzip"), root.path().join("zstd"));
     for (root, packing) in [(&as_gzip, "gzip"), (&as_zstd, "zstd")] {
@@ -152,7 +152,7 @@ fn what_is_packed_anew_is_packed_at_its_level() {
 }
 
 #[test]
-fn a_page_goes_from_every_version_and_the_rest_stays() {
+fn a_page_is_purged_from_every_version_and_no_other_page() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
@@ -191,7 +191,7 @@ fn a_page_goes_from_every_version_and_the_rest_stays() {
 }
 
 #[test]
-fn a_version_goes_with_what_only_it_holds() {
+fn a_version_is_purged_with_the_content_that_only_it_has() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
@@ -290,7 +290,7 @@ fn payload_fields(root: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_revisit_whose_original_goes_is_made_whole() {
+fn a_revisit_of_a_purged_response_becomes_a_full_record() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
@@ -331,7 +331,7 @@ fn a_revisit_whose_original_goes_is_made_whole() {
 }
 
 #[test]
-fn what_was_made_whole_may_go_later() {
+fn a_promoted_revisit_can_be_purged_later() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
@@ -350,7 +350,7 @@ fn what_was_made_whole_may_go_later() {
 }
 
 #[test]
-fn a_version_that_is_gone_is_named_by_nothing_new() {
+fn a_purged_version_is_not_referenced_by_new_records() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
@@ -384,7 +384,7 @@ fn a_version_that_is_gone_is_named_by_nothing_new() {
 }
 
 #[test]
-fn what_is_gone_is_told_by_its_tombstone_until_it_comes_again() {
+fn a_purged_page_is_reported_until_it_is_committed_again() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);

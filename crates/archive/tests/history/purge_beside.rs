@@ -66,7 +66,7 @@ fn leave_swap_pending(root: &Path) {
 }
 
 #[test]
-fn what_lies_ready_is_put_in_place_by_who_writes_next() {
+fn the_next_writer_completes_a_pending_swap() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);

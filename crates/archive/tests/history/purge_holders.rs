@@ -67,7 +67,7 @@ fn texts(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_a_tree_holds_stays_with_it_and_goes_with_it() {
+fn content_of_a_tree_stays_and_is_purged_with_the_tree() {
     for packing in ["gzip", "zstd"] {
         let root = tempfile::tempdir().expect("a folder");
         let root = root.path();
@@ -102,7 +102,7 @@ fn what_a_tree_holds_stays_with_it_and_goes_with_it() {
 
 /// What was captured before is not kept again when it is stowed.
 #[test]
-fn a_body_that_only_an_answer_holds_stays_for_the_tree_that_has_it() {
+fn the_body_of_a_purged_response_stays_if_a_tree_references_it() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make_packed(root, "gzip", 1 << 30);
@@ -211,7 +211,7 @@ fn answer(archive: &Archive, record: RecordId) -> Vec<u8> {
 }
 
 #[test]
-fn answers_that_only_said_the_same_again_are_made_whole_to_the_byte() {
+fn promoted_revisits_equal_the_original_response() {
     const FULL: &[u8] = b"HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 13\r\n\r\nthe one page\n";
     const SAME: &[u8] = b"HTTP/1.1 200 OK\r\nServer: other\r\nContent-Length: 13\r\n\r\nthe one page\n";
     const NOT_MODIFIED: &[u8] = b"HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n";
@@ -330,7 +330,7 @@ fn silos_before_the_first_that_loses_something_stay_the_files_that_they_are() {
 /// What stands aside may repeat what goes. It is made whole for itself, and captures do not come to depend on it; a run that it goes with, or
 /// stays without, is still sealed.
 #[test]
-fn what_stands_aside_never_holds_what_captures_repeat() {
+fn revisits_never_refer_to_non_captures() {
     const FULL: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\nthe one page\n";
     const OTHER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nanother.\n";
     let root = tempfile::tempdir().expect("a folder");
@@ -356,7 +356,7 @@ fn what_stands_aside_never_holds_what_captures_repeat() {
 
 /// A document goes with its page, however its record names that.
 #[test]
-fn what_a_browser_made_of_a_page_goes_with_it() {
+fn renderings_are_purged_with_their_page() {
     const PAGE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\npage\n";
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();

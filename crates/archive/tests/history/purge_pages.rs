@@ -93,7 +93,7 @@ fn a_page_whose_body_another_page_holds_is_out_of_all_versions_before() {
 }
 
 #[test]
-fn a_page_that_is_out_holds_nothing() {
+fn a_purged_page_references_nothing() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
@@ -112,7 +112,7 @@ fn a_page_that_is_out_holds_nothing() {
 }
 
 #[test]
-fn pages_of_one_body_that_go_together_are_all_told() {
+fn all_purged_pages_with_one_body_are_reported() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
@@ -139,7 +139,7 @@ fn catalog_holds(root: &Path, text: &str) -> bool {
 }
 
 #[test]
-fn headers_of_a_page_that_is_out_are_not_in_the_catalog_and_not_shown() {
+fn headers_of_a_purged_page_are_not_in_the_catalog_and_not_shown() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);
@@ -212,7 +212,7 @@ fn pages_in_lists_are_taken_out_as_well() {
 
 /// A body that was captured before is not kept again when it is committed: the answer holds it for the page.
 #[test]
-fn a_body_that_only_an_answer_holds_stays_for_the_page_that_has_it() {
+fn the_body_of_a_purged_response_stays_if_a_page_references_it() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);

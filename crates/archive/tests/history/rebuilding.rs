@@ -215,7 +215,7 @@ proptest! {
 }
 
 #[test]
-fn a_lost_catalog_comes_back_by_opening() {
+fn opening_restores_a_lost_catalog() {
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Archive, root.path());
     let writer = history(root.path());

@@ -37,7 +37,7 @@ fn bodies(root: &Path) -> Vec<String> {
 
 /// The room that rows leave is given back: by a database that varve made, and by one as Moku makes them, also while somebody reads.
 #[test]
-fn a_database_gives_back_the_room_of_what_went() {
+fn gc_returns_the_free_space_of_the_database() {
     for (is_mokus, is_read) in [(false, false), (true, false), (true, true)] {
         let root = tempfile::tempdir().expect("a folder");
         let root = root.path();
@@ -86,7 +86,7 @@ fn a_database_gives_back_the_room_of_what_went() {
 }
 
 #[test]
-fn old_versions_go_with_their_bodies_and_the_rest_stays_connected() {
+fn old_versions_are_removed_with_their_bodies_and_the_rest_stays_connected() {
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Moku, root.path());
     let writer = history(root.path());
@@ -163,7 +163,7 @@ fn when_it_was_done_is_known_once_it_is() {
 }
 
 #[test]
-fn when_it_was_done_keeps_nobody_from_it_if_it_cannot_be_read() {
+fn gc_runs_if_its_last_time_cannot_be_read() {
     for kind in KINDS {
         let root = tempfile::tempdir().expect("a folder");
         make(kind, root.path());
@@ -222,7 +222,7 @@ fn a_diff_that_was_pruned_is_not_made_again_and_none_is_counted_twice() {
 }
 
 #[test]
-fn a_damaged_or_a_missing_body_keeps_nobody_from_clearing_up() {
+fn gc_works_though_a_body_is_damaged_or_missing() {
     for is_missing in [false, true] {
         let root = tempfile::tempdir().expect("a folder");
         make(Kind::Moku, root.path());
@@ -259,7 +259,7 @@ fn spoil(writer: &HistoryWriter, root: &Path, version: VersionId, is_missing: bo
 }
 
 #[test]
-fn a_damaged_or_a_missing_body_of_the_parent_keeps_nobody_from_committing() {
+fn commit_works_though_a_body_of_the_parent_is_damaged_or_missing() {
     for is_missing in [false, true] {
         let root = tempfile::tempdir().expect("a folder");
         make(Kind::Moku, root.path());
@@ -277,7 +277,7 @@ fn a_damaged_or_a_missing_body_of_the_parent_keeps_nobody_from_committing() {
 }
 
 #[test]
-fn bodies_of_a_version_whose_rows_are_lost_stay_until_that_is_accepted() {
+fn bodies_of_lost_versions_stay_until_the_loss_is_accepted() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Moku, root);
@@ -315,7 +315,7 @@ fn bodies_of_a_version_whose_rows_are_lost_stay_until_that_is_accepted() {
 }
 
 #[test]
-fn a_plan_that_is_only_shown_is_the_one_that_is_made_and_writes_nothing() {
+fn a_dry_run_lists_the_same_actions_and_writes_nothing() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Moku, root);
@@ -407,7 +407,7 @@ fn nothing_leaves_a_silo() {
 }
 
 #[test]
-fn of_a_site_that_moku_wrote_exactly_the_orphan_goes() {
+fn gc_of_a_moku_site_removes_only_the_orphan() {
     let Some(packed) = fixtures("moku/b-pending-batch-scored.tar.gz") else { return };
     let root = tempfile::tempdir().expect("a folder");
     let unpacked =

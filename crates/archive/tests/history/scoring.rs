@@ -178,7 +178,7 @@ fn damage(root: &Path, history: &HistoryWriter, version: VersionId, url: &str) {
 
 /// A body of the parent that cannot be had is unknown, and not empty: its score is what is kept of it, and what was kept stays.
 #[test]
-fn a_damaged_parent_is_not_known_and_replaces_nothing() {
+fn a_score_with_a_damaged_parent_does_not_replace_a_stored_one() {
     let [top, low] = ["https://e.org/top", "https://e.org/low"];
     let more = LOGIN.replace("</body>", "<form action=/x><input name=q></form></body>");
     for is_scored in [true, false] {

@@ -47,7 +47,7 @@ fn wait() {
 }
 
 #[test]
-fn what_has_not_changed_is_not_read() {
+fn unchanged_files_are_not_read() {
     let root = tempfile::tempdir().expect("a folder");
     let folder = tempfile::tempdir().expect("a folder");
     let (root, folder) = (root.path(), folder.path());

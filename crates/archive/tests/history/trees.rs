@@ -27,7 +27,7 @@ fn a_moku_site_mirrors_head() {
 }
 
 #[test]
-fn what_another_version_left_is_removed() {
+fn files_of_another_version_are_removed() {
     let root = tempfile::tempdir().expect("a folder");
     make(Kind::Archive, root.path());
     let writer = history(root.path());
@@ -47,7 +47,7 @@ fn what_another_version_left_is_removed() {
 }
 
 #[test]
-fn nothing_is_written_into_what_an_archive_has_for_itself() {
+fn checkouts_into_reserved_folders_are_rejected() {
     for (kind, own) in [
         (Kind::Archive, &["warc", "warc/x", "index/x", "tmp/x/y", "out/../warc/x", "urls"] as &[&str]),
         (Kind::Moku, &[".moku/x", ".moku/blobs/x"]),
@@ -184,7 +184,7 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 
 /// A checkout takes away what the last HEAD had, and nothing that people changed or that is nowhere else.
 #[test]
-fn a_checkout_of_a_site_removes_no_last_copy_and_nobodys_work() {
+fn a_checkout_of_a_site_keeps_changed_files_and_last_copies() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Moku, root);
@@ -235,7 +235,7 @@ fn a_page_that_cannot_be_written_to_the_tree_is_committed_all_the_same() {
 /// A body that cannot be had is no matter of the tree: where one is damaged between its being kept and its being written there, the
 /// commit fails and names it. The version is made by then.
 #[test]
-fn a_body_that_is_lost_meanwhile_fails_the_commit() {
+fn a_commit_fails_if_a_body_is_lost_during_it() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Moku, root);
@@ -279,7 +279,7 @@ fn a_head_that_was_about_to_move_is_moved_by_the_next_who_opens() {
 
 /// Whoever moves HEAD for a commit that was stopped does what the commit would have done: pages of other versions stay in the tree.
 #[test]
-fn a_head_that_is_moved_forward_takes_no_page_from_the_tree() {
+fn moving_head_forward_removes_no_page_from_the_tree() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Moku, root);

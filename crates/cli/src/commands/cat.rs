@@ -39,7 +39,8 @@ pub(super) struct CatArgs {
     #[arg(long)]
     headers: bool,
 
-    /// Print the answer as it came: head, chunks, codings and all; of pages that did not come from the web, a head and the body
+    /// Print the response as it was received, with header, chunks and content codings; for pages that did not come from
+    /// the web, a header and the body
     #[arg(long, conflicts_with = "headers")]
     raw: bool,
 }
@@ -56,7 +57,7 @@ impl Verb for CatArgs {
         };
         let capture = look_up(&history, &self.url, &when)?;
         if capture.truncated {
-            session.printer.say("this answer was cut short: it is not the whole page");
+            session.printer.say("this response is truncated: it is not the whole page");
         }
         let mut output = session.printer.raw()?;
         if self.headers {
@@ -71,7 +72,7 @@ impl Verb for CatArgs {
     }
 }
 
-/// Copies, telling apart whose fault it is when it fails.
+/// Copies. A read error is one of the archive, a write error one of the output.
 fn copy(input: &mut dyn io::Read, output: &mut dyn Write) -> Result<(), Error> {
     let mut buffer = vec![0; 64 << 10];
     loop {

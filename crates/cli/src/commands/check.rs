@@ -118,7 +118,7 @@ pub(super) struct CheckFilterArgs {
 }
 
 impl CheckFilterArgs {
-    pub(super) fn request(&self, stop: &Arc<AtomicBool>) -> Request {
+    fn request(&self, stop: &Arc<AtomicBool>) -> Request {
         Request {
             filter: self.which.clone().into(),
             map: self.map.clone(),
@@ -162,7 +162,7 @@ impl ReportFormatArgs {
 }
 
 /// Prints verdicts one after another.
-pub(super) struct VerdictPrinter<'a> {
+struct VerdictPrinter<'a> {
     printer: &'a mut Printer,
     reporter: CheckReporter,
     format: ReportFormat,
@@ -172,7 +172,7 @@ pub(super) struct VerdictPrinter<'a> {
 }
 
 impl<'a> VerdictPrinter<'a> {
-    pub(super) fn new(printer: &'a mut Printer, form: &ReportFormatArgs) -> Self {
+    fn new(printer: &'a mut Printer, form: &ReportFormatArgs) -> Self {
         let format = form.report_format();
         Self {
             printer,
@@ -184,7 +184,7 @@ impl<'a> VerdictPrinter<'a> {
     }
 
     /// Shows on a terminal how many URLs are checked.
-    pub(super) fn progress(&mut self) -> impl FnMut(CheckProgress) + use<> {
+    fn progress(&mut self) -> impl FnMut(CheckProgress) + use<> {
         let mut bar: printer::ProgressHandle = self.printer.progress_said();
         move |progress: CheckProgress| {
             let bar = &mut bar;
@@ -192,7 +192,7 @@ impl<'a> VerdictPrinter<'a> {
         }
     }
 
-    pub(super) fn tell(&mut self, checked: &CheckedUrl) -> Result<(), Error> {
+    fn tell(&mut self, checked: &CheckedUrl) -> Result<(), Error> {
         if let Some(ProbeFailure { kind, url }) = &checked.trouble {
             self.hints.add(kind.word(), url);
             self.guarded |= *kind == FetchErrorKind::Guard;
@@ -209,7 +209,7 @@ impl<'a> VerdictPrinter<'a> {
     }
 
     /// Ends the report, and says if it was interrupted.
-    pub(super) fn close(self, manner: &CheckFilterArgs, stop: &AtomicBool) -> Result<ExitStatus, Error> {
+    fn close(self, manner: &CheckFilterArgs, stop: &AtomicBool) -> Result<ExitStatus, Error> {
         self.printer.text(&self.reporter.close())?;
         if self.format != ReportFormat::Json {
             self.hints.iter().for_each(|hint| self.printer.hint(hint));
@@ -243,6 +243,22 @@ fn style(verdict: &Verdict) -> anstyle::Style {
         Verdict::Drift(_) | Verdict::Unreachable(_) => BAD_STYLE,
         Verdict::Skipped(_) => FAINT_STYLE,
     }
+}
+
+/// Checks the URLs of a database, and stores nothing.
+pub(super) fn check_database(
+    database: &UrlDatabase,
+    (manner, web, form): (&CheckFilterArgs, &ProbeArgs, &ReportFormatArgs),
+    session: &mut Session,
+) -> Result<ExitStatus, Error> {
+    let stop = signals::stop_flag();
+    let prober = web.prober(session, None, false, Some(Arc::clone(&stop)))?;
+    let mut teller = VerdictPrinter::new(&mut session.printer, form);
+    let mut progress = teller.progress();
+    check_without_evidence(database, &manner.request(&stop), &prober, &mut progress, |checked| {
+        teller.tell(&checked)
+    })?;
+    teller.close(manner, &stop)
 }
 
 impl Verb for CheckArgs {
@@ -281,14 +297,7 @@ impl CheckArgs {
         session: &mut Session,
     ) -> Result<ExitStatus, Error> {
         let database = self.database(layout.as_ref())?;
-        let stop = signals::stop_flag();
-        let prober = self.web.prober(session, None, false, Some(Arc::clone(&stop)))?;
-        let mut teller = VerdictPrinter::new(&mut session.printer, &self.form);
-        let mut progress = teller.progress();
-        check_without_evidence(&database, &self.manner.request(&stop), &prober, &mut progress, |checked| {
-            teller.tell(&checked)
-        })?;
-        teller.close(&self.manner, &stop)
+        check_database(&database, (&self.manner, &self.web, &self.form), session)
     }
 
     fn against(&self, layout: &ArchivePaths, session: &mut Session) -> Result<ExitStatus, Error> {

@@ -162,15 +162,6 @@ impl<'a> CapturePairs<'a> {
         Self::by(PageMatchKey::Page, base, head)
     }
 
-    /// Pairs pages across hosts, as in the diffs that some sites store.
-    pub fn across_hosts(
-        catalog: &'a dyn CatalogRead,
-        base: Option<VersionId>,
-        head: Option<VersionId>,
-    ) -> Self {
-        Self::by(PageMatchKey::AnyHost, VersionPages::new(catalog, base), VersionPages::new(catalog, head))
-    }
-
     /// Pairs pages with the same place in a working tree.
     pub fn in_place(catalog: &'a dyn CatalogRead, base: Option<VersionId>, head: Option<VersionId>) -> Self {
         Self::by(PageMatchKey::Place, VersionPages::new(catalog, base), VersionPages::new(catalog, head))

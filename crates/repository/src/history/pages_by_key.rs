@@ -24,8 +24,6 @@ const MAX_SORTED_PAGES: usize = 2000;
 pub(super) enum PageMatchKey {
     /// By page, regardless of the form of its stored path.
     Page,
-    /// By page, where a page of one host may match that of another host with the same path.
-    AnyHost,
     /// By place in a working tree.
     Place,
 }
@@ -33,7 +31,7 @@ pub(super) enum PageMatchKey {
 impl PageMatchKey {
     pub(super) fn of(self, page: &Capture) -> String {
         match self {
-            Self::Page | Self::AnyHost => path_to_pair(&page.url, &page.path),
+            Self::Page => path_to_pair(&page.url, &page.path),
             Self::Place => page.path.clone(),
         }
     }

@@ -99,7 +99,7 @@ fn a_response_to_head_announces_a_length_only_if_it_is_known() {
 /// More clients than blocking threads stop reading in the middle of a body. Others are still
 /// served.
 #[test]
-fn slow_readers_keep_nobody_waiting() {
+fn slow_readers_do_not_delay_others() {
     let server = Running::start();
     let target = "/web/20260101000000id_/http://e.org/long";
     let stalled: Vec<TcpStream> = (0..100)

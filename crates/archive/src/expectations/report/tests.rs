@@ -91,7 +91,7 @@ fn for_programs() {
 }
 
 #[test]
-fn what_is_gone_is_called_so() {
+fn a_gone_url_is_called_gone() {
     let mut checked = checked("http://example.com/", Verdict::Drift(Vec::new()), Some(410));
     checked.since = Some("2026-01-02T03:04:05Z".into());
     checked.standing = Some(Standing::Gone { since: 0 });

@@ -45,7 +45,7 @@ impl Seal {
         }
         let mut key = [0; KEY_LENGTH];
         let drawn =
-            SystemRandom::new().fill(&mut key).map_err(|_| io::Error::other("no randomness to be had"));
+            SystemRandom::new().fill(&mut key).map_err(|_| io::Error::other("no random bytes are available"));
         drawn.and_then(|()| write_key(path, &key)).map_err(ArchiveError::write(path))?;
         Self::of(&key).ok_or_else(|| ArchiveError::BadKey(path.to_owned()))
     }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sealed_is_opened_by_the_same_key_for_the_same_revision() {
+    fn a_cookie_is_decrypted_by_the_same_key_for_the_same_revision() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret.key");
         assert!(Seal::open(&path).unwrap().is_none());

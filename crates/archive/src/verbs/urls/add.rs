@@ -48,7 +48,7 @@ pub enum AddError {
     #[error(transparent)]
     Database(#[from] UrlsError),
     /// The response cannot be recorded as an expectation.
-    #[error("`{}` gives nothing to promise: {reason}", url.escape_debug())]
+    #[error("`{}` cannot be added: {reason}", url.escape_debug())]
     Answer {
         /// The URL.
         url: String,

@@ -88,7 +88,7 @@ impl DemoTour {
 
     fn check(&self, session: &mut Session) -> Result<(), Error> {
         self.site.grow_older();
-        let say = "A page went missing. Is the live web still what was captured? What is found is kept as evidence:";
+        let say = "A page was removed. Does the live site still match the archive? The responses are stored as evidence:";
         let words = ["check", "--against-archive", "--allow-private", "--delay", "0s", "--retry-delay", "0s"];
         self.step(session, say, &words)
     }

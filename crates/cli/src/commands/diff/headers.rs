@@ -2,6 +2,7 @@
 
 use varve_archive::verbs::diff::{PageChange, PageComparison, REDACTED_VALUE, RedactedSide};
 
+use super::notes::status_change;
 use crate::error::Error;
 use crate::printer::{BAD_STYLE, FAINT_STYLE, GOOD_STYLE, Printer, WARNING_STYLE, visible};
 
@@ -13,11 +14,8 @@ pub(super) fn draw(
     all: bool,
     printer: &mut Printer,
 ) -> Result<(), Error> {
-    if let (Some(base), Some(head)) = (&page.pair.base, &page.pair.head)
-        && base.status != head.status
-    {
-        printer
-            .line(format_args!("{WARNING_STYLE}status {} → {}{WARNING_STYLE:#}", base.status, head.status))?;
+    if let Some((base, head)) = status_change(page) {
+        printer.line(format_args!("{WARNING_STYLE}status {base} → {head}{WARNING_STYLE:#}"))?;
     }
     let Some(comparison) = page.comparison else { return Ok(()) };
     if page.change != PageChange::Changed && !headers_only {

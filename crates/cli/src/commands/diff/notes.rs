@@ -10,8 +10,13 @@ use crate::printer::{BAD_STYLE, GOOD_STYLE, counted, visible};
 
 /// The change of the status, if there is one.
 pub(super) fn status_note(page: &PageComparison<'_>) -> Option<String> {
-    let (base, head) = (page.pair.base.as_ref()?, page.pair.head.as_ref()?);
-    (base.status != head.status).then(|| format!("Status: {} → {}.", base.status, head.status))
+    status_change(page).map(|(base, head)| format!("Status: {base} → {head}."))
+}
+
+/// The status before and after, if it changed.
+pub(super) fn status_change(page: &PageComparison<'_>) -> Option<(u16, u16)> {
+    let (base, head) = (page.pair.base.as_ref()?.status, page.pair.head.as_ref()?.status);
+    (base != head).then_some((base, head))
 }
 
 /// The old URL of a page that moved to another host.
@@ -65,11 +70,7 @@ fn matter(trouble: BodyFailure) -> String {
 pub(super) fn amount(page: &PageComparison<'_>, all: bool) -> String {
     let mut parts: Vec<String> =
         page.pair.moved().map(|[base, _]| format!("was {}", visible(base))).into_iter().collect();
-    if let (Some(base), Some(head)) = (&page.pair.base, &page.pair.head)
-        && base.status != head.status
-    {
-        parts.push(format!("status {} → {}", base.status, head.status));
-    }
+    parts.extend(status_change(page).map(|(base, head)| format!("status {base} → {head}")));
     let Some(comparison) = page.comparison else { return not_compared(page).unwrap_or_default() };
     match (&comparison.body, comparison.lines_changed(all)) {
         (BodyComparison::Binary(from, to), _) => parts.push(format!("{} → {} bytes", from.length, to.length)),

@@ -1,13 +1,8 @@
 //! `varve urls check`: compares the live web with expected responses, and stores nothing.
 
-use std::sync::Arc;
-
-use varve_archive::verbs::urls::check::check;
-
-use super::super::check::{CheckFilterArgs, ReportFormatArgs, VerdictPrinter};
+use super::super::check::{CheckFilterArgs, ReportFormatArgs, check_database};
 use super::DatabaseLocation;
 use crate::probe_args::ProbeArgs;
-use crate::signals;
 use crate::verb::{Error, ExitStatus, Session};
 
 /// Check that URLs answer as expected
@@ -38,12 +33,6 @@ pub(super) struct UrlsCheckArgs {
 impl UrlsCheckArgs {
     pub(super) fn run(self, place: &DatabaseLocation, session: &mut Session) -> Result<ExitStatus, Error> {
         let database = place.open(session)?;
-        let stop = signals::stop_flag();
-        let prober = self.web.prober(session, None, false, Some(Arc::clone(&stop)))?;
-        let request = self.manner.request(&stop);
-        let mut teller = VerdictPrinter::new(&mut session.printer, &self.form);
-        let mut progress = teller.progress();
-        check(&database, &request, &prober, &mut progress, |checked| teller.tell(&checked))?;
-        teller.close(&self.manner, &stop)
+        check_database(&database, (&self.manner, &self.web, &self.form), session)
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn write(
     for capture in &captures {
         let resource = match writer.add_resource(&capture.url) {
             Err(error) if is_refusal(&error) => {
-                done.leave("captures of URLs that no project can have");
+                done.leave("captures with URLs that a project cannot store");
                 continue;
             }
             resource => resource?.id,
@@ -39,7 +39,7 @@ pub(super) fn write(
         let outcome = DownloadOutcome::Fetched { metadata: Some(metadata), body };
         batch.push(NewRevision { id: None, resource, request_cookie: None, outcome });
         if capture.truncated {
-            done.leave("that an answer was cut short");
+            done.leave("marks of truncated responses");
         }
         done.revisions += 1;
         if batch.len() >= ROWS_PER_BATCH {

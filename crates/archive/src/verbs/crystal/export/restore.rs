@@ -86,7 +86,7 @@ impl Restoring<'_> {
         let request_cookie = row.cookie.as_ref().and_then(|sealed| {
             let opened = self.seal.as_ref().and_then(|seal| seal.unseal(run, row.id, sealed));
             if opened.is_none() {
-                self.done.leave("cookies, whose key is not here");
+                self.done.leave("cookies whose key is missing");
             }
             opened
         });

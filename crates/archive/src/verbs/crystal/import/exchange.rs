@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_head_says_nothing_that_is_not_true_of_the_body() {
+    fn headers_that_contradict_the_body_are_renamed() {
         let said = [
             ("Content-Type", "text/html"),
             ("transfer-encoding", "chunked"),
