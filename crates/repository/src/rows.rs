@@ -148,7 +148,7 @@ fn row_of_verdict(verdict: &UrlVerdict) -> CatalogRow {
     CatalogRow::Verdict(StoredVerdict {
         url: verdict.url.clone(),
         time: verdict.time,
-        verdict: verdict.verdict.clone(),
+        verdict: verdict.verdict,
         status: verdict.status.unwrap_or(0),
         json: serde_json::to_string(&verdict.detail).expect("plain values can be written as JSON"),
     })

@@ -94,7 +94,7 @@ impl<'a> CheckEvidence<'a> {
         let verdict = UrlVerdict {
             url: url.clone(),
             time,
-            verdict: finding.verdict.word().to_owned(),
+            verdict: finding.verdict.kind(),
             status: finding.status,
             detail,
         };

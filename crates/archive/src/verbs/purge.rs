@@ -27,7 +27,7 @@ mod replace;
 use std::collections::{BTreeMap, HashSet};
 
 use varve_core::body::BodySource;
-use varve_core::fact::{Tombstone, media_type};
+use varve_core::fact::{Tombstone, TombstoneKind, media_type};
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 use varve_store::purge::{copy_silos_without, first_to_copy};
 use varve_store::{NewObject, StoreWriter};
@@ -83,10 +83,10 @@ pub struct Report {
 
 impl Report {
     /// Number of removed records, by kind.
-    pub fn by_kind(&self) -> BTreeMap<&str, u64> {
+    pub fn by_kind(&self) -> BTreeMap<TombstoneKind, u64> {
         let mut counts = BTreeMap::new();
         for tombstone in &self.tombstones {
-            *counts.entry(tombstone.kind.as_str()).or_default() += 1;
+            *counts.entry(tombstone.kind).or_default() += 1;
         }
         counts
     }

@@ -8,7 +8,7 @@ use crate::scene::*;
 use varve_archive::history::{ArchiveHistoryWriter, open_reader};
 use varve_archive::verbs::purge::{AtSign, Dictionaries, GroupPattern, Request};
 use varve_archive::verbs::{init::init, rebuild, train};
-use varve_archive::{ArchiveError, ArchivePaths, ArchiveSettings};
+use varve_archive::{ArchiveError, ArchivePaths, ArchiveSettings, TombstoneKind};
 
 fn make_zstd(root: &Path) {
     let mut settings = ArchiveSettings::new("test");
@@ -93,7 +93,7 @@ fn silos_to_come_begin_with_the_dictionary_and_are_smaller() {
     assert!(silo(root, 2, "zst").starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
     assert_sound(root);
     let receipt = rewrite(root, &request(&["https://e.org/1001"]));
-    assert_eq!(receipt.by_kind()["resource"], 1);
+    assert_eq!(receipt.by_kind()[&TombstoneKind::Resource], 1);
     assert_sound(root);
 }
 

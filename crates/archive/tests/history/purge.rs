@@ -14,7 +14,7 @@ use varve_archive::verbs::commit::{Report as CommitReport, Request as CommitRequ
 use varve_archive::verbs::purge::{AtSign, GroupPattern, Report, Request, perform, plan};
 use varve_archive::verbs::{checkout, rebuild, score, tag};
 use varve_archive::{Archive, ArchiveError, ArchivePaths, ArchiveWriter, BodyFailure, RecordId, VersionId};
-use varve_core::fact::{Manifest, RunSummary, media_type};
+use varve_core::fact::{Manifest, RunSummary, TombstoneKind, media_type};
 use varve_core::{Moment, RunId};
 use varve_store::exchange::{ExchangeWriter, NewExchange};
 use varve_warc::date::Date;
@@ -170,7 +170,11 @@ fn a_page_goes_from_every_version_and_the_rest_stays() {
     assert!(holds(&all_bytes(root), "my secret"));
     let receipt = rewrite(root, &request(&[secret]));
     let kinds = receipt.by_kind();
-    assert_eq!((kinds["resource"], kinds["metadata"]), (2, 1), "two bodies and a score that told of one");
+    assert_eq!(
+        (kinds[&TombstoneKind::Resource], kinds[&TombstoneKind::Metadata]),
+        (2, 1),
+        "two bodies and a score that told of one"
+    );
     assert!(!holds(&all_bytes(root), "secret\n") && !holds(&all_bytes(root), "my secret"));
     assert_sound(root);
     let reader = open_reader(root).expect("opened");
@@ -207,7 +211,7 @@ fn a_version_goes_with_what_only_it_holds() {
     score::score(&*writer, made[1].version, &|_| {}).expect("scored");
     drop(writer);
     let receipt = rewrite(root, &Request { versions: vec![made[1].version], ..request(&[]) });
-    assert_eq!(receipt.by_kind()["resource"], 1);
+    assert_eq!(receipt.by_kind()[&TombstoneKind::Resource], 1);
     assert!(receipt.tombstones.iter().any(|tombstone| tombstone.version == Some(made[1].version)));
     assert_sound(root);
     let reader = open_reader(root).expect("opened");
@@ -308,7 +312,10 @@ fn a_revisit_whose_original_goes_is_made_whole() {
     let pattern = GroupPattern::new("https://e.org/a", AtSign::default());
     let receipt = rewrite(root, &Request { patterns: vec![pattern], ..request(&[]) });
     assert_eq!(receipt.promoted.len(), 1, "the other refers to it");
-    assert_eq!((receipt.by_kind()["response"], receipt.by_kind()["request"]), (1, 1));
+    assert_eq!(
+        (receipt.by_kind()[&TombstoneKind::Response], receipt.by_kind()[&TombstoneKind::Request]),
+        (1, 1)
+    );
     assert_sound(root);
     assert_eq!(payload_fields(root), ["https://e.org/x Varve", "https://e.org/b Varve"]);
     let reader = open_reader(root).expect("opened");
@@ -402,7 +409,8 @@ fn what_is_gone_is_told_by_its_tombstone_until_it_comes_again() {
         Err(ArchiveError::NoCapture { .. }) => None,
         other => panic!("{other:?}"),
     };
-    let of_answer = receipt.tombstones.iter().find(|one| one.kind == "response").expect("a tombstone");
+    let of_answer =
+        receipt.tombstones.iter().find(|one| one.kind == TombstoneKind::Response).expect("a tombstone");
     for at in [CaptureSelector::Newest, CaptureSelector::NewestGood, CaptureSelector::Version(first)] {
         assert_eq!(told(crawled, at).as_ref(), Some(of_answer));
     }

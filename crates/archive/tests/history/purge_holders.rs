@@ -15,7 +15,7 @@ use varve_archive::verbs::purge::Request;
 use varve_archive::verbs::stow::{self, Exclude};
 use varve_archive::{Archive, ArchiveSettings, ArchiveWriter, RecordId, VersionId, tree};
 use varve_core::body::BodySource;
-use varve_core::fact::{Manifest, RunSummary, media_type};
+use varve_core::fact::{Manifest, RunSummary, TombstoneKind, media_type};
 use varve_core::receipt::Receipt;
 use varve_core::{Moment, RunId};
 use varve_store::exchange::{ExchangeWriter, NewExchange, NewRendering, NewRenderings, RevisitOriginal};
@@ -82,7 +82,11 @@ fn what_a_tree_holds_stays_with_it_and_goes_with_it() {
         assert!(receipt.tombstones.is_empty() && receipt.pages.len() == 1, "the tree holds it: {receipt:?}");
         assert_eq!(restored(root, shared).len(), 3);
         let receipt = rewrite(root, &Request { objects: vec![shared], ..request(&[]) });
-        assert_eq!(receipt.by_kind()["resource"], 3, "the manifest and what only it holds: {receipt:?}");
+        assert_eq!(
+            receipt.by_kind()[&TombstoneKind::Resource],
+            3,
+            "the manifest and what only it holds: {receipt:?}"
+        );
         assert_sound(root);
         assert_eq!(restored(root, second), texts(&[("other", "of two trees")]));
         let reader = open_reader(root).expect("opened");
@@ -298,7 +302,7 @@ fn silos_before_the_first_that_loses_something_stay_the_files_that_they_are() {
         let before = files(root);
         assert!(before.len() >= 8, "{before:?}");
         let receipt = rewrite(root, &request(&["https://e.org/secret"]));
-        assert_eq!(receipt.by_kind()["resource"], 1);
+        assert_eq!(receipt.by_kind()[&TombstoneKind::Resource], 1);
         assert_sound(root);
         let after = files(root);
         let same = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
@@ -347,7 +351,11 @@ fn what_stands_aside_never_holds_what_captures_repeat() {
     let found = |version| contents(&*open_reader(root).expect("opened"), version);
     assert_eq!(found(third), texts(&[("https://e.org/page", "the one page\n")]));
     let receipt = rewrite(root, &Request { versions: vec![second], ..request(&[]) });
-    assert_eq!(receipt.by_kind()["response"], 2, "what was sent goes with its run: {receipt:?}");
+    assert_eq!(
+        receipt.by_kind()[&TombstoneKind::Response],
+        2,
+        "what was sent goes with its run: {receipt:?}"
+    );
     assert_sound(root);
     assert_eq!(found(third), texts(&[("https://e.org/page", "the one page\n")]));
     let archive = Archive::open(root).expect("opened");
@@ -365,7 +373,7 @@ fn what_a_browser_made_of_a_page_goes_with_it() {
     capture(root, 1, PAGE, None);
     assert!(holds(&all_bytes(root), "<p>left by a script") && holds(&all_bytes(root), "<p>once left by"));
     let receipt = rewrite(root, &request(&["https://e.org/page"]));
-    assert_eq!(receipt.by_kind()["conversion"], 2, "{receipt:?}");
+    assert_eq!(receipt.by_kind()[&TombstoneKind::Conversion], 2, "{receipt:?}");
     assert!(receipt.tombstones.iter().all(|gone| gone.url.as_deref() == Some("https://e.org/page")));
     assert!(!holds(&all_bytes(root), "left by a script"));
     assert_sound(root);

@@ -10,7 +10,7 @@ use varve_archive::verbs::cat::{self, CaptureSelector, look_up, removal_of};
 use varve_archive::verbs::commit::{NewPage, Request as CommitRequest, commit};
 use varve_archive::verbs::purge::{AtSign, GroupPattern, Request};
 use varve_archive::verbs::{checkout, rebuild, score};
-use varve_archive::{ArchiveError, ArchivePaths, VersionId};
+use varve_archive::{ArchiveError, ArchivePaths, TombstoneKind, VersionId};
 
 const ORIGINAL: &str = "https://e.org/orig";
 const COPY: &str = "https://e.org/copy";
@@ -53,8 +53,8 @@ fn a_page_whose_body_another_page_holds_is_out_of_all_versions_before() {
     score::score(&*writer, third, &|_| {}).expect("scored");
     drop(writer);
     let receipt = rewrite(root, &request(&[ORIGINAL]));
-    assert_eq!(receipt.by_kind()["resource"], 1, "the body that nobody shares");
-    assert_eq!(receipt.by_kind()["metadata"], 1, "a score that told of it");
+    assert_eq!(receipt.by_kind()[&TombstoneKind::Resource], 1, "the body that nobody shares");
+    assert_eq!(receipt.by_kind()[&TombstoneKind::Metadata], 1, "a score that told of it");
     assert_eq!((receipt.pages.len(), receipt.pages_alone().count()), (2, 1), "{receipt:?}");
     assert_sound(root);
     let look = || {
@@ -102,7 +102,7 @@ fn a_page_that_is_out_holds_nothing() {
     assert!(rewrite(root, &request(&[ORIGINAL])).tombstones.is_empty());
     assert!(holds(&all_bytes(root), "shared secret"));
     let receipt = rewrite(root, &request(&[COPY]));
-    assert_eq!((receipt.by_kind()["resource"], receipt.pages.len()), (1, 1));
+    assert_eq!((receipt.by_kind()[&TombstoneKind::Resource], receipt.pages.len()), (1, 1));
     assert!(!holds(&all_bytes(root), "shared secret"));
     assert_sound(root);
     assert_same_when_rebuilt(root);

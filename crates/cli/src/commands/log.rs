@@ -382,7 +382,7 @@ fn removed(removal: &Removal) -> String {
     let (time, who, why) = (tombstone.time.for_people(), visible(&tombstone.who), visible(&tombstone.why));
     format!(
         "{WARNING_STYLE}removed{WARNING_STYLE:#} {time} by {who}: {why}  {FAINT_STYLE}{}, tombstone {tombstone_record}{FAINT_STYLE:#}",
-        tombstone.kind
+        tombstone.kind.name()
     )
 }
 
@@ -419,7 +419,7 @@ impl<'a> RemovalFields<'a> {
         let Removal { tombstone_record, tombstone } = removal;
         Self {
             record: tombstone.record.to_string(),
-            kind: &tombstone.kind,
+            kind: tombstone.kind.name(),
             who: &tombstone.who,
             why: &tombstone.why,
             time: tombstone.time,

@@ -209,7 +209,7 @@ fn and_pages(pages: u64) -> String {
 #[derive(Serialize)]
 struct PurgeRow<'a> {
     record: String,
-    kind: &'a str,
+    kind: &'static str,
     url: Option<&'a str>,
     digest: Option<&'a str>,
     version: Option<String>,
@@ -220,7 +220,7 @@ impl<'a> PurgeRow<'a> {
     fn of(tombstone: &'a varve_archive::Tombstone) -> Self {
         Self {
             record: tombstone.record.to_string(),
-            kind: &tombstone.kind,
+            kind: tombstone.kind.name(),
             url: tombstone.url.as_deref(),
             digest: tombstone.digest.as_deref(),
             version: tombstone.version.map(|version| version.to_string()),

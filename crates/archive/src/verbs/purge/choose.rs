@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
-use varve_core::fact::{Fact, Manifest, Tombstone};
+use varve_core::fact::{Fact, Manifest, Tombstone, TombstoneKind};
 use varve_core::history::uuid_of;
 use varve_core::{Moment, RecordId, RunId, VersionId};
 use varve_store::exchange::{ScannedRecord, is_capture, page_of, scan};
@@ -122,7 +122,7 @@ impl PurgeSelection {
     pub(super) fn replaced(&self, promoted: &PromotedRevisit, time: Moment) -> Tombstone {
         Tombstone {
             record: promoted.was,
-            kind: RecordType::Revisit.name().to_owned(),
+            kind: TombstoneKind::Revisit,
             url: Some(promoted.url.clone()),
             digest: None,
             run: self.runs.get(&promoted.was).copied(),
@@ -375,7 +375,7 @@ pub(super) fn pages_alone<'a>(
 fn describe_page(record: RecordId, url: &str) -> Tombstone {
     Tombstone {
         record,
-        kind: Tombstone::PAGE.to_owned(),
+        kind: TombstoneKind::Page,
         url: Some(url.to_owned()),
         digest: None,
         run: None,
@@ -389,11 +389,10 @@ fn describe_page(record: RecordId, url: &str) -> Tombstone {
 
 fn describe(header: &RecordHeader, id: RecordId, version: Option<VersionId>) -> Tombstone {
     let text = |name| header.fields.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
-    let kind = header.record_type();
     let url = page_of(header).map(Cow::into_owned);
     Tombstone {
         record: id,
-        kind: kind.name().to_owned(),
+        kind: kind_of(header.record_type()),
         url: url.filter(|url| !url.starts_with("urn:sha256:")),
         digest: text("WARC-Payload-Digest").or_else(|| text("WARC-Block-Digest")),
         // A run is sealed over its captures alone.
@@ -403,5 +402,19 @@ fn describe(header: &RecordHeader, id: RecordId, version: Option<VersionId>) -> 
         who: String::new(),
         why: String::new(),
         time: Moment::from_seconds(0),
+    }
+}
+
+fn kind_of(record_type: RecordType) -> TombstoneKind {
+    match record_type {
+        RecordType::Warcinfo => TombstoneKind::Warcinfo,
+        RecordType::Response => TombstoneKind::Response,
+        RecordType::Resource => TombstoneKind::Resource,
+        RecordType::Request => TombstoneKind::Request,
+        RecordType::Metadata => TombstoneKind::Metadata,
+        RecordType::Revisit => TombstoneKind::Revisit,
+        RecordType::Conversion => TombstoneKind::Conversion,
+        RecordType::Continuation => TombstoneKind::Continuation,
+        RecordType::Other => TombstoneKind::Other,
     }
 }
