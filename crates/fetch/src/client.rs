@@ -287,11 +287,12 @@ impl ClientState {
         if answer.reusable {
             self.pool.give_back(target.origin, connection);
         }
+        let response = answer.spool.into_message().await.map_err(FetchError::spool)?;
         Ok(Exchange {
             url: target.url,
             at,
             request: request.recorded,
-            response: answer.spool.into_message().await.map_err(FetchError::spool)?,
+            response: response.with_head(answer.head),
             interim: answer.interim,
             ip: facts.ip,
             protocol: facts.protocol.clone(),

@@ -71,7 +71,7 @@ fn what_is_damaged_is_written_anew() {
 fn metadata_is_not_taken_for_the_resource_of_the_same_bytes() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 20, Packing::Gzip);
-    let about = NewObject { refers_to: Some("urn:sha256:00".into()), ..resource() };
+    let about = NewObject { refers_to: Some("urn:sha256:00".parse().expect("a URI")), ..resource() };
     let mut both =
         [held(b"a note"), BufferedObject::read(about, &mut &b"a note"[..], Vec::new()).expect("held")];
     let stored = writer.store_buffered(&mut writer.packer().expect("a packer"), &mut both).expect("stored");

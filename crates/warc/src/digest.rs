@@ -153,6 +153,11 @@ impl Digest {
         Self { algorithm, bytes: held }
     }
 
+    /// The SHA-256 with these bytes.
+    pub fn of_sha256(bytes: &[u8; 32]) -> Self {
+        Self::new(Algorithm::Sha256, bytes)
+    }
+
     /// Reads a labelled digest in any of the usual spellings.
     pub fn parse(text: &[u8]) -> Result<Self, DigestError> {
         let colon = memchr::memchr(b':', text).ok_or(DigestError::Unlabelled)?;
@@ -187,6 +192,11 @@ impl Digest {
     /// The algorithm.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
+    }
+
+    /// The bytes of a SHA-256; `None` for another algorithm.
+    pub fn sha256(&self) -> Option<[u8; 32]> {
+        if self.algorithm == Algorithm::Sha256 { self.bytes().try_into().ok() } else { None }
     }
 
     /// The bytes.

@@ -96,6 +96,15 @@ impl PayloadTracker {
         self.length = 0;
     }
 
+    /// Starts a record with a response of which the head is known: the first byte to push is the one after it.
+    pub fn begin_after(&mut self, head: &MessageHead, hasher: Option<Hasher>) {
+        self.begin(PayloadKind::Response, hasher);
+        self.in_body = true;
+        if head.headers.is_chunked() {
+            self.chunked = Some((ChunkedDecoder::new(), self.hasher.clone()));
+        }
+    }
+
     /// Whether the head of the message is complete, or there is none.
     pub(crate) fn is_past_head(&self) -> bool {
         self.in_body

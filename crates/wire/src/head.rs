@@ -4,7 +4,7 @@
 //! phrase, `HTTP/2 200` from careless writers. A status is exactly three digits from 100 to 999. A first line that
 //! begins with `HTTP/` and has no such status is still the head of a response, but one without a status.
 
-use crate::headers::{FoldedLines, Headers, end_of_lines, is_token};
+use crate::headers::{Headers, end_of_lines, is_token};
 
 /// A head longer than this is not parsed. Servers rarely send more than 64 KiB; browsers stop at 256 KiB.
 pub const MAX_HEAD_BYTES: usize = 1 << 20;
@@ -112,18 +112,13 @@ impl MessageHead {
     /// Parses the head at the start of `block`; bytes after the empty line are not looked at. A head that ends without
     /// its empty line is parsed as far as it goes. None when the block does not begin with an HTTP message.
     pub fn parse(block: &[u8]) -> Option<Self> {
-        Self::parse_with(block, FoldedLines::Join)
-    }
-
-    /// As [`MessageHead::parse`], with a choice of how folded values are represented.
-    pub fn parse_with(block: &[u8], folded: FoldedLines) -> Option<Self> {
         let line_end = memchr::memchr(b'\n', block).map_or(block.len(), |at| at + 1);
         let start_line = StartLine::parse(block[..line_end].trim_ascii_end())?;
         let rest = &block[line_end..];
         // The header list copies the block that it is given: it must not get the body.
         let length = end_of_lines(rest, &mut 0).unwrap_or(rest.len());
         let mut headers = Headers::new();
-        let length = line_end + headers.read(&rest[..length], folded, |_, _| {});
+        let length = line_end + headers.read(&rest[..length], |_, _| {});
         Some(Self { start_line, headers, length })
     }
 

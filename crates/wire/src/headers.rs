@@ -14,6 +14,8 @@ pub struct Headers {
     /// The lines as parsed, followed by the joined values of folded lines.
     text: Vec<u8>,
     spans: Vec<HeaderSpan>,
+    /// The fields with a folded value: their position, and the range of all lines of the value.
+    folded: Vec<(usize, Range<usize>)>,
     /// One bit for the hash of each name. A lookup of an absent name mostly ends here.
     name_filter: u64,
 }
@@ -32,16 +34,6 @@ pub enum HeaderDefect {
     NotAField,
     /// The line does not end with CRLF.
     LineEnding,
-}
-
-/// How the value of a field that continues on the next line is represented.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FoldedLines {
-    /// The lines are joined with one space.
-    #[default]
-    Join,
-    /// The line breaks and the indentation stay in the value.
-    Keep,
 }
 
 /// Lines beyond this number are not parsed: a hostile header could otherwise make every lookup slow.
@@ -65,17 +57,12 @@ impl Headers {
     /// its line in `block`. A line that is no field is left out.
     pub fn parse(block: &[u8], report: impl FnMut(HeaderDefect, usize)) -> Self {
         let mut headers = Self::new();
-        headers.read(block, FoldedLines::Join, report);
+        headers.read(block, report);
         headers
     }
 
     /// As [`Headers::parse`], reusing the buffers. Returns the number of bytes the lines took, with the empty one.
-    pub fn read(
-        &mut self,
-        block: &[u8],
-        folded: FoldedLines,
-        mut report: impl FnMut(HeaderDefect, usize),
-    ) -> usize {
+    pub fn read(&mut self, block: &[u8], mut report: impl FnMut(HeaderDefect, usize)) -> usize {
         self.clear();
         self.text.extend_from_slice(block);
         let mut position = 0;
@@ -90,7 +77,7 @@ impl Headers {
             if line.is_empty() {
                 break;
             }
-            if !self.take_line(block, line, folded) {
+            if !self.take_line(block, line) {
                 report(HeaderDefect::NotAField, line_start);
             }
         }
@@ -98,9 +85,9 @@ impl Headers {
     }
 
     /// Parses one line without its end. Returns false when it is no field.
-    fn take_line(&mut self, block: &[u8], line: Range<usize>, folded: FoldedLines) -> bool {
+    fn take_line(&mut self, block: &[u8], line: Range<usize>) -> bool {
         if matches!(block[line.start], b' ' | b'\t') && !self.spans.is_empty() {
-            self.continue_value(block, line, folded);
+            self.continue_value(block, line);
             return true;
         }
         let Some(colon) = memchr::memchr(b':', &block[line.clone()]) else { return false };
@@ -114,38 +101,44 @@ impl Headers {
         true
     }
 
-    /// Appends a continuation line to the last value.
-    fn continue_value(&mut self, block: &[u8], line: Range<usize>, folded: FoldedLines) {
-        let more = trim(block, line.clone());
-        if more.is_empty() {
-            return;
-        }
-        let Some(last) = self.spans.last_mut() else { return };
-        let is_already_moved = last.value.end == self.text.len() && last.value.start >= block.len();
-        if !is_already_moved {
-            let start = self.text.len();
-            self.text.extend_from_within(last.value.clone());
-            last.value = start..self.text.len();
-        }
-        match folded {
-            FoldedLines::Keep => {
-                self.text.extend_from_slice(b"\r\n");
-                self.text.extend_from_slice(&block[line.start..more.end]);
-            }
-            FoldedLines::Join => {
-                if !last.value.is_empty() {
-                    self.text.push(b' ');
-                }
-                self.text.extend_from_slice(&block[more]);
+    /// Joins a continuation line to the last value, with one space.
+    fn continue_value(&mut self, block: &[u8], line: Range<usize>) {
+        let more = trim(block, line);
+        let position = self.spans.len().saturating_sub(1);
+        let Some(last) = self.spans.last_mut().filter(|_| !more.is_empty()) else { return };
+        match self.folded.last_mut().filter(|(folded, _)| *folded == position) {
+            Some((_, lines)) => lines.end = more.end,
+            None => {
+                self.folded.push((position, last.value.start..more.end));
+                let start = self.text.len();
+                self.text.extend_from_within(last.value.clone());
+                last.value = start..self.text.len();
             }
         }
+        if !last.value.is_empty() {
+            self.text.push(b' ');
+        }
+        self.text.extend_from_slice(&block[more]);
         last.value.end = self.text.len();
+    }
+
+    /// The same list, but folded values have their line breaks, as CRLF, and their indentation.
+    pub fn with_folds(&self) -> Self {
+        let mut unfolded = Self::new();
+        for (position, (name, value)) in self.iter().enumerate() {
+            match self.folded.iter().find(|(folded, _)| *folded == position) {
+                Some((_, lines)) => unfolded.push(name, with_line_breaks(&self.text[lines.clone()])),
+                None => unfolded.push(name, value),
+            }
+        }
+        unfolded
     }
 
     /// Removes all fields and keeps the buffers.
     pub fn clear(&mut self) {
         self.text.clear();
         self.spans.clear();
+        self.folded.clear();
         self.name_filter = 0;
     }
 
@@ -293,6 +286,13 @@ pub fn decode_header_text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// The lines of a folded value, each without white space at its end, and without blank ones.
+fn with_line_breaks(lines: &[u8]) -> Vec<u8> {
+    let mut lines = lines.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+    let first = lines.next().unwrap_or_default().to_vec();
+    lines.filter(|line| !line.is_empty()).fold(first, |value, line| [&value, line].join(&b"\r\n"[..]))
+}
+
 /// End of the line without its CR and LF.
 fn trimmed_end(block: &[u8], line: Range<usize>) -> usize {
     let mut end = line.end;
@@ -336,15 +336,15 @@ mod tests {
 
     type Parsed = (Vec<(String, String)>, Vec<(HeaderDefect, usize)>);
 
-    fn parse_with(block: &[u8], folded: FoldedLines) -> Parsed {
-        let (mut headers, mut defects) = (Headers::new(), Vec::new());
-        headers.read(block, folded, |defect, at| defects.push((defect, at)));
+    fn fields(headers: &Headers) -> Vec<(String, String)> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (headers.iter().map(|(name, value)| (text(name), text(value))).collect(), defects)
+        headers.iter().map(|(name, value)| (text(name), text(value))).collect()
     }
 
     fn parsed(block: &[u8]) -> Parsed {
-        parse_with(block, FoldedLines::Join)
+        let mut defects = Vec::new();
+        let headers = Headers::parse(block, |defect, at| defects.push((defect, at)));
+        (fields(&headers), defects)
     }
 
     #[test]
@@ -357,12 +357,12 @@ mod tests {
     #[test]
     fn folded_values_are_joined_or_kept() {
         let block = b"A: \r\n\tone\r\n  two \r\nB: x\r\n y\r\n \r\n\r\n";
-        let (fields, defects) = parsed(block);
-        assert_eq!(fields, [("A", "one two"), ("B", "x y")].map(|(n, v)| (n.into(), v.into())));
+        let (joined, defects) = parsed(block);
+        assert_eq!(joined, [("A", "one two"), ("B", "x y")].map(|(n, v)| (n.into(), v.into())));
         assert_eq!(defects, []);
-        let (fields, _) = parse_with(block, FoldedLines::Keep);
         let kept = [("A", "\r\n\tone\r\n  two"), ("B", "x\r\n y")];
-        assert_eq!(fields, kept.map(|(n, v)| (n.into(), v.into())));
+        let with_folds = Headers::parse(block, |_, _| {}).with_folds();
+        assert_eq!(fields(&with_folds), kept.map(|(n, v)| (n.into(), v.into())));
     }
 
     #[test]
@@ -415,7 +415,7 @@ mod tests {
         #[test]
         fn any_bytes(block in proptest::collection::vec(any::<u8>(), 0..300)) {
             let mut headers = Headers::new();
-            let taken = headers.read(&block, FoldedLines::Join, |_, at| assert!(at < block.len()));
+            let taken = headers.read(&block, |_, at| assert!(at < block.len()));
             prop_assert!(taken <= block.len());
             for (name, value) in headers.iter() {
                 prop_assert!(!name.is_empty());

@@ -20,8 +20,6 @@ pub use chunked::{ChunkEnd, ChunkedDecoder};
 pub use content_coding::{DecodeLimits, DecodedBody, open_body, open_payload};
 pub use framing::{FramingEnd, HeadLimits, ResponseFramer, TruncationReason};
 pub use head::{HeadCollector, HttpVersion, MAX_HEAD_BYTES, MessageHead, ResponseHead, StartLine};
-pub use headers::{
-    FoldedLines, HeaderDefect, Headers, decode_header_text, end_of_lines, is_token, is_valid_header,
-};
+pub use headers::{HeaderDefect, Headers, decode_header_text, end_of_lines, is_token, is_valid_header};
 pub use message_bytes::MessageBytes;
 pub use read_at::{ReadAt, ReadAtCursor};

@@ -39,6 +39,14 @@ impl MessageBytes {
         Self(Arc::new(SharedMessage { storage, head: OnceLock::new() }))
     }
 
+    /// The message with its head, which was parsed from the same bytes, so that it is not parsed again.
+    pub fn with_head(self, head: Option<MessageHead>) -> Self {
+        if let Some(head) = head.filter(|head| head.length as u64 <= self.len()) {
+            self.0.head.get_or_init(|| Some(head));
+        }
+        self
+    }
+
     /// The number of bytes.
     pub fn len(&self) -> u64 {
         match &self.0.storage {

@@ -20,8 +20,7 @@ pub fn parse(text: &str) -> Result<RecordId, IdError> {
 /// Whether the archive has each of the ids, in order. A batch is looked up several times faster
 /// than single ids.
 pub fn here(archive: &Archive, ids: &[RecordId]) -> Result<Vec<bool>, ArchiveError> {
-    let wanted: Vec<[u8; 32]> = ids.iter().map(|id| *id.as_bytes()).collect();
-    Ok(archive.store().have(&wanted)?)
+    Ok(archive.store().have(ids)?)
 }
 
 /// Parses one id as AardWARC writes it, with or without its prefix. Returns its digits.

@@ -144,7 +144,7 @@ fn what_is_packed_anew_is_packed_at_its_level() {
             .filter(|number| *number != 2)
             .map(|number| {
                 let digest = varve_warc::digest::Algorithm::Sha256.digest(prose(number).as_bytes());
-                members[&varve_warc::write::id::of_content(&digest)].len()
+                members[&varve_warc::write::RecordUri::of_content(&digest).to_string()].len()
             })
             .sum()
     };
@@ -237,6 +237,7 @@ pub(crate) fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> Ver
             date: Date::at_second(std::time::UNIX_EPOCH + std::time::Duration::from_secs(number as u64)),
             request: b"GET / HTTP/1.1\r\nHost: e.org\r\n\r\n",
             response: &response.to_vec(),
+            head: None,
             ip: None,
             protocols: &[],
             cipher: None,

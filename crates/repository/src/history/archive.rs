@@ -22,7 +22,7 @@ use varve_store::index::{IndexPrefix, SiloPlace};
 use varve_store::steps::step;
 use varve_store::{NewObject, StoreError, StoreReader};
 use varve_warc::date::Date;
-use varve_warc::write::Packer;
+use varve_warc::write::{Packer, RecordUri};
 
 use super::catalog_filler::count_rows;
 use super::head_state::{HeadState, named};
@@ -223,9 +223,7 @@ impl HistoryReader for ArchiveHistoryReader {
 
     fn open_wire(&self, capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, RepositoryError> {
         match capture.record {
-            Some(record) => {
-                self.ask_unless_hidden(capture, |store| Ok(store.response_block(record.as_bytes())?))
-            }
+            Some(record) => self.ask_unless_hidden(capture, |store| Ok(store.response_block(&record)?)),
             None => Ok(None),
         }
     }
@@ -358,7 +356,7 @@ pub fn catch_up(
 
 /// Reads a page list by its record. `None` if it is not stored here.
 fn read_list(store: &StoreReader, record: RecordId) -> Result<Option<PageList>, RepositoryError> {
-    let Some(object) = store.object(record.as_bytes())? else { return Ok(None) };
+    let Some(object) = store.object(&record)? else { return Ok(None) };
     let list = serde_json::from_reader(std::io::BufReader::new(object.read()?));
     list.map(Some).map_err(|error| RepositoryError::ReadObject {
         id: record.to_string(),
@@ -431,7 +429,7 @@ impl HistoryWriter for ArchiveHistoryWriter {
                     Ok(self.writer.store().store_bytes(packer, &object, bytes)?)
                 }
             })?;
-            Ok(StoredBody { id: BodyId::new(stored.id), length: stored.length, new: stored.new })
+            Ok(StoredBody { id: stored.id.body(), length: stored.length, new: stored.new })
         })
     }
 
@@ -446,10 +444,11 @@ impl HistoryWriter for ArchiveHistoryWriter {
         json: &[u8],
     ) -> Result<Option<RecordId>, RepositoryError> {
         let store = self.writer.store();
-        let object = new_object(self.writer.now(), media_type, Some(about.to_owned()));
+        let object =
+            new_object(self.writer.now(), media_type, Some(about.parse().map_err(StoreError::from)?));
         // Stored as one record of any length, because readers look for facts record by record.
         let stored = self.with_packer(|packer| Ok(store.store_bytes(packer, &object, json)?))?;
-        Ok(Some(RecordId::new(stored.id)))
+        Ok(Some(stored.id))
     }
 
     fn latest_page_list(&self) -> Result<Option<(LatestPageList, PageList)>, RepositoryError> {
@@ -460,7 +459,8 @@ impl HistoryWriter for ArchiveHistoryWriter {
     }
 
     fn are_indexed(&self, bodies: &[BodyId]) -> Result<Vec<bool>, RepositoryError> {
-        let prefixes: Vec<IndexPrefix> = bodies.iter().map(|body| IndexPrefix::of(body.as_bytes())).collect();
+        let prefixes: Vec<IndexPrefix> =
+            bodies.iter().map(|body| IndexPrefix::of(&RecordId::of_body(*body))).collect();
         let mut known = vec![false; bodies.len()];
         let found = self.writer.store().index().find_many(&prefixes, |number, _| known[number] = true);
         found.map_err(StoreError::from)?;
@@ -509,6 +509,6 @@ impl HistoryWriter for ArchiveHistoryWriter {
     }
 }
 
-fn new_object(date: Date, media_type: &str, refers_to: Option<String>) -> NewObject {
+fn new_object(date: Date, media_type: &str, refers_to: Option<RecordUri>) -> NewObject {
     NewObject { date, content_type: media_type.to_owned(), refers_to, known: None }
 }

@@ -7,6 +7,8 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
+use varve_core::RecordId;
 use varve_warc::digest::{Algorithm, Digest, Hasher};
 use varve_warc::record::{RecordHeader, RecordType};
 
@@ -46,7 +48,7 @@ impl Object {
     }
 
     /// Its id.
-    pub fn id(&self) -> [u8; 32] {
+    pub fn id(&self) -> RecordId {
         self.located.id
     }
 
@@ -105,7 +107,7 @@ impl Object {
                 && let Some(message) = self.silos.corruption(segment.place)?
             {
                 let (silo, offset) = (segment.place.silo(), segment.place.offset());
-                let id = data_encoding::HEXLOWER.encode(&self.located.id);
+                let id = HEXLOWER.encode(self.located.id.as_bytes());
                 return Err(StoreError::Damaged { id, silo, offset, message });
             }
             from = until;
@@ -128,7 +130,7 @@ impl Object {
         let hasher = expected.map(|expected| expected.algorithm().hasher());
         Ok(ObjectReader {
             silos: Arc::clone(&self.silos),
-            id: data_encoding::HEXLOWER.encode(&self.located.id),
+            id: HEXLOWER.encode(self.located.id.as_bytes()),
             waiting,
             current: None,
             remaining: end - start,
@@ -157,7 +159,7 @@ fn find_segments(
     located: &LocatedRecord,
     segments: &mut Vec<ObjectSegment>,
 ) -> Result<(), StoreError> {
-    let id = data_encoding::HEXLOWER.encode(&located.id);
+    let id = HEXLOWER.encode(located.id.as_bytes());
     loop {
         let number = u32::try_from(segments.len() + 1).unwrap_or(u32::MAX);
         let silo = located.place.silo().saturating_add(number - 1);

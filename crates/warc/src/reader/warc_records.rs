@@ -9,7 +9,7 @@ use crate::record::{WarcVersion, decimal};
 use crate::rule::{Rule, WarcFinding, shown};
 use crate::stray_bytes::MAX_STRAY_BYTES;
 use varve_wire::ReadAt;
-use varve_wire::{FoldedLines, HeaderDefect, end_of_lines};
+use varve_wire::{HeaderDefect, end_of_lines};
 
 /// The separator between the block and the next record.
 pub(super) const RECORD_SEPARATOR: &[u8] = b"\r\n\r\n";
@@ -192,7 +192,7 @@ impl<S: ReadAt> WarcReader<S> {
         if !version_line.ends_with(b"\r\n") || version_line.ends_with(b"\r\r\n") {
             line_endings.note(0);
         }
-        self.header.fields.read(lines, FoldedLines::Join, |defect, at| match defect {
+        self.header.fields.read(lines, |defect, at| match defect {
             HeaderDefect::NotAField => not_fields.note(line_end + at),
             HeaderDefect::LineEnding => line_endings.note(line_end + at),
         });

@@ -4,7 +4,7 @@ use crate::date::Date;
 use crate::record::{RecordHeader, RecordType, decimal, unbracketed};
 use crate::record_check::{CheckedRecord, DigestVerdict};
 use crate::validate;
-use crate::write::{Draft, OWN_FIELDS, escaped};
+use crate::write::{Draft, OWN_FIELDS, RecordUri, escaped};
 use varve_wire::is_token;
 
 /// The date of a record that has none and follows none.
@@ -22,7 +22,7 @@ pub(super) fn draft(header: &RecordHeader, last_date: &mut String) -> Draft {
         draft = draft.type_name(&token(header.fields.get("WARC-Type").unwrap_or_default()));
     }
     if let Some(id) = header.record_id() {
-        draft = draft.id(&uri(id));
+        draft = draft.id(RecordUri::escaped(&uri(id)));
     }
     if record_type != RecordType::Warcinfo {
         match header.target_uri() {
@@ -34,7 +34,7 @@ pub(super) fn draft(header: &RecordHeader, last_date: &mut String) -> Draft {
     if let Some(refers_to) = header.reference("WARC-Refers-To")
         && validate::may_have(record_type, "WARC-Refers-To")
     {
-        draft = draft.refers_to(&uri(refers_to));
+        draft = draft.refers_to(RecordUri::escaped(&uri(refers_to)));
     }
     match header.fields.get("Content-Type") {
         Some(content_type) if validate::is_media_type(content_type) => {

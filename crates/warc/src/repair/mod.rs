@@ -22,7 +22,9 @@ use crate::record::RecordType;
 use crate::record_check::RecordChecker;
 use crate::rule::{ReportingMode, Rule, WarcFinding};
 use crate::stray_bytes::Stray;
-use crate::write::{Draft, PackedRecord, Packer, Packing, RecordPackError, WarcWriter, warc_fields};
+use crate::write::{
+    Draft, PackedRecord, Packer, Packing, RecordPackError, RecordUri, WarcWriter, warc_fields,
+};
 use header::{header_text, lossless, printable};
 use repair_record::Trace;
 use varve_wire::ReadAt;
@@ -122,7 +124,7 @@ struct RepairRun<'a, W> {
 
 /// A record that is written again, with what is known before its end.
 struct RewrittenRecord {
-    id: String,
+    id: RecordUri,
     offset: u64,
     /// The original header or ARC line.
     original: String,
@@ -240,12 +242,12 @@ impl<W: Write> RepairRun<'_, W> {
         Trace::new(self.repair.software, self.repair.source_name, offset, findings)
     }
 
-    fn write_metadata(&mut self, about: Option<&str>, trace: &Trace<'_>) -> Result<(), RepairError> {
+    fn write_metadata(&mut self, about: Option<&RecordUri>, trace: &Trace<'_>) -> Result<(), RepairError> {
         let block =
             serde_json::to_vec(trace).map_err(|error| RecordPackError::Io(io::Error::other(error)))?;
         let mut draft = Draft::new(RecordType::Metadata, &self.repair.date).content_type("application/json");
         if let Some(id) = about {
-            draft = draft.refers_to(id);
+            draft = draft.refers_to(id.clone());
         }
         let record = self.packer.pack(&draft, PayloadKind::None, &block)?;
         self.append(record)

@@ -7,9 +7,8 @@
 mod adopt;
 mod dictionary;
 mod draft;
-pub mod id;
-mod ordered;
 mod pack;
+mod record_uri;
 
 use std::io::{self, Write};
 
@@ -19,11 +18,11 @@ pub use crate::member::zstd::DICTIONARY_MAGIC;
 pub use dictionary::{DictionaryDraft, MadeDictionary, train_dictionary};
 pub(crate) use draft::escaped;
 pub use draft::{BlockFacts, Draft, DraftError, OWN_FIELDS, Profile};
-pub use ordered::pack_in_order;
 pub use pack::{
     BlockStream, FinishedBlock, HEADER_ROOM, PackedRecord, Packer, Packing, RecordPackError, TRAILER_ROOM,
     pack_reader,
 };
+pub use record_uri::{RecordUri, RecordUriError};
 
 /// The place of a written record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,6 +15,7 @@ use libdeflater::{CompressionLvl, Compressor};
 use tempfile::SpooledTempFile;
 
 use super::draft::{BlockFacts, Draft, DraftError};
+use super::record_uri::RecordUri;
 use crate::digest::{Algorithm, Hasher};
 use crate::member::Dictionary;
 use crate::member::gzip::GZIP_HEADER;
@@ -138,8 +139,8 @@ pub struct Packer {
 
 /// A record, ready to be appended to a file.
 pub struct PackedRecord {
-    /// Its id, without brackets.
-    pub id: String,
+    /// Its id.
+    pub id: RecordUri,
     /// Length and digests of its block.
     pub block: BlockFacts,
     pub(super) header: Vec<u8>,

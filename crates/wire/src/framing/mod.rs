@@ -81,6 +81,8 @@ pub struct ResponseFramer {
     /// The start of a head whose end has not been received.
     pending: Vec<u8>,
     interim_responses: u32,
+    /// The head of the final response.
+    head: Option<MessageHead>,
     /// Whether the connection could serve another request after this one.
     persistent: bool,
     /// Why the response cannot be called complete, even if it ends properly.
@@ -108,6 +110,7 @@ impl ResponseFramer {
             stage,
             pending: Vec::new(),
             interim_responses: 0,
+            head: None,
             persistent: false,
             doubt: None,
         }
@@ -147,6 +150,11 @@ impl ResponseFramer {
     /// The number of interim responses received.
     pub fn interim_responses(&self) -> u32 {
         self.interim_responses
+    }
+
+    /// The head of the final response, once. `None` if it is not complete or not HTTP.
+    pub fn take_parsed_head(&mut self) -> Option<MessageHead> {
+        self.head.take()
     }
 
     /// Whether the connection may serve another request.
@@ -248,6 +256,7 @@ impl ResponseFramer {
         } else {
             self.begin_body(status, &head);
         }
+        self.head = Some(head);
         bytes.len()
     }
 

@@ -250,7 +250,7 @@ impl<'a> PurgeScan<'a> {
             if goes {
                 self.touched.insert(id);
             }
-            let body = RecordId::new(page.body.into_inner());
+            let body = RecordId::of_body(page.body);
             if goes && !is_gone {
                 self.hiding.insert((page.record.unwrap_or(body), page.url.clone()));
             }
