@@ -1,7 +1,7 @@
 //! The standing of a URL after many checks: fine, flaky, failing, or gone.
 //!
-//! One failure may be due to the network, so the standing considers the last checks together. Skipped
-//! checks do not count.
+//! One failure may be due to the network, so the standing considers the last checks together.
+//! Skipped checks do not count.
 
 use varve_core::history::VerdictKind;
 

@@ -426,7 +426,7 @@ fn damage_in_a_sealed_silo_is_an_error_whatever_the_index_knows() {
 }
 
 #[test]
-fn what_is_behind_the_index_is_left_alone_while_somebody_writes() {
+fn records_after_the_index_are_not_reported_during_a_write() {
     let root = tempfile::tempdir().expect("a folder");
     appended(root.path());
     fs::write(root.path().join("index/appendix"), []).expect("emptied");

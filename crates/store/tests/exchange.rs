@@ -89,7 +89,7 @@ fn receipts(root: &std::path::Path) -> Vec<Receipt> {
 }
 
 #[test]
-fn what_a_silo_says_is_what_was_said_on_the_day() {
+fn a_scan_yields_the_receipts_of_the_writer() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 30, Packing::Gzip);
     let page = b"<title>hello</title>".repeat(50);
@@ -181,7 +181,7 @@ fn not_modified_has_the_body_of_what_it_refers_to() {
 }
 
 #[test]
-fn what_was_cut_short_is_never_taken_for_whole() {
+fn a_truncated_response_is_never_a_complete_body() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 30, Packing::Gzip);
     let wire = answer("Content-Length: 100\r\n", b"only this");
@@ -240,7 +240,7 @@ fn a_scan_goes_on_where_it_ended() {
 }
 
 #[test]
-fn what_a_browser_made_is_named_by_the_answer_and_stands_before_it() {
+fn renderings_precede_the_response_that_names_them() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 30, Packing::Gzip);
     let mut packer = writer.packer().expect("a packer");

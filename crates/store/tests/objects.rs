@@ -48,7 +48,7 @@ fn silos_roll_and_are_sealed() {
 }
 
 #[test]
-fn what_does_not_fit_one_silo_comes_back_whole_and_by_range() {
+fn an_object_larger_than_a_silo_is_read_whole_and_by_range() {
     for packing in [Packing::Gzip, Packing::Zstd { level: 3, dictionary: None }] {
         let root = tempfile::tempdir().expect("a folder");
         let writer = open(root.path(), 1 << 20, packing.clone());
@@ -165,7 +165,7 @@ fn flip(root: &std::path::Path, from_end: usize) {
 }
 
 #[test]
-fn what_is_damaged_is_not_taken_for_here_and_storing_it_again_mends_it() {
+fn a_damaged_object_counts_as_absent_and_is_stored_again() {
     let content = noise(5000, 3);
     // In the block, in the checksum, and in the header of the record.
     for from_end in [2000, 8, 5100] {

@@ -1,7 +1,8 @@
 //! Digests as archives write them, compared as bytes.
 //!
-//! The wild has `sha1:` in Base32, `sha-256:` in hex, MD5 in Base64 and more. A digest is parsed once into algorithm
-//! and bytes; its length gives its spelling, which is never ambiguous within one algorithm.
+//! The wild has `sha1:` in Base32, `sha-256:` in hex, MD5 in Base64 and more. A digest is parsed
+//! once into algorithm and bytes; its length gives its spelling, which is never ambiguous within
+//! one algorithm.
 
 use std::fmt;
 

@@ -168,7 +168,8 @@ fn streamed_blocks_become_one_member() {
     }
 }
 
-/// Large members are decompressed whole if their declared length is right, and give the same result if it is not.
+/// Large members are decompressed whole if their declared length is right, and give the same result
+/// if it is not.
 #[test]
 fn large_records_are_the_same_whole_and_streamed() {
     let text = b"layer upon layer of sediment, ".repeat(100_000);

@@ -1,8 +1,9 @@
 //! The header list: names and values exactly as they were received.
 //!
-//! Names keep their case, values keep their bytes, and order and repetition stay. The same grammar serves HTTP heads,
-//! WARC record headers and `application/warc-fields` blocks. One buffer holds the text and the fields are ranges in it,
-//! so parsing a header costs no allocation once the buffers have grown.
+//! Names keep their case, values keep their bytes, and order and repetition stay. The same grammar
+//! serves HTTP heads, WARC record headers and `application/warc-fields` blocks. One buffer holds
+//! the text and the fields are ranges in it, so parsing a header costs no allocation once the
+//! buffers have grown.
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
@@ -36,10 +37,12 @@ pub enum HeaderDefect {
     LineEnding,
 }
 
-/// Lines beyond this number are not parsed: a hostile header could otherwise make every lookup slow.
+/// Lines beyond this number are not parsed: a hostile header could otherwise make every lookup
+/// slow.
 const MAX_FIELDS: usize = 4096;
 
-/// A case-insensitive hash below 64. It mixes the length, the last letter and the letter after the usual `WARC-`.
+/// A case-insensitive hash below 64. It mixes the length, the last letter and the letter after the
+/// usual `WARC-`.
 fn hash_name(name: &[u8]) -> u8 {
     let letter = |byte: Option<&u8>| byte.map_or(0, |byte| *byte & 0x1f);
     let mixed =
@@ -53,15 +56,16 @@ impl Headers {
         Self::default()
     }
 
-    /// Parses the lines of `block` up to an empty line or its end. Each defect is passed to `report` with the offset of
-    /// its line in `block`. A line that is no field is left out.
+    /// Parses the lines of `block` up to an empty line or its end. Each defect is passed to
+    /// `report` with the offset of its line in `block`. A line that is no field is left out.
     pub fn parse(block: &[u8], report: impl FnMut(HeaderDefect, usize)) -> Self {
         let mut headers = Self::new();
         headers.read(block, report);
         headers
     }
 
-    /// As [`Headers::parse`], reusing the buffers. Returns the number of bytes the lines took, with the empty one.
+    /// As [`Headers::parse`], reusing the buffers. Returns the number of bytes the lines took, with
+    /// the empty one.
     pub fn read(&mut self, block: &[u8], mut report: impl FnMut(HeaderDefect, usize)) -> usize {
         self.clear();
         self.text.extend_from_slice(block);
@@ -211,7 +215,8 @@ impl Headers {
         last_transfer_coding(self.get_all("Transfer-Encoding")).eq_ignore_ascii_case(b"chunked")
     }
 
-    /// The content codings in the order in which they were applied, in lower case, without `identity`.
+    /// The content codings in the order in which they were applied, in lower case, without
+    /// `identity`.
     pub fn content_codings(&self) -> Vec<Vec<u8>> {
         self.get_all("Content-Encoding")
             .flat_map(|value| value.split(|byte| *byte == b','))
@@ -250,8 +255,8 @@ impl<N: AsRef<[u8]>, V: AsRef<[u8]>> FromIterator<(N, V)> for Headers {
     }
 }
 
-/// Whether a name and a value can stand in a head: a token, and no byte that ends the line (RFC 9110, 5.1 and 5.5).
-/// Received headers need not be valid; those that a user gives must be.
+/// Whether a name and a value can stand in a head: a token, and no byte that ends the line (RFC
+/// 9110, 5.1 and 5.5). Received headers need not be valid; those that a user gives must be.
 pub fn is_valid_header(name: &[u8], value: &[u8]) -> bool {
     let ends_line = |byte: &u8| matches!(byte, b'\r' | b'\n' | 0);
     !name.is_empty() && name.iter().all(|byte| is_token(*byte)) && !value.iter().any(ends_line)
@@ -277,8 +282,8 @@ const TOKEN_BYTES: [bool; 256] = {
     tokens
 };
 
-/// The text of header bytes: UTF-8 where they are UTF-8, else Latin-1, as HTTP defines. No byte is replaced, so distinct
-/// bytes give distinct texts.
+/// The text of header bytes: UTF-8 where they are UTF-8, else Latin-1, as HTTP defines. No byte is
+/// replaced, so distinct bytes give distinct texts.
 pub fn decode_header_text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
@@ -315,8 +320,9 @@ fn trim(block: &[u8], mut range: Range<usize>) -> Range<usize> {
     range
 }
 
-/// The end of a block of lines, once its empty line is there. An empty line has no bytes but CR and LF. `line_start`
-/// remembers how far the search came, so that a block which arrives in pieces is searched once.
+/// The end of a block of lines, once its empty line is there. An empty line has no bytes but CR and
+/// LF. `line_start` remembers how far the search came, so that a block which arrives in pieces is
+/// searched once.
 pub fn end_of_lines(text: &[u8], line_start: &mut usize) -> Option<usize> {
     while let Some(length) = memchr::memchr(b'\n', &text[*line_start..]) {
         let end = *line_start + length + 1;

@@ -116,15 +116,6 @@ impl SiloPlace {
     pub fn from_number(number: u64) -> Self {
         Self(number)
     }
-
-    /// The place from the 64 bits of an entry. Every number is a place.
-    pub(super) fn from_bits(bits: u64) -> Self {
-        Self(bits)
-    }
-
-    pub(super) fn bits(self) -> u64 {
-        self.0
-    }
 }
 
 impl fmt::Debug for SiloPlace {

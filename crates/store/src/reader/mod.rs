@@ -83,8 +83,8 @@ impl StoreReader {
         self.silos.files()
     }
 
-    /// Finds a record by its own id, or a response by the id of a resource with its body. Of several matches it returns
-    /// an intact one. A stored id whose record is damaged is an error.
+    /// Finds a record by its own id, or a response by the id of a resource with its body. Of
+    /// several matches it returns an intact one. A stored id whose record is damaged is an error.
     pub fn find(&self, id: &RecordId) -> Result<Option<LocatedRecord>, StoreError> {
         let places = self.index.find(IndexPrefix::of(id))?;
         let IdCandidates { mut matching, lost } = self.silos.candidates(id, places.iter(), Extent::Header)?;

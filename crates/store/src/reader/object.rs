@@ -14,6 +14,7 @@ use varve_warc::record::{RecordHeader, RecordType};
 
 use super::{LocatedRecord, OpenSilos, SiloRecord};
 use crate::error::StoreError;
+use crate::index::SiloPlace;
 use crate::record::parse_id;
 
 /// An object, open for reading.
@@ -26,7 +27,7 @@ pub struct Object {
 /// One segment of an object.
 #[derive(Clone, Copy, Debug)]
 struct ObjectSegment {
-    place: crate::index::SiloPlace,
+    place: SiloPlace,
     length: u64,
     /// The length of the object, on its last segment.
     total: Option<u64>,
@@ -53,7 +54,7 @@ impl Object {
     }
 
     /// The place of its record.
-    pub fn place(&self) -> crate::index::SiloPlace {
+    pub fn place(&self) -> SiloPlace {
         self.located.place
     }
 
@@ -75,7 +76,7 @@ impl Object {
     }
 
     /// The places of its segments.
-    pub(crate) fn places(&self) -> impl Iterator<Item = crate::index::SiloPlace> + '_ {
+    pub(crate) fn places(&self) -> impl Iterator<Item = SiloPlace> + '_ {
         self.segments.iter().map(|segment| segment.place)
     }
 
@@ -185,12 +186,8 @@ fn find_segments(
 pub(crate) fn first_record(
     silos: &OpenSilos,
     silo: u32,
-) -> Result<Option<(crate::index::SiloPlace, RecordHeader)>, StoreError> {
-    let source = match silos.silo(silo) {
-        Ok(source) => source,
-        Err(crate::silo::SiloError::Missing { .. }) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
+) -> Result<Option<(SiloPlace, RecordHeader)>, StoreError> {
+    let Some(source) = silos.present_silo(silo)? else { return Ok(None) };
     let failed = |error| StoreError::read(silo, error);
     let mut reader = match varve_warc::WarcReader::at(source, 0) {
         Ok(reader) => reader,
@@ -199,7 +196,7 @@ pub(crate) fn first_record(
     };
     reader.next_record().map_err(failed)?;
     let Some(record) = reader.next_record().map_err(failed)? else { return Ok(None) };
-    let place = crate::index::SiloPlace::new(silo, record.offset())?;
+    let place = SiloPlace::new(silo, record.offset())?;
     Ok(Some((place, record.header().clone())))
 }
 

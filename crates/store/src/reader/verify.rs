@@ -5,7 +5,6 @@
 //! decides what to do about damage.
 
 use std::collections::HashSet;
-use std::io::BufRead;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use varve_core::RecordId;
@@ -228,15 +227,7 @@ pub(crate) fn record_corruption<S: ReadAt>(
     let failed =
         |source| StoreError::read(place.silo(), varve_warc::Error::Io { offset: place.offset(), source });
     let mut hasher = Algorithm::Sha256.hasher();
-    loop {
-        let bytes = record.fill_buf().map_err(failed)?;
-        if bytes.is_empty() {
-            break;
-        }
-        hasher.update(bytes);
-        let length = bytes.len();
-        record.consume(length);
-    }
+    record.for_each_piece(|bytes| hasher.update(bytes)).map_err(failed)?;
     let found = hasher.finish();
     if !record.is_whole().map_err(failed)? {
         return Ok(Some("its packed bytes are not what was written".to_owned()));

@@ -9,8 +9,8 @@ use super::record_uri::RecordUri;
 use crate::record::RecordHeader;
 
 impl PackedRecord {
-    /// A record that is already packed: `packed` gives exactly its bytes. Long ones are kept in a temporary file in
-    /// `temporary`, or in the system's folder.
+    /// A record that is already packed: `packed` gives exactly its bytes. Long ones are kept in a
+    /// temporary file in `temporary`, or in the system's folder.
     pub fn adopt(
         header: &RecordHeader,
         block: BlockFacts,

@@ -1,7 +1,9 @@
-//! A record before it is written: the fields that the caller gives. Length, digests and id follow from the block.
+//! A record before it is written: the fields that the caller gives. Length, digests and id follow
+//! from the block.
 //!
-//! The draft writes its fields in one order, refuses values that would break the header, and refuses fields that the
-//! standard forbids for the record type: the result passes `validate` in strict mode.
+//! The draft writes its fields in one order, refuses values that would break the header, and
+//! refuses fields that the standard forbids for the record type: the result passes `validate` in
+//! strict mode.
 
 use std::net::IpAddr;
 
@@ -123,7 +125,8 @@ impl Draft {
         }
     }
 
-    /// WARC-Target-URI. White space and control characters are percent-encoded, since the field cannot hold them.
+    /// WARC-Target-URI. White space and control characters are percent-encoded, since the field
+    /// cannot hold them.
     pub fn target_uri(mut self, uri: &str) -> Self {
         self.target_uri = Some(escaped(uri));
         self
@@ -155,7 +158,8 @@ impl Draft {
             .field("WARC-Refers-To-Date", date)
             .field("WARC-Profile", profile.uri());
         match profile {
-            // The block is a response without its payload, and the standard requires a field for that (6.7.2).
+            // The block is a response without its payload, and the standard requires a field for
+            // that (6.7.2).
             Profile::IdenticalPayloadDigest(payload) => {
                 draft.field("WARC-Payload-Digest", &payload.to_string()).truncated("length")
             }
@@ -184,8 +188,8 @@ impl Draft {
         self
     }
 
-    /// The next segment of an object. The last one gives the total length. A segment must have a target. Metadata has none:
-    /// its segments name the record that they are part of.
+    /// The next segment of an object. The last one gives the total length. A segment must have a
+    /// target. Metadata has none: its segments name the record that they are part of.
     pub fn next_segment(&self, number: u32, origin: &RecordUri, total: Option<u64>) -> Self {
         let mut next = self.clone();
         next.target_uri.get_or_insert_with(|| origin.to_string());
@@ -332,7 +336,8 @@ impl HeaderLines {
     }
 
     fn add_within(&mut self, name: &str, [before, value, behind]: [&str; 3]) -> Result<(), DraftError> {
-        // Without a branch for each byte, the compiler compares many at once; other letters are checked one by one.
+        // Without a branch for each byte, the compiler compares many at once; other letters are
+        // checked one by one.
         let is_odd = value.bytes().fold(false, |odd, byte| odd | !(b' '..=b'~').contains(&byte));
         if is_odd && value.chars().any(char::is_control) {
             return Err(DraftError::Value { name: name.to_owned() });

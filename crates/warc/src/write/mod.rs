@@ -1,8 +1,9 @@
 //! Writing WARC/1.1 that conforms to the standard.
 //!
-//! Three types share the work: the *draft* holds the fields that the caller gives, the *packer* hashes and compresses the
-//! block, the *writer* appends to a file and knows offsets. They are separate so that many threads can pack while one
-//! appends, and so that a store can place records itself.
+//! Three types share the work: the *draft* holds the fields that the caller gives, the *packer*
+//! hashes and compresses the block, the *writer* appends to a file and knows offsets. They are
+//! separate so that many threads can pack while one appends, and so that a store can place records
+//! itself.
 
 mod adopt;
 mod dictionary;

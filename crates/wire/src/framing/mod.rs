@@ -1,9 +1,11 @@
-//! Where an HTTP/1 response ends: a state machine that is fed received bytes and passes on those of the final response.
+//! Where an HTTP/1 response ends: a state machine that is fed received bytes and passes on those of
+//! the final response.
 //!
-//! It is pure, so that it is tested to the last byte without a socket. Every byte of the final response is passed on as
-//! received: the head, the chunk sizes, the trailers. Interim responses (1xx) are dropped and counted. Bytes that are not
-//! HTTP are passed on as well, up to the end of the connection, and reported as truncated for an unspecified reason: the
-//! archive keeps all received bytes and never calls them complete when it cannot know.
+//! It is pure, so that it is tested to the last byte without a socket. Every byte of the final
+//! response is passed on as received: the head, the chunk sizes, the trailers. Interim responses
+//! (1xx) are dropped and counted. Bytes that are not HTTP are passed on as well, up to the end of
+//! the connection, and reported as truncated for an unspecified reason: the archive keeps all
+//! received bytes and never calls them complete when it cannot know.
 
 mod body;
 mod message_length;
@@ -75,7 +77,8 @@ pub enum FramingEnd {
 /// The state machine for one response.
 pub struct ResponseFramer {
     limits: HeadLimits,
-    /// Whether the request was a `HEAD`. Its response has no body, even if the headers announce one.
+    /// Whether the request was a `HEAD`. Its response has no body, even if the headers announce
+    /// one.
     is_head_request: bool,
     stage: FramingStage,
     /// The start of a head whose end has not been received.
@@ -162,7 +165,8 @@ impl ResponseFramer {
         matches!(self.stage, FramingStage::Done) && self.persistent && self.doubt.is_none()
     }
 
-    /// Ends the response: the connection was closed, properly or not, or the caller stops reading. Passes held bytes on.
+    /// Ends the response: the connection was closed, properly or not, or the caller stops reading.
+    /// Passes held bytes on.
     pub fn end(&mut self, proper: bool, sink: &mut impl FnMut(&[u8])) -> FramingEnd {
         match std::mem::replace(&mut self.stage, FramingStage::TooManyInterim) {
             FramingStage::Head { .. } if self.pending.is_empty() => FramingEnd::Nothing,
@@ -203,7 +207,8 @@ impl ResponseFramer {
                 self.stage = FramingStage::Done;
             }
         }
-        // The server sent more than its response: the next one on this connection would not be ours.
+        // The server sent more than its response: the next one on this connection would not be
+        // ours.
         if used < input.len() {
             self.persistent = false;
         }
