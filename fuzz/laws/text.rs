@@ -3,7 +3,7 @@
 use varve_warc::date::Date;
 use varve_warc::digest::Digest;
 use varve_warc::encoded_word;
-use varve_wire::{FoldedLines, HeaderDefect, Headers};
+use varve_wire::{HeaderDefect, Headers};
 
 /// Any of them.
 pub(crate) fn text(bytes: &[u8]) {
@@ -42,7 +42,7 @@ fn digest(bytes: &[u8]) {
 /// Fields that are written again are read as the same, and nothing is odd about them then.
 fn fields(bytes: &[u8]) {
     let mut fields = Headers::new();
-    let taken = fields.read(bytes, FoldedLines::Join, |_: HeaderDefect, at| assert!(at < bytes.len()));
+    let taken = fields.read(bytes, |_: HeaderDefect, at| assert!(at < bytes.len()));
     assert!(taken <= bytes.len());
     let mut written = Vec::new();
     for (name, value) in fields.iter() {

@@ -19,7 +19,7 @@ pub use error::ArchiveError;
 pub use text::{grouped, visible, visible_line};
 pub use varve_catalog::CatalogError;
 pub use varve_core::body::BodyError;
-pub use varve_core::fact::Tombstone;
+pub use varve_core::fact::{Tombstone, TombstoneKind};
 pub use varve_core::headers::Headers;
 pub use varve_core::history::{Capture, CaptureChoice, Version, VersionTag};
 pub use varve_core::id::IdError;

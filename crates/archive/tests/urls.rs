@@ -263,8 +263,8 @@ fn a_path_never_makes_another_host() {
     let scene = Scene::new(&[("a.example.yaml", records)]);
     let web = Web::with(&[("http://a.example", &[page(200, "text/html")])]);
     let found = scene.check(&check::Request::default(), &web);
-    let words: Vec<_> = found.iter().map(|checked| checked.verdict.word()).collect();
-    assert_eq!(words, ["unreachable", "unreachable", "met"]);
+    let words: Vec<_> = found.iter().map(|checked| checked.verdict.kind().name()).collect();
+    assert_eq!(words, ["unreachable", "unreachable", "ok"]);
     assert_eq!(web.urls_asked(), ["http://a.example"]);
 }
 
@@ -344,16 +344,17 @@ fn a_check_has_a_verdict_for_every_url_in_order() {
     ]);
     let request = check::Request { cnames: true, retries: 1, ..Default::default() };
     let found = scene.check(&request, &web);
-    let lines: Vec<_> = found.iter().map(|one| (one.url.as_str(), one.verdict.word(), one.line)).collect();
+    let lines: Vec<_> =
+        found.iter().map(|one| (one.url.as_str(), one.verdict.kind().name(), one.line)).collect();
     assert_eq!(
         lines,
         [
-            ("http://a.example/", "met", Some(3)),
-            ("http://b.example/", "drift", Some(3)),
+            ("http://a.example/", "ok", Some(3)),
+            ("http://b.example/", "broken", Some(3)),
             ("http://a.example/old", "skipped", Some(5)),
             ("http://b.example/old", "skipped", Some(5)),
-            ("http://a.example/typed", "drift", Some(8)),
-            ("http://b.example/typed", "met", Some(8)),
+            ("http://a.example/typed", "changed", Some(8)),
+            ("http://b.example/typed", "ok", Some(8)),
             ("https://z.example/", "unreachable", Some(3)),
         ]
     );
@@ -371,7 +372,7 @@ fn a_check_can_be_narrowed_and_sent_elsewhere() {
     let map = vec![("a.example".to_owned(), "localhost:1".to_owned())];
     let found = scene.check(&check::Request { filter, map, ..Default::default() }, &web);
     assert_eq!(found.len(), 1);
-    assert_eq!((found[0].url.as_str(), &found[0].verdict), ("http://localhost:1/x/1", &Verdict::Met));
+    assert_eq!((found[0].url.as_str(), &found[0].verdict), ("http://localhost:1/x/1", &Verdict::Ok));
     let filter = UrlFilter { domain: Some("b.example".into()), ..UrlFilter::default() };
     let map = vec![("a.example".to_owned(), "localhost:1".to_owned())];
     let found = scene.check(&check::Request { filter, map, ..Default::default() }, &web);

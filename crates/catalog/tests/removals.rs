@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use varve_catalog::{Catalog, CatalogRead, CatalogRow, Removal, SqliteCatalog};
-use varve_core::fact::Tombstone;
+use varve_core::fact::{Tombstone, TombstoneKind};
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{Capture, CaptureOwner, ListCursor, Version};
 use varve_core::{BodyId, Moment, RecordId, VersionId};
@@ -47,7 +47,7 @@ fn version(number: u128) -> Vec<CatalogRow> {
 fn removal() -> CatalogRow {
     let tombstone = Tombstone {
         record: RecordId::new(BODY),
-        kind: Tombstone::PAGE.to_owned(),
+        kind: TombstoneKind::Page,
         url: Some(URL.to_owned()),
         digest: None,
         run: None,

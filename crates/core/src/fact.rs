@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::headers::HeaderView;
-use crate::history::{Version, uuid_of};
+use crate::history::{VerdictKind, Version, uuid_of};
 use crate::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
 
 /// The manifest of a version: its parent, message, author, time and content.
@@ -158,8 +158,8 @@ pub struct UrlVerdict {
     pub url: String,
     /// The time of the capture if there is one, otherwise of the check.
     pub time: Moment,
-    /// `met`, `drift`, `unreachable` or `skipped`.
-    pub verdict: String,
+    /// The verdict.
+    pub verdict: VerdictKind,
     /// The status of the last response.
     pub status: Option<u16>,
     /// The details.
@@ -170,7 +170,7 @@ pub struct UrlVerdict {
 /// The details of a verdict.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VerdictDetail {
-    /// The expectation in words, if it was not met.
+    /// The expectation in words, if the response differs from it.
     #[serde(default)]
     pub expected: Option<String>,
     /// The observed facts in words.
@@ -189,14 +189,14 @@ pub struct VerdictDetail {
 
 /// The removal of a record from the silos, with its reason. Nothing else remains of the record.
 ///
-/// A tombstone of the kind [`PAGE`](Self::PAGE) removes no record. It removes a page from all
+/// A tombstone of the kind [`TombstoneKind::Page`] removes no record. It removes a page from all
 /// versions written before it, even if other pages hold its body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tombstone {
     /// The removed record; for a page, the record that holds or held its body.
     pub record: RecordId,
-    /// The WARC type of the record, or [`PAGE`](Self::PAGE).
-    pub kind: String,
+    /// The WARC type of the record, or a page.
+    pub kind: TombstoneKind,
     /// The URL of the record, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
@@ -222,14 +222,11 @@ pub struct Tombstone {
 }
 
 impl Tombstone {
-    /// The kind of a tombstone of a page.
-    pub const PAGE: &'static str = "page";
-
     /// A tombstone without requester, reason and time.
-    pub fn new(record: RecordId, kind: &str) -> Self {
+    pub fn new(record: RecordId, kind: TombstoneKind) -> Self {
         Self {
             record,
-            kind: kind.to_owned(),
+            kind,
             url: None,
             digest: None,
             run: None,
@@ -244,12 +241,49 @@ impl Tombstone {
     /// The URL of the page that it removes from the versions before it; `None` if it removes a
     /// record.
     pub fn page(&self) -> Option<&str> {
-        self.url.as_deref().filter(|_| self.kind == Self::PAGE)
+        self.url.as_deref().filter(|_| self.kind == TombstoneKind::Page)
     }
 
     /// Whether it removes a record.
     pub fn is_of_record(&self) -> bool {
-        self.kind != Self::PAGE
+        self.kind != TombstoneKind::Page
+    }
+}
+
+/// The kind of thing that a tombstone stands for: a page, or a record by its WARC type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names are those of WARC")]
+pub enum TombstoneKind {
+    /// A page of versions. Its record may stay.
+    Page,
+    Warcinfo,
+    Response,
+    Resource,
+    Request,
+    Metadata,
+    Revisit,
+    Conversion,
+    Continuation,
+    /// A record of a type that WARC does not define.
+    Other,
+}
+
+impl TombstoneKind {
+    /// Its name, as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Warcinfo => "warcinfo",
+            Self::Response => "response",
+            Self::Resource => "resource",
+            Self::Request => "request",
+            Self::Metadata => "metadata",
+            Self::Revisit => "revisit",
+            Self::Conversion => "conversion",
+            Self::Continuation => "continuation",
+            Self::Other => "other",
+        }
     }
 }
 
@@ -506,12 +540,13 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_are_read_back_whatever_a_later_varve_adds() {
+    fn verdicts_with_unknown_fields_are_read_back() {
         let json = br#"{"time":"2026-11-16T00:00:00Z","verdicts":[{"url":"http://e.org/","time":"2026-11-16T00:00:00Z",
-            "verdict":"met","status":200,"expected":null,"got":null,"capture":null,"expectation":{"path":"/"},"later":1}]}"#;
+            "verdict":"ok","status":200,"expected":null,"got":null,"capture":null,"expectation":{"path":"/"},"later":1}]}"#;
         let Some(Ok(Fact::Verdicts(verdicts))) = Fact::parse(media_type::VERDICTS, json) else {
             panic!("these are verdicts");
         };
+        assert_eq!(verdicts.verdicts[0].verdict, VerdictKind::Ok);
         assert_eq!(verdicts.verdicts[0].detail.expectation["path"], "/");
         let again = serde_json::to_vec(&verdicts).unwrap();
         assert_eq!(Fact::parse(media_type::VERDICTS, &again).unwrap().unwrap(), Fact::Verdicts(verdicts));

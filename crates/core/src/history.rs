@@ -5,6 +5,7 @@
 
 mod query;
 mod stored;
+mod verdict_kind;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -19,6 +20,7 @@ pub use query::{
 pub use stored::{
     Attribution, StoredDiff, StoredDiffInfo, StoredEvidenceLocation, StoredScore, StoredVerdict,
 };
+pub use verdict_kind::{UnknownVerdict, VerdictKind};
 
 /// A committed set of captures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

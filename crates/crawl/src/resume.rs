@@ -3,7 +3,6 @@
 //! A run that was stopped has become a version and takes no more captures: another run continues
 //! with its queue and its settings. A run whose process was killed continues under its own id.
 
-
 use uuid::Uuid;
 use varve_catalog::Frontier;
 use varve_core::RunId;

@@ -44,7 +44,7 @@ pub(crate) fn store_rendered(
     renderings: &NewRenderings<'_>,
 ) -> Result<KeptExchange, StoreError> {
     let timing = timing_text(&exchange.timing);
-    let new = NewExchange { unchanged, ..new_exchange(exchange, run, &timing) };
+    let new = NewExchange { unchanged, ..new_exchange(exchange, run, &timing)? };
     keeper.keep_rendered(packer, &new, renderings)
 }
 
@@ -59,16 +59,21 @@ pub(crate) fn record_non_capture(
 ) -> Result<KeptNonCapture, StoreError> {
     let timing = timing_text(&exchange.timing);
     let new =
-        NewExchange { non_capture_method: Some(exchange.method()), ..new_exchange(exchange, run, &timing) };
+        NewExchange { non_capture_method: Some(exchange.method()), ..new_exchange(exchange, run, &timing)? };
     keeper.keep_non_capture(packer, &new, renderings)
 }
 
-fn new_exchange<'a>(exchange: &'a Exchange, run: RunRecord, timing: &'a str) -> NewExchange<'a> {
-    NewExchange {
+fn new_exchange<'a>(
+    exchange: &'a Exchange,
+    run: RunRecord,
+    timing: &'a str,
+) -> Result<NewExchange<'a>, StoreError> {
+    Ok(NewExchange {
         url: &exchange.url,
         date: Date::from_instant(exchange.at.utc()),
         request: &exchange.request,
         response: &exchange.response,
+        head: exchange.response.head().map_err(StoreError::Content)?,
         ip: exchange.ip,
         protocols: &exchange.protocol,
         cipher: exchange.cipher.as_deref(),
@@ -79,7 +84,7 @@ fn new_exchange<'a>(exchange: &'a Exchange, run: RunRecord, timing: &'a str) -> 
         warcinfo: run.described_by,
         unchanged: None,
         non_capture_method: None,
-    }
+    })
 }
 
 /// The body of a response with its codings removed as far as possible. `None` without an HTTP head.

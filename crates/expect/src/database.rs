@@ -24,14 +24,14 @@ pub struct UrlDatabase {
     folder: PathBuf,
 }
 
-/// A domain file with where it came from.
+/// A domain file with its path.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The file's path.
     pub path: PathBuf,
-    /// Its text; nothing if there is no such file yet.
+    /// Its text; `None` if there is no such file yet.
     pub text: Option<String>,
-    /// What it says.
+    /// Its content.
     pub file: DomainFile,
 }
 
@@ -59,14 +59,14 @@ impl Made {
 impl Drop for Made {
     fn drop(&mut self) {
         for folder in &self.0 {
-            // A folder that holds something stays, and so do those around it.
+            // A folder that is not empty stays, and so do its parents.
             let _ = fs::remove_dir(folder);
         }
     }
 }
 
 impl UrlDatabase {
-    /// The database in `folder`, which must be there.
+    /// The database in `folder`, which must exist.
     pub fn open(folder: &Path) -> Result<Self, UrlsError> {
         if !folder.is_dir() {
             return Err(UrlsError::NoDatabase { path: folder.to_owned() });
@@ -74,7 +74,7 @@ impl UrlDatabase {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// The database in `folder`. Where there is no such folder, it is made when something is written into it.
+    /// The database in `folder`, which is created by the first write.
     pub fn open_or_new(folder: &Path) -> Self {
         Self { folder: folder.to_owned() }
     }
@@ -89,7 +89,7 @@ impl UrlDatabase {
         };
         for entry in entries {
             let name = entry.map_err(UrlsError::read(&self.folder))?.file_name();
-            // A name that is no text is no domain.
+            // A name that is not UTF-8 is not a domain.
             names.extend(name.to_str().and_then(|name| name.strip_suffix(FILE_SUFFIX)).map(str::to_owned));
         }
         names.retain(|name| !name.is_empty() && !name.starts_with('.'));
@@ -112,7 +112,7 @@ impl UrlDatabase {
         self.paths()?.iter().map(|path| self.load(path)).collect()
     }
 
-    /// The file that speaks of a URL's host. One that is named by the host comes before one that has it as an alias.
+    /// The file for a URL's host: the one named by the host, or else one with the host as an alias.
     pub fn find(&self, target: &Target) -> Result<Loaded, UrlsError> {
         let mut all = self.load_all()?;
         match of_host(&all, target) {
@@ -127,7 +127,7 @@ impl UrlDatabase {
         Ok(self.paths()?.iter().any(|path| path.file_name().is_some_and(|file| *file == *name)))
     }
 
-    /// A file for a host that none speaks of yet. It is not written before it is saved.
+    /// A new file for a host that has none. It is written when it is saved.
     pub fn new_file(&self, host: &str) -> Result<Loaded, UrlsError> {
         let fits = |host: &str| {
             !host.is_empty()
@@ -142,17 +142,18 @@ impl UrlDatabase {
         Ok(Loaded { path, text: None, file: DomainFile::new(host) })
     }
 
-    /// Replaces a file by what it says now, at once and as a whole.
+    /// Replaces a file by its current content, atomically.
     pub fn save(&self, loaded: &Loaded) -> Result<(), UrlsError> {
         self.save_text(&loaded.path, &loaded.file.text())
     }
 
-    /// Replaces the text of a file, at once and as a whole.
+    /// Replaces the text of a file, atomically.
     pub fn save_text(&self, path: &Path, text: &str) -> Result<(), UrlsError> {
         replace(path, text.as_bytes()).map_err(UrlsError::write(path))
     }
 
-    /// Waits for the lock. The folder itself is locked, so that no lock file lies among the domain files.
+    /// Waits for the lock. The folder itself is locked, so that no lock file lies among the domain
+    /// files.
     pub fn edit(&self) -> Result<Editing, UrlsError> {
         let made = Made::folder(&self.folder)?;
         let lock = File::open(&self.folder).map_err(UrlsError::read(&self.folder))?;
@@ -167,13 +168,13 @@ impl UrlDatabase {
     }
 }
 
-/// Which of these files speaks of a URL's host. One that is named by it comes before one that has it as an alias.
+/// The file for a URL's host: the one named by the host, or else one with the host as an alias.
 pub fn of_host(files: &[Loaded], target: &Target) -> Option<usize> {
     let named = files.iter().position(|loaded| loaded.file.name.to_lowercase() == target.host);
     named.or_else(|| files.iter().position(|loaded| target.is_of(&loaded.file)))
 }
 
-/// The text of a file: of an ordinary one, and not without end.
+/// The text of a regular file, up to the size limit.
 fn read(path: &Path) -> Result<String, UrlsError> {
     let is_file = fs::metadata(path).map_err(UrlsError::read(path))?.is_file();
     if !is_file {

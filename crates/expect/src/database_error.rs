@@ -17,7 +17,7 @@ pub enum UrlsError {
     /// A file or folder cannot be read.
     #[error("could not read `{}`", path.display())]
     Read {
-        /// Which.
+        /// Its path.
         path: PathBuf,
         /// The error of the system call.
         source: io::Error,
@@ -25,21 +25,21 @@ pub enum UrlsError {
     /// Something else has the name of a domain file.
     #[error("`{}` is not a file", path.display())]
     NotAFile {
-        /// What.
+        /// Its path.
         path: PathBuf,
     },
     /// A file is longer than any domain needs.
     #[error("`{}` is longer than {most} bytes", path.display())]
     TooLong {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// What would do.
+        /// The limit.
         most: u64,
     },
     /// A file is not in UTF-8.
     #[error("`{}` is not text in UTF-8: see line {line}", path.display())]
     NotText {
-        /// Which.
+        /// Its path.
         path: PathBuf,
         /// The first line that is not.
         line: u64,
@@ -47,29 +47,29 @@ pub enum UrlsError {
     /// A file cannot be written.
     #[error("could not write `{}`", path.display())]
     Write {
-        /// Which.
+        /// Its path.
         path: PathBuf,
         /// The error of the system call.
         source: io::Error,
     },
-    /// A file is no domain file.
+    /// A file is not a domain file.
     #[error("cannot use `{}`", path.display())]
     File {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why, and where in it.
+        /// The cause, with its place.
         source: DomainFileError,
     },
-    /// The text is no URL that can be expected to answer.
+    /// The text is not a URL that can have an expectation.
     #[error("the URL cannot be used")]
     Target(#[from] TargetError),
-    /// An alias stands for no host that is asked.
+    /// An alias is not for a host that is checked.
     #[error("`{host}` is an alias, and aliases are not asked")]
     AliasNotAsked {
         /// The alias.
         host: String,
     },
-    /// No file speaks of that host.
+    /// No file is for that host.
     #[error("no domain file speaks of `{}`", host.escape_debug())]
     UnknownDomain {
         /// The host.

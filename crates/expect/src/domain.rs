@@ -1,17 +1,17 @@
-//! What holds for all URLs of one domain.
+//! The settings for all URLs of one domain.
 
 use varve_yaml::{Entry, Value};
 
 /// The first document of a domain file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Domain {
-    /// Other names under which every URL must answer the same, without the one that the file is named by.
+    /// Aliases: hosts at which every URL must answer as at the domain itself.
     pub cnames: Option<Vec<String>>,
     /// Whether URLs are requested by https. The default is http.
     pub https: Option<bool>,
     /// Whether paths are case-sensitive, which is the default.
     pub case_sensitive_paths: Option<bool>,
-    /// All other keys, kept as they are.
+    /// All other keys, unchanged.
     pub extras: Vec<Entry>,
 }
 
@@ -25,7 +25,7 @@ impl Domain {
         self.cnames.as_deref().unwrap_or_default()
     }
 
-    /// By which scheme its URLs are asked for.
+    /// The scheme of its URLs.
     pub fn scheme(&self) -> &'static str {
         if self.https == Some(true) { "https" } else { "http" }
     }
@@ -35,7 +35,7 @@ impl Domain {
         self.case_sensitive_paths != Some(false)
     }
 
-    /// As it is written.
+    /// The domain as YAML.
     pub(crate) fn value(&self) -> Value {
         let mut entries = self.extras.clone();
         entries.extend(self.cnames.as_ref().map(|names| Entry::new(CNAMES_KEY, Value::texts(names))));

@@ -2,13 +2,13 @@
 
 use varve_yaml::{Place, YamlError};
 
-/// Why a text is no domain file.
+/// Why a text is not a domain file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DomainFileError {
-    /// It is no YAML.
+    /// It is not YAML.
     #[error(transparent)]
     Yaml(#[from] YamlError),
-    /// A document is no mapping.
+    /// A document is not a mapping.
     #[error("{place}: {what} must be a mapping")]
     NotAMapping {
         /// Where it begins.
@@ -25,17 +25,17 @@ pub enum DomainFileError {
     /// A key with a value of the wrong kind.
     #[error("{place}: `{key}` must be {wanted}")]
     Value {
-        /// Where the key stands.
+        /// The place of the key.
         place: Place,
-        /// Which.
+        /// The key.
         key: &'static str,
-        /// What would do.
+        /// The accepted values.
         wanted: &'static str,
     },
 }
 
 impl DomainFileError {
-    /// Where it is wrong, if that is one place.
+    /// The place of the error, if there is one.
     pub fn place(&self) -> Option<Place> {
         match self {
             Self::Yaml(error) => error.place(),

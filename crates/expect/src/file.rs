@@ -1,7 +1,7 @@
 //! One file of a URL database, from text to text.
 //!
-//! A file keeps the line ends it has, and whether its last line has one. Comments and layout are lost when it is written;
-//! [`DomainFile::comments`] says where there are any.
+//! A file keeps the line ends it has, and whether its last line has one. Comments and layout are
+//! lost when it is written; [`DomainFile::comments`] says where there are any.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use varve_yaml::{Place, Value, comments, emit, parse};
 pub struct DomainFile {
     /// The domain's name, perhaps with a port: the name of the file without `.yaml`.
     pub name: String,
-    /// What holds for all its URLs.
+    /// The settings for all its URLs.
     pub domain: Domain,
     /// The records, in the order of the file.
     pub records: Vec<Expectation>,
@@ -40,14 +40,14 @@ pub enum LineEnd {
     CrLf,
 }
 
-/// Something in a file that is no error and deserves a look.
+/// A remark on a file that is valid but unusual.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     /// Where the record begins.
     pub place: Place,
-    /// The path of the record; nothing for the domain itself.
+    /// The path of the record; `None` for the domain itself.
     pub path: Option<String>,
-    /// What is odd about it.
+    /// The remark.
     pub message: &'static str,
 }
 
@@ -97,13 +97,14 @@ impl DomainFile {
 
     /// The same file in canonical form: as [`Self::text`] writes it, with an end to the last line.
     ///
-    /// Lists keep their order: who wrote them so may have meant it. [`Self::remarks`] tells of those that are not sorted.
+    /// Lists keep their order, which may be intended. [`Self::remarks`] names those that are not
+    /// sorted.
     pub fn canonical(mut self) -> Self {
         self.ends_with_line_end = true;
         self
     }
 
-    /// Where the record of that number begins in the text that was read; nothing once records were taken away.
+    /// Where the record of that number begins in the text; `None` after records were removed.
     pub fn place(&self, number: usize) -> Option<Place> {
         self.places.get(number).copied()
     }
@@ -113,14 +114,14 @@ impl DomainFile {
         self.records.iter().rev().find(|record| record.path == path)
     }
 
-    /// Puts a record in place of all those for its path, with its categories in order.
+    /// Replaces all records for its path by this one, with its categories sorted.
     pub fn insert(&mut self, mut record: Expectation) {
         self.remove(&record.path);
         record.sort_categories();
         self.records.push(record);
     }
 
-    /// Takes all records for `path` away; gives the last.
+    /// Removes all records for `path` and returns the last.
     pub fn remove(&mut self, path: &str) -> Option<Expectation> {
         let found = self.find(path).cloned();
         self.records.retain(|record| record.path != path);
@@ -138,7 +139,7 @@ impl DomainFile {
         format!("{}://{host}{}", self.domain.scheme(), record.path)
     }
 
-    /// What is odd about the file that was read.
+    /// The remarks on the file.
     pub fn remarks(&self) -> Vec<Remark> {
         let mut seen = std::collections::HashSet::new();
         let mut remarks = Vec::new();

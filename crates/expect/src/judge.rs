@@ -1,17 +1,18 @@
-//! Does an answer keep the promise?
+//! Compares a response with its expectation.
 //!
-//! Three rules, by what the record says:
+//! The rule depends on the keys of the record:
 //!
-//! | the record has | the answer must be |
+//! | the record has | the response must be |
 //! | --- | --- |
 //! | a path alone | 2xx or 3xx |
 //! | a length or digest | after redirects 2xx, of that length and digest, and of the type if there is one |
 //! | a type, and no length or digest | not a redirect, not an error, and of that type |
 //!
-//! A type may be `X-301-Redirect`: then exactly that redirect is promised. The category `redirect-ok` lets any redirect
-//! pass, `content-type-change-ok` any type, and what is `deprecated` is not checked. Types are compared without their
-//! parameters and without case. Two servers' habits pass for one another: `application/x-javascript` where
-//! `application/javascript` was recorded, and `application/zip` where `application/x-zip-compressed` was.
+//! A type may be `X-301-Redirect`: then exactly that redirect is expected. The category
+//! `redirect-ok` accepts any redirect, `content-type-change-ok` any type, and a `deprecated` URL is
+//! not checked. Types are compared without their parameters and without case. Two pairs of types
+//! count as equal: `application/x-javascript` where `application/javascript` was recorded, and
+//! `application/zip` where `application/x-zip-compressed` was.
 
 use super::observed::Observed;
 use super::record::{CONTENT_TYPE_CHANGE_OK, DEPRECATED_CATEGORY, Expectation, REDIRECT_OK};
@@ -20,14 +21,14 @@ use super::verdict::{Departure, Verdict, redirect_type};
 /// How the client must treat redirects so that the response can be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follow {
-    /// The first answer is the one that counts.
+    /// The first response is judged.
     First,
     /// Redirects are followed to the content.
     Redirects,
 }
 
 impl Follow {
-    /// What an expectation needs.
+    /// The treatment that an expectation needs.
     pub fn needed(expectation: &Expectation) -> Self {
         let kept = expectation.is_static() && !is_redirect_type(expectation);
         if kept && !expectation.has_category(REDIRECT_OK) { Self::Redirects } else { Self::First }
@@ -47,17 +48,17 @@ pub fn judge(expectation: &Expectation, observed: &Observed) -> Verdict {
     };
     let redirect = observed.first_redirect();
     match redirect {
-        Some(_) if expectation.has_category(REDIRECT_OK) => Verdict::Met,
-        Some(got) if expectation.media_type.as_deref() == Some(&redirect_type(got)) => Verdict::Met,
+        Some(_) if expectation.has_category(REDIRECT_OK) => Verdict::Ok,
+        Some(got) if expectation.media_type.as_deref() == Some(&redirect_type(got)) => Verdict::Ok,
         Some(got) if expectation.media_type.is_some() && Follow::needed(expectation) == Follow::First => {
             unexpected_redirect(expectation, got)
         }
         _ if expectation.is_static() => content(expectation, observed, status),
         _ if expectation.media_type.is_some() => {
             if status >= 400 {
-                return drift(Departure::Status { expected: "a status below 400", got: status });
+                return departs(Departure::Status { expected: "a status below 400", got: status });
             }
-            verdict(wrong_type(expectation, observed).into_iter().collect())
+            Verdict::of(wrong_type(expectation, observed).into_iter().collect())
         }
         _ => accessible(observed),
     }
@@ -68,31 +69,27 @@ fn is_redirect_type(expectation: &Expectation) -> bool {
     kind.strip_prefix("X-").is_some_and(|rest| rest.ends_with("-Redirect"))
 }
 
-fn drift(departure: Departure) -> Verdict {
-    Verdict::Drift(vec![departure])
-}
-
-fn verdict(departures: Vec<Departure>) -> Verdict {
-    if departures.is_empty() { Verdict::Met } else { Verdict::Drift(departures) }
+fn departs(departure: Departure) -> Verdict {
+    Verdict::of(vec![departure])
 }
 
 fn unexpected_redirect(expectation: &Expectation, got: u16) -> Verdict {
     let expected = expectation.media_type.clone().unwrap_or_default();
-    drift(Departure::Redirect { expected, got })
+    departs(Departure::Redirect { expected, got })
 }
 
-/// For a path alone, a redirect is as good as content, and where it leads is nobody's promise.
+/// For a path alone, a redirect is accepted, and its target is not checked.
 fn accessible(observed: &Observed) -> Verdict {
     match observed.first_status() {
-        Some(200..=399) => Verdict::Met,
-        Some(got) => drift(Departure::Status { expected: "HTTP 2xx or 3xx", got }),
+        Some(200..=399) => Verdict::Ok,
+        Some(got) => departs(Departure::Status { expected: "HTTP 2xx or 3xx", got }),
         None => Verdict::Unreachable("there was no answer".to_owned()),
     }
 }
 
 fn content(expectation: &Expectation, observed: &Observed, status: u16) -> Verdict {
     if !(200..300).contains(&status) {
-        return drift(Departure::Status { expected: "HTTP 2xx", got: status });
+        return departs(Departure::Status { expected: "HTTP 2xx", got: status });
     }
     let (Some(length), Some(sha256)) = (observed.length, observed.sha256) else {
         return Verdict::Unreachable("the content was not read to its end".to_owned());
@@ -104,7 +101,7 @@ fn content(expectation: &Expectation, observed: &Observed, status: u16) -> Verdi
     if let Some(expected) = expectation.sha256.filter(|expected| *expected != sha256) {
         departures.push(Departure::Digest { expected, got: sha256 });
     }
-    verdict(departures)
+    Verdict::of(departures)
 }
 
 fn wrong_type(expectation: &Expectation, observed: &Observed) -> Option<Departure> {
@@ -162,99 +159,99 @@ mod tests {
 
     fn says(expectation: &Expectation, observed: &Observed) -> String {
         let verdict = judge(expectation, observed);
-        verdict.reason().map_or(verdict.word().to_owned(), |reason| format!("{}: {reason}", verdict.word()))
+        verdict.reason().map_or(verdict.kind().to_string(), |reason| format!("{}: {reason}", verdict.kind()))
     }
 
     #[test]
-    fn a_path_alone_is_met_by_2xx_and_3xx() {
+    fn a_path_alone_accepts_2xx_and_3xx() {
         let path = Expectation::new("/");
         for status in [200, 204, 301, 304, 399] {
-            assert_eq!(judge(&path, &answer(status, "x/y")), Verdict::Met, "{status}");
+            assert_eq!(judge(&path, &answer(status, "x/y")), Verdict::Ok, "{status}");
         }
-        for status in [100, 404, 500] {
+        for (status, kind) in [(100, "changed"), (404, "broken"), (500, "broken")] {
             assert_eq!(
                 says(&path, &answer(status, "x/y")),
-                format!("drift: expected HTTP 2xx or 3xx; got HTTP {status}")
+                format!("{kind}: expected HTTP 2xx or 3xx; got HTTP {status}")
             );
         }
         let followed = Observed {
             redirects: vec![Redirect { status: 302, location: "/gone".into() }],
             ..answer(404, "text/html")
         };
-        assert_eq!(judge(&path, &followed), Verdict::Met);
+        assert_eq!(judge(&path, &followed), Verdict::Ok);
     }
 
     #[test]
     fn static_content_is_compared_after_redirects() {
         assert_eq!(Follow::needed(&fixed(5, 1)), Follow::Redirects);
-        assert_eq!(judge(&fixed(5, 1), &content(5, 1)), Verdict::Met);
+        assert_eq!(judge(&fixed(5, 1), &content(5, 1)), Verdict::Ok);
         let moved =
             Observed { redirects: vec![Redirect { status: 301, location: "/x".into() }], ..content(5, 1) };
-        assert_eq!(judge(&fixed(5, 1), &moved), Verdict::Met);
-        let Verdict::Drift(departures) = judge(&fixed(5, 1), &content(6, 2)) else { panic!() };
+        assert_eq!(judge(&fixed(5, 1), &moved), Verdict::Ok);
+        let Verdict::Changed(departures) = judge(&fixed(5, 1), &content(6, 2)) else { panic!() };
         assert_eq!(departures.len(), 2);
         assert_eq!(departures[0].to_string(), "content length changed from 5 bytes to 6 bytes");
-        assert_eq!(says(&fixed(5, 1), &answer(404, "x/y")), "drift: expected HTTP 2xx; got HTTP 404");
-        assert_eq!(says(&fixed(5, 1), &answer(301, "x/y")), "drift: expected HTTP 2xx; got HTTP 301");
+        assert_eq!(says(&fixed(5, 1), &answer(404, "x/y")), "broken: expected HTTP 2xx; got HTTP 404");
+        assert_eq!(says(&fixed(5, 1), &answer(301, "x/y")), "changed: expected HTTP 2xx; got HTTP 301");
         assert_eq!(
             says(&fixed(5, 1), &answer(200, "x/y")),
             "unreachable: the content was not read to its end"
         );
         let only_length = Expectation { sha256: None, ..fixed(5, 1) };
-        assert_eq!(judge(&only_length, &content(5, 9)), Verdict::Met);
+        assert_eq!(judge(&only_length, &content(5, 9)), Verdict::Ok);
         let typed = Expectation { media_type: Some("text/html".into()), ..fixed(5, 1) };
-        assert_eq!(says(&typed, &content(5, 1)), "drift: expected content type text/html; got text/plain");
+        assert_eq!(says(&typed, &content(5, 1)), "changed: expected content type text/html; got text/plain");
     }
 
     #[test]
-    fn a_type_forbids_redirects_unless_they_are_promised() {
+    fn a_type_forbids_redirects_unless_they_are_expected() {
         let page = expected("text/html", &[]);
-        assert_eq!(says(&page, &redirect(302)), "drift: expected text/html; got X-302-Redirect");
-        assert_eq!(judge(&expected("X-302-Redirect", &[]), &redirect(302)), Verdict::Met);
+        assert_eq!(says(&page, &redirect(302)), "changed: expected text/html; got X-302-Redirect");
+        assert_eq!(judge(&expected("X-302-Redirect", &[]), &redirect(302)), Verdict::Ok);
         assert_eq!(
             says(&expected("X-301-Redirect", &[]), &redirect(302)),
-            "drift: expected X-301-Redirect; got X-302-Redirect"
+            "changed: expected X-301-Redirect; got X-302-Redirect"
         );
-        assert_eq!(judge(&expected("text/html", &[REDIRECT_OK]), &redirect(307)), Verdict::Met);
+        assert_eq!(judge(&expected("text/html", &[REDIRECT_OK]), &redirect(307)), Verdict::Ok);
         let kept = Expectation { categories: [REDIRECT_OK.to_owned()].into(), ..fixed(5, 1) };
-        assert_eq!(judge(&kept, &redirect(308)), Verdict::Met);
+        assert_eq!(judge(&kept, &redirect(308)), Verdict::Ok);
         assert_eq!(
             says(&expected("X-301-Redirect", &[]), &answer(200, "text/html")),
-            "drift: expected content type X-301-Redirect; got text/html"
+            "changed: expected content type X-301-Redirect; got text/html"
         );
-        assert_eq!(judge(&page, &answer(304, "text/html")), Verdict::Met, "a redirect says where to");
+        assert_eq!(judge(&page, &answer(304, "text/html")), Verdict::Ok, "a redirect says where to");
         assert_eq!(
             says(&page, &answer(410, "text/html")),
-            "drift: expected a status below 400; got HTTP 410"
+            "broken: expected a status below 400; got HTTP 410"
         );
     }
 
     #[test]
-    fn types_are_compared_without_parameters_and_two_habits_pass() {
-        assert_eq!(judge(&expected("text/html", &[]), &answer(200, "Text/HTML ; charset=x")), Verdict::Met);
-        assert_eq!(judge(&expected("text/html; charset=x", &[]), &answer(200, "text/html")), Verdict::Met);
+    fn types_are_compared_without_parameters_and_two_pairs_are_equal() {
+        assert_eq!(judge(&expected("text/html", &[]), &answer(200, "Text/HTML ; charset=x")), Verdict::Ok);
+        assert_eq!(judge(&expected("text/html; charset=x", &[]), &answer(200, "text/html")), Verdict::Ok);
         assert_eq!(
             judge(&expected("application/javascript", &[]), &answer(200, "application/x-javascript")),
-            Verdict::Met
+            Verdict::Ok
         );
         assert_eq!(
             judge(&expected("application/x-zip-compressed", &[]), &answer(200, "application/zip")),
-            Verdict::Met
+            Verdict::Ok
         );
         assert!(
             judge(&expected("application/zip", &[]), &answer(200, "application/x-zip-compressed"))
                 .is_failure()
         );
-        assert_eq!(judge(&expected("a/b", &[CONTENT_TYPE_CHANGE_OK]), &answer(200, "c/d")), Verdict::Met);
+        assert_eq!(judge(&expected("a/b", &[CONTENT_TYPE_CHANGE_OK]), &answer(200, "c/d")), Verdict::Ok);
         let without = Observed { media_type: None, ..answer(200, "") };
         assert_eq!(
             says(&expected("a/b", &[]), &without),
-            "drift: expected content type a/b; got no content type"
+            "changed: expected content type a/b; got no content type"
         );
     }
 
     #[test]
-    fn what_is_deprecated_is_skipped_and_what_fails_is_unreachable() {
+    fn deprecated_urls_are_skipped_and_failed_requests_are_unreachable() {
         assert_eq!(
             says(&expected("a/b", &[DEPRECATED_CATEGORY]), &Observed::failed("x")),
             "skipped: deprecated"

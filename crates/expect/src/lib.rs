@@ -1,8 +1,9 @@
 //! The URL database: how URLs are expected to answer, and whether a response matches.
 //!
-//! A [`DomainFile`] is one file of a URL database: a [`Domain`] and its [`Expectation`]s, in a YAML text that people edit
-//! and version control compares. [`judge()`] holds an [`Observed`] answer against an expectation and gives a [`Verdict`];
-//! [`standing()`] folds the verdicts of many checks into what is to be thought of a URL.
+//! A [`DomainFile`] is one file of a URL database: a [`Domain`] and its [`Expectation`]s, in YAML
+//! that people edit and version control compares. [`judge()`] compares an [`Observed`] response
+//! with an expectation and returns a [`Verdict`]; [`standing()`] combines the verdicts of many
+//! checks.
 //!
 //! [`UrlDatabase`] is a folder of such files. All historic forms of a file are read and the present
 //! one is written. This crate makes no requests: the caller passes the observed response.

@@ -1,25 +1,26 @@
-//! What the web answered, as far as an expectation can speak of it.
+//! An observed response: the facts that an expectation can be about.
 
 use varve_core::BodyId;
 
-/// One answer to a request, with the redirects on the way to it.
+/// One response to a request, with the redirects before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
-    /// The status of the last answer; nothing if there was none.
+    /// The status of the last response; `None` if there was none.
     pub status: Option<u16>,
-    /// The redirects that were followed to it, first to last. One that was not followed is the last answer itself.
+    /// The redirects that were followed to it, first to last. A redirect that was not followed is
+    /// the last response itself.
     pub redirects: Vec<Redirect>,
-    /// Where the last answer leads, if it is a redirect that was not followed.
+    /// The location of the last response, if it is a redirect that was not followed.
     pub location: Option<String>,
-    /// The `Content-Type` of the last answer, as it was sent.
+    /// The `Content-Type` of the last response, as sent.
     pub media_type: Option<String>,
-    /// How many bytes its body had, with codings removed; nothing if it was not read to its end.
+    /// The length of its body with codings removed; `None` if it was not read to its end.
     pub length: Option<u64>,
     /// The SHA-256 of those bytes.
     pub sha256: Option<BodyId>,
-    /// Where the last answer came from.
+    /// The URL of the last response.
     pub final_url: Option<String>,
-    /// Why there is no whole answer.
+    /// Why there is no complete response.
     pub error: Option<String>,
 }
 
@@ -28,22 +29,22 @@ pub struct Observed {
 pub struct Redirect {
     /// Its status.
     pub status: u16,
-    /// Where it led.
+    /// Its location.
     pub location: String,
 }
 
 impl Observed {
-    /// That there was no answer.
+    /// A request without a response.
     pub fn failed(error: impl Into<String>) -> Self {
         Self { error: Some(error.into()), ..Self::default() }
     }
 
-    /// The status of the first answer.
+    /// The status of the first response.
     pub fn first_status(&self) -> Option<u16> {
         self.redirects.first().map(|redirect| redirect.status).or(self.status)
     }
 
-    /// The status of the first answer, if that is a redirect: one that says where to.
+    /// The status of the first response, if that is a redirect with a location.
     pub fn first_redirect(&self) -> Option<u16> {
         if let Some(followed) = self.redirects.first() {
             return Some(followed.status);
@@ -52,7 +53,7 @@ impl Observed {
     }
 }
 
-/// Whether an answer with that status and a location leads elsewhere.
+/// Whether a response with that status and a location is a redirect.
 pub(crate) fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)
 }

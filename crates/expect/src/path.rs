@@ -1,8 +1,8 @@
-//! Which record of which domain a URL is: the host it names, and the path in the one spelling that is stored.
+//! Finds the record of a URL: its host, and its path in the normalised form that is stored.
 //!
-//! The spelling: letters that need no escape have none, escapes have upper-case digits, text is NFC; dot segments,
-//! doubled slashes and the fragment go; the parameters of the query are sorted and `utm_source` is dropped. An escape
-//! that would change the meaning if it were undone (`%2F`, `%3F`, `%23`, and in a query `%26` and `%2B`) stays.
+//! Normalisation removes needless escapes, dot segments, doubled slashes, the fragment and
+//! `utm_source`. It writes escapes with upper-case digits and text in NFC, and sorts the parameters
+//! of the query. Escapes that matter (`%2F`, `%3F`, `%23`, and in a query `%26` and `%2B`) stay.
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 
@@ -10,24 +10,24 @@ use super::file::DomainFile;
 use varve_core::url::escape::escaped_byte;
 use varve_core::url::split::UrlParts;
 
-/// Stand for themselves.
+/// Characters that are never escaped.
 const UNESCAPED_BYTES: &[u8] = b"-._~:/?#[]@!$&'()*+,;=";
-/// Mean something else when they are not escaped.
+/// Characters that mean something else when they are not escaped.
 const PROTECTED_IN_PATH: &[u8] = b"/?#";
 const PROTECTED_IN_QUERY: &[u8] = b"/?#&+";
 
-/// A URL, cut where the database cuts it.
+/// A URL, split into host and path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The host in lower case, with the port where it is not the usual one.
     pub host: String,
-    /// Path and query as they were given.
+    /// Path and query as given.
     rest: String,
     /// Whether the scheme was not given.
     pub assumed_http: bool,
 }
 
-/// Why a text is no URL that can be expected to answer.
+/// Why a text is not a URL that can have an expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     /// Neither http nor https.
@@ -42,7 +42,7 @@ pub enum TargetError {
 }
 
 impl Target {
-    /// Cuts a URL; without a scheme it is taken for an http one.
+    /// Splits a URL. Without a scheme, http is assumed.
     pub fn parse(url: &str) -> Result<Self, TargetError> {
         let url = url.trim();
         let assumed_http = !url.contains("://");
@@ -71,7 +71,7 @@ impl Target {
         names.into_iter().any(|name| name.to_lowercase() == self.host)
     }
 
-    /// Path and query as they were given.
+    /// Path and query as given.
     pub fn path_as_given(&self) -> &str {
         &self.rest
     }
@@ -82,7 +82,7 @@ impl Target {
     }
 }
 
-/// The one spelling of a path with its query.
+/// The normalised form of a path with its query.
 pub fn stored_path(text: &str, case_sensitive: bool) -> String {
     let text = text.split('#').next().unwrap_or_default().trim_end_matches(['&', '?', ' ']);
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
@@ -123,7 +123,7 @@ fn without_dots(path: &str) -> String {
     kept.join("/")
 }
 
-/// Undoes escapes that change nothing, and escapes what must be.
+/// Removes needless escapes and adds required ones.
 fn respelled(text: &str, protected: &[u8]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut plain = Vec::new();
@@ -149,7 +149,7 @@ fn respelled(text: &str, protected: &[u8]) -> String {
     out
 }
 
-/// Writes bytes with escapes where they are needed: text is composed, and what is no text stays as it is.
+/// Writes bytes with the required escapes. UTF-8 is composed; other bytes are kept.
 fn flush(plain: &mut Vec<u8>, out: &mut String) {
     for chunk in plain.utf8_chunks() {
         let composed = ComposingNormalizerBorrowed::new_nfc().normalize(chunk.valid());
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_change_the_meaning_stays_escaped() {
+    fn escapes_that_matter_stay() {
         assert_eq!(stored_path("/a%2Fb%3Fc%23d", true), "/a%2Fb%3Fc%23d");
         assert_eq!(stored_path("/x?a=1%2b1&b=%26", true), "/x?a=1%2B1&b=%26");
         assert_eq!(stored_path("//dbl", true), "/dbl");

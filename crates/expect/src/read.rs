@@ -1,8 +1,8 @@
 //! From YAML documents to a domain and its expectations, in every form that files have had.
 //!
-//! The first files had no document for the domain and called the path `path`; later ones have more and more keys. A
-//! path, a type, a digest or a name is taken as it was spelled, regardless of the type that YAML 1.1 gives it: a digest may
-//! be all digits, a category may be `yes`.
+//! The first files had no document for the domain and called the path `path`; later ones have more
+//! and more keys. A path, a type, a digest or a name is taken as it was spelled, regardless of the
+//! type that YAML 1.1 gives it: a digest may be all digits, a category may be `yes`.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::record::{
 use varve_core::BodyId;
 use varve_yaml::{Document, Entry, Kind, Mapping, Place, Scalar, Value};
 
-/// The domain, and each record with where it begins.
+/// The domain, and each record with its place.
 pub(crate) fn read(documents: Vec<Document>) -> Result<(Domain, Vec<(Place, Expectation)>), DomainFileError> {
     let mut documents = documents.into_iter().peekable();
     let domain = match documents.next_if(|first| !is_record(&first.value)) {
@@ -30,7 +30,7 @@ pub(crate) fn read(documents: Vec<Document>) -> Result<(Domain, Vec<(Place, Expe
     Ok((domain, records))
 }
 
-/// The first document may be missing: then there is a record in its place.
+/// The first document may be missing; then a record is in its place.
 fn is_record(value: &Value) -> bool {
     match value {
         Value::Mapping(map) => {
@@ -84,7 +84,7 @@ fn record(place: Place, map: Mapping) -> Result<Expectation, DomainFileError> {
     Ok(record)
 }
 
-/// The key, unless it has no value: then it says nothing, and is kept as it is.
+/// The value of a key. A key without a value is ignored and kept.
 fn known(entry: &Entry) -> Option<&str> {
     entry.key.as_text().filter(|_| !entry.value.is_null())
 }

@@ -1,9 +1,9 @@
-//! What one URL is expected to answer.
+//! The expected response of one URL: one record of a domain file.
 
 use varve_core::BodyId;
 use varve_yaml::{Entry, Value};
 
-/// With this category, any redirect will do.
+/// With this category, any redirect is accepted.
 pub const REDIRECT_OK: &str = "redirect-ok";
 /// With this category, the media type may change.
 pub const CONTENT_TYPE_CHANGE_OK: &str = "content-type-change-ok";
@@ -11,7 +11,7 @@ pub const CONTENT_TYPE_CHANGE_OK: &str = "content-type-change-ok";
 pub const DEPRECATED_CATEGORY: &str = "deprecated";
 
 pub(crate) const PATH_KEY: &str = "_path";
-/// What the path was called in the first files.
+/// The key of the path in the oldest files.
 pub(crate) const OLD_PATH_KEY: &str = "path";
 pub(crate) const CATEGORIES_KEY: &str = "categories";
 pub(crate) const CONTENT_LENGTH_KEY: &str = "content-length";
@@ -25,19 +25,19 @@ pub struct Expectation {
     pub path: String,
     /// The media type, or `X-NNN-Redirect`; unchecked where it is absent.
     pub media_type: Option<String>,
-    /// How many bytes the body has, with content codings removed.
+    /// The length of the body in bytes, with content codings removed.
     pub length: Option<u64>,
     /// The SHA-256 of the body, with content codings removed.
     pub sha256: Option<BodyId>,
-    /// Free tags, of which three mean something to a check. Sorted by convention; a file that has them otherwise keeps
-    /// its order.
+    /// Free tags, of which three matter to a check. Sorted by convention; a file with another order
+    /// keeps it.
     pub categories: Vec<String>,
-    /// All other keys, kept as they are.
+    /// All other keys, unchanged.
     pub extras: Vec<Entry>,
 }
 
 impl Expectation {
-    /// That there is something at `path`.
+    /// Expects any successful response at `path`.
     pub fn new(path: impl Into<String>) -> Self {
         Self { path: path.into(), ..Self::default() }
     }
@@ -63,7 +63,7 @@ impl Expectation {
         self.categories.dedup();
     }
 
-    /// As it is written.
+    /// The record as YAML.
     pub fn value(&self) -> Value {
         let mut entries = self.extras.clone();
         entries.push(Entry::new(PATH_KEY, Value::text(&self.path)));

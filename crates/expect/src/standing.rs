@@ -1,7 +1,9 @@
 //! The standing of a URL after many checks: fine, flaky, failing, or gone.
 //!
-//! One failure may be due to the network, so the standing considers the last checks together. Skipped
-//! checks do not count.
+//! One failure may be due to the network, so the standing considers the last checks together.
+//! Skipped checks do not count.
+
+use varve_core::history::VerdictKind;
 
 use super::verdict::{Departure, Verdict};
 
@@ -12,34 +14,34 @@ const IN_A_ROW: usize = 3;
 /// Shortest time of consecutive failures after which a URL counts as gone: seven days.
 const MIN_GONE_SECONDS: i64 = 7 * 24 * 60 * 60;
 
-/// The outcome of one check, as far as the past is concerned.
+/// The outcome of one check, as far as the standing depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All was as expected.
-    Met,
-    /// There was something, and it was not as expected.
+    /// The response was as expected.
+    Ok,
+    /// There was a response, and it was not as expected.
     Different,
-    /// There was nothing: no answer, or a 404.
+    /// There was no response, or a 404.
     Absent,
     /// The server answered 410 Gone.
     Removed,
-    /// It was not asked.
+    /// It was not requested.
     Skipped,
 }
 
-/// One check of the past.
+/// One earlier check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// When, in seconds since 1970.
     pub time: i64,
-    /// What was found.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
-/// What is to be thought of a URL.
+/// The standing of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// As expected, and lately always.
+    /// As expected in all recent checks.
     Ok,
     /// Sometimes as expected and sometimes not.
     Flaky {
@@ -53,7 +55,7 @@ pub enum Standing {
         /// The first of the failures in a row.
         since: i64,
     },
-    /// Nothing is there any more.
+    /// Removed, or absent for a long time.
     Gone {
         /// The first of the failures in a row.
         since: i64,
@@ -63,10 +65,11 @@ pub enum Standing {
 impl From<&Verdict> for Outcome {
     fn from(verdict: &Verdict) -> Self {
         match verdict {
-            Verdict::Met => Self::Met,
+            Verdict::Ok => Self::Ok,
             Verdict::Skipped(_) => Self::Skipped,
             Verdict::Unreachable(_) => Self::Absent,
-            Verdict::Drift(departures) => match departures.first() {
+            Verdict::Changed(_) => Self::Different,
+            Verdict::Broken(departures) => match departures.first() {
                 Some(Departure::Status { got: 410, .. }) => Self::Removed,
                 Some(Departure::Status { got: 404, .. }) => Self::Absent,
                 _ => Self::Different,
@@ -76,14 +79,14 @@ impl From<&Verdict> for Outcome {
 }
 
 impl Outcome {
-    /// The outcome of a verdict of which only the word and the status are known.
-    pub fn recalled(word: &str, status: Option<u16>) -> Self {
-        match (word, status) {
-            ("met", _) => Self::Met,
-            ("drift", Some(410)) => Self::Removed,
-            ("drift", Some(404)) | ("unreachable", _) => Self::Absent,
-            ("drift", _) => Self::Different,
-            _ => Self::Skipped,
+    /// The outcome of a stored verdict, of which only the kind and the status are known.
+    pub fn recalled(verdict: VerdictKind, status: Option<u16>) -> Self {
+        match (verdict, status) {
+            (VerdictKind::Ok, _) => Self::Ok,
+            (VerdictKind::Broken, Some(410)) => Self::Removed,
+            (VerdictKind::Broken, Some(404)) | (VerdictKind::Unreachable, _) => Self::Absent,
+            (VerdictKind::Changed | VerdictKind::Broken, _) => Self::Different,
+            (VerdictKind::Skipped, _) => Self::Skipped,
         }
     }
 }
@@ -108,14 +111,14 @@ impl Standing {
     }
 }
 
-/// Folds checks, oldest first, into one judgement. Without any, nothing speaks against the URL.
+/// The standing after these checks, oldest first. Without any check it is `Ok`.
 pub fn standing(checks: impl IntoIterator<Item = Seen>) -> Standing {
     let mut past = Past::default();
     checks.into_iter().filter(|seen| seen.outcome != Outcome::Skipped).for_each(|seen| past.add(seen));
     past.judge()
 }
 
-/// What must be remembered of the checks so far.
+/// The checks so far, as far as they matter.
 #[derive(Default)]
 struct Past {
     /// Whether each of the last ones failed, oldest first.
@@ -136,7 +139,7 @@ struct Row {
 
 impl Past {
     fn add(&mut self, Seen { time, outcome }: Seen) {
-        let failed = outcome != Outcome::Met;
+        let failed = outcome != Outcome::Ok;
         if self.window.len() == RECENT_CHECKS {
             self.window.pop_front();
         }
@@ -163,7 +166,7 @@ impl Past {
             0 if failures == 0 => Standing::Ok,
             0 => flaky,
             _ if removed || (long && !found) => Standing::Gone { since: first },
-            // It failed before, recovered, and fails again: which it will be is not known yet.
+            // It failed before, recovered, and fails again: too early to call it failing.
             _ if failures > length && length < IN_A_ROW => flaky,
             _ => Standing::Failing { since: first },
         }
@@ -173,7 +176,7 @@ impl Past {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Outcome::{Absent, Different, Met, Removed, Skipped};
+    use Outcome::{Absent, Different, Ok, Removed, Skipped};
 
     const DAY: i64 = 24 * 60 * 60;
 
@@ -184,23 +187,23 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_over_time_become_one_judgement() {
+    fn many_checks_give_one_standing() {
         assert_eq!(after(&[]), Standing::Ok);
-        assert_eq!(after(&[Met, Met, Skipped]), Standing::Ok);
-        assert_eq!(after(&[Met, Different]), Standing::Failing { since: DAY });
-        assert_eq!(after(&[Met, Absent, Met]), Standing::Flaky { failures: 1, checks: 3 });
-        assert_eq!(after(&[Absent, Met, Absent]), Standing::Flaky { failures: 2, checks: 3 });
-        assert_eq!(after(&[Absent, Met, Absent, Absent, Absent]), Standing::Failing { since: 2 * DAY });
-        assert_eq!(after(&[Met, Absent, Skipped, Absent]), Standing::Failing { since: DAY });
+        assert_eq!(after(&[Ok, Ok, Skipped]), Standing::Ok);
+        assert_eq!(after(&[Ok, Different]), Standing::Failing { since: DAY });
+        assert_eq!(after(&[Ok, Absent, Ok]), Standing::Flaky { failures: 1, checks: 3 });
+        assert_eq!(after(&[Absent, Ok, Absent]), Standing::Flaky { failures: 2, checks: 3 });
+        assert_eq!(after(&[Absent, Ok, Absent, Absent, Absent]), Standing::Failing { since: 2 * DAY });
+        assert_eq!(after(&[Ok, Absent, Skipped, Absent]), Standing::Failing { since: DAY });
     }
 
     #[test]
-    fn a_verdict_is_recalled_as_what_it_was() {
-        let status = |got| Verdict::Drift(vec![Departure::Status { expected: "HTTP 2xx", got }]);
-        let length = Verdict::Drift(vec![Departure::Length { expected: 1, got: 2 }]);
+    fn a_stored_verdict_has_the_outcome_of_the_original() {
+        let status = |got| Verdict::of(vec![Departure::Status { expected: "HTTP 2xx", got }]);
+        let length = Verdict::of(vec![Departure::Length { expected: 1, got: 2 }]);
         let gone = Verdict::Unreachable("timed out".to_owned());
         let cases = [
-            (Verdict::Met, 200),
+            (Verdict::Ok, 200),
             (status(404), 404),
             (status(410), 410),
             (status(500), 500),
@@ -209,24 +212,24 @@ mod tests {
         ];
         for (verdict, status) in cases {
             let status = Some(status).filter(|status| *status != 0);
-            assert_eq!(Outcome::recalled(verdict.word(), status), Outcome::from(&verdict), "{verdict:?}");
+            assert_eq!(Outcome::recalled(verdict.kind(), status), Outcome::from(&verdict), "{verdict:?}");
         }
-        assert_eq!(Outcome::recalled("skipped", None), Skipped);
+        assert_eq!(Outcome::recalled(VerdictKind::Skipped, None), Skipped);
     }
 
     #[test]
     fn an_old_failure_is_forgotten() {
         let mut outcomes = vec![Absent];
-        outcomes.extend([Met; RECENT_CHECKS]);
+        outcomes.extend([Ok; RECENT_CHECKS]);
         assert_eq!(after(&outcomes), Standing::Ok);
     }
 
     #[test]
-    fn gone_is_what_was_absent_for_long_or_said_to_be_removed() {
-        assert_eq!(after(&[[Met].as_slice(), &[Absent; 7]].concat()), Standing::Failing { since: DAY });
-        assert_eq!(after(&[[Met].as_slice(), &[Absent; 8]].concat()), Standing::Gone { since: DAY });
-        assert_eq!(after(&[[Met].as_slice(), &[Different; 30]].concat()), Standing::Failing { since: DAY });
-        assert_eq!(after(&[Met, Absent, Removed]), Standing::Gone { since: DAY });
-        assert_eq!(after(&[Met, Removed, Met]), Standing::Flaky { failures: 1, checks: 3 });
+    fn a_url_is_gone_when_removed_or_absent_for_long() {
+        assert_eq!(after(&[[Ok].as_slice(), &[Absent; 7]].concat()), Standing::Failing { since: DAY });
+        assert_eq!(after(&[[Ok].as_slice(), &[Absent; 8]].concat()), Standing::Gone { since: DAY });
+        assert_eq!(after(&[[Ok].as_slice(), &[Different; 30]].concat()), Standing::Failing { since: DAY });
+        assert_eq!(after(&[Ok, Absent, Removed]), Standing::Gone { since: DAY });
+        assert_eq!(after(&[Ok, Removed, Ok]), Standing::Flaky { failures: 1, checks: 3 });
     }
 }

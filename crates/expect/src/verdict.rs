@@ -1,30 +1,41 @@
-//! What a check finds of one URL.
+//! The verdict of a check on one URL, and how a response departs from its expectation.
+//!
+//! | verdict | the URL |
+//! | --- | --- |
+//! | `ok` | answered as expected |
+//! | `changed` | answered with other content, another type or another redirect than expected |
+//! | `broken` | answered with an error status (4xx or 5xx) where success was expected |
+//! | `unreachable` | gave no complete response |
+//! | `skipped` | was not requested |
 
 use std::fmt;
 
 use varve_core::BodyId;
+use varve_core::history::VerdictKind;
 
 /// The result of comparing a response with its expectation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// All is as expected.
-    Met,
-    /// There is a response, and it differs from the expectation.
-    Drift(Vec<Departure>),
-    /// There is no whole answer.
+    /// The response is as expected.
+    Ok,
+    /// The response differs from the expectation.
+    Changed(Vec<Departure>),
+    /// The response has an error status where success was expected.
+    Broken(Vec<Departure>),
+    /// There is no complete response, for this reason.
     Unreachable(String),
-    /// It was not asked.
+    /// The URL was not requested, for this reason.
     Skipped(String),
 }
 
-/// One way in which an answer departs.
+/// One way in which a response departs from its expectation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Departure {
     /// The status.
     Status {
-        /// Which would do.
+        /// The accepted statuses.
         expected: &'static str,
-        /// What it was.
+        /// The status of the response.
         got: u16,
     },
     /// A redirect where none, or another, was expected.
@@ -34,32 +45,32 @@ pub enum Departure {
         /// The status.
         got: u16,
     },
-    /// Where a redirect leads.
+    /// The location of a redirect.
     Location {
-        /// Where it led.
+        /// The recorded location.
         expected: Option<String>,
-        /// Where it leads.
+        /// The location of the response.
         got: Option<String>,
     },
     /// The media type.
     MediaType {
         /// The recorded type.
         expected: String,
-        /// What it was, without parameters.
+        /// The type of the response, without parameters.
         got: Option<String>,
     },
-    /// How many bytes there are.
+    /// The number of bytes.
     Length {
         /// The recorded length.
         expected: u64,
-        /// What it was.
+        /// The length of the response.
         got: u64,
     },
-    /// What the bytes are.
+    /// The SHA-256 of the bytes.
     Digest {
         /// The recorded digest.
         expected: BodyId,
-        /// What it was.
+        /// The digest of the response.
         got: BodyId,
     },
 }
@@ -76,7 +87,7 @@ impl Departure {
         }
     }
 
-    /// What there was, in a few words.
+    /// The observed value, in a few words.
     pub fn got(&self) -> String {
         match self {
             Self::Status { got, .. } => format!("HTTP {got}"),
@@ -108,49 +119,61 @@ fn place(location: Option<&str>) -> String {
     location.unwrap_or("nowhere").to_owned()
 }
 
-/// What stands for a media type in the record of a redirect.
+/// The value that the record of a redirect has as its media type.
 pub(crate) fn redirect_type(status: u16) -> String {
     format!("X-{status}-Redirect")
 }
 
 impl Verdict {
-    /// The word for it.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Met => "met",
-            Self::Drift(_) => "drift",
-            Self::Unreachable(_) => "unreachable",
-            Self::Skipped(_) => "skipped",
+    /// The verdict on a complete response that departs from its expectation in these ways.
+    pub fn of(departures: Vec<Departure>) -> Self {
+        let is_error = |departure: &Departure| matches!(departure, Departure::Status { got: 400.., .. });
+        match departures.as_slice() {
+            [] => Self::Ok,
+            some if some.iter().any(is_error) => Self::Broken(departures),
+            _ => Self::Changed(departures),
         }
     }
 
-    /// Whether somebody should look at it.
+    /// The verdict without its details.
+    pub fn kind(&self) -> VerdictKind {
+        match self {
+            Self::Ok => VerdictKind::Ok,
+            Self::Changed(_) => VerdictKind::Changed,
+            Self::Broken(_) => VerdictKind::Broken,
+            Self::Unreachable(_) => VerdictKind::Unreachable,
+            Self::Skipped(_) => VerdictKind::Skipped,
+        }
+    }
+
+    /// Whether the URL did not answer as expected.
     pub fn is_failure(&self) -> bool {
-        matches!(self, Self::Drift(_) | Self::Unreachable(_))
+        matches!(self, Self::Changed(_) | Self::Broken(_) | Self::Unreachable(_))
     }
 
     /// The expected and the observed value, in a few words each; `None` if they do not differ.
     pub fn sides(&self) -> (Option<String>, Option<String>) {
-        let joined = |departures: &[Departure], side: fn(&Departure) -> String| {
-            departures.iter().map(side).collect::<Vec<_>>().join("; ")
-        };
         match self {
-            Self::Drift(departures) => {
+            Self::Changed(departures) | Self::Broken(departures) => {
                 (Some(joined(departures, Departure::expected)), Some(joined(departures, Departure::got)))
             }
             Self::Unreachable(reason) => (None, Some(reason.clone())),
-            Self::Met | Self::Skipped(_) => (None, None),
+            Self::Ok | Self::Skipped(_) => (None, None),
         }
     }
 
-    /// Why, in one line; nothing if all is as expected.
+    /// The reason in one line; `None` if the response is as expected.
     pub fn reason(&self) -> Option<String> {
         match self {
-            Self::Met => None,
-            Self::Drift(departures) => {
-                Some(departures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+            Self::Ok => None,
+            Self::Changed(departures) | Self::Broken(departures) => {
+                Some(joined(departures, Departure::to_string))
             }
             Self::Unreachable(reason) | Self::Skipped(reason) => Some(reason.clone()),
         }
     }
+}
+
+fn joined(departures: &[Departure], side: fn(&Departure) -> String) -> String {
+    departures.iter().map(side).collect::<Vec<_>>().join("; ")
 }

@@ -158,7 +158,8 @@ fn urls_have_the_stored_path_of_the_original() {
         });
         let found = found.as_ref().map_or(("", ""), |(name, path)| (name, path.as_str()));
         let wanted = match columns[0] {
-            // The original loses the meaning here: a slash, a question mark and a hash become real ones.
+            // The original loses the meaning here: a slash, a question mark and a hash become real
+            // ones.
             "http://example.com/a%2Fb%3Fc%23d" => ("example.com", "/a%2Fb%3Fc%23d"),
             // And here it takes the path for a host.
             "http://example.com//dbl" => ("example.com", "/dbl"),

@@ -195,7 +195,12 @@ impl ClientState {
             url: target.url,
             at,
             request: request.recorded,
-            response: received.spool.into_message().await.map_err(FetchError::spool)?,
+            response: received
+                .spool
+                .into_message()
+                .await
+                .map_err(FetchError::spool)?
+                .with_head(received.head),
             interim: received.interim,
             ip: info.ip,
             protocol: info.protocol,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::time::timeout;
-use varve_wire::{FramingEnd, HeadLimits, ResponseFramer, TruncationReason};
+use varve_wire::{FramingEnd, HeadLimits, MessageHead, ResponseFramer, TruncationReason};
 
 use crate::error::{FetchError, FetchErrorKind};
 use crate::limits::FetchLimits;
@@ -55,6 +55,8 @@ impl Http1Connection {
 /// A response that was received.
 pub(crate) struct ReceivedResponse {
     pub(crate) spool: ResponseSpool,
+    /// Its head, if it was parsed to find the end of the response.
+    pub(crate) head: Option<MessageHead>,
     pub(crate) truncated: Option<TruncationReason>,
     pub(crate) interim: u32,
     /// Trailers that are not part of the recorded bytes.
@@ -207,6 +209,7 @@ impl Http1ResponseReader {
         let first_byte = self.first_byte.unwrap_or_default();
         Ok(ReceivedResponse {
             spool: self.spool,
+            head: self.framing.take_parsed_head(),
             truncated,
             interim,
             trailers: Vec::new(),

@@ -80,7 +80,7 @@ impl Http2Connection {
         let trailers = if truncated.is_none() { reader.trailers(deadlines).await } else { Vec::new() };
         self.closed = truncated.is_some();
         let (spool, reusable) = (reader.spool, truncated.is_none());
-        Ok(ReceivedResponse { spool, truncated, interim: 0, trailers, first_byte, reusable })
+        Ok(ReceivedResponse { spool, head: None, truncated, interim: 0, trailers, first_byte, reusable })
     }
 
     async fn ask(

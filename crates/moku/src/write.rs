@@ -63,7 +63,7 @@ fn store(
             connection,
             "INSERT OR REPLACE INTO varve_verdicts (url, time, verdict, status, json)
              VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![row.url, row.time.micros(), row.verdict, row.status, row.json],
+            params![row.url, row.time.micros(), row.verdict.name(), row.status, row.json],
         ),
         CatalogRow::ForgetVersion(id) => remove_version::remove_version(connection, &id),
         CatalogRow::ForgetDiffs(before) => remove_version::remove_diffs(connection, before),

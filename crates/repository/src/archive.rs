@@ -124,7 +124,7 @@ impl Archive {
 
 /// Opens the object with this id, or fails with `Absent`.
 pub fn object(store: &StoreReader, id: RecordId) -> Result<Object, RepositoryError> {
-    store.object(id.as_bytes())?.ok_or_else(|| RepositoryError::Absent { id: hex_digits(id) })
+    store.object(&id)?.ok_or_else(|| RepositoryError::Absent { id: hex_digits(id) })
 }
 
 /// The hexadecimal digits of an id, as shown to users.
@@ -142,7 +142,7 @@ pub fn resolve(store: &StoreReader, text: &str) -> Result<RecordId, RepositoryEr
     let not_an_id = |source| RepositoryError::NotAnId { text: text.to_owned(), source };
     let prefix: IdPrefix = without_brackets(text.trim()).to_ascii_lowercase().parse().map_err(not_an_id)?;
     match store.resolve(&prefix.to_string())? {
-        Some(id) => Ok(RecordId::new(id)),
+        Some(id) => Ok(id),
         None => Err(RepositoryError::Absent { id: prefix.to_string() }),
     }
 }

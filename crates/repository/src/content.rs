@@ -12,7 +12,7 @@ use varve_core::RecordId;
 use varve_store::{BufferedObject, MAX_BUFFERED_BYTES, NewObject, StoreError, StoredObject};
 use varve_warc::date::Date;
 use varve_warc::digest::{Algorithm, Digest};
-use varve_warc::write::Packer;
+use varve_warc::write::{Packer, RecordUri};
 
 use crate::archive_writer::ArchiveWriter;
 use crate::error::RepositoryError;
@@ -28,7 +28,7 @@ pub struct ContentDescription {
     /// The media type.
     pub media_type: String,
     /// For metadata records, the record that it describes.
-    pub refers_to: Option<String>,
+    pub refers_to: Option<RecordUri>,
 }
 
 impl ContentDescription {
@@ -154,6 +154,6 @@ pub struct StoredContent {
 impl From<&StoredObject> for StoredContent {
     fn from(stored: &StoredObject) -> Self {
         let StoredObject { id, new, mended, length, .. } = *stored;
-        Self { id: RecordId::new(id), new, mended, length }
+        Self { id, new, mended, length }
     }
 }

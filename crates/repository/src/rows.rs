@@ -148,7 +148,7 @@ fn row_of_verdict(verdict: &UrlVerdict) -> CatalogRow {
     CatalogRow::Verdict(StoredVerdict {
         url: verdict.url.clone(),
         time: verdict.time,
-        verdict: verdict.verdict.clone(),
+        verdict: verdict.verdict,
         status: verdict.status.unwrap_or(0),
         json: serde_json::to_string(&verdict.detail).expect("plain values can be written as JSON"),
     })
@@ -175,7 +175,7 @@ pub fn rows_of_version(
 pub fn capture_of(version: VersionId, page: &ManifestPage) -> Capture {
     let belongs = CaptureOwner::Version(version);
     // A body that a user committed is an object of its own, with the same id.
-    let record = page.record.unwrap_or(RecordId::new(page.body.into_inner()));
+    let record = page.record.unwrap_or(RecordId::of_body(page.body));
     Capture {
         id: Capture::derive_id(belongs, &page.url, page.time, &record),
         owner: belongs,

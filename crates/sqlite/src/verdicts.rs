@@ -1,8 +1,9 @@
 //! Queries on the table of verdicts, which both databases have, under different names.
 
+use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use varve_core::Moment;
-use varve_core::history::{ListCursor, StoredVerdict};
+use varve_core::history::{ListCursor, StoredVerdict, UnknownVerdict};
 
 use crate::{UnlocatedError, sql_limit};
 
@@ -47,8 +48,13 @@ fn read_verdict(row: &Row<'_>) -> rusqlite::Result<StoredVerdict> {
     Ok(StoredVerdict {
         url: row.get(0)?,
         time: Moment::from_micros(row.get(1)?),
-        verdict: row.get(2)?,
+        verdict: row.get::<_, String>(2)?.parse().map_err(unknown_verdict)?,
         status: row.get(3)?,
         json: row.get(4)?,
     })
+}
+
+/// The error for a value of the column `verdict`, the third, that is not a verdict.
+fn unknown_verdict(error: UnknownVerdict) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(2, Type::Text, Box::new(error))
 }

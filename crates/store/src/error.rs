@@ -4,7 +4,7 @@ use std::io;
 
 use varve_core::RecordId;
 use varve_core::id::IdError;
-use varve_warc::write::{PackedRecord, RecordPackError};
+use varve_warc::write::{RecordPackError, RecordUri, RecordUriError};
 
 use crate::disk::DiskError;
 use crate::index::{IndexError, PlaceError};
@@ -51,6 +51,9 @@ pub enum StoreError {
         /// What is wrong with it.
         source: IdError,
     },
+    /// A reference to a record is not a URI.
+    #[error(transparent)]
+    Reference(#[from] RecordUriError),
     /// A record that was just written has no receipt, because a header field is missing or invalid.
     #[error("the header of record `{id}` yields no receipt")]
     NoReceipt {
@@ -95,9 +98,9 @@ pub enum StoreError {
     },
 }
 
-/// The id of a packed record.
-pub(crate) fn packed_record_id(record: &PackedRecord) -> Result<RecordId, StoreError> {
-    record.id.parse().map_err(|source| StoreError::RecordId { id: record.id.clone(), source })
+/// The record id in a URI that varve made.
+pub(crate) fn parse_record_uri(uri: &RecordUri) -> Result<RecordId, StoreError> {
+    uri.as_str().parse().map_err(|source| StoreError::RecordId { id: uri.to_string(), source })
 }
 
 impl StoreError {

@@ -4,8 +4,9 @@
 //! that can always be rebuilt from the silos. It owns files and their durability. It deliberately
 //! does not know SQL, versions, URLs, terminals or clocks.
 //!
-//! [`StoreWriter`] writes and [`StoreReader`] reads. Files that change are accessed through [`disk`], so
-//! that a test can make any single call fail; sealed silos are accessed through a [`medium`].
+//! [`StoreWriter`] writes and [`StoreReader`] reads. Files that change are accessed through
+//! [`disk`], so that a test can make any single call fail; sealed silos are accessed through a
+//! [`medium`].
 //!
 //! Modules depend on each other in one direction: `disk`, `medium` and `index` at the bottom, then
 //! `record` and `silo`, then `reader`, then `writer`, and on top of both `exchange`, `body`,

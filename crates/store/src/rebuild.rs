@@ -40,7 +40,7 @@ pub fn bytes_to_read(files: &SiloFiles) -> Result<u64, StoreError> {
 /// holds the write lock.
 ///
 /// Repairs the silos first, as opening for writing does: finishes interrupted renames of segments
-/// and cuts a torn record off the last silo. Without an old index nobody can tell a torn record
+/// and cuts a torn record off the last silo. Without an old index no reader can tell a torn record
 /// from later damage, so the cut bytes are then saved beside the silo.
 pub fn rebuild(
     files: &SiloFiles,

@@ -58,7 +58,7 @@ fn every_object_comes_out_as_it_went_in() {
 }
 
 #[test]
-fn what_is_no_such_store() {
+fn other_folders_are_not_aardwarc_stores() {
     let root = tempfile::tempdir().expect("a folder");
     assert!(Aardwarc::open(root.path(), &|_| {}).expect("read").is_none());
     let writer = scene::open(&root.path().join("ours"), 1 << 20, varve_warc::write::Packing::Gzip);

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use scene::{files, noise, open, resource, settings, store};
+use varve_core::RecordId;
 use varve_store::audit::{AuditDone, AuditFinding, AuditKind, AuditOptions, AuditSeverity, audit};
 use varve_store::disk::LocalDisk;
 use varve_store::index::IndexOptions;
@@ -67,7 +68,7 @@ fn change(path: &Path, edit: impl FnOnce(&mut Vec<u8>)) {
 }
 
 /// A store with several silos, metadata and an object in segments.
-fn filled(root: &Path) -> Vec<([u8; 32], Vec<u8>)> {
+fn filled(root: &Path) -> Vec<(RecordId, Vec<u8>)> {
     let writer = open(root, 40_000, Packing::Gzip);
     let mut kept = Vec::new();
     for seed in 0..12 {
@@ -77,7 +78,7 @@ fn filled(root: &Path) -> Vec<([u8; 32], Vec<u8>)> {
     let large = noise(100_000, 99);
     kept.push((store(&writer, &large).id, large));
     let mut packer = writer.packer().expect("a packer");
-    let about = NewObject { refers_to: Some("urn:sha256:00".into()), ..resource() };
+    let about = NewObject { refers_to: Some("urn:sha256:00".parse().expect("a URI")), ..resource() };
     let note = writer.store_bytes(&mut packer, &about, b"a note").expect("stored");
     writer.wait(note.ticket).expect("durable");
     kept.push((note.id, b"a note".to_vec()));
@@ -85,7 +86,7 @@ fn filled(root: &Path) -> Vec<([u8; 32], Vec<u8>)> {
     kept
 }
 
-fn is_readable(store: &StoreReader, id: &[u8; 32], content: &[u8]) -> bool {
+fn is_readable(store: &StoreReader, id: &RecordId, content: &[u8]) -> bool {
     use std::io::Read;
     let mut bytes = Vec::new();
     match store.object(id) {
@@ -102,7 +103,7 @@ fn metadata_in_segments_comes_back_whole_and_is_sound() {
         let root = tempfile::tempdir().expect("a folder");
         let writer = open(root.path(), 40_000, packing);
         let mut packer = writer.packer().expect("a packer");
-        let about = NewObject { refers_to: Some("urn:sha256:00".into()), ..resource() };
+        let about = NewObject { refers_to: Some("urn:sha256:00".parse().expect("a URI")), ..resource() };
         let content = noise(100_000, 7);
         let stored = writer.store_reader(&mut packer, &about, &mut &*content).expect("stored");
         writer.wait(stored.ticket).expect("durable");
@@ -365,7 +366,7 @@ fn a_record_that_was_promised_is_never_cut_off() {
 }
 
 /// A store whose last entries are in the appendix, the usual case.
-fn appended(root: &Path) -> Vec<([u8; 32], Vec<u8>)> {
+fn appended(root: &Path) -> Vec<(RecordId, Vec<u8>)> {
     let mut kept = filled(root);
     let writer = open(root, 40_000, Packing::Gzip);
     writer.housekeeping().expect("merged");
@@ -427,7 +428,7 @@ fn damage_in_a_sealed_silo_is_an_error_whatever_the_index_knows() {
 }
 
 #[test]
-fn what_is_behind_the_index_is_left_alone_while_somebody_writes() {
+fn records_after_the_index_are_not_reported_during_a_write() {
     let root = tempfile::tempdir().expect("a folder");
     appended(root.path());
     fs::write(root.path().join("index/appendix"), []).expect("emptied");

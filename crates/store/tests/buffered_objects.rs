@@ -21,7 +21,7 @@ fn store_all(writer: &StoreWriter, contents: &[&[u8]]) -> Vec<StoredObject> {
 }
 
 #[test]
-fn what_is_new_is_kept_and_what_is_here_is_not_written_again() {
+fn new_objects_are_written_and_stored_ones_are_not() {
     for packing in [Packing::Gzip, Packing::Zstd { level: 3, dictionary: None }] {
         let root = tempfile::tempdir().expect("a folder");
         let writer = open(root.path(), 1 << 20, packing);
@@ -46,7 +46,7 @@ fn what_is_new_is_kept_and_what_is_here_is_not_written_again() {
 }
 
 #[test]
-fn what_is_damaged_is_written_anew() {
+fn a_damaged_object_is_written_again() {
     let root = tempfile::tempdir().expect("a folder");
     let contents: Vec<Vec<u8>> = (0..4).map(|seed| noise(5_000, seed)).collect();
     let all: Vec<&[u8]> = contents.iter().map(Vec::as_slice).collect();
@@ -71,7 +71,7 @@ fn what_is_damaged_is_written_anew() {
 fn metadata_is_not_taken_for_the_resource_of_the_same_bytes() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 20, Packing::Gzip);
-    let about = NewObject { refers_to: Some("urn:sha256:00".into()), ..resource() };
+    let about = NewObject { refers_to: Some("urn:sha256:00".parse().expect("a URI")), ..resource() };
     let mut both =
         [held(b"a note"), BufferedObject::read(about, &mut &b"a note"[..], Vec::new()).expect("held")];
     let stored = writer.store_buffered(&mut writer.packer().expect("a packer"), &mut both).expect("stored");
@@ -80,7 +80,7 @@ fn metadata_is_not_taken_for_the_resource_of_the_same_bytes() {
 }
 
 #[test]
-fn what_is_too_long_to_be_held_is_refused() {
+fn content_over_the_limit_is_refused() {
     let content = noise(MAX_BUFFERED_BYTES + 1, 1);
     assert!(BufferedObject::read(resource(), &mut &content[..], Vec::new()).is_err());
 }

@@ -125,7 +125,7 @@ impl BodyStore for ForgetfulBodies {
     fn keep_body(&self, content: &mut dyn Read) -> Result<StoredBody, BodyError> {
         let mut bytes = Vec::new();
         content.read_to_end(&mut bytes).map_err(BodyError::new)?;
-        let digest: [u8; 32] = Algorithm::Sha256.digest(&bytes).bytes().try_into().expect("a SHA-256");
+        let digest = Algorithm::Sha256.digest(&bytes).sha256().expect("a SHA-256");
         Ok(StoredBody { id: BodyId::new(digest), length: bytes.len() as u64, new: true })
     }
 

@@ -6,7 +6,8 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use scene::{files, noise, resource, settings};
+use scene::{files, id_of, noise, resource, settings};
+use varve_core::RecordId;
 use varve_store::audit::{AuditOptions, audit};
 use varve_store::disk::Disk;
 use varve_store::index::IndexOptions;
@@ -82,7 +83,7 @@ fn run(disk: Arc<dyn Disk>, case: Case, acknowledged: &mut Vec<Vec<u8>>) -> Resu
     Ok(())
 }
 
-fn read(store: &StoreReader, id: &[u8; 32], when: &str) -> Vec<u8> {
+fn read(store: &StoreReader, id: &RecordId, when: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let object = store.object(id).unwrap_or_else(|error| panic!("{when}: {error:?}"));
     let object = object.unwrap_or_else(|| panic!("{when}: an acknowledged object is not there"));
@@ -100,9 +101,7 @@ fn is_whole(disk: &MemoryDisk, case: Case, acknowledged: &[Vec<u8>], goes_on: bo
         .unwrap_or_else(|error| panic!("{when}: {error:?}"));
     let reader = writer.reader();
     for content in acknowledged {
-        let id = varve_warc::digest::Algorithm::Sha256.digest(content);
-        let id: [u8; 32] = id.bytes().try_into().expect("32 bytes");
-        assert_eq!(read(&reader, &id, when), *content, "{when}");
+        assert_eq!(read(&reader, &id_of(content), when), *content, "{when}");
     }
     let store = StoreReader::open(silos, &small().index_folder).expect("opened for reading");
     let options = AuditOptions {

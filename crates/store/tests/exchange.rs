@@ -31,6 +31,7 @@ fn exchange<'a>(url: &'a str, second: u32, response: &'a Vec<u8>) -> NewExchange
         date: date(second),
         request: b"GET / HTTP/1.1\r\nHost: example.com\r\n\r\n",
         response,
+        head: None,
         ip: Some([192, 0, 2, 7].into()),
         protocols: &[],
         cipher: None,
@@ -88,7 +89,7 @@ fn receipts(root: &std::path::Path) -> Vec<Receipt> {
 }
 
 #[test]
-fn what_a_silo_says_is_what_was_said_on_the_day() {
+fn a_scan_yields_the_receipts_of_the_writer() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 30, Packing::Gzip);
     let page = b"<title>hello</title>".repeat(50);
@@ -107,7 +108,7 @@ fn what_a_silo_says_is_what_was_said_on_the_day() {
     assert_eq!(receipts(root.path()), said);
     assert_eq!((said[1].body, said[1].length), (id_of(&page), page.len() as u64));
     assert_eq!(body(&writer, &said[1]), page);
-    let header = writer.reader().find(said[1].record.as_bytes()).expect("read").expect("there").header;
+    let header = writer.reader().find(&said[1].record).expect("read").expect("there").header;
     assert!(header.fields.get("WARC-Payload-Digest").is_none(), "tools disagree on the payload of chunks");
     assert_eq!(body(&writer, &said[2]), large);
     assert_eq!(said[3].body, id_of(b""));
@@ -180,7 +181,7 @@ fn not_modified_has_the_body_of_what_it_refers_to() {
 }
 
 #[test]
-fn what_was_cut_short_is_never_taken_for_whole() {
+fn a_truncated_response_is_never_a_complete_body() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 30, Packing::Gzip);
     let wire = answer("Content-Length: 100\r\n", b"only this");
@@ -239,7 +240,7 @@ fn a_scan_goes_on_where_it_ended() {
 }
 
 #[test]
-fn what_a_browser_made_is_named_by_the_answer_and_stands_before_it() {
+fn renderings_precede_the_response_that_names_them() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 30, Packing::Gzip);
     let mut packer = writer.packer().expect("a packer");
@@ -254,17 +255,16 @@ fn what_a_browser_made_is_named_by_the_answer_and_stands_before_it() {
     writer.wait(kept.ticket).expect("safe");
     let reader = writer.reader();
     let named = kept.receipt.renderings;
-    let answer = reader.find(kept.receipt.record.as_bytes()).expect("read").expect("there");
+    let answer = reader.find(&kept.receipt.record).expect("read").expect("there");
     for (id, content) in [(named.document, &b"<p>made</p>"[..]), (named.screenshot, b"\x89PNG")] {
-        let object = reader.object(id.expect("named").as_bytes()).expect("read").expect("there");
+        let object = reader.object(&id.expect("named")).expect("read").expect("there");
         assert!(object.place().offset() < answer.place.offset());
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut object.read().expect("read"), &mut bytes).expect("read");
         assert_eq!(bytes, content);
     }
     assert_eq!(varve_store::exchange::renderings_of(&answer.header), named);
-    let document =
-        reader.find(named.document.expect("named").as_bytes()).expect("read").expect("there").header;
+    let document = reader.find(&named.document.expect("named")).expect("read").expect("there").header;
     assert_eq!(document.target_uri(), Some(&b"urn:dom:http://h/"[..]), "no program takes it for the page");
     let of = document.reference("WARC-Refers-To").map(|id| String::from_utf8_lossy(id).into_owned());
     assert_eq!(of, Some(kept.receipt.record.to_string()));
@@ -328,7 +328,7 @@ fn lines_behind_the_body_are_kept_beside_it() {
     let trailers = ["x-checksum: 1f".to_owned(), "server-timing: cache;dur=2".to_owned()];
     let kept = keep(&writer, &NewExchange { trailers: &trailers, ..exchange("http://e/a", 1, &wire) });
     writer.sync().expect("synced");
-    let located = writer.reader().find(kept.receipt.record.as_bytes()).expect("read").expect("there");
+    let located = writer.reader().find(&kept.receipt.record).expect("read").expect("there");
     let said: Vec<_> = located.header.fields.get_all("Varve-Trailer").collect();
     assert_eq!(said, [&b"x-checksum: 1f"[..], b"server-timing: cache;dur=2"]);
 }
@@ -348,7 +348,7 @@ fn an_exchange_aside_is_no_capture_and_no_original() {
         let kept = keeper.keep_non_capture(&mut packer, &sent, &NewRenderings::default()).expect("kept");
         assert_eq!((kept.status, kept.length), (200, 5));
         writer.wait(kept.ticket).expect("safe");
-        let block = writer.reader().response_block(kept.record.as_bytes()).expect("read").expect("there");
+        let block = writer.reader().response_block(&kept.record).expect("read").expect("there");
         let mut bytes = Vec::new();
         { block }.read_to_end(&mut bytes).expect("read");
         assert_eq!(bytes, wire);
@@ -359,7 +359,7 @@ fn an_exchange_aside_is_no_capture_and_no_original() {
     let again = NewExchange { non_capture_method: Some("GET"), ..exchange(url, 4, &wire) };
     let again = keeper.keep_non_capture(&mut packer, &again, &NewRenderings::default()).expect("kept");
     writer.wait(again.ticket).expect("safe");
-    let header = writer.reader().find(again.record.as_bytes()).expect("read").expect("there").header;
+    let header = writer.reader().find(&again.record).expect("read").expect("there").header;
     assert_eq!(header.record_type(), varve_warc::record::RecordType::Revisit, "it takes no room again");
     assert_eq!(receipts(root.path()), [captured.receipt]);
     let mut silo = Vec::new();

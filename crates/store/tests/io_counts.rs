@@ -8,6 +8,7 @@ mod scene;
 use std::path::Path;
 use std::sync::Arc;
 
+use varve_core::RecordId;
 use varve_store::disk::LocalDisk;
 use varve_store::exchange::{ExchangeWriter, NewExchange};
 use varve_store::silo::SiloFiles;
@@ -27,7 +28,7 @@ fn reader(disk: &Arc<RecordingDisk>, root: &Path) -> StoreReader {
 }
 
 /// A store with two synced objects.
-fn with_objects(root: &Path) -> [[u8; 32]; 2] {
+fn with_objects(root: &Path) -> [RecordId; 2] {
     let writer = scene::open(root, SILO_BYTES, Packing::Gzip);
     [scene::store(&writer, b"one").id, scene::store(&writer, &scene::noise(20_000, 1)).id]
 }
@@ -66,7 +67,7 @@ fn an_absent_object_costs_no_read() {
     let disk = RecordingDisk::new(Arc::new(LocalDisk::new(root.path())));
     let store = reader(&disk, root.path());
     disk.take_calls();
-    assert!(store.find(&[0xee; 32]).expect("looked up").is_none());
+    assert!(store.find(&RecordId::new([0xee; 32])).expect("looked up").is_none());
     assert_eq!(disk.take_counts(), "");
 }
 
@@ -123,6 +124,7 @@ fn appending_one_exchange() {
         date: scene::date(),
         request: b"GET / HTTP/1.1\r\nHost: example.com\r\n\r\n",
         response: &response,
+        head: None,
         ip: None,
         protocols: &[],
         cipher: None,
@@ -150,7 +152,7 @@ fn a_lookup_through_the_writer() {
     assert!(writer.reader().find(&stored.id).expect("looked up").is_some());
     disk.take_calls();
     for number in 0..100u8 {
-        assert!(writer.reader().find(&[number; 32]).expect("looked up").is_none());
+        assert!(writer.reader().find(&RecordId::new([number; 32])).expect("looked up").is_none());
         assert!(writer.index().find(varve_store::index::IndexPrefix(7)).expect("looked up").is_empty());
     }
     assert_eq!(disk.take_counts(), "");

@@ -15,13 +15,12 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use scene::{files, noise, read, resource, settings};
+use scene::{files, id_of, noise, read, resource, settings};
 use varve_store::audit::{AuditOptions, audit};
 use varve_store::disk::LocalDisk;
 use varve_store::index::IndexOptions;
 use varve_store::rebuild::rebuild;
 use varve_store::{StoreReader, StoreSettings, StoreWriter};
-use varve_warc::digest::Algorithm;
 use varve_warc::write::Packing;
 
 const ROOT: &str = "VARVE_KILL_ROOT";
@@ -115,7 +114,7 @@ fn check(root: &Path, safe: &[u64]) {
     let reader = writer.reader();
     for number in safe {
         let expected = content(*number);
-        let id: [u8; 32] = Algorithm::Sha256.digest(&expected).bytes().try_into().expect("32 bytes");
+        let id = id_of(&expected);
         assert!(read(&reader, &id) == expected, "object {number}");
     }
     drop(writer);

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use std::io::Read;
 
-use scene::{files, noise, open, read, resource, store};
+use scene::{files, id_of, noise, open, read, resource, store};
+use varve_core::RecordId;
 use varve_store::disk::LocalDisk;
 use varve_store::{NewObject, StoreError, StoreReader};
-use varve_warc::digest::Algorithm;
 use varve_warc::write::Packing;
 
 #[test]
@@ -19,7 +19,7 @@ fn the_id_of_a_resource_is_its_sha_256() {
     let writer = open(root.path(), 1 << 30, Packing::Gzip);
     for content in [b"".as_slice(), b"x", &noise(3_000_000, 1)] {
         let stored = store(&writer, content);
-        assert_eq!(stored.id.as_slice(), Algorithm::Sha256.digest(content).bytes());
+        assert_eq!(stored.id, id_of(content));
         assert!(stored.new);
         assert_eq!(read(&writer.reader(), &stored.id), content);
         let again = store(&writer, content);
@@ -48,7 +48,7 @@ fn silos_roll_and_are_sealed() {
 }
 
 #[test]
-fn what_does_not_fit_one_silo_comes_back_whole_and_by_range() {
+fn an_object_larger_than_a_silo_is_read_whole_and_by_range() {
     for packing in [Packing::Gzip, Packing::Zstd { level: 3, dictionary: None }] {
         let root = tempfile::tempdir().expect("a folder");
         let writer = open(root.path(), 1 << 20, packing.clone());
@@ -88,9 +88,9 @@ fn metadata_has_the_id_of_what_it_says_about_whom() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 30, Packing::Gzip);
     let mut packer = writer.packer().expect("a packer");
-    let about = NewObject { refers_to: Some("urn:sha256:00".into()), ..resource() };
+    let about = NewObject { refers_to: Some("urn:sha256:00".parse().expect("a URI")), ..resource() };
     let one = writer.store_bytes(&mut packer, &about, b"note").expect("stored");
-    let other = NewObject { refers_to: Some("urn:sha256:01".into()), ..resource() };
+    let other = NewObject { refers_to: Some("urn:sha256:01".parse().expect("a URI")), ..resource() };
     let two = writer.store_bytes(&mut packer, &other, b"note").expect("stored");
     assert_ne!(one.id, two.id);
     writer.sync().expect("durable");
@@ -105,13 +105,13 @@ fn ids_are_found_by_their_beginning() {
     ids.sort_unstable();
     let reader = writer.reader();
     for id in &ids {
-        let hex = data_encoding::HEXLOWER.encode(id);
+        let hex = data_encoding::HEXLOWER.encode(id.as_bytes());
         assert_eq!(reader.resolve(&hex).expect("resolved"), Some(*id));
         assert_eq!(reader.resolve(&hex[..20]).expect("resolved"), Some(*id));
     }
     assert!(matches!(reader.resolve("1"), Err(StoreError::Ambiguous { .. })));
     assert_eq!(reader.resolve(&"0".repeat(64)).expect("none"), None);
-    let wanted = [ids[3], [0; 32], ids[599]];
+    let wanted = [ids[3], RecordId::new([0; 32]), ids[599]];
     assert_eq!(reader.have(&wanted).expect("answered"), [true, false, true]);
 }
 
@@ -140,7 +140,7 @@ fn many_threads_store_and_each_content_once() {
     assert_eq!(new.into_inner(), 60);
     for seed in 0..60 {
         let content = noise(3000, seed);
-        let id: [u8; 32] = Algorithm::Sha256.digest(&content).bytes().try_into().expect("32 bytes");
+        let id = id_of(&content);
         assert_eq!(read(&writer.reader(), &id), content);
     }
 }
@@ -168,7 +168,7 @@ fn flip(root: &std::path::Path, from_end: usize) {
 }
 
 #[test]
-fn what_is_damaged_is_not_taken_for_here_and_storing_it_again_mends_it() {
+fn a_damaged_object_counts_as_absent_and_is_stored_again() {
     let content = noise(5000, 3);
     // In the block, in the checksum, and in the header of the record.
     for from_end in [2000, 8, 5100] {
@@ -179,7 +179,7 @@ fn what_is_damaged_is_not_taken_for_here_and_storing_it_again_mends_it() {
         let mended = store(&writer, &content);
         assert_eq!((mended.id, mended.new, mended.mended), (stored.id, true, true), "{from_end}");
         assert_eq!(read(&writer.reader(), &stored.id), content, "{from_end}");
-        let hex = data_encoding::HEXLOWER.encode(&stored.id);
+        let hex = data_encoding::HEXLOWER.encode(stored.id.as_bytes());
         assert_eq!(writer.reader().resolve(&hex[..6]).expect("resolved"), Some(stored.id));
         drop(writer);
         let writer = open(root.path(), 1 << 30, Packing::Gzip);
@@ -236,9 +236,8 @@ fn a_damaged_header_is_an_error_with_its_place_and_no_other_object() {
     drop(writer);
     let path = root.path().join("warc/0/00000000.warc.gz");
     let whole = std::fs::read(&path).expect("a silo");
-    let damaged = Algorithm::Sha256.digest(&contents[0]);
-    let damaged: [u8; 32] = damaged.bytes().try_into().expect("32 bytes");
-    let hex = data_encoding::HEXLOWER.encode(&damaged);
+    let damaged = id_of(&contents[0]);
+    let hex = data_encoding::HEXLOWER.encode(damaged.as_bytes());
     for at in 0..200 {
         let mut bytes = whole.clone();
         bytes[offset as usize + at] ^= 4;

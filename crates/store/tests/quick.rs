@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use scene::{files, noise, open, store};
+use varve_core::RecordId;
 use varve_store::StoreReader;
 use varve_store::audit::{AuditFinding, AuditKind, AuditOptions, audit};
 use varve_store::disk::LocalDisk;
@@ -50,7 +51,7 @@ fn put_index(root: &Path, entries: impl IntoIterator<Item = IndexEntry>) {
 }
 
 /// A store of objects that all have the same length, in several silos.
-fn filled(root: &Path, packing: Packing) -> Vec<[u8; 32]> {
+fn filled(root: &Path, packing: Packing) -> Vec<RecordId> {
     let writer = open(root, 40_000, packing);
     let ids = (0..20).map(|seed| store(&writer, &noise(5_000, seed)).id).collect();
     writer.housekeeping().expect("merged");

@@ -1,8 +1,8 @@
 //! WARC-Date: the W3C profile of ISO 8601, and the 14-digit times of ARC and CDX.
 //!
-//! The instant and the written precision are both kept, since 1.1 allows anything from a year to nanoseconds and an
-//! archive must not invent digits. Real files also hold lower-case `t` and `z`, offsets other than UTC and no zone at
-//! all; such dates are parsed and marked as not exact.
+//! The instant and the written precision are both kept, since 1.1 allows anything from a year to
+//! nanoseconds and an archive must not invent digits. Real files also hold lower-case `t` and `z`,
+//! offsets other than UTC and no zone at all; such dates are parsed and marked as not exact.
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Timelike, Utc};
 

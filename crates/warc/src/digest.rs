@@ -1,7 +1,8 @@
 //! Digests as archives write them, compared as bytes.
 //!
-//! The wild has `sha1:` in Base32, `sha-256:` in hex, MD5 in Base64 and more. A digest is parsed once into algorithm
-//! and bytes; its length gives its spelling, which is never ambiguous within one algorithm.
+//! The wild has `sha1:` in Base32, `sha-256:` in hex, MD5 in Base64 and more. A digest is parsed
+//! once into algorithm and bytes; its length gives its spelling, which is never ambiguous within
+//! one algorithm.
 
 use std::fmt;
 
@@ -153,6 +154,11 @@ impl Digest {
         Self { algorithm, bytes: held }
     }
 
+    /// The SHA-256 with these bytes.
+    pub fn of_sha256(bytes: &[u8; 32]) -> Self {
+        Self::new(Algorithm::Sha256, bytes)
+    }
+
     /// Reads a labelled digest in any of the usual spellings.
     pub fn parse(text: &[u8]) -> Result<Self, DigestError> {
         let colon = memchr::memchr(b':', text).ok_or(DigestError::Unlabelled)?;
@@ -187,6 +193,11 @@ impl Digest {
     /// The algorithm.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
+    }
+
+    /// The bytes of a SHA-256; `None` for another algorithm.
+    pub fn sha256(&self) -> Option<[u8; 32]> {
+        if self.algorithm == Algorithm::Sha256 { self.bytes().try_into().ok() } else { None }
     }
 
     /// The bytes.

@@ -1,7 +1,8 @@
-//! RFC 2047 encoded words in field values, which WARC readers shall understand (ISO 28500, clause 4).
+//! RFC 2047 encoded words in field values, which WARC readers shall understand (ISO 28500, clause
+//! 4).
 //!
-//! UTF-8, US-ASCII and ISO 8859-1 are decoded. A word in another charset, or a broken one, stays as written: a guess
-//! would change the content of the archive.
+//! UTF-8, US-ASCII and ISO 8859-1 are decoded. A word in another charset, or a broken one, stays as
+//! written: a guess would change the content of the archive.
 
 use data_encoding::BASE64;
 
@@ -85,7 +86,8 @@ mod tests {
     use super::text;
     use proptest::prelude::*;
 
-    /// Bytes that are not ASCII are decoded as Latin-1 once; decoding them again would give other letters.
+    /// Bytes that are not ASCII are decoded as Latin-1 once; decoding them again would give other
+    /// letters.
     #[test]
     fn a_word_must_be_ascii() {
         assert_eq!(text(b"=?iso-8859-1?Q?caf\xe9?="), "=?iso-8859-1?Q?caf\u{e9}?=");

@@ -1,10 +1,12 @@
 //! Read any WARC or ARC file, write only correct ones.
 //!
-//! This crate owns ISO 28500 and its predecessor ARC: records, the members they are packed in, and the rules that files
-//! break. HTTP messages belong to `varve-wire`. It knows nothing of archives, catalogs or networks and is useful alone.
+//! This crate owns ISO 28500 and its predecessor ARC: records, the members they are packed in, and
+//! the rules that files break. HTTP messages belong to `varve-wire`. It knows nothing of archives,
+//! catalogs or networks and is useful alone.
 //!
-//! Reading is lenient: everything readable is given, and each defect is a [`rule::WarcFinding`]. Writing is strict: the
-//! output breaks no rule. [`inspect`] reports on a file, and [`repair`] writes a conforming file from a defective one.
+//! Reading is lenient: everything readable is given, and each defect is a [`rule::WarcFinding`].
+//! Writing is strict: the output breaks no rule. [`inspect`] reports on a file, and [`repair`]
+//! writes a conforming file from a defective one.
 //!
 //! ```
 //! use std::io::Read;
@@ -17,7 +19,8 @@
 //! let mut packer = Packer::new(Packing::Gzip, None)?;
 //! let mut writer = WarcWriter::new(Vec::new(), &Packing::Gzip)?;
 //! let date = Date::parse(b"2026-11-15T12:00:00Z").expect("a date");
-//! let draft = Draft::new(RecordType::Resource, &date).target_uri("https://lake.example/").content_type("text/plain");
+//! let draft = Draft::new(RecordType::Resource, &date);
+//! let draft = draft.target_uri("https://lake.example/").content_type("text/plain");
 //! writer.append(packer.pack(&draft, PayloadKind::Block, b"one layer a year")?)?;
 //! let file = writer.into_inner();
 //!
@@ -32,8 +35,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Bounds that hold for any input: no panic, no endless loop, memory of a few fixed buffers (headers up to 1 MiB,
-//! windows and dictionaries up to 8 MiB, content in steps), time in proportion to the file and its decompressed size.
+//! Bounds that hold for any input: no panic, no endless loop, memory of a few fixed buffers
+//! (headers up to 1 MiB, windows and dictionaries up to 8 MiB, content in steps), time in
+//! proportion to the file and its decompressed size.
 
 pub mod date;
 pub mod digest;

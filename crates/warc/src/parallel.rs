@@ -1,14 +1,16 @@
 //! One file, read by several threads, with the result of one.
 //!
-//! A compressed file has no table of contents: only a reader of all preceding bytes knows where a record begins. So the
-//! file is cut into parts at arbitrary bytes. Each worker searches for the first record that begins in its part and reads
-//! up to the first that begins after it. Parts are then joined in order. A part counts only if it began exactly where its
-//! predecessor ended; otherwise it is read again from there. The result is therefore that of one thread for any input;
+//! A compressed file has no table of contents: only a reader of all preceding bytes knows where a
+//! record begins. So the file is cut into parts at arbitrary bytes. Each worker searches for the
+//! first record that begins in its part and reads up to the first that begins after it. Parts are
+//! then joined in order. A part counts only if it began exactly where its predecessor ended;
+//! otherwise it is read again from there. The result is therefore that of one thread for any input;
 //! chance and malice can only cost time.
 //!
-//! The cost is bounded as well. The block of a record may hold bytes that look like a record and claim the rest of the
-//! file, once in every part. So a worker that reads well past the end of its part waits until all parts before it are
-//! joined, and then knows whether its part counts. Parts that were covered meanwhile are not read.
+//! The cost is bounded as well. The block of a record may hold bytes that look like a record and
+//! claim the rest of the file, once in every part. So a worker that reads well past the end of its
+//! part waits until all parts before it are joined, and then knows whether its part counts. Parts
+//! that were covered meanwhile are not read.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
@@ -53,11 +55,13 @@ struct PartOutcome<T> {
 /// The result of a part; none when no record begins in it.
 type FirstLook<T> = Result<Option<PartOutcome<T>>, Error>;
 
-/// Reads all of `source` with several threads and passes the result of each part to `join`, in order.
+/// Reads all of `source` with several threads and passes the result of each part to `join`, in
+/// order.
 ///
-/// `read` gets a reader at the first record of a part and the byte at which the part ends; it must read records as
-/// long as `WarcReader::next_offset` is none or less than that byte, and pass each to its end. Fails only when reading
-/// fails or the file is no archive. Memory: a few buffers a thread, and a few finished parts that wait to be joined.
+/// `read` gets a reader at the first record of a part and the byte at which the part ends; it must
+/// read records as long as `WarcReader::next_offset` is none or less than that byte, and pass each
+/// to its end. Fails only when reading fails or the file is no archive. Memory: a few buffers a
+/// thread, and a few finished parts that wait to be joined.
 pub fn read_parts<'a, S, T, R>(
     source: &'a S,
     parts: PartOptions,
@@ -72,7 +76,8 @@ where
     let size = source.size().map_err(|source| Error::Io { offset: 0, source })?;
     let mut first = WarcReader::new(source)?;
     let (encoding, format) = (first.encoding(), first.format());
-    // In a plain file ARC records cannot be distinguished from text, and their columns depend on the first record.
+    // In a plain file ARC records cannot be distinguished from text, and their columns depend on
+    // the first record.
     let splits =
         parts.threads > 1 && (size >= 2 * MIN_PART_BYTES || parts.size.is_some()) && format == Format::Warc;
     if !splits {
@@ -181,8 +186,9 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
         Ok(())
     }
 
-    /// Reads a part whose first record must be searched for. None when none begins in it. `spare` is the reader of the part
-    /// before, for its buffers: allocating memory again and again costs more than parsing the headers.
+    /// Reads a part whose first record must be searched for. None when none begins in it. `spare`
+    /// is the reader of the part before, for its buffers: allocating memory again and again costs
+    /// more than parsing the headers.
     fn look_and_read<T>(
         &self,
         part: FilePart,
@@ -271,8 +277,8 @@ impl Drop for CloseInPanic<'_> {
     }
 }
 
-/// Numbers of the parts, handed out in order and not far ahead of the joined ones: when one part takes long, the results of
-/// others must not accumulate.
+/// Numbers of the parts, handed out in order and not far ahead of the joined ones: when one part
+/// takes long, the results of others must not accumulate.
 struct PartQueue {
     state: Mutex<QueueState>,
     changed: Condvar,
@@ -294,8 +300,8 @@ impl PartQueue {
         Self { state: Mutex::default(), changed: Condvar::new(), count, ahead }
     }
 
-    /// The next number, once it may be worked on, and where the first record begins that is not joined. None when there
-    /// are no more.
+    /// The next number, once it may be worked on, and where the first record begins that is not
+    /// joined. None when there are no more.
     fn take(&self) -> Option<(usize, u64)> {
         let may_not_yet = |state: &mut QueueState| !state.closed && state.next >= state.joined + self.ahead;
         let waited = self.changed.wait_while(self.lock(), may_not_yet);
@@ -316,9 +322,11 @@ impl PartQueue {
         self.changed.notify_all();
     }
 
-    /// Waits until all parts before this one are joined. Returns where it must begin; none when it is not needed.
+    /// Waits until all parts before this one are joined. Returns where it must begin; none when it
+    /// is not needed.
     fn expected_at(&self, index: usize) -> Option<u64> {
-        // Parts are handed out in order: those before it are joined, or read by threads that wait for no later part.
+        // Parts are handed out in order: those before it are joined, or read by threads that wait
+        // for no later part.
         let is_early = |state: &mut QueueState| !state.closed && state.joined < index;
         let waited = self.changed.wait_while(self.lock(), is_early);
         let state = waited.unwrap_or_else(PoisonError::into_inner);

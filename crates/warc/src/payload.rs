@@ -1,8 +1,9 @@
 //! The payload of a record, hashed while its block streams by.
 //!
-//! The payload depends on the record (ISO 28500, clause 6): the block itself, or the entity inside an HTTP message with
-//! the transfer coding removed. The caller pushes the bytes of the block in pieces of any size and the tracker hashes the
-//! payload in them, so checking and writing share one definition of a payload and no body is buffered.
+//! The payload depends on the record (ISO 28500, clause 6): the block itself, or the entity inside
+//! an HTTP message with the transfer coding removed. The caller pushes the bytes of the block in
+//! pieces of any size and the tracker hashes the payload in them, so checking and writing share one
+//! definition of a payload and no body is buffered.
 
 use crate::digest::{Digest, Hasher};
 use crate::record::{RecordHeader, RecordType};
@@ -25,7 +26,8 @@ pub enum PayloadKind {
 }
 
 impl PayloadKind {
-    /// The kind by the header. The payload of a segment is that of the whole object, so its block has none of its own.
+    /// The kind by the header. The payload of a segment is that of the whole object, so its block
+    /// has none of its own.
     pub fn of(header: &RecordHeader) -> Self {
         let record_type = header.record_type();
         match record_type {
@@ -50,7 +52,8 @@ pub struct Payload {
     pub digest: Option<Digest>,
     /// The digest of a chunked payload with the chunk framing, which some tools wrongly record.
     pub framed_digest: Option<Digest>,
-    /// The digest of the bytes after the first empty line, for blocks that should be an HTTP message and are not.
+    /// The digest of the bytes after the first empty line, for blocks that should be an HTTP
+    /// message and are not.
     pub unheaded_digest: Option<Digest>,
     /// The head of the HTTP message.
     pub head: Option<MessageHead>,
@@ -94,6 +97,16 @@ impl PayloadTracker {
         self.chunked = None;
         self.unheaded = None;
         self.length = 0;
+    }
+
+    /// Starts a record with a response of which the head is known: the first byte to push is the
+    /// one after it.
+    pub fn begin_after(&mut self, head: &MessageHead, hasher: Option<Hasher>) {
+        self.begin(PayloadKind::Response, hasher);
+        self.in_body = true;
+        if head.headers.is_chunked() {
+            self.chunked = Some((ChunkedDecoder::new(), self.hasher.clone()));
+        }
     }
 
     /// Whether the head of the message is complete, or there is none.

@@ -1,7 +1,7 @@
 //! The header of a record: its version, its fields, and the meaning of the fields.
 //!
-//! The getters are lenient: brackets around a target URI, case of a type and spaces in a length do not matter to them.
-//! `validate` checks whether a header conforms to the standard.
+//! The getters are lenient: brackets around a target URI, case of a type and spaces in a length do
+//! not matter to them. `validate` checks whether a header conforms to the standard.
 
 use crate::date::Date;
 use crate::digest::{Digest, DigestError};

@@ -1,8 +1,7 @@
 //! Checks one record against its own header: fields, digests, form of the HTTP message.
 //!
-//! The caller pushes the bytes of the block while it reads or copies them, so a record is read once.
-
-use std::io::BufRead;
+//! The caller pushes the bytes of the block while it reads or copies them, so a record is read
+//! once.
 
 use crate::digest::{Digest, DigestError, Hasher};
 use crate::payload::{Payload, PayloadKind, PayloadTracker};
@@ -103,15 +102,8 @@ impl RecordChecker {
     ) -> Result<CheckedRecord, Error> {
         let offset = record.offset();
         self.begin(record, strict);
-        loop {
-            let bytes = record.fill_buf().map_err(|source| Error::Io { offset, source })?;
-            if bytes.is_empty() {
-                return Ok(self.finish(record));
-            }
-            self.push(bytes);
-            let length = bytes.len();
-            record.consume(length);
-        }
+        record.for_each_piece(|bytes| self.push(bytes)).map_err(|source| Error::Io { offset, source })?;
+        Ok(self.finish(record))
     }
 
     /// The hash of the block so far, and the digest that the header gives, if there is one.

@@ -1,8 +1,9 @@
 //! The numbered rules, and a finding: one place where a file breaks one of them.
 //!
-//! Every rule has a code that never changes its meaning, a severity, and the clause of ISO 28500:2017 (WARC 1.1) that it
-//! rests on; rules about other formats name their own text. A *leniency* is something that the reader had to work around
-//! and is always reported. A *conformance* rule is reported in strict mode only. Findings are data: nothing here prints,
+//! Every rule has a code that never changes its meaning, a severity, and the clause of ISO
+//! 28500:2017 (WARC 1.1) that it rests on; rules about other formats name their own text. A
+//! *leniency* is something that the reader had to work around and is always reported. A
+//! *conformance* rule is reported in strict mode only. Findings are data: nothing here prints,
 //! counts or decides an exit code.
 
 use std::collections::BTreeMap;
@@ -159,7 +160,8 @@ rules! {
     ContentTypeMissing = "S04", Conformance, Warning, "ISO 28500 5.6";
     /// Content-Type is a media type.
     ContentTypeForm = "S05", Conformance, Warning, "ISO 28500 5.6";
-    /// WARC-Target-URI is there on response, resource, request, revisit, conversion and continuation records.
+    /// WARC-Target-URI is there on response, resource, request, revisit, conversion and
+    /// continuation records.
     TargetUriMissing = "S06", Conformance, Warning, "ISO 28500 5.14";
     /// A field stands only on record types that may have it.
     FieldMisplaced = "S07", Conformance, Warning, "ISO 28500 5";
@@ -202,7 +204,8 @@ rules! {
 }
 
 impl Rule {
-    /// Whether bytes are lost where the rule is broken: they belong to no record, or to one that is not complete.
+    /// Whether bytes are lost where the rule is broken: they belong to no record, or to one that is
+    /// not complete.
     pub fn loses_bytes(self) -> bool {
         matches!(
             self,
@@ -230,7 +233,8 @@ pub struct WarcFinding {
     pub offset: u64,
     /// A description.
     pub message: String,
-    /// The number of places it stands for: more than one when further findings of a rule are only counted.
+    /// The number of places it stands for: more than one when further findings of a rule are only
+    /// counted.
     pub times: u64,
 }
 
@@ -244,8 +248,8 @@ impl WarcFinding {
 /// Maximum number of findings that are kept until they are taken.
 const MAX_PENDING_FINDINGS: usize = 4096;
 
-/// Findings that were not taken yet. A damaged file may hold many without a record between, so further ones are only
-/// counted.
+/// Findings that were not taken yet. A damaged file may hold many without a record between, so
+/// further ones are only counted.
 #[derive(Debug, Default)]
 pub(crate) struct PendingFindings {
     kept: Vec<WarcFinding>,

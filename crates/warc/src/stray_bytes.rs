@@ -1,7 +1,7 @@
 //! Bytes that belong to no record, kept for a repair.
 //!
-//! Short ranges are kept as they are. Of long ones only offset and length are kept, because junk may be as large as the
-//! file.
+//! Short ranges are kept as they are. Of long ones only offset and length are kept, because junk
+//! may be as large as the file.
 
 /// Ranges up to this length are kept with their bytes.
 pub(crate) const MAX_STRAY_BYTES: usize = 4 << 10;
@@ -11,7 +11,8 @@ const MAX_STRAYS: usize = 64;
 /// A range of bytes that belong to no record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stray {
-    /// Where it begins: the offset of the finding about it or, for a member that was read in part, where reading stopped.
+    /// Where it begins: the offset of the finding about it or, for a member that was read in part,
+    /// where reading stopped.
     pub(crate) offset: u64,
     pub(crate) length: u64,
     /// The bytes, if they are few.

@@ -1,7 +1,7 @@
 //! Whether a header conforms to ISO 28500.
 //!
-//! Pure rules over one header: no file, no state. Leniencies are always reported, conformance rules only when `strict`.
-//! A table says which record types may have which fields.
+//! Pure rules over one header: no file, no state. Leniencies are always reported, conformance rules
+//! only when `strict`. A table says which record types may have which fields.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -70,7 +70,8 @@ pub(crate) fn may_repeat(name: &[u8]) -> bool {
 /// Up to this number, names are compared one by one, which is faster for few.
 const MAX_COMPARED_NAMES: usize = 24;
 
-/// The field names seen so far, without regard to case. Many names are hashed, since a header may hold thousands.
+/// The field names seen so far, without regard to case. Many names are hashed, since a header may
+/// hold thousands.
 #[derive(Default)]
 pub(crate) struct SeenNames<'a> {
     few: [&'a [u8]; MAX_COMPARED_NAMES],
@@ -285,7 +286,8 @@ impl HeaderCheck<'_> {
             let message = format!("a {} record without WARC-Target-URI", record_type.name());
             self.report(Rule::TargetUriMissing, message);
         }
-        // The first segment of metadata has the digest of the whole object, which has no other place.
+        // The first segment of metadata has the digest of the whole object, which has no other
+        // place.
         let is_of_whole = |name: &str| name == "WARC-Payload-Digest" && self.header.is_segment();
         let names = FORBIDDEN_FIELDS.iter().map(|(name, _)| *name).chain(CONTINUATION_ONLY);
         let misplaced: Vec<&str> = names

@@ -1,11 +1,13 @@
-//! Inspects every archive of the public corpora and compares the report with the recorded expectation.
+//! Inspects every archive of the public corpora and compares the report with the recorded
+//! expectation.
 //!
-//! The expectations are in `tests/corpus/`, one text for each source and one block for each file, to be read beside the
-//! corpus's own list of defects. They were reviewed by eye; a changed block needs a review. `UPDATE_EXPECT=1` rewrites
-//! them. When the corpora are absent (they are not part of this repository), the test reports that on one line.
+//! The expectations are in `tests/corpus/`, one text for each source and one block for each file,
+//! to be read beside the corpus's own list of defects. They were reviewed by eye; a changed block
+//! needs a review. `UPDATE_EXPECT=1` rewrites them. When the corpora are absent (they are not part
+//! of this repository), the test reports that on one line.
 //!
-//! Each file is inspected in lenient and strict mode, by one thread and by several with parts of a few bytes: the number of
-//! threads must not change the report.
+//! Each file is inspected in lenient and strict mode, by one thread and by several with parts of a
+//! few bytes: the number of threads must not change the report.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

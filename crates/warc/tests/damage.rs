@@ -1,4 +1,5 @@
-//! Damage of every kind at every place of a small file: only the damaged record is lost, and a finding names the place.
+//! Damage of every kind at every place of a small file: only the damaged record is lost, and a
+//! finding names the place.
 
 mod made;
 
@@ -13,7 +14,8 @@ fn whole(file: &Archive) -> Vec<Read> {
     read_all(&file.bytes).expect("a right file").records
 }
 
-/// Runs `check` with each bit of the file flipped, with the number of the record that holds the bit, on two threads.
+/// Runs `check` with each bit of the file flipped, with the number of the record that holds the
+/// bit, on two threads.
 fn with_each_bit_flipped(file: &Archive, check: impl Fn(&[u8], usize, usize) + Sync) {
     std::thread::scope(|scope| {
         for parity in 0..2 {
@@ -44,8 +46,9 @@ fn is_named(findings: &[WarcFinding], file: &Archive, number: usize) -> bool {
     findings.iter().any(|finding| file.places[number].contains(&(finding.offset as usize)))
 }
 
-/// A compressed member carries a checksum. So for any flipped bit every other record is unchanged. Either a finding names a
-/// place in the damaged member, or the bit has no meaning (as in the modification time) and all records are unchanged.
+/// A compressed member carries a checksum. So for any flipped bit every other record is unchanged.
+/// Either a finding names a place in the damaged member, or the bit has no meaning (as in the
+/// modification time) and all records are unchanged.
 #[test]
 fn a_flipped_bit_in_a_compressed_record() {
     for packing in [Encoding::Gzip, Encoding::Zstd] {
@@ -67,10 +70,11 @@ fn a_flipped_bit_in_a_compressed_record() {
     }
 }
 
-/// A plain file has no checksum but the digests, so the format leaves two gaps: a changed letter in a header line may go
-/// unseen, and a wrong length that ends right before a later record makes those between part of the block. Otherwise every
-/// other record is unchanged. A finding names a place in the damaged record when the bit was in its block, after it, or
-/// changed the extent of the block.
+/// A plain file has no checksum but the digests, so the format leaves two gaps: a changed letter in
+/// a header line may go unseen, and a wrong length that ends right before a later record makes
+/// those between part of the block. Otherwise every other record is unchanged. A finding names a
+/// place in the damaged record when the bit was in its block, after it, or changed the extent of
+/// the block.
 #[test]
 fn a_flipped_bit_in_a_plain_record() {
     let file = archive(Encoding::Plain, &some_records());
@@ -123,8 +127,8 @@ fn a_cut_at_every_byte() {
     }
 }
 
-/// A zstd frame shows nothing before its first block is complete, which may have 128 KiB: a record after damage must be
-/// found nevertheless.
+/// A zstd frame shows nothing before its first block is complete, which may have 128 KiB: a record
+/// after damage must be found nevertheless.
 #[test]
 fn a_large_block_after_damage_is_found() {
     use varve_warc::date::Date;
@@ -160,8 +164,9 @@ fn a_large_block_after_damage_is_found() {
     }
 }
 
-/// After a damaged member the reader searches for the next one that begins a record. The bytes between are reported: a zstd
-/// frame gives its end, so each is reported on its own; for gzip members the finding gives the end of the range.
+/// After a damaged member the reader searches for the next one that begins a record. The bytes
+/// between are reported: a zstd frame gives its end, so each is reported on its own; for gzip
+/// members the finding gives the end of the range.
 #[test]
 fn damaged_neighbours_are_reported() {
     for (hit, what_follows) in [(2..5, None), (5..8, Some("the end of the file"))] {
@@ -187,7 +192,8 @@ fn damaged_neighbours_are_reported() {
     }
 }
 
-/// Frames inside frames, each followed by thousands of useless blocks: following them is paid from the budget.
+/// Frames inside frames, each followed by thousands of useless blocks: following them is paid from
+/// the budget.
 #[test]
 fn following_blocks_is_bounded() {
     let first = made::packed(Encoding::Zstd, &made::response(0, b"x"));

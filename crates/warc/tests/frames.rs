@@ -1,4 +1,5 @@
-//! Zstandard frames of every shape give the same records, decompressed whole or streamed, with and without a dictionary.
+//! Zstandard frames of every shape give the same records, decompressed whole or streamed, with and
+//! without a dictionary.
 
 use std::any::Any;
 use std::io::{self, Read, Write};
@@ -22,8 +23,8 @@ enum Shape {
     Blocks,
 }
 
-/// Different blocks, each with a shape: small ones, one of many blocks, one that is too large when packed, one that is too
-/// large when decompressed.
+/// Different blocks, each with a shape: small ones, one of many blocks, one that is too large when
+/// packed, one that is too large when decompressed.
 fn blocks() -> Vec<(Shape, Vec<u8>)> {
     let noise = |length: usize| {
         let mut state = length as u64 | 1;
@@ -157,7 +158,8 @@ fn damaged_frames_are_reported_and_the_others_are_read() {
     }
 }
 
-/// A file that begins with the `stored` dictionary, followed by frames packed with another one or with none.
+/// A file that begins with the `stored` dictionary, followed by frames packed with another one or
+/// with none.
 fn small_file(stored: &[u8], packed_by: &[&[u8]]) -> (Vec<u8>, Vec<u64>) {
     let mut file = vec![0x5d, 0x2a, 0x4d, 0x18];
     file.extend((stored.len() as u32).to_le_bytes());
@@ -273,7 +275,8 @@ fn a_wrong_bit_in_a_dictionary_is_reported_there() {
     let plain = zstd::bulk::decompress(&stored, 1 << 20).expect("a frame");
     let (file, places) = small_file(&stored, &[&plain, &plain, &[]]);
     assert_eq!(read(&file).expect("an archive"), (3, Vec::new()));
-    // All of its frame except the first bytes, by which it is recognised. Testing every bit would take long.
+    // All of its frame except the first bytes, by which it is recognised. Testing every bit would
+    // take long.
     let frame = 12..8 + stored.len();
     let mut found = 0;
     for at in frame.clone().filter(|at| at - frame.start < 40 || at % 97 == 0 || frame.end - at <= 4) {

@@ -1,8 +1,9 @@
 //! Runs the laws of `fuzz/laws` for a few seconds, always in the same way.
 //!
-//! A small generator of a fixed seed changes files that the tests make, and files of the public corpora where they are
-//! present, and calls the same functions as libFuzzer does. `VARVE_FUZZ_TIMES=50` multiplies the number of rounds by 50;
-//! `fuzz/README.md` describes runs of hours.
+//! A small generator of a fixed seed changes files that the tests make, and files of the public
+//! corpora where they are present, and calls the same functions as libFuzzer does.
+//! `VARVE_FUZZ_TIMES=50` multiplies the number of rounds by 50; `fuzz/README.md` describes runs of
+//! hours.
 
 mod made;
 
@@ -80,7 +81,8 @@ fn change(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut Random) {
     }
 }
 
-/// Calls a law with every seed, then with changed ones. `finish` is applied to the changed bytes first.
+/// Calls a law with every seed, then with changed ones. `finish` is applied to the changed bytes
+/// first.
 fn run(name: &str, law: fn(&[u8]), seeds: &[Vec<u8>], rounds: usize, finish: fn(Vec<u8>, usize) -> Vec<u8>) {
     for seed in seeds {
         law(seed);

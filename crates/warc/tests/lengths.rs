@@ -1,5 +1,5 @@
-//! A wrong Content-Length: the block ends where the record ends, the finding is about the record with the wrong length, and
-//! a repair records every lost byte.
+//! A wrong Content-Length: the block ends where the record ends, the finding is about the record
+//! with the wrong length, and a repair records every lost byte.
 
 mod made;
 
@@ -35,7 +35,8 @@ fn right(number: usize, block: &[u8]) -> Vec<u8> {
     lying(number, block, block.len(), true)
 }
 
-/// Blocks of the records by number, and the repair records by the number of the record that they are about.
+/// Blocks of the records by number, and the repair records by the number of the record that they
+/// are about.
 struct Outcome {
     blocks: Vec<Vec<u8>>,
     traces: Vec<(Option<usize>, Value)>,
@@ -171,7 +172,8 @@ fn a_separator_inside_a_block() {
     assert_eq!(outcome.strays()[0]["text"], "and a body\r\n\r\n");
 }
 
-/// The digest matches the declared length: the bytes after it are stray, and a record inside the block is part of it.
+/// The digest matches the declared length: the bytes after it are stray, and a record inside the
+/// block is part of it.
 #[test]
 fn a_matching_digest_decides() {
     let nested = [b"x\r\n\r\n".to_vec(), right(9, b"inside")].concat();

@@ -116,8 +116,8 @@ fn a_record_that_claims_its_neighbours_is_not_good() {
     assert_eq!((report.records, report.digests.bad, report.last_good_offset), (5, 0, good));
 }
 
-/// The last good byte is the end of the last complete record before the first lost bytes, or the end of the file when none
-/// are lost.
+/// The last good byte is the end of the last complete record before the first lost bytes, or the
+/// end of the file when none are lost.
 #[test]
 fn the_last_good_byte_lies_before_the_first_damage() {
     for packing in made::PACKINGS {
@@ -216,7 +216,8 @@ fn useless_decompression_is_bounded() {
     let gzip_header = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
     let text = b"WARC/1.1\r\n";
     let stored = |length: u16| [&[0][..], &length.to_le_bytes(), &(!length).to_le_bytes()].concat();
-    // Each unit is a stored block that holds the beginning of a member, whose own first block is the rest of the unit.
+    // Each unit is a stored block that holds the beginning of a member, whose own first block is
+    // the rest of the unit.
     let inner = [&gzip_header[..], &stored(text.len() as u16), text].concat();
     let unit = [stored(inner.len() as u16), inner].concat();
     let bomb = deflated(&vec![0; 1 << 20], flate2::FlushCompress::Full).repeat(80);

@@ -1,5 +1,6 @@
-//! Memory stays within fixed buffers for any file: a record of a gibibyte, decompression bombs, and files of nothing but
-//! defects. One test alone in its process, since it counts all allocations of the process.
+//! Memory stays within fixed buffers for any file: a record of a gibibyte, decompression bombs, and
+//! files of nothing but defects. One test alone in its process, since it counts all allocations of
+//! the process.
 
 mod made;
 
@@ -83,7 +84,8 @@ impl ReadAt for Long {
 
 impl Long {
     fn new(beginning: &[u8], repeated: &[u8], length: u64, end: &[u8]) -> Self {
-        // The reader asks for large pieces; a repetition of one byte should not make it ask for each.
+        // The reader asks for large pieces; a repetition of one byte should not make it ask for
+        // each.
         let (repeated, times) = match repeated.len() {
             length_of_one @ ..1024 => (repeated.repeat(65536 / length_of_one), length / 65536),
             _ => (repeated.to_vec(), length),
@@ -129,7 +131,8 @@ fn zstd_bomb() -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-/// Inspects with two threads; the allocations beyond those that were there before must stay below the bound.
+/// Inspects with two threads; the allocations beyond those that were there before must stay below
+/// the bound.
 fn inspected(name: &str, source: &(impl ReadAt + ?Sized), strict: bool) -> Result<InspectReport, Error> {
     let before = HELD.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);

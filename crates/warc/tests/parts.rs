@@ -158,7 +158,8 @@ impl<S: ReadAt> ReadAt for Counted<S> {
     }
 }
 
-/// A part searches for a record in itself and not in all that follows, though its view reaches a little further.
+/// A part searches for a record in itself and not in all that follows, though its view reaches a
+/// little further.
 #[test]
 fn a_record_of_many_parts_is_not_read_for_each_of_them() {
     let block: Vec<u8> =
@@ -175,8 +176,8 @@ fn a_record_of_many_parts_is_not_read_for_each_of_them() {
     }
 }
 
-/// Starts of records in the block of another, each of which claims all that follows: a worker that reads one must find out
-/// in time that its part does not count.
+/// Starts of records in the block of another, each of which claims all that follows: a worker that
+/// reads one must find out in time that its part does not count.
 #[test]
 fn false_starts_that_claim_the_rest_of_the_file() {
     let mut block = vec![b'x'; 48 << 20];

@@ -272,7 +272,8 @@ fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Rules about the bytes of blocks, which a repair does not change, and about the meaning of whole collections.
+/// Rules about the bytes of blocks, which a repair does not change, and about the meaning of whole
+/// collections.
 const MAY_REMAIN: [Rule; 9] = [
     Rule::NotHttp,
     Rule::NotChunked,

@@ -1,9 +1,10 @@
 //! The chunked transfer coding, removed or followed while the bytes stream by.
 //!
-//! One state machine serves two users. The fetcher needs to know where a body ends and passes all bytes on. Readers of
-//! archives need the payload. Archives hold three kinds of bodies under a `chunked` head: chunked ones, ones that a
-//! tool has already decoded, and ones that were cut. The first size line tells the second kind. After that, bytes that
-//! are no chunk are passed on as they are, so that nothing is lost, and the end reports what was found.
+//! One state machine serves two users. The fetcher needs to know where a body ends and passes all
+//! bytes on. Readers of archives need the payload. Archives hold three kinds of bodies under a
+//! `chunked` head: chunked ones, ones that a tool has already decoded, and ones that were cut. The
+//! first size line tells the second kind. After that, bytes that are no chunk are passed on as they
+//! are, so that nothing is lost, and the end reports what was found.
 
 /// How a chunked body ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +59,8 @@ impl ChunkedDecoder {
         Self { state: ChunkState::FirstSize, line: Vec::new(), max_trailer_bytes }
     }
 
-    /// Takes stored bytes and passes payload bytes to `sink`. Returns how many bytes belong to the body: all, unless its
-    /// last chunk ended before.
+    /// Takes stored bytes and passes payload bytes to `sink`. Returns how many bytes belong to the
+    /// body: all, unless its last chunk ended before.
     pub fn push(&mut self, input: &[u8], sink: &mut impl FnMut(&[u8])) -> usize {
         let mut at = 0;
         while at < input.len() {
@@ -82,7 +83,8 @@ impl ChunkedDecoder {
         self.state == ChunkState::Done
     }
 
-    /// Whether the bytes are not chunked from some place on, so that the body has no end of its own.
+    /// Whether the bytes are not chunked from some place on, so that the body has no end of its
+    /// own.
     pub fn is_broken(&self) -> bool {
         matches!(self.state, ChunkState::NotChunked | ChunkState::Malformed)
     }

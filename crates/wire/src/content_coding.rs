@@ -1,8 +1,10 @@
-//! From a stored message to its payload and its body: transfer coding and content codings removed, bombs stopped.
+//! From a stored message to its payload and its body: transfer coding and content codings removed,
+//! bombs stopped.
 //!
-//! A coding that is not known, or that the bytes plainly do not have, is not removed, and is named. Many tools store decoded
-//! bodies under the old head. The output is limited, absolutely and in proportion to the input: an archive holds what the
-//! web sent, and the web sends decompression bombs.
+//! A coding that is not known, or that the bytes plainly do not have, is not removed, and is named.
+//! Many tools store decoded bodies under the old head. The output is limited, absolutely and in
+//! proportion to the input: an archive holds what the web sent, and the web sends decompression
+//! bombs.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -16,8 +18,8 @@ use crate::headers::Headers;
 pub struct DecodeLimits {
     /// Maximum number of bytes of a body.
     pub max_bytes: u64,
-    /// Maximum number of output bytes for one input byte, once `ratio_free_bytes` were written. Deflate reaches 1,032;
-    /// text that people write reaches about 100.
+    /// Maximum number of output bytes for one input byte, once `ratio_free_bytes` were written.
+    /// Deflate reaches 1,032; text that people write reaches about 100.
     pub max_ratio: u64,
     /// The ratio does not matter below this number of output bytes.
     pub ratio_free_bytes: u64,
@@ -60,7 +62,8 @@ impl<'a> DecodedBody<'a> {
     }
 }
 
-/// Opens the payload of a message: `block` starts after the head, and the transfer coding is removed.
+/// Opens the payload of a message: `block` starts after the head, and the transfer coding is
+/// removed.
 pub fn open_payload<'a>(
     headers: &Headers,
     block: impl BufRead + Send + 'a,
@@ -69,7 +72,8 @@ pub fn open_payload<'a>(
     decode(headers.is_chunked(), &[], block, limits)
 }
 
-/// Opens the body of a message: `block` starts after the head, and transfer and content codings are removed.
+/// Opens the body of a message: `block` starts after the head, and transfer and content codings are
+/// removed.
 pub fn open_body<'a>(
     headers: &Headers,
     block: impl BufRead + Send + 'a,

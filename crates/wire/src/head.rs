@@ -1,19 +1,22 @@
 //! The head of an HTTP message: its first line and its header list.
 //!
-//! This is the only parser of heads in the workspace. It reads what servers really send: bare LF, folded lines, no reason
-//! phrase, `HTTP/2 200` from careless writers. A status is exactly three digits from 100 to 999. A first line that
-//! begins with `HTTP/` and has no such status is still the head of a response, but one without a status.
+//! This is the only parser of heads in the workspace. It reads what servers really send: bare LF,
+//! folded lines, no reason phrase, `HTTP/2 200` from careless writers. A status is exactly three
+//! digits from 100 to 999. A first line that begins with `HTTP/` and has no such status is still
+//! the head of a response, but one without a status.
 
-use crate::headers::{FoldedLines, Headers, end_of_lines, is_token};
+use crate::headers::{Headers, end_of_lines, is_token};
 
-/// A head longer than this is not parsed. Servers rarely send more than 64 KiB; browsers stop at 256 KiB.
+/// A head longer than this is not parsed. Servers rarely send more than 64 KiB; browsers stop at
+/// 256 KiB.
 pub const MAX_HEAD_BYTES: usize = 1 << 20;
 /// The head collector takes at least this many bytes at a time.
 const COLLECT_STEP_BYTES: usize = 4096;
 /// A longer first word of a request line is not a method.
 const MAX_METHOD_BYTES: usize = 32;
 
-/// The version that a response claims: 1.1 for `HTTP/1.1`, 2.0 for `HTTP/2`, 0.0 for what is no number.
+/// The version that a response claims: 1.1 for `HTTP/1.1`, 2.0 for `HTTP/2`, 0.0 for what is no
+/// number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HttpVersion {
     /// The number before the dot.
@@ -109,21 +112,17 @@ pub struct MessageHead {
 }
 
 impl MessageHead {
-    /// Parses the head at the start of `block`; bytes after the empty line are not looked at. A head that ends without
-    /// its empty line is parsed as far as it goes. None when the block does not begin with an HTTP message.
+    /// Parses the head at the start of `block`; bytes after the empty line are not looked at. A
+    /// head that ends without its empty line is parsed as far as it goes. None when the block does
+    /// not begin with an HTTP message.
     pub fn parse(block: &[u8]) -> Option<Self> {
-        Self::parse_with(block, FoldedLines::Join)
-    }
-
-    /// As [`MessageHead::parse`], with a choice of how folded values are represented.
-    pub fn parse_with(block: &[u8], folded: FoldedLines) -> Option<Self> {
         let line_end = memchr::memchr(b'\n', block).map_or(block.len(), |at| at + 1);
         let start_line = StartLine::parse(block[..line_end].trim_ascii_end())?;
         let rest = &block[line_end..];
         // The header list copies the block that it is given: it must not get the body.
         let length = end_of_lines(rest, &mut 0).unwrap_or(rest.len());
         let mut headers = Headers::new();
-        let length = line_end + headers.read(&rest[..length], folded, |_, _| {});
+        let length = line_end + headers.read(&rest[..length], |_, _| {});
         Some(Self { start_line, headers, length })
     }
 
@@ -182,8 +181,8 @@ impl HeadCollector {
         self.line_start = 0;
     }
 
-    /// Takes bytes up to the end of the head. Returns how many it took, and whether collecting is over: the head is
-    /// complete, or [`MAX_HEAD_BYTES`] were taken.
+    /// Takes bytes up to the end of the head. Returns how many it took, and whether collecting is
+    /// over: the head is complete, or [`MAX_HEAD_BYTES`] were taken.
     pub fn push(&mut self, bytes: &[u8]) -> (usize, bool) {
         let held = self.text.len();
         let most = COLLECT_STEP_BYTES.max(held).min(MAX_HEAD_BYTES.saturating_sub(held));
@@ -212,7 +211,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// First lines with the status they have; `None` in the outer place means that they are no response at all.
+    /// First lines with the status they have; `None` in the outer place means that they are no
+    /// response at all.
     const STATUS_LINES: [(&str, Option<Option<u16>>); 30] = [
         ("HTTP/1.1 200 OK", Some(Some(200))),
         ("HTTP/1.1 200", Some(Some(200))),

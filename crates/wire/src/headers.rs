@@ -1,8 +1,9 @@
 //! The header list: names and values exactly as they were received.
 //!
-//! Names keep their case, values keep their bytes, and order and repetition stay. The same grammar serves HTTP heads,
-//! WARC record headers and `application/warc-fields` blocks. One buffer holds the text and the fields are ranges in it,
-//! so parsing a header costs no allocation once the buffers have grown.
+//! Names keep their case, values keep their bytes, and order and repetition stay. The same grammar
+//! serves HTTP heads, WARC record headers and `application/warc-fields` blocks. One buffer holds
+//! the text and the fields are ranges in it, so parsing a header costs no allocation once the
+//! buffers have grown.
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
@@ -14,6 +15,8 @@ pub struct Headers {
     /// The lines as parsed, followed by the joined values of folded lines.
     text: Vec<u8>,
     spans: Vec<HeaderSpan>,
+    /// The fields with a folded value: their position, and the range of all lines of the value.
+    folded: Vec<(usize, Range<usize>)>,
     /// One bit for the hash of each name. A lookup of an absent name mostly ends here.
     name_filter: u64,
 }
@@ -34,20 +37,12 @@ pub enum HeaderDefect {
     LineEnding,
 }
 
-/// How the value of a field that continues on the next line is represented.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FoldedLines {
-    /// The lines are joined with one space.
-    #[default]
-    Join,
-    /// The line breaks and the indentation stay in the value.
-    Keep,
-}
-
-/// Lines beyond this number are not parsed: a hostile header could otherwise make every lookup slow.
+/// Lines beyond this number are not parsed: a hostile header could otherwise make every lookup
+/// slow.
 const MAX_FIELDS: usize = 4096;
 
-/// A case-insensitive hash below 64. It mixes the length, the last letter and the letter after the usual `WARC-`.
+/// A case-insensitive hash below 64. It mixes the length, the last letter and the letter after the
+/// usual `WARC-`.
 fn hash_name(name: &[u8]) -> u8 {
     let letter = |byte: Option<&u8>| byte.map_or(0, |byte| *byte & 0x1f);
     let mixed =
@@ -61,21 +56,17 @@ impl Headers {
         Self::default()
     }
 
-    /// Parses the lines of `block` up to an empty line or its end. Each defect is passed to `report` with the offset of
-    /// its line in `block`. A line that is no field is left out.
+    /// Parses the lines of `block` up to an empty line or its end. Each defect is passed to
+    /// `report` with the offset of its line in `block`. A line that is no field is left out.
     pub fn parse(block: &[u8], report: impl FnMut(HeaderDefect, usize)) -> Self {
         let mut headers = Self::new();
-        headers.read(block, FoldedLines::Join, report);
+        headers.read(block, report);
         headers
     }
 
-    /// As [`Headers::parse`], reusing the buffers. Returns the number of bytes the lines took, with the empty one.
-    pub fn read(
-        &mut self,
-        block: &[u8],
-        folded: FoldedLines,
-        mut report: impl FnMut(HeaderDefect, usize),
-    ) -> usize {
+    /// As [`Headers::parse`], reusing the buffers. Returns the number of bytes the lines took, with
+    /// the empty one.
+    pub fn read(&mut self, block: &[u8], mut report: impl FnMut(HeaderDefect, usize)) -> usize {
         self.clear();
         self.text.extend_from_slice(block);
         let mut position = 0;
@@ -90,7 +81,7 @@ impl Headers {
             if line.is_empty() {
                 break;
             }
-            if !self.take_line(block, line, folded) {
+            if !self.take_line(block, line) {
                 report(HeaderDefect::NotAField, line_start);
             }
         }
@@ -98,9 +89,9 @@ impl Headers {
     }
 
     /// Parses one line without its end. Returns false when it is no field.
-    fn take_line(&mut self, block: &[u8], line: Range<usize>, folded: FoldedLines) -> bool {
+    fn take_line(&mut self, block: &[u8], line: Range<usize>) -> bool {
         if matches!(block[line.start], b' ' | b'\t') && !self.spans.is_empty() {
-            self.continue_value(block, line, folded);
+            self.continue_value(block, line);
             return true;
         }
         let Some(colon) = memchr::memchr(b':', &block[line.clone()]) else { return false };
@@ -114,38 +105,44 @@ impl Headers {
         true
     }
 
-    /// Appends a continuation line to the last value.
-    fn continue_value(&mut self, block: &[u8], line: Range<usize>, folded: FoldedLines) {
-        let more = trim(block, line.clone());
-        if more.is_empty() {
-            return;
-        }
-        let Some(last) = self.spans.last_mut() else { return };
-        let is_already_moved = last.value.end == self.text.len() && last.value.start >= block.len();
-        if !is_already_moved {
-            let start = self.text.len();
-            self.text.extend_from_within(last.value.clone());
-            last.value = start..self.text.len();
-        }
-        match folded {
-            FoldedLines::Keep => {
-                self.text.extend_from_slice(b"\r\n");
-                self.text.extend_from_slice(&block[line.start..more.end]);
-            }
-            FoldedLines::Join => {
-                if !last.value.is_empty() {
-                    self.text.push(b' ');
-                }
-                self.text.extend_from_slice(&block[more]);
+    /// Joins a continuation line to the last value, with one space.
+    fn continue_value(&mut self, block: &[u8], line: Range<usize>) {
+        let more = trim(block, line);
+        let position = self.spans.len().saturating_sub(1);
+        let Some(last) = self.spans.last_mut().filter(|_| !more.is_empty()) else { return };
+        match self.folded.last_mut().filter(|(folded, _)| *folded == position) {
+            Some((_, lines)) => lines.end = more.end,
+            None => {
+                self.folded.push((position, last.value.start..more.end));
+                let start = self.text.len();
+                self.text.extend_from_within(last.value.clone());
+                last.value = start..self.text.len();
             }
         }
+        if !last.value.is_empty() {
+            self.text.push(b' ');
+        }
+        self.text.extend_from_slice(&block[more]);
         last.value.end = self.text.len();
+    }
+
+    /// The same list, but folded values have their line breaks, as CRLF, and their indentation.
+    pub fn with_folds(&self) -> Self {
+        let mut unfolded = Self::new();
+        for (position, (name, value)) in self.iter().enumerate() {
+            match self.folded.iter().find(|(folded, _)| *folded == position) {
+                Some((_, lines)) => unfolded.push(name, with_line_breaks(&self.text[lines.clone()])),
+                None => unfolded.push(name, value),
+            }
+        }
+        unfolded
     }
 
     /// Removes all fields and keeps the buffers.
     pub fn clear(&mut self) {
         self.text.clear();
         self.spans.clear();
+        self.folded.clear();
         self.name_filter = 0;
     }
 
@@ -218,7 +215,8 @@ impl Headers {
         last_transfer_coding(self.get_all("Transfer-Encoding")).eq_ignore_ascii_case(b"chunked")
     }
 
-    /// The content codings in the order in which they were applied, in lower case, without `identity`.
+    /// The content codings in the order in which they were applied, in lower case, without
+    /// `identity`.
     pub fn content_codings(&self) -> Vec<Vec<u8>> {
         self.get_all("Content-Encoding")
             .flat_map(|value| value.split(|byte| *byte == b','))
@@ -257,8 +255,8 @@ impl<N: AsRef<[u8]>, V: AsRef<[u8]>> FromIterator<(N, V)> for Headers {
     }
 }
 
-/// Whether a name and a value can stand in a head: a token, and no byte that ends the line (RFC 9110, 5.1 and 5.5).
-/// Received headers need not be valid; those that a user gives must be.
+/// Whether a name and a value can stand in a head: a token, and no byte that ends the line (RFC
+/// 9110, 5.1 and 5.5). Received headers need not be valid; those that a user gives must be.
 pub fn is_valid_header(name: &[u8], value: &[u8]) -> bool {
     let ends_line = |byte: &u8| matches!(byte, b'\r' | b'\n' | 0);
     !name.is_empty() && name.iter().all(|byte| is_token(*byte)) && !value.iter().any(ends_line)
@@ -284,13 +282,20 @@ const TOKEN_BYTES: [bool; 256] = {
     tokens
 };
 
-/// The text of header bytes: UTF-8 where they are UTF-8, else Latin-1, as HTTP defines. No byte is replaced, so distinct
-/// bytes give distinct texts.
+/// The text of header bytes: UTF-8 where they are UTF-8, else Latin-1, as HTTP defines. No byte is
+/// replaced, so distinct bytes give distinct texts.
 pub fn decode_header_text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
     }
+}
+
+/// The lines of a folded value, each without white space at its end, and without blank ones.
+fn with_line_breaks(lines: &[u8]) -> Vec<u8> {
+    let mut lines = lines.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+    let first = lines.next().unwrap_or_default().to_vec();
+    lines.filter(|line| !line.is_empty()).fold(first, |value, line| [&value, line].join(&b"\r\n"[..]))
 }
 
 /// End of the line without its CR and LF.
@@ -315,8 +320,9 @@ fn trim(block: &[u8], mut range: Range<usize>) -> Range<usize> {
     range
 }
 
-/// The end of a block of lines, once its empty line is there. An empty line has no bytes but CR and LF. `line_start`
-/// remembers how far the search came, so that a block which arrives in pieces is searched once.
+/// The end of a block of lines, once its empty line is there. An empty line has no bytes but CR and
+/// LF. `line_start` remembers how far the search came, so that a block which arrives in pieces is
+/// searched once.
 pub fn end_of_lines(text: &[u8], line_start: &mut usize) -> Option<usize> {
     while let Some(length) = memchr::memchr(b'\n', &text[*line_start..]) {
         let end = *line_start + length + 1;
@@ -336,15 +342,15 @@ mod tests {
 
     type Parsed = (Vec<(String, String)>, Vec<(HeaderDefect, usize)>);
 
-    fn parse_with(block: &[u8], folded: FoldedLines) -> Parsed {
-        let (mut headers, mut defects) = (Headers::new(), Vec::new());
-        headers.read(block, folded, |defect, at| defects.push((defect, at)));
+    fn fields(headers: &Headers) -> Vec<(String, String)> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (headers.iter().map(|(name, value)| (text(name), text(value))).collect(), defects)
+        headers.iter().map(|(name, value)| (text(name), text(value))).collect()
     }
 
     fn parsed(block: &[u8]) -> Parsed {
-        parse_with(block, FoldedLines::Join)
+        let mut defects = Vec::new();
+        let headers = Headers::parse(block, |defect, at| defects.push((defect, at)));
+        (fields(&headers), defects)
     }
 
     #[test]
@@ -357,12 +363,12 @@ mod tests {
     #[test]
     fn folded_values_are_joined_or_kept() {
         let block = b"A: \r\n\tone\r\n  two \r\nB: x\r\n y\r\n \r\n\r\n";
-        let (fields, defects) = parsed(block);
-        assert_eq!(fields, [("A", "one two"), ("B", "x y")].map(|(n, v)| (n.into(), v.into())));
+        let (joined, defects) = parsed(block);
+        assert_eq!(joined, [("A", "one two"), ("B", "x y")].map(|(n, v)| (n.into(), v.into())));
         assert_eq!(defects, []);
-        let (fields, _) = parse_with(block, FoldedLines::Keep);
         let kept = [("A", "\r\n\tone\r\n  two"), ("B", "x\r\n y")];
-        assert_eq!(fields, kept.map(|(n, v)| (n.into(), v.into())));
+        let with_folds = Headers::parse(block, |_, _| {}).with_folds();
+        assert_eq!(fields(&with_folds), kept.map(|(n, v)| (n.into(), v.into())));
     }
 
     #[test]
@@ -415,7 +421,7 @@ mod tests {
         #[test]
         fn any_bytes(block in proptest::collection::vec(any::<u8>(), 0..300)) {
             let mut headers = Headers::new();
-            let taken = headers.read(&block, FoldedLines::Join, |_, at| assert!(at < block.len()));
+            let taken = headers.read(&block, |_, at| assert!(at < block.len()));
             prop_assert!(taken <= block.len());
             for (name, value) in headers.iter() {
                 prop_assert!(!name.is_empty());

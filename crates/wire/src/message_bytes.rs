@@ -1,7 +1,8 @@
 //! The bytes of one message as received, in memory or in a file, with its head parsed at most once.
 //!
-//! Short messages, nearly all of them, are one allocation. Long ones lie where the fetcher wrote them, behind
-//! [`ReadAt`]. Clones share the bytes and the parsed head, so every consumer of a capture sees one reading of its head.
+//! Short messages, nearly all of them, are one allocation. Long ones lie where the fetcher wrote
+//! them, behind [`ReadAt`]. Clones share the bytes and the parsed head, so every consumer of a
+//! capture sees one reading of its head.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -37,6 +38,15 @@ impl MessageBytes {
 
     fn new(storage: MessageStorage) -> Self {
         Self(Arc::new(SharedMessage { storage, head: OnceLock::new() }))
+    }
+
+    /// The message with its head, which was parsed from the same bytes, so that it is not parsed
+    /// again.
+    pub fn with_head(self, head: Option<MessageHead>) -> Self {
+        if let Some(head) = head.filter(|head| head.length as u64 <= self.len()) {
+            self.0.head.get_or_init(|| Some(head));
+        }
+        self
     }
 
     /// The number of bytes.
@@ -80,7 +90,8 @@ impl MessageBytes {
         Ok(Cow::Owned(start))
     }
 
-    /// The head of the message, parsed on the first call. None when the bytes do not begin with an HTTP message.
+    /// The head of the message, parsed on the first call. None when the bytes do not begin with an
+    /// HTTP message.
     pub fn head(&self) -> io::Result<Option<&MessageHead>> {
         if let Some(head) = self.0.head.get() {
             return Ok(head.as_ref());
@@ -95,7 +106,8 @@ impl MessageBytes {
         open_payload(&head.headers, self.after(head), limits).map(Some)
     }
 
-    /// The body: the payload with the content codings removed as far as possible. None without a head.
+    /// The body: the payload with the content codings removed as far as possible. None without a
+    /// head.
     pub fn open_body(&self, limits: DecodeLimits) -> io::Result<Option<DecodedBody<'_>>> {
         let Some(head) = self.head()? else { return Ok(None) };
         open_body(&head.headers, self.after(head), limits).map(Some)

@@ -1,9 +1,10 @@
 //! Bytes that can be read at an offset.
 //!
-//! A reader of archives must be able to look again: at the next member after a damaged one, at a block whose declared
-//! length is wrong, at one record in the middle of a terabyte. So the seam is positional reading, not `Read`: files,
-//! memory and ranged objects in a bucket all offer it, many threads can share one source without a lock, and nobody owns
-//! a position. Memory mapping was declined: a file that shrinks while it is read would kill the process.
+//! A reader of archives must be able to look again: at the next member after a damaged one, at a
+//! block whose declared length is wrong, at one record in the middle of a terabyte. So the seam is
+//! positional reading, not `Read`: files, memory and ranged objects in a bucket all offer it, many
+//! threads can share one source without a lock, and no reader owns a position. Memory mapping was
+//! declined: a file that shrinks while it is read would kill the process.
 
 use std::any::Any;
 use std::fs::File;
@@ -14,15 +15,15 @@ use std::sync::Arc;
 /// Bytes that can be read at any offset, by many threads at once. The arguments are in the order of
 /// [`FileExt::read_at`].
 pub trait ReadAt: Send + Sync {
-    /// Reads into `buffer` from `offset`. Zero means that there is nothing at or after that offset, or that the buffer is
-    /// empty.
+    /// Reads into `buffer` from `offset`. Zero means that there is nothing at or after that offset,
+    /// or that the buffer is empty.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// The number of bytes there are now.
     fn size(&self) -> io::Result<u64>;
 
-    /// State that all readers of this source share, such as decoders that are ready for it. A reader asks for the type
-    /// that it knows; other types mean nothing to it.
+    /// State that all readers of this source share, such as decoders that are ready for it. A
+    /// reader asks for the type that it knows; other types mean nothing to it.
     fn reader_state(&self) -> Option<&(dyn Any + Send + Sync)> {
         None
     }
@@ -30,7 +31,8 @@ pub trait ReadAt: Send + Sync {
 
 impl ReadAt for File {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        // No file is that long. The system calls such an offset invalid, which is not the same as the end.
+        // No file is that long. The system calls such an offset invalid, which is not the same as
+        // the end.
         if i64::try_from(offset).is_err() {
             return Ok(0);
         }

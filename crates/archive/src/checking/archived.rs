@@ -104,10 +104,7 @@ impl CheckTarget for ArchivedPage<'_> {
         if let Some(expected) = expected.filter(|expected| class(got) != Some(expected)) {
             let gone = matches!(got, 404 | 410);
             let comparison = Some(if gone { ContentComparison::Gone } else { ContentComparison::Changed });
-            return Judgement {
-                verdict: Verdict::Drift(vec![Departure::Status { expected, got }]),
-                comparison,
-            };
+            return Judgement { verdict: Verdict::of(vec![Departure::Status { expected, got }]), comparison };
         }
         self.judge_content(observed, answer.exchanges.last())
     }
@@ -143,8 +140,7 @@ impl ArchivedPage<'_> {
             }
             departures.push(Departure::Digest { expected: self.capture.body, got });
         }
-        let verdict = if departures.is_empty() { Verdict::Met } else { Verdict::Drift(departures) };
-        Judgement { verdict, comparison }
+        Judgement { verdict: Verdict::of(departures), comparison }
     }
 
     fn other_type(&self, observed: &Observed) -> Option<Departure> {

@@ -2,7 +2,7 @@
 
 use varve_core::Moment;
 use varve_core::fact::VerdictDetail;
-use varve_core::history::{Capture, CaptureFilter, ListCursor, StoredVerdict, TimeOrder};
+use varve_core::history::{Capture, CaptureFilter, ListCursor, StoredVerdict, TimeOrder, VerdictKind};
 use varve_expect::{Observed, Outcome, Seen, Standing, standing};
 
 use super::CheckTarget;
@@ -38,8 +38,8 @@ impl CheckHistory<'_> {
         before: Moment,
     ) -> Result<Option<Capture>, CrawlError> {
         let verdicts = self.history.catalog().verdicts_of(url, usize::MAX)?;
-        if let Some(met) = verdicts.iter().find(|row| row.verdict == "met" && row.time < before)
-            && let Some(capture) = self.evidence(met)?
+        if let Some(good) = verdicts.iter().find(|row| row.verdict == VerdictKind::Ok && row.time < before)
+            && let Some(capture) = self.evidence(good)?
         {
             return Ok(Some(capture));
         }
@@ -69,7 +69,7 @@ impl CheckHistory<'_> {
 
 fn seen(row: &StoredVerdict) -> Seen {
     let status = Some(row.status).filter(|status| *status != 0);
-    Seen { time: row.time.seconds(), outcome: Outcome::recalled(&row.verdict, status) }
+    Seen { time: row.time.seconds(), outcome: Outcome::recalled(row.verdict, status) }
 }
 
 /// Converts a capture with its full response headers to an observed response.

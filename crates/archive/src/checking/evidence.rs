@@ -93,7 +93,7 @@ impl<'a> CheckEvidence<'a> {
         let verdict = UrlVerdict {
             url: url.clone(),
             time,
-            verdict: finding.verdict.word().to_owned(),
+            verdict: finding.verdict.kind(),
             status: finding.status,
             detail,
         };

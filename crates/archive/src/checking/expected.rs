@@ -38,7 +38,7 @@ impl CheckTarget for ExpectedUrl {
     }
 
     fn kept_by(&self, capture: &Capture) -> bool {
-        !capture.truncated && judge(&self.expectation, &observed_of(capture)) == Verdict::Met
+        !capture.truncated && judge(&self.expectation, &observed_of(capture)) == Verdict::Ok
     }
 
     fn told(&self) -> Value {

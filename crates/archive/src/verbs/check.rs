@@ -219,7 +219,7 @@ fn in_force(history: &ArchiveHistoryWriter, files: &[Loaded]) -> Result<KeptInte
     for loaded in files {
         let (Some(name), Some(text)) = (loaded.path.file_name(), &loaded.text) else { continue };
         let kept = keep(BodyInput::Bytes(text.as_bytes()), "application/yaml")?;
-        let record = RecordId::new(kept.id.into_inner());
+        let record = RecordId::of_body(kept.id);
         expectations.insert(name.to_string_lossy().into_owned(), record);
     }
     Ok(KeptIntent { plan: None, expectations })

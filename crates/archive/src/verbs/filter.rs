@@ -25,9 +25,8 @@ pub fn parse(objects: &Objects, line: &str) -> Result<String, IdError> {
 pub fn here(objects: &Objects, ids: &[String]) -> Result<Vec<bool>, ArchiveError> {
     match objects {
         Objects::Archive(archive) => {
-            let record = |id: &String| match id.parse::<RecordId>() {
-                Ok(record) => Ok(*record.as_bytes()),
-                Err(source) => Err(RepositoryError::NotAnId { text: id.clone(), source }),
+            let record = |id: &String| {
+                id.parse::<RecordId>().map_err(|source| RepositoryError::NotAnId { text: id.clone(), source })
             };
             let records = ids.iter().map(record).collect::<Result<Vec<_>, _>>()?;
             Ok(archive.store().have(&records)?)

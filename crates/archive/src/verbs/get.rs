@@ -14,10 +14,9 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use varve_repository::RepositoryError;
 
-use data_encoding::HEXLOWER;
 use varve_catalog::CatalogRead as _;
+use varve_core::RecordId;
 use varve_core::body::BodySource;
-use varve_core::{BodyId, RecordId};
 use varve_store::Object;
 use varve_store::aardwarc::AardwarcObject;
 
@@ -52,9 +51,9 @@ pub fn find<'a>(archive: &'a Archive, id: &str) -> Result<FoundObject<'a>, Archi
 /// The error for an object that was removed; `None` if no removal is known.
 fn taken_out(archive: &Archive, error: &RepositoryError) -> Option<RepositoryError> {
     let RepositoryError::Absent { id } = error else { return None };
-    let record: [u8; 32] = HEXLOWER.decode(id.as_bytes()).ok()?.try_into().ok()?;
+    let record: RecordId = id.parse().ok()?;
     let catalog = archive.backends().read_catalog().ok()?;
-    let removal = catalog.removals_of(&RecordId::new(record)).ok()?.into_iter().next()?;
+    let removal = catalog.removals_of(&record).ok()?.into_iter().next()?;
     Some(RepositoryError::Removed { url: id.clone(), removal: Box::new(removal) })
 }
 
@@ -79,7 +78,7 @@ impl FoundObject<'_> {
 
     /// Whether it is the body of a response rather than a record.
     pub fn is_body(&self) -> bool {
-        matches!(&self.0, FoundObjectSource::Archive { object, id, .. } if object.id() != *id.as_bytes())
+        matches!(&self.0, FoundObjectSource::Archive { object, id, .. } if object.id() != *id)
     }
 
     /// Its length; `None` for a body, whose length is known only after reading it.
@@ -179,9 +178,7 @@ impl FoundObject<'_> {
 
     fn body(&self) -> Result<Box<dyn Read>, ArchiveError> {
         let body = match &self.0 {
-            FoundObjectSource::Archive { archive, id, .. } => {
-                archive.store().open_body(&BodyId::new(*id.as_bytes()))
-            }
+            FoundObjectSource::Archive { archive, id, .. } => archive.store().open_body(&id.body()),
             // An object of an AardWARC store is never a body inside another.
             FoundObjectSource::Aardwarc(_) => Ok(None),
         };

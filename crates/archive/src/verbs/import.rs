@@ -7,9 +7,10 @@
 
 use std::path::{Path, PathBuf};
 
+use varve_core::RecordId;
 use varve_store::aardwarc::{Aardwarc, AardwarcError, AardwarcFinding, AardwarcObject};
 use varve_store::audit::AuditKind;
-use varve_store::record::{FOREIGN_ID_FIELD, foreign_id_digits};
+use varve_store::record::{FOREIGN_ID_FIELD, foreign_id_digits, record_uri};
 use varve_store::{NewObject, StoreError};
 use varve_warc::date::Date;
 use varve_warc::payload::PayloadKind;
@@ -66,13 +67,14 @@ pub fn import(
     let mut imported = Imported { findings: damage.cloned().collect(), ..Imported::default() };
     let mut packer = writer.store().packer()?;
     let result = source.objects::<Failure>(|object| {
-        let new_object = translated(&object, writer);
+        let new_object = translated(&object, writer)?;
         let stored = writer.store().store_reader(&mut packer, &new_object, &mut object.read())?;
         imported.objects += 1;
         imported.new += u64::from(stored.new);
         imported.bytes += stored.length;
         if let Some(mut renumbered) = renumbered(&object, &stored.id) {
-            renumbered.found_by_both = keep_other_id(writer, &mut packer, &renumbered, new_object.date)?;
+            renumbered.found_by_both =
+                keep_other_id(writer, &mut packer, &renumbered, &stored.id, new_object.date)?;
             imported.renumbered.push(renumbered);
         }
         if imported.objects.is_multiple_of(RECORDS_PER_SYNC) {
@@ -112,13 +114,14 @@ fn keep_other_id(
     writer: &ArchiveWriter,
     packer: &mut Packer,
     renumbered: &Renumbered,
+    id: &RecordId,
     date: Date,
 ) -> Result<bool, StoreError> {
     if foreign_id_digits(renumbered.was.as_bytes()).is_none() {
         return Ok(false);
     }
     let draft = Draft::new(RecordType::Metadata, &date)
-        .refers_to(&format!("urn:sha256:{}", renumbered.is))
+        .refers_to(record_uri(id))
         .content_type("text/plain")
         .field(FOREIGN_ID_FIELD, &format!("<{}>", renumbered.was));
     let record = packer.pack(&draft, PayloadKind::None, renumbered.was.as_bytes())?;
@@ -128,24 +131,25 @@ fn keep_other_id(
 
 /// Converts an object for this archive. A reference stays as written, because the id of metadata
 /// depends on it.
-fn translated(object: &AardwarcObject, writer: &ArchiveWriter) -> NewObject {
+fn translated(object: &AardwarcObject, writer: &ArchiveWriter) -> Result<NewObject, StoreError> {
     let header = object.header();
     let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
     let is_metadata = header.record_type() == RecordType::Metadata;
-    NewObject {
+    let refers_to = header.reference("WARC-Refers-To").filter(|_| is_metadata);
+    Ok(NewObject {
         date: header.date().unwrap_or_else(|| writer.now()),
         content_type: header
             .fields
             .get("Content-Type")
             .map_or_else(|| "application/octet-stream".to_owned(), text),
-        refers_to: header.reference("WARC-Refers-To").filter(|_| is_metadata).map(text),
+        refers_to: refers_to.map(|uri| text(uri).parse()).transpose()?,
         known: None,
-    }
+    })
 }
 
-fn renumbered(object: &AardwarcObject, id: &[u8; 32]) -> Option<Renumbered> {
+fn renumbered(object: &AardwarcObject, id: &RecordId) -> Option<Renumbered> {
     let was = String::from_utf8_lossy(object.header().record_id()?).into_owned();
-    let is = data_encoding::HEXLOWER.encode(id);
+    let is = data_encoding::HEXLOWER.encode(id.as_bytes());
     let digits = was.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     let (silo, offset) = object.place();
     let silo = silo.to_owned();

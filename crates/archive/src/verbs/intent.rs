@@ -30,7 +30,7 @@ pub fn keep(history: &ArchiveHistoryWriter) -> Result<KeptIntent, ArchiveError> 
     let (layout, mut worker) = (history.writer().layout(), history.body_worker());
     let mut keep = |path: &Path| -> Result<Option<RecordId>, ArchiveError> {
         let Some(bytes) = read(path)? else { return Ok(None) };
-        Ok(Some(RecordId::new(worker(BodyInput::Bytes(&bytes), YAML_MEDIA_TYPE)?.id.into_inner())))
+        Ok(Some(RecordId::of_body(worker(BodyInput::Bytes(&bytes), YAML_MEDIA_TYPE)?.id)))
     };
     let plan = keep(&layout.plan())?;
     let mut expectations = BTreeMap::new();
@@ -86,7 +86,7 @@ pub struct RestoredIntent {
 /// Whether an object is a varve plan. For an imported project, the plan of the other program is
 /// stored in its place, in that program's format.
 fn is_plan(archive: &Archive, id: RecordId) -> bool {
-    let found = archive.store().find(id.as_bytes()).ok().flatten();
+    let found = archive.store().find(&id).ok().flatten();
     let media_type = found.and_then(|found| found.header.fields.get("Content-Type").map(<[u8]>::to_vec));
     !media_type.is_some_and(|media_type| media_type.starts_with(b"application/vnd.varve."))
 }

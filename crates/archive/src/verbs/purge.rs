@@ -28,8 +28,9 @@ use std::collections::HashSet;
 
 use varve_core::body::BodySource;
 use varve_core::fact::{Tombstone, media_type};
-use varve_core::{BodyId, Moment, RecordId, VersionId};
+use varve_core::{Moment, RecordId, VersionId};
 use varve_store::purge::{copy_silos_without, first_to_copy};
+use varve_store::record::record_uri;
 use varve_store::{NewObject, StoreWriter};
 use varve_warc::write::Packer;
 
@@ -147,10 +148,10 @@ fn keep_bodies(
     let (old, mut packer) = (writer.reader(), store.small_packer()?);
     let mut kept = 0;
     for body in &choice.answered {
-        if store.has(body.as_bytes())? {
+        if store.has(body)? {
             continue;
         }
-        if let Some(mut bytes) = old.open_body(&BodyId::new(*body.as_bytes()))? {
+        if let Some(mut bytes) = old.open_body(&body.body())? {
             let content_type = "application/octet-stream".to_owned();
             let object = NewObject { date: writer.now(), content_type, refers_to: None, known: None };
             store.store_reader(&mut packer, &object, &mut bytes)?;
@@ -171,7 +172,7 @@ fn bury(
     let object = NewObject {
         date,
         content_type: media_type::TOMBSTONE.to_owned(),
-        refers_to: Some(tombstone.record.to_string()),
+        refers_to: Some(record_uri(&tombstone.record)),
         known: None,
     };
     store.store_bytes(packer, &object, &json)?;

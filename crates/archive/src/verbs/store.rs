@@ -8,7 +8,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use varve_store::StoredObject;
-use varve_warc::write::Packer;
+use varve_store::record::record_uri;
+use varve_warc::write::{Packer, RecordUri};
 
 use crate::error::ArchiveError;
 use varve_repository::archive::without_brackets;
@@ -103,7 +104,7 @@ pub fn store(
 struct StoreJob<'a> {
     writer: &'a ArchiveWriter,
     media_type: Option<&'a str>,
-    refers_to: Option<String>,
+    refers_to: Option<RecordUri>,
     sync: SyncPolicy,
     progress: &'a (dyn Fn(u64) + std::marker::Sync),
 }
@@ -161,15 +162,15 @@ impl<'a> StoreJob<'a> {
 
 /// Resolves what metadata is about to the form used in its record. An id must exist in this
 /// archive, because a typing error would be stored permanently.
-fn referent(writer: &ArchiveWriter, text: &str) -> Result<String, ArchiveError> {
+fn referent(writer: &ArchiveWriter, text: &str) -> Result<RecordUri, ArchiveError> {
     let text = without_brackets(text);
     let is_other_uri = text.contains(':') && !text.to_ascii_lowercase().starts_with("urn:sha256:");
-    // These characters would end the field, or the brackets around its value.
-    let is_unfit = |character: char| matches!(character, '<' | '>') || character.is_control();
-    if is_other_uri && text.contains(is_unfit) {
-        return Err(ArchiveError::Reference(text.to_owned()));
+    if !is_other_uri {
+        return Ok(record_uri(&writer.resolve(text)?));
     }
-    if is_other_uri { Ok(text.to_owned()) } else { Ok(writer.resolve(text)?.to_string()) }
+    // Brackets would end those around the value of the field.
+    let uri = text.parse().ok().filter(|_| !text.contains(['<', '>']));
+    uri.ok_or_else(|| ArchiveError::Reference(text.to_owned()))
 }
 
 fn open(path: &Path) -> Result<File, ArchiveError> {

@@ -97,7 +97,7 @@ fn add_pages(
 ) -> Result<(), ArchiveError> {
     let (mut seen, mut left) = (HashSet::new(), MAX_SAMPLED_BYTES);
     for page in ranked(history)? {
-        let body = RecordId::new(page.body.into_inner());
+        let body = RecordId::of_body(page.body);
         if !wanted(body) || !page.record.is_none_or(wanted) {
             continue;
         }

@@ -157,7 +157,7 @@ fn the_id_of_a_body_gives_the_body_and_that_of_its_record_the_message() {
     let draft = Draft::new(RecordType::Response, &writer.now()).target_uri("http://example.com/").http();
     let mut packer = writer.store().packer().unwrap();
     let record = packer.pack(&draft, PayloadKind::Response, message).unwrap();
-    let record_id = record.id.clone();
+    let record_id = record.id.to_string();
     writer.store().keep(record).unwrap();
     writer.store().sync().unwrap();
     drop(writer);

@@ -54,7 +54,7 @@ fn responses_and_their_redirects_are_captured_and_linked() {
     let moved = page().replace("_path: /page", "_path: /redirect/away?to=/page");
     scene.promise("", &[&page(), &moved, "_path: /close"]);
     let (found, ended) = scene.check(&Request::default());
-    assert_eq!(told(&found[..2]), ["/page met", "/redirect/away?to=/page met"]);
+    assert_eq!(told(&found[..2]), ["/page ok", "/redirect/away?to=/page ok"]);
     assert!(found[2].verdict.is_failure() && found[2].capture.is_none());
     let captures = captures(&scene, ended.version.unwrap());
     assert_eq!(ended.captures, 3);
@@ -210,7 +210,7 @@ fn a_url_that_was_not_requested_has_not_failed() {
         let is_asked = scene.web.count(checked.url.strip_prefix(&scene.web.url("")).unwrap()) > 0;
         match (&checked.verdict, is_asked) {
             (Verdict::Skipped(why), false) => assert!(why.contains("it answers 503"), "{why}"),
-            (Verdict::Drift(_), true) => {}
+            (Verdict::Broken(_), true) => {}
             (other, _) => panic!("{}: {other:?}", checked.url),
         }
     }

@@ -202,16 +202,16 @@ fn a_check_gives_every_verdict_and_retries_failures() {
     let last = last.unwrap();
     assert_eq!((last.done, last.total), (10, 10));
     let told = told(&found);
-    assert_eq!(told[0], "/ met");
-    assert_eq!(told[1], "/about.html drift: expected content type text/plain; got text/html");
-    assert!(told[2].starts_with("/changing drift: content length changed from 1 bytes to"), "{}", told[2]);
+    assert_eq!(told[0], "/ ok");
+    assert_eq!(told[1], "/about.html changed: expected content type text/plain; got text/html");
+    assert!(told[2].starts_with("/changing changed: content length changed from 1 bytes to"), "{}", told[2]);
     assert!(told[3].starts_with("/close unreachable: "), "{}", told[3]);
-    assert_eq!(told[4], "/flaky/1/page met");
-    assert_eq!(told[5], "/missing drift: expected HTTP 2xx or 3xx; got HTTP 404");
-    assert_eq!(told[6], "/m51.txt met");
+    assert_eq!(told[4], "/flaky/1/page ok");
+    assert_eq!(told[5], "/missing broken: expected HTTP 2xx or 3xx; got HTTP 404");
+    assert_eq!(told[6], "/m51.txt ok");
     assert_eq!(told[7], "/old skipped: deprecated");
-    assert_eq!(told[8], "/redirect/away?to=/m51.txt met");
-    assert_eq!(told[9], "/redirect/loop met");
+    assert_eq!(told[8], "/redirect/away?to=/m51.txt ok");
+    assert_eq!(told[9], "/redirect/loop ok");
     assert_eq!((scene.web.count("/missing"), scene.web.count("/"), scene.web.count("/old")), (2, 1, 0));
 }
 
@@ -224,7 +224,7 @@ fn aliases_and_mapped_hosts_are_requested() {
         let mut found = Vec::new();
         let prober = scene.prober(false);
         urls::check::check(&scene.database(), &request, &prober, &mut |_| {}, |checked| {
-            found.push((checked.url, checked.verdict == Verdict::Met));
+            found.push((checked.url, checked.verdict == Verdict::Ok));
             Ok::<(), Wrong>(())
         })
         .unwrap();
@@ -308,7 +308,7 @@ fn a_page_that_hangs_takes_no_other_with_it() {
     let request = Request { retries: 1, ..Request::default() };
     let mut found = Vec::new();
     urls::check::check(&scene.database(), &request, &prober, &mut |_| {}, |checked| {
-        found.push(checked.verdict == Verdict::Met);
+        found.push(checked.verdict == Verdict::Ok);
         Ok::<(), Wrong>(())
     })
     .unwrap();

@@ -163,7 +163,7 @@ pub(crate) fn told(checked: &[CheckedUrl]) -> Vec<String> {
     let one = |checked: &CheckedUrl| {
         let path = checked.url.splitn(4, '/').nth(3).unwrap_or_default();
         let reason = checked.verdict.reason().map(|reason| format!(": {reason}")).unwrap_or_default();
-        format!("/{path} {}{reason}", checked.verdict.word())
+        format!("/{path} {}{reason}", checked.verdict.kind().name())
     };
     checked.iter().map(one).collect()
 }

@@ -72,7 +72,7 @@ fn a_page_is_captured_as_its_scripts_left_it() {
         let renderings = reader.renderings(&found[0]).unwrap();
         let read = |id: RecordId| {
             let mut bytes = Vec::new();
-            let object = reader.archive().store().object(id.as_bytes()).unwrap().unwrap();
+            let object = reader.archive().store().object(&id).unwrap().unwrap();
             object.read().unwrap().read_to_end(&mut bytes).unwrap();
             bytes
         };

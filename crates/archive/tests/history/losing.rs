@@ -45,7 +45,7 @@ fn place_of(root: &Path, version: VersionId) -> usize {
     let info = reader(root).catalog().version(&version).expect("read").expect("there");
     let record = info.version.record.expect("in a silo");
     let archive = Archive::open(root).expect("opened");
-    let located = archive.store().find(record.as_bytes()).expect("read").expect("there");
+    let located = archive.store().find(&record).expect("read").expect("there");
     usize::try_from(located.place.offset()).expect("a small silo")
 }
 
@@ -165,7 +165,7 @@ fn versions_outlive_the_list_of_their_pages() {
     };
     let (first, second) = (commit("first"), commit("second"));
     let list = reader(root).catalog().latest_page_list().expect("read").expect("a list").record;
-    let located = Archive::open(root).expect("opened").store().find(list.as_bytes()).expect("read");
+    let located = Archive::open(root).expect("opened").store().find(&list).expect("read");
     let kept = [first, second].map(|version| reader(root).catalog().version(&version).expect("read"));
     spoil(root, usize::try_from(located.expect("there").place.offset()).expect("a small silo"));
     let told: Vec<String> = rebuilt(root).left_out.iter().map(ToString::to_string).collect();

@@ -12,7 +12,7 @@ use varve_archive::verbs::commit::{Report as CommitReport, Request as CommitRequ
 use varve_archive::verbs::purge::{AtSign, GroupPattern, Report, Request, perform, plan};
 use varve_archive::verbs::{checkout, rebuild, score, tag};
 use varve_archive::{Archive, ArchiveError, ArchivePaths, ArchiveWriter, BodyFailure, RecordId, VersionId};
-use varve_core::fact::{Manifest, RunSummary, media_type};
+use varve_core::fact::{Manifest, RunSummary, TombstoneKind, media_type};
 use varve_core::{Moment, RunId};
 use varve_store::exchange::{ExchangeWriter, NewExchange};
 use varve_warc::date::Date;
@@ -142,7 +142,7 @@ fn repacked_silos_keep_their_compression_level() {
             .filter(|number| *number != 2)
             .map(|number| {
                 let digest = varve_warc::digest::Algorithm::Sha256.digest(prose(number).as_bytes());
-                members[&varve_warc::write::id::of_content(&digest)].len()
+                members[&varve_warc::write::RecordUri::of_content(&digest).to_string()].len()
             })
             .sum()
     };
@@ -230,6 +230,7 @@ pub(crate) fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> Ver
             date: Date::at_second(std::time::UNIX_EPOCH + std::time::Duration::from_secs(number as u64)),
             request: b"GET / HTTP/1.1\r\nHost: e.org\r\n\r\n",
             response: &response.to_vec(),
+            head: None,
             ip: None,
             protocols: &[],
             cipher: None,
@@ -399,7 +400,8 @@ fn a_purged_page_is_reported_until_it_is_committed_again() {
         Err(ArchiveError::NoCapture { .. }) => None,
         other => panic!("{other:?}"),
     };
-    let of_answer = receipt.tombstones.iter().find(|one| one.kind == "response").expect("a tombstone");
+    let of_answer =
+        receipt.tombstones.iter().find(|one| one.kind == TombstoneKind::Response).expect("a tombstone");
     for at in [CaptureSelector::Newest, CaptureSelector::NewestGood, CaptureSelector::Version(first)] {
         assert_eq!(told(crawled, at).as_ref(), Some(of_answer));
     }

@@ -88,9 +88,7 @@ fn content_of_a_tree_stays_and_is_purged_with_the_tree() {
         let reader = open_reader(root).expect("opened");
         assert_eq!(shown(&reader, version), texts(&[(kept, "kept page")]));
         assert!(!holds(&all_bytes(root), "of one tree"));
-        assert!(
-            Archive::open(root).expect("opened").store().object(shared.as_bytes()).expect("read").is_none()
-        );
+        assert!(Archive::open(root).expect("opened").store().object(&shared).expect("read").is_none());
         // The page that had it too is out already, and holds nothing.
         assert!(!holds(&all_bytes(root), "in both"));
         drop(reader);
@@ -123,6 +121,7 @@ fn send(root: &Path, number: u128, answer: &[u8]) {
         date: Date::at_second(std::time::UNIX_EPOCH + std::time::Duration::from_secs(number as u64)),
         request: b"POST /page HTTP/1.1\r\nHost: e.org\r\nContent-Length: 3\r\n\r\nx=1",
         response: &answer.to_vec(),
+        head: None,
         ip: None,
         protocols: &[],
         cipher: None,
@@ -141,7 +140,7 @@ fn send(root: &Path, number: u128, answer: &[u8]) {
     // As documents were once.
     let draft = Draft::new(RecordType::Conversion, &sent.date)
         .target_uri(sent.url)
-        .refers_to(&kept.record.to_string())
+        .refers_to(varve_store::record::record_uri(&kept.record))
         .content_type("text/html");
     store
         .keep(packer.pack(&draft, PayloadKind::Block, b"<p>once left by a script</p>").expect("packed"))
@@ -167,6 +166,7 @@ fn capture(root: &Path, number: u128, answer: &[u8], unchanged: Option<&Receipt>
         date: Date::at_second(std::time::UNIX_EPOCH + std::time::Duration::from_secs(number as u64)),
         request: b"GET /page HTTP/1.1\r\nHost: e.org\r\n\r\n",
         response: &answer.to_vec(),
+        head: None,
         ip: None,
         protocols: &[],
         cipher: None,
@@ -204,8 +204,8 @@ fn capture(root: &Path, number: u128, answer: &[u8], unchanged: Option<&Receipt>
 
 /// Head and body of an answer.
 fn answer(archive: &Archive, record: RecordId) -> Vec<u8> {
-    let mut answer = archive.store().response_head(record.as_bytes()).expect("read").expect("there");
-    let mut body = archive.store().response_body(record.as_bytes()).expect("read").expect("there");
+    let mut answer = archive.store().response_head(&record).expect("read").expect("there");
+    let mut body = archive.store().response_body(&record).expect("read").expect("there");
     body.read_to_end(&mut answer).expect("read");
     answer
 }

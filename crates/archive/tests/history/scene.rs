@@ -90,7 +90,7 @@ pub(crate) fn rows(reader: &HistoryReader) -> Vec<String> {
 pub(crate) fn by_kind(receipt: &varve_archive::verbs::purge::Report) -> BTreeMap<&str, u64> {
     let mut counts = BTreeMap::new();
     for tombstone in &receipt.tombstones {
-        *counts.entry(tombstone.kind.as_str()).or_default() += 1;
+        *counts.entry(tombstone.kind.name()).or_default() += 1;
     }
     counts
 }

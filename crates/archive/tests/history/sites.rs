@@ -316,8 +316,8 @@ fn a_stored_diff_of_pages_of_two_hosts_is_valid() {
     make(Kind::Moku, root);
     let writer = history(root);
     let stays = ("https://a.org/x", "one\n");
-    commit_pages(&*writer, "1", &[stays, ("https://b.org/x", "two\n")]);
-    commit_pages(&*writer, "2", &[stays, ("https://c.org/x", "XYZ\n")]);
+    commit_pages(&writer, "1", &[stays, ("https://b.org/x", "two\n")]);
+    commit_pages(&writer, "2", &[stays, ("https://c.org/x", "XYZ\n")]);
     drop(writer);
     assert_eq!(audit(root).1, []);
     sql(root).execute("UPDATE diffs SET diff_json = replace(diff_json, 'XYZ', 'XYY')", []).expect("changed");

@@ -344,7 +344,7 @@ impl WriteBatch<'_> {
     fn verdict(&self, verdict: &StoredVerdict) -> Result<(), UnlocatedError> {
         self.execute(
             "INSERT OR REPLACE INTO verdicts (url, time, verdict, status, json) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![verdict.url, verdict.time.micros(), verdict.verdict, verdict.status, verdict.json],
+            params![verdict.url, verdict.time.micros(), verdict.verdict.name(), verdict.status, verdict.json],
         )
     }
 }

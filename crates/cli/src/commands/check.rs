@@ -39,18 +39,20 @@ const MAX_DIFF_LINES: usize = 40;
 /// With `--against-archive`, no database is needed: every URL of the last version must still answer
 /// as it did. A page in which only noise differs, such as nonces and clocks, counts as unchanged.
 ///
-/// URLs that are not requested are skipped, with the reason: their host failed too often in a row,
-/// or they are at a private address (see `--allow-private`). They count neither as met nor as
-/// failed.
+/// The verdict on a URL is `ok`; `changed` if the server answered with other content, another type
+/// or another redirect than expected; `broken` if it answered with an error status (4xx or 5xx)
+/// where success was expected; `unreachable` if there is no complete response; or `skipped` if the
+/// URL was not requested: its record is deprecated, its host failed too often in a row, or it is at
+/// a private address (see `--allow-private`).
 ///
 /// The exit code is 1 if any URL is not as expected, cannot be reached or was skipped, and 2 if
 /// nothing could be checked because all URLs are at private addresses.
 ///
-/// With `--json`, prints one object per URL: `url`, `verdict` (met, drift, unreachable, skipped),
-/// `status`, `expected`, `got`, `since`, `capture`, `reason`; in an archive also `version`,
+/// With `--json`, prints one object per URL: `url`, `verdict`, `status`,
+/// `expected`, `got`, `since`, `capture`, `reason`; in an archive also `version`,
 /// `standing` (ok, flaky, failing, gone) and `last_good`; against the archive `comparison`
 /// (unchanged, noise, changed, gone); with `--explain` the `difference`, as in `varve diff --json`.
-/// The last object has the `summary`.
+/// The last object has the `summary`, the number of URLs by verdict.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -198,7 +200,7 @@ impl<'a> VerdictPrinter<'a> {
             self.guarded |= *kind == FetchErrorKind::Guard;
         }
         let text = self.reporter.add(checked);
-        let word = checked.verdict.word();
+        let word = checked.verdict.kind().name();
         match text.strip_prefix(word).filter(|_| self.format == ReportFormat::Text) {
             Some(rest) => {
                 let style = style(&checked.verdict);
@@ -219,7 +221,7 @@ impl<'a> VerdictPrinter<'a> {
             return Ok(ExitStatus::Interrupted);
         }
         let summary = self.reporter.summary();
-        if self.guarded && summary.met + summary.failures() == 0 {
+        if self.guarded && summary.ok + summary.failures() == 0 {
             self.printer.say(format_args!(
                 "{BAD_STYLE}error:{BAD_STYLE:#} nothing was checked: all URLs are at private addresses"
             ));
@@ -233,14 +235,14 @@ impl<'a> VerdictPrinter<'a> {
             }
             self.printer.warn("the database has no URLs: nothing was checked");
         }
-        Ok(if summary.met < summary.total() { ExitStatus::Findings } else { ExitStatus::Done })
+        Ok(if summary.ok < summary.total() { ExitStatus::Findings } else { ExitStatus::Done })
     }
 }
 
 fn style(verdict: &Verdict) -> anstyle::Style {
     match verdict {
-        Verdict::Met => GOOD_STYLE,
-        Verdict::Drift(_) | Verdict::Unreachable(_) => BAD_STYLE,
+        Verdict::Ok => GOOD_STYLE,
+        Verdict::Changed(_) | Verdict::Broken(_) | Verdict::Unreachable(_) => BAD_STYLE,
         Verdict::Skipped(_) => FAINT_STYLE,
     }
 }

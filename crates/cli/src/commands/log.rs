@@ -397,7 +397,7 @@ fn removed(removal: &Removal) -> String {
     let (time, who, why) = (tombstone.time.for_people(), visible(&tombstone.who), visible(&tombstone.why));
     format!(
         "{WARNING_STYLE}removed{WARNING_STYLE:#} {time} by {who}: {why}  {FAINT_STYLE}{}, tombstone {tombstone_record}{FAINT_STYLE:#}",
-        tombstone.kind
+        tombstone.kind.name()
     )
 }
 

@@ -221,5 +221,5 @@ fn tombstone_text(tombstone: &Tombstone) -> String {
     let url = url.as_deref().map(|url| format!(" {}", visible(url))).unwrap_or_default();
     let version = version.map(|version| format!(" version {version}")).unwrap_or_default();
     let fate = replaced_by.map(|record| format!(", expanded to {record}")).unwrap_or_default();
-    format!("{kind:<8} {record}{url}{version}{fate}")
+    format!("{:<8} {record}{url}{version}{fate}", kind.name())
 }

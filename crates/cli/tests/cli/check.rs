@@ -71,7 +71,7 @@ fn expectations_are_checked_and_the_evidence_is_stored() {
     assert_eq!(first.len(), 3);
     assert_eq!(
         first[2],
-        serde_json::json!({"summary": {"met": 2, "drift": 0, "unreachable": 0, "skipped": 0}})
+        serde_json::json!({"summary": {"ok": 2, "changed": 0, "unreachable": 0, "skipped": 0}})
     );
     for field in ["url", "verdict", "status", "expected", "got", "since", "capture"] {
         assert!(first[0].get(field).is_some(), "{field}");
@@ -82,15 +82,15 @@ fn expectations_are_checked_and_the_evidence_is_stored() {
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let text = scene.plain(&stdout(&output));
     assert!(
-        text.starts_with("met          http://HOST/about.html\ndrift        http://HOST/m51.txt: "),
+        text.starts_with("ok           http://HOST/about.html\nchanged      http://HOST/m51.txt: "),
         "{text}"
     );
     assert!(text.contains("last good 20") && text.contains("failing since 20"), "{text}");
     assert!(text.contains("-M51, as observed") && text.contains("+M51, edited"), "{text}");
-    assert!(text.ends_with("2 URLs: 1 met, 1 drift, 0 unreachable, 0 skipped\n"), "{text}");
+    assert!(text.ends_with("2 URLs: 1 ok, 1 changed, 0 broken, 0 unreachable, 0 skipped\n"), "{text}");
     let again = scene.checked(&[]);
     assert_eq!(again[1]["last_good"]["capture"], first[1]["capture"]);
-    assert_eq!(again[1]["verdict"], "drift");
+    assert_eq!(again[1]["verdict"], "changed");
     let log = stdout(&scene.run(&["-C", "museum", "log", "--json"]));
     assert_eq!(log.lines().count(), 3);
     assert!(log.lines().all(|line| line.contains("\"message\":\"check\"")), "{log}");
@@ -142,7 +142,12 @@ fn nothing_is_stored_with_no_capture_or_outside_of_an_archive() {
     std::fs::rename(scene.folder.path().join("museum/urls"), scene.folder.path().join("db")).unwrap();
     let plain = ["check", "--db", "db", "--allow-private", "--retry-delay", "0", "--format", "github"];
     let output = scene.run(&plain);
-    assert_eq!(stdout(&output), "1 URL: 1 met, 0 drift, 0 unreachable, 0 skipped\n", "{}", stderr(&output));
+    assert_eq!(
+        stdout(&output),
+        "1 URL: 1 ok, 0 changed, 0 broken, 0 unreachable, 0 skipped\n",
+        "{}",
+        stderr(&output)
+    );
     let output = scene.run(&[
         "urls",
         "--db",
@@ -168,11 +173,11 @@ fn check_against_the_archive() {
     let words = ["-C", "museum", "capture", "--allow-private", "--delay", "0", "--ignore-robots", &url];
     assert_eq!(scene.run(&words).status.code(), Some(0));
     let before = scene.checked(&["--against-archive", "--no-capture"]);
-    assert_eq!((&before[0]["verdict"], &before[0]["comparison"]), (&"met".into(), &"unchanged".into()));
+    assert_eq!((&before[0]["verdict"], &before[0]["comparison"]), (&"ok".into(), &"unchanged".into()));
     scene.changed.store(true, Ordering::SeqCst);
     for _ in 0..2 {
         let after = scene.checked(&["--against-archive"]);
-        assert_eq!((&after[0]["verdict"], &after[0]["comparison"]), (&"drift".into(), &"changed".into()));
+        assert_eq!((&after[0]["verdict"], &after[0]["comparison"]), (&"changed".into(), &"changed".into()));
     }
 }
 
@@ -189,7 +194,7 @@ fn private_addresses_must_be_allowed() {
         assert_eq!(scene.web.total(), asked);
     }
     let checked = scene.checked(&[]);
-    assert_eq!((&checked[0]["verdict"], &checked[0]["standing"]), (&"met".into(), &"ok".into()));
+    assert_eq!((&checked[0]["verdict"], &checked[0]["standing"]), (&"ok".into(), &"ok".into()));
     let url = scene.web.url("/about.html");
     let output = scene.run(&["-C", "museum", "plan", "suggest", &format!("{url}?new")]);
     assert_eq!(output.status.code(), Some(2));
@@ -211,7 +216,11 @@ fn skipped_urls_are_not_met() {
     let added = scene.run(&["-C", "museum", "urls", "add", "--offline", "--domain-file", &other]);
     assert_eq!(added.status.code(), Some(0), "{}", stderr(&added));
     let output = scene.run(&["-C", "museum", "check"]);
-    assert!(stdout(&output).contains("1 met, 0 drift, 0 unreachable, 1 skipped"), "{}", stdout(&output));
+    assert!(
+        stdout(&output).contains("1 ok, 0 changed, 0 broken, 0 unreachable, 1 skipped"),
+        "{}",
+        stdout(&output)
+    );
     assert_eq!(output.status.code(), Some(1));
 }
 
@@ -237,7 +246,7 @@ fn the_settings_of_the_archive_may_allow_private_addresses() {
             assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         }
         let output = scene.run(&[&["-C", "museum"], words, &["--retry-delay", "0"]].concat());
-        assert!(stdout(&output).starts_with("met "), "{words:?}: {}{}", stdout(&output), stderr(&output));
+        assert!(stdout(&output).starts_with("ok "), "{words:?}: {}{}", stdout(&output), stderr(&output));
     }
     // Outside of the archive it does not apply.
     let output = scene.run(&["urls", "--db", "museum/urls", "check", "--retry-delay", "0"]);

@@ -1,6 +1,6 @@
 //! The writing half of the seam: rows, and the trait that stores them.
 
-use crate::fact::Tombstone;
+use crate::fact::{Tombstone, TombstoneKind};
 use crate::history::{Capture, StoredDiff, StoredScore, StoredVerdict, Version};
 use crate::{Moment, RecordId, RunId, VersionId};
 
@@ -84,7 +84,8 @@ impl Removal {
     /// The URL of a removed response that nothing replaces.
     pub fn url_of_response(&self) -> Option<&str> {
         let Tombstone { kind, url, replaced_by, .. } = &self.tombstone;
-        let is_response = matches!(kind.as_str(), "response" | "revisit") && replaced_by.is_none();
+        let is_response =
+            matches!(kind, TombstoneKind::Response | TombstoneKind::Revisit) && replaced_by.is_none();
         url.as_deref().filter(|_| is_response)
     }
 }

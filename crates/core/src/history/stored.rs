@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::VerdictKind;
 use crate::{Moment, VersionId};
 
 /// A diff of two versions.
@@ -114,8 +115,8 @@ pub struct StoredVerdict {
     pub url: String,
     /// When it was checked.
     pub time: Moment,
-    /// `met`, `drift`, `unreachable` or `skipped`.
-    pub verdict: String,
+    /// The verdict.
+    pub verdict: VerdictKind,
     /// The status of the response; 0 if there was none.
     pub status: u16,
     /// The expectation, the observed facts, and the capture that is the evidence, as JSON.

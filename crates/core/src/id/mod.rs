@@ -160,6 +160,19 @@ identifier! {
     number UrlKey, u64, 63, "url key"
 }
 
+impl RecordId {
+    /// The id of the `resource` record with exactly this body. A store also finds a response with
+    /// this body under it.
+    pub const fn of_body(body: BodyId) -> Self {
+        Self(body.0)
+    }
+
+    /// The body of the `resource` record with this id.
+    pub const fn body(self) -> BodyId {
+        BodyId(self.0)
+    }
+}
+
 impl UrlKey {
     /// The key of texts that have none of their own.
     pub const ZERO: Self = Self(0);

@@ -158,7 +158,9 @@ fn original(
     history: &ArchiveHistoryWriter,
     capture: &Capture,
 ) -> Result<Option<RevisitOriginal>, CrawlError> {
-    let Some(located) = history.writer().reader().find(capture.body.as_bytes())? else { return Ok(None) };
+    let Some(located) = history.writer().reader().find(&RecordId::of_body(capture.body))? else {
+        return Ok(None);
+    };
     let (Some(url), Some(date)) = (located.header.target_uri(), located.header.fields.get("WARC-Date"))
     else {
         return Ok(None);
@@ -167,7 +169,7 @@ fn original(
         return Ok(None);
     }
     Ok(Some(RevisitOriginal {
-        record: RecordId::new(located.id),
+        record: located.id,
         url: String::from_utf8_lossy(url).into_owned(),
         date: String::from_utf8_lossy(date).into_owned(),
         body: capture.body,

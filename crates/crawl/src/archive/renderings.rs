@@ -59,7 +59,7 @@ impl ArchiveWriters<'_> {
         links: &mut ResponseLinks,
     ) -> Result<(), CrawlError> {
         let Some(id) = self.history.renderings(capture)?.document else { return Ok(()) };
-        let Some(document) = self.history.writer().reader().object(id.as_bytes())? else { return Ok(()) };
+        let Some(document) = self.history.writer().reader().object(&id)? else { return Ok(()) };
         self.read_document(task, capture.status, &mut document.read()?, links);
         Ok(())
     }

@@ -3,19 +3,19 @@
 
 use varve_core::Moment;
 use varve_crystal::ResponseMetadata;
-use varve_wire::{FoldedLines, HttpVersion, MessageHead};
+use varve_wire::{HttpVersion, MessageHead};
 
-/// Status and headers of a response that starts with these bytes. `None` if they are not HTTP or
-/// have no status. `sent` is the only ETag that the request named, which a 304 may omit.
-pub(super) fn metadata(start: &[u8], at: Moment, sent: Option<&str>) -> Option<ResponseMetadata> {
-    let mut head = MessageHead::parse_with(start, FoldedLines::Keep)?;
-    let status = head.status()?;
-    let version = if head.version() == (HttpVersion { major: 1, minor: 0 }) { 10 } else { 11 };
-    if let Some(tag) = sent.filter(|_| status == 304 && !head.headers.contains("etag")) {
-        head.headers.push("ETag", tag);
-    }
+/// Status and headers of a response with this head. `None` if the head has no status. `sent` is the
+/// only ETag that the request named, which a 304 may omit.
+pub(super) fn metadata(head: &MessageHead, at: Moment, sent: Option<&str>) -> Option<ResponseMetadata> {
     let response = head.response()?;
-    Some(ResponseMetadata::new(version, i64::from(status), response.reason, response.headers, at.utc()))
+    let status = response.status;
+    let mut headers = response.headers.with_folds();
+    let version = if head.version() == (HttpVersion { major: 1, minor: 0 }) { 10 } else { 11 };
+    if let Some(tag) = sent.filter(|_| status == 304 && !headers.contains("etag")) {
+        headers.push("ETag", tag);
+    }
+    Some(ResponseMetadata::new(version, i64::from(status), response.reason, &headers, at.utc()))
 }
 
 /// The ETag that a request named, if it named exactly one.
@@ -35,19 +35,21 @@ mod tests {
     #[test]
     fn a_head_is_kept_to_the_letter() {
         let head = b"HTTP/1.0 200 Caf\xe9 \r\nX-A: 1\r\nx-a:2 \r\nX-Fold: a\r\n  b\r\nbroken\r\nDate: x\r\n\r\nbody: no";
-        let metadata = metadata(head, Moment::from_seconds(0), None).unwrap();
+        let head = MessageHead::parse(head).unwrap();
+        let metadata = metadata(&head, Moment::from_seconds(0), None).unwrap();
         assert_eq!((metadata.http_version, metadata.status_code), (10, 200));
         assert_eq!(metadata.reason_phrase, "Caf\u{e9}");
         let headers: Vec<(&str, &str)> =
             metadata.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(headers, [("X-A", "1"), ("x-a", "2"), ("X-Fold", "a\r\n  b"), ("Date", "x")]);
-        assert!(super::metadata(b"GARBAGE\r\n", Moment::from_seconds(0), None).is_none());
+        let without_status = MessageHead::parse(b"HTTP/1.1 x\r\n\r\n").unwrap();
+        assert!(super::metadata(&without_status, Moment::from_seconds(0), None).is_none());
     }
 
     #[test]
     fn a_304_gets_the_tag_that_was_asked_with_before_the_date() {
-        let head = b"HTTP/1.1 304 Not Modified\r\n\r\n";
-        let metadata = metadata(head, Moment::from_seconds(0), Some("\"a\"")).unwrap();
+        let head = MessageHead::parse(b"HTTP/1.1 304 Not Modified\r\n\r\n").unwrap();
+        let metadata = metadata(&head, Moment::from_seconds(0), Some("\"a\"")).unwrap();
         let names: Vec<&str> = metadata.headers.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["ETag", "Date"]);
         assert_eq!(

@@ -68,12 +68,13 @@ impl ProjectWriters<'_> {
     fn keep(&self, task: &CrawlTask, exchange: &Exchange) -> Result<StoredResponse, CrawlError> {
         let cookie = self.destination.credentials.cookie_for(task.url.as_str());
         let bytes = exchange.response.len();
-        let start = exchange.response.start(MAX_HEAD_BYTES).map_err(unreadable)?;
         let tag = only_tag(&exchange.request);
-        let Some(metadata) = metadata(&start, exchange.at, tag.as_deref()) else {
+        let head = exchange.response.head().map_err(unreadable)?;
+        let Some(metadata) = head.and_then(|head| metadata(head, exchange.at, tag.as_deref())) else {
             if task.reason == FetchReason::Robots {
                 return Ok(nothing(bytes));
             }
+            let start = exchange.response.start(MAX_HEAD_BYTES).map_err(unreadable)?;
             return Err(self.keep_failure(task.url.as_str(), cookie, download_error::no_http(&start)));
         };
         let status = u16::try_from(metadata.status_code).unwrap_or(0);

@@ -24,7 +24,7 @@ use varve_store::index::{IndexPrefix, SiloPlace};
 use varve_store::steps::step;
 use varve_store::{NewObject, StoreError, StoreReader};
 use varve_warc::date::Date;
-use varve_warc::write::Packer;
+use varve_warc::write::{Packer, RecordUri};
 
 use super::catalog_filler::count_rows;
 use super::head_state::{HeadState, named};
@@ -257,9 +257,7 @@ impl ArchiveHistoryReader {
         capture: &Capture,
     ) -> Result<Option<Box<dyn Read + Send>>, RepositoryError> {
         match capture.record {
-            Some(record) => {
-                self.ask_unless_hidden(capture, |store| Ok(store.response_block(record.as_bytes())?))
-            }
+            Some(record) => self.ask_unless_hidden(capture, |store| Ok(store.response_block(&record)?)),
             None => Ok(None),
         }
     }
@@ -387,7 +385,7 @@ impl ArchiveHistoryWriter {
                     Ok(self.writer.store().store_bytes(packer, &object, bytes)?)
                 }
             })?;
-            Ok(StoredBody { id: BodyId::new(stored.id), length: stored.length, new: stored.new })
+            Ok(StoredBody { id: stored.id.body(), length: stored.length, new: stored.new })
         })
     }
 
@@ -400,10 +398,11 @@ impl ArchiveHistoryWriter {
         json: &[u8],
     ) -> Result<(RecordId, bool), RepositoryError> {
         let store = self.writer.store();
-        let object = new_object(self.writer.now(), media_type, Some(about.to_owned()));
+        let object =
+            new_object(self.writer.now(), media_type, Some(about.parse().map_err(StoreError::from)?));
         // Stored as one record of any length, because readers look for facts record by record.
         let stored = self.with_packer(|packer| Ok(store.store_bytes(packer, &object, json)?))?;
-        Ok((RecordId::new(stored.id), stored.new || stored.mended))
+        Ok((stored.id, stored.new || stored.mended))
     }
 
     /// Writes a fact durably, together with every body stored before it.
@@ -428,7 +427,8 @@ impl ArchiveHistoryWriter {
 
     /// For each body, whether the index holds it. Reads no body.
     pub(crate) fn are_indexed(&self, bodies: &[BodyId]) -> Result<Vec<bool>, RepositoryError> {
-        let prefixes: Vec<IndexPrefix> = bodies.iter().map(|body| IndexPrefix::of(body.as_bytes())).collect();
+        let prefixes: Vec<IndexPrefix> =
+            bodies.iter().map(|body| IndexPrefix::of(&RecordId::of_body(*body))).collect();
         let mut known = vec![false; bodies.len()];
         let found = self.writer.store().index().find_many(&prefixes, |number, _| known[number] = true);
         found.map_err(StoreError::from)?;
@@ -515,7 +515,7 @@ pub fn catch_up(
 
 /// Reads a page list by its record. `None` if it is not stored here.
 fn read_list(store: &StoreReader, record: RecordId) -> Result<Option<PageList>, RepositoryError> {
-    let Some(object) = store.object(record.as_bytes())? else { return Ok(None) };
+    let Some(object) = store.object(&record)? else { return Ok(None) };
     let list = serde_json::from_reader(std::io::BufReader::new(object.read()?));
     list.map(Some).map_err(|error| RepositoryError::ReadObject {
         id: record.to_string(),
@@ -531,6 +531,6 @@ fn follow_head(head: &dyn HeadStore, catalog: &SqliteCatalog) -> Result<(), Repo
     }
 }
 
-fn new_object(date: Date, media_type: &str, refers_to: Option<String>) -> NewObject {
+fn new_object(date: Date, media_type: &str, refers_to: Option<RecordUri>) -> NewObject {
     NewObject { date, content_type: media_type.to_owned(), refers_to, known: None }
 }

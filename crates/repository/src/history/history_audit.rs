@@ -206,7 +206,7 @@ impl ScannedHistory {
         }
         self.bodies.clear();
         for (record, version) in std::mem::take(&mut self.answers) {
-            if archive.store().find(record.as_bytes())?.is_none() {
+            if archive.store().find(&record)?.is_none() {
                 self.missing_answers.push((record, version));
             }
         }
@@ -215,16 +215,16 @@ impl ScannedHistory {
 
     /// Searches the silos themselves for bodies and records that the index did not know.
     fn look_in_silos(&mut self, archive: &Archive) -> Result<(), RepositoryError> {
-        let bodies = self.missing.iter().map(|(body, _)| *body.as_bytes());
-        let answers = self.missing_answers.iter().map(|(record, _)| *record.as_bytes());
-        let wanted: HashSet<[u8; 32]> = bodies.chain(answers).collect();
+        let bodies = self.missing.iter().map(|(body, _)| RecordId::of_body(*body));
+        let answers = self.missing_answers.iter().map(|(record, _)| *record);
+        let wanted: HashSet<RecordId> = bodies.chain(answers).collect();
         if wanted.is_empty() {
             return Ok(());
         }
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let held = find_ids_in_silos(archive.store(), &wanted, threads)?;
-        self.missing.retain(|(body, _)| !held.contains(body.as_bytes()));
-        self.missing_answers.retain(|(record, _)| !held.contains(record.as_bytes()));
+        self.missing.retain(|(body, _)| !held.contains(&RecordId::of_body(*body)));
+        self.missing_answers.retain(|(record, _)| !held.contains(record));
         Ok(())
     }
 
@@ -235,7 +235,7 @@ impl ScannedHistory {
         let gone_versions: HashSet<VersionId> =
             self.tombstones.iter().filter_map(|tombstone| tombstone.version).collect();
         for (body, version) in &self.missing {
-            if !gone.contains(&RecordId::new(body.into_inner())) {
+            if !gone.contains(&RecordId::of_body(*body)) {
                 let message = format!("body {body} of version {version} is not in this archive");
                 found(AuditFinding::new(AuditKind::History, message));
             }

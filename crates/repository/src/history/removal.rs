@@ -15,7 +15,7 @@ pub fn removal_of(history: &HistoryReader, capture: &Capture) -> Result<Option<R
     if let Some(removal) = history.catalog().removal_of_page(capture)? {
         return Ok(Some(removal));
     }
-    let body = RecordId::new(capture.body.into_inner());
+    let body = RecordId::of_body(capture.body);
     let mut records = vec![body];
     records.extend(capture.record.filter(|record| *record != body));
     for record in records {

@@ -25,8 +25,8 @@ pub(super) fn open_body(
     if let Some(body) = store.open_body(&capture.body)? {
         return Ok(body);
     }
-    let record = capture.record.unwrap_or(RecordId::new(capture.body.into_inner()));
-    match store.response_body(record.as_bytes())? {
+    let record = capture.record.unwrap_or(RecordId::of_body(capture.body));
+    match store.response_body(&record)? {
         Some(body) => Ok(Box::new(body)),
         None => Err(RepositoryError::Absent { id: capture.body.to_string() }),
     }
@@ -51,7 +51,7 @@ pub(super) fn order_of(store: &StoreReader, captures: &[&Capture]) -> Result<Vec
 
 pub(super) fn wire_head(store: &StoreReader, capture: &Capture) -> Result<Option<Vec<u8>>, RepositoryError> {
     match capture.record {
-        Some(record) => Ok(store.response_head(record.as_bytes())?),
+        Some(record) => Ok(store.response_head(&record)?),
         None => Ok(None),
     }
 }
@@ -61,14 +61,14 @@ pub(super) fn open_payload(
     capture: &Capture,
 ) -> Result<Option<Box<dyn Read + Send>>, RepositoryError> {
     let Some(record) = capture.record else { return Ok(None) };
-    let payload = store.response_payload(record.as_bytes())?;
+    let payload = store.response_payload(&record)?;
     Ok(payload.map(|payload| Box::new(payload) as Box<dyn Read + Send>))
 }
 
 pub(super) fn place(store: &StoreReader, capture: &Capture) -> Result<RecordPlace, RepositoryError> {
-    let record = capture.record.unwrap_or(RecordId::new(capture.body.into_inner()));
+    let record = capture.record.unwrap_or(RecordId::of_body(capture.body));
     let absent = || RepositoryError::Absent { id: record.to_string() };
-    let located = store.find(record.as_bytes())?.ok_or_else(absent)?;
+    let located = store.find(&record)?.ok_or_else(absent)?;
     let is_long = located.header.content_length().unwrap_or(0) > MAX_MEASURED_BYTES;
     let length = if is_long { None } else { store.packed_length(located.place)? };
     let file = store.silo_name(located.place.silo())?.ok_or_else(absent)?;
@@ -77,6 +77,6 @@ pub(super) fn place(store: &StoreReader, capture: &Capture) -> Result<RecordPlac
 
 pub(super) fn renderings(store: &StoreReader, capture: &Capture) -> Result<Renderings, RepositoryError> {
     let Some(record) = capture.record else { return Ok(Renderings::default()) };
-    let located = store.find(record.as_bytes())?;
+    let located = store.find(&record)?;
     Ok(located.map(|located| varve_store::exchange::renderings_of(&located.header)).unwrap_or_default())
 }

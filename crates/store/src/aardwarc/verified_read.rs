@@ -11,7 +11,7 @@ use varve_warc::digest::Digest;
 use varve_warc::record::{RecordHeader, RecordType};
 use varve_warc::record_check::{CheckedRecord, DigestVerdict, RecordChecker};
 use varve_warc::rule::WarcFinding;
-use varve_warc::write::id;
+use varve_warc::write::RecordUri;
 use varve_warc::{Error, WarcReader};
 
 use super::folder::AardwarcSilo;
@@ -172,12 +172,12 @@ fn odd_id(header: &RecordHeader, silo: &Path, offset: u64) -> Option<AardwarcFin
     let expected = match header.record_type() {
         RecordType::Metadata => {
             let about = header.reference("WARC-Refers-To").map(String::from_utf8_lossy).unwrap_or_default();
-            id::of_metadata(&about, &content)
+            RecordUri::of_metadata(&about, &content)
         }
-        RecordType::Continuation => id::of_content(&block),
-        _ => id::of_content(&content),
+        RecordType::Continuation => RecordUri::of_content(&block),
+        _ => RecordUri::of_content(&content),
     };
-    let expected = digits_of(expected.as_bytes());
+    let expected = digits_of(expected.as_str().as_bytes());
     if !stated.is_empty() && expected.starts_with(&stated) {
         return None;
     }

@@ -1,7 +1,5 @@
 //! Audits every record of one silo.
 
-use std::io::BufRead;
-
 use varve_warc::digest::Digest;
 use varve_warc::parallel::{PartOptions, read_parts};
 use varve_warc::record::{RecordHeader, RecordType};
@@ -19,15 +17,15 @@ use crate::index::{IndexEntry, SiloPlace};
 use crate::reader::StoreReader;
 use crate::record::expected_record_id;
 use crate::record::index_entries;
-use crate::silo::{ProgressReporter, SiloError, SiloFile, digest_chain, name};
+use crate::silo::{ProgressReporter, SiloFile, digest_chain, name};
 
 /// The result for a part of a silo.
 #[derive(Default)]
-struct AuditedPart {
-    records: u64,
-    findings: Vec<AuditFinding>,
+pub(super) struct AuditedPart {
+    pub(super) records: u64,
+    pub(super) findings: Vec<AuditFinding>,
     entries: Vec<IndexEntry>,
-    segments: Vec<SegmentFacts>,
+    pub(super) segments: Vec<SegmentFacts>,
     scanned: Vec<ScannedRecord>,
 }
 
@@ -109,13 +107,8 @@ pub(super) struct SealDigests {
 /// Hashes a silo and reads the expected digest from its successor; `None` without a successor.
 pub(super) fn seal_digests(store: &StoreReader, silo: &SiloFile) -> Result<Option<SealDigests>, StoreError> {
     let next = silo.number + 1;
-    let expected = match store.files().open(next) {
-        Ok(_) => {
-            store.description_of(next)?.and_then(|(_, block)| digest_chain::stated_previous_digest(&block))
-        }
-        Err(SiloError::Missing { .. }) => None,
-        Err(error) => return Err(error.into()),
-    };
+    let description = store.description_of(next)?;
+    let expected = description.and_then(|(_, block)| digest_chain::stated_previous_digest(&block));
     let Some(expected) = expected else { return Ok(None) };
     let failed = |source| StoreError::read(silo.number, Error::Io { offset: 0, source });
     let found = digest_chain::file_digest(&*store.silo(silo.number)?).map_err(failed)?;
@@ -236,16 +229,11 @@ fn audit_record<S: ReadAt>(
     let offset = record.offset();
     let mut listener = RecordExtractor::new(record.header());
     checker.begin(record, true);
-    loop {
-        let bytes = record.fill_buf().map_err(|source| Error::Io { offset, source })?;
-        if bytes.is_empty() {
-            break;
-        }
+    let read = record.for_each_piece(|bytes| {
         checker.push(bytes);
         listener.push(bytes);
-        let length = bytes.len();
-        record.consume(length);
-    }
+    });
+    read.map_err(|source| Error::Io { offset, source })?;
     let checked = checker.finish(record);
     let header = record.header();
     part.records += 1;

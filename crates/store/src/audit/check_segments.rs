@@ -1,5 +1,6 @@
 //! Checks that the segments of large objects belong together.
 
+use varve_core::RecordId;
 use varve_warc::record::{RecordHeader, RecordType};
 
 use super::{AuditFinding, AuditKind, AuditRun};
@@ -12,7 +13,7 @@ use crate::record::parse_id;
 pub(crate) struct SegmentFacts {
     place: SiloPlace,
     /// The first segment's id.
-    origin: Option<[u8; 32]>,
+    origin: Option<RecordId>,
     number: Option<u64>,
     is_first: bool,
     is_last: bool,
@@ -72,7 +73,7 @@ impl SegmentAudit {
 fn check_neighbours(
     run: &mut AuditRun<'_>,
     segment: &SegmentFacts,
-    origin: &[u8; 32],
+    origin: &RecordId,
 ) -> Result<(), StoreError> {
     let (silo, number) = (segment.place.silo(), segment.number.unwrap_or(0));
     let before = (silo.checked_sub(1), number.checked_sub(1));
@@ -91,7 +92,7 @@ fn check_neighbours(
 fn is_there(
     run: &AuditRun<'_>,
     (silo, number): (Option<u32>, Option<u64>),
-    origin: &[u8; 32],
+    origin: &RecordId,
 ) -> Result<bool, StoreError> {
     let (Some(silo), Some(number)) = (silo, number) else { return Ok(false) };
     let Some((place, header)) = run.store.first_record(silo)? else { return Ok(false) };
@@ -103,7 +104,7 @@ fn is_there(
 fn check_object(
     run: &mut AuditRun<'_>,
     segment: &SegmentFacts,
-    origin: &[u8; 32],
+    origin: &RecordId,
     whole: bool,
 ) -> Result<(), StoreError> {
     let problem = match run.store.object(origin) {
@@ -126,8 +127,8 @@ fn check_object(
     Ok(())
 }
 
-fn finding(segment: &SegmentFacts, message: &str, origin: Option<&[u8; 32]>) -> AuditFinding {
-    let id = origin.map(|origin| format!("urn:sha256:{}", data_encoding::HEXLOWER.encode(origin)));
+fn finding(segment: &SegmentFacts, message: &str, origin: Option<&RecordId>) -> AuditFinding {
+    let id = origin.map(RecordId::to_string);
     AuditFinding::new(AuditKind::Segment, message)
         .at(segment.place.silo(), segment.place.offset())
         .of(id.as_deref().map(str::as_bytes))

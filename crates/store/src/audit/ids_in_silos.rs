@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use varve_core::RecordId;
 use varve_warc::Record;
 use varve_wire::ReadAt;
 
@@ -14,9 +15,9 @@ use crate::silo::walk;
 /// The ids in `wanted` that complete records or their bodies have. Reads every silo.
 pub fn find_ids_in_silos(
     store: &StoreReader,
-    wanted: &HashSet<[u8; 32]>,
+    wanted: &HashSet<RecordId>,
     threads: usize,
-) -> Result<HashSet<[u8; 32]>, StoreError> {
+) -> Result<HashSet<RecordId>, StoreError> {
     let mut held = HashSet::new();
     for number in store.files().list()?.into_keys() {
         let source = store.silo(number)?;
@@ -33,8 +34,9 @@ pub fn find_ids_in_silos(
 }
 
 /// The ids of a record that are in `wanted`, if any.
-fn wanted_of<S: ReadAt>(record: &mut Record<'_, S>, wanted: &HashSet<[u8; 32]>) -> Option<Vec<[u8; 32]>> {
+fn wanted_of<S: ReadAt>(record: &mut Record<'_, S>, wanted: &HashSet<RecordId>) -> Option<Vec<RecordId>> {
     let (own, body) = record_and_body_ids(record.header());
-    let found: Vec<[u8; 32]> = own.into_iter().chain(body).filter(|id| wanted.contains(id)).collect();
+    let found: Vec<RecordId> =
+        own.into_iter().chain(body.map(RecordId::of_body)).filter(|id| wanted.contains(id)).collect();
     Some(found).filter(|found| !found.is_empty())
 }

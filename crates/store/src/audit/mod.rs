@@ -6,9 +6,9 @@
 //! and works on read-only media.
 //!
 //! A store can be audited while it is written: records behind the last indexed one may not be
-//! acknowledged yet. Findings there are held back until the end and reported if nobody was writing:
-//! then the records should be in the index, or a crash left them. An unreadable index is a finding,
-//! and the silos are audited without it.
+//! acknowledged yet. Findings there are held back until the end and reported if no process was
+//! writing: then the records should be in the index, or a crash left them. An unreadable index is a
+//! finding, and the silos are audited without it.
 
 mod audit_silo;
 mod check_segments;

@@ -17,7 +17,7 @@ use varve_warc::rule::WarcFinding;
 use varve_warc::{Encoding, Error, Extent, Format, WarcReader};
 use varve_wire::ReadAt;
 
-use super::audit_silo::{audit_finding, drop_consequences};
+use super::audit_silo::{AuditedPart, audit_finding, drop_consequences};
 use super::check_segments::SegmentFacts;
 use super::compare_index::{ScratchFolder, missing_finding, report_stray, stray_finding};
 use super::{AuditFinding, AuditKind, AuditRun, SegmentAudit};
@@ -64,10 +64,8 @@ pub(super) fn audit_quickly(
     Ok(())
 }
 
-type Entries<I> = Peekable<I>;
-
 /// The next entry, if its silo is before `silo`.
-fn next_before<I>(entries: &mut Entries<I>, silo: u32) -> Result<Option<IndexEntry>, IndexError>
+fn next_before<I>(entries: &mut Peekable<I>, silo: u32) -> Result<Option<IndexEntry>, IndexError>
 where
     I: Iterator<Item = Result<IndexEntry, IndexError>>,
 {
@@ -80,7 +78,7 @@ where
 fn audit_silo_quickly<I>(
     run: &mut AuditRun<'_>,
     silo: &SiloFile,
-    entries: &mut Entries<I>,
+    entries: &mut Peekable<I>,
     segments: &mut SegmentAudit,
     progress: &(impl Fn(u64) + Sync),
 ) -> Result<(), StoreError>
@@ -127,14 +125,6 @@ where
     }
 }
 
-/// The result for a part of a silo.
-#[derive(Default)]
-struct QuickAuditPart {
-    records: u64,
-    findings: Vec<AuditFinding>,
-    segments: Vec<SegmentFacts>,
-}
-
 /// A range of a silo between two indexed records, or its beginning or end.
 struct IndexedRange<'a> {
     /// The offset of the last indexed record before it.
@@ -167,7 +157,7 @@ impl<'a> QuickSiloAudit<'a> {
         &self,
         stretch: IndexedRange<'_>,
         threads: usize,
-    ) -> Result<Vec<QuickAuditPart>, StoreError> {
+    ) -> Result<Vec<AuditedPart>, StoreError> {
         let share = stretch.known.len().div_ceil(threads.max(1)).max(1);
         let mut shares = Vec::new();
         let mut rest = stretch;
@@ -191,8 +181,8 @@ impl<'a> QuickSiloAudit<'a> {
     fn stretch(
         &self,
         IndexedRange { before, from, known, until }: IndexedRange<'_>,
-    ) -> Result<QuickAuditPart, Error> {
-        let mut part = QuickAuditPart::default();
+    ) -> Result<AuditedPart, Error> {
+        let mut part = AuditedPart::default();
         let mut reader = WarcReader::visiting(self.source)?;
         let mut rest = known;
         let first = known.first().map_or(until, |(offset, _)| *offset);
@@ -201,7 +191,7 @@ impl<'a> QuickSiloAudit<'a> {
             reached = self.walk(from, &[], first, &mut part)?;
         } else if let Some(before) = before.filter(|_| reader.visit(first, Extent::Header).is_err()) {
             // No record begins here: walk from the previous record to see whether one is lost.
-            reached = self.walk(before, &[], first, &mut QuickAuditPart::default())?;
+            reached = self.walk(before, &[], first, &mut AuditedPart::default())?;
         }
         while let Some((offset, _)) = rest.first() {
             let (here, others) = rest.split_at(rest.partition_point(|(other, _)| other <= offset));
@@ -225,7 +215,7 @@ impl<'a> QuickSiloAudit<'a> {
         offset: u64,
         known: &[IndexedPlace],
         end: u64,
-        part: &mut QuickAuditPart,
+        part: &mut AuditedPart,
     ) -> Result<bool, Error> {
         match reader.visit(offset, Extent::Header) {
             Err(error @ Error::Io { .. }) => return Err(error),
@@ -256,7 +246,7 @@ impl<'a> QuickSiloAudit<'a> {
         from: u64,
         known: &[IndexedPlace],
         until: u64,
-        part: &mut QuickAuditPart,
+        part: &mut AuditedPart,
     ) -> Result<u64, Error> {
         let found = self.first_record(from, until)?;
         let begins = found.as_ref().and_then(WarcReader::next_offset);
@@ -301,7 +291,7 @@ impl<'a> QuickSiloAudit<'a> {
         offset: u64,
         known: &[IndexedPlace],
         odd_member: bool,
-        part: &mut QuickAuditPart,
+        part: &mut AuditedPart,
     ) {
         let (number, header) = (self.silo.number, reader.header());
         let id = header.record_id();
@@ -327,7 +317,7 @@ impl<'a> QuickSiloAudit<'a> {
     }
 
     /// Adds a finding for each entry without a matching record.
-    fn add_strays(&self, offset: u64, known: &[IndexedPlace], part: &mut QuickAuditPart) {
+    fn add_strays(&self, offset: u64, known: &[IndexedPlace], part: &mut AuditedPart) {
         let Ok(place) = SiloPlace::new(self.silo.number, offset) else { return };
         part.findings
             .extend(known.iter().map(|(_, prefix)| stray_finding(IndexEntry { prefix: *prefix, place })));
@@ -340,7 +330,7 @@ impl<'a> QuickSiloAudit<'a> {
         offset: u64,
         until: u64,
         id: Option<&[u8]>,
-        part: &mut QuickAuditPart,
+        part: &mut AuditedPart,
     ) {
         drop_consequences(&mut findings, offset);
         for finding in findings.iter().filter(|finding| finding.offset < until) {

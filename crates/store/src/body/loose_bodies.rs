@@ -13,9 +13,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use varve_core::BodyId;
 use varve_core::body::{BodyError, BodySource, BodyStore, StoredBody};
-use varve_warc::digest::{Algorithm, Digest, Hasher};
+use varve_warc::digest::{Algorithm, Digest};
+use varve_wire::ReadAtCursor;
 
-use crate::disk::{Disk, DiskError, DiskFile};
+use super::verified_body::VerifiedBody;
+use crate::disk::{Disk, DiskError, FileSource};
+use crate::record::body_of_digest;
 
 /// Bytes copied at a time.
 const COPY_CHUNK_BYTES: usize = 64 << 10;
@@ -103,12 +106,10 @@ impl LooseBodies {
 impl BodySource for LooseBodies {
     fn open_body(&self, id: &BodyId) -> Result<Option<Box<dyn Read + Send>>, BodyError> {
         match self.disk.open(&self.path(id)) {
-            Ok(file) => Ok(Some(Box::new(LooseBody {
-                file,
-                offset: 0,
-                hasher: Some(Algorithm::Sha256.hasher()),
-                id: *id,
-            }))),
+            Ok(file) => {
+                let bytes = ReadAtCursor::new(FileSource::new(file), 0);
+                Ok(Some(Box::new(VerifiedBody::new(bytes, *id))))
+            }
             Err(error) if error.is_absent() => Ok(None),
             Err(error) => Err(BodyError::new(error)),
         }
@@ -133,7 +134,7 @@ impl BodyStore for LooseBodies {
                 return Err(error);
             }
         };
-        let id = body_id(digest);
+        let id = body_of_digest(&digest).expect("the digest of written content is a SHA-256");
         let new = self.put_in_place(&unfinished, &id, length).map_err(BodyError::new)?;
         Ok(StoredBody { id, length, new })
     }
@@ -141,45 +142,5 @@ impl BodyStore for LooseBodies {
     /// Does nothing: `keep_body` syncs each body.
     fn sync_bodies(&self) -> Result<(), BodyError> {
         Ok(())
-    }
-}
-
-/// The id of a body with that SHA-256.
-pub(super) fn body_id(digest: Digest) -> BodyId {
-    let mut bytes = [0; 32];
-    bytes.copy_from_slice(digest.bytes());
-    BodyId::new(bytes)
-}
-
-/// Reads a loose body and verifies its digest at the end.
-struct LooseBody {
-    file: Box<dyn DiskFile>,
-    offset: u64,
-    hasher: Option<Hasher>,
-    id: BodyId,
-}
-
-impl Read for LooseBody {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if buffer.is_empty() {
-            return Ok(0);
-        }
-        let count = self
-            .file
-            .read_at(buffer, self.offset)
-            .map_err(|error| io::Error::new(error.source.kind(), error))?;
-        self.offset += count as u64;
-        if count > 0 {
-            if let Some(hasher) = &mut self.hasher {
-                hasher.update(&buffer[..count]);
-            }
-        } else if let Some(hasher) = self.hasher.take() {
-            let found = body_id(hasher.finish());
-            if found != self.id {
-                let message = format!("loose body {} is damaged: its SHA-256 is {found}", self.id);
-                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
-            }
-        }
-        Ok(count)
     }
 }

@@ -2,22 +2,21 @@
 
 use std::io::{self, BufRead, Read};
 
-use varve_core::BodyId;
 use varve_core::body::{BodyError, BodySource, BodyStore, StoredBody};
+use varve_core::{BodyId, RecordId};
 use varve_warc::Extent;
-use varve_warc::digest::{Algorithm, Digest, Hasher};
+use varve_warc::digest::{Algorithm, Digest};
 use varve_warc::record::{RecordHeader, RecordType};
-use varve_wire::{
-    DecodeLimits, DecodedBody, HeadCollector, MAX_HEAD_BYTES, MessageHead, open_body, open_payload,
-};
+use varve_wire::{DecodeLimits, DecodedBody, HeadCollector, open_body, open_payload};
 
+use super::verified_body::VerifiedBody;
 use crate::error::StoreError;
 use crate::exchange::payload_of;
 use crate::index::IndexPrefix;
 use crate::reader::ObjectReader;
 use crate::reader::{SiloRecord, StoreReader};
 use crate::record::field;
-use crate::record::record_and_body_ids;
+use crate::record::{parse_id, record_and_body_ids};
 use crate::writer::NewObject;
 use crate::writer::StoreWriter;
 
@@ -26,11 +25,11 @@ const UNKNOWN_MEDIA_TYPE: &str = "application/octet-stream";
 
 impl BodySource for StoreReader {
     fn open_body(&self, id: &BodyId) -> Result<Option<Box<dyn Read + Send>>, BodyError> {
-        let bytes = *id.as_bytes();
-        let Some((located, record)) = self.find_open(&bytes).map_err(BodyError::new)? else {
+        let wanted = RecordId::of_body(*id);
+        let Some((located, record)) = self.find_open(&wanted).map_err(BodyError::new)? else {
             return Ok(None);
         };
-        if located.header.record_type() != RecordType::Response || located.id == bytes {
+        if located.header.record_type() != RecordType::Response || located.id == wanted {
             return Ok(Some(Box::new(self.read_found(located, record).map_err(BodyError::new)?)));
         }
         let record = match record {
@@ -39,11 +38,11 @@ impl BodySource for StoreReader {
         };
         let Some(record) = record else { return Ok(None) };
         let body = response_body(record).map_err(BodyError::new)?;
-        Ok(Some(Box::new(DigestCheckedBody { body, hasher: Some(Algorithm::Sha256.hasher()), id: *id })))
+        Ok(Some(Box::new(VerifiedBody::new(body, *id))))
     }
 
     fn have_bodies(&self, ids: &[BodyId]) -> Result<Vec<bool>, BodyError> {
-        let ids: Vec<[u8; 32]> = ids.iter().map(|id| *id.as_bytes()).collect();
+        let ids: Vec<RecordId> = ids.iter().copied().map(RecordId::of_body).collect();
         self.have(&ids).map_err(BodyError::new)
     }
 }
@@ -63,7 +62,7 @@ impl StoreReader {
         start: u64,
         end: u64,
     ) -> Result<Option<ObjectReader>, StoreError> {
-        match self.object(id.as_bytes())? {
+        match self.object(&RecordId::of_body(*id))? {
             Some(object) if object.segments() > 1 => object.read_range(start, end).map(Some),
             _ => Ok(None),
         }
@@ -73,8 +72,8 @@ impl StoreReader {
     /// small bodies, best in the order of their places. Returns false when the caller must use
     /// `open_body`: the body is longer than `most` bytes, segmented or damaged.
     pub fn read_body(&self, id: &BodyId, most: u64, into: &mut Vec<u8>) -> Result<bool, StoreError> {
-        let bytes = id.as_bytes();
-        let places = self.index().find(IndexPrefix::of(bytes))?;
+        let wanted = RecordId::of_body(*id);
+        let places = self.index().find(IndexPrefix::of(&wanted))?;
         let mut alone = places.iter();
         let (Some(place), None) = (alone.next(), alone.next()) else { return Ok(false) };
         let mut visitor = self.silos().random_access();
@@ -85,21 +84,24 @@ impl StoreReader {
         }
         let (own, body) = record_and_body_ids(header);
         into.clear();
-        let read = if own == Some(*bytes) {
+        let read = if own == Some(wanted) {
             record.read_to_end(into)
-        } else if body == Some(*bytes) && header.record_type() == RecordType::Response {
+        } else if body == Some(*id) && header.record_type() == RecordType::Response {
             let is_decoded = is_decoded(header);
             decoded_body(&mut record, is_decoded).and_then(|body| body.take(most + 1).read_to_end(into))
         } else {
             return Ok(false);
         };
         // `open_body` reports damage in full.
-        Ok(read.is_ok() && into.len() as u64 <= most && Algorithm::Sha256.digest(into).bytes() == bytes)
+        Ok(read.is_ok()
+            && into.len() as u64 <= most
+            && Algorithm::Sha256.digest(into).sha256() == Some(*id.as_bytes()))
     }
 
     /// Sort keys that order bodies by their places in the silos, where reading is fastest.
     pub fn order_of(&self, bodies: &[BodyId]) -> Result<Vec<u64>, StoreError> {
-        let prefixes: Vec<IndexPrefix> = bodies.iter().map(|body| IndexPrefix::of(body.as_bytes())).collect();
+        let prefixes: Vec<IndexPrefix> =
+            bodies.iter().map(|body| IndexPrefix::of(&RecordId::of_body(*body))).collect();
         let mut order = vec![u64::MAX; bodies.len()];
         self.index()
             .find_many(&prefixes, |number, place| order[number] = order[number].min(place.number()))?;
@@ -108,7 +110,7 @@ impl StoreReader {
 
     /// The body of a response by its record id, complete or truncated, not verified. `None` when
     /// the record is not a response.
-    pub fn response_body(&self, record: &[u8; 32]) -> Result<Option<impl Read + Send + use<>>, StoreError> {
+    pub fn response_body(&self, record: &RecordId) -> Result<Option<impl Read + Send + use<>>, StoreError> {
         let Some(found) = self.response(record)? else { return Ok(None) };
         response_body(found).map(Some).map_err(StoreError::Content)
     }
@@ -118,10 +120,10 @@ impl StoreReader {
     /// response.
     pub fn response_payload(
         &self,
-        record: &[u8; 32],
+        record: &RecordId,
     ) -> Result<Option<impl Read + Send + use<>>, StoreError> {
         let Some(mut found) = self.response(record)? else { return Ok(None) };
-        let original = found.header().reference("WARC-Refers-To").and_then(crate::record::parse_id);
+        let original = found.header().reference("WARC-Refers-To").and_then(parse_id);
         if found.header().record_type() == RecordType::Revisit {
             let Some(original) = original else { return Ok(None) };
             let Some(holder) = self.response(&original)? else { return Ok(None) };
@@ -132,36 +134,34 @@ impl StoreReader {
 
     /// The head of a response as received; `None` when the record is neither a response nor a
     /// revisit.
-    pub fn response_head(&self, record: &[u8; 32]) -> Result<Option<Vec<u8>>, StoreError> {
+    pub fn response_head(&self, record: &RecordId) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(mut found) = self.response(record)? else { return Ok(None) };
-        let mut bytes = Vec::new();
-        (&mut found).take(MAX_HEAD_BYTES as u64).read_to_end(&mut bytes).map_err(StoreError::Content)?;
-        let length = MessageHead::parse(&bytes).map_or(0, |head| head.length);
-        bytes.truncate(length);
-        Ok(Some(bytes))
+        let collector = read_head(&mut found).map_err(StoreError::Content)?;
+        let length = collector.head().map_or(0, |head| head.length);
+        Ok(Some(collector.bytes()[..length].to_vec()))
     }
 
     /// A response as received, head included, not verified; `None` when the record is neither a
     /// response nor a revisit. The body of a revisit comes from the record it refers to.
-    pub fn response_block(&self, record: &[u8; 32]) -> Result<Option<Box<dyn Read + Send>>, StoreError> {
-        let Some(found) = self.response(record)? else { return Ok(None) };
-        let original = found.header().reference("WARC-Refers-To").and_then(crate::record::parse_id);
-        if found.header().record_type() != RecordType::Revisit || self.had_no_body(record)? {
+    pub fn response_block(&self, record: &RecordId) -> Result<Option<Box<dyn Read + Send>>, StoreError> {
+        let Some(mut found) = self.response(record)? else { return Ok(None) };
+        if found.header().record_type() != RecordType::Revisit {
             return Ok(Some(Box::new(found)));
         }
-        let holder = original.map(|original| self.response(&original)).transpose()?.flatten();
-        let Some(mut holder) = holder else { return Ok(Some(Box::new(found))) };
+        let original = found.header().reference("WARC-Refers-To").and_then(parse_id);
+        let head = read_head(&mut found).map_err(StoreError::Content)?;
+        let start = io::Cursor::new(head.bytes().to_vec()).chain(found);
+        let has_body = head.head().is_none_or(|head| head.status() != Some(304));
+        let holder = match original.filter(|_| has_body) {
+            Some(original) => self.response(&original)?,
+            None => None,
+        };
+        let Some(mut holder) = holder else { return Ok(Some(Box::new(start))) };
         read_head(&mut holder).map_err(StoreError::Content)?;
-        Ok(Some(Box::new(found.chain(holder))))
+        Ok(Some(Box::new(start.chain(holder))))
     }
 
-    /// Whether a response has status 304 and therefore no body.
-    fn had_no_body(&self, record: &[u8; 32]) -> Result<bool, StoreError> {
-        let head = self.response_head(record)?.and_then(|head| MessageHead::parse(&head));
-        Ok(head.is_some_and(|head| head.status() == Some(304)))
-    }
-
-    fn response(&self, record: &[u8; 32]) -> Result<Option<SiloRecord>, StoreError> {
+    fn response(&self, record: &RecordId) -> Result<Option<SiloRecord>, StoreError> {
         let Some(located) = self.find(record)? else { return Ok(None) };
         let is_answer = matches!(located.header.record_type(), RecordType::Response | RecordType::Revisit);
         if is_answer { self.record_at(located.place) } else { Ok(None) }
@@ -189,7 +189,7 @@ fn decoded_body<'a>(mut record: impl BufRead + Send + 'a, is_decoded: bool) -> i
 }
 
 /// Reads to the end of a message head.
-fn read_head(record: &mut impl BufRead) -> io::Result<HeadCollector> {
+pub(crate) fn read_head(record: &mut impl BufRead) -> io::Result<HeadCollector> {
     let mut parser = HeadCollector::new();
     loop {
         let bytes = record.fill_buf()?;
@@ -201,33 +201,6 @@ fn read_head(record: &mut impl BufRead) -> io::Result<HeadCollector> {
         if complete {
             return Ok(parser);
         }
-    }
-}
-
-/// A body whose digest is verified at its end.
-struct DigestCheckedBody<R> {
-    body: R,
-    hasher: Option<Hasher>,
-    id: BodyId,
-}
-
-impl<R: Read> Read for DigestCheckedBody<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.body.read(buffer)?;
-        if count > 0 {
-            if let Some(hasher) = &mut self.hasher {
-                hasher.update(&buffer[..count]);
-            }
-        } else if !buffer.is_empty()
-            && let Some(hasher) = self.hasher.take()
-        {
-            let found = super::loose_bodies::body_id(hasher.finish());
-            if found != self.id {
-                let message = format!("body {} is damaged: its SHA-256 is {found}", self.id);
-                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
-            }
-        }
-        Ok(count)
     }
 }
 
@@ -251,7 +224,7 @@ impl BodyStore for StoreWriter {
         let object =
             NewObject { date, content_type: UNKNOWN_MEDIA_TYPE.to_owned(), refers_to: None, known: None };
         let stored = self.store_reader(&mut packer, &object, content).map_err(BodyError::new)?;
-        Ok(StoredBody { id: BodyId::new(stored.id), length: stored.length, new: stored.new })
+        Ok(StoredBody { id: stored.id.body(), length: stored.length, new: stored.new })
     }
 
     fn sync_bodies(&self) -> Result<(), BodyError> {

@@ -27,12 +27,12 @@ enum MappedContent {
 impl MappedFile {
     /// Maps a finished file of the local disk, read-only.
     pub(super) fn map(file: &File) -> io::Result<Self> {
-        // SAFETY: a map is unsound only if the file is changed or cut while it is mapped. Files are mapped under their
-        // final name alone, and nothing ever opens a final name for writing: a sorted shard is
-        // written under a temporary name and renamed into place, and is replaced by renaming
-        // another file over it or removed. Both leave the mapped file itself untouched until the
-        // last map of it is gone. That no other program writes into the folder is what the format
-        // asks of its medium.
+        // SAFETY: a map is unsound only if the file is changed or cut while it is mapped. Files are
+        // mapped under their final name alone, and nothing ever opens a final name for writing: a
+        // sorted shard is written under a temporary name and renamed into place, and is replaced by
+        // renaming another file over it or removed. Both leave the mapped file itself untouched
+        // until the last map of it is gone. That no other program writes into the folder is what
+        // the format asks of its medium.
         let map = unsafe { memmap2::Mmap::map(file)? };
         Ok(Self(MappedContent::Map { map, file: file.try_clone()? }))
     }

@@ -1,18 +1,19 @@
 //! Examines a response: head, payload and body, in one pass over its bytes.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
 
 use varve_warc::digest::{Algorithm, Digest};
 use varve_warc::payload::{PayloadKind, PayloadTracker};
 use varve_warc::write::BlockFacts;
-use varve_wire::{DecodeLimits, MessageHead, ReadAt, ReadAtCursor, open_body};
+use varve_wire::{DecodeLimits, MessageHead, ReadAt, ReadAtCursor, StartLine, open_body};
 
 /// The facts about a response.
-pub(super) struct ExaminedResponse {
+pub(super) struct ExaminedResponse<'a> {
     /// Length and digests of the block.
     pub(super) facts: BlockFacts,
     /// The head; `None` when it is not an HTTP message.
-    pub(super) head: Option<MessageHead>,
+    pub(super) head: Option<Cow<'a, MessageHead>>,
     /// The length of the payload.
     pub(super) payload_length: u64,
     /// The digest of the body.
@@ -20,11 +21,22 @@ pub(super) struct ExaminedResponse {
     pub(super) body_length: u64,
 }
 
-/// Reads a response. A body whose content codings cannot be decoded to the end is taken as it is.
-pub(super) fn examine(response: &dyn ReadAt, truncated: bool) -> io::Result<ExaminedResponse> {
+/// Reads a response, whose head is parsed unless it is known. A body whose content codings cannot
+/// be decoded to the end is taken as it is.
+pub(super) fn examine<'a>(
+    response: &dyn ReadAt,
+    known_head: Option<&'a MessageHead>,
+    truncated: bool,
+) -> io::Result<ExaminedResponse<'a>> {
+    let known_head = known_head.filter(|head| matches!(head.start_line, StartLine::Response { .. }));
     let mut hasher = Algorithm::Sha256.hasher();
     let mut tracker = PayloadTracker::new();
-    tracker.begin(PayloadKind::Response, Some(Algorithm::Sha256.hasher()));
+    let payload_hasher = Some(Algorithm::Sha256.hasher());
+    match known_head {
+        Some(head) => tracker.begin_after(head, payload_hasher),
+        None => tracker.begin(PayloadKind::Response, payload_hasher),
+    }
+    let mut head_left = known_head.map_or(0, |head| head.length);
     let mut length = 0;
     let mut reader = BufReader::with_capacity(64 << 10, ReadAtCursor::new(response, 0));
     loop {
@@ -33,14 +45,17 @@ pub(super) fn examine(response: &dyn ReadAt, truncated: bool) -> io::Result<Exam
             break;
         }
         hasher.update(bytes);
-        tracker.push(bytes);
+        let in_head = head_left.min(bytes.len());
+        head_left -= in_head;
+        tracker.push(&bytes[in_head..]);
         length += bytes.len() as u64;
         let count = bytes.len();
         reader.consume(count);
     }
     let payload = tracker.finish();
     let facts = BlockFacts { length, digest: hasher.finish(), payload: payload.digest };
-    let undone = match &payload.head {
+    let head = known_head.map(Cow::Borrowed).or(payload.head.map(Cow::Owned));
+    let undone = match &head {
         Some(head) if !truncated && !head.headers.content_codings().is_empty() => undo(head, response),
         _ => None,
     };
@@ -49,7 +64,7 @@ pub(super) fn examine(response: &dyn ReadAt, truncated: bool) -> io::Result<Exam
         (None, Some(digest)) => (*digest, payload.length),
         (None, None) => (facts.digest, length),
     };
-    Ok(ExaminedResponse { facts, head: payload.head, payload_length: payload.length, body, body_length })
+    Ok(ExaminedResponse { facts, head, payload_length: payload.length, body, body_length })
 }
 
 /// Digest and length of the decoded body; `None` when it cannot be decoded.

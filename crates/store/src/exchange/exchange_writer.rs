@@ -8,7 +8,9 @@ use varve_core::{BodyId, RecordId};
 use varve_warc::digest::{Algorithm, Digest};
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::{RecordHeader, RecordType};
-use varve_warc::write::{BlockFacts, Draft, PackedRecord, Packer, Profile, RecordPackError, pack_reader};
+use varve_warc::write::{
+    BlockFacts, Draft, PackedRecord, Packer, Profile, RecordPackError, RecordUri, pack_reader,
+};
 
 use varve_wire::{MessageHead, ReadAtCursor};
 
@@ -17,8 +19,8 @@ use super::recent_payloads::RecentPayloads;
 use super::{
     NewExchange, NewRendering, NewRenderings, RevisitOriginal, payload_of, receipt_of, target_of_document,
 };
-use crate::error::StoreError;
-use crate::record::{field, record_and_body_ids};
+use crate::error::{StoreError, parse_record_uri};
+use crate::record::{body_of_digest, field, record_and_body_ids, record_uri};
 use crate::writer::{KeptRecord, NewObject, StoreWriter, Ticket};
 
 /// Responses up to this size are packed in memory.
@@ -60,10 +62,10 @@ pub struct KeptNonCapture {
 }
 
 /// The records written for an exchange.
-struct WrittenExchange {
+struct WrittenExchange<'a> {
     /// The header of the response record.
     header: RecordHeader,
-    examined: ExaminedResponse,
+    examined: ExaminedResponse<'a>,
     new: bool,
     ticket: Ticket,
 }
@@ -88,7 +90,7 @@ impl<'a> ExchangeWriter<'a> {
         renderings: &NewRenderings<'_>,
     ) -> Result<KeptExchange, StoreError> {
         let WrittenExchange { header, examined, new, ticket } = self.write(packer, exchange, renderings)?;
-        let receipt = receipt_of(&header, examined.head.as_ref()).ok_or_else(|| no_receipt(&header))?;
+        let receipt = receipt_of(&header, examined.head.as_deref()).ok_or_else(|| no_receipt(&header))?;
         self.remember(&header, &examined, &receipt);
         Ok(KeptExchange { receipt, new, ticket })
     }
@@ -102,19 +104,20 @@ impl<'a> ExchangeWriter<'a> {
     ) -> Result<KeptNonCapture, StoreError> {
         let WrittenExchange { header, examined, ticket, .. } = self.write(packer, exchange, renderings)?;
         let (record, _) = record_and_body_ids(&header);
-        let record = RecordId::new(record.ok_or_else(|| no_receipt(&header))?);
-        let status = examined.head.as_ref().and_then(MessageHead::status).unwrap_or(0);
+        let record = record.ok_or_else(|| no_receipt(&header))?;
+        let status = examined.head.as_deref().and_then(MessageHead::status).unwrap_or(0);
         Ok(KeptNonCapture { record, status, length: examined.body_length, ticket })
     }
 
-    fn write(
+    fn write<'e>(
         &self,
         packer: &mut Packer,
-        exchange: &NewExchange<'_>,
+        exchange: &NewExchange<'e>,
         renderings: &NewRenderings<'_>,
-    ) -> Result<WrittenExchange, StoreError> {
+    ) -> Result<WrittenExchange<'e>, StoreError> {
+        let is_truncated = exchange.truncated.is_some();
         let examined =
-            examine(exchange.response, exchange.truncated.is_some()).map_err(StoreError::Content)?;
+            examine(exchange.response, exchange.head, is_truncated).map_err(StoreError::Content)?;
         let named = self.name_renderings(packer, exchange, renderings)?;
         let record = match self.original(exchange, &examined)? {
             Some((profile, original)) => {
@@ -124,7 +127,7 @@ impl<'a> ExchangeWriter<'a> {
         };
         let (id, header) = (record.id.clone(), record.header());
         if let Some(document) = renderings.document {
-            self.writer.keep(pack_document(packer, exchange, &document, &id)?)?;
+            self.writer.keep(pack_document(packer, exchange, &document, id.clone())?)?;
         }
         let request = match exchange.request {
             [] => None,
@@ -165,15 +168,14 @@ impl<'a> ExchangeWriter<'a> {
         if let Some(picture) = renderings.screenshot {
             let content_type = picture.media_type.to_owned();
             let object = NewObject { date: exchange.date, content_type, refers_to: None, known: None };
-            named.screenshot =
-                Some(RecordId::new(self.writer.store_bytes(packer, &object, picture.content)?.id));
+            named.screenshot = Some(self.writer.store_bytes(packer, &object, picture.content)?.id);
         }
         if let Some(document) = renderings.document {
             let block = Algorithm::Sha256.digest(document.content);
             let date = exchange.date.to_string();
             let target = target_of_document(exchange.url);
-            let id = varve_warc::write::id::of_event("conversion", &target, &date, &block);
-            named.document = crate::record::parse_id(id.as_bytes()).map(RecordId::new);
+            let uri = RecordUri::of_event(RecordType::Conversion, &target, &date, &block);
+            named.document = Some(parse_record_uri(&uri)?);
         }
         Ok(named)
     }
@@ -182,9 +184,9 @@ impl<'a> ExchangeWriter<'a> {
     fn original(
         &self,
         exchange: &NewExchange<'_>,
-        examined: &ExaminedResponse,
+        examined: &ExaminedResponse<'_>,
     ) -> Result<Option<(Profile, RevisitOriginal)>, StoreError> {
-        let status = examined.head.as_ref().and_then(MessageHead::status);
+        let status = examined.head.as_deref().and_then(MessageHead::status);
         if let (Some(304), Some(original)) = (status, &exchange.unchanged) {
             return Ok(Some((Profile::ServerNotModified, original.clone())));
         }
@@ -192,7 +194,7 @@ impl<'a> ExchangeWriter<'a> {
         if exchange.truncated.is_some() || examined.payload_length == 0 {
             return Ok(None);
         }
-        let Ok(body) = <[u8; 32]>::try_from(examined.body.bytes()) else { return Ok(None) };
+        let Some(body) = body_of_digest(&examined.body) else { return Ok(None) };
         let found = match self.recent.find(&body, &payload) {
             Some(original) => Some(original),
             None => self.kept_before(&body, &payload, examined.body_length)?,
@@ -206,22 +208,22 @@ impl<'a> ExchangeWriter<'a> {
     /// The synced response with this payload.
     fn kept_before(
         &self,
-        body: &[u8; 32],
+        body: &BodyId,
         payload: &Digest,
         length: u64,
     ) -> Result<Option<RevisitOriginal>, StoreError> {
-        let Some(located) = self.writer.find_synced(body)? else { return Ok(None) };
+        let Some(located) = self.writer.find_synced(&RecordId::of_body(*body))? else { return Ok(None) };
         let same = payload_of(&located.header).as_ref() == Some(payload);
         let is_response = located.header.record_type() == RecordType::Response;
         Ok((same && is_response).then(|| original_of(&located.header, located.id, length)).flatten())
     }
 
-    fn remember(&self, header: &RecordHeader, examined: &ExaminedResponse, receipt: &Receipt) {
+    fn remember(&self, header: &RecordHeader, examined: &ExaminedResponse<'_>, receipt: &Receipt) {
         if let (Some(payload), (Some(own), body)) = (examined.facts.payload, record_and_body_ids(header))
             && header.record_type() == RecordType::Response
             && let Some(original) = original_of(header, own, receipt.length)
         {
-            self.recent.remember(body.unwrap_or(own), payload, original);
+            self.recent.remember(body.unwrap_or(own.body()), payload, original);
         }
     }
 }
@@ -232,13 +234,13 @@ fn no_receipt(header: &RecordHeader) -> StoreError {
     StoreError::NoReceipt { id }
 }
 
-fn original_of(header: &RecordHeader, id: [u8; 32], length: u64) -> Option<RevisitOriginal> {
+fn original_of(header: &RecordHeader, id: RecordId, length: u64) -> Option<RevisitOriginal> {
     let (_, body) = record_and_body_ids(header);
     Some(RevisitOriginal {
-        record: RecordId::new(id),
+        record: id,
         url: String::from_utf8_lossy(header.target_uri()?).into_owned(),
         date: String::from_utf8_lossy(header.fields.get("WARC-Date")?).into_owned(),
-        body: BodyId::new(body?),
+        body: body?,
         length,
     })
 }
@@ -294,7 +296,7 @@ fn answer(
 fn pack_response(
     packer: &mut Packer,
     exchange: &NewExchange<'_>,
-    examined: &ExaminedResponse,
+    examined: &ExaminedResponse<'_>,
     renderings: &Renderings,
 ) -> Result<PackedRecord, StoreError> {
     let is_disputed = examined.head.as_ref().is_none_or(|head| head.headers.is_chunked());
@@ -311,23 +313,31 @@ fn pack_response(
     }
     let mut block = ReadAtCursor::new(exchange.response, 0);
     if examined.facts.length > MAX_IN_MEMORY_BYTES {
-        let kind = if is_disputed { PayloadKind::None } else { PayloadKind::Response };
-        return Ok(pack_reader(packer, &draft, kind, &mut block)?);
+        if let (false, Some(payload)) = (is_disputed, &examined.facts.payload) {
+            draft = draft.field("WARC-Payload-Digest", &payload.to_string());
+        }
+        let record = pack_reader(packer, &draft, PayloadKind::None, &mut block)?;
+        let is_same = record.block.digest == examined.facts.digest;
+        return if is_same { Ok(record) } else { Err(changed_response()) };
     }
     let mut bytes = Vec::with_capacity(examined.facts.length as usize);
     block.read_to_end(&mut bytes).map_err(StoreError::Content)?;
     if bytes.len() as u64 != examined.facts.length {
-        return Err(StoreError::Content(io::Error::other("the answer changed while it was read")));
+        return Err(changed_response());
     }
     let payload = examined.facts.payload.filter(|_| !is_disputed);
     Ok(packer.pack_known(&draft, BlockFacts { payload, ..examined.facts.clone() }, &bytes)?)
+}
+
+fn changed_response() -> StoreError {
+    StoreError::Content(io::Error::other("the response changed while it was read"))
 }
 
 /// A revisit contains only the head of the response.
 fn pack_revisit(
     packer: &mut Packer,
     exchange: &NewExchange<'_>,
-    examined: &ExaminedResponse,
+    examined: &ExaminedResponse<'_>,
     profile: Profile,
     original: &RevisitOriginal,
     renderings: &Renderings,
@@ -335,13 +345,13 @@ fn pack_revisit(
     let length = examined.head.as_ref().map_or(0, |head| head.length);
     let mut block = vec![0; length];
     ReadAtCursor::new(exchange.response, 0).read_exact(&mut block).map_err(StoreError::Content)?;
-    let of_original = Digest::parse_value(Algorithm::Sha256, original.body.to_string().as_bytes());
+    let of_original = Digest::of_sha256(original.body.as_bytes());
     let says_payload =
-        matches!(&profile, Profile::IdenticalPayloadDigest(payload) if Some(payload) == of_original.as_ref());
-    let body = of_original.as_ref().filter(|_| !says_payload);
+        matches!(&profile, Profile::IdenticalPayloadDigest(payload) if *payload == of_original);
+    let body = (!says_payload).then_some(&of_original);
     let draft = answer(exchange, RecordType::Revisit, (body, original.length), renderings).revisit_of(
         profile,
-        &original.record.to_string(),
+        record_uri(&original.record),
         &original.url,
         &original.date,
     );
@@ -353,7 +363,7 @@ fn pack_document(
     packer: &mut Packer,
     exchange: &NewExchange<'_>,
     document: &NewRendering<'_>,
-    of: &str,
+    of: RecordUri,
 ) -> Result<PackedRecord, RecordPackError> {
     let mut draft = Draft::new(RecordType::Conversion, &exchange.date)
         .target_uri(&target_of_document(exchange.url))
@@ -368,7 +378,7 @@ fn pack_document(
 fn pack_request(
     packer: &mut Packer,
     exchange: &NewExchange<'_>,
-    response: &str,
+    response: &RecordUri,
 ) -> Result<PackedRecord, RecordPackError> {
     let mut draft = draft(exchange, RecordType::Request).concurrent_to(response);
     let kept = &exchange.request[..exchange.request.len().min(MAX_REQUEST_BYTES)];

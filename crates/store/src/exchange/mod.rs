@@ -20,7 +20,7 @@ use std::net::IpAddr;
 
 use varve_core::{BodyId, RecordId, RunId};
 use varve_warc::date::Date;
-use varve_wire::ReadAt;
+use varve_wire::{MessageHead, ReadAt};
 
 pub use exchange_writer::{ExchangeWriter, KeptExchange, KeptNonCapture};
 pub(crate) use receipt::payload_of;
@@ -39,6 +39,8 @@ pub struct NewExchange<'a> {
     pub request: &'a [u8],
     /// The response as received.
     pub response: &'a dyn ReadAt,
+    /// The head of the response, if the caller has parsed it.
+    pub head: Option<&'a MessageHead>,
     /// The server's address.
     pub ip: Option<IpAddr>,
     /// The protocols, outermost first: `h2`, `tls/1.3`.

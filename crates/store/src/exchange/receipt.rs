@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use varve_core::receipt::{Receipt, Renderings};
-use varve_core::{BodyId, Moment, RecordId};
-use varve_warc::digest::{Algorithm, Digest};
+use varve_core::{BodyId, Moment};
+use varve_warc::digest::Digest;
 use varve_warc::record::{RecordHeader, RecordType};
 use varve_warc::write::Profile;
 use varve_wire::MessageHead;
 
-use crate::record::{field, parse_id};
+use crate::record::{body_of_digest, field, parse_id};
 
 /// Whether a record is a capture: a response or revisit without the non-capture mark.
 pub fn is_capture(header: &RecordHeader) -> bool {
@@ -29,7 +29,7 @@ pub fn receipt_of(header: &RecordHeader, head: Option<&MessageHead>) -> Option<R
     let renderings = renderings_of(header);
     Some(Receipt {
         renderings,
-        record: RecordId::new(header.record_id().and_then(parse_id)?),
+        record: header.record_id().and_then(parse_id)?,
         run: text(field::RUN_ID).and_then(|run| run.parse().ok()),
         url: String::from_utf8_lossy(header.target_uri()?).into_owned(),
         time: Moment::from(header.date()?.instant),
@@ -38,7 +38,7 @@ pub fn receipt_of(header: &RecordHeader, head: Option<&MessageHead>) -> Option<R
         body: body(header)?,
         length,
         truncated: text("WARC-Truncated").filter(|_| !is_revisit).map(str::to_owned),
-        revisit_of: header.reference("WARC-Refers-To").and_then(parse_id).map(RecordId::new),
+        revisit_of: header.reference("WARC-Refers-To").and_then(parse_id),
         not_modified: is_revisit && text("WARC-Profile") == Some(Profile::ServerNotModified.uri()),
     })
 }
@@ -79,8 +79,5 @@ fn body(header: &RecordHeader) -> Option<BodyId> {
         Some(text) => Digest::parse(text).ok()?,
         None => header.payload_digest().or_else(|| header.block_digest())?.ok()?,
     };
-    if digest.algorithm() != Algorithm::Sha256 {
-        return None;
-    }
-    digest.bytes().try_into().ok().map(BodyId::new)
+    body_of_digest(&digest)
 }

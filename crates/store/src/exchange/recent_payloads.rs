@@ -4,6 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
+use varve_core::BodyId;
 use varve_warc::digest::Digest;
 
 use super::RevisitOriginal;
@@ -17,18 +18,18 @@ pub(super) struct RecentPayloads(Mutex<RecentPayloadMap>);
 
 #[derive(Default)]
 struct RecentPayloadMap {
-    by_body: HashMap<[u8; 32], (Digest, RevisitOriginal)>,
-    order: VecDeque<[u8; 32]>,
+    by_body: HashMap<BodyId, (Digest, RevisitOriginal)>,
+    order: VecDeque<BodyId>,
 }
 
 impl RecentPayloads {
     /// The record with this body and this payload.
-    pub(super) fn find(&self, body: &[u8; 32], payload: &Digest) -> Option<RevisitOriginal> {
+    pub(super) fn find(&self, body: &BodyId, payload: &Digest) -> Option<RevisitOriginal> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.by_body.get(body).filter(|(held, _)| held == payload).map(|(_, original)| original.clone())
     }
 
-    pub(super) fn remember(&self, body: [u8; 32], payload: Digest, original: RevisitOriginal) {
+    pub(super) fn remember(&self, body: BodyId, payload: Digest, original: RevisitOriginal) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.by_body.insert(body, (payload, original)).is_none() {
             state.order.push_back(body);

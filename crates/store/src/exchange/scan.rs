@@ -262,7 +262,7 @@ fn fact(header: &RecordHeader, json: Vec<u8>) -> Option<ScannedRecord> {
     let record = header.record_id().and_then(parse_id)?;
     let about = header.reference("WARC-Refers-To")?;
     (header.content_length() == Some(json.len() as u64)).then(|| ScannedRecord::Fact {
-        record: RecordId::new(record),
+        record,
         about: String::from_utf8_lossy(about).into_owned(),
         media_type: String::from_utf8_lossy(fact_type(header)).into_owned(),
         json,

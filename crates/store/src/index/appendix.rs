@@ -130,7 +130,7 @@ mod tests {
 
     fn entries(count: u64) -> Vec<IndexEntry> {
         (0..count)
-            .map(|n| IndexEntry { prefix: IndexPrefix(n << 40), place: SiloPlace::from_bits(n) })
+            .map(|n| IndexEntry { prefix: IndexPrefix(n << 40), place: SiloPlace::from_number(n) })
             .collect()
     }
 

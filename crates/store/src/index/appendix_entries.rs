@@ -96,7 +96,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn entry(prefix: u64, place: u64) -> IndexEntry {
-        IndexEntry { prefix: IndexPrefix(prefix), place: SiloPlace::from_bits(place) }
+        IndexEntry { prefix: IndexPrefix(prefix), place: SiloPlace::from_number(place) }
     }
 
     #[test]
@@ -104,8 +104,8 @@ mod tests {
         let mut memory = AppendixEntries::new();
         memory.insert(&[entry(5, 1), entry(5, 1), entry(5, 0), entry(6, 9)]);
         assert_eq!(memory.len(), 3);
-        assert_eq!(memory.find(IndexPrefix(5)).map(SiloPlace::bits).collect::<Vec<_>>(), [0, 1]);
-        assert_eq!(memory.greatest_place(), Some(SiloPlace::from_bits(9)));
+        assert_eq!(memory.find(IndexPrefix(5)).map(SiloPlace::number).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(memory.greatest_place(), Some(SiloPlace::from_number(9)));
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_put_in_is_never_refused(all: Vec<(u64, u64)>) {
+        fn written_batches_are_always_read_back(all: Vec<(u64, u64)>) {
             let entries: Vec<_> = all.iter().map(|(prefix, place)| entry(*prefix, *place)).collect();
             let memory = AppendixEntries::from(entries.clone());
             for one in &entries {

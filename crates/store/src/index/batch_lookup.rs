@@ -144,8 +144,9 @@ impl<'a> PrefixWindow<'a> {
 #[inline]
 fn prefetch(entry: &[u8; ENTRY_SIZE]) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: a prefetch changes nothing that a program can see and never faults at any address, and this is the
-    // address of bytes that are borrowed here. The instruction is part of every x86-64 processor.
+    // SAFETY: a prefetch changes nothing that a program can see and never faults at any address,
+    // and this is the address of bytes that are borrowed here. The instruction is part of every
+    // x86-64 processor.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(entry.as_ptr().cast()) }
 }
 

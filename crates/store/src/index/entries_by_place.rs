@@ -42,7 +42,7 @@ impl<'a> EntriesByPlace<'a> {
 
 /// Swaps place and prefix.
 fn turned(entry: IndexEntry) -> IndexEntry {
-    IndexEntry { prefix: IndexPrefix(entry.place.bits()), place: SiloPlace::from_bits(entry.prefix.0) }
+    IndexEntry { prefix: IndexPrefix(entry.place.number()), place: SiloPlace::from_number(entry.prefix.0) }
 }
 
 #[cfg(test)]
@@ -59,7 +59,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let disk = LocalDisk::new(folder.path());
             let mut order = EntriesByPlace::new(&disk, folder.path(), limit);
-            let entry = |(prefix, place)| IndexEntry { prefix: IndexPrefix(prefix), place: SiloPlace::from_bits(place) };
+            let entry = |(prefix, place)| IndexEntry { prefix: IndexPrefix(prefix), place: SiloPlace::from_number(place) };
             let mut expected: Vec<IndexEntry> = numbers.into_iter().map(entry).collect();
             for entry in &expected {
                 order.push(*entry).unwrap();

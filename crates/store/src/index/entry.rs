@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use varve_core::RecordId;
+
 /// The size of an entry in bytes.
 pub const ENTRY_SIZE: usize = 16;
 
@@ -19,9 +21,9 @@ impl IndexPrefix {
     /// The greatest prefix.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// The prefix of a full SHA-256 id.
-    pub fn of(id: &[u8; 32]) -> Self {
-        let (first, _) = id.split_first_chunk().expect("32 bytes begin with 8");
+    /// The prefix of a record id.
+    pub fn of(id: &RecordId) -> Self {
+        let (first, _) = id.as_bytes().split_first_chunk().expect("32 bytes begin with 8");
         Self(u64::from_be_bytes(*first))
     }
 }
@@ -113,15 +115,6 @@ impl SiloPlace {
     /// The place with this number. Every number is a place.
     pub fn from_number(number: u64) -> Self {
         Self(number)
-    }
-
-    /// The place from the 64 bits of an entry. Every number is a place.
-    pub(super) fn from_bits(bits: u64) -> Self {
-        Self(bits)
-    }
-
-    pub(super) fn bits(self) -> u64 {
-        self.0
     }
 }
 

@@ -99,7 +99,7 @@ impl ShardHeader {
         bytes[12..14].copy_from_slice(&u16::from(self.name.digits()).to_be_bytes());
         bytes[14..16].copy_from_slice(&self.name.value().to_be_bytes());
         bytes[16..24].copy_from_slice(&self.geometry.count.to_be_bytes());
-        bytes[24..32].copy_from_slice(&self.greatest.bits().to_be_bytes());
+        bytes[24..32].copy_from_slice(&self.greatest.number().to_be_bytes());
         bytes[32..36].copy_from_slice(&self.geometry.bucket_bits.to_be_bytes());
         bytes[36..40].copy_from_slice(&self.tables_check.to_be_bytes());
         bytes[40..48].copy_from_slice(&(self.geometry.entries_start() as u64).to_be_bytes());
@@ -130,7 +130,7 @@ impl ShardHeader {
         let header = Self {
             name,
             geometry: ShardGeometry::of(u64_at(bytes, 16)),
-            greatest: SiloPlace::from_bits(u64_at(bytes, 24)),
+            greatest: SiloPlace::from_number(u64_at(bytes, 24)),
             tables_check: u32_at(bytes, 36),
         };
         if header.to_bytes() != *bytes {
@@ -161,7 +161,7 @@ mod tests {
         ShardHeader {
             name,
             geometry: ShardGeometry::of(count),
-            greatest: SiloPlace::from_bits(9),
+            greatest: SiloPlace::from_number(9),
             tables_check: 7,
         }
     }

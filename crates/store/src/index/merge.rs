@@ -88,7 +88,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn entry(prefix: u64) -> IndexEntry {
-        IndexEntry { prefix: IndexPrefix(prefix), place: SiloPlace::from_bits(0) }
+        IndexEntry { prefix: IndexPrefix(prefix), place: SiloPlace::from_number(0) }
     }
 
     proptest! {

@@ -80,8 +80,8 @@ mod tests {
         #[test]
         fn places_are_in_order_and_each_once(bits in prop::collection::vec(0_u64..20, 0..30)) {
             let mut places = SiloPlaces::default();
-            bits.iter().for_each(|bits| places.push(SiloPlace::from_bits(*bits)));
-            let expected: BTreeSet<_> = bits.into_iter().map(SiloPlace::from_bits).collect();
+            bits.iter().for_each(|bits| places.push(SiloPlace::from_number(*bits)));
+            let expected: BTreeSet<_> = bits.into_iter().map(SiloPlace::from_number).collect();
             prop_assert_eq!(places.len(), expected.len());
             prop_assert_eq!(places.is_empty(), expected.is_empty());
             prop_assert!(places.iter().eq(expected.iter().copied()));

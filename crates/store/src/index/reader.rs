@@ -99,7 +99,8 @@ impl IndexReader {
     }
 }
 
-/// Prefixes looked up under one lock of a shared view, so that appends need not wait for all of them.
+/// Prefixes looked up under one lock of a shared view, so that appends need not wait for all of
+/// them.
 const LOOKUPS_PER_LOCK: usize = 1024;
 
 /// Looks up many prefixes in a shared view, as [`IndexReader::find_many`].

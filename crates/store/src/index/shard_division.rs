@@ -66,7 +66,7 @@ mod tests {
 
     fn counts(prefixes: &[u64]) -> PrefixCounts {
         let entry =
-            |prefix: &u64| Ok(IndexEntry { prefix: IndexPrefix(*prefix), place: SiloPlace::from_bits(0) });
+            |prefix: &u64| Ok(IndexEntry { prefix: IndexPrefix(*prefix), place: SiloPlace::from_number(0) });
         PrefixCounts::of(ShardName::ROOT, prefixes.iter().map(entry)).unwrap()
     }
 

@@ -61,8 +61,8 @@ impl IndexView {
         Ok(())
     }
 
-    /// All entries of a range, in order, each once. Copies those of the appendices, so that the view
-    /// may change meanwhile.
+    /// All entries of a range, in order, each once. Copies those of the appendices, so that the
+    /// view may change meanwhile.
     pub(super) fn entries(&self, range: PrefixRange) -> Result<MergedEntries<'static>, IndexError> {
         if range.first > range.last {
             return Ok(MergedEntries::new(Vec::new()));

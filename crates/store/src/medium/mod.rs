@@ -24,8 +24,9 @@ pub use local_medium::LocalMedium;
 /// Guarantees: an object exists completely or not at all, is never replaced, and survives a power
 /// cut between `put` and `delete`.
 pub trait Medium: Send + Sync {
-    /// Stores all of `content` under `name`. Fails with [`MediumError::Taken`] when the name exists,
-    /// and with [`MediumError::Checksum`] when the content does not have the SHA-256 `checksum`.
+    /// Stores all of `content` under `name`. Fails with [`MediumError::Taken`] when the name
+    /// exists, and with [`MediumError::Checksum`] when the content does not have the SHA-256
+    /// `checksum`.
     fn put(&self, name: &str, content: &mut dyn Read, checksum: &Digest) -> Result<(), MediumError>;
 
     /// Opens an object for reads at any offset.

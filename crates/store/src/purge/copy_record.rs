@@ -4,13 +4,13 @@ use std::io::{BufRead, Read};
 
 use varve_core::RecordId;
 use varve_warc::payload::PayloadKind;
-use varve_warc::record::RecordHeader;
-use varve_warc::write::{Draft, OWN_FIELDS, pack_reader};
+use varve_warc::record::{RecordHeader, RecordType};
+use varve_warc::write::{Draft, OWN_FIELDS, RecordUri, RecordUriError, pack_reader};
 
 use super::SiloRewriter;
-use crate::error::StoreError;
+use crate::error::{StoreError, parse_record_uri};
 use crate::exchange::is_fact;
-use crate::record::parse_id;
+use crate::record::{parse_id, record_uri};
 use crate::writer::NewObject;
 
 pub(super) const CONCURRENT_TO_FIELD: &str = "WARC-Concurrent-To";
@@ -18,7 +18,7 @@ pub(super) const CONCURRENT_TO_FIELD: &str = "WARC-Concurrent-To";
 impl SiloRewriter<'_> {
     /// Copies an object with all its segments.
     pub(super) fn copy_object(&mut self, header: &RecordHeader, id: RecordId) -> Result<(), StoreError> {
-        let Some(object) = self.source.object(id.as_bytes())? else {
+        let Some(object) = self.source.object(&id)? else {
             return Err(StoreError::Content(invalid_record("an object cannot be found", id)));
         };
         let new = NewObject {
@@ -26,7 +26,7 @@ impl SiloRewriter<'_> {
                 .date()
                 .ok_or_else(|| StoreError::Content(invalid_record("a record has no date", id)))?,
             content_type: text(header.fields.get("Content-Type").unwrap_or_default()),
-            refers_to: header.reference("WARC-Refers-To").map(text),
+            refers_to: header.reference("WARC-Refers-To").map(uri).transpose()?,
             known: None,
         };
         let mut content = object.read()?;
@@ -38,7 +38,7 @@ impl SiloRewriter<'_> {
         } else {
             self.target.store_reader(&mut self.object_packer, &new, &mut content)?
         };
-        check(id, RecordId::new(stored.id))
+        check(id, stored.id)
     }
 
     /// Copies a record of an exchange or the description of a run. A reference to a replaced record
@@ -48,14 +48,15 @@ impl SiloRewriter<'_> {
         header: &RecordHeader,
         block: &mut impl BufRead,
     ) -> Result<(), StoreError> {
-        let mut draft =
-            draft_of(header, &|name| !is_own(name) && !name.eq_ignore_ascii_case(CONCURRENT_TO_FIELD))?;
+        let mut draft = draft_of(header.record_type(), header, &|name| {
+            !is_own(name) && !name.eq_ignore_ascii_case(CONCURRENT_TO_FIELD)
+        })?;
         if let Some(refers_to) = header.reference("WARC-Refers-To") {
-            draft = draft.refers_to(&text(refers_to));
+            draft = draft.refers_to(uri(refers_to)?);
         }
         if let Some(other) = header.reference(CONCURRENT_TO_FIELD) {
-            let replaced = parse_id(other).and_then(|id| self.replaced.get(&RecordId::new(id)));
-            draft = draft.concurrent_to(&replaced.map_or_else(|| text(other), ToString::to_string));
+            let replaced = parse_id(other).and_then(|id| self.replaced.get(&id));
+            draft = draft.concurrent_to(&replaced.map_or_else(|| uri(other), |id| Ok(record_uri(id)))?);
         }
         self.pack(header, draft, block)
     }
@@ -67,7 +68,7 @@ impl SiloRewriter<'_> {
         mut draft: Draft,
         block: &mut impl BufRead,
     ) -> Result<(), StoreError> {
-        if let (Some(digest), varve_warc::record::RecordType::Revisit) =
+        if let (Some(digest), RecordType::Revisit) =
             (header.fields.get("WARC-Payload-Digest"), header.record_type())
         {
             draft = draft.field("WARC-Payload-Digest", &text(digest));
@@ -75,22 +76,25 @@ impl SiloRewriter<'_> {
         let says_payload = header.fields.get("WARC-Payload-Digest").is_some();
         let kind = if says_payload { PayloadKind::of(header) } else { PayloadKind::None };
         let record = pack_reader(&mut self.packer, &draft, kind, block)?;
-        let was = header.record_id().and_then(parse_id).map(RecordId::new);
-        let is = parse_id(record.id.as_bytes()).map(RecordId::new);
-        if let (Some(was), Some(is)) = (was, is) {
-            check(was, is)?;
+        let was = header.record_id().and_then(parse_id);
+        if let Some(was) = was {
+            check(was, parse_record_uri(&record.id)?)?;
         }
         self.target.keep(record)?;
         Ok(())
     }
 }
 
-/// A draft with the wanted fields of a header.
-pub(super) fn draft_of(header: &RecordHeader, wanted: &dyn Fn(&str) -> bool) -> Result<Draft, StoreError> {
+/// A draft of a record of that type with the wanted fields of a header.
+pub(super) fn draft_of(
+    record_type: RecordType,
+    header: &RecordHeader,
+    wanted: &dyn Fn(&str) -> bool,
+) -> Result<Draft, StoreError> {
     let date = header.date().ok_or_else(|| {
         StoreError::Content(std::io::Error::new(std::io::ErrorKind::InvalidData, "a record has no date"))
     })?;
-    let mut draft = Draft::new(header.record_type(), &date)
+    let mut draft = Draft::new(record_type, &date)
         .content_type(&text(header.fields.get("Content-Type").unwrap_or_default()));
     if let Some(target) = header.target_uri() {
         draft = draft.target_uri(&text(target));
@@ -111,6 +115,11 @@ pub(super) fn is_own(name: &str) -> bool {
 
 pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The URI in a field of a header.
+fn uri(bytes: &[u8]) -> Result<RecordUri, RecordUriError> {
+    text(bytes).parse()
 }
 
 /// Fails when a copy has another id than the original.

@@ -36,8 +36,7 @@ impl SiloRewriter<'_> {
         let header = record.header();
         let is_ours =
             matches!(self.target.settings().packing, Packing::Zstd { .. }) || record.has_our_gzip_header();
-        let replaced =
-            |id: &[u8]| parse_id(id).is_some_and(|id| self.replaced.contains_key(&RecordId::new(id)));
+        let replaced = |id: &[u8]| parse_id(id).is_some_and(|id| self.replaced.contains_key(&id));
         let is_moved = header.record_type() == RecordType::Revisit
             && original_of(header).is_some_and(|original| self.dropped.contains(&original));
         is_ours

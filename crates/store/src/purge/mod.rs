@@ -62,7 +62,7 @@ pub fn each_header(
         let mut reader = WarcReader::new(&*source).map_err(failed)?;
         while let Some(record) = reader.next_record().map_err(failed)? {
             if let Some(id) = record.header().record_id().and_then(parse_id) {
-                each(record.header(), RecordId::new(id), number);
+                each(record.header(), id, number);
             }
         }
     }
@@ -188,7 +188,7 @@ impl SiloRewriter<'_> {
             // first segment.
             return None;
         }
-        let id = header.record_id().and_then(parse_id).map(RecordId::new)?;
+        let id = header.record_id().and_then(parse_id)?;
         if self.dropped.contains(&id) {
             self.done.dropped += 1;
             return None;
@@ -217,5 +217,5 @@ impl SiloRewriter<'_> {
 
 /// The record that a revisit refers to.
 fn original_of(header: &RecordHeader) -> Option<RecordId> {
-    header.reference("WARC-Refers-To").and_then(parse_id).map(RecordId::new)
+    header.reference("WARC-Refers-To").and_then(parse_id)
 }

@@ -6,18 +6,19 @@
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 
-use varve_core::{BodyId, RecordId};
+use varve_core::RecordId;
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::{RecordHeader, RecordType};
 use varve_warc::write::{Draft, pack_reader};
-use varve_wire::{DecodeLimits, HeadCollector, MessageHead, open_payload};
+use varve_wire::{DecodeLimits, MessageHead, open_payload};
 
 use super::copy_record::{draft_of, invalid_record, is_own, text};
 use super::{PromotedRevisit, SiloRewriter};
-use crate::error::StoreError;
+use crate::body::read_head;
+use crate::error::{StoreError, parse_record_uri};
 use crate::exchange::{RevisitOriginal, is_capture};
 use crate::record::field;
-use crate::record::parse_id;
+use crate::record::record_uri;
 
 /// Fields that a response does not have.
 const REVISIT_ONLY_FIELDS: [&str; 4] =
@@ -38,8 +39,8 @@ impl SiloRewriter<'_> {
             return self.promote(header, id, original, block);
         };
         let is_moved = |name: &str| name == "WARC-Refers-To-Target-URI" || name == "WARC-Refers-To-Date";
-        let draft = draft_of(header, &|name| !is_own(name) && !is_moved(name))?
-            .refers_to(&other.record.to_string())
+        let draft = draft_of(RecordType::Revisit, header, &|name| !is_own(name) && !is_moved(name))?
+            .refers_to(record_uri(&other.record))
             .field("WARC-Refers-To-Target-URI", &other.url)
             .field("WARC-Refers-To-Date", &other.date);
         self.pack(header, draft, block)
@@ -55,10 +56,10 @@ impl SiloRewriter<'_> {
         let mut bytes = Vec::new();
         block.read_to_end(&mut bytes).map_err(StoreError::Content)?;
         let lost = || StoreError::Content(invalid_record("the original of a revisit cannot be found", id));
-        let located = self.source.find(original.as_bytes())?.ok_or_else(lost)?;
+        let located = self.source.find(&original)?.ok_or_else(lost)?;
         let mut held = BufReader::new(self.source.record_at(located.place)?.ok_or_else(lost)?);
         let wanted = |name: &str| !is_own(name) && !REVISIT_ONLY_FIELDS.contains(&name);
-        let draft = as_response(header, &wanted)?;
+        let draft = draft_of(RecordType::Response, header, &wanted)?.http();
         let head = MessageHead::parse(&bytes);
         let record = match head {
             Some(head) if head.status() != Some(NOT_MODIFIED_STATUS) => {
@@ -73,10 +74,10 @@ impl SiloRewriter<'_> {
             }
         };
         let url = text(header.target_uri().unwrap_or_default());
-        let is = parse_id(record.id.as_bytes()).map(RecordId::new).ok_or_else(lost)?;
+        let is = parse_record_uri(&record.id)?;
         self.target.keep(record)?;
         let date = text(header.fields.get("WARC-Date").unwrap_or_default());
-        let (body, length) = (BodyId::new(located.id), 0);
+        let (body, length) = (located.id.body(), 0);
         // An exchange that is not a capture is never an original: the next revisit becomes one.
         if is_capture(header) {
             self.originals
@@ -110,26 +111,11 @@ fn with_payload(
     (draft, PayloadKind::None)
 }
 
-/// The fields of a revisit as a draft of a response.
-fn as_response(header: &RecordHeader, wanted: &dyn Fn(&str) -> bool) -> Result<Draft, StoreError> {
-    let date = header.date().ok_or_else(|| {
-        StoreError::Content(io::Error::new(io::ErrorKind::InvalidData, "a record has no date"))
-    })?;
-    let mut draft = Draft::new(RecordType::Response, &date)
-        .target_uri(&text(header.target_uri().unwrap_or_default()))
-        .http();
-    for (name, value) in header.fields.iter() {
-        let name = text(name);
-        if wanted(&name) {
-            draft = draft.field(&name, &text(value));
-        }
-    }
-    Ok(draft)
-}
-
 /// The payload behind the head in `held`, framed as `head` states.
 fn framed(head: &MessageHead, mut held: impl BufRead + Send + 'static) -> Result<Box<dyn Read>, StoreError> {
-    let own = read_head(&mut held).map_err(StoreError::Content)?;
+    let none = || io::Error::new(io::ErrorKind::InvalidData, "the record holds no HTTP response");
+    let own =
+        read_head(&mut held).and_then(|found| found.head().ok_or_else(none)).map_err(StoreError::Content)?;
     if own.headers.is_chunked() == head.headers.is_chunked() {
         return Ok(Box::new(held));
     }
@@ -146,20 +132,5 @@ fn framed(head: &MessageHead, mut held: impl BufRead + Send + 'static) -> Result
     match length {
         0 => Ok(Box::new(io::Cursor::new(b"0\r\n\r\n".to_vec()))),
         _ => Ok(Box::new(io::Cursor::new(begin).chain(spool).chain(io::Cursor::new(end)))),
-    }
-}
-
-/// Reads the head of a response and leaves the reader after it.
-fn read_head(held: &mut impl BufRead) -> io::Result<MessageHead> {
-    let mut parser = HeadCollector::new();
-    loop {
-        let bytes = held.fill_buf()?;
-        let is_end = bytes.is_empty();
-        let (taken, complete) = parser.push(bytes);
-        held.consume(taken);
-        if complete || is_end {
-            let none = || io::Error::new(io::ErrorKind::InvalidData, "the record holds no HTTP response");
-            return parser.head().ok_or_else(none);
-        }
     }
 }

@@ -40,7 +40,7 @@ pub fn samples(
         let failed = |error| StoreError::read(silo, error);
         let mut reader = WarcReader::new(&*source).map_err(failed)?;
         while let Some(mut record) = reader.next_record().map_err(failed)? {
-            let id = record.header().record_id().and_then(parse_id).map(RecordId::new);
+            let id = record.header().record_id().and_then(parse_id);
             if is_sample(record.header()) && id.is_some_and(wanted) {
                 number += 1;
                 if number.is_multiple_of(every) {

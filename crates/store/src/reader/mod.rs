@@ -14,6 +14,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use varve_core::RecordId;
 use varve_warc::Extent;
 use varve_warc::record::RecordHeader;
 use varve_wire::ReadAt;
@@ -51,7 +52,7 @@ pub struct LocatedRecord {
     /// Its place.
     pub place: SiloPlace,
     /// Its own id. The id of the body in it may differ.
-    pub id: [u8; 32],
+    pub id: RecordId,
     /// Its header.
     pub header: RecordHeader,
 }
@@ -87,9 +88,9 @@ impl StoreReader {
         self.silos.files()
     }
 
-    /// Finds a record by its own id or by the id of the body in it. Of several matches it returns
-    /// an intact one. A stored id whose record is damaged is an error.
-    pub fn find(&self, id: &[u8; 32]) -> Result<Option<LocatedRecord>, StoreError> {
+    /// Finds a record by its own id, or a response by the id of a resource with its body. Of
+    /// several matches it returns an intact one. A stored id whose record is damaged is an error.
+    pub fn find(&self, id: &RecordId) -> Result<Option<LocatedRecord>, StoreError> {
         let places = self.index.find(IndexPrefix::of(id))?;
         let IdCandidates { mut matching, lost } = self.silos.candidates(id, places.iter(), Extent::Header)?;
         match (matching.len(), lost) {
@@ -102,14 +103,14 @@ impl StoreReader {
     /// As [`find`](Self::find), and returns the open record where the lookup opened it.
     pub(crate) fn find_open(
         &self,
-        id: &[u8; 32],
+        id: &RecordId,
     ) -> Result<Option<(LocatedRecord, Option<SiloRecord>)>, StoreError> {
         let places = self.index.find(IndexPrefix::of(id))?;
         let mut alone = places.iter();
         if let (Some(place), None) = (alone.next(), alone.next())
             && let Some(record) = self.silos.identified(IndexPrefix::of(id), place)?
             && let (Some(own), body) = record_and_body_ids(record.header())
-            && (own == *id || body == Some(*id))
+            && (own == *id || body == Some(id.body()))
         {
             let header = record.header().clone();
             return Ok(Some((LocatedRecord { place, id: own, header }, Some(record))));
@@ -128,7 +129,7 @@ impl StoreReader {
     }
 
     /// Which of the ids are stored, in their order. A damaged record counts as absent.
-    pub fn have(&self, wanted: &[[u8; 32]]) -> Result<Vec<bool>, StoreError> {
+    pub fn have(&self, wanted: &[RecordId]) -> Result<Vec<bool>, StoreError> {
         let prefixes: Vec<IndexPrefix> = wanted.iter().map(IndexPrefix::of).collect();
         let mut candidates: Vec<(SiloPlace, usize)> = Vec::new();
         self.index.find_many(&prefixes, |number, place| candidates.push((place, number)))?;
@@ -147,12 +148,12 @@ impl StoreReader {
 
     /// The only id that begins with these hex digits. A damaged record could be the one meant, so
     /// it is an error unless the same id is found elsewhere.
-    pub fn resolve(&self, digits: &str) -> Result<Option<[u8; 32]>, StoreError> {
+    pub fn resolve(&self, digits: &str) -> Result<Option<RecordId>, StoreError> {
         let leading: String = digits.chars().take(16).collect();
         let value = u64::from_str_radix(&format!("{leading:0<16}"), 16).unwrap_or(0);
         let range = PrefixRange::leading(value, leading.len() as u32 * 4);
-        let mut found: Vec<([u8; 32], SiloPlace)> = Vec::new();
-        let mut others: Vec<[u8; 32]> = Vec::new();
+        let mut found: Vec<(RecordId, SiloPlace)> = Vec::new();
+        let mut others: Vec<RecordId> = Vec::new();
         let mut lost: Vec<(IndexPrefix, StoreError)> = Vec::new();
         let mut visitor = self.silos.random_access();
         for entry in self.index.entries(range)?.take(MAX_ID_CANDIDATES) {
@@ -165,13 +166,16 @@ impl StoreReader {
                 }
             };
             let (own, body) = record_and_body_ids(&header);
-            let named = own.into_iter().chain(body).filter(|id| IndexPrefix::of(id) == entry.prefix);
+            let named = own
+                .into_iter()
+                .chain(body.map(RecordId::of_body))
+                .filter(|id| IndexPrefix::of(id) == entry.prefix);
             found.extend(named.map(|id| (id, entry.place)));
             let other = foreign_id(&header).filter(|other| other.digits.starts_with(digits));
             others.extend(other.map(|other| other.target));
         }
         self.exclude_damaged(digits, &mut found, &mut lost)?;
-        found.retain(|(id, _)| data_encoding::HEXLOWER.encode(id).starts_with(digits));
+        found.retain(|(id, _)| begins_with(id, digits));
         for target in others {
             found.extend(self.find(&target)?.map(|located| (target, located.place)));
         }
@@ -192,11 +196,10 @@ impl StoreReader {
     fn exclude_damaged(
         &self,
         digits: &str,
-        found: &mut Vec<([u8; 32], SiloPlace)>,
+        found: &mut Vec<(RecordId, SiloPlace)>,
         lost: &mut Vec<(IndexPrefix, StoreError)>,
     ) -> Result<(), StoreError> {
-        let fits = |id: &[u8; 32]| data_encoding::HEXLOWER.encode(id).starts_with(digits);
-        let is_given_in_full = digits.len() == 64 && found.iter().any(|(id, _)| fits(id));
+        let is_given_in_full = digits.len() == 64 && found.iter().any(|(id, _)| begins_with(id, digits));
         if is_given_in_full || found.len() > MAX_FULLY_READ_CANDIDATES {
             return Ok(());
         }
@@ -212,7 +215,7 @@ impl StoreReader {
     }
 
     /// Opens the object with this record id, with all its segments.
-    pub fn object(&self, id: &[u8; 32]) -> Result<Option<Object>, StoreError> {
+    pub fn object(&self, id: &RecordId) -> Result<Option<Object>, StoreError> {
         let Some(located) = self.find(id)? else { return Ok(None) };
         Object::open(Arc::clone(&self.silos), located).map(Some)
     }
@@ -266,4 +269,8 @@ impl StoreReader {
             .map_err(|source| StoreError::read(number, varve_warc::Error::Io { offset: 0, source }))?;
         Ok(Some((record.header().clone(), block)))
     }
+}
+
+fn begins_with(id: &RecordId, digits: &str) -> bool {
+    data_encoding::HEXLOWER.encode(id.as_bytes()).starts_with(digits)
 }

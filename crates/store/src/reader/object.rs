@@ -7,11 +7,14 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
+use varve_core::RecordId;
 use varve_warc::digest::{Algorithm, Digest, Hasher};
 use varve_warc::record::{RecordHeader, RecordType};
 
 use super::{LocatedRecord, OpenSilos, SiloRecord};
 use crate::error::StoreError;
+use crate::index::SiloPlace;
 use crate::record::parse_id;
 
 /// An object, open for reading.
@@ -24,7 +27,7 @@ pub struct Object {
 /// One segment of an object.
 #[derive(Clone, Copy, Debug)]
 struct ObjectSegment {
-    place: crate::index::SiloPlace,
+    place: SiloPlace,
     length: u64,
     /// The length of the object, on its last segment.
     total: Option<u64>,
@@ -46,12 +49,12 @@ impl Object {
     }
 
     /// Its id.
-    pub fn id(&self) -> [u8; 32] {
+    pub fn id(&self) -> RecordId {
         self.located.id
     }
 
     /// The place of its record.
-    pub fn place(&self) -> crate::index::SiloPlace {
+    pub fn place(&self) -> SiloPlace {
         self.located.place
     }
 
@@ -73,7 +76,7 @@ impl Object {
     }
 
     /// The places of its segments.
-    pub(crate) fn places(&self) -> impl Iterator<Item = crate::index::SiloPlace> + '_ {
+    pub(crate) fn places(&self) -> impl Iterator<Item = SiloPlace> + '_ {
         self.segments.iter().map(|segment| segment.place)
     }
 
@@ -105,7 +108,7 @@ impl Object {
                 && let Some(message) = self.silos.corruption(segment.place)?
             {
                 let (silo, offset) = (segment.place.silo(), segment.place.offset());
-                let id = data_encoding::HEXLOWER.encode(&self.located.id);
+                let id = HEXLOWER.encode(self.located.id.as_bytes());
                 return Err(StoreError::Damaged { id, silo, offset, message });
             }
             from = until;
@@ -128,7 +131,7 @@ impl Object {
         let hasher = expected.map(|expected| expected.algorithm().hasher());
         Ok(ObjectReader {
             silos: Arc::clone(&self.silos),
-            id: data_encoding::HEXLOWER.encode(&self.located.id),
+            id: HEXLOWER.encode(self.located.id.as_bytes()),
             waiting,
             current: None,
             remaining: end - start,
@@ -157,7 +160,7 @@ fn find_segments(
     located: &LocatedRecord,
     segments: &mut Vec<ObjectSegment>,
 ) -> Result<(), StoreError> {
-    let id = data_encoding::HEXLOWER.encode(&located.id);
+    let id = HEXLOWER.encode(located.id.as_bytes());
     loop {
         let number = u32::try_from(segments.len() + 1).unwrap_or(u32::MAX);
         let silo = located.place.silo().saturating_add(number - 1);
@@ -183,12 +186,8 @@ fn find_segments(
 pub(crate) fn first_record(
     silos: &OpenSilos,
     silo: u32,
-) -> Result<Option<(crate::index::SiloPlace, RecordHeader)>, StoreError> {
-    let source = match silos.silo(silo) {
-        Ok(source) => source,
-        Err(crate::silo::SiloError::Missing { .. }) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
+) -> Result<Option<(SiloPlace, RecordHeader)>, StoreError> {
+    let Some(source) = silos.present_silo(silo)? else { return Ok(None) };
     let failed = |error| StoreError::read(silo, error);
     let mut reader = match varve_warc::WarcReader::at(source, 0) {
         Ok(reader) => reader,
@@ -197,7 +196,7 @@ pub(crate) fn first_record(
     };
     reader.next_record().map_err(failed)?;
     let Some(record) = reader.next_record().map_err(failed)? else { return Ok(None) };
-    let place = crate::index::SiloPlace::new(silo, record.offset())?;
+    let place = SiloPlace::new(silo, record.offset())?;
     Ok(Some((place, record.header().clone())))
 }
 

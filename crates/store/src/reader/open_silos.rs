@@ -51,17 +51,21 @@ impl OpenSilos {
 
     /// The record at a place; `None` when no record begins there or the silo is missing.
     pub(crate) fn record_at(&self, place: SiloPlace) -> Result<Option<SiloRecord>, StoreError> {
-        let source = match self.silo(place.silo()) {
-            Ok(source) => source,
-            Err(SiloError::Missing { .. }) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
+        let Some(source) = self.present_silo(place.silo())? else { return Ok(None) };
         let reader = match WarcReader::at(source, place.offset()) {
             Ok(reader) => reader,
             Err(error @ varve_warc::Error::Io { .. }) => return Err(StoreError::read(place.silo(), error)),
             Err(_) => return Ok(None),
         };
         reader.into_record().map_err(|error| StoreError::read(place.silo(), error))
+    }
+
+    /// A silo; `None` when it is missing.
+    pub(crate) fn present_silo(&self, number: u32) -> Result<Option<Arc<dyn ReadAt>>, StoreError> {
+        match self.silo(number) {
+            Err(SiloError::Missing { .. }) => Ok(None),
+            source => Ok(Some(source?)),
+        }
     }
 
     pub(crate) fn silo(&self, number: u32) -> Result<Arc<dyn ReadAt>, SiloError> {

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_varve_wrote_need_not_be_unpacked() {
+    fn the_length_of_a_record_by_varve_is_found_without_unpacking() {
         let root = tempfile::tempdir().expect("a folder");
         let writer = open(root.path());
         let mut packer = writer.packer().expect("a packer");

@@ -11,7 +11,6 @@ use varve_wire::ReadAt;
 use super::OpenSilos;
 use crate::error::StoreError;
 use crate::index::SiloPlace;
-use crate::silo::SiloError;
 
 /// Maximum number of idle readers. The oldest is dropped first.
 const MAX_IDLE_READERS: usize = 8;
@@ -80,19 +79,14 @@ impl RandomAccessReader<'_> {
     fn reader_of(&mut self, silo: u32) -> Result<Option<&mut SiloReader>, StoreError> {
         if self.reader.as_ref().is_none_or(|(number, _)| *number != silo) {
             self.release();
-            let taken = match self.silos.idle.take(silo) {
-                Some(taken) => taken,
-                None => match self.silos.silo(silo) {
-                    Ok(source) => {
-                        let reader =
-                            WarcReader::visiting(source).map_err(|error| StoreError::read(silo, error));
-                        (silo, reader?)
-                    }
-                    Err(SiloError::Missing { .. }) => return Ok(None),
-                    Err(error) => return Err(error.into()),
-                },
+            let reader = match self.silos.idle.take(silo) {
+                Some((_, reader)) => reader,
+                None => {
+                    let Some(source) = self.silos.present_silo(silo)? else { return Ok(None) };
+                    WarcReader::visiting(source).map_err(|error| StoreError::read(silo, error))?
+                }
             };
-            self.reader = Some(taken);
+            self.reader = Some((silo, reader));
         }
         Ok(self.reader.as_mut().map(|(_, reader)| reader))
     }

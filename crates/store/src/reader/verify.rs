@@ -5,9 +5,9 @@
 //! decides what to do about damage.
 
 use std::collections::HashSet;
-use std::io::BufRead;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use varve_core::RecordId;
 use varve_warc::digest::Algorithm;
 use varve_warc::record::RecordHeader;
 use varve_warc::{Extent, Record};
@@ -75,7 +75,7 @@ impl OpenSilos {
     /// Reads the records at the places that the index returned for an id, to the given extent.
     pub(crate) fn candidates(
         &self,
-        id: &[u8; 32],
+        id: &RecordId,
         places: impl Iterator<Item = SiloPlace>,
         extent: Extent,
     ) -> Result<IdCandidates, StoreError> {
@@ -121,7 +121,7 @@ impl OpenSilos {
     /// places are cached.
     pub(crate) fn record_state(
         self: &Arc<Self>,
-        id: &[u8; 32],
+        id: &RecordId,
         places: impl Iterator<Item = SiloPlace>,
     ) -> Result<RecordState, StoreError> {
         let IdCandidates { matching, lost } = self.candidates(id, places, Extent::Record)?;
@@ -158,7 +158,7 @@ impl RandomAccessReader<'_> {
     /// Reads the record at one place that the index returned for an id.
     pub(crate) fn candidate(
         &mut self,
-        id: &[u8; 32],
+        id: &RecordId,
         place: SiloPlace,
         extent: Extent,
     ) -> Result<IndexCandidate, StoreError> {
@@ -167,7 +167,7 @@ impl RandomAccessReader<'_> {
             Err(lost) => return Ok(IndexCandidate::Lost(lost)),
         };
         match record_and_body_ids(&header) {
-            (Some(own), body) if own == *id || body == Some(*id) => {
+            (Some(own), body) if own == *id || body == Some(id.body()) => {
                 Ok(IndexCandidate::Match(LocatedRecord { place, id: own, header }))
             }
             // Damage is likelier than two ids with eight common bytes.
@@ -227,15 +227,7 @@ pub(crate) fn record_corruption<S: ReadAt>(
     let failed =
         |source| StoreError::read(place.silo(), varve_warc::Error::Io { offset: place.offset(), source });
     let mut hasher = Algorithm::Sha256.hasher();
-    loop {
-        let bytes = record.fill_buf().map_err(failed)?;
-        if bytes.is_empty() {
-            break;
-        }
-        hasher.update(bytes);
-        let length = bytes.len();
-        record.consume(length);
-    }
+    record.for_each_piece(|bytes| hasher.update(bytes)).map_err(failed)?;
     let found = hasher.finish();
     if !record.is_whole().map_err(failed)? {
         return Ok(Some("its packed bytes are not what was written".to_owned()));

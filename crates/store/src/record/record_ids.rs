@@ -3,14 +3,16 @@
 //! The writer, recovery, rebuild and audit all use it. Therefore a rebuilt index equals the
 //! original.
 
-use varve_warc::digest::Algorithm;
+use varve_core::{BodyId, RecordId};
+use varve_warc::digest::Digest;
 use varve_warc::record::{RecordHeader, RecordType};
+use varve_warc::write::RecordUri;
 
 use super::field;
 use crate::index::{IndexEntry, IndexPrefix, SiloPlace};
 
-/// The 32 bytes of `urn:sha256:<64 hex digits>`; none for any other id.
-pub fn parse_id(id: &[u8]) -> Option<[u8; 32]> {
+/// The record id in `urn:sha256:<64 hex digits>`; none for any other id.
+pub fn parse_id(id: &[u8]) -> Option<RecordId> {
     let digits = id.strip_prefix(b"urn:sha256:")?;
     if digits.len() != 64 || !digits.iter().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte))
     {
@@ -18,33 +20,39 @@ pub fn parse_id(id: &[u8]) -> Option<[u8; 32]> {
     }
     let mut bytes = [0; 32];
     data_encoding::HEXLOWER.decode_mut(digits, &mut bytes).ok()?;
-    Some(bytes)
+    Some(RecordId::new(bytes))
 }
 
 /// The ids that find a record: its own, and the id of the body in it.
-pub fn record_and_body_ids(header: &RecordHeader) -> (Option<[u8; 32]>, Option<[u8; 32]>) {
+pub fn record_and_body_ids(header: &RecordHeader) -> (Option<RecordId>, Option<BodyId>) {
     let own = header.record_id().and_then(parse_id);
-    let body = body_id(header).filter(|body| Some(*body) != own);
+    let body = body_id(header).filter(|body| Some(RecordId::of_body(*body)) != own);
     (own, body)
 }
 
 /// The body in a response. A resource is its own body. A revisit, a truncated or segmented record
 /// and an exchange that is not a capture have none.
-fn body_id(header: &RecordHeader) -> Option<[u8; 32]> {
+fn body_id(header: &RecordHeader) -> Option<BodyId> {
     let whole = header.fields.get("WARC-Truncated").is_none() && !header.is_segment();
     let is_aside = header.fields.get(field::NON_CAPTURE_METHOD).is_some();
     if header.record_type() != RecordType::Response || !whole || is_aside {
         return None;
     }
-    let digest = match header.fields.get("Varve-Body-Digest") {
-        Some(text) => varve_warc::digest::Digest::parse(text),
+    let digest = match header.fields.get(field::BODY_DIGEST) {
+        Some(text) => Digest::parse(text),
         None => header.payload_digest()?,
-    }
-    .ok()?;
-    if digest.algorithm() != Algorithm::Sha256 {
-        return None;
-    }
-    digest.bytes().try_into().ok()
+    };
+    body_of_digest(&digest.ok()?)
+}
+
+/// The body with a digest; `None` unless it is a SHA-256.
+pub(crate) fn body_of_digest(digest: &Digest) -> Option<BodyId> {
+    digest.sha256().map(BodyId::new)
+}
+
+/// The URI of a record in WARC files.
+pub fn record_uri(id: &RecordId) -> RecordUri {
+    RecordUri::of_sha256(id.as_bytes())
 }
 
 /// The field of a metadata record that assigns a foreign id to the record it refers to.
@@ -56,7 +64,7 @@ pub struct ForeignId {
     /// Its trailing hex digits, at least sixteen.
     pub digits: String,
     /// The record that it finds.
-    pub target: [u8; 32],
+    pub target: RecordId,
 }
 
 /// The foreign id that a metadata record assigns.
@@ -88,7 +96,7 @@ impl ForeignId {
 pub fn index_prefixes(header: &RecordHeader) -> impl Iterator<Item = IndexPrefix> {
     let (own, body) = record_and_body_ids(header);
     let other = foreign_id(header).and_then(|other| other.prefix());
-    own.into_iter().chain(body).map(|id| IndexPrefix::of(&id)).chain(other)
+    own.into_iter().chain(body.map(RecordId::of_body)).map(|id| IndexPrefix::of(&id)).chain(other)
 }
 
 /// The index entries of a record at `place`.

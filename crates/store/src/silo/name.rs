@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_silo() {
+    fn other_file_names_are_not_silos() {
         for text in [
             "",
             "00000000.warc.gz",

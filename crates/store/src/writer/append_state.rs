@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use varve_core::RecordId;
 use varve_warc::record::RecordHeader;
 use varve_warc::write::PackedRecord;
 
@@ -19,9 +20,9 @@ pub(crate) struct AppendState {
     /// Index entries of records that are in the silo but not in the index.
     pub(crate) pending: Vec<IndexEntry>,
     /// The ids of those records, with their places.
-    pub(crate) recent: HashMap<[u8; 32], SiloPlace>,
+    pub(crate) recent: HashMap<RecordId, SiloPlace>,
     /// The ids of records whose entries are being added to the index.
-    pub(crate) in_flight: HashMap<[u8; 32], SiloPlace>,
+    pub(crate) in_flight: HashMap<RecordId, SiloPlace>,
     /// The record, or the segments, with reserved space that are being written.
     pub(crate) in_flight_record: Option<InFlightRecord>,
     pub(crate) appended: u64,
@@ -55,7 +56,7 @@ impl AppendState {
     pub(crate) fn reserve(
         &mut self,
         length: u64,
-        own: Option<[u8; 32]>,
+        own: Option<RecordId>,
     ) -> Result<(u64, SiloPlace, ReservedSpace), StoreError> {
         let Some(silo) = &mut self.silo else { return Err(StoreError::Stopped) };
         SiloPlace::new(silo.number, silo.length().saturating_add(length))?;
@@ -72,7 +73,7 @@ impl AppendState {
         &mut self,
         record: PackedRecord,
         header: &RecordHeader,
-        own: Option<[u8; 32]>,
+        own: Option<RecordId>,
     ) -> Result<u64, StoreError> {
         let Some(silo) = &mut self.silo else { return Err(StoreError::Stopped) };
         let place = SiloPlace::new(silo.number, silo.length())?;
@@ -87,7 +88,7 @@ impl AppendState {
     }
 
     /// Whether a record with this id was appended and is not in the index yet.
-    pub(crate) fn has_unindexed(&self, id: &[u8; 32]) -> bool {
+    pub(crate) fn has_unindexed(&self, id: &RecordId) -> bool {
         self.recent.contains_key(id)
             || self.in_flight.contains_key(id)
             || self.in_flight_record.is_some_and(|copying| copying.id.as_ref() == Some(id))

@@ -5,6 +5,7 @@
 
 use std::io::{self, Read};
 
+use varve_core::RecordId;
 use varve_warc::Extent;
 use varve_warc::digest::{Algorithm, Digest};
 use varve_warc::write::{HEADER_ROOM, Packer};
@@ -49,7 +50,7 @@ impl BufferedObject {
 impl StoreWriter {
     /// Which of the ids are stored, as [`StoreWriter::has`]. Synced records are read in the order
     /// of their places.
-    pub fn have(&self, wanted: &[[u8; 32]]) -> Result<Vec<bool>, StoreError> {
+    pub fn have(&self, wanted: &[RecordId]) -> Result<Vec<bool>, StoreError> {
         let mut have = self.unindexed(wanted);
         let prefixes: Vec<IndexPrefix> = wanted.iter().map(IndexPrefix::of).collect();
         let mut candidates: Vec<(SiloPlace, usize)> = Vec::new();
@@ -74,7 +75,7 @@ impl StoreWriter {
         packer: &mut Packer,
         held: &mut [BufferedObject],
     ) -> Result<Vec<StoredObject>, StoreError> {
-        let ids: Vec<[u8; 32]> = held.iter().map(|held| held.object.id(&held.digest)).collect();
+        let ids: Vec<RecordId> = held.iter().map(|held| held.object.id(&held.digest)).collect();
         let here = self.have(&ids)?;
         let each = held.iter_mut().zip(ids).zip(here);
         each.map(|((held, id), here)| {

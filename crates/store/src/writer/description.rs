@@ -11,7 +11,7 @@ use varve_warc::record::RecordType;
 use varve_warc::write::{Draft, PackedRecord, Packer, warc_fields};
 
 use super::StoreWriter;
-use crate::error::{StoreError, packed_record_id};
+use crate::error::{StoreError, parse_record_uri};
 use crate::settings::StoreSettings;
 use crate::silo::{FILE_NAME_FIELD, digest_chain, name};
 
@@ -49,7 +49,7 @@ impl StoreWriter {
         let draft = Draft::new(RecordType::Warcinfo, &(self.settings().clock)())
             .content_type("application/warc-fields");
         let record = self.packer()?.pack(&draft, PayloadKind::None, &block)?;
-        let id = packed_record_id(&record)?;
+        let id = parse_record_uri(&record.id)?;
         self.keep(record)?;
         Ok(id)
     }

@@ -7,6 +7,8 @@
 
 use std::sync::MutexGuard;
 
+use varve_core::RecordId;
+
 use super::StoreWriter;
 use super::append_state::AppendState;
 use crate::error::StoreError;
@@ -20,7 +22,7 @@ pub(crate) struct InFlightRecord {
     /// Its start.
     pub(crate) place: SiloPlace,
     /// Its id.
-    pub(crate) id: Option<[u8; 32]>,
+    pub(crate) id: Option<RecordId>,
 }
 
 /// Guards the write of one record. Dropping it unfinished stops the writer.

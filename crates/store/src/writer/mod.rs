@@ -26,6 +26,7 @@ mod store_object;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use varve_core::RecordId;
 use varve_warc::DecoderPool;
 use varve_warc::digest::Digest;
 use varve_warc::record::RecordHeader;
@@ -151,7 +152,7 @@ impl StoreWriter {
     }
 
     /// Which of the ids belong to appended records that are not in the index yet.
-    pub(crate) fn unindexed(&self, wanted: &[[u8; 32]]) -> Vec<bool> {
+    pub(crate) fn unindexed(&self, wanted: &[RecordId]) -> Vec<bool> {
         let state = self.lock();
         wanted.iter().map(|id| state.has_unindexed(id)).collect()
     }
@@ -168,12 +169,12 @@ impl StoreWriter {
 
     /// Whether a record with this id is stored, synced or not. A synced record is read; a damaged
     /// one counts as absent.
-    pub fn has(&self, id: &[u8; 32]) -> Result<bool, StoreError> {
+    pub fn has(&self, id: &RecordId) -> Result<bool, StoreError> {
         Ok(self.lock().has_unindexed(id) || self.find_synced(id)?.is_some())
     }
 
     /// The synced, verified record with this record id or body id.
-    pub(crate) fn find_synced(&self, id: &[u8; 32]) -> Result<Option<LocatedRecord>, StoreError> {
+    pub(crate) fn find_synced(&self, id: &RecordId) -> Result<Option<LocatedRecord>, StoreError> {
         let places = self.index.find(IndexPrefix::of(id))?;
         match self.silos.record_state(id, places.iter())? {
             RecordState::Intact(located) => Ok(Some(located)),
@@ -216,7 +217,7 @@ impl StoreWriter {
         mut state: MutexGuard<'a, AppendState>,
         record: PackedRecord,
         header: &RecordHeader,
-        own: Option<[u8; 32]>,
+        own: Option<RecordId>,
     ) -> Result<(Ticket, MutexGuard<'a, AppendState>), StoreError> {
         let result = state.reserve(record.length(), own);
         let (ticket, place, reserved) = state.stop_on_error(result)?;
@@ -337,7 +338,7 @@ impl StoreWriter {
 
     /// Decides whether a record with this id must be written. A stored record is read without the
     /// lock; if the index has other places for the id afterwards, those are read too.
-    fn claim(&self, own: Option<[u8; 32]>) -> Result<WriteClaim<'_>, StoreError> {
+    fn claim(&self, own: Option<RecordId>) -> Result<WriteClaim<'_>, StoreError> {
         let mut judged = (SiloPlaces::default(), false);
         loop {
             let state = self.lock();

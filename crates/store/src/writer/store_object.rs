@@ -6,17 +6,19 @@
 
 use std::io::{self, Read, Write};
 
+use varve_core::RecordId;
 use varve_warc::date::Date;
 use varve_warc::digest::{Algorithm, Digest, Hasher};
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
 use varve_warc::write::{
-    BlockFacts, Draft, FinishedBlock, HEADER_ROOM, PackedRecord, Packer, RecordPackError, TRAILER_ROOM, id,
+    BlockFacts, Draft, FinishedBlock, HEADER_ROOM, PackedRecord, Packer, RecordPackError, RecordUri,
+    TRAILER_ROOM,
 };
 
 use super::{StoreWriter, Ticket};
-use crate::error::{StoreError, packed_record_id};
-use crate::record::parse_id;
+use crate::error::{StoreError, parse_record_uri};
+use crate::record::record_uri;
 
 /// Content up to this size is always buffered in memory.
 const ALWAYS_IN_MEMORY_BYTES: usize = 1 << 20;
@@ -36,8 +38,8 @@ pub struct NewObject {
     pub date: Date,
     /// Its media type.
     pub content_type: String,
-    /// For metadata, the id of the record it describes, without brackets; `None` for a resource.
-    pub refers_to: Option<String>,
+    /// For metadata, the record it describes; `None` for a resource.
+    pub refers_to: Option<RecordUri>,
     /// The SHA-256 of the content, if the caller knows it. Stored content is then not read.
     pub known: Option<Digest>,
 }
@@ -46,7 +48,7 @@ pub struct NewObject {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredObject {
     /// Its id.
-    pub id: [u8; 32],
+    pub id: RecordId,
     /// Whether it was new.
     pub new: bool,
     /// Whether the stored object was damaged and has been written again.
@@ -67,12 +69,12 @@ impl NewObject {
     }
 
     /// The id of this object with this content.
-    pub(crate) fn id(&self, content: &Digest) -> [u8; 32] {
+    pub(crate) fn id(&self, content: &Digest) -> RecordId {
         let own = match &self.refers_to {
-            Some(refers_to) => parse_id(id::of_metadata(refers_to, content).as_bytes()),
-            None => content.bytes().try_into().ok(),
+            Some(refers_to) => RecordUri::of_metadata(refers_to.as_str(), content).sha256(),
+            None => content.sha256(),
         };
-        own.expect("an id is a SHA-256, and so is the digest of content")
+        RecordId::new(own.expect("an id is a SHA-256, and so is the digest of content"))
     }
 
     fn facts(&self, digest: Digest, length: u64) -> BlockFacts {
@@ -84,8 +86,8 @@ impl NewObject {
     fn draft(&self, content: &Digest) -> Draft {
         let draft = Draft::new(self.record_type(), &self.date).content_type(&self.content_type);
         match &self.refers_to {
-            Some(refers_to) => draft.refers_to(refers_to),
-            None => draft.target_uri(&id::of_content(content)),
+            Some(refers_to) => draft.refers_to(refers_to.clone()),
+            None => draft.target_uri(RecordUri::of_content(content).as_str()),
         }
     }
 }
@@ -195,7 +197,7 @@ impl StoreWriter {
     }
 
     fn keep_one(&self, record: PackedRecord, length: u64) -> Result<StoredObject, StoreError> {
-        let id = packed_record_id(&record)?.into_inner();
+        let id = parse_record_uri(&record.id)?;
         let kept = self.keep(record)?;
         Ok(StoredObject { id, new: kept.new, mended: kept.mended, length, ticket: kept.ticket })
     }
@@ -229,8 +231,7 @@ impl StoreWriter {
             return self.keep_one(block.seal(packer, &draft)?, length);
         }
         let id = object.id(&whole);
-        let origin = format!("urn:sha256:{}", data_encoding::HEXLOWER.encode(&id));
-        let records = seal_segments(packer, blocks, &draft, whole, &origin, length)?;
+        let records = seal_segments(packer, blocks, &draft, whole, &record_uri(&id), length)?;
         let kept = self.keep_segments(records)?;
         Ok(StoredObject { id, new: kept.new, mended: kept.mended, length, ticket: kept.ticket })
     }
@@ -317,7 +318,7 @@ fn seal_segments(
     mut blocks: Vec<FinishedBlock>,
     draft: &Draft,
     whole: Digest,
-    origin: &str,
+    origin: &RecordUri,
     length: u64,
 ) -> Result<Vec<PackedRecord>, StoreError> {
     // The content may end exactly at the end of a segment.

@@ -146,7 +146,7 @@ fn a_shard_that_is_missing_or_in_the_place_of_another_is_noticed() {
 }
 
 #[test]
-fn what_does_not_belong_is_named() {
+fn foreign_files_are_reported() {
     let (disk, _) = small();
     disk.create_new(&path("notes.txt")).unwrap();
     let findings = verify(&*disk, folder()).unwrap().findings;

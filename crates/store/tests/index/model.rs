@@ -47,7 +47,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn whatever_is_done_the_index_answers_like_a_set(steps in prop::collection::vec(step(), 1..12), asked in prop::collection::vec(prefix(), 8), value: u64, bits in 0_u32..66) {
+    fn the_index_answers_like_a_set_after_any_steps(steps in prop::collection::vec(step(), 1..12), asked in prop::collection::vec(prefix(), 8), value: u64, bits in 0_u32..66) {
         let disk = Arc::new(MemoryDisk::new());
         create(&*disk);
         let mut model = BTreeSet::new();

@@ -6,11 +6,13 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
+use varve_core::RecordId;
 use varve_store::disk::{Disk, LocalDisk};
 use varve_store::index::IndexOptions;
 use varve_store::silo::SiloFiles;
 use varve_store::{NewObject, StoreReader, StoreSettings, StoreWriter, StoredObject};
 use varve_warc::date::Date;
+use varve_warc::digest::Algorithm;
 use varve_warc::write::Packing;
 
 pub(crate) fn date() -> Date {
@@ -49,11 +51,16 @@ pub(crate) fn store(writer: &StoreWriter, content: &[u8]) -> StoredObject {
     stored
 }
 
-pub(crate) fn read(store: &StoreReader, id: &[u8; 32]) -> Vec<u8> {
+pub(crate) fn read(store: &StoreReader, id: &RecordId) -> Vec<u8> {
     let mut bytes = Vec::new();
     let object = store.object(id).expect("read").expect("there");
     object.read().expect("open").read_to_end(&mut bytes).expect("whole");
     bytes
+}
+
+/// The id of a resource with this content.
+pub(crate) fn id_of(content: &[u8]) -> RecordId {
+    RecordId::new(Algorithm::Sha256.digest(content).sha256().expect("a SHA-256"))
 }
 
 /// Bytes that do not compress.

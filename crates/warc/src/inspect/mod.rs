@@ -1,7 +1,7 @@
 //! A report about one file: its content, its defects, and where its damage begins.
 //!
-//! Reads each record once and hashes it while the bytes stream by, on the given number of threads. Findings are data; the
-//! caller prints them and decides whether they are a failure.
+//! Reads each record once and hashes it while the bytes stream by, on the given number of threads.
+//! Findings are data; the caller prints them and decides whether they are a failure.
 
 mod seen_ids;
 
@@ -25,8 +25,8 @@ pub struct InspectOptions {
     pub threads: usize,
     /// Maximum number of findings that are kept; further ones are only counted.
     pub findings: usize,
-    /// The size of the parts that threads read; by default in proportion to the file. The report does not depend on it,
-    /// which tests show with small parts.
+    /// The size of the parts that threads read; by default in proportion to the file. The report
+    /// does not depend on it, which tests show with small parts.
     pub part_size: Option<u64>,
 }
 
@@ -44,7 +44,8 @@ pub struct DigestCounts {
     pub ok: u64,
     /// Recomputed and different.
     pub bad: u64,
-    /// Present, but not of these bytes or not readable: revisits, segments, truncated payloads, unknown algorithms.
+    /// Present, but not of these bytes or not readable: revisits, segments, truncated payloads,
+    /// unknown algorithms.
     pub unchecked: u64,
 }
 
@@ -80,8 +81,8 @@ pub struct InspectReport {
     pub by_rule: BTreeMap<Rule, u64>,
     /// Digests.
     pub digests: DigestCounts,
-    /// The end of the last complete record before the first lost bytes: bytes that belong to no record, or to an incomplete
-    /// one. The size of the file when no bytes are lost.
+    /// The end of the last complete record before the first lost bytes: bytes that belong to no
+    /// record, or to an incomplete one. The size of the file when no bytes are lost.
     pub last_good_offset: u64,
     /// Whether bytes are lost.
     pub has_loss: bool,
@@ -89,7 +90,8 @@ pub struct InspectReport {
     pub size: u64,
 }
 
-/// Inspects all of `source`. Any thread calls `progress` with the number of further bytes that were processed.
+/// Inspects all of `source`. Any thread calls `progress` with the number of further bytes that were
+/// processed.
 pub fn inspect<S: ReadAt + ?Sized>(
     source: &S,
     options: InspectOptions,
@@ -241,8 +243,8 @@ const MAX_COUNTED_NAMES: usize = 100;
 /// The name under which all others are counted.
 const OTHER_NAMES: &str = "(others)";
 
-/// Counts a name. A file may hold any number of names; the first in alphabetical order are kept, so that the result does
-/// not depend on the order of the parts.
+/// Counts a name. A file may hold any number of names; the first in alphabetical order are kept, so
+/// that the result does not depend on the order of the parts.
 fn increase(counts: &mut BTreeMap<String, u64>, name: String, more: u64) {
     *counts.entry(name).or_default() += more;
     if counts.len() > MAX_COUNTED_NAMES + usize::from(counts.contains_key(OTHER_NAMES)) {

@@ -1,9 +1,10 @@
 //! Record ids that occur twice, found in bounded memory.
 //!
-//! Ids are kept as hashes of eight bytes, up to a number in all, and up to a number for each range of the file: a part of
-//! some megabytes may decompress to millions of records, and several parts wait at a time. The ranges are those of the
-//! file, not of the parts, so the number of threads does not change which ids are compared. The report gives the number of
-//! ids that were not compared.
+//! Ids are kept as hashes of eight bytes, up to a number in all, and up to a number for each range
+//! of the file: a part of some megabytes may decompress to millions of records, and several parts
+//! wait at a time. The ranges are those of the file, not of the parts, so the number of threads
+//! does not change which ids are compared. The report gives the number of ids that were not
+//! compared.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -15,7 +16,8 @@ use crate::rule::{Rule, WarcFinding};
 const MAX_COMPARED_IDS: usize = (1 << 20) / 8 * 7;
 /// Bytes of a range, as a power of two.
 const ID_RANGE_BITS: u32 = 20;
-/// Maximum number of ids of one range that are compared: about as many as uncompressed records of 200 bytes.
+/// Maximum number of ids of one range that are compared: about as many as uncompressed records of
+/// 200 bytes.
 const MAX_IDS_PER_RANGE: usize = 5000;
 
 /// The ids of a part.
@@ -72,7 +74,8 @@ impl PartIds {
 }
 
 fn hash(id: &[u8]) -> u64 {
-    // One key for the process: hashes from different threads must agree and must not be predictable.
+    // One key for the process: hashes from different threads must agree and must not be
+    // predictable.
     static KEY: std::sync::OnceLock<RandomState> = std::sync::OnceLock::new();
     KEY.get_or_init(RandomState::new).hash_one(id)
 }

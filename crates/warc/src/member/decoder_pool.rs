@@ -1,7 +1,8 @@
 //! Frame decoders that are kept for reuse.
 //!
-//! Preparing a decoder takes as long as decompressing some records, and reading its dictionary takes milliseconds. A store
-//! that reads single records of the same files again and again keeps a few decoders ready.
+//! Preparing a decoder takes as long as decompressing some records, and reading its dictionary
+//! takes milliseconds. A store that reads single records of the same files again and again keeps a
+//! few decoders ready.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,7 +31,8 @@ struct PoolContent {
 }
 
 impl DecoderPool {
-    /// Readers that find this dictionary in a file use the given one, which may already be decompressed.
+    /// Readers that find this dictionary in a file use the given one, which may already be
+    /// decompressed.
     pub fn remember_dictionary(&self, dictionary: Arc<Dictionary>) {
         self.content().last = Some(dictionary);
     }
@@ -55,7 +57,8 @@ pub struct FileDecoders {
 }
 
 impl FileDecoders {
-    /// The decoders of the file with this number, which must be unique among the files that share `pool`.
+    /// The decoders of the file with this number, which must be unique among the files that share
+    /// `pool`.
     pub fn new(pool: &Arc<DecoderPool>, file: u64) -> Self {
         Self { pool: Arc::clone(pool), file }
     }
@@ -72,8 +75,8 @@ impl FileDecoders {
         known.map(|(_, dictionary)| Arc::clone(dictionary))
     }
 
-    /// The dictionary with these stored bytes. It is remembered before it is decompressed, so that two readers which need
-    /// it at the same time decompress it once.
+    /// The dictionary with these stored bytes. It is remembered before it is decompressed, so that
+    /// two readers which need it at the same time decompress it once.
     pub(crate) fn remember_dictionary(&self, stored: &[u8]) -> Arc<Dictionary> {
         let mut content = self.pool.content();
         let dictionary = match &content.last {

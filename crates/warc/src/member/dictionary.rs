@@ -1,7 +1,8 @@
 //! A zstd dictionary as a file holds it, decompressed once for all users.
 //!
-//! A dictionary may have megabytes, may itself be compressed, and is needed by every reader and writer of a file.
-//! Decompressing or copying it each time would be most of the cost of reading one record.
+//! A dictionary may have megabytes, may itself be compressed, and is needed by every reader and
+//! writer of a file. Decompressing or copying it each time would be most of the cost of reading one
+//! record.
 
 use std::fmt;
 use std::io;
@@ -43,13 +44,14 @@ impl Dictionary {
         &self.stored
     }
 
-    /// The decompressed bytes. Fails when they are more than readers must hold. The first caller decompresses them, and
-    /// others wait.
+    /// The decompressed bytes. Fails when they are more than readers must hold. The first caller
+    /// decompresses them, and others wait.
     pub fn plain(&self) -> io::Result<&[u8]> {
         self.prepared().map(|prepared| prepared.borrow_owner().as_slice())
     }
 
-    /// The id by which frames refer to it, 0 when it has none. Fails when it is damaged or zstd cannot use it.
+    /// The id by which frames refer to it, 0 when it has none. Fails when it is damaged or zstd
+    /// cannot use it.
     pub(super) fn id(&self) -> io::Result<u32> {
         let ready = self.prepared()?.borrow_dependent().as_ref();
         let ready = ready.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "zstd cannot use it"))?;

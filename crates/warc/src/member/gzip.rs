@@ -1,8 +1,9 @@
 //! One gzip member: its header, and two ways to decompress it.
 //!
-//! libdeflate decompresses a member whole when it is in view and its content fits a buffer. That is nearly twice as fast as
-//! streaming, and most records are small. flate2 streams members of any size, damaged ones (it gives the bytes before the
-//! damage) and those of which only the prefix is wanted.
+//! libdeflate decompresses a member whole when it is in view and its content fits a buffer. That is
+//! nearly twice as fast as streaming, and most records are small. flate2 streams members of any
+//! size, damaged ones (it gives the bytes before the damage) and those of which only the prefix is
+//! wanted.
 
 use std::ptr::NonNull;
 
@@ -22,7 +23,8 @@ pub(crate) const MAX_GZIP_HEADER_BYTES: usize = 80 * 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GzipHeader {
     pub(crate) length: usize,
-    /// It has AardWARC's `Aa` extra field. AardWARC puts header and block of a record in separate members.
+    /// It has AardWARC's `Aa` extra field. AardWARC puts header and block of a record in separate
+    /// members.
     pub(crate) aardwarc: bool,
     /// It is the header that the writer of this crate gives every member.
     pub(crate) ours: bool,
@@ -61,8 +63,8 @@ pub(crate) struct Inflater {
     raw: NonNull<sys::libdeflate_decompressor>,
 }
 
-// SAFETY: a libdeflate decompressor is plain memory without ties to a thread; it is used by one at a time, since
-// every use needs `&mut self`.
+// SAFETY: a libdeflate decompressor is plain memory without ties to a thread; it is used by one at
+// a time, since every use needs `&mut self`.
 unsafe impl Send for Inflater {}
 
 /// Why a member was not decompressed whole.
@@ -80,17 +82,17 @@ impl Inflater {
         NonNull::new(unsafe { sys::libdeflate_alloc_decompressor() }).map(|raw| Self { raw })
     }
 
-    /// Decompresses the member at the start of `input` and checks its CRC and length. Returns the number of bytes taken and
-    /// given.
+    /// Decompresses the member at the start of `input` and checks its CRC and length. Returns the
+    /// number of bytes taken and given.
     pub(crate) fn inflate_member(
         &mut self,
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(usize, usize), NotWhole> {
         let (mut taken, mut given) = (0, 0);
-        // SAFETY: `raw` is a live decompressor, exclusively borrowed. Both pointers come from slices and are passed
-        // with the slices' own lengths; libdeflate reads no more than the one, writes no more than the other, and
-        // sets both counts to at most those lengths.
+        // SAFETY: `raw` is a live decompressor, exclusively borrowed. Both pointers come from
+        // slices and are passed with the slices' own lengths; libdeflate reads no more than the
+        // one, writes no more than the other, and sets both counts to at most those lengths.
         let result = unsafe {
             sys::libdeflate_gzip_decompress_ex(
                 self.raw.as_ptr(),
@@ -169,8 +171,9 @@ impl GzipStream {
         InflateStep { taken, given, state }
     }
 
-    /// Decompresses the first bytes of the member at the start of `packed`, as far as they fit. Returns the number of bytes
-    /// taken and given. The state of a member that was being streamed is lost.
+    /// Decompresses the first bytes of the member at the start of `packed`, as far as they fit.
+    /// Returns the number of bytes taken and given. The state of a member that was being streamed
+    /// is lost.
     pub(crate) fn inflate_prefix(&mut self, packed: &[u8], output: &mut [u8]) -> (usize, usize) {
         let Some(header) = parse_header(packed) else { return (0, 0) };
         self.reset();

@@ -92,7 +92,8 @@ impl<S: ReadAt> MemberReader<S> {
         }
     }
 
-    /// Whether members are decompressed whole where possible. A caller that wants a header only does not want that.
+    /// Whether members are decompressed whole where possible. A caller that wants a header only
+    /// does not want that.
     fn can_inflate_whole(&mut self) -> bool {
         if self.access == Access::Random {
             return false;
@@ -103,8 +104,9 @@ impl<S: ReadAt> MemberReader<S> {
         self.gzip.inflater.is_some()
     }
 
-    /// Decompresses the prefix of a large member whose record declares a length of at least `least` that is small enough
-    /// for one pass. The rest may never be wanted: a reader of one part of a file only looks where the next record begins.
+    /// Decompresses the prefix of a large member whose record declares a length of at least `least`
+    /// that is small enough for one pass. The rest may never be wanted: a reader of one part of a
+    /// file only looks where the next record begins.
     fn inflate_prefix(&mut self, header: usize, least: usize) -> io::Result<bool> {
         if !self.can_inflate_whole() {
             return Ok(false);
@@ -135,7 +137,8 @@ impl<S: ReadAt> MemberReader<S> {
         self.member.given = given as u64;
     }
 
-    /// Decompresses all of a large member: in one pass if its declared length is right, else by streaming.
+    /// Decompresses all of a large member: in one pass if its declared length is right, else by
+    /// streaming.
     pub(super) fn inflate_whole(&mut self) -> io::Result<()> {
         let (length, taken) = (self.gzip.declared_length, self.gzip.prefix_packed);
         self.output.reserve_without_content(length);
@@ -202,7 +205,8 @@ impl<S: ReadAt> MemberReader<S> {
             self.stage = MemberStage::Outside;
             return Ok(());
         }
-        // When another member follows, only the content is wrong; otherwise the end was found at a wrong place.
+        // When another member follows, only the content is wrong; otherwise the end was found at a
+        // wrong place.
         let after = self.salvage.window.fill(16)?;
         if after.len() == 8 || after[8..].starts_with(&gzip::GZIP_MAGIC) {
             self.salvage.window.consume(8);

@@ -1,8 +1,9 @@
 //! Where a member ends, as far as its headers show without decompressing it.
 //!
-//! The last four bytes of a gzip member are its decompressed length. A zstd frame has that length at its start, and the
-//! packed length of each of its blocks. So a caller that expects a record to end at some offset can have that confirmed
-//! for the price of a few bytes. The answer does not say what contradicts the expectation; for that, read the record.
+//! The last four bytes of a gzip member are its decompressed length. A zstd frame has that length
+//! at its start, and the packed length of each of its blocks. So a caller that expects a record to
+//! end at some offset can have that confirmed for the price of a few bytes. The answer does not say
+//! what contradicts the expectation; for that, read the record.
 
 use std::io;
 
@@ -10,11 +11,13 @@ use super::salvage::SalvageReader;
 use super::{Encoding, MemberReader, gzip, zstd};
 use varve_wire::ReadAt;
 
-/// Packed records up to this size are searched for another member: reading them costs no more than skipping them.
+/// Packed records up to this size are searched for another member: reading them costs no more than
+/// skipping them.
 const MAX_SEARCHED_BYTES: u64 = 1 << 20;
 /// The minimum size of a gzip member: header, an empty block, trailer.
 const MIN_MEMBER_BYTES: u64 = 20;
-/// The cost of looking at one block of a damaged frame, which may be one read. A hostile file has millions of blocks.
+/// The cost of looking at one block of a damaged frame, which may be one read. A hostile file has
+/// millions of blocks.
 const BLOCK_COST: u64 = 512;
 
 /// A zstd frame as its headers describe it.
@@ -25,8 +28,8 @@ pub(super) struct FrameExtent {
 }
 
 impl<S: ReadAt> MemberReader<S> {
-    /// Whether nothing contradicts that a record of `length` decompressed bytes, which begins with the current member,
-    /// ends at `end` of the file with no other record between.
+    /// Whether nothing contradicts that a record of `length` decompressed bytes, which begins with
+    /// the current member, ends at `end` of the file with no other record between.
     pub(crate) fn may_end_at(&mut self, length: u64, end: u64) -> io::Result<bool> {
         let offset = self.member.offset;
         match self.salvage.encoding {
@@ -75,7 +78,8 @@ impl<S: ReadAt> SalvageReader<S> {
         Ok(offset == end && held == length)
     }
 
-    /// Where the frame at `offset` ends by its headers, when another frame or the end of the file follows there.
+    /// Where the frame at `offset` ends by its headers, when another frame or the end of the file
+    /// follows there.
     pub(super) fn frame_end_by_headers(&mut self, offset: u64) -> io::Result<Option<u64>> {
         let Ok(FrameExtent { end, .. }) = self.frame_extent(offset, BLOCK_COST)? else { return Ok(None) };
         let mut next = [0; 8];
@@ -86,8 +90,9 @@ impl<S: ReadAt> SalvageReader<S> {
         Ok(follows.then_some(end))
     }
 
-    /// The frame at `offset`. When it is cut or damaged, the offset up to which its headers could be followed. Each block
-    /// costs `price` of the rewind budget; when that is used up, the frame counts as damaged.
+    /// The frame at `offset`. When it is cut or damaged, the offset up to which its headers could
+    /// be followed. Each block costs `price` of the rewind budget; when that is used up, the frame
+    /// counts as damaged.
     pub(super) fn frame_extent(&mut self, offset: u64, price: u64) -> io::Result<Result<FrameExtent, u64>> {
         let mut header = [0; zstd::MAX_FRAME_HEADER_BYTES];
         let count = self.window.peek(offset, &mut header)?;

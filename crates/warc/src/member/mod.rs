@@ -1,8 +1,9 @@
 //! From packed bytes to decompressed ones, member by member.
 //!
-//! A *member* here is a gzip member or a zstd frame; a plain file is one member. [`MemberReader`] reads members in order.
-//! When one is damaged it gives the bytes before the damage, and [`salvage::SalvageReader`] finds the next member that
-//! begins a record. This module knows nothing of records beyond how their first bytes look.
+//! A *member* here is a gzip member or a zstd frame; a plain file is one member. [`MemberReader`]
+//! reads members in order. When one is damaged it gives the bytes before the damage, and
+//! [`salvage::SalvageReader`] finds the next member that begins a record. This module knows nothing
+//! of records beyond how their first bytes look.
 
 mod decoder_pool;
 mod dictionary;
@@ -96,7 +97,8 @@ const RANDOM_VIEW_BYTES: usize = 8 << 10;
 const MAX_WHOLE_BYTES: usize = 33 << 20;
 /// A stream decompresses this much at a time.
 const STREAM_CHUNK_BYTES: usize = 64 << 10;
-/// A stream decompresses this much first for a caller that may want a header only: most headers are smaller.
+/// A stream decompresses this much first for a caller that may want a header only: most headers are
+/// smaller.
 const FIRST_CHUNK_BYTES: usize = 1 << 10;
 /// This much of a packed member can be looked at before it is consumed.
 pub(crate) const MAX_LOOKAHEAD_BYTES: usize = 1 << 20;
@@ -166,8 +168,8 @@ impl<S: ReadAt> MemberReader<S> {
         Ok(reader)
     }
 
-    /// Reads `source`, of a known encoding, from the first member at or after `offset` that begins a record. None when
-    /// there is none before `until`.
+    /// Reads `source`, of a known encoding, from the first member at or after `offset` that begins
+    /// a record. None when there is none before `until`.
     pub(crate) fn find(source: S, encoding: Encoding, offset: u64, until: u64) -> io::Result<Option<Self>> {
         let mut reader = Self::unprepared(source, offset, Access::Sequential)?;
         reader.salvage.encoding = encoding;
@@ -194,8 +196,8 @@ impl<S: ReadAt> MemberReader<S> {
         if self.salvage.encoding == Encoding::Zstd { self.prepare_zstd() } else { Ok(()) }
     }
 
-    /// Takes a file that begins with junk for a packed one, when a member within the first `limit` bytes begins a
-    /// record. Damage may have hit the bytes by which the encoding is recognised.
+    /// Takes a file that begins with junk for a packed one, when a member within the first `limit`
+    /// bytes begins a record. Damage may have hit the bytes by which the encoding is recognised.
     pub(crate) fn skip_leading_junk(&mut self, limit: u64) -> io::Result<bool> {
         for encoding in [Encoding::Gzip, Encoding::Zstd] {
             self.salvage.encoding = encoding;
@@ -210,8 +212,9 @@ impl<S: ReadAt> MemberReader<S> {
         Ok(false)
     }
 
-    /// Moves to the member at `offset`, as a new reader would be there, with the existing buffers and decoders. A caller
-    /// that reads thousands of single records would otherwise spend most of its time on making decoders.
+    /// Moves to the member at `offset`, as a new reader would be there, with the existing buffers
+    /// and decoders. A caller that reads thousands of single records would otherwise spend most of
+    /// its time on making decoders.
     pub(crate) fn reset(&mut self, offset: u64, access: Access) -> io::Result<()> {
         self.restart_at(offset, access);
         let encoding = Encoding::of(self.salvage.window.fill(8)?);
@@ -224,8 +227,8 @@ impl<S: ReadAt> MemberReader<S> {
         Ok(())
     }
 
-    /// Moves to the first member at or after `offset` that begins a record, with the existing buffers and the known
-    /// encoding. Returns false when there is none before `until`.
+    /// Moves to the first member at or after `offset` that begins a record, with the existing
+    /// buffers and the known encoding. Returns false when there is none before `until`.
     pub(crate) fn reset_to_next(&mut self, offset: u64, until: u64) -> io::Result<bool> {
         self.restart_at(offset, Access::Sequential);
         self.output.set_next_chunk(STREAM_CHUNK_BYTES);
@@ -309,8 +312,8 @@ impl<S: ReadAt> MemberReader<S> {
         self.salvage.window.set_gate(offset, gate);
     }
 
-    /// How many of the next `wanted` bytes of the member can be looked at: all in a plain file, up to
-    /// `MAX_LOOKAHEAD_BYTES` in a packed one.
+    /// How many of the next `wanted` bytes of the member can be looked at: all in a plain file, up
+    /// to `MAX_LOOKAHEAD_BYTES` in a packed one.
     pub(crate) fn reach(&mut self, wanted: u64) -> io::Result<u64> {
         if let MemberStage::Plain = self.stage {
             return self.salvage.window.left(wanted);
@@ -319,7 +322,8 @@ impl<S: ReadAt> MemberReader<S> {
         Ok(self.require(near)?.len().min(near) as u64)
     }
 
-    /// Copies bytes that begin `ahead` bytes from here, as far as they can be reached, and consumes nothing.
+    /// Copies bytes that begin `ahead` bytes from here, as far as they can be reached, and consumes
+    /// nothing.
     pub(crate) fn peek(&mut self, ahead: u64, buffer: &mut [u8]) -> io::Result<usize> {
         if let MemberStage::Plain = self.stage {
             let offset = self.salvage.window.position().saturating_add(ahead);
@@ -391,7 +395,8 @@ impl<S: ReadAt> MemberReader<S> {
         }
     }
 
-    /// Moves to the next member with content and skips the rest of the current one. Returns false at the end of the file.
+    /// Moves to the next member with content and skips the rest of the current one. Returns false
+    /// at the end of the file.
     pub(crate) fn next_member(&mut self) -> io::Result<bool> {
         self.skip_member()?;
         self.member.previous_end = self.salvage.window.position();

@@ -44,8 +44,8 @@ impl OutputBuffer {
         self.bytes = vec![0; size];
     }
 
-    /// Makes room for one more chunk after the content and returns where that room ends. The first chunk is small when
-    /// the caller may want a header only.
+    /// Makes room for one more chunk after the content and returns where that room ends. The first
+    /// chunk is small when the caller may want a header only.
     pub(super) fn make_room(&mut self) -> usize {
         if self.start > 0 {
             self.bytes.copy_within(self.start..self.end, 0);

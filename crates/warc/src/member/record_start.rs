@@ -1,7 +1,7 @@
 //! What the first bytes of a record look like.
 //!
-//! A magic number occurs by chance in any compressed data. So a place counts as the start of a member only when it
-//! decompresses to the start of a record.
+//! A magic number occurs by chance in any compressed data. So a place counts as the start of a
+//! member only when it decompresses to the start of a record.
 
 /// Whether decompressed bytes look like the start of a WARC or ARC record.
 pub(crate) fn looks_like_record(bytes: &[u8]) -> bool {
@@ -13,7 +13,8 @@ pub(crate) fn is_warc_start(bytes: &[u8]) -> bool {
     bytes.len() >= 6 && bytes[..5].eq_ignore_ascii_case(b"WARC/") && bytes[5].is_ascii_digit()
 }
 
-/// The length of a WARC record, with header and separator, as its header declares it. It is a hint and may be wrong.
+/// The length of a WARC record, with header and separator, as its header declares it. It is a hint
+/// and may be wrong.
 pub(super) fn declared_record_length(prefix: &[u8]) -> Option<u64> {
     const LENGTH_FIELD: &[u8] = b"content-length:";
     if !is_warc_start(prefix) {

@@ -1,13 +1,14 @@
 //! Finding the next readable member when the current one cannot say where it ends.
 //!
-//! The salvage reader owns the packed bytes and the streaming decoders. It searches for the next member that begins a
-//! record, reports the skipped bytes, and keeps them for a repair. Other damaged members may lie before the next
-//! one, so a finding also says how far the unreadable bytes go. The same search splits a file into parts that are read
-//! in parallel.
+//! The salvage reader owns the packed bytes and the streaming decoders. It searches for the next
+//! member that begins a record, reports the skipped bytes, and keeps them for a repair. Other
+//! damaged members may lie before the next one, so a finding also says how far the unreadable bytes
+//! go. The same search splits a file into parts that are read in parallel.
 //!
-//! Reading again after damage costs time, and a hostile file could ask for it at every byte. So going back is paid from a
-//! budget in proportion to the file, by the bytes that were decompressed in vain as well as by those that are read again.
-//! When the budget is used up, the search goes on from where decompression stopped.
+//! Reading again after damage costs time, and a hostile file could ask for it at every byte. So
+//! going back is paid from a budget in proportion to the file, by the bytes that were decompressed
+//! in vain as well as by those that are read again. When the budget is used up, the search goes on
+//! from where decompression stopped.
 
 use std::io;
 
@@ -118,7 +119,8 @@ impl<S: ReadAt> SalvageReader<S> {
         self.keep_strays_from(from)
     }
 
-    /// Keeps the packed bytes from `from` to here, if the caller wants bytes that belong to no record.
+    /// Keeps the packed bytes from `from` to here, if the caller wants bytes that belong to no
+    /// record.
     pub(super) fn keep_strays_from(&mut self, from: u64) -> io::Result<()> {
         let length = self.window.position().saturating_sub(from);
         if self.strays.are_wanted() && length > 0 {
@@ -129,8 +131,8 @@ impl<S: ReadAt> SalvageReader<S> {
         Ok(())
     }
 
-    /// Moves to the first member that begins a record, from `from` on and before `until`. Returns false when there is
-    /// none; the position is then at the end or past `until`.
+    /// Moves to the first member that begins a record, from `from` on and before `until`. Returns
+    /// false when there is none; the position is then at the end or past `until`.
     pub(super) fn search(&mut self, from: u64, until: u64) -> io::Result<bool> {
         self.window.seek(from);
         loop {
@@ -166,7 +168,8 @@ impl<S: ReadAt> SalvageReader<S> {
         }
     }
 
-    /// Whether a record begins here, by at most `limit` packed bytes. None when they decompress to nothing.
+    /// Whether a record begins here, by at most `limit` packed bytes. None when they decompress to
+    /// nothing.
     fn probe_record(&mut self, limit: usize) -> io::Result<Option<bool>> {
         let mut prefix = [0; PROBE_OUTPUT_BYTES];
         let view = self.window.fill(limit)?;
@@ -188,7 +191,8 @@ impl<S: ReadAt> SalvageReader<S> {
         Ok((length > 0).then(|| looks_like_record(&prefix[..length])))
     }
 
-    /// The packed bytes ran out inside a member: the file is cut there, or damage made the member swallow others.
+    /// The packed bytes ran out inside a member: the file is cut there, or damage made the member
+    /// swallow others.
     pub(super) fn recover_from_cut(&mut self, failed: FailedMember) -> io::Result<()> {
         let read = failed.given;
         let stopped = self.window.position();
@@ -223,8 +227,8 @@ impl<S: ReadAt> SalvageReader<S> {
         Ok(())
     }
 
-    /// Whether bytes were skipped that gave nothing. When only a checksum is wrong, decompression `stopped` at the next
-    /// member.
+    /// Whether bytes were skipped that gave nothing. When only a checksum is wrong, decompression
+    /// `stopped` at the next member.
     fn has_skipped(&self, failed: FailedMember, stopped: u64) -> bool {
         failed.given == 0 || self.window.position() != stopped
     }
@@ -244,8 +248,9 @@ impl<S: ReadAt> SalvageReader<S> {
         self.keep_strays_from(if failed.given == 0 { failed.offset } else { failed.given_until })
     }
 
-    /// Moves to the next member. A zstd frame ends where its block headers say, so that a damaged frame after it is
-    /// reported on its own. Otherwise the search starts after the first byte of the failed member, if the budget allows.
+    /// Moves to the next member. A zstd frame ends where its block headers say, so that a damaged
+    /// frame after it is reported on its own. Otherwise the search starts after the first byte of
+    /// the failed member, if the budget allows.
     fn search_after(&mut self, failed: FailedMember) -> io::Result<bool> {
         if self.encoding == Encoding::Zstd
             && let Some(end) = self.frame_end_by_headers(failed.offset)?

@@ -1,7 +1,8 @@
 //! A sliding view of the packed bytes, read ahead in steps that grow.
 //!
-//! The first read is small, because many readers want one header. Each further read doubles, because a reader that
-//! goes on usually reads all. The size of the view is bounded by the largest `fill` plus one step.
+//! The first read is small, because many readers want one header. Each further read doubles,
+//! because a reader that goes on usually reads all. The size of the view is bounded by the largest
+//! `fill` plus one step.
 
 use std::io;
 
@@ -22,7 +23,8 @@ const MAX_STEP_BYTES: usize = 1 << 20;
 /// Minimum room for a read, even at the end of the source.
 const MIN_STEP_BYTES: usize = 512;
 
-/// A caller that moves at most this far past the view reads a file in order: it skips less than one small read.
+/// A caller that moves at most this far past the view reads a file in order: it skips less than one
+/// small read.
 const NEAR_SEEK_BYTES: u64 = 8 << 10;
 
 pub(crate) struct Window<S> {
@@ -51,7 +53,8 @@ impl<S: ReadAt> Window<S> {
         self.size
     }
 
-    /// As `seek`, for a new task: the next read is of `step` bytes, unless `position` is near the view.
+    /// As `seek`, for a new task: the next read is of `step` bytes, unless `position` is near the
+    /// view.
     pub(crate) fn go_to(&mut self, position: u64, step: usize) {
         let end = self.position + self.bytes().len() as u64;
         let is_near = (self.position..=end.saturating_add(NEAR_SEEK_BYTES)).contains(&position);
@@ -62,8 +65,9 @@ impl<S: ReadAt> Window<S> {
         self.gate = None;
     }
 
-    /// Drops the view, so that it is read again: the source may have changed. The next read is small, because a caller
-    /// that drops the view each time would otherwise read far more than it needs.
+    /// Drops the view, so that it is read again: the source may have changed. The next read is
+    /// small, because a caller that drops the view each time would otherwise read far more than it
+    /// needs.
     pub(crate) fn drop_view(&mut self) {
         self.start = 0;
         self.end = 0;
@@ -109,7 +113,8 @@ impl<S: ReadAt> Window<S> {
             usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX).max(MIN_STEP_BYTES);
         let room = (self.end + self.step).max(wanted).min(self.end.saturating_add(left));
         if self.buffer.len() < room {
-            // Zeroed memory straight from the system: most of it is never touched when a file is small.
+            // Zeroed memory straight from the system: most of it is never touched when a file is
+            // small.
             let held = std::mem::replace(&mut self.buffer, vec![0; room]);
             self.buffer[..self.end].copy_from_slice(&held[..self.end]);
         }
@@ -120,8 +125,8 @@ impl<S: ReadAt> Window<S> {
         Ok(read)
     }
 
-    /// Copies bytes from any offset and leaves the view as it is. Returns how many; fewer than asked for only at the end of
-    /// the source.
+    /// Copies bytes from any offset and leaves the view as it is. Returns how many; fewer than
+    /// asked for only at the end of the source.
     pub(crate) fn peek(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let in_view = offset.checked_sub(self.position).and_then(|at| usize::try_from(at).ok());
         if let Some(held) = in_view.and_then(|at| self.bytes().get(at..at.checked_add(buffer.len())?)) {
@@ -139,8 +144,8 @@ impl<S: ReadAt> Window<S> {
         Ok(filled)
     }
 
-    /// The number of bytes from here to the end, at most `wanted`. When fewer are known, the source is asked again, since it
-    /// may have grown.
+    /// The number of bytes from here to the end, at most `wanted`. When fewer are known, the source
+    /// is asked again, since it may have grown.
     pub(crate) fn left(&mut self, wanted: u64) -> io::Result<u64> {
         if self.size.saturating_sub(self.position) < wanted {
             self.size = self.source.size()?;

@@ -1,8 +1,8 @@
 //! Zstandard frames as the IIPC draft for WARC defines them.
 //!
-//! A file may begin with a skippable frame that holds a dictionary, raw or itself compressed; every other frame is part of
-//! a record. Window and dictionary are limited to 8 MiB, which the draft asks readers to support. A file that wants more
-//! memory is refused.
+//! A file may begin with a skippable frame that holds a dictionary, raw or itself compressed; every
+//! other frame is part of a record. Window and dictionary are limited to 8 MiB, which the draft
+//! asks readers to support. A file that wants more memory is refused.
 
 use std::io;
 use std::sync::Arc;
@@ -25,7 +25,8 @@ pub(crate) const MAX_WINDOW_BYTES: u64 = 1 << MAX_WINDOW_LOG;
 /// Maximum size of a dictionary.
 pub(crate) const MAX_DICTIONARY_BYTES: usize = 8 << 20;
 
-/// The length of the skippable frame that these bytes begin, with its header. None when they begin none.
+/// The length of the skippable frame that these bytes begin, with its header. None when they begin
+/// none.
 pub(crate) fn skippable_length(bytes: &[u8]) -> Option<u64> {
     let [low, 0x2a, 0x4d, 0x18, a, b, c, d] = *bytes.first_chunk::<8>()? else { return None };
     (low & 0xf0 == 0x50).then(|| 8 + u64::from(u32::from_le_bytes([a, b, c, d])))
@@ -123,7 +124,8 @@ impl FrameDecoder {
         self.dictionary.as_ref().and_then(|dictionary| dictionary.id().ok())
     }
 
-    /// Decompresses a frame that is completely in memory. Returns how many bytes it gave, or none when it is damaged.
+    /// Decompresses a frame that is completely in memory. Returns how many bytes it gave, or none
+    /// when it is damaged.
     pub(crate) fn decode_whole(&mut self, frame: &[u8], output: &mut [u8]) -> Option<usize> {
         let given = match self.dictionary.as_ref().and_then(|dictionary| dictionary.decoder()) {
             Some(dictionary) => self.whole.decompress_using_ddict(output, frame, dictionary),

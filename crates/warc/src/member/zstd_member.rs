@@ -12,7 +12,8 @@ use varve_wire::ReadAt;
 
 /// A frame of more blocks is streamed. Writers other than this crate's fill their blocks.
 const MAX_WHOLE_BLOCKS: usize = 512;
-/// Content up to this size is decompressed even when only a header may be wanted: starting a stream costs as much.
+/// Content up to this size is decompressed even when only a header may be wanted: starting a stream
+/// costs as much.
 const MAX_RANDOM_WHOLE_BYTES: usize = 256 << 10;
 /// Maximum number of packed bytes that are brought into view to decompress a frame in one pass.
 const MAX_FRAME_VIEW_BYTES: usize = 4 << 20;
@@ -61,7 +62,8 @@ fn prepare_dictionary(stored: &[u8], shared: Option<&FileDecoders>) -> io::Resul
 }
 
 impl<S: ReadAt> MemberReader<S> {
-    /// Gets a frame decoder: a ready one that readers of the file share, or a new one with the file's dictionary.
+    /// Gets a frame decoder: a ready one that readers of the file share, or a new one with the
+    /// file's dictionary.
     pub(super) fn prepare_zstd(&mut self) -> io::Result<()> {
         self.output.set_next_chunk(STREAM_CHUNK_BYTES);
         let shared = FileDecoders::of(self.salvage.window.source());
@@ -84,8 +86,8 @@ impl<S: ReadAt> MemberReader<S> {
         Ok(())
     }
 
-    /// The dictionary at the start of the file, even when reading starts elsewhere. An unusable one is reported and
-    /// counts as none.
+    /// The dictionary at the start of the file, even when reading starts elsewhere. An unusable one
+    /// is reported and counts as none.
     fn read_dictionary(&mut self, shared: Option<&FileDecoders>) -> io::Result<Option<Arc<Dictionary>>> {
         let here = self.salvage.window.position();
         self.salvage.window.seek(0);
@@ -147,7 +149,8 @@ impl<S: ReadAt> MemberReader<S> {
         Ok(true)
     }
 
-    /// Decompresses a frame that is not large in one pass. Returns false when it is large or damaged; it is then streamed.
+    /// Decompresses a frame that is not large in one pass. Returns false when it is large or
+    /// damaged; it is then streamed.
     fn decode_whole_frame(&mut self) -> io::Result<bool> {
         let content =
             zstd::content_size(self.salvage.window.bytes()).and_then(|size| usize::try_from(size).ok());
@@ -199,8 +202,8 @@ impl<S: ReadAt> MemberReader<S> {
         Some((Rule::WindowTooLarge, message))
     }
 
-    /// Skips a frame that cannot be decompressed. Its blocks give their lengths, so the next frame is found without
-    /// decompressing anything.
+    /// Skips a frame that cannot be decompressed. Its blocks give their lengths, so the next frame
+    /// is found without decompressing anything.
     fn refuse_frame(&mut self, rule: Rule, why: String) -> io::Result<()> {
         let end = match self.salvage.frame_extent(self.member.offset, 0)? {
             Ok(frame) => frame.end,
@@ -215,8 +218,8 @@ impl<S: ReadAt> MemberReader<S> {
         self.salvage.keep_strays_from(self.member.offset)
     }
 
-    /// The message about a frame that needs another dictionary than the file's. One finding for the whole file is reported
-    /// in addition.
+    /// The message about a frame that needs another dictionary than the file's. One finding for the
+    /// whole file is reported in addition.
     fn missing_dictionary(&mut self) -> Option<String> {
         let id = zstd::wanted_dictionary(self.salvage.window.bytes())?;
         let why = match self.zstd.dictionary {
@@ -319,8 +322,9 @@ impl<S: ReadAt> MemberReader<S> {
         self.member.given += (given - known) as u64;
     }
 
-    /// Reads a damaged frame again in small steps. A failing step gives nothing, even if it had decompressed sound bytes
-    /// before; a small one never decompresses both sound and damaged bytes.
+    /// Reads a damaged frame again in small steps. A failing step gives nothing, even if it had
+    /// decompressed sound bytes before; a small one never decompresses both sound and damaged
+    /// bytes.
     fn restart_frame(&mut self) -> io::Result<()> {
         self.zstd.careful = true;
         self.zstd.given_before = self.member.given;

@@ -1,7 +1,8 @@
 //! ARC framing: a line of columns, then the block.
 //!
-//! The line becomes the equivalent WARC fields, so that all layers above read one kind of record. The line itself stays
-//! available for conversion. Columns are counted from the right, because the URL on the left may hold spaces.
+//! The line becomes the equivalent WARC fields, so that all layers above read one kind of record.
+//! The line itself stays available for conversion. Columns are counted from the right, because the
+//! URL on the left may hold spaces.
 
 use std::io;
 use std::net::IpAddr;
@@ -42,8 +43,8 @@ fn columns(line: &[u8], version: u8) -> Option<ArcColumns<'_>> {
 /// Maximum length of a line that counts as a record where none need begin.
 pub(super) const MAX_SURE_LINE_BYTES: usize = 4 << 10;
 
-/// Whether these bytes begin with a line that is almost certainly that of a record: a scheme, an address, a date of 12 to
-/// 14 digits and a length. Five words and a number occur in many texts.
+/// Whether these bytes begin with a line that is almost certainly that of a record: a scheme, an
+/// address, a date of 12 to 14 digits and a length. Five words and a number occur in many texts.
 pub(super) fn is_sure_line(bytes: &[u8], version: u8) -> bool {
     // The first bytes decide for most lines.
     if !validate::has_scheme(&bytes[..bytes.len().min(64)]) {

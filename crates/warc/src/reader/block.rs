@@ -84,7 +84,8 @@ impl<S: ReadAt> WarcReader<S> {
         Ok(true)
     }
 
-    /// Reports that a record continues in another member. The draft for zstd allows that; annex D, for gzip, does not.
+    /// Reports that a record continues in another member. The draft for zstd allows that; annex D,
+    /// for gzip, does not.
     pub(super) fn report_spread_record(&mut self) {
         if self.members.encoding() != Encoding::Zstd {
             let message = "a record is spread over several compressed members";

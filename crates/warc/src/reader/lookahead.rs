@@ -1,12 +1,14 @@
 //! Compares the declared length of a block with the bytes that follow it, before the block is read.
 //!
-//! A declared length may be wrong. A reader that notices this at the declared end has already given out part of the next
-//! record. So the reader looks ahead first: after the declared end there should be a record, or nothing. Otherwise it
-//! searches the block for the start of another record, and the block ends before that. The digest in the header decides:
-//! when it matches the declared length, the length is right.
+//! A declared length may be wrong. A reader that notices this at the declared end has already given
+//! out part of the next record. So the reader looks ahead first: after the declared end there
+//! should be a record, or nothing. Otherwise it searches the block for the start of another record,
+//! and the block ends before that. The digest in the header decides: when it matches the declared
+//! length, the length is right.
 //!
-//! Lookahead has no limit in a plain file. In a compressed member it has one, because all bytes before must be decompressed.
-//! Each byte is looked at twice at most, except those hashed for the digest, which are paid for from the rewind budget.
+//! Lookahead has no limit in a plain file. In a compressed member it has one, because all bytes
+//! before must be decompressed. Each byte is looked at twice at most, except those hashed for the
+//! digest, which are paid for from the rewind budget.
 
 use std::io;
 
@@ -25,8 +27,8 @@ const POSSIBLE_SEPARATORS: [&[u8]; 4] = [b"\r\n\r\n", b"\n\n", b"\r\n", b"\n"];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockTail {
     pub(crate) length: u64,
-    /// They follow the block without a newline between and end where a record ends. So they are part of it, unless its digest
-    /// shows otherwise.
+    /// They follow the block without a newline between and end where a record ends. So they are
+    /// part of it, unless its digest shows otherwise.
     pub(crate) is_likely: bool,
 }
 
@@ -164,7 +166,8 @@ impl<S: ReadAt> WarcReader<S> {
         Ok(hasher.finish())
     }
 
-    /// The bytes after a block that was read to its declared end, when they are neither a record nor nothing.
+    /// The bytes after a block that was read to its declared end, when they are neither a record
+    /// nor nothing.
     pub(crate) fn tail(&mut self) -> io::Result<Option<BlockTail>> {
         if self.block.cut || self.block.remaining > 0 {
             return Ok(None);
@@ -182,7 +185,8 @@ impl<S: ReadAt> WarcReader<S> {
         }
         let end = found.unwrap_or(reach);
         let separator = self.separator_before(end)?;
-        // A plain file may end anywhere; the end of a member, and the place before a record, are intended.
+        // A plain file may end anywhere; the end of a member, and the place before a record, are
+        // intended.
         let ends_well = is_packed || found.is_some() || separator == 4;
         let is_likely = ends_well && !matches!(after[0], b'\r' | b'\n');
         let length = end - if ends_well { separator } else { 0 };

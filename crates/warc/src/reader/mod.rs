@@ -1,11 +1,12 @@
 //! Reading records, one after another or one alone.
 //!
-//! The reader is lenient: it gives every record that can be found and reports in findings what it had to work around. It
-//! never reads past the length of a block, never holds more than a header and a few fixed buffers, and always moves
-//! forward, so no input makes it loop. It does not interpret fields and blocks.
+//! The reader is lenient: it gives every record that can be found and reports in findings what it
+//! had to work around. It never reads past the length of a block, never holds more than a header
+//! and a few fixed buffers, and always moves forward, so no input makes it loop. It does not
+//! interpret fields and blocks.
 //!
-//! `next_record` lends the record: its block is read in place, straight from the decompressed bytes, and the rest of it is
-//! skipped when the next record is requested.
+//! `next_record` lends the record: its block is read in place, straight from the decompressed
+//! bytes, and the rest of it is skipped when the next record is requested.
 
 mod arc_records;
 mod block;
@@ -136,8 +137,8 @@ impl<S: ReadAt> WarcReader<S> {
         Ok(reader)
     }
 
-    /// Reads on from the first record that begins at or after `from`, in a file of known encoding and format. None
-    /// when none begins before `until`.
+    /// Reads on from the first record that begins at or after `from`, in a file of known encoding
+    /// and format. None when none begins before `until`.
     pub fn find(
         source: S,
         encoding: Encoding,
@@ -155,7 +156,8 @@ impl<S: ReadAt> WarcReader<S> {
         Ok(Some(reader))
     }
 
-    /// Reads one record at `offset` and no more bytes than its header and the requested part of its block.
+    /// Reads one record at `offset` and no more bytes than its header and the requested part of its
+    /// block.
     pub fn at(source: S, offset: u64) -> Result<Self, Error> {
         let mut reader = Self::unstarted(source, offset, Access::Random)?;
         reader.start_single_record()?;
@@ -290,8 +292,9 @@ impl<S: ReadAt> WarcReader<S> {
         self.progress.last_good
     }
 
-    /// The end of the last complete record before the first lost bytes, or the end of the file once all was read and nothing
-    /// was lost. Truncated here, the file would hold complete records only.
+    /// The end of the last complete record before the first lost bytes, or the end of the file once
+    /// all was read and nothing was lost. Truncated here, the file would hold complete records
+    /// only.
     pub fn undamaged_until(&self) -> u64 {
         if self.stage == ReaderStage::End && !self.has_loss() {
             return self.members.packed_position();
@@ -304,7 +307,8 @@ impl<S: ReadAt> WarcReader<S> {
         self.findings.has_loss() || self.members.has_loss()
     }
 
-    /// Drops the findings so far. The caller has already read the preceding bytes and reported what it found there.
+    /// Drops the findings so far. The caller has already read the preceding bytes and reported what
+    /// it found there.
     pub(crate) fn drop_findings_so_far(&mut self) {
         self.findings = PendingFindings::default();
         self.members.drop_findings();
@@ -337,8 +341,9 @@ impl<S: ReadAt> WarcReader<S> {
         self.members.packed_position()
     }
 
-    /// Where the next record begins, once the last one was finished: the offset for `resume`. None inside a member, and where
-    /// no record begins, because the meaning of such bytes depends on the record before them.
+    /// Where the next record begins, once the last one was finished: the offset for `resume`. None
+    /// inside a member, and where no record begins, because the meaning of such bytes depends on
+    /// the record before them.
     pub fn next_offset(&self) -> Option<u64> {
         let nothing_odd = self.format != Format::Warc
             || warc_records::is_start_loosely(self.members.buffered()) && !self.members.has_failed();
@@ -351,7 +356,8 @@ impl<S: ReadAt> WarcReader<S> {
         }
     }
 
-    /// Where the bytes of the last record end, once it was finished. Findings from there on are not about it.
+    /// Where the bytes of the last record end, once it was finished. Findings from there on are not
+    /// about it.
     pub(crate) fn record_end(&self) -> u64 {
         let is_packed = self.members.encoding() != Encoding::Plain;
         if is_packed && self.members.at_member_start() {
@@ -360,7 +366,8 @@ impl<S: ReadAt> WarcReader<S> {
         self.next_offset().unwrap_or_else(|| self.position())
     }
 
-    /// Skips the rest of the record, so that `next_offset` and the findings about its end are known.
+    /// Skips the rest of the record, so that `next_offset` and the findings about its end are
+    /// known.
     pub fn finish_record(&mut self) -> Result<(), Error> {
         if self.stage == ReaderStage::Block {
             self.located(Self::finish_block)?;

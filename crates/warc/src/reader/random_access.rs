@@ -22,8 +22,9 @@ impl<S: ReadAt> WarcReader<S> {
         Self::unstarted(source, 0, Access::Random)
     }
 
-    /// Moves to the record at `offset`, as [`WarcReader::at`] does, with the existing buffers. That is several times faster
-    /// than a new reader for each record, most of all in file order. After an error the reader can visit another record.
+    /// Moves to the record at `offset`, as [`WarcReader::at`] does, with the existing buffers. That
+    /// is several times faster than a new reader for each record, most of all in file order. After
+    /// an error the reader can visit another record.
     pub fn visit(&mut self, offset: u64, extent: Extent) -> Result<(), Error> {
         let access = match extent {
             Extent::Header => Access::Random,
@@ -34,8 +35,8 @@ impl<S: ReadAt> WarcReader<S> {
         self.start_single_record()
     }
 
-    /// Moves to the first record at or after `from`, as [`WarcReader::find`] does, with the existing buffers. Returns false
-    /// when none begins before `until`.
+    /// Moves to the first record at or after `from`, as [`WarcReader::find`] does, with the
+    /// existing buffers. Returns false when none begins before `until`.
     pub(crate) fn reset_to_next(&mut self, from: u64, until: u64) -> Result<bool, Error> {
         self.restart_at(from);
         let found = self.located(|reader| reader.members.reset_to_next(from, until))?;
@@ -60,9 +61,10 @@ impl<S: ReadAt> WarcReader<S> {
         self.members.drop_read_ahead();
     }
 
-    /// Whether nothing contradicts that the visited record ends at byte `end` of the file, with no other record before that.
-    /// Its block is not decompressed: the length that its member declares is compared with its header and, where that takes
-    /// little reading, no other member may begin before `end`.
+    /// Whether nothing contradicts that the visited record ends at byte `end` of the file, with no
+    /// other record before that. Its block is not decompressed: the length that its member declares
+    /// is compared with its header and, where that takes little reading, no other member may begin
+    /// before `end`.
     pub fn may_end_at(&mut self, end: u64) -> Result<bool, Error> {
         let parts = [self.scratch.len() as u64, self.block.declared, RECORD_SEPARATOR.len() as u64];
         let length = parts.into_iter().fold(0, u64::saturating_add);

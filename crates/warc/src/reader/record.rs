@@ -49,7 +49,8 @@ impl<S: ReadAt> Record<'_, S> {
         self.reader.members.has_failed()
     }
 
-    /// The bytes after a block that was read to its declared end, when they are neither a record nor nothing.
+    /// The bytes after a block that was read to its declared end, when they are neither a record
+    /// nor nothing.
     pub(crate) fn tail(&mut self) -> io::Result<Option<BlockTail>> {
         self.reader.tail()
     }
@@ -64,22 +65,31 @@ impl<S: ReadAt> Record<'_, S> {
         self.reader.extend_block(length);
     }
 
-    /// Whether it lies in a gzip member with the header that [`GZIP_HEADER`](crate::write::GZIP_HEADER) is, which no
-    /// checksum covers. Call this before the block is read: another member may begin after it.
+    /// Reads the rest of its block and passes it on in pieces.
+    pub fn for_each_piece(&mut self, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+        loop {
+            let bytes = self.reader.fill_block()?;
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            each(bytes);
+            let count = bytes.len();
+            self.reader.consume_block(count);
+        }
+    }
+
+    /// Whether it lies in a gzip member with the header that
+    /// [`GZIP_HEADER`](crate::write::GZIP_HEADER) is, which no checksum covers. Call this before
+    /// the block is read: another member may begin after it.
     pub fn has_our_gzip_header(&self) -> bool {
         self.reader.members.is_ours()
     }
 
-    /// Whether the record is complete: the rest of its block is there, and the member that it ends in holds the end of a record
-    /// and nothing else, with a matching checksum. Reads to the end of that member and no further.
+    /// Whether the record is complete: the rest of its block is there, and the member that it ends
+    /// in holds the end of a record and nothing else, with a matching checksum. Reads to the end of
+    /// that member and no further.
     pub fn is_whole(&mut self) -> io::Result<bool> {
-        loop {
-            let count = self.fill_buf()?.len();
-            if count == 0 {
-                break;
-            }
-            self.consume(count);
-        }
+        self.for_each_piece(|_| {})?;
         let is_plain = self.reader.encoding() == Encoding::Plain;
         let rest = self.reader.members.require(RECORD_END.len() + 1)?;
         let ends = rest.starts_with(RECORD_END) && (is_plain || rest.len() == RECORD_END.len());

@@ -1,4 +1,5 @@
-//! WARC framing: the version line, the header, the two CRLF at the end, and resynchronising after damage.
+//! WARC framing: the version line, the header, the two CRLF at the end, and resynchronising after
+//! damage.
 
 use std::io;
 
@@ -9,7 +10,7 @@ use crate::record::{WarcVersion, decimal};
 use crate::rule::{Rule, WarcFinding, shown};
 use crate::stray_bytes::MAX_STRAY_BYTES;
 use varve_wire::ReadAt;
-use varve_wire::{FoldedLines, HeaderDefect, end_of_lines};
+use varve_wire::{HeaderDefect, end_of_lines};
 
 /// The separator between the block and the next record.
 pub(super) const RECORD_SEPARATOR: &[u8] = b"\r\n\r\n";
@@ -89,7 +90,8 @@ impl<S: ReadAt> WarcReader<S> {
         Ok(false)
     }
 
-    /// Skips bytes that belong to no record and reports them. Returns false when no record begins within `limit` bytes.
+    /// Skips bytes that belong to no record and reports them. Returns false when no record begins
+    /// within `limit` bytes.
     pub(super) fn pass_junk(&mut self, place: u64, limit: Option<u64>) -> io::Result<bool> {
         let mut junk = Junk::default();
         self.pass_damaged_separator(&mut junk)?;
@@ -120,8 +122,8 @@ impl<S: ReadAt> WarcReader<S> {
         Ok(found)
     }
 
-    /// Skips the rest of a damaged separator when a record begins right after it: damage may have hit the newline by which
-    /// `scan` would recognise it.
+    /// Skips the rest of a damaged separator when a record begins right after it: damage may have
+    /// hit the newline by which `scan` would recognise it.
     fn pass_damaged_separator(&mut self, junk: &mut Junk) -> io::Result<()> {
         let bytes = self.members.require(RECORD_SEPARATOR.len() + 6)?;
         let length =
@@ -192,14 +194,15 @@ impl<S: ReadAt> WarcReader<S> {
         if !version_line.ends_with(b"\r\n") || version_line.ends_with(b"\r\r\n") {
             line_endings.note(0);
         }
-        self.header.fields.read(lines, FoldedLines::Join, |defect, at| match defect {
+        self.header.fields.read(lines, |defect, at| match defect {
             HeaderDefect::NotAField => not_fields.note(line_end + at),
             HeaderDefect::LineEnding => line_endings.note(line_end + at),
         });
         let version_text = version_line.trim_ascii_end();
         let version = WarcVersion::parse(version_text);
         self.header.version = version.unwrap_or(WarcVersion::V1_0);
-        // Both cases are valid: the standard's grammar compares quoted words without regard to case.
+        // Both cases are valid: the standard's grammar compares quoted words without regard to
+        // case.
         if !version.is_some_and(WarcVersion::is_known) {
             let message = format!("`{}` is not a version line", shown(version_text));
             self.findings.push(WarcFinding::new(Rule::Version, self.record_offset, message));
@@ -294,7 +297,8 @@ impl<S: ReadAt> WarcReader<S> {
         Ok(())
     }
 
-    /// Moves to the next member. Returns true when it begins with the newlines that belong to the record before.
+    /// Moves to the next member. Returns true when it begins with the newlines that belong to the
+    /// record before.
     fn cross_to_newline(&mut self) -> io::Result<bool> {
         if !self.members.next_member()? {
             self.stage = ReaderStage::End;

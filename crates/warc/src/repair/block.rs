@@ -1,8 +1,9 @@
 //! The block of a record, packed once it is known where it ends.
 //!
-//! The reader has already ended a block before a record that begins in it. Two wrong lengths remain. A block may be
-//! shorter than declared, and then its last bytes may be the CRLF CRLF after it. Or it may be longer, and then its rest
-//! stands after it as bytes of no record. The digest in the header decides both.
+//! The reader has already ended a block before a record that begins in it. Two wrong lengths
+//! remain. A block may be shorter than declared, and then its last bytes may be the CRLF CRLF after
+//! it. Or it may be longer, and then its rest stands after it as bytes of no record. The digest in
+//! the header decides both.
 
 use std::io::{self, BufRead, Write};
 
@@ -51,7 +52,8 @@ pub(super) fn pack<S: ReadAt>(
     })
 }
 
-/// The destination of the bytes of a block. The last four are held back, since they may not be part of it.
+/// The destination of the bytes of a block. The last four are held back, since they may not be part
+/// of it.
 struct BlockSink<'a> {
     checker: &'a mut RecordChecker,
     state: BlockSinkState<'a>,

@@ -4,13 +4,14 @@ use crate::date::Date;
 use crate::record::{RecordHeader, RecordType, decimal, unbracketed};
 use crate::record_check::{CheckedRecord, DigestVerdict};
 use crate::validate;
-use crate::write::{Draft, OWN_FIELDS, escaped};
+use crate::write::{Draft, OWN_FIELDS, RecordUri, escaped};
 use varve_wire::is_token;
 
 /// The date of a record that has none and follows none.
 pub(super) const NO_DATE: &str = "1970-01-01T00:00:00Z";
 
-/// The corrected header without the fields that depend on the block. A record without a date gets that of the last one.
+/// The corrected header without the fields that depend on the block. A record without a date gets
+/// that of the last one.
 pub(super) fn draft(header: &RecordHeader, last_date: &mut String) -> Draft {
     let date = header.date().unwrap_or_else(|| {
         Date::parse(last_date.as_bytes()).unwrap_or_else(|| Date::from_instant(Default::default()))
@@ -22,7 +23,7 @@ pub(super) fn draft(header: &RecordHeader, last_date: &mut String) -> Draft {
         draft = draft.type_name(&token(header.fields.get("WARC-Type").unwrap_or_default()));
     }
     if let Some(id) = header.record_id() {
-        draft = draft.id(&uri(id));
+        draft = draft.id(RecordUri::escaped(&uri(id)));
     }
     if record_type != RecordType::Warcinfo {
         match header.target_uri() {
@@ -34,7 +35,7 @@ pub(super) fn draft(header: &RecordHeader, last_date: &mut String) -> Draft {
     if let Some(refers_to) = header.reference("WARC-Refers-To")
         && validate::may_have(record_type, "WARC-Refers-To")
     {
-        draft = draft.refers_to(&uri(refers_to));
+        draft = draft.refers_to(RecordUri::escaped(&uri(refers_to)));
     }
     match header.fields.get("Content-Type") {
         Some(content_type) if validate::is_media_type(content_type) => {
@@ -51,7 +52,8 @@ pub(super) fn draft(header: &RecordHeader, last_date: &mut String) -> Draft {
     other_fields(draft, header)
 }
 
-/// Adds the fields that depend on the block: matching digests, and WARC-Truncated when the block is not complete.
+/// Adds the fields that depend on the block: matching digests, and WARC-Truncated when the block is
+/// not complete.
 pub(super) fn mended(mut draft: Draft, header: &RecordHeader, checked: &CheckedRecord, cut: bool) -> Draft {
     let payload = header.fields.get("WARC-Payload-Digest");
     let keeps_payload_digest = match checked.payload {
@@ -74,7 +76,8 @@ pub(super) fn mended(mut draft: Draft, header: &RecordHeader, checked: &CheckedR
     draft
 }
 
-/// Whether a segment stays recognisable as one. An invalid number is left out, and then its digest has no meaning.
+/// Whether a segment stays recognisable as one. An invalid number is left out, and then its digest
+/// has no meaning.
 fn stays_segment(header: &RecordHeader) -> bool {
     let number = header.fields.get("WARC-Segment-Number");
     header.record_type() == RecordType::Continuation || number.is_none_or(|number| decimal(number).is_some())
@@ -129,7 +132,8 @@ fn uri(bytes: &[u8]) -> String {
 
 fn token(bytes: &[u8]) -> String {
     let token: String = bytes.iter().filter(|byte| is_token(**byte)).map(|byte| char::from(*byte)).collect();
-    // The rest of a damaged name may be that of another type, whose rules this record does not follow.
+    // The rest of a damaged name may be that of another type, whose rules this record does not
+    // follow.
     match RecordType::parse(token.as_bytes()) {
         RecordType::Other if !token.is_empty() => token,
         _ => format!("unknown{token}"),

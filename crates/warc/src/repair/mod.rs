@@ -1,9 +1,11 @@
 //! Repairs a file: writes a conforming file from a defective one.
 //!
-//! Every readable record is written again as WARC/1.1, in its own member, with corrected lengths, separators, digests,
-//! brackets and ids. Blocks are never changed; only where a block ends is decided again when its length is wrong. For each
-//! corrected record, a metadata record holds the findings and the original header. For bytes that belong to no record, one
-//! holds their offset and, if they are few, the bytes. So a repair hides nothing, and the original header can be restored.
+//! Every readable record is written again as WARC/1.1, in its own member, with corrected lengths,
+//! separators, digests, brackets and ids. Blocks are never changed; only where a block ends is
+//! decided again when its length is wrong. For each corrected record, a metadata record holds the
+//! findings and the original header. For bytes that belong to no record, one holds their offset
+//! and, if they are few, the bytes. So a repair hides nothing, and the original header can be
+//! restored.
 //!
 //! ARC records become WARC records; their line is kept in the same way.
 
@@ -22,7 +24,9 @@ use crate::record::RecordType;
 use crate::record_check::RecordChecker;
 use crate::rule::{ReportingMode, Rule, WarcFinding};
 use crate::stray_bytes::Stray;
-use crate::write::{Draft, PackedRecord, Packer, Packing, RecordPackError, WarcWriter, warc_fields};
+use crate::write::{
+    Draft, PackedRecord, Packer, Packing, RecordPackError, RecordUri, WarcWriter, warc_fields,
+};
 use header::{header_text, lossless, printable};
 use repair_record::Trace;
 use varve_wire::ReadAt;
@@ -122,7 +126,7 @@ struct RepairRun<'a, W> {
 
 /// A record that is written again, with what is known before its end.
 struct RewrittenRecord {
-    id: String,
+    id: RecordUri,
     offset: u64,
     /// The original header or ARC line.
     original: String,
@@ -223,7 +227,8 @@ impl<W: Write> RepairRun<'_, W> {
         self.write_metadata(Some(&record.id), &trace)
     }
 
-    /// Writes a record with the offset of bytes that belong to no record and, if they are few, the bytes.
+    /// Writes a record with the offset of bytes that belong to no record and, if they are few, the
+    /// bytes.
     fn report_gaps(&mut self, findings: &[WarcFinding], strays: &[Stray]) -> Result<(), RepairError> {
         let Some(first) = findings.first() else { return Ok(()) };
         findings.iter().for_each(|finding| self.count(finding));
@@ -240,20 +245,21 @@ impl<W: Write> RepairRun<'_, W> {
         Trace::new(self.repair.software, self.repair.source_name, offset, findings)
     }
 
-    fn write_metadata(&mut self, about: Option<&str>, trace: &Trace<'_>) -> Result<(), RepairError> {
+    fn write_metadata(&mut self, about: Option<&RecordUri>, trace: &Trace<'_>) -> Result<(), RepairError> {
         let block =
             serde_json::to_vec(trace).map_err(|error| RecordPackError::Io(io::Error::other(error)))?;
         let mut draft = Draft::new(RecordType::Metadata, &self.repair.date).content_type("application/json");
         if let Some(id) = about {
-            draft = draft.refers_to(id);
+            draft = draft.refers_to(id.clone());
         }
         let record = self.packer.pack(&draft, PayloadKind::None, &block)?;
         self.append(record)
     }
 }
 
-/// The number of byte ranges that findings between records are about. When the content of a damaged member could be read
-/// and is no record, two findings are about one range. A finding such as a missing dictionary is about none.
+/// The number of byte ranges that findings between records are about. When the content of a damaged
+/// member could be read and is no record, two findings are about one range. A finding such as a
+/// missing dictionary is about none.
 fn stretches(findings: &[WarcFinding]) -> u64 {
     let told: HashSet<u64> =
         findings.iter().filter(|finding| is_gap(finding.rule)).map(|finding| finding.offset).collect();

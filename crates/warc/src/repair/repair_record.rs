@@ -1,5 +1,5 @@
-//! The repair record about a record or a gap: the findings, the original header, and the bytes that belong to no record if
-//! they are few. It is written as JSON into a metadata record.
+//! The repair record about a record or a gap: the findings, the original header, and the bytes that
+//! belong to no record if they are few. It is written as JSON into a metadata record.
 
 use serde::Serialize;
 

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use super::draft::BlockFacts;
 use super::pack::{PackedRecord, spool};
+use super::record_uri::RecordUri;
 use crate::record::RecordHeader;
 
 impl PackedRecord {
-    /// A record that is already packed: `packed` gives exactly its bytes. Long ones are kept in a temporary file in
-    /// `temporary`, or in the system's folder.
+    /// A record that is already packed: `packed` gives exactly its bytes. Long ones are kept in a
+    /// temporary file in `temporary`, or in the system's folder.
     pub fn adopt(
         header: &RecordHeader,
         block: BlockFacts,
@@ -20,7 +21,7 @@ impl PackedRecord {
         for (name, value) in header.fields.iter() {
             lines.extend([name, b": ", value, b"\r\n"].concat());
         }
-        let id = header.record_id().map(|id| String::from_utf8_lossy(id).into_owned()).unwrap_or_default();
+        let id = RecordUri::escaped(&String::from_utf8_lossy(header.record_id().unwrap_or_default()));
         let mut spool = spool(temporary);
         let length = io::copy(packed, &mut spool)?;
         let (head, tail) = (Vec::new(), Vec::new());

@@ -12,20 +12,22 @@ use crate::member::zstd::MAX_DICTIONARY_BYTES;
 const DICTIONARY_LEVEL: i32 = 15;
 /// The level that tells compressible content from other content.
 const PROBE_LEVEL: i32 = 1;
-/// Pages are cut into pieces of about this size. Of 256 bytes, 512 and 1 KiB, 200 versions of a site with 650 files came to 45.4,
-/// 44.2 and 43.9 MB; the larger they are, the less fits.
+/// Pages are cut into pieces of about this size. Of 256 bytes, 512 and 1 KiB, 200 versions of a
+/// site with 650 files came to 45.4, 44.2 and 43.9 MB; the larger they are, the less fits.
 const PIECE_BYTES: usize = 512;
 
-/// Trains a dictionary of at most `size` bytes from unpacked records. Fails when there are too few of them.
+/// Trains a dictionary of at most `size` bytes from unpacked records. Fails when there are too few
+/// of them.
 pub fn train_dictionary(samples: &[Vec<u8>], size: usize) -> io::Result<Vec<u8>> {
     zstd::dict::from_samples(samples, size)
 }
 
-/// Builds a dictionary: content that records share, followed by whole pages, so that a nearly identical page is packed to
-/// little more than its difference.
+/// Builds a dictionary: content that records share, followed by whole pages, so that a nearly
+/// identical page is packed to little more than its difference.
 ///
-/// Pages of one site share half of their text. So pages are cut into pieces by their content, and pieces that are already
-/// there are left out: a site that is much larger than a dictionary fits into one.
+/// Pages of one site share half of their text. So pages are cut into pieces by their content, and
+/// pieces that are already there are left out: a site that is much larger than a dictionary fits
+/// into one.
 pub struct DictionaryDraft {
     /// The content that records share.
     trained: Vec<u8>,
@@ -59,8 +61,9 @@ impl DictionaryDraft {
         self.room < PIECE_BYTES
     }
 
-    /// Adds a page, unless its new pieces do not fit or it is incompressible, as pictures are. The page that is used most is
-    /// added first: it is stored last, where references to it are shortest.
+    /// Adds a page, unless its new pieces do not fit or it is incompressible, as pictures are. The
+    /// page that is used most is added first: it is stored last, where references to it are
+    /// shortest.
     pub fn add(&mut self, page: &[u8]) -> io::Result<()> {
         if zstd::bulk::compress(page, PROBE_LEVEL)?.len() * 10 > page.len() * 9 {
             return Ok(());
@@ -89,7 +92,8 @@ impl DictionaryDraft {
     }
 }
 
-/// Compresses a dictionary, with a checksum: a wrong byte would otherwise look like damage of the records that use it.
+/// Compresses a dictionary, with a checksum: a wrong byte would otherwise look like damage of the
+/// records that use it.
 fn pack(plain: &[u8]) -> io::Result<Vec<u8>> {
     let mut compressor = zstd::bulk::Compressor::new(DICTIONARY_LEVEL)?;
     compressor.include_checksum(true)?;
@@ -163,7 +167,8 @@ mod tests {
 
     #[test]
     fn a_page_like_one_in_the_dictionary_packs_to_its_difference() {
-        // Pages that have nothing in common, some megabytes of them, so that the first is far from the end.
+        // Pages that have nothing in common, some megabytes of them, so that the first is far from
+        // the end.
         let pages: Vec<Vec<u8>> = (0..60).map(|number| hex(number, 64 << 10)).collect();
         let trained = train_dictionary(&(0..400).map(page).collect::<Vec<_>>(), 16 << 10).unwrap();
         let mut draft = DictionaryDraft::new(trained, MAX_DICTIONARY_BYTES);
@@ -204,7 +209,8 @@ mod tests {
         }
         let made = draft.finish().unwrap();
         assert_eq!(made.pages, 50);
-        // The template, the unique part of each page, and for each page the pieces that contain both.
+        // The template, the unique part of each page, and for each page the pieces that contain
+        // both.
         let alone = 50 * (4 << 10) + (8 << 10);
         assert!((alone..alone + 50 * 8 * PIECE_BYTES).contains(&made.size), "{} of {alone}", made.size);
     }

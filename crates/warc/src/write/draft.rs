@@ -1,11 +1,13 @@
-//! A record before it is written: the fields that the caller gives. Length, digests and id follow from the block.
+//! A record before it is written: the fields that the caller gives. Length, digests and id follow
+//! from the block.
 //!
-//! The draft writes its fields in one order, refuses values that would break the header, and refuses fields that the
-//! standard forbids for the record type: the result passes `validate` in strict mode.
+//! The draft writes its fields in one order, refuses values that would break the header, and
+//! refuses fields that the standard forbids for the record type: the result passes `validate` in
+//! strict mode.
 
 use std::net::IpAddr;
 
-use super::id;
+use super::record_uri::RecordUri;
 use crate::date::Date;
 use crate::digest::Digest;
 use crate::record::RecordType;
@@ -78,7 +80,7 @@ impl Profile {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum SegmentPosition {
     First { whole: Digest },
-    Later { number: u32, origin: String, total: Option<u64> },
+    Later { number: u32, origin: RecordUri, total: Option<u64> },
 }
 
 /// The fields of a record that do not depend on its block.
@@ -89,8 +91,8 @@ pub struct Draft {
     type_name: Option<String>,
     date: String,
     target_uri: Option<String>,
-    refers_to: Option<String>,
-    id: Option<String>,
+    refers_to: Option<RecordUri>,
+    id: Option<RecordUri>,
     segment: Option<SegmentPosition>,
     fields: Vec<(String, String)>,
     content_type: Option<String>,
@@ -123,7 +125,8 @@ impl Draft {
         }
     }
 
-    /// WARC-Target-URI. White space and control characters are percent-encoded, since the field cannot hold them.
+    /// WARC-Target-URI. White space and control characters are percent-encoded, since the field
+    /// cannot hold them.
     pub fn target_uri(mut self, uri: &str) -> Self {
         self.target_uri = Some(escaped(uri));
         self
@@ -141,21 +144,22 @@ impl Draft {
         self.content_type(&format!("application/http; msgtype={kind}"))
     }
 
-    /// WARC-Refers-To: the record that this one is about, by its id without brackets.
-    pub fn refers_to(mut self, id: &str) -> Self {
-        self.refers_to = Some(id.to_owned());
+    /// WARC-Refers-To: the record that this one is about.
+    pub fn refers_to(mut self, id: RecordUri) -> Self {
+        self.refers_to = Some(id);
         self
     }
 
     /// What a revisit repeats: id, target URI and date of the record that holds the payload.
-    pub fn revisit_of(self, profile: Profile, id: &str, target_uri: &str, date: &str) -> Self {
+    pub fn revisit_of(self, profile: Profile, id: RecordUri, target_uri: &str, date: &str) -> Self {
         let draft = self
             .refers_to(id)
             .field("WARC-Refers-To-Target-URI", &escaped(target_uri))
             .field("WARC-Refers-To-Date", date)
             .field("WARC-Profile", profile.uri());
         match profile {
-            // The block is a response without its payload, and the standard requires a field for that (6.7.2).
+            // The block is a response without its payload, and the standard requires a field for
+            // that (6.7.2).
             Profile::IdenticalPayloadDigest(payload) => {
                 draft.field("WARC-Payload-Digest", &payload.to_string()).truncated("length")
             }
@@ -164,7 +168,7 @@ impl Draft {
     }
 
     /// WARC-Concurrent-To: another record of the same capture.
-    pub fn concurrent_to(self, id: &str) -> Self {
+    pub fn concurrent_to(self, id: &RecordUri) -> Self {
         self.field("WARC-Concurrent-To", &format!("<{id}>"))
     }
 
@@ -184,17 +188,17 @@ impl Draft {
         self
     }
 
-    /// The next segment of an object. The last one gives the total length. A segment must have a target. Metadata has none:
-    /// its segments name the record that they are part of.
-    pub fn next_segment(&self, number: u32, origin: &str, total: Option<u64>) -> Self {
+    /// The next segment of an object. The last one gives the total length. A segment must have a
+    /// target. Metadata has none: its segments name the record that they are part of.
+    pub fn next_segment(&self, number: u32, origin: &RecordUri, total: Option<u64>) -> Self {
         let mut next = self.clone();
-        next.target_uri.get_or_insert_with(|| origin.to_owned());
+        next.target_uri.get_or_insert_with(|| origin.to_string());
         next.record_type = RecordType::Continuation;
         next.refers_to = None;
         next.id = None;
         next.fields.clear();
         next.content_type = None;
-        next.segment = Some(SegmentPosition::Later { number, origin: origin.to_owned(), total });
+        next.segment = Some(SegmentPosition::Later { number, origin: origin.clone(), total });
         next
     }
 
@@ -204,9 +208,9 @@ impl Draft {
         self
     }
 
-    /// An id chosen by the caller, without brackets.
-    pub fn id(mut self, id: &str) -> Self {
-        self.id = Some(escaped(id));
+    /// An id chosen by the caller.
+    pub fn id(mut self, id: RecordUri) -> Self {
+        self.id = Some(id);
         self
     }
 
@@ -221,8 +225,8 @@ impl Draft {
         self.record_type
     }
 
-    /// The id that the record has with such a block, without brackets.
-    pub fn record_id(&self, block: &BlockFacts) -> String {
+    /// The id that the record has with such a block.
+    pub fn record_id(&self, block: &BlockFacts) -> RecordUri {
         if let Some(id) = &self.id {
             return id.clone();
         }
@@ -231,13 +235,13 @@ impl Draft {
             (RecordType::Metadata, segment) => {
                 let content =
                     if let Some(SegmentPosition::First { whole }) = segment { whole } else { &block.digest };
-                id::of_metadata(self.refers_to.as_deref().unwrap_or_default(), content)
+                RecordUri::of_metadata(self.refers_to.as_ref().map_or("", RecordUri::as_str), content)
             }
-            (_, Some(SegmentPosition::First { whole })) => id::of_content(whole),
+            (_, Some(SegmentPosition::First { whole })) => RecordUri::of_content(whole),
             (RecordType::Resource | RecordType::Warcinfo | RecordType::Continuation, _) => {
-                id::of_content(&block.digest)
+                RecordUri::of_content(&block.digest)
             }
-            (other, _) => id::of_event(other.name(), target, &self.date, &block.digest),
+            (other, _) => RecordUri::of_event(other, target, &self.date, &block.digest),
         }
     }
 
@@ -312,7 +316,7 @@ impl SegmentPosition {
             }
             Self::Later { number, origin, total } => {
                 lines.add("WARC-Segment-Number", &number.to_string())?;
-                lines.add("WARC-Segment-Origin-ID", &format!("<{origin}>"))?;
+                lines.add_reference("WARC-Segment-Origin-ID", origin)?;
                 total.map_or(Ok(()), |total| lines.add("WARC-Segment-Total-Length", &total.to_string()))
             }
         }
@@ -327,12 +331,13 @@ impl HeaderLines {
     }
 
     /// A value that stands in angle brackets.
-    fn add_reference(&mut self, name: &str, id: &str) -> Result<(), DraftError> {
-        self.add_within(name, ["<", id, ">"])
+    fn add_reference(&mut self, name: &str, id: &RecordUri) -> Result<(), DraftError> {
+        self.add_within(name, ["<", id.as_str(), ">"])
     }
 
     fn add_within(&mut self, name: &str, [before, value, behind]: [&str; 3]) -> Result<(), DraftError> {
-        // Without a branch for each byte, the compiler compares many at once; other letters are checked one by one.
+        // Without a branch for each byte, the compiler compares many at once; other letters are
+        // checked one by one.
         let is_odd = value.bytes().fold(false, |odd, byte| odd | !(b' '..=b'~').contains(&byte));
         if is_odd && value.chars().any(char::is_control) {
             return Err(DraftError::Value { name: name.to_owned() });

@@ -1,15 +1,15 @@
 //! Writing WARC/1.1 that conforms to the standard.
 //!
-//! Three types share the work: the *draft* holds the fields that the caller gives, the *packer* hashes and compresses the
-//! block, the *writer* appends to a file and knows offsets. They are separate so that many threads can pack while one
-//! appends, and so that a store can place records itself.
+//! Three types share the work: the *draft* holds the fields that the caller gives, the *packer*
+//! hashes and compresses the block, the *writer* appends to a file and knows offsets. They are
+//! separate so that many threads can pack while one appends, and so that a store can place records
+//! itself.
 
 mod adopt;
 mod dictionary;
 mod draft;
-pub mod id;
-mod ordered;
 mod pack;
+mod record_uri;
 
 use std::io::{self, Write};
 
@@ -19,11 +19,11 @@ pub use crate::member::zstd::DICTIONARY_MAGIC;
 pub use dictionary::{DictionaryDraft, MadeDictionary, train_dictionary};
 pub(crate) use draft::escaped;
 pub use draft::{BlockFacts, Draft, DraftError, OWN_FIELDS, Profile};
-pub use ordered::pack_in_order;
 pub use pack::{
     BlockStream, FinishedBlock, HEADER_ROOM, PackedRecord, Packer, Packing, RecordPackError, TRAILER_ROOM,
     pack_reader,
 };
+pub use record_uri::{RecordUri, RecordUriError};
 
 /// The place of a written record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! Packing records: one gzip member or one group of zstd frames each, or nothing at all.
 //!
-//! A small record is packed in one pass, header and block together. A block of unknown length cannot be: its header,
-//! which must come first, depends on all of it. So it is packed while it streams, into memory and then a temporary
-//! file, and the header is packed when it is known. For gzip the pieces join to *one* member, because deflate streams
-//! that were flushed to a byte boundary may simply follow one another and their CRCs combine; for zstd each piece is a
-//! frame, which the draft for WARC allows. Nothing is decompressed or read twice.
+//! A small record is packed in one pass, header and block together. A block of unknown length
+//! cannot be: its header, which must come first, depends on all of it. So it is packed while it
+//! streams, into memory and then a temporary file, and the header is packed when it is known. For
+//! gzip the pieces join to *one* member, because deflate streams that were flushed to a byte
+//! boundary may simply follow one another and their CRCs combine; for zstd each piece is a frame,
+//! which the draft for WARC allows. Nothing is decompressed or read twice.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use libdeflater::{CompressionLvl, Compressor};
 use tempfile::SpooledTempFile;
 
 use super::draft::{BlockFacts, Draft, DraftError};
+use super::record_uri::RecordUri;
 use crate::digest::{Algorithm, Hasher};
 use crate::member::Dictionary;
 use crate::member::gzip::GZIP_HEADER;
@@ -41,10 +43,11 @@ pub enum Packing {
     },
 }
 
-/// The default level. libdeflate's level 1 packs web pages to 0.21 of their size; zlib's level 3 does so in twice the time.
-/// Level 6 packs them to 0.19, also in twice the time.
+/// The default level. libdeflate's level 1 packs web pages to 0.21 of their size; zlib's level 3
+/// does so in twice the time. Level 6 packs them to 0.19, also in twice the time.
 const GZIP_LEVEL: u8 = 1;
-/// The level for small amounts that are kept for long: it packs prose to 0.39 of its size, level 1 to 0.41.
+/// The level for small amounts that are kept for long: it packs prose to 0.39 of its size, level 1
+/// to 0.41.
 const SMALL_GZIP_LEVEL: u8 = 6;
 /// Streamed blocks are packed by another compressor, whose lowest levels are poor: it starts here.
 const MIN_STREAM_LEVEL: u32 = 3;
@@ -54,7 +57,8 @@ const STREAM_FRAME_BYTES: usize = 1 << 20;
 const LARGE_DICTIONARY_BYTES: usize = 256 << 10;
 /// A streamed block stays in memory up to this size when packed.
 const MAX_SPOOL_MEMORY_BYTES: usize = 1 << 20;
-/// Room that [`Packer::pack_in_place`] wants before a block. A longer header costs a copy of the block.
+/// Room that [`Packer::pack_in_place`] wants before a block. A longer header costs a copy of the
+/// block.
 pub const HEADER_ROOM: usize = 4096;
 /// Room that it wants after one.
 pub const TRAILER_ROOM: usize = RECORD_SEPARATOR.len();
@@ -108,9 +112,10 @@ impl Packing {
     }
 }
 
-/// A compressor whose tables reach all of its dictionary. The default tables of a level are made for some hundred
-/// kilobytes, and earlier content would not be found. The compressor uses the dictionary's tables in place; by default it
-/// would copy megabytes for every page above 32 KiB, which takes ten times as long as packing it.
+/// A compressor whose tables reach all of its dictionary. The default tables of a level are made
+/// for some hundred kilobytes, and earlier content would not be found. The compressor uses the
+/// dictionary's tables in place; by default it would copy megabytes for every page above 32 KiB,
+/// which takes ten times as long as packing it.
 fn with_dictionary(level: i32, dictionary: &Dictionary) -> io::Result<zstd::bulk::Compressor<'static>> {
     use zstd::zstd_safe::CParameter::{ForceAttachDict, HashLog};
     use zstd::zstd_safe::DictAttachPref::ForceAttach;
@@ -138,8 +143,8 @@ pub struct Packer {
 
 /// A record, ready to be appended to a file.
 pub struct PackedRecord {
-    /// Its id, without brackets.
-    pub id: String,
+    /// Its id.
+    pub id: RecordUri,
     /// Length and digests of its block.
     pub block: BlockFacts,
     pub(super) header: Vec<u8>,
@@ -176,7 +181,8 @@ impl PackedRecord {
 }
 
 impl Packer {
-    /// A packer for that packing. Large streamed blocks go to temporary files in `temporary`, or in the system's folder.
+    /// A packer for that packing. Large streamed blocks go to temporary files in `temporary`, or in
+    /// the system's folder.
     pub fn new(packing: Packing, temporary: Option<PathBuf>) -> io::Result<Self> {
         let mut packer = Self {
             packing,
@@ -254,8 +260,9 @@ impl Packer {
         })
     }
 
-    /// Packs a record whose digests are known and whose block stands in a buffer with room around it, [`HEADER_ROOM`]
-    /// bytes before and [`TRAILER_ROOM`] after it: header and end are put there, and no byte of the block is copied.
+    /// Packs a record whose digests are known and whose block stands in a buffer with room around
+    /// it, [`HEADER_ROOM`] bytes before and [`TRAILER_ROOM`] after it: header and end are put
+    /// there, and no byte of the block is copied.
     pub fn pack_in_place(
         &mut self,
         draft: &Draft,
@@ -277,12 +284,14 @@ impl Packer {
     fn pack_bytes(&mut self, plain: &[u8]) -> io::Result<Vec<u8>> {
         if let Some(deflater) = &mut self.deflater {
             let bound = deflater.gzip_compress_bound(plain.len());
-            // A small record goes through a buffer that is there already; a large one is not copied.
+            // A small record goes through a buffer that is there already; a large one is not
+            // copied.
             let mut room =
                 if bound <= MAX_REUSED_BUFFER_BYTES { std::mem::take(&mut self.packed) } else { Vec::new() };
             room.resize(room.len().max(bound), 0);
             let length = deflater.gzip_compress(plain, &mut room).map_err(io::Error::other)?;
-            // One header for all members, from either compressor, so that a changed bit in it can be detected.
+            // One header for all members, from either compressor, so that a changed bit in it can
+            // be detected.
             room[..GZIP_HEADER.len()].copy_from_slice(&GZIP_HEADER);
             if bound > MAX_REUSED_BUFFER_BYTES {
                 room.truncate(length);

@@ -1,4 +1,5 @@
-//! Archives made by the tests: conforming ones, whose every byte is known, for tests that then damage them.
+//! Archives made by the tests: conforming ones, whose every byte is known, for tests that then
+//! damage them.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -73,7 +74,8 @@ pub(crate) fn some_records() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Eight records, with those of `hit` damaged near their start, so that nothing of them can be decompressed.
+/// Eight records, with those of `hit` damaged near their start, so that nothing of them can be
+/// decompressed.
 pub(crate) fn with_neighbours_hit(packing: Encoding, hit: Range<usize>) -> Archive {
     let words = |number: usize| -> String {
         (0..300).map(|at| format!("layer{} ", (at * at + number * 7) % 97)).collect()

@@ -1,6 +1,7 @@
 //! The length of a body as the headers declare it (RFC 9112, 6.3).
 //!
-//! Where the headers contradict one another, the reading that takes more bytes is chosen, and the length is doubtful.
+//! Where the headers contradict one another, the reading that takes more bytes is chosen, and the
+//! length is doubtful.
 
 use super::body::FramedBody;
 use crate::chunked::ChunkedDecoder;

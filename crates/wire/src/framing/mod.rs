@@ -1,9 +1,11 @@
-//! Where an HTTP/1 response ends: a state machine that is fed received bytes and passes on those of the final response.
+//! Where an HTTP/1 response ends: a state machine that is fed received bytes and passes on those of
+//! the final response.
 //!
-//! It is pure, so that it is tested to the last byte without a socket. Every byte of the final response is passed on as
-//! received: the head, the chunk sizes, the trailers. Interim responses (1xx) are dropped and counted. Bytes that are not
-//! HTTP are passed on as well, up to the end of the connection, and reported as truncated for an unspecified reason: the
-//! archive keeps all received bytes and never calls them complete when it cannot know.
+//! It is pure, so that it is tested to the last byte without a socket. Every byte of the final
+//! response is passed on as received: the head, the chunk sizes, the trailers. Interim responses
+//! (1xx) are dropped and counted. Bytes that are not HTTP are passed on as well, up to the end of
+//! the connection, and reported as truncated for an unspecified reason: the archive keeps all
+//! received bytes and never calls them complete when it cannot know.
 
 mod body;
 mod message_length;
@@ -75,12 +77,15 @@ pub enum FramingEnd {
 /// The state machine for one response.
 pub struct ResponseFramer {
     limits: HeadLimits,
-    /// Whether the request was a `HEAD`. Its response has no body, even if the headers announce one.
+    /// Whether the request was a `HEAD`. Its response has no body, even if the headers announce
+    /// one.
     is_head_request: bool,
     stage: FramingStage,
     /// The start of a head whose end has not been received.
     pending: Vec<u8>,
     interim_responses: u32,
+    /// The head of the final response.
+    head: Option<MessageHead>,
     /// Whether the connection could serve another request after this one.
     persistent: bool,
     /// Why the response cannot be called complete, even if it ends properly.
@@ -108,6 +113,7 @@ impl ResponseFramer {
             stage,
             pending: Vec::new(),
             interim_responses: 0,
+            head: None,
             persistent: false,
             doubt: None,
         }
@@ -149,12 +155,18 @@ impl ResponseFramer {
         self.interim_responses
     }
 
+    /// The head of the final response, once. `None` if it is not complete or not HTTP.
+    pub fn take_parsed_head(&mut self) -> Option<MessageHead> {
+        self.head.take()
+    }
+
     /// Whether the connection may serve another request.
     pub fn is_reusable(&self) -> bool {
         matches!(self.stage, FramingStage::Done) && self.persistent && self.doubt.is_none()
     }
 
-    /// Ends the response: the connection was closed, properly or not, or the caller stops reading. Passes held bytes on.
+    /// Ends the response: the connection was closed, properly or not, or the caller stops reading.
+    /// Passes held bytes on.
     pub fn end(&mut self, proper: bool, sink: &mut impl FnMut(&[u8])) -> FramingEnd {
         match std::mem::replace(&mut self.stage, FramingStage::TooManyInterim) {
             FramingStage::Head { .. } if self.pending.is_empty() => FramingEnd::Nothing,
@@ -195,7 +207,8 @@ impl ResponseFramer {
                 self.stage = FramingStage::Done;
             }
         }
-        // The server sent more than its response: the next one on this connection would not be ours.
+        // The server sent more than its response: the next one on this connection would not be
+        // ours.
         if used < input.len() {
             self.persistent = false;
         }
@@ -248,6 +261,7 @@ impl ResponseFramer {
         } else {
             self.begin_body(status, &head);
         }
+        self.head = Some(head);
         bytes.len()
     }
 

@@ -36,7 +36,8 @@ fn run(text: &str) -> FramingResult {
     run_in(text.as_bytes(), usize::MAX, false)
 }
 
-/// Asserts that the response is all of the text, how it ends, and whether the connection is reusable.
+/// Asserts that the response is all of the text, how it ends, and whether the connection is
+/// reusable.
 fn expect(text: &str, ending: FramingEnd, done: bool, reusable: bool) {
     let seen = run(text);
     assert_eq!(String::from_utf8_lossy(&seen.kept), text);

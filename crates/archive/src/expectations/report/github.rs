@@ -1,5 +1,5 @@
-//! For GitHub workflows: a failure is an annotation at its record. Met expectations are not
-//! mentioned.
+//! For GitHub workflows: a failure is an annotation at its record. URLs that answer as
+//! expected are not mentioned.
 
 use super::CheckedUrl;
 use crate::text::visible;
@@ -13,7 +13,7 @@ pub(super) fn line(checked: &CheckedUrl) -> String {
         places.push(format!("file={}", property(&file.to_string_lossy())));
         places.extend(checked.line.map(|line| format!("line={line}")));
     }
-    places.push(format!("title={}", property(checked.verdict.word())));
+    places.push(format!("title={}", property(checked.verdict.kind().name())));
     let reason = checked.verdict.reason().unwrap_or_default();
     let history = checked.history().map(|history| format!("\n{history}")).unwrap_or_default();
     format!("::error {}::{}\n", places.join(","), message(&format!("{}: {reason}{history}", checked.url)))

@@ -2,6 +2,7 @@
 //! archive are omitted elsewhere.
 
 use serde::Serialize;
+use varve_core::history::VerdictKind;
 use varve_expect::Standing;
 
 use super::{CheckSummary, CheckedUrl, ContentComparison};
@@ -9,7 +10,7 @@ use super::{CheckSummary, CheckedUrl, ContentComparison};
 #[derive(Serialize)]
 struct CheckJsonLine<'a> {
     url: &'a str,
-    verdict: &'a str,
+    verdict: VerdictKind,
     status: Option<u16>,
     expected: Option<String>,
     got: Option<String>,
@@ -53,7 +54,7 @@ pub(super) fn line(checked: &CheckedUrl) -> String {
     let (expected, got) = checked.verdict.sides();
     text(&CheckJsonLine {
         url: &checked.url,
-        verdict: checked.verdict.word(),
+        verdict: checked.verdict.kind(),
         status: checked.status,
         expected,
         got,

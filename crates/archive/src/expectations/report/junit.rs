@@ -1,5 +1,5 @@
-//! For build servers: one test case per URL, in the XML of JUnit. Drift is a failure, no response
-//! is an error.
+//! For build servers: one test case per URL, in the XML of JUnit. A changed or broken URL is
+//! a failure, an unreachable one an error.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(super) fn case(checked: &CheckedUrl) -> String {
     let time = checked.took.map_or_else(String::new, |took| format!(" time=\"{}\"", seconds(took)));
     let open = format!("  <testcase classname=\"{class}\" name=\"{name}\"{time}");
     let reason = escaped(&checked.verdict.reason().unwrap_or_default());
-    let word = checked.verdict.word();
+    let word = checked.verdict.kind();
     let failed = |element: &str| {
         let start = format!("{open}>\n    <{element} type=\"{word}\" message=\"{reason}\"");
         match checked.history() {
@@ -25,18 +25,19 @@ pub(super) fn case(checked: &CheckedUrl) -> String {
         }
     };
     match &checked.verdict {
-        Verdict::Met => format!("{open}/>\n"),
-        Verdict::Drift(_) => failed("failure"),
+        Verdict::Ok => format!("{open}/>\n"),
+        Verdict::Changed(_) | Verdict::Broken(_) => failed("failure"),
         Verdict::Unreachable(_) => failed("error"),
         Verdict::Skipped(_) => format!("{open}>\n    <skipped message=\"{reason}\"/>\n  </testcase>\n"),
     }
 }
 
 pub(super) fn suite(summary: &CheckSummary, took: Duration, cases: &str) -> String {
-    let CheckSummary { drift, unreachable, skipped, .. } = summary;
+    let CheckSummary { changed, broken, unreachable, skipped, .. } = summary;
     let counts = format!(
-        "tests=\"{}\" failures=\"{drift}\" errors=\"{unreachable}\" skipped=\"{skipped}\" time=\"{}\"",
+        "tests=\"{}\" failures=\"{}\" errors=\"{unreachable}\" skipped=\"{skipped}\" time=\"{}\"",
         summary.total(),
+        changed + broken,
         seconds(took)
     );
     format!(

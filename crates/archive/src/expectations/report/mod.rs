@@ -11,7 +11,7 @@ mod text;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use varve_core::history::{Capture, CaptureOwner};
+use varve_core::history::{Capture, CaptureOwner, VerdictKind};
 use varve_core::{Moment, VersionId};
 use varve_expect::{Standing, Verdict};
 
@@ -57,7 +57,7 @@ impl CheckedUrl {
     pub fn new(url: &str) -> Self {
         Self {
             url: url.to_owned(),
-            verdict: Verdict::Met,
+            verdict: Verdict::Ok,
             status: None,
             took: None,
             trouble: None,
@@ -142,10 +142,12 @@ impl ContentComparison {
 /// Number of verdicts of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct CheckSummary {
-    /// All as expected.
-    pub met: u64,
-    /// Not as expected.
-    pub drift: u64,
+    /// As expected.
+    pub ok: u64,
+    /// Other content, type or redirect than expected.
+    pub changed: u64,
+    /// An error status where success was expected.
+    pub broken: u64,
     /// No complete response.
     pub unreachable: u64,
     /// Not requested.
@@ -155,22 +157,23 @@ pub struct CheckSummary {
 impl CheckSummary {
     /// Counts one verdict.
     pub fn count(&mut self, verdict: &Verdict) {
-        *match verdict {
-            Verdict::Met => &mut self.met,
-            Verdict::Drift(_) => &mut self.drift,
-            Verdict::Unreachable(_) => &mut self.unreachable,
-            Verdict::Skipped(_) => &mut self.skipped,
+        *match verdict.kind() {
+            VerdictKind::Ok => &mut self.ok,
+            VerdictKind::Changed => &mut self.changed,
+            VerdictKind::Broken => &mut self.broken,
+            VerdictKind::Unreachable => &mut self.unreachable,
+            VerdictKind::Skipped => &mut self.skipped,
         } += 1;
     }
 
     /// Number of all verdicts.
     pub fn total(&self) -> u64 {
-        self.met + self.failures() + self.skipped
+        self.ok + self.failures() + self.skipped
     }
 
     /// Number of failures.
     pub fn failures(&self) -> u64 {
-        self.drift + self.unreachable
+        self.changed + self.broken + self.unreachable
     }
 }
 

@@ -35,8 +35,8 @@ fn report(format: ReportFormat) -> String {
     let length = Departure::Length { expected: 5, got: 7 };
     let digest = Departure::Digest { expected: BodyId::new([0x11; 32]), got: BodyId::new([0x22; 32]) };
     let mut all = [
-        checked("http://example.com/", Verdict::Met, Some(200)),
-        checked("http://example.com/a?b=1&c=\"2\"", Verdict::Drift(vec![length, digest]), Some(200)),
+        checked("http://example.com/", Verdict::Ok, Some(200)),
+        checked("http://example.com/a?b=1&c=\"2\"", Verdict::of(vec![length, digest]), Some(200)),
         checked("http://example.com/x%20y", Verdict::Unreachable("timed out\n::error::no".into()), None),
         checked("http://example.com/old", Verdict::Skipped("deprecated".into()), None),
     ];
@@ -57,12 +57,12 @@ fn for_people() {
     let ones = "1".repeat(64);
     let twos = "2".repeat(64);
     let wanted = format!(
-        "met          http://example.com/
-drift        http://example.com/a?b=1&c=\"2\": content length changed from 5 bytes to 7 bytes; content changed from sha256 {ones} to sha256 {twos}
+        "ok           http://example.com/
+changed      http://example.com/a?b=1&c=\"2\": content length changed from 5 bytes to 7 bytes; content changed from sha256 {ones} to sha256 {twos}
              failing since 2026-01-02T03:04:05Z, last good 2025-12-31T00:00:00Z in version 33333333, this answer in version 44444444
 unreachable  http://example.com/x%20y: timed out\\n::error::no
 skipped      http://example.com/old: deprecated
-4 URLs: 1 met, 1 drift, 1 unreachable, 1 skipped
+4 URLs: 1 ok, 1 changed, 0 broken, 1 unreachable, 1 skipped
 "
     );
     assert_eq!(report(ReportFormat::Text), wanted);
@@ -76,7 +76,7 @@ fn for_programs() {
     assert_eq!(lines.len(), 5);
     assert_eq!(
         text.lines().next().unwrap(),
-        r#"{"url":"http://example.com/","verdict":"met","status":200,"expected":null,"got":null,"since":null,"capture":null,"reason":null}"#
+        r#"{"url":"http://example.com/","verdict":"ok","status":200,"expected":null,"got":null,"since":null,"capture":null,"reason":null}"#
     );
     assert_eq!(lines[1]["expected"], format!("5 bytes; sha256 {}", "1".repeat(64)));
     assert_eq!(lines[1]["got"], format!("7 bytes; sha256 {}", "2".repeat(64)));
@@ -86,16 +86,21 @@ fn for_programs() {
     assert_eq!(lines[2]["got"], "timed out\n::error::no");
     assert_eq!(
         text.lines().last().unwrap(),
-        r#"{"summary":{"met":1,"drift":1,"unreachable":1,"skipped":1}}"#
+        r#"{"summary":{"ok":1,"changed":1,"broken":0,"unreachable":1,"skipped":1}}"#
     );
 }
 
 #[test]
 fn a_gone_url_is_called_gone() {
-    let mut checked = checked("http://example.com/", Verdict::Drift(Vec::new()), Some(410));
+    let mut checked = checked(
+        "http://example.com/",
+        Verdict::of(vec![Departure::Status { expected: "HTTP 2xx", got: 410 }]),
+        Some(410),
+    );
     checked.since = Some("2026-01-02T03:04:05Z".into());
     checked.standing = Some(Standing::Gone { since: 0 });
     let text = CheckReporter::new(ReportFormat::Text).add(&checked);
+    assert!(text.starts_with("broken "), "{text}");
     assert!(text.contains("gone since 2026-01-02T03:04:05Z, never seen good"), "{text}");
 }
 
@@ -106,7 +111,7 @@ fn for_build_servers() {
 <testsuite name="varve check" tests="4" failures="1" errors="1" skipped="1" time="1.285">
   <testcase classname="urls/example.com.yaml" name="http://example.com/" time="0.035"/>
   <testcase classname="urls/example.com.yaml" name="http://example.com/a?b=1&amp;c=&quot;2&quot;" time="1.250">
-    <failure type="drift" message="content length changed from 5 bytes to 7 bytes; content changed from sha256 {} to sha256 {}">failing since 2026-01-02T03:04:05Z, last good 2025-12-31T00:00:00Z in version 33333333, this answer in version 44444444</failure>
+    <failure type="changed" message="content length changed from 5 bytes to 7 bytes; content changed from sha256 {} to sha256 {}">failing since 2026-01-02T03:04:05Z, last good 2025-12-31T00:00:00Z in version 33333333, this answer in version 44444444</failure>
   </testcase>
   <testcase classname="urls/example.com.yaml" name="http://example.com/x%20y" time="0.000">
     <error type="unreachable" message="timed out&#10;::error::no"/>
@@ -125,9 +130,9 @@ fn for_build_servers() {
 #[test]
 fn for_workflows() {
     let wanted = format!(
-        "::error file=urls/example.com.yaml,line=4,title=drift::http://example.com/a?b=1&c=\"2\": content length changed from 5 bytes to 7 bytes; content changed from sha256 {} to sha256 {}%0Afailing since 2026-01-02T03:04:05Z, last good 2025-12-31T00:00:00Z in version 33333333, this answer in version 44444444
+        "::error file=urls/example.com.yaml,line=4,title=changed::http://example.com/a?b=1&c=\"2\": content length changed from 5 bytes to 7 bytes; content changed from sha256 {} to sha256 {}%0Afailing since 2026-01-02T03:04:05Z, last good 2025-12-31T00:00:00Z in version 33333333, this answer in version 44444444
 ::error file=urls/example.com.yaml,line=4,title=unreachable::http://example.com/x%2520y: timed out%0A::error::no
-4 URLs: 1 met, 1 drift, 1 unreachable, 1 skipped
+4 URLs: 1 ok, 1 changed, 0 broken, 1 unreachable, 1 skipped
 ",
         "1".repeat(64),
         "2".repeat(64)

@@ -6,7 +6,7 @@ use super::{CheckSummary, CheckedUrl, ContentComparison};
 use crate::text::visible;
 
 pub(super) fn line(checked: &CheckedUrl) -> String {
-    let mut line = format!("{:<11}  {}", checked.verdict.word(), visible(&checked.url));
+    let mut line = format!("{:<11}  {}", checked.verdict.kind(), visible(&checked.url));
     if let Some(reason) = checked.verdict.reason() {
         line.push_str(&format!(": {}", visible(&reason)));
     }
@@ -23,8 +23,11 @@ pub(super) fn line(checked: &CheckedUrl) -> String {
 }
 
 pub(super) fn closing(summary: &CheckSummary) -> String {
-    let CheckSummary { met, drift, unreachable, skipped } = summary;
+    let CheckSummary { ok, changed, broken, unreachable, skipped } = summary;
     let total = summary.total();
     let noun = if total == 1 { "URL" } else { "URLs" };
-    format!("{total} {noun}: {met} met, {drift} drift, {unreachable} unreachable, {skipped} skipped\n")
+    format!(
+        "{total} {noun}: {ok} ok, {changed} changed, {broken} broken, {unreachable} unreachable, \
+         {skipped} skipped\n"
+    )
 }

@@ -13,7 +13,8 @@ use varve_warc::date::{Date, Precision};
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
 use varve_warc::write::{
-    Draft, PackedRecord, Packer, Packing, Profile, RecordPackError, WarcWriter, pack_reader, warc_fields,
+    Draft, PackedRecord, Packer, Packing, Profile, RecordPackError, RecordUri, WarcWriter, pack_reader,
+    warc_fields,
 };
 
 use super::import::exchange::{CUT_SHORT, head};
@@ -136,7 +137,7 @@ impl Exporting<'_> {
         };
         let draft = Draft::new(RecordType::Revisit, &self.date(revision)?).target_uri(url).http().revisit_of(
             Profile::ServerNotModified,
-            &id,
+            id,
             url,
             &date,
         );
@@ -148,7 +149,11 @@ impl Exporting<'_> {
 
     /// Id and date of the response that a 304 stands for. Packing that response again gives its id,
     /// which is derived from its content.
-    fn original(&mut self, url: &str, revision: &Revision) -> Result<Option<(String, String)>, ArchiveError> {
+    fn original(
+        &mut self,
+        url: &str,
+        revision: &Revision,
+    ) -> Result<Option<(RecordUri, String)>, ArchiveError> {
         let meant = self.project.resolve(revision.clone())?.revision;
         if meant.id == revision.id {
             return Ok(None);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
-use varve_core::fact::{Fact, Manifest, ManifestPage, Tombstone};
+use varve_core::fact::{Fact, Manifest, ManifestPage, Tombstone, TombstoneKind};
 use varve_core::history::uuid_of;
 use varve_core::pattern::GroupPattern;
 use varve_core::{RecordId, RunId, VersionId};
@@ -126,7 +126,7 @@ impl PurgeSelection {
             url: Some(promoted.url.clone()),
             run: self.runs.get(&promoted.was).copied(),
             replaced_by: Some(promoted.is),
-            ..Tombstone::new(promoted.was, RecordType::Revisit.name())
+            ..Tombstone::new(promoted.was, TombstoneKind::Revisit)
         }
     }
 }
@@ -387,7 +387,7 @@ pub(super) fn pages_alone<'a>(
 }
 
 fn describe_page(record: RecordId, url: &str) -> Tombstone {
-    Tombstone { url: Some(url.to_owned()), ..Tombstone::new(record, Tombstone::PAGE) }
+    Tombstone { url: Some(url.to_owned()), ..Tombstone::new(record, TombstoneKind::Page) }
 }
 
 fn describe(header: &RecordHeader, id: RecordId, version: Option<VersionId>) -> Tombstone {
@@ -399,6 +399,20 @@ fn describe(header: &RecordHeader, id: RecordId, version: Option<VersionId>) -> 
         // A run is sealed over its captures alone.
         run: run_of(header).filter(|_| is_capture(header)),
         version,
-        ..Tombstone::new(id, header.record_type().name())
+        ..Tombstone::new(id, kind_of(header.record_type()))
+    }
+}
+
+fn kind_of(record_type: RecordType) -> TombstoneKind {
+    match record_type {
+        RecordType::Warcinfo => TombstoneKind::Warcinfo,
+        RecordType::Response => TombstoneKind::Response,
+        RecordType::Resource => TombstoneKind::Resource,
+        RecordType::Request => TombstoneKind::Request,
+        RecordType::Metadata => TombstoneKind::Metadata,
+        RecordType::Revisit => TombstoneKind::Revisit,
+        RecordType::Conversion => TombstoneKind::Conversion,
+        RecordType::Continuation => TombstoneKind::Continuation,
+        RecordType::Other => TombstoneKind::Other,
     }
 }

@@ -35,7 +35,7 @@ impl BodyHolders {
         match header.record_type() {
             RecordType::Response | RecordType::Revisit => {
                 self.pictures.extend(renderings_of(header).screenshot.map(|picture| (picture, goes)));
-                self.answered.extend(record_and_body_ids(header).1.filter(|_| goes).map(RecordId::new));
+                self.answered.extend(record_and_body_ids(header).1.filter(|_| goes).map(RecordId::of_body));
             }
             RecordType::Resource => {
                 let kind = media_type(header.fields.get("Content-Type").unwrap_or_default());
@@ -85,7 +85,7 @@ fn each_file(
     tree: RecordId,
     each: &mut dyn FnMut(RecordId),
 ) -> Result<(), ArchiveError> {
-    let Some(object) = store.object(tree.as_bytes())? else { return Ok(()) };
+    let Some(object) = store.object(&tree)? else { return Ok(()) };
     let Ok(mut manifest) = ManifestReader::new(object.read()?) else { return Ok(()) };
     while let Ok(Some(entry)) = manifest.next_entry() {
         if let TreeEntryKind::File { id, .. } = entry.kind {

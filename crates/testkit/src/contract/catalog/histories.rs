@@ -9,7 +9,7 @@ use varve_core::catalog::{CatalogRead, CatalogRow};
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{
     Attribution, Capture, CaptureOwner, ListCursor, StoredDiff, StoredEvidenceLocation, StoredScore,
-    StoredVerdict, Version,
+    StoredVerdict, VerdictKind, Version,
 };
 use varve_core::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
 
@@ -224,7 +224,7 @@ impl HistoryBuilder {
             HistoryStep::Verdict { url, time, verdict } => Some(CatalogRow::Verdict(StoredVerdict {
                 url: URLS[usize::from(*url)].to_owned(),
                 time: moment(*time),
-                verdict: ["met", "drift", "skipped"][usize::from(*verdict)].to_owned(),
+                verdict: VerdictKind::ALL[usize::from(*verdict)],
                 status: 200 + u16::from(*verdict),
                 json: "{}".to_owned(),
             })),

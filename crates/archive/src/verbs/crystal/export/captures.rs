@@ -59,9 +59,9 @@ fn answer(
     writer: &ProjectWriter,
     capture: &Capture,
 ) -> Result<(ResponseMetadata, BodyDraft), ArchiveError> {
-    let record = capture.record.unwrap_or(RecordId::new(capture.body.into_inner()));
+    let record = capture.record.unwrap_or(RecordId::of_body(capture.body));
     let head = history.wire_head(capture)?.and_then(|head| MessageHead::parse(&head));
-    let payload = history.archive().store().response_payload(record.as_bytes())?;
+    let payload = history.archive().store().response_payload(&record)?;
     let (Some(head), Some(payload)) = (head, payload) else {
         let shown = capture.headers.shown(history.redaction());
         let headers = shown.pairs().collect();

@@ -67,6 +67,7 @@ impl ProjectImport<'_> {
             date: self.date(revision)?,
             request: b"",
             response: &*response,
+            head: None,
             ip: None,
             protocols: &[],
             cipher: None,

@@ -211,7 +211,7 @@ impl ProjectImport<'_> {
     }
 
     fn is_of_this_run(&self, record: RecordId) -> Result<bool, ArchiveError> {
-        let located = self.history.writer().reader().find(record.as_bytes())?;
+        let located = self.history.writer().reader().find(&record)?;
         let run = self.run.to_string();
         Ok(located.is_some_and(|located| located.header.fields.get(field::RUN_ID) == Some(run.as_bytes())))
     }
