@@ -1,12 +1,11 @@
 //! A run from beginning to end: it is begun or resumed, crawled, sealed and made a version, also
 //! when it is stopped.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
 use uuid::Uuid;
-use varve_catalog::{Frontier, FrontierStore as _, SqliteFrontierStore};
+use varve_catalog::Frontier;
 use varve_core::fact::{Manifest, ManifestPage, RunSummary};
 use varve_core::{RecordId, RunId, VersionId, WorkerId};
 
@@ -64,8 +63,8 @@ pub fn begin(
     let history = environment.history;
     let state = ResumableRun::new(settings);
     record_run_settings(history, run, &state)?;
-    let store = SqliteFrontierStore::new(Arc::clone(history.sqlite()));
-    let frontier = store.begin_run(run, only_worker(run), history.now(), &state.to_json())?;
+    let frontier =
+        history.frontier_store().begin_run(run, only_worker(run), history.now(), &state.to_json())?;
     report(CrawlEvent::Began { run, resumed: false });
     crawl(environment, frontier, state, fetchers, false, report)
 }
@@ -84,7 +83,7 @@ pub fn resume(
     if state.settings.message.trim().is_empty() {
         return Err(RepositoryError::NoMessage.into());
     }
-    let version = history.sqlite().version_of_run(&run)?;
+    let version = history.rows().version_of_run(&run)?;
     state.stop_versions.extend(version);
     if version.is_some() || state.settings != begun {
         let next = if version.is_some() { RunId::new(Uuid::now_v7()) } else { run };
@@ -100,7 +99,7 @@ pub fn resume(
 pub fn finish(environment: &RunEnvironment<'_>, run: RunId) -> Result<RunEnd, CrawlError> {
     let history = environment.history;
     let (frontier, state) = open_run(history, run)?;
-    let made = match history.sqlite().version_of_run(&run)? {
+    let made = match history.rows().version_of_run(&run)? {
         Some(version) => existing_version(history, version)?,
         None => make_version(environment, run, &state, state.settings.message.clone())?,
     };
@@ -117,8 +116,7 @@ fn open_run(
     history: &ArchiveHistoryWriter,
     run: RunId,
 ) -> Result<(Box<dyn Frontier>, ResumableRun), CrawlError> {
-    let store = SqliteFrontierStore::new(Arc::clone(history.sqlite()));
-    let frontier = store.resume_run(run, only_worker(run))?.ok_or(CrawlError::NoRun)?;
+    let frontier = history.frontier_store().resume_run(run, only_worker(run))?.ok_or(CrawlError::NoRun)?;
     let state = ResumableRun::parse(&frontier.settings()?)?;
     Ok((frontier, state))
 }
@@ -286,7 +284,7 @@ pub fn version_of_run(history: &ArchiveHistoryWriter, new: NewRunVersion) -> Res
 
 fn seal(history: &ArchiveHistoryWriter, run: RunId) -> Result<RunSummary, CrawlError> {
     let mut records: Vec<RecordId> = Vec::new();
-    history.sqlite().each_record_of_run(&run, &mut |record| records.push(record))?;
+    history.rows().each_record_of_run(&run, &mut |record| records.push(record))?;
     let captures = records.len() as u64;
     Ok(RunSummary { id: run, captures, seal: RunSummary::seal_of(records) })
 }

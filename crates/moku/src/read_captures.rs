@@ -1,6 +1,6 @@
 //! Reads captures of a site.
 
-use rusqlite::{Connection, Params, Row, params};
+use rusqlite::{Connection, Row, params};
 use serde_json::Value;
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{Capture, CaptureFilter, CaptureOwner, ListCursor, TimeOrder};
@@ -8,8 +8,8 @@ use varve_core::url::PageUrl;
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 
 use varve_core::catalog::CatalogError;
-use varve_sqlite::UnlocatedError;
-use varve_sqlite::sql_limit;
+use varve_sqlite::column::TimeUnit;
+use varve_sqlite::{UnlocatedError, collect_rows, cursor_limits, sql_limit, sql_order};
 
 /// The columns that [`read_capture`] expects.
 const SELECT_PAGES: &str =
@@ -32,7 +32,7 @@ pub(crate) fn in_version(
     let (path, url) = cursor.after.unzip();
     let mut last_place: i64 = 0;
     let mut captures =
-        collect(connection, &sql, params![version, sql_limit(cursor.limit), path, url], |row| {
+        collect_rows(connection, &sql, params![version, sql_limit(cursor.limit), path, url], |row| {
             last_place = row.get(0)?;
             read_capture(row)
         })?;
@@ -41,7 +41,7 @@ pub(crate) fn in_version(
             "{SELECT_PAGES} WHERE version_id = ?1 AND file_path = ?2 AND url = ?3 AND (created_at, place) > (?4, ?5) {order}"
         );
         let params = params![version, last.path, last.url, last.time.seconds(), last_place];
-        let mut rest = collect(connection, &sql, params, read_capture)?;
+        let mut rest = collect_rows(connection, &sql, params, read_capture)?;
         captures.append(&mut rest);
     }
     Ok(captures)
@@ -55,7 +55,7 @@ pub(crate) fn at_path(
 ) -> Result<Vec<Capture>, UnlocatedError> {
     let sql =
         format!("{SELECT_PAGES} WHERE version_id = ?1 AND file_path = ?2 ORDER BY url, created_at, place");
-    collect(connection, &sql, params![version.to_string(), path], read_capture)
+    collect_rows(connection, &sql, params![version.to_string(), path], read_capture)
 }
 
 /// The captures of several URLs, in one list.
@@ -66,20 +66,22 @@ pub(crate) fn of_urls(
     order: TimeOrder,
     cursor: ListCursor<&Capture>,
 ) -> Result<Vec<Capture>, UnlocatedError> {
-    let (compare, direction) = match order {
-        TimeOrder::OldestFirst => (">", "ASC"),
-        TimeOrder::NewestFirst => ("<", "DESC"),
-    };
+    let (compare, direction) = sql_order(order);
     let committed = if filter.committed_only { "AND version_id IS NOT NULL" } else { "" };
     let sql = format!(
         "{SELECT_PAGES} WHERE url IN (SELECT value FROM json_each(?1)) AND created_at BETWEEN ?2 AND ?3 AND (created_at, place) {compare} (?4, ?5)
          {committed} ORDER BY created_at {direction}, place {direction} LIMIT ?6"
     );
-    let since = filter.since.map_or(i64::MIN, seconds_up);
+    let since = filter.since.map_or(i64::MIN, |since| TimeUnit::Seconds.at_or_after(since));
     let until = filter.until.map_or(i64::MAX, Moment::seconds);
     let (time, place) = cursor_position(connection, order, cursor.after)?;
-    let urls = serde_json::to_string(urls).expect("texts can be written as JSON");
-    collect(connection, &sql, params![urls, since, until, time, place, sql_limit(cursor.limit)], read_capture)
+    let urls = json_texts(urls);
+    collect_rows(
+        connection,
+        &sql,
+        params![urls, since, until, time, place, sql_limit(cursor.limit)],
+        read_capture,
+    )
 }
 
 /// The captures of several URLs in a version.
@@ -91,13 +93,13 @@ pub(crate) fn of_urls_in(
     let sql = format!(
         "{SELECT_PAGES} WHERE version_id = ?1 AND url IN (SELECT value FROM json_each(?2)) ORDER BY created_at, place"
     );
-    let urls = serde_json::to_string(urls).expect("texts can be written as JSON");
-    collect(connection, &sql, params![version.to_string(), urls], read_capture)
+    let urls = json_texts(urls);
+    collect_rows(connection, &sql, params![version.to_string(), urls], read_capture)
 }
 
-/// The first whole second at or after an instant.
-pub(crate) fn seconds_up(moment: Moment) -> i64 {
-    moment.seconds() + i64::from(moment != Moment::from_seconds(moment.seconds()))
+/// Texts as a JSON array, for `json_each`.
+pub(crate) fn json_texts(texts: &[&str]) -> String {
+    serde_json::to_string(texts).expect("texts can be written as JSON")
 }
 
 fn cursor_position(
@@ -105,10 +107,7 @@ fn cursor_position(
     order: TimeOrder,
     after: Option<&Capture>,
 ) -> Result<(i64, i64), UnlocatedError> {
-    let (before_all, after_equals) = match order {
-        TimeOrder::OldestFirst => (i64::MIN, i64::MAX),
-        TimeOrder::NewestFirst => (i64::MAX, i64::MIN),
-    };
+    let (before_all, after_equals) = cursor_limits(order);
     let Some(after) = after else { return Ok((before_all, before_all)) };
     // An early site may tie one snapshot to several versions.
     let sql = "SELECT place, version_id, run FROM pages WHERE id = ?1";
@@ -116,7 +115,7 @@ fn cursor_position(
         CaptureOwner::Version(id) => (Some(id.to_string()), None),
         CaptureOwner::Run(id) => (None, Some(id.to_string())),
     };
-    let places = collect(connection, sql, [after.id.to_string()], |row| {
+    let places = collect_rows(connection, sql, [after.id.to_string()], |row| {
         let same = row.get::<_, Option<String>>(1)? == version && row.get::<_, Option<String>>(2)? == run;
         Ok((same, row.get::<_, i64>(0)?))
     })?;
@@ -178,15 +177,6 @@ pub(crate) fn each_body(
         each(parse_column(row, 2)?)?;
     }
     Ok(())
-}
-
-fn collect<T>(
-    connection: &Connection,
-    sql: &str,
-    params: impl Params,
-    read: impl FnMut(&Row<'_>) -> Result<T, UnlocatedError>,
-) -> Result<Vec<T>, UnlocatedError> {
-    connection.prepare_cached(sql)?.query_and_then(params, read)?.collect()
 }
 
 fn read_capture(row: &Row<'_>) -> Result<Capture, UnlocatedError> {

@@ -3,9 +3,10 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use varve_core::{Moment, VersionId};
 
-use crate::write::{execute, set_head};
-use crate::{read_captures, read_derived};
-use varve_sqlite::UnlocatedError;
+use crate::MokuTables;
+use crate::write::set_head;
+use varve_sqlite::column::TimeUnit;
+use varve_sqlite::{UnlocatedError, execute, parsed_state};
 
 /// Copies the attributions of removed diffs to a table that needs no diff.
 const COPY_ATTRIBUTIONS: &str = "INSERT INTO varve_diff_attributions (base_version_id, head_version_id,
@@ -18,7 +19,7 @@ const COPY_ATTRIBUTIONS: &str = "INSERT INTO varve_diff_attributions (base_versi
 
 /// Removes the diffs that were computed before an instant.
 pub(crate) fn remove_diffs(connection: &Connection, before: Moment) -> Result<(), UnlocatedError> {
-    let before = read_captures::seconds_up(before);
+    let before = TimeUnit::Seconds.at_or_after(before);
     let sql = format!("{COPY_ATTRIBUTIONS} WHERE d.created_at < ?1 ORDER BY a.rowid");
     execute(connection, &sql, [before])?;
     execute(connection, "DELETE FROM diffs WHERE created_at < ?1", [before])
@@ -56,7 +57,7 @@ pub(crate) fn remove_version(connection: &Connection, id: &VersionId) -> Result<
     ] {
         execute(connection, sql, [&text])?;
     }
-    if read_derived::head(connection)? != Some(*id) {
+    if parsed_state::<MokuTables, _>(connection, "head")? != Some(*id) {
         return Ok(());
     }
     let parent = parent.map(|parent| {

@@ -1,13 +1,14 @@
 //! Prepares a site for writing, checks its project, and reads and writes its settings.
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 use varve_core::headers::Redaction;
 use varve_core::{Moment, VersionId};
 
-use crate::MokuOptions;
 use crate::era::Era;
+use crate::{MokuOptions, MokuTables};
 use crate::{tables, upgrade, vacuum};
-use varve_sqlite::UnlocatedError;
+use varve_sqlite::column::text_id;
+use varve_sqlite::{UnlocatedError, collect_rows, parsed_state};
 
 /// The key of a version that HEAD named and that has no rows.
 const LOST_HEAD_KEY: &str = "lost_head";
@@ -62,15 +63,6 @@ fn check_project(connection: &Connection, era: Era, options: &MokuOptions) -> Re
     }
 }
 
-/// A setting that varve stores in a site.
-fn setting(connection: &Connection, key: &str) -> Result<Option<String>, UnlocatedError> {
-    if !connection.table_exists(Some("main"), "varve_state")? {
-        return Ok(None);
-    }
-    let sql = "SELECT value FROM varve_state WHERE key = ?1";
-    Ok(connection.prepare_cached(sql)?.query_row([key], |row| row.get(0)).optional()?)
-}
-
 fn set_setting(connection: &Connection, key: &str, value: &str) -> Result<(), UnlocatedError> {
     connection.execute("INSERT OR REPLACE INTO varve_state (key, value) VALUES (?1, ?2)", [key, value])?;
     Ok(())
@@ -78,8 +70,7 @@ fn set_setting(connection: &Connection, key: &str, value: &str) -> Result<(), Un
 
 /// A version that HEAD named and that has no rows.
 pub(crate) fn lost_head(connection: &Connection) -> Result<Option<VersionId>, UnlocatedError> {
-    let damaged = |error| UnlocatedError::Damaged("varve_state", format!("lost_head: {error}"));
-    setting(connection, LOST_HEAD_KEY)?.map(|text| text.parse().map_err(damaged)).transpose()
+    parsed_state::<MokuTables, _>(connection, LOST_HEAD_KEY)
 }
 
 /// Stores a version that HEAD named and that has no rows, or removes it.
@@ -94,12 +85,6 @@ pub(crate) fn set_lost_head(
     Ok(())
 }
 
-/// The time of the last garbage collection. An invalid value counts as none: the next garbage
-/// collection replaces it.
-pub(crate) fn last_gc(connection: &Connection) -> Result<Option<Moment>, UnlocatedError> {
-    Ok(setting(connection, LAST_GC_KEY)?.and_then(|text| text.parse().ok()))
-}
-
 /// Stores the time of a garbage collection.
 pub(crate) fn set_last_gc(connection: &Connection, time: Moment) -> Result<(), UnlocatedError> {
     set_setting(connection, LAST_GC_KEY, &time.to_string())
@@ -107,7 +92,7 @@ pub(crate) fn set_last_gc(connection: &Connection, time: Moment) -> Result<(), U
 
 /// Whether sensitive headers of new captures are redacted. The default is yes.
 pub(crate) fn redaction(connection: &Connection) -> Result<Redaction, UnlocatedError> {
-    let value = setting(connection, REDACTION_KEY)?;
+    let value: Option<String> = parsed_state::<MokuTables, _>(connection, REDACTION_KEY)?;
     Ok(if value.as_deref() == Some("off") { Redaction::Off } else { Redaction::On })
 }
 
@@ -121,14 +106,9 @@ pub(crate) fn first_parent(
     connection: &Connection,
     id: &VersionId,
 ) -> Result<Option<VersionId>, UnlocatedError> {
-    if !connection.table_exists(Some("main"), "varve_parents")? {
-        return Ok(None);
-    }
     let sql = "SELECT parent_id FROM varve_parents WHERE version_id = ?1";
-    let found: Option<String> =
-        connection.prepare_cached(sql)?.query_row([id.to_string()], |row| row.get(0)).optional()?;
-    let damaged = |error| UnlocatedError::Damaged("varve_parents", format!("{id}: {error}"));
-    found.map(|text| text.parse().map_err(damaged)).transpose()
+    let read = |row: &Row<'_>| text_id(row, 0, "varve_parents");
+    Ok(collect_rows(connection, sql, [id.to_string()], read)?.pop().flatten())
 }
 
 fn set_project(connection: &Connection, options: &MokuOptions) -> Result<(), UnlocatedError> {

@@ -2,9 +2,9 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::write::{derived_id, execute, require_version};
+use crate::write::{derived_id, require_version};
 use varve_core::history::{Attribution, StoredEvidenceLocation, StoredScore};
-use varve_sqlite::UnlocatedError;
+use varve_sqlite::{UnlocatedError, execute};
 
 /// Stores a score. It replaces the one by the same rules.
 pub(crate) fn store_score(connection: &Connection, score: &StoredScore) -> Result<(), UnlocatedError> {

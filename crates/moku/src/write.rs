@@ -13,7 +13,7 @@ use varve_core::{CaptureId, RecordId, RunId, VersionId};
 
 use crate::{remove_version, schema, score};
 use varve_core::catalog::CatalogRow;
-use varve_sqlite::UnlocatedError;
+use varve_sqlite::{UnlocatedError, execute};
 
 /// Stores rows, in an open transaction.
 pub(crate) fn apply(
@@ -73,16 +73,6 @@ fn store(
             execute(connection, "DELETE FROM varve_run_snapshots WHERE run = ?1", [run.to_string()])
         }
     }
-}
-
-/// Runs a statement that returns no rows.
-pub(crate) fn execute(
-    connection: &Connection,
-    sql: &str,
-    params: impl rusqlite::Params,
-) -> Result<(), UnlocatedError> {
-    connection.prepare_cached(sql)?.execute(params)?;
-    Ok(())
 }
 
 /// Stores the position of HEAD.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use varve_catalog::{Catalog, CatalogRow, SqliteCatalog};
+use varve_catalog::{CatalogRow, SqliteCatalog};
 use varve_store::StoreError;
 use varve_store::exchange::{ScannedRecord, end_of, scan};
 use varve_store::index::IndexOptions;
@@ -78,7 +78,7 @@ impl<'a> NewCatalog<'a> {
             remove(&path.with_extension(format!("db{ending}")))?;
         }
         let catalog = SqliteCatalog::open_to_write(&path)?;
-        Ok(Self { layout, filling: CatalogFiller::new(catalog, redaction) })
+        Ok(Self { layout, filling: CatalogFiller::new(Box::new(catalog), redaction) })
     }
 
     /// Installs the new catalog. Returns the rows that could not be entered.

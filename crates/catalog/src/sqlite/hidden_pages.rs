@@ -9,7 +9,7 @@ use varve_core::RecordId;
 
 use super::read_captures::{BODY_ID_SQL, url_key};
 use super::write_batch::WriteBatch;
-use varve_sqlite::UnlocatedError;
+use varve_sqlite::{UnlocatedError, WriteCache as _};
 
 impl WriteBatch<'_> {
     /// Hides a page in the versions that exist now.

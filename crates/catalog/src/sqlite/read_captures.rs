@@ -1,55 +1,52 @@
 //! Reads captures, of a version or of a URL, and the URLs themselves.
 
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use varve_core::headers::HeaderView;
 use varve_core::history::{Capture, CaptureFilter, CaptureOwner, ListCursor, TimeOrder};
 use varve_core::url::{PageUrl, key};
-use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
+use varve_core::{BodyId, Moment, RecordId, VersionId};
 
 use super::read_version_runs::{self, CaptureKey, CaptureQuery, RunPosition};
 use super::shared_headers;
-use varve_core::catalog::{CatalogError, UrlMatch};
-use varve_sqlite::UnlocatedError;
+use varve_core::catalog::CatalogError;
 use varve_sqlite::column::{blob_id, required_blob_id};
-use varve_sqlite::sql_limit;
+use varve_sqlite::{UnlocatedError, collect_rows, cursor_limits, sql_limit, sql_order};
 
 /// The id of a body, from this row or from the row that it refers to.
 pub(super) const BODY_ID_SQL: &str =
     "iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body)";
 
-/// The columns that [`read_capture`] expects.
-const CAPTURE_COLUMNS: &str = "c.no, c.time, c.status, h.json, c.own_headers,
-    iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body),
-    c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run";
+/// The columns that [`read_capture`] expects, with the time of the capture as an argument.
+macro_rules! capture_columns {
+    ($time:literal) => {
+        concat!(
+            "c.no, ",
+            $time,
+            ", c.status, h.json, c.own_headers,
+            iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body),
+            c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run"
+        )
+    };
+}
+pub(super) use capture_columns;
+
+/// The columns of a capture in the version that has its row.
+const CAPTURE_COLUMNS: &str = capture_columns!("c.time");
 
 /// Captures with the tables they refer to, and the number of the owner as last column.
-pub(super) const SELECT_CAPTURES: &str = "SELECT c.no, c.time, c.status, h.json, c.own_headers,
-    iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body),
-    c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run, c.owner_no
+pub(super) const SELECT_CAPTURES: &str = concat!(
+    "SELECT ",
+    capture_columns!("c.time"),
+    ", c.owner_no
     FROM captures AS c CROSS JOIN owners AS o ON o.no = c.owner_no CROSS JOIN urls AS u ON u.no = c.url_no
-    LEFT JOIN headers AS h ON h.no = c.headers_no";
+    LEFT JOIN headers AS h ON h.no = c.headers_no"
+);
 
 /// The value by which rows of a URL are looked up: the key of its page identity, which all spellings
 /// share. A text that is no URL has one as well.
 pub(super) fn url_key(url: &str) -> i64 {
     let page = PageUrl::parse(url).map(|page| page.key());
     page.or_else(|| key(url).ok()).map_or(0, varve_core::UrlKey::to_signed)
-}
-
-/// The records of the captures of a run. They are never those of their bodies.
-pub(super) fn each_record_of_run(
-    connection: &Connection,
-    run: &RunId,
-    each: &mut dyn FnMut(RecordId),
-) -> Result<(), UnlocatedError> {
-    let sql = "SELECT c.record FROM captures AS c JOIN owners AS o ON o.no = c.owner_no
-        WHERE o.run = ?1 AND typeof(c.record) = 'blob'";
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query([run.as_bytes()])?;
-    while let Some(row) = rows.next()? {
-        each(required_blob_id(row, 0, "captures")?);
-    }
-    Ok(())
 }
 
 /// The captures of a version after the cursor. Those that share path and URL come in one batch.
@@ -76,7 +73,7 @@ pub(super) fn in_version(
     );
     let (path, url) = cursor.after.unzip();
     let mut last = None;
-    let mut captures = collect(connection, &sql, params![owner, limit, path, url], |row| {
+    let mut captures = collect_rows(connection, &sql, params![owner, limit, path, url], |row| {
         last = Some((row.get(15)?, row.get(1)?, row.get(0)?));
         read_capture(row)
     })?;
@@ -108,7 +105,7 @@ fn rest_of_group(
     let sql = format!(
         "{SELECT_CAPTURES} WHERE c.owner_no = ?1 AND c.url_no = ?2 AND (c.time, c.no) > (?3, ?4) ORDER BY c.time, c.no"
     );
-    collect(connection, &sql, params![owner, url_no, time, no], read_capture)
+    collect_rows(connection, &sql, params![owner, url_no, time, no], read_capture)
 }
 
 /// The captures of a version with one path.
@@ -127,7 +124,7 @@ pub(super) fn at_path(
          CROSS JOIN owners AS o ON o.no = c.owner_no LEFT JOIN headers AS h ON h.no = c.headers_no
          WHERE u.path = ?2 ORDER BY u.url, c.time, c.no"
     );
-    collect(connection, &sql, params![owner, path], read_capture)
+    collect_rows(connection, &sql, params![owner, path], read_capture)
 }
 
 /// The paths at which two versions may hold different captures. `None` unless both are in the same
@@ -146,6 +143,21 @@ pub(super) fn paths_that_differ(
         return Ok(None);
     }
     read_version_runs::paths_that_differ(connection, [base, head], held)
+}
+
+/// A `FROM` clause with the versions `v` that hold a URL in any spelling.
+pub(super) fn versions_with_url(connection: &Connection, url: &str) -> Result<String, UnlocatedError> {
+    let mut numbers = url_nos(connection, url)?;
+    for spelling in spellings(connection, url)?.iter().filter(|spelling| *spelling != url) {
+        numbers.extend(url_nos(connection, spelling)?);
+    }
+    let numbers = numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+    Ok(format!(
+        "(SELECT owner_no FROM captures WHERE url_no IN ({numbers})
+         UNION SELECT o.no FROM spans AS s CROSS JOIN owners AS o
+             ON o.version_run = s.version_run AND o.sequence > s.first AND o.sequence <= s.until
+         WHERE s.url_no IN ({numbers}) AND s.until > s.first) AS c CROSS JOIN owners AS v ON v.no = c.owner_no"
+    ))
 }
 
 /// The captures of several URLs, in one list.
@@ -177,25 +189,6 @@ pub(super) fn of_urls(
     Ok(found.into_iter().map(|(_, capture)| capture).collect())
 }
 
-/// For each URL its newest captures.
-pub(super) fn newest(
-    connection: &Connection,
-    urls: &[&str],
-    matching: UrlMatch,
-    limit: usize,
-) -> Result<Vec<Vec<Capture>>, UnlocatedError> {
-    let (filter, order) = (CaptureFilter::default(), TimeOrder::NewestFirst);
-    let find = |url: &&str| {
-        let spellings = match matching {
-            UrlMatch::Exact => vec![(*url).to_owned()],
-            UrlMatch::SamePage => spellings(connection, url)?,
-        };
-        let spellings: Vec<&str> = spellings.iter().map(String::as_str).collect();
-        of_urls(connection, &spellings, &filter, order, ListCursor::first(limit))
-    };
-    urls.iter().map(find).collect()
-}
-
 /// The captures of several URLs in a version, by time.
 pub(super) fn of_urls_in(
     connection: &Connection,
@@ -205,7 +198,7 @@ pub(super) fn of_urls_in(
     let sql = "SELECT path FROM urls WHERE url_key = ?1 AND url = ?2";
     let mut paths: Vec<String> = Vec::new();
     for url in urls {
-        paths.append(&mut collect(connection, sql, params![url_key(url), url], |row| Ok(row.get(0)?))?);
+        paths.append(&mut collect_rows(connection, sql, params![url_key(url), url], |row| Ok(row.get(0)?))?);
     }
     paths.sort_unstable();
     paths.dedup();
@@ -222,7 +215,7 @@ pub(super) fn of_urls_in(
 pub(super) fn spellings(connection: &Connection, url: &str) -> Result<Vec<String>, UnlocatedError> {
     let wanted = PageUrl::parse(url);
     let sql = "SELECT DISTINCT url FROM urls WHERE url_key = ?1 ORDER BY url";
-    let mut found: Vec<String> = collect(connection, sql, [url_key(url)], |row| Ok(row.get(0)?))?;
+    let mut found: Vec<String> = collect_rows(connection, sql, [url_key(url)], |row| Ok(row.get(0)?))?;
     found.retain(|kept| kept == url || (wanted.is_some() && PageUrl::parse(kept) == wanted));
     Ok(found)
 }
@@ -235,19 +228,16 @@ fn rows_of_url(
 ) -> Result<Vec<(CaptureKey, Capture)>, UnlocatedError> {
     let since = query.filter.since.map_or(i64::MIN, Moment::micros);
     let until = query.filter.until.map_or(i64::MAX, Moment::micros);
-    let (compare, bound, direction) = match query.order {
-        TimeOrder::OldestFirst => (">", ">=", "ASC"),
-        TimeOrder::NewestFirst => ("<", "<=", "DESC"),
-    };
+    let (compare, direction) = sql_order(query.order);
     let committed = if query.filter.committed_only { "AND o.id IS NOT NULL" } else { "" };
     let sql = format!(
         "{SELECT_CAPTURES} WHERE c.url_no = ?1 AND c.time BETWEEN ?2 AND ?3
-           AND c.time {bound} ?4 AND (c.time, c.owner_no, c.no) {compare} (?4, ?5, ?6) {committed}
+           AND c.time {compare}= ?4 AND (c.time, c.owner_no, c.no) {compare} (?4, ?5, ?6) {committed}
          ORDER BY c.time {direction}, c.owner_no {direction}, c.no {direction} LIMIT ?7"
     );
     let (time, owner, row) = query.after;
     let params = params![url_no, since, until, time, owner, row, sql_limit(query.limit)];
-    collect(connection, &sql, params, |row| Ok((key_of(row)?, read_capture(row)?)))
+    collect_rows(connection, &sql, params, |row| Ok((key_of(row)?, read_capture(row)?)))
 }
 
 /// The key of a row of [`SELECT_CAPTURES`].
@@ -261,10 +251,7 @@ fn cursor_key(
     order: TimeOrder,
     after: Option<&Capture>,
 ) -> Result<CaptureKey, UnlocatedError> {
-    let (before_all, after_equals) = match order {
-        TimeOrder::OldestFirst => (i64::MIN, i64::MAX),
-        TimeOrder::NewestFirst => (i64::MAX, i64::MIN),
-    };
+    let (before_all, after_equals) = cursor_limits(order);
     let Some(after) = after else { return Ok((before_all, before_all, before_all)) };
     let time = after.time.micros();
     if let Some(url_no) = url_no_at(connection, &after.url, &after.path)? {
@@ -272,8 +259,9 @@ fn cursor_key(
             return Ok(key);
         }
         let sql = format!("{SELECT_CAPTURES} WHERE c.url_no = ?1 AND c.time = ?2");
-        let same_time =
-            collect(connection, &sql, params![url_no, time], |row| Ok((key_of(row)?, read_capture(row)?)))?;
+        let same_time = collect_rows(connection, &sql, params![url_no, time], |row| {
+            Ok((key_of(row)?, read_capture(row)?))
+        })?;
         if let Some((key, _)) = same_time.iter().find(|(_, capture)| capture.id == after.id) {
             return Ok(*key);
         }
@@ -288,9 +276,9 @@ fn url_no_at(connection: &Connection, url: &str, path: &str) -> Result<Option<i6
 }
 
 /// The rows of a URL: one for each of its paths.
-pub(super) fn url_nos(connection: &Connection, url: &str) -> Result<Vec<i64>, UnlocatedError> {
+fn url_nos(connection: &Connection, url: &str) -> Result<Vec<i64>, UnlocatedError> {
     let sql = "SELECT no FROM urls WHERE url_key = ?1 AND url = ?2 ORDER BY no";
-    collect(connection, sql, params![url_key(url), url], |row| Ok(row.get(0)?))
+    collect_rows(connection, sql, params![url_key(url), url], |row| Ok(row.get(0)?))
 }
 
 /// The URLs that begin with a text.
@@ -305,7 +293,7 @@ pub(super) fn urls(
     };
     let sql = format!("SELECT DISTINCT url FROM urls WHERE url {compare} ?1 ORDER BY url LIMIT ?2");
     let mut found: Vec<String> =
-        collect(connection, &sql, params![from, sql_limit(cursor.limit)], |row| Ok(row.get(0)?))?;
+        collect_rows(connection, &sql, params![from, sql_limit(cursor.limit)], |row| Ok(row.get(0)?))?;
     found.truncate(found.partition_point(|url| url.starts_with(prefix)));
     Ok(found)
 }
@@ -339,15 +327,6 @@ fn owner_of(
         Ok((owner, row.get(1)?, position))
     });
     Ok(found.optional()?)
-}
-
-pub(super) fn collect<T>(
-    connection: &Connection,
-    sql: &str,
-    params: impl Params,
-    read: impl FnMut(&Row<'_>) -> Result<T, UnlocatedError>,
-) -> Result<Vec<T>, UnlocatedError> {
-    connection.prepare_cached(sql)?.query_and_then(params, read)?.collect()
 }
 
 /// Reads a row of [`SELECT_CAPTURES`].

@@ -1,14 +1,13 @@
 //! Reads removals from the silos.
 
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use varve_core::RecordId;
 use varve_core::history::{Capture, CaptureOwner};
 
 use varve_core::catalog::Removal;
 use varve_core::history::ListCursor;
-use varve_sqlite::UnlocatedError;
 use varve_sqlite::column::required_blob_id;
-use varve_sqlite::sql_limit;
+use varve_sqlite::{UnlocatedError, collect_rows, sql_limit};
 
 /// The columns that [`read_removal`] expects.
 const SELECT_REMOVALS: &str = "SELECT tombstone_record, json FROM removals";
@@ -16,7 +15,7 @@ const SELECT_REMOVALS: &str = "SELECT tombstone_record, json FROM removals";
 /// The removals of a record, newest first.
 pub(super) fn of_record(connection: &Connection, record: &RecordId) -> Result<Vec<Removal>, UnlocatedError> {
     let order = "WHERE record = ?1 ORDER BY time DESC, tombstone_record";
-    collect_removals(connection, &format!("{SELECT_REMOVALS} {order}"), [record.as_bytes()])
+    collect_rows(connection, &format!("{SELECT_REMOVALS} {order}"), [record.as_bytes()], read_removal)
 }
 
 /// The newest removal of the page of a capture from its version.
@@ -40,7 +39,12 @@ pub(super) fn at_url(
     limit: usize,
 ) -> Result<Vec<Removal>, UnlocatedError> {
     let order = "WHERE url = ?1 ORDER BY time DESC, tombstone_record LIMIT ?2";
-    collect_removals(connection, &format!("{SELECT_REMOVALS} {order}"), params![url, sql_limit(limit)])
+    collect_rows(
+        connection,
+        &format!("{SELECT_REMOVALS} {order}"),
+        params![url, sql_limit(limit)],
+        read_removal,
+    )
 }
 
 /// All removals, by the records of their tombstones.
@@ -49,19 +53,12 @@ pub(super) fn all(
     cursor: ListCursor<RecordId>,
 ) -> Result<Vec<Removal>, UnlocatedError> {
     let after = cursor.after.map_or(Vec::new(), |after| after.as_bytes().to_vec());
-    collect_removals(
+    collect_rows(
         connection,
         &format!("{SELECT_REMOVALS} WHERE tombstone_record > ?1 ORDER BY tombstone_record LIMIT ?2"),
         params![after, sql_limit(cursor.limit)],
+        read_removal,
     )
-}
-
-fn collect_removals(
-    connection: &Connection,
-    sql: &str,
-    params: impl Params,
-) -> Result<Vec<Removal>, UnlocatedError> {
-    connection.prepare_cached(sql)?.query_and_then(params, read_removal)?.collect()
 }
 
 fn read_removal(row: &Row<'_>) -> Result<Removal, UnlocatedError> {

@@ -6,24 +6,21 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use varve_core::history::{Capture, CaptureFilter, CaptureOwner, ListCursor, TimeOrder};
 
-use super::read_captures::{collect, read_capture, url_order_is_cheaper};
-use varve_sqlite::UnlocatedError;
-use varve_sqlite::sql_limit;
+use super::read_captures::{capture_columns, read_capture, url_order_is_cheaper};
+use varve_sqlite::{UnlocatedError, collect_rows, sql_limit, sql_order};
 
-/// The columns that [`read_capture`] expects, of the capture `c` as the version `o` holds it.
-const HELD_CAPTURE_COLUMNS: &str =
-    "c.no, iif(s.first = o.sequence, c.time, o.time), c.status, h.json, c.own_headers,
-    iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body),
-    c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run";
+/// The columns of the capture `c` as the version `o` holds it.
+const HELD_CAPTURE_COLUMNS: &str = capture_columns!("iif(s.first = o.sequence, c.time, o.time)");
 
 /// The spans of a version run as one version holds them, with the number of the URL and the last
 /// position.
-pub(super) const SELECT_SPANS: &str =
-    "SELECT c.no, iif(s.first = o.sequence, c.time, o.time), c.status, h.json, c.own_headers,
-    iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body),
-    c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run, s.url_no, s.until
-    FROM owners AS o CROSS JOIN spans AS s ON s.version_run = o.version_run CROSS JOIN captures AS c ON c.no = s.capture_no
-    CROSS JOIN urls AS u ON u.no = s.url_no LEFT JOIN headers AS h ON h.no = c.headers_no";
+pub(super) const SELECT_SPANS: &str = concat!(
+    "SELECT ",
+    capture_columns!("iif(s.first = o.sequence, c.time, o.time)"),
+    ", s.url_no, s.until FROM owners AS o CROSS JOIN spans AS s ON s.version_run = o.version_run
+    CROSS JOIN captures AS c ON c.no = s.capture_no CROSS JOIN urls AS u ON u.no = s.url_no
+    LEFT JOIN headers AS h ON h.no = c.headers_no"
+);
 
 /// A version in a version run.
 #[derive(Clone, Copy)]
@@ -56,7 +53,12 @@ pub(super) fn in_version(
          WHERE s.version_run = ?1 AND s.first <= ?2 AND s.until >= ?2 {after} ORDER BY u.path, u.url LIMIT ?4"
     );
     let (path, url) = cursor.after.unzip();
-    collect(connection, &sql, params![at.version_run, at.sequence, at.owner, limit, path, url], read_capture)
+    collect_rows(
+        connection,
+        &sql,
+        params![at.version_run, at.sequence, at.owner, limit, path, url],
+        read_capture,
+    )
 }
 
 /// The captures of a version with one path.
@@ -71,7 +73,7 @@ pub(super) fn at_path(
          LEFT JOIN headers AS h ON h.no = c.headers_no
          WHERE u.path = ?4 AND s.first <= ?2 AND s.until >= ?2 ORDER BY u.url"
     );
-    collect(connection, &sql, params![at.version_run, at.sequence, at.owner, path], read_capture)
+    collect_rows(connection, &sql, params![at.version_run, at.sequence, at.owner, path], read_capture)
 }
 
 /// Looking up one path in two versions costs about as much as reading this number of their pages.
@@ -91,7 +93,7 @@ pub(super) fn paths_that_differ(
     let sql = "SELECT DISTINCT u.path FROM spans AS s CROSS JOIN urls AS u ON u.no = s.url_no
          WHERE s.version_run = ?1 AND (s.first > ?2 AND s.first <= ?3 OR s.until >= ?2 AND s.until < ?3) LIMIT ?4";
     let mut paths: Vec<String> =
-        collect(connection, sql, [head.version_run, earlier, later, limit + 1], |row| Ok(row.get(0)?))?;
+        collect_rows(connection, sql, [head.version_run, earlier, later, limit + 1], |row| Ok(row.get(0)?))?;
     paths.sort_unstable();
     Ok((i64::try_from(paths.len()).unwrap_or(i64::MAX) <= limit).then_some(paths))
 }
@@ -186,10 +188,7 @@ fn of_span(
     query: &CaptureQuery<'_>,
     limit: usize,
 ) -> Result<Vec<(CaptureKey, Capture)>, UnlocatedError> {
-    let (compare, direction) = match query.order {
-        TimeOrder::OldestFirst => (">", "ASC"),
-        TimeOrder::NewestFirst => ("<", "DESC"),
-    };
+    let (compare, direction) = sql_order(query.order);
     let sql = format!(
         "SELECT {HELD_CAPTURE_COLUMNS}, o.no, c.url_no FROM owners AS o CROSS JOIN (SELECT ?2 AS first) AS s
          CROSS JOIN captures AS c ON c.no = ?4 CROSS JOIN urls AS u ON u.no = c.url_no
@@ -211,7 +210,7 @@ fn of_span(
         owner,
         row
     ];
-    collect(connection, &sql, params, |row| {
+    collect_rows(connection, &sql, params, |row| {
         Ok(((row.get(1)?, row.get(15)?, -row.get::<_, i64>(16)?), read_capture(row)?))
     })
 }

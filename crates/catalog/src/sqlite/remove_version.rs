@@ -6,8 +6,8 @@ use varve_core::{RunId, VersionId};
 
 use super::read_captures::{SELECT_CAPTURES, read_capture};
 use super::write_batch::WriteBatch;
-use varve_sqlite::UnlocatedError;
 use varve_sqlite::column::blob_id;
+use varve_sqlite::{UnlocatedError, WriteCache as _};
 
 impl WriteBatch<'_> {
     /// Removes a version. Its children, and HEAD if it pointed there, move to its parent.

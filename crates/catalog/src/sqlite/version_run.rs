@@ -13,8 +13,8 @@ use std::collections::{HashMap, HashSet};
 use rusqlite::{OptionalExtension, params};
 use varve_core::VersionId;
 use varve_core::history::{Capture, CaptureOwner};
-use varve_sqlite::UnlocatedError;
 use varve_sqlite::column::blob_id;
+use varve_sqlite::{UnlocatedError, WriteCache as _};
 
 use super::read_captures::read_capture;
 use super::read_version_runs::SELECT_SPANS;

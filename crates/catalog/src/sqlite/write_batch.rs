@@ -10,30 +10,17 @@ use rusqlite::{Connection, OptionalExtension, params};
 use varve_core::history::{CaptureOwner, StoredDiff, StoredScore, StoredVerdict, Version};
 use varve_core::{RunId, VersionId};
 
-use super::write_cache::WriteCache;
+use super::ArchiveTables;
+use super::write_cache::UrlCache;
 use varve_core::catalog::{CatalogRow, LatestPageList, Removal};
-use varve_sqlite::UnlocatedError;
 use varve_sqlite::column::blob_id;
+use varve_sqlite::{BatchEffect, UnlocatedError, parsed_state};
 
-/// Receives rows that are left out because their version does not exist.
-pub(super) type LeaveOutRow<'a> = &'a mut dyn FnMut(CatalogRow);
-
-/// The effect of a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BatchEffect {
-    /// Rows were added.
-    Added,
-    /// Rows were also erased, and must not stay in free pages of the file.
-    Erased,
-}
-
-/// Stores rows in an open transaction. If there is a `leave_out`, it receives scores and moves of HEAD
-/// whose version does not exist.
+/// Stores rows in an open transaction.
 pub(super) fn apply(
     connection: &Connection,
-    cache: &mut WriteCache,
+    cache: &mut UrlCache,
     rows: &mut dyn Iterator<Item = CatalogRow>,
-    mut leave_out: Option<LeaveOutRow<'_>>,
 ) -> Result<BatchEffect, UnlocatedError> {
     let mut batch = WriteBatch {
         connection,
@@ -45,10 +32,7 @@ pub(super) fn apply(
         erased: false,
     };
     for row in rows {
-        match &mut leave_out {
-            Some(leave_out) if batch.lacks_version(&row)? => leave_out(row),
-            _ => batch.store(row)?,
-        }
+        batch.store(row)?;
     }
     batch.finish()
 }
@@ -56,7 +40,7 @@ pub(super) fn apply(
 /// A batch that is being written.
 pub(super) struct WriteBatch<'a> {
     pub(super) connection: &'a Connection,
-    pub(super) cache: &'a mut WriteCache,
+    pub(super) cache: &'a mut UrlCache,
     /// The owner of the last capture, which is nearly always that of the next one.
     owner: Option<(CaptureOwner, OwnerRow)>,
     /// The number of captures that each owner gained. Written at the end.
@@ -120,8 +104,7 @@ impl WriteBatch<'_> {
 
     /// Runs a statement that returns no rows.
     pub(super) fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<(), UnlocatedError> {
-        self.connection.prepare_cached(sql)?.execute(params)?;
-        Ok(())
+        varve_sqlite::execute(self.connection, sql, params)
     }
 
     fn finish(mut self) -> Result<BatchEffect, UnlocatedError> {
@@ -151,7 +134,7 @@ impl WriteBatch<'_> {
     /// The version that HEAD points to now.
     pub(super) fn current_head(&mut self) -> Result<Option<VersionId>, UnlocatedError> {
         self.write_head()?;
-        super::read_derived::head(self.connection)
+        parsed_state::<ArchiveTables, _>(self.connection, "head")
     }
 
     fn version(&mut self, version: &Version) -> Result<(), UnlocatedError> {
@@ -271,17 +254,6 @@ impl WriteBatch<'_> {
         self.owner = None;
     }
 
-    /// Whether a row refers to a version that does not exist. Tags are stored all the same: they show
-    /// that the version existed.
-    fn lacks_version(&self, row: &CatalogRow) -> Result<bool, UnlocatedError> {
-        let version = match row {
-            CatalogRow::Score(score) => &score.version,
-            CatalogRow::Head(version) => version,
-            _ => return Ok(false),
-        };
-        Ok(self.owner_with_id(version)?.is_none())
-    }
-
     /// Fails if a version does not exist.
     fn require_version(&self, id: &VersionId) -> Result<(), UnlocatedError> {
         self.owner_with_id(id)?.map(|_| ()).ok_or(UnlocatedError::NoVersion(*id))
@@ -293,7 +265,7 @@ impl WriteBatch<'_> {
             "INSERT INTO kept_diffs (base, head, json, time) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (head, base) DO UPDATE SET json = excluded.json, time = excluded.time",
             params![
-                super::read_derived::base_bytes(diff.base.as_ref()),
+                diff.base.as_ref().map_or(&[][..], |base| &base.as_bytes()[..]),
                 diff.head.as_bytes(),
                 diff.json,
                 diff.time.micros()

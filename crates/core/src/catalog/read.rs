@@ -189,6 +189,16 @@ pub trait CatalogRead: Send + Sync {
     /// The number of captures of a run.
     fn captures_of_run(&self, run: &RunId) -> Result<u64, CatalogError>;
 
+    /// Calls `each` with the records of the captures of a run, in no order.
+    fn each_record_of_run(&self, _run: &RunId, _each: &mut dyn FnMut(RecordId)) -> Result<(), CatalogError> {
+        Ok(())
+    }
+
+    /// The version that a run became: the first that named it.
+    fn version_of_run(&self, _run: &RunId) -> Result<Option<VersionId>, CatalogError> {
+        Ok(None)
+    }
+
     /// The version that HEAD pointed to when the last row about it was written.
     fn head(&self) -> Result<Option<VersionId>, CatalogError>;
 

@@ -95,6 +95,18 @@ pub trait Catalog: CatalogRead {
     /// Stores all rows or none. When it returns, they survive a power cut.
     fn apply(&self, rows: &mut dyn Iterator<Item = CatalogRow>) -> Result<(), CatalogError>;
 
+    /// Stores rows as [`apply`](Self::apply) does, for silos that have lost records: a score or a
+    /// move of HEAD whose version does not exist goes to `left_out`.
+    fn apply_leniently(
+        &self,
+        rows: &mut dyn Iterator<Item = CatalogRow>,
+        left_out: &mut dyn FnMut(CatalogRow),
+    ) -> Result<(), CatalogError>;
+
+    /// Runs `work` while no process can add rows. `work` may read this catalog, and must not write
+    /// to it.
+    fn exclusively(&self, work: &mut dyn FnMut()) -> Result<(), CatalogError>;
+
     /// The same catalog, for reading.
     fn as_read(&self) -> &dyn CatalogRead;
 }

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use varve_catalog::{Catalog, CatalogRead, CatalogRow, LatestPageList, SqliteCatalog};
+use varve_catalog::{
+    Catalog, CatalogRead, CatalogRow, FrontierStore, LatestPageList, SqliteCatalog, SqliteFrontierStore,
+};
 use varve_core::body::StoredBody;
 use varve_core::fact::PageList;
 use varve_core::headers::Redaction;
@@ -47,7 +49,8 @@ const MAX_LOOKUP_RETRIES: usize = 5;
 /// write meanwhile.
 pub struct ArchiveHistoryReader {
     archive: Archive,
-    catalog: SqliteCatalog,
+    catalog: Arc<dyn CatalogRead>,
+    frontier: Box<dyn FrontierStore>,
     newer: Mutex<ReopenedStore>,
 }
 
@@ -94,7 +97,9 @@ impl ArchiveHistoryReader {
         }
         // Taken before the catalog is opened, so that a change in between leads to another lookup.
         let newer = ReopenedStore { store: None, index: index_state(&archive.layout().index()) };
-        Ok(Self { catalog: SqliteCatalog::open_to_read(&path)?, archive, newer: Mutex::new(newer) })
+        let catalog = Arc::new(SqliteCatalog::open_to_read(&path)?);
+        let frontier = Box::new(SqliteFrontierStore::new(Arc::clone(&catalog)));
+        Ok(Self { catalog, frontier, archive, newer: Mutex::new(newer) })
     }
 
     /// Runs a query on the store. Retries if the query fails and the index has changed since it was
@@ -139,7 +144,7 @@ impl ArchiveHistoryReader {
         capture: &Capture,
         question: impl FnMut(&StoreReader) -> Result<T, RepositoryError>,
     ) -> Result<T, RepositoryError> {
-        must_be_shown(&self.catalog, capture)?;
+        must_be_shown(self.catalog(), capture)?;
         self.ask(question)
     }
 
@@ -149,7 +154,7 @@ impl ArchiveHistoryReader {
         capture: &Capture,
         question: impl FnMut(&StoreReader) -> Result<T, RepositoryError>,
     ) -> Result<T, RepositoryError> {
-        if is_hidden(&self.catalog, capture)? { Ok(T::default()) } else { self.ask(question) }
+        if is_hidden(self.catalog(), capture)? { Ok(T::default()) } else { self.ask(question) }
     }
 
     fn newer(&self) -> MutexGuard<'_, ReopenedStore> {
@@ -168,11 +173,11 @@ impl HistoryReader for ArchiveHistoryReader {
     }
 
     fn unfinished_since(&self) -> Result<Option<Moment>, RepositoryError> {
-        Ok(self.catalog.unfinished_runs()?.first().map(|open| open.time))
+        Ok(self.frontier.unfinished_runs()?.first().map(|open| open.time))
     }
 
     fn catalog(&self) -> &dyn CatalogRead {
-        &self.catalog
+        &*self.catalog
     }
 
     /// If the HEAD file is missing, the catalog's value is used: it is derived from the silos.
@@ -186,7 +191,7 @@ impl HistoryReader for ArchiveHistoryReader {
     /// The next writer sets HEAD to the catalog's value.
     fn head_state(&self) -> Result<HeadState, RepositoryError> {
         let wanted = || Ok(self.catalog.head()?);
-        Ok(named(&self.catalog, &self.archive.layout().head(), wanted)?.err().unwrap_or(HeadState::Right))
+        Ok(named(self.catalog(), &self.archive.layout().head(), wanted)?.err().unwrap_or(HeadState::Right))
     }
 
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
@@ -245,12 +250,12 @@ impl HistoryReader for ArchiveHistoryReader {
 }
 
 /// Whether a page was removed from its version.
-fn is_hidden(catalog: &SqliteCatalog, capture: &Capture) -> Result<bool, RepositoryError> {
+fn is_hidden(catalog: &dyn CatalogRead, capture: &Capture) -> Result<bool, RepositoryError> {
     Ok(catalog.removal_of_page(capture)?.is_some())
 }
 
 /// Returns an error for a page that was removed from its version.
-fn must_be_shown(catalog: &SqliteCatalog, capture: &Capture) -> Result<(), RepositoryError> {
+fn must_be_shown(catalog: &dyn CatalogRead, capture: &Capture) -> Result<(), RepositoryError> {
     if is_hidden(catalog, capture)? {
         return Err(RepositoryError::Absent { id: capture.body.to_string() });
     }
@@ -259,7 +264,8 @@ fn must_be_shown(catalog: &SqliteCatalog, capture: &Capture) -> Result<(), Repos
 
 /// A varve archive, open for adding to its history.
 pub struct ArchiveHistoryWriter {
-    catalog: Arc<SqliteCatalog>,
+    catalog: Arc<dyn Catalog>,
+    frontier: Box<dyn FrontierStore>,
     writer: ArchiveWriter,
     packers: PackerPool,
 }
@@ -273,11 +279,12 @@ impl ArchiveHistoryWriter {
     /// Adds history to an archive that is open for writing.
     pub fn of(writer: ArchiveWriter) -> Result<Self, RepositoryError> {
         step("open the catalog", &writer.layout().catalog());
-        let catalog = SqliteCatalog::open_to_write(&writer.layout().catalog())?;
+        let catalog = Arc::new(SqliteCatalog::open_to_write(&writer.layout().catalog())?);
         let redaction = writer.settings().redaction();
-        catch_up(writer.layout(), &catalog, redaction)?;
+        catch_up(writer.layout(), &*catalog, redaction)?;
         let packers = PackerPool::new(writer.store().settings());
-        Ok(Self { catalog: Arc::new(catalog), writer, packers })
+        let frontier = Box::new(SqliteFrontierStore::new(Arc::clone(&catalog)));
+        Ok(Self { catalog, frontier, writer, packers })
     }
 
     /// The archive writer.
@@ -299,9 +306,9 @@ impl ArchiveHistoryWriter {
         done
     }
 
-    /// The catalog.
-    pub fn sqlite(&self) -> &Arc<SqliteCatalog> {
-        &self.catalog
+    /// The queues of unfinished runs.
+    pub fn frontier_store(&self) -> &dyn FrontierStore {
+        &*self.frontier
     }
 }
 
@@ -311,7 +318,7 @@ impl ArchiveHistoryWriter {
 /// skipped it would continue from an older version for good.
 pub fn catch_up(
     layout: &ArchivePaths,
-    catalog: &SqliteCatalog,
+    catalog: &dyn Catalog,
     redaction: Redaction,
 ) -> Result<(), RepositoryError> {
     let from = catalog.scanned_up_to()?.map(SiloPlace::from_number);
@@ -350,7 +357,7 @@ pub fn catch_up(
     let end = end.map_err(RepositoryError::behind)?;
     if let Some(end) = end.filter(|end| Some(*end) != from) {
         pending.push(CatalogRow::ScannedUpTo(end.number()));
-        step("catch up", catalog.path());
+        step("catch up", &layout.catalog());
         apply(&mut pending.into_iter())?;
     }
     follow_head(layout, catalog)
@@ -367,7 +374,7 @@ fn read_list(store: &StoreReader, record: RecordId) -> Result<Option<PageList>, 
 }
 
 /// Sets the HEAD file to the version that the catalog holds as HEAD.
-fn follow_head(layout: &ArchivePaths, catalog: &SqliteCatalog) -> Result<(), RepositoryError> {
+fn follow_head(layout: &ArchivePaths, catalog: &dyn Catalog) -> Result<(), RepositoryError> {
     let path = layout.head();
     match catalog.head()? {
         Some(version) if head::read(&path).ok().flatten() != Some(version) => head::write(&path, &version),
@@ -381,7 +388,7 @@ impl HistoryReader for ArchiveHistoryWriter {
     }
 
     fn catalog(&self) -> &dyn CatalogRead {
-        &*self.catalog
+        self.catalog.as_read()
     }
 
     fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
@@ -389,19 +396,19 @@ impl HistoryReader for ArchiveHistoryWriter {
     }
 
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, RepositoryError> {
-        must_be_shown(&self.catalog, capture)?;
+        must_be_shown(self.catalog(), capture)?;
         open_body(&self.writer.reader(), capture)
     }
 
     fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, RepositoryError> {
-        if is_hidden(&self.catalog, capture)? {
+        if is_hidden(self.catalog(), capture)? {
             return Ok(None);
         }
         wire_head(&self.writer.reader(), capture)
     }
 
     fn renderings(&self, capture: &Capture) -> Result<Renderings, RepositoryError> {
-        if is_hidden(&self.catalog, capture)? {
+        if is_hidden(self.catalog(), capture)? {
             return Ok(Renderings::default());
         }
         renderings(&self.writer.reader(), capture)
@@ -478,9 +485,10 @@ impl HistoryWriter for ArchiveHistoryWriter {
         if let Some(end) = self.writer.store().end()? {
             rows.push(CatalogRow::ScannedUpTo(end.number()));
         }
-        step("begin a transaction", self.catalog.path());
+        let path = self.writer.layout().catalog();
+        step("begin a transaction", &path);
         self.catalog.apply(&mut rows.into_iter())?;
-        step("transaction done", self.catalog.path());
+        step("transaction done", &path);
         Ok(())
     }
 
@@ -488,7 +496,9 @@ impl HistoryWriter for ArchiveHistoryWriter {
         &self,
         work: &mut dyn FnMut() -> Result<(), RepositoryError>,
     ) -> Result<(), RepositoryError> {
-        self.catalog.alone(work)
+        let mut done = Ok(());
+        self.catalog.exclusively(&mut || done = work())?;
+        done
     }
 
     /// Does nothing: the silos already record the move, and the next writer follows them.

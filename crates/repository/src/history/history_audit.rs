@@ -50,7 +50,7 @@ struct RebuiltCatalog {
 impl RebuiltCatalog {
     fn begin(archive: &Archive) -> Result<Self, RepositoryError> {
         let folder = tempfile::tempdir().map_err(RepositoryError::write(&std::env::temp_dir()))?;
-        let catalog = SqliteCatalog::open_to_write(&folder.path().join("catalog.db"))?;
+        let catalog = Box::new(SqliteCatalog::open_to_write(&folder.path().join("catalog.db"))?);
         Ok(Self { filling: CatalogFiller::new(catalog, archive.settings().redaction()), _folder: folder })
     }
 }
@@ -101,7 +101,7 @@ impl<'a> HistoryAudit<'a> {
                 told.for_each(|left_out| found(AuditFinding::new(AuditKind::History, left_out.to_string())));
                 let wrong = found_about_head(&layout.head(), again.head()?, lacks_silos(self.archive)?);
                 wrong.into_iter().for_each(&mut *found);
-                compare_catalogs(self.archive, &again, found)
+                compare_catalogs(self.archive, again.as_read(), found)
             }
             // The silos are what the audit is about, and they were read.
             Err(error) => {
@@ -296,7 +296,7 @@ fn found_about_head(path: &Path, should_be: Option<VersionId>, lacks_silos: bool
 /// Compares the stored catalog, if there is one, with the rebuilt one.
 fn compare_catalogs(
     archive: &Archive,
-    again: &SqliteCatalog,
+    again: &dyn CatalogRead,
     found: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), RepositoryError> {
     let path = archive.layout().catalog();
@@ -348,7 +348,7 @@ fn lacks_silos(archive: &Archive) -> Result<bool, RepositoryError> {
 }
 
 /// Whether the catalog has not read all records of the silos, as after a crash.
-fn is_behind(kept: &SqliteCatalog, archive: &Archive) -> Result<bool, RepositoryError> {
+fn is_behind(kept: &dyn CatalogRead, archive: &Archive) -> Result<bool, RepositoryError> {
     let silos = archive.store().files().list().map_err(StoreError::from)?;
     let end = silos.values().next_back().map(|last| (last.number, last.length));
     let reached =

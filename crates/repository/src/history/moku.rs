@@ -101,7 +101,7 @@ impl MokuHistoryReader {
 
     /// The state of the HEAD file, regardless of an intended move.
     pub fn head_as_it_is(&self) -> Result<HeadState, RepositoryError> {
-        moku_head::judge(&self.catalog, &self.site.head())
+        moku_head::judge(&*self.catalog, &self.site.head())
     }
 
     /// The target of an interrupted move of HEAD, if the intent is still valid.
@@ -118,7 +118,7 @@ impl HistoryReader for MokuHistoryReader {
     }
 
     fn catalog(&self) -> &dyn CatalogRead {
-        &self.catalog
+        &*self.catalog
     }
 
     fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
@@ -231,7 +231,7 @@ impl MokuHistoryWriter {
 
     /// Moves a HEAD that Moku left behind or that is lost. Returns the state found.
     fn mend_head(&self) -> Result<Option<HeadState>, RepositoryError> {
-        let state = moku_head::judge(&self.catalog, &self.site.head())?;
+        let state = moku_head::judge(&*self.catalog, &self.site.head())?;
         match state.wanted() {
             Some(version) => {
                 // After the repair of HEAD nothing else shows that rows are missing.
@@ -300,7 +300,7 @@ impl HistoryReader for MokuHistoryWriter {
     }
 
     fn catalog(&self) -> &dyn CatalogRead {
-        &self.catalog
+        &*self.catalog
     }
 
     fn head(&self) -> Result<Option<VersionId>, RepositoryError> {
@@ -334,7 +334,7 @@ impl HistoryReader for MokuHistoryWriter {
 
 impl HistoryWriter for MokuHistoryWriter {
     fn rows(&self) -> &dyn Catalog {
-        &self.catalog
+        &*self.catalog
     }
 
     fn now(&self) -> Moment {
@@ -380,7 +380,7 @@ impl HistoryWriter for MokuHistoryWriter {
 
     fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
         head::write(&self.site.head(), version)?;
-        moku_head::outlive_children(&self.catalog, &self.site.head(), *version)?;
+        moku_head::outlive_children(&*self.catalog, &self.site.head(), *version)?;
         self.clear_intended_head()
     }
 
@@ -407,7 +407,9 @@ impl HistoryWriter for MokuHistoryWriter {
         &self,
         work: &mut dyn FnMut() -> Result<(), RepositoryError>,
     ) -> Result<(), RepositoryError> {
-        self.catalog.alone(work)
+        let mut done = Ok(());
+        self.catalog.exclusively(&mut || done = work())?;
+        done
     }
 
     fn vacuum(&self) -> Result<(), RepositoryError> {

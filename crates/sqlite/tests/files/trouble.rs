@@ -172,7 +172,7 @@ fn a_catalog_that_was_opened_to_read_is_not_written() {
     drop(MokuCatalog::open_to_write(&moku, &MokuOptions::default()).unwrap());
     let readers: [Box<dyn Catalog>; 2] = [
         Box::new(SqliteCatalog::open_to_read(&catalog).unwrap()),
-        Box::new(MokuCatalog::open_to_read(&moku).unwrap()),
+        Box::new(MokuCatalog::open_to_read(&moku).unwrap().into_tables()),
     ];
     for reader in readers {
         assert!(matches!(apply(&*reader, version_with_captures(1, 1)), Err(CatalogError::ReadOnly { .. })));

@@ -1,0 +1,152 @@
+//! The tables of `moku.db`, as [`varve_sqlite`] reads and writes them.
+
+use std::path::Path;
+
+use rusqlite::{Connection, Row};
+use varve_core::catalog::{CatalogError, CatalogRow};
+use varve_core::history::{Capture, CaptureFilter, ListCursor, StoredScore, TimeOrder};
+use varve_core::{BodyId, VersionId};
+use varve_sqlite::column::{IdForm, TimeUnit};
+use varve_sqlite::{BatchEffect, DiffTable, TableLayout, TagTable, UnlocatedError, VersionTable};
+
+use crate::era::Era;
+use crate::{MokuOptions, read_captures, read_scores, schema, write};
+
+/// The tables of Moku and those that varve adds, read through the views of [`Era`].
+pub enum MokuTables {}
+
+impl TableLayout for MokuTables {
+    type WriteOptions = MokuOptions;
+    type Cache = ();
+
+    const ID_FORM: IdForm = IdForm::Text;
+    const TIME_UNIT: TimeUnit = TimeUnit::Seconds;
+    const VERSIONS: VersionTable = VersionTable {
+        table: "commits",
+        columns: "v.id, v.parent_id, v.message, nullif(v.author, ''), v.timestamp, v.run, v.record",
+        parent: "parent_id",
+        time: "timestamp",
+        order: "place",
+        capture_count: "SELECT count(*) FROM pages WHERE version_id = ?1",
+    };
+    const DIFFS: DiffTable = DiffTable {
+        table: "diffs",
+        base: "base_version_id",
+        no_base: "NULL",
+        head: "head_version_id",
+        json: "diff_json",
+        time: "created_at",
+    };
+    const TAGS: TagTable = TagTable { table: "varve_tags", version: "version_id" };
+    const VERDICTS: &'static str = "varve_verdicts";
+    const STATE: &'static str = "varve_state";
+    const SELECT_SCORES: &'static str =
+        "SELECT scoring_version, score, normalized, confidence, score_json, created_at
+        FROM version_scores WHERE version_id = ?1 ORDER BY created_at DESC, rowid DESC";
+    const OPEN_RUNS: &'static str = "SELECT run FROM varve_run_snapshots GROUP BY run ORDER BY min(place)";
+    const CAPTURES_OF_RUN: &'static str =
+        "SELECT (SELECT count(*) FROM varve_run_snapshots WHERE run = ?1) + (SELECT count(*) FROM pages
+        WHERE version_id = (SELECT version_id FROM varve_versions WHERE run = ?1 AND holds_run))";
+    const VERSION_OF_RUN: &'static str = "SELECT version_id FROM varve_versions WHERE run = ?1 AND holds_run";
+    const RECORDS_OF_RUN: &'static str =
+        "SELECT record FROM varve_run_snapshots WHERE run = ?1 AND record IS NOT NULL
+        UNION ALL SELECT record FROM pages WHERE record IS NOT NULL
+            AND version_id = (SELECT version_id FROM varve_versions WHERE run = ?1 AND holds_run)";
+
+    fn open_writer(path: &Path, options: &MokuOptions) -> Result<Connection, UnlocatedError> {
+        let mut connection = varve_sqlite::open_to_write(path)?;
+        schema::prepare_to_write(&mut connection, options)?;
+        varve_sqlite::configure_writer(&connection)?;
+        Era::Current.create_views(&connection)?;
+        Ok(connection)
+    }
+
+    fn prepare_reader(connection: &Connection) -> Result<(), UnlocatedError> {
+        match Era::of(connection)? {
+            Era::Empty => Err(UnlocatedError::Foreign("this database is empty".to_owned())),
+            era => era.create_views(connection),
+        }
+    }
+
+    fn apply(
+        connection: &Connection,
+        (): &mut (),
+        rows: &mut dyn Iterator<Item = CatalogRow>,
+    ) -> Result<BatchEffect, UnlocatedError> {
+        write::apply(connection, rows).map(|()| BatchEffect::Added)
+    }
+
+    fn versions_with_url(
+        connection: &Connection,
+        url: &str,
+    ) -> Result<(String, Option<String>), UnlocatedError> {
+        let spellings = read_captures::spellings(connection, url)?;
+        let urls: Vec<&str> = std::iter::once(url).chain(spellings.iter().map(String::as_str)).collect();
+        let pages = "SELECT DISTINCT version_id FROM pages WHERE url IN (SELECT value FROM json_each(?5))";
+        let from = format!("({pages}) AS p CROSS JOIN commits AS v ON v.id = p.version_id");
+        Ok((from, Some(read_captures::json_texts(&urls))))
+    }
+
+    fn add_evidence(
+        connection: &Connection,
+        _: &Row<'_>,
+        score: &mut StoredScore,
+    ) -> Result<(), UnlocatedError> {
+        score.evidence = read_scores::evidence(connection, &score.version, &score.scoring_version)?;
+        score.attributions = read_scores::attributions(connection, &score.version, &score.scoring_version)?;
+        Ok(())
+    }
+
+    fn captures_in(
+        connection: &Connection,
+        version: &VersionId,
+        cursor: ListCursor<(&str, &str)>,
+    ) -> Result<Vec<Capture>, UnlocatedError> {
+        read_captures::in_version(connection, version, cursor)
+    }
+
+    fn captures_at_path(
+        connection: &Connection,
+        version: &VersionId,
+        path: &str,
+    ) -> Result<Vec<Capture>, UnlocatedError> {
+        read_captures::at_path(connection, version, path)
+    }
+
+    fn captures_of_any(
+        connection: &Connection,
+        urls: &[&str],
+        filter: &CaptureFilter,
+        order: TimeOrder,
+        cursor: ListCursor<&Capture>,
+    ) -> Result<Vec<Capture>, UnlocatedError> {
+        read_captures::of_urls(connection, urls, filter, order, cursor)
+    }
+
+    fn captures_of_any_in(
+        connection: &Connection,
+        version: &VersionId,
+        urls: &[&str],
+    ) -> Result<Vec<Capture>, UnlocatedError> {
+        read_captures::of_urls_in(connection, version, urls)
+    }
+
+    fn spellings_of(connection: &Connection, url: &str) -> Result<Vec<String>, UnlocatedError> {
+        read_captures::spellings(connection, url)
+    }
+
+    fn urls(
+        connection: &Connection,
+        prefix: &str,
+        cursor: ListCursor<&str>,
+    ) -> Result<Vec<String>, UnlocatedError> {
+        read_captures::urls(connection, prefix, cursor)
+    }
+
+    fn each_body(
+        connection: &Connection,
+        each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>,
+    ) -> Result<(), UnlocatedError> {
+        read_captures::each_body(connection, each)
+    }
+}
