@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use rusqlite::{Connection, Row};
-use varve_core::catalog::{CatalogError, CatalogRow};
-use varve_core::history::{Capture, CaptureFilter, ListCursor, StoredScore, TimeOrder};
-use varve_core::{BodyId, VersionId};
+use varve_core::catalog::CatalogRow;
+use varve_core::history::StoredScore;
 use varve_sqlite::column::{IdForm, TimeUnit};
-use varve_sqlite::{BatchEffect, DiffTable, TableLayout, TagTable, UnlocatedError, VersionTable};
+use varve_sqlite::{
+    BatchEffect, DiffTable, RemovalTables, SqlResult, TableLayout, TagTable, UnlocatedError, VersionTable,
+};
 
 use crate::era::Era;
-use crate::{MokuOptions, read_captures, read_scores, schema, write};
+use crate::{MokuOptions, read_scores, schema, write};
 
 /// The tables of Moku and those that varve adds, read through the views of [`Era`].
 pub enum MokuTables {}
@@ -53,7 +54,7 @@ impl TableLayout for MokuTables {
         UNION ALL SELECT record FROM pages WHERE record IS NOT NULL
             AND version_id = (SELECT version_id FROM varve_versions WHERE run = ?1 AND holds_run)";
 
-    fn open_writer(path: &Path, options: &MokuOptions) -> Result<Connection, UnlocatedError> {
+    fn open_writer(path: &Path, options: &MokuOptions) -> SqlResult<Connection> {
         let mut connection = varve_sqlite::open_to_write(path)?;
         schema::prepare_to_write(&mut connection, options)?;
         varve_sqlite::configure_writer(&connection)?;
@@ -61,7 +62,7 @@ impl TableLayout for MokuTables {
         Ok(connection)
     }
 
-    fn prepare_reader(connection: &Connection) -> Result<(), UnlocatedError> {
+    fn prepare_reader(connection: &Connection) -> SqlResult<()> {
         match Era::of(connection)? {
             Era::Empty => Err(UnlocatedError::Foreign("this database is empty".to_owned())),
             era => era.create_views(connection),
@@ -72,81 +73,16 @@ impl TableLayout for MokuTables {
         connection: &Connection,
         (): &mut (),
         rows: &mut dyn Iterator<Item = CatalogRow>,
-    ) -> Result<BatchEffect, UnlocatedError> {
+    ) -> SqlResult<BatchEffect> {
         write::apply(connection, rows).map(|()| BatchEffect::Added)
     }
 
-    fn versions_with_url(
-        connection: &Connection,
-        url: &str,
-    ) -> Result<(String, Option<String>), UnlocatedError> {
-        let spellings = read_captures::spellings(connection, url)?;
-        let urls: Vec<&str> = std::iter::once(url).chain(spellings.iter().map(String::as_str)).collect();
-        let pages = "SELECT DISTINCT version_id FROM pages WHERE url IN (SELECT value FROM json_each(?5))";
-        let from = format!("({pages}) AS p CROSS JOIN commits AS v ON v.id = p.version_id");
-        Ok((from, Some(read_captures::json_texts(&urls))))
-    }
-
-    fn add_evidence(
-        connection: &Connection,
-        _: &Row<'_>,
-        score: &mut StoredScore,
-    ) -> Result<(), UnlocatedError> {
+    fn add_evidence(connection: &Connection, _: &Row<'_>, score: &mut StoredScore) -> SqlResult<()> {
         score.evidence = read_scores::evidence(connection, &score.version, &score.scoring_version)?;
         score.attributions = read_scores::attributions(connection, &score.version, &score.scoring_version)?;
         Ok(())
     }
-
-    fn captures_in(
-        connection: &Connection,
-        version: &VersionId,
-        cursor: ListCursor<(&str, &str)>,
-    ) -> Result<Vec<Capture>, UnlocatedError> {
-        read_captures::in_version(connection, version, cursor)
-    }
-
-    fn captures_at_path(
-        connection: &Connection,
-        version: &VersionId,
-        path: &str,
-    ) -> Result<Vec<Capture>, UnlocatedError> {
-        read_captures::at_path(connection, version, path)
-    }
-
-    fn captures_of_any(
-        connection: &Connection,
-        urls: &[&str],
-        filter: &CaptureFilter,
-        order: TimeOrder,
-        cursor: ListCursor<&Capture>,
-    ) -> Result<Vec<Capture>, UnlocatedError> {
-        read_captures::of_urls(connection, urls, filter, order, cursor)
-    }
-
-    fn captures_of_any_in(
-        connection: &Connection,
-        version: &VersionId,
-        urls: &[&str],
-    ) -> Result<Vec<Capture>, UnlocatedError> {
-        read_captures::of_urls_in(connection, version, urls)
-    }
-
-    fn spellings_of(connection: &Connection, url: &str) -> Result<Vec<String>, UnlocatedError> {
-        read_captures::spellings(connection, url)
-    }
-
-    fn urls(
-        connection: &Connection,
-        prefix: &str,
-        cursor: ListCursor<&str>,
-    ) -> Result<Vec<String>, UnlocatedError> {
-        read_captures::urls(connection, prefix, cursor)
-    }
-
-    fn each_body(
-        connection: &Connection,
-        each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>,
-    ) -> Result<(), UnlocatedError> {
-        read_captures::each_body(connection, each)
-    }
 }
+
+/// A site has no silos, and so no removals.
+impl RemovalTables for MokuTables {}

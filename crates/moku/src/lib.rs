@@ -26,7 +26,7 @@ use std::ops::Deref;
 use std::path::Path;
 
 use varve_core::VersionId;
-use varve_core::catalog::CatalogError;
+use varve_core::catalog::CatalogResult;
 use varve_core::headers::Redaction;
 use varve_sqlite::{TableCatalog, UnlocatedError};
 
@@ -58,13 +58,13 @@ impl Deref for MokuCatalog {
 
 impl MokuCatalog {
     /// Opens `moku.db` of any era to read, and changes nothing.
-    pub fn open_to_read(path: &Path) -> Result<Self, CatalogError> {
+    pub fn open_to_read(path: &Path) -> CatalogResult<Self> {
         TableCatalog::open_to_read(path).map(Self)
     }
 
     /// Opens `moku.db` to write, and creates it if it does not exist. The caller holds the lock of
     /// the site.
-    pub fn open_to_write(path: &Path, options: &MokuOptions) -> Result<Self, CatalogError> {
+    pub fn open_to_write(path: &Path, options: &MokuOptions) -> CatalogResult<Self> {
         TableCatalog::open_with_options(path, options).map(Self)
     }
 
@@ -74,27 +74,27 @@ impl MokuCatalog {
     }
 
     /// The project that the site belongs to.
-    pub fn project_id(&self) -> Result<Option<String>, CatalogError> {
+    pub fn project_id(&self) -> CatalogResult<Option<String>> {
         self.query(schema::project)
     }
 
     /// Whether sensitive headers of new captures are redacted. The default is yes.
-    pub fn redaction(&self) -> Result<Redaction, CatalogError> {
+    pub fn redaction(&self) -> CatalogResult<Redaction> {
         self.query(schema::redaction)
     }
 
     /// Changes whether sensitive headers of new captures are redacted.
-    pub fn set_redaction(&self, redaction: Redaction) -> Result<(), CatalogError> {
+    pub fn set_redaction(&self, redaction: Redaction) -> CatalogResult<()> {
         self.write(|connection| schema::set_redaction(connection, redaction))
     }
 
     /// A version that HEAD named and that has no rows. It stays until a user accepts the loss.
-    pub fn lost_head(&self) -> Result<Option<VersionId>, CatalogError> {
+    pub fn lost_head(&self) -> CatalogResult<Option<VersionId>> {
         self.query(schema::lost_head)
     }
 
     /// Versions that varve committed and that have lost their rows without retention.
-    pub fn lost_versions(&self) -> Result<Vec<VersionId>, CatalogError> {
+    pub fn lost_versions(&self) -> CatalogResult<Vec<VersionId>> {
         self.query(|connection| {
             let parse = |id: String| {
                 id.parse()
@@ -105,42 +105,42 @@ impl MokuCatalog {
     }
 
     /// Stores the version that HEAD named and that has no rows. `None` accepts its loss.
-    pub fn set_lost_head(&self, version: Option<VersionId>) -> Result<(), CatalogError> {
+    pub fn set_lost_head(&self, version: Option<VersionId>) -> CatalogResult<()> {
         self.write(|connection| schema::set_lost_head(connection, version))
     }
 
     /// The parent that a version was committed with, if retention has given it another.
-    pub fn first_parent(&self, id: &VersionId) -> Result<Option<VersionId>, CatalogError> {
+    pub fn first_parent(&self, id: &VersionId) -> CatalogResult<Option<VersionId>> {
         self.query(|connection| schema::first_parent(connection, id))
     }
 
     /// Returns the space of deleted rows to the disk. A failure leaves all rows as they were.
-    pub fn vacuum(&self) -> Result<(), CatalogError> {
+    pub fn vacuum(&self) -> CatalogResult<()> {
         self.maintain(|_| vacuum::vacuum(self.path()))
     }
 
     /// Reports what is wrong with the rows. `quick` leaves out checks that read all of them.
-    pub fn audit_rows(&self, quick: bool, report: &mut dyn FnMut(MokuFinding)) -> Result<(), CatalogError> {
+    pub fn audit_rows(&self, quick: bool, report: &mut dyn FnMut(MokuFinding)) -> CatalogResult<()> {
         self.query(|connection| audit_rows::audit_rows(connection, quick, report))
     }
 
     /// Reports what is wrong with the rows of scores. Scores by `rules` must be between 0 and 100.
-    pub fn audit_scores(&self, rules: &str, report: &mut dyn FnMut(MokuFinding)) -> Result<(), CatalogError> {
+    pub fn audit_scores(&self, rules: &str, report: &mut dyn FnMut(MokuFinding)) -> CatalogResult<()> {
         self.query(|connection| audit_scores::audit_scores(connection, rules, report))
     }
 
     /// The row numbers of the stored diffs.
-    pub fn diff_numbers(&self) -> Result<Vec<i64>, CatalogError> {
+    pub fn diff_numbers(&self) -> CatalogResult<Vec<i64>> {
         self.query(audit_scores::diff_numbers)
     }
 
     /// The raw row of a diff.
-    pub fn diff_row(&self, number: i64) -> Result<Option<MokuDiffRow>, CatalogError> {
+    pub fn diff_row(&self, number: i64) -> CatalogResult<Option<MokuDiffRow>> {
         self.query(|connection| audit_scores::diff(connection, number))
     }
 
     /// Calls `each` with the raw row of every capture, also if it is invalid.
-    pub fn each_snapshot(&self, each: &mut dyn FnMut(SnapshotRow)) -> Result<(), CatalogError> {
+    pub fn each_snapshot(&self, each: &mut dyn FnMut(SnapshotRow)) -> CatalogResult<()> {
         self.query(|connection| audit_rows::each_snapshot(connection, each))
     }
 }

@@ -4,14 +4,14 @@ use rusqlite::{Connection, Row, params};
 use varve_core::VersionId;
 use varve_core::history::{Attribution, StoredEvidenceLocation};
 use varve_sqlite::column::text_id;
-use varve_sqlite::{UnlocatedError, collect_rows};
+use varve_sqlite::{SqlResult, collect_rows};
 
 /// The evidence of a score.
 pub(crate) fn evidence(
     connection: &Connection,
     version: &VersionId,
     rules: &str,
-) -> Result<Vec<StoredEvidenceLocation>, UnlocatedError> {
+) -> SqlResult<Vec<StoredEvidenceLocation>> {
     let sql =
         "SELECT evidence_id, evidence_index, location_index, evidence_key, selector, file_path, byte_start,
             byte_end, line_start, line_end, loc_confidence, evidence_json, location_json
@@ -44,7 +44,7 @@ pub(crate) fn attributions(
     connection: &Connection,
     version: &VersionId,
     rules: &str,
-) -> Result<Vec<Attribution>, UnlocatedError> {
+) -> SqlResult<Vec<Attribution>> {
     const ATTRIBUTION_COLUMNS: &str =
         "a.evidence_id, a.evidence_location_index, a.chunk_index, a.evidence_key,
         a.evidence_json, a.location_json, a.contribution, a.contribution_pct, a.note";
@@ -58,7 +58,7 @@ pub(crate) fn attributions(
     collect_rows(connection, &sql, params![version.to_string(), rules], read_attribution)
 }
 
-fn read_attribution(row: &Row<'_>) -> Result<Attribution, UnlocatedError> {
+fn read_attribution(row: &Row<'_>) -> SqlResult<Attribution> {
     Ok(Attribution {
         base: text_id(row, 0, "diff_attributions")?,
         evidence_id: row.get(1)?,

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use varve_core::id::IdError;
 use varve_core::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
 
-use crate::UnlocatedError;
+use crate::{SqlResult, UnlocatedError};
 
 /// An id that a database stores as bytes.
 pub trait BlobId: Sized {
@@ -67,7 +67,7 @@ impl IdForm {
         row: &Row<'_>,
         column: usize,
         table: &'static str,
-    ) -> Result<Option<T>, UnlocatedError> {
+    ) -> SqlResult<Option<T>> {
         match self {
             Self::Bytes => blob_id(row, column, table),
             Self::Text => text_id(row, column, table),
@@ -80,7 +80,7 @@ impl IdForm {
         row: &Row<'_>,
         column: usize,
         table: &'static str,
-    ) -> Result<T, UnlocatedError> {
+    ) -> SqlResult<T> {
         self.read(row, column, table)?.ok_or_else(|| missing_id(column, table))
     }
 }
@@ -123,11 +123,7 @@ fn missing_id(column: usize, table: &'static str) -> UnlocatedError {
 }
 
 /// Reads an id that is stored as bytes. `NULL` gives `None`.
-pub fn blob_id<T: BlobId>(
-    row: &Row<'_>,
-    column: usize,
-    table: &'static str,
-) -> Result<Option<T>, UnlocatedError> {
+pub fn blob_id<T: BlobId>(row: &Row<'_>, column: usize, table: &'static str) -> SqlResult<Option<T>> {
     let damaged = |what: String| UnlocatedError::Damaged(table, format!("column {}: {what}", column + 1));
     let Some(bytes) = row.get_ref(column)?.as_blob_or_null().map_err(|error| damaged(error.to_string()))?
     else {
@@ -138,11 +134,7 @@ pub fn blob_id<T: BlobId>(
 }
 
 /// Reads an id that is stored as bytes and may not be `NULL`.
-pub fn required_blob_id<T: BlobId>(
-    row: &Row<'_>,
-    column: usize,
-    table: &'static str,
-) -> Result<T, UnlocatedError> {
+pub fn required_blob_id<T: BlobId>(row: &Row<'_>, column: usize, table: &'static str) -> SqlResult<T> {
     blob_id(row, column, table)?.ok_or_else(|| missing_id(column, table))
 }
 
@@ -151,7 +143,7 @@ pub fn text_id<T: FromStr<Err = IdError>>(
     row: &Row<'_>,
     column: usize,
     table: &'static str,
-) -> Result<Option<T>, UnlocatedError> {
+) -> SqlResult<Option<T>> {
     let parse = |text: String| {
         text.parse().map_err(|error| UnlocatedError::Damaged(table, format!("{text}: {error}")))
     };

@@ -10,13 +10,13 @@ use varve_core::{Moment, RecordId, RunId, VersionId};
 
 use crate::column::required_blob_id;
 use crate::table_layout::{DiffTable, TableLayout, TagTable};
-use crate::{UnlocatedError, collect_rows};
+use crate::{SqlResult, UnlocatedError, collect_rows};
 
 /// All tags by name, or the one with this name.
 pub(crate) fn tags<L: TableLayout>(
     connection: &Connection,
     name: Option<&str>,
-) -> Result<Vec<VersionTag>, UnlocatedError> {
+) -> SqlResult<Vec<VersionTag>> {
     let TagTable { table, version } = L::TAGS;
     let which = if name.is_some() { "name = ?1" } else { "?1 IS NULL" };
     let sql = format!("SELECT name, {version}, time FROM {table} WHERE {which} ORDER BY name");
@@ -27,10 +27,7 @@ pub(crate) fn tags<L: TableLayout>(
 }
 
 /// A single value.
-pub(crate) fn state<L: TableLayout>(
-    connection: &Connection,
-    key: &str,
-) -> Result<Option<String>, UnlocatedError> {
+pub(crate) fn state<L: TableLayout>(connection: &Connection, key: &str) -> SqlResult<Option<String>> {
     let sql = format!("SELECT value FROM {} WHERE key = ?1", L::STATE);
     Ok(connection.prepare_cached(&sql)?.query_row([key], |row| row.get(0)).optional()?)
 }
@@ -39,7 +36,7 @@ pub(crate) fn state<L: TableLayout>(
 pub fn parsed_state<L: TableLayout, T: FromStr<Err: Display>>(
     connection: &Connection,
     key: &str,
-) -> Result<Option<T>, UnlocatedError> {
+) -> SqlResult<Option<T>> {
     let parse = |text: String| {
         let damaged = |error: T::Err| UnlocatedError::Damaged(L::STATE, format!("{key}: `{text}`: {error}"));
         text.parse().map_err(damaged)
@@ -48,9 +45,7 @@ pub fn parsed_state<L: TableLayout, T: FromStr<Err: Display>>(
 }
 
 /// The page list that was written last.
-pub(crate) fn latest_page_list<L: TableLayout>(
-    connection: &Connection,
-) -> Result<Option<LatestPageList>, UnlocatedError> {
+pub(crate) fn latest_page_list<L: TableLayout>(connection: &Connection) -> SqlResult<Option<LatestPageList>> {
     let Some(record) = parsed_state::<L, _>(connection, "page_list")? else { return Ok(None) };
     let deviations = parsed_state::<L, _>(connection, "page_list_deviations")?.unwrap_or(0);
     Ok(Some(LatestPageList { record, deviations }))
@@ -58,20 +53,17 @@ pub(crate) fn latest_page_list<L: TableLayout>(
 
 /// The time of the last garbage collection. An invalid value counts as none: the next garbage
 /// collection replaces it.
-pub(crate) fn last_gc<L: TableLayout>(connection: &Connection) -> Result<Option<Moment>, UnlocatedError> {
+pub(crate) fn last_gc<L: TableLayout>(connection: &Connection) -> SqlResult<Option<Moment>> {
     Ok(state::<L>(connection, "last_gc")?.and_then(|text| text.parse().ok()))
 }
 
 /// The runs that have captures and have not become versions.
-pub(crate) fn open_runs<L: TableLayout>(connection: &Connection) -> Result<Vec<RunId>, UnlocatedError> {
+pub(crate) fn open_runs<L: TableLayout>(connection: &Connection) -> SqlResult<Vec<RunId>> {
     collect_rows(connection, L::OPEN_RUNS, [], |row| L::ID_FORM.read_required(row, 0, "runs"))
 }
 
 /// The number of captures of a run.
-pub(crate) fn captures_of_run<L: TableLayout>(
-    connection: &Connection,
-    run: &RunId,
-) -> Result<u64, UnlocatedError> {
+pub(crate) fn captures_of_run<L: TableLayout>(connection: &Connection, run: &RunId) -> SqlResult<u64> {
     let run = L::ID_FORM.value(run);
     Ok(connection.prepare_cached(L::CAPTURES_OF_RUN)?.query_row([run], |row| row.get(0))?)
 }
@@ -81,7 +73,7 @@ pub(crate) fn each_record_of_run<L: TableLayout>(
     connection: &Connection,
     run: &RunId,
     each: &mut dyn FnMut(RecordId),
-) -> Result<(), UnlocatedError> {
+) -> SqlResult<()> {
     let mut statement = connection.prepare_cached(L::RECORDS_OF_RUN)?;
     let mut rows = statement.query([L::ID_FORM.value(run)])?;
     while let Some(row) = rows.next()? {
@@ -95,7 +87,7 @@ pub(crate) fn diff<L: TableLayout>(
     connection: &Connection,
     base: Option<&VersionId>,
     head: &VersionId,
-) -> Result<Option<StoredDiff>, UnlocatedError> {
+) -> SqlResult<Option<StoredDiff>> {
     let DiffTable { table, base: base_column, no_base, head: head_column, json, time } = L::DIFFS;
     let sql = format!(
         "SELECT {json}, {time} FROM {table} WHERE {head_column} = ?1 AND {base_column} IS coalesce(?2, {no_base})
@@ -113,7 +105,7 @@ pub(crate) fn diff<L: TableLayout>(
 pub(crate) fn diffs_with<L: TableLayout>(
     connection: &Connection,
     version: &VersionId,
-) -> Result<Vec<StoredDiffInfo>, UnlocatedError> {
+) -> SqlResult<Vec<StoredDiffInfo>> {
     let DiffTable { table, base, no_base, head, time, .. } = L::DIFFS;
     let sql = format!(
         "SELECT nullif({base}, {no_base}), {head}, {time} FROM {table} WHERE {head} = ?1 OR {base} = ?1"
@@ -130,10 +122,7 @@ pub(crate) fn diffs_with<L: TableLayout>(
 }
 
 /// The number of diffs that were computed before an instant.
-pub(crate) fn diffs_before<L: TableLayout>(
-    connection: &Connection,
-    before: Moment,
-) -> Result<u64, UnlocatedError> {
+pub(crate) fn diffs_before<L: TableLayout>(connection: &Connection, before: Moment) -> SqlResult<u64> {
     let DiffTable { table, time, .. } = L::DIFFS;
     let sql = format!("SELECT count(*) FROM {table} WHERE {time} < ?1");
     let before = L::TIME_UNIT.at_or_after(before);
@@ -144,7 +133,7 @@ pub(crate) fn diffs_before<L: TableLayout>(
 pub(crate) fn scores<L: TableLayout>(
     connection: &Connection,
     version: &VersionId,
-) -> Result<Vec<StoredScore>, UnlocatedError> {
+) -> SqlResult<Vec<StoredScore>> {
     let id = L::ID_FORM.value(version);
     collect_rows(connection, L::SELECT_SCORES, [id], |row| read_score::<L>(connection, row, version))
 }
@@ -153,7 +142,7 @@ fn read_score<L: TableLayout>(
     connection: &Connection,
     row: &Row<'_>,
     version: &VersionId,
-) -> Result<StoredScore, UnlocatedError> {
+) -> SqlResult<StoredScore> {
     let mut score = StoredScore {
         version: *version,
         scoring_version: row.get(0)?,

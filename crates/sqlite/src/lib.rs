@@ -25,7 +25,12 @@ pub use error::UnlocatedError;
 pub use open::{configure_writer, open_to_write};
 pub use reader_pool::ReaderPool;
 pub use table_catalog::TableCatalog;
-pub use table_layout::{BatchEffect, DiffTable, TableLayout, TagTable, VersionTable, WriteCache};
+pub use table_layout::{
+    BatchEffect, CaptureTables, DiffTable, RemovalTables, TableLayout, TagTable, VersionTable, WriteCache,
+};
+
+/// The result of a function over a connection, which does not know the path of its database.
+pub type SqlResult<T> = Result<T, UnlocatedError>;
 
 /// Converts a limit to the signed number that SQL takes.
 pub fn sql_limit(limit: usize) -> i64 {
@@ -49,7 +54,7 @@ pub fn cursor_limits(order: TimeOrder) -> (i64, i64) {
 }
 
 /// Runs a statement that returns no rows.
-pub fn execute(connection: &Connection, sql: &str, params: impl Params) -> Result<(), UnlocatedError> {
+pub fn execute(connection: &Connection, sql: &str, params: impl Params) -> SqlResult<()> {
     connection.prepare_cached(sql)?.execute(params)?;
     Ok(())
 }
@@ -59,7 +64,7 @@ pub fn collect_rows<T>(
     connection: &Connection,
     sql: &str,
     params: impl Params,
-    read: impl FnMut(&Row<'_>) -> Result<T, UnlocatedError>,
-) -> Result<Vec<T>, UnlocatedError> {
+    read: impl FnMut(&Row<'_>) -> SqlResult<T>,
+) -> SqlResult<Vec<T>> {
     connection.prepare_cached(sql)?.query_and_then(params, read)?.collect()
 }

@@ -1,6 +1,6 @@
 //! The queries of a catalog, in any layout. Each runs on a connection of the pool.
 
-use varve_core::catalog::{CatalogError, CatalogRead, LatestPageList, Removal, UrlMatch};
+use varve_core::catalog::{CatalogRead, CatalogResult, LatestPageList, Removal, UrlMatch};
 use varve_core::history::{
     Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder,
     VersionFilter, VersionInfo, VersionTag,
@@ -11,11 +11,11 @@ use crate::table_layout::TableLayout;
 use crate::{TableCatalog, derived, verdicts, versions};
 
 impl<L: TableLayout> CatalogRead for TableCatalog<L> {
-    fn version(&self, id: &VersionId) -> Result<Option<VersionInfo>, CatalogError> {
+    fn version(&self, id: &VersionId) -> CatalogResult<Option<VersionInfo>> {
         self.query(|connection| versions::version::<L>(connection, id))
     }
 
-    fn versions_beginning(&self, prefix: &str, limit: usize) -> Result<Vec<VersionId>, CatalogError> {
+    fn versions_beginning(&self, prefix: &str, limit: usize) -> CatalogResult<Vec<VersionId>> {
         self.query(|connection| versions::beginning::<L>(connection, prefix, limit))
     }
 
@@ -23,15 +23,15 @@ impl<L: TableLayout> CatalogRead for TableCatalog<L> {
         &self,
         filter: &VersionFilter,
         cursor: ListCursor<VersionId>,
-    ) -> Result<Vec<VersionInfo>, CatalogError> {
+    ) -> CatalogResult<Vec<VersionInfo>> {
         self.query(|connection| versions::versions::<L>(connection, filter, cursor))
     }
 
-    fn count_versions(&self, limit: u64) -> Result<u64, CatalogError> {
+    fn count_versions(&self, limit: u64) -> CatalogResult<u64> {
         self.query(|connection| versions::count::<L>(connection, limit))
     }
 
-    fn children(&self, id: &VersionId) -> Result<Vec<VersionId>, CatalogError> {
+    fn children(&self, id: &VersionId) -> CatalogResult<Vec<VersionId>> {
         self.query(|connection| versions::children::<L>(connection, id))
     }
 
@@ -39,19 +39,15 @@ impl<L: TableLayout> CatalogRead for TableCatalog<L> {
         &self,
         version: &VersionId,
         cursor: ListCursor<(&str, &str)>,
-    ) -> Result<Vec<Capture>, CatalogError> {
+    ) -> CatalogResult<Vec<Capture>> {
         self.query(|connection| L::captures_in(connection, version, cursor))
     }
 
-    fn captures_at_path(&self, version: &VersionId, path: &str) -> Result<Vec<Capture>, CatalogError> {
+    fn captures_at_path(&self, version: &VersionId, path: &str) -> CatalogResult<Vec<Capture>> {
         self.query(|connection| L::captures_at_path(connection, version, path))
     }
 
-    fn paths_that_differ(
-        &self,
-        base: &VersionId,
-        head: &VersionId,
-    ) -> Result<Option<Vec<String>>, CatalogError> {
+    fn paths_that_differ(&self, base: &VersionId, head: &VersionId) -> CatalogResult<Option<Vec<String>>> {
         self.query(|connection| L::paths_that_differ(connection, base, head))
     }
 
@@ -61,7 +57,7 @@ impl<L: TableLayout> CatalogRead for TableCatalog<L> {
         filter: &CaptureFilter,
         order: TimeOrder,
         cursor: ListCursor<&Capture>,
-    ) -> Result<Vec<Capture>, CatalogError> {
+    ) -> CatalogResult<Vec<Capture>> {
         self.captures_of_any(&[url], filter, order, cursor)
     }
 
@@ -71,11 +67,11 @@ impl<L: TableLayout> CatalogRead for TableCatalog<L> {
         filter: &CaptureFilter,
         order: TimeOrder,
         cursor: ListCursor<&Capture>,
-    ) -> Result<Vec<Capture>, CatalogError> {
+    ) -> CatalogResult<Vec<Capture>> {
         self.query(|connection| L::captures_of_any(connection, urls, filter, order, cursor))
     }
 
-    fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> Result<Vec<Capture>, CatalogError> {
+    fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> CatalogResult<Vec<Capture>> {
         self.query(|connection| L::captures_of_any_in(connection, version, urls))
     }
 
@@ -84,7 +80,7 @@ impl<L: TableLayout> CatalogRead for TableCatalog<L> {
         urls: &[&str],
         matching: UrlMatch,
         limit: usize,
-    ) -> Result<Vec<Vec<Capture>>, CatalogError> {
+    ) -> CatalogResult<Vec<Vec<Capture>>> {
         let (filter, newest) = (CaptureFilter::default(), TimeOrder::NewestFirst);
         self.query(|connection| {
             let find = |url: &&str| {
@@ -100,98 +96,95 @@ impl<L: TableLayout> CatalogRead for TableCatalog<L> {
         })
     }
 
-    fn spellings_of(&self, url: &str) -> Result<Vec<String>, CatalogError> {
+    fn spellings_of(&self, url: &str) -> CatalogResult<Vec<String>> {
         self.query(|connection| L::spellings_of(connection, url))
     }
 
-    fn urls(&self, prefix: &str, cursor: ListCursor<&str>) -> Result<Vec<String>, CatalogError> {
+    fn urls(&self, prefix: &str, cursor: ListCursor<&str>) -> CatalogResult<Vec<String>> {
         self.query(|connection| L::urls(connection, prefix, cursor))
     }
 
-    fn tags(&self) -> Result<Vec<VersionTag>, CatalogError> {
+    fn tags(&self) -> CatalogResult<Vec<VersionTag>> {
         self.query(|connection| derived::tags::<L>(connection, None))
     }
 
-    fn tag(&self, name: &str) -> Result<Option<VersionTag>, CatalogError> {
+    fn tag(&self, name: &str) -> CatalogResult<Option<VersionTag>> {
         self.query(|connection| Ok(derived::tags::<L>(connection, Some(name))?.pop()))
     }
 
-    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<StoredDiff>, CatalogError> {
+    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> CatalogResult<Option<StoredDiff>> {
         self.query(|connection| derived::diff::<L>(connection, base, head))
     }
 
-    fn diffs_with(&self, version: &VersionId) -> Result<Vec<StoredDiffInfo>, CatalogError> {
+    fn diffs_with(&self, version: &VersionId) -> CatalogResult<Vec<StoredDiffInfo>> {
         self.query(|connection| derived::diffs_with::<L>(connection, version))
     }
 
-    fn diffs_before(&self, before: Moment) -> Result<u64, CatalogError> {
+    fn diffs_before(&self, before: Moment) -> CatalogResult<u64> {
         self.query(|connection| derived::diffs_before::<L>(connection, before))
     }
 
-    fn scores(&self, version: &VersionId) -> Result<Vec<StoredScore>, CatalogError> {
+    fn scores(&self, version: &VersionId) -> CatalogResult<Vec<StoredScore>> {
         self.query(|connection| derived::scores::<L>(connection, version))
     }
 
-    fn verdicts_of(&self, url: &str, limit: usize) -> Result<Vec<StoredVerdict>, CatalogError> {
+    fn verdicts_of(&self, url: &str, limit: usize) -> CatalogResult<Vec<StoredVerdict>> {
         self.query(|connection| verdicts::verdicts_of(connection, L::VERDICTS, url, limit))
     }
 
-    fn last_verdicts(&self, cursor: ListCursor<&str>) -> Result<Vec<StoredVerdict>, CatalogError> {
+    fn last_verdicts(&self, cursor: ListCursor<&str>) -> CatalogResult<Vec<StoredVerdict>> {
         self.query(|connection| verdicts::last_verdicts(connection, L::VERDICTS, cursor))
     }
 
-    fn removals_of(&self, record: &RecordId) -> Result<Vec<Removal>, CatalogError> {
+    fn removals_of(&self, record: &RecordId) -> CatalogResult<Vec<Removal>> {
         self.query(|connection| L::removals_of(connection, record))
     }
 
-    fn removal_of_page(&self, capture: &Capture) -> Result<Option<Removal>, CatalogError> {
+    fn removal_of_page(&self, capture: &Capture) -> CatalogResult<Option<Removal>> {
         self.query(|connection| L::removal_of_page(connection, capture))
     }
 
-    fn removals_at(&self, url: &str, limit: usize) -> Result<Vec<Removal>, CatalogError> {
+    fn removals_at(&self, url: &str, limit: usize) -> CatalogResult<Vec<Removal>> {
         self.query(|connection| L::removals_at(connection, url, limit))
     }
 
-    fn removals(&self, cursor: ListCursor<RecordId>) -> Result<Vec<Removal>, CatalogError> {
+    fn removals(&self, cursor: ListCursor<RecordId>) -> CatalogResult<Vec<Removal>> {
         self.query(|connection| L::removals(connection, cursor))
     }
 
-    fn open_runs(&self) -> Result<Vec<RunId>, CatalogError> {
+    fn open_runs(&self) -> CatalogResult<Vec<RunId>> {
         self.query(derived::open_runs::<L>)
     }
 
-    fn captures_of_run(&self, run: &RunId) -> Result<u64, CatalogError> {
+    fn captures_of_run(&self, run: &RunId) -> CatalogResult<u64> {
         self.query(|connection| derived::captures_of_run::<L>(connection, run))
     }
 
-    fn each_record_of_run(&self, run: &RunId, each: &mut dyn FnMut(RecordId)) -> Result<(), CatalogError> {
+    fn each_record_of_run(&self, run: &RunId, each: &mut dyn FnMut(RecordId)) -> CatalogResult<()> {
         self.query(|connection| derived::each_record_of_run::<L>(connection, run, each))
     }
 
-    fn version_of_run(&self, run: &RunId) -> Result<Option<VersionId>, CatalogError> {
+    fn version_of_run(&self, run: &RunId) -> CatalogResult<Option<VersionId>> {
         self.query(|connection| versions::of_run::<L>(connection, run))
     }
 
-    fn head(&self) -> Result<Option<VersionId>, CatalogError> {
+    fn head(&self) -> CatalogResult<Option<VersionId>> {
         self.query(|connection| derived::parsed_state::<L, _>(connection, "head"))
     }
 
-    fn scanned_up_to(&self) -> Result<Option<u64>, CatalogError> {
+    fn scanned_up_to(&self) -> CatalogResult<Option<u64>> {
         self.query(|connection| derived::parsed_state::<L, _>(connection, "scanned_up_to"))
     }
 
-    fn latest_page_list(&self) -> Result<Option<LatestPageList>, CatalogError> {
+    fn latest_page_list(&self) -> CatalogResult<Option<LatestPageList>> {
         self.query(derived::latest_page_list::<L>)
     }
 
-    fn last_gc(&self) -> Result<Option<Moment>, CatalogError> {
+    fn last_gc(&self) -> CatalogResult<Option<Moment>> {
         self.query(derived::last_gc::<L>)
     }
 
-    fn each_body(
-        &self,
-        each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>,
-    ) -> Result<(), CatalogError> {
+    fn each_body(&self, each: &mut dyn FnMut(BodyId) -> CatalogResult<()>) -> CatalogResult<()> {
         self.query(|connection| L::each_body(connection, each))
     }
 }

@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
-use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogRow};
+use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogResult, CatalogRow};
 
 use crate::table_layout::{BatchEffect, TableLayout, WriteCache};
-use crate::{ReaderPool, UnlocatedError, versions};
+use crate::{ReaderPool, SqlResult, UnlocatedError, versions};
 
 /// A catalog in the tables of `L`.
 pub struct TableCatalog<L: TableLayout> {
@@ -37,24 +37,24 @@ enum CommitSync {
 
 impl<L: TableLayout> TableCatalog<L> {
     /// Opens the database to read. Changes nothing, and leaves no new file beside it.
-    pub fn open_to_read(path: &Path) -> Result<Self, CatalogError> {
+    pub fn open_to_read(path: &Path) -> CatalogResult<Self> {
         Self::open(path, None)
     }
 
     /// Opens the database to write, and creates it if it does not exist. The caller holds the lock
     /// of the archive or site.
-    pub fn open_to_write(path: &Path) -> Result<Self, CatalogError> {
+    pub fn open_to_write(path: &Path) -> CatalogResult<Self> {
         Self::open_with_options(path, &L::WriteOptions::default())
     }
 
     /// Opens the database to write, as [`open_to_write`](Self::open_to_write) does.
-    pub fn open_with_options(path: &Path, options: &L::WriteOptions) -> Result<Self, CatalogError> {
+    pub fn open_with_options(path: &Path, options: &L::WriteOptions) -> CatalogResult<Self> {
         let connection = L::open_writer(path, options).map_err(|error| error.at(path))?;
         let writer = TableWriter { connection, sync: CommitSync::Full, cache: L::Cache::default() };
         Self::open(path, Some(Mutex::new(writer)))
     }
 
-    fn open(path: &Path, writer: Option<Mutex<TableWriter<L::Cache>>>) -> Result<Self, CatalogError> {
+    fn open(path: &Path, writer: Option<Mutex<TableWriter<L::Cache>>>) -> CatalogResult<Self> {
         Ok(Self { readers: ReaderPool::open(path, L::prepare_reader)?, writer, layout: PhantomData })
     }
 
@@ -64,38 +64,26 @@ impl<L: TableLayout> TableCatalog<L> {
     }
 
     /// Runs queries that all see the same state of the database.
-    pub fn query<T>(
-        &self,
-        queries: impl FnOnce(&Connection) -> Result<T, UnlocatedError>,
-    ) -> Result<T, CatalogError> {
+    pub fn query<T>(&self, queries: impl FnOnce(&Connection) -> SqlResult<T>) -> CatalogResult<T> {
         self.readers.query(queries)
     }
 
     /// Runs `work` in a transaction that survives a power cut.
-    pub fn write<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<T, UnlocatedError>,
-    ) -> Result<T, CatalogError> {
+    pub fn write<T>(&self, work: impl FnOnce(&Connection) -> SqlResult<T>) -> CatalogResult<T> {
         self.transact(CommitSync::Full, |connection, _| work(connection))
     }
 
     /// Runs `work` in a transaction whose commit does not wait for the disk.
-    pub fn write_unsynced<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<T, UnlocatedError>,
-    ) -> Result<T, CatalogError> {
+    pub fn write_unsynced<T>(&self, work: impl FnOnce(&Connection) -> SqlResult<T>) -> CatalogResult<T> {
         self.transact(CommitSync::Normal, |connection, _| work(connection))
     }
 
     /// Runs `work` outside a transaction, while this process writes nothing else.
-    pub fn maintain(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<(), UnlocatedError>,
-    ) -> Result<(), CatalogError> {
+    pub fn maintain(&self, work: impl FnOnce(&Connection) -> SqlResult<()>) -> CatalogResult<()> {
         work(&self.writer()?.connection).map_err(|error| error.at(self.path()))
     }
 
-    fn writer(&self) -> Result<MutexGuard<'_, TableWriter<L::Cache>>, CatalogError> {
+    fn writer(&self) -> CatalogResult<MutexGuard<'_, TableWriter<L::Cache>>> {
         let read_only = || CatalogError::ReadOnly { path: self.path().to_owned() };
         Ok(self.writer.as_ref().ok_or_else(read_only)?.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -103,19 +91,19 @@ impl<L: TableLayout> TableCatalog<L> {
     fn transact<T>(
         &self,
         sync: CommitSync,
-        work: impl FnOnce(&Connection, &mut L::Cache) -> Result<T, UnlocatedError>,
-    ) -> Result<T, CatalogError> {
+        work: impl FnOnce(&Connection, &mut L::Cache) -> SqlResult<T>,
+    ) -> CatalogResult<T> {
         self.writer()?.transact(sync, work).map_err(|error| error.at(self.path()))
     }
 
-    fn store(&self, rows: &mut dyn Iterator<Item = CatalogRow>) -> Result<(), CatalogError> {
+    fn store(&self, rows: &mut dyn Iterator<Item = CatalogRow>) -> CatalogResult<()> {
         let effect =
             self.transact(CommitSync::Full, |connection, cache| L::apply(connection, cache, rows))?;
         self.vacuum_after(effect)
     }
 
     /// Rewrites the file without erased rows, which SQLite leaves in free pages otherwise.
-    fn vacuum_after(&self, effect: BatchEffect) -> Result<(), CatalogError> {
+    fn vacuum_after(&self, effect: BatchEffect) -> CatalogResult<()> {
         match effect {
             BatchEffect::Added => Ok(()),
             BatchEffect::Erased => self.maintain(|connection| {
@@ -130,8 +118,8 @@ impl<C: WriteCache> TableWriter<C> {
     fn transact<T>(
         &mut self,
         sync: CommitSync,
-        work: impl FnOnce(&Connection, &mut C) -> Result<T, UnlocatedError>,
-    ) -> Result<T, UnlocatedError> {
+        work: impl FnOnce(&Connection, &mut C) -> SqlResult<T>,
+    ) -> SqlResult<T> {
         if self.sync != sync {
             let value = if sync == CommitSync::Full { "FULL" } else { "NORMAL" };
             self.connection.pragma_update(None, "synchronous", value)?;
@@ -149,7 +137,7 @@ impl<C: WriteCache> TableWriter<C> {
 }
 
 impl<L: TableLayout> Catalog for TableCatalog<L> {
-    fn apply(&self, rows: &mut dyn Iterator<Item = CatalogRow>) -> Result<(), CatalogError> {
+    fn apply(&self, rows: &mut dyn Iterator<Item = CatalogRow>) -> CatalogResult<()> {
         self.store(rows)
     }
 
@@ -157,7 +145,7 @@ impl<L: TableLayout> Catalog for TableCatalog<L> {
         &self,
         rows: &mut dyn Iterator<Item = CatalogRow>,
         left_out: &mut dyn FnMut(CatalogRow),
-    ) -> Result<(), CatalogError> {
+    ) -> CatalogResult<()> {
         let effect = self.transact(CommitSync::Full, |connection, cache| {
             let mut failure = Ok(());
             let mut kept = rows.filter_map(|row| match lacks_version::<L>(connection, &row) {
@@ -178,7 +166,7 @@ impl<L: TableLayout> Catalog for TableCatalog<L> {
         self.vacuum_after(effect)
     }
 
-    fn exclusively(&self, work: &mut dyn FnMut()) -> Result<(), CatalogError> {
+    fn exclusively(&self, work: &mut dyn FnMut()) -> CatalogResult<()> {
         self.write_unsynced(|_| {
             work();
             Ok(())
@@ -192,7 +180,7 @@ impl<L: TableLayout> Catalog for TableCatalog<L> {
 
 /// Whether a score or a move of HEAD refers to a version that does not exist. Tags are stored all
 /// the same: they show that the version existed.
-fn lacks_version<L: TableLayout>(connection: &Connection, row: &CatalogRow) -> Result<bool, UnlocatedError> {
+fn lacks_version<L: TableLayout>(connection: &Connection, row: &CatalogRow) -> SqlResult<bool> {
     let version = match row {
         CatalogRow::Score(score) => &score.version,
         CatalogRow::Head(version) => version,

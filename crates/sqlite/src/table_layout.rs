@@ -7,11 +7,11 @@
 use std::path::Path;
 
 use rusqlite::{Connection, Row};
-use varve_core::catalog::{CatalogError, CatalogRow, Removal};
+use varve_core::catalog::{CatalogResult, CatalogRow, Removal};
 use varve_core::history::{Capture, CaptureFilter, ListCursor, StoredScore, TimeOrder};
 use varve_core::{BodyId, RecordId, VersionId};
 
-use crate::UnlocatedError;
+use crate::SqlResult;
 use crate::column::{IdForm, TimeUnit};
 
 /// The table or view of versions. The SQL names it `v`.
@@ -82,7 +82,7 @@ pub enum BatchEffect {
 }
 
 /// A database that holds history. Functions are called in a transaction.
-pub trait TableLayout: 'static {
+pub trait TableLayout: CaptureTables + RemovalTables + 'static {
     /// Options for opening the database to write.
     type WriteOptions: Default;
     /// The cache of the writer.
@@ -115,52 +115,44 @@ pub trait TableLayout: 'static {
     const RECORDS_OF_RUN: &'static str;
 
     /// Opens the database to write, and creates it if it does not exist.
-    fn open_writer(path: &Path, options: &Self::WriteOptions) -> Result<Connection, UnlocatedError>;
+    fn open_writer(path: &Path, options: &Self::WriteOptions) -> SqlResult<Connection>;
 
     /// Prepares a connection for reading: checks the schema, makes temporary views.
-    fn prepare_reader(connection: &Connection) -> Result<(), UnlocatedError>;
+    fn prepare_reader(connection: &Connection) -> SqlResult<()>;
 
     /// Stores rows.
     fn apply(
         connection: &Connection,
         cache: &mut Self::Cache,
         rows: &mut dyn Iterator<Item = CatalogRow>,
-    ) -> Result<BatchEffect, UnlocatedError>;
-
-    /// A `FROM` clause with the versions `v` that hold a URL in any spelling, and the value of `?5`
-    /// in it.
-    fn versions_with_url(
-        connection: &Connection,
-        url: &str,
-    ) -> Result<(String, Option<String>), UnlocatedError>;
+    ) -> SqlResult<BatchEffect>;
 
     /// Reads evidence and attributions of a score from a row of `SELECT_SCORES`.
-    fn add_evidence(
-        connection: &Connection,
-        row: &Row<'_>,
-        score: &mut StoredScore,
-    ) -> Result<(), UnlocatedError>;
+    fn add_evidence(connection: &Connection, row: &Row<'_>, score: &mut StoredScore) -> SqlResult<()>;
+}
+
+/// How a database stores captures and their URLs.
+pub trait CaptureTables {
+    /// A `FROM` clause with the versions `v` that hold a URL in any spelling, and the value of `?5`
+    /// in it.
+    fn versions_with_url(connection: &Connection, url: &str) -> SqlResult<(String, Option<String>)>;
 
     /// The captures of a version after the cursor. Those that share path and URL come in one batch.
     fn captures_in(
         connection: &Connection,
         version: &VersionId,
         cursor: ListCursor<(&str, &str)>,
-    ) -> Result<Vec<Capture>, UnlocatedError>;
+    ) -> SqlResult<Vec<Capture>>;
 
     /// The captures of a version with one path.
-    fn captures_at_path(
-        connection: &Connection,
-        version: &VersionId,
-        path: &str,
-    ) -> Result<Vec<Capture>, UnlocatedError>;
+    fn captures_at_path(connection: &Connection, version: &VersionId, path: &str) -> SqlResult<Vec<Capture>>;
 
     /// The paths at which two versions may hold different captures.
     fn paths_that_differ(
         _connection: &Connection,
         _base: &VersionId,
         _head: &VersionId,
-    ) -> Result<Option<Vec<String>>, UnlocatedError> {
+    ) -> SqlResult<Option<Vec<String>>> {
         Ok(None)
     }
 
@@ -171,51 +163,45 @@ pub trait TableLayout: 'static {
         filter: &CaptureFilter,
         order: TimeOrder,
         cursor: ListCursor<&Capture>,
-    ) -> Result<Vec<Capture>, UnlocatedError>;
+    ) -> SqlResult<Vec<Capture>>;
 
     /// The captures of several URLs in a version, by time.
     fn captures_of_any_in(
         connection: &Connection,
         version: &VersionId,
         urls: &[&str],
-    ) -> Result<Vec<Capture>, UnlocatedError>;
+    ) -> SqlResult<Vec<Capture>>;
 
     /// The URLs with the same page identity.
-    fn spellings_of(connection: &Connection, url: &str) -> Result<Vec<String>, UnlocatedError>;
+    fn spellings_of(connection: &Connection, url: &str) -> SqlResult<Vec<String>>;
 
     /// The URLs that begin with a text.
-    fn urls(
-        connection: &Connection,
-        prefix: &str,
-        cursor: ListCursor<&str>,
-    ) -> Result<Vec<String>, UnlocatedError>;
+    fn urls(connection: &Connection, prefix: &str, cursor: ListCursor<&str>) -> SqlResult<Vec<String>>;
 
     /// Every body that a capture refers to.
-    fn each_body(
-        connection: &Connection,
-        each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>,
-    ) -> Result<(), UnlocatedError>;
+    fn each_body(connection: &Connection, each: &mut dyn FnMut(BodyId) -> CatalogResult<()>)
+    -> SqlResult<()>;
+}
 
+/// How a database stores removals. The default is for one that has none.
+pub trait RemovalTables {
     /// The removals of a record, newest first.
-    fn removals_of(_connection: &Connection, _record: &RecordId) -> Result<Vec<Removal>, UnlocatedError> {
+    fn removals_of(_connection: &Connection, _record: &RecordId) -> SqlResult<Vec<Removal>> {
         Ok(Vec::new())
     }
 
     /// The newest removal of the page of a capture from its version.
-    fn removal_of_page(_connection: &Connection, _: &Capture) -> Result<Option<Removal>, UnlocatedError> {
+    fn removal_of_page(_connection: &Connection, _: &Capture) -> SqlResult<Option<Removal>> {
         Ok(None)
     }
 
     /// The removed responses of a URL, last removed first.
-    fn removals_at(_connection: &Connection, _: &str, _: usize) -> Result<Vec<Removal>, UnlocatedError> {
+    fn removals_at(_connection: &Connection, _: &str, _: usize) -> SqlResult<Vec<Removal>> {
         Ok(Vec::new())
     }
 
     /// All removals, by the records of their tombstones.
-    fn removals(
-        _connection: &Connection,
-        _cursor: ListCursor<RecordId>,
-    ) -> Result<Vec<Removal>, UnlocatedError> {
+    fn removals(_connection: &Connection, _cursor: ListCursor<RecordId>) -> SqlResult<Vec<Removal>> {
         Ok(Vec::new())
     }
 }

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use varve_core::Moment;
 use varve_core::history::{ListCursor, StoredVerdict};
 
-use crate::{UnlocatedError, collect_rows, sql_limit};
+use crate::{SqlResult, collect_rows, sql_limit};
 
 /// The columns that [`read_verdict`] expects.
 const VERDICT_COLUMNS: &str = "url, time, verdict, status, json";
@@ -15,7 +15,7 @@ pub(crate) fn verdicts_of(
     table: &str,
     url: &str,
     limit: usize,
-) -> Result<Vec<StoredVerdict>, UnlocatedError> {
+) -> SqlResult<Vec<StoredVerdict>> {
     let sql = format!("SELECT {VERDICT_COLUMNS} FROM {table} WHERE url = ?1 ORDER BY time DESC LIMIT ?2");
     collect_rows(connection, &sql, params![url, sql_limit(limit)], |row| Ok(read_verdict(row)?))
 }
@@ -25,7 +25,7 @@ pub(crate) fn last_verdicts(
     connection: &Connection,
     table: &str,
     cursor: ListCursor<&str>,
-) -> Result<Vec<StoredVerdict>, UnlocatedError> {
+) -> SqlResult<Vec<StoredVerdict>> {
     let first = format!("SELECT min(url) FROM {table}");
     let next = format!("SELECT min(url) FROM {table} WHERE url > ?1");
     let newest = format!("SELECT {VERDICT_COLUMNS} FROM {table} WHERE url = ?1 ORDER BY time DESC LIMIT 1");

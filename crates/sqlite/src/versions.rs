@@ -6,10 +6,10 @@ use varve_core::{RunId, VersionId};
 
 use crate::column::blob_id;
 use crate::table_layout::{TableLayout, TagTable, VersionTable};
-use crate::{UnlocatedError, collect_rows, sql_limit};
+use crate::{SqlResult, UnlocatedError, collect_rows, sql_limit};
 
 /// The number of versions, counted up to `limit`.
-pub(crate) fn count<L: TableLayout>(connection: &Connection, limit: u64) -> Result<u64, UnlocatedError> {
+pub(crate) fn count<L: TableLayout>(connection: &Connection, limit: u64) -> SqlResult<u64> {
     let VersionTable { table, .. } = L::VERSIONS;
     let sql = format!("SELECT count(*) FROM (SELECT 1 FROM {table} AS v WHERE v.id IS NOT NULL LIMIT ?1)");
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -17,10 +17,7 @@ pub(crate) fn count<L: TableLayout>(connection: &Connection, limit: u64) -> Resu
 }
 
 /// Whether a version exists.
-pub(crate) fn exists<L: TableLayout>(
-    connection: &Connection,
-    id: &VersionId,
-) -> Result<bool, UnlocatedError> {
+pub(crate) fn exists<L: TableLayout>(connection: &Connection, id: &VersionId) -> SqlResult<bool> {
     let VersionTable { table, .. } = L::VERSIONS;
     let sql = format!("SELECT EXISTS (SELECT 1 FROM {table} AS v WHERE v.id = ?1)");
     Ok(connection.prepare_cached(&sql)?.query_row([L::ID_FORM.value(id)], |row| row.get(0))?)
@@ -30,7 +27,7 @@ pub(crate) fn exists<L: TableLayout>(
 pub(crate) fn version<L: TableLayout>(
     connection: &Connection,
     id: &VersionId,
-) -> Result<Option<VersionInfo>, UnlocatedError> {
+) -> SqlResult<Option<VersionInfo>> {
     let VersionTable { table, columns, .. } = L::VERSIONS;
     let sql = format!("SELECT {columns} FROM {table} AS v WHERE v.id = ?1");
     let mut statement = connection.prepare_cached(&sql)?;
@@ -43,7 +40,7 @@ pub(crate) fn beginning<L: TableLayout>(
     connection: &Connection,
     prefix: &str,
     limit: usize,
-) -> Result<Vec<VersionId>, UnlocatedError> {
+) -> SqlResult<Vec<VersionId>> {
     let Some((first, last)) = version_id_range(prefix) else { return Ok(Vec::new()) };
     let VersionTable { table, .. } = L::VERSIONS;
     let sql = format!("SELECT v.id FROM {table} AS v WHERE v.id BETWEEN ?1 AND ?2 ORDER BY v.id LIMIT ?3");
@@ -52,28 +49,18 @@ pub(crate) fn beginning<L: TableLayout>(
 }
 
 /// The version that a run became.
-pub(crate) fn of_run<L: TableLayout>(
-    connection: &Connection,
-    run: &RunId,
-) -> Result<Option<VersionId>, UnlocatedError> {
+pub(crate) fn of_run<L: TableLayout>(connection: &Connection, run: &RunId) -> SqlResult<Option<VersionId>> {
     Ok(ids::<L>(connection, L::VERSION_OF_RUN, [L::ID_FORM.value(run)])?.pop())
 }
 
 /// The versions with this parent, in the order in which they were written.
-pub(crate) fn children<L: TableLayout>(
-    connection: &Connection,
-    id: &VersionId,
-) -> Result<Vec<VersionId>, UnlocatedError> {
+pub(crate) fn children<L: TableLayout>(connection: &Connection, id: &VersionId) -> SqlResult<Vec<VersionId>> {
     let VersionTable { table, parent, order, .. } = L::VERSIONS;
     let sql = format!("SELECT v.id FROM {table} AS v WHERE v.{parent} = ?1 ORDER BY v.{order}");
     ids::<L>(connection, &sql, [L::ID_FORM.value(id)])
 }
 
-fn ids<L: TableLayout>(
-    connection: &Connection,
-    sql: &str,
-    params: impl Params,
-) -> Result<Vec<VersionId>, UnlocatedError> {
+fn ids<L: TableLayout>(connection: &Connection, sql: &str, params: impl Params) -> SqlResult<Vec<VersionId>> {
     collect_rows(connection, sql, params, |row| L::ID_FORM.read_required(row, 0, L::VERSIONS.table))
 }
 
@@ -82,7 +69,7 @@ pub(crate) fn versions<L: TableLayout>(
     connection: &Connection,
     filter: &VersionFilter,
     cursor: ListCursor<VersionId>,
-) -> Result<Vec<VersionInfo>, UnlocatedError> {
+) -> SqlResult<Vec<VersionInfo>> {
     let VersionTable { columns, time, order, .. } = L::VERSIONS;
     let (from, parameter) = smallest_source::<L>(connection, filter)?;
     let sql = format!(
@@ -111,7 +98,7 @@ pub(crate) fn versions<L: TableLayout>(
 fn smallest_source<L: TableLayout>(
     connection: &Connection,
     filter: &VersionFilter,
-) -> Result<(String, Option<String>), UnlocatedError> {
+) -> SqlResult<(String, Option<String>)> {
     if let Some(url) = &filter.url {
         return L::versions_with_url(connection, url);
     }
@@ -130,7 +117,7 @@ fn smallest_source<L: TableLayout>(
 fn cursor_position<L: TableLayout>(
     connection: &Connection,
     after: Option<VersionId>,
-) -> Result<(i64, i64), UnlocatedError> {
+) -> SqlResult<(i64, i64)> {
     let Some(after) = after else { return Ok((i64::MAX, i64::MAX)) };
     let VersionTable { table, time, order, .. } = L::VERSIONS;
     let sql = format!("SELECT v.{time}, v.{order} FROM {table} AS v WHERE v.id = ?1");
@@ -139,7 +126,7 @@ fn cursor_position<L: TableLayout>(
     statement.query_row([L::ID_FORM.value(&after)], read).optional()?.ok_or(UnlocatedError::NoVersion(after))
 }
 
-fn read_info<L: TableLayout>(connection: &Connection, row: &Row<'_>) -> Result<VersionInfo, UnlocatedError> {
+fn read_info<L: TableLayout>(connection: &Connection, row: &Row<'_>) -> SqlResult<VersionInfo> {
     let version = read_version::<L>(row)?;
     let id = L::ID_FORM.value(&version.id);
     let captures =
@@ -150,7 +137,7 @@ fn read_info<L: TableLayout>(connection: &Connection, row: &Row<'_>) -> Result<V
     Ok(VersionInfo { version, captures, tags })
 }
 
-fn read_version<L: TableLayout>(row: &Row<'_>) -> Result<Version, UnlocatedError> {
+fn read_version<L: TableLayout>(row: &Row<'_>) -> SqlResult<Version> {
     let table = L::VERSIONS.table;
     Ok(Version {
         id: L::ID_FORM.read_required(row, 0, table)?,

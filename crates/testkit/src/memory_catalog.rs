@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogRow, LatestPageList, Removal};
+use varve_core::catalog::{
+    Catalog, CatalogError, CatalogRead, CatalogResult, CatalogRow, LatestPageList, Removal,
+};
 use varve_core::headers::HeaderView;
 use varve_core::history::{
     Capture, CaptureFilter, CaptureOwner, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict,
@@ -12,8 +14,6 @@ use varve_core::history::{
 };
 use varve_core::url::PageUrl;
 use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
-
-type CatalogResult<T> = Result<T, CatalogError>;
 
 /// The state of a catalog.
 #[derive(Clone, Default)]
@@ -423,7 +423,7 @@ impl CatalogRead for MemoryModel {
         Ok(self.head)
     }
 
-    fn scanned_up_to(&self) -> Result<Option<u64>, CatalogError> {
+    fn scanned_up_to(&self) -> CatalogResult<Option<u64>> {
         Ok(self.scanned_up_to)
     }
 

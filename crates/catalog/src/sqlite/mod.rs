@@ -20,12 +20,11 @@ use std::path::Path;
 
 use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
-use varve_core::catalog::{CatalogError, CatalogRow, Removal};
-use varve_core::history::{Capture, CaptureFilter, ListCursor, StoredScore, TimeOrder};
-use varve_core::{BodyId, RecordId, VersionId};
+use varve_core::catalog::CatalogRow;
+use varve_core::history::StoredScore;
 use varve_sqlite::column::{IdForm, TimeUnit};
 use varve_sqlite::{
-    BatchEffect, DiffTable, TableCatalog, TableLayout, TagTable, UnlocatedError, VersionTable,
+    BatchEffect, DiffTable, SqlResult, TableCatalog, TableLayout, TagTable, UnlocatedError, VersionTable,
 };
 
 use write_cache::UrlCache;
@@ -73,7 +72,7 @@ impl TableLayout for ArchiveTables {
         FROM captures AS c JOIN owners AS o ON o.no = c.owner_no
         WHERE o.run = ?1 AND c.record IS NOT NULL";
 
-    fn open_writer(path: &Path, (): &()) -> Result<Connection, UnlocatedError> {
+    fn open_writer(path: &Path, (): &()) -> SqlResult<Connection> {
         let mut connection = varve_sqlite::open_to_write(path)?;
         // Refuses a foreign database before anything in it is changed.
         schema::create_if_empty(&mut connection)?;
@@ -83,7 +82,7 @@ impl TableLayout for ArchiveTables {
         Ok(connection)
     }
 
-    fn prepare_reader(connection: &Connection) -> Result<(), UnlocatedError> {
+    fn prepare_reader(connection: &Connection) -> SqlResult<()> {
         schema::check(connection)
     }
 
@@ -91,108 +90,18 @@ impl TableLayout for ArchiveTables {
         connection: &Connection,
         cache: &mut UrlCache,
         rows: &mut dyn Iterator<Item = CatalogRow>,
-    ) -> Result<BatchEffect, UnlocatedError> {
+    ) -> SqlResult<BatchEffect> {
         write_batch::apply(connection, cache, rows)
     }
 
-    fn versions_with_url(
-        connection: &Connection,
-        url: &str,
-    ) -> Result<(String, Option<String>), UnlocatedError> {
-        Ok((read_captures::versions_with_url(connection, url)?, None))
-    }
-
-    fn add_evidence(_: &Connection, row: &Row<'_>, score: &mut StoredScore) -> Result<(), UnlocatedError> {
+    fn add_evidence(_: &Connection, row: &Row<'_>, score: &mut StoredScore) -> SqlResult<()> {
         score.evidence = read_json_list(row, 6)?;
         score.attributions = read_json_list(row, 7)?;
         Ok(())
     }
-
-    fn captures_in(
-        connection: &Connection,
-        version: &VersionId,
-        cursor: ListCursor<(&str, &str)>,
-    ) -> Result<Vec<Capture>, UnlocatedError> {
-        read_captures::in_version(connection, version, cursor)
-    }
-
-    fn captures_at_path(
-        connection: &Connection,
-        version: &VersionId,
-        path: &str,
-    ) -> Result<Vec<Capture>, UnlocatedError> {
-        read_captures::at_path(connection, version, path)
-    }
-
-    fn paths_that_differ(
-        connection: &Connection,
-        base: &VersionId,
-        head: &VersionId,
-    ) -> Result<Option<Vec<String>>, UnlocatedError> {
-        read_captures::paths_that_differ(connection, base, head)
-    }
-
-    fn captures_of_any(
-        connection: &Connection,
-        urls: &[&str],
-        filter: &CaptureFilter,
-        order: TimeOrder,
-        cursor: ListCursor<&Capture>,
-    ) -> Result<Vec<Capture>, UnlocatedError> {
-        read_captures::of_urls(connection, urls, filter, order, cursor)
-    }
-
-    fn captures_of_any_in(
-        connection: &Connection,
-        version: &VersionId,
-        urls: &[&str],
-    ) -> Result<Vec<Capture>, UnlocatedError> {
-        read_captures::of_urls_in(connection, version, urls)
-    }
-
-    fn spellings_of(connection: &Connection, url: &str) -> Result<Vec<String>, UnlocatedError> {
-        read_captures::spellings(connection, url)
-    }
-
-    fn urls(
-        connection: &Connection,
-        prefix: &str,
-        cursor: ListCursor<&str>,
-    ) -> Result<Vec<String>, UnlocatedError> {
-        read_captures::urls(connection, prefix, cursor)
-    }
-
-    fn each_body(
-        connection: &Connection,
-        each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>,
-    ) -> Result<(), UnlocatedError> {
-        read_captures::each_body(connection, each)
-    }
-
-    fn removals_of(connection: &Connection, record: &RecordId) -> Result<Vec<Removal>, UnlocatedError> {
-        read_removals::of_record(connection, record)
-    }
-
-    fn removal_of_page(
-        connection: &Connection,
-        capture: &Capture,
-    ) -> Result<Option<Removal>, UnlocatedError> {
-        read_removals::of_page(connection, capture)
-    }
-
-    fn removals_at(connection: &Connection, url: &str, limit: usize) -> Result<Vec<Removal>, UnlocatedError> {
-        read_removals::at_url(connection, url, limit)
-    }
-
-    fn removals(
-        connection: &Connection,
-        cursor: ListCursor<RecordId>,
-    ) -> Result<Vec<Removal>, UnlocatedError> {
-        read_removals::all(connection, cursor)
-    }
 }
 
-fn read_json_list<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<Vec<T>, UnlocatedError> {
+fn read_json_list<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> SqlResult<Vec<T>> {
     let json: String = row.get(column)?;
     serde_json::from_str(&json).map_err(|error| UnlocatedError::Damaged("scores", error.to_string()))
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use varve_core::history::{Capture, CaptureFilter, CaptureOwner, ListCursor, TimeOrder};
 
 use super::read_captures::{capture_columns, read_capture, url_order_is_cheaper};
-use varve_sqlite::{UnlocatedError, collect_rows, sql_limit, sql_order};
+use varve_sqlite::{SqlResult, collect_rows, sql_limit, sql_order};
 
 /// The columns of the capture `c` as the version `o` holds it.
 const HELD_CAPTURE_COLUMNS: &str = capture_columns!("iif(s.first = o.sequence, c.time, o.time)");
@@ -39,7 +39,7 @@ pub(super) fn in_version(
     at: RunPosition,
     held: i64,
     cursor: ListCursor<(&str, &str)>,
-) -> Result<Vec<Capture>, UnlocatedError> {
+) -> SqlResult<Vec<Capture>> {
     let limit = sql_limit(cursor.limit);
     let from = if url_order_is_cheaper(connection, held, limit)? {
         "urls AS u CROSS JOIN spans AS s ON s.version_run = ?1 AND s.url_no = u.no"
@@ -62,11 +62,7 @@ pub(super) fn in_version(
 }
 
 /// The captures of a version with one path.
-pub(super) fn at_path(
-    connection: &Connection,
-    at: RunPosition,
-    path: &str,
-) -> Result<Vec<Capture>, UnlocatedError> {
+pub(super) fn at_path(connection: &Connection, at: RunPosition, path: &str) -> SqlResult<Vec<Capture>> {
     let sql = format!(
         "SELECT {HELD_CAPTURE_COLUMNS} FROM urls AS u CROSS JOIN spans AS s ON s.version_run = ?1 AND s.url_no = u.no
          CROSS JOIN captures AS c ON c.no = s.capture_no CROSS JOIN owners AS o ON o.no = ?3
@@ -87,7 +83,7 @@ pub(super) fn paths_that_differ(
     connection: &Connection,
     [base, head]: [RunPosition; 2],
     held: i64,
-) -> Result<Option<Vec<String>>, UnlocatedError> {
+) -> SqlResult<Option<Vec<String>>> {
     let limit = held / PAGES_PER_LOOKUP + MIN_LOOKUPS;
     let (earlier, later) = (base.sequence.min(head.sequence), base.sequence.max(head.sequence));
     let sql = "SELECT DISTINCT u.path FROM spans AS s CROSS JOIN urls AS u ON u.no = s.url_no
@@ -140,7 +136,7 @@ pub(super) fn of_url(
     connection: &Connection,
     url_no: i64,
     query: &CaptureQuery<'_>,
-) -> Result<Vec<(CaptureKey, Capture)>, UnlocatedError> {
+) -> SqlResult<Vec<(CaptureKey, Capture)>> {
     let (from, to) = query.bounds();
     let mut found = Vec::new();
     if from > to {
@@ -187,7 +183,7 @@ fn of_span(
     (from, to): (i64, i64),
     query: &CaptureQuery<'_>,
     limit: usize,
-) -> Result<Vec<(CaptureKey, Capture)>, UnlocatedError> {
+) -> SqlResult<Vec<(CaptureKey, Capture)>> {
     let (compare, direction) = sql_order(query.order);
     let sql = format!(
         "SELECT {HELD_CAPTURE_COLUMNS}, o.no, c.url_no FROM owners AS o CROSS JOIN (SELECT ?2 AS first) AS s
@@ -220,7 +216,7 @@ pub(super) fn key_of(
     connection: &Connection,
     url_no: i64,
     capture: &Capture,
-) -> Result<Option<CaptureKey>, UnlocatedError> {
+) -> SqlResult<Option<CaptureKey>> {
     let CaptureOwner::Version(version) = capture.owner else { return Ok(None) };
     let sql = "SELECT o.no FROM owners AS o CROSS JOIN spans AS s ON s.version_run = o.version_run
          WHERE o.id = ?1 AND o.time = ?2 AND s.url_no = ?3 AND s.first < o.sequence AND s.until >= o.sequence";

@@ -4,7 +4,7 @@ use crate::fact::Tombstone;
 use crate::history::{Capture, StoredDiff, StoredScore, StoredVerdict, Version};
 use crate::{Moment, RecordId, RunId, VersionId};
 
-use super::error::CatalogError;
+use super::error::CatalogResult;
 use super::read::CatalogRead;
 
 /// One change to a catalog.
@@ -93,7 +93,7 @@ impl Removal {
 /// lock of the archive.
 pub trait Catalog: CatalogRead {
     /// Stores all rows or none. When it returns, they survive a power cut.
-    fn apply(&self, rows: &mut dyn Iterator<Item = CatalogRow>) -> Result<(), CatalogError>;
+    fn apply(&self, rows: &mut dyn Iterator<Item = CatalogRow>) -> CatalogResult<()>;
 
     /// Stores rows as [`apply`](Self::apply) does, for silos that have lost records: a score or a
     /// move of HEAD whose version does not exist goes to `left_out`.
@@ -101,11 +101,11 @@ pub trait Catalog: CatalogRead {
         &self,
         rows: &mut dyn Iterator<Item = CatalogRow>,
         left_out: &mut dyn FnMut(CatalogRow),
-    ) -> Result<(), CatalogError>;
+    ) -> CatalogResult<()>;
 
     /// Runs `work` while no process can add rows. `work` may read this catalog, and must not write
     /// to it.
-    fn exclusively(&self, work: &mut dyn FnMut()) -> Result<(), CatalogError>;
+    fn exclusively(&self, work: &mut dyn FnMut()) -> CatalogResult<()>;
 
     /// The same catalog, for reading.
     fn as_read(&self) -> &dyn CatalogRead;
