@@ -241,18 +241,6 @@ pub enum ChangeRefusal {
         /// Where it leads.
         url: String,
     },
-    /// Only the front page of a site stands for the whole of it.
-    #[error("`{}` is not the front page of a site", ShownUrl(url))]
-    NotASite {
-        /// The URL.
-        url: String,
-    },
-    /// The row is still needed.
-    #[error("{what} is still in use")]
-    InUse {
-        /// What is still in use.
-        what: String,
-    },
     /// An id that a row of a project cannot have.
     #[error("{id} is no id of a row")]
     BadId {

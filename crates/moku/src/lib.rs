@@ -1,4 +1,4 @@
-//! `.moku/moku.db`: the database of a Moku site.
+//! Moku sites: the database `.moku/moku.db`, the paths, HEAD, and the form of files in a tree.
 //!
 //! Owns the tables of Moku (`sql/tables.sql`) and, beside them, tables of varve (`varve_…`) for
 //! values that Moku has no column for: tags, records, lengths, runs, verdicts. Sites of every era
@@ -11,12 +11,15 @@
 mod audit_rows;
 mod audit_scores;
 mod era;
+mod head_rule;
 mod layout;
+mod page_files;
 mod read_captures;
 mod read_scores;
 mod remove_version;
 mod schema;
 mod score;
+mod site_paths;
 mod tables;
 mod upgrade;
 mod vacuum;
@@ -32,7 +35,10 @@ use varve_sqlite::{TableCatalog, UnlocatedError};
 
 pub use audit_rows::{MokuFinding, SnapshotRow};
 pub use audit_scores::MokuDiffRow;
+pub use head_rule::{head_written_at, last_written_after, latest_child_time};
 pub use layout::MokuTables;
+pub use page_files::{BODY_FILE, HEADERS_FILE, are_headers_of, headers_json, original_folder};
+pub use site_paths::MokuPaths;
 
 /// Options for opening a site to write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -108,11 +108,6 @@ impl BodyFinder<'_> {
         )
     }
 
-    /// The file in which the body with that id is, alone, in whichever place it is.
-    pub(crate) fn loose_body(&self, id: RevisionId) -> Result<Option<PathBuf>> {
-        self.look_twice(id, |found| Ok((!found.is_pack).then_some(found.path)))
-    }
-
     fn look_twice<T>(
         &self,
         id: RevisionId,

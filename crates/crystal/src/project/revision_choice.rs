@@ -1,19 +1,16 @@
-//! Which of a resource's revisions to show, which are stale, and which one a 304 stands for.
+//! Which of a resource's revisions to show, and which one a 304 stands for.
 //!
 //! Crystal shows the revision with the highest id even if it records an error, which hides every
-//! older good one. [`CaptureChoice::NewestGood`] skips those, and truncated responses. Staleness depends
-//! on a session, which no project stores. A 304 is a revision of its own with an empty body: it
-//! stands for the older revision with its ETag.
+//! older good one. [`CaptureChoice::NewestGood`] skips errors and truncated responses. A 304 is a
+//! revision of its own with an empty body: it stands for the older revision with its ETag.
 
-use chrono::{DateTime, Utc};
 use varve_core::history::CaptureChoice;
-use varve_core::secret::Secret;
 
 use super::Project;
 use crate::error::Result;
 use crate::ids::{ResourceId, RevisionId};
 use crate::revision::ResponseMetadata;
-use crate::rows::{Resource, Revision};
+use crate::rows::Revision;
 
 const NOT_MODIFIED: i64 = 304;
 /// Headers of a 304 that replace those of the older response.
@@ -28,24 +25,6 @@ pub struct ResolvedRevision {
     pub revision: Revision,
     /// Its status and headers, renewed by those of the given one.
     pub metadata: Option<ResponseMetadata>,
-}
-
-/// What a session asks of revisions. It is never written into a project.
-#[derive(Debug, Clone, Default)]
-pub struct DownloadSession {
-    /// The cookie that is sent to the project's own site.
-    pub cookie: Option<Secret<String>>,
-    /// Revisions from this time or before are stale.
-    pub fetched_after: Option<DateTime<Utc>>,
-}
-
-impl DownloadSession {
-    /// Whether the session asks for a newer revision than this one.
-    fn is_stale(&self, revision: &Revision, cookie_applies: bool) -> bool {
-        let other_cookie = cookie_applies && self.cookie.is_some() && self.cookie != revision.request_cookie;
-        let fetched_at = || revision.metadata().ok().flatten()?.fetched_at();
-        other_cookie || self.fetched_after.is_some_and(|limit| fetched_at().is_some_and(|at| at <= limit))
-    }
 }
 
 impl Project {
@@ -65,25 +44,6 @@ impl Project {
             return self.revision_of_at(resource, newest);
         }
         choice.choose(self.revisions_of_down_from(resource, newest), |revision| self.is_good(revision))
-    }
-
-    /// The newest revision that the session does not find stale.
-    pub fn fresh_revision(&self, resource: &Resource, session: &DownloadSession) -> Result<Option<Revision>> {
-        let cookie_applies = session.cookie.is_some() && self.cookie_applies(&resource.url)?;
-        for revision in self.revisions_of(resource.id) {
-            let revision = revision?;
-            if !session.is_stale(&revision, cookie_applies) {
-                return Ok(Some(revision));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Whether a session's cookie is sent to this URL: only to pages under the project's prefix.
-    pub fn cookie_applies(&self, url: &str) -> Result<bool> {
-        let Some(prefix) = self.default_url_prefix()? else { return Ok(false) };
-        let rest = url.strip_prefix(&prefix);
-        Ok(!prefix.ends_with('/') && rest.is_some_and(|rest| rest.starts_with('/')))
     }
 
     /// Whether a revision's body is shorter than its `Content-Length` says: the server hung up

@@ -1,12 +1,10 @@
-//! Keeping and deleting revisions: body and row together, or neither.
+//! Storing revisions: body and row together, or neither.
 //!
 //! A body is written and made durable in `tmp` before anything else. Then, in one transaction, the
 //! row is inserted, which gives the id, the body gets the name that the id demands, its folder is
 //! made durable, and only then is the transaction committed. A crash before that leaves at worst a
 //! body that no row names; the row that takes its id later puts that file aside. Crystal commits
 //! first, and a crash then leaves a row whose body never comes.
-//!
-//! Deleting goes the other way: the row first, then the body.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -103,18 +101,6 @@ impl ProjectWriter {
             }
         }
         kept
-    }
-
-    /// Deletes a revision and its body. A body that is not there is no obstacle.
-    pub fn delete_revision(&mut self, id: RevisionId) -> Result<()> {
-        self.change("delete revision", |change| {
-            change.run_on("revision", id.get(), "DELETE FROM resource_revision WHERE id = ?1", [id])
-        })?;
-        while let Some(path) = self.bodies().loose_body(id)? {
-            self.disk.remove_file(&path)?;
-            self.disk.sync_folder(path.parent().unwrap_or(&path))?;
-        }
-        Ok(())
     }
 
     /// Makes the body durable and writes the texts.

@@ -25,7 +25,6 @@ fn ask_everything(project: &Project) {
     let _ = project.find("http://a.example/");
     let _ = project.properties().count();
     let _ = project.hibernated();
-    let _ = project.request_cookies();
     for group in project.groups().flatten() {
         let _ = project.members(&group).count();
     }

@@ -5,7 +5,7 @@
 //! varve has is stored in tables of its own.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -14,7 +14,7 @@ use varve_core::body::{BodySource, BodyStore, StoredBody};
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::{Moment, RecordId, VersionId};
-use varve_moku::{MokuCatalog, MokuOptions};
+use varve_moku::{MokuCatalog, MokuOptions, MokuPaths};
 use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
 use varve_store::lock::WriteLock;
@@ -28,37 +28,9 @@ use super::{BodyInput, BodyWorker, HeadMove, HistoryReader, HistoryWriter, Loose
 use crate::archive_writer::{Clock, WriterOptions};
 use crate::error::RepositoryError;
 
-/// The paths in a Moku site.
-#[derive(Clone, Debug)]
-struct MokuPaths {
-    root: PathBuf,
-}
-
-impl MokuPaths {
-    fn new(root: &Path) -> Self {
-        Self { root: root.to_owned() }
-    }
-
-    fn database(&self) -> PathBuf {
-        self.root.join(".moku/moku.db")
-    }
-
-    fn head(&self) -> PathBuf {
-        self.root.join(".moku/HEAD")
-    }
-
-    /// The intended move of HEAD. The file exists only while HEAD is being moved.
-    fn intended_head(&self) -> PathBuf {
-        self.root.join(".moku/varve.head")
-    }
-
-    fn bodies(&self) -> LooseBodies {
-        LooseBodies::new(Arc::new(LocalDisk), self.root.join(".moku/blobs"))
-    }
-
-    fn lock(&self) -> PathBuf {
-        self.root.join(".moku/varve.lock")
-    }
+/// The bodies of a site.
+fn bodies_of(site: &MokuPaths) -> LooseBodies {
+    LooseBodies::new(Arc::new(LocalDisk), site.bodies())
 }
 
 /// Options for opening a Moku site for writing.
@@ -81,12 +53,12 @@ impl MokuHistoryReader {
     /// Opens the site at `root`.
     pub fn open(root: &Path) -> Result<Self, RepositoryError> {
         let site = MokuPaths::new(root);
-        Ok(Self { catalog: MokuCatalog::open_to_read(&site.database())?, bodies: site.bodies(), site })
+        Ok(Self { catalog: MokuCatalog::open_to_read(&site.database())?, bodies: bodies_of(&site), site })
     }
 
     /// The folder of the site.
     pub fn root(&self) -> &Path {
-        &self.site.root
+        self.site.root()
     }
 
     /// The catalog, with the operations that only Moku sites have.
@@ -137,7 +109,7 @@ impl HistoryReader for MokuHistoryReader {
     }
 
     fn working_tree(&self) -> Option<&Path> {
-        Some(&self.site.root)
+        Some(self.site.root())
     }
 
     fn lost_head(&self) -> Result<Option<VersionId>, RepositoryError> {
@@ -200,7 +172,7 @@ impl MokuHistoryWriter {
         refuse_lost_database(&site)?;
         step("open the database", &site.database());
         let catalog = MokuCatalog::open_to_write(&site.database(), &site_opening.options)?;
-        let bodies = site.bodies();
+        let bodies = bodies_of(&site);
         if let Some(redaction) = site_opening.redaction {
             catalog.set_redaction(redaction)?;
         }
@@ -250,7 +222,7 @@ impl MokuHistoryWriter {
     fn bring_to(&self, version: VersionId, by: HeadMove) -> Result<(), RepositoryError> {
         // The tree is a convenience: a failed write there must not block access to the site. Audit
         // reports it.
-        let root = &self.site.root;
+        let root = self.site.root();
         let before = self.head().ok().flatten().filter(|_| by == HeadMove::Checkout);
         if write_tree(self, root, before, version, &mut |_| {}).is_err() {
             write_tree_lossy(self, root, before, version);
@@ -275,7 +247,7 @@ fn refuse_lost_database(site: &MokuPaths) -> Result<(), RepositoryError> {
         return Ok(());
     }
     let has_head = std::fs::metadata(site.head()).is_ok_and(|found| found.len() > 0);
-    if has_head || site.bodies().list()?.iter().any(|file| file.id.is_some()) {
+    if has_head || bodies_of(site).list()?.iter().any(|file| file.id.is_some()) {
         return Err(RepositoryError::LostDatabase { path });
     }
     Ok(())
@@ -308,7 +280,7 @@ impl HistoryReader for MokuHistoryWriter {
     }
 
     fn working_tree(&self) -> Option<&Path> {
-        Some(&self.site.root)
+        Some(self.site.root())
     }
 
     fn lost_head(&self) -> Result<Option<VersionId>, RepositoryError> {
