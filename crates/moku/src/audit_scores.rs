@@ -1,7 +1,8 @@
 //! Audits computed rows: scores and diffs. Changes nothing.
 //!
-//! Owns the checks that SQL can make: values out of range, text that is no JSON, rows that contradict
-//! the rows they refer to. Whether a diff is right depends on bodies, which this crate does not read.
+//! Owns the checks that SQL can make: values out of range, text that is no JSON, rows that
+//! contradict the rows they refer to. Whether a diff is right depends on bodies, which this crate
+//! does not read.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};

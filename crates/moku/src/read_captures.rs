@@ -206,8 +206,9 @@ fn parse_column<T: std::str::FromStr<Err = varve_core::id::IdError>>(
     text.parse().map_err(|error: varve_core::id::IdError| damaged(row, &format!("`{text}`: {error}")))
 }
 
-/// Reads headers as Moku wrote them: an object of lists, or `null`. A batch of Moku keeps names as the
-/// server spelled them. Comparison, redaction and scoring go by name, so names are normalised here.
+/// Reads headers as Moku wrote them: an object of lists, or `null`. A batch of Moku keeps names as
+/// the server spelled them. Comparison, redaction and scoring go by name, so names are normalised
+/// here.
 fn read_headers(row: &Row<'_>) -> SqlResult<HeaderView> {
     let Some(json) = row.get::<_, Option<String>>(9)? else { return Ok(HeaderView::default()) };
     if json.is_empty() {

@@ -40,7 +40,8 @@ pub(crate) fn store_score(connection: &Connection, score: &StoredScore) -> SqlRe
     attributions.try_for_each(|(place, attribution)| store_attribution(connection, score, place, attribution))
 }
 
-/// Stores a place of evidence. It replaces one of other rules at the same place: the table holds one.
+/// Stores a place of evidence. It replaces one of other rules at the same place: the table holds
+/// one.
 fn store_evidence(
     connection: &Connection,
     score: &StoredScore,

@@ -21,7 +21,8 @@ const CURRENT_COLUMNS: [(&str, &str); 4] = [
 
 /// Upgrades a site.
 pub(crate) fn upgrade(connection: &mut Connection, era: Era) -> SqlResult<()> {
-    // References are by table name, and tables are renamed here. They are checked before the commit.
+    // References are by table name, and tables are renamed here. They are checked before the
+    // commit.
     connection.pragma_update(None, "foreign_keys", false)?;
     connection.pragma_update(None, "legacy_alter_table", true)?;
     let done = upgrade_tables(connection, era);
@@ -89,8 +90,8 @@ fn rename_old_table(
     Ok(connection.execute_batch(&format!("ALTER TABLE main.{table} RENAME TO varve_old_{table}"))?)
 }
 
-/// Copies a snapshot that several versions share to each of them. All copies but the first get an id
-/// that is derived from version and snapshot.
+/// Copies a snapshot that several versions share to each of them. All copies but the first get an
+/// id that is derived from version and snapshot.
 fn copy_snapshots(connection: &Connection) -> SqlResult<()> {
     let mut insert = connection.prepare(
         "INSERT OR IGNORE INTO snapshots

@@ -2,8 +2,8 @@
 //!
 //! SQLite keeps free pages for later rows. A file with `auto_vacuum` returns them one by one. Files
 //! that Moku made do not have it: they are rewritten once, and have it from then on. An interrupted
-//! vacuum leaves the file as it was, and readers are not disturbed. Both ways need disk space in the
-//! meantime.
+//! vacuum leaves the file as it was, and readers are not disturbed. Both ways need disk space in
+//! the meantime.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Sites that Moku itself wrote, of every era, open as they are, and become ones of today only when asked.
+//! Sites of every era that Moku wrote can be read unchanged, and are upgraded only on request.
 
 #![expect(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
 
@@ -48,7 +48,7 @@ fn all_versions(catalog: &dyn CatalogRead) -> Vec<Version> {
 }
 
 /// Every commit that Moku answered is found as it answered it.
-fn holds_what_moku_said(catalog: &dyn CatalogRead, name: &str) -> usize {
+fn assert_same_as_moku_printed(catalog: &dyn CatalogRead, name: &str) -> usize {
     let mut found = 0;
     for step in expected(name) {
         let Some(said) = step["out"].get("Version") else { continue };
@@ -75,7 +75,7 @@ fn holds_what_moku_said(catalog: &dyn CatalogRead, name: &str) -> usize {
     found
 }
 
-/// Moku keeps whole seconds of what it says to the nanosecond.
+/// Moku stores whole seconds of times that it prints in nanoseconds.
 fn seconds_of(time: &Value) -> Moment {
     let moment: Moment = time.as_str().unwrap().parse().unwrap();
     Moment::from_seconds(moment.seconds())
@@ -100,7 +100,7 @@ fn is_snapshot(capture: &Capture, snapshot: &Value) {
 fn single_commits_with_a_fork() {
     let Some((_folder, database)) = site("a-single-commits") else { return };
     let catalog = MokuCatalog::open_to_read(&database).unwrap();
-    assert_eq!(holds_what_moku_said(&*catalog, "a-single-commits"), 4);
+    assert_eq!(assert_same_as_moku_printed(&*catalog, "a-single-commits"), 4);
     let listed: Vec<_> = expected("a-single-commits")
         .into_iter()
         .find(|step| step["step"] == "list")
@@ -120,7 +120,7 @@ fn single_commits_with_a_fork() {
 fn batches_with_raw_headers_and_the_year_one() {
     let Some((_folder, database)) = site("b-pending-batch-scored") else { return };
     let catalog = MokuCatalog::open_to_read(&database).unwrap();
-    assert_eq!(holds_what_moku_said(&*catalog, "b-pending-batch-scored"), 2);
+    assert_eq!(assert_same_as_moku_printed(&*catalog, "b-pending-batch-scored"), 2);
     let newest = catalog.captures_of(
         "https://ex.test/new",
         &Default::default(),
@@ -215,7 +215,7 @@ fn the_commit_of_the_seed() {
 }
 
 #[test]
-fn strangers_columns_and_tables_stay() {
+fn foreign_columns_and_tables_stay() {
     let Some((_folder, database)) = site("g-constructed-by-reading-the-code") else { return };
     let rows = lines(&*MokuCatalog::open_to_read(&database).unwrap());
     let catalog = MokuCatalog::open_to_write(&database, &MokuOptions::default()).unwrap();
@@ -230,7 +230,7 @@ fn strangers_columns_and_tables_stay() {
 }
 
 #[test]
-fn what_a_crash_left_in_the_log_is_read() {
+fn rows_in_the_log_after_a_crash_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let (live, crashed) = (folder.path().join("moku.db"), folder.path().join("copy.db"));
     let catalog = MokuCatalog::open_to_write(&live, &MokuOptions::default()).unwrap();
@@ -283,7 +283,8 @@ fn a_row_without_headers_has_none() {
     assert!(matches!(error, CatalogError::Damaged { table: "snapshots", .. }), "{error}");
 }
 
-/// The first shapes, as they are described: a version names its snapshot, and bodies are in `version_files`.
+/// The first shapes, as they are described: a version names its snapshot, and bodies are in
+/// `version_files`.
 #[test]
 fn the_first_era_is_read_and_upgraded() {
     for more in ["", ", headers TEXT", ", headers TEXT, status_code INTEGER NOT NULL DEFAULT 200"] {

@@ -57,7 +57,8 @@ impl DatabaseFiles {
 /// Opens a database to read, and changes nothing.
 ///
 /// On a disk that is read-only or full, SQLite cannot make its shared memory. The file is then
-/// opened as immutable. If a log beside it holds rows, they cannot be read there, and opening fails.
+/// opened as immutable. If a log beside it holds rows, they cannot be read there, and opening
+/// fails.
 ///
 /// A read-only connection leaves behind the log files that it had to make. Where there are none
 /// yet, a connection that may write is used, with `query_only` set.

@@ -103,7 +103,8 @@ pub trait TableLayout: CaptureTables + RemovalTables + 'static {
     /// The table of single values, with columns `key` and `value`.
     const STATE: &'static str;
     /// Selects scoring version, score, normalized score, confidence, JSON and time of the scores of
-    /// the version `?1`, newest first. Further columns are for [`add_evidence`](Self::add_evidence).
+    /// the version `?1`, newest first. Further columns are for
+    /// [`add_evidence`](Self::add_evidence).
     const SELECT_SCORES: &'static str;
     /// The runs that have captures and have not become versions, oldest first.
     const OPEN_RUNS: &'static str;

@@ -1,8 +1,8 @@
 //! The catalog of an archive in SQLite.
 //!
 //! Owns the tables of `sql/tables.sql`. Rows refer to each other by number, and the interface uses
-//! ids. A capture of a run belongs to a row of `owners` without a version id; finishing the run sets
-//! the id. Many readers may read beside one writer.
+//! ids. A capture of a run belongs to a row of `owners` without a version id; finishing the run
+//! sets the id. Many readers may read beside one writer.
 
 mod hidden_pages;
 mod read_captures;

@@ -45,8 +45,8 @@ pub(super) const SELECT_CAPTURES: &str = concat!(
     LEFT JOIN headers AS h ON h.no = c.headers_no"
 );
 
-/// The value by which rows of a URL are looked up: the key of its page identity, which all spellings
-/// share. A text that is no URL has one as well.
+/// The value by which rows of a URL are looked up: the key of its page identity, which all
+/// spellings share. A text that is no URL has one as well.
 pub(super) fn url_key(url: &str) -> i64 {
     let page = PageUrl::parse(url).map(|page| page.key());
     page.or_else(|| key(url).ok()).map_or(0, varve_core::UrlKey::to_signed)
@@ -294,7 +294,8 @@ fn url_nos_of(connection: &Connection, url: &str) -> SqlResult<Vec<i64>> {
     collect_rows(connection, sql, params![url_key(url), url], |row| Ok(row.get(0)?))
 }
 
-/// The number of the owner of a version, the number of its captures, and its position in a version run.
+/// The number of the owner of a version, the number of its captures, and its position in a version
+/// run.
 fn owner_of(
     connection: &Connection,
     version: &VersionId,

@@ -1,7 +1,7 @@
 //! Reads captures of versions in version runs, where a page that does not change has one row.
 //!
-//! The row in `captures` belongs to the first version that holds the page, and queries by URL read it
-//! there. This module reads the page in the later versions, each at the time of its version.
+//! The row in `captures` belongs to the first version that holds the page, and queries by URL read
+//! it there. This module reads the page in the later versions, each at the time of its version.
 
 use rusqlite::{Connection, OptionalExtension, params};
 use varve_core::history::{Capture, CaptureFilter, CaptureOwner, ListCursor, TimeOrder};
@@ -77,8 +77,9 @@ const PAGES_PER_LOOKUP: i64 = 4;
 /// The number of paths that are looked up in any case.
 const MIN_LOOKUPS: i64 = 64;
 
-/// The paths of all pages that came or went between two versions of a version run. `held` is the number
-/// of captures in one of them. `None` if reading both versions is as fast as following all paths.
+/// The paths of all pages that came or went between two versions of a version run. `held` is the
+/// number of captures in one of them. `None` if reading both versions is as fast as following all
+/// paths.
 pub(super) fn paths_that_differ(
     connection: &Connection,
     [base, head]: [RunPosition; 2],
@@ -106,8 +107,8 @@ pub(super) struct CaptureQuery<'a> {
     pub(super) limit: usize,
 }
 
-/// The position of a capture among all captures of its URL: its time, the number of its owner, and the
-/// number of its row. A capture without a row of its own has the negated number of its URL.
+/// The position of a capture among all captures of its URL: its time, the number of its owner, and
+/// the number of its row. A capture without a row of its own has the negated number of its URL.
 pub(super) type CaptureKey = (i64, i64, i64);
 
 /// Consecutive versions that hold one capture of a URL.
@@ -142,7 +143,8 @@ pub(super) fn of_url(
     if from > to {
         return Ok(found);
     }
-    // Spans follow one another in time. Of those that begin before an instant, only the last can reach it.
+    // Spans follow one another in time. Of those that begin before an instant, only the last can
+    // reach it.
     let sql = match query.order {
         TimeOrder::OldestFirst => {
             "SELECT version_run, first, until, time, capture_no FROM spans

@@ -53,8 +53,8 @@ impl WriteBatch<'_> {
         found.map_or(Ok(()), |no| self.remove_owner(no))
     }
 
-    /// Removes an owner and its captures. Captures that refer to one of these for their body get the id
-    /// of the body.
+    /// Removes an owner and its captures. Captures that refer to one of these for their body get
+    /// the id of the body.
     fn remove_owner(&mut self, no: i64) -> SqlResult<()> {
         self.dissolve_run_of(no)?;
         self.write_counts()?;
@@ -78,7 +78,8 @@ impl WriteBatch<'_> {
         Ok(())
     }
 
-    /// Moves the captures of one owner to another. Their ids were derived from the first, and are stored.
+    /// Moves the captures of one owner to another. Their ids were derived from the first, and are
+    /// stored.
     pub(super) fn move_captures(&mut self, from: i64, to: i64) -> SqlResult<()> {
         self.write_counts()?;
         let moved: Vec<(i64, Capture)> = self

@@ -1,12 +1,13 @@
 //! Version runs: versions that list all their pages share rows for pages that do not change.
 //!
 //! A version run is a row of versions, each the child of the one before. A version continues the
-//! run of its parent if the parent is the end of the newest run and nothing newer exists. Otherwise,
-//! or when the run has become long compared with the pages of a version, it begins a new run with
-//! all its pages. So a query about any version reads at most a few times the rows that it returns.
+//! run of its parent if the parent is the end of the newest run and nothing newer exists.
+//! Otherwise, or when the run has become long compared with the pages of a version, it begins a new
+//! run with all its pages. So a query about any version reads at most a few times the rows that it
+//! returns.
 //!
-//! A batch that does not fit (a page listed twice, a capture on its own, a removed version) dissolves
-//! the run first: each capture then has a row of its own.
+//! A batch that does not fit (a page listed twice, a capture on its own, a removed version)
+//! dissolves the run first: each capture then has a row of its own.
 
 use std::collections::{HashMap, HashSet};
 

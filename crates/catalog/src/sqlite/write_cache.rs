@@ -1,6 +1,7 @@
 //! The writer's cache of row numbers: of URLs and of sets of headers that it used recently.
 //!
-//! Its size is limited. It is cleared when a transaction fails and when another connection has written.
+//! Its size is limited. It is cleared when a transaction fails and when another connection has
+//! written.
 
 use std::collections::HashMap;
 

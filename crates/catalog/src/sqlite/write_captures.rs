@@ -1,8 +1,8 @@
 //! Writes captures: the hot path of a crawl and of a rebuild.
 //!
-//! A capture that exists is left alone. Two things keep rows small. A body that did not change since
-//! the last capture of the URL is a reference to the row that holds its id. The id of the capture is
-//! left out if it can be derived from the other columns.
+//! A capture that exists is left alone. Two things keep rows small. A body that did not change
+//! since the last capture of the URL is a reference to the row that holds its id. The id of the
+//! capture is left out if it can be derived from the other columns.
 
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{OptionalExtension, ToSql, params};
@@ -134,8 +134,8 @@ impl WriteBatch<'_> {
         Ok(found?)
     }
 
-    /// The row of the URL, its newest capture, and whether it is the only row of the URL. Creates the
-    /// row if it does not exist.
+    /// The row of the URL, its newest capture, and whether it is the only row of the URL. Creates
+    /// the row if it does not exist.
     fn url_row(&mut self, capture: &Capture) -> SqlResult<(i64, Option<NewestCapture>, bool)> {
         if let Some(cached) = self.cache.url(&capture.url, &capture.path) {
             return Ok((cached.no, cached.newest, cached.is_only_row));

@@ -120,7 +120,7 @@ impl BodyFinder<'_> {
             let Some((path, meta)) = self.plain_folder.file(&root, &below)? else { continue };
             match look(FoundBodyFile { path, meta, is_pack: spot.is_pack() }) {
                 Ok(None) => {}
-                // A body may lie loose beside a pack that cannot be read.
+                // A body may be a file of its own beside a pack that cannot be read.
                 Err(error @ Error::Pack { .. }) => bad_pack = Some(error),
                 found => return found,
             }

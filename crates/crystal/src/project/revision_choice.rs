@@ -18,7 +18,7 @@ const UPDATED_HEADERS: [&str; 6] = ["cache-control", "content-location", "date",
 /// ETags in one `If-None-Match` header.
 const MAX_ETAGS: usize = 100;
 
-/// What a revision stands for.
+/// The revision whose body and headers are shown for a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedRevision {
     /// The revision whose body is meant: an older one, if the given one says that nothing changed.
@@ -28,12 +28,12 @@ pub struct ResolvedRevision {
 }
 
 impl Project {
-    /// The revision that stands for a resource, if it has any.
+    /// The revision to show for a resource, if it has any.
     pub fn default_revision(&self, resource: ResourceId, choice: CaptureChoice) -> Result<Option<Revision>> {
         self.default_revision_at(resource, RevisionId(i64::MAX), choice)
     }
 
-    /// The revision that stood for a resource when `newest` was the newest of all.
+    /// The revision to show for a resource when `newest` was the newest of all.
     pub fn default_revision_at(
         &self,
         resource: ResourceId,
@@ -46,8 +46,8 @@ impl Project {
         choice.choose(self.revisions_of_down_from(resource, newest), |revision| self.is_good(revision))
     }
 
-    /// Whether a revision's body is shorter than its `Content-Length` says: the server hung up
-    /// before the end. Crystal records that as it records any answer.
+    /// Whether a revision's body is shorter than its `Content-Length`, because the server closed
+    /// the connection early. Crystal records such a response like any other.
     pub fn is_cut_short(&self, revision: &Revision) -> Result<bool> {
         let promised = revision.metadata().ok().flatten().and_then(|metadata| metadata.promised_length());
         let Some(promised) = promised.filter(|_| revision.has_body()) else { return Ok(false) };
@@ -67,8 +67,8 @@ impl Project {
 }
 
 impl Project {
-    /// What a revision stands for. Only a 304 stands for another, if one with its ETag is there;
-    /// metadata that cannot be read counts as none.
+    /// The revision whose body is meant: for a 304, the older revision with its ETag, if there is
+    /// one. Metadata that cannot be read counts as none.
     pub fn resolve(&self, revision: Revision) -> Result<ResolvedRevision> {
         let metadata = revision.metadata().ok().flatten();
         let Some((answer, tag)) = metadata.as_ref().and_then(not_modified) else {

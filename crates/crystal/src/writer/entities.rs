@@ -16,7 +16,7 @@ use crate::rows::{GroupSource, ProjectAlias, Resource, ResourceGroup, RootResour
 /// A group to add.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewGroup<'a> {
-    /// Its name, perhaps empty.
+    /// Its name, which may be empty.
     pub name: &'a str,
     /// The pattern of its members' URLs, not empty.
     pub url_pattern: &'a str,
@@ -72,7 +72,7 @@ impl ProjectWriter {
         })
     }
 
-    /// Says where a group's members are found.
+    /// Changes where a group's members are found.
     pub fn set_group_source(&mut self, id: GroupId, source: Option<GroupSource>) -> Result<()> {
         self.change("group", |change| {
             change.refuse_source(Some(id), source)?;
@@ -126,7 +126,7 @@ impl ProjectWriter {
 
 /// Properties.
 impl ProjectWriter {
-    /// Sets a property, or removes it. Those that say how bodies lie are not set by hand.
+    /// Sets a property, or removes it. The version of the project cannot be set.
     pub fn set_property(&mut self, name: &str, value: Option<&str>) -> Result<()> {
         if name == MAJOR_VERSION || name == MAJOR_VERSION_OLD {
             return Err(ChangeRefusal::OwnProperty { name: name.to_owned() }.into());
@@ -147,7 +147,7 @@ impl ProjectWriter {
 
 /// Rows of another project.
 impl ProjectWriter {
-    /// Puts resources back, as one.
+    /// Inserts resources of another project, in one transaction.
     pub fn restore_resources(&mut self, rows: impl IntoIterator<Item = Resource>) -> Result<()> {
         self.change("resources", |change| {
             for row in rows {
@@ -159,7 +159,7 @@ impl ProjectWriter {
         })
     }
 
-    /// Puts a root back. Its resource must be there.
+    /// Inserts a root of another project. Its resource must exist.
     pub fn restore_root(&mut self, row: &RootResource) -> Result<()> {
         self.change("root", |change| {
             if change.writer.resource(row.resource)?.is_none() {
@@ -171,7 +171,7 @@ impl ProjectWriter {
         })
     }
 
-    /// Puts a group back. What it names as its source may be put back later, or never.
+    /// Inserts a group of another project. Its source may be inserted later, or never.
     pub fn restore_group(&mut self, row: &ResourceGroup) -> Result<()> {
         if row.url_pattern.is_empty() {
             return Err(ChangeRefusal::EmptyPattern.into());
@@ -186,7 +186,7 @@ impl ProjectWriter {
         })
     }
 
-    /// Puts an alias back.
+    /// Inserts an alias of another project.
     pub fn restore_alias(&mut self, row: &ProjectAlias) -> Result<()> {
         refuse_prefix(&row.source_url_prefix)?;
         refuse_prefix(&row.target_url_prefix)?;

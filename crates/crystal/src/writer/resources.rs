@@ -17,9 +17,9 @@ impl ProjectWriter {
         self.change("resource", |change| change.resource(url))
     }
 
-    /// The resources that many URLs mean, added as one if the project does not have them. Nothing
-    /// stands for a URL that cannot be kept: one that an alias leads out of the project, or one of
-    /// Crystal's own scheme.
+    /// The resources that many URLs mean, added in one transaction if the project does not have
+    /// them. `None` for a URL that cannot be stored: one that an alias leads out of the project, or
+    /// one of Crystal's own scheme.
     pub fn add_resources<'u>(
         &mut self,
         urls: impl IntoIterator<Item = &'u str>,

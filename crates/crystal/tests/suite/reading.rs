@@ -115,7 +115,7 @@ fn older_schemas_are_read_with_stand_ins() {
 }
 
 #[test]
-fn a_missing_body_is_found_missing() {
+fn a_missing_body_is_reported() {
     let Some(scratch) = lab("lab-v2-last-body-missing") else { return };
     let project = Project::open(&scratch.path).unwrap();
     assert_eq!(bodies(&project).1, [RevisionId(53)]);
@@ -171,7 +171,7 @@ fn members_are_those_that_the_pattern_matches() {
 }
 
 #[test]
-fn revisions_come_newest_first_and_the_default_is_the_originals_or_the_newest_good() {
+fn revisions_come_newest_first_and_the_default_is_the_newest_or_the_newest_good() {
     let Some(scratch) = lab("lab-v2") else { return };
     let insert = "INSERT INTO resource_revision (resource_id, error, metadata)";
     scratch
