@@ -5,22 +5,20 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 use varve_core::catalog::CatalogRow;
 use varve_core::history::StoredScore;
-use varve_sqlite::column::{IdForm, TimeUnit};
+use varve_sqlite::column::{ColumnIdForm, TimeUnit};
 use varve_sqlite::{
     BatchEffect, DiffTable, RemovalTables, SqlResult, TableLayout, TagTable, UnlocatedError, VersionTable,
 };
 
 use crate::era::Era;
+use crate::tables::MokuTables;
 use crate::{MokuOptions, read_scores, schema, write};
-
-/// The tables of Moku and those that varve adds, read through the views of [`Era`].
-pub enum MokuTables {}
 
 impl TableLayout for MokuTables {
     type WriteOptions = MokuOptions;
     type Cache = ();
 
-    const ID_FORM: IdForm = IdForm::Text;
+    const ID_FORM: ColumnIdForm = ColumnIdForm::Text;
     const TIME_UNIT: TimeUnit = TimeUnit::Seconds;
     const VERSIONS: VersionTable = VersionTable {
         table: "commits",

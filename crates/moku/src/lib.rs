@@ -36,9 +36,9 @@ use varve_sqlite::{TableCatalog, UnlocatedError};
 pub use audit_rows::{MokuFinding, SnapshotRow};
 pub use audit_scores::MokuDiffRow;
 pub use head_rule::{head_written_at, last_written_after, latest_child_time};
-pub use layout::MokuTables;
 pub use page_files::{BODY_FILE, HEADERS_FILE, are_headers_of, headers_json, original_folder};
 pub use site_paths::MokuPaths;
+pub use tables::MokuTables;
 
 /// Options for opening a site to write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,8 +4,9 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 use varve_core::headers::Redaction;
 use varve_core::{Moment, VersionId};
 
+use crate::MokuOptions;
 use crate::era::Era;
-use crate::{MokuOptions, MokuTables};
+use crate::tables::MokuTables;
 use crate::{tables, upgrade, vacuum};
 use varve_sqlite::column::text_id;
 use varve_sqlite::{SqlResult, UnlocatedError, collect_rows, parsed_state};

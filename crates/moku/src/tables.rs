@@ -3,6 +3,9 @@
 use rusqlite::Connection;
 use varve_sqlite::SqlResult;
 
+/// The tables of Moku and those that varve adds, as a layout of [`varve_sqlite`].
+pub enum MokuTables {}
+
 /// The tables of Moku.
 pub(crate) const MOKU_TABLES: &str = include_str!("../sql/tables.sql");
 /// The tables that varve adds.

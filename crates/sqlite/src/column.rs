@@ -45,14 +45,14 @@ blob_ids! {
 
 /// How a database stores the ids of versions and runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IdForm {
+pub enum ColumnIdForm {
     /// As bytes.
     Bytes,
     /// As text.
     Text,
 }
 
-impl IdForm {
+impl ColumnIdForm {
     /// The value of a column for an id.
     pub fn value(self, id: &(impl BlobId + Display)) -> Value {
         match self {

@@ -12,7 +12,7 @@ use varve_core::history::{Capture, CaptureFilter, ListCursor, StoredScore, TimeO
 use varve_core::{BodyId, RecordId, VersionId};
 
 use crate::SqlResult;
-use crate::column::{IdForm, TimeUnit};
+use crate::column::{ColumnIdForm, TimeUnit};
 
 /// The table or view of versions. The SQL names it `v`.
 pub struct VersionTable {
@@ -89,7 +89,7 @@ pub trait TableLayout: CaptureTables + RemovalTables + 'static {
     type Cache: WriteCache;
 
     /// How the ids of versions and runs are stored.
-    const ID_FORM: IdForm;
+    const ID_FORM: ColumnIdForm;
     /// The unit of the times of versions, diffs and scores.
     const TIME_UNIT: TimeUnit;
     /// The versions.

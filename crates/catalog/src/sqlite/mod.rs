@@ -22,7 +22,7 @@ use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
 use varve_core::catalog::CatalogRow;
 use varve_core::history::StoredScore;
-use varve_sqlite::column::{IdForm, TimeUnit};
+use varve_sqlite::column::{ColumnIdForm, TimeUnit};
 use varve_sqlite::{
     BatchEffect, DiffTable, SqlResult, TableCatalog, TableLayout, TagTable, UnlocatedError, VersionTable,
 };
@@ -39,7 +39,7 @@ impl TableLayout for ArchiveTables {
     type WriteOptions = ();
     type Cache = UrlCache;
 
-    const ID_FORM: IdForm = IdForm::Bytes;
+    const ID_FORM: ColumnIdForm = ColumnIdForm::Bytes;
     const TIME_UNIT: TimeUnit = TimeUnit::Microseconds;
     const VERSIONS: VersionTable = VersionTable {
         table: "owners",

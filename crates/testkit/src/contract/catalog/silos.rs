@@ -94,7 +94,7 @@ fn removals_are_listed(open: &OpenCatalog<'_>, folder: &Path) {
     let record = RecordId::new(PAGE_RECORD);
     assert_eq!(catalog.removals_of(&record).expect("read"), [page.clone(), newer.clone(), older.clone()]);
     assert_eq!(catalog.removals_of(&RecordId::new([1; 32])).expect("read"), []);
-    assert_eq!(catalog.removals_at(PAGE_URL, 1).expect("read"), [newer.clone()]);
+    assert_eq!(catalog.removals_at(PAGE_URL, 1).expect("read"), std::slice::from_ref(&newer));
     assert_eq!(catalog.removals_at(PAGE_URL, 9).expect("read"), [newer.clone(), older.clone()]);
     assert_eq!(catalog.removals(ListCursor::first(2)).expect("read"), [older.clone(), newer]);
     let cursor = ListCursor { after: Some(RecordId::new([6; 32])), limit: 2 };
