@@ -1,8 +1,8 @@
 //! `catalog.db`: which captures and versions an archive holds, and what a crawl has still to fetch.
 //!
 //! Owns the tables in SQLite and the SQL around them, and implements the seams of
-//! [`varve_core::catalog`] and [`varve_core::frontier`]. The catalog is a cache that `rebuild` makes
-//! again from the silos. It knows no body, no WARC record and no file but its own database.
+//! [`varve_core::catalog`] and [`varve_core::frontier`]. The catalog is a cache that `rebuild`
+//! makes again from the silos. It knows no body, no WARC record and no file but its own database.
 
 mod frontier;
 mod sqlite;

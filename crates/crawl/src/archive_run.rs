@@ -60,7 +60,7 @@ pub fn begin(
     let history = environment.history;
     let state = SavedRun::new(settings);
     record_run_settings(history, run, &state)?;
-    let store = history.frontiers();
+    let store = history.frontier_store();
     let frontier = store.begin_run(run, only_worker(run), history.now(), &state.to_json())?;
     report(CrawlEvent::Began { run, resumed: false });
     crawl(environment, frontier, state, fetchers, false, report)

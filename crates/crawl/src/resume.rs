@@ -31,7 +31,7 @@ pub fn resume(
     if state.settings.message.trim().is_empty() {
         return Err(RepositoryError::NoMessage.into());
     }
-    let version = history.sqlite().version_of_run(&run)?;
+    let version = history.rows().version_of_run(&run)?;
     state.stop_versions.extend(version);
     if version.is_some() || state.settings != begun {
         let next = if version.is_some() { RunId::new(Uuid::now_v7()) } else { run };
@@ -47,7 +47,7 @@ pub fn resume(
 pub fn finish(environment: &RunEnvironment<'_>, run: RunId) -> Result<RunEnd, CrawlError> {
     let history = environment.history;
     let (frontier, state) = open_run(history, run)?;
-    let made = match history.sqlite().version_of_run(&run)? {
+    let made = match history.rows().version_of_run(&run)? {
         Some(version) => existing_version(history, version)?,
         None => make_version(environment, run, &state, state.settings.message.clone())?,
     };
@@ -56,7 +56,7 @@ pub fn finish(environment: &RunEnvironment<'_>, run: RunId) -> Result<RunEnd, Cr
 }
 
 fn open_run(history: &ArchiveHistoryWriter, run: RunId) -> Result<(Box<dyn Frontier>, SavedRun), CrawlError> {
-    let store = history.frontiers();
+    let store = history.frontier_store();
     let frontier = store.resume_run(run, only_worker(run))?.ok_or(CrawlError::NoRun)?;
     let state = SavedRun::parse(&frontier.settings()?)?;
     Ok((frontier, state))

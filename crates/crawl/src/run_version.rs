@@ -90,7 +90,7 @@ pub fn version_of_run(history: &ArchiveHistoryWriter, new: NewRunVersion) -> Res
 
 fn seal(history: &ArchiveHistoryWriter, run: RunId) -> Result<RunSummary, CrawlError> {
     let mut records: Vec<RecordId> = Vec::new();
-    history.sqlite().each_record_of_run(&run, &mut |record| records.push(record))?;
+    history.rows().each_record_of_run(&run, &mut |record| records.push(record))?;
     let captures = records.len() as u64;
     Ok(RunSummary { id: run, captures, seal: RunSummary::seal_of(records) })
 }

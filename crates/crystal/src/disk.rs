@@ -74,7 +74,7 @@ impl ProjectDisk {
         create().map_err(io_at("create", path))
     }
 
-    /// Creates the folder unless one is there.
+    /// Creates the folder unless it exists.
     pub(crate) fn ensure_folder(&self, path: &Path) -> Result<()> {
         if path.is_dir() {
             return Ok(());
@@ -94,7 +94,7 @@ impl ProjectDisk {
         self.sync_folder(parent)
     }
 
-    /// Creates a file that is not there yet. One that is there stays as it is.
+    /// Creates a file unless it exists. An existing file is not changed.
     pub(crate) fn create_file(&self, path: &Path, content: &[u8]) -> Result<()> {
         use io::Write;
         let create = || {

@@ -30,13 +30,13 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
-    /// Nothing is there.
+    /// The path does not exist.
     #[error("`{}` does not exist", path.display())]
     Absent {
         /// The path that was looked for.
         path: PathBuf,
     },
-    /// Something is there already.
+    /// The path exists already.
     #[error("`{}` already exists", path.display())]
     Exists {
         /// What is in the way.
@@ -80,7 +80,7 @@ pub enum Error {
         /// What is written there.
         text: Option<String>,
     },
-    /// The project cannot be written where it lies.
+    /// The project is on a medium that cannot be written.
     #[error("`{}` cannot be written: the folder, its database or the medium is read-only", path.display())]
     ReadOnly {
         /// The project.
@@ -100,7 +100,7 @@ pub enum Error {
         /// The project.
         path: PathBuf,
     },
-    /// The caller stopped a migration; the next open goes on with it.
+    /// The caller stopped a migration; the next open continues it.
     #[error("`{}` was left in the middle of its migration, which the next open resumes", path.display())]
     Interrupted {
         /// The project.
@@ -196,10 +196,10 @@ pub enum ChangeRefusal {
         /// The id that nothing has.
         id: i64,
     },
-    /// Something of that name or place is there.
+    /// The name or place is taken.
     #[error("there is already {what}")]
     Taken {
-        /// What is there.
+        /// What it is taken by.
         what: String,
     },
     /// A group must match something.
@@ -240,18 +240,6 @@ pub enum ChangeRefusal {
     External {
         /// Where it leads.
         url: String,
-    },
-    /// Only the front page of a site stands for the whole of it.
-    #[error("`{}` is not the front page of a site", ShownUrl(url))]
-    NotASite {
-        /// The URL.
-        url: String,
-    },
-    /// The row is still needed.
-    #[error("{what} is still in use")]
-    InUse {
-        /// What is still in use.
-        what: String,
     },
     /// An id that a row of a project cannot have.
     #[error("{id} is no id of a row")]

@@ -29,7 +29,7 @@ pub enum ColumnProblem {
     /// Bytes that are no text.
     #[error("a text that is not UTF-8")]
     NotUtf8,
-    /// A word that is none of those expected.
+    /// An unexpected word.
     #[error("the unknown word {0:?}")]
     UnknownWord(String),
 }

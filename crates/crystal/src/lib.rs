@@ -23,14 +23,13 @@
 //! | --- | --- |
 //! | find a project | [`is_project`], [`resolve`] |
 //! | look up a URL | [`Project::find`]: a resource, a URL outside, or nothing yet |
-//! | all URLs | [`Project::resources`], [`Project::resources_under`] a prefix |
+//! | all URLs | [`Project::resources`], [`Project::resources_under_after`] a prefix |
 //! | its downloads, newest first | [`Project::revisions_of`] |
 //! | the download to show | [`Project::default_revision`] with a [`CaptureChoice`], [`Project::resolve`] for a 304 |
-//! | a download that is still fresh | [`Project::fresh_revision`], [`Project::if_none_match`] |
+//! | the ETags to send | [`Project::if_none_match`] |
 //! | status and headers, or the error | [`Revision::metadata`], [`Revision::download_error`] |
 //! | its bytes | [`Project::body_of`]: a reader with its length, or the path of the missing file |
 //! | what to download | [`Project::roots`], [`Project::groups`], [`Project::aliases`] |
-//! | suggest a group for a page | [`suggest_sequence`], [`suggest_pattern`], [`Project::suggest_source`] |
 //! | the members of a group | [`Project::members`] |
 //! | settings | [`Project::property`] and its typed variants |
 //! | counts | [`Project::info`], [`Project::group_infos`] |
@@ -78,10 +77,9 @@
 //!
 //! # Guarantees
 //!
-//! Only [`ProjectWriter::delete_revision`] and [`ProjectWriter::delete_resource`] delete bodies: a
-//! file without a row is moved to the folder `salvage`. Symbolic links inside a project are not
-//! followed. Cookies are not shown. `user_version` is not used, because Crystal resets it. No file
-//! of Crystal gets another meaning.
+//! Nothing deletes bodies: a file without a row is moved to the folder `salvage`. Symbolic links
+//! inside a project are not followed. Cookies are not shown. `user_version` is not used, because
+//! Crystal resets it. No file of Crystal gets another meaning.
 
 mod body;
 mod database;
@@ -116,16 +114,15 @@ pub use location::{
     CAPTURE_FOLDER, OPENER_SUFFIX, PARTIAL_SUFFIX, PROJECT_SUFFIX, ResolvedPath, is_project, resolve,
 };
 pub use migrate::{MigrationProgress, OnProgress};
-pub use project::{DownloadSession, GroupInfo, Project, ProjectInfo, ResolvedRevision, UrlLookup};
+pub use project::{GroupInfo, Project, ProjectInfo, ResolvedRevision, UrlLookup};
 pub use revision::{DownloadError, ResponseMetadata};
 pub use rows::{
-    EntityTitleFormat, GroupProgress, GroupSource, HibernatedState, HibernatedTask, HtmlParser, ProjectAlias,
-    Resource, ResourceGroup, Revision, RootResource, property_name,
+    GroupProgress, GroupSource, HibernatedState, HibernatedTask, ProjectAlias, Resource, ResourceGroup,
+    Revision, RootResource, property_name,
 };
 pub use save_as::{CopyProgress, SaveAsOptions};
-pub use url_prefix::{EXTERNAL_MARKER, directory_prefix, domain_prefix};
+pub use url_prefix::domain_prefix;
 pub use varve_core::history::CaptureChoice;
-pub use varve_core::pattern::{suggest_pattern, suggest_sequence};
 pub use verify::{
     FindingRepair, FindingSeverity, ProjectFinding, RepairSummary, VerifyOptions, VerifySummary,
 };

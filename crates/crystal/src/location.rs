@@ -21,9 +21,9 @@ pub const OPENER_SUFFIX: &str = ".crystalopen";
 /// What a path means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResolvedPath {
-    /// A folder of that name is there.
+    /// A folder of this name exists.
     There(PathBuf),
-    /// Nothing is there; a project could be made under this name.
+    /// Nothing has this name; a project could be created under it.
     Free(PathBuf),
 }
 
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_project_has_is_asked_for_by_name() {
+    fn a_project_is_recognised_by_its_required_files() {
         let home = TempDir::new().unwrap();
         let dir = project_at(home.path(), "x.crystalproj");
         let layout = ProjectLayout::new(dir.clone());

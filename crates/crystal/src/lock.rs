@@ -113,7 +113,7 @@ mod tests {
     use tempfile::TempDir;
 
     #[test]
-    fn a_second_writer_is_told_who_holds_it_and_an_orderly_end_leaves_nothing() {
+    fn a_second_writer_learns_the_holder_and_closing_removes_the_lock() {
         let home = TempDir::new().unwrap();
         let layout = ProjectLayout::new(home.path().to_owned());
         let held = Lock::take(&layout).unwrap();

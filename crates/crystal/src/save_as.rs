@@ -35,7 +35,7 @@ pub struct CopyProgress {
 /// How to copy a project.
 #[derive(Default)]
 pub struct SaveAsOptions<'a> {
-    /// Told how far the copy is, and asked whether to go on. If not, nothing of it is left.
+    /// Receives the progress, and returns whether to continue. If not, the copy is removed.
     pub on_progress: Option<&'a mut dyn FnMut(CopyProgress) -> ControlFlow<()>>,
     /// Sees each change to a file before it is made.
     pub watcher: Option<Watcher>,

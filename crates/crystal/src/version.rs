@@ -1,4 +1,4 @@
-//! The major version of a project: how its bodies lie on disk, and nothing else.
+//! The major version of a project: how its bodies are stored, and nothing else.
 //!
 //! The number is a text that Crystal reads with Python's `int`, so that `02` and ` 2 ` are 2; this
 //! reads the same texts. A number past 3 is refused by name, since a later layout cannot be
@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-/// How the bodies of a project lie on disk.
+/// How the bodies of a project are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(into = "u8")]
 pub enum MajorVersion {

@@ -1,7 +1,7 @@
 //! Audits the rows of a site. Changes nothing; reports findings and does not fail because of them.
 
 use rusqlite::{Connection, Row};
-use varve_sqlite::UnlocatedError;
+use varve_sqlite::SqlResult;
 
 /// The maximum number of findings that SQLite's own check reports.
 const MAX_INTEGRITY_FINDINGS: u32 = 100;
@@ -75,7 +75,7 @@ pub(crate) fn audit_rows(
     connection: &Connection,
     quick: bool,
     report: &mut dyn FnMut(MokuFinding),
-) -> Result<(), UnlocatedError> {
+) -> SqlResult<()> {
     let check = if quick { "quick_check" } else { "integrity_check" };
     each_result(connection, &format!("PRAGMA main.{check}({MAX_INTEGRITY_FINDINGS})"), &mut |row| {
         let what: String = row.get(0)?;
@@ -105,7 +105,7 @@ pub(crate) fn audit_rows(
 
 /// The versions that varve committed and that have no rows, except parents of other versions, which
 /// [`audit_parents`] reports.
-pub(crate) fn lost_versions(connection: &Connection) -> Result<Vec<String>, UnlocatedError> {
+pub(crate) fn lost_versions(connection: &Connection) -> SqlResult<Vec<String>> {
     let mut lost = Vec::new();
     let sql = "SELECT version_id FROM varve_versions AS x
         WHERE NOT EXISTS (SELECT 1 FROM versions AS v WHERE v.id = x.version_id)
@@ -118,7 +118,7 @@ pub(crate) fn lost_versions(connection: &Connection) -> Result<Vec<String>, Unlo
 }
 
 /// Reports versions without their parent, and cycles of parents.
-fn audit_parents(connection: &Connection, report: &mut dyn FnMut(MokuFinding)) -> Result<(), UnlocatedError> {
+fn audit_parents(connection: &Connection, report: &mut dyn FnMut(MokuFinding)) -> SqlResult<()> {
     let sql = "SELECT id, parent_id FROM commits AS c WHERE parent_id IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM versions WHERE id = c.parent_id) ORDER BY place";
     each_result(connection, sql, &mut |row| {
@@ -138,10 +138,7 @@ fn audit_parents(connection: &Connection, report: &mut dyn FnMut(MokuFinding)) -
 }
 
 /// Calls `each` with the raw row of every capture, in the order in which they were written.
-pub(crate) fn each_snapshot(
-    connection: &Connection,
-    each: &mut dyn FnMut(SnapshotRow),
-) -> Result<(), UnlocatedError> {
+pub(crate) fn each_snapshot(connection: &Connection, each: &mut dyn FnMut(SnapshotRow)) -> SqlResult<()> {
     let sql = "SELECT id, version_id, url, CAST(blob_id AS TEXT) FROM pages ORDER BY place";
     each_result(connection, sql, &mut |row| {
         each(SnapshotRow {
@@ -157,8 +154,8 @@ pub(crate) fn each_snapshot(
 fn each_result(
     connection: &Connection,
     sql: &str,
-    each: &mut dyn FnMut(&Row<'_>) -> Result<(), UnlocatedError>,
-) -> Result<(), UnlocatedError> {
+    each: &mut dyn FnMut(&Row<'_>) -> SqlResult<()>,
+) -> SqlResult<()> {
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {

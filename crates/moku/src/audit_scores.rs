@@ -1,14 +1,15 @@
 //! Audits computed rows: scores and diffs. Changes nothing.
 //!
-//! Owns the checks that SQL can make: values out of range, text that is no JSON, rows that contradict
-//! the rows they refer to. Whether a diff is right depends on bodies, which this crate does not read.
+//! Owns the checks that SQL can make: values out of range, text that is no JSON, rows that
+//! contradict the rows they refer to. Whether a diff is right depends on bodies, which this crate
+//! does not read.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::audit_rows::MokuFinding;
 use crate::write::derived_id;
-use varve_sqlite::UnlocatedError;
+use varve_sqlite::{SqlResult, UnlocatedError};
 
 /// A table, a condition that is true for invalid rows `t`, and the message.
 type ScoreCheck = (&'static str, &'static str, &'static str);
@@ -99,7 +100,7 @@ pub(crate) fn audit_scores(
     connection: &Connection,
     rules: &str,
     report: &mut dyn FnMut(MokuFinding),
-) -> Result<(), UnlocatedError> {
+) -> SqlResult<()> {
     for (table, condition, what) in SCORE_CHECKS {
         run_check(connection, (table, condition, what), &[], report)?;
     }
@@ -111,7 +112,7 @@ fn run_check(
     (table, condition, what): ScoreCheck,
     values: &[&str],
     report: &mut dyn FnMut(MokuFinding),
-) -> Result<(), UnlocatedError> {
+) -> SqlResult<()> {
     let version = if table == "diff_attributions" { "head_version_id" } else { "version_id" };
     let sql = format!(
         "SELECT t.rowid, CAST(t.{version} AS TEXT), CAST(t.scoring_version AS TEXT) FROM {table} AS t
@@ -140,13 +141,13 @@ pub struct MokuDiffRow {
 }
 
 /// The row numbers of all diffs.
-pub(crate) fn diff_numbers(connection: &Connection) -> Result<Vec<i64>, UnlocatedError> {
+pub(crate) fn diff_numbers(connection: &Connection) -> SqlResult<Vec<i64>> {
     let mut statement = connection.prepare("SELECT rowid FROM diffs ORDER BY rowid")?;
     Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
 /// The raw row of a diff.
-pub(crate) fn diff(connection: &Connection, number: i64) -> Result<Option<MokuDiffRow>, UnlocatedError> {
+pub(crate) fn diff(connection: &Connection, number: i64) -> SqlResult<Option<MokuDiffRow>> {
     let sql = "SELECT id, base_version_id, head_version_id, diff_json FROM diffs WHERE rowid = ?1";
     let read = |row: &rusqlite::Row<'_>| {
         let text = |column| row.get_ref(column).map(lossy);

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use rusqlite::Connection;
-use varve_sqlite::UnlocatedError;
+use varve_sqlite::{SqlResult, UnlocatedError};
 
 use crate::tables::{MOKU_TABLES, VARVE_TABLES};
 
@@ -32,7 +32,7 @@ pub(crate) enum Era {
 
 impl Era {
     /// Recognises the era by the columns.
-    pub(crate) fn of(connection: &Connection) -> Result<Self, UnlocatedError> {
+    pub(crate) fn of(connection: &Connection) -> SqlResult<Self> {
         let tables = tables(connection)?;
         if tables.is_empty() {
             return Ok(Self::Empty);
@@ -61,7 +61,7 @@ impl Era {
     }
 
     /// Creates the temporary views and tables through which this era is read.
-    pub(crate) fn create_views(self, connection: &Connection) -> Result<(), UnlocatedError> {
+    pub(crate) fn create_views(self, connection: &Connection) -> SqlResult<()> {
         let existing = tables(connection)?;
         for statement in MOKU_TABLES.split(';').chain(VARVE_TABLES.split(';')) {
             if let Some((name, columns)) =
@@ -74,7 +74,7 @@ impl Era {
         Ok(())
     }
 
-    fn view_sql(self, connection: &Connection) -> Result<String, UnlocatedError> {
+    fn view_sql(self, connection: &Connection) -> SqlResult<String> {
         let columns = columns(connection, "snapshots")?;
         let column_or = |column: &str, default: &str| {
             if columns.contains(column) { format!("s.{column}") } else { default.to_owned() }
@@ -122,7 +122,7 @@ fn foreign_message(tables: &BTreeSet<String>) -> String {
     format!("this database is not one of Moku: it has the tables {}{more}", names.join(", "))
 }
 
-fn refuse_newer(connection: &Connection, has_meta: bool) -> Result<(), UnlocatedError> {
+fn refuse_newer(connection: &Connection, has_meta: bool) -> SqlResult<()> {
     if !has_meta {
         return Ok(());
     }
@@ -141,20 +141,16 @@ fn table_shape(statement: &str) -> Option<(&str, &str)> {
     statement.split_once("CREATE TABLE IF NOT EXISTS ")?.1.split_once(' ')
 }
 
-fn tables(connection: &Connection) -> Result<BTreeSet<String>, UnlocatedError> {
+fn tables(connection: &Connection) -> SqlResult<BTreeSet<String>> {
     names(connection, "SELECT name FROM main.sqlite_schema WHERE type = 'table'", [])
 }
 
 /// The columns of a table.
-pub(crate) fn columns(connection: &Connection, table: &str) -> Result<BTreeSet<String>, UnlocatedError> {
+pub(crate) fn columns(connection: &Connection, table: &str) -> SqlResult<BTreeSet<String>> {
     names(connection, "SELECT name FROM pragma_table_info(?1, 'main')", [table])
 }
 
-fn names(
-    connection: &Connection,
-    sql: &str,
-    params: impl rusqlite::Params,
-) -> Result<BTreeSet<String>, UnlocatedError> {
+fn names(connection: &Connection, sql: &str, params: impl rusqlite::Params) -> SqlResult<BTreeSet<String>> {
     let mut statement = connection.prepare(sql)?;
     Ok(statement.query_map(params, |row| row.get(0))?.collect::<Result<_, _>>()?)
 }

@@ -3,9 +3,10 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use varve_core::{Moment, VersionId};
 
-use crate::write::{execute, set_head};
-use crate::{read_captures, read_derived};
-use varve_sqlite::UnlocatedError;
+use crate::tables::MokuTables;
+use crate::write::set_head;
+use varve_sqlite::column::TimeUnit;
+use varve_sqlite::{SqlResult, UnlocatedError, execute, parsed_state};
 
 /// Copies the attributions of removed diffs to a table that needs no diff.
 const COPY_ATTRIBUTIONS: &str = "INSERT INTO varve_diff_attributions (base_version_id, head_version_id,
@@ -17,8 +18,8 @@ const COPY_ATTRIBUTIONS: &str = "INSERT INTO varve_diff_attributions (base_versi
     FROM diff_attributions AS a JOIN diffs AS d ON d.id = a.diff_id";
 
 /// Removes the diffs that were computed before an instant.
-pub(crate) fn remove_diffs(connection: &Connection, before: Moment) -> Result<(), UnlocatedError> {
-    let before = read_captures::seconds_up(before);
+pub(crate) fn remove_diffs(connection: &Connection, before: Moment) -> SqlResult<()> {
+    let before = TimeUnit::Seconds.at_or_after(before);
     let sql = format!("{COPY_ATTRIBUTIONS} WHERE d.created_at < ?1 ORDER BY a.rowid");
     execute(connection, &sql, [before])?;
     execute(connection, "DELETE FROM diffs WHERE created_at < ?1", [before])
@@ -26,7 +27,7 @@ pub(crate) fn remove_diffs(connection: &Connection, before: Moment) -> Result<()
 
 /// Removes a version. Its children, and HEAD if it pointed there, move to its parent. If the row of
 /// the version is lost, its parent is unknown and the children become roots.
-pub(crate) fn remove_version(connection: &Connection, id: &VersionId) -> Result<(), UnlocatedError> {
+pub(crate) fn remove_version(connection: &Connection, id: &VersionId) -> SqlResult<()> {
     let text = id.to_string();
     let found: Option<Option<String>> = connection
         .prepare_cached("SELECT parent_id FROM versions WHERE id = ?1")?
@@ -56,7 +57,7 @@ pub(crate) fn remove_version(connection: &Connection, id: &VersionId) -> Result<
     ] {
         execute(connection, sql, [&text])?;
     }
-    if read_derived::head(connection)? != Some(*id) {
+    if parsed_state::<MokuTables, _>(connection, "head")? != Some(*id) {
         return Ok(());
     }
     let parent = parent.map(|parent| {
@@ -66,7 +67,7 @@ pub(crate) fn remove_version(connection: &Connection, id: &VersionId) -> Result<
 }
 
 /// Whether a version without a row is mentioned elsewhere: by a child, or as committed by varve.
-fn is_mentioned(connection: &Connection, id: &str) -> Result<bool, UnlocatedError> {
+fn is_mentioned(connection: &Connection, id: &str) -> SqlResult<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM versions WHERE parent_id = ?1)
         OR EXISTS (SELECT 1 FROM varve_versions WHERE version_id = ?1)";
     Ok(connection.prepare_cached(sql)?.query_row([id], |row| row.get(0))?)

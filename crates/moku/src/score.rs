@@ -2,12 +2,12 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::write::{derived_id, execute, require_version};
+use crate::write::{derived_id, require_version};
 use varve_core::history::{Attribution, StoredEvidenceLocation, StoredScore};
-use varve_sqlite::UnlocatedError;
+use varve_sqlite::{SqlResult, execute};
 
 /// Stores a score. It replaces the one by the same rules.
-pub(crate) fn store_score(connection: &Connection, score: &StoredScore) -> Result<(), UnlocatedError> {
+pub(crate) fn store_score(connection: &Connection, score: &StoredScore) -> SqlResult<()> {
     require_version(connection, &score.version)?;
     let version = score.version.to_string();
     let rules = &score.scoring_version;
@@ -40,12 +40,13 @@ pub(crate) fn store_score(connection: &Connection, score: &StoredScore) -> Resul
     attributions.try_for_each(|(place, attribution)| store_attribution(connection, score, place, attribution))
 }
 
-/// Stores a place of evidence. It replaces one of other rules at the same place: the table holds one.
+/// Stores a place of evidence. It replaces one of other rules at the same place: the table holds
+/// one.
 fn store_evidence(
     connection: &Connection,
     score: &StoredScore,
     evidence: &StoredEvidenceLocation,
-) -> Result<(), UnlocatedError> {
+) -> SqlResult<()> {
     let version = score.version.to_string();
     let place = evidence.location_index.to_string();
     execute(
@@ -82,7 +83,7 @@ fn store_attribution(
     score: &StoredScore,
     place: usize,
     attribution: &Attribution,
-) -> Result<(), UnlocatedError> {
+) -> SqlResult<()> {
     let version = score.version.to_string();
     let base = attribution.base.map(|base| base.to_string());
     let sql = "SELECT id FROM diffs WHERE head_version_id = ?1 AND base_version_id IS ?2
@@ -121,7 +122,7 @@ fn store_attribution_alone(
     connection: &Connection,
     score: &StoredScore,
     attribution: &Attribution,
-) -> Result<(), UnlocatedError> {
+) -> SqlResult<()> {
     execute(
         connection,
         "INSERT INTO varve_diff_attributions (base_version_id, head_version_id, evidence_id,

@@ -1,7 +1,10 @@
 //! The tables and indexes of a site in the current schema.
 
 use rusqlite::Connection;
-use varve_sqlite::UnlocatedError;
+use varve_sqlite::SqlResult;
+
+/// The tables of Moku and those that varve adds, as a layout of [`varve_sqlite`].
+pub enum MokuTables {}
 
 /// The tables of Moku.
 pub(crate) const MOKU_TABLES: &str = include_str!("../sql/tables.sql");
@@ -13,7 +16,7 @@ const MOKU_INDEXES: &str = include_str!("../sql/indexes.sql");
 const VARVE_INDEXES: &str = include_str!("../sql/varve_indexes.sql");
 
 /// Creates missing tables and indexes.
-pub(crate) fn create_tables(connection: &Connection) -> Result<(), UnlocatedError> {
+pub(crate) fn create_tables(connection: &Connection) -> SqlResult<()> {
     for sql in [MOKU_TABLES, MOKU_INDEXES, VARVE_TABLES, VARVE_INDEXES] {
         connection.execute_batch(sql)?;
     }

@@ -9,7 +9,7 @@ use varve_core::history::uuid_of;
 
 use crate::era::{Era, columns};
 use crate::tables;
-use varve_sqlite::UnlocatedError;
+use varve_sqlite::{SqlResult, UnlocatedError};
 
 /// Tables, each with a column that only its current shape has.
 const CURRENT_COLUMNS: [(&str, &str); 4] = [
@@ -20,8 +20,9 @@ const CURRENT_COLUMNS: [(&str, &str); 4] = [
 ];
 
 /// Upgrades a site.
-pub(crate) fn upgrade(connection: &mut Connection, era: Era) -> Result<(), UnlocatedError> {
-    // References are by table name, and tables are renamed here. They are checked before the commit.
+pub(crate) fn upgrade(connection: &mut Connection, era: Era) -> SqlResult<()> {
+    // References are by table name, and tables are renamed here. They are checked before the
+    // commit.
     connection.pragma_update(None, "foreign_keys", false)?;
     connection.pragma_update(None, "legacy_alter_table", true)?;
     let done = upgrade_tables(connection, era);
@@ -30,7 +31,7 @@ pub(crate) fn upgrade(connection: &mut Connection, era: Era) -> Result<(), Unloc
     done
 }
 
-fn upgrade_tables(connection: &mut Connection, era: Era) -> Result<(), UnlocatedError> {
+fn upgrade_tables(connection: &mut Connection, era: Era) -> SqlResult<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     era.create_views(&transaction)?;
     transaction.execute_batch(
@@ -58,7 +59,7 @@ fn upgrade_tables(connection: &mut Connection, era: Era) -> Result<(), Unlocated
 }
 
 /// Drops the empty tables that stood in for tables that the site did not have.
-fn drop_temporary_tables(connection: &Connection) -> Result<(), UnlocatedError> {
+fn drop_temporary_tables(connection: &Connection) -> SqlResult<()> {
     let sql = "SELECT name FROM temp.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'moved_%'
         AND name NOT LIKE 'sqlite_%'";
     let names: Vec<String> =
@@ -74,7 +75,7 @@ fn rename_old_table(
     connection: &Connection,
     table: &str,
     is_old: impl FnOnce(&std::collections::BTreeSet<String>) -> bool,
-) -> Result<(), UnlocatedError> {
+) -> SqlResult<()> {
     let columns = columns(connection, table)?;
     if columns.is_empty() || !is_old(&columns) {
         return Ok(());
@@ -89,9 +90,9 @@ fn rename_old_table(
     Ok(connection.execute_batch(&format!("ALTER TABLE main.{table} RENAME TO varve_old_{table}"))?)
 }
 
-/// Copies a snapshot that several versions share to each of them. All copies but the first get an id
-/// that is derived from version and snapshot.
-fn copy_snapshots(connection: &Connection) -> Result<(), UnlocatedError> {
+/// Copies a snapshot that several versions share to each of them. All copies but the first get an
+/// id that is derived from version and snapshot.
+fn copy_snapshots(connection: &Connection) -> SqlResult<()> {
     let mut insert = connection.prepare(
         "INSERT OR IGNORE INTO snapshots
              (id, version_id, status_code, url, file_path, blob_id, created_at, headers)
@@ -112,7 +113,7 @@ fn copy_snapshots(connection: &Connection) -> Result<(), UnlocatedError> {
     Ok(())
 }
 
-fn check_references(connection: &Connection) -> Result<(), UnlocatedError> {
+fn check_references(connection: &Connection) -> SqlResult<()> {
     let sql = "SELECT count(*) FROM pragma_foreign_key_check WHERE \"table\" NOT LIKE 'varve_old_%'";
     let broken: i64 = connection.query_row(sql, [], |row| row.get(0))?;
     if broken > 0 {

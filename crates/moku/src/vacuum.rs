@@ -2,13 +2,13 @@
 //!
 //! SQLite keeps free pages for later rows. A file with `auto_vacuum` returns them one by one. Files
 //! that Moku made do not have it: they are rewritten once, and have it from then on. An interrupted
-//! vacuum leaves the file as it was, and readers are not disturbed. Both ways need disk space in the
-//! meantime.
+//! vacuum leaves the file as it was, and readers are not disturbed. Both ways need disk space in
+//! the meantime.
 
 use std::path::Path;
 
 use rusqlite::Connection;
-use varve_sqlite::UnlocatedError;
+use varve_sqlite::SqlResult;
 
 /// The value of `auto_vacuum` for files that return pages when they are asked to.
 const AUTO_VACUUM_INCREMENTAL: i64 = 2;
@@ -16,12 +16,12 @@ const AUTO_VACUUM_INCREMENTAL: i64 = 2;
 const REWRITE_FREE_FRACTION: i64 = 10;
 
 /// Turns on incremental vacuum for a database without tables.
-pub(crate) fn enable_incremental(connection: &Connection) -> Result<(), UnlocatedError> {
+pub(crate) fn enable_incremental(connection: &Connection) -> SqlResult<()> {
     Ok(connection.pragma_update(None, "auto_vacuum", AUTO_VACUUM_INCREMENTAL)?)
 }
 
 /// Returns free pages, if there are enough of them.
-pub(crate) fn vacuum(path: &Path) -> Result<(), UnlocatedError> {
+pub(crate) fn vacuum(path: &Path) -> SqlResult<()> {
     // A connection of its own: temporary data may be as large as the database, and goes to a file.
     let connection = varve_sqlite::open_to_write(path)?;
     connection.pragma_update(None, "temp_store", "FILE")?;

@@ -13,13 +13,10 @@ use varve_core::{CaptureId, RecordId, RunId, VersionId};
 
 use crate::{remove_version, schema, score};
 use varve_core::catalog::CatalogRow;
-use varve_sqlite::UnlocatedError;
+use varve_sqlite::{SqlResult, UnlocatedError, execute};
 
 /// Stores rows, in an open transaction.
-pub(crate) fn apply(
-    connection: &Connection,
-    rows: &mut dyn Iterator<Item = CatalogRow>,
-) -> Result<(), UnlocatedError> {
+pub(crate) fn apply(connection: &Connection, rows: &mut dyn Iterator<Item = CatalogRow>) -> SqlResult<()> {
     connection.pragma_update(None, "defer_foreign_keys", true)?;
     let mut waiting = BTreeSet::new();
     for row in rows {
@@ -31,11 +28,7 @@ pub(crate) fn apply(
     }
 }
 
-fn store(
-    connection: &Connection,
-    row: CatalogRow,
-    waiting: &mut BTreeSet<VersionId>,
-) -> Result<(), UnlocatedError> {
+fn store(connection: &Connection, row: CatalogRow, waiting: &mut BTreeSet<VersionId>) -> SqlResult<()> {
     match row {
         CatalogRow::Version(row) => {
             waiting.remove(&row.id);
@@ -75,18 +68,8 @@ fn store(
     }
 }
 
-/// Runs a statement that returns no rows.
-pub(crate) fn execute(
-    connection: &Connection,
-    sql: &str,
-    params: impl rusqlite::Params,
-) -> Result<(), UnlocatedError> {
-    connection.prepare_cached(sql)?.execute(params)?;
-    Ok(())
-}
-
 /// Stores the position of HEAD.
-pub(crate) fn set_head(connection: &Connection, head: Option<&VersionId>) -> Result<(), UnlocatedError> {
+pub(crate) fn set_head(connection: &Connection, head: Option<&VersionId>) -> SqlResult<()> {
     match head {
         Some(head) => execute(
             connection,
@@ -98,16 +81,16 @@ pub(crate) fn set_head(connection: &Connection, head: Option<&VersionId>) -> Res
 }
 
 /// Fails if a version does not exist.
-pub(crate) fn require_version(connection: &Connection, id: &VersionId) -> Result<(), UnlocatedError> {
+pub(crate) fn require_version(connection: &Connection, id: &VersionId) -> SqlResult<()> {
     if has(connection, id)? { Ok(()) } else { Err(UnlocatedError::NoVersion(*id)) }
 }
 
-fn has(connection: &Connection, id: &VersionId) -> Result<bool, UnlocatedError> {
+fn has(connection: &Connection, id: &VersionId) -> SqlResult<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM versions WHERE id = ?1)";
     Ok(connection.prepare_cached(sql)?.query_row([id.to_string()], |row| row.get(0))?)
 }
 
-fn version(connection: &Connection, version: &Version) -> Result<(), UnlocatedError> {
+fn version(connection: &Connection, version: &Version) -> SqlResult<()> {
     set_head(connection, Some(&version.id))?;
     if has(connection, &version.id)? {
         return Ok(());
@@ -141,14 +124,14 @@ fn version(connection: &Connection, version: &Version) -> Result<(), UnlocatedEr
 }
 
 /// The version that holds the captures of a run.
-fn holder_of(connection: &Connection, run: Option<RunId>) -> Result<Option<String>, UnlocatedError> {
+fn holder_of(connection: &Connection, run: Option<RunId>) -> SqlResult<Option<String>> {
     let Some(run) = run else { return Ok(None) };
     let sql = "SELECT version_id FROM varve_versions WHERE run = ?1 AND holds_run";
     Ok(connection.prepare_cached(sql)?.query_row([run.to_string()], |row| row.get(0)).optional()?)
 }
 
 /// Moves the captures of a run to the version that it became.
-fn move_run_captures(connection: &Connection, run: &str, version: &str) -> Result<(), UnlocatedError> {
+fn move_run_captures(connection: &Connection, run: &str, version: &str) -> SqlResult<()> {
     for sql in [
         "INSERT OR IGNORE INTO snapshots
              (id, version_id, status_code, url, file_path, blob_id, created_at, headers)
@@ -163,11 +146,7 @@ fn move_run_captures(connection: &Connection, run: &str, version: &str) -> Resul
     Ok(())
 }
 
-fn capture(
-    connection: &Connection,
-    capture: &Capture,
-    waiting: &mut BTreeSet<VersionId>,
-) -> Result<(), UnlocatedError> {
+fn capture(connection: &Connection, capture: &Capture, waiting: &mut BTreeSet<VersionId>) -> SqlResult<()> {
     match capture.owner {
         CaptureOwner::Version(version) => {
             if !has(connection, &version)? {
@@ -182,7 +161,7 @@ fn capture(
     }
 }
 
-fn snapshot(connection: &Connection, capture: &Capture, version: &str) -> Result<(), UnlocatedError> {
+fn snapshot(connection: &Connection, capture: &Capture, version: &str) -> SqlResult<()> {
     let sql = "INSERT OR IGNORE INTO snapshots
         (id, version_id, status_code, url, file_path, blob_id, created_at, headers)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -211,7 +190,7 @@ fn snapshot(connection: &Connection, capture: &Capture, version: &str) -> Result
     )
 }
 
-fn run_snapshot(connection: &Connection, capture: &Capture, run: RunId) -> Result<(), UnlocatedError> {
+fn run_snapshot(connection: &Connection, capture: &Capture, run: RunId) -> SqlResult<()> {
     execute(
         connection,
         "INSERT OR IGNORE INTO varve_run_snapshots (run, id, status_code, url, file_path, blob_id, created_at,
@@ -234,7 +213,7 @@ fn run_snapshot(connection: &Connection, capture: &Capture, run: RunId) -> Resul
 }
 
 /// Headers as JSON.
-fn headers_json(capture: &Capture) -> Result<String, UnlocatedError> {
+fn headers_json(capture: &Capture) -> SqlResult<String> {
     let damaged = |id: &CaptureId, error: serde_json::Error| {
         UnlocatedError::Damaged("snapshots", format!("{id}: {error}"))
     };
@@ -242,7 +221,7 @@ fn headers_json(capture: &Capture) -> Result<String, UnlocatedError> {
     Ok(escaped(&json))
 }
 
-fn diff(connection: &Connection, diff: &StoredDiff) -> Result<(), UnlocatedError> {
+fn diff(connection: &Connection, diff: &StoredDiff) -> SqlResult<()> {
     diff.base.iter().chain([&diff.head]).try_for_each(|id| require_version(connection, id))?;
     let (base, head) = (diff.base.map(|base| base.to_string()), diff.head.to_string());
     let sql = "UPDATE diffs SET diff_json = ?3, created_at = ?4

@@ -7,6 +7,8 @@ use varve_testkit::contract;
 fn the_moku_database_fulfils_the_contract() {
     contract::catalog(&|folder| {
         let database = folder.join("moku.db");
-        Box::new(MokuCatalog::open_to_write(&database, &MokuOptions::default()).expect("opened"))
+        Box::new(
+            MokuCatalog::open_to_write(&database, &MokuOptions::default()).expect("opened").into_tables(),
+        )
     });
 }

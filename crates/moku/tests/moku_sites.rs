@@ -1,4 +1,4 @@
-//! Sites that Moku itself wrote, of every era, open as they are, and become ones of today only when asked.
+//! Sites of every era that Moku wrote can be read unchanged, and are upgraded only on request.
 
 #![expect(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
 
@@ -48,7 +48,7 @@ fn all_versions(catalog: &dyn CatalogRead) -> Vec<Version> {
 }
 
 /// Every commit that Moku answered is found as it answered it.
-fn holds_what_moku_said(catalog: &dyn CatalogRead, name: &str) -> usize {
+fn assert_same_as_moku_printed(catalog: &dyn CatalogRead, name: &str) -> usize {
     let mut found = 0;
     for step in expected(name) {
         let Some(said) = step["out"].get("Version") else { continue };
@@ -75,7 +75,7 @@ fn holds_what_moku_said(catalog: &dyn CatalogRead, name: &str) -> usize {
     found
 }
 
-/// Moku keeps whole seconds of what it says to the nanosecond.
+/// Moku stores whole seconds of times that it prints in nanoseconds.
 fn seconds_of(time: &Value) -> Moment {
     let moment: Moment = time.as_str().unwrap().parse().unwrap();
     Moment::from_seconds(moment.seconds())
@@ -100,7 +100,7 @@ fn is_snapshot(capture: &Capture, snapshot: &Value) {
 fn single_commits_with_a_fork() {
     let Some((_folder, database)) = site("a-single-commits") else { return };
     let catalog = MokuCatalog::open_to_read(&database).unwrap();
-    assert_eq!(holds_what_moku_said(&catalog, "a-single-commits"), 4);
+    assert_eq!(assert_same_as_moku_printed(&*catalog, "a-single-commits"), 4);
     let listed: Vec<_> = expected("a-single-commits")
         .into_iter()
         .find(|step| step["step"] == "list")
@@ -109,9 +109,9 @@ fn single_commits_with_a_fork() {
         .into_iter()
         .map(|version| version["id"].as_str().unwrap().to_owned())
         .collect();
-    let ids: Vec<_> = all_versions(&catalog).iter().map(|version| version.id.to_string()).collect();
+    let ids: Vec<_> = all_versions(&*catalog).iter().map(|version| version.id.to_string()).collect();
     assert_eq!(ids, listed);
-    let first = all_versions(&catalog).last().unwrap().id;
+    let first = all_versions(&*catalog).last().unwrap().id;
     assert_eq!(catalog.children(&first).unwrap().len(), 2);
     assert_eq!(catalog.project_id().unwrap().as_deref(), Some("fixture-project"));
 }
@@ -120,7 +120,7 @@ fn single_commits_with_a_fork() {
 fn batches_with_raw_headers_and_the_year_one() {
     let Some((_folder, database)) = site("b-pending-batch-scored") else { return };
     let catalog = MokuCatalog::open_to_read(&database).unwrap();
-    assert_eq!(holds_what_moku_said(&catalog, "b-pending-batch-scored"), 2);
+    assert_eq!(assert_same_as_moku_printed(&*catalog, "b-pending-batch-scored"), 2);
     let newest = catalog.captures_of(
         "https://ex.test/new",
         &Default::default(),
@@ -128,7 +128,7 @@ fn batches_with_raw_headers_and_the_year_one() {
         ListCursor::first(1),
     );
     assert_eq!(newest.unwrap()[0].time.to_string(), "0001-01-01T00:00:00Z");
-    let batch = all_versions(&catalog)[0].id;
+    let batch = all_versions(&*catalog)[0].id;
     assert_eq!(
         catalog.version(&batch).unwrap().unwrap().version.message,
         "batch",
@@ -142,8 +142,8 @@ fn an_early_site_is_read_as_it_is_and_upgraded_when_asked() {
     let Some((_folder, database)) = site("e-legacy-2025-12-15") else { return };
     let before = std::fs::read(&database).unwrap();
     let read = MokuCatalog::open_to_read(&database).unwrap();
-    let rows = lines(&read);
-    let newest = &all_versions(&read)[0];
+    let rows = lines(&*read);
+    let newest = &all_versions(&*read)[0];
     let scores = read.scores(&newest.id).unwrap();
     assert_eq!((scores[0].score.to_string().as_str(), scores[0].normalized), ("0.7999999999999999", 80));
     assert!(scores[0].evidence.len() >= 3 && scores[0].attributions.len() >= 3);
@@ -156,11 +156,11 @@ fn an_early_site_is_read_as_it_is_and_upgraded_when_asked() {
 
     let options = MokuOptions { upgrade: true, ..MokuOptions::default() };
     let upgraded = MokuCatalog::open_to_write(&database, &options).unwrap();
-    assert_eq!(lines(&upgraded), rows);
-    commit(&upgraded, newest.id);
+    assert_eq!(lines(&*upgraded), rows);
+    commit(&*upgraded, newest.id);
     drop(upgraded);
     let again = MokuCatalog::open_to_write(&database, &MokuOptions::default()).unwrap();
-    assert_eq!(all_versions(&again).len(), 3);
+    assert_eq!(all_versions(&*again).len(), 3);
 }
 
 /// Commits a version with a capture.
@@ -199,14 +199,14 @@ fn commit(catalog: &dyn Catalog, parent: VersionId) -> VersionId {
 fn the_commit_of_the_seed() {
     let Some((_folder, database)) = site("f-seed-commit-2025-12-20") else { return };
     let catalog = MokuCatalog::open_to_write(&database, &MokuOptions::default()).unwrap();
-    let versions = all_versions(&catalog);
+    let versions = all_versions(&*catalog);
     assert_eq!(
         versions.iter().map(|version| &*version.message).collect::<Vec<_>>(),
         ["Batch commit", "Initial commit"]
     );
     let raw = &catalog.captures_at_path(&versions[0].id, "/example").unwrap()[0];
     assert_eq!(raw.headers.get("authorization"), Some(&["secret".to_owned()][..]), "as it was kept");
-    let id = commit(&catalog, versions[0].id);
+    let id = commit(&*catalog, versions[0].id);
     let headers: String = Connection::open(&database)
         .unwrap()
         .query_row("SELECT headers FROM snapshots WHERE version_id = ?1", [id.to_string()], |row| row.get(0))
@@ -215,14 +215,14 @@ fn the_commit_of_the_seed() {
 }
 
 #[test]
-fn strangers_columns_and_tables_stay() {
+fn foreign_columns_and_tables_stay() {
     let Some((_folder, database)) = site("g-constructed-by-reading-the-code") else { return };
-    let rows = lines(&MokuCatalog::open_to_read(&database).unwrap());
+    let rows = lines(&*MokuCatalog::open_to_read(&database).unwrap());
     let catalog = MokuCatalog::open_to_write(&database, &MokuOptions::default()).unwrap();
-    assert_eq!(lines(&catalog), rows);
+    assert_eq!(lines(&*catalog), rows);
     assert_eq!(catalog.project_id().unwrap().as_deref(), Some("constructed"));
-    let parent = all_versions(&catalog)[0].id;
-    commit(&catalog, parent);
+    let parent = all_versions(&*catalog)[0].id;
+    commit(&*catalog, parent);
     drop(catalog);
     let plain = Connection::open(&database).unwrap();
     plain.prepare("SELECT varve_extra FROM snapshots").unwrap();
@@ -230,7 +230,7 @@ fn strangers_columns_and_tables_stay() {
 }
 
 #[test]
-fn what_a_crash_left_in_the_log_is_read() {
+fn rows_in_the_log_after_a_crash_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let (live, crashed) = (folder.path().join("moku.db"), folder.path().join("copy.db"));
     let catalog = MokuCatalog::open_to_write(&live, &MokuOptions::default()).unwrap();
@@ -245,11 +245,11 @@ fn what_a_crash_left_in_the_log_is_read() {
         record: None,
     };
     catalog.apply(&mut [CatalogRow::Version(root)].into_iter()).unwrap();
-    commit(&catalog, first);
+    commit(&*catalog, first);
     std::fs::copy(&live, &crashed).unwrap();
     std::fs::copy(folder.path().join("moku.db-wal"), folder.path().join("copy.db-wal")).unwrap();
     let recovered = MokuCatalog::open_to_read(&crashed).unwrap();
-    assert_eq!(lines(&recovered), lines(&catalog));
+    assert_eq!(lines(&*recovered), lines(&*catalog));
     drop((recovered, catalog));
     assert!(!folder.path().join("moku.db-wal").exists(), "closing puts the log back");
 }
@@ -273,7 +273,7 @@ fn a_row_without_headers_has_none() {
     insert("aaaaaaaa-0000-4000-8000-000000000002", None);
     insert("aaaaaaaa-0000-4000-8000-000000000003", Some(r#"{"a":"b","c":[1,null]}"#));
     let catalog = MokuCatalog::open_to_read(&database).unwrap();
-    let version = all_versions(&catalog)[0].clone();
+    let version = all_versions(&*catalog)[0].clone();
     assert_eq!(version.author, None);
     let captures = catalog.captures_in(&version.id, ListCursor::first(10)).unwrap();
     assert!(captures[0].headers.is_empty() && captures[1].headers.is_empty());
@@ -283,7 +283,8 @@ fn a_row_without_headers_has_none() {
     assert!(matches!(error, CatalogError::Damaged { table: "snapshots", .. }), "{error}");
 }
 
-/// The first shapes, as they are described: a version names its snapshot, and bodies are in `version_files`.
+/// The first shapes, as they are described: a version names its snapshot, and bodies are in
+/// `version_files`.
 #[test]
 fn the_first_era_is_read_and_upgraded() {
     for more in ["", ", headers TEXT", ", headers TEXT, status_code INTEGER NOT NULL DEFAULT 200"] {
@@ -314,7 +315,7 @@ fn the_first_era_is_read_and_upgraded() {
             ))
             .unwrap();
         let read = MokuCatalog::open_to_read(&database).unwrap();
-        let versions = all_versions(&read);
+        let versions = all_versions(&*read);
         assert_eq!(versions.len(), 2);
         assert_eq!(
             read.captures_in(&versions[0].id, ListCursor::first(9)).unwrap()[0].body.to_string(),
@@ -323,11 +324,11 @@ fn the_first_era_is_read_and_upgraded() {
         drop(read);
         let options = MokuOptions { upgrade: true, ..MokuOptions::default() };
         let upgraded = MokuCatalog::open_to_write(&database, &options).unwrap();
-        assert_eq!(all_versions(&upgraded), versions);
+        assert_eq!(all_versions(&*upgraded), versions);
         for version in &versions {
             assert_eq!(upgraded.captures_in(&version.id, ListCursor::first(9)).unwrap().len(), 1);
         }
-        commit(&upgraded, versions[0].id);
+        commit(&*upgraded, versions[0].id);
     }
 }
 

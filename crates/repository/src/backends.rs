@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use varve_catalog::{FrontierStore, SqliteCatalog, SqliteFrontierStore};
+use varve_catalog::{Catalog, CatalogRead, FrontierStore, SqliteCatalog, SqliteFrontierStore};
 use varve_core::head::HeadStore;
 use varve_core::writer_lock::WriterLock;
 use varve_store::lock::FileLock;
@@ -22,6 +22,25 @@ use crate::settings::{ArchiveSettings, SettingsError};
 const CATALOG_NAMES: [&str; 1] = ["sqlite"];
 /// The known values of `silos`, the default first.
 const SILO_NAMES: [&str; 1] = ["folder"];
+
+/// An open catalog, with the queues of crawls that it holds.
+pub struct OpenCatalog<C: ?Sized> {
+    /// The rows.
+    pub rows: Arc<C>,
+    /// The queues.
+    pub frontier: Arc<dyn FrontierStore>,
+}
+
+/// Shares the open catalog.
+impl<C: ?Sized> Clone for OpenCatalog<C> {
+    fn clone(&self) -> Self {
+        Self { rows: Arc::clone(&self.rows), frontier: Arc::clone(&self.frontier) }
+    }
+}
+
+fn frontier_in(catalog: &Arc<SqliteCatalog>) -> Arc<dyn FrontierStore> {
+    Arc::new(SqliteFrontierStore::new(Arc::clone(catalog)))
+}
 
 /// The implementations that one archive uses. Opening them is left to the methods.
 #[derive(Clone)]
@@ -66,28 +85,25 @@ impl Backends {
     }
 
     /// Opens the catalog for reading.
-    pub fn read_catalog(&self) -> Result<SqliteCatalog, RepositoryError> {
+    pub fn read_catalog(&self) -> Result<OpenCatalog<dyn CatalogRead>, RepositoryError> {
         let path = self.layout.catalog();
         if !path.is_file() {
             return Err(RepositoryError::NoCatalog { path });
         }
-        Ok(SqliteCatalog::open_to_read(&path)?)
+        let rows = Arc::new(SqliteCatalog::open_to_read(&path)?);
+        Ok(OpenCatalog { frontier: frontier_in(&rows), rows })
     }
 
     /// Opens the catalog for writing, and creates it if there is none.
-    pub fn write_catalog(&self) -> Result<SqliteCatalog, RepositoryError> {
-        Ok(SqliteCatalog::open_to_write(&self.layout.catalog())?)
+    pub fn write_catalog(&self) -> Result<OpenCatalog<dyn Catalog>, RepositoryError> {
+        let rows = Arc::new(SqliteCatalog::open_to_write(&self.layout.catalog())?);
+        Ok(OpenCatalog { frontier: frontier_in(&rows), rows })
     }
 
     /// Creates a catalog of the same kind in another folder, to be compared with that of the
     /// archive.
-    pub fn new_catalog(&self, folder: &Path) -> Result<SqliteCatalog, RepositoryError> {
-        Ok(SqliteCatalog::open_to_write(&folder.join("catalog.db"))?)
-    }
-
-    /// The queues of crawls in an open catalog.
-    pub fn frontiers(&self, catalog: &Arc<SqliteCatalog>) -> Box<dyn FrontierStore> {
-        Box::new(SqliteFrontierStore::new(Arc::clone(catalog)))
+    pub fn new_catalog(&self, folder: &Path) -> Result<Box<dyn Catalog>, RepositoryError> {
+        Ok(Box::new(SqliteCatalog::open_to_write(&folder.join("catalog.db"))?))
     }
 }
 

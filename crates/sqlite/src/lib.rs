@@ -1,21 +1,70 @@
-//! How varve opens a SQLite database: settings, a pool of readers, and errors that name the file.
+//! History in SQLite: opening a database, reading and writing it, and errors that name the file.
 //!
-//! `catalog.db` and `moku.db` hold different tables and need the same care: readers that change
-//! nothing, also on a disk that is read-only or full, and errors that say whether the file is
-//! damaged, locked, foreign or out of reach. This crate owns that care. It knows no table but
-//! `verdicts`, which both databases have under different names; each caller checks its own schema.
+//! `catalog.db` and `moku.db` hold the same kind of history in different tables. This crate owns
+//! what they share. Readers change nothing, also on a disk that is read-only or full. Errors say
+//! whether the file is damaged, locked, foreign or out of reach. [`TableCatalog`] implements the
+//! seam of [`varve_core::catalog`] over any [`TableLayout`], which names the tables and reads
+//! captures.
 
 pub mod column;
+mod derived;
 mod error;
 mod open;
+mod read_catalog;
 mod reader_pool;
-pub mod verdicts;
+mod table_catalog;
+mod table_layout;
+mod verdicts;
+mod versions;
 
+use rusqlite::{Connection, Params, Row};
+use varve_core::history::TimeOrder;
+
+pub use derived::parsed_state;
 pub use error::UnlocatedError;
 pub use open::{configure_writer, open_to_write};
 pub use reader_pool::ReaderPool;
+pub use table_catalog::TableCatalog;
+pub use table_layout::{
+    BatchEffect, CaptureTables, DiffTable, RemovalTables, TableLayout, TagTable, VersionTable, WriteCache,
+};
+
+/// The result of a function over a connection, which does not know the path of its database.
+pub type SqlResult<T> = Result<T, UnlocatedError>;
 
 /// Converts a limit to the signed number that SQL takes.
 pub fn sql_limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+/// The comparison with the cursor and the direction of `ORDER BY` for an order.
+pub fn sql_order(order: TimeOrder) -> (&'static str, &'static str) {
+    match order {
+        TimeOrder::OldestFirst => (">", "ASC"),
+        TimeOrder::NewestFirst => ("<", "DESC"),
+    }
+}
+
+/// The values of a cursor before all rows, and after all rows with the same time.
+pub fn cursor_limits(order: TimeOrder) -> (i64, i64) {
+    match order {
+        TimeOrder::OldestFirst => (i64::MIN, i64::MAX),
+        TimeOrder::NewestFirst => (i64::MAX, i64::MIN),
+    }
+}
+
+/// Runs a statement that returns no rows.
+pub fn execute(connection: &Connection, sql: &str, params: impl Params) -> SqlResult<()> {
+    connection.prepare_cached(sql)?.execute(params)?;
+    Ok(())
+}
+
+/// Reads all rows of a query.
+pub fn collect_rows<T>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    read: impl FnMut(&Row<'_>) -> SqlResult<T>,
+) -> SqlResult<Vec<T>> {
+    connection.prepare_cached(sql)?.query_and_then(params, read)?.collect()
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
+use crate::SqlResult;
 use crate::error::{UnlocatedError, is_disk_full};
 
 /// How long a connection waits for another writer.
@@ -56,11 +57,12 @@ impl DatabaseFiles {
 /// Opens a database to read, and changes nothing.
 ///
 /// On a disk that is read-only or full, SQLite cannot make its shared memory. The file is then
-/// opened as immutable. If a log beside it holds rows, they cannot be read there, and opening fails.
+/// opened as immutable. If a log beside it holds rows, they cannot be read there, and opening
+/// fails.
 ///
 /// A read-only connection leaves behind the log files that it had to make. Where there are none
 /// yet, a connection that may write is used, with `query_only` set.
-pub(crate) fn open_to_read(path: &Path) -> Result<PooledReader, UnlocatedError> {
+pub(crate) fn open_to_read(path: &Path) -> SqlResult<PooledReader> {
     let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let removes_log = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let flags = if sibling_file(path, "-wal").exists() { read_only } else { removes_log };
@@ -80,11 +82,7 @@ fn sibling_file(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Opens a database as one that no process changes, because SQLite could not open it otherwise.
-fn open_immutable(
-    path: &Path,
-    flags: OpenFlags,
-    cause: &rusqlite::Error,
-) -> Result<PooledReader, UnlocatedError> {
+fn open_immutable(path: &Path, flags: OpenFlags, cause: &rusqlite::Error) -> SqlResult<PooledReader> {
     // Taken before opening, so that a write in between counts as a change.
     let files = DatabaseFiles::of(path);
     let advice = if is_disk_full(cause) {
@@ -107,7 +105,7 @@ fn open_immutable(
 }
 
 /// Opens a database to write. Creates it if it does not exist.
-pub fn open_to_write(path: &Path) -> Result<Connection, UnlocatedError> {
+pub fn open_to_write(path: &Path) -> SqlResult<Connection> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).and_then(configure)?;

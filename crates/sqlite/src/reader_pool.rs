@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
-use varve_core::catalog::CatalogError;
+use varve_core::catalog::CatalogResult;
 
-use crate::error::UnlocatedError;
 use crate::open::{PooledReader, open_to_read};
+use crate::{SqlResult, UnlocatedError};
 
 /// The number of idle connections that the pool keeps.
 const MAX_IDLE_READERS: usize = 4;
 
 /// Prepares a new connection: checks the schema, makes temporary views.
-type PrepareReader = Box<dyn Fn(&Connection) -> Result<(), UnlocatedError> + Send + Sync>;
+type PrepareReader = Box<dyn Fn(&Connection) -> SqlResult<()> + Send + Sync>;
 
 /// Device and inode: a database that is rebuilt is another file under the same name.
 type FileIdentity = Option<(u64, u64)>;
@@ -41,8 +41,8 @@ impl ReaderPool {
     /// to each new connection.
     pub fn open(
         path: &Path,
-        prepare: impl Fn(&Connection) -> Result<(), UnlocatedError> + Send + Sync + 'static,
-    ) -> Result<Self, CatalogError> {
+        prepare: impl Fn(&Connection) -> SqlResult<()> + Send + Sync + 'static,
+    ) -> CatalogResult<Self> {
         let idle = ReaderConnections { file: file_identity(path), readers: Vec::new() };
         let pool = Self { path: path.to_owned(), prepare: Box::new(prepare), idle: Mutex::new(idle) };
         let first = pool.connect().map_err(|error| error.at(path))?;
@@ -56,17 +56,11 @@ impl ReaderPool {
     }
 
     /// Runs queries that all see the same state of the database.
-    pub fn query<T>(
-        &self,
-        queries: impl FnOnce(&Connection) -> Result<T, UnlocatedError>,
-    ) -> Result<T, CatalogError> {
+    pub fn query<T>(&self, queries: impl FnOnce(&Connection) -> SqlResult<T>) -> CatalogResult<T> {
         self.try_query(queries).map_err(|error| error.at(&self.path))
     }
 
-    fn try_query<T>(
-        &self,
-        queries: impl FnOnce(&Connection) -> Result<T, UnlocatedError>,
-    ) -> Result<T, UnlocatedError> {
+    fn try_query<T>(&self, queries: impl FnOnce(&Connection) -> SqlResult<T>) -> SqlResult<T> {
         let file = file_identity(&self.path);
         let reader = match self.take_idle(file).filter(|reader| reader.is_current(&self.path)) {
             Some(reader) => reader,
@@ -83,7 +77,7 @@ impl ReaderPool {
         answer
     }
 
-    fn connect(&self) -> Result<PooledReader, UnlocatedError> {
+    fn connect(&self) -> SqlResult<PooledReader> {
         let reader = open_to_read(&self.path)?;
         (self.prepare)(&reader.connection)?;
         reader.connection.pragma_update(None, "query_only", true)?;

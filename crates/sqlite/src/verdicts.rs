@@ -1,34 +1,32 @@
-//! Queries on the table of verdicts, which both databases have, under different names.
+//! Queries on the table of verdicts, which has the same columns in every layout.
 
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use varve_core::Moment;
 use varve_core::history::{ListCursor, StoredVerdict, UnknownVerdict};
 
-use crate::{UnlocatedError, sql_limit};
+use crate::{SqlResult, collect_rows, sql_limit};
 
 /// The columns that [`read_verdict`] expects.
 const VERDICT_COLUMNS: &str = "url, time, verdict, status, json";
 
 /// The verdicts on a URL, newest first.
-pub fn verdicts_of(
+pub(crate) fn verdicts_of(
     connection: &Connection,
     table: &str,
     url: &str,
     limit: usize,
-) -> Result<Vec<StoredVerdict>, UnlocatedError> {
+) -> SqlResult<Vec<StoredVerdict>> {
     let sql = format!("SELECT {VERDICT_COLUMNS} FROM {table} WHERE url = ?1 ORDER BY time DESC LIMIT ?2");
-    let mut statement = connection.prepare_cached(&sql)?;
-    let verdicts = statement.query_map(params![url, sql_limit(limit)], read_verdict)?;
-    Ok(verdicts.collect::<Result<_, _>>()?)
+    collect_rows(connection, &sql, params![url, sql_limit(limit)], |row| Ok(read_verdict(row)?))
 }
 
 /// The last verdict on each URL, by URL. The cost is two index lookups for each URL.
-pub fn last_verdicts(
+pub(crate) fn last_verdicts(
     connection: &Connection,
     table: &str,
     cursor: ListCursor<&str>,
-) -> Result<Vec<StoredVerdict>, UnlocatedError> {
+) -> SqlResult<Vec<StoredVerdict>> {
     let first = format!("SELECT min(url) FROM {table}");
     let next = format!("SELECT min(url) FROM {table} WHERE url > ?1");
     let newest = format!("SELECT {VERDICT_COLUMNS} FROM {table} WHERE url = ?1 ORDER BY time DESC LIMIT 1");

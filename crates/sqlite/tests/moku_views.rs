@@ -141,7 +141,7 @@ fn both_databases_have_the_same_rows() {
     let (ours, theirs) = (folder.path().join("catalog.db"), folder.path().join("moku.db"));
     let catalogs: [Box<dyn Catalog>; 2] = [
         Box::new(SqliteCatalog::open_to_write(&ours).unwrap()),
-        Box::new(MokuCatalog::open_to_write(&theirs, &MokuOptions::default()).unwrap()),
+        Box::new(MokuCatalog::open_to_write(&theirs, &MokuOptions::default()).unwrap().into_tables()),
     ];
     for catalog in catalogs {
         catalog.apply(&mut history().into_iter()).unwrap();

@@ -4,15 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogRow};
+use varve_core::catalog::{
+    Catalog, CatalogError, CatalogRead, CatalogResult, CatalogRow, LatestPageList, Removal,
+};
+use varve_core::headers::HeaderView;
 use varve_core::history::{
     Capture, CaptureFilter, CaptureOwner, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict,
     TimeOrder, Version, VersionFilter, VersionInfo, VersionTag,
 };
 use varve_core::url::PageUrl;
-use varve_core::{BodyId, Moment, RunId, VersionId};
-
-type CatalogResult<T> = Result<T, CatalogError>;
+use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
 
 /// The state of a catalog.
 #[derive(Clone, Default)]
@@ -31,6 +32,9 @@ pub struct MemoryModel {
     diffs: BTreeMap<(Option<VersionId>, VersionId), StoredDiff>,
     scores: Vec<StoredScore>,
     verdicts: BTreeMap<(String, Moment), StoredVerdict>,
+    page_list: Option<LatestPageList>,
+    /// By the records of their tombstones, with the versions that a tombstone of a page applies to.
+    removals: BTreeMap<RecordId, (Removal, BTreeSet<VersionId>)>,
 }
 
 impl MemoryModel {
@@ -69,7 +73,8 @@ impl MemoryModel {
             }
             CatalogRow::ForgetVersion(id) => self.forget_version(id),
             CatalogRow::ForgetDiffs(before) => self.diffs.retain(|_, diff| diff.time >= before),
-            CatalogRow::PageList(_) | CatalogRow::Removal(_) => {}
+            CatalogRow::PageList(list) => self.page_list = Some(list),
+            CatalogRow::Removal(removal) => self.removal(*removal),
             CatalogRow::ScannedUpTo(place) => self.scanned_up_to = Some(place),
             CatalogRow::GcDone(time) => self.last_gc = Some(time),
             CatalogRow::ForgetRun(run) => {
@@ -108,6 +113,30 @@ impl MemoryModel {
             }
         }
         self.captures.push(capture);
+    }
+
+    fn removal(&mut self, removal: Removal) {
+        if self.removals.contains_key(&removal.tombstone_record) {
+            return;
+        }
+        let mut versions = BTreeSet::new();
+        if let Some(url) = removal.tombstone.page() {
+            versions.extend(self.versions.iter().map(|version| version.id));
+            for capture in &mut self.captures {
+                if capture.url == url && capture.record == Some(removal.tombstone.record) {
+                    capture.headers = HeaderView::default();
+                }
+            }
+        }
+        self.removals.insert(removal.tombstone_record, (removal, versions));
+    }
+
+    /// The removals that a condition holds for, newest first.
+    fn removals_where(&self, is_wanted: impl Fn(&Removal) -> bool) -> Vec<Removal> {
+        let mut found: Vec<Removal> = self.removals.values().map(|(removal, _)| removal.clone()).collect();
+        found.retain(is_wanted);
+        found.sort_by_key(|removal| std::cmp::Reverse(removal.tombstone.time));
+        found
     }
 
     fn forget_version(&mut self, id: VersionId) {
@@ -349,11 +378,52 @@ impl CatalogRead for MemoryModel {
         Ok(self.captures.iter().filter(|capture| capture.owner == owner).count() as u64)
     }
 
+    fn each_record_of_run(&self, run: &RunId, each: &mut dyn FnMut(RecordId)) -> CatalogResult<()> {
+        let owner =
+            self.claims.get(run).map_or(CaptureOwner::Run(*run), |version| CaptureOwner::Version(*version));
+        let captures = self.captures.iter().filter(|capture| capture.owner == owner);
+        captures.filter_map(|capture| capture.record).for_each(each);
+        Ok(())
+    }
+
+    fn version_of_run(&self, run: &RunId) -> CatalogResult<Option<VersionId>> {
+        Ok(self.claims.get(run).copied())
+    }
+
+    fn removals_of(&self, record: &RecordId) -> CatalogResult<Vec<Removal>> {
+        Ok(self.removals_where(|removal| removal.tombstone.record == *record))
+    }
+
+    fn removal_of_page(&self, capture: &Capture) -> CatalogResult<Option<Removal>> {
+        let CaptureOwner::Version(version) = capture.owner else { return Ok(None) };
+        let hides = |removal: &Removal| {
+            removal.tombstone.page() == Some(&capture.url)
+                && Some(removal.tombstone.record) == capture.record
+                && self.removals[&removal.tombstone_record].1.contains(&version)
+        };
+        Ok(self.removals_where(hides).into_iter().next())
+    }
+
+    fn removals_at(&self, url: &str, limit: usize) -> CatalogResult<Vec<Removal>> {
+        let mut found = self.removals_where(|removal| removal.url_of_response() == Some(url));
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    fn removals(&self, cursor: ListCursor<RecordId>) -> CatalogResult<Vec<Removal>> {
+        let later = self.removals.iter().filter(|(record, _)| Some(**record) > cursor.after);
+        Ok(later.map(|(_, (removal, _))| removal.clone()).take(cursor.limit).collect())
+    }
+
+    fn latest_page_list(&self) -> CatalogResult<Option<LatestPageList>> {
+        Ok(self.page_list)
+    }
+
     fn head(&self) -> CatalogResult<Option<VersionId>> {
         Ok(self.head)
     }
 
-    fn scanned_up_to(&self) -> Result<Option<u64>, CatalogError> {
+    fn scanned_up_to(&self) -> CatalogResult<Option<u64>> {
         Ok(self.scanned_up_to)
     }
 
@@ -412,6 +482,35 @@ impl Catalog for MemoryCatalog {
         Ok(())
     }
 
+    fn apply_leniently(
+        &self,
+        rows: &mut dyn Iterator<Item = CatalogRow>,
+        left_out: &mut dyn FnMut(CatalogRow),
+    ) -> CatalogResult<()> {
+        let mut versions = self.model().clone();
+        let mut kept = Vec::new();
+        for row in rows {
+            let version = match &row {
+                CatalogRow::Score(score) => Some(score.version),
+                CatalogRow::Head(version) => Some(*version),
+                _ => None,
+            };
+            match version {
+                Some(version) if !versions.has(&version) => left_out(row),
+                _ => {
+                    versions.apply(std::slice::from_ref(&row));
+                    kept.push(row);
+                }
+            }
+        }
+        self.apply(&mut kept.into_iter())
+    }
+
+    fn exclusively(&self, work: &mut dyn FnMut()) -> CatalogResult<()> {
+        work();
+        Ok(())
+    }
+
     fn as_read(&self) -> &dyn CatalogRead {
         self
     }
@@ -451,6 +550,13 @@ forward_to_model! {
     fn last_verdicts(&self, cursor: ListCursor<&str>) -> Vec<StoredVerdict>;
     fn open_runs(&self) -> Vec<RunId>;
     fn captures_of_run(&self, run: &RunId) -> u64;
+    fn each_record_of_run(&self, run: &RunId, each: &mut dyn FnMut(RecordId)) -> ();
+    fn version_of_run(&self, run: &RunId) -> Option<VersionId>;
+    fn removals_of(&self, record: &RecordId) -> Vec<Removal>;
+    fn removal_of_page(&self, capture: &Capture) -> Option<Removal>;
+    fn removals_at(&self, url: &str, limit: usize) -> Vec<Removal>;
+    fn removals(&self, cursor: ListCursor<RecordId>) -> Vec<Removal>;
+    fn latest_page_list(&self) -> Option<LatestPageList>;
     fn head(&self) -> Option<VersionId>;
     fn scanned_up_to(&self) -> Option<u64>;
     fn last_gc(&self) -> Option<Moment>;

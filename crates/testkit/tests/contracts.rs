@@ -26,6 +26,14 @@ fn the_memory_catalog_fulfils_the_contract() {
     });
 }
 
+#[test]
+fn the_memory_catalog_fulfils_the_contract_of_an_archive() {
+    let catalogs: RefCell<HashMap<PathBuf, MemoryCatalog>> = RefCell::default();
+    contract::silo_catalog(&|folder| {
+        Box::new(catalogs.borrow_mut().entry(folder.to_owned()).or_default().clone())
+    });
+}
+
 /// A catalog that answers every call with nothing.
 struct EmptyCatalog;
 
@@ -69,6 +77,16 @@ impl Catalog for EmptyCatalog {
     fn apply(&self, _: &mut dyn Iterator<Item = CatalogRow>) -> Result<(), CatalogError> {
         Ok(())
     }
+    fn apply_leniently(
+        &self,
+        _: &mut dyn Iterator<Item = CatalogRow>,
+        _: &mut dyn FnMut(CatalogRow),
+    ) -> Result<(), CatalogError> {
+        Ok(())
+    }
+    fn exclusively(&self, _: &mut dyn FnMut()) -> Result<(), CatalogError> {
+        Ok(())
+    }
     fn as_read(&self) -> &dyn CatalogRead {
         self
     }
@@ -78,6 +96,12 @@ impl Catalog for EmptyCatalog {
 #[should_panic(expected = "assertion")]
 fn a_catalog_that_answers_nothing_fails_the_contract() {
     contract::catalog(&|_| Box::new(EmptyCatalog));
+}
+
+#[test]
+#[should_panic(expected = "assertion")]
+fn a_catalog_that_answers_nothing_fails_the_contract_of_an_archive() {
+    contract::silo_catalog(&|_| Box::new(EmptyCatalog));
 }
 
 #[test]

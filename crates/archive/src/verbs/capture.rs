@@ -45,7 +45,7 @@ pub struct RunOptions<'a> {
 
 /// The unfinished runs, oldest first.
 pub fn unfinished(history: &ArchiveHistoryWriter) -> Result<Vec<OpenRun>, ArchiveError> {
-    Ok(history.sqlite().unfinished_runs()?)
+    Ok(history.frontier_store().unfinished_runs()?)
 }
 
 /// Begins a run, and crawls until it is done or stopped.

@@ -14,7 +14,6 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use varve_repository::RepositoryError;
 
-use varve_catalog::CatalogRead as _;
 use varve_core::RecordId;
 use varve_core::body::BodySource;
 use varve_store::Object;
@@ -53,7 +52,7 @@ fn taken_out(archive: &Archive, error: &RepositoryError) -> Option<RepositoryErr
     let RepositoryError::Absent { id } = error else { return None };
     let record: RecordId = id.parse().ok()?;
     let catalog = archive.backends().read_catalog().ok()?;
-    let removal = catalog.removals_of(&record).ok()?.into_iter().next()?;
+    let removal = catalog.rows.removals_of(&record).ok()?.into_iter().next()?;
     Some(RepositoryError::Removed { url: id.clone(), removal: Box::new(removal) })
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use varve_catalog::{Catalog, CatalogRow};
+use varve_catalog::CatalogRow;
 use varve_store::StoreError;
 use varve_store::exchange::{ScannedRecord, end_of, scan};
 use varve_store::index::IndexOptions;
@@ -100,7 +100,7 @@ impl<'a> NewCatalog<'a> {
         step("rename", &path);
         fs::rename(unfinished(layout), &path).map_err(ArchiveError::write(&path))?;
         let catalog = self.backends.write_catalog()?;
-        catch_up(&self.backends, &catalog, read_settings(layout)?.redaction())?;
+        catch_up(&self.backends, &*catalog.rows, read_settings(layout)?.redaction())?;
         Ok(left_out)
     }
 }

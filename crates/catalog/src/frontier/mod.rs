@@ -75,14 +75,7 @@ impl FrontierStore for SqliteFrontierStore {
     }
 
     fn unfinished_runs(&self) -> Result<Vec<OpenRun>, CatalogError> {
-        self.catalog.unfinished_runs()
-    }
-}
-
-impl SqliteCatalog {
-    /// The runs that are not finished, oldest first.
-    pub fn unfinished_runs(&self) -> Result<Vec<OpenRun>, CatalogError> {
-        self.query(|connection| {
+        self.catalog.query(|connection| {
             let sql = "SELECT run, time, settings FROM frontier_runs WHERE NOT finished ORDER BY no";
             connection.prepare_cached(sql)?.query_and_then([], read_open_run)?.collect()
         })

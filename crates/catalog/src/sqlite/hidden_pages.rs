@@ -9,7 +9,7 @@ use varve_core::RecordId;
 
 use super::read_captures::{BODY_ID_SQL, url_key};
 use super::write_batch::WriteBatch;
-use varve_sqlite::UnlocatedError;
+use varve_sqlite::{SqlResult, WriteCache as _};
 
 impl WriteBatch<'_> {
     /// Hides a page in the versions that exist now.
@@ -18,7 +18,7 @@ impl WriteBatch<'_> {
         tombstone_record: &RecordId,
         record: &RecordId,
         url: &str,
-    ) -> Result<(), UnlocatedError> {
+    ) -> SqlResult<()> {
         let sql = "INSERT OR IGNORE INTO hidden_pages (tombstone_record, record, url, until)
             VALUES (?1, ?2, ?3, (SELECT coalesce(max(written), 0) FROM owners WHERE written IS NOT NULL))";
         let new = self.connection.prepare_cached(sql)?.execute(params![
@@ -42,7 +42,7 @@ impl WriteBatch<'_> {
     }
 
     /// Deletes sets of headers that no capture uses, if this batch erased headers.
-    pub(super) fn delete_unused_headers(&mut self) -> Result<(), UnlocatedError> {
+    pub(super) fn delete_unused_headers(&mut self) -> SqlResult<()> {
         if !self.erased {
             return Ok(());
         }

@@ -1,98 +1,224 @@
 //! Reads captures, of a version or of a URL, and the URLs themselves.
 
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use varve_core::headers::HeaderView;
 use varve_core::history::{Capture, CaptureFilter, CaptureOwner, ListCursor, TimeOrder};
 use varve_core::url::{PageUrl, key};
-use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
+use varve_core::{BodyId, Moment, RecordId, VersionId};
 
+use super::ArchiveTables;
 use super::read_version_runs::{self, CaptureKey, CaptureQuery, RunPosition};
 use super::shared_headers;
-use varve_core::catalog::{CatalogError, UrlMatch};
-use varve_sqlite::UnlocatedError;
+use varve_core::catalog::CatalogResult;
 use varve_sqlite::column::{blob_id, required_blob_id};
-use varve_sqlite::sql_limit;
+use varve_sqlite::{
+    CaptureTables, SqlResult, UnlocatedError, collect_rows, cursor_limits, sql_limit, sql_order,
+};
 
 /// The id of a body, from this row or from the row that it refers to.
 pub(super) const BODY_ID_SQL: &str =
     "iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body)";
 
-/// The columns that [`read_capture`] expects.
-const CAPTURE_COLUMNS: &str = "c.no, c.time, c.status, h.json, c.own_headers,
-    iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body),
-    c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run";
+/// The columns that [`read_capture`] expects, with the time of the capture as an argument.
+macro_rules! capture_columns {
+    ($time:literal) => {
+        concat!(
+            "c.no, ",
+            $time,
+            ", c.status, h.json, c.own_headers,
+            iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body),
+            c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run"
+        )
+    };
+}
+pub(super) use capture_columns;
+
+/// The columns of a capture in the version that has its row.
+const CAPTURE_COLUMNS: &str = capture_columns!("c.time");
 
 /// Captures with the tables they refer to, and the number of the owner as last column.
-pub(super) const SELECT_CAPTURES: &str = "SELECT c.no, c.time, c.status, h.json, c.own_headers,
-    iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body),
-    c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run, c.owner_no
+pub(super) const SELECT_CAPTURES: &str = concat!(
+    "SELECT ",
+    capture_columns!("c.time"),
+    ", c.owner_no
     FROM captures AS c CROSS JOIN owners AS o ON o.no = c.owner_no CROSS JOIN urls AS u ON u.no = c.url_no
-    LEFT JOIN headers AS h ON h.no = c.headers_no";
+    LEFT JOIN headers AS h ON h.no = c.headers_no"
+);
 
-/// The value by which rows of a URL are looked up: the key of its page identity, which all spellings
-/// share. A text that is no URL has one as well.
+/// The value by which rows of a URL are looked up: the key of its page identity, which all
+/// spellings share. A text that is no URL has one as well.
 pub(super) fn url_key(url: &str) -> i64 {
     let page = PageUrl::parse(url).map(|page| page.key());
     page.or_else(|| key(url).ok()).map_or(0, varve_core::UrlKey::to_signed)
 }
 
-/// The records of the captures of a run. They are never those of their bodies.
-pub(super) fn each_record_of_run(
-    connection: &Connection,
-    run: &RunId,
-    each: &mut dyn FnMut(RecordId),
-) -> Result<(), UnlocatedError> {
-    let sql = "SELECT c.record FROM captures AS c JOIN owners AS o ON o.no = c.owner_no
-        WHERE o.run = ?1 AND typeof(c.record) = 'blob'";
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query([run.as_bytes()])?;
-    while let Some(row) = rows.next()? {
-        each(required_blob_id(row, 0, "captures")?);
+impl CaptureTables for ArchiveTables {
+    fn versions_with_url(connection: &Connection, url: &str) -> SqlResult<(String, Option<String>)> {
+        let mut numbers = url_nos_of(connection, url)?;
+        for spelling in Self::spellings_of(connection, url)?.iter().filter(|spelling| *spelling != url) {
+            numbers.extend(url_nos_of(connection, spelling)?);
+        }
+        let numbers = numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+        let from = format!(
+            "(SELECT owner_no FROM captures WHERE url_no IN ({numbers})
+             UNION SELECT o.no FROM spans AS s CROSS JOIN owners AS o
+                 ON o.version_run = s.version_run AND o.sequence > s.first AND o.sequence <= s.until
+             WHERE s.url_no IN ({numbers}) AND s.until > s.first) AS c CROSS JOIN owners AS v ON v.no = c.owner_no"
+        );
+        Ok((from, None))
     }
-    Ok(())
-}
 
-/// The captures of a version after the cursor. Those that share path and URL come in one batch.
-pub(super) fn in_version(
-    connection: &Connection,
-    version: &VersionId,
-    cursor: ListCursor<(&str, &str)>,
-) -> Result<Vec<Capture>, UnlocatedError> {
-    let Some((owner, held, position)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
-    if let Some(position) = position {
-        return read_version_runs::in_version(connection, position, held, cursor);
+    fn captures_in(
+        connection: &Connection,
+        version: &VersionId,
+        cursor: ListCursor<(&str, &str)>,
+    ) -> SqlResult<Vec<Capture>> {
+        let Some((owner, held, position)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
+        if let Some(position) = position {
+            return read_version_runs::in_version(connection, position, held, cursor);
+        }
+        let limit = sql_limit(cursor.limit);
+        let from = if url_order_is_cheaper(connection, held, limit)? {
+            "urls AS u CROSS JOIN captures AS c INDEXED BY captures_by_owner ON c.owner_no = ?1 AND c.url_no = u.no"
+        } else {
+            "captures AS c INDEXED BY captures_by_owner CROSS JOIN urls AS u ON u.no = c.url_no"
+        };
+        let after = if cursor.after.is_some() { "AND (u.path, u.url) > (?3, ?4)" } else { "AND ?3 IS ?4" };
+        let sql = format!(
+            "SELECT {CAPTURE_COLUMNS}, c.url_no FROM {from} CROSS JOIN owners AS o ON o.no = c.owner_no
+             LEFT JOIN headers AS h ON h.no = c.headers_no
+             WHERE c.owner_no = ?1 {after} ORDER BY u.path, u.url, c.time, c.no LIMIT ?2"
+        );
+        let (path, url) = cursor.after.unzip();
+        let mut last = None;
+        let mut captures = collect_rows(connection, &sql, params![owner, limit, path, url], |row| {
+            last = Some((row.get(15)?, row.get(1)?, row.get(0)?));
+            read_capture(row)
+        })?;
+        if let Some(last) = last.filter(|_| captures.len() == cursor.limit) {
+            captures.append(&mut rest_of_group(connection, owner, last)?);
+        }
+        Ok(captures)
     }
-    let limit = sql_limit(cursor.limit);
-    let from = if url_order_is_cheaper(connection, held, limit)? {
-        "urls AS u CROSS JOIN captures AS c INDEXED BY captures_by_owner ON c.owner_no = ?1 AND c.url_no = u.no"
-    } else {
-        "captures AS c INDEXED BY captures_by_owner CROSS JOIN urls AS u ON u.no = c.url_no"
-    };
-    let after = if cursor.after.is_some() { "AND (u.path, u.url) > (?3, ?4)" } else { "AND ?3 IS ?4" };
-    let sql = format!(
-        "SELECT {CAPTURE_COLUMNS}, c.url_no FROM {from} CROSS JOIN owners AS o ON o.no = c.owner_no
-         LEFT JOIN headers AS h ON h.no = c.headers_no
-         WHERE c.owner_no = ?1 {after} ORDER BY u.path, u.url, c.time, c.no LIMIT ?2"
-    );
-    let (path, url) = cursor.after.unzip();
-    let mut last = None;
-    let mut captures = collect(connection, &sql, params![owner, limit, path, url], |row| {
-        last = Some((row.get(15)?, row.get(1)?, row.get(0)?));
-        read_capture(row)
-    })?;
-    if let Some(last) = last.filter(|_| captures.len() == cursor.limit) {
-        captures.append(&mut rest_of_group(connection, owner, last)?);
+
+    fn captures_at_path(connection: &Connection, version: &VersionId, path: &str) -> SqlResult<Vec<Capture>> {
+        let Some((owner, _, position)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
+        if let Some(position) = position {
+            return read_version_runs::at_path(connection, position, path);
+        }
+        let sql = format!(
+            "SELECT {CAPTURE_COLUMNS} FROM urls AS u
+             CROSS JOIN captures AS c INDEXED BY captures_by_owner ON c.owner_no = ?1 AND c.url_no = u.no
+             CROSS JOIN owners AS o ON o.no = c.owner_no LEFT JOIN headers AS h ON h.no = c.headers_no
+             WHERE u.path = ?2 ORDER BY u.url, c.time, c.no"
+        );
+        collect_rows(connection, &sql, params![owner, path], read_capture)
     }
-    Ok(captures)
+
+    fn paths_that_differ(
+        connection: &Connection,
+        base: &VersionId,
+        head: &VersionId,
+    ) -> SqlResult<Option<Vec<String>>> {
+        let (Some((_, _, Some(base))), Some((_, held, Some(head)))) =
+            (owner_of(connection, base)?, owner_of(connection, head)?)
+        else {
+            return Ok(None);
+        };
+        if base.version_run != head.version_run {
+            return Ok(None);
+        }
+        read_version_runs::paths_that_differ(connection, [base, head], held)
+    }
+
+    fn captures_of_any(
+        connection: &Connection,
+        urls: &[&str],
+        filter: &CaptureFilter,
+        order: TimeOrder,
+        cursor: ListCursor<&Capture>,
+    ) -> SqlResult<Vec<Capture>> {
+        let mut url_nos = Vec::with_capacity(urls.len());
+        for url in urls {
+            url_nos.append(&mut url_nos_of(connection, url)?);
+        }
+        url_nos.sort_unstable();
+        url_nos.dedup();
+        let after = cursor_key(connection, order, cursor.after)?;
+        let query = CaptureQuery { order, filter, after, limit: cursor.limit };
+        let mut found = Vec::new();
+        for url_no in &url_nos {
+            found.extend(rows_of_url(connection, *url_no, &query)?);
+            found.extend(read_version_runs::of_url(connection, *url_no, &query)?);
+        }
+        found.sort_by_key(|(key, _)| *key);
+        if order == TimeOrder::NewestFirst {
+            found.reverse();
+        }
+        found.truncate(cursor.limit);
+        Ok(found.into_iter().map(|(_, capture)| capture).collect())
+    }
+
+    fn captures_of_any_in(
+        connection: &Connection,
+        version: &VersionId,
+        urls: &[&str],
+    ) -> SqlResult<Vec<Capture>> {
+        let sql = "SELECT path FROM urls WHERE url_key = ?1 AND url = ?2";
+        let mut paths: Vec<String> = Vec::new();
+        for url in urls {
+            paths.append(&mut collect_rows(connection, sql, params![url_key(url), url], |row| {
+                Ok(row.get(0)?)
+            })?);
+        }
+        paths.sort_unstable();
+        paths.dedup();
+        let mut found = Vec::new();
+        for path in &paths {
+            found.append(&mut Self::captures_at_path(connection, version, path)?);
+        }
+        found.retain(|capture| urls.contains(&capture.url.as_str()));
+        found.sort_by_key(|capture| capture.time);
+        Ok(found)
+    }
+
+    fn spellings_of(connection: &Connection, url: &str) -> SqlResult<Vec<String>> {
+        let wanted = PageUrl::parse(url);
+        let sql = "SELECT DISTINCT url FROM urls WHERE url_key = ?1 ORDER BY url";
+        let mut found: Vec<String> = collect_rows(connection, sql, [url_key(url)], |row| Ok(row.get(0)?))?;
+        found.retain(|kept| kept == url || (wanted.is_some() && PageUrl::parse(kept) == wanted));
+        Ok(found)
+    }
+
+    fn urls(connection: &Connection, prefix: &str, cursor: ListCursor<&str>) -> SqlResult<Vec<String>> {
+        let (compare, from) = match cursor.after {
+            Some(after) if after >= prefix => (">", after),
+            _ => (">=", prefix),
+        };
+        let sql = format!("SELECT DISTINCT url FROM urls WHERE url {compare} ?1 ORDER BY url LIMIT ?2");
+        let mut found: Vec<String> =
+            collect_rows(connection, &sql, params![from, sql_limit(cursor.limit)], |row| Ok(row.get(0)?))?;
+        found.truncate(found.partition_point(|url| url.starts_with(prefix)));
+        Ok(found)
+    }
+
+    fn each_body(
+        connection: &Connection,
+        each: &mut dyn FnMut(BodyId) -> CatalogResult<()>,
+    ) -> SqlResult<()> {
+        let mut statement =
+            connection.prepare_cached("SELECT body FROM captures WHERE typeof(body) = 'blob'")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            each(required_blob_id(row, 0, "captures")?)?;
+        }
+        Ok(())
+    }
 }
 
 /// Whether it is cheaper to look up all URLs in order than to sort the captures of the version. The
 /// first is cheap if the version holds most URLs, the second if it holds few.
-pub(super) fn url_order_is_cheaper(
-    connection: &Connection,
-    held: i64,
-    limit: i64,
-) -> Result<bool, UnlocatedError> {
+pub(super) fn url_order_is_cheaper(connection: &Connection, held: i64, limit: i64) -> SqlResult<bool> {
     let sql = "SELECT coalesce(max(no), 0) FROM urls";
     let urls: i64 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
     let lookups = i128::from(limit.min(held)) * i128::from(urls) / i128::from(held.max(1));
@@ -104,127 +230,11 @@ fn rest_of_group(
     connection: &Connection,
     owner: i64,
     (url_no, time, no): (i64, i64, i64),
-) -> Result<Vec<Capture>, UnlocatedError> {
+) -> SqlResult<Vec<Capture>> {
     let sql = format!(
         "{SELECT_CAPTURES} WHERE c.owner_no = ?1 AND c.url_no = ?2 AND (c.time, c.no) > (?3, ?4) ORDER BY c.time, c.no"
     );
-    collect(connection, &sql, params![owner, url_no, time, no], read_capture)
-}
-
-/// The captures of a version with one path.
-pub(super) fn at_path(
-    connection: &Connection,
-    version: &VersionId,
-    path: &str,
-) -> Result<Vec<Capture>, UnlocatedError> {
-    let Some((owner, _, position)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
-    if let Some(position) = position {
-        return read_version_runs::at_path(connection, position, path);
-    }
-    let sql = format!(
-        "SELECT {CAPTURE_COLUMNS} FROM urls AS u
-         CROSS JOIN captures AS c INDEXED BY captures_by_owner ON c.owner_no = ?1 AND c.url_no = u.no
-         CROSS JOIN owners AS o ON o.no = c.owner_no LEFT JOIN headers AS h ON h.no = c.headers_no
-         WHERE u.path = ?2 ORDER BY u.url, c.time, c.no"
-    );
-    collect(connection, &sql, params![owner, path], read_capture)
-}
-
-/// The paths at which two versions may hold different captures. `None` unless both are in the same
-/// version run.
-pub(super) fn paths_that_differ(
-    connection: &Connection,
-    base: &VersionId,
-    head: &VersionId,
-) -> Result<Option<Vec<String>>, UnlocatedError> {
-    let (Some((_, _, Some(base))), Some((_, held, Some(head)))) =
-        (owner_of(connection, base)?, owner_of(connection, head)?)
-    else {
-        return Ok(None);
-    };
-    if base.version_run != head.version_run {
-        return Ok(None);
-    }
-    read_version_runs::paths_that_differ(connection, [base, head], held)
-}
-
-/// The captures of several URLs, in one list.
-pub(super) fn of_urls(
-    connection: &Connection,
-    urls: &[&str],
-    filter: &CaptureFilter,
-    order: TimeOrder,
-    cursor: ListCursor<&Capture>,
-) -> Result<Vec<Capture>, UnlocatedError> {
-    let mut url_nos = Vec::with_capacity(urls.len());
-    for url in urls {
-        url_nos.append(&mut self::url_nos(connection, url)?);
-    }
-    url_nos.sort_unstable();
-    url_nos.dedup();
-    let after = cursor_key(connection, order, cursor.after)?;
-    let query = CaptureQuery { order, filter, after, limit: cursor.limit };
-    let mut found = Vec::new();
-    for url_no in &url_nos {
-        found.extend(rows_of_url(connection, *url_no, &query)?);
-        found.extend(read_version_runs::of_url(connection, *url_no, &query)?);
-    }
-    found.sort_by_key(|(key, _)| *key);
-    if order == TimeOrder::NewestFirst {
-        found.reverse();
-    }
-    found.truncate(cursor.limit);
-    Ok(found.into_iter().map(|(_, capture)| capture).collect())
-}
-
-/// For each URL its newest captures.
-pub(super) fn newest(
-    connection: &Connection,
-    urls: &[&str],
-    matching: UrlMatch,
-    limit: usize,
-) -> Result<Vec<Vec<Capture>>, UnlocatedError> {
-    let (filter, order) = (CaptureFilter::default(), TimeOrder::NewestFirst);
-    let find = |url: &&str| {
-        let spellings = match matching {
-            UrlMatch::Exact => vec![(*url).to_owned()],
-            UrlMatch::SamePage => spellings(connection, url)?,
-        };
-        let spellings: Vec<&str> = spellings.iter().map(String::as_str).collect();
-        of_urls(connection, &spellings, &filter, order, ListCursor::first(limit))
-    };
-    urls.iter().map(find).collect()
-}
-
-/// The captures of several URLs in a version, by time.
-pub(super) fn of_urls_in(
-    connection: &Connection,
-    version: &VersionId,
-    urls: &[&str],
-) -> Result<Vec<Capture>, UnlocatedError> {
-    let sql = "SELECT path FROM urls WHERE url_key = ?1 AND url = ?2";
-    let mut paths: Vec<String> = Vec::new();
-    for url in urls {
-        paths.append(&mut collect(connection, sql, params![url_key(url), url], |row| Ok(row.get(0)?))?);
-    }
-    paths.sort_unstable();
-    paths.dedup();
-    let mut found = Vec::new();
-    for path in &paths {
-        found.append(&mut at_path(connection, version, path)?);
-    }
-    found.retain(|capture| urls.contains(&capture.url.as_str()));
-    found.sort_by_key(|capture| capture.time);
-    Ok(found)
-}
-
-/// The URLs with the same page identity. Two pages may share a key, so identities are compared.
-pub(super) fn spellings(connection: &Connection, url: &str) -> Result<Vec<String>, UnlocatedError> {
-    let wanted = PageUrl::parse(url);
-    let sql = "SELECT DISTINCT url FROM urls WHERE url_key = ?1 ORDER BY url";
-    let mut found: Vec<String> = collect(connection, sql, [url_key(url)], |row| Ok(row.get(0)?))?;
-    found.retain(|kept| kept == url || (wanted.is_some() && PageUrl::parse(kept) == wanted));
-    Ok(found)
+    collect_rows(connection, &sql, params![owner, url_no, time, no], read_capture)
 }
 
 /// The captures of a URL that have rows of their own.
@@ -232,39 +242,29 @@ fn rows_of_url(
     connection: &Connection,
     url_no: i64,
     query: &CaptureQuery<'_>,
-) -> Result<Vec<(CaptureKey, Capture)>, UnlocatedError> {
+) -> SqlResult<Vec<(CaptureKey, Capture)>> {
     let since = query.filter.since.map_or(i64::MIN, Moment::micros);
     let until = query.filter.until.map_or(i64::MAX, Moment::micros);
-    let (compare, bound, direction) = match query.order {
-        TimeOrder::OldestFirst => (">", ">=", "ASC"),
-        TimeOrder::NewestFirst => ("<", "<=", "DESC"),
-    };
+    let (compare, direction) = sql_order(query.order);
     let committed = if query.filter.committed_only { "AND o.id IS NOT NULL" } else { "" };
     let sql = format!(
         "{SELECT_CAPTURES} WHERE c.url_no = ?1 AND c.time BETWEEN ?2 AND ?3
-           AND c.time {bound} ?4 AND (c.time, c.owner_no, c.no) {compare} (?4, ?5, ?6) {committed}
+           AND c.time {compare}= ?4 AND (c.time, c.owner_no, c.no) {compare} (?4, ?5, ?6) {committed}
          ORDER BY c.time {direction}, c.owner_no {direction}, c.no {direction} LIMIT ?7"
     );
     let (time, owner, row) = query.after;
     let params = params![url_no, since, until, time, owner, row, sql_limit(query.limit)];
-    collect(connection, &sql, params, |row| Ok((key_of(row)?, read_capture(row)?)))
+    collect_rows(connection, &sql, params, |row| Ok((key_of(row)?, read_capture(row)?)))
 }
 
 /// The key of a row of [`SELECT_CAPTURES`].
-fn key_of(row: &Row<'_>) -> Result<CaptureKey, UnlocatedError> {
+fn key_of(row: &Row<'_>) -> SqlResult<CaptureKey> {
     Ok((row.get(1)?, row.get(15)?, row.get(0)?))
 }
 
 /// The key after which a batch begins.
-fn cursor_key(
-    connection: &Connection,
-    order: TimeOrder,
-    after: Option<&Capture>,
-) -> Result<CaptureKey, UnlocatedError> {
-    let (before_all, after_equals) = match order {
-        TimeOrder::OldestFirst => (i64::MIN, i64::MAX),
-        TimeOrder::NewestFirst => (i64::MAX, i64::MIN),
-    };
+fn cursor_key(connection: &Connection, order: TimeOrder, after: Option<&Capture>) -> SqlResult<CaptureKey> {
+    let (before_all, after_equals) = cursor_limits(order);
     let Some(after) = after else { return Ok((before_all, before_all, before_all)) };
     let time = after.time.micros();
     if let Some(url_no) = url_no_at(connection, &after.url, &after.path)? {
@@ -272,8 +272,9 @@ fn cursor_key(
             return Ok(key);
         }
         let sql = format!("{SELECT_CAPTURES} WHERE c.url_no = ?1 AND c.time = ?2");
-        let same_time =
-            collect(connection, &sql, params![url_no, time], |row| Ok((key_of(row)?, read_capture(row)?)))?;
+        let same_time = collect_rows(connection, &sql, params![url_no, time], |row| {
+            Ok((key_of(row)?, read_capture(row)?))
+        })?;
         if let Some((key, _)) = same_time.iter().find(|(_, capture)| capture.id == after.id) {
             return Ok(*key);
         }
@@ -282,52 +283,23 @@ fn cursor_key(
 }
 
 /// The row of a URL with a path.
-fn url_no_at(connection: &Connection, url: &str, path: &str) -> Result<Option<i64>, UnlocatedError> {
+fn url_no_at(connection: &Connection, url: &str, path: &str) -> SqlResult<Option<i64>> {
     let sql = "SELECT no FROM urls WHERE path = ?1 AND url = ?2";
     Ok(connection.prepare_cached(sql)?.query_row([path, url], |row| row.get(0)).optional()?)
 }
 
 /// The rows of a URL: one for each of its paths.
-pub(super) fn url_nos(connection: &Connection, url: &str) -> Result<Vec<i64>, UnlocatedError> {
+fn url_nos_of(connection: &Connection, url: &str) -> SqlResult<Vec<i64>> {
     let sql = "SELECT no FROM urls WHERE url_key = ?1 AND url = ?2 ORDER BY no";
-    collect(connection, sql, params![url_key(url), url], |row| Ok(row.get(0)?))
+    collect_rows(connection, sql, params![url_key(url), url], |row| Ok(row.get(0)?))
 }
 
-/// The URLs that begin with a text.
-pub(super) fn urls(
-    connection: &Connection,
-    prefix: &str,
-    cursor: ListCursor<&str>,
-) -> Result<Vec<String>, UnlocatedError> {
-    let (compare, from) = match cursor.after {
-        Some(after) if after >= prefix => (">", after),
-        _ => (">=", prefix),
-    };
-    let sql = format!("SELECT DISTINCT url FROM urls WHERE url {compare} ?1 ORDER BY url LIMIT ?2");
-    let mut found: Vec<String> =
-        collect(connection, &sql, params![from, sql_limit(cursor.limit)], |row| Ok(row.get(0)?))?;
-    found.truncate(found.partition_point(|url| url.starts_with(prefix)));
-    Ok(found)
-}
-
-/// Every body that a capture refers to.
-pub(super) fn each_body(
-    connection: &Connection,
-    each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>,
-) -> Result<(), UnlocatedError> {
-    let mut statement = connection.prepare_cached("SELECT body FROM captures WHERE typeof(body) = 'blob'")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        each(required_blob_id(row, 0, "captures")?)?;
-    }
-    Ok(())
-}
-
-/// The number of the owner of a version, the number of its captures, and its position in a version run.
+/// The number of the owner of a version, the number of its captures, and its position in a version
+/// run.
 fn owner_of(
     connection: &Connection,
     version: &VersionId,
-) -> Result<Option<(i64, i64, Option<RunPosition>)>, UnlocatedError> {
+) -> SqlResult<Option<(i64, i64, Option<RunPosition>)>> {
     let sql = "SELECT no, captures, version_run, sequence FROM owners WHERE id = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     let found = statement.query_row([version.as_bytes()], |row| {
@@ -341,17 +313,8 @@ fn owner_of(
     Ok(found.optional()?)
 }
 
-pub(super) fn collect<T>(
-    connection: &Connection,
-    sql: &str,
-    params: impl Params,
-    read: impl FnMut(&Row<'_>) -> Result<T, UnlocatedError>,
-) -> Result<Vec<T>, UnlocatedError> {
-    connection.prepare_cached(sql)?.query_and_then(params, read)?.collect()
-}
-
 /// Reads a row of [`SELECT_CAPTURES`].
-pub(super) fn read_capture(row: &Row<'_>) -> Result<Capture, UnlocatedError> {
+pub(super) fn read_capture(row: &Row<'_>) -> SqlResult<Capture> {
     let body: BodyId = required_blob_id(row, 5, "captures")?;
     let record = match row.get_ref(7)? {
         rusqlite::types::ValueRef::Integer(_) => Some(RecordId::new(*body.as_bytes())),
@@ -381,7 +344,7 @@ pub(super) fn read_capture(row: &Row<'_>) -> Result<Capture, UnlocatedError> {
 }
 
 /// The owner of the capture, and the owner that its id was derived from.
-fn read_owners(row: &Row<'_>) -> Result<(CaptureOwner, CaptureOwner), UnlocatedError> {
+fn read_owners(row: &Row<'_>) -> SqlResult<(CaptureOwner, CaptureOwner)> {
     let version = blob_id(row, 12, "owners")?.map(CaptureOwner::Version);
     let run = blob_id(row, 13, "owners")?.map(CaptureOwner::Run);
     match (version, run) {
@@ -392,7 +355,7 @@ fn read_owners(row: &Row<'_>) -> Result<(CaptureOwner, CaptureOwner), UnlocatedE
     }
 }
 
-fn read_headers(row: &Row<'_>) -> Result<HeaderView, UnlocatedError> {
+fn read_headers(row: &Row<'_>) -> SqlResult<HeaderView> {
     let text = |error: rusqlite::types::FromSqlError| damaged(row, &error.to_string());
     let shared = row.get_ref(3)?.as_str_or_null().map_err(text)?;
     let own = row.get_ref(4)?.as_str_or_null().map_err(text)?;

@@ -1,29 +1,26 @@
 //! Reads captures of versions in version runs, where a page that does not change has one row.
 //!
-//! The row in `captures` belongs to the first version that holds the page, and queries by URL read it
-//! there. This module reads the page in the later versions, each at the time of its version.
+//! The row in `captures` belongs to the first version that holds the page, and queries by URL read
+//! it there. This module reads the page in the later versions, each at the time of its version.
 
 use rusqlite::{Connection, OptionalExtension, params};
 use varve_core::history::{Capture, CaptureFilter, CaptureOwner, ListCursor, TimeOrder};
 
-use super::read_captures::{collect, read_capture, url_order_is_cheaper};
-use varve_sqlite::UnlocatedError;
-use varve_sqlite::sql_limit;
+use super::read_captures::{capture_columns, read_capture, url_order_is_cheaper};
+use varve_sqlite::{SqlResult, collect_rows, sql_limit, sql_order};
 
-/// The columns that [`read_capture`] expects, of the capture `c` as the version `o` holds it.
-const HELD_CAPTURE_COLUMNS: &str =
-    "c.no, iif(s.first = o.sequence, c.time, o.time), c.status, h.json, c.own_headers,
-    iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body),
-    c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run";
+/// The columns of the capture `c` as the version `o` holds it.
+const HELD_CAPTURE_COLUMNS: &str = capture_columns!("iif(s.first = o.sequence, c.time, o.time)");
 
 /// The spans of a version run as one version holds them, with the number of the URL and the last
 /// position.
-pub(super) const SELECT_SPANS: &str =
-    "SELECT c.no, iif(s.first = o.sequence, c.time, o.time), c.status, h.json, c.own_headers,
-    iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body),
-    c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run, s.url_no, s.until
-    FROM owners AS o CROSS JOIN spans AS s ON s.version_run = o.version_run CROSS JOIN captures AS c ON c.no = s.capture_no
-    CROSS JOIN urls AS u ON u.no = s.url_no LEFT JOIN headers AS h ON h.no = c.headers_no";
+pub(super) const SELECT_SPANS: &str = concat!(
+    "SELECT ",
+    capture_columns!("iif(s.first = o.sequence, c.time, o.time)"),
+    ", s.url_no, s.until FROM owners AS o CROSS JOIN spans AS s ON s.version_run = o.version_run
+    CROSS JOIN captures AS c ON c.no = s.capture_no CROSS JOIN urls AS u ON u.no = s.url_no
+    LEFT JOIN headers AS h ON h.no = c.headers_no"
+);
 
 /// A version in a version run.
 #[derive(Clone, Copy)]
@@ -42,7 +39,7 @@ pub(super) fn in_version(
     at: RunPosition,
     held: i64,
     cursor: ListCursor<(&str, &str)>,
-) -> Result<Vec<Capture>, UnlocatedError> {
+) -> SqlResult<Vec<Capture>> {
     let limit = sql_limit(cursor.limit);
     let from = if url_order_is_cheaper(connection, held, limit)? {
         "urls AS u CROSS JOIN spans AS s ON s.version_run = ?1 AND s.url_no = u.no"
@@ -56,22 +53,23 @@ pub(super) fn in_version(
          WHERE s.version_run = ?1 AND s.first <= ?2 AND s.until >= ?2 {after} ORDER BY u.path, u.url LIMIT ?4"
     );
     let (path, url) = cursor.after.unzip();
-    collect(connection, &sql, params![at.version_run, at.sequence, at.owner, limit, path, url], read_capture)
+    collect_rows(
+        connection,
+        &sql,
+        params![at.version_run, at.sequence, at.owner, limit, path, url],
+        read_capture,
+    )
 }
 
 /// The captures of a version with one path.
-pub(super) fn at_path(
-    connection: &Connection,
-    at: RunPosition,
-    path: &str,
-) -> Result<Vec<Capture>, UnlocatedError> {
+pub(super) fn at_path(connection: &Connection, at: RunPosition, path: &str) -> SqlResult<Vec<Capture>> {
     let sql = format!(
         "SELECT {HELD_CAPTURE_COLUMNS} FROM urls AS u CROSS JOIN spans AS s ON s.version_run = ?1 AND s.url_no = u.no
          CROSS JOIN captures AS c ON c.no = s.capture_no CROSS JOIN owners AS o ON o.no = ?3
          LEFT JOIN headers AS h ON h.no = c.headers_no
          WHERE u.path = ?4 AND s.first <= ?2 AND s.until >= ?2 ORDER BY u.url"
     );
-    collect(connection, &sql, params![at.version_run, at.sequence, at.owner, path], read_capture)
+    collect_rows(connection, &sql, params![at.version_run, at.sequence, at.owner, path], read_capture)
 }
 
 /// Looking up one path in two versions costs about as much as reading this number of their pages.
@@ -79,19 +77,20 @@ const PAGES_PER_LOOKUP: i64 = 4;
 /// The number of paths that are looked up in any case.
 const MIN_LOOKUPS: i64 = 64;
 
-/// The paths of all pages that came or went between two versions of a version run. `held` is the number
-/// of captures in one of them. `None` if reading both versions is as fast as following all paths.
+/// The paths of all pages that came or went between two versions of a version run. `held` is the
+/// number of captures in one of them. `None` if reading both versions is as fast as following all
+/// paths.
 pub(super) fn paths_that_differ(
     connection: &Connection,
     [base, head]: [RunPosition; 2],
     held: i64,
-) -> Result<Option<Vec<String>>, UnlocatedError> {
+) -> SqlResult<Option<Vec<String>>> {
     let limit = held / PAGES_PER_LOOKUP + MIN_LOOKUPS;
     let (earlier, later) = (base.sequence.min(head.sequence), base.sequence.max(head.sequence));
     let sql = "SELECT DISTINCT u.path FROM spans AS s CROSS JOIN urls AS u ON u.no = s.url_no
          WHERE s.version_run = ?1 AND (s.first > ?2 AND s.first <= ?3 OR s.until >= ?2 AND s.until < ?3) LIMIT ?4";
     let mut paths: Vec<String> =
-        collect(connection, sql, [head.version_run, earlier, later, limit + 1], |row| Ok(row.get(0)?))?;
+        collect_rows(connection, sql, [head.version_run, earlier, later, limit + 1], |row| Ok(row.get(0)?))?;
     paths.sort_unstable();
     Ok((i64::try_from(paths.len()).unwrap_or(i64::MAX) <= limit).then_some(paths))
 }
@@ -108,8 +107,8 @@ pub(super) struct CaptureQuery<'a> {
     pub(super) limit: usize,
 }
 
-/// The position of a capture among all captures of its URL: its time, the number of its owner, and the
-/// number of its row. A capture without a row of its own has the negated number of its URL.
+/// The position of a capture among all captures of its URL: its time, the number of its owner, and
+/// the number of its row. A capture without a row of its own has the negated number of its URL.
 pub(super) type CaptureKey = (i64, i64, i64);
 
 /// Consecutive versions that hold one capture of a URL.
@@ -138,13 +137,14 @@ pub(super) fn of_url(
     connection: &Connection,
     url_no: i64,
     query: &CaptureQuery<'_>,
-) -> Result<Vec<(CaptureKey, Capture)>, UnlocatedError> {
+) -> SqlResult<Vec<(CaptureKey, Capture)>> {
     let (from, to) = query.bounds();
     let mut found = Vec::new();
     if from > to {
         return Ok(found);
     }
-    // Spans follow one another in time. Of those that begin before an instant, only the last can reach it.
+    // Spans follow one another in time. Of those that begin before an instant, only the last can
+    // reach it.
     let sql = match query.order {
         TimeOrder::OldestFirst => {
             "SELECT version_run, first, until, time, capture_no FROM spans
@@ -185,11 +185,8 @@ fn of_span(
     (from, to): (i64, i64),
     query: &CaptureQuery<'_>,
     limit: usize,
-) -> Result<Vec<(CaptureKey, Capture)>, UnlocatedError> {
-    let (compare, direction) = match query.order {
-        TimeOrder::OldestFirst => (">", "ASC"),
-        TimeOrder::NewestFirst => ("<", "DESC"),
-    };
+) -> SqlResult<Vec<(CaptureKey, Capture)>> {
+    let (compare, direction) = sql_order(query.order);
     let sql = format!(
         "SELECT {HELD_CAPTURE_COLUMNS}, o.no, c.url_no FROM owners AS o CROSS JOIN (SELECT ?2 AS first) AS s
          CROSS JOIN captures AS c ON c.no = ?4 CROSS JOIN urls AS u ON u.no = c.url_no
@@ -211,7 +208,7 @@ fn of_span(
         owner,
         row
     ];
-    collect(connection, &sql, params, |row| {
+    collect_rows(connection, &sql, params, |row| {
         Ok(((row.get(1)?, row.get(15)?, -row.get::<_, i64>(16)?), read_capture(row)?))
     })
 }
@@ -221,7 +218,7 @@ pub(super) fn key_of(
     connection: &Connection,
     url_no: i64,
     capture: &Capture,
-) -> Result<Option<CaptureKey>, UnlocatedError> {
+) -> SqlResult<Option<CaptureKey>> {
     let CaptureOwner::Version(version) = capture.owner else { return Ok(None) };
     let sql = "SELECT o.no FROM owners AS o CROSS JOIN spans AS s ON s.version_run = o.version_run
          WHERE o.id = ?1 AND o.time = ?2 AND s.url_no = ?3 AND s.first < o.sequence AND s.until >= o.sequence";

@@ -6,12 +6,12 @@ use varve_core::{RunId, VersionId};
 
 use super::read_captures::{SELECT_CAPTURES, read_capture};
 use super::write_batch::WriteBatch;
-use varve_sqlite::UnlocatedError;
 use varve_sqlite::column::blob_id;
+use varve_sqlite::{SqlResult, UnlocatedError, WriteCache as _};
 
 impl WriteBatch<'_> {
     /// Removes a version. Its children, and HEAD if it pointed there, move to its parent.
-    pub(super) fn remove_version(&mut self, id: &VersionId) -> Result<(), UnlocatedError> {
+    pub(super) fn remove_version(&mut self, id: &VersionId) -> SqlResult<()> {
         let id_bytes = id.as_bytes();
         let sql = "SELECT no, parent FROM owners WHERE id = ?1 AND written IS NOT NULL";
         let mut statement = self.connection.prepare_cached(sql)?;
@@ -35,7 +35,7 @@ impl WriteBatch<'_> {
         self.remove_owner(no)
     }
 
-    fn move_head(&mut self, from: &VersionId, to: Option<VersionId>) -> Result<(), UnlocatedError> {
+    fn move_head(&mut self, from: &VersionId, to: Option<VersionId>) -> SqlResult<()> {
         if self.current_head()? != Some(*from) {
             return Ok(());
         }
@@ -46,16 +46,16 @@ impl WriteBatch<'_> {
     }
 
     /// Removes a run that has not become a version.
-    pub(super) fn remove_run(&mut self, run: &RunId) -> Result<(), UnlocatedError> {
+    pub(super) fn remove_run(&mut self, run: &RunId) -> SqlResult<()> {
         let sql = "SELECT no FROM owners WHERE run = ?1 AND id IS NULL";
         let found =
             self.connection.prepare_cached(sql)?.query_row([run.as_bytes()], |row| row.get(0)).optional()?;
         found.map_or(Ok(()), |no| self.remove_owner(no))
     }
 
-    /// Removes an owner and its captures. Captures that refer to one of these for their body get the id
-    /// of the body.
-    fn remove_owner(&mut self, no: i64) -> Result<(), UnlocatedError> {
+    /// Removes an owner and its captures. Captures that refer to one of these for their body get
+    /// the id of the body.
+    fn remove_owner(&mut self, no: i64) -> SqlResult<()> {
         self.dissolve_run_of(no)?;
         self.write_counts()?;
         for sql in [
@@ -78,8 +78,9 @@ impl WriteBatch<'_> {
         Ok(())
     }
 
-    /// Moves the captures of one owner to another. Their ids were derived from the first, and are stored.
-    pub(super) fn move_captures(&mut self, from: i64, to: i64) -> Result<(), UnlocatedError> {
+    /// Moves the captures of one owner to another. Their ids were derived from the first, and are
+    /// stored.
+    pub(super) fn move_captures(&mut self, from: i64, to: i64) -> SqlResult<()> {
         self.write_counts()?;
         let moved: Vec<(i64, Capture)> = self
             .connection

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
-use varve_sqlite::UnlocatedError;
+use varve_sqlite::{SqlResult, UnlocatedError};
 
 /// `vrvc`: the application id in SQLite's header.
 const APPLICATION_ID: i64 = 0x7672_7663;
@@ -22,7 +22,7 @@ const VIEWS_SQL: &str = include_str!("../../sql/views.sql");
 const FRONTIER_SQL: &str = include_str!("../../sql/frontier.sql");
 
 /// Refuses a database that is no catalog, or has another format.
-pub(super) fn check(connection: &Connection) -> Result<(), UnlocatedError> {
+pub(super) fn check(connection: &Connection) -> SqlResult<()> {
     set_strict_quotes(connection)?;
     let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let format: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
@@ -37,7 +37,7 @@ pub(super) fn check(connection: &Connection) -> Result<(), UnlocatedError> {
 }
 
 /// Creates the tables in an empty database, in one transaction.
-pub(super) fn create_if_empty(connection: &mut Connection) -> Result<(), UnlocatedError> {
+pub(super) fn create_if_empty(connection: &mut Connection) -> SqlResult<()> {
     set_strict_quotes(connection)?;
     if !is_empty(connection)? {
         return Ok(());
@@ -57,7 +57,7 @@ pub(super) fn create_if_empty(connection: &mut Connection) -> Result<(), Unlocat
 }
 
 /// Replaces views that an earlier program created. Views hold no data.
-pub(super) fn renew_views(connection: &mut Connection) -> Result<(), UnlocatedError> {
+pub(super) fn renew_views(connection: &mut Connection) -> SqlResult<()> {
     if has_views(connection)? {
         return Ok(());
     }

@@ -1,20 +1,21 @@
 //! Version runs: versions that list all their pages share rows for pages that do not change.
 //!
 //! A version run is a row of versions, each the child of the one before. A version continues the
-//! run of its parent if the parent is the end of the newest run and nothing newer exists. Otherwise,
-//! or when the run has become long compared with the pages of a version, it begins a new run with
-//! all its pages. So a query about any version reads at most a few times the rows that it returns.
+//! run of its parent if the parent is the end of the newest run and nothing newer exists.
+//! Otherwise, or when the run has become long compared with the pages of a version, it begins a new
+//! run with all its pages. So a query about any version reads at most a few times the rows that it
+//! returns.
 //!
-//! A batch that does not fit (a page listed twice, a capture on its own, a removed version) dissolves
-//! the run first: each capture then has a row of its own.
+//! A batch that does not fit (a page listed twice, a capture on its own, a removed version)
+//! dissolves the run first: each capture then has a row of its own.
 
 use std::collections::{HashMap, HashSet};
 
 use rusqlite::{OptionalExtension, params};
 use varve_core::VersionId;
 use varve_core::history::{Capture, CaptureOwner};
-use varve_sqlite::UnlocatedError;
 use varve_sqlite::column::blob_id;
+use varve_sqlite::{SqlResult, UnlocatedError, WriteCache as _};
 
 use super::read_captures::read_capture;
 use super::read_version_runs::SELECT_SPANS;
@@ -52,7 +53,7 @@ struct RunSlot {
 
 impl WriteBatch<'_> {
     /// Stores all captures of a version.
-    pub(super) fn pages(&mut self, version: VersionId, captures: &[Capture]) -> Result<(), UnlocatedError> {
+    pub(super) fn pages(&mut self, version: VersionId, captures: &[Capture]) -> SqlResult<()> {
         let listed = self.listed_version(version)?;
         if listed.version_run.is_some() {
             // The id of a version is derived from its list of pages, so these are the same.
@@ -75,7 +76,7 @@ impl WriteBatch<'_> {
         Ok(())
     }
 
-    fn listed_version(&self, id: VersionId) -> Result<ListedVersion, UnlocatedError> {
+    fn listed_version(&self, id: VersionId) -> SqlResult<ListedVersion> {
         let sql = "SELECT no, parent, time, captures, version_run, run IS NOT NULL OR by_run FROM owners
             WHERE id = ?1 AND written IS NOT NULL";
         let mut statement = self.connection.prepare_cached(sql)?;
@@ -92,7 +93,7 @@ impl WriteBatch<'_> {
     }
 
     /// Whether the version has the latest time of all versions, and was written last.
-    fn is_newest(&self, listed: &ListedVersion) -> Result<bool, UnlocatedError> {
+    fn is_newest(&self, listed: &ListedVersion) -> SqlResult<bool> {
         let sql = "SELECT NOT EXISTS (SELECT 1 FROM owners WHERE id IS NOT NULL AND time > ?1)
             AND ?2 = (SELECT no FROM owners WHERE written IS NOT NULL ORDER BY written DESC LIMIT 1)
             AND ?2 = (SELECT max(no) FROM owners)";
@@ -101,7 +102,7 @@ impl WriteBatch<'_> {
     }
 
     /// The slot of the parent, if it is the end of the newest version run.
-    fn run_end(&self, listed: &ListedVersion) -> Result<Option<RunSlot>, UnlocatedError> {
+    fn run_end(&self, listed: &ListedVersion) -> SqlResult<Option<RunSlot>> {
         let sql = "SELECT id, version_run, sequence FROM owners WHERE version_run IS NOT NULL
             ORDER BY version_run DESC, sequence DESC LIMIT 1";
         let mut statement = self.connection.prepare_cached(sql)?;
@@ -119,7 +120,7 @@ impl WriteBatch<'_> {
         listed: &ListedVersion,
         end: RunSlot,
         captures: &[Capture],
-    ) -> Result<bool, UnlocatedError> {
+    ) -> SqlResult<bool> {
         let (mut held, spans) = self.held_pages(end)?;
         let stays = |capture: &&Capture, held: &mut HeldPages| {
             let key = (capture.url.clone(), capture.path.clone());
@@ -148,7 +149,7 @@ impl WriteBatch<'_> {
     }
 
     /// The pages at the end of a run, and the number of spans in the run.
-    fn held_pages(&self, end: RunSlot) -> Result<(HeldPages, usize), UnlocatedError> {
+    fn held_pages(&self, end: RunSlot) -> SqlResult<(HeldPages, usize)> {
         let sql = format!("{SELECT_SPANS} WHERE o.version_run = ?1 AND o.sequence = ?2");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query([end.version_run, end.sequence])?;
@@ -164,12 +165,7 @@ impl WriteBatch<'_> {
     }
 
     /// Stores a capture that is new in this slot. Later slots hold it too until it changes.
-    fn begin_span(
-        &mut self,
-        listed: &ListedVersion,
-        at: RunSlot,
-        capture: &Capture,
-    ) -> Result<(), UnlocatedError> {
+    fn begin_span(&mut self, listed: &ListedVersion, at: RunSlot, capture: &Capture) -> SqlResult<()> {
         let (no, url_no) = self.insert_new(capture, listed.owner, None)?;
         // A page with a time of its own is not the same in the next version, whose time differs.
         let until = if capture.time.micros() == listed.time { UNTIL_CHANGED } else { at.sequence };
@@ -180,7 +176,7 @@ impl WriteBatch<'_> {
         )
     }
 
-    fn set_slot(&self, listed: &ListedVersion, at: RunSlot) -> Result<(), UnlocatedError> {
+    fn set_slot(&self, listed: &ListedVersion, at: RunSlot) -> SqlResult<()> {
         self.execute(
             "UPDATE owners SET version_run = ?2, sequence = ?3 WHERE no = ?1",
             [listed.owner.no, at.version_run, at.sequence],
@@ -188,7 +184,7 @@ impl WriteBatch<'_> {
     }
 
     /// Gives every capture of the version run of an owner a row of its own.
-    pub(super) fn dissolve_run_of(&mut self, owner: i64) -> Result<(), UnlocatedError> {
+    pub(super) fn dissolve_run_of(&mut self, owner: i64) -> SqlResult<()> {
         let sql = "SELECT version_run FROM owners WHERE no = ?1";
         let version_run: Option<i64> =
             self.connection.prepare_cached(sql)?.query_row([owner], |row| row.get(0)).optional()?.flatten();

@@ -10,31 +10,18 @@ use rusqlite::{Connection, OptionalExtension, params};
 use varve_core::history::{CaptureOwner, StoredDiff, StoredScore, StoredVerdict, Version};
 use varve_core::{RunId, VersionId};
 
-use super::write_cache::WriteCache;
+use super::ArchiveTables;
+use super::write_cache::UrlCache;
 use varve_core::catalog::{CatalogRow, LatestPageList, Removal};
-use varve_sqlite::UnlocatedError;
 use varve_sqlite::column::blob_id;
+use varve_sqlite::{BatchEffect, SqlResult, UnlocatedError, parsed_state};
 
-/// Receives rows that are left out because their version does not exist.
-pub(super) type LeaveOutRow<'a> = &'a mut dyn FnMut(CatalogRow);
-
-/// The effect of a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BatchEffect {
-    /// Rows were added.
-    Added,
-    /// Rows were also erased, and must not stay in free pages of the file.
-    Erased,
-}
-
-/// Stores rows in an open transaction. If there is a `leave_out`, it receives scores and moves of HEAD
-/// whose version does not exist.
+/// Stores rows in an open transaction.
 pub(super) fn apply(
     connection: &Connection,
-    cache: &mut WriteCache,
+    cache: &mut UrlCache,
     rows: &mut dyn Iterator<Item = CatalogRow>,
-    mut leave_out: Option<LeaveOutRow<'_>>,
-) -> Result<BatchEffect, UnlocatedError> {
+) -> SqlResult<BatchEffect> {
     let mut batch = WriteBatch {
         connection,
         cache,
@@ -45,10 +32,7 @@ pub(super) fn apply(
         erased: false,
     };
     for row in rows {
-        match &mut leave_out {
-            Some(leave_out) if batch.lacks_version(&row)? => leave_out(row),
-            _ => batch.store(row)?,
-        }
+        batch.store(row)?;
     }
     batch.finish()
 }
@@ -56,7 +40,7 @@ pub(super) fn apply(
 /// A batch that is being written.
 pub(super) struct WriteBatch<'a> {
     pub(super) connection: &'a Connection,
-    pub(super) cache: &'a mut WriteCache,
+    pub(super) cache: &'a mut UrlCache,
     /// The owner of the last capture, which is nearly always that of the next one.
     owner: Option<(CaptureOwner, OwnerRow)>,
     /// The number of captures that each owner gained. Written at the end.
@@ -79,7 +63,7 @@ pub(super) struct OwnerRow {
 }
 
 impl WriteBatch<'_> {
-    fn store(&mut self, row: CatalogRow) -> Result<(), UnlocatedError> {
+    fn store(&mut self, row: CatalogRow) -> SqlResult<()> {
         match row {
             CatalogRow::Version(version) => self.version(&version),
             CatalogRow::Capture(capture) => self.capture(&capture),
@@ -114,17 +98,16 @@ impl WriteBatch<'_> {
     }
 
     /// Sets a value of the table `meta`.
-    pub(super) fn set_meta(&self, key: &str, value: &str) -> Result<(), UnlocatedError> {
+    pub(super) fn set_meta(&self, key: &str, value: &str) -> SqlResult<()> {
         self.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)", [key, value])
     }
 
     /// Runs a statement that returns no rows.
-    pub(super) fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<(), UnlocatedError> {
-        self.connection.prepare_cached(sql)?.execute(params)?;
-        Ok(())
+    pub(super) fn execute(&self, sql: &str, params: impl rusqlite::Params) -> SqlResult<()> {
+        varve_sqlite::execute(self.connection, sql, params)
     }
 
-    fn finish(mut self) -> Result<BatchEffect, UnlocatedError> {
+    fn finish(mut self) -> SqlResult<BatchEffect> {
         if let Some(&missing) = self.waiting.keys().min() {
             return Err(UnlocatedError::NoVersion(missing));
         }
@@ -135,7 +118,7 @@ impl WriteBatch<'_> {
     }
 
     /// Adds the gained captures to the counters of their owners.
-    pub(super) fn write_counts(&mut self) -> Result<(), UnlocatedError> {
+    pub(super) fn write_counts(&mut self) -> SqlResult<()> {
         for (owner, more) in std::mem::take(&mut self.more) {
             self.execute("UPDATE owners SET captures = captures + ?2 WHERE no = ?1", [owner, more])?;
         }
@@ -143,18 +126,18 @@ impl WriteBatch<'_> {
     }
 
     /// Stores the position of HEAD, if this batch moved it.
-    fn write_head(&mut self) -> Result<(), UnlocatedError> {
+    fn write_head(&mut self) -> SqlResult<()> {
         let Some(head) = self.head.take() else { return Ok(()) };
         self.set_meta("head", &head.to_string())
     }
 
     /// The version that HEAD points to now.
-    pub(super) fn current_head(&mut self) -> Result<Option<VersionId>, UnlocatedError> {
+    pub(super) fn current_head(&mut self) -> SqlResult<Option<VersionId>> {
         self.write_head()?;
-        super::read_derived::head(self.connection)
+        parsed_state::<ArchiveTables, _>(self.connection, "head")
     }
 
-    fn version(&mut self, version: &Version) -> Result<(), UnlocatedError> {
+    fn version(&mut self, version: &Version) -> SqlResult<()> {
         self.head = Some(version.id);
         let waiting = self.waiting.remove(&version.id);
         if waiting.is_none() && self.owner_with_id(&version.id)?.is_some() {
@@ -175,7 +158,7 @@ impl WriteBatch<'_> {
     }
 
     /// Turns an owner into a version.
-    fn become_version(&self, no: i64, version: &Version) -> Result<(), UnlocatedError> {
+    fn become_version(&self, no: i64, version: &Version) -> SqlResult<()> {
         self.execute(
             "UPDATE owners SET id = ?2, parent = ?3, message = ?4, author = ?5, time = ?6,
                  run = iif(?7, ?8, NULL), named = iif(?7, NULL, ?8), record = ?9,
@@ -196,21 +179,21 @@ impl WriteBatch<'_> {
     }
 
     /// Whether no other version holds the captures of the run.
-    fn is_first_to_name(&self, no: i64, run: Option<RunId>) -> Result<bool, UnlocatedError> {
+    fn is_first_to_name(&self, no: i64, run: Option<RunId>) -> SqlResult<bool> {
         let sql = "SELECT NOT EXISTS (SELECT 1 FROM owners WHERE run = ?1 AND no <> ?2)";
         let run = run.as_ref().map(RunId::as_bytes);
         Ok(self.connection.prepare_cached(sql)?.query_row(params![run, no], |row| row.get(0))?)
     }
 
     /// The owner of a run that has not become a version.
-    fn open_run_owner(&self, run: Option<RunId>) -> Result<Option<i64>, UnlocatedError> {
+    fn open_run_owner(&self, run: Option<RunId>) -> SqlResult<Option<i64>> {
         let Some(run) = run else { return Ok(None) };
         let sql = "SELECT no FROM owners WHERE run = ?1 AND id IS NULL";
         Ok(self.connection.prepare_cached(sql)?.query_row([run.as_bytes()], |row| row.get(0)).optional()?)
     }
 
     /// The owner of captures. Creates it if it does not exist.
-    pub(super) fn owner(&mut self, belongs: CaptureOwner) -> Result<OwnerRow, UnlocatedError> {
+    pub(super) fn owner(&mut self, belongs: CaptureOwner) -> SqlResult<OwnerRow> {
         if let Some((_, owner)) = self.owner.filter(|(known, _)| *known == belongs) {
             return Ok(owner);
         }
@@ -222,7 +205,7 @@ impl WriteBatch<'_> {
         Ok(owner)
     }
 
-    fn owner_of_version(&mut self, id: VersionId) -> Result<OwnerRow, UnlocatedError> {
+    fn owner_of_version(&mut self, id: VersionId) -> SqlResult<OwnerRow> {
         if let Some(owner) = self.owner_with_id(&id)? {
             // A capture on its own is no part of a version run.
             self.dissolve_run_of(owner.no)?;
@@ -234,7 +217,7 @@ impl WriteBatch<'_> {
         Ok(OwnerRow { no, origin: CaptureOwner::Version(id) })
     }
 
-    fn owner_of_run(&self, run: RunId) -> Result<OwnerRow, UnlocatedError> {
+    fn owner_of_run(&self, run: RunId) -> SqlResult<OwnerRow> {
         let sql = "SELECT no, by_run, id FROM owners WHERE run = ?1";
         let found = self.connection.prepare_cached(sql)?.query_row([run.as_bytes()], |row| {
             let by_run: bool = row.get(1)?;
@@ -252,7 +235,7 @@ impl WriteBatch<'_> {
         Ok(OwnerRow { no: self.connection.last_insert_rowid(), origin: CaptureOwner::Run(run) })
     }
 
-    fn owner_with_id(&self, id: &VersionId) -> Result<Option<OwnerRow>, UnlocatedError> {
+    fn owner_with_id(&self, id: &VersionId) -> SqlResult<Option<OwnerRow>> {
         let sql = "SELECT no, by_run, run FROM owners WHERE id = ?1";
         let owner = self.connection.prepare_cached(sql)?.query_row([id.as_bytes()], |row| {
             let by_run: bool = row.get(1)?;
@@ -271,29 +254,18 @@ impl WriteBatch<'_> {
         self.owner = None;
     }
 
-    /// Whether a row refers to a version that does not exist. Tags are stored all the same: they show
-    /// that the version existed.
-    fn lacks_version(&self, row: &CatalogRow) -> Result<bool, UnlocatedError> {
-        let version = match row {
-            CatalogRow::Score(score) => &score.version,
-            CatalogRow::Head(version) => version,
-            _ => return Ok(false),
-        };
-        Ok(self.owner_with_id(version)?.is_none())
-    }
-
     /// Fails if a version does not exist.
-    fn require_version(&self, id: &VersionId) -> Result<(), UnlocatedError> {
+    fn require_version(&self, id: &VersionId) -> SqlResult<()> {
         self.owner_with_id(id)?.map(|_| ()).ok_or(UnlocatedError::NoVersion(*id))
     }
 
-    fn diff(&self, diff: &StoredDiff) -> Result<(), UnlocatedError> {
+    fn diff(&self, diff: &StoredDiff) -> SqlResult<()> {
         diff.base.iter().chain([&diff.head]).try_for_each(|id| self.require_version(id))?;
         self.execute(
             "INSERT INTO kept_diffs (base, head, json, time) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (head, base) DO UPDATE SET json = excluded.json, time = excluded.time",
             params![
-                super::read_derived::base_bytes(diff.base.as_ref()),
+                diff.base.as_ref().map_or(&[][..], |base| &base.as_bytes()[..]),
                 diff.head.as_bytes(),
                 diff.json,
                 diff.time.micros()
@@ -301,7 +273,7 @@ impl WriteBatch<'_> {
         )
     }
 
-    fn score(&self, score: &StoredScore) -> Result<(), UnlocatedError> {
+    fn score(&self, score: &StoredScore) -> SqlResult<()> {
         self.require_version(&score.version)?;
         let not_json = |error: serde_json::Error| UnlocatedError::Damaged("scores", error.to_string());
         let evidence = serde_json::to_string(&score.evidence).map_err(not_json)?;
@@ -324,7 +296,7 @@ impl WriteBatch<'_> {
         )
     }
 
-    fn removal(&mut self, removal: &Removal) -> Result<(), UnlocatedError> {
+    fn removal(&mut self, removal: &Removal) -> SqlResult<()> {
         if let Some(url) = removal.tombstone.page() {
             self.hide_page(&removal.tombstone_record, &removal.tombstone.record, url)?;
         }
@@ -341,7 +313,7 @@ impl WriteBatch<'_> {
         )
     }
 
-    fn verdict(&self, verdict: &StoredVerdict) -> Result<(), UnlocatedError> {
+    fn verdict(&self, verdict: &StoredVerdict) -> SqlResult<()> {
         self.execute(
             "INSERT OR REPLACE INTO verdicts (url, time, verdict, status, json) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![verdict.url, verdict.time.micros(), verdict.verdict.name(), verdict.status, verdict.json],

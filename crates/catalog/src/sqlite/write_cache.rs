@@ -1,11 +1,13 @@
 //! The writer's cache of row numbers: of URLs and of sets of headers that it used recently.
 //!
-//! Its size is limited. It is cleared when a transaction fails and when another connection has written.
+//! Its size is limited. It is cleared when a transaction fails and when another connection has
+//! written.
 
 use std::collections::HashMap;
 
 use rusqlite::Connection;
 use varve_core::BodyId;
+use varve_sqlite::WriteCache;
 
 /// The maximum number of cached URLs: about six megabytes.
 const MAX_CACHED_URLS: usize = 32_768;
@@ -14,7 +16,7 @@ const MAX_CACHED_HEADERS: usize = 4_096;
 
 /// Row numbers that stay valid from one transaction to the next.
 #[derive(Default)]
-pub(super) struct WriteCache {
+pub struct UrlCache {
     urls: HashMap<Box<str>, CachedUrl>,
     headers: HashMap<Box<str>, i64>,
     /// SQLite's counter of changes by other connections.
@@ -44,9 +46,8 @@ pub(super) struct NewestCapture {
     pub(super) body_at: i64,
 }
 
-impl WriteCache {
-    /// Begins a transaction. Clears the cache if another connection has written.
-    pub(super) fn begin(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+impl WriteCache for UrlCache {
+    fn begin(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let version = connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
         if version != self.data_version {
             self.clear();
@@ -55,12 +56,13 @@ impl WriteCache {
         Ok(())
     }
 
-    /// Removes all entries.
-    pub(super) fn clear(&mut self) {
+    fn clear(&mut self) {
         self.urls.clear();
         self.headers.clear();
     }
+}
 
+impl UrlCache {
     /// The row of a URL with this path.
     pub(super) fn url(&mut self, url: &str, path: &str) -> Option<&mut CachedUrl> {
         self.urls.get_mut(url).filter(|cached| &*cached.path == path)

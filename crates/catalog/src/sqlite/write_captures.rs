@@ -1,8 +1,8 @@
 //! Writes captures: the hot path of a crawl and of a rebuild.
 //!
-//! A capture that exists is left alone. Two things keep rows small. A body that did not change since
-//! the last capture of the URL is a reference to the row that holds its id. The id of the capture is
-//! left out if it can be derived from the other columns.
+//! A capture that exists is left alone. Two things keep rows small. A body that did not change
+//! since the last capture of the URL is a reference to the row that holds its id. The id of the
+//! capture is left out if it can be derived from the other columns.
 
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{OptionalExtension, ToSql, params};
@@ -13,7 +13,7 @@ use super::read_captures::{BODY_ID_SQL, url_key};
 use super::shared_headers;
 use super::write_batch::{OwnerRow, WriteBatch};
 use super::write_cache::{CachedUrl, NewestCapture};
-use varve_sqlite::UnlocatedError;
+use varve_sqlite::SqlResult;
 
 const INSERT_CAPTURE: &str = "INSERT INTO captures
     (owner_no, url_no, time, status, headers_no, own_headers, body, length, record, truncated, id)
@@ -53,7 +53,7 @@ impl ToSql for RecordColumn<'_> {
 
 impl WriteBatch<'_> {
     /// Stores a capture.
-    pub(super) fn capture(&mut self, capture: &Capture) -> Result<(), UnlocatedError> {
+    pub(super) fn capture(&mut self, capture: &Capture) -> SqlResult<()> {
         let owner = self.owner(capture.owner)?;
         let id = underivable_id(capture, owner);
         let (_, newest, is_only_row) = self.url_row(capture)?;
@@ -73,7 +73,7 @@ impl WriteBatch<'_> {
         capture: &Capture,
         owner: OwnerRow,
         id: Option<CaptureId>,
-    ) -> Result<(i64, i64), UnlocatedError> {
+    ) -> SqlResult<(i64, i64)> {
         let (url_no, newest, _) = self.url_row(capture)?;
         let is_newest = newest.is_none_or(|newest| newest.time < capture.time.micros());
         let same = newest.filter(|newest| newest.body == capture.body);
@@ -92,7 +92,7 @@ impl WriteBatch<'_> {
         url_no: i64,
         body_at: Option<i64>,
         id: Option<CaptureId>,
-    ) -> Result<i64, UnlocatedError> {
+    ) -> SqlResult<i64> {
         let (shared, own) = shared_headers::split(&capture.headers);
         let headers_no = shared.map(|shared| self.headers_no(&shared)).transpose()?;
         self.connection.prepare_cached(INSERT_CAPTURE)?.execute(params![
@@ -111,12 +111,7 @@ impl WriteBatch<'_> {
         Ok(self.connection.last_insert_rowid())
     }
 
-    fn exists(
-        &self,
-        capture: &Capture,
-        owner: OwnerRow,
-        id: Option<CaptureId>,
-    ) -> Result<bool, UnlocatedError> {
+    fn exists(&self, capture: &Capture, owner: OwnerRow, id: Option<CaptureId>) -> SqlResult<bool> {
         if let Some(id) = id {
             let sql = "SELECT EXISTS (SELECT 1 FROM captures WHERE id = ?1)";
             return Ok(self.connection.prepare_cached(sql)?.query_row([id.as_bytes()], |row| row.get(0))?);
@@ -139,9 +134,9 @@ impl WriteBatch<'_> {
         Ok(found?)
     }
 
-    /// The row of the URL, its newest capture, and whether it is the only row of the URL. Creates the
-    /// row if it does not exist.
-    fn url_row(&mut self, capture: &Capture) -> Result<(i64, Option<NewestCapture>, bool), UnlocatedError> {
+    /// The row of the URL, its newest capture, and whether it is the only row of the URL. Creates
+    /// the row if it does not exist.
+    fn url_row(&mut self, capture: &Capture) -> SqlResult<(i64, Option<NewestCapture>, bool)> {
         if let Some(cached) = self.cache.url(&capture.url, &capture.path) {
             return Ok((cached.no, cached.newest, cached.is_only_row));
         }
@@ -151,7 +146,7 @@ impl WriteBatch<'_> {
         Ok(known)
     }
 
-    fn find_url(&self, url: &str, path: &str) -> Result<CachedUrl, UnlocatedError> {
+    fn find_url(&self, url: &str, path: &str) -> SqlResult<CachedUrl> {
         let key = url_key(url);
         let mut found = None;
         let mut others = false;
@@ -177,7 +172,7 @@ impl WriteBatch<'_> {
         Ok(CachedUrl { no, path: path.into(), is_only_row, newest: self.newest(no)? })
     }
 
-    fn newest(&self, url_no: i64) -> Result<Option<NewestCapture>, UnlocatedError> {
+    fn newest(&self, url_no: i64) -> SqlResult<Option<NewestCapture>> {
         let sql = format!(
             "SELECT c.time, {BODY_ID_SQL}, iif(typeof(c.body) = 'integer', c.body, c.no)
              FROM captures AS c WHERE c.url_no = ?1 ORDER BY c.time DESC, c.no DESC LIMIT 1"
@@ -188,7 +183,7 @@ impl WriteBatch<'_> {
         Ok(newest.optional()?)
     }
 
-    fn headers_no(&mut self, json: &str) -> Result<i64, UnlocatedError> {
+    fn headers_no(&mut self, json: &str) -> SqlResult<i64> {
         if let Some(no) = self.cache.headers(json) {
             return Ok(no);
         }

@@ -10,21 +10,21 @@ use crate::history::{
 };
 use serde_json::{Value, json};
 
-use super::error::CatalogError;
+use super::error::CatalogResult;
 use super::read::CatalogRead;
 use super::row::Removal;
 
 /// The number of rows that are read at once.
 const ROW_BATCH: usize = 1_000;
 
-type EachLine<'a> = &'a mut dyn FnMut(&str) -> Result<(), CatalogError>;
+type EachLine<'a> = &'a mut dyn FnMut(&str) -> CatalogResult<()>;
 
 /// Calls `each` with every row of a catalog. Rows that are not made from silos are left out: diffs,
 /// the frontier and the time of the last garbage collection.
 pub fn dump_rows(
     catalog: &dyn CatalogRead,
-    each: &mut dyn FnMut(&str) -> Result<(), CatalogError>,
-) -> Result<(), CatalogError> {
+    each: &mut dyn FnMut(&str) -> CatalogResult<()>,
+) -> CatalogResult<()> {
     if let Some(head) = catalog.head()? {
         each(&json!({ "head": head }).to_string())?;
     }
@@ -37,7 +37,7 @@ pub fn dump_rows(
     dump_removals(catalog, each)
 }
 
-fn dump_versions(catalog: &dyn CatalogRead, each: EachLine<'_>) -> Result<(), CatalogError> {
+fn dump_versions(catalog: &dyn CatalogRead, each: EachLine<'_>) -> CatalogResult<()> {
     let mut equals: Vec<VersionInfo> = Vec::new();
     let mut after = None;
     loop {
@@ -58,7 +58,7 @@ fn dump_versions_of_instant(
     catalog: &dyn CatalogRead,
     equals: &mut Vec<VersionInfo>,
     each: EachLine<'_>,
-) -> Result<(), CatalogError> {
+) -> CatalogResult<()> {
     equals.sort_by_key(|info| info.version.id);
     for info in equals.drain(..) {
         each(&json!({ "version": info.version, "captures": info.captures }).to_string())?;
@@ -71,7 +71,7 @@ fn dump_versions_of_instant(
     Ok(())
 }
 
-fn dump_captures(catalog: &dyn CatalogRead, each: EachLine<'_>) -> Result<(), CatalogError> {
+fn dump_captures(catalog: &dyn CatalogRead, each: EachLine<'_>) -> CatalogResult<()> {
     let mut after: Option<String> = None;
     loop {
         let urls = catalog.urls("", ListCursor { after: after.as_deref(), limit: ROW_BATCH })?;
@@ -83,7 +83,7 @@ fn dump_captures(catalog: &dyn CatalogRead, each: EachLine<'_>) -> Result<(), Ca
     }
 }
 
-fn dump_captures_of(catalog: &dyn CatalogRead, url: &str, each: EachLine<'_>) -> Result<(), CatalogError> {
+fn dump_captures_of(catalog: &dyn CatalogRead, url: &str, each: EachLine<'_>) -> CatalogResult<()> {
     let filter = CaptureFilter::default();
     let mut equals: Vec<Capture> = Vec::new();
     let mut after: Option<Capture> = None;
@@ -102,12 +102,12 @@ fn dump_captures_of(catalog: &dyn CatalogRead, url: &str, each: EachLine<'_>) ->
     dump_captures_of_instant(&mut equals, each)
 }
 
-fn dump_captures_of_instant(equals: &mut Vec<Capture>, each: EachLine<'_>) -> Result<(), CatalogError> {
+fn dump_captures_of_instant(equals: &mut Vec<Capture>, each: EachLine<'_>) -> CatalogResult<()> {
     equals.sort_by_key(|capture| (capture.owner, capture.id));
     equals.drain(..).try_for_each(|capture| each(&capture_json(capture).to_string()))
 }
 
-fn dump_verdicts(catalog: &dyn CatalogRead, each: EachLine<'_>) -> Result<(), CatalogError> {
+fn dump_verdicts(catalog: &dyn CatalogRead, each: EachLine<'_>) -> CatalogResult<()> {
     let mut after: Option<String> = None;
     loop {
         let last = catalog.last_verdicts(ListCursor { after: after.as_deref(), limit: ROW_BATCH })?;
@@ -121,7 +121,7 @@ fn dump_verdicts(catalog: &dyn CatalogRead, each: EachLine<'_>) -> Result<(), Ca
     }
 }
 
-fn dump_removals(catalog: &dyn CatalogRead, each: EachLine<'_>) -> Result<(), CatalogError> {
+fn dump_removals(catalog: &dyn CatalogRead, each: EachLine<'_>) -> CatalogResult<()> {
     let mut after = None;
     loop {
         let removals = catalog.removals(ListCursor { after, limit: ROW_BATCH })?;

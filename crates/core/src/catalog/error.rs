@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use crate::VersionId;
 use crate::secret::ShownUrl;
 
+/// The result of a function of a catalog.
+pub type CatalogResult<T> = Result<T, CatalogError>;
+
 /// Why rows could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {

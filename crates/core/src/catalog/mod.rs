@@ -16,6 +16,6 @@ mod read;
 mod row;
 
 pub use dump::dump_rows;
-pub use error::CatalogError;
+pub use error::{CatalogError, CatalogResult};
 pub use read::{CatalogRead, UrlMatch};
 pub use row::{Catalog, CatalogRow, LatestPageList, Removal};

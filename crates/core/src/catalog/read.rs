@@ -6,7 +6,7 @@ use crate::history::{
 };
 use crate::{BodyId, Moment, RecordId, RunId, VersionId};
 
-use super::error::CatalogError;
+use super::error::CatalogResult;
 use super::row::{LatestPageList, Removal};
 
 /// Which URLs count as the one that is looked up.
@@ -24,10 +24,10 @@ pub enum UrlMatch {
 /// Default methods answer for layouts that do not store the rows in question.
 pub trait CatalogRead: Send + Sync {
     /// A version.
-    fn version(&self, id: &VersionId) -> Result<Option<VersionInfo>, CatalogError>;
+    fn version(&self, id: &VersionId) -> CatalogResult<Option<VersionInfo>>;
 
     /// At most `limit` versions whose ids begin with `prefix`. Hyphens may be left out.
-    fn versions_beginning(&self, prefix: &str, limit: usize) -> Result<Vec<VersionId>, CatalogError>;
+    fn versions_beginning(&self, prefix: &str, limit: usize) -> CatalogResult<Vec<VersionId>>;
 
     /// Versions by time, newest first. Of two with the same time, the one written later comes
     /// first. A filter on URL, time or tag costs as much as its answer.
@@ -35,13 +35,13 @@ pub trait CatalogRead: Send + Sync {
         &self,
         filter: &VersionFilter,
         cursor: ListCursor<VersionId>,
-    ) -> Result<Vec<VersionInfo>, CatalogError>;
+    ) -> CatalogResult<Vec<VersionInfo>>;
 
     /// The number of versions, counted up to `limit`.
-    fn count_versions(&self, limit: u64) -> Result<u64, CatalogError>;
+    fn count_versions(&self, limit: u64) -> CatalogResult<u64>;
 
     /// The versions whose parent is `id`.
-    fn children(&self, id: &VersionId) -> Result<Vec<VersionId>, CatalogError>;
+    fn children(&self, id: &VersionId) -> CatalogResult<Vec<VersionId>>;
 
     /// The captures of a version, by the bytes of path and URL. Captures that share both come in
     /// one batch, by time, even if the batch exceeds its limit.
@@ -49,18 +49,14 @@ pub trait CatalogRead: Send + Sync {
         &self,
         version: &VersionId,
         cursor: ListCursor<(&str, &str)>,
-    ) -> Result<Vec<Capture>, CatalogError>;
+    ) -> CatalogResult<Vec<Capture>>;
 
     /// The captures of a version with one path.
-    fn captures_at_path(&self, version: &VersionId, path: &str) -> Result<Vec<Capture>, CatalogError>;
+    fn captures_at_path(&self, version: &VersionId, path: &str) -> CatalogResult<Vec<Capture>>;
 
     /// The paths at which two versions may hold different captures, sorted by their bytes. At all
     /// other paths they hold the same. `None` means that reading both versions is as fast.
-    fn paths_that_differ(
-        &self,
-        _base: &VersionId,
-        _head: &VersionId,
-    ) -> Result<Option<Vec<String>>, CatalogError> {
+    fn paths_that_differ(&self, _base: &VersionId, _head: &VersionId) -> CatalogResult<Option<Vec<String>>> {
         Ok(None)
     }
 
@@ -73,7 +69,7 @@ pub trait CatalogRead: Send + Sync {
         filter: &CaptureFilter,
         order: TimeOrder,
         cursor: ListCursor<&Capture>,
-    ) -> Result<Vec<Capture>, CatalogError>;
+    ) -> CatalogResult<Vec<Capture>>;
 
     /// The captures of several URLs in one list, ordered as by [`captures_of`](Self::captures_of).
     /// A layout that decides itself which URLs are the same returns those of the first that it
@@ -84,7 +80,7 @@ pub trait CatalogRead: Send + Sync {
         filter: &CaptureFilter,
         order: TimeOrder,
         cursor: ListCursor<&Capture>,
-    ) -> Result<Vec<Capture>, CatalogError> {
+    ) -> CatalogResult<Vec<Capture>> {
         for url in urls {
             let found = self.captures_of(url, filter, order, cursor)?;
             if !found.is_empty() {
@@ -96,7 +92,7 @@ pub trait CatalogRead: Send + Sync {
 
     /// The captures of several URLs in one version, by time. A layout that decides itself which
     /// URLs are the same has URLs as paths, and returns those of the first that it knows.
-    fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> Result<Vec<Capture>, CatalogError> {
+    fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> CatalogResult<Vec<Capture>> {
         for url in urls {
             let found = self.captures_at_path(version, url)?;
             if !found.is_empty() {
@@ -113,7 +109,7 @@ pub trait CatalogRead: Send + Sync {
         urls: &[&str],
         matching: UrlMatch,
         limit: usize,
-    ) -> Result<Vec<Vec<Capture>>, CatalogError> {
+    ) -> CatalogResult<Vec<Vec<Capture>>> {
         let (filter, newest) = (CaptureFilter::default(), TimeOrder::NewestFirst);
         let find = |url: &&str| {
             let spellings = match matching {
@@ -132,82 +128,91 @@ pub trait CatalogRead: Send + Sync {
     /// The URLs of this catalog with the same [identity](crate::url::PageUrl) as `url`, sorted by
     /// their bytes. `url` may be one of them. Empty for a layout that decides itself which URLs are
     /// the same.
-    fn spellings_of(&self, _url: &str) -> Result<Vec<String>, CatalogError> {
+    fn spellings_of(&self, _url: &str) -> CatalogResult<Vec<String>> {
         Ok(Vec::new())
     }
 
     /// The URLs that begin with `prefix`, sorted by their bytes, without repetition.
-    fn urls(&self, prefix: &str, cursor: ListCursor<&str>) -> Result<Vec<String>, CatalogError>;
+    fn urls(&self, prefix: &str, cursor: ListCursor<&str>) -> CatalogResult<Vec<String>>;
 
     /// All tags, by name.
-    fn tags(&self) -> Result<Vec<VersionTag>, CatalogError>;
+    fn tags(&self) -> CatalogResult<Vec<VersionTag>>;
 
     /// A tag.
-    fn tag(&self, name: &str) -> Result<Option<VersionTag>, CatalogError>;
+    fn tag(&self, name: &str) -> CatalogResult<Option<VersionTag>>;
 
     /// The stored diff of two versions.
-    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<StoredDiff>, CatalogError>;
+    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> CatalogResult<Option<StoredDiff>>;
 
     /// The stored diffs from or to a version, in order, without their content.
-    fn diffs_with(&self, version: &VersionId) -> Result<Vec<StoredDiffInfo>, CatalogError>;
+    fn diffs_with(&self, version: &VersionId) -> CatalogResult<Vec<StoredDiffInfo>>;
 
     /// The number of stored diffs that were computed before an instant.
-    fn diffs_before(&self, before: Moment) -> Result<u64, CatalogError>;
+    fn diffs_before(&self, before: Moment) -> CatalogResult<u64>;
 
     /// The scores of a version, newest first.
-    fn scores(&self, version: &VersionId) -> Result<Vec<StoredScore>, CatalogError>;
+    fn scores(&self, version: &VersionId) -> CatalogResult<Vec<StoredScore>>;
 
     /// The verdicts on a URL, newest first.
-    fn verdicts_of(&self, url: &str, limit: usize) -> Result<Vec<StoredVerdict>, CatalogError>;
+    fn verdicts_of(&self, url: &str, limit: usize) -> CatalogResult<Vec<StoredVerdict>>;
 
     /// The last verdict on each URL, by URL.
-    fn last_verdicts(&self, cursor: ListCursor<&str>) -> Result<Vec<StoredVerdict>, CatalogError>;
+    fn last_verdicts(&self, cursor: ListCursor<&str>) -> CatalogResult<Vec<StoredVerdict>>;
 
     /// The removals of a record from the silos, newest first.
-    fn removals_of(&self, _record: &RecordId) -> Result<Vec<Removal>, CatalogError> {
+    fn removals_of(&self, _record: &RecordId) -> CatalogResult<Vec<Removal>> {
         Ok(Vec::new())
     }
 
     /// The removal of a page from its version. Its body may still be stored for another page.
-    fn removal_of_page(&self, _capture: &Capture) -> Result<Option<Removal>, CatalogError> {
+    fn removal_of_page(&self, _capture: &Capture) -> CatalogResult<Option<Removal>> {
         Ok(None)
     }
 
     /// The removed responses of a URL, last removed first. No capture refers to them any more.
-    fn removals_at(&self, _url: &str, _limit: usize) -> Result<Vec<Removal>, CatalogError> {
+    fn removals_at(&self, _url: &str, _limit: usize) -> CatalogResult<Vec<Removal>> {
         Ok(Vec::new())
     }
 
     /// All removals, by the records of their tombstones.
-    fn removals(&self, _cursor: ListCursor<RecordId>) -> Result<Vec<Removal>, CatalogError> {
+    fn removals(&self, _cursor: ListCursor<RecordId>) -> CatalogResult<Vec<Removal>> {
         Ok(Vec::new())
     }
 
     /// The runs that have captures and have not become versions, oldest first.
-    fn open_runs(&self) -> Result<Vec<RunId>, CatalogError>;
+    fn open_runs(&self) -> CatalogResult<Vec<RunId>>;
 
     /// The number of captures of a run.
-    fn captures_of_run(&self, run: &RunId) -> Result<u64, CatalogError>;
+    fn captures_of_run(&self, run: &RunId) -> CatalogResult<u64>;
+
+    /// Calls `each` with the records of the captures of a run, in no order.
+    fn each_record_of_run(&self, _run: &RunId, _each: &mut dyn FnMut(RecordId)) -> CatalogResult<()> {
+        Ok(())
+    }
+
+    /// The version that a run became: the first that named it.
+    fn version_of_run(&self, _run: &RunId) -> CatalogResult<Option<VersionId>> {
+        Ok(None)
+    }
 
     /// The version that HEAD pointed to when the last row about it was written.
-    fn head(&self) -> Result<Option<VersionId>, CatalogError>;
+    fn head(&self) -> CatalogResult<Option<VersionId>>;
 
     /// The position in the silos up to which rows were written: the last
     /// [`CatalogRow::ScannedUpTo`](super::CatalogRow::ScannedUpTo).
-    fn scanned_up_to(&self) -> Result<Option<u64>, CatalogError>;
+    fn scanned_up_to(&self) -> CatalogResult<Option<u64>>;
 
     /// The page list that was written last.
-    fn latest_page_list(&self) -> Result<Option<LatestPageList>, CatalogError> {
+    fn latest_page_list(&self) -> CatalogResult<Option<LatestPageList>> {
         Ok(None)
     }
 
     /// The time of the last garbage collection: the last
     /// [`CatalogRow::GcDone`](super::CatalogRow::GcDone).
-    fn last_gc(&self) -> Result<Option<Moment>, CatalogError> {
+    fn last_gc(&self) -> CatalogResult<Option<Moment>> {
         Ok(None)
     }
 
     /// Calls `each` with every body that a capture refers to, in no order, possibly more than once.
-    fn each_body(&self, each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>)
-    -> Result<(), CatalogError>;
+    fn each_body(&self, each: &mut dyn FnMut(BodyId) -> CatalogResult<()>) -> CatalogResult<()>;
 }

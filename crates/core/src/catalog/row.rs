@@ -4,7 +4,7 @@ use crate::fact::{Tombstone, TombstoneKind};
 use crate::history::{Capture, StoredDiff, StoredScore, StoredVerdict, Version};
 use crate::{Moment, RecordId, RunId, VersionId};
 
-use super::error::CatalogError;
+use super::error::CatalogResult;
 use super::read::CatalogRead;
 
 /// One change to a catalog.
@@ -94,7 +94,19 @@ impl Removal {
 /// lock of the archive.
 pub trait Catalog: CatalogRead {
     /// Stores all rows or none. When it returns, they survive a power cut.
-    fn apply(&self, rows: &mut dyn Iterator<Item = CatalogRow>) -> Result<(), CatalogError>;
+    fn apply(&self, rows: &mut dyn Iterator<Item = CatalogRow>) -> CatalogResult<()>;
+
+    /// Stores rows as [`apply`](Self::apply) does, for silos that have lost records: a score or a
+    /// move of HEAD whose version does not exist goes to `left_out`.
+    fn apply_leniently(
+        &self,
+        rows: &mut dyn Iterator<Item = CatalogRow>,
+        left_out: &mut dyn FnMut(CatalogRow),
+    ) -> CatalogResult<()>;
+
+    /// Runs `work` while no process can add rows. `work` may read this catalog, and must not write
+    /// to it.
+    fn exclusively(&self, work: &mut dyn FnMut()) -> CatalogResult<()>;
 
     /// The same catalog, for reading.
     fn as_read(&self) -> &dyn CatalogRead;

@@ -108,11 +108,6 @@ impl BodyFinder<'_> {
         )
     }
 
-    /// The file in which the body with that id is, alone, in whichever place it is.
-    pub(crate) fn loose_body(&self, id: RevisionId) -> Result<Option<PathBuf>> {
-        self.look_twice(id, |found| Ok((!found.is_pack).then_some(found.path)))
-    }
-
     fn look_twice<T>(
         &self,
         id: RevisionId,
@@ -125,7 +120,7 @@ impl BodyFinder<'_> {
             let Some((path, meta)) = self.plain_folder.file(&root, &below)? else { continue };
             match look(FoundBodyFile { path, meta, is_pack: spot.is_pack() }) {
                 Ok(None) => {}
-                // A body may lie loose beside a pack that cannot be read.
+                // A body may be a file of its own beside a pack that cannot be read.
                 Err(error @ Error::Pack { .. }) => bad_pack = Some(error),
                 found => return found,
             }

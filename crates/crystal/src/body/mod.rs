@@ -1,7 +1,7 @@
 //! Bodies: the bytes that downloads gave, beside the database.
 //!
 //! `place` names them, `find` finds them, `pack` reads those that are packed, `draft` writes new
-//! ones, and `walk` lists all that are there, whether or not a row names them.
+//! ones, and `walk` lists all of them, whether or not there is a row.
 
 mod draft;
 mod find;

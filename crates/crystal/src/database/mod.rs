@@ -109,7 +109,7 @@ fn uri(file: &Path, parameter: &str) -> String {
     uri
 }
 
-/// The journal mode that the database has, or has now that it was asked for `mode`.
+/// The journal mode of the database, after a change to `mode` if one is given.
 pub(crate) fn set_journal_mode(connection: &Connection, mode: &str) -> rusqlite::Result<String> {
     connection.pragma_update_and_check(None, "journal_mode", mode, |row| row.get(0))
 }

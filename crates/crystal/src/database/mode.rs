@@ -63,7 +63,7 @@ pub(crate) struct OpenedDatabase {
     pub(crate) frozen: Option<ProjectDatabaseFiles>,
 }
 
-/// Length and time of the last change of the database and of what lies beside it.
+/// Lengths and modification times of the database and of the files beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProjectDatabaseFiles([Option<(u64, Option<SystemTime>)>; 3]);
 
@@ -170,7 +170,7 @@ fn has_transactions(log: &Path) -> bool {
     fs::symlink_metadata(log).is_ok_and(|meta| meta.len() > HEADER)
 }
 
-/// Whether a log lies beside the database that holds anything.
+/// Whether there is a log beside the database that is not empty.
 pub(crate) fn has_log(layout: &ProjectLayout) -> bool {
     ["wal", "journal"].iter().any(|kind| is_filled(&layout.beside_database(kind)))
 }

@@ -26,7 +26,7 @@ const FIRST_TABLES: [&str; 5] = [
      request_cookie text, error text not null, metadata text not null)",
 ];
 
-/// What older projects lack, each with the question that tells whether it is there.
+/// Parts of the schema that older projects lack, each with the query that finds it.
 const SCHEMA_ADDITIONS: [Addition; 7] = [
     Addition::column("resource_group", "do_not_download", "integer not null default 0"),
     Addition::column("resource_revision", "request_cookie", "text"),

@@ -1,4 +1,4 @@
-//! What a project's database has and lacks, learnt once when it is opened.
+//! Which optional tables and columns a database has, read once when it is opened.
 //!
 //! Older projects lack columns and a table. A reader may not add them, so statements are written
 //! with stand-ins for what is missing, and this says for what. What no project ever lacked is asked

@@ -18,14 +18,14 @@ const PAGE_ROWS: usize = 512;
 /// A page ends once its texts are together longer than this.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// The rows of a query, in its order, fetched as they are asked for.
+/// The rows of a query, in its order, read when they are requested.
 pub struct RowStream<'p, T> {
     query: StreamQuery<'p, T>,
     page: VecDeque<Result<T>>,
     ended: bool,
 }
 
-/// Makes an item of a row, or nothing where the row is not one of those asked for.
+/// Makes an item of a row; `None` for a row that is not wanted.
 type ReadRow<'p, T> = Box<dyn FnMut(&Row<'_>) -> Result<Option<T>> + 'p>;
 
 /// A statement whose rows come in the order of one key, told from where on.

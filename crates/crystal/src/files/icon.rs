@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_icon_is_as_long_as_it_says() {
+    fn the_icon_has_its_declared_length() {
         let bytes = icon();
         let length = u32::from_le_bytes(bytes[14..18].try_into().unwrap());
         let offset = u32::from_le_bytes(bytes[18..22].try_into().unwrap());

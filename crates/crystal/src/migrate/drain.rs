@@ -23,7 +23,7 @@ const SORTED_BODIES: usize = 1 << 16;
 /// Bodies between two calls of the progress callback.
 const PROGRESS_INTERVAL_BODIES: u64 = 256;
 
-/// The folder that bodies go into, and how they lie in it.
+/// The folder that bodies are moved to, and its layout.
 #[derive(Debug, Clone)]
 pub(crate) enum DrainTarget {
     /// Named by their decimal ids.
@@ -133,7 +133,7 @@ impl Drain<'_> {
         salvage(self.disk, &self.layout.salvage(), from, &name).map(drop)
     }
 
-    /// Moves a folder of the tree into the tree, entry by entry where one of that name is there.
+    /// Moves a folder into the tree; entry by entry if the tree has one of this name.
     fn merge(&self, from: &Path, to: &Path, name: &str) -> Result<()> {
         match self.disk.rename_new(from, to) {
             Ok(()) => return Ok(()),
@@ -152,7 +152,7 @@ impl Drain<'_> {
         self.disk.remove_empty_folder(from)
     }
 
-    /// Moves a body to its place. False if something is there already.
+    /// Moves a body to its place. Returns false if the place is taken.
     fn move_body(&mut self, name: &str, to: &Path) -> Result<bool> {
         let (Some(parent), Some(new_name)) = (to.parent(), to.file_name().and_then(|name| name.to_str()))
         else {

@@ -46,7 +46,7 @@ pub struct MigrationProgress {
 /// next open.
 pub type OnProgress<'a> = &'a mut dyn FnMut(MigrationProgress) -> ControlFlow<()>;
 
-/// The folder into which bodies of a project belong, and how they lie in it.
+/// The folder that the bodies of a project belong in, and its layout.
 pub(crate) fn into(layout: &ProjectLayout, version: MajorVersion) -> DrainTarget {
     match version {
         MajorVersion::Flat => DrainTarget::Flat(layout.revisions()),

@@ -1,4 +1,4 @@
-//! A project in numbers. Every number is counted as it is asked for, and nothing is collected.
+//! The counts of a project. They are computed on request, and no rows are collected.
 
 use rusqlite::Row;
 use serde::Serialize;
@@ -11,36 +11,36 @@ use crate::ids::RevisionId;
 use crate::rows::{ResourceGroup, RowColumns};
 use crate::version::MajorVersion;
 
-/// A project in numbers.
+/// The counts of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProjectInfo {
     /// How bodies are stored: 1, 2 or 3.
     pub major_version: MajorVersion,
     /// Whether a migration was begun and not finished.
     pub half_migrated: bool,
-    /// How the database is being read.
+    /// How the database is read.
     pub reading: DatabaseReadMode,
-    /// URLs known.
+    /// Known URLs.
     pub resources: u64,
-    /// Downloads kept.
+    /// Stored downloads.
     pub revisions: u64,
     /// Downloads that failed.
     pub error_revisions: u64,
-    /// Places to begin at.
+    /// Roots.
     pub roots: u64,
     /// Groups.
     pub groups: u64,
     /// Aliases.
     pub aliases: u64,
-    /// Bodies that are there.
+    /// Bodies that exist.
     pub bodies: u64,
-    /// Bodies that should be there and are not, or cannot be reached.
+    /// Bodies that are missing or cannot be reached.
     pub missing_bodies: u64,
-    /// The bytes of all bodies that are there.
+    /// The total bytes of the bodies.
     pub bytes: u64,
     /// The bytes of the database.
     pub database_bytes: u64,
-    /// Tasks that Crystal would go on with.
+    /// Tasks that Crystal would continue.
     pub hibernated_tasks: u64,
 }
 
@@ -49,9 +49,9 @@ pub struct ProjectInfo {
 pub struct GroupInfo {
     /// The group.
     pub group: ResourceGroup,
-    /// How many resources it has.
+    /// The number of its members.
     pub members: u64,
-    /// How many of them were ever downloaded.
+    /// The number of members that were downloaded.
     pub downloaded_members: u64,
 }
 
@@ -64,12 +64,13 @@ impl Project {
             major_version: self.version(),
             half_migrated: self.is_half_migrated(),
             reading: self.reading(),
-            resources: self.count("SELECT count(*) FROM resource")?,
-            revisions: self.count("SELECT count(*) FROM resource_revision")?,
-            error_revisions: self.count("SELECT count(*) FROM resource_revision WHERE error != 'null'")?,
-            roots: self.count("SELECT count(*) FROM root_resource")?,
-            groups: self.count("SELECT count(*) FROM resource_group")?,
-            aliases: if self.shape.has_alias { self.count("SELECT count(*) FROM alias")? } else { 0 },
+            resources: self.count("SELECT count(*) FROM resource", [])?,
+            revisions: self.count("SELECT count(*) FROM resource_revision", [])?,
+            error_revisions: self
+                .count("SELECT count(*) FROM resource_revision WHERE error != 'null'", [])?,
+            roots: self.count("SELECT count(*) FROM root_resource", [])?,
+            groups: self.count("SELECT count(*) FROM resource_group", [])?,
+            aliases: if self.shape.has_alias { self.count("SELECT count(*) FROM alias", [])? } else { 0 },
             bodies,
             missing_bodies,
             bytes,
@@ -94,7 +95,7 @@ impl Project {
         Ok(info)
     }
 
-    /// Bodies that are there, bodies that are not, and the bytes of the former.
+    /// The numbers of existing and of missing bodies, and the bytes of the former.
     fn count_bodies(&self) -> Result<(u64, u64, u64)> {
         let (mut bodies, mut missing, mut bytes) = (0, 0, 0_u64);
         let ids = "SELECT id FROM resource_revision WHERE id >= ?1 AND error = 'null' ORDER BY id";

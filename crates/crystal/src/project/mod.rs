@@ -1,8 +1,7 @@
 //! An open project, to read. Writing is in `writer`, which holds the lock.
 //!
-//! Opening costs the same for a project of any size: the folder's names are looked at, the database
-//! is opened, its shape and version are learnt, and nothing else is read. Rows are fetched as they
-//! are asked for.
+//! Opening costs the same for a project of any size: it lists the folder, opens the database and
+//! reads its schema and version. Rows are read when they are requested.
 //!
 //! A project is used by one thread at a time. Opening it several times is cheap.
 
@@ -15,7 +14,7 @@ mod url_lookup;
 
 pub use info::{GroupInfo, ProjectInfo};
 pub(crate) use open::layout_at;
-pub use revision_choice::{DownloadSession, ResolvedRevision};
+pub use revision_choice::ResolvedRevision;
 pub use url_lookup::UrlLookup;
 
 use rusqlite::types::Value;
@@ -41,10 +40,9 @@ pub struct Project {
     pub(crate) version: MajorVersion,
     reading: DatabaseReadMode,
     pub(crate) plain_folder: PlainFolder,
-    /// How the database's files were, where what is read of them stays as it was then.
+    /// The state of the database's files when they were opened, if the reader cannot see changes.
     frozen: Option<ProjectDatabaseFiles>,
-    /// The folder that the database is read from, where that is not the project's own. Removed at
-    /// the end.
+    /// The copy that the database is read from, if it is not read in place. Removed when dropped.
     _copy: Option<TempDir>,
 }
 
@@ -59,19 +57,18 @@ impl Project {
         self.version
     }
 
-    /// How the database is being read.
+    /// How the database is read.
     pub const fn reading(&self) -> DatabaseReadMode {
         self.reading
     }
 
-    /// Whether another program has written since, and this reader cannot see it: then the project
-    /// should be opened again. A reader that reads in place and with locks always sees what others
-    /// write.
+    /// Whether another program has written and this reader cannot see it. The caller should then
+    /// open the project again. A reader that reads in place and with locks always sees changes.
     pub fn is_behind(&self) -> bool {
         self.frozen.is_some_and(|frozen| frozen != ProjectDatabaseFiles::of(&self.layout))
     }
 
-    /// Whether a migration was begun and not finished. Everything can be read all the same.
+    /// Whether a migration was begun and not finished. All rows and bodies can be read.
     pub fn is_half_migrated(&self) -> bool {
         self.layout.in_progress().is_dir()
     }
@@ -92,12 +89,12 @@ impl Project {
         })
     }
 
-    /// The body with that id, independently of its row.
+    /// The body with this id, whether or not there is a row.
     pub fn body(&self, id: RevisionId) -> Result<Option<RevisionBody>> {
         self.bodies().body(id)
     }
 
-    /// The length of the body with that id, independently of its row.
+    /// The length of the body with this id, whether or not there is a row.
     pub fn body_length(&self, id: RevisionId) -> Result<Option<u64>> {
         self.bodies().body_length(id)
     }
@@ -115,7 +112,7 @@ impl Project {
         rows.next().map_err(&failed)?.map(read).transpose()
     }
 
-    /// Rows in the order of their ids. The statement says `id >= ?1 ORDER BY id`.
+    /// Rows in the order of their ids. `sql` ends with `id >= ?1 ORDER BY id`.
     pub(crate) fn by_id<'p, T: 'p>(&'p self, sql: &str, read: fn(&Row<'_>) -> Result<T>) -> RowStream<'p, T> {
         let mut query = self.id_query(sql);
         query.read = Box::new(move |row| read(row).map(Some));
@@ -136,12 +133,12 @@ impl Project {
     }
 
     /// The number that a statement counts.
-    pub(crate) fn count(&self, sql: &str) -> Result<u64> {
-        let counted = self.connection.query_row(sql, [], |row| row.get::<_, u64>(0));
+    pub(crate) fn count(&self, sql: &str, params: impl Params) -> Result<u64> {
+        let counted = self.connection.query_row(sql, params, |row| row.get::<_, u64>(0));
         counted.map_err(database_at(&self.layout.dir))
     }
 
-    /// Runs one statement that changes rows, and says how many it changed.
+    /// Runs a statement that changes rows. Returns their number.
     pub(crate) fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
         let failed = database_at(&self.layout.dir);
         let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
@@ -154,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn projects_and_bodies_can_be_handed_to_other_threads() {
+    fn projects_and_bodies_can_be_sent_to_other_threads() {
         const fn can_be_sent<T: Send>() {}
         can_be_sent::<Project>();
         can_be_sent::<crate::RevisionBody>();

@@ -8,29 +8,24 @@
 
 use rusqlite::Row;
 use rusqlite::types::Value;
-use varve_core::pattern::GroupPattern;
-use varve_core::secret::Secret;
 
 use super::Project;
-use crate::database::stream::{RowStream, StreamQuery, id_down, text_up};
-use crate::error::{Result, database_at};
+use crate::database::stream::{RowStream, StreamQuery, id_down, id_up, text_up};
+use crate::error::Result;
 use crate::ids::{GroupId, ResourceId, RevisionId, RootId};
 use crate::rows::{
-    EntityTitleFormat, GroupSource, HibernatedState, HtmlParser, ProjectAlias, Resource, ResourceGroup,
-    Revision, RootResource, RowColumns, property_name, property_name_of, property_text,
+    HibernatedState, ProjectAlias, Resource, ResourceGroup, Revision, RootResource, RowColumns,
+    property_name, property_name_of, property_text,
 };
-
-/// Distinct cookies that are listed, from the newest revision on.
-const MAX_COOKIES: usize = 100;
 
 /// Resources.
 impl Project {
-    /// The resource with that id.
+    /// The resource with this id.
     pub fn resource(&self, id: ResourceId) -> Result<Option<Resource>> {
         self.one("SELECT id, url FROM resource WHERE id = ?1", [id], Resource::read)
     }
 
-    /// The resource with exactly that URL. [`Project::find`] gives the one that a URL means.
+    /// The resource with exactly this URL. [`Project::find`] gives the one that a URL means.
     pub fn resource_at(&self, url: &str) -> Result<Option<Resource>> {
         self.one("SELECT id, url FROM resource WHERE url = ?1", [url], Resource::read)
     }
@@ -40,29 +35,16 @@ impl Project {
         self.by_id("SELECT id, url FROM resource WHERE id >= ?1 ORDER BY id", Resource::read)
     }
 
-    /// The resources whose URL begins with that text, in the order of their URLs.
-    pub fn resources_under(&self, prefix: &str) -> RowStream<'_, Resource> {
-        self.resources_in_url_order(prefix, |_| true)
-    }
-
-    /// The same, but only those whose URL comes behind `after`: to go on with a list.
+    /// The resources whose URL begins with a text, in the order of their URLs, from the first after
+    /// `after` on.
     pub fn resources_under_after(&self, prefix: &str, after: Option<&str>) -> RowStream<'_, Resource> {
         let mut query = self.url_query(prefix, |_| true);
         if let Some(after) = after {
-            // No text stands between one and the same with a zero behind it.
+            // The least text that is greater than `after` is `after` with a zero byte.
             let first = format!("{after}\0");
             query.first = Value::Blob(first.into_bytes().max(prefix.as_bytes().to_vec()));
         }
         RowStream::new(query)
-    }
-
-    /// The resources under `prefix` that `keep` chooses, in the order of their URLs.
-    pub(crate) fn resources_in_url_order<'p>(
-        &'p self,
-        prefix: &str,
-        keep: impl Fn(&str) -> bool + 'p,
-    ) -> RowStream<'p, Resource> {
-        RowStream::new(self.url_query(prefix, keep))
     }
 
     fn url_query<'p>(&'p self, prefix: &str, keep: impl Fn(&str) -> bool + 'p) -> StreamQuery<'p, Resource> {
@@ -81,7 +63,7 @@ impl Project {
             after: text_up,
             others: end.map(|text| Value::Blob(text.into_bytes())).into_iter().collect(),
             read: Box::new(move |row| {
-                // Most rows may be none of those asked for: they are judged where they lie.
+                // Most rows may not match, so the URL is compared before it is copied.
                 let url = row.get_ref(0).ok().and_then(|value| value.as_str().ok());
                 match url.is_some_and(|url| !keep(url)) {
                     true => Ok(None),
@@ -89,16 +71,6 @@ impl Project {
                 }
             }),
         }
-    }
-
-    /// The resources that `keep` chooses, in the order of their ids: every one is looked at.
-    pub(crate) fn resources_in_id_order<'p>(
-        &'p self,
-        keep: impl Fn(&Resource) -> bool + 'p,
-    ) -> RowStream<'p, Resource> {
-        let mut all = self.id_query("SELECT id, url FROM resource WHERE id >= ?1 ORDER BY id");
-        all.read = Box::new(move |row| Resource::read(row).map(|found| Some(found).filter(&keep)));
-        RowStream::new(all)
     }
 }
 
@@ -109,7 +81,7 @@ impl Project {
         format!("SELECT id, resource_id, {cookie}, error, metadata FROM resource_revision")
     }
 
-    /// The revision with that id.
+    /// The revision with this id.
     pub fn revision(&self, id: RevisionId) -> Result<Option<Revision>> {
         self.one(&format!("{} WHERE id = ?1", self.revision_columns()), [id], Revision::read)
     }
@@ -130,32 +102,29 @@ impl Project {
         resource: ResourceId,
         newest: RevisionId,
     ) -> RowStream<'_, Revision> {
-        let columns = self.revision_columns();
-        let sql = format!("{columns} WHERE id <= ?1 AND resource_id = ?2 ORDER BY id DESC");
-        let mut query = self.id_query(&sql);
-        query.first = Value::Integer(newest.get());
-        query.after = id_down;
-        query.others = vec![Value::Integer(resource.get())];
-        query.read = Box::new(|row| Revision::read(row).map(Some));
-        RowStream::new(query)
+        self.revisions_where("id <= ?1 AND resource_id = ?2 ORDER BY id DESC", newest, Some(resource))
     }
 
     /// The revisions of a resource that are not older than this one, the oldest first.
     pub fn revisions_of_up_from(&self, resource: ResourceId, oldest: RevisionId) -> RowStream<'_, Revision> {
-        let columns = self.revision_columns();
-        let mut query = self.id_query(&format!("{columns} WHERE id >= ?1 AND resource_id = ?2 ORDER BY id"));
-        query.first = Value::Integer(oldest.get());
-        query.others = vec![Value::Integer(resource.get())];
-        query.read = Box::new(|row| Revision::read(row).map(Some));
-        RowStream::new(query)
+        self.revisions_where("id >= ?1 AND resource_id = ?2 ORDER BY id", oldest, Some(resource))
     }
 
     /// All revisions that are not newer than this one, the newest first.
     pub fn revisions_down_from(&self, newest: RevisionId) -> RowStream<'_, Revision> {
-        let mut query =
-            self.id_query(&format!("{} WHERE id <= ?1 ORDER BY id DESC", self.revision_columns()));
-        query.first = Value::Integer(newest.get());
-        query.after = id_down;
+        self.revisions_where("id <= ?1 ORDER BY id DESC", newest, None)
+    }
+
+    fn revisions_where(
+        &self,
+        condition: &str,
+        first: RevisionId,
+        resource: Option<ResourceId>,
+    ) -> RowStream<'_, Revision> {
+        let mut query = self.id_query(&format!("{} WHERE {condition}", self.revision_columns()));
+        query.first = Value::Integer(first.get());
+        query.after = if condition.ends_with("DESC") { id_down } else { id_up };
+        query.others = resource.map(|resource| Value::Integer(resource.get())).into_iter().collect();
         query.read = Box::new(|row| Revision::read(row).map(Some));
         RowStream::new(query)
     }
@@ -167,11 +136,10 @@ impl Project {
         self.one(&sql, (newest, resource), Revision::read)
     }
 
-    /// How many resources had a revision when this one was the newest.
+    /// The number of resources that had a revision when this one was the newest.
     pub fn downloaded_resources(&self, newest: RevisionId) -> Result<u64> {
         let sql = "SELECT count(DISTINCT resource_id) FROM resource_revision WHERE id <= ?1";
-        let counted = self.connection.query_row(sql, [newest], |row| row.get::<_, u64>(0));
-        counted.map_err(database_at(&self.layout.dir))
+        self.count(sql, [newest])
     }
 
     /// Whether a revision is the only one of its resource.
@@ -180,11 +148,10 @@ impl Project {
         Ok(self.one(sql, (revision.resource, revision.id), |_| Ok(()))?.is_none())
     }
 
-    /// How many revisions are newer than this one.
+    /// The number of revisions that are newer than this one.
     pub fn revisions_after(&self, revision: RevisionId) -> Result<u64> {
         let sql = "SELECT count(*) FROM resource_revision WHERE id > ?1";
-        let counted = self.connection.query_row(sql, [revision], |row| row.get::<_, u64>(0));
-        counted.map_err(database_at(&self.layout.dir))
+        self.count(sql, [revision])
     }
 
     /// The highest id of a revision, or nothing if there is no revision.
@@ -192,42 +159,13 @@ impl Project {
         let id = |row: &Row<'_>| Ok(RevisionId(RowColumns::of("resource_revision", row, 0).id()));
         self.one("SELECT id FROM resource_revision ORDER BY id DESC LIMIT 1", [], id)
     }
-
-    /// The cookies that revisions were downloaded with, each once, the newest first.
-    pub fn request_cookies(&self) -> Result<Vec<Secret<String>>> {
-        let mut found: Vec<Secret<String>> = Vec::new();
-        if !self.shape.has_request_cookie {
-            return Ok(found);
-        }
-        let sql = "SELECT id, request_cookie FROM resource_revision \
-                   WHERE id <= ?1 AND request_cookie IS NOT NULL ORDER BY id DESC";
-        let mut query = self.id_query(sql);
-        query.first = Value::Integer(i64::MAX);
-        query.after = id_down;
-        query.read = Box::new(|row| {
-            RowColumns::of("resource_revision", row, 0).optional_text(1, "request_cookie").map_err(Into::into)
-        });
-        for cookie in RowStream::new(query) {
-            let cookie = Secret::new(cookie?);
-            if found.len() < MAX_COOKIES && !found.contains(&cookie) {
-                found.push(cookie);
-            }
-        }
-        Ok(found)
-    }
 }
 
 /// Roots, groups and aliases.
 impl Project {
-    /// The root with that id.
+    /// The root with this id.
     pub fn root(&self, id: RootId) -> Result<Option<RootResource>> {
         self.one("SELECT id, name, resource_id FROM root_resource WHERE id = ?1", [id], RootResource::read)
-    }
-
-    /// The root that names this resource.
-    pub fn root_of(&self, resource: ResourceId) -> Result<Option<RootResource>> {
-        let sql = "SELECT id, name, resource_id FROM root_resource WHERE resource_id = ?1";
-        self.one(sql, [resource], RootResource::read)
     }
 
     /// All roots, in the order of their ids.
@@ -243,7 +181,7 @@ impl Project {
         format!("SELECT id, name, url_pattern, source_type, source_id, {last} FROM resource_group")
     }
 
-    /// The group with that id.
+    /// The group with this id.
     pub fn group(&self, id: GroupId) -> Result<Option<ResourceGroup>> {
         self.one(&format!("{} WHERE id = ?1", self.group_columns()), [id], ResourceGroup::read)
     }
@@ -253,39 +191,12 @@ impl Project {
         self.by_id(&format!("{} WHERE id >= ?1 ORDER BY id", self.group_columns()), ResourceGroup::read)
     }
 
-    /// The group's source, if what it names is there.
-    pub fn source_of(&self, group: &ResourceGroup) -> Result<Option<GroupSource>> {
-        let found = match group.source {
-            Some(GroupSource::Root(id)) => self.root(id)?.is_some(),
-            Some(GroupSource::Group(id)) => self.group(id)?.is_some(),
-            None => false,
-        };
-        Ok(group.source.filter(|_| found))
-    }
-
     /// The members of a group in the order of their URLs, reading only the part of the index where
     /// they can be.
     pub fn members<'p>(&'p self, group: &ResourceGroup) -> RowStream<'p, Resource> {
-        self.matching(group.pattern())
-    }
-
-    /// The members of a group in the order of their ids, which is the order in which Crystal
-    /// downloads them. Every resource of the project is looked at.
-    pub fn members_by_id<'p>(&'p self, group: &ResourceGroup) -> RowStream<'p, Resource> {
         let pattern = group.pattern();
-        self.resources_in_id_order(move |resource| pattern.matches(&resource.url))
-    }
-
-    /// The resources that a pattern matches, whether or not a group has it, in the order of their
-    /// URLs.
-    pub fn matching(&self, pattern: GroupPattern) -> RowStream<'_, Resource> {
         let prefix = pattern.literal_prefix().to_owned();
-        self.resources_in_url_order(&prefix, move |url| pattern.matches(url))
-    }
-
-    /// The groups to which a URL belongs, in the order of their ids.
-    pub fn groups_of<'p>(&'p self, url: &'p str) -> impl Iterator<Item = Result<ResourceGroup>> + 'p {
-        self.groups().filter(move |group| group.as_ref().map_or(true, |group| group.pattern().matches(url)))
+        RowStream::new(self.url_query(&prefix, move |url| pattern.matches(url)))
     }
 
     /// All aliases, in the order in which they are tried. Projects older than aliases have none.
@@ -300,7 +211,7 @@ impl Project {
 
 /// Properties.
 impl Project {
-    /// The text of a property, exactly as it is kept.
+    /// The text of a property, as it is stored.
     pub fn property(&self, name: &str) -> Result<Option<String>> {
         let sql = "SELECT value FROM project_property WHERE name = ?1";
         self.one(sql, [name], |row| property_text(row, 0)).map(Option::flatten)
@@ -326,26 +237,8 @@ impl Project {
         self.known_property(property_name::DEFAULT_URL_PREFIX)
     }
 
-    /// Which parser Crystal reads this project's pages with.
-    pub fn html_parser(&self) -> Result<HtmlParser> {
-        Ok(match self.known_property(property_name::HTML_PARSER_TYPE)?.as_deref() {
-            None | Some("html_parser") => HtmlParser::HtmlParser,
-            Some("lxml") => HtmlParser::Lxml,
-            Some(other) => HtmlParser::Other(other.to_owned()),
-        })
-    }
-
-    /// How Crystal labels this project's entities; a name that it does not know counts as the
-    /// first.
-    pub fn entity_title_format(&self) -> Result<EntityTitleFormat> {
-        Ok(match self.known_property(property_name::ENTITY_TITLE_FORMAT)?.as_deref() {
-            Some("name_url") => EntityTitleFormat::NameUrl,
-            _ => EntityTitleFormat::UrlName,
-        })
-    }
-
-    /// The tasks that Crystal would go on with: nothing if there are none, an error of the JSON if
-    /// it is none.
+    /// The tasks that Crystal would continue; `None` if there are none. The inner error is that of
+    /// the JSON parser.
     pub fn hibernated(&self) -> Result<Option<serde_json::Result<HibernatedState>>> {
         let text = self.property(property_name::HIBERNATED_STATE)?;
         Ok(text.filter(|text| !text.is_empty()).map(|text| serde_json::from_str(&text)))

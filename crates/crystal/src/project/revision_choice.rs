@@ -1,19 +1,16 @@
-//! Which of a resource's revisions to show, which are stale, and which one a 304 stands for.
+//! Which of a resource's revisions to show, and which one a 304 stands for.
 //!
 //! Crystal shows the revision with the highest id even if it records an error, which hides every
-//! older good one. [`CaptureChoice::NewestGood`] skips those, and truncated responses. Staleness depends
-//! on a session, which no project stores. A 304 is a revision of its own with an empty body: it
-//! stands for the older revision with its ETag.
+//! older good one. [`CaptureChoice::NewestGood`] skips errors and truncated responses. A 304 is a
+//! revision of its own with an empty body: it stands for the older revision with its ETag.
 
-use chrono::{DateTime, Utc};
 use varve_core::history::CaptureChoice;
-use varve_core::secret::Secret;
 
 use super::Project;
 use crate::error::Result;
 use crate::ids::{ResourceId, RevisionId};
 use crate::revision::ResponseMetadata;
-use crate::rows::{Resource, Revision};
+use crate::rows::Revision;
 
 const NOT_MODIFIED: i64 = 304;
 /// Headers of a 304 that replace those of the older response.
@@ -21,7 +18,7 @@ const UPDATED_HEADERS: [&str; 6] = ["cache-control", "content-location", "date",
 /// ETags in one `If-None-Match` header.
 const MAX_ETAGS: usize = 100;
 
-/// What a revision stands for.
+/// The revision whose body and headers are shown for a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedRevision {
     /// The revision whose body is meant: an older one, if the given one says that nothing changed.
@@ -30,31 +27,13 @@ pub struct ResolvedRevision {
     pub metadata: Option<ResponseMetadata>,
 }
 
-/// What a session asks of revisions. It is never written into a project.
-#[derive(Debug, Clone, Default)]
-pub struct DownloadSession {
-    /// The cookie that is sent to the project's own site.
-    pub cookie: Option<Secret<String>>,
-    /// Revisions from this time or before are stale.
-    pub fetched_after: Option<DateTime<Utc>>,
-}
-
-impl DownloadSession {
-    /// Whether the session asks for a newer revision than this one.
-    fn is_stale(&self, revision: &Revision, cookie_applies: bool) -> bool {
-        let other_cookie = cookie_applies && self.cookie.is_some() && self.cookie != revision.request_cookie;
-        let fetched_at = || revision.metadata().ok().flatten()?.fetched_at();
-        other_cookie || self.fetched_after.is_some_and(|limit| fetched_at().is_some_and(|at| at <= limit))
-    }
-}
-
 impl Project {
-    /// The revision that stands for a resource, if it has any.
+    /// The revision to show for a resource, if it has any.
     pub fn default_revision(&self, resource: ResourceId, choice: CaptureChoice) -> Result<Option<Revision>> {
         self.default_revision_at(resource, RevisionId(i64::MAX), choice)
     }
 
-    /// The revision that stood for a resource when `newest` was the newest of all.
+    /// The revision to show for a resource when `newest` was the newest of all.
     pub fn default_revision_at(
         &self,
         resource: ResourceId,
@@ -67,27 +46,8 @@ impl Project {
         choice.choose(self.revisions_of_down_from(resource, newest), |revision| self.is_good(revision))
     }
 
-    /// The newest revision that the session does not find stale.
-    pub fn fresh_revision(&self, resource: &Resource, session: &DownloadSession) -> Result<Option<Revision>> {
-        let cookie_applies = session.cookie.is_some() && self.cookie_applies(&resource.url)?;
-        for revision in self.revisions_of(resource.id) {
-            let revision = revision?;
-            if !session.is_stale(&revision, cookie_applies) {
-                return Ok(Some(revision));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Whether a session's cookie is sent to this URL: only to pages under the project's prefix.
-    pub fn cookie_applies(&self, url: &str) -> Result<bool> {
-        let Some(prefix) = self.default_url_prefix()? else { return Ok(false) };
-        let rest = url.strip_prefix(&prefix);
-        Ok(!prefix.ends_with('/') && rest.is_some_and(|rest| rest.starts_with('/')))
-    }
-
-    /// Whether a revision's body is shorter than its `Content-Length` says: the server hung up
-    /// before the end. Crystal records that as it records any answer.
+    /// Whether a revision's body is shorter than its `Content-Length`, because the server closed
+    /// the connection early. Crystal records such a response like any other.
     pub fn is_cut_short(&self, revision: &Revision) -> Result<bool> {
         let promised = revision.metadata().ok().flatten().and_then(|metadata| metadata.promised_length());
         let Some(promised) = promised.filter(|_| revision.has_body()) else { return Ok(false) };
@@ -107,8 +67,8 @@ impl Project {
 }
 
 impl Project {
-    /// What a revision stands for. Only a 304 stands for another, if one with its ETag is there;
-    /// metadata that cannot be read counts as none.
+    /// The revision whose body is meant: for a 304, the older revision with its ETag, if there is
+    /// one. Metadata that cannot be read counts as none.
     pub fn resolve(&self, revision: Revision) -> Result<ResolvedRevision> {
         let metadata = revision.metadata().ok().flatten();
         let Some((answer, tag)) = metadata.as_ref().and_then(not_modified) else {

@@ -1,16 +1,15 @@
-//! Which resource a URL means in a project, and which root or group may link to a page.
+//! Which resource a URL means in a project.
 //!
 //! The rules of normal forms, sites and aliases are `varve_core`'s; the aliases are rows of the
 //! project. Of all texts under which a URL may be known, the first that the project has wins, so
 //! older and less normal rows are found. A new resource gets the last text.
 
 use varve_core::alias::Aliases;
-use varve_core::pattern::looseness;
 use varve_core::url::{Alternatives, SiteRules, alternatives};
 
 use super::Project;
 use crate::error::{Error, Result};
-use crate::rows::{GroupSource, Resource, ResourceGroup};
+use crate::rows::Resource;
 use crate::url_prefix::EXTERNAL_MARKER;
 
 /// A lookup in a project with more aliases fails: each lookup tries all of them.
@@ -65,23 +64,5 @@ impl Project {
             Some(url) => UrlLookup::External(url.to_owned()),
             None => UrlLookup::Unknown(canonical.to_owned()),
         })
-    }
-
-    /// Where a page that was reached from `referrer` may be found: the root there, or the group
-    /// that fits it best.
-    pub fn suggest_source(&self, referrer: &str) -> Result<Option<GroupSource>> {
-        if let Some(resource) = self.resource_at(referrer)?
-            && let Some(root) = self.root_of(resource.id)?
-        {
-            return Ok(Some(GroupSource::Root(root.id)));
-        }
-        let mut best: Option<ResourceGroup> = None;
-        for group in self.groups_of(referrer) {
-            let group = group?;
-            if best.as_ref().is_none_or(|best| looseness(&group.url_pattern) < looseness(&best.url_pattern)) {
-                best = Some(group);
-            }
-        }
-        Ok(best.map(|group| GroupSource::Group(group.id)))
     }
 }

@@ -15,7 +15,7 @@ pub struct DownloadError {
     /// The name of the exception's class.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What it says, perhaps nothing.
+    /// Its message, which may be empty.
     pub message: String,
 }
 
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_told_apart() {
+    fn other_texts_are_distinguished() {
         assert_eq!(DownloadError::read("null"), Ok(None));
         assert_eq!(DownloadError::read("oops"), Err(JsonProblem::NotJson { column: 1 }));
         assert!(matches!(DownloadError::read("{}"), Err(JsonProblem::WrongForm(_))));

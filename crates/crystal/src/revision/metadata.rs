@@ -22,7 +22,7 @@ pub struct ResponseMetadata {
     pub http_version: i64,
     /// The status code.
     pub status_code: i64,
-    /// The reason, perhaps empty.
+    /// The reason, which may be empty.
     pub reason_phrase: String,
     /// Name and value of each header in their order, with duplicates; each character stands for a
     /// byte.
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_on_the_wire_is_written_as_crystal_writes_it() {
+    fn headers_are_written_as_crystal_writes_them() {
         let headers = Headers::from_iter([
             (&b"X-L"[..], &b"\xe9\xff"[..]),
             (b"X-Fold", b"a\r\n  b"),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_is_promised_where_a_body_was_to_come_in_one_piece() {
+    fn a_length_is_expected_of_bodies_without_transfer_coding() {
         let promised = |status_code, headers: &[(&str, &str)]| {
             let headers = headers.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
             ResponseMetadata { http_version: 11, status_code, reason_phrase: String::new(), headers }

@@ -1,4 +1,4 @@
-//! Aliases: prefixes of URLs that stand for others, tried in the order of their ids.
+//! Aliases: prefixes of URLs that are replaced by others, tried in the order of their ids.
 //!
 //! How one is applied is the same everywhere and lives in `varve_core`; the marker by which Crystal
 //! shows that a target is outside is this format's alone and lives here.
@@ -10,7 +10,7 @@ use super::RowColumns;
 use crate::error::Result;
 use crate::ids::AliasId;
 
-/// One prefix that stands for another.
+/// A prefix that is replaced by another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectAlias {
     /// Its id.

@@ -1,13 +1,12 @@
-//! The tasks that Crystal was at when it closed a project, so that it can offer to go on with them.
+//! The unfinished tasks when Crystal closed a project, which it offers to continue.
 //!
-//! Kept by everything here: a project that is edited, migrated or copied has the text it had. Ids
-//! are texts in it. Crystal fails on tasks that it does not know, so that nothing here makes tasks
-//! of a new kind.
+//! Editing, migrating and copying leave the text unchanged. Ids are texts in it. Crystal fails on
+//! tasks that it does not know, so varve makes no tasks of a new kind.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What Crystal would go on with.
+/// The tasks that Crystal would continue.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HibernatedState {
     /// The tasks, in their order.

@@ -16,7 +16,7 @@ mod root;
 pub use alias::ProjectAlias;
 pub use group::{GroupSource, ResourceGroup};
 pub use hibernated::{GroupProgress, HibernatedState, HibernatedTask};
-pub use property::{EntityTitleFormat, HtmlParser, property_name};
+pub use property::property_name;
 pub(crate) use property::{property_name_of, property_text};
 pub use resource::Resource;
 pub use revision::Revision;

@@ -1,11 +1,9 @@
 //! Properties: the settings of a project, texts under names.
 //!
-//! Four names have a meaning to Crystal and typed readers here; `hibernated_state` has its own
-//! file. All others are kept as they are: Crystal leaves unknown ones alone, and so does this. An
-//! empty text counts as absent.
+//! `hibernated_state` has its own file. Properties that have no meaning here are stored unchanged,
+//! as Crystal does. An empty text counts as absent.
 
 use rusqlite::Row;
-use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::format_error::{ColumnProblem, RowError};
@@ -14,39 +12,12 @@ use crate::format_error::{ColumnProblem, RowError};
 pub mod property_name {
     /// How bodies are stored.
     pub const MAJOR_VERSION: &str = "major_version";
-    /// The version that a move to packs began at; there only while one is under way.
+    /// The version before a move to packs; set only while one is under way.
     pub const MAJOR_VERSION_OLD: &str = "major_version_old";
-    /// The prefix that is left out where URLs are shown, and whose pages the session's cookie is
-    /// for.
+    /// The prefix that Crystal leaves out of the URLs that it shows.
     pub const DEFAULT_URL_PREFIX: &str = "default_url_prefix";
-    /// Which parser reads pages.
-    pub const HTML_PARSER_TYPE: &str = "html_parser_type";
-    /// How entities are labelled.
-    pub const ENTITY_TITLE_FORMAT: &str = "entity_title_format";
-    /// The tasks to go on with.
+    /// The tasks that Crystal continues.
     pub const HIBERNATED_STATE: &str = "hibernated_state";
-}
-
-/// Which parser Crystal reads pages with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HtmlParser {
-    /// The classic one, which projects without the property have.
-    HtmlParser,
-    /// The one that new projects have.
-    Lxml,
-    /// A name that no Crystal known here has; it opens such a project and fails at the first page.
-    Other(String),
-}
-
-/// How Crystal labels entities.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EntityTitleFormat {
-    /// First the URL, then the name.
-    UrlName,
-    /// First the name, then the URL.
-    NameUrl,
 }
 
 /// A text of the table without ids: errors name row 0.

@@ -41,7 +41,7 @@ impl Revision {
         })
     }
 
-    /// Whether the download gave a body, be it empty. That is so exactly if no error is recorded.
+    /// Whether the download has a body, which may be empty: exactly if no error is recorded.
     pub fn has_body(&self) -> bool {
         self.error.trim_ascii() == "null"
     }

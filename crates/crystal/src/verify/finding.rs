@@ -137,7 +137,7 @@ pub enum ProjectFinding {
         /// What is wrong with the value.
         problem: String,
     },
-    /// The tasks to go on with cannot be read.
+    /// The tasks to continue cannot be read.
     HibernatedUnreadable {
         /// Why.
         problem: String,

@@ -26,7 +26,7 @@ const MAX_DATABASE_PROBLEMS: usize = 100;
 pub struct VerifyOptions {
     /// Let SQLite compare its file with itself, which reads all of it.
     pub check_database: bool,
-    /// Read every body to its end, instead of only asking whether it is there.
+    /// Read every body to its end, instead of only checking that it exists.
     pub read_bodies: bool,
 }
 

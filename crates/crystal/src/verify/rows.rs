@@ -35,7 +35,7 @@ impl Verification<'_> {
     }
 
     fn groups(&mut self) -> Result<()> {
-        let groups = self.project.count("SELECT count(*) FROM resource_group")?;
+        let groups = self.project.count("SELECT count(*) FROM resource_group", [])?;
         for group in self.project.groups() {
             let Some(group) = self.readable(group)? else { continue };
             if group.url_pattern.is_empty() {

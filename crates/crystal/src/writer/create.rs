@@ -13,7 +13,7 @@ use crate::version::MajorVersion;
 
 /// How to make a project.
 pub struct CreateOptions {
-    /// How its bodies are to lie: the flat folder or the tree. Packs are not written.
+    /// The layout of its bodies: the flat folder or the tree. Packs are not written.
     pub version: MajorVersion,
     /// Sees each change to a file before it is made.
     pub watcher: Option<Watcher>,

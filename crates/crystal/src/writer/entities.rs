@@ -12,12 +12,11 @@ use crate::error::{ChangeRefusal, Result};
 use crate::ids::{AliasId, GroupId, RootId};
 use crate::rows::property_name::{MAJOR_VERSION, MAJOR_VERSION_OLD};
 use crate::rows::{GroupSource, ProjectAlias, Resource, ResourceGroup, RootResource};
-use crate::url_prefix::domain_prefix;
 
 /// A group to add.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewGroup<'a> {
-    /// Its name, perhaps empty.
+    /// Its name, which may be empty.
     pub name: &'a str,
     /// The pattern of its members' URLs, not empty.
     pub url_pattern: &'a str,
@@ -41,39 +40,12 @@ impl ProjectWriter {
         })
     }
 
-    /// Gives a root another name.
-    pub fn rename_root(&mut self, id: RootId, name: &str) -> Result<()> {
-        self.change("root", |change| {
-            let sql = "UPDATE root_resource SET name = ?2 WHERE id = ?1";
-            change.run_on("root", id.get(), sql, (id, name))
-        })
-    }
-
     /// Deletes a root. Groups whose source it was have none afterwards; its resource stays, with
     /// its revisions.
     pub fn delete_root(&mut self, id: RootId) -> Result<()> {
         self.change("delete root", |change| {
             change.clear_sources("root_resource", id.get())?;
             change.run_on("root", id.get(), "DELETE FROM root_resource WHERE id = ?1", [id])
-        })
-    }
-
-    /// Makes the group that holds a whole site: everything under a root whose path is `/`, found
-    /// from that root.
-    pub fn add_site_group(&mut self, root: RootId) -> Result<ResourceGroup> {
-        let unknown = || ChangeRefusal::Unknown { what: "root", id: root.get() };
-        let resource = self.root(root)?.ok_or_else(unknown)?.resource;
-        let url = self.resource(resource)?.ok_or_else(unknown)?.url;
-        let is_site = domain_prefix(&url).is_some_and(|site| url[site.len()..] == *"/");
-        if !is_site {
-            return Err(ChangeRefusal::NotASite { url }.into());
-        }
-        let source = Some(GroupSource::Root(root));
-        self.add_group(NewGroup {
-            name: "",
-            url_pattern: &format!("{url}**"),
-            source,
-            do_not_download: false,
         })
     }
 }
@@ -100,17 +72,7 @@ impl ProjectWriter {
         })
     }
 
-    /// Gives a group another name.
-    pub fn rename_group(&mut self, id: GroupId, name: &str) -> Result<()> {
-        self.set_in_group(id, "UPDATE resource_group SET name = ?2 WHERE id = ?1", name)
-    }
-
-    /// Says whether a group's members are downloaded because a page embeds them.
-    pub fn set_do_not_download(&mut self, id: GroupId, do_not_download: bool) -> Result<()> {
-        self.set_in_group(id, "UPDATE resource_group SET do_not_download = ?2 WHERE id = ?1", do_not_download)
-    }
-
-    /// Says where a group's members are found.
+    /// Changes where a group's members are found.
     pub fn set_group_source(&mut self, id: GroupId, source: Option<GroupSource>) -> Result<()> {
         self.change("group", |change| {
             change.refuse_source(Some(id), source)?;
@@ -126,10 +88,6 @@ impl ProjectWriter {
             change.clear_sources("resource_group", id.get())?;
             change.run_on("group", id.get(), "DELETE FROM resource_group WHERE id = ?1", [id])
         })
-    }
-
-    fn set_in_group(&mut self, id: GroupId, sql: &str, value: impl rusqlite::ToSql) -> Result<()> {
-        self.change("group", |change| change.run_on("group", id.get(), sql, (id, value)))
     }
 }
 
@@ -158,15 +116,6 @@ impl ProjectWriter {
         })
     }
 
-    /// Leads an alias elsewhere.
-    pub fn set_alias_target(&mut self, id: AliasId, target: &str, target_is_external: bool) -> Result<()> {
-        refuse_prefix(target)?;
-        self.change("alias", |change| {
-            let sql = "UPDATE alias SET target_url_prefix = ?2, target_is_external = ?3 WHERE id = ?1";
-            change.run_on("alias", id.get(), sql, (id, target, target_is_external))
-        })
-    }
-
     /// Deletes an alias.
     pub fn delete_alias(&mut self, id: AliasId) -> Result<()> {
         self.change("delete alias", |change| {
@@ -177,7 +126,7 @@ impl ProjectWriter {
 
 /// Properties.
 impl ProjectWriter {
-    /// Sets a property, or removes it. Those that say how bodies lie are not set by hand.
+    /// Sets a property, or removes it. The version of the project cannot be set.
     pub fn set_property(&mut self, name: &str, value: Option<&str>) -> Result<()> {
         if name == MAJOR_VERSION || name == MAJOR_VERSION_OLD {
             return Err(ChangeRefusal::OwnProperty { name: name.to_owned() }.into());
@@ -198,7 +147,7 @@ impl ProjectWriter {
 
 /// Rows of another project.
 impl ProjectWriter {
-    /// Puts resources back, as one.
+    /// Inserts resources of another project, in one transaction.
     pub fn restore_resources(&mut self, rows: impl IntoIterator<Item = Resource>) -> Result<()> {
         self.change("resources", |change| {
             for row in rows {
@@ -210,7 +159,7 @@ impl ProjectWriter {
         })
     }
 
-    /// Puts a root back. Its resource must be there.
+    /// Inserts a root of another project. Its resource must exist.
     pub fn restore_root(&mut self, row: &RootResource) -> Result<()> {
         self.change("root", |change| {
             if change.writer.resource(row.resource)?.is_none() {
@@ -222,7 +171,7 @@ impl ProjectWriter {
         })
     }
 
-    /// Puts a group back. What it names as its source may be put back later, or never.
+    /// Inserts a group of another project. Its source may be inserted later, or never.
     pub fn restore_group(&mut self, row: &ResourceGroup) -> Result<()> {
         if row.url_pattern.is_empty() {
             return Err(ChangeRefusal::EmptyPattern.into());
@@ -237,7 +186,7 @@ impl ProjectWriter {
         })
     }
 
-    /// Puts an alias back.
+    /// Inserts an alias of another project.
     pub fn restore_alias(&mut self, row: &ProjectAlias) -> Result<()> {
         refuse_prefix(&row.source_url_prefix)?;
         refuse_prefix(&row.target_url_prefix)?;
@@ -282,7 +231,7 @@ impl ProjectChange<'_> {
         need("group", id.get(), self.writer.group(id)?.is_some())?;
         let mut next = source;
         // Each step goes to another group: a chain longer than there are groups is a circle.
-        for _ in 0..=self.writer.count("SELECT count(*) FROM resource_group")? {
+        for _ in 0..=self.writer.count("SELECT count(*) FROM resource_group", [])? {
             let Some(GroupSource::Group(id)) = next else { return Ok(()) };
             if group == Some(id) {
                 return Err(ChangeRefusal::SourceCycle { group: id.get() }.into());

@@ -1,12 +1,12 @@
-//! Adding and deleting resources. A URL is added under its most normal form, and only if no earlier
+//! Adding resources. A URL is added under its most normal form, and only if no earlier
 //! form is there.
 
 use varve_core::secret::ShownUrl;
 use varve_core::url::{SiteRules, alternatives};
 
 use crate::error::{ChangeRefusal, Error, Result};
-use crate::ids::{ResourceId, RevisionId};
-use crate::rows::{Resource, RowColumns};
+use crate::ids::ResourceId;
+use crate::rows::Resource;
 use crate::url_prefix::is_own_scheme;
 
 use super::{ProjectChange, ProjectWriter};
@@ -17,9 +17,9 @@ impl ProjectWriter {
         self.change("resource", |change| change.resource(url))
     }
 
-    /// The resources that many URLs mean, added as one if the project does not have them. Nothing
-    /// stands for a URL that cannot be kept: one that an alias leads out of the project, or one of
-    /// Crystal's own scheme.
+    /// The resources that many URLs mean, added in one transaction if the project does not have
+    /// them. `None` for a URL that cannot be stored: one that an alias leads out of the project, or
+    /// one of Crystal's own scheme.
     pub fn add_resources<'u>(
         &mut self,
         urls: impl IntoIterator<Item = &'u str>,
@@ -40,25 +40,6 @@ impl ProjectWriter {
             }
             Ok(ids)
         })
-    }
-
-    /// Deletes a resource with its revisions, the oldest first, each with its body. A root must be
-    /// deleted before.
-    pub fn delete_resource(&mut self, id: ResourceId) -> Result<()> {
-        if self.root_of(id)?.is_some() {
-            return Err(ChangeRefusal::InUse { what: format!("resource {id}, which is a root,") }.into());
-        }
-        while let Some(revision) = self.oldest_revision_of(id)? {
-            self.delete_revision(revision)?;
-        }
-        self.change("delete resource", |change| {
-            change.run_on("resource", id.get(), "DELETE FROM resource WHERE id = ?1", [id])
-        })
-    }
-
-    fn oldest_revision_of(&self, id: ResourceId) -> Result<Option<RevisionId>> {
-        let sql = "SELECT id FROM resource_revision WHERE resource_id = ?1 ORDER BY id LIMIT 1";
-        self.one(sql, [id], |row| Ok(RevisionId(RowColumns::of("resource_revision", row, 0).id())))
     }
 }
 

@@ -1,12 +1,10 @@
-//! Keeping and deleting revisions: body and row together, or neither.
+//! Storing revisions: body and row together, or neither.
 //!
 //! A body is written and made durable in `tmp` before anything else. Then, in one transaction, the
 //! row is inserted, which gives the id, the body gets the name that the id demands, its folder is
 //! made durable, and only then is the transaction committed. A crash before that leaves at worst a
 //! body that no row names; the row that takes its id later puts that file aside. Crystal commits
 //! first, and a crash then leaves a row whose body never comes.
-//!
-//! Deleting goes the other way: the row first, then the body.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,7 +20,7 @@ use crate::version::MajorVersion;
 
 use super::{ProjectChange, ProjectWriter, fit_id};
 
-/// A revision to keep.
+/// A revision to store.
 #[derive(Debug)]
 pub struct NewRevision {
     /// The id to give it, or none for the next.
@@ -31,35 +29,34 @@ pub struct NewRevision {
     pub resource: ResourceId,
     /// The `Cookie` header that was sent.
     pub request_cookie: Option<Secret<String>>,
-    /// What came of it.
+    /// The outcome.
     pub outcome: DownloadOutcome,
 }
 
-/// What came of a download.
+/// The outcome of a download.
 #[derive(Debug)]
 pub enum DownloadOutcome {
-    /// An answer with a body, be it empty. What is no HTTP has no metadata.
+    /// A response with a body, which may be empty. Without HTTP there is no metadata.
     Fetched {
         /// Status and headers.
         metadata: Option<ResponseMetadata>,
         /// The body.
         body: BodyDraft,
     },
-    /// No answer.
+    /// No response.
     Failed(DownloadError),
-    /// The two texts of a row of another project, exactly as they are there, and its body if it has
-    /// one.
+    /// The two texts of a row of another project, unchanged, and its body if it has one.
     Verbatim {
         /// The text of the `error` column.
         error: String,
         /// The text of the `metadata` column.
         metadata: String,
-        /// The body, if the revision has one and it is there.
+        /// The body, if there is one.
         body: Option<BodyDraft>,
     },
 }
 
-/// The texts and the body of a revision, ready to be kept.
+/// The texts and the body of a revision, ready to be stored.
 struct PreparedRevision {
     id: Option<RevisionId>,
     resource: ResourceId,
@@ -71,18 +68,18 @@ struct PreparedRevision {
 }
 
 impl ProjectWriter {
-    /// Begins a body. Write its bytes, then hand it over with its revision.
+    /// Begins a body. Write its bytes, then pass it with its revision.
     pub fn begin_body(&self) -> Result<BodyDraft> {
         BodyDraft::begin(&self.layout)
     }
 
-    /// Keeps a revision, durably, and gives its id.
+    /// Stores a revision durably. Returns its id.
     pub fn add_revision(&mut self, new: NewRevision) -> Result<RevisionId> {
         let ids = self.add_revisions([new])?;
         Ok(ids[0])
     }
 
-    /// Keeps many revisions as one: all of them, or none.
+    /// Stores all of these revisions, or none.
     pub fn add_revisions(&mut self, new: impl IntoIterator<Item = NewRevision>) -> Result<Vec<RevisionId>> {
         let ready: Vec<PreparedRevision> =
             new.into_iter().map(|new| self.ready(new)).collect::<Result<_>>()?;
@@ -97,24 +94,12 @@ impl ProjectWriter {
             Ok(ids)
         });
         if matches!(&kept, Err(error) if !matches!(error, Error::Database { .. })) {
-            // No row names them. After a failed commit that is not so sure, and they stay.
+            // No row names them. After a failed commit that is not certain, and they stay.
             for path in placed {
                 let _ = self.disk.remove_file(&path);
             }
         }
         kept
-    }
-
-    /// Deletes a revision and its body. A body that is not there is no obstacle.
-    pub fn delete_revision(&mut self, id: RevisionId) -> Result<()> {
-        self.change("delete revision", |change| {
-            change.run_on("revision", id.get(), "DELETE FROM resource_revision WHERE id = ?1", [id])
-        })?;
-        while let Some(path) = self.bodies().loose_body(id)? {
-            self.disk.remove_file(&path)?;
-            self.disk.sync_folder(path.parent().unwrap_or(&path))?;
-        }
-        Ok(())
     }
 
     /// Makes the body durable and writes the texts.

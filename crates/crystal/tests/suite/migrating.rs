@@ -117,7 +117,7 @@ fn open_like_crystal(path: &Path, mut renames: usize) -> io::Result<()> {
 }
 
 #[test]
-fn stopped_before_any_step_nothing_is_lost_and_everyone_can_go_on() {
+fn a_migration_stopped_before_any_step_loses_nothing_and_is_resumed() {
     let original = flat_project();
     let mut step = 0;
     loop {
@@ -164,7 +164,7 @@ fn a_database_step_of_the_migration_is_all_or_nothing() {
 }
 
 #[test]
-fn a_caller_may_break_off_and_the_next_open_goes_on() {
+fn a_stopped_migration_is_resumed_by_the_next_open() {
     let scratch = flat_project();
     let mut writer = ProjectWriter::open(&scratch.path).unwrap();
     let stopped = writer.migrate(&mut |_| ControlFlow::Break(()));

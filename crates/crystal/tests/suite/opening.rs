@@ -182,7 +182,7 @@ fn missing_files_are_made_and_deleted_ones_stay_deleted() {
 }
 
 #[test]
-fn a_second_writer_is_refused_and_readers_are_welcome() {
+fn a_second_writer_is_refused_and_readers_are_not() {
     let scratch = Scratch::empty();
     let mut writer = ProjectWriter::create(&scratch.path, Default::default()).unwrap();
     writer.add_root("a", "http://a.example/").unwrap();
@@ -278,7 +278,7 @@ fn a_read_only_medium_is_opened_for_reading() {
 }
 
 #[test]
-fn what_is_no_project_is_refused_by_name() {
+fn a_folder_that_is_no_project_is_refused() {
     let scratch = Scratch::empty();
     assert!(matches!(Project::open(&scratch.path), Err(Error::Absent { .. })));
     fs::create_dir(&scratch.path).unwrap();
@@ -295,7 +295,7 @@ fn what_is_no_project_is_refused_by_name() {
 }
 
 #[test]
-fn versions_that_are_none_are_refused() {
+fn invalid_versions_are_refused() {
     let scratch = Scratch::empty();
     ProjectWriter::create(&scratch.path, Default::default()).unwrap().close().unwrap();
     for (value, opens) in

@@ -9,7 +9,7 @@ use crate::fixture::{Scratch, bodies, expected, expected_bodies, files, lab};
 use crate::reading::assert_tables;
 
 #[test]
-fn a_copy_holds_everything_in_whatever_state_it_was() {
+fn a_copy_is_complete_in_every_state_of_the_original() {
     let Some(expected) = expected() else { return };
     for name in [
         "lab-v2",

@@ -114,7 +114,7 @@ fn assert_whole(scratch: &Scratch, state: &str) {
 }
 
 #[test]
-fn each_is_read_as_it_is_without_a_trace() {
+fn each_state_is_read_without_changes() {
     for (state, make) in STATES {
         let scratch = make();
         let before = files(&scratch.path);
@@ -126,7 +126,7 @@ fn each_is_read_as_it_is_without_a_trace() {
 }
 
 #[test]
-fn each_is_completed_by_migrating() {
+fn each_state_is_completed_by_migrating() {
     for (state, make) in STATES {
         let scratch = make();
         let before = contents(&scratch);
@@ -139,7 +139,7 @@ fn each_is_completed_by_migrating() {
 }
 
 #[test]
-fn each_is_completed_by_repairing() {
+fn each_state_is_completed_by_repairing() {
     for (state, make) in STATES {
         let scratch = make();
         let before = contents(&scratch);
@@ -153,7 +153,7 @@ fn each_is_completed_by_repairing() {
 }
 
 #[test]
-fn each_survives_being_stopped_at_every_step_of_its_completion() {
+fn each_state_survives_a_stop_at_every_step_of_its_completion() {
     for (state, make) in STATES {
         let original = make();
         let before = contents(&original);
@@ -236,7 +236,7 @@ fn a_leftover_log_is_read_without_a_trace_and_merged_by_a_writer() {
 }
 
 #[test]
-fn a_reader_without_locks_notices_that_somebody_wrote() {
+fn a_reader_without_locks_notices_a_write() {
     let at_rest = Scratch::made(MajorVersion::Tree);
     at_rest.sql("PRAGMA journal_mode = wal");
     for scratch in [at_rest, with_leftover_log(false)] {
@@ -254,7 +254,7 @@ fn a_reader_without_locks_notices_that_somebody_wrote() {
 
 /// A program was killed when it had begun a log and written nothing to it.
 #[test]
-fn a_log_that_was_only_begun_is_no_hindrance() {
+fn an_empty_log_does_not_prevent_opening() {
     for (keeps_index, reading) in [(true, DatabaseReadMode::Live), (false, DatabaseReadMode::Immutable)] {
         let scratch = with_leftover_log(keeps_index);
         fs::File::options().write(true).open(scratch.at("database.sqlite-wal")).unwrap().set_len(32).unwrap();

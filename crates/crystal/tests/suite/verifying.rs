@@ -70,7 +70,7 @@ fn damaged() -> Option<Scratch> {
 }
 
 #[test]
-fn everything_that_can_be_wrong_is_found() {
+fn every_kind_of_finding_is_reported() {
     let Some(scratch) = damaged() else { return };
     let found = findings(&Project::open(&scratch.path).unwrap());
     let at = |name: &str| scratch.at("revisions").join(name);
@@ -116,7 +116,7 @@ fn everything_that_can_be_wrong_is_found() {
 }
 
 #[test]
-fn what_can_be_repaired_is_and_nothing_is_thrown_away() {
+fn repair_mends_findings_and_deletes_no_body() {
     let Some(scratch) = damaged() else { return };
     let mut writer = ProjectWriter::open(&scratch.path).unwrap();
     assert_eq!(writer.report().upgraded.skipped, ["resource_revision__status_code"]);

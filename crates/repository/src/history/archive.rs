@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use varve_catalog::{Catalog, CatalogRead, CatalogRow, FrontierStore, LatestPageList, SqliteCatalog};
+use varve_catalog::{Catalog, CatalogRead, CatalogRow, FrontierStore, LatestPageList};
 use varve_core::body::StoredBody;
 use varve_core::fact::PageList;
 use varve_core::head::HeadStore;
@@ -34,7 +34,7 @@ use super::{BodyInput, BodyWorker, HistoryReader, RecordPlace, body_range};
 use crate::archive::Archive;
 use crate::archive_paths::ArchivePaths;
 use crate::archive_writer::{ArchiveWriter, WriterOptions};
-use crate::backends::Backends;
+use crate::backends::{Backends, OpenCatalog};
 use crate::content::{ContentDescription, store_file};
 use crate::error::RepositoryError;
 use crate::pending_swap::retry_while_swapping;
@@ -51,7 +51,8 @@ const MAX_LOOKUP_RETRIES: usize = 5;
 #[derive(Clone)]
 pub struct ArchiveHistoryReader {
     archive: Arc<Archive>,
-    catalog: Arc<SqliteCatalog>,
+    catalog: Arc<dyn CatalogRead>,
+    frontier: Arc<dyn FrontierStore>,
     newer: Arc<Mutex<ReopenedStore>>,
     /// The writer that this reader belongs to, which knows objects that the index files lack.
     writer: Option<Arc<ArchiveWriter>>,
@@ -96,8 +97,10 @@ impl ArchiveHistoryReader {
         let archive = Archive::open_at(layout)?;
         // Taken before the catalog is opened, so that a change in between leads to another lookup.
         let newer = ReopenedStore { store: None, index: index_state(&archive.layout().index()) };
+        let OpenCatalog { rows, frontier } = archive.backends().read_catalog()?;
         Ok(Self {
-            catalog: Arc::new(archive.backends().read_catalog()?),
+            catalog: rows,
+            frontier,
             archive: Arc::new(archive),
             newer: Arc::new(Mutex::new(newer)),
             writer: None,
@@ -105,10 +108,11 @@ impl ArchiveHistoryReader {
     }
 
     /// Reads what `writer` has stored.
-    fn of_writer(writer: &Arc<ArchiveWriter>, catalog: &Arc<SqliteCatalog>) -> Self {
+    fn of_writer(writer: &Arc<ArchiveWriter>, catalog: &OpenCatalog<dyn Catalog>) -> Self {
         Self {
             archive: Arc::new(Archive::of_writer(writer)),
-            catalog: Arc::clone(catalog),
+            catalog: Arc::clone(&catalog.rows) as Arc<dyn CatalogRead>,
+            frontier: Arc::clone(&catalog.frontier),
             newer: Arc::default(),
             writer: Some(Arc::clone(writer)),
         }
@@ -159,7 +163,7 @@ impl ArchiveHistoryReader {
         capture: &Capture,
         question: impl FnMut(&StoreReader) -> Result<T, RepositoryError>,
     ) -> Result<T, RepositoryError> {
-        must_be_shown(&self.catalog, capture)?;
+        must_be_shown(self.catalog(), capture)?;
         self.ask(question)
     }
 
@@ -169,7 +173,7 @@ impl ArchiveHistoryReader {
         capture: &Capture,
         question: impl FnMut(&StoreReader) -> Result<T, RepositoryError>,
     ) -> Result<T, RepositoryError> {
-        if is_hidden(&self.catalog, capture)? { Ok(T::default()) } else { self.ask(question) }
+        if is_hidden(self.catalog(), capture)? { Ok(T::default()) } else { self.ask(question) }
     }
 
     fn newer(&self) -> MutexGuard<'_, ReopenedStore> {
@@ -187,7 +191,7 @@ impl ArchiveHistoryReader {
     }
 
     pub(super) fn unfinished_since(&self) -> Result<Option<Moment>, RepositoryError> {
-        Ok(self.catalog.unfinished_runs()?.first().map(|open| open.time))
+        Ok(self.frontier.unfinished_runs()?.first().map(|open| open.time))
     }
 
     /// The catalog rows.
@@ -278,12 +282,12 @@ impl ArchiveHistoryReader {
 }
 
 /// Whether a page was removed from its version.
-fn is_hidden(catalog: &SqliteCatalog, capture: &Capture) -> Result<bool, RepositoryError> {
+fn is_hidden(catalog: &dyn CatalogRead, capture: &Capture) -> Result<bool, RepositoryError> {
     Ok(catalog.removal_of_page(capture)?.is_some())
 }
 
 /// Returns an error for a page that was removed from its version.
-fn must_be_shown(catalog: &SqliteCatalog, capture: &Capture) -> Result<(), RepositoryError> {
+fn must_be_shown(catalog: &dyn CatalogRead, capture: &Capture) -> Result<(), RepositoryError> {
     if is_hidden(catalog, capture)? {
         return Err(RepositoryError::Absent { id: capture.body.to_string() });
     }
@@ -294,7 +298,7 @@ fn must_be_shown(catalog: &SqliteCatalog, capture: &Capture) -> Result<(), Repos
 /// with the last of them.
 #[derive(Clone)]
 pub struct ArchiveHistoryWriter {
-    catalog: Arc<SqliteCatalog>,
+    catalog: OpenCatalog<dyn Catalog>,
     writer: Arc<ArchiveWriter>,
     packers: Arc<PackerPool>,
     reader: Arc<HistoryReader>,
@@ -319,9 +323,9 @@ impl ArchiveHistoryWriter {
         step("open the catalog", &writer.layout().catalog());
         let catalog = writer.backends().write_catalog()?;
         let redaction = writer.settings().redaction();
-        catch_up(writer.backends(), &catalog, redaction)?;
+        catch_up(writer.backends(), &*catalog.rows, redaction)?;
         let packers = Arc::new(PackerPool::new(writer.store().settings()));
-        let (catalog, writer) = (Arc::new(catalog), Arc::new(writer));
+        let writer = Arc::new(writer);
         let reader = ArchiveHistoryReader::of_writer(&writer, &catalog);
         Ok(Self { catalog, writer, packers, reader: Arc::new(HistoryReader::Archive(reader)) })
     }
@@ -345,14 +349,9 @@ impl ArchiveHistoryWriter {
         done
     }
 
-    /// The queues of crawls.
-    pub fn frontiers(&self) -> Box<dyn FrontierStore> {
-        self.writer.backends().frontiers(&self.catalog)
-    }
-
-    /// The catalog.
-    pub fn sqlite(&self) -> &Arc<SqliteCatalog> {
-        &self.catalog
+    /// The queues of unfinished runs.
+    pub fn frontier_store(&self) -> &dyn FrontierStore {
+        &*self.catalog.frontier
     }
 
     /// This archive as a reader, which sees what this writer has stored.
@@ -362,7 +361,17 @@ impl ArchiveHistoryWriter {
 
     /// The catalog, for adding rows.
     pub fn rows(&self) -> &dyn Catalog {
-        &*self.catalog
+        &*self.catalog.rows
+    }
+
+    /// Runs `work` while no other process can add rows.
+    pub(super) fn exclusively(
+        &self,
+        work: &mut dyn FnMut() -> Result<(), RepositoryError>,
+    ) -> Result<(), RepositoryError> {
+        let mut done = Ok(());
+        self.catalog.rows.exclusively(&mut || done = work())?;
+        done
     }
 
     /// The current time.
@@ -419,7 +428,7 @@ impl ArchiveHistoryWriter {
 
     /// The page list written last, and the number of deviations from it so far.
     pub(super) fn latest_page_list(&self) -> Result<Option<(LatestPageList, PageList)>, RepositoryError> {
-        let Some(last) = self.catalog.latest_page_list()? else { return Ok(None) };
+        let Some(last) = self.catalog.rows.latest_page_list()? else { return Ok(None) };
         // An unreadable list counts as missing: a new one is written.
         let list = read_list(&self.writer.reader(), last.record).ok().flatten();
         Ok(list.map(|list| (last, list)))
@@ -449,9 +458,10 @@ impl ArchiveHistoryWriter {
         if let Some(end) = self.writer.store().end()? {
             rows.push(CatalogRow::ScannedUpTo(end.number()));
         }
-        step("begin a transaction", self.catalog.path());
-        self.catalog.apply(&mut rows.into_iter())?;
-        step("transaction done", self.catalog.path());
+        let path = self.writer.layout().catalog();
+        step("begin a transaction", &path);
+        self.catalog.rows.apply(&mut rows.into_iter())?;
+        step("transaction done", &path);
         Ok(())
     }
 
@@ -468,7 +478,7 @@ impl ArchiveHistoryWriter {
 /// skipped it would continue from an older version for good.
 pub fn catch_up(
     backends: &Backends,
-    catalog: &SqliteCatalog,
+    catalog: &dyn Catalog,
     redaction: Redaction,
 ) -> Result<(), RepositoryError> {
     let from = catalog.scanned_up_to()?.map(SiloPlace::from_number);
@@ -507,7 +517,7 @@ pub fn catch_up(
     let end = end.map_err(RepositoryError::behind)?;
     if let Some(end) = end.filter(|end| Some(*end) != from) {
         pending.push(CatalogRow::ScannedUpTo(end.number()));
-        step("catch up", catalog.path());
+        step("catch up", &backends.layout().catalog());
         apply(&mut pending.into_iter())?;
     }
     follow_head(backends.head(), catalog)
@@ -524,7 +534,7 @@ fn read_list(store: &StoreReader, record: RecordId) -> Result<Option<PageList>, 
 }
 
 /// Sets HEAD to the version that the catalog holds as HEAD.
-fn follow_head(head: &dyn HeadStore, catalog: &SqliteCatalog) -> Result<(), RepositoryError> {
+fn follow_head(head: &dyn HeadStore, catalog: &dyn Catalog) -> Result<(), RepositoryError> {
     match catalog.head()? {
         Some(version) if head.read().ok().flatten() != Some(version) => Ok(head.repair(version)?),
         _ => Ok(()),

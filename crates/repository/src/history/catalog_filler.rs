@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use varve_catalog::{CatalogRead as _, CatalogRow, SqliteCatalog};
+use varve_catalog::{Catalog, CatalogRow};
 use varve_core::VersionId;
 use varve_core::headers::Redaction;
 use varve_store::exchange::ScannedRecord;
@@ -79,14 +79,14 @@ impl OmittedRow {
 /// A filled catalog, and the rows that were left out.
 pub struct FilledCatalog {
     /// The catalog.
-    pub catalog: SqliteCatalog,
+    pub catalog: Box<dyn Catalog>,
     /// The rows that were left out.
     pub left_out: Vec<OmittedRow>,
 }
 
 /// A catalog being filled. The first error is returned by `finish`, and nothing is added after it.
 pub struct CatalogFiller {
-    catalog: SqliteCatalog,
+    catalog: Box<dyn Catalog>,
     maker: RowMaker<'static>,
     rows: Vec<CatalogRow>,
     left_out: Vec<OmittedRow>,
@@ -95,7 +95,7 @@ pub struct CatalogFiller {
 
 impl CatalogFiller {
     /// Starts with an empty catalog.
-    pub fn new(catalog: SqliteCatalog, redaction: Redaction) -> Self {
+    pub fn new(catalog: Box<dyn Catalog>, redaction: Redaction) -> Self {
         let maker = RowMaker::new(redaction);
         Self { catalog, maker, rows: Vec::new(), left_out: Vec::new(), failure: Ok(()) }
     }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io;
 
-use varve_catalog::{CatalogError, CatalogRead, SqliteCatalog, dump_rows};
+use varve_catalog::{CatalogError, CatalogRead, dump_rows};
 use varve_core::body::BodySource;
 use varve_core::fact::{Fact, Manifest, Tombstone};
 use varve_core::{BodyId, RecordId, VersionId};
@@ -98,7 +98,7 @@ impl<'a> HistoryAudit<'a> {
                 told.for_each(|left_out| found(AuditFinding::new(AuditKind::History, left_out.to_string())));
                 let wrong = found_about_head(self.archive, again.head()?, lacks_silos(self.archive)?);
                 wrong.into_iter().for_each(&mut *found);
-                compare_catalogs(self.archive, &again, found)
+                compare_catalogs(self.archive, again.as_read(), found)
             }
             // The silos are what the audit is about, and they were read.
             Err(error) => {
@@ -297,7 +297,7 @@ fn found_about_head(
 /// Compares the stored catalog, if there is one, with the rebuilt one.
 fn compare_catalogs(
     archive: &Archive,
-    again: &SqliteCatalog,
+    again: &dyn CatalogRead,
     found: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), RepositoryError> {
     let path = archive.layout().catalog();
@@ -305,8 +305,8 @@ fn compare_catalogs(
         return Ok(());
     }
     let compared = archive.backends().read_catalog().and_then(|kept| {
-        let difference = first_difference(&kept, again)?;
-        Ok(difference.map(|row| (is_behind(&kept, archive), row)))
+        let difference = first_difference(&*kept.rows, again)?;
+        Ok(difference.map(|row| (is_behind(&*kept.rows, archive), row)))
     });
     let difference = match compared {
         Ok(difference) => difference,
@@ -342,13 +342,13 @@ fn compare_catalogs(
 /// if the catalog cannot be read.
 fn lacks_silos(archive: &Archive) -> Result<bool, RepositoryError> {
     let here = archive.store().files().list().map_err(StoreError::from)?;
-    let known = archive.backends().read_catalog().and_then(|kept| Ok(kept.scanned_up_to()?));
+    let known = archive.backends().read_catalog().and_then(|kept| Ok(kept.rows.scanned_up_to()?));
     let reached = known.ok().flatten().map(|place| SiloPlace::from_number(place).silo());
     Ok(reached > here.keys().next_back().copied())
 }
 
 /// Whether the catalog has not read all records of the silos, as after a crash.
-fn is_behind(kept: &SqliteCatalog, archive: &Archive) -> Result<bool, RepositoryError> {
+fn is_behind(kept: &dyn CatalogRead, archive: &Archive) -> Result<bool, RepositoryError> {
     let silos = archive.store().files().list().map_err(StoreError::from)?;
     let end = silos.values().next_back().map(|last| (last.number, last.length));
     let reached =

@@ -58,7 +58,7 @@ pub use history_audit::HistoryAudit;
 pub use loaded_page::{LoadedPage, MAX_COMPARED_BYTES, STATUS_NOT_MODIFIED, headers_of, with_full_response};
 pub use moku::{MokuHistoryReader, MokuHistoryWriter, MokuWriterOptions};
 pub use open_layout::{open_reader, open_reader_choosing, open_writer, open_writer_of};
-pub use page_files::{are_headers_of, digest_of, original_folder};
+pub use page_files::digest_of;
 pub use page_lists::{FindPageList, PageLists, manifest_with_list};
 pub use reader::HistoryReader;
 pub use removal::{open_body_or_removal, removal_of};
@@ -69,9 +69,10 @@ pub use tree_update::{
     CheckoutReport, CoveredPages, record_covered, update_tree, write_tree, write_tree_lossy,
 };
 pub use varve_core::head::HeadMove;
+pub use varve_moku::{BODY_FILE, HEADERS_FILE, are_headers_of, original_folder};
 pub use version_pages::VersionPages;
 pub use working_tree::WorkingTree;
-pub use working_tree::{BODY_FILE, HEADERS_FILE, PageFolder, tree_folder};
+pub use working_tree::{PageFolder, tree_folder};
 pub use write_version::{KeptIntent, half_entered_error, pairs_with_parent, write_version, write_with_diff};
 pub use writer::HistoryWriter;
 

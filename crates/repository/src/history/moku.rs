@@ -6,7 +6,7 @@
 
 use std::io::Read;
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -18,7 +18,7 @@ use varve_core::history::Capture;
 use varve_core::writer_lock::LockGuard;
 use varve_core::{Moment, VersionId};
 use varve_file::{Folder, FolderError};
-use varve_moku::{MokuCatalog, MokuOptions};
+use varve_moku::{MOKU_LOCK_FILE, MokuCatalog, MokuOptions, MokuPaths};
 use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
 use varve_store::steps::step;
@@ -32,35 +32,14 @@ use crate::archive_writer::{Clock, WriterOptions};
 use crate::backends::{file_head, file_lock};
 use crate::error::RepositoryError;
 
-/// The lock file of the writing process, below the folder of the site.
-const LOCK_FILE: &str = ".moku/varve.lock";
-
-/// The paths in a Moku site.
-#[derive(Clone, Debug)]
-struct MokuPaths {
-    root: PathBuf,
+/// HEAD of a site.
+fn head_of(site: &MokuPaths) -> Arc<dyn HeadStore> {
+    file_head(site.head(), site.intended_head())
 }
 
-impl MokuPaths {
-    fn new(root: &Path) -> Self {
-        Self { root: root.to_owned() }
-    }
-
-    fn database(&self) -> PathBuf {
-        self.root.join(".moku/moku.db")
-    }
-
-    fn head_store(&self) -> Arc<dyn HeadStore> {
-        file_head(self.head(), self.root.join(".moku/varve.head"))
-    }
-
-    fn head(&self) -> PathBuf {
-        self.root.join(".moku/HEAD")
-    }
-
-    fn bodies(&self) -> LooseBodies {
-        LooseBodies::new(Arc::new(LocalDisk::new(&self.root)), self.root.join(".moku/blobs"))
-    }
+/// The bodies of a site.
+fn bodies_of(site: &MokuPaths) -> LooseBodies {
+    LooseBodies::new(Arc::new(LocalDisk::new(site.root())), site.bodies())
 }
 
 /// Options for opening a Moku site for writing.
@@ -88,12 +67,13 @@ impl MokuHistoryReader {
     pub fn open(root: &Path) -> Result<Self, RepositoryError> {
         let site = MokuPaths::new(root);
         let catalog = Arc::new(MokuCatalog::open_to_read(&site.database())?);
-        Ok(Self { catalog, head: site.head_store(), bodies: Arc::new(site.bodies()), site, settled: None })
+        let (head, bodies) = (head_of(&site), Arc::new(bodies_of(&site)));
+        Ok(Self { catalog, head, bodies, site, settled: None })
     }
 
     /// The folder of the site.
     pub fn root(&self) -> &Path {
-        &self.site.root
+        self.site.root()
     }
 
     /// The catalog, with the operations that only Moku sites have.
@@ -108,7 +88,7 @@ impl MokuHistoryReader {
 
     /// The state of the HEAD file, regardless of an intended move.
     pub fn head_as_it_is(&self) -> Result<HeadState, RepositoryError> {
-        moku_head::judge(&*self.catalog, &*self.head, &self.site.head())
+        moku_head::judge(&**self.catalog, &*self.head, &self.site.head())
     }
 
     /// The target of an interrupted move of HEAD, if the intent is still valid.
@@ -126,7 +106,7 @@ impl MokuHistoryReader {
 
     /// The catalog rows.
     pub fn catalog(&self) -> &dyn CatalogRead {
-        &*self.catalog
+        &**self.catalog
     }
 
     /// The version that HEAD names.
@@ -210,12 +190,12 @@ impl MokuHistoryWriter {
         let path = root.join(".moku");
         let failed = |error: FolderError| RepositoryError::write(&path)(error.into());
         Folder::open(root).and_then(|folder| folder.make_folders(".moku/blobs")).map_err(failed)?;
-        let lock = file_lock(root, LOCK_FILE).take(&opening.holder)?;
+        let lock = file_lock(root, MOKU_LOCK_FILE).take(&opening.holder)?;
         let settled = settled(&site)?;
         refuse_lost_database(&site)?;
         step("open the database", &site.database());
         let catalog = Arc::new(MokuCatalog::open_to_write(&site.database(), &site_opening.options)?);
-        let (head, bodies) = (site.head_store(), Arc::new(site.bodies()));
+        let (head, bodies) = (head_of(&site), Arc::new(bodies_of(&site)));
         if let Some(redaction) = site_opening.redaction {
             catalog.set_redaction(redaction)?;
         }
@@ -253,7 +233,7 @@ impl MokuHistoryWriter {
 
     /// Moves a HEAD that Moku left behind or that is lost. Returns the state found.
     fn mend_head(&self) -> Result<Option<HeadState>, RepositoryError> {
-        let state = moku_head::judge(&*self.catalog, &*self.head, &self.site.head())?;
+        let state = moku_head::judge(&**self.catalog, &*self.head, &self.site.head())?;
         match state.wanted() {
             Some(version) => {
                 // After the repair of HEAD nothing else shows that rows are missing.
@@ -272,7 +252,7 @@ impl MokuHistoryWriter {
     fn bring_to(&self, version: VersionId, by: HeadMove) -> Result<(), RepositoryError> {
         // The tree is a convenience: a failed write there must not block access to the site. Audit
         // reports it.
-        let root = &self.site.root;
+        let root = self.site.root();
         let before = self.head().ok().flatten().filter(|_| by == HeadMove::Checkout);
         if write_tree(self, root, before, version, &mut |_| {}).is_err() {
             write_tree_lossy(self, root, before, version);
@@ -288,7 +268,7 @@ impl MokuHistoryWriter {
     }
 
     pub(super) fn rows(&self) -> &dyn Catalog {
-        &*self.catalog
+        &**self.catalog
     }
 
     pub(super) fn now(&self) -> Moment {
@@ -335,7 +315,7 @@ impl MokuHistoryWriter {
 
     /// Completes a move of HEAD.
     fn settle_head(&self, version: VersionId) -> Result<(), RepositoryError> {
-        moku_head::outlive_children(&*self.catalog, &self.site.head(), version)?;
+        moku_head::outlive_children(&**self.catalog, &self.site.head(), version)?;
         self.clear_intended_head()
     }
 
@@ -357,7 +337,9 @@ impl MokuHistoryWriter {
         &self,
         work: &mut dyn FnMut() -> Result<(), RepositoryError>,
     ) -> Result<(), RepositoryError> {
-        self.catalog.alone(work)
+        let mut done = Ok(());
+        self.catalog.exclusively(&mut || done = work())?;
+        done
     }
 
     /// Returns the space of deleted rows to the file system.
@@ -387,7 +369,7 @@ fn refuse_lost_database(site: &MokuPaths) -> Result<(), RepositoryError> {
         return Ok(());
     }
     let has_head = std::fs::metadata(site.head()).is_ok_and(|found| found.len() > 0);
-    if has_head || site.bodies().list()?.iter().any(|file| file.id.is_some()) {
+    if has_head || bodies_of(site).list()?.iter().any(|file| file.id.is_some()) {
         return Err(RepositoryError::LostDatabase { path });
     }
     Ok(())
@@ -395,7 +377,7 @@ fn refuse_lost_database(site: &MokuPaths) -> Result<(), RepositoryError> {
 
 /// Bodies written after this time may belong to rows that are not written yet.
 fn settled(site: &MokuPaths) -> Result<SystemTime, RepositoryError> {
-    let path = site.root.join(LOCK_FILE);
+    let path = site.lock();
     std::fs::metadata(&path).and_then(|found| found.modified()).map_err(RepositoryError::read(&path))
 }
 

@@ -4,17 +4,14 @@
 //! only files known to be those it wrote: the body must match byte for byte, the headers value for
 //! value.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use varve_core::BodyId;
-use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::Capture;
+use varve_moku::{BODY_FILE, HEADERS_FILE, are_headers_of};
 use varve_warc::digest::Algorithm;
-
-use super::working_tree::{BODY_FILE, HEADERS_FILE, headers_json};
 
 /// The SHA-256 of a file. Symbolic links are not followed, and special files such as pipes are
 /// rejected without waiting for them.
@@ -45,20 +42,6 @@ fn must_be_file(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether `text` holds the headers of a page. Redacted and unredacted values both match, because
-/// the setting may have changed since. The spelling of names is ignored: Moku leaves those of a
-/// batch as received.
-pub fn are_headers_of(page: &Capture, text: &str) -> bool {
-    let value = |text: &str| {
-        let names: BTreeMap<String, Vec<String>> = serde_json::from_str(text).ok()?;
-        let pairs = names.iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value)));
-        Some(HeaderView::from_pairs(pairs, Redaction::Off))
-    };
-    let found = value(text);
-    let both = [Redaction::On, Redaction::Off];
-    found.is_some() && both.into_iter().any(|redaction| value(&headers_json(page, redaction)) == found)
-}
-
 /// Whether the files in a folder are this page as it was written. A missing file does not count as
 /// a change.
 pub(super) fn is_as_written(folder: &Path, page: &Capture) -> io::Result<bool> {
@@ -73,22 +56,4 @@ pub(super) fn is_as_written(folder: &Path, page: &Capture) -> io::Result<bool> {
     let headers = must_be_file(&headers).and_then(|()| fs::read_to_string(&headers));
     let headers = headers.map(|text| are_headers_of(page, &text));
     Ok(is_fit(body)? && is_fit(headers)?)
-}
-
-/// The folder in which Moku itself puts a page: Moku resolves dots instead of encoding them. `None`
-/// if that leads out of the tree.
-pub fn original_folder(path: &str) -> Option<PathBuf> {
-    let mut folder = PathBuf::new();
-    for segment in path.split('/') {
-        match segment {
-            "" | "." => {}
-            ".." => {
-                if !folder.pop() {
-                    return None;
-                }
-            }
-            name => folder.push(name),
-        }
-    }
-    Some(folder)
 }

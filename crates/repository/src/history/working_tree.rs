@@ -5,14 +5,14 @@
 //! at any time, and history is never read from it. Symbolic links in a tree are never followed,
 //! because they could lead anywhere.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use varve_core::body::BodyError;
-use varve_core::headers::Redaction;
 use varve_core::history::Capture;
+use varve_moku::{BODY_FILE, HEADERS_FILE, headers_json};
 use varve_store::steps::step;
 
 use super::HistoryReader;
@@ -20,13 +20,6 @@ use super::atomic_replace::{create, pour, replace, unfinished};
 use super::page_files::is_as_written;
 use crate::error::RepositoryError;
 use crate::page_path::folder_of;
-
-/// The file that holds the body of a page.
-pub const BODY_FILE: &str = ".page_body";
-/// The file that holds the headers of a page.
-pub const HEADERS_FILE: &str = ".page_headers.json";
-/// The name of the status among the headers.
-const STATUS_HEADER: &str = "Status-Code";
 
 /// The folder of a page in the tree at `root`.
 pub fn tree_folder(root: &Path, path: &str) -> PathBuf {
@@ -290,43 +283,4 @@ fn remove_page(folder: &Path) -> Result<(), RepositoryError> {
         }
     }
     Ok(())
-}
-
-/// The headers and the status as JSON, in Moku's format: sorted, indented, without a final line
-/// end, and with HTML special characters escaped.
-pub(super) fn headers_json(capture: &Capture, redaction: Redaction) -> String {
-    let status = vec![capture.status.to_string()];
-    let headers = capture.headers.shown(redaction);
-    let mut all: BTreeMap<&str, &[String]> = headers.iter().collect();
-    all.insert(STATUS_HEADER, &status);
-    let text = serde_json::to_string_pretty(&all).expect("texts can be written as JSON");
-    varve_core::moku_json::escaped(&text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use varve_core::headers::HeaderView;
-    use varve_core::history::CaptureOwner;
-    use varve_core::{BodyId, CaptureId, Moment, VersionId};
-
-    #[test]
-    fn headers_are_written_as_moku_writes_them() {
-        let id = uuid::Uuid::nil();
-        let capture = Capture {
-            id: CaptureId::new(id),
-            owner: CaptureOwner::Version(VersionId::new(id)),
-            url: String::new(),
-            path: String::new(),
-            time: Moment::from_seconds(0),
-            status: 200,
-            headers: HeaderView::from_pairs([("Link", "</a>; x&y")], Redaction::On),
-            body: BodyId::new([0; 32]),
-            length: None,
-            record: None,
-            truncated: false,
-        };
-        let text = "{\n  \"Status-Code\": [\n    \"200\"\n  ],\n  \"link\": [\n    \"\\u003c/a\\u003e; x\\u0026y\"\n  ]\n}";
-        assert_eq!(headers_json(&capture, Redaction::On), text);
-    }
 }

@@ -147,7 +147,7 @@ impl HistoryWriter {
         work: &mut dyn FnMut() -> Result<(), RepositoryError>,
     ) -> Result<(), RepositoryError> {
         match self {
-            Self::Archive(archive) => archive.sqlite().alone(work),
+            Self::Archive(archive) => archive.exclusively(work),
             Self::Moku(site) => site.exclusively(work),
         }
     }

@@ -42,7 +42,7 @@ pub(crate) const DATABASE_KINDS: [DatabaseKind; 2] = [
     },
     DatabaseKind {
         file: "moku.db",
-        write: |path| Ok(Box::new(MokuCatalog::open_to_write(path, &MokuOptions::default())?)),
-        read: |path| Ok(Box::new(MokuCatalog::open_to_read(path)?)),
+        write: |path| Ok(Box::new(MokuCatalog::open_to_write(path, &MokuOptions::default())?.into_tables())),
+        read: |path| Ok(Box::new(MokuCatalog::open_to_read(path)?.into_tables())),
     },
 ];

@@ -64,7 +64,8 @@ fn a_locked_database_is_busy() {
     }
 }
 
-/// Asserts that opening fails with these words. `is_newer` says whether the file is too new, or foreign.
+/// Asserts that opening fails with these words. `is_newer` says whether the file is too new, or
+/// foreign.
 fn expect_refused(kind: &DatabaseKind, folder: &Path, is_newer: bool, words: &str) {
     let errors = [kind.open_to_read(folder).err(), kind.try_open(folder).err()];
     for error in errors.into_iter().flatten() {
@@ -172,14 +173,14 @@ fn a_catalog_that_was_opened_to_read_is_not_written() {
     drop(MokuCatalog::open_to_write(&moku, &MokuOptions::default()).unwrap());
     let readers: [Box<dyn Catalog>; 2] = [
         Box::new(SqliteCatalog::open_to_read(&catalog).unwrap()),
-        Box::new(MokuCatalog::open_to_read(&moku).unwrap()),
+        Box::new(MokuCatalog::open_to_read(&moku).unwrap().into_tables()),
     ];
     for reader in readers {
         assert!(matches!(apply(&*reader, version_with_captures(1, 1)), Err(CatalogError::ReadOnly { .. })));
     }
 }
 
-/// On a read-only disk SQLite cannot make its shared memory. The database is read all the same.
+/// On a read-only disk SQLite cannot make its shared memory. The database can be read.
 #[test]
 fn a_read_only_folder_is_read() {
     use std::os::unix::fs::PermissionsExt;

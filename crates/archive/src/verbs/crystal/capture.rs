@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use uuid::Uuid;
-use varve_catalog::{Frontier, FrontierStore as _, SqliteCatalog, SqliteFrontierStore};
+use varve_catalog::{Frontier, FrontierStore, SqliteCatalog, SqliteFrontierStore};
 use varve_core::RunId;
 use varve_crystal::{CAPTURE_FOLDER, OpenReport, ProjectWriter, RevisionId};
 use varve_plan::Plan;
@@ -135,11 +135,11 @@ pub fn finish(path: &Path) -> Result<ProjectCaptured, ArchiveError> {
 }
 
 /// The database of the queue, created if it does not exist.
-fn frontier_of(project: &Path) -> Result<SqliteFrontierStore, ArchiveError> {
+fn frontier_of(project: &Path) -> Result<Box<dyn FrontierStore>, ArchiveError> {
     let folder = project.join(CAPTURE_FOLDER);
     fs::create_dir_all(&folder).map_err(ArchiveError::write(&folder))?;
     let catalog = SqliteCatalog::open_to_write(&folder.join(FRONTIER_FILE))?;
-    Ok(SqliteFrontierStore::new(Arc::new(catalog)))
+    Ok(Box::new(SqliteFrontierStore::new(Arc::new(catalog))))
 }
 
 fn is_unfinished(project: &Path) -> Result<bool, ArchiveError> {

@@ -1,8 +1,8 @@
 //! Compares all answers of a catalog with those of another.
 
-use varve_core::VersionId;
 use varve_core::catalog::{CatalogRead, dump_rows};
 use varve_core::history::{Capture, CaptureFilter, ListCursor, TimeOrder, VersionFilter, VersionInfo};
+use varve_core::{RecordId, RunId, VersionId};
 
 use super::histories::{PATHS, TAGS, URLS, moment, run_id, version_id};
 
@@ -20,6 +20,8 @@ pub fn assert_same_answers(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
     for run in 0..3 {
         let run = run_id(run);
         assert_eq!(catalog.captures_of_run(&run).expect("read"), model.captures_of_run(&run).expect("read"));
+        assert_eq!(catalog.version_of_run(&run).expect("read"), model.version_of_run(&run).expect("read"));
+        assert_eq!(records_of_run(catalog, &run), records_of_run(model, &run));
     }
     compare_versions(catalog, model);
     compare_versions_in_detail(catalog, model);
@@ -35,6 +37,13 @@ pub fn dump(catalog: &dyn CatalogRead) -> Vec<String> {
     };
     dump_rows(catalog, &mut push).expect("read");
     lines
+}
+
+fn records_of_run(catalog: &dyn CatalogRead, run: &RunId) -> Vec<RecordId> {
+    let mut records = Vec::new();
+    catalog.each_record_of_run(run, &mut |record| records.push(record)).expect("read");
+    records.sort_unstable();
+    records
 }
 
 fn bodies(catalog: &dyn CatalogRead) -> std::collections::BTreeSet<varve_core::BodyId> {

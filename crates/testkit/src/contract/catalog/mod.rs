@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod histories;
+pub mod silos;
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +29,13 @@ type OpenCatalog<'a> = dyn Fn(&Path) -> Box<dyn Catalog> + 'a;
 /// Runs the suite. `open` opens the catalog in a folder to write, and creates it if the folder is
 /// empty.
 pub fn catalog(open: &OpenCatalog<'_>) {
-    for law in [failed_batches_leave_nothing, all_spellings_of_a_page_are_found, many_urls_are_looked_up] {
+    for law in [
+        failed_batches_leave_nothing,
+        lenient_batches_leave_out_rows_without_version,
+        work_alone_runs_once_and_reads,
+        all_spellings_of_a_page_are_found,
+        many_urls_are_looked_up,
+    ] {
         let folder = TestFolder::new();
         law(&*open(folder.path()));
     }
@@ -111,6 +118,30 @@ fn failed_batches_leave_nothing(catalog: &dyn Catalog) {
     assert_eq!(compare::dump(catalog.as_read()), before);
     apply(catalog, &version_with_captures(2, 3)).expect("the writer still works");
     assert_eq!(catalog.version(&version_id(2)).expect("read").expect("it exists").captures, 3);
+}
+
+fn lenient_batches_leave_out_rows_without_version(catalog: &dyn Catalog) {
+    let mut rows = version_with_captures(1, 3);
+    rows.push(CatalogRow::Head(version_id(5)));
+    let time = moment(0);
+    rows.push(CatalogRow::Tag { name: "lost".to_owned(), version: Some(version_id(5)), time });
+    let mut left_out = Vec::new();
+    let mut leave_out = |row| left_out.push(row);
+    catalog.apply_leniently(&mut rows.into_iter(), &mut leave_out).expect("applied");
+    assert_eq!(left_out, [CatalogRow::Head(version_id(5))]);
+    assert_eq!(catalog.head().expect("read"), Some(version_id(1)));
+    assert_eq!(catalog.tag("lost").expect("read").map(|tag| tag.version), Some(version_id(5)));
+    let orphan = [CatalogRow::Capture(Box::new(numbered_capture(4, 0)))];
+    let refused = catalog.apply_leniently(&mut orphan.into_iter(), &mut |_| panic!("a capture is left out"));
+    assert!(matches!(refused, Err(CatalogError::NoVersion(id)) if id == version_id(4)));
+}
+
+fn work_alone_runs_once_and_reads(catalog: &dyn Catalog) {
+    apply(catalog, &version_with_captures(1, 3)).expect("applied");
+    let mut counts = Vec::new();
+    catalog.exclusively(&mut || counts.push(catalog.count_versions(9).expect("read"))).expect("run");
+    assert_eq!(counts, [1]);
+    apply(catalog, &version_with_captures(2, 3)).expect("the writer still works");
 }
 
 /// A row that captures a URL in run 1.

@@ -1,0 +1,49 @@
+//! The paths in a Moku site, with those of the files that varve adds.
+
+use std::path::{Path, PathBuf};
+
+/// The lock file of the writing process, below the folder of the site.
+pub const MOKU_LOCK_FILE: &str = ".moku/varve.lock";
+
+/// The paths in a Moku site.
+#[derive(Clone, Debug)]
+pub struct MokuPaths {
+    root: PathBuf,
+}
+
+impl MokuPaths {
+    /// The paths in the site at `root`.
+    pub fn new(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
+    /// The folder of the site, which is its working tree.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The database.
+    pub fn database(&self) -> PathBuf {
+        self.root.join(".moku/moku.db")
+    }
+
+    /// The file with the id of the current version.
+    pub fn head(&self) -> PathBuf {
+        self.root.join(".moku/HEAD")
+    }
+
+    /// The intended move of HEAD. The file exists only while varve moves HEAD.
+    pub fn intended_head(&self) -> PathBuf {
+        self.root.join(".moku/varve.head")
+    }
+
+    /// The folder of the bodies.
+    pub fn bodies(&self) -> PathBuf {
+        self.root.join(".moku/blobs")
+    }
+
+    /// The lock of varve, which Moku does not know.
+    pub fn lock(&self) -> PathBuf {
+        self.root.join(MOKU_LOCK_FILE)
+    }
+}

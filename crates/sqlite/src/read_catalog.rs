@@ -1,0 +1,190 @@
+//! The queries of a catalog, in any layout. Each runs on a connection of the pool.
+
+use varve_core::catalog::{CatalogRead, CatalogResult, LatestPageList, Removal, UrlMatch};
+use varve_core::history::{
+    Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder,
+    VersionFilter, VersionInfo, VersionTag,
+};
+use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
+
+use crate::table_layout::TableLayout;
+use crate::{TableCatalog, derived, verdicts, versions};
+
+impl<L: TableLayout> CatalogRead for TableCatalog<L> {
+    fn version(&self, id: &VersionId) -> CatalogResult<Option<VersionInfo>> {
+        self.query(|connection| versions::version::<L>(connection, id))
+    }
+
+    fn versions_beginning(&self, prefix: &str, limit: usize) -> CatalogResult<Vec<VersionId>> {
+        self.query(|connection| versions::beginning::<L>(connection, prefix, limit))
+    }
+
+    fn versions(
+        &self,
+        filter: &VersionFilter,
+        cursor: ListCursor<VersionId>,
+    ) -> CatalogResult<Vec<VersionInfo>> {
+        self.query(|connection| versions::versions::<L>(connection, filter, cursor))
+    }
+
+    fn count_versions(&self, limit: u64) -> CatalogResult<u64> {
+        self.query(|connection| versions::count::<L>(connection, limit))
+    }
+
+    fn children(&self, id: &VersionId) -> CatalogResult<Vec<VersionId>> {
+        self.query(|connection| versions::children::<L>(connection, id))
+    }
+
+    fn captures_in(
+        &self,
+        version: &VersionId,
+        cursor: ListCursor<(&str, &str)>,
+    ) -> CatalogResult<Vec<Capture>> {
+        self.query(|connection| L::captures_in(connection, version, cursor))
+    }
+
+    fn captures_at_path(&self, version: &VersionId, path: &str) -> CatalogResult<Vec<Capture>> {
+        self.query(|connection| L::captures_at_path(connection, version, path))
+    }
+
+    fn paths_that_differ(&self, base: &VersionId, head: &VersionId) -> CatalogResult<Option<Vec<String>>> {
+        self.query(|connection| L::paths_that_differ(connection, base, head))
+    }
+
+    fn captures_of(
+        &self,
+        url: &str,
+        filter: &CaptureFilter,
+        order: TimeOrder,
+        cursor: ListCursor<&Capture>,
+    ) -> CatalogResult<Vec<Capture>> {
+        self.captures_of_any(&[url], filter, order, cursor)
+    }
+
+    fn captures_of_any(
+        &self,
+        urls: &[&str],
+        filter: &CaptureFilter,
+        order: TimeOrder,
+        cursor: ListCursor<&Capture>,
+    ) -> CatalogResult<Vec<Capture>> {
+        self.query(|connection| L::captures_of_any(connection, urls, filter, order, cursor))
+    }
+
+    fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> CatalogResult<Vec<Capture>> {
+        self.query(|connection| L::captures_of_any_in(connection, version, urls))
+    }
+
+    fn newest_captures(
+        &self,
+        urls: &[&str],
+        matching: UrlMatch,
+        limit: usize,
+    ) -> CatalogResult<Vec<Vec<Capture>>> {
+        let (filter, newest) = (CaptureFilter::default(), TimeOrder::NewestFirst);
+        self.query(|connection| {
+            let find = |url: &&str| {
+                let spellings = match matching {
+                    UrlMatch::Exact => Vec::new(),
+                    UrlMatch::SamePage => L::spellings_of(connection, url)?,
+                };
+                let others = spellings.iter().map(String::as_str).filter(|other| other != url);
+                let urls: Vec<&str> = std::iter::once(*url).chain(others).collect();
+                L::captures_of_any(connection, &urls, &filter, newest, ListCursor::first(limit))
+            };
+            urls.iter().map(find).collect()
+        })
+    }
+
+    fn spellings_of(&self, url: &str) -> CatalogResult<Vec<String>> {
+        self.query(|connection| L::spellings_of(connection, url))
+    }
+
+    fn urls(&self, prefix: &str, cursor: ListCursor<&str>) -> CatalogResult<Vec<String>> {
+        self.query(|connection| L::urls(connection, prefix, cursor))
+    }
+
+    fn tags(&self) -> CatalogResult<Vec<VersionTag>> {
+        self.query(|connection| derived::tags::<L>(connection, None))
+    }
+
+    fn tag(&self, name: &str) -> CatalogResult<Option<VersionTag>> {
+        self.query(|connection| Ok(derived::tags::<L>(connection, Some(name))?.pop()))
+    }
+
+    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> CatalogResult<Option<StoredDiff>> {
+        self.query(|connection| derived::diff::<L>(connection, base, head))
+    }
+
+    fn diffs_with(&self, version: &VersionId) -> CatalogResult<Vec<StoredDiffInfo>> {
+        self.query(|connection| derived::diffs_with::<L>(connection, version))
+    }
+
+    fn diffs_before(&self, before: Moment) -> CatalogResult<u64> {
+        self.query(|connection| derived::diffs_before::<L>(connection, before))
+    }
+
+    fn scores(&self, version: &VersionId) -> CatalogResult<Vec<StoredScore>> {
+        self.query(|connection| derived::scores::<L>(connection, version))
+    }
+
+    fn verdicts_of(&self, url: &str, limit: usize) -> CatalogResult<Vec<StoredVerdict>> {
+        self.query(|connection| verdicts::verdicts_of(connection, L::VERDICTS, url, limit))
+    }
+
+    fn last_verdicts(&self, cursor: ListCursor<&str>) -> CatalogResult<Vec<StoredVerdict>> {
+        self.query(|connection| verdicts::last_verdicts(connection, L::VERDICTS, cursor))
+    }
+
+    fn removals_of(&self, record: &RecordId) -> CatalogResult<Vec<Removal>> {
+        self.query(|connection| L::removals_of(connection, record))
+    }
+
+    fn removal_of_page(&self, capture: &Capture) -> CatalogResult<Option<Removal>> {
+        self.query(|connection| L::removal_of_page(connection, capture))
+    }
+
+    fn removals_at(&self, url: &str, limit: usize) -> CatalogResult<Vec<Removal>> {
+        self.query(|connection| L::removals_at(connection, url, limit))
+    }
+
+    fn removals(&self, cursor: ListCursor<RecordId>) -> CatalogResult<Vec<Removal>> {
+        self.query(|connection| L::removals(connection, cursor))
+    }
+
+    fn open_runs(&self) -> CatalogResult<Vec<RunId>> {
+        self.query(derived::open_runs::<L>)
+    }
+
+    fn captures_of_run(&self, run: &RunId) -> CatalogResult<u64> {
+        self.query(|connection| derived::captures_of_run::<L>(connection, run))
+    }
+
+    fn each_record_of_run(&self, run: &RunId, each: &mut dyn FnMut(RecordId)) -> CatalogResult<()> {
+        self.query(|connection| derived::each_record_of_run::<L>(connection, run, each))
+    }
+
+    fn version_of_run(&self, run: &RunId) -> CatalogResult<Option<VersionId>> {
+        self.query(|connection| versions::of_run::<L>(connection, run))
+    }
+
+    fn head(&self) -> CatalogResult<Option<VersionId>> {
+        self.query(|connection| derived::parsed_state::<L, _>(connection, "head"))
+    }
+
+    fn scanned_up_to(&self) -> CatalogResult<Option<u64>> {
+        self.query(|connection| derived::parsed_state::<L, _>(connection, "scanned_up_to"))
+    }
+
+    fn latest_page_list(&self) -> CatalogResult<Option<LatestPageList>> {
+        self.query(derived::latest_page_list::<L>)
+    }
+
+    fn last_gc(&self) -> CatalogResult<Option<Moment>> {
+        self.query(derived::last_gc::<L>)
+    }
+
+    fn each_body(&self, each: &mut dyn FnMut(BodyId) -> CatalogResult<()>) -> CatalogResult<()> {
+        self.query(|connection| L::each_body(connection, each))
+    }
+}
