@@ -5,9 +5,9 @@ use varve_core::headers::Redaction;
 use varve_core::{Moment, VersionId};
 
 use crate::MokuOptions;
+use crate::create_tables::MokuTables;
 use crate::era::Era;
-use crate::tables::MokuTables;
-use crate::{tables, upgrade, vacuum};
+use crate::{create_tables, upgrade, vacuum};
 use varve_sqlite::column::text_id;
 use varve_sqlite::{SqlResult, UnlocatedError, collect_rows, parsed_state};
 
@@ -33,7 +33,7 @@ pub(crate) fn prepare_to_write(connection: &mut Connection, options: &MokuOption
         vacuum::enable_incremental(connection)?;
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    tables::create_tables(&transaction)?;
+    create_tables::create_tables(&transaction)?;
     set_project(&transaction, options)?;
     Ok(transaction.commit()?)
 }

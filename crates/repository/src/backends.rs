@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use varve_catalog::{Catalog, CatalogRead, FrontierStore, SqliteCatalog, SqliteFrontierStore};
-use varve_core::head::HeadStore;
+use varve_core::head_store::HeadStore;
 use varve_core::writer_lock::WriterLock;
 use varve_store::lock::FileLock;
 use varve_store::silo::SiloFiles;

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use varve_core::VersionId;
-use varve_core::head::{HeadError, HeadMove, HeadStore, IntendedHead};
+use varve_core::head_store::{HeadError, HeadMove, HeadStore, IntendedHead};
 use varve_store::steps::step;
 
-use crate::history::replace;
+use crate::atomic_replace::replace;
 
 /// The word after the id, for the operation that moves HEAD.
 const CHECKOUT_WORD: &str = "checkout";

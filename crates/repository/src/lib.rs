@@ -8,6 +8,7 @@
 pub mod archive;
 pub mod archive_paths;
 pub mod archive_writer;
+pub mod atomic_replace;
 pub mod backends;
 pub mod body_failure;
 pub mod byte_size;

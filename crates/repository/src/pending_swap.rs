@@ -1,7 +1,7 @@
 //! Archives with a pending swap: the silos were replaced, and the files derived from them are not
 //! in place yet.
 //!
-//! `rewrite` swaps two folders of silos in one step. Index, catalog and HEAD follow in separate
+//! `purge` swaps two folders of silos in one step. Index, catalog and HEAD follow in separate
 //! steps, so for some milliseconds they do not all match the silos. The new silos contain a marker
 //! file for this state, which is removed when everything is in place. Readers wait until the marker
 //! is gone. If the process was killed, the next writer completes the swap by renaming the prepared

@@ -22,8 +22,9 @@ use serde::{Deserialize, Serialize};
 use varve_core::BodyId;
 use varve_core::body::StoredBody;
 
+use crate::atomic_replace::replace;
 use crate::error::RepositoryError;
-use crate::history::{HistoryWriter, replace};
+use crate::history::HistoryWriter;
 
 /// Version number of the cache format.
 const FORMAT_NUMBER: u32 = 1;

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use varve_warc::rule::WarcFinding;
+use varve_warc::rules::WarcFinding;
 
 use crate::error::StoreError;
 use crate::exchange::{ScannedRecord, extract_lossy};

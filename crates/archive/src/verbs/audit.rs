@@ -1,8 +1,8 @@
 //! `audit`: verifies that every stored byte is unchanged.
 //!
 //! Adds the archive level to the audit of the store: the choice of silos, and a printable report.
-//! All layouts have the same findings and the same [`AuditReport`]. What is checked in a Moku site
-//! is in [`super::audit_site`], what is checked in a Crystal project in `varve-crystal`.
+//! All layouts have the same findings and the same [`AuditReport`]. The checks of a Moku site are in
+//! [`super::audit_site`], those of a Crystal project in `varve-crystal`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -10,10 +10,11 @@ use varve_core::VersionId;
 use varve_core::fact::{HeadMoved, media_type};
 
 use crate::error::ArchiveError;
+use varve_repository::atomic_replace::replace;
 use varve_repository::detect_layout;
 pub use varve_repository::history::{CheckoutReport, CoveredPages};
 use varve_repository::history::{
-    HeadMove, HistoryReader, HistoryWriter, WorkingTree, known_version, replace, update_tree, write_tree,
+    HeadMove, HistoryReader, HistoryWriter, WorkingTree, known_version, update_tree, write_tree,
     write_tree_lossy,
 };
 

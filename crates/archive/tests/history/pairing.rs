@@ -32,13 +32,11 @@ fn site(root: &Path, sql: &str) -> [VersionId; 2] {
     [first, version("new")]
 }
 
-const WRITTEN: [&str; 4] = [
+const WRITTEN: [&str; 3] = [
     // As Moku does.
     "UPDATE snapshots SET file_path = substr(file_path, 1, instr(file_path, '?') - 1) WHERE file_path LIKE '%?%'",
     // As a later one does.
     "UPDATE snapshots SET file_path = ltrim(iif(file_path LIKE '%?%', substr(file_path, 1, instr(file_path, '?') - 1), file_path), '/')",
-    // As varve once did.
-    "UPDATE snapshots SET file_path = '/s?y=2&x=1' WHERE url LIKE '%/s?%'",
     "UPDATE snapshots SET file_path = ltrim(file_path, '/')",
 ];
 

@@ -138,7 +138,7 @@ fn print(finding: &AuditFinding, printer: &mut Printer) -> Result<(), Error> {
     printer.finding(style, name, &visible(&audit::line(finding)))
 }
 
-/// Prints what was checked, and the number of findings.
+/// Prints the number of checked records and bytes, and the number of findings.
 fn conclude(done: &AuditReport, printer: &mut Printer) -> Result<(), Error> {
     let (silos, left_out) = match done.checked {
         CheckedItems::Archive { silos, silos_left_out, .. } => (silos, silos_left_out),

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use varve_catalog::{Catalog, CatalogRead, CatalogRow, FrontierStore, LatestPageList};
 use varve_core::body::StoredBody;
 use varve_core::fact::PageList;
-use varve_core::head::HeadStore;
+use varve_core::head_store::HeadStore;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::receipt::Renderings;

@@ -6,7 +6,6 @@
 //! known only to the two enums and to the modules of the layouts.
 
 mod archive;
-mod atomic_replace;
 mod capture_pairs;
 mod catalog_filler;
 mod crystal;
@@ -47,7 +46,6 @@ use crate::error::RepositoryError;
 
 pub use archive::catch_up;
 pub use archive::{ArchiveHistoryReader, ArchiveHistoryWriter};
-pub use atomic_replace::replace;
 pub use capture_pairs::{CapturePair, CapturePairs, PageChange};
 pub use catalog_filler::OmittedRow;
 pub use catalog_filler::{CatalogFiller, FilledCatalog};
@@ -68,7 +66,7 @@ pub use stored_diff::{stored_diff, whole_stored_diff};
 pub use tree_update::{
     CheckoutReport, CoveredPages, record_covered, update_tree, write_tree, write_tree_lossy,
 };
-pub use varve_core::head::HeadMove;
+pub use varve_core::head_store::HeadMove;
 pub use varve_moku::{BODY_FILE, HEADERS_FILE, are_headers_of, original_folder};
 pub use version_pages::VersionPages;
 pub use working_tree::WorkingTree;

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use varve_catalog::{Catalog, CatalogRead, CatalogRow};
 use varve_core::body::{BodySource, BodyStore, StoredBody};
-use varve_core::head::{HeadStore, IntendedHead};
+use varve_core::head_store::{HeadStore, IntendedHead};
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::writer_lock::LockGuard;
@@ -189,6 +189,7 @@ impl MokuHistoryWriter {
         let site = MokuPaths::new(root);
         let path = root.join(".moku");
         let failed = |error: FolderError| RepositoryError::write(&path)(error.into());
+        std::fs::create_dir_all(root).map_err(RepositoryError::write(root))?;
         Folder::open(root).and_then(|folder| folder.make_folders(".moku/blobs")).map_err(failed)?;
         let lock = file_lock(root, MOKU_LOCK_FILE).take(&opening.holder)?;
         let settled = settled(&site)?;

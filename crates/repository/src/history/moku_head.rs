@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use varve_catalog::CatalogRead;
 use varve_core::VersionId;
-use varve_core::head::HeadStore;
+use varve_core::head_store::HeadStore;
 use varve_core::history::{ListCursor, VersionFilter};
 use varve_moku::{head_written_at, last_written_after, latest_child_time};
 

@@ -16,8 +16,8 @@ use varve_moku::{BODY_FILE, HEADERS_FILE, headers_json};
 use varve_store::steps::step;
 
 use super::HistoryReader;
-use super::atomic_replace::{create, pour, replace, unfinished};
 use super::page_files::is_as_written;
+use crate::atomic_replace::{create, pour, replace, unfinished};
 use crate::error::RepositoryError;
 use crate::page_path::folder_of;
 

@@ -30,7 +30,7 @@ pub fn replace(path: &Path, content: &mut dyn BufRead, durable: bool) -> io::Res
 }
 
 /// The name of a file before it is complete.
-pub(super) fn unfinished(path: &Path) -> PathBuf {
+pub(crate) fn unfinished(path: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".tmp-varve-");
     name.push(path.file_name().unwrap_or_default());
     path.with_file_name(name)
@@ -49,7 +49,7 @@ fn write(path: &Path, content: &mut dyn BufRead, durable: bool) -> io::Result<()
 }
 
 /// Copies content to a file, one buffer at a time; content in memory takes one write.
-pub(super) fn pour(content: &mut dyn BufRead, file: &mut File) -> io::Result<()> {
+pub(crate) fn pour(content: &mut dyn BufRead, file: &mut File) -> io::Result<()> {
     loop {
         let bytes = match content.fill_buf() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -66,7 +66,7 @@ pub(super) fn pour(content: &mut dyn BufRead, file: &mut File) -> io::Result<()>
 
 /// Creates a new file and never opens an existing one: a symbolic link with that name could lead
 /// anywhere.
-pub(super) fn create(path: &Path) -> io::Result<File> {
+pub(crate) fn create(path: &Path) -> io::Result<File> {
     let mut how = OpenOptions::new();
     how.write(true).create_new(true);
     #[cfg(unix)]
