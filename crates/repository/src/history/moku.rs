@@ -17,7 +17,7 @@ use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::writer_lock::LockGuard;
 use varve_core::{Moment, VersionId};
-use varve_file::{Folder, FolderError, RootedFiles};
+use varve_file::RootedFiles;
 use varve_moku::{MOKU_LOCK_FILE, MokuCatalog, MokuOptions, MokuPaths};
 use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
@@ -67,8 +67,7 @@ impl MokuHistoryReader {
     pub fn open(root: &Path) -> Result<Self, RepositoryError> {
         let site = MokuPaths::new(root);
         let path = root.join(".moku");
-        let failed = |error: FolderError| RepositoryError::read(&path)(error.into());
-        Folder::open(root).and_then(|folder| folder.subfolder(".moku")).map_err(failed)?;
+        RootedFiles::new(root).open_folder(&path).map_err(RepositoryError::read(&path))?;
         let catalog = Arc::new(MokuCatalog::open_to_read(&site.database())?);
         let (head, bodies) = (head_of(&site), Arc::new(bodies_of(&site)));
         Ok(Self { catalog, head, bodies, site, settled: None })
@@ -191,8 +190,7 @@ impl MokuHistoryWriter {
     ) -> Result<Self, RepositoryError> {
         let site = MokuPaths::new(root);
         let path = root.join(".moku");
-        let failed = |error: FolderError| RepositoryError::write(&path)(error.into());
-        Folder::open(root).and_then(|folder| folder.make_folders(".moku/blobs")).map_err(failed)?;
+        RootedFiles::new(root).make_folders(&site.bodies()).map_err(RepositoryError::write(&path))?;
         let lock = file_lock(root, MOKU_LOCK_FILE).take(&opening.holder)?;
         let settled = settled(&site)?;
         refuse_lost_database(&site)?;
