@@ -26,6 +26,7 @@ pub use varve_core::id::IdError;
 pub use varve_core::receipt::Renderings;
 pub use varve_core::{BodyId, Moment, RecordId, VersionId};
 pub use varve_crawl::CrawlError;
+pub use varve_file::{EntryKind, FolderError, RootedFiles};
 pub use varve_plan::{EditError, PlanError, Problem};
 pub use varve_repository::byte_size::human_size;
 pub use varve_repository::error::UnreadableFact;

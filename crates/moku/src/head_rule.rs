@@ -20,7 +20,7 @@ use varve_core::catalog::{CatalogRead, CatalogResult};
 /// The modification time of HEAD in seconds. An unknown time counts as later than all others, so
 /// that HEAD is not moved.
 pub fn head_written_at(path: &Path) -> i64 {
-    let time = std::fs::metadata(path).and_then(|found| found.modified()).ok();
+    let time = std::fs::symlink_metadata(path).and_then(|found| found.modified()).ok();
     let since = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     since.and_then(|since| i64::try_from(since.as_secs()).ok()).unwrap_or(i64::MAX)
 }

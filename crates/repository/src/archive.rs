@@ -17,7 +17,7 @@ use crate::backends::Backends;
 use crate::error::RepositoryError;
 use crate::layout::{Layout, detect_layout};
 use crate::pending_swap::retry_while_swapping;
-use crate::settings::ArchiveSettings;
+use crate::settings::{ArchiveSettings, MAX_SETTINGS_BYTES};
 
 /// An archive open for reading.
 pub struct Archive {
@@ -50,7 +50,8 @@ impl Archive {
     fn open_now(layout: ArchivePaths) -> Result<Self, RepositoryError> {
         let settings = read_settings(&layout)?;
         let index = layout.index();
-        if !index.is_dir() {
+        let found = layout.files().entry(&index).map_err(RepositoryError::read(&index))?;
+        if found.is_none() {
             return Err(RepositoryError::NoIndex { path: index });
         }
         let backends = Backends::open(&layout, &settings)?;
@@ -159,6 +160,7 @@ pub fn read_settings(layout: &ArchivePaths) -> Result<ArchiveSettings, Repositor
         });
     }
     let path = layout.settings();
-    let text = std::fs::read_to_string(&path).map_err(RepositoryError::read(&path))?;
+    let read = layout.files().read_text(&path, MAX_SETTINGS_BYTES).map_err(RepositoryError::read(&path))?;
+    let text = read.ok_or_else(|| RepositoryError::NotAnArchive { path: layout.root().to_owned() })?;
     ArchiveSettings::parse(&text).map_err(|source| RepositoryError::Settings { path, source })
 }

@@ -1,6 +1,7 @@
 //! The paths in an archive, and how to find an archive.
 //!
-//! This module only builds paths; except for existence checks it touches no file. An archive is a
+//! This module only builds paths; except for existence checks it touches no file. Files are opened
+//! through [`ArchivePaths::files`], which follows no link below the archive's folder. An archive is a
 //! folder that contains `varve.toml`; everything else may be missing and is created when it is
 //! first needed.
 
@@ -8,6 +9,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use varve_file::RootedFiles;
 use varve_store::disk::{Disk, LocalDisk};
 
 /// The file that makes a folder an archive.
@@ -17,6 +19,8 @@ pub const SETTINGS_FILE: &str = "varve.toml";
 #[derive(Clone)]
 pub struct ArchivePaths {
     root: PathBuf,
+    /// The files below the folder that the user named.
+    files: RootedFiles,
     /// The disk that silos and index are on.
     disk: Arc<dyn Disk>,
 }
@@ -41,7 +45,19 @@ impl ArchivePaths {
 
     /// Like [`Self::new`], with silos and index on a disk other than the local one.
     pub fn on_disk(root: &Path, disk: Arc<dyn Disk>) -> Self {
-        Self { root: root.to_owned(), disk }
+        Self { root: root.to_owned(), files: RootedFiles::new(root), disk }
+    }
+
+    /// The paths of an archive in a folder of this one. No link is followed on the way from this one
+    /// to it.
+    pub(crate) fn inside(&self, folder: &Path) -> Self {
+        let disk = Arc::new(LocalDisk::new(self.files.root()));
+        Self { root: folder.to_owned(), files: self.files.clone(), disk }
+    }
+
+    /// The files of the archive, by the paths that this value returns.
+    pub fn files(&self) -> &RootedFiles {
+        &self.files
     }
 
     /// The disk that silos and index are on.
@@ -126,9 +142,10 @@ impl ArchivePaths {
         self.root.join("secret.key")
     }
 
-    /// Whether the folder is an archive.
+    /// Whether the folder is an archive. Anything named `varve.toml` makes it one: reading the
+    /// settings then fails with the kind that is there.
     pub fn is_archive(&self) -> bool {
-        self.settings().is_file()
+        matches!(self.files.entry(&self.settings()), Ok(Some(_)))
     }
 }
 

@@ -221,7 +221,7 @@ fn audit_aardwarc(
 
 /// When a file was last written. A file without a known time counts as new, so that it is audited.
 fn modified(path: &Path) -> i64 {
-    let time = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    let time = std::fs::symlink_metadata(path).and_then(|metadata| metadata.modified()).ok();
     let since = time.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     since.and_then(|since| i64::try_from(since.as_secs()).ok()).unwrap_or(i64::MAX)
 }

@@ -10,6 +10,7 @@ mod diffs;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
+use varve_file::RootedFiles;
 use varve_repository::RepositoryError;
 
 use varve_catalog::CatalogError;
@@ -25,8 +26,8 @@ use varve_store::body::LooseFile;
 use super::audit::{AuditReport, CheckedItems};
 use crate::error::ArchiveError;
 use varve_repository::history::{
-    BODY_FILE, HEADERS_FILE, HeadState, MokuHistoryReader, VersionPages, are_headers_of, digest_of,
-    original_folder, tree_folder,
+    BODY_FILE, HEADERS_FILE, HeadState, MAX_HEADERS_BYTES, MokuHistoryReader, VersionPages, are_headers_of,
+    digest_of, original_folder, tree_folder,
 };
 
 /// The tables of derived data, which can be computed again.
@@ -145,7 +146,7 @@ fn bodies(
     progress: &dyn Fn(u64),
     tell: &mut dyn FnMut(AuditFinding),
 ) -> Result<HashSet<BodyId>, ArchiveError> {
-    let mut here = HashSet::new();
+    let (mut here, files) = (HashSet::new(), RootedFiles::new(site.root()));
     for LooseFile { id, path, length } in site.bodies().list()? {
         // A file without an id was never completed, so nothing references it.
         let Some(id) = id else { continue };
@@ -153,8 +154,8 @@ fn bodies(
         done.bodies += 1;
         if !quick {
             done.bytes += length;
-            let is = digest_of(&path).map_err(ArchiveError::read(&path))?;
-            if is != id {
+            let is = digest_of(&files, &path, &[None]).map_err(ArchiveError::read(&path))?;
+            if let Some(is) = is.filter(|is| *is != id) {
                 let message = format!("body {id} is damaged: its SHA-256 is {is}");
                 tell(finding(AuditKind::Digest, Some(&id.to_string()), message));
             }
@@ -334,9 +335,10 @@ fn look_at_files(
     if site.bodies().have_bodies(&[first.body])? == [false] {
         return Ok(());
     }
-    let trouble = look_in(&tree_folder(site.root(), &first.path), pages);
+    let files = RootedFiles::new(site.root());
+    let trouble = look_in(&files, &tree_folder(site.root(), &first.path), pages);
     let elsewhere = original_folder(&first.path).map(|folder| site.root().join(folder));
-    let is_elsewhere = elsewhere.is_some_and(|folder| look_in(&folder, pages).is_none());
+    let is_elsewhere = elsewhere.is_some_and(|folder| look_in(&files, &folder, pages).is_none());
     if let Some(message) = trouble.filter(|_| !is_elsewhere) {
         tell(finding(AuditKind::WorkingTree, None, message));
     }
@@ -344,15 +346,17 @@ fn look_at_files(
 }
 
 /// The problem with the files in a folder, if they are not those of one of these pages.
-fn look_in(folder: &Path, pages: &[Capture]) -> Option<String> {
+fn look_in(files: &RootedFiles, folder: &Path, pages: &[Capture]) -> Option<String> {
     let (body, headers) = (folder.join(BODY_FILE), folder.join(HEADERS_FILE));
-    match digest_of(&body) {
-        Ok(is) if pages.iter().any(|page| page.body == is) => {}
+    let lengths: Vec<_> = pages.iter().map(|page| page.length).collect();
+    match digest_of(files, &body, &lengths) {
+        Ok(Some(is)) if pages.iter().any(|page| page.body == is) => {}
         Ok(_) => return Some(format!("`{}` is not the body of HEAD", body.display())),
         Err(error) => return Some(format!("`{}` of HEAD cannot be read: {error}", body.display())),
     }
-    match std::fs::read_to_string(&headers) {
-        Ok(text) if pages.iter().any(|page| are_headers_of(page, &text)) => None,
+    match files.read_text(&headers, MAX_HEADERS_BYTES) {
+        Ok(Some(text)) if pages.iter().any(|page| are_headers_of(page, &text)) => None,
+        Ok(None) => Some(format!("`{}` of HEAD is missing", headers.display())),
         Ok(_) => Some(format!("`{}` does not hold the headers of HEAD", headers.display())),
         Err(error) => Some(format!("`{}` of HEAD cannot be read: {error}", headers.display())),
     }

@@ -1,6 +1,5 @@
 //! `rebuild`: rebuilds index, catalog and HEAD from the silos alone, reading each silo once.
 
-use std::fs;
 use std::path::PathBuf;
 
 use varve_catalog::CatalogRow;
@@ -78,7 +77,7 @@ impl<'a> NewCatalog<'a> {
         let path = unfinished(layout);
         // Files left by an interrupted rebuild are not reused.
         for ending in ["", "-wal", "-shm"] {
-            remove(&path.with_extension(format!("db{ending}")))?;
+            remove(layout, &path.with_extension(format!("db{ending}")))?;
         }
         let catalog = backends.new_catalog(&layout.temporary())?;
         Ok(Self { layout, backends, filling: CatalogFiller::new(catalog, settings.redaction()) })
@@ -94,11 +93,11 @@ impl<'a> NewCatalog<'a> {
         }
         drop(catalog);
         for ending in ["-wal", "-shm"] {
-            remove(&layout.root().join(format!("catalog.db{ending}")))?;
+            remove(layout, &layout.root().join(format!("catalog.db{ending}")))?;
         }
         let path = layout.catalog();
         step("rename", &path);
-        fs::rename(unfinished(layout), &path).map_err(ArchiveError::write(&path))?;
+        layout.files().rename(&unfinished(layout), &path).map_err(ArchiveError::write(&path))?;
         let catalog = self.backends.write_catalog()?;
         catch_up(&self.backends, &*catalog.rows, read_settings(layout)?.redaction())?;
         Ok(left_out)

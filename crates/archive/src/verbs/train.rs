@@ -60,7 +60,8 @@ pub fn train(history: &ArchiveHistoryWriter, size: usize) -> Result<Trained, Arc
     }
     let (made, stored) = make(history, &open_silo_files(writer.layout()), size, &|_| true)?;
     let path = writer.layout().dictionary();
-    replace(&path, &mut stored.as_slice(), true).map_err(ArchiveError::write(&path))?;
+    replace(writer.layout().files(), &path, &mut stored.as_slice(), true)
+        .map_err(ArchiveError::write(&path))?;
     Ok(made)
 }
 

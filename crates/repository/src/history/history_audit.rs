@@ -285,11 +285,14 @@ fn found_about_head(
         Ok(version) => format!("names {}", name(version)),
         Err(error) => format!("cannot be read ({error})"),
     };
-    let remedy = match (lacks_silos, archive.layout().head().is_dir()) {
-        (true, _) => "put the silos back that are missing",
-        (_, true) => "a folder is in its place: move it away, and the next verb that writes puts HEAD right",
-        _ => "the next verb that writes puts it right",
-    };
+    let remedy =
+        match (lacks_silos, archive.layout().files().is_folder(&archive.layout().head()).unwrap_or(false)) {
+            (true, _) => "put the silos back that are missing",
+            (_, true) => {
+                "a folder is in its place: move it away, and the next verb that writes puts HEAD right"
+            }
+            _ => "the next verb that writes puts it right",
+        };
     let message = format!("HEAD {is}, and the silos say {}; {remedy}", name(should_be));
     Some(AuditFinding::new(AuditKind::Catalog, message))
 }
@@ -301,7 +304,7 @@ fn compare_catalogs(
     found: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), RepositoryError> {
     let path = archive.layout().catalog();
-    if !path.is_file() {
+    if archive.layout().files().entry(&path).map_err(RepositoryError::read(&path))?.is_none() {
         return Ok(());
     }
     let compared = archive.backends().read_catalog().and_then(|kept| {

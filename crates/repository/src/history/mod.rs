@@ -56,7 +56,7 @@ pub use history_audit::HistoryAudit;
 pub use loaded_page::{LoadedPage, MAX_COMPARED_BYTES, STATUS_NOT_MODIFIED, headers_of, with_full_response};
 pub use moku::{MokuHistoryReader, MokuHistoryWriter, MokuWriterOptions};
 pub use open_layout::{open_reader, open_reader_choosing, open_writer, open_writer_of};
-pub use page_files::digest_of;
+pub use page_files::{MAX_HEADERS_BYTES, digest_of};
 pub use page_lists::{FindPageList, PageLists, manifest_with_list};
 pub use reader::HistoryReader;
 pub use removal::{open_body_or_removal, removal_of};

@@ -1,6 +1,5 @@
 //! The state of HEAD of a Moku site, by the rule of [`varve_moku::last_written_after`].
 
-use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -8,6 +7,7 @@ use varve_catalog::CatalogRead;
 use varve_core::VersionId;
 use varve_core::head_store::HeadStore;
 use varve_core::history::{ListCursor, VersionFilter};
+use varve_file::RootedFiles;
 use varve_moku::{head_written_at, last_written_after, latest_child_time};
 
 use super::head_state::{HeadState, named};
@@ -36,6 +36,7 @@ pub(super) fn judge(
 /// version.
 pub(super) fn outlive_children(
     catalog: &dyn CatalogRead,
+    files: &RootedFiles,
     path: &Path,
     version: VersionId,
 ) -> Result<(), RepositoryError> {
@@ -44,6 +45,6 @@ pub(super) fn outlive_children(
         return Ok(());
     }
     let time = UNIX_EPOCH + Duration::from_secs(latest.unsigned_abs());
-    let file = File::options().write(true).open(path);
+    let file = files.open_to_write(path);
     file.and_then(|file| file.set_modified(time)).map_err(RepositoryError::write(path))
 }
