@@ -11,7 +11,7 @@ use varve_warc::rule::WarcFinding;
 use crate::error::StoreError;
 use crate::exchange::{ScannedRecord, extract_lossy};
 use crate::index::{IndexEntry, IndexError, IndexOptions, IndexReader, IndexRebuild};
-use crate::silo::{SiloFiles, WalkedRecords, next_number, walk};
+use crate::silo::{SiloError, SiloFiles, WalkedRecords, next_number, walk};
 use crate::writer::recover::{LastSiloState, save_cut_tail, trim_last_silo};
 use crate::writer::segments;
 
@@ -29,6 +29,8 @@ pub struct RebuildDone {
     /// The file with the unreadable tail that was cut off the last silo. Present when no index
     /// shows whether that tail was acknowledged.
     pub set_aside: Option<PathBuf>,
+    /// The damage of the file with the next silo number, which was written again.
+    pub number_damage: Option<SiloError>,
 }
 
 /// The number of bytes that a rebuild reads, for progress bars.
@@ -58,7 +60,7 @@ pub fn rebuild(
     let mut index = IndexRebuild::begin(&*files.disk, folder, options)?;
     let silos = files.list()?;
     // The new index has no entries of lost silos, so their numbers are recorded separately.
-    next_number::remember(files, known.map_or(0, |known| known.silo() + 1))?;
+    done.number_damage = next_number::restore(files, known.map_or(0, |known| known.silo() + 1))?;
     let last = silos.keys().next_back().copied();
     for (number, silo) in &silos {
         let source = files.open(*number)?;

@@ -33,7 +33,11 @@ impl Verb for RebuildArgs {
         let printer = &mut session.printer;
         let bar = printer.progress_bytes(Some(rebuild::bytes_to_read(&layout)?));
         let Rebuilt { index: done, left_out } = rebuild::rebuild(&layout, opening, &|bytes| bar.inc(bytes))?;
-        let findings = (done.findings.len() + left_out.len()) as u64;
+        printer.end_progress();
+        let findings = (done.findings.len() + left_out.len()) as u64 + u64::from(done.number_damage.is_some());
+        if let Some(damage) = &done.number_damage {
+            printer.warn(format_args!("{damage}: done"));
+        }
         for (silo, finding) in &done.findings {
             printer.warn(format_args!("silo {silo} at byte {}: {}", finding.offset, finding.message));
         }

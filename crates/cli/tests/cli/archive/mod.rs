@@ -1,6 +1,7 @@
 //! Whole scenarios on archives, each in separate processes.
 
 mod aardwarc;
+mod auditing;
 mod browser;
 mod capture;
 mod errors;
