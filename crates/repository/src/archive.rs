@@ -57,7 +57,7 @@ impl Archive {
             return Err(RepositoryError::NoIndex { path: index });
         }
         let backends = Backends::open(&layout, &settings)?;
-        let store = StoreReader::open(backends.silos(), &index)?;
+        let store = open_store(&layout, &backends)?;
         Ok(Self { layout, settings, backends, store, lost_index: None, lost_settings: None })
     }
 
@@ -75,6 +75,9 @@ impl Archive {
         let layout = ArchivePaths::new(root);
         let (settings, lost_settings) = match &opened {
             Err(error @ RepositoryError::Settings { .. }) => {
+                (ArchiveSettings::new(""), Some(error_text(error)))
+            }
+            Err(error @ RepositoryError::Read { path, .. }) if *path == layout.settings() => {
                 (ArchiveSettings::new(""), Some(error_text(error)))
             }
             Err(RepositoryError::NoIndex { .. } | RepositoryError::Store(StoreError::Index(_))) => {
@@ -134,6 +137,12 @@ impl Archive {
     pub fn object(&self, id: RecordId) -> Result<Object, RepositoryError> {
         object(&self.store, id)
     }
+}
+
+/// Opens the store of an archive with the index that its paths name.
+pub(crate) fn open_store(layout: &ArchivePaths, backends: &Backends) -> Result<StoreReader, StoreError> {
+    let index = IndexReader::open(&*layout.index_disk(), &layout.index())?;
+    Ok(StoreReader::with_index(backends.silos(), index))
 }
 
 /// A store with an empty index, instead of one that cannot be read.

@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 use varve_store::disk::{Disk, LocalDisk};
 
+use crate::cache_folder::CacheFolder;
+
 /// The file that makes a folder an archive.
 pub const SETTINGS_FILE: &str = "varve.toml";
 
@@ -19,6 +21,8 @@ pub struct ArchivePaths {
     root: PathBuf,
     /// The disk that silos and index are on.
     disk: Arc<dyn Disk>,
+    /// Where index and catalog are instead of the archive's folder.
+    caches: Option<Arc<CacheFolder>>,
 }
 
 impl fmt::Debug for ArchivePaths {
@@ -41,7 +45,25 @@ impl ArchivePaths {
 
     /// Like [`Self::new`], with silos and index on a disk other than the local one.
     pub fn on_disk(root: &Path, disk: Arc<dyn Disk>) -> Self {
-        Self { root: root.to_owned(), disk }
+        Self { root: root.to_owned(), disk, caches: None }
+    }
+
+    /// The same archive, with index and catalog in another folder. For reading only.
+    pub(crate) fn with_caches_in(&self, caches: Arc<CacheFolder>) -> Self {
+        Self { caches: Some(caches), ..self.clone() }
+    }
+
+    /// The disk that the index is on.
+    pub(crate) fn index_disk(&self) -> Arc<dyn Disk> {
+        match &self.caches {
+            Some(caches) => Arc::new(LocalDisk::new(caches.path())),
+            None => Arc::clone(&self.disk),
+        }
+    }
+
+    /// The folder of index and catalog.
+    fn cache_root(&self) -> &Path {
+        self.caches.as_ref().map_or(&self.root, |caches| caches.path())
     }
 
     /// The disk that silos and index are on.
@@ -72,12 +94,12 @@ impl ArchivePaths {
 
     /// The index, which can be rebuilt from the silos.
     pub fn index(&self) -> PathBuf {
-        self.root.join("index")
+        self.cache_root().join("index")
     }
 
     /// The catalog, which can be rebuilt from the silos.
     pub fn catalog(&self) -> PathBuf {
-        self.root.join("catalog.db")
+        self.cache_root().join("catalog.db")
     }
 
     /// The file that names the parent of the next version.

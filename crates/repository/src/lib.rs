@@ -11,6 +11,7 @@ pub mod archive_writer;
 pub mod backends;
 pub mod body_failure;
 pub mod byte_size;
+pub mod cache_folder;
 pub mod content;
 pub mod error;
 mod head_file;

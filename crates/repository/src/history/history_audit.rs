@@ -56,11 +56,7 @@ impl RebuiltCatalog {
 impl<'a> HistoryAudit<'a> {
     /// Starts the audit, before the first record is read.
     pub fn begin(archive: &'a Archive) -> Self {
-        Self {
-            archive,
-            chain: ScannedHistory::default(),
-            again: RebuiltCatalog::begin(archive),
-        }
+        Self { archive, chain: ScannedHistory::default(), again: RebuiltCatalog::begin(archive) }
     }
 
     /// Processes the next record.
@@ -296,9 +292,8 @@ impl AuditedSilos<'_> {
         found: &mut dyn FnMut(AuditFinding),
     ) -> Result<(), RepositoryError> {
         // Unparsable records and lost page lists were already reported.
-        let told = left_out
-            .iter()
-            .filter(|left_out| !matches!(left_out, OmittedRow::Fact(_) | OmittedRow::List(_)));
+        let told =
+            left_out.iter().filter(|left_out| !matches!(left_out, OmittedRow::Fact(_) | OmittedRow::List(_)));
         told.for_each(|left_out| found(AuditFinding::new(AuditKind::History, left_out.to_string())));
         self.found_about_end()?.into_iter().for_each(&mut *found);
         self.found_about_head(again.head()?)?.into_iter().for_each(&mut *found);
@@ -417,7 +412,7 @@ fn is_behind(kept: &dyn CatalogRead, archive: &Archive) -> Result<bool, Reposito
 }
 
 /// What a row of a catalog dump is about, as part of a sentence.
-fn subject_of(row: &str) -> String {
+pub fn subject_of(row: &str) -> String {
     let row: serde_json::Value = serde_json::from_str(row).unwrap_or_default();
     let Some((kind, value)) = row.as_object().and_then(|fields| {
         let kinds = ["head", "tag", "version", "score", "capture", "verdict", "removal"];

@@ -100,12 +100,7 @@ fn is_there(
 }
 
 /// Finds all segments of an object and, with `whole`, reads and so verifies it.
-fn check_object(
-    run: &mut AuditRun<'_>,
-    segment: &SegmentFacts,
-    origin: &RecordId,
-    whole: bool,
-) {
+fn check_object(run: &mut AuditRun<'_>, segment: &SegmentFacts, origin: &RecordId, whole: bool) {
     let problem = match run.store.object(origin) {
         Ok(Some(object)) if whole => {
             match object.read().map(|mut reader| std::io::copy(&mut reader, &mut std::io::sink())) {

@@ -382,6 +382,14 @@ impl AuditRun<'_> {
     /// sealed silo is reported at once.
     pub(crate) fn report(&mut self, finding: AuditFinding) {
         self.done.is_ahead_of_index |= finding.kind == AuditKind::IndexMissing;
+        if let (AuditKind::IndexStray, Some(silo), Some(offset)) =
+            (finding.kind, finding.silo, finding.offset)
+            && self.is_index_sound
+            && self.silo_lengths.get(&silo).is_some_and(|length| offset >= *length)
+        {
+            *self.cut_off.entry(silo).or_default() += 1;
+            return;
+        }
         match (finding.silo, finding.offset) {
             (Some(silo), Some(offset))
                 if self.is_unacknowledged(silo, offset) && !self.is_damage_of_sealed(silo, &finding) =>

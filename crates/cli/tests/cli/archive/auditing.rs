@@ -2,6 +2,12 @@
 //! summary.
 
 use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use varve_testkit::web::{Answer, Site, Web};
 
 use super::{Scene, noise, stderr, stdout};
 
@@ -121,9 +127,126 @@ fn a_changed_catalog_row_is_reported_as_a_sentence() {
     let scene = Scene::new(&[]);
     commit(&scene, "one");
     let catalog = rusqlite::Connection::open(scene.path("museum/catalog.db")).unwrap();
-    assert_eq!(catalog.execute("UPDATE versions SET message = 'other'", []).unwrap(), 1);
+    assert_eq!(catalog.execute("UPDATE snapshots SET status_code = 404", []).unwrap(), 1);
     drop(catalog);
     let said = findings(&scene);
-    assert!(said.contains(" is recorded with other values") && said.contains("version"), "{said}");
+    assert!(
+        said.contains("the capture of https://e.org/ at ") && said.contains(" is recorded with other values"),
+        "{said}"
+    );
     assert!(!said.contains('{'), "{said}");
+}
+
+#[test]
+fn a_killed_capture_is_one_finding() {
+    let gate = Arc::new(AtomicBool::new(false));
+    let links: String = (0..40).map(|page| format!("<a href=/p/{page}>page</a>")).collect();
+    let waits = Arc::clone(&gate);
+    let site =
+        Site::new().computed("/", move |_| Answer::html(links.clone())).computed("/p/", move |request| {
+            while request.number(1) >= 20 && !waits.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Answer::html(format!("<p>{}", request.path()))
+        });
+    let (scene, web) = (Scene::new(&[]), Web::serve(site));
+    let mut command = scene.command();
+    command.args(["capture", &web.url("/"), "--scope", "host", "--delay", "0", "--allow-private"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while web.total() < 22 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    gate.store(true, Ordering::Relaxed);
+    // What a kill before the last checkpoint leaves: complete records without entries and rows.
+    std::fs::remove_file(scene.path("museum/index/appendix")).unwrap();
+    let said = findings(&scene);
+    let told = "one unfinished run; `varve capture --resume` continues it";
+    assert!(said.contains(told) && said.contains("1 finding"), "{said}");
+}
+
+#[test]
+fn a_rebuild_names_what_is_lost_and_moves_head() {
+    let scene = Scene::new(&["--silo-size", "1 MiB"]);
+    commit(&scene, "one");
+    let first = scene.line(&["log", "--json"]);
+    let first: serde_json::Value = serde_json::from_str(&first).unwrap();
+    scene.file("big", &noise(1_500_000, 5));
+    scene.data(&["store", "big"]);
+    commit(&scene, "two");
+    let head = std::fs::read_to_string(scene.path("museum/HEAD")).unwrap();
+    let silos = scene.silos();
+    std::fs::remove_file(silos.last().unwrap()).unwrap();
+    let output = scene.run(&["rebuild"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains(&format!("lost: silo {}", silos.len() - 1)), "{said}");
+    assert!(said.contains(&format!("lost: version {}", head.trim())), "{said}");
+    assert!(said.contains("lost: the capture of https://e.org/ at "), "{said}");
+    assert!(said.contains(&format!("HEAD named version {}, which is lost", head.trim())), "{said}");
+    let now = std::fs::read_to_string(scene.path("museum/HEAD")).unwrap();
+    assert_eq!(now.trim(), first["id"].as_str().unwrap());
+    assert_eq!(scene.data(&["cat", "https://e.org/"]), b"one");
+}
+
+#[test]
+fn a_rebuild_without_any_version_left_removes_head() {
+    let scene = Scene::new(&[]);
+    commit(&scene, "one");
+    std::fs::remove_file(&scene.silos()[0]).unwrap();
+    let output = scene.run(&["rebuild"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("no version is left"), "{}", stderr(&output));
+    assert!(!scene.path("museum/HEAD").exists());
+}
+
+#[test]
+fn an_archive_is_read_without_index_and_catalog() {
+    let scene = Scene::new(&[]);
+    commit(&scene, "one");
+    commit(&scene, "two");
+    scene.file("object", b"an object");
+    let id = scene.line(&["store", "object"]);
+    let id = id.split_whitespace().next().unwrap().to_owned();
+    let log = scene.data(&["log"]);
+    let kept = scene.path("kept");
+    let (index, catalog) = (scene.path("museum/index"), scene.path("museum/catalog.db"));
+    for lose in ["index", "catalog", "damaged catalog"] {
+        match lose {
+            "index" => std::fs::rename(&index, scene.path("lost")).unwrap(),
+            "catalog" => std::fs::rename(&catalog, scene.path("lost")).unwrap(),
+            _ => std::fs::write(&catalog, "not a database at all, but a text").unwrap(),
+        }
+        for (words, expected) in [
+            (vec!["cat", "https://e.org/"], b"two".to_vec()),
+            (vec!["log"], log.clone()),
+            (vec!["get", &id], b"an object".to_vec()),
+        ] {
+            let output = scene.run(&words);
+            assert_eq!(output.status.code(), Some(0), "{lose}, {words:?}: {}", stderr(&output));
+            assert_eq!(output.stdout, expected, "{lose}, {words:?}");
+            // An object is found by the index alone.
+            let lines = if words[0] == "get" && lose != "index" { 0 } else { 1 };
+            assert_eq!(stderr(&output).lines().count(), lines, "{lose}, {words:?}: {}", stderr(&output));
+            let elsewhere = [&words[..], &["--index-in", kept.to_str().unwrap()]].concat();
+            assert_eq!(scene.data(&elsewhere), expected, "{lose}, {words:?}");
+        }
+        assert!(kept.join("varve-caches/catalog.db").exists());
+        match lose {
+            "index" => std::fs::rename(scene.path("lost"), &index).unwrap(),
+            _ => std::fs::rename(scene.path("lost"), &catalog).unwrap(),
+        }
+        if lose == "catalog" {
+            std::fs::copy(&catalog, scene.path("lost")).unwrap();
+        }
+    }
+    let project = scene.path("project");
+    std::fs::remove_dir_all(&index).unwrap();
+    scene.data(&["export", project.to_str().unwrap()]);
+    // New records are seen by caches that are kept elsewhere.
+    scene.data(&["rebuild"]);
+    commit(&scene, "three");
+    assert_eq!(scene.data(&["cat", "https://e.org/", "--index-in", kept.to_str().unwrap()]), b"three");
 }

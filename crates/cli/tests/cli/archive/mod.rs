@@ -5,6 +5,7 @@ mod auditing;
 mod browser;
 mod capture;
 mod errors;
+mod flips;
 mod format;
 mod full_disk;
 mod kill;
