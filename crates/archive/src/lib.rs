@@ -29,6 +29,7 @@ pub use varve_crawl::CrawlError;
 pub use varve_file::{EntryKind, FolderError, RootedFiles};
 pub use varve_plan::{EditError, PlanError, Problem};
 pub use varve_repository::byte_size::human_size;
+pub use varve_repository::cache_folder::{needs_other_caches, with_built_caches};
 pub use varve_repository::error::UnreadableFact;
 pub use varve_repository::page_path::page_path;
 pub use varve_repository::rows::MissingPageList;

@@ -12,6 +12,8 @@ use std::sync::Arc;
 use varve_file::RootedFiles;
 use varve_store::disk::{Disk, LocalDisk};
 
+use crate::cache_folder::CacheFolder;
+
 /// The file that makes a folder an archive.
 pub const SETTINGS_FILE: &str = "varve.toml";
 
@@ -23,6 +25,8 @@ pub struct ArchivePaths {
     files: RootedFiles,
     /// The disk that silos and index are on.
     disk: Arc<dyn Disk>,
+    /// Where index and catalog are instead of the archive's folder.
+    caches: Option<Arc<CacheFolder>>,
 }
 
 impl fmt::Debug for ArchivePaths {
@@ -45,19 +49,45 @@ impl ArchivePaths {
 
     /// Like [`Self::new`], with silos and index on a disk other than the local one.
     pub fn on_disk(root: &Path, disk: Arc<dyn Disk>) -> Self {
-        Self { root: root.to_owned(), files: RootedFiles::new(root), disk }
+        Self { root: root.to_owned(), files: RootedFiles::new(root), disk, caches: None }
     }
 
     /// The paths of an archive in a folder of this one. No link is followed on the way from this one
     /// to it.
     pub(crate) fn inside(&self, folder: &Path) -> Self {
         let disk = Arc::new(LocalDisk::new(self.files.root()));
-        Self { root: folder.to_owned(), files: self.files.clone(), disk }
+        Self { root: folder.to_owned(), files: self.files.clone(), disk, caches: None }
     }
 
     /// The files of the archive, by the paths that this value returns.
     pub fn files(&self) -> &RootedFiles {
         &self.files
+    }
+
+    /// The same archive, with index and catalog in another folder. For reading only.
+    pub(crate) fn with_caches_in(&self, caches: Arc<CacheFolder>) -> Self {
+        Self { caches: Some(caches), ..self.clone() }
+    }
+
+    /// The disk that the index is on.
+    pub(crate) fn index_disk(&self) -> Arc<dyn Disk> {
+        match &self.caches {
+            Some(caches) => Arc::new(LocalDisk::new(caches.path())),
+            None => Arc::clone(&self.disk),
+        }
+    }
+
+    /// The files of index and catalog.
+    pub(crate) fn cache_files(&self) -> RootedFiles {
+        match &self.caches {
+            Some(caches) => RootedFiles::new(caches.path()),
+            None => self.files.clone(),
+        }
+    }
+
+    /// The folder of index and catalog.
+    fn cache_root(&self) -> &Path {
+        self.caches.as_ref().map_or(&self.root, |caches| caches.path())
     }
 
     /// The disk that silos and index are on.
@@ -88,12 +118,12 @@ impl ArchivePaths {
 
     /// The index, which can be rebuilt from the silos.
     pub fn index(&self) -> PathBuf {
-        self.root.join("index")
+        self.cache_root().join("index")
     }
 
     /// The catalog, which can be rebuilt from the silos.
     pub fn catalog(&self) -> PathBuf {
-        self.root.join("catalog.db")
+        self.cache_root().join("catalog.db")
     }
 
     /// The file that names the parent of the next version.

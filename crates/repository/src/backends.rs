@@ -88,7 +88,7 @@ impl Backends {
     /// Opens the catalog for reading.
     pub fn read_catalog(&self) -> Result<OpenCatalog<dyn CatalogRead>, RepositoryError> {
         let path = self.layout.catalog();
-        if self.layout.files().entry(&path).map_err(RepositoryError::read(&path))?.is_none() {
+        if self.layout.cache_files().entry(&path).map_err(RepositoryError::read(&path))?.is_none() {
             return Err(RepositoryError::NoCatalog { path });
         }
         let rows = Arc::new(SqliteCatalog::open_to_read(&path)?);

@@ -12,6 +12,7 @@ pub mod atomic_replace;
 pub mod backends;
 pub mod body_failure;
 pub mod byte_size;
+pub mod cache_folder;
 pub mod content;
 pub mod error;
 mod head_file;

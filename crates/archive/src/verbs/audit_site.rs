@@ -20,7 +20,7 @@ use varve_core::history::{Capture, ListCursor, Version, VersionFilter};
 use varve_core::{BodyId, VersionId};
 use varve_moku::MokuFinding;
 use varve_score::RulePack;
-use varve_store::audit::{AuditFinding, AuditKind};
+use varve_store::audit::{AuditFinding, AuditKind, error_text};
 use varve_store::body::LooseFile;
 
 use super::audit::{AuditReport, CheckedItems};
@@ -57,28 +57,41 @@ pub fn audit_site(
         count += 1;
         found(finding);
     };
-    site.moku().audit_rows(quick, &mut |trouble| tell(of_rows(&trouble)))?;
-    let here = bodies(&site, quick, &mut done, progress, &mut tell)?;
-    snapshots(&site, &here, &mut done, &mut tell)?;
-    let versions = versions(&site, quick, &mut tell)?;
+    let rows = site.moku().audit_rows(quick, &mut |trouble| tell(of_rows(&trouble)));
+    step(rows, &mut tell);
+    let here = step(bodies(&site, quick, &mut done, progress, &mut tell), &mut tell);
+    if let Some(here) = here {
+        step(snapshots(&site, &here, &mut done, &mut tell), &mut tell);
+    }
+    let versions = step(versions(&site, quick, &mut tell), &mut tell).unwrap_or(0);
     if !quick {
         let rules = &RulePack::exposure_1().scoring_version;
-        site.moku().audit_scores(rules, &mut |trouble| tell(of_rows(&trouble)))?;
-        diffs::diffs(&site, &mut tell)?;
+        let scores = site.moku().audit_scores(rules, &mut |trouble| tell(of_rows(&trouble)));
+        step(scores, &mut tell);
+        step(diffs::diffs(&site, &mut tell), &mut tell);
     }
-    let head = head(&site, &mut tell)?;
-    if head == HeadState::Right && !quick {
-        match working_tree(&site, &mut tell) {
-            // A row that is not a valid capture is a finding like any other.
-            Err(ArchiveError::Repository(RepositoryError::Catalog(error @ CatalogError::Damaged { .. }))) => {
-                tell(finding(AuditKind::Rows, None, error.to_string()));
-            }
-            other => other?,
-        }
+    let head = step(head(&site, &mut tell), &mut tell);
+    if head == Some(HeadState::Right) && !quick {
+        step(working_tree(&site, &mut tell), &mut tell);
     }
     let SiteCounts { captures, bodies, bytes } = done;
     let checked = CheckedItems::Site { versions, bodies };
     Ok(AuditReport { records: captures, bytes, findings: count, checked })
+}
+
+/// The result of a step of the audit. One that failed is a finding, and the next step follows.
+fn step<T, E: Into<ArchiveError>>(result: Result<T, E>, tell: &mut dyn FnMut(AuditFinding)) -> Option<T> {
+    match result.map_err(Into::into) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            let message = format!(
+                "the database cannot be read: {}; put `moku.db` back from a copy",
+                error_text(&error)
+            );
+            tell(finding(AuditKind::Rows, None, message));
+            None
+        }
+    }
 }
 
 /// Total bytes of all bodies, for a progress display.

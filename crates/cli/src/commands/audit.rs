@@ -110,7 +110,9 @@ impl Verb for AuditArgs {
             if reported.len() < MAX_REPORTED_FINDINGS {
                 reported.push(finding);
             }
-        })?;
+        });
+        printer.end_progress();
+        let done = done?;
         printed?;
         if let (Some(path), AuditSubject::Archive(archive)) = (&self.report, &subject) {
             let (began, ended) = (&began, &clock::now().to_string());

@@ -31,7 +31,7 @@ use super::head_state::{HeadState, named};
 use super::packer_pool::PackerPool;
 use super::store_bodies::{open_body, open_payload, order_of, place, read_body, renderings, wire_head};
 use super::{BodyInput, BodyWorker, HistoryReader, RecordPlace, body_range};
-use crate::archive::Archive;
+use crate::archive::{Archive, open_store};
 use crate::archive_paths::ArchivePaths;
 use crate::archive_writer::{ArchiveWriter, WriterOptions};
 use crate::backends::{Backends, OpenCatalog};
@@ -70,7 +70,7 @@ struct ReopenedStore {
 type IndexState = Vec<(OsString, u64, SystemTime)>;
 
 fn index_state(layout: &ArchivePaths) -> IndexState {
-    let (files, folder) = (layout.files(), layout.index());
+    let (files, folder) = (layout.cache_files(), layout.index());
     // An unreadable folder counts as unchanged.
     let entries = files.list(&folder).unwrap_or_default();
     let described = entries.into_iter().filter_map(|entry| {
@@ -146,7 +146,7 @@ impl ArchiveHistoryReader {
             if newer.index == state {
                 return Ok(None);
             }
-            Ok(Some((Arc::new(StoreReader::open(self.archive.backends().silos(), &layout.index())?), state)))
+            Ok(Some((Arc::new(open_store(layout, self.archive.backends())?), state)))
         })?;
         Ok(found.map(|(store, index)| {
             *newer = ReopenedStore { store: Some(Arc::clone(&store)), index };

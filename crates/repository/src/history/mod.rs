@@ -52,7 +52,7 @@ pub use catalog_filler::{CatalogFiller, FilledCatalog};
 pub use crystal::CrystalHistoryReader;
 pub use crystal::time_of_revision;
 pub use head_state::HeadState;
-pub use history_audit::HistoryAudit;
+pub use history_audit::{HistoryAudit, subject_of};
 pub use loaded_page::{LoadedPage, MAX_COMPARED_BYTES, STATUS_NOT_MODIFIED, headers_of, with_full_response};
 pub use moku::{MokuHistoryReader, MokuHistoryWriter, MokuWriterOptions};
 pub use open_layout::{open_reader, open_reader_choosing, open_writer, open_writer_of};

@@ -74,8 +74,7 @@ impl AuditRun<'_> {
         match all_added {
             true => {}
             false if self.options.index_lost.is_none() && failure.is_ok() => {
-                *failure = super::compare_index::look_up_each(self, &found)
-                    .or_else(|error| self.index_failed(error));
+                *failure = super::compare_index::look_up_each(self, &found);
             }
             false => {}
         }
