@@ -119,12 +119,6 @@ impl NetworkOptions {
     }
 }
 
-/// Whether a URL has a user name or a password.
-pub fn has_user_info(url: &str) -> bool {
-    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
-    rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())].contains('@')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@
 
 mod archive;
 mod check;
+mod clock;
 mod commit_urls;
 mod crystal;
 mod crystal_kill;
@@ -28,6 +29,7 @@ mod score;
 mod serve;
 mod streams;
 mod urls;
+mod user_info;
 
 use std::process::{Command, Output};
 

@@ -194,7 +194,10 @@ mod tests {
         assert_eq!(guard.check_proxied("abc.onion", true), Ok(()));
         assert!(guard.check_proxied("abc.onion", false).is_err());
         for host in ["10.0.0.1", "[::1]"] {
-            assert!(matches!(trusting.check_proxied(host, true), Err(ProxiedHostRefusal::Address(_))), "{host}");
+            assert!(
+                matches!(trusting.check_proxied(host, true), Err(ProxiedHostRefusal::Address(_))),
+                "{host}"
+            );
         }
     }
 
