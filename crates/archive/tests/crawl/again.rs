@@ -249,7 +249,7 @@ fn only_what_is_stale_failed_or_missing_is_requested_if_the_user_asks_for_that()
         (std::array::from_fn::<usize, 3, _>(|at| after[at] - before[at]), told.ended().tally.present)
     };
     assert_eq!(requests(&|_| {}).0, [1, 1, 1]);
-    assert_eq!(requests(&|_| {}), ([0, 0, 0], 4));
+    assert_eq!(requests(&|_| {}), ([0, 0, 0], 5));
     assert_eq!(requests(&|refetch| refetch.retry_errors = true).0, [0, 0, 1]);
     let now = Some("2999-01-01".parse().unwrap());
     assert_eq!(requests(&|refetch| refetch.stale_before = now).0, [1, 1, 1]);

@@ -566,3 +566,51 @@ fn a_url_that_an_alias_leaves_on_the_live_web_is_skipped_and_the_others_are_capt
     assert_eq!((status, web.count("/here"), web.count("/away/page")), (Some(0), 1, 0), "{told}");
     assert!(told.contains("plan:external") && told.contains("/away/page"), "{told}");
 }
+
+#[test]
+fn an_archive_is_exported_with_its_plan_and_on_request_with_all_versions() {
+    let place = crate::history::Place::new(true);
+    for text in ["one", "two"] {
+        place.file("page", text);
+        place.data(&["commit", "--url", "http://h.example/1", "page", "-m", text]);
+    }
+    place.data(&["tag", "first", "HEAD~1"]);
+    place.data(&["plan", "root", "add", "http://h.example/", "--name", "Home"]);
+    let group = ["--name", "Numbers", "--found-on", "Home"];
+    place.data(&[&["plan", "group", "add", "http://h.example/#"][..], &group].concat());
+    place.data(&["plan", "alias", "add", "http://www.h.example/", "http://h.example/"]);
+    let export = |name: &str, more: &[&str]| {
+        let words = [&["export", "--format", "crystal", name, "--json"][..], more].concat();
+        let exported = place.object(&words);
+        let project = varve_crystal::Project::open(&place.path(name)).unwrap();
+        (exported, project)
+    };
+    let (exported, project) = export("head.crystalproj", &[]);
+    assert_eq!(exported["revisions"], 1, "{exported}");
+    let root = project.roots().next().unwrap().unwrap();
+    let group = project.groups().next().unwrap().unwrap();
+    let alias = project.aliases().next().unwrap().unwrap();
+    assert_eq!((root.name.as_str(), group.name.as_str()), ("Home", "Numbers"));
+    assert_eq!(group.source, Some(varve_crystal::GroupSource::Root(root.id)));
+    assert_eq!(alias.source_url_prefix, "http://www.h.example/");
+    let (exported, project) = export("all.crystalproj", &["--all"]);
+    assert_eq!((&exported["revisions"], project.roots().count()), (&serde_json::json!(2), 1), "{exported}");
+    let bodies: Vec<String> = project
+        .revisions()
+        .map(|revision| {
+            let varve_crystal::BodyLookup::Found(mut body) = project.body_of(&revision.unwrap()).unwrap()
+            else {
+                panic!("no body")
+            };
+            let mut text = String::new();
+            std::io::Read::read_to_string(&mut body, &mut text).unwrap();
+            text
+        })
+        .collect();
+    assert_eq!(bodies, ["one", "two"]);
+    let left = exported["left_behind"].to_string();
+    assert!(left.contains("messages and authors") && left.contains("tags"), "{left}");
+    // The plan that was in force with an older version, which had none.
+    let (exported, project) = export("old.crystalproj", &["--version", "HEAD~1"]);
+    assert_eq!((&exported["revisions"], project.roots().count()), (&serde_json::json!(1), 0), "{exported}");
+}
