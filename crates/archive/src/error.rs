@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use varve_catalog::CatalogError;
 use varve_core::body::BodyError;
+use varve_core::secret::ShownUrl;
 use varve_core::url::UrlError;
 use varve_core::{Moment, VersionId};
 use varve_plan::{EditError, Problem};
@@ -73,7 +74,7 @@ pub enum ArchiveError {
     #[error("version {0} has no rows: bodies that only lost rows reference would be removed")]
     LostVersion(VersionId),
     /// The URL has no capture.
-    #[error("nothing was captured of `{}`{}", url.escape_debug(), at.as_deref().map(|at| format!(" {at}")).unwrap_or_default())]
+    #[error("nothing was captured of `{}`{}", ShownUrl(url).to_string().escape_debug(), at.as_deref().map(|at| format!(" {at}")).unwrap_or_default())]
     NoCapture {
         /// The URL.
         url: String,
@@ -164,7 +165,7 @@ pub enum ArchiveError {
     #[error("`{0}` contains a user name or a password")]
     UserInfo(String),
     /// The URL is not a web URL.
-    #[error("`{}` is not a web URL", _0.escape_debug())]
+    #[error("`{}` is not a web URL", ShownUrl(_0).to_string().escape_debug())]
     NotOnTheWeb(String),
     /// No seed URL was given.
     #[error("there is no URL to start with")]

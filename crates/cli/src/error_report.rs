@@ -3,6 +3,7 @@
 use std::error::Error as _;
 
 use clap::error::ErrorKind;
+use varve_archive::verbs::key::ShownUrl;
 
 use crate::error::Error;
 use crate::error_hints;
@@ -44,7 +45,7 @@ fn causes(failure: &Error) -> Vec<String> {
 
 /// Converts a message of clap: its paragraphs are the message, tips, the usage line and a pointer to help.
 fn usage(mistake: &clap::Error) -> ErrorReport {
-    let text = mistake.render().to_string().replace('\'', "`");
+    let text = hide_user_info(&mistake.render().to_string().replace('\'', "`"));
     let mut paragraphs = text.split("\n\n").map(str::trim_end);
     let message = paragraphs.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
     let mut hints = Vec::new();
@@ -59,6 +60,12 @@ fn usage(mistake: &clap::Error) -> ErrorReport {
         }));
     }
     ErrorReport { message, causes: Vec::new(), hints }
+}
+
+/// A text with the user information of every URL in it hidden: clap repeats arguments.
+fn hide_user_info(text: &str) -> String {
+    let words = text.split_inclusive([' ', '\n', '`']);
+    words.map(|word| ShownUrl(word).to_string()).collect()
 }
 
 #[cfg(test)]

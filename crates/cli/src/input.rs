@@ -35,6 +35,9 @@ pub(crate) enum UrlArgumentError {
     /// Text, but not a URL.
     #[error(transparent)]
     Url(#[from] UrlError),
+    /// A URL with a user name or a password.
+    #[error("contains a user name or a password")]
+    UserInfo,
 }
 
 /// Why a line is not an id.

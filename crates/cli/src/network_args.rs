@@ -38,9 +38,16 @@ pub(crate) struct NetworkArgs {
 
     /// A proxy for all requests: `http://HOST:PORT`, `socks5://HOST:PORT`, or `none` [default: the
     /// variables http_proxy, https_proxy (or HTTPS_PROXY), all_proxy and no_proxy, as curl uses
-    /// them, except for this machine]
+    /// them, except for this machine]. The proxy resolves names, so their addresses cannot be
+    /// checked: names without a domain and private names (`.local`, `.internal`, `.corp`, ...) are
+    /// refused, and `.onion` unless the proxy is a SOCKS proxy
     #[arg(long, value_name = "URL")]
     proxy: Option<String>,
+
+    /// Give the proxy any name: the proxy resolves names and decides which are private. Private
+    /// addresses in URLs still need `--allow-private`
+    #[arg(long)]
+    proxy_resolves: bool,
 
     /// A file of certificates to trust besides those of the system
     #[arg(long, value_name = "FILE")]
@@ -57,6 +64,7 @@ impl NetworkArgs {
             allow_private: self.allow_private,
             credentials: String::from_utf8_lossy(&credentials).into_owned(),
             proxies: self.proxies(),
+            proxy_resolves: self.proxy_resolves,
             certificates: self.ca.as_deref().map(absolute_path).transpose()?,
             ..NetworkOptions::default()
         };

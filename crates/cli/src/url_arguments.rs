@@ -5,7 +5,7 @@
 
 use std::io::{self, BufReader, Stdin};
 
-use varve_archive::verbs::key::UrlError;
+use varve_archive::verbs::key::{ShownUrl, UrlError};
 
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
@@ -13,6 +13,7 @@ use crate::input::{InputPosition, MAX_LINE_BYTES, STDIN_ARGUMENT, UrlArgumentErr
 use crate::printer::Printer;
 
 /// Calls `each` for every URL in turn. An error in one URL is reported, and the others still follow.
+/// A URL with a user name or a password is an error, also if `each` can handle it.
 pub(crate) fn for_each_url(
     words: Vec<String>,
     printer: &mut Printer,
@@ -22,7 +23,10 @@ pub(crate) fn for_each_url(
     let mut urls = UrlArguments::new(words);
     while let Some(UrlArgument { place, text }) = urls.next(printer)? {
         let refusal = match text {
-            Ok(url) => each(&url, printer)?.map(UrlArgumentError::from),
+            Ok(url) => {
+                let refusal = each(&url, printer)?.map(UrlArgumentError::from);
+                refusal.or_else(|| ShownUrl(&url).has_user_info().then_some(UrlArgumentError::UserInfo))
+            }
             Err(refusal) => Some(refusal),
         };
         if let Some(source) = refusal {

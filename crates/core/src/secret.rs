@@ -8,6 +8,13 @@ use std::fmt;
 /// The text that replaces a hidden value.
 pub const HIDDEN_TEXT: &str = "[hidden]";
 
+/// Schemes whose URLs have an authority, however many slashes are written before it.
+const WEB_SCHEMES: [&str; 5] = ["http", "https", "ftp", "ws", "wss"];
+
+/// Schemes whose URLs may hold an `@` that follows no user information.
+const OPAQUE_SCHEMES: [&str; 12] =
+    ["acct", "cid", "data", "javascript", "mailto", "mid", "news", "sip", "sips", "tel", "urn", "xmpp"];
+
 /// A value that neither `Debug` nor `Display` shows, and that cannot be serialised.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Secret<T>(T);
@@ -61,14 +68,14 @@ pub struct ShownUrl<'a>(
 );
 
 impl ShownUrl<'_> {
-    /// Whether the text holds user information.
+    /// Whether the text holds user information: the one test for every URL that comes in.
     pub fn has_user_info(&self) -> bool {
         self.user_info().is_some()
     }
 
     /// The start of the user information, and the position of the `@` after it.
     fn user_info(&self) -> Option<(usize, usize)> {
-        let start = self.0.find("//")? + 2;
+        let start = self.authority_start()?;
         let rest = &self.0[start..];
         let authority = &rest[..rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len())];
         if let Some(at) = authority.rfind('@') {
@@ -81,6 +88,28 @@ impl ShownUrl<'_> {
             return None;
         }
         rest.rfind('@').map(|at| (start, start + at))
+    }
+
+    /// The position where the authority begins, if the text may have one.
+    ///
+    /// Browsers take any number of slashes after the scheme of a web URL, also none and also
+    /// backslashes. People leave the scheme out: then a name and a password look like a scheme and
+    /// a path.
+    fn authority_start(&self) -> Option<usize> {
+        let begin = self.0.len() - self.0.trim_start().len();
+        let (scheme, rest) = self.0[begin..].split_once(':').unwrap_or_default();
+        let after = begin + scheme.len() + 1;
+        if WEB_SCHEMES.iter().any(|web| scheme.eq_ignore_ascii_case(web)) {
+            let slashes = |letter: char| matches!(letter, '/' | '\\') || letter.is_whitespace();
+            return Some(after + rest.len() - rest.trim_start_matches(slashes).len());
+        }
+        let is_word = |text: &str| !text.is_empty() && !text.contains(['/', '?', '#', '\\', '@', '[']);
+        let is_opaque = OPAQUE_SCHEMES.iter().any(|opaque| scheme.eq_ignore_ascii_case(opaque));
+        let before_path = &rest[..rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len())];
+        if is_word(scheme) && !is_opaque && before_path.contains('@') {
+            return Some(begin);
+        }
+        self.0.find("//").map(|slashes| slashes + 2)
     }
 }
 
@@ -122,7 +151,14 @@ mod tests {
             ("https://user:p/w@example.com/", "https://[hidden]@example.com/"),
             ("https://user:p#w?x@example.com/", "https://[hidden]@example.com/"),
             ("https://user:p\\w@example.com/", "https://[hidden]@example.com/"),
+            ("https:user:pw@example.com/", "https:[hidden]@example.com/"),
+            ("HTTP:/user:pw@example.com/", "HTTP:/[hidden]@example.com/"),
+            ("https:\\\\user:pw@example.com/", "https:\\\\[hidden]@example.com/"),
+            ("user:pw@example.com/", "[hidden]@example.com/"),
+            (" user:pw@example.com", " [hidden]@example.com"),
+            ("example.com:80/a@b", "example.com:80/a@b"),
             ("mailto:someone@example.com", "mailto:someone@example.com"),
+            ("https:/example.com/a@b", "https:/example.com/a@b"),
             ("", ""),
         ] {
             assert_eq!(ShownUrl(url).to_string(), shown);

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
 use varve_catalog::Frontier;
+use varve_core::history::{ListCursor, VersionFilter};
 use varve_core::{RunId, VersionId, WorkerId};
 
 use super::archive::ArchiveDestination;
@@ -97,10 +98,11 @@ pub(crate) fn crawl(
 ) -> Result<RunEnd, CrawlError> {
     let policy = CrawlPolicy::new(state.settings.clone());
     let RunEnvironment { history, threads, stop, .. } = *environment;
+    report_clock_behind(history, report)?;
     let stop_versions = state.stop_versions.as_slice();
     let (proxy, wall_time) = (fetchers.proxy.clone(), || history.now());
     let input = RunInput {
-        destination: &ArchiveDestination { history, stop_versions, proxy },
+        destination: &ArchiveDestination { history, stop_versions, proxy, refetch: state.settings.refetch },
         frontier: &*frontier,
         policy: &policy,
         fetchers,
@@ -129,6 +131,19 @@ pub(crate) fn crawl(
     let left = ending == RunEnding::Left;
     let again = if left { frontier.next_retry_at()? } else { None };
     Ok(RunEnd { stopped: true, hosts_left: left, retry_at: again, ..made.run_end(run, tally, queued) })
+}
+
+/// Reports a version that is later than the clock shows.
+fn report_clock_behind(
+    history: &ArchiveHistoryWriter,
+    report: &mut dyn FnMut(CrawlEvent<'_>),
+) -> Result<(), CrawlError> {
+    let newest = history.catalog().versions(&VersionFilter::default(), ListCursor::first(1))?;
+    let now = history.now();
+    for info in newest.iter().filter(|info| info.version.time > now) {
+        report(CrawlEvent::ClockBehind { version: info.version.id, time: info.version.time, now });
+    }
+    Ok(())
 }
 
 /// Makes a version of the captures of a run, before and after its stops. If it captured nothing,

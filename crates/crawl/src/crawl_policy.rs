@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use varve_core::secret::ShownUrl;
 use varve_core::url::RequestUrl;
 use varve_page::links::{LinkPlace, LinkRole, PageLink};
 
@@ -98,14 +99,31 @@ impl CrawlPolicy {
     }
 
     /// Decides about a link in the response at `from`; `None` if it is neither followed nor
-    /// reported.
+    /// reported. A link with a user name or a password is reported instead of followed: the site
+    /// did not give them to this archive.
     pub(crate) fn decide(
         &self,
         from: &RequestUrl,
         reason: FetchReason,
         link: &PageLink<'_>,
     ) -> Option<LinkDecision> {
-        let url = self.request_url(&link.target)?;
+        if !ShownUrl(&link.target).has_user_info() {
+            return self.decide_about(from, reason, (link, self.request_url(&link.target)?));
+        }
+        match self.decide_about(from, reason, (link, RequestUrl::parse(&link.target)?))? {
+            LinkDecision::Follow(link) => {
+                Some(LinkDecision::Report(UnfollowedLink::new(&link.url, SkipRule::UserInfo)))
+            }
+            report @ LinkDecision::Report(_) => Some(report),
+        }
+    }
+
+    fn decide_about(
+        &self,
+        from: &RequestUrl,
+        reason: FetchReason,
+        (link, url): (&PageLink<'_>, RequestUrl),
+    ) -> Option<LinkDecision> {
         let url = match &self.plan {
             Some(plan) => plan.apply_aliases(url),
             None => url,

@@ -16,6 +16,16 @@ pub enum CrawlEvent<'a> {
         /// Whether the run began earlier.
         resumed: bool,
     },
+    /// The newest version is later than the clock shows: the clock is behind, or was ahead when
+    /// that version was made.
+    ClockBehind {
+        /// The newest version.
+        version: VersionId,
+        /// Its time.
+        time: Moment,
+        /// The time that the clock shows.
+        now: Moment,
+    },
     /// A response was captured.
     Captured(CapturedPage<'a>),
     /// A page in a browser made a request that is not a capture of its URL: with another method
@@ -147,6 +157,8 @@ pub struct CrawlTally {
     pub truncated: u64,
     /// Exchanges of pages in a browser that are not captures.
     pub exchanged: u64,
+    /// URLs that were not requested, because they were captured before.
+    pub present: u64,
     /// URLs that could not be fetched.
     pub failed: u64,
     /// URLs that earlier processes of the same run could not fetch.

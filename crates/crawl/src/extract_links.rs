@@ -9,6 +9,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 
 use varve_core::headers::Headers;
+use varve_core::secret::ShownUrl;
 use varve_core::url::{RequestUrl, resolve};
 use varve_page::links::{LinkFormat, LinkLimits, LinkPlace, LinkRole, LinkStop, PageLink, extract};
 
@@ -110,7 +111,8 @@ fn foreign_redirect(head: &ParsedHead<'_>) -> Option<UnfollowedLink> {
         Ok(url) => (url, SkipRule::Broken),
         Err(_) => (location.trim().to_owned(), SkipRule::Broken),
     };
-    (text.len() <= MAX_REPORTED_URL_BYTES).then(|| UnfollowedLink::foreign(text, rule))
+    let shown = ShownUrl(&text).to_string();
+    (shown.len() <= MAX_REPORTED_URL_BYTES).then(|| UnfollowedLink::foreign(shown, rule))
 }
 
 /// A `Location` counts only with a status that redirects.

@@ -86,9 +86,7 @@ pub use dispatcher::RunEnding;
 pub use error::{CrawlError, and_more};
 pub use event::{CapturedPage, CrawlEvent, CrawlProgress, CrawlTally, RunEnd};
 pub use fetchers::CrawlFetchers;
-pub use network_options::{
-    ClientOptions, NetworkOptions, SavedNetworkOptions, SecretName, contact_in, has_user_info,
-};
+pub use network_options::{ClientOptions, NetworkOptions, SavedNetworkOptions, SecretName, contact_in};
 pub use politeness_settings::PolitenessSettings;
 pub use probe::{OnAnswer, ProbeFailure, ProbeOptions, ProbeRequest, ProbeResponse, Prober, WebProber};
 pub use project::{ProjectRun, SharedProject, crawl_into_project};
@@ -97,5 +95,5 @@ pub use robots::robots_limits;
 pub use run_description::RunDescription;
 pub use run_version::{NewRunVersion, RunVersion, version_of_run};
 pub use scope::ScopeKind;
-pub use settings::{CrawlSettings, RequestSettings, RunLimits, ScopeSettings};
+pub use settings::{CrawlSettings, RefetchSettings, RequestSettings, RunLimits, ScopeSettings};
 pub use skip_rule::SkipRule;

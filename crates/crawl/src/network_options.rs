@@ -37,6 +37,8 @@ pub struct NetworkOptions {
     pub headers: Vec<String>,
     /// The proxies that requests go through.
     pub proxies: ProxyTexts,
+    /// Whether the proxies may be given private names: they decide which names are private.
+    pub proxy_resolves: bool,
     /// The PEM file of certificates to trust in addition to those of the platform.
     pub certificates: Option<PathBuf>,
     /// The path of Chromium, for pages that are loaded in a browser.
@@ -84,6 +86,9 @@ impl NetworkOptions {
         options.limits = asker.limits;
         options.budget.clone_from(&asker.budget);
         options.guard = if self.allow_private { AddressGuard::allow_private() } else { AddressGuard::new() };
+        if self.proxy_resolves {
+            options.guard.allow_proxied_names();
+        }
         self.allow.iter().try_for_each(|entry| options.guard.allow(entry))?;
         options.credentials = self.credentials_for(asker.seeds).map_err(CrawlError::Credentials)?;
         options.proxies = Proxies::parse(&self.proxies)?;
@@ -112,12 +117,6 @@ impl NetworkOptions {
         credentials.extend(Credentials::parse(&lines)?);
         Ok(credentials)
     }
-}
-
-/// Whether a URL has a user name or a password.
-pub fn has_user_info(url: &str) -> bool {
-    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
-    rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())].contains('@')
 }
 
 #[cfg(test)]

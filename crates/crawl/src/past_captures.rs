@@ -31,6 +31,8 @@ pub(crate) enum SpellingMatch {
 pub(crate) enum PastLookup {
     /// It was captured in this run.
     ThisRun(StoredCapture),
+    /// It was captured before, and the settings of the run do not ask for it again.
+    Fresh(StoredCapture),
     /// It was captured before.
     Earlier(Box<EarlierCapture>),
     /// It was never captured.

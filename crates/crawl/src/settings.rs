@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use varve_core::Moment;
 use varve_fetch::FetchLimits;
 use varve_plan::Plan;
 
@@ -33,6 +34,9 @@ pub struct CrawlSettings {
     pub politeness: PolitenessSettings,
     /// How one response is requested.
     pub requests: RequestSettings,
+    /// Which URLs are requested again.
+    #[serde(skip_serializing_if = "RefetchSettings::is_default")]
+    pub refetch: RefetchSettings,
     /// The message of the version.
     pub message: String,
     /// The author of the version.
@@ -86,6 +90,33 @@ pub struct RunLimits {
     pub max_bytes: Option<u64>,
     /// The maximum duration in milliseconds.
     pub max_time: Option<u64>,
+}
+
+/// Which URLs with an earlier capture are requested again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RefetchSettings {
+    /// Whether URLs with an earlier capture are not requested, unless the other settings select
+    /// them. Otherwise everything is requested.
+    pub missing_only: bool,
+    /// Captures made at this time or before are stale: their URLs are requested again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale_before: Option<Moment>,
+    /// Whether URLs whose last capture failed are requested again.
+    pub retry_errors: bool,
+}
+
+impl RefetchSettings {
+    /// Whether nothing but the default is set, so that nothing is saved.
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether a capture makes a request unnecessary. A capture without a time is never stale.
+    pub(crate) fn is_fresh(&self, time: Option<Moment>, has_failed: bool) -> bool {
+        let is_stale = self.stale_before.zip(time).is_some_and(|(limit, time)| time <= limit);
+        self.missing_only && !is_stale && !(self.retry_errors && has_failed)
+    }
 }
 
 /// How one response is requested.
@@ -144,6 +175,19 @@ impl CrawlSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn captures_are_fresh_unless_they_are_stale_or_failed() {
+        let at = |text: &str| Some(text.parse::<Moment>().unwrap());
+        let missing = RefetchSettings { missing_only: true, ..RefetchSettings::default() };
+        assert!(!RefetchSettings::default().is_fresh(None, false));
+        assert!(missing.is_fresh(None, false) && missing.is_fresh(at("2020"), true));
+        let stale = RefetchSettings { stale_before: at("2021"), ..missing };
+        assert!(!stale.is_fresh(at("2020"), false) && !stale.is_fresh(at("2021"), false));
+        assert!(stale.is_fresh(at("2022"), true) && stale.is_fresh(None, false));
+        let retry = RefetchSettings { retry_errors: true, ..missing };
+        assert!(retry.is_fresh(at("2020"), false) && !retry.is_fresh(at("2020"), true));
+    }
 
     #[test]
     fn unknown_settings_are_ignored_and_missing_ones_have_their_defaults() {

@@ -33,6 +33,8 @@ pub enum SkipRule {
     RetryAfter,
     /// Its address is one that may not be requested.
     Guard,
+    /// The link contains a user name or a password.
+    UserInfo,
     /// It redirects to itself.
     Loop,
     /// It redirects to a URL that is not a web URL.
@@ -64,6 +66,7 @@ impl std::fmt::Display for SkipRule {
             Self::External => f.write_str("plan:external"),
             Self::RetryAfter => f.write_str("retry-after"),
             Self::Guard => f.write_str(Self::GUARD),
+            Self::UserInfo => f.write_str("user-info"),
             Self::Loop => f.write_str("redirects:loop"),
             Self::Scheme => f.write_str("redirects:scheme"),
             Self::Broken => f.write_str("redirects:broken"),

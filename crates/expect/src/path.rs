@@ -7,6 +7,7 @@
 use icu_normalizer::ComposingNormalizerBorrowed;
 
 use super::file::DomainFile;
+use varve_core::secret::ShownUrl;
 use varve_core::url::escape::escaped_byte;
 use varve_core::url::split::UrlParts;
 
@@ -54,7 +55,7 @@ impl Target {
             _ => return Err(TargetError::Scheme),
         };
         let authority = parts.authority.unwrap_or_default();
-        if authority.contains('@') {
+        if authority.contains('@') || ShownUrl(url).has_user_info() {
             return Err(TargetError::Credentials);
         }
         let host = authority.strip_suffix(usual).unwrap_or(authority).to_lowercase();

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::client::TlsStream;
 
 use crate::error::{FetchError, FetchErrorKind};
-use crate::guard::AddressGuard;
+use crate::guard::{AddressGuard, ProxiedHostRefusal};
 use crate::http1::Http1Connection;
 use crate::http2::Http2Connection;
 use crate::proxy::Proxies;
@@ -103,7 +103,8 @@ impl Connector {
         let proxy = self.proxies.for_origin(origin)?;
         let addresses = match proxy {
             Some(proxy) => {
-                self.guard.check_name(&origin.host).map_err(|what| refused_by_guard(&origin.host, what))?;
+                let checked = self.guard.check_proxied(&origin.host, proxy.is_socks());
+                checked.map_err(|refusal| refused_behind_proxy(&origin.host, refusal))?;
                 self.resolve(&proxy.host, proxy.port).await.map_err(proxy_unreachable)?
             }
             None => self.allowed_addresses(origin).await?,
@@ -175,6 +176,18 @@ fn proxy_unreachable(failure: FetchError) -> FetchError {
 
 fn refused_by_guard(host: &str, what: &str) -> FetchError {
     FetchError::new(FetchErrorKind::Guard, format!("`{host}` is {what}, which is not fetched unless allowed"))
+}
+
+fn refused_behind_proxy(host: &str, refusal: ProxiedHostRefusal) -> FetchError {
+    let what = match refusal {
+        ProxiedHostRefusal::Address(what) => return refused_by_guard(host, what),
+        ProxiedHostRefusal::Name(what) => what,
+    };
+    let sentence = format!(
+        "`{host}` is {what}, and the proxy would resolve it, so its address cannot be checked; \
+         `--proxy-resolves` allows it"
+    );
+    FetchError::new(FetchErrorKind::Guard, sentence)
 }
 
 /// Connects to the first of several addresses that accepts.

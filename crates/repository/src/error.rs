@@ -8,6 +8,7 @@ use varve_core::body::BodyError;
 use varve_core::fact::FactError;
 use varve_core::head_store::HeadError;
 use varve_core::id::IdError;
+use varve_core::secret::ShownUrl;
 use varve_core::writer_lock::LockError;
 use varve_core::{RecordId, VersionId};
 use varve_plan::PlanError;
@@ -149,7 +150,7 @@ pub enum RepositoryError {
         expected: PathBuf,
     },
     /// No version has this name.
-    #[error("no version is called `{}`", text.escape_debug())]
+    #[error("no version is called `{}`", ShownUrl(text).to_string().escape_debug())]
     NoVersion {
         /// The text that the user gave.
         text: String,

@@ -17,15 +17,14 @@ use varve_plan::Plan;
 use super::commit::{KeptIntent, normal_url};
 use crate::error::ArchiveError;
 use varve_crawl::{
-    BrowserGate, ClientOptions, CompiledPlan, CrawlError, CrawlFetchers, RunEnvironment, begin,
-    has_user_info, robots_limits,
+    BrowserGate, ClientOptions, CompiledPlan, CrawlError, CrawlFetchers, RunEnvironment, begin, robots_limits,
 };
 use varve_repository::history::ArchiveHistoryWriter;
 
 pub use varve_catalog::OpenRun;
 pub use varve_crawl::{
-    CapturedPage, CrawlEvent, CrawlProgress, CrawlSettings, CrawlTally, PolitenessSettings, RequestSettings,
-    RunEnd, RunLimits, ScopeKind, ScopeSettings, SkipRule,
+    CapturedPage, CrawlEvent, CrawlProgress, CrawlSettings, CrawlTally, PolitenessSettings, RefetchSettings,
+    RequestSettings, RunEnd, RunLimits, ScopeKind, ScopeSettings, SkipRule,
 };
 pub use varve_crawl::{NetworkOptions, SavedNetworkOptions, SecretName, contact_in};
 pub use varve_fetch::{FetchErrorKind, ProxyText, ProxyTexts, user_agent};
@@ -118,6 +117,15 @@ fn conduct<'a>(history: &'a ArchiveHistoryWriter, manner: RunOptions<'a>) -> Run
     RunEnvironment { history, threads: manner.threads, stop: manner.stop, intent: manner.intent }
 }
 
+/// Refuses a URL with a user name or a password. Credentials are given apart from URLs, which are
+/// stored, printed and logged.
+pub(crate) fn refuse_user_info(url: &str) -> Result<(), ArchiveError> {
+    match ShownUrl(url).has_user_info() {
+        true => Err(ArchiveError::UserInfo(ShownUrl(url).to_string())),
+        false => Ok(()),
+    }
+}
+
 /// The URLs of the seeds, without duplicates.
 fn seeds(texts: &[String]) -> Result<Vec<String>, ArchiveError> {
     for text in texts {
@@ -135,9 +143,7 @@ pub(crate) fn distinct_seeds(
 ) -> Result<Vec<String>, ArchiveError> {
     let mut seeds: Vec<String> = Vec::new();
     for text in texts {
-        if has_user_info(text) {
-            return Err(ArchiveError::UserInfo(ShownUrl(text).to_string()));
-        }
+        refuse_user_info(text)?;
         let seed = spell(text).ok_or_else(|| ArchiveError::NotOnTheWeb(text.clone()))?;
         if !seeds.contains(&seed) {
             seeds.push(seed);

@@ -64,6 +64,7 @@ fn find_spelled(
         CaptureSelector::Version(version) => return in_version(history, (url, spellings), version),
         CaptureSelector::NewestGood => {
             let found = newest_good(catalog, spellings)?;
+            let found = in_last_version(history, spellings, found, Capture::is_good)?;
             return found.map(|found| as_asked(catalog, url, found, Capture::is_good)).transpose();
         }
         CaptureSelector::Time(time) => Some(*time),
@@ -72,7 +73,44 @@ fn find_spelled(
     let filter = CaptureFilter { until, ..CaptureFilter::default() };
     let found = catalog.captures_of_any(spellings, &filter, TimeOrder::NewestFirst, ListCursor::first(1))?;
     let is_in_time = |capture: &Capture| until.is_none_or(|until| capture.time <= until);
-    found.into_iter().next().map(|found| as_asked(catalog, url, found, is_in_time)).transpose()
+    let mut found = found.into_iter().next();
+    if until.is_none() {
+        found = in_last_version(history, spellings, found, |_| true)?;
+    }
+    found.map(|found| as_asked(catalog, url, found, is_in_time)).transpose()
+}
+
+/// Corrects the capture with the latest time by the order of versions.
+///
+/// A capture cannot be later than the version that HEAD names. If it seems so, the clock was ahead
+/// when it was made, and its time says nothing about its order. Then the first version from HEAD
+/// backwards with a wanted capture of the page decides. Without such a clock this costs one lookup.
+fn in_last_version(
+    history: &HistoryReader,
+    spellings: &[&str],
+    found: Option<Capture>,
+    is_wanted: impl Fn(&Capture) -> bool,
+) -> Result<Option<Capture>, ArchiveError> {
+    let Some(found) = found else { return Ok(None) };
+    let CaptureOwner::Version(owner) = found.owner else { return Ok(Some(found)) };
+    if !history.has_versions() {
+        return Ok(Some(found));
+    }
+    let catalog = history.catalog();
+    let mut next = history.head()?;
+    let mut is_ahead = None;
+    while let Some(version) = next.filter(|version| *version != owner) {
+        let Some(info) = catalog.version(&version)? else { break };
+        if !*is_ahead.get_or_insert(found.time > info.version.time) {
+            break;
+        }
+        let captures = catalog.captures_of_any_in(&version, spellings)?;
+        if let Some(capture) = newest_of(captures.into_iter().filter(&is_wanted).collect()) {
+            return Ok(Some(capture));
+        }
+        next = info.version.parent;
+    }
+    Ok(Some(found))
 }
 
 /// The capture in a version.

@@ -17,8 +17,8 @@ use varve_core::secret::ShownUrl;
 use varve_core::url::normalise;
 use varve_core::{Moment, VersionId};
 
+use super::capture::refuse_user_info;
 use crate::error::ArchiveError;
-use varve_crawl::has_user_info;
 pub use varve_repository::history::KeptIntent;
 use varve_repository::history::{
     BodyInput, CapturePair, CoveredPages, HistoryWriter, PageChange, WorkingTree, half_entered_error,
@@ -163,12 +163,8 @@ pub enum SkippedFileKind {
 /// Normalises a URL. A URL with a user name or password is refused, because committed data is
 /// permanent.
 pub(crate) fn normal_url(text: &str) -> Result<String, ArchiveError> {
-    let url = normalise(text)
-        .map_err(|source| ArchiveError::NotAUrl { text: ShownUrl(text).to_string(), source })?;
-    if has_user_info(&url) {
-        return Err(ArchiveError::UserInfo(ShownUrl(text).to_string()));
-    }
-    Ok(url)
+    refuse_user_info(text)?;
+    normalise(text).map_err(|source| ArchiveError::NotAUrl { text: ShownUrl(text).to_string(), source })
 }
 
 /// Every file below a folder with its URL. A file named `index` stands for its folder, as with most

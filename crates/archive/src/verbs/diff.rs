@@ -123,6 +123,9 @@ pub fn diff<E: From<ArchiveError>>(
     request: &Request,
     mut each: impl FnMut(&PageComparison<'_>) -> Result<(), E>,
 ) -> Result<Totals, E> {
+    if let Some(url) = &request.url {
+        super::capture::refuse_user_info(url)?;
+    }
     let mut totals = Totals::default();
     // The layout decides about redaction, not the caller.
     let options = as_shown(history, &request.options);

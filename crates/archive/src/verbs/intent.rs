@@ -12,6 +12,8 @@ use varve_repository::RepositoryError;
 use varve_core::fact::Manifest;
 use varve_core::{RecordId, VersionId};
 
+use varve_plan::Plan;
+
 use super::commit::KeptIntent;
 use super::get;
 use crate::error::ArchiveError;
@@ -57,6 +59,21 @@ fn expectation_files(files: &RootedFiles, folder: &Path) -> Result<Vec<(String, 
 
 fn is_expectations(name: &str) -> bool {
     name.ends_with(YAML_SUFFIX) && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
+}
+
+/// The plan that was in force when a version was made, if there was one, and the number of
+/// expectation files.
+pub(crate) fn plan_of(
+    history: &ArchiveHistoryReader,
+    version: VersionId,
+) -> Result<(Option<Plan>, u64), ArchiveError> {
+    let (archive, manifest) = (history.archive(), manifest(history, version)?);
+    let expectations = manifest.expectations.len() as u64;
+    let Some(id) = manifest.plan.filter(|id| is_plan(archive, *id)) else { return Ok((None, expectations)) };
+    let text = object(archive, id)?;
+    let plan = Plan::parse(&String::from_utf8_lossy(&text))
+        .map_err(|source| RepositoryError::Plan { path: archive.layout().plan(), source })?;
+    Ok((Some(plan), expectations))
 }
 
 /// The result for one restored file.

@@ -2,6 +2,7 @@
 //!
 //! A key is for lookups, never an identity: two URLs may share one.
 
+pub use varve_core::secret::ShownUrl;
 pub use varve_core::url::{KeyReport, UrlError};
 
 /// Cleans `url` and returns its keys.

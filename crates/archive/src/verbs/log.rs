@@ -5,6 +5,7 @@ use varve_core::url::query::UrlQuery;
 use varve_core::url::{clean, normalise, page_identity};
 use varve_core::{Moment, VersionId};
 
+use super::capture::refuse_user_info;
 use super::cat::CaptureSelector;
 use crate::error::ArchiveError;
 use varve_repository::history::HistoryReader;
@@ -101,6 +102,7 @@ pub(crate) fn at_address<T>(
     url: &str,
     mut find: impl FnMut(&[&str]) -> Result<Option<T>, ArchiveError>,
 ) -> Result<Option<T>, ArchiveError> {
+    refuse_user_info(url)?;
     let kept = history.catalog().spellings_of(url)?;
     if kept.is_empty() {
         return first_kept(history, url, |spelling| find(&[spelling]));
@@ -125,6 +127,7 @@ pub(crate) fn first_kept<T>(
     url: &str,
     mut find: impl FnMut(&str) -> Result<Option<T>, ArchiveError>,
 ) -> Result<Option<T>, ArchiveError> {
+    refuse_user_info(url)?;
     let likely = spellings(url);
     for spelling in &likely {
         if let Some(found) = find(spelling)? {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use varve_archive::CrawlError;
 
 use varve_archive::ArchiveError;
-use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, RunEnd, ScopeKind};
+use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, RefetchSettings, RunEnd, ScopeKind};
 use varve_archive::verbs::diff;
 use varve_core::history::Capture;
 use varve_testkit::web::{Answer, Site};
@@ -225,4 +225,35 @@ fn seeds_must_be_addresses_without_passwords() {
         scene.run_until(Some(nothing), NetworkOptions::default(), 1),
         Err(ArchiveError::NoSeeds)
     ));
+}
+
+/// What is fresh is not requested, and its links are still followed.
+#[test]
+fn only_what_is_stale_failed_or_missing_is_requested_if_the_user_asks_for_that() {
+    let site = Site::new()
+        .page("/", Answer::html("<a href=/good>g</a><a href=/bad>b</a>"))
+        .page("/good", Answer::html("good"))
+        .page("/bad", Answer::status(500));
+    let scene = Scene::new(site);
+    let settings = |change: &dyn Fn(&mut RefetchSettings)| {
+        scene.settings(&["/"], ScopeKind::Host).with(|settings| {
+            settings.politeness.obey_robots = false;
+            settings.refetch.missing_only = true;
+            change(&mut settings.refetch);
+        })
+    };
+    let requests = |change: &dyn Fn(&mut RefetchSettings)| {
+        let before = ["/", "/good", "/bad"].map(|path| scene.web.count(path));
+        let told = scene.run(settings(change));
+        let after = ["/", "/good", "/bad"].map(|path| scene.web.count(path));
+        (std::array::from_fn::<usize, 3, _>(|at| after[at] - before[at]), told.ended().tally.present)
+    };
+    assert_eq!(requests(&|_| {}).0, [1, 1, 1]);
+    assert_eq!(requests(&|_| {}), ([0, 0, 0], 5));
+    assert_eq!(requests(&|refetch| refetch.retry_errors = true).0, [0, 0, 1]);
+    let now = Some("2999-01-01".parse().unwrap());
+    assert_eq!(requests(&|refetch| refetch.stale_before = now).0, [1, 1, 1]);
+    let long_ago = Some("1999-01-01".parse().unwrap());
+    assert_eq!(requests(&|refetch| refetch.stale_before = long_ago).0, [0, 0, 0]);
+    assert_eq!(requests(&|refetch| refetch.missing_only = false).0, [1, 1, 1]);
 }

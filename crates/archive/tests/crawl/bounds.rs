@@ -160,3 +160,45 @@ fn private_addresses_may_be_allowed_one_by_one() {
     assert_eq!(told.captured["/"].0, 200, "{:?}", told.failed);
     assert_eq!(told.failed.get("http://127.0.0.2:9/x.png").map(String::as_str), Some("guard"));
 }
+
+/// The pages of a host wait for its `robots.txt`, which asks to wait for ten minutes.
+#[test]
+fn a_time_limit_does_not_wait_for_robots_to_be_retried() {
+    let busy = || Answer::status(503).header("Retry-After", "600");
+    let site = Site::new().page("/robots.txt", busy()).page("/", Answer::html("here"));
+    let scene = Scene::new(site);
+    let began = Instant::now();
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host).with(|settings| {
+        settings.politeness.retries = 5;
+        settings.limits.max_time = Some(900);
+    }));
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    assert_eq!(told.skipped.get("/").map(String::as_str), Some("limit:time"), "{:?}", told.skipped);
+    assert_eq!((told.ended().queued, told.ended().stopped), (0, false));
+}
+
+/// Retries, a wait that a page asks for, and a response without an end.
+#[test]
+fn a_time_limit_holds_for_retries_waits_and_slow_responses() {
+    let site = Site::new()
+        .page("/busy", Answer::status(503).header("Retry-After", "600"))
+        .page("/broken", Answer::status(500))
+        .at("/slow", |_, connection| {
+            connection
+                .send("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n")?;
+            while !connection.is_over() {
+                connection.send("x")?;
+                connection.wait(Duration::from_millis(50));
+            }
+            Ok(varve_testkit::web::Then::Close)
+        });
+    let scene = Scene::new(site);
+    let began = Instant::now();
+    scene.run(scene.settings(&["/busy", "/broken", "/slow"], ScopeKind::Page).with(|settings| {
+        settings.politeness.obey_robots = false;
+        settings.politeness.retries = 50;
+        settings.politeness.retry_pause = 600_000;
+        settings.limits.max_time = Some(900);
+    }));
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+}

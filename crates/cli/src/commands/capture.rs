@@ -19,7 +19,7 @@ use varve_archive::verbs::intent;
 use varve_archive::verbs::plan::{Plan, is_project, load};
 use varve_archive::{ArchiveError, ArchivePaths};
 
-use self::arguments::{BrowserArgs, HeaderArgs, LimitArgs, RateArgs, ScopeArgs};
+use self::arguments::{BrowserArgs, HeaderArgs, LimitArgs, RateArgs, RefetchArgs, ScopeArgs};
 use self::run_reporter::{CaptureSummary, RunReporter};
 use self::unsent_credentials::UnsentCredentials;
 use self::written_options::WrittenOptions;
@@ -49,7 +49,12 @@ use crate::verb::{Error, ExitStatus, Session, Verb};
 /// pages belong to the run are rejected with `--resume`; others replace those of the run. `--finish` ends the run with
 /// what it has captured.
 ///
-/// In a Crystal project each response becomes a revision, and a failure is recorded as one. Without URLs, its roots and
+/// An archive asks for every page again, with conditional requests. With `--stale-before` or `--retry-errors`, only what
+/// they select and what is missing is requested; the links of the other pages are read from their captures, and the
+/// version contains only what was fetched.
+///
+/// In a Crystal project each response becomes a revision, and a failure is recorded as one. As in Crystal, only what is
+/// missing is requested, unless `--again`, `--stale-before` or `--retry-errors` is given. Without URLs, its roots and
 /// the members of its groups are captured. Cookies that were sent are recorded with the revision, as Crystal does. A
 /// truncated response is kept if its `Content-Length` shows that it is truncated; otherwise it is recorded as a
 /// failure. `--browser` is rejected, because a project cannot store the rendered document and the screenshot.
@@ -58,7 +63,8 @@ use crate::verb::{Error, ExitStatus, Session, Verb};
 ///
 /// With `--json`, prints one object per line: events with `event` (`captured`, `exchanged`, `failed`, `skipped`,
 /// `links_skipped`, ...),
-/// and last `version`, `captured`, `unchanged`, `exchanged`, `failed`, `skipped`, `bytes`, `queued`, `stopped`,
+/// and last `version`, `captured`, `unchanged`, `exchanged`, `present` (URLs that were not requested, because they were
+/// captured before), `failed`, `skipped`, `bytes`, `queued`, `stopped`,
 /// `given_up` (hosts that stopped responding; their pages are left for `--resume`), `again` (when a host asked to wait
 /// longer than `--max-wait`: the time from which `--resume` can continue) and `pages_answered` (number of pages by
 /// status of 400 and above).
@@ -118,6 +124,9 @@ pub(super) struct CaptureArgs {
     rate: RateArgs,
 
     #[command(flatten)]
+    refetch: RefetchArgs,
+
+    #[command(flatten)]
     network: NetworkArgs,
 
     #[command(flatten)]
@@ -162,6 +171,7 @@ fn outcome(ended: &RunEnd) -> ExitStatus {
         _ if ended.stopped => ExitStatus::Interrupted,
         // robots.txt excludes the given pages: that is a finding, not a failure.
         None if failed == 0 && ended.tally.seeds_refused > 0 => ExitStatus::Findings,
+        None if failed == 0 && ended.tally.present > 0 => ExitStatus::Done,
         None => ExitStatus::Incomplete,
         Some(_) if failed > 0 || ended.tally.seeds_refused > 0 => ExitStatus::Findings,
         Some(_) => ExitStatus::Done,
@@ -219,6 +229,7 @@ impl CaptureArgs {
             browser: self.browser.browser,
             message: self.message.clone().unwrap_or_else(|| self.default_message()),
             author: self.author.clone(),
+            refetch: self.refetch.for_archive(),
             ..self.scope.settings()
         }
         .with(|settings| settings.politeness.user_agent = user_agent);
@@ -257,6 +268,7 @@ impl CaptureArgs {
                 "unchanged": tally.unchanged,
                 "truncated": tally.truncated,
                 "exchanged": tally.exchanged,
+                "present": tally.present,
                 "failed": tally.failed + tally.failed_before,
                 "failed_now": tally.failed,
                 "skipped": tally.skipped,
@@ -314,6 +326,9 @@ fn got(ended: &RunEnd) -> String {
         let parts = [(tally.failed, "failed"), (tally.skipped, "skipped")].into_iter();
         let parts: Vec<String> =
             parts.filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        if ended.tally.present > 0 && parts.is_empty() {
+            return format!("nothing to fetch: {} captured before", ended.tally.present);
+        }
         let nothing = if ended.stopped { "nothing was captured" } else { "nothing could be captured" };
         return if parts.is_empty() {
             nothing.to_owned()

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use varve_archive::verbs::crystal::export::{ProjectExported, export};
+use varve_archive::verbs::crystal::export::{ProjectExported, export, export_all};
 use varve_archive::verbs::crystal::project::{info, save_as};
 use varve_archive::verbs::crystal::verify::revisions_at_most;
 use varve_archive::verbs::crystal::warc::{self, Description, WarcExported};
@@ -24,7 +24,8 @@ const HEAD_NAME: &str = "HEAD";
 ///
 /// `--format crystal` makes a Crystal project. A version that was imported from a project becomes
 /// that project again, with every row id and every byte of the bodies; any other version becomes a
-/// project of its captures. Content that the format cannot hold is listed. The project is written
+/// project of its captures, with the roots, groups and aliases of the plan. With `--all`, the captures
+/// of all versions become revisions in the order of time. Content that the format cannot hold is listed. The project is written
 /// completely or not at all. From a Crystal project it makes a copy, as `crystal save-as` does.
 ///
 /// `--format warc` writes all revisions of a Crystal project into one WARC file, compressed if its
@@ -35,6 +36,7 @@ const HEAD_NAME: &str = "HEAD";
 Examples:
   varve export --format crystal museum.crystalproj
   varve export --format crystal old.crystalproj --version HEAD~3 --json
+  varve export --format crystal all.crystalproj --all
   varve -C museum.crystalproj export --format warc -o museum.warc.gz")]
 pub(super) struct ExportArgs {
     /// Make a Crystal project from a version, or a WARC file from a Crystal project
@@ -53,6 +55,10 @@ pub(super) struct ExportArgs {
     #[arg(long, value_name = "VERSION", default_value = HEAD_NAME)]
     version: String,
 
+    /// Export all versions into one project
+    #[arg(long, conflicts_with = "version")]
+    all: bool,
+
     /// Print one JSON object: `path`, `version`, `restored`, `resources`, `revisions`, `left_behind`
     #[arg(long)]
     json: bool,
@@ -69,15 +75,22 @@ impl Verb for ExportArgs {
             return self.copy(&root, target, session);
         }
         let history = session.open_archive_reader()?;
-        let version = resolve_version(&(&history).into(), &self.version)?;
+        let version = match self.all {
+            true => None,
+            false => Some(resolve_version(&(&history).into(), &self.version)?),
+        };
         let printer = &mut session.printer;
         let bar = printer.progress(None, "revisions");
-        let exported = export(&history, &version, target, &|count| bar.inc(count))?;
+        let progress = |count| bar.inc(count);
+        let exported = match &version {
+            Some(version) => export(&history, version, target, &progress)?,
+            None => export_all(&history, target, &progress)?,
+        };
         if !self.json {
             print(&exported, printer)?;
             return Ok(ExitStatus::Done);
         }
-        printer.json(&project_json(&exported, Some(version)))?;
+        printer.json(&project_json(&exported, version))?;
         Ok(ExitStatus::Done)
     }
 }

@@ -1,6 +1,6 @@
 //! `varve key`: prints the lookup keys of URLs.
 
-use varve_archive::verbs::key::{KeyReport, key};
+use varve_archive::verbs::key::{KeyReport, ShownUrl, key};
 
 use crate::printer::{FAINT_STYLE, Printer};
 use crate::url_arguments;
@@ -36,6 +36,8 @@ impl Verb for KeyArgs {
         url_arguments::for_each_url(self.urls, &mut session.printer, |url, printer| {
             progress.inc(1);
             match key(url) {
+                // The caller reports it.
+                Ok(_) if ShownUrl(url).has_user_info() => Ok(None),
                 Ok(report) if self.json => printer.json(&report).map(|()| None),
                 Ok(report) => print(&report, printer).map(|()| None),
                 Err(refusal) => Ok(Some(refusal)),

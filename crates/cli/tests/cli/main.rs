@@ -5,6 +5,7 @@
 
 mod archive;
 mod check;
+mod clock;
 mod commit_urls;
 mod crystal;
 mod crystal_kill;
@@ -29,6 +30,7 @@ mod score;
 mod serve;
 mod streams;
 mod urls;
+mod user_info;
 
 use std::process::{Command, Output};
 

@@ -16,6 +16,7 @@ use super::destination::{Destination, ResponseWriters};
 use super::past_captures::{PastLookup, PastQuery, StoredCapture};
 use crate::error::CrawlError;
 use crate::run_description::RunDescription;
+use crate::settings::RefetchSettings;
 use crate::wire_exchange::RunRecord;
 use varve_repository::history::ArchiveHistoryWriter;
 use writers::ArchiveWriters;
@@ -26,6 +27,8 @@ pub(crate) struct ArchiveDestination<'a> {
     pub(crate) stop_versions: &'a [VersionId],
     /// The proxies of requests, without credentials.
     pub(crate) proxy: Option<String>,
+    /// Which URLs are requested again.
+    pub(crate) refetch: RefetchSettings,
 }
 
 impl Destination for ArchiveDestination<'_> {
@@ -35,7 +38,7 @@ impl Destination for ArchiveDestination<'_> {
 
     fn past(&self, run: RunId, queries: &[PastQuery<'_>]) -> Result<Vec<PastLookup>, CrawlError> {
         let owner = past::RunCaptures { run, stop_versions: self.stop_versions };
-        past::look_up(self.history, &owner, queries)
+        past::look_up(self.history, &owner, &self.refetch, queries)
     }
 
     fn stored_response(&self, stored: &StoredCapture) -> Result<Option<Exchange>, CrawlError> {

@@ -13,6 +13,7 @@ use super::super::past_captures::{
     EarlierCapture, PastLookup, PastQuery, SpellingMatch, StoredCapture, Validators,
 };
 use crate::error::CrawlError;
+use crate::settings::RefetchSettings;
 use varve_repository::history::ArchiveHistoryWriter;
 
 /// Captures of a URL that are read: a 304 has often lost the headers that older captures have.
@@ -49,6 +50,7 @@ enum FoundCaptures {
 pub(super) fn look_up(
     history: &ArchiveHistoryWriter,
     this_run: &RunCaptures<'_>,
+    refetch: &RefetchSettings,
     queries: &[PastQuery<'_>],
 ) -> Result<Vec<PastLookup>, CrawlError> {
     let newest =
@@ -56,6 +58,9 @@ pub(super) fn look_up(
     let found = find_captures(&newest, this_run, queries)?;
     let lookup = |found| match found {
         FoundCaptures::ThisRun(stored) => Ok(PastLookup::ThisRun(StoredCapture::Capture(stored))),
+        FoundCaptures::Earlier(newest, _) if refetch.is_fresh(Some(newest.time), !newest.is_good()) => {
+            Ok(PastLookup::Fresh(StoredCapture::Capture(newest)))
+        }
         FoundCaptures::Earlier(newest, all) => {
             let validators = validators(history, &newest, &all)?;
             Ok(PastLookup::Earlier(Box::new(EarlierCapture { newest: *newest, validators })))

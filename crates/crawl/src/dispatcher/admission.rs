@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use varve_core::Moment;
 use varve_core::trap::{TrapLimits, detect_in_url};
 use varve_core::url::RequestUrl;
+use varve_fetch::FetchErrorKind;
 
 use super::CrawlDispatcher;
 use crate::checkpoint::FrontierUpdate;
@@ -80,14 +81,23 @@ impl CrawlDispatcher<'_> {
     }
 
     /// Skips queued tasks when a limit is reached: at the pace of a host they could take hours.
-    pub(super) fn skip_queued_at_limit(&mut self) {
+    pub(super) fn skip_queued_at_limit(&mut self) -> Result<(), CrawlError> {
         if self.hosts.table.waiting() == 0 {
-            return;
+            return Ok(());
         }
-        let Some(rule) = self.reached_limit() else { return };
-        for task in self.hosts.table.withdraw(|task| task.reason != FetchReason::Robots) {
-            self.skip_in_hand(task, &rule);
+        let Some(rule) = self.reached_limit() else { return Ok(()) };
+        // A `robots.txt` may wait for a retry, and the pages behind it wait for the file.
+        let is_over = rule == SkipRule::Limit("time");
+        let withdrawn = self.hosts.table.withdraw(|task| is_over || task.reason != FetchReason::Robots);
+        for task in withdrawn {
+            match task.reason {
+                FetchReason::Robots => {
+                    self.fail(task, FetchErrorKind::Timeout.word(), "the time of the run was over")?;
+                }
+                _ => self.skip_in_hand(task, &rule),
+            }
         }
+        Ok(())
     }
 
     /// Requests tasks that are wanted, unless there is a capture of them. All are looked up at
@@ -148,7 +158,13 @@ impl CrawlDispatcher<'_> {
                     return Ok(());
                 }
             }
-            PastLookup::Nothing => {}
+            PastLookup::Fresh(stored) if task.reason != FetchReason::Robots => {
+                self.reporter.tally.present += 1;
+                self.in_hand.begin(&mut task, false);
+                self.threads.writers.push(WriteJob { task, input: JobInput::Stored(stored) });
+                return Ok(());
+            }
+            PastLookup::Fresh(_) | PastLookup::Nothing => {}
         }
         if task.reason.is_page() && !self.has_room_for_page() {
             self.hold_page(task);

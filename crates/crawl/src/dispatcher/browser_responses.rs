@@ -148,7 +148,7 @@ impl CrawlDispatcher<'_> {
                 return Ok(());
             }
             PastLookup::Earlier(earlier) => Some(earlier),
-            PastLookup::Nothing => None,
+            PastLookup::Fresh(_) | PastLookup::Nothing => None,
         };
         if let Some(link) = policy.request_url(url.as_str()) {
             // Other spellings of it need not be requested.
@@ -179,7 +179,7 @@ impl CrawlDispatcher<'_> {
             }
             match self.exact_past(&url)? {
                 PastLookup::ThisRun(stored) => self.record_repeated(exchange, &stored),
-                PastLookup::Earlier(_) | PastLookup::Nothing => {
+                PastLookup::Fresh(_) | PastLookup::Earlier(_) | PastLookup::Nothing => {
                     self.store_others((vec![exchange], 1), None, RedirectCounts::default())?;
                 }
             }
@@ -251,7 +251,7 @@ impl CrawlDispatcher<'_> {
         }
         let response = match self.exact_past(url)? {
             PastLookup::ThisRun(stored) => self.context.destination.stored_response(&stored)?,
-            PastLookup::Earlier(_) | PastLookup::Nothing => None,
+            PastLookup::Fresh(_) | PastLookup::Earlier(_) | PastLookup::Nothing => None,
         };
         // The page may be gone by now.
         let _ = reply.send(response);

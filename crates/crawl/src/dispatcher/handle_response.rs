@@ -3,12 +3,13 @@
 use varve_core::exchange::Exchange;
 use varve_core::receipt::Receipt;
 use varve_core::robots::Robots;
+use varve_core::secret::ShownUrl;
 use varve_core::url::RequestUrl;
 use varve_fetch::{Fetched, wants_tls};
 
 use super::CrawlDispatcher;
 use crate::checkpoint::FrontierUpdate;
-use crate::discovered_link::{DiscoveredLink, ResponseLinks};
+use crate::discovered_link::{DiscoveredLink, ResponseLinks, UnfollowedLink};
 use crate::error::CrawlError;
 use crate::error_chain::error_chain;
 use crate::event::{CapturedPage, CrawlEvent};
@@ -238,6 +239,11 @@ impl CrawlDispatcher<'_> {
             true => vec![format!("{}/sitemap.xml", host.origin())],
             false => named,
         };
+        let (refused, named): (Vec<_>, Vec<_>) =
+            named.into_iter().partition(|url| ShownUrl(url).has_user_info());
+        for url in refused.iter().filter_map(|url| RequestUrl::parse(url)) {
+            self.unfollowed.insert(UnfollowedLink::new(&url, SkipRule::UserInfo));
+        }
         for url in named.iter().filter_map(|url| policy.request_url(url)) {
             self.push_link(DiscoveredLink::new(url, FetchReason::Sitemap { nesting: 0 }));
         }

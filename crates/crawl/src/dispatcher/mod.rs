@@ -183,7 +183,7 @@ impl<'a> CrawlDispatcher<'a> {
             }
             self.lease.renew_if_due(self.context.frontier, self.context.clock)?;
             self.fill()?;
-            let until = self.dispatch();
+            let until = self.dispatch()?;
             self.advance_checkpoint();
             if self.is_idle() {
                 if self.run_idle()? {
@@ -312,17 +312,17 @@ impl<'a> CrawlDispatcher<'a> {
     }
 
     /// Starts the turns and requests that may start now; returns when the next one may.
-    fn dispatch(&mut self) -> Option<Instant> {
-        self.skip_queued_at_limit();
+    fn dispatch(&mut self) -> Result<Option<Instant>, CrawlError> {
+        self.skip_queued_at_limit()?;
         let now = self.now();
         let until = self.start_turns(now);
         while self.threads.writers.has_room() {
             match self.threads.requests.next_ready(&mut self.hosts.table, now) {
                 Ok(ready) => self.send(ready.item, ready.tries),
-                Err(state) => return until.into_iter().chain(state.wait_until()).min(),
+                Err(state) => return Ok(until.into_iter().chain(state.wait_until()).min()),
             }
         }
-        until
+        Ok(until)
     }
 
     fn start_turns(&mut self, now: Instant) -> Option<Instant> {
@@ -423,7 +423,7 @@ impl<'a> CrawlDispatcher<'a> {
         let mut found = self.context.destination.past(self.context.run, &queries)?.into_iter();
         for (link, url) in links.iter().zip(&urls) {
             let past = url.as_ref().and_then(|_| found.next());
-            if !matches!(past, Some(PastLookup::ThisRun(_))) {
+            if !matches!(past, Some(PastLookup::ThisRun(_) | PastLookup::Fresh(_))) {
                 self.reporter.skipped_link(&link.url, &link.rule);
             }
         }

@@ -1,7 +1,7 @@
 //! The network options that a run saves, so that a resumed run has the same network access.
 //!
 //! Options that are not secret are saved as given: whether private addresses are allowed, the path
-//! of the certificates, and the proxy. Of each secret, only the origin and the name of the header
+//! of the certificates, the proxy, and whether it is given private names. Of each secret, only the origin and the name of the header
 //! are saved.
 //!
 //! A run that was begun with a secret is not resumed without it unless the user allows that.
@@ -29,6 +29,8 @@ pub struct SavedNetworkOptions {
     pub certificates: Option<PathBuf>,
     /// The proxy that the user named, without credentials; empty if no proxy is to be used.
     pub proxy: Option<String>,
+    /// Whether the proxy may be given private names.
+    pub proxy_resolves: bool,
     /// The secrets that the user gave, without their values.
     pub secrets: Vec<SecretName>,
 }
@@ -74,7 +76,8 @@ impl NetworkOptions {
             proxy = Some(shown);
         }
         let (allow_private, certificates) = (self.allow_private, self.certificates.clone());
-        Ok(SavedNetworkOptions { allow_private, certificates, proxy, secrets })
+        let proxy_resolves = self.proxy_resolves;
+        Ok(SavedNetworkOptions { allow_private, certificates, proxy, proxy_resolves, secrets })
     }
 
     /// Merges the options that a run from these seeds saved into the present ones. Fails if a saved
@@ -82,6 +85,7 @@ impl NetworkOptions {
     pub fn again(&self, kept: &SavedNetworkOptions, seeds: &[String]) -> Result<Self, CrawlError> {
         let mut reach = self.clone();
         reach.allow_private |= kept.allow_private;
+        reach.proxy_resolves |= kept.proxy_resolves;
         if reach.certificates.is_none() {
             reach.certificates.clone_from(&kept.certificates);
         }
@@ -115,6 +119,7 @@ mod tests {
     fn what_is_no_secret_counts_again() {
         let begun = NetworkOptions {
             allow_private: true,
+            proxy_resolves: true,
             certificates: Some("/ca.pem".into()),
             proxies: ProxyTexts::all("http://p:8080"),
             ..NetworkOptions::default()
@@ -122,7 +127,7 @@ mod tests {
         let kept = begun.kept(&seeds()).unwrap();
         let again = NetworkOptions::default().again(&kept, &seeds()).unwrap();
         assert_eq!(again.kept(&seeds()).unwrap(), kept);
-        assert_eq!(again.proxies_shown().as_deref(), Some("http://p:8080"));
+        assert_eq!((again.proxies_shown().as_deref(), again.proxy_resolves), (Some("http://p:8080"), true));
         let certificates = Some("/other.pem".into());
         let other = NetworkOptions { certificates, proxies: ProxyTexts::none(), ..NetworkOptions::default() };
         let again = other.again(&kept, &seeds()).unwrap();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use varve_core::exchange::Exchange;
+use varve_core::secret::ShownUrl;
 use varve_core::url::{RequestUrl, resolve};
 use varve_fetch::politeness::QueuedRequest;
 use varve_fetch::{FetchError, FetchErrorKind};
@@ -99,7 +100,8 @@ impl RedirectChain {
         let leads_on = self.follow == Follow::Redirects && observed.error.is_none();
         match (&observed.location, observed.status) {
             (Some(location), Some(status)) if leads_on => {
-                self.redirects.push(Redirect { status, location: location.clone() });
+                let shown = ShownUrl(location).to_string();
+                self.redirects.push(Redirect { status, location: shown });
                 let location = location.clone();
                 self.onward(&location, status)
             }
@@ -122,7 +124,14 @@ impl RedirectChain {
         let from = std::mem::take(&mut self.url);
         self.visited.push(from);
         let reason = match next {
-            Err(_) => format!("a redirect leads to `{}`, which is no URL", location.escape_debug()),
+            Err(_) => {
+                let shown = ShownUrl(location).to_string();
+                format!("a redirect leads to `{}`, which is no URL", shown.escape_debug())
+            }
+            Ok(next) if ShownUrl(&next).has_user_info() => {
+                let shown = ShownUrl(&next);
+                format!("a redirect leads to `{shown}`, which contains a user name or a password")
+            }
             Ok(next) if self.visited.contains(&next) => format!("the redirects go in a circle to `{next}`"),
             Ok(_) if self.redirects.len() > MAX_REDIRECTS => {
                 format!("there are more than {MAX_REDIRECTS} redirects")

@@ -22,18 +22,19 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use varve_catalog::CatalogRow;
-use varve_core::RunId;
 use varve_core::alias::Aliases;
 use varve_core::headers::Redaction;
+use varve_core::secret::ShownUrl;
 use varve_core::url::{RequestUrl, SiteRules, alternatives};
-use varve_crystal::{OpenReport, Project, ProjectWriter, Resource, ResourceGroup, RevisionId};
+use varve_core::{Moment, RunId};
+use varve_crystal::{OpenReport, Project, ProjectWriter, Resource, ResourceGroup, Revision, RevisionId};
 use varve_fetch::Credentials;
 
 use super::crawl_policy::{CrawlPolicy, UrlSpelling};
 use super::destination::{Destination, ResponseWriters};
 use super::past_captures::{PastLookup, PastQuery, StoredCapture};
 use crate::error::CrawlError;
-use crate::network_options::has_user_info;
+use crate::settings::RefetchSettings;
 use conditional_fetch::CrystalFetcher;
 use pending::PendingRevisions;
 pub use run::{ProjectRun, crawl_into_project};
@@ -47,6 +48,8 @@ pub(crate) struct ProjectDestination {
     credentials: Credentials,
     /// The groups whose known members are requested, each with its number in the plan.
     groups: Vec<(u32, ResourceGroup)>,
+    /// Which URLs are requested again.
+    refetch: RefetchSettings,
 }
 
 /// The project, shared by all threads.
@@ -97,7 +100,7 @@ impl SharedProject {
     pub fn address(&self, text: &str) -> Option<String> {
         let known = alternatives(text.trim(), &self.sites, &self.aliases);
         let begins_so = known.urls.first().is_some_and(|url| is_web(url));
-        if !begins_so || has_user_info(text) {
+        if !begins_so || ShownUrl(text).has_user_info() {
             return None;
         }
         let found = known.urls.iter().find_map(|url| self.resource(url).ok().flatten());
@@ -106,6 +109,11 @@ impl SharedProject {
             (None, None) => Some(known.canonical().to_owned()).filter(|url| is_web(url)),
             (_, Some(_)) => None,
         }
+    }
+
+    /// Whether an alias says that a URL stays on the live web.
+    pub fn is_external(&self, text: &str) -> bool {
+        alternatives(text.trim(), &self.sites, &self.aliases).external.is_some()
     }
 
     /// [`Self::address`] as the function that the crawl policy uses.
@@ -148,18 +156,36 @@ impl ProjectDestination {
         open: Arc<SharedProject>,
         credentials: Credentials,
         groups: Vec<(u32, ResourceGroup)>,
+        refetch: RefetchSettings,
     ) -> Self {
-        Self { open, pending: Mutex::default(), credentials, groups }
+        Self { open, pending: Mutex::default(), credentials, groups, refetch }
     }
 
-    /// The newest capture of a URL in this run, if there is one.
+    /// Whether a revision makes a request unnecessary. As in Crystal, a failure is a revision like
+    /// others, and a revision is stale if another cookie would be sent now.
+    fn is_fresh(&self, url: &str, revision: &Revision) -> bool {
+        let cookie = self.credentials.cookie_for(url);
+        if cookie.is_some() && cookie != revision.request_cookie {
+            return false;
+        }
+        let metadata = revision.metadata().ok().flatten();
+        let time = metadata.and_then(|metadata| metadata.fetched_at()).map(Moment::from);
+        self.refetch.is_fresh(time, !revision.has_body())
+    }
+
+    /// The newest capture of a URL, if it is of this run or fresh.
     fn past_of(&self, url: &str) -> Result<PastLookup, CrawlError> {
         let Some(resource) = self.open.resource(url)? else { return Ok(PastLookup::Nothing) };
         let newest =
             self.open.ask(|project| project.revision_of_at(resource.id, RevisionId(i64::MAX)))?.flatten();
-        Ok(match newest.filter(|newest| newest.id > self.open.after) {
-            Some(revision) => PastLookup::ThisRun(StoredCapture::Revision(revision.id)),
-            None => PastLookup::Nothing,
+        Ok(match newest {
+            Some(newest) if newest.id > self.open.after => {
+                PastLookup::ThisRun(StoredCapture::Revision(newest.id))
+            }
+            Some(newest) if self.is_fresh(url, &newest) => {
+                PastLookup::Fresh(StoredCapture::Revision(newest.id))
+            }
+            _ => PastLookup::Nothing,
         })
     }
 
@@ -198,15 +224,20 @@ impl Destination for ProjectDestination {
         }
     }
 
-    /// Members of the groups that the project knows from links and that have no revision yet.
+    /// Members of the groups that the project knows from links and that are to be requested.
     fn members(&self, each: &mut dyn FnMut(String, u32) -> Result<(), CrawlError>) -> Result<(), CrawlError> {
         let lock = self.open.lock();
         let Some(project) = lock.as_deref() else { return Ok(()) };
         for (number, group) in &self.groups {
             for member in project.members(group) {
                 let member = member?;
-                let is_known = project.revision_of_at(member.id, RevisionId(i64::MAX))?.is_some();
-                if !is_known && is_web(&member.url) && !has_user_info(&member.url) {
+                let newest = project.revision_of_at(member.id, RevisionId(i64::MAX))?;
+                let is_done =
+                    |newest: &Revision| newest.id > self.open.after || self.is_fresh(&member.url, newest);
+                if !newest.as_ref().is_some_and(is_done)
+                    && is_web(&member.url)
+                    && !ShownUrl(&member.url).has_user_info()
+                {
                     each(member.url, *number)?;
                 }
             }

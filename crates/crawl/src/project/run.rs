@@ -48,14 +48,14 @@ pub fn crawl_into_project(
     report: &mut dyn FnMut(CrawlEvent<'_>),
 ) -> Result<(RunEnding, CrawlTally), CrawlError> {
     let ProjectRun { project, settings, groups, credentials, frontier, fetchers, .. } = run;
-    let no_conditional = settings.requests.no_conditional;
+    let (no_conditional, refetch) = (settings.requests.no_conditional, settings.refetch);
     let as_crystal = |fetcher: Arc<dyn Fetcher>| {
         Arc::new(CrystalFetcher::new(Arc::clone(project), fetcher, no_conditional)) as Arc<dyn Fetcher>
     };
     let CrawlFetchers { usual, pages, gate, budget, robots, proxy } = fetchers;
     let (usual, pages) = (as_crystal(usual), as_crystal(pages));
     let input = RunInput {
-        destination: &ProjectDestination::new(Arc::clone(project), credentials, groups),
+        destination: &ProjectDestination::new(Arc::clone(project), credentials, groups, refetch),
         frontier,
         policy: &CrawlPolicy::with_spelling(settings, project.spelling()),
         fetchers: CrawlFetchers { usual, pages, gate, budget, robots, proxy },

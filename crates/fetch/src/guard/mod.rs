@@ -6,8 +6,9 @@
 //! 6to4, Teredo) are refused, since a name on the public web has no use for them. Networks that
 //! translate through NAT64 can allow `64:ff9b::/96`.
 //!
-//! Behind a proxy, the proxy resolves names. Then the guard checks addresses in the URL and names
-//! that mean this machine or this site; for the rest the proxy is trusted.
+//! Behind a proxy, the proxy resolves names, and the guard cannot see their addresses. Then it
+//! refuses private addresses in the URL, names of one label and names that belong to no public
+//! zone. A user who knows that the proxy refuses private addresses itself can allow any name.
 
 mod ranges;
 
@@ -23,6 +24,7 @@ use ranges::refusal;
 #[derive(Clone, Debug, Default)]
 pub struct AddressGuard {
     allow_private: bool,
+    allow_proxied_names: bool,
     hosts: Vec<String>,
     networks: Vec<IpNet>,
 }
@@ -36,6 +38,12 @@ impl AddressGuard {
     /// Refuses nothing.
     pub fn allow_private() -> Self {
         Self { allow_private: true, ..Self::default() }
+    }
+
+    /// Allows every name that a proxy resolves: the proxy decides which of them are private.
+    /// Private addresses in URLs are still refused.
+    pub fn allow_proxied_names(&mut self) {
+        self.allow_proxied_names = true;
     }
 
     /// Allows one more host (`intranet.example`, or `*.example` for all below), address or
@@ -56,15 +64,18 @@ impl AddressGuard {
         refusal(address).map_or(Ok(()), Err)
     }
 
-    /// Whether a host that a proxy will resolve may be requested.
-    pub fn check_name(&self, host: &str) -> Result<(), &'static str> {
+    /// Whether a host that a proxy will resolve may be requested; otherwise why not. Names below
+    /// `onion` exist only behind SOCKS proxies.
+    pub(crate) fn check_proxied(&self, host: &str, is_socks: bool) -> Result<(), ProxiedHostRefusal> {
         if self.allow_private || self.allows_host(host) {
             return Ok(());
         }
-        match host.trim_matches(['[', ']']).parse() {
-            Ok(address) => self.check(host, address),
-            Err(_) if is_local_name(host) => Err("a name of this machine or site"),
-            Err(_) => Ok(()),
+        if let Ok(address) = host.trim_matches(['[', ']']).parse() {
+            return self.check(host, address).map_err(ProxiedHostRefusal::Address);
+        }
+        match private_name(host, is_socks) {
+            Some(what) if !self.allow_proxied_names => Err(ProxiedHostRefusal::Name(what)),
+            _ => Ok(()),
         }
     }
 
@@ -82,11 +93,41 @@ impl AddressGuard {
     }
 }
 
-/// Names that a resolver answers with this machine, this link or this organisation.
-fn is_local_name(host: &str) -> bool {
+/// Why a host is not requested through a proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProxiedHostRefusal {
+    /// It is an address, and this is what the address is.
+    Address(&'static str),
+    /// It is a name whose address only the proxy learns, and this is what the name is.
+    Name(&'static str),
+}
+
+/// The ends of names that a resolver answers with this machine, this link or this organisation. No
+/// public zone has them.
+const PRIVATE_ZONES: [&str; 11] = [
+    ".corp",
+    ".home",
+    ".home.arpa",
+    ".intern",
+    ".internal",
+    ".intranet",
+    ".lan",
+    ".local",
+    ".localdomain",
+    ".localhost",
+    ".private",
+];
+
+/// What a name is that may lead to a private address.
+fn private_name(host: &str, is_socks: bool) -> Option<&'static str> {
     let host = format!(".{}", host.trim_end_matches('.').to_ascii_lowercase());
-    let names = [".localhost", ".local", ".localdomain", ".internal", ".intranet", ".lan", ".home.arpa"];
-    names.into_iter().any(|name| host.ends_with(name))
+    if PRIVATE_ZONES.into_iter().any(|zone| host.ends_with(zone)) {
+        return Some("a name of this machine or site");
+    }
+    if host.ends_with(".onion") {
+        return (!is_socks).then_some("a name that only SOCKS proxies can reach");
+    }
+    (!host[1..].contains('.')).then_some("a name without a domain")
 }
 
 #[cfg(test)]
@@ -128,11 +169,35 @@ mod tests {
         for host in
             ["localhost", "LOCALHOST.", "a.localhost", "printer.local", "127.0.0.1", "[::1]", "db.internal"]
         {
-            assert!(guard.check_name(host).is_err(), "{host}");
-            assert!(AddressGuard::allow_private().check_name(host).is_ok(), "{host}");
+            assert!(guard.check_proxied(host, true).is_err(), "{host}");
+            assert!(AddressGuard::allow_private().check_proxied(host, true).is_ok(), "{host}");
         }
-        for host in ["example.com", "notlocalhost", "local.example.com", "8.8.8.8"] {
-            assert!(guard.check_name(host).is_ok(), "{host}");
+        for host in ["example.com", "local.example.com", "8.8.8.8", "corp.example", "notlocalhost.example"] {
+            assert!(guard.check_proxied(host, false).is_ok(), "{host}");
+        }
+    }
+
+    #[test]
+    fn names_that_only_the_proxy_can_resolve_are_refused_unless_it_is_trusted_with_them() {
+        let guard = AddressGuard::new();
+        let mut trusting = AddressGuard::new();
+        trusting.allow_proxied_names();
+        let mut listing = AddressGuard::new();
+        listing.allow("wiki").unwrap();
+        let names = "wiki WIKI. a.corp a.home a.home.arpa a.intern a.internal a.lan a.local a.private corp";
+        for host in names.split(' ') {
+            let refused = guard.check_proxied(host, true);
+            assert!(matches!(refused, Err(ProxiedHostRefusal::Name(_))), "{host}");
+            assert_eq!(trusting.check_proxied(host, true), Ok(()), "{host}");
+        }
+        assert_eq!(listing.check_proxied("wiki", false), Ok(()));
+        assert_eq!(guard.check_proxied("abc.onion", true), Ok(()));
+        assert!(guard.check_proxied("abc.onion", false).is_err());
+        for host in ["10.0.0.1", "[::1]"] {
+            assert!(
+                matches!(trusting.check_proxied(host, true), Err(ProxiedHostRefusal::Address(_))),
+                "{host}"
+            );
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! The user names a proxy and trusts it: the guard does not check its address. The proxy resolves
 //! names, also with SOCKS, so the guard cannot check the address that it connects to, only the host
-//! in the URL. Proxies that are reached through TLS are not supported.
+//! in the URL, and refuses private names. Proxies that are reached through TLS are not supported.
 
 mod connect;
 mod proxy_choice;
@@ -83,6 +83,11 @@ impl Proxy {
             true => format!("{scheme}://[{}]:{}", self.host, self.port),
             false => format!("{scheme}://{}:{}", self.host, self.port),
         }
+    }
+
+    /// Whether it is a SOCKS proxy.
+    pub(crate) fn is_socks(&self) -> bool {
+        self.kind == ProxyKind::Socks5
     }
 
     /// Whether plain requests are sent to the proxy itself, with the whole URL in them.

@@ -152,4 +152,34 @@ async fn private_hosts_are_refused_before_the_proxy_is_asked() {
     for url in ["http://127.0.0.1/", "http://localhost/", "http://[::1]/", "http://router.local/"] {
         assert_eq!(kind(client.exchange(FetchRequest::get(url)).await), FetchErrorKind::Guard, "{url}");
     }
+    for url in ["http://wiki/", "https://git.corp/", "http://nas.home/", "http://db.private/"] {
+        let error = client.exchange(FetchRequest::get(url)).await.unwrap_err();
+        assert_eq!(error.kind, FetchErrorKind::Guard, "{url}");
+        assert!(error.to_string().contains("`--proxy-resolves` allows it"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn onion_names_are_for_socks_proxies_only() {
+    let proxy = serve(|_, _| panic!("the proxy was asked"));
+    let client = Client::new(through(&format!("http://{proxy}"), AddressGuard::new())).unwrap();
+    let refused = client.exchange(FetchRequest::get("http://abcdef.onion/")).await;
+    assert_eq!(kind(refused), FetchErrorKind::Guard);
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let server = answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    let proxy = socks(Arc::clone(&seen), server);
+    let client = Client::new(through(&format!("socks5://me:hunter2@{proxy}"), AddressGuard::new())).unwrap();
+    client.exchange(FetchRequest::get("http://abcdef.onion/")).await.unwrap();
+    assert!(seen.lock().unwrap().windows(12).any(|part| part == b"abcdef.onion"));
+}
+
+#[tokio::test]
+async fn a_trusted_proxy_is_given_private_names_and_no_private_addresses() {
+    let proxy = answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    let mut guard = AddressGuard::new();
+    guard.allow_proxied_names();
+    let client = Client::new(through(&format!("http://{proxy}"), guard)).unwrap();
+    client.exchange(FetchRequest::get("http://wiki.corp/")).await.unwrap();
+    let refused = client.exchange(FetchRequest::get("http://10.0.0.1/")).await;
+    assert_eq!(kind(refused), FetchErrorKind::Guard);
 }

@@ -3,6 +3,7 @@
 use http::request::Parts;
 use regex::{Regex, RegexBuilder};
 use varve_archive::Moment;
+use varve_core::secret::ShownUrl;
 
 use super::line::CdxLine;
 use crate::request::RequestParts;
@@ -112,6 +113,9 @@ impl CdxQuery {
     /// Parses the parameters. The error is a message for the client.
     pub(crate) fn parse(request: &Parts) -> Result<Self, String> {
         let asked = request.parameter("url").ok_or("`url` is missing")?;
+        if ShownUrl(&asked).has_user_info() {
+            return Err("`url` contains a user name or a password".to_owned());
+        }
         let (url, implied) = split_scope(&asked);
         let scope = match request.parameter("matchType").as_deref() {
             None => implied,

@@ -1,6 +1,7 @@
 //! `/web/<time><modifier>/<url>`: the address of a capture.
 
 use varve_archive::verbs::replay::{ReplayCapture, ReplayTime};
+use varve_core::secret::ShownUrl;
 
 /// The address of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub(crate) enum AddressError {
     Time,
     /// There is no URL.
     Url,
+    /// The URL contains a user name or a password.
+    UserInfo,
 }
 
 impl ReplayAddress {
@@ -70,7 +73,10 @@ impl ReplayAddress {
 
     /// The path on the replay origin.
     pub(crate) fn path(&self) -> String {
-        format!("/web/{}{}/{}", self.digits, self.modifier.text(), self.url)
+        let when = format!("{}{}", self.digits, self.modifier.text());
+        // An empty time would leave `//`, which is not an address.
+        let slash = if when.is_empty() { "" } else { "/" };
+        format!("/web/{when}{slash}{}", self.url)
     }
 }
 
@@ -101,6 +107,11 @@ fn modifier(text: &str) -> Option<(Modifier, &str)> {
 /// The URL in an address. Proxies merge slashes, people leave out the scheme, forms escape the
 /// whole URL.
 fn url(text: &str) -> Result<String, AddressError> {
+    let url = spelled_url(text)?;
+    if ShownUrl(&url).has_user_info() { Err(AddressError::UserInfo) } else { Ok(url) }
+}
+
+fn spelled_url(text: &str) -> Result<String, AddressError> {
     let text = match text.get(..9).map(str::to_ascii_lowercase) {
         Some(head) if head.starts_with("http%3a") || head.starts_with("https%3a") => {
             percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
@@ -139,12 +150,12 @@ mod tests {
             ("2026mp_/http://h/", "/web/2026/http://h/"),
             ("2026im_/http://h/", "/web/2026js_/http://h/"),
             ("id_/http://h/", "/web/id_/http://h/"),
-            ("http://h/", "/web//http://h/"),
+            ("http://h/", "/web/http://h/"),
             ("2026/http:/h/", "/web/2026/http://h/"),
             ("2026/http%3A%2F%2Fh%2Fa%20b", "/web/2026/http://h/a b"),
             ("2026/h.example/x", "/web/2026/http://h.example/x"),
-            ("127.0.0.1:80/x", "/web//http://127.0.0.1:80/x"),
-            ("HTTP://h/", "/web//http://h/"),
+            ("127.0.0.1:80/x", "/web/http://127.0.0.1:80/x"),
+            ("HTTP://h/", "/web/http://h/"),
         ] {
             assert_eq!(
                 ReplayAddress::parse(text).map(|address| address.path()).as_deref(),
@@ -166,6 +177,9 @@ mod tests {
             ("2026/ftp://h/", AddressError::Url),
             ("2026/javascript:alert(1)", AddressError::Url),
             ("2026/http://", AddressError::Url),
+            ("2026/http://me:pw@h/", AddressError::UserInfo),
+            ("me:pw@h.example/", AddressError::UserInfo),
+            ("http%3A%2F%2Fme%3Apw%40h%2F", AddressError::UserInfo),
         ] {
             let address = ReplayAddress::parse(text);
             // A scheme without a host looks like a host with a port: it is looked up, and not
@@ -182,7 +196,7 @@ mod tests {
         }
 
         #[test]
-        fn written_addresses_are_parsed_again(time in "(1[0-9]{3}|20[0-9]{2})0[1-9]", rest in "[a-z0-9?=&/%#.]{0,20}", raw: bool) {
+        fn written_addresses_are_parsed_again(time in "((1[0-9]{3}|20[0-9]{2})0[1-9])?", rest in "[a-z0-9?=&/%#.]{0,20}", raw: bool) {
             let modifier = if raw { Modifier::Raw } else { Modifier::None };
             let address = ReplayAddress { digits: time, modifier, url: format!("https://h/{rest}") };
             let path = address.path();

@@ -33,6 +33,11 @@ pub(super) fn bad_address(error: AddressError) -> Response {
             "This is not a valid URL.",
             "Use /web/TIME/URL, such as /web/2026/https://example.com/.",
         ),
+        AddressError::UserInfo => error_page::plain(
+            StatusCode::BAD_REQUEST,
+            "This URL contains a user name or a password.",
+            "Leave out what stands before the @.",
+        ),
     }
 }
 
@@ -67,7 +72,10 @@ fn similar_urls(history: &HistoryReader, url: &str) -> Vec<String> {
     let mut prefix = url;
     for _ in 0..MAX_SHORTENINGS {
         // If the list cannot be read, the page has no suggestions.
-        let found = history.catalog().urls(prefix, ListCursor::first(MAX_SUGGESTIONS)).unwrap_or_default();
+        let mut found =
+            history.catalog().urls(prefix, ListCursor::first(MAX_SUGGESTIONS)).unwrap_or_default();
+        // Some layouts hold URLs that no replay address can name.
+        found.retain(|url| ReplayAddress::newest(url).is_ok_and(|address| address.url == *url));
         if !found.is_empty() {
             return found;
         }
@@ -152,6 +160,7 @@ pub(super) fn archive_failed(error: &ArchiveError) -> Response {
         | ArchiveError::Repository(RepositoryError::NoVersion { .. })
         | ArchiveError::Repository(RepositoryError::NoVersionYet { .. })
         | ArchiveError::Repository(RepositoryError::BeforeFirst { .. }) => StatusCode::NOT_FOUND,
+        ArchiveError::UserInfo(_) => StatusCode::BAD_REQUEST,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
     error_page::error(status, "The archive could not be read", html! { p { strong { (error.to_string()) } } })

@@ -132,6 +132,9 @@ impl IntoResponse for PageError {
             Self::Archive(ArchiveError::Repository(RepositoryError::Catalog(
                 error @ CatalogError::Outside { .. },
             ))) => error_page::plain(StatusCode::NOT_FOUND, "Not in the archive", &error.to_string()),
+            Self::Archive(error @ ArchiveError::UserInfo(_)) => {
+                error_page::plain(StatusCode::BAD_REQUEST, &error.to_string(), "")
+            }
             Self::Archive(error) => {
                 let status = StatusCode::INTERNAL_SERVER_ERROR;
                 error_page::plain(status, "The archive could not be read.", &error.to_string())

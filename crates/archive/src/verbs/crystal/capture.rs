@@ -13,6 +13,7 @@ use std::sync::atomic::AtomicBool;
 use uuid::Uuid;
 use varve_catalog::{Frontier, FrontierStore, SqliteCatalog, SqliteFrontierStore};
 use varve_core::RunId;
+use varve_core::secret::ShownUrl;
 use varve_crystal::{CAPTURE_FOLDER, OpenReport, ProjectWriter, RevisionId};
 use varve_plan::Plan;
 
@@ -21,7 +22,7 @@ use crate::error::ArchiveError;
 use crate::verbs::capture::{distinct_seeds, resumed, usual_and_pages};
 use varve_crawl::{
     CrawlError, CrawlEvent, CrawlSettings, CrawlTally, NetworkOptions, ProjectRun, RunEnding, ScopeKind,
-    SharedProject, crawl_into_project, only_worker,
+    SharedProject, SkipRule, crawl_into_project, only_worker,
 };
 use varve_repository::archive_writer::Clock;
 
@@ -77,10 +78,15 @@ pub fn capture(
     let after = writer.newest_revision()?.unwrap_or(RevisionId(0));
     let (rows, folder) = (PlanRows::read(&writer)?, writer.path().to_owned());
     let open = SharedProject::new(writer, after)?;
+    let mut external: Vec<String> = Vec::new();
     if settings.seeds.is_empty() {
         settings.seeds = rows.plan.roots.iter().filter_map(|root| open.address(&root.url)).collect();
         settings.scope.kind = ScopeKind::Plan;
     } else {
+        external = settings.seeds.iter().filter(|text| open.is_external(text)).cloned().collect();
+        if external.len() < settings.seeds.len() {
+            settings.seeds.retain(|text| !external.contains(text));
+        }
         settings.seeds = distinct_seeds(&settings.seeds, |text| open.address(text))?;
     }
     if settings.seeds.is_empty() && rows.plan.groups.is_empty() {
@@ -94,6 +100,10 @@ pub fn capture(
     let now = varve_core::Moment::from((manner.clock)().instant);
     let frontier = frontier_of(&folder)?.begin_run(run, only_worker(run), now, &json)?;
     report(CrawlEvent::Began { run, resumed: false });
+    for url in &external {
+        let url = &ShownUrl(url).to_string();
+        report(CrawlEvent::Skipped { url, rule: &SkipRule::External, is_seed: true });
+    }
     crawl(&open, frontier, (settings, rows, false), (manner, &manner.reach), report)
 }
 

@@ -1,11 +1,13 @@
-//! `export --format crystal`: writes one version as a Crystal project.
+//! `export --format crystal`: writes one version, or all versions, as a Crystal project.
 //!
 //! A version that came from the import of a project becomes that project again: every row with its
 //! id, every body byte for byte. Any other version becomes a project of its captures, numbered in
-//! the order of their times. The project is built beside its final name and renamed at the end, so
+//! the order of their times, with the roots, groups and aliases of the plan. The plan is that of
+//! the archive now or, for an older version, the one that was in force then. The project is built beside its final name and renamed at the end, so
 //! a crash leaves no incomplete project under that name.
 
 mod captures;
+mod plan;
 mod restore;
 
 use std::fs;
@@ -14,6 +16,7 @@ use std::path::{Path, PathBuf};
 use varve_repository::RepositoryError;
 
 use varve_core::fact::Manifest;
+use varve_core::history::{ListCursor, VersionFilter};
 use varve_core::{RecordId, VersionId};
 use varve_crystal::{CreateOptions, PROJECT_SUFFIX, ProjectWriter, ResolvedPath, resolve};
 
@@ -39,9 +42,14 @@ pub struct ProjectExported {
 
 impl ProjectExported {
     fn leave(&mut self, what: &str) {
+        self.leave_many(what, 1);
+    }
+
+    fn leave_many(&mut self, what: &str, count: u64) {
         match self.left_behind.iter_mut().find(|(known, _)| known == what) {
-            Some((_, count)) => *count += 1,
-            None => self.left_behind.push((what.to_owned(), 1)),
+            Some((_, known)) => *known += count,
+            None if count > 0 => self.left_behind.push((what.to_owned(), count)),
+            None => {}
         }
     }
 }
@@ -54,6 +62,47 @@ pub fn export(
     target: &Path,
     progress: &dyn Fn(u64),
 ) -> Result<ProjectExported, ArchiveError> {
+    write_project(target, |writer| match project_of(history, version)? {
+        Some(fact) => restore::restore(history, &fact, writer, progress),
+        None => captures::write(history, &[*version], writer, progress),
+    })
+}
+
+/// Writes all versions as the project `target`, which must not exist: each capture becomes a
+/// revision, in the order of time.
+pub fn export_all(
+    history: &ArchiveHistoryReader,
+    target: &Path,
+    progress: &dyn Fn(u64),
+) -> Result<ProjectExported, ArchiveError> {
+    let mut versions: Vec<VersionId> = Vec::new();
+    loop {
+        let page = ListCursor { after: versions.last().copied(), limit: VERSIONS_PER_QUERY };
+        let found = history.catalog().versions(&VersionFilter::default(), page)?;
+        versions.extend(found.iter().map(|info| info.version.id));
+        if found.len() < VERSIONS_PER_QUERY {
+            break;
+        }
+    }
+    if let [only] = versions[..] {
+        return export(history, &only, target, progress);
+    }
+    write_project(target, |writer| {
+        let mut done = captures::write(history, &versions, writer, progress)?;
+        for version in &versions {
+            if project_of(history, version)?.is_some() {
+                done.leave("row ids, failures and cookies of imported projects");
+            }
+        }
+        Ok(done)
+    })
+}
+
+/// Makes the project `target` with `fill`, completely or not at all.
+fn write_project(
+    target: &Path,
+    fill: impl FnOnce(&mut ProjectWriter) -> Result<ProjectExported, ArchiveError>,
+) -> Result<ProjectExported, ArchiveError> {
     let target = match resolve(target)? {
         ResolvedPath::Free(target) => target,
         ResolvedPath::There(path) => return Err(varve_crystal::Error::Exists { path }.into()),
@@ -63,10 +112,7 @@ pub fn export(
     let folder = folder.map_err(ArchiveError::write(parent))?;
     let unfinished = folder.path().join(format!("export{PROJECT_SUFFIX}"));
     let mut writer = ProjectWriter::create(&unfinished, CreateOptions::default())?;
-    let mut exported = match project_of(history, version)? {
-        Some(fact) => restore::restore(history, &fact, &mut writer, progress)?,
-        None => captures::write(history, version, &mut writer, progress)?,
-    };
+    let mut exported = fill(&mut writer)?;
     writer.close()?;
     fs::rename(&unfinished, &target).map_err(ArchiveError::write(&target))?;
     fs::File::open(parent).and_then(|parent| parent.sync_all()).map_err(ArchiveError::write(parent))?;
@@ -118,5 +164,7 @@ fn is_refusal(error: &varve_crystal::Error) -> bool {
     matches!(error, varve_crystal::Error::Refused(_))
 }
 
+/// Number of versions read per query.
+const VERSIONS_PER_QUERY: usize = 1000;
 /// Number of revisions per batch of bodies and rows.
 const ROWS_PER_BATCH: usize = 200;

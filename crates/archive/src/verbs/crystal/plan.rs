@@ -171,7 +171,7 @@ fn apply_groups(writer: &mut ProjectWriter, before: &PlanRows, after: &Plan) -> 
 }
 
 /// Adds a root. The first root of a project also sets its default URL prefix, as in Crystal.
-fn add_root(writer: &mut ProjectWriter, root: &Root) -> Result<(), ArchiveError> {
+pub(super) fn add_root(writer: &mut ProjectWriter, root: &Root) -> varve_crystal::Result<RootId> {
     let is_first = writer.roots().next().is_none() && writer.default_url_prefix()?.is_none();
     let name = if root.name == root.url { "" } else { &root.name };
     let added = writer.add_root(name, &root.url)?;
@@ -179,5 +179,5 @@ fn add_root(writer: &mut ProjectWriter, root: &Root) -> Result<(), ArchiveError>
     if let Some(site) = url.as_deref().and_then(domain_prefix).filter(|_| is_first) {
         writer.set_property(property_name::DEFAULT_URL_PREFIX, Some(site))?;
     }
-    Ok(())
+    Ok(added.id)
 }

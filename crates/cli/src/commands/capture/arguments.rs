@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use varve_archive::ByteSize;
-use varve_archive::verbs::capture::{CrawlSettings, RequestSettings, RunLimits, ScopeKind, ScopeSettings};
+use varve_archive::verbs::capture::{
+    CrawlSettings, RefetchSettings, RequestSettings, RunLimits, ScopeKind, ScopeSettings,
+};
+use varve_archive::{ByteSize, Moment};
 
-use crate::duration;
+use crate::{clock, duration};
 
 /// Which pages belong to a run. These options cannot change when a run is resumed.
 #[derive(clap::Args)]
@@ -183,6 +185,40 @@ impl RateArgs {
 /// Requests at a time to one host, unless `--per-host` is given.
 pub(super) fn default_per_host(settings: &CrawlSettings) -> usize {
     if settings.politeness.delay == 0 { settings.politeness.concurrency } else { 1 }
+}
+
+/// Which pages with an earlier capture are fetched again.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Fetching again")]
+pub(super) struct RefetchArgs {
+    /// Fetch again what was captured at this time or before (or longer ago than `30d`), and what is missing
+    #[arg(long, value_name = "TIME", value_parser = clock::parse_moment, conflicts_with_all = ["again", "resume", "finish"])]
+    stale_before: Option<Moment>,
+
+    /// Fetch everything again; the default in archives
+    #[arg(long, conflicts_with_all = ["retry_errors", "resume", "finish"])]
+    again: bool,
+
+    /// Fetch again what failed before, and what is missing. In an archive, a response that is incomplete or has a
+    /// status of 400 or above has failed; in a Crystal project, a download without a response
+    #[arg(long, conflicts_with_all = ["resume", "finish"])]
+    retry_errors: bool,
+}
+
+impl RefetchArgs {
+    /// In an archive, everything is fetched unless an option selects less.
+    pub(super) fn for_archive(&self) -> RefetchSettings {
+        self.settings(self.stale_before.is_some() || self.retry_errors)
+    }
+
+    /// In a Crystal project, only what is missing is fetched unless an option selects more.
+    pub(super) fn for_project(&self) -> RefetchSettings {
+        self.settings(!self.again)
+    }
+
+    fn settings(&self, missing_only: bool) -> RefetchSettings {
+        RefetchSettings { missing_only, stale_before: self.stale_before, retry_errors: self.retry_errors }
+    }
 }
 
 /// Loading pages in Chromium.

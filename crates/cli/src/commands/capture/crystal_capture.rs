@@ -22,7 +22,8 @@ impl CaptureArgs {
     ) -> Result<ExitStatus, Error> {
         let root = session.root()?;
         let plan = self.follows_plan()?.then(Plan::default);
-        let settings = CrawlSettings { plan: None, ..self.settings_with(session, plan)? };
+        let refetch = self.refetch.for_project();
+        let settings = CrawlSettings { plan: None, refetch, ..self.settings_with(session, plan)? };
         let stop = signals::stop_flag();
         let (threads, clock) = (Session::threads(), session.open_options()?.clock);
         let unsent = UnsentCredentials::new(&reach);
@@ -66,6 +67,7 @@ impl CaptureArgs {
                 "pages": tally.pages,
                 "unchanged": tally.unchanged,
                 "truncated": tally.truncated,
+                "present": tally.present,
                 "failed": tally.failed,
                 "skipped": tally.skipped,
                 "bytes": tally.bytes,
@@ -74,10 +76,11 @@ impl CaptureArgs {
         }
         seen.tell(&mut session.printer);
         session.printer.line(format_args!(
-            "{}: {} captured ({} unchanged), {} failed, {} received",
+            "{}: {} captured ({} unchanged), {} there before, {} failed, {} received",
             counted(*revisions, "revision"),
             tally.captured,
             tally.unchanged,
+            tally.present,
             tally.failed,
             human_size(tally.bytes)
         ))?;

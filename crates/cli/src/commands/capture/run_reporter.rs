@@ -124,6 +124,12 @@ impl<'a> RunReporter<'a> {
             CrawlEvent::Captured(CapturedPage { url, truncated: Some(why), .. }) => {
                 self.remark("truncated", url, truncation_text(why));
             }
+            CrawlEvent::ClockBehind { version, time, now } => self.printer.say(format_args!(
+                "{WARNING_STYLE}clock:{WARNING_STYLE:#} version {version} was made at {}, but it is {}: \
+                 the clock is behind, or was ahead then",
+                time.for_people(),
+                now.for_people()
+            )),
             CrawlEvent::Failed { url, message, .. } => self.remark("failed", url, message),
             CrawlEvent::Noted { url, note } => self.remark("note", url, note),
             CrawlEvent::Skipped { url, rule, is_seed } => self.count(url, &rule.to_string(), *is_seed),
@@ -255,6 +261,10 @@ fn line(event: &CrawlEvent<'_>) -> Option<serde_json::Value> {
         CrawlEvent::Began { run, resumed } => {
             json!({"event": "began", "run": run.to_string(), "resumed": resumed})
         }
+        CrawlEvent::ClockBehind { version, time, now } => json!({
+            "event": "clock_behind", "version": version.to_string(), "time": time.to_string(),
+            "now": now.to_string(),
+        }),
         CrawlEvent::Captured(CapturedPage { url, time, status, length, is_page, unchanged, truncated }) => {
             json!({
                 "event": "captured", "url": url, "time": time.to_string(), "status": status, "length": length,

@@ -72,3 +72,22 @@ fn invalid_requests_get_no_page_and_do_not_stop_the_server() {
     }
     assert_eq!(served.get("/web/2026/http://e.org/").status, 200);
 }
+
+#[test]
+fn served_addresses_with_a_password_are_refused() {
+    let place = Place::new(true);
+    place.file("page", "text");
+    place.data(&["commit", "--url", "http://h.example/a", "page", "-m", "page"]);
+    let served = super::Served::start(&place.path("museum"));
+    for target in [
+        "/web/2026/http://me:hunter2@h.example/a",
+        "/web/http://me:hunter2@h.example/a",
+        "/web/timemap/link/http://me:hunter2@h.example/a",
+        "/cdx?url=http://me:hunter2@h.example/a",
+        "/page?url=http://me:hunter2@h.example/a",
+    ] {
+        let page = if target.starts_with("/web") { served.get(target) } else { served.page(target) };
+        assert_eq!(page.status, 400, "{target}: {}", page.text());
+        assert!(!page.text().contains("hunter2"), "{target}: {}", page.text());
+    }
+}

@@ -108,3 +108,23 @@ fn a_rebuilt_catalog_is_served_at_once() {
     commit(&place, &[page("http://e.org/", "2026-08-01T00:00:00Z", "five")], "five");
     assert_eq!(served.get("/web/2027id_/http://e.org/").text(), "five");
 }
+
+/// Every link on the page about a URL without a capture leads somewhere.
+#[test]
+fn suggestions_for_a_missing_page_can_be_followed() {
+    let pages = [page("http://e.org/a/one", "2026-01-01T00:00:00Z", "one")];
+    let (_place, served) = super::serving(true, &pages);
+    for missing in ["/web/http://e.org/a/two", "/web/2026/http://e.org/a/two", "/web/id_/http://e.org/a/two"]
+    {
+        let answer = served.get(missing);
+        assert_eq!(answer.status, 404, "{missing}");
+        let text = answer.text();
+        let links: Vec<&str> =
+            text.split("href=\"/web/").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+        assert!(!links.is_empty(), "{missing}: {text}");
+        for link in links {
+            let followed = served.get(&format!("/web/{link}"));
+            assert!(matches!(followed.status, 200 | 302 | 307), "{link}: {}", followed.status);
+        }
+    }
+}

@@ -107,11 +107,6 @@ impl<'a> Reference<'a> {
         !self.host().is_empty()
     }
 
-    /// Whether there is user info, perhaps empty.
-    pub fn has_user_info(&self) -> bool {
-        self.authority().is_some_and(|authority| authority.user_info.is_some())
-    }
-
     /// The host name: without user info, port and brackets, escapes resolved, in the case it was
     /// written. The bytes need not be UTF-8, since a host may hide any byte above ASCII behind an
     /// escape.
@@ -352,7 +347,7 @@ mod tests {
         assert_eq!(&*reference.path(), b"/a b");
         assert_eq!(reference.escaped_path(), "/a%20b");
         assert_eq!((reference.raw_query(), reference.raw_fragment()), (Some("q"), "f"));
-        assert!(reference.has_user_info() && reference.has_host());
+        assert!(reference.has_host());
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! A project made from the captures of a version, which need not come from Crystal.
+//! A project made from the captures of versions, which need not come from Crystal.
 //!
 //! In Crystal the id of a revision also gives its order, so captures are numbered by their times.
 //! If the exact response is stored, the project gets its head and payload unchanged. A page that
@@ -11,23 +11,67 @@ use varve_wire::{MessageHead, StartLine};
 
 use super::{ProjectExported, ROWS_PER_BATCH, body_from, is_refusal};
 use crate::error::ArchiveError;
+use crate::verbs::intent::plan_of;
+use crate::verbs::plan::load;
 use varve_repository::history::{ArchiveHistoryReader, VersionPages};
 
 /// The status of a response for unchanged content.
 const NOT_MODIFIED: u16 = 304;
 
-/// Fills an empty project with the captures of a version.
+/// Fills an empty project with the captures of versions and with their plan: the present one if
+/// HEAD is among them, otherwise that of the first version that has one.
 pub(super) fn write(
     history: &ArchiveHistoryReader,
-    version: &VersionId,
+    versions: &[VersionId],
     writer: &mut ProjectWriter,
     progress: &dyn Fn(u64),
 ) -> Result<ProjectExported, ArchiveError> {
     let mut done = ProjectExported::default();
-    let mut captures = VersionPages::new(history.catalog(), Some(*version)).collect::<Result<Vec<_>, _>>()?;
-    captures.sort_by(|one, other| (one.time, &one.url).cmp(&(other.time, &other.url)));
+    write_captures(history, versions, writer, (&mut done, progress))?;
+    let head = history.head()?;
+    let mut plan = None;
+    for version in versions {
+        let (then, expectations) = plan_of(history, *version)?;
+        plan = plan.or(then);
+        done.leave_many("expectation files", expectations);
+    }
+    if versions.iter().any(|version| Some(*version) == head) {
+        plan = Some(load(history.archive().layout())?.plan);
+    }
+    if let Some(plan) = plan {
+        super::plan::write(&plan, writer, &mut done)?;
+    }
+    done.resources = writer.info()?.resources;
+    done.leave_many("messages and authors of versions", versions.len() as u64);
+    let mut tags = history.catalog().tags()?;
+    tags.retain(|tag| versions.contains(&tag.version));
+    done.leave_many("tags", tags.len() as u64);
+    Ok(done)
+}
+
+/// The captures of versions in the order of time, each once.
+fn captures_of(history: &ArchiveHistoryReader, versions: &[VersionId]) -> Result<Vec<Capture>, ArchiveError> {
+    let mut captures: Vec<Capture> = Vec::new();
+    for version in versions {
+        let pages = VersionPages::new(history.catalog(), Some(*version));
+        captures.extend(pages.collect::<Result<Vec<_>, _>>()?);
+    }
+    captures
+        .sort_by(|one, other| (one.time, &one.url, one.record).cmp(&(other.time, &other.url, other.record)));
+    captures.dedup_by(|one, other| {
+        (one.time, &one.url, one.record, one.body) == (other.time, &other.url, other.record, other.body)
+    });
+    Ok(captures)
+}
+
+fn write_captures(
+    history: &ArchiveHistoryReader,
+    versions: &[VersionId],
+    writer: &mut ProjectWriter,
+    (done, progress): (&mut ProjectExported, &dyn Fn(u64)),
+) -> Result<(), ArchiveError> {
     let mut batch = Vec::new();
-    for capture in &captures {
+    for capture in &captures_of(history, versions)? {
         let resource = match writer.add_resource(&capture.url) {
             Err(error) if is_refusal(&error) => {
                 done.leave("captures with URLs that a project cannot store");
@@ -48,9 +92,7 @@ pub(super) fn write(
         progress(1);
     }
     writer.add_revisions(batch)?;
-    done.resources = writer.info()?.resources;
-    done.leave("versions, messages and tags");
-    Ok(done)
+    Ok(())
 }
 
 /// The response of a capture, and its body.
