@@ -252,6 +252,14 @@ pub enum ChangeRefusal {
         /// The id.
         id: i64,
     },
+    /// A value that Crystal cannot use.
+    #[error("the property `{name}` must be {expected}")]
+    PropertyValue {
+        /// The property.
+        name: String,
+        /// What its value must be.
+        expected: &'static str,
+    },
     /// A property that decides how bodies are stored cannot be set by hand.
     #[error("the property `{name}` is not set by hand")]
     OwnProperty {

@@ -180,8 +180,15 @@ impl ProjectLayout {
 
     fn refuse_links(&self) -> Result<()> {
         let files = SIDE_FILES.into_iter().chain([DATABASE_FILE, LOCK_FILE]);
-        let folders =
-            ["revisions", "revisions.inprogress", TMP_FOLDER, "tmp/revisions", "salvage", "icons", CAPTURE_FOLDER];
+        let folders = [
+            "revisions",
+            "revisions.inprogress",
+            TMP_FOLDER,
+            "tmp/revisions",
+            "salvage",
+            "icons",
+            CAPTURE_FOLDER,
+        ];
         for name in files.chain(folders) {
             let found = match self.folder.entry(name) {
                 // A folder on the way is of another kind, which is refused next.

@@ -18,11 +18,13 @@ use crate::database::{self, set_journal_mode};
 use crate::disk::{DiskStep, ProjectDisk, Watcher};
 use crate::error::{Error, Result, database_at, io_at};
 use crate::location::{
-    CAPTURE_FOLDER, DATABASE_FILE, LOCK_FILE, PROJECT_SUFFIX, ProjectLayout, SIDE_FILES, TMP_FOLDER, ends_with,
+    CAPTURE_FOLDER, DATABASE_FILE, LOCK_FILE, PROJECT_SUFFIX, ProjectLayout, SIDE_FILES, TMP_FOLDER,
+    ends_with,
 };
 use crate::partial_folder::Partial;
 use crate::project::Project;
 use crate::sparse_copy::copy_sparse;
+use crate::writer::{OpenOptions, ProjectWriter};
 
 /// Database pages that are copied between two calls of the progress callback.
 const PAGES_AT_ONCE: i32 = 4096;
@@ -70,11 +72,29 @@ impl Project {
         };
         copying.database(self, &partial.layout)?;
         copying.folder(Path::new(""))?;
+        let is_torn = self.is_torn()?;
+        if is_torn {
+            // Bodies that no other place has. A whole project has nothing there.
+            copying.discarded(&partial.layout)?;
+        }
         partial.disk.ensure_folder(&partial.layout.tmp())?;
         make_durable(&partial)?;
         let (layout, lock) = partial.finish()?;
-        drop(lock);
-        Ok(layout.dir)
+        let path = layout.dir.clone();
+        if is_torn && self.version.is_written() {
+            let options = OpenOptions { keep_last_without_body: true, ..OpenOptions::default() };
+            ProjectWriter::open_locked(layout, lock, options)?.close()?;
+        }
+        Ok(path)
+    }
+
+    /// Whether a migration stopped where Crystal neither opens the project nor finds all bodies. The
+    /// copy is then put in order as a writer does.
+    fn is_torn(&self) -> Result<bool> {
+        let discarded = self.layout.discarded();
+        let has_discarded = self.layout.has_folder(&discarded)?
+            && self.layout.folder().entries(self.layout.name(&discarded))?.next().is_some();
+        Ok(has_discarded || !self.layout.has_folder(&self.layout.revisions())?)
     }
 }
 
@@ -99,6 +119,17 @@ impl ProjectCopy<'_> {
         self.progress.files += 1;
         self.progress.bytes += to.folder().entry(DATABASE_FILE)?.map_or(0, |found| found.length);
         self.tell()
+    }
+
+    /// Copies the bodies that a migration left in `tmp`.
+    fn discarded(&mut self, to: &ProjectLayout) -> Result<()> {
+        self.disk.ensure_folder(&to.tmp())?;
+        let discarded = to.discarded();
+        if self.source.entry(to.name(&discarded))?.is_none_or(|found| found.kind != EntryKind::Folder) {
+            return Ok(());
+        }
+        self.disk.create_folder(&discarded)?;
+        self.folder(to.name(&discarded))
     }
 
     /// Copies what is in a folder. Pipes, sockets and devices hold nothing to copy.
@@ -127,7 +158,8 @@ impl ProjectCopy<'_> {
     fn file(&mut self, name: &Path, copy: &Path) -> Result<()> {
         self.disk.announce(DiskStep::CreateFile(copy)).map_err(io_at("create", copy))?;
         let (from, to) = (self.source.open_to_read(name)?, self.target.create_new(name)?);
-        self.progress.bytes += copy_sparse(&from, &to).map_err(io_at("copy", &self.source.path().join(name)))?;
+        self.progress.bytes +=
+            copy_sparse(&from, &to).map_err(io_at("copy", &self.source.path().join(name)))?;
         self.progress.files += 1;
         keep_attributes(&from, &to);
         if !cfg!(target_os = "linux") {

@@ -11,6 +11,8 @@ mod folder;
 mod new_file;
 mod replace;
 
-pub use folder::{EntryInfo, EntryKind, ExpectedKind, Folder, FolderEntry, FolderError, FolderListing, PendingFile};
+pub use folder::{
+    EntryInfo, EntryKind, ExpectedKind, Folder, FolderEntry, FolderError, FolderListing, PendingFile,
+};
 pub use new_file::{NewFile, NotNamed};
 pub use replace::replace;

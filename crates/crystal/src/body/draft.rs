@@ -94,7 +94,8 @@ impl BodyDraft {
     /// The file with all bytes written to it; none if it was finished before.
     fn flushed(&mut self) -> Result<Option<File>> {
         let Some(file) = self.file.take() else { return Ok(None) };
-        let flushed = file.into_inner().map_err(|error| io_at("write", &self.draft.path())(error.into_error()));
+        let flushed =
+            file.into_inner().map_err(|error| io_at("write", &self.draft.path())(error.into_error()));
         flushed.map(Some)
     }
 }

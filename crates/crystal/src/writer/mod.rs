@@ -93,7 +93,7 @@ impl ProjectWriter {
         Self::open_locked(layout, lock, options)
     }
 
-    pub(super) fn open_locked(layout: ProjectLayout, lock: Lock, options: OpenOptions<'_>) -> Result<Self> {
+    pub(crate) fn open_locked(layout: ProjectLayout, lock: Lock, options: OpenOptions<'_>) -> Result<Self> {
         let disk = ProjectDisk::watched(layout.folder(), options.watcher.clone());
         let database = layout.folder().checked_path(DATABASE_FILE)?;
         let connection = connect(&layout.dir, &database, How::ReadWrite)?;

@@ -11,8 +11,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 use tempfile::TempDir;
 use varve_crystal::{
-    DownloadOutcome, MajorVersion, NewRevision, Project, ProjectWriter, ResourceId, RevisionId, SaveAsOptions,
-    VerifyOptions,
+    DownloadOutcome, MajorVersion, NewRevision, Project, ProjectWriter, ResourceId, RevisionId,
+    SaveAsOptions, VerifyOptions,
 };
 
 use crate::fixture::{Scratch, files};
@@ -82,8 +82,7 @@ const VERIFY: Operation = ("verify", |path| {
     let options = VerifyOptions { check_database: true, read_bodies: false };
     Project::open(path)?.verify(options, &mut |_| {}).map(drop)
 });
-const REPAIR: Operation =
-    ("repair", |path| ProjectWriter::open(path)?.repair(&mut |_, _| {}).map(drop));
+const REPAIR: Operation = ("repair", |path| ProjectWriter::open(path)?.repair(&mut |_, _| {}).map(drop));
 const WRITE: Operation = ("write", |path| {
     let mut writer = ProjectWriter::open(path)?;
     let mut body = writer.begin_body()?;
