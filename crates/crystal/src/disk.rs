@@ -1,18 +1,22 @@
 //! Every change to the files of a project, in one place, so that a test can stop the world before
 //! any of them.
 //!
+//! Every path is below one folder, the project's or the one that a new project is made in, and no
+//! link below it is followed: see [`Folder`].
+//!
 //! Owns nothing but the order in which it is asked: create, rename, sync, remove. A [`Watcher`]
 //! sees each step before it happens and may refuse it; once one is refused, nothing more happens,
 //! as if the machine had stopped there. Reading does not pass here. Nor does SQLite's own writing,
 //! but each commit that matters is announced.
 
-use std::fs::{self, File};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use varve_file::{EntryKind, Folder, FolderError};
 
-use crate::error::{Error, Result, io_at};
+use crate::error::{Result, io_at};
 
 /// A change that is about to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,16 +44,22 @@ pub enum DiskStep<'a> {
 /// Sees each change before it is made; an error stops that change and every later one.
 pub type Watcher = Arc<dyn Fn(DiskStep<'_>) -> io::Result<()> + Send + Sync>;
 
-/// The one way to change files.
-#[derive(Clone, Default)]
+/// The one way to change files below a folder.
+#[derive(Clone)]
 pub(crate) struct ProjectDisk {
+    folder: Folder,
     watcher: Option<Watcher>,
     stopped: Arc<AtomicBool>,
 }
 
 impl ProjectDisk {
-    pub(crate) fn watched(watcher: Option<Watcher>) -> Self {
-        Self { watcher, stopped: Arc::default() }
+    pub(crate) fn watched(folder: &Folder, watcher: Option<Watcher>) -> Self {
+        Self { folder: folder.clone(), watcher, stopped: Arc::default() }
+    }
+
+    /// The same disk below another folder.
+    pub(crate) fn below(&self, folder: &Folder) -> Self {
+        Self { folder: folder.clone(), ..self.clone() }
     }
 
     /// Announces a step, and refuses it when the watcher does.
@@ -66,26 +76,37 @@ impl ProjectDisk {
         self.announce(DiskStep::Commit(what)).map_err(io_at("commit to the database of", project))
     }
 
+    /// A path as a name below the folder.
+    fn name<'p>(&self, path: &'p Path) -> Result<&'p Path, FolderError> {
+        path.strip_prefix(self.folder.path()).map_err(|_| FolderError::OutsideName {
+            folder: self.folder.path().to_owned(),
+            name: path.to_owned(),
+        })
+    }
+
+    /// The kind of what a path names; none if it names nothing.
+    pub(crate) fn kind(&self, path: &Path) -> Result<Option<EntryKind>> {
+        Ok(self.folder.entry(self.name(path)?)?.map(|found| found.kind))
+    }
+
+    fn is_folder(&self, path: &Path) -> Result<bool> {
+        Ok(self.kind(path)? == Some(EntryKind::Folder))
+    }
+
     pub(crate) fn create_folder(&self, path: &Path) -> Result<()> {
-        let create = || {
-            self.announce(DiskStep::CreateFolder(path))?;
-            fs::create_dir(path)
-        };
-        create().map_err(io_at("create", path))
+        self.announce(DiskStep::CreateFolder(path)).map_err(io_at("create", path))?;
+        Ok(self.folder.create_folder(self.name(path)?)?)
     }
 
     /// Creates the folder unless it exists.
     pub(crate) fn ensure_folder(&self, path: &Path) -> Result<()> {
-        if path.is_dir() {
-            return Ok(());
-        }
-        self.create_folder(path)
+        if self.is_folder(path)? { Ok(()) } else { self.create_folder(path) }
     }
 
     /// Creates the folder and those above it, as far as they are missing below `stop`, and makes
     /// each durable.
     pub(crate) fn ensure_folders_below(&self, stop: &Path, path: &Path) -> Result<()> {
-        if path == stop || path.is_dir() {
+        if path == stop || self.is_folder(path)? {
             return Ok(());
         }
         let Some(parent) = path.parent() else { return Ok(()) };
@@ -96,57 +117,55 @@ impl ProjectDisk {
 
     /// Creates a file unless it exists. An existing file is not changed.
     pub(crate) fn create_file(&self, path: &Path, content: &[u8]) -> Result<()> {
-        use io::Write;
-        let create = || {
-            self.announce(DiskStep::CreateFile(path))?;
-            let mut file = File::create_new(path)?;
-            file.write_all(content)?;
-            file.sync_all()
+        self.announce(DiskStep::CreateFile(path)).map_err(io_at("create", path))?;
+        let mut file = match self.folder.create_new(self.name(path)?) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+            created => created?,
         };
-        match create() {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            done => done.map_err(io_at("create", path)),
-        }
+        file.write_all(content).and_then(|()| file.sync_all()).map_err(io_at("write", path))
     }
 
     /// Renames, replacing a file or an empty folder that has the new name.
-    pub(crate) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.announce(DiskStep::Rename { from, to })?;
-        fs::rename(from, to)
+    pub(crate) fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.announce(DiskStep::Rename { from, to }).map_err(io_at("rename", from))?;
+        Ok(self.folder.rename(self.name(from)?, self.name(to)?)?)
     }
 
-    /// Renames, unless something has the new name already.
-    pub(crate) fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.announce(DiskStep::Rename { from, to })?;
-        rename_new(from, to)
+    /// Renames, and says whether it did: not if something has the new name already.
+    pub(crate) fn rename_new(&self, from: &Path, to: &Path) -> Result<bool> {
+        self.announce(DiskStep::Rename { from, to }).map_err(io_at("rename", from))?;
+        unless_taken(self.folder.rename_new(self.name(from)?, self.name(to)?))
     }
 
-    /// Renames from one open folder into another, unless something has the new name already.
+    /// Renames from one open folder into another, and says whether it did: not if something has the
+    /// new name already.
     pub(crate) fn rename_between(
         &self,
-        (from, name): (&OpenFolder, &str),
-        (to, new_name): (&OpenFolder, &str),
-    ) -> io::Result<()> {
+        (from, name): (&Folder, &str),
+        (to, new_name): (&Folder, &str),
+    ) -> Result<bool> {
         if self.watcher.is_some() {
-            let (from, to) = (from.path.join(name), to.path.join(new_name));
-            self.announce(DiskStep::Rename { from: &from, to: &to })?;
+            let (from, to) = (from.path().join(name), to.path().join(new_name));
+            self.announce(DiskStep::Rename { from: &from, to: &to }).map_err(io_at("rename", &from))?;
         }
-        from.rename_new(name, to, new_name)
+        unless_taken(from.rename_new_into(name, to, new_name))
     }
 
-    /// Creates the folder and those above it. The caller makes them durable.
-    pub(crate) fn ensure_all_folders(&self, path: &Path) -> io::Result<()> {
-        self.announce(DiskStep::CreateFolder(path))?;
-        fs::create_dir_all(path)
+    /// Opens a folder.
+    pub(crate) fn open_folder(&self, path: &Path) -> Result<Folder> {
+        Ok(self.folder.subfolder(self.name(path)?)?)
+    }
+
+    /// Creates the folder and those above it, and opens it. The caller makes them durable.
+    pub(crate) fn make_folders(&self, path: &Path) -> Result<Folder> {
+        self.announce(DiskStep::CreateFolder(path)).map_err(io_at("create", path))?;
+        Ok(self.folder.make_folders(self.name(path)?)?)
     }
 
     /// Removes a folder that must be empty.
     pub(crate) fn remove_empty_folder(&self, path: &Path) -> Result<()> {
-        let remove = || {
-            self.announce(DiskStep::Remove(path))?;
-            fs::remove_dir(path)
-        };
-        remove().map_err(io_at("remove", path))
+        self.announce(DiskStep::Remove(path)).map_err(io_at("remove", path))?;
+        Ok(self.folder.remove_folder(self.name(path)?)?)
     }
 
     /// Whether a step was refused, after which nothing may change any more.
@@ -162,118 +181,30 @@ impl ProjectDisk {
         sync().map_err(io_at("sync", path))
     }
 
-    /// Makes the names in a folder durable, where the system knows how.
+    /// Makes the names in a folder durable.
     pub(crate) fn sync_folder(&self, path: &Path) -> Result<()> {
-        let sync = || {
-            self.announce(DiskStep::Sync(path))?;
-            sync_folder(path)
-        };
-        sync().map_err(io_at("sync", path))
+        self.announce(DiskStep::Sync(path)).map_err(io_at("sync", path))?;
+        Ok(self.folder.sync(self.name(path)?)?)
     }
 
     pub(crate) fn remove_file(&self, path: &Path) -> Result<()> {
-        let remove = || {
-            self.announce(DiskStep::Remove(path))?;
-            fs::remove_file(path)
-        };
-        remove().map_err(io_at("remove", path))
+        self.announce(DiskStep::Remove(path)).map_err(io_at("remove", path))?;
+        Ok(self.folder.remove(self.name(path)?)?)
     }
 
     /// Removes a folder with all that is in it, following no link.
     pub(crate) fn remove_all(&self, path: &Path) -> Result<()> {
-        let remove = || {
-            self.announce(DiskStep::Remove(path))?;
-            if path.is_dir() && !path.is_symlink() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
-        };
-        remove().map_err(io_at("remove", path))
+        self.announce(DiskStep::Remove(path)).map_err(io_at("remove", path))?;
+        Ok(self.folder.remove_tree(self.name(path)?)?)
     }
 }
 
-/// A folder held open, so that the system need not walk the way to it again for each of a million
-/// names in it. No link stands in its place.
-pub(crate) struct OpenFolder {
-    path: PathBuf,
-    #[cfg(target_os = "linux")]
-    folder: std::os::fd::OwnedFd,
-}
-
-impl OpenFolder {
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    #[cfg(target_os = "linux")]
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        use rustix::fs::{Mode, OFlags};
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(Self { path: path.to_owned(), folder: rustix::fs::open(path, flags, Mode::empty())? })
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        match path.symlink_metadata()?.is_dir() {
-            true => Ok(Self { path: path.to_owned() }),
-            false => Err(io::ErrorKind::NotADirectory.into()),
-        }
-    }
-
-    #[cfg(target_os = "linux")]
-    fn rename_new(&self, name: &str, to: &Self, new_name: &str) -> io::Result<()> {
-        use rustix::fs::{RenameFlags, renameat_with};
-        use rustix::io::Errno;
-        match renameat_with(&self.folder, name, &to.folder, new_name, RenameFlags::NOREPLACE) {
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                rename_unless_taken(&self.path.join(name), &to.path.join(new_name))
-            }
-            done => done.map_err(io::Error::from),
-        }
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn rename_new(&self, name: &str, to: &Self, new_name: &str) -> io::Result<()> {
-        rename_unless_taken(&self.path.join(name), &to.path.join(new_name))
-    }
-}
-
-/// Linux can rename without replacing. Where it cannot, or the file system does not know how, the
-/// name is looked at first: the lock keeps every other program of ours away, so that nothing comes
-/// between.
-#[cfg(target_os = "linux")]
-fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    use rustix::io::Errno;
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Err(Errno::INVAL | Errno::NOSYS) => rename_unless_taken(from, to),
-        done => done.map_err(io::Error::from),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    rename_unless_taken(from, to)
-}
-
-fn rename_unless_taken(from: &Path, to: &Path) -> io::Result<()> {
-    match to.symlink_metadata() {
-        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
-        Err(_) => fs::rename(from, to),
-    }
-}
-
-#[cfg(unix)]
-fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
-}
-
-#[cfg(not(unix))]
-fn sync_folder(_: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-/// Refuses to write where a name is taken.
-pub(crate) fn refuse_existing(path: &Path) -> Result<()> {
-    match path.symlink_metadata() {
-        Ok(_) => Err(Error::Exists { path: path.to_owned() }),
-        Err(_) => Ok(()),
+/// Whether a rename was made; false if the new name was taken.
+fn unless_taken(renamed: Result<(), FolderError>) -> Result<bool> {
+    use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty};
+    match renamed {
+        Ok(()) => Ok(true),
+        Err(error) if matches!(error.kind(), AlreadyExists | DirectoryNotEmpty) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }

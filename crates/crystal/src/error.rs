@@ -8,6 +8,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use varve_core::secret::ShownUrl;
+use varve_file::{EntryKind, FolderError};
 
 use crate::format_error::{BodyPackError, JsonProblem, RowError};
 
@@ -56,6 +57,10 @@ pub enum Error {
         /// The link.
         path: PathBuf,
     },
+    /// Something of another kind, or a file that is too large, where the project has a file of its
+    /// own.
+    #[error(transparent)]
+    Folder(FolderError),
     /// A later version than this program understands.
     #[error("`{}` has major version {version}; versions 1 to 3 are understood", path.display())]
     TooNew {
@@ -247,6 +252,14 @@ pub enum ChangeRefusal {
         /// The id.
         id: i64,
     },
+    /// A value that Crystal cannot use.
+    #[error("the property `{name}` must be {expected}")]
+    PropertyValue {
+        /// The property.
+        name: String,
+        /// What its value must be.
+        expected: &'static str,
+    },
     /// A property that decides how bodies are stored cannot be set by hand.
     #[error("the property `{name}` is not set by hand")]
     OwnProperty {
@@ -258,6 +271,16 @@ pub enum ChangeRefusal {
 /// Names the file for an error of the system.
 pub(crate) fn io_at<'a>(doing: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
     move |source| Error::Io { doing, path: path.to_owned(), source }
+}
+
+impl From<FolderError> for Error {
+    fn from(error: FolderError) -> Self {
+        match error {
+            FolderError::Io { operation, path, source } => Self::Io { doing: operation, path, source },
+            FolderError::WrongKind { path, found: EntryKind::SymbolicLink, .. } => Self::Link { path },
+            error => Self::Folder(error),
+        }
+    }
 }
 
 /// Names the project for an error of SQLite.

@@ -97,6 +97,7 @@ mod revision;
 mod rows;
 mod salvage;
 mod save_as;
+mod sparse_copy;
 mod url_prefix;
 mod verify;
 mod version;

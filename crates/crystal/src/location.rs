@@ -1,13 +1,14 @@
 //! Where a project is: which folder a path means, what stands where in it, and whether that is a
 //! project at all.
 //!
-//! Knows names only and opens nothing. A path may name the folder, the opener inside it, or a
+//! Knows names only and opens nothing but the folder. A path may name the folder, the opener inside it, or a
 //! project that is not there yet; the folder itself may be reached through links, but inside it
 //! none is followed: a project may come from a stranger, and a link named `tmp` would have the
 //! wrong folder emptied.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use varve_file::{EntryKind, ExpectedKind, Folder, FolderError};
 
 use crate::error::{Error, Result, io_at};
 
@@ -47,7 +48,7 @@ pub fn resolve(path: &Path) -> Result<ResolvedPath> {
 /// has.
 pub fn is_project(path: &Path) -> bool {
     let Ok(ResolvedPath::There(dir)) = resolve(path) else { return false };
-    ProjectLayout::new(dir).check().is_ok()
+    ProjectLayout::open(dir).and_then(|layout| layout.check()).is_ok()
 }
 
 fn existing(path: &Path) -> Result<PathBuf> {
@@ -80,20 +81,52 @@ fn with_suffix(path: &Path) -> PathBuf {
 /// has it.
 pub const CAPTURE_FOLDER: &str = "varve.capture";
 
-/// The places inside a project's folder.
+/// The name of the database.
+pub(crate) const DATABASE_FILE: &str = "database.sqlite";
+/// The files that SQLite keeps beside the database.
+pub(crate) const SIDE_FILES: [&str; 3] =
+    ["database.sqlite-wal", "database.sqlite-shm", "database.sqlite-journal"];
+/// The name of the lock.
+pub(crate) const LOCK_FILE: &str = "varve.lock";
+/// The name of the folder of what is being worked on.
+pub(crate) const TMP_FOLDER: &str = "tmp";
+
+/// The places inside a project's folder, and a handle of that folder.
 #[derive(Debug, Clone)]
 pub(crate) struct ProjectLayout {
     /// The project's folder.
     pub(crate) dir: PathBuf,
+    folder: Folder,
 }
 
 impl ProjectLayout {
-    pub(crate) const fn new(dir: PathBuf) -> Self {
-        Self { dir }
+    /// Opens the folder of a project.
+    pub(crate) fn open(dir: PathBuf) -> Result<Self> {
+        match Folder::open(&dir) {
+            Ok(folder) => Ok(Self { dir, folder }),
+            Err(_) if !dir.is_dir() => Err(Error::Absent { path: dir }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The folder, below which no link is followed.
+    pub(crate) const fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// What a path below the folder is called in it.
+    pub(crate) fn name<'p>(&self, path: &'p Path) -> &'p Path {
+        path.strip_prefix(&self.dir).unwrap_or(path)
+    }
+
+    /// Whether there is a folder at a path below this one.
+    pub(crate) fn has_folder(&self, path: &Path) -> Result<bool> {
+        let found = self.folder.entry(self.name(path))?;
+        Ok(found.is_some_and(|found| found.kind == EntryKind::Folder))
     }
 
     pub(crate) fn database(&self) -> PathBuf {
-        self.dir.join("database.sqlite")
+        self.dir.join(DATABASE_FILE)
     }
 
     /// A file that SQLite keeps beside the database: `wal`, `shm` or `journal`.
@@ -111,7 +144,7 @@ impl ProjectLayout {
     }
 
     pub(crate) fn tmp(&self) -> PathBuf {
-        self.dir.join("tmp")
+        self.dir.join(TMP_FOLDER)
     }
 
     /// Where Crystal puts the emptied flat folder at the end of a migration, to be deleted.
@@ -124,39 +157,66 @@ impl ProjectLayout {
         self.dir.join("salvage")
     }
 
-    pub(crate) fn capture(&self) -> PathBuf {
-        self.dir.join(CAPTURE_FOLDER)
-    }
-
     pub(crate) fn lock(&self) -> PathBuf {
-        self.dir.join("varve.lock")
+        self.dir.join(LOCK_FILE)
     }
 
     /// Whether this is the least that a project is: a database, and bodies in one of the places
     /// where an interrupted migration may have left them.
     pub(crate) fn check(&self) -> Result<()> {
-        let incomplete = |part| Error::Incomplete { path: self.dir.clone(), part };
-        if !self.dir.is_dir() {
-            return Err(Error::Absent { path: self.dir.clone() });
-        }
         self.refuse_links()?;
-        if !self.database().is_file() {
+        self.refuse_other_kinds()?;
+        let incomplete = |part| Error::Incomplete { path: self.dir.clone(), part };
+        if self.folder.entry(DATABASE_FILE)?.is_none() {
             return Err(incomplete("file `database.sqlite`"));
         }
-        let bodies = [self.revisions(), self.in_progress(), self.discarded()];
-        if bodies.iter().any(|place| place.is_dir()) { Ok(()) } else { Err(incomplete("folder `revisions`")) }
+        for place in [self.revisions(), self.in_progress(), self.discarded()] {
+            if self.has_folder(&place)? {
+                return Ok(());
+            }
+        }
+        Err(incomplete("folder `revisions`"))
     }
 
     fn refuse_links(&self) -> Result<()> {
-        let kinds = ["wal", "shm", "journal"].map(|kind| self.beside_database(kind));
-        let folders = [self.revisions(), self.in_progress(), self.tmp(), self.discarded(), self.salvage()];
-        let icons = self.dir.join("icons");
-        let places =
-            kinds.into_iter().chain(folders).chain([self.database(), icons, self.lock(), self.capture()]);
-        match places.into_iter().find(|place| place.is_symlink()) {
-            Some(path) => Err(Error::Link { path }),
-            None => Ok(()),
+        let files = SIDE_FILES.into_iter().chain([DATABASE_FILE, LOCK_FILE]);
+        let folders = [
+            "revisions",
+            "revisions.inprogress",
+            TMP_FOLDER,
+            "tmp/revisions",
+            "salvage",
+            "icons",
+            CAPTURE_FOLDER,
+        ];
+        for name in files.chain(folders) {
+            let found = match self.folder.entry(name) {
+                // A folder on the way is of another kind, which is refused next.
+                Err(FolderError::WrongKind { found, .. }) if found != EntryKind::SymbolicLink => None,
+                found => found?,
+            };
+            if found.is_some_and(|found| found.kind == EntryKind::SymbolicLink) {
+                return Err(Error::Link { path: self.dir.join(name) });
+            }
         }
+        Ok(())
+    }
+
+    /// SQLite waits for ever on a named pipe, and bodies are only in folders.
+    fn refuse_other_kinds(&self) -> Result<()> {
+        for name in SIDE_FILES.into_iter().chain([DATABASE_FILE, LOCK_FILE]) {
+            self.folder.checked_path(name)?;
+        }
+        for name in ["revisions", "revisions.inprogress", TMP_FOLDER] {
+            match self.folder.entry(name)?.map(|found| found.kind) {
+                None | Some(EntryKind::Folder) => {}
+                Some(found) => {
+                    let (path, expected) = (self.dir.join(name), ExpectedKind::Folder);
+                    return Err(FolderError::WrongKind { path, found, expected }.into());
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -200,7 +260,7 @@ mod tests {
     fn a_project_is_recognised_by_its_required_files() {
         let home = TempDir::new().unwrap();
         let dir = project_at(home.path(), "x.crystalproj");
-        let layout = ProjectLayout::new(dir.clone());
+        let layout = ProjectLayout::open(dir.clone()).unwrap();
         layout.check().unwrap();
         fs::remove_dir(dir.join("revisions")).unwrap();
         assert!(matches!(layout.check(), Err(Error::Incomplete { part: "folder `revisions`", .. })));
@@ -219,6 +279,6 @@ mod tests {
         std::os::unix::fs::symlink(&dir, home.path().join("link")).unwrap();
         assert_eq!(resolve(&home.path().join("link")).unwrap(), ResolvedPath::There(dir.clone()));
         std::os::unix::fs::symlink(home.path(), dir.join("tmp")).unwrap();
-        assert!(matches!(ProjectLayout::new(dir).check(), Err(Error::Link { .. })));
+        assert!(matches!(ProjectLayout::open(dir).unwrap().check(), Err(Error::Link { .. })));
     }
 }

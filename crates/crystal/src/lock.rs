@@ -12,11 +12,12 @@
 //! it locked is no longer the one of that name, and tries again.
 
 use std::fs::{File, TryLockError};
-use std::io::{self, Read, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
+use varve_file::Folder;
 
 use crate::error::{Error, Result, io_at};
-use crate::location::ProjectLayout;
+use crate::location::{LOCK_FILE, ProjectLayout};
 
 /// More than this of the holder's note is not read.
 const MAX_NOTE_BYTES: u64 = 200;
@@ -26,7 +27,8 @@ const MAX_LOCK_ATTEMPTS: usize = 100;
 /// Held while a project is written.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    path: PathBuf,
+    /// The project's folder. It stays the same when the folder is renamed.
+    folder: Folder,
     file: File,
     keep: bool,
 }
@@ -34,35 +36,30 @@ pub(crate) struct Lock {
 impl Lock {
     /// Takes the lock, or says who holds it.
     pub(crate) fn take(layout: &ProjectLayout) -> Result<Self> {
-        let path = layout.lock();
+        let folder = layout.folder();
         for _ in 0..MAX_LOCK_ATTEMPTS {
-            let file = open(&path).map_err(io_at("open", &path))?;
+            let file = folder.open_or_create(LOCK_FILE)?;
             match file.try_lock() {
-                Ok(()) if is_still_named(&file, &path) => return Self::sign(path, file),
+                Ok(()) if is_still_named(&file, folder) => return Self::sign(folder, file),
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
                     return Err(Error::Locked { path: layout.dir.clone(), holder: note(file) });
                 }
-                Err(TryLockError::Error(source)) => return Err(io_at("lock", &path)(source)),
+                Err(TryLockError::Error(source)) => return Err(io_at("lock", &layout.lock())(source)),
             }
         }
         Err(Error::Locked { path: layout.dir.clone(), holder: "others, in quick turns".to_owned() })
     }
 
     /// Writes the holder of the lock, for the message of other writers.
-    fn sign(path: PathBuf, mut file: File) -> Result<Self> {
+    fn sign(folder: &Folder, mut file: File) -> Result<Self> {
         let mut write = || {
             file.set_len(0)?;
             file.rewind()?;
             writeln!(file, "varve, process {}", std::process::id())
         };
-        write().map_err(io_at("write", &path))?;
-        Ok(Self { path, file, keep: false })
-    }
-
-    /// Follows the folder to its new name.
-    pub(crate) fn moved_to(&mut self, layout: &ProjectLayout) {
-        self.path = layout.lock();
+        write().map_err(io_at("write", &folder.path().join(LOCK_FILE)))?;
+        Ok(Self { folder: folder.clone(), file, keep: false })
     }
 
     /// Leaves the file behind, as a killed process would.
@@ -76,26 +73,17 @@ impl Drop for Lock {
         // Removed before it is released: a process that waits on this file sees that it lost its
         // name, and tries again.
         if !self.keep {
-            let _ = std::fs::remove_file(&self.path);
+            let _ = self.folder.remove(LOCK_FILE);
         }
         let _ = self.file.unlock();
     }
 }
 
-fn open(path: &Path) -> io::Result<File> {
-    File::options().read(true).write(true).create(true).truncate(false).open(path)
-}
-
-#[cfg(unix)]
-fn is_still_named(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let (Ok(held), Ok(named)) = (file.metadata(), std::fs::symlink_metadata(path)) else { return false };
+/// Whether the file of that name is still the one that was opened.
+fn is_still_named(file: &File, folder: &Folder) -> bool {
+    let named = folder.open_to_read(LOCK_FILE).ok().and_then(|named| named.metadata().ok());
+    let (Ok(held), Some(named)) = (file.metadata(), named) else { return false };
     (held.dev(), held.ino()) == (named.dev(), named.ino())
-}
-
-#[cfg(not(unix))]
-fn is_still_named(_: &File, path: &Path) -> bool {
-    path.exists()
 }
 
 fn note(file: File) -> String {
@@ -115,7 +103,7 @@ mod tests {
     #[test]
     fn a_second_writer_learns_the_holder_and_closing_removes_the_lock() {
         let home = TempDir::new().unwrap();
-        let layout = ProjectLayout::new(home.path().to_owned());
+        let layout = ProjectLayout::open(home.path().to_owned()).unwrap();
         let held = Lock::take(&layout).unwrap();
         let Err(Error::Locked { holder, .. }) = Lock::take(&layout) else { panic!("taken twice") };
         assert_eq!(holder, format!("varve, process {}", std::process::id()));
@@ -126,7 +114,7 @@ mod tests {
     #[test]
     fn a_lock_that_a_killed_process_left_is_taken_again() {
         let home = TempDir::new().unwrap();
-        let layout = ProjectLayout::new(home.path().to_owned());
+        let layout = ProjectLayout::open(home.path().to_owned()).unwrap();
         let mut held = Lock::take(&layout).unwrap();
         held.abandon();
         drop(held);

@@ -6,52 +6,60 @@
 //! crash and is removed; one without may be Crystal's, perhaps at work this moment, and is left
 //! alone.
 
+use std::fs;
 use std::path::{Path, PathBuf};
+use varve_file::{EntryKind, Folder};
 
-use crate::disk::{ProjectDisk, refuse_existing};
+use crate::disk::{ProjectDisk, Watcher};
 use crate::error::{Error, Result, io_at};
-use crate::location::{PROJECT_SUFFIX, ProjectLayout, ends_with};
+use crate::location::{LOCK_FILE, PROJECT_SUFFIX, ProjectLayout, ends_with};
 use crate::lock::Lock;
 
 /// A project under its temporary name. Unless it is finished, it is removed again.
 pub(crate) struct Partial {
     pub(crate) layout: ProjectLayout,
+    /// The disk below the project's temporary folder.
+    pub(crate) disk: ProjectDisk,
     target: PathBuf,
-    disk: ProjectDisk,
+    /// The disk below the folder that the project is made in.
+    outer_disk: ProjectDisk,
     lock: Option<Lock>,
 }
 
 impl Partial {
     /// Makes the folder in which the project `target` is to be built.
-    pub(crate) fn begin(target: &Path, disk: &ProjectDisk) -> Result<Self> {
+    pub(crate) fn begin(target: &Path, watcher: Option<Watcher>) -> Result<Self> {
         if !ends_with(target, PROJECT_SUFFIX) {
             return Err(Error::NotNamedSo { path: target.to_owned() });
         }
-        refuse_existing(target)?;
-        let layout = ProjectLayout::new(partial_name(target));
-        if layout.dir.symlink_metadata().is_ok() {
-            remove_leftover(disk, &layout)?;
+        let parent = parent_of(target);
+        // Without links: SQLite refuses a path that has one.
+        let parent = fs::canonicalize(parent).map_err(io_at("find", parent))?;
+        let target = parent.join(target.file_name().unwrap_or_default());
+        let outer_disk = ProjectDisk::watched(&Folder::open(&parent)?, watcher);
+        if outer_disk.kind(&target)?.is_some() {
+            return Err(Error::Exists { path: target });
         }
-        disk.create_folder(&layout.dir)?;
+        let dir = partial_name(&target);
+        if outer_disk.kind(&dir)?.is_some() {
+            remove_leftover(&outer_disk, &dir)?;
+        }
+        outer_disk.create_folder(&dir)?;
+        let layout = ProjectLayout::open(dir)?;
         let lock = Some(Lock::take(&layout)?);
-        Ok(Self { layout, target: target.to_owned(), disk: disk.clone(), lock })
+        let disk = outer_disk.below(layout.folder());
+        Ok(Self { layout, disk, target, outer_disk, lock })
     }
 
     /// Gives the project its name. What is in it must be durable already; then so is the whole.
     pub(crate) fn finish(mut self) -> Result<(ProjectLayout, Lock)> {
         self.disk.sync_folder(&self.layout.dir)?;
-        let renamed = self.disk.rename_new(&self.layout.dir, &self.target);
-        renamed.map_err(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => Error::Exists { path: self.target.clone() },
-            _ => io_at("rename", &self.layout.dir)(error),
-        })?;
-        let mut lock = self.lock.take().expect("the lock is held until here");
-        let layout = ProjectLayout::new(self.target.clone());
-        lock.moved_to(&layout);
-        if let Some(parent) = self.target.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            self.disk.sync_folder(parent)?;
+        if !self.outer_disk.rename_new(&self.layout.dir, &self.target)? {
+            return Err(Error::Exists { path: self.target.clone() });
         }
-        Ok((layout, lock))
+        let lock = self.lock.take().expect("the lock is held until here");
+        self.outer_disk.sync_folder(parent_of(&self.target))?;
+        Ok((ProjectLayout::open(self.target.clone())?, lock))
     }
 }
 
@@ -61,9 +69,13 @@ impl Drop for Partial {
         if self.disk.is_stopped() {
             lock.abandon();
         } else {
-            let _ = self.disk.remove_all(&self.layout.dir);
+            let _ = self.outer_disk.remove_all(&self.layout.dir);
         }
     }
+}
+
+fn parent_of(target: &Path) -> &Path {
+    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn partial_name(target: &Path) -> PathBuf {
@@ -73,11 +85,15 @@ fn partial_name(target: &Path) -> PathBuf {
 }
 
 /// Removes what a crash of ours left, or refuses.
-fn remove_leftover(disk: &ProjectDisk, layout: &ProjectLayout) -> Result<()> {
-    let is_ours = layout.dir.is_dir() && !layout.dir.is_symlink() && layout.lock().is_file();
-    if !is_ours {
-        return Err(Error::Exists { path: layout.dir.clone() });
+fn remove_leftover(outer_disk: &ProjectDisk, dir: &Path) -> Result<()> {
+    let refused = || Error::Exists { path: dir.to_owned() };
+    if outer_disk.kind(dir)? != Some(EntryKind::Folder) {
+        return Err(refused());
     }
-    let _held = Lock::take(layout)?;
-    disk.remove_all(&layout.dir)
+    let layout = ProjectLayout::open(dir.to_owned())?;
+    if layout.folder().entry(LOCK_FILE)?.is_none_or(|found| found.kind != EntryKind::File) {
+        return Err(refused());
+    }
+    let _held = Lock::take(&layout)?;
+    outer_disk.remove_all(dir)
 }

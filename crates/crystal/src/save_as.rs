@@ -7,18 +7,24 @@
 //! not copied; every other file is, known or not.
 
 use rusqlite::backup::{Backup, StepResult};
-use std::fs::{self, DirEntry, File, FileTimes};
+use std::fs::{self, File, FileTimes};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use varve_file::{EntryKind, Folder};
 
 use crate::database::{self, set_journal_mode};
 use crate::disk::{DiskStep, ProjectDisk, Watcher};
 use crate::error::{Error, Result, database_at, io_at};
-use crate::location::{PROJECT_SUFFIX, ProjectLayout, ends_with};
+use crate::location::{
+    CAPTURE_FOLDER, DATABASE_FILE, LOCK_FILE, PROJECT_SUFFIX, ProjectLayout, SIDE_FILES, TMP_FOLDER,
+    ends_with,
+};
 use crate::partial_folder::Partial;
 use crate::project::Project;
+use crate::sparse_copy::copy_sparse;
+use crate::writer::{OpenOptions, ProjectWriter};
 
 /// Database pages that are copied between two calls of the progress callback.
 const PAGES_AT_ONCE: i32 = 4096;
@@ -42,8 +48,10 @@ pub struct SaveAsOptions<'a> {
 }
 
 struct ProjectCopy<'a> {
+    /// The disk below the folder of the copy.
     disk: ProjectDisk,
-    source: PathBuf,
+    source: &'a Folder,
+    target: &'a Folder,
     progress: CopyProgress,
     on_progress: &'a mut dyn FnMut(CopyProgress) -> ControlFlow<()>,
 }
@@ -53,20 +61,40 @@ impl Project {
     /// path.
     pub fn save_as(&self, target: impl AsRef<Path>, options: SaveAsOptions<'_>) -> Result<PathBuf> {
         let target = new_path(target.as_ref(), &self.layout.dir)?;
-        let disk = ProjectDisk::watched(options.watcher);
-        let partial = Partial::begin(&target, &disk)?;
+        let partial = Partial::begin(&target, options.watcher)?;
         let mut go_on = |_| ControlFlow::Continue(());
-        let on_progress = options.on_progress.unwrap_or(&mut go_on);
-        let source = self.layout.dir.clone();
-        let mut copying =
-            ProjectCopy { disk: disk.clone(), source, progress: CopyProgress::default(), on_progress };
+        let mut copying = ProjectCopy {
+            disk: partial.disk.clone(),
+            source: self.layout.folder(),
+            target: partial.layout.folder(),
+            progress: CopyProgress::default(),
+            on_progress: options.on_progress.unwrap_or(&mut go_on),
+        };
         copying.database(self, &partial.layout)?;
-        copying.folder(&self.layout.dir.clone(), &partial.layout.dir)?;
-        disk.ensure_folder(&partial.layout.tmp())?;
-        make_durable(&disk, &partial.layout.dir)?;
+        copying.folder(Path::new(""))?;
+        let is_torn = self.is_torn()?;
+        if is_torn {
+            // Bodies that no other place has. A whole project has nothing there.
+            copying.discarded(&partial.layout)?;
+        }
+        partial.disk.ensure_folder(&partial.layout.tmp())?;
+        make_durable(&partial)?;
         let (layout, lock) = partial.finish()?;
-        drop(lock);
-        Ok(layout.dir)
+        let path = layout.dir.clone();
+        if is_torn && self.version.is_written() {
+            let options = OpenOptions { keep_last_without_body: true, ..OpenOptions::default() };
+            ProjectWriter::open_locked(layout, lock, options)?.close()?;
+        }
+        Ok(path)
+    }
+
+    /// Whether a migration stopped where Crystal neither opens the project nor finds all bodies. The
+    /// copy is then put in order as a writer does.
+    fn is_torn(&self) -> Result<bool> {
+        let discarded = self.layout.discarded();
+        let has_discarded = self.layout.has_folder(&discarded)?
+            && self.layout.folder().entries(self.layout.name(&discarded))?.next().is_some();
+        Ok(has_discarded || !self.layout.has_folder(&self.layout.revisions())?)
     }
 }
 
@@ -89,52 +117,53 @@ impl ProjectCopy<'_> {
         set_journal_mode(&copy, "delete").map_err(&failed)?;
         copy.close().map_err(|(_, error)| failed(error))?;
         self.progress.files += 1;
-        self.progress.bytes += fs::metadata(to.database()).map_or(0, |meta| meta.len());
+        self.progress.bytes += to.folder().entry(DATABASE_FILE)?.map_or(0, |found| found.length);
         self.tell()
     }
 
-    fn folder(&mut self, from: &Path, to: &Path) -> Result<()> {
-        for entry in fs::read_dir(from).map_err(io_at("list", from))? {
-            let entry = entry.map_err(io_at("list", from))?;
-            let (path, copy) = (entry.path(), to.join(entry.file_name()));
-            if self.is_left_out(&path) {
+    /// Copies the bodies that a migration left in `tmp`.
+    fn discarded(&mut self, to: &ProjectLayout) -> Result<()> {
+        self.disk.ensure_folder(&to.tmp())?;
+        let discarded = to.discarded();
+        if self.source.entry(to.name(&discarded))?.is_none_or(|found| found.kind != EntryKind::Folder) {
+            return Ok(());
+        }
+        self.disk.create_folder(&discarded)?;
+        self.folder(to.name(&discarded))
+    }
+
+    /// Copies what is in a folder. Pipes, sockets and devices hold nothing to copy.
+    fn folder(&mut self, name: &Path) -> Result<()> {
+        for entry in self.source.entries(name)? {
+            let entry = entry?;
+            let name = name.join(&entry.name);
+            if is_left_out(&name) {
                 continue;
             }
-            let kind = entry.file_type().map_err(io_at("look at", &path))?;
-            if kind.is_dir() {
-                self.disk.create_folder(&copy)?;
-                self.folder(&path, &copy)?;
-                keep_times(&entry, &copy);
-            } else if kind.is_file() {
-                self.file(&entry, &copy)?;
-            } else if kind.is_symlink() {
-                copy_link(&path, &copy)?;
+            let copy = self.target.path().join(&name);
+            match entry.kind {
+                EntryKind::Folder => {
+                    self.disk.create_folder(&copy)?;
+                    self.folder(&name)?;
+                    keep_folder_times(&self.source.subfolder(&name)?, &self.target.subfolder(&name)?);
+                }
+                EntryKind::File => self.file(&name, &copy)?,
+                EntryKind::SymbolicLink => self.target.create_link(&name, &self.source.read_link(&name)?)?,
+                _ => {}
             }
         }
         Ok(())
     }
 
-    /// What is not copied: the database, which is copied already, what SQLite and we keep beside
-    /// it, `tmp`, and what an unfinished capture has still to do.
-    fn is_left_out(&self, path: &Path) -> bool {
-        let Ok(below) = path.strip_prefix(&self.source) else { return false };
-        let layout = ProjectLayout::new(PathBuf::new());
-        let beside = ["wal", "shm", "journal"].map(|kind| layout.beside_database(kind));
-        beside.iter().any(|name| name == below)
-            || [layout.database(), layout.lock(), layout.tmp(), layout.capture()]
-                .iter()
-                .any(|name| name == below)
-    }
-
-    fn file(&mut self, entry: &DirEntry, to: &Path) -> Result<()> {
-        self.disk.announce(DiskStep::CreateFile(to)).map_err(io_at("create", to))?;
-        let from = entry.path();
-        self.progress.bytes += fs::copy(&from, to).map_err(io_at("copy", &from))?;
+    fn file(&mut self, name: &Path, copy: &Path) -> Result<()> {
+        self.disk.announce(DiskStep::CreateFile(copy)).map_err(io_at("create", copy))?;
+        let (from, to) = (self.source.open_to_read(name)?, self.target.create_new(name)?);
+        self.progress.bytes +=
+            copy_sparse(&from, &to).map_err(io_at("copy", &self.source.path().join(name)))?;
         self.progress.files += 1;
-        keep_times(entry, to);
+        keep_attributes(&from, &to);
         if !cfg!(target_os = "linux") {
-            let file = File::open(to).map_err(io_at("open", to))?;
-            self.disk.sync_file(&file, to)?;
+            self.disk.sync_file(&to, copy)?;
         }
         self.tell()
     }
@@ -142,9 +171,16 @@ impl ProjectCopy<'_> {
     fn tell(&mut self) -> Result<()> {
         match (self.on_progress)(self.progress) {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(Error::Stopped { path: self.source.clone() }),
+            ControlFlow::Break(()) => Err(Error::Stopped { path: self.source.path().to_owned() }),
         }
     }
+}
+
+/// What is not copied: the database, which is copied already, what SQLite and we keep beside it,
+/// `tmp`, and what an unfinished capture has still to do.
+fn is_left_out(name: &Path) -> bool {
+    let left_out = [DATABASE_FILE, LOCK_FILE, TMP_FOLDER, CAPTURE_FOLDER];
+    left_out.iter().chain(&SIDE_FILES).any(|other| name == Path::new(other))
 }
 
 /// The absolute path of a project that is not there yet, and not inside the one that is copied.
@@ -160,47 +196,53 @@ fn new_path(target: &Path, source: &Path) -> Result<PathBuf> {
     Ok(parent.join(target.file_name().unwrap_or_default()))
 }
 
-/// Makes everything below a folder durable.
+/// Makes everything in the copy durable.
 ///
 /// On Linux one call does that for the whole file system, and a million files need not be opened
 /// again one by one.
 #[cfg(target_os = "linux")]
-fn make_durable(disk: &ProjectDisk, folder: &Path) -> Result<()> {
+fn make_durable(partial: &Partial) -> Result<()> {
     let sync = || -> io::Result<()> {
-        disk.announce(DiskStep::Sync(folder))?;
-        Ok(rustix::fs::syncfs(File::open(folder)?)?)
+        partial.disk.announce(DiskStep::Sync(&partial.layout.dir))?;
+        Ok(rustix::fs::syncfs(partial.layout.folder())?)
     };
-    sync().map_err(io_at("sync", folder))
+    sync().map_err(io_at("sync", &partial.layout.dir))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn make_durable(disk: &ProjectDisk, folder: &Path) -> Result<()> {
-    for entry in fs::read_dir(folder).map_err(io_at("list", folder))? {
-        let entry = entry.map_err(io_at("list", folder))?;
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            make_durable(disk, &entry.path())?;
-        }
-    }
-    disk.sync_folder(folder)
+fn make_durable(partial: &Partial) -> Result<()> {
+    sync_below(partial, &partial.layout.dir)
 }
 
-/// Gives a copy the times of its original, where the system lets it.
-fn keep_times(original: &DirEntry, copy: &Path) {
+#[cfg(not(target_os = "linux"))]
+fn sync_below(partial: &Partial, folder: &Path) -> Result<()> {
+    for entry in partial.layout.folder().entries(partial.layout.name(folder))? {
+        let entry = entry?;
+        if entry.kind == EntryKind::Folder {
+            sync_below(partial, &folder.join(&entry.name))?;
+        }
+    }
+    partial.disk.sync_folder(folder)
+}
+
+/// Gives a copy the times and permissions of its original, where the system lets it.
+fn keep_attributes(original: &File, copy: &File) {
     let keep = || -> io::Result<()> {
         let meta = original.metadata()?;
-        let times = FileTimes::new().set_modified(meta.modified()?).set_accessed(meta.accessed()?);
-        File::open(copy)?.set_times(times)
+        copy.set_permissions(meta.permissions())?;
+        copy.set_times(FileTimes::new().set_modified(meta.modified()?).set_accessed(meta.accessed()?))
     };
     let _ = keep();
 }
 
-#[cfg(unix)]
-fn copy_link(from: &Path, to: &Path) -> Result<()> {
-    let copied = fs::read_link(from).and_then(|leads| std::os::unix::fs::symlink(leads, to));
-    copied.map_err(io_at("copy", from))
-}
-
-#[cfg(not(unix))]
-fn copy_link(_: &Path, _: &Path) -> Result<()> {
-    Ok(())
+/// Gives a copied folder the times of its original, where the system lets it.
+fn keep_folder_times(original: &Folder, copy: &Folder) {
+    use rustix::fs::{Timespec, Timestamps, fstat, futimens};
+    let Ok(stat) = fstat(original) else { return };
+    let time = |seconds, nanoseconds| Timespec { tv_sec: seconds, tv_nsec: nanoseconds as _ };
+    let times = Timestamps {
+        last_access: time(stat.st_atime, stat.st_atime_nsec),
+        last_modification: time(stat.st_mtime, stat.st_mtime_nsec),
+    };
+    let _ = futimens(copy, &times);
 }

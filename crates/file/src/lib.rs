@@ -13,7 +13,9 @@ mod new_file;
 mod replace;
 mod rooted_files;
 
-pub use folder::{EntryInfo, EntryKind, ExpectedKind, Folder, FolderEntry, FolderError, PendingFile};
+pub use folder::{
+    EntryInfo, EntryKind, ExpectedKind, Folder, FolderEntry, FolderError, FolderListing, PendingFile,
+};
 pub use new_file::{NewFile, NotNamed};
 pub use replace::replace;
 pub use rooted_files::RootedFiles;

@@ -7,33 +7,67 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
-use tempfile::TempPath;
+use std::sync::atomic::{AtomicU64, Ordering};
+use varve_file::Folder;
 
 use crate::disk::ProjectDisk;
-use crate::error::{Error, Result, io_at};
-use crate::location::ProjectLayout;
+use crate::error::{Result, io_at};
+use crate::location::{ProjectLayout, TMP_FOLDER};
+
+/// Makes the names of drafts differ. The lock keeps other processes out of `tmp`.
+static DRAFT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// A body that is being written. Write the bytes, then hand it to `ProjectWriter::add_revision`.
 #[derive(Debug)]
 pub struct BodyDraft {
     /// None once it is finished.
     file: Option<BufWriter<File>>,
-    path: TempPath,
+    draft: DraftFile,
     length: u64,
 }
 
 /// A body whose bytes are durable under a name of its own.
 #[derive(Debug)]
 pub(crate) struct SettledBody {
-    path: TempPath,
+    draft: DraftFile,
+}
+
+/// A file in `tmp` that is removed unless it is kept.
+#[derive(Debug)]
+struct DraftFile {
+    folder: Folder,
+    name: String,
+    is_kept: bool,
+}
+
+impl DraftFile {
+    fn path(&self) -> PathBuf {
+        self.folder.path().join(&self.name)
+    }
+}
+
+impl Drop for DraftFile {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // The next writer empties `tmp`.
+            let _ = self.folder.remove(&self.name);
+        }
+    }
 }
 
 impl BodyDraft {
     pub(crate) fn begin(layout: &ProjectLayout) -> Result<Self> {
-        let tmp = layout.tmp();
-        let made = tempfile::Builder::new().prefix("").suffix(".body").tempfile_in(&tmp);
-        let (file, path) = made.map_err(io_at("create a file in", &tmp))?.into_parts();
-        Ok(Self { file: Some(BufWriter::new(file)), path, length: 0 })
+        let folder = layout.folder();
+        let (name, file) = loop {
+            let number = DRAFT_NUMBER.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{TMP_FOLDER}/{}-{number}.body", std::process::id());
+            match folder.create_new(&name) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                created => break (name, created?),
+            }
+        };
+        let draft = DraftFile { folder: folder.clone(), name, is_kept: false };
+        Ok(Self { file: Some(BufWriter::new(file)), draft, length: 0 })
     }
 
     /// How many bytes were written so far.
@@ -44,30 +78,33 @@ impl BodyDraft {
     /// Makes the bytes durable and closes the file. Nothing can be written afterwards; handing it
     /// over is all there is.
     pub fn finish(&mut self) -> Result<()> {
-        self.finish_on(&ProjectDisk::watched(None))
+        let Some(file) = self.flushed()? else { return Ok(()) };
+        file.sync_all().map_err(io_at("sync", &self.draft.path()))
     }
 
     /// Makes the bytes durable.
     pub(crate) fn settle(mut self, disk: &ProjectDisk) -> Result<SettledBody> {
-        self.finish_on(disk)?;
-        Ok(SettledBody { path: self.path })
+        let path = self.draft.path();
+        if let Some(file) = self.flushed()? {
+            disk.sync_file(&file, &path)?;
+        }
+        Ok(SettledBody { draft: self.draft })
     }
 
-    fn finish_on(&mut self, disk: &ProjectDisk) -> Result<()> {
-        let Some(file) = self.file.take() else { return Ok(()) };
-        let file = file.into_inner().map_err(|error| io_at("write", &self.path)(error.into_error()))?;
-        disk.sync_file(&file, &self.path)
+    /// The file with all bytes written to it; none if it was finished before.
+    fn flushed(&mut self) -> Result<Option<File>> {
+        let Some(file) = self.file.take() else { return Ok(None) };
+        let flushed =
+            file.into_inner().map_err(|error| io_at("write", &self.draft.path())(error.into_error()));
+        flushed.map(Some)
     }
 }
 
 impl SettledBody {
-    /// The name it has, which it now keeps until it gets another.
-    pub(crate) fn keep(self) -> Result<PathBuf> {
-        let failed = |error: tempfile::PathPersistError| (error.path.to_path_buf(), error.error);
-        self.path.keep().map_err(|error| {
-            let (path, source) = failed(error);
-            Error::Io { doing: "keep", path, source }
-        })
+    /// The path it has, which it now keeps until it gets another.
+    pub(crate) fn keep(mut self) -> PathBuf {
+        self.draft.is_kept = true;
+        self.draft.path()
     }
 }
 

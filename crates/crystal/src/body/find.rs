@@ -6,13 +6,13 @@
 //! No link is followed, neither in the place of a body nor on the way to it.
 
 use std::cell::RefCell;
-use std::fs::{File, Metadata, OpenOptions};
-use std::io;
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use varve_file::{EntryKind, Folder, FolderError};
 
 use super::place::replacing;
 use super::{RevisionBody, flat_name, pack, pack_path, tree_path};
-use crate::error::{Error, Result, io_at};
+use crate::error::{Error, Result};
 use crate::ids::RevisionId;
 use crate::location::ProjectLayout;
 use crate::version::MajorVersion;
@@ -58,18 +58,18 @@ const fn spots(version: MajorVersion) -> &'static [BodyPlace] {
 }
 
 impl BodyPlace {
-    /// The folder, and the path below it, of the file that would hold the body here.
-    fn file(self, layout: &ProjectLayout, id: RevisionId) -> Option<(PathBuf, PathBuf)> {
+    /// The name in the project's folder of the file that would hold the body here.
+    fn file(self, id: RevisionId) -> Option<PathBuf> {
         let root = |folder| match folder {
-            BodyFolder::Revisions => layout.revisions(),
-            BodyFolder::InProgress => layout.in_progress(),
-            BodyFolder::Discarded => layout.discarded(),
+            BodyFolder::Revisions => Path::new("revisions"),
+            BodyFolder::InProgress => Path::new("revisions.inprogress"),
+            BodyFolder::Discarded => Path::new("tmp/revisions"),
         };
         match self {
-            Self::Flat(folder) => Some((root(folder), flat_name(id)?.into())),
-            Self::Tree(folder) => Some((root(folder), tree_path(id)?)),
-            Self::Pack => Some((layout.revisions(), pack_path(id)?.0)),
-            Self::ReplacedPack => Some((layout.revisions(), replacing(&pack_path(id)?.0))),
+            Self::Flat(folder) => Some(root(folder).join(flat_name(id)?)),
+            Self::Tree(folder) => Some(root(folder).join(tree_path(id)?)),
+            Self::Pack => Some(root(BodyFolder::Revisions).join(pack_path(id)?.0)),
+            Self::ReplacedPack => Some(root(BodyFolder::Revisions).join(replacing(&pack_path(id)?.0))),
         }
     }
 
@@ -80,8 +80,10 @@ impl BodyPlace {
 
 /// A plain file that was found, and whether it is a pack.
 struct FoundBodyFile {
+    /// The folder that it is in.
+    folder: Folder,
     path: PathBuf,
-    meta: Metadata,
+    length: u64,
     is_pack: bool,
 }
 
@@ -89,7 +91,7 @@ struct FoundBodyFile {
 pub(crate) struct BodyFinder<'p> {
     pub(crate) layout: &'p ProjectLayout,
     pub(crate) version: MajorVersion,
-    pub(crate) plain_folder: &'p PlainFolder,
+    pub(crate) folder_cache: &'p BodyFolderCache,
 }
 
 impl BodyFinder<'_> {
@@ -103,7 +105,7 @@ impl BodyFinder<'_> {
         self.look_twice(
             id,
             |found| {
-                if found.is_pack { found.packed_length(id) } else { Ok(Some(found.meta.len())) }
+                if found.is_pack { found.packed_length(id) } else { Ok(Some(found.length)) }
             },
         )
     }
@@ -113,19 +115,38 @@ impl BodyFinder<'_> {
         id: RevisionId,
         look: impl Fn(FoundBodyFile) -> Result<Option<T>>,
     ) -> Result<Option<T>> {
-        let spots = spots(self.version);
         let mut bad_pack = None;
-        for spot in spots.iter().chain(spots) {
-            let Some((root, below)) = spot.file(self.layout, id) else { continue };
-            let Some((path, meta)) = self.plain_folder.file(&root, &below)? else { continue };
-            match look(FoundBodyFile { path, meta, is_pack: spot.is_pack() }) {
-                Ok(None) => {}
-                // A body may be a file of its own beside a pack that cannot be read.
-                Err(error @ Error::Pack { .. }) => bad_pack = Some(error),
-                found => return found,
+        for look_number in 0..2 {
+            if look_number > 0 {
+                self.folder_cache.forget();
+            }
+            for spot in spots(self.version) {
+                let Some(found) = self.find_at(*spot, id)? else { continue };
+                match look(found) {
+                    Ok(None) => {}
+                    // A body may be a file of its own beside a pack that cannot be read.
+                    Err(error @ Error::Pack { .. }) => bad_pack = Some(error),
+                    found => return found,
+                }
             }
         }
         bad_pack.map_or(Ok(None), Err)
+    }
+
+    /// The plain file at a place. A link on the way, or in its place, is refused.
+    fn find_at(&self, spot: BodyPlace, id: RevisionId) -> Result<Option<FoundBodyFile>> {
+        let Some(name) = spot.file(id) else { return Ok(None) };
+        let (Some(parent), Some(last)) = (name.parent(), name.file_name()) else { return Ok(None) };
+        let Some(folder) = self.folder_cache.open(self.layout, parent)? else { return Ok(None) };
+        let Some(found) = folder.entry(last)? else { return Ok(None) };
+        let path = self.layout.dir.join(&name);
+        match found.kind {
+            EntryKind::SymbolicLink => Err(Error::Link { path }),
+            EntryKind::File => {
+                Ok(Some(FoundBodyFile { folder, path, length: found.length, is_pack: spot.is_pack() }))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Where the body with that id belongs. An id without a place is shown as the folder of all.
@@ -140,8 +161,8 @@ impl BodyFinder<'_> {
 
 impl FoundBodyFile {
     fn open_loose(self) -> Result<Option<RevisionBody>> {
-        let Some(file) = open_file(&self.path)? else { return Ok(None) };
-        Ok(Some(RevisionBody { reader: Box::new(file), length: self.meta.len(), path: self.path }))
+        let Some(file) = self.open()? else { return Ok(None) };
+        Ok(Some(RevisionBody { reader: Box::new(file), length: self.length, path: self.path }))
     }
 
     fn open_packed(self, id: RevisionId) -> Result<Option<RevisionBody>> {
@@ -156,63 +177,52 @@ impl FoundBodyFile {
     }
 
     fn entry(&self, id: RevisionId) -> Result<Option<(File, pack::PackEntry)>> {
-        let (Some((_, name)), Some(mut file)) = (pack_path(id), open_file(&self.path)?) else {
+        let (Some((_, name)), Some(mut file)) = (pack_path(id), self.open()?) else {
             return Ok(None);
         };
         let found = pack::find_entry(&mut file, &name);
         let found = found.map_err(|source| Error::Pack { path: self.path.clone(), source })?;
         Ok(found.map(|entry| (file, entry)))
     }
+
+    /// Opens the file to read. Nothing, if it is not there any more.
+    fn open(&self) -> Result<Option<File>> {
+        present(self.folder.open_to_read(self.path.file_name().unwrap_or_default()))
+    }
 }
 
-/// The last folder to which no link led: neighbours are asked for one after the other, and each
-/// would have to ask again for all the folders above it.
+/// The folder that the last body was looked for in. Neighbours are asked for one after the other,
+/// and the system need not resolve the way to them again.
 #[derive(Debug, Default)]
-pub(crate) struct PlainFolder(RefCell<PathBuf>);
+pub(crate) struct BodyFolderCache(RefCell<Option<(PathBuf, Folder)>>);
 
-impl PlainFolder {
-    /// A plain file below `root`, reached through plain folders. A link on the way, or in its
-    /// place, is refused.
-    fn file(&self, root: &Path, below: &Path) -> Result<Option<(PathBuf, Metadata)>> {
-        let path = root.join(below);
-        let meta = match path.symlink_metadata() {
-            Ok(meta) => meta,
-            Err(error) if is_absence(&error) => return Ok(None),
-            Err(error) => return Err(io_at("look at", &path)(error)),
-        };
-        if meta.is_symlink() {
-            return Err(Error::Link { path });
+impl BodyFolderCache {
+    /// Opens a folder, unless it is the last one. A link on the way is refused.
+    fn open(&self, layout: &ProjectLayout, name: &Path) -> Result<Option<Folder>> {
+        if let Some((last, folder)) = &*self.0.borrow()
+            && last == name
+        {
+            return Ok(Some(folder.clone()));
         }
-        let parent = path.parent().unwrap_or(root);
-        if self.0.borrow().as_path() != parent {
-            let folders = path.ancestors().skip(1).take(below.iter().count());
-            if let Some(link) = folders.into_iter().find(|folder| folder.is_symlink()) {
-                return Err(Error::Link { path: link.to_owned() });
-            }
-            parent.clone_into(&mut self.0.borrow_mut());
+        let opened = present(layout.folder().subfolder(name))?;
+        if let Some(folder) = &opened {
+            *self.0.borrow_mut() = Some((name.to_owned(), folder.clone()));
         }
-        Ok(meta.is_file().then_some((path, meta)))
+        Ok(opened)
+    }
+
+    /// Resolves the next name again: a migration may have moved the folder.
+    fn forget(&self) {
+        *self.0.borrow_mut() = None;
     }
 }
 
-fn is_absence(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-/// Opens a file to read, not through a link even if one was put there since it was looked at.
-/// Nothing, if it is not there any more.
-fn open_file(path: &Path) -> Result<Option<File>> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        options.custom_flags(flags.bits().cast_signed());
-    }
-    match options.open(path) {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if is_absence(&error) => Ok(None),
-        Err(error) => Err(io_at("open", path)(error)),
+/// Something that was opened. Nothing, if it is not there or of another kind, but for a link.
+fn present<T>(opened: Result<T, FolderError>) -> Result<Option<T>> {
+    match opened {
+        Ok(opened) => Ok(Some(opened)),
+        Err(error) if error.is_absent() => Ok(None),
+        Err(FolderError::WrongKind { found, .. }) if found != EntryKind::SymbolicLink => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }

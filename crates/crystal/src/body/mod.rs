@@ -13,7 +13,7 @@ pub use draft::BodyDraft;
 pub use place::{MAX_TREE_ID, flat_name, pack_path, tree_path};
 
 pub(crate) use draft::SettledBody;
-pub(crate) use find::{BodyFinder, PlainFolder};
+pub(crate) use find::{BodyFinder, BodyFolderCache};
 pub(crate) use place::{id_of_flat_name, tree_digits};
 pub(crate) use walk::{WalkedBody, walk_bodies};
 

@@ -3,7 +3,7 @@
 //! What the tables mean is not here but in `rows`. Two facts rule the settings. Crystal runs
 //! without foreign keys and with double-quoted strings, which its indexes contain, so both are set
 //! here instead of being left to how SQLite was compiled. And the file may come from a stranger:
-//! triggers and views are off, functions of the schema are not trusted, and no value may be longer
+//! a link in its place is not followed, triggers and views are off, functions of the schema are not trusted, and no value may be longer
 //! than [`MAX_VALUE_BYTES`].
 
 pub(crate) mod mode;
@@ -39,9 +39,10 @@ pub(crate) enum How {
     Immutable,
 }
 
-/// Opens the database `file` of the project at `dir`.
+/// Opens the database `file` of the project at `dir`. SQLite refuses a path with a link in it.
 pub(crate) fn connect(dir: &Path, file: &Path, how: How) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW
         | match how {
             How::ReadWrite => OpenFlags::SQLITE_OPEN_READ_WRITE,
             How::ReadOnly => OpenFlags::SQLITE_OPEN_READ_ONLY,
@@ -57,8 +58,10 @@ pub(crate) fn connect(dir: &Path, file: &Path, how: How) -> Result<Connection> {
 
 /// Creates the database `file` of the project at `dir`.
 pub(crate) fn create(dir: &Path, file: &Path) -> Result<Connection> {
-    let flags =
-        OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW
+        | OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE;
     Connection::open_with_flags(file, flags).and_then(settle).map_err(failure(dir, file))
 }
 

@@ -21,10 +21,12 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::SystemTime;
 use tempfile::TempDir;
+use varve_file::{EntryInfo, EntryKind};
 
 use super::{How, connect, set_journal_mode};
 use crate::error::{Error, Result, database_at, io_at};
-use crate::location::ProjectLayout;
+use crate::location::{DATABASE_FILE, ProjectLayout};
+use crate::sparse_copy::copy_sparse;
 
 /// Attempts to open a database whose files change meanwhile.
 const MAX_OPEN_ATTEMPTS: usize = 5;
@@ -69,10 +71,10 @@ pub(crate) struct ProjectDatabaseFiles([Option<(u64, Option<SystemTime>)>; 3]);
 
 impl ProjectDatabaseFiles {
     pub(crate) fn of(layout: &ProjectLayout) -> Self {
-        let files = [layout.database(), layout.beside_database("wal"), layout.beside_database("shm")];
-        Self(files.map(|path| {
-            let about = fs::symlink_metadata(path).ok()?;
-            Some((about.len(), about.modified().ok()))
+        let files = [DATABASE_FILE, "database.sqlite-wal", "database.sqlite-shm"];
+        Self(files.map(|name| {
+            let about = layout.folder().entry(name).ok().flatten()?;
+            Some((about.length, Some(about.modified)))
         }))
     }
 }
@@ -90,7 +92,7 @@ pub(crate) fn open_for_reading(layout: &ProjectLayout, medium: ProjectMedium) ->
         let files = ProjectDatabaseFiles::of(layout);
         let frozen = Some(files).filter(|_| writable);
         let Some(how) = way(layout, writable)? else { return open_copy(layout, frozen) };
-        match connect(&layout.dir, &layout.database(), how) {
+        match connect(&layout.dir, &layout.folder().checked_path(DATABASE_FILE)?, how) {
             Ok(connection) if how == How::Immutable => {
                 return Ok(OpenedDatabase {
                     connection,
@@ -119,33 +121,34 @@ pub(crate) fn open_for_reading(layout: &ProjectLayout, medium: ProjectMedium) ->
 /// How to open a database without a trace; none where only a copy can be read.
 fn way(layout: &ProjectLayout, writable: bool) -> Result<Option<How>> {
     if !writable {
-        return Ok(if has_log(layout) { None } else { Some(How::Immutable) });
+        return Ok(if has_log(layout)? { None } else { Some(How::Immutable) });
     }
-    let (log, index) = (layout.beside_database("wal"), layout.beside_database("shm"));
-    Ok(match (log.exists(), index.exists()) {
+    let [log, index] = ["wal", "shm"].map(|kind| beside(layout, kind));
+    let (log, index) = (log?, index?.is_some());
+    let has_transactions = log.is_some_and(|log| log.length > WAL_HEADER_BYTES);
+    Ok(match (log.is_some(), index) {
         // SQLite cannot make an index of its own for a log without a transaction, and waits for one
         // in vain.
-        (true, true) if !has_transactions(&log) => Some(How::ReadOnly),
+        (true, true) if !has_transactions => Some(How::ReadOnly),
         (true, true) => Some(How::Beside),
-        (true, false) if has_transactions(&log) => None,
+        (true, false) if has_transactions => None,
         (true, false) => Some(How::Immutable),
-        (false, _) if is_in_wal_mode(&layout.database())? => Some(How::Immutable),
+        (false, _) if is_in_wal_mode(layout)? => Some(How::Immutable),
         (false, _) => Some(How::ReadOnly),
     })
 }
 
 /// Whether the header of a database says that it is used with a log.
-fn is_in_wal_mode(database: &Path) -> Result<bool> {
+fn is_in_wal_mode(layout: &ProjectLayout) -> Result<bool> {
     // Where the header says which version a reader must know, and what it says then.
     const AT: usize = 19;
     const WAL: u8 = 2;
     let mut header = [0; AT + 1];
-    let read = fs::File::open(database).and_then(|mut file| file.read_exact(&mut header));
-    match read {
+    match layout.folder().open_to_read(DATABASE_FILE)?.read_exact(&mut header) {
         Ok(()) => Ok(header[AT] == WAL),
         // What is shorter is no database, as opening it will say.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-        Err(error) => Err(io_at("read", database)(error)),
+        Err(error) => Err(io_at("read", &layout.database())(error)),
     }
 }
 
@@ -154,29 +157,26 @@ pub(crate) fn can_be_written(layout: &ProjectLayout) -> bool {
     may_write(&layout.dir) && may_write(&layout.database())
 }
 
-#[cfg(unix)]
+/// Links are followed, but nothing is opened.
 fn may_write(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-#[cfg(not(unix))]
-fn may_write(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|meta| !meta.permissions().readonly())
-}
-
-/// Whether a log of WAL mode is longer than its header.
-fn has_transactions(log: &Path) -> bool {
-    const HEADER: u64 = 32;
-    fs::symlink_metadata(log).is_ok_and(|meta| meta.len() > HEADER)
-}
+/// The length of the header of a log of WAL mode.
+const WAL_HEADER_BYTES: u64 = 32;
 
 /// Whether there is a log beside the database that is not empty.
-pub(crate) fn has_log(layout: &ProjectLayout) -> bool {
-    ["wal", "journal"].iter().any(|kind| is_filled(&layout.beside_database(kind)))
+pub(crate) fn has_log(layout: &ProjectLayout) -> Result<bool> {
+    Ok(is_filled(beside(layout, "wal")?) || is_filled(beside(layout, "journal")?))
 }
 
-fn is_filled(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() > 0)
+/// A file that SQLite keeps beside the database, if it is there.
+fn beside(layout: &ProjectLayout, kind: &str) -> Result<Option<EntryInfo>> {
+    Ok(layout.folder().entry(layout.name(&layout.beside_database(kind)))?)
+}
+
+fn is_filled(found: Option<EntryInfo>) -> bool {
+    found.is_some_and(|found| found.kind == EntryKind::File && found.length > 0)
 }
 
 /// Whether SQLite found a half-written transaction that a reader may not roll back.
@@ -188,12 +188,13 @@ fn needs_rollback(error: &Error) -> bool {
 fn open_copy(layout: &ProjectLayout, frozen: Option<ProjectDatabaseFiles>) -> Result<OpenedDatabase> {
     let copy =
         TempDir::with_prefix("varve-crystal-").map_err(io_at("create a folder in", &std::env::temp_dir()))?;
-    let database = copy.path().join("database.sqlite");
-    copy_file(&layout.database(), &database)?;
+    let folder = fs::canonicalize(copy.path()).map_err(io_at("find", copy.path()))?;
+    let database = folder.join(DATABASE_FILE);
+    copy_file(layout, &layout.database(), &database)?;
     for kind in ["wal", "journal"] {
-        let log = layout.beside_database(kind);
-        if is_filled(&log) {
-            copy_file(&log, &copy.path().join(format!("database.sqlite-{kind}")))?;
+        if is_filled(beside(layout, kind)?) {
+            let log = layout.beside_database(kind);
+            copy_file(layout, &log, &folder.join(layout.name(&log)))?;
         }
     }
     let connection = connect(&layout.dir, &database, How::ReadWrite)?;
@@ -202,9 +203,8 @@ fn open_copy(layout: &ProjectLayout, frozen: Option<ProjectDatabaseFiles>) -> Re
     Ok(OpenedDatabase { connection, reading: DatabaseReadMode::Copy, copy: Some(copy), frozen })
 }
 
-fn copy_file(from: &Path, to: &Path) -> Result<()> {
-    let mut source = fs::File::open(from).map_err(io_at("read", from))?;
-    let mut target = fs::File::create_new(to).map_err(io_at("create", to))?;
-    io::copy(&mut source, &mut target).map_err(io_at("copy", from))?;
-    Ok(())
+fn copy_file(layout: &ProjectLayout, from: &Path, to: &Path) -> Result<()> {
+    let source = layout.folder().open_to_read(layout.name(from))?;
+    let target = fs::File::create_new(to).map_err(io_at("create", to))?;
+    copy_sparse(&source, &target).map(drop).map_err(io_at("copy", from))
 }

@@ -7,10 +7,10 @@
 
 mod icon;
 
-use std::fs;
+use std::path::Path;
 
 use crate::disk::ProjectDisk;
-use crate::error::{Result, io_at};
+use crate::error::Result;
 use crate::location::{OPENER_SUFFIX, ProjectLayout, ends_with};
 
 /// What every opener holds, so that a file can be known by it.
@@ -45,14 +45,14 @@ pub(crate) fn ensure_files(disk: &ProjectDisk, layout: &ProjectLayout) -> Result
         // Last, since a README_TEXT is made only while the opener is missing.
         disk.create_file(&dir.join("OPEN ME.crystalopen"), OPENER_CONTENT)?;
     }
-    if dir.join("desktop.ini").symlink_metadata().is_err() {
-        if dir.join("icons").symlink_metadata().is_err() {
+    if layout.folder().entry("desktop.ini")?.is_none() {
+        if layout.folder().entry("icons")?.is_none() {
             disk.create_folder(&dir.join("icons"))?;
             disk.create_file(&dir.join("icons").join("docicon.ico"), &icon::icon())?;
         }
         disk.create_file(&dir.join("desktop.ini"), DESKTOP_INI.as_bytes())?;
     }
-    if dir.join(".directory").symlink_metadata().is_err() {
+    if layout.folder().entry(".directory")?.is_none() {
         disk.create_file(&dir.join(".directory"), DIRECTORY_ENTRY.as_bytes())?;
     }
     Ok(())
@@ -60,9 +60,8 @@ pub(crate) fn ensure_files(disk: &ProjectDisk, layout: &ProjectLayout) -> Result
 
 /// Whether there is an opener, under any name.
 fn has_opener(layout: &ProjectLayout) -> Result<bool> {
-    for entry in fs::read_dir(&layout.dir).map_err(io_at("list", &layout.dir))? {
-        let entry = entry.map_err(io_at("list", &layout.dir))?;
-        if ends_with(entry.path().as_path(), OPENER_SUFFIX) {
+    for entry in layout.folder().entries("")? {
+        if ends_with(Path::new(&entry?.name), OPENER_SUFFIX) {
             return Ok(true);
         }
     }

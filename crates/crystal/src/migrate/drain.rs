@@ -7,13 +7,12 @@
 //! Since a system need not list what came or went while it was listing, the folder is listed again
 //! until it is empty.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use varve_file::{EntryKind, Folder};
 
 use crate::body::{flat_name, id_of_flat_name, tree_digits, tree_path};
-use crate::disk::{OpenFolder, ProjectDisk};
-use crate::error::{Result, io_at};
+use crate::disk::ProjectDisk;
+use crate::error::{Error, Result};
 use crate::ids::RevisionId;
 use crate::location::ProjectLayout;
 use crate::salvage::salvage;
@@ -56,7 +55,7 @@ pub(crate) fn drain(
     to: &DrainTarget,
     each: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<u64> {
-    let source = OpenFolder::open(from).map_err(io_at("open", from))?;
+    let source = disk.open_folder(from)?;
     let mut work = Drain { disk, layout, from, source, to, into: None, moved: 0, each };
     (work.each)(0)?;
     while work.pass()? {}
@@ -68,10 +67,10 @@ struct Drain<'a> {
     disk: &'a ProjectDisk,
     layout: &'a ProjectLayout,
     from: &'a Path,
-    source: OpenFolder,
+    source: Folder,
     to: &'a DrainTarget,
     /// The folder that the last body went into. The next one mostly goes there too.
-    into: Option<OpenFolder>,
+    into: Option<Folder>,
     moved: u64,
     each: &'a mut dyn FnMut(u64) -> Result<()>,
 }
@@ -81,14 +80,12 @@ impl Drain<'_> {
     fn pass(&mut self) -> Result<bool> {
         let mut chunk = Vec::new();
         let mut found = false;
-        for entry in fs::read_dir(self.from).map_err(io_at("list", self.from))? {
-            let entry = entry.map_err(io_at("list", self.from))?;
+        for entry in self.source.entries("")? {
+            let entry = entry?;
             found = true;
-            let kind = entry.file_type().map_err(io_at("look at", self.from))?;
-            let name = entry.file_name();
-            match name.to_str().and_then(id_of_flat_name).filter(|_| kind.is_file()) {
+            match entry.name.to_str().and_then(id_of_flat_name).filter(|_| entry.kind == EntryKind::File) {
                 Some(id) => chunk.push(id),
-                None => self.other(&entry.path(), kind.is_dir())?,
+                None => self.other(&self.from.join(&entry.name), entry.kind == EntryKind::Folder)?,
             }
             if chunk.len() == SORTED_BODIES {
                 self.bodies(&mut chunk)?;
@@ -135,19 +132,17 @@ impl Drain<'_> {
 
     /// Moves a folder into the tree; entry by entry if the tree has one of this name.
     fn merge(&self, from: &Path, to: &Path, name: &str) -> Result<()> {
-        match self.disk.rename_new(from, to) {
-            Ok(()) => return Ok(()),
-            Err(error) if !is_taken(&error) => return Err(io_at("move", from)(error)),
-            Err(_) => {}
+        if self.disk.rename_new(from, to)? {
+            return Ok(());
         }
-        if !is_plain_folder(from) || !is_plain_folder(to) {
+        let is_folder = |path: &Path| Ok::<_, Error>(self.disk.kind(path)? == Some(EntryKind::Folder));
+        if !is_folder(from)? || !is_folder(to)? {
             return salvage(self.disk, &self.layout.salvage(), from, name).map(drop);
         }
-        for entry in fs::read_dir(from).map_err(io_at("list", from))? {
-            let entry = entry.map_err(io_at("list", from))?.path();
-            let last = entry.file_name().unwrap_or_default();
+        for entry in self.disk.open_folder(from)?.entries("")? {
+            let last = entry?.name;
             let name = format!("{name}-{}", last.to_string_lossy());
-            self.merge(&entry, &to.join(last), &name)?;
+            self.merge(&from.join(&last), &to.join(&last), &name)?;
         }
         self.disk.remove_empty_folder(from)
     }
@@ -164,30 +159,14 @@ impl Drain<'_> {
         };
         let moved = self.disk.rename_between((&self.source, name), (&into, new_name));
         self.into = Some(into);
-        match moved {
-            Ok(()) => Ok(true),
-            Err(error) if is_taken(&error) => Ok(false),
-            Err(error) => Err(io_at("move", &self.from.join(name))(error)),
-        }
+        moved
     }
 
     /// Opens a folder of the target, made if it is not there.
-    fn open_target(&self, path: &Path) -> Result<OpenFolder> {
-        let opened = OpenFolder::open(path).or_else(|error| {
-            if error.kind() != io::ErrorKind::NotFound {
-                return Err(error);
-            }
-            self.disk.ensure_all_folders(path)?;
-            OpenFolder::open(path)
-        });
-        opened.map_err(io_at("open", path))
+    fn open_target(&self, path: &Path) -> Result<Folder> {
+        match self.disk.kind(path) {
+            Ok(Some(EntryKind::Folder)) => self.disk.open_folder(path),
+            _ => self.disk.make_folders(path),
+        }
     }
-}
-
-fn is_taken(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty)
-}
-
-fn is_plain_folder(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|meta| meta.is_dir())
 }

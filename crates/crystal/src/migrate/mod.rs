@@ -24,10 +24,11 @@ pub(crate) use drain::{DrainTarget, drain};
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use varve_file::EntryKind;
 
 use crate::body::MAX_TREE_ID;
 use crate::disk::ProjectDisk;
-use crate::error::{Error, Result, database_at, io_at};
+use crate::error::{Error, Result, database_at};
 use crate::location::ProjectLayout;
 use crate::project::Project;
 use crate::rows::property_name::MAJOR_VERSION;
@@ -87,11 +88,12 @@ impl<'p> Migration<'p> {
     /// no migration.
     pub(crate) fn recover(&mut self, on_progress: OnProgress<'_>) -> Result<Option<u64>> {
         let layout = self.project.layout.clone();
-        match (self.project.version, layout.revisions().is_dir(), layout.in_progress().is_dir()) {
+        let has = |place: &Path| layout.has_folder(place);
+        match (self.project.version, has(&layout.revisions())?, has(&layout.in_progress())?) {
             (_, true, false) => Ok(None),
             (_, false, false) => {
                 let (from, to) = (layout.discarded(), layout.revisions());
-                self.disk.rename(&from, &to).map_err(io_at("rename", &from))?;
+                self.disk.rename(&from, &to)?;
                 self.disk.sync_folder(&layout.dir)?;
                 Ok(Some(0))
             }
@@ -131,7 +133,7 @@ impl<'p> Migration<'p> {
         let tree = layout.in_progress();
         let moved =
             drain(self.disk, layout, &layout.revisions(), &DrainTarget::Tree(tree.clone()), &mut each)?;
-        sync_folders(self.disk, &tree, TREE_DEPTH)?;
+        sync_folders(self.disk, layout, &tree, TREE_DEPTH)?;
         self.disk.sync_folder(&layout.revisions())?;
         Ok(moved)
     }
@@ -156,12 +158,12 @@ impl<'p> Migration<'p> {
 const TREE_DEPTH: usize = 4;
 
 /// Makes the names in a folder durable, and those in the folders below it, `levels` deep.
-fn sync_folders(disk: &ProjectDisk, folder: &Path, levels: usize) -> Result<()> {
+fn sync_folders(disk: &ProjectDisk, layout: &ProjectLayout, folder: &Path, levels: usize) -> Result<()> {
     if levels > 0 {
-        for entry in std::fs::read_dir(folder).map_err(io_at("list", folder))? {
-            let entry = entry.map_err(io_at("list", folder))?;
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                sync_folders(disk, &entry.path(), levels - 1)?;
+        for entry in layout.folder().entries(layout.name(folder))? {
+            let entry = entry?;
+            if entry.kind == EntryKind::Folder {
+                sync_folders(disk, layout, &folder.join(&entry.name), levels - 1)?;
             }
         }
     }
@@ -171,11 +173,7 @@ fn sync_folders(disk: &ProjectDisk, folder: &Path, levels: usize) -> Result<()> 
 /// Gives the finished tree its name, in place of the emptied folder.
 fn put_in_place(disk: &ProjectDisk, layout: &ProjectLayout) -> Result<()> {
     let (tree, revisions) = (layout.in_progress(), layout.revisions());
-    // A POSIX rename replaces an empty folder in one step. Elsewhere it goes first, and the next
-    // open repairs that.
-    if !cfg!(unix) && revisions.is_dir() {
-        disk.remove_all(&revisions)?;
-    }
-    disk.rename(&tree, &revisions).map_err(io_at("rename", &tree))?;
+    // A POSIX rename replaces an empty folder in one step.
+    disk.rename(&tree, &revisions)?;
     disk.sync_folder(&layout.dir)
 }

@@ -2,12 +2,12 @@
 
 use rusqlite::Row;
 use serde::Serialize;
-use std::fs;
 
 use super::Project;
 use crate::database::mode::DatabaseReadMode;
 use crate::error::{Error, Result};
 use crate::ids::RevisionId;
+use crate::location::DATABASE_FILE;
 use crate::rows::{ResourceGroup, RowColumns};
 use crate::version::MajorVersion;
 
@@ -74,7 +74,7 @@ impl Project {
             bodies,
             missing_bodies,
             bytes,
-            database_bytes: fs::metadata(self.layout.database()).map_or(0, |meta| meta.len()),
+            database_bytes: self.layout.folder().entry(DATABASE_FILE)?.map_or(0, |found| found.length),
             hibernated_tasks: tasks as u64,
         })
     }

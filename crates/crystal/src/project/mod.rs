@@ -22,7 +22,7 @@ use rusqlite::{Connection, Params, Row};
 use std::path::Path;
 use tempfile::TempDir;
 
-use crate::body::{BodyFinder, BodyLookup, PlainFolder, RevisionBody};
+use crate::body::{BodyFinder, BodyFolderCache, BodyLookup, RevisionBody};
 use crate::database::mode::{DatabaseReadMode, ProjectDatabaseFiles};
 use crate::database::shape::Shape;
 use crate::database::stream::{RowStream, StreamQuery, id_up};
@@ -39,7 +39,7 @@ pub struct Project {
     pub(crate) shape: Shape,
     pub(crate) version: MajorVersion,
     reading: DatabaseReadMode,
-    pub(crate) plain_folder: PlainFolder,
+    pub(crate) folder_cache: BodyFolderCache,
     /// The state of the database's files when they were opened, if the reader cannot see changes.
     frozen: Option<ProjectDatabaseFiles>,
     /// The copy that the database is read from, if it is not read in place. Removed when dropped.
@@ -70,12 +70,12 @@ impl Project {
 
     /// Whether a migration was begun and not finished. All rows and bodies can be read.
     pub fn is_half_migrated(&self) -> bool {
-        self.layout.in_progress().is_dir()
+        self.layout.has_folder(&self.layout.in_progress()).unwrap_or(false)
     }
 
     /// The finder of this project's bodies.
     pub(crate) fn bodies(&self) -> BodyFinder<'_> {
-        BodyFinder { layout: &self.layout, version: self.version, plain_folder: &self.plain_folder }
+        BodyFinder { layout: &self.layout, version: self.version, folder_cache: &self.folder_cache }
     }
 
     /// The body of a revision.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::Project;
-use crate::body::PlainFolder;
+use crate::body::BodyFolderCache;
 use crate::database::mode::{OpenedDatabase, ProjectMedium, open_for_reading};
 use crate::database::shape::Shape;
 use crate::error::{Error, Result, database_at};
@@ -35,7 +35,7 @@ impl Project {
             shape,
             version,
             reading,
-            plain_folder: PlainFolder::default(),
+            folder_cache: BodyFolderCache::default(),
             frozen,
             _copy: copy,
         };
@@ -89,7 +89,7 @@ impl Project {
 pub(crate) fn layout_at(path: &Path) -> Result<ProjectLayout> {
     match resolve(path)? {
         ResolvedPath::There(dir) => {
-            let layout = ProjectLayout::new(dir);
+            let layout = ProjectLayout::open(dir)?;
             layout.check()?;
             Ok(layout)
         }

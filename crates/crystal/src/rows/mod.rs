@@ -17,7 +17,7 @@ pub use alias::ProjectAlias;
 pub use group::{GroupSource, ResourceGroup};
 pub use hibernated::{GroupProgress, HibernatedState, HibernatedTask};
 pub use property::property_name;
-pub(crate) use property::{property_name_of, property_text};
+pub(crate) use property::{expected_value, property_name_of, property_text};
 pub use resource::Resource;
 pub use revision::Revision;
 pub use root::RootResource;

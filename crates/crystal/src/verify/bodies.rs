@@ -16,19 +16,40 @@ impl Verification<'_> {
         for revision in self.project.revisions() {
             self.verified.revisions += 1;
             if let Some(revision) = self.readable(revision)? {
-                self.texts(&revision)?;
-                self.resource_of(&revision)?;
+                // First, since a repair may delete the row, and the rest with it.
                 self.body_of(&revision)?;
+                if self.is_there(&revision)? {
+                    self.texts(&revision)?;
+                    self.resource_of(&revision)?;
+                }
             }
             (self.progress)(&self.verified);
         }
         Ok(())
     }
 
+    /// Whether the row is there. A repair may have deleted it.
+    fn is_there(&self, revision: &Revision) -> Result<bool> {
+        if !self.may_delete {
+            return Ok(true);
+        }
+        match self.project.revision(revision.id) {
+            Ok(found) => Ok(found.is_some()),
+            Err(Error::Row(_)) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
     fn texts(&mut self, revision: &Revision) -> Result<()> {
-        if let Err(problem) = DownloadError::read(&revision.error) {
-            let problem = problem.to_string();
-            self.found(ProjectFinding::ErrorUnreadable { revision: revision.id, problem })?;
+        match DownloadError::read(&revision.error) {
+            Ok(None) if revision.error != "null" => {
+                self.found(ProjectFinding::ErrorPadded { revision: revision.id })?;
+            }
+            Ok(_) => {}
+            Err(problem) => {
+                let problem = problem.to_string();
+                self.found(ProjectFinding::ErrorUnreadable { revision: revision.id, problem })?;
+            }
         }
         if let Err(problem) = ResponseMetadata::read(&revision.metadata) {
             let problem = problem.to_string();
@@ -66,7 +87,10 @@ impl Verification<'_> {
                     Err(error) => self.unreadable(revision.id, &error.to_string()),
                 }
             }
-            Err(error @ (Error::Io { .. } | Error::Link { .. } | Error::Pack { .. })) => {
+            Err(error @ (Error::Io { .. } | Error::Link { .. } | Error::Folder(_) | Error::Pack { .. })) => {
+                if let Error::Link { path } = &error {
+                    self.reported_links.insert(path.clone());
+                }
                 self.unreadable(revision.id, &chain(&error))
             }
             Err(error) => Err(error),
@@ -90,6 +114,8 @@ impl Verification<'_> {
                 Ok(Some(_)) | Err(Error::Row(_)) => Ok(()),
                 Err(error) => Err(error),
             },
+            // It makes bodies unreachable, and was found above.
+            WalkedBody::Stray(path) if self.reported_links.contains(&path) => Ok(()),
             WalkedBody::Stray(path) => self.found(ProjectFinding::StrayFile { path }),
             WalkedBody::BadPack(path, problem) => {
                 let problem = problem.to_string();

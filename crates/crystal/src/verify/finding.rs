@@ -80,6 +80,11 @@ pub enum ProjectFinding {
         /// Why.
         problem: String,
     },
+    /// A revision's error is `null` among spaces: searches take it for an error.
+    ErrorPadded {
+        /// The revision.
+        revision: RevisionId,
+    },
     /// An id for which there can be no file.
     IdOutOfRange {
         /// The revision.
@@ -167,6 +172,7 @@ impl ProjectFinding {
             | Self::SourceCycle { .. }
             | Self::RevisionWithoutResource { .. }
             | Self::HibernatedUnreadable { .. }
+            | Self::ErrorPadded { .. }
             | Self::ErrorUnreadable { .. } => FindingSeverity::Warning,
             _ => FindingSeverity::Damage,
         }
@@ -210,6 +216,12 @@ impl fmt::Display for ProjectFinding {
             }
             Self::ErrorUnreadable { revision, problem } => {
                 write!(f, "the error of revision {revision} cannot be read: {problem}")
+            }
+            Self::ErrorPadded { revision } => {
+                write!(
+                    f,
+                    "the error of revision {revision} is `null` among spaces, which searches take for an error"
+                )
             }
             Self::IdOutOfRange { revision } => {
                 write!(f, "revision {revision} has an id that no body can have")

@@ -14,6 +14,8 @@ pub use finding::{FindingSeverity, ProjectFinding};
 pub use repair::{FindingRepair, RepairSummary};
 
 use serde::Serialize;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::project::Project;
@@ -41,7 +43,7 @@ pub struct VerifySummary {
     pub missing_bodies: u64,
     /// The bytes of the bodies found.
     pub bytes: u64,
-    /// Findings of all kinds.
+    /// Findings of all kinds. An older schema is reported and is none: a writer upgrades it.
     pub findings: u64,
 }
 
@@ -52,6 +54,10 @@ struct Verification<'a> {
     progress: &'a mut dyn FnMut(&VerifySummary),
     report: &'a mut dyn FnMut(ProjectFinding) -> Result<()>,
     verified: VerifySummary,
+    /// Links that were reported in the place of bodies, or of folders on the way to them.
+    reported_links: BTreeSet<PathBuf>,
+    /// Whether findings are repaired as they are reported, which may delete rows.
+    may_delete: bool,
 }
 
 impl Project {
@@ -71,7 +77,7 @@ impl Project {
         progress: &mut dyn FnMut(&VerifySummary),
         report: &mut dyn FnMut(ProjectFinding),
     ) -> Result<VerifySummary> {
-        self.look(options, progress, &mut |finding| {
+        self.look(options, false, progress, &mut |finding| {
             report(finding);
             Ok(())
         })
@@ -80,11 +86,14 @@ impl Project {
     fn look(
         &self,
         options: VerifyOptions,
+        may_delete: bool,
         progress: &mut dyn FnMut(&VerifySummary),
         report: &mut dyn FnMut(ProjectFinding) -> Result<()>,
     ) -> Result<VerifySummary> {
+        let verified = VerifySummary::default();
+        let reported_links = BTreeSet::new();
         let mut look =
-            Verification { project: self, options, progress, report, verified: VerifySummary::default() };
+            Verification { project: self, options, progress, report, verified, reported_links, may_delete };
         look.whole()?;
         look.rows()?;
         look.revisions()?;
@@ -95,7 +104,8 @@ impl Project {
 
 impl Verification<'_> {
     fn found(&mut self, finding: ProjectFinding) -> Result<()> {
-        self.verified.findings += 1;
+        let is_older_schema = matches!(finding, ProjectFinding::SchemaOlder { .. });
+        self.verified.findings += u64::from(!is_older_schema);
         (self.report)(finding)
     }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use super::{ProjectFinding, VerifyOptions, VerifySummary};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{AliasId, GroupId, RevisionId, RootId};
 use crate::revision::{DownloadError, python_json};
 use crate::rows::property_name::HIBERNATED_STATE;
@@ -64,7 +64,7 @@ impl ProjectWriter {
             report(finding, &FindingRepair { did, to_do });
         };
         let mut lacking = Vec::new();
-        self.project.look(options, &mut |_| {}, &mut |finding| {
+        self.project.look(options, true, &mut |_| {}, &mut |finding| {
             match finding {
                 // Added at the end, once nothing stands in the way.
                 ProjectFinding::SchemaOlder { name } => lacking.push(name),
@@ -96,6 +96,11 @@ impl ProjectWriter {
             }
             ProjectFinding::MetadataUnreadable { revision, .. } => self.mend_metadata(*revision),
             ProjectFinding::ErrorUnreadable { revision, .. } => self.mend_error(*revision),
+            ProjectFinding::ErrorPadded { revision } => {
+                let sql = "UPDATE resource_revision SET error = 'null' WHERE id = ?1";
+                self.change("error", |change| change.run(sql, [revision]))?;
+                done("the spaces were removed")
+            }
             ProjectFinding::SourceDangling { group }
             | ProjectFinding::SourceCycle { group }
             | ProjectFinding::SourceUnknown { group, .. } => {
@@ -154,8 +159,15 @@ impl ProjectWriter {
     /// its message.
     fn mend_error(&self, id: RevisionId) -> Result<Option<String>> {
         let Some(revision) = self.project.revision(id)? else { return Ok(None) };
+        let length = match self.project.body_length(id) {
+            // It cannot be told whether there is a body.
+            Err(Error::Link { .. } | Error::Folder(_) | Error::Io { .. } | Error::Pack { .. }) => {
+                return Ok(None);
+            }
+            length => length?,
+        };
         let kept = self.keep_text(&format!("revision-{id}-error.txt"), &revision.error)?;
-        let (text, says) = match self.project.body_length(id)? {
+        let (text, says) = match length {
             Some(_) => ("null".to_owned(), "no error, since its body is there"),
             None => (DownloadError::new("Exception", revision.error).to_json(), "an error with that text"),
         };

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::{OpenOptions, ProjectWriter};
 use crate::database;
-use crate::disk::{ProjectDisk, Watcher};
-use crate::error::{Error, Result, database_at, io_at};
+use crate::disk::Watcher;
+use crate::error::{Error, Result, database_at};
 use crate::files::ensure_files;
 use crate::location::{ResolvedPath, resolve};
 use crate::partial_folder::Partial;
@@ -36,17 +36,15 @@ impl ProjectWriter {
         if !options.version.is_written() {
             return Err(Error::NotWritten { path: target, version: options.version.number() });
         }
-        let disk = ProjectDisk::watched(options.watcher.clone());
-        let partial = Partial::begin(&target, &disk)?;
-        fill(&partial, &disk, options.version)?;
-        let (mut layout, lock) = partial.finish()?;
-        layout.dir = std::fs::canonicalize(&layout.dir).map_err(io_at("find", &layout.dir))?;
+        let partial = Partial::begin(&target, options.watcher.clone())?;
+        fill(&partial, options.version)?;
+        let (layout, lock) = partial.finish()?;
         Self::open_locked(layout, lock, OpenOptions { watcher: options.watcher, ..OpenOptions::default() })
     }
 }
 
-fn fill(partial: &Partial, disk: &ProjectDisk, version: MajorVersion) -> Result<()> {
-    let layout = &partial.layout;
+fn fill(partial: &Partial, version: MajorVersion) -> Result<()> {
+    let Partial { layout, disk, .. } = partial;
     disk.create_folder(&layout.revisions())?;
     disk.create_folder(&layout.tmp())?;
     ensure_files(disk, layout)?;

@@ -10,6 +10,7 @@ use varve_core::secret::ShownUrl;
 use super::{ProjectChange, ProjectWriter, fit_id};
 use crate::error::{ChangeRefusal, Result};
 use crate::ids::{AliasId, GroupId, RootId};
+use crate::rows::expected_value;
 use crate::rows::property_name::{MAJOR_VERSION, MAJOR_VERSION_OLD};
 use crate::rows::{GroupSource, ProjectAlias, Resource, ResourceGroup, RootResource};
 
@@ -126,8 +127,17 @@ impl ProjectWriter {
 
 /// Properties.
 impl ProjectWriter {
-    /// Sets a property, or removes it. The version of the project cannot be set.
+    /// Sets a property, or removes it. The version of the project cannot be set, and a property that
+    /// Crystal knows only gets a value that Crystal can use.
     pub fn set_property(&mut self, name: &str, value: Option<&str>) -> Result<()> {
+        if let Some(expected) = value.and_then(|value| expected_value(name, value)) {
+            return Err(ChangeRefusal::PropertyValue { name: name.to_owned(), expected }.into());
+        }
+        self.restore_property(name, value)
+    }
+
+    /// Sets a property to the value it has in another project, or removes it.
+    pub fn restore_property(&mut self, name: &str, value: Option<&str>) -> Result<()> {
         if name == MAJOR_VERSION || name == MAJOR_VERSION_OLD {
             return Err(ChangeRefusal::OwnProperty { name: name.to_owned() }.into());
         }

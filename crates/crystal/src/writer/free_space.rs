@@ -1,7 +1,7 @@
 //! Room on the disk: Crystal begins no download when too little is left, and neither should anyone
 //! else.
 
-use std::path::Path;
+use varve_file::Folder;
 
 use super::ProjectWriter;
 use crate::error::{Error, Result, io_at};
@@ -28,7 +28,7 @@ impl FreeSpace {
 impl ProjectWriter {
     /// How much room there is for bodies; an error if it is too little to begin a download.
     pub fn room(&self) -> Result<FreeSpace> {
-        let Some(room) = ask(self.path())? else { return Ok(FreeSpace { free: u64::MAX, needed: 0 }) };
+        let room = ask(self.layout.folder())?;
         if room.free < room.needed {
             let (free, needed) = (room.free, room.needed);
             return Err(Error::NoRoom { path: self.path().to_owned(), free, needed });
@@ -37,17 +37,11 @@ impl ProjectWriter {
     }
 }
 
-#[cfg(unix)]
-fn ask(path: &Path) -> Result<Option<FreeSpace>> {
-    let disk = rustix::fs::statvfs(path).map_err(|error| io_at("ask for room at", path)(error.into()))?;
+fn ask(folder: &Folder) -> Result<FreeSpace> {
+    let asked = rustix::fs::fstatvfs(folder);
+    let disk = asked.map_err(|error| io_at("ask for room at", folder.path())(error.into()))?;
     let bytes = |blocks: u64| blocks.saturating_mul(disk.f_frsize);
-    Ok(Some(FreeSpace::of(bytes(disk.f_bavail), bytes(disk.f_blocks))))
-}
-
-/// Where there is no way to ask, there is room.
-#[cfg(not(unix))]
-fn ask(_: &Path) -> Result<Option<FreeSpace>> {
-    Ok(None)
+    Ok(FreeSpace::of(bytes(disk.f_bavail), bytes(disk.f_blocks)))
 }
 
 #[cfg(test)]

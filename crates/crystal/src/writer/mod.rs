@@ -32,7 +32,7 @@ use crate::disk::{ProjectDisk, Watcher};
 use crate::error::{ChangeRefusal, Error, Result, database_at};
 use crate::files::ensure_files;
 use crate::ids::RevisionId;
-use crate::location::ProjectLayout;
+use crate::location::{DATABASE_FILE, ProjectLayout};
 use crate::lock::Lock;
 use crate::migrate::{Migration, OnProgress};
 use crate::project::{Project, layout_at};
@@ -93,9 +93,10 @@ impl ProjectWriter {
         Self::open_locked(layout, lock, options)
     }
 
-    pub(super) fn open_locked(layout: ProjectLayout, lock: Lock, options: OpenOptions<'_>) -> Result<Self> {
-        let disk = ProjectDisk::watched(options.watcher.clone());
-        let connection = connect(&layout.dir, &layout.database(), How::ReadWrite)?;
+    pub(crate) fn open_locked(layout: ProjectLayout, lock: Lock, options: OpenOptions<'_>) -> Result<Self> {
+        let disk = ProjectDisk::watched(layout.folder(), options.watcher.clone());
+        let database = layout.folder().checked_path(DATABASE_FILE)?;
+        let connection = connect(&layout.dir, &database, How::ReadWrite)?;
         let opened =
             mode::OpenedDatabase { connection, reading: DatabaseReadMode::Live, copy: None, frozen: None };
         let project = Project::from_opened(layout, opened)?;

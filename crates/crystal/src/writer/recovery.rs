@@ -11,12 +11,11 @@
 //! the only copy of a body. So its bodies are moved to where they belong before the rest is
 //! removed.
 
-use std::fs;
-
 use crate::database::schema::{self, Upgraded};
 use crate::disk::ProjectDisk;
-use crate::error::{Error, Result, database_at, io_at};
+use crate::error::{Error, Result, database_at};
 use crate::ids::RevisionId;
+use crate::location::TMP_FOLDER;
 use crate::migrate::{drain, into};
 use crate::project::Project;
 use crate::rows::Revision;
@@ -60,7 +59,7 @@ pub(crate) fn commit_upgrade(project: &Project, disk: &ProjectDisk) -> Result<Up
 pub(super) fn clear_tmp(project: &Project, disk: &ProjectDisk) -> Result<()> {
     let tmp = project.layout.tmp();
     disk.ensure_folder(&tmp)?;
-    if project.layout.discarded().is_dir() {
+    if project.layout.has_folder(&project.layout.discarded())? {
         drain(
             disk,
             &project.layout,
@@ -69,8 +68,8 @@ pub(super) fn clear_tmp(project: &Project, disk: &ProjectDisk) -> Result<()> {
             &mut |_| Ok(()),
         )?;
     }
-    for entry in fs::read_dir(&tmp).map_err(io_at("list", &tmp))? {
-        disk.remove_all(&entry.map_err(io_at("list", &tmp))?.path())?;
+    for entry in project.layout.folder().entries(TMP_FOLDER)? {
+        disk.remove_all(&tmp.join(entry?.name))?;
     }
     Ok(())
 }

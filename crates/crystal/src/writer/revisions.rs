@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use varve_core::secret::Secret;
 
 use crate::body::{BodyDraft, MAX_TREE_ID, SettledBody};
-use crate::error::{ChangeRefusal, Error, Result, io_at};
+use crate::error::{ChangeRefusal, Error, Result};
 use crate::format_error::JsonProblem;
 use crate::ids::{ResourceId, RevisionId};
 use crate::revision::{DownloadError, ResponseMetadata};
@@ -163,16 +163,15 @@ impl ProjectChange<'_> {
         if let Some(parent) = place.parent() {
             disk.ensure_folders_below(&self.writer.layout.revisions(), parent)?;
         }
-        let from = body.keep()?;
-        disk.rename(&from, place).map_err(|error| {
+        let from = body.keep();
+        disk.rename(&from, place).inspect_err(|_| {
             let _ = disk.remove_file(&from);
-            io_at("name", place)(error)
         })
     }
 
     /// Moves a file that no row named out of the way of the one that now gets its name.
     fn put_aside(&self, id: RevisionId, place: &Path) -> Result<()> {
-        if place.symlink_metadata().is_err() {
+        if self.writer.disk.kind(place)?.is_none() {
             return Ok(());
         }
         let name = format!("revision-{id}");

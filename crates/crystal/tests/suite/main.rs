@@ -11,6 +11,7 @@ mod hostile;
 mod made;
 mod migrating;
 mod opening;
+mod other_kinds;
 mod reading;
 mod saving;
 mod stuck;

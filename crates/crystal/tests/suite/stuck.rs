@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use varve_crystal::{
-    DatabaseReadMode, Error, MajorVersion, OpenOptions, Project, ProjectWriter, RevisionId, VerifyOptions,
-    Watcher, tree_path,
+    DatabaseReadMode, Error, MajorVersion, OpenOptions, Project, ProjectWriter, RevisionId, SaveAsOptions,
+    VerifyOptions, Watcher, tree_path,
 };
 
 use crate::checklist::{Made, assert_acceptable};
@@ -289,4 +289,22 @@ fn a_database_that_is_used_with_a_log_gets_none_from_a_reader() {
     }
     ProjectWriter::open(&scratch.path).unwrap().close().unwrap();
     assert_whole(&scratch, "left with a log");
+}
+
+/// Where a migration stopped, bodies may be in `tmp`, which is not copied from a whole project.
+#[test]
+fn a_copy_of_each_state_has_every_body() {
+    for (state, make) in STATES {
+        let scratch = make();
+        let before = files(&scratch.path);
+        let target = Scratch::empty();
+        let project = Project::open(&scratch.path).unwrap();
+        project.save_as(&target.path, SaveAsOptions::default()).unwrap();
+        drop(project);
+        assert_eq!(files(&scratch.path), before, "{state}: the original was changed");
+        assert_eq!(bodies(&Project::open(&target.path).unwrap()), made_bodies(), "{state}");
+        if state.contains("torn") || state.contains("in the way") {
+            assert_whole(&target, state);
+        }
+    }
 }

@@ -386,3 +386,28 @@ fn texts_that_no_revision_has_are_refused() {
     verbatim(error, "null", false).unwrap();
     verbatim("null", "null", true).unwrap();
 }
+
+#[test]
+fn properties_that_crystal_knows_have_values_that_it_can_use() {
+    let scratch = Scratch::made(MajorVersion::Tree);
+    let mut writer = ProjectWriter::open(&scratch.path).unwrap();
+    for (name, good, bad) in [
+        ("html_parser_type", "html_parser", "html5"),
+        ("entity_title_format", "name_url", "name"),
+        ("default_url_prefix", "https://a.example/x", "a.example"),
+        ("default_url_prefix", "http://a.example", "http://"),
+        ("hibernated_state", r#"{"tasks": []}"#, r#"{"tasks": [{"type": "Paint"}]}"#),
+    ] {
+        writer.set_property(name, Some(good)).unwrap();
+        let refused = writer.set_property(name, Some(bad));
+        assert!(
+            matches!(&refused, Err(Error::Refused(ChangeRefusal::PropertyValue { .. }))),
+            "{name} {bad}: {refused:?}"
+        );
+        assert_eq!(writer.property(name).unwrap().as_deref(), Some(good));
+        writer.restore_property(name, Some(bad)).unwrap();
+        assert_eq!(writer.property(name).unwrap().as_deref(), Some(bad));
+    }
+    writer.set_property("html_parser_type", Some("")).unwrap();
+    writer.set_property("varve.note", Some("anything")).unwrap();
+}

@@ -21,6 +21,7 @@
 mod beneath;
 mod entry;
 mod error;
+mod listing;
 mod pending_file;
 mod remove_tree;
 
@@ -36,13 +37,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, fstat, linkat, mkdirat, openat, renameat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, Mode, OFlags, fstat, linkat, mkdirat, openat, readlinkat, renameat, statat, symlinkat, unlinkat,
+};
 use rustix::io::Errno;
 
 use beneath::{NameResolution, PASSAGE_FLAGS, ParentFolder, SAFE_FLAGS, is_below, open_beneath, open_parent};
 
 pub use entry::{EntryInfo, EntryKind, FolderEntry};
 pub use error::{ExpectedKind, FolderError};
+pub use listing::FolderListing;
 pub use pending_file::PendingFile;
 
 /// The mode of new files before the umask.
@@ -176,27 +180,22 @@ impl Folder {
 
     /// The entries of a folder, by name.
     pub fn list(&self, name: impl AsRef<Path>) -> Result<Vec<FolderEntry>, FolderError> {
-        let folder = self.subfolder(name)?;
-        let failed = |error| folder_error("list", &folder.path, error);
-        let mut entries = Vec::new();
-        for entry in Dir::read_from(folder.handle()).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
-            if name == "." || name == ".." {
-                continue;
-            }
-            let kind = match EntryKind::from_type(entry.file_type()) {
-                // Some file systems do not list kinds.
-                EntryKind::Unknown => match folder.entry(&name)? {
-                    Some(found) => found.kind,
-                    None => continue,
-                },
-                kind => kind,
-            };
-            entries.push(FolderEntry { name, kind });
-        }
+        let mut entries = self.entries(name)?.collect::<Result<Vec<_>, _>>()?;
         entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         Ok(entries)
+    }
+
+    /// The entries of a folder of any size, in no order, as the system lists them.
+    pub fn entries(&self, name: impl AsRef<Path>) -> Result<FolderListing, FolderError> {
+        FolderListing::new(self.subfolder(name)?)
+    }
+
+    /// Creates a folder. Fails with `AlreadyExists` when the name is taken, also by a link.
+    pub fn create_folder(&self, name: impl AsRef<Path>) -> Result<(), FolderError> {
+        let name = self.checked_name(name.as_ref())?;
+        self.parent_of(name)
+            .and_then(|(parent, last)| mkdirat(parent, last, NEW_FOLDER_MODE))
+            .map_err(|error| self.explain("create folder", name, ExpectedKind::Folder, error))
     }
 
     /// Creates a folder and those above it, and opens it. Succeeds when it exists.
@@ -224,6 +223,48 @@ impl Folder {
         self.with_two("rename", from.as_ref(), to.as_ref(), |parent, name, new_parent, new_name| {
             renameat(parent, name, new_parent, new_name)
         })
+    }
+
+    /// Renames an entry of any kind. Fails with `AlreadyExists` when the new name is taken.
+    pub fn rename_new(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<(), FolderError> {
+        self.rename_new_into(from, self, to)
+    }
+
+    /// Renames an entry of any kind into another folder of the same file system. Fails with
+    /// `AlreadyExists` when the new name is taken.
+    pub fn rename_new_into(
+        &self,
+        from: impl AsRef<Path>,
+        target: &Self,
+        to: impl AsRef<Path>,
+    ) -> Result<(), FolderError> {
+        let (from, to) = (self.checked_name(from.as_ref())?, target.checked_name(to.as_ref())?);
+        let (parent, name) = self.parent_to_rename(from)?;
+        let (new_parent, new_name) = target.parent_to_rename(to)?;
+        rename_unless_taken(parent.as_fd(), name, new_parent.as_fd(), new_name)
+            .map_err(|error| folder_error("rename", &self.full_path(from), error))
+    }
+
+    fn parent_to_rename<'n>(&self, name: &'n Path) -> Result<(ParentFolder<'_>, &'n OsStr), FolderError> {
+        self.parent_of(name).map_err(|error| self.explain("rename", name, ExpectedKind::Folder, error))
+    }
+
+    /// The target of a symbolic link, which is not followed.
+    pub fn read_link(&self, name: impl AsRef<Path>) -> Result<PathBuf, FolderError> {
+        let name = self.checked_name(name.as_ref())?;
+        let target = self
+            .parent_of(name)
+            .and_then(|(parent, last)| readlinkat(parent, last, Vec::new()))
+            .map_err(|error| folder_error("read link", &self.full_path(name), error))?;
+        Ok(PathBuf::from(OsStr::from_bytes(target.as_bytes())))
+    }
+
+    /// Creates a symbolic link. Its target may be anything: no operation of a folder follows it.
+    pub fn create_link(&self, name: impl AsRef<Path>, target: &Path) -> Result<(), FolderError> {
+        let name = self.checked_name(name.as_ref())?;
+        self.parent_of(name)
+            .and_then(|(parent, last)| symlinkat(target, parent, last))
+            .map_err(|error| self.explain("create link", name, ExpectedKind::NotFolder, error))
     }
 
     /// Exchanges two entries of any kind in one step. Not all file systems can.
@@ -422,6 +463,36 @@ impl Folder {
             }
         }
         None
+    }
+}
+
+/// For system calls on the folder itself, such as those about its file system.
+impl AsFd for Folder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle()
+    }
+}
+
+/// Renames without replacing, in one step where the file system can.
+fn rename_unless_taken(
+    parent: BorrowedFd<'_>,
+    name: &OsStr,
+    new_parent: BorrowedFd<'_>,
+    new_name: &OsStr,
+) -> rustix::io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    {
+        use rustix::fs::{RenameFlags, renameat_with};
+        match renameat_with(parent, name, new_parent, new_name, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            renamed => return renamed,
+        }
+    }
+    // Writers of a layout hold its lock, so that none of them takes the name in between.
+    match statat(new_parent, new_name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(_) => Err(Errno::EXIST),
+        Err(Errno::NOENT) => renameat(parent, name, new_parent, new_name),
+        Err(error) => Err(error),
     }
 }
 

@@ -156,6 +156,10 @@ const OPERATIONS: &[Operation] = &[
     ("remove_tree", Expected::Any, |folder, name| folder.remove_tree(name)),
     ("rename", Expected::Any, |folder, name| folder.rename(name, "moved")),
     ("rename over", Expected::Either, |folder, name| folder.rename("plain", name)),
+    ("rename new", Expected::Any, |folder, name| folder.rename_new(name, "moved")),
+    ("rename new over", Expected::Taken, |folder, name| folder.rename_new("plain", name)),
+    ("create folder", Expected::Taken, |folder, name| folder.create_folder(name)),
+    ("create link", Expected::Taken, |folder, name| folder.create_link(name, Path::new("../outside"))),
     ("exchange", Expected::Any, |folder, name| folder.exchange(name, "plain")),
     ("entry", Expected::Any, |folder, name| folder.entry(name).map(drop)),
 ];

@@ -5,7 +5,6 @@
 //! look, and is read because it is a root or a member itself. Known members that were never
 //! downloaded are requested as well.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,6 +14,7 @@ use varve_catalog::{Frontier, FrontierStore, SqliteCatalog, SqliteFrontierStore}
 use varve_core::RunId;
 use varve_core::secret::ShownUrl;
 use varve_crystal::{CAPTURE_FOLDER, OpenReport, ProjectWriter, RevisionId};
+use varve_file::{Folder, FolderError};
 use varve_plan::Plan;
 
 use super::plan::PlanRows;
@@ -144,16 +144,25 @@ pub fn finish(path: &Path) -> Result<ProjectCaptured, ArchiveError> {
     Ok(ProjectCaptured { run, tally, revisions, queued: 0, finished: true, opened })
 }
 
-/// The database of the queue, created if it does not exist.
+/// The database of the queue, created if it does not exist. No link in the project is followed.
 fn frontier_of(project: &Path) -> Result<Box<dyn FrontierStore>, ArchiveError> {
-    let folder = project.join(CAPTURE_FOLDER);
-    fs::create_dir_all(&folder).map_err(ArchiveError::write(&folder))?;
-    let catalog = SqliteCatalog::open_to_write(&folder.join(FRONTIER_FILE))?;
+    let at = project.join(CAPTURE_FOLDER).join(FRONTIER_FILE);
+    let checked = || -> Result<_, FolderError> {
+        let folder = Folder::open(project)?.make_folders(CAPTURE_FOLDER)?;
+        for side_file in ["-wal", "-shm", "-journal"] {
+            folder.checked_path(format!("{FRONTIER_FILE}{side_file}"))?;
+        }
+        folder.checked_path(FRONTIER_FILE)
+    };
+    let database = checked().map_err(|error| ArchiveError::write(&at)(error.into()))?;
+    let catalog = SqliteCatalog::open_to_write(&database)?;
     Ok(Box::new(SqliteFrontierStore::new(Arc::new(catalog))))
 }
 
 fn is_unfinished(project: &Path) -> Result<bool, ArchiveError> {
-    if !project.join(CAPTURE_FOLDER).join(FRONTIER_FILE).is_file() {
+    let at = Path::new(CAPTURE_FOLDER).join(FRONTIER_FILE);
+    let found = Folder::open(project).and_then(|folder| folder.entry(&at));
+    if found.map_err(|error| ArchiveError::read(&project.join(&at))(error.into()))?.is_none() {
         return Ok(false);
     }
     Ok(!frontier_of(project)?.unfinished_runs()?.is_empty())
@@ -242,7 +251,7 @@ fn conclude(
         added = writer.revisions_after(after)?;
         if finished {
             // If this fails, the remaining files say that there is no unfinished run.
-            let _ = fs::remove_dir_all(writer.path().join(CAPTURE_FOLDER));
+            let _ = Folder::open(writer.path()).and_then(|folder| folder.remove_tree(CAPTURE_FOLDER));
             writer.set_property(AFTER_PROPERTY, None)?;
         }
         Ok(())

@@ -58,6 +58,7 @@ fn audit_finding(finding: &ProjectFinding) -> AuditFinding {
         | ProjectFinding::BodyOfError { revision, .. }
         | ProjectFinding::MetadataUnreadable { revision, .. }
         | ProjectFinding::ErrorUnreadable { revision, .. }
+        | ProjectFinding::ErrorPadded { revision }
         | ProjectFinding::IdOutOfRange { revision }
         | ProjectFinding::RevisionWithoutResource { revision, .. } => (AuditKind::Rows, Some(revision)),
         _ => (AuditKind::Rows, None),

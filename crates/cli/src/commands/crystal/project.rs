@@ -93,7 +93,8 @@ impl CrystalMigrateArgs {
 /// Copy a project, completely or not at all
 ///
 /// The copy is built as `….crystalproj-partial`, synced, and renamed. The original may be in use,
-/// and may be on a read-only medium; its write-ahead log is merged in the copy.
+/// and may be on a read-only medium; its write-ahead log is merged in the copy. Where a migration
+/// was torn so that Crystal cannot open the project, the copy is repaired.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -131,8 +132,9 @@ impl CrystalSaveAsArgs {
 /// Show or set the properties of a project
 ///
 /// Without a name, lists all properties. With a name, prints its value; the exit code is 1 if it is
-/// not set. With a value, sets it. Properties about the layout of bodies cannot be set. With
-/// `--json`, prints one object per property: `name`, `value`.
+/// not set. With a value, sets it. Properties about the layout of bodies cannot be set, and a
+/// property that Crystal knows must have a value that Crystal can use. With `--json`, prints one
+/// object per property: `name`, `value`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

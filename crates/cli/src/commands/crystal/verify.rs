@@ -16,6 +16,8 @@ use crate::verb::{Error, ExitStatus, Session};
 ///
 /// Finds rows without bodies, bodies without rows, unreadable rows and packs, dangling sources and
 /// roots, aliases that Crystal rejects, and database damage. Changes nothing without `--repair`.
+/// An older schema is a note and does not count as a finding: varve and Crystal upgrade it when
+/// they open the project for writing.
 ///
 /// `--repair` corrects what needs no guess, and reports for each finding what was done and what is
 /// left to do. Nothing is deleted: files without a row and replaced texts are moved to the folder

@@ -50,11 +50,11 @@ impl Restoring<'_> {
             |name: &str| name == property_name::MAJOR_VERSION || name == property_name::MAJOR_VERSION_OLD;
         let there = self.writer.properties().collect::<Result<Vec<_>, _>>()?;
         for (name, _) in there.iter().filter(|(name, _)| !own(name)) {
-            self.writer.set_property(name, None)?;
+            self.writer.restore_property(name, None)?;
         }
         for (name, value) in fact.properties.iter().filter(|(name, _)| !own(name)) {
             match value {
-                Some(value) => self.writer.set_property(name, Some(value))?,
+                Some(value) => self.writer.restore_property(name, Some(value))?,
                 None => self.done.leave("properties without a value"),
             }
         }
