@@ -307,7 +307,7 @@ fn a_browser_is_rejected_with_a_hint() {
 }
 
 #[test]
-fn an_older_schema_is_not_an_audit_finding() {
+fn an_older_schema_is_reported_and_is_no_finding() {
     let Some(packed) = varve_testkit::fixtures("crystal/lab/lab-v1-oldschema.crystalproj.zip") else {
         return;
     };
@@ -316,7 +316,7 @@ fn an_older_schema_is_not_an_audit_finding() {
     let path = folder.path().join("lab.crystalproj");
     let path = path.to_str().unwrap();
     assert_eq!(said(0, &["-C", path, "audit"]), "ok: 53 revisions, 41 with bodies\n");
-    assert!(said(1, &["crystal", "verify", path]).contains("the database has no `alias`"));
+    assert!(said(0, &["crystal", "verify", path]).contains("the database has no `alias`"));
 }
 
 /// Every file below a folder with its content.
@@ -506,4 +506,107 @@ fn a_repair_reports_for_each_finding_what_was_done_and_what_is_left() {
       to do     look at it: no row says which page it is of
     3 findings repaired; 1 left
     ");
+}
+
+/// Crystal removes the transfer coding of a body and keeps its content coding.
+#[test]
+fn a_raw_response_has_headers_that_agree_with_its_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let packed = b"\x1f\x8b\x08\x00not really gzip";
+    let headers = [("Content-Encoding", "gzip"), ("Transfer-Encoding", "chunked"), ("Server", "x")];
+    let path = made(folder.path(), [Download::answer(HOME, 200, &headers, packed)]);
+    let output = run(&["-C", &path, "cat", HOME, "--raw"]);
+    let at = output.stdout.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
+    let head = String::from_utf8_lossy(&output.stdout[..at]);
+    assert_eq!(&output.stdout[at + 4..], packed, "{head}");
+    assert!(head.contains("Content-Encoding: gzip") && head.contains("Server: x"), "{head}");
+    assert!(head.contains(&format!("Content-Length: {}", packed.len())), "{head}");
+    assert!(!head.contains("chunked"), "{head}");
+}
+
+#[test]
+fn captures_are_searched_by_error_status_and_cookie() {
+    let folder = tempfile::tempdir().unwrap();
+    let date = ("Date", "Thu, 01 Jan 2026 00:00:00 GMT");
+    let path = made(
+        folder.path(),
+        [
+            Download::answer(HOME, 200, &[date], b"good"),
+            Download::answer("https://site.example/gone", 404, &[date], b"gone"),
+            Download::failed("https://site.example/failed", DownloadError::timed_out()),
+        ],
+    );
+    let database = rusqlite_of(&path);
+    database.execute_batch("UPDATE resource_revision SET request_cookie = 'a=b' WHERE id = 1").unwrap();
+    drop(database);
+    let rows = |words: &[&str]| -> Vec<serde_json::Value> {
+        let words = [&["-C", path.as_str(), "log", "--json"], words].concat();
+        said(0, &words).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let urls = |words: &[&str]| -> Vec<String> {
+        rows(words)
+            .iter()
+            .map(|row| row["url"].as_str().unwrap().rsplit('/').next().unwrap().into())
+            .collect()
+    };
+    for without_index in [false, true] {
+        if without_index {
+            rusqlite_of(&path).execute_batch("DROP INDEX resource_revision__status_code").unwrap();
+        }
+        assert_eq!(urls(&["--errors"]), ["failed", "gone"]);
+        assert_eq!(urls(&["--status", "404"]), ["gone"]);
+        assert_eq!(urls(&["--status", "200"]), [""]);
+        assert_eq!(urls(&["--without-cookie"]), ["failed", "gone"]);
+        assert_eq!(urls(&["--errors", "--without-cookie", "--limit", "1"]), ["failed"]);
+    }
+    assert_eq!(urls(&[HOME, "--errors"]), [] as [&str; 0]);
+    assert_eq!(urls(&[HOME, "--status", "200"]), [""]);
+    let all = rows(&[]);
+    assert_eq!(
+        (&all[0]["error"]["type"], &all[0]["time_is_invented"]),
+        (&"TimeoutError".into(), &true.into())
+    );
+    assert_eq!((&all[2]["error"], &all[2]["has_cookie"]), (&serde_json::Value::Null, &true.into()));
+    assert_eq!(all[1]["time_is_invented"], false);
+}
+
+fn rusqlite_of(path: &str) -> rusqlite::Connection {
+    rusqlite::Connection::open(Path::new(path).join("database.sqlite")).unwrap()
+}
+
+#[test]
+fn a_quick_overview_counts_no_bodies() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let info = |words: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&said(0, &[&["crystal", "info", &path, "--json"], words].concat())).unwrap()
+    };
+    assert_eq!((info(&[])["bodies"].clone(), info(&[])["bytes"].clone()), (2.into(), 8.into()));
+    let quick = info(&["--quick"]);
+    assert_eq!((&quick["revisions"], &quick["bodies"]), (&2.into(), &serde_json::Value::Null));
+    std::fs::remove_dir_all(Path::new(&path).join("revisions/000")).unwrap();
+    assert_eq!(info(&["--quick"]), quick);
+}
+
+/// Only the pages with a revision between the two states are read.
+#[test]
+fn a_diff_of_two_states_reads_only_the_pages_between_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = made(
+        folder.path(),
+        [
+            Download::plain(HOME, "one\n"),
+            Download::plain("https://site.example/same", "same\n"),
+            Download::plain("https://site.example/same", "same\n"),
+            Download::plain(HOME, "two\n"),
+            Download::plain("https://site.example/new", "new\n"),
+        ],
+    );
+    // Reading a page that cannot differ would fail here.
+    let body = Path::new(&path).join("revisions/000/000/000/000/003");
+    std::fs::remove_file(&body).unwrap();
+    std::os::unix::fs::symlink("/nowhere", &body).unwrap();
+    let names = said(0, &["-C", &path, "diff", "r3", "HEAD", "--name-only"]);
+    assert_eq!(names.lines().count(), 2, "{names}");
+    assert!(names.contains(HOME) && names.contains("/new"), "{names}");
 }
