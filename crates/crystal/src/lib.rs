@@ -28,6 +28,7 @@
 //! | the download to show | [`Project::default_revision`] with a [`CaptureChoice`], [`Project::resolve`] for a 304 |
 //! | the ETags to send | [`Project::if_none_match`] |
 //! | status and headers, or the error | [`Revision::metadata`], [`Revision::download_error`] |
+//! | failed downloads, or by status | [`Project::search_revisions`] |
 //! | its bytes | [`Project::body_of`]: a reader with its length, or the path of the missing file |
 //! | what to download | [`Project::roots`], [`Project::groups`], [`Project::aliases`] |
 //! | the members of a group | [`Project::members`] |
@@ -115,7 +116,9 @@ pub use location::{
     CAPTURE_FOLDER, OPENER_SUFFIX, PARTIAL_SUFFIX, PROJECT_SUFFIX, ResolvedPath, is_project, resolve,
 };
 pub use migrate::{MigrationProgress, OnProgress};
-pub use project::{GroupInfo, Project, ProjectInfo, ResolvedRevision, UrlLookup};
+pub use project::{
+    GroupInfo, Project, ProjectInfo, ResolvedRevision, ResourceState, RevisionSearch, UrlLookup,
+};
 pub use revision::{DownloadError, ResponseMetadata};
 pub use rows::{
     GroupProgress, GroupSource, HibernatedState, HibernatedTask, ProjectAlias, Resource, ResourceGroup,

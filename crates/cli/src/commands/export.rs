@@ -104,7 +104,7 @@ impl ExportArgs {
         let printer = &mut session.printer;
         let bar = printer.progress_bytes(None);
         let path = save_as(root, target, &|bytes| bar.inc(bytes))?.path;
-        let about = info(&path)?.info;
+        let about = info(&path, true)?.info;
         let (resources, revisions) = (about.resources, about.revisions);
         if self.json {
             let copied =

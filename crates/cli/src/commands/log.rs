@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use varve_archive::history::{CrystalHistoryReader, HistoryReader};
 use varve_archive::verbs::cat::{removal_of, version_of};
+use varve_archive::verbs::crystal::RevisionSearch;
 use varve_archive::verbs::log::{
     CaptureFilter, ListCursor, Removal, VersionFilter, VersionInfo, captures, last_in_version,
     may_end_behind, removals, versions,
@@ -26,6 +27,10 @@ const EXTRA_CAPTURES_READ: usize = 8;
 /// Captures shown of a layout without versions, unless `--limit` is given: each one reads a body.
 const DEFAULT_CAPTURE_LIMIT: usize = 100;
 
+const CAPTURES_NEED_URL: &str =
+    "`--errors`, `--status` and `--without-cookie` select captures: name a URL, or a Crystal project";
+const COOKIES_NEED_PROJECT: &str = "only a Crystal project records whether a request had a cookie";
+
 /// List versions, newest first, or the captures of a URL
 ///
 /// A URL may be given in any spelling: all captures of the page are listed, and if they have
@@ -46,7 +51,9 @@ const DEFAULT_CAPTURE_LIMIT: usize = 100;
 /// `damaged` if the record cannot be read, `renderings` (ids of the rendered document and the
 /// screenshot, for `varve get`), and `removed` after a purge: `record`, `kind`, `who`, `why`,
 /// `time`, `tombstone`. A capture that was removed completely has `null` in the other fields except
-/// `url`.
+/// `url`. Captures of a Crystal project also have `error` (`type` and `message`, or `null`),
+/// `has_cookie`, and `time_is_invented` if the response had no date: the time is then that of the
+/// download before.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -56,7 +63,10 @@ Examples:
   varve log https://example.com/
   varve log https://example.com/ --since 2026-01-01 --json
   varve log https://example.com/ --since 2w --author ada
-  varve log https://example.com/ --limit 20 --after 0b8af3c1")]
+  varve log https://example.com/ --limit 20 --after 0b8af3c1
+  varve log https://example.com/ --errors
+  varve -C museum.crystalproj log --status 404
+  varve -C museum.crystalproj log --without-cookie --json")]
 pub(super) struct LogArgs {
     /// List the captures of this URL
     url: Option<String>,
@@ -93,6 +103,18 @@ pub(super) struct LogArgs {
     #[arg(long, value_name = "NAME")]
     tag: Option<String>,
 
+    /// Only captures that failed: no response, or a status of 400 or more
+    #[arg(long)]
+    errors: bool,
+
+    /// Only captures with this status
+    #[arg(long, value_name = "CODE", value_parser = clap::value_parser!(u16).range(1..))]
+    status: Option<u16>,
+
+    /// Only captures that were requested without a cookie; for Crystal projects
+    #[arg(long)]
+    without_cookie: bool,
+
     /// Draw the ancestry of versions; the line ends where a parent was removed
     #[arg(long, conflicts_with_all = ["url", "json"])]
     graph: bool,
@@ -108,6 +130,11 @@ impl Verb for LogArgs {
         match (&self.url, &history) {
             (Some(url), _) => self.captures(&history, url, session)?,
             (None, HistoryReader::Crystal(project)) => self.latest(&history, project, session)?,
+            (None, _) if self.asks_of_captures() => {
+                return Err(
+                    clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, CAPTURES_NEED_URL).into()
+                );
+            }
             (None, HistoryReader::Archive(_) | HistoryReader::Moku(_)) => self.versions(&history, session)?,
         }
         Ok(ExitStatus::Done)
@@ -130,6 +157,28 @@ impl LogArgs {
             message: self.message.clone(),
             tag: self.tag.clone(),
         })
+    }
+
+    /// Whether captures are selected by their responses.
+    fn asks_of_captures(&self) -> bool {
+        self.errors || self.status.is_some() || self.without_cookie
+    }
+
+    fn search(&self) -> RevisionSearch {
+        let (errors, without_cookie) = (self.errors, self.without_cookie);
+        RevisionSearch { errors, without_cookie, status: self.status.map(i64::from) }
+    }
+
+    /// Whether a capture of a URL has the wanted response.
+    fn takes(&self, history: &HistoryReader, capture: &Capture) -> Result<bool, Error> {
+        let is_error = capture.status == 0 || capture.status >= 400;
+        if (self.errors && !is_error) || self.status.is_some_and(|status| status != capture.status) {
+            return Ok(false);
+        }
+        match (self.without_cookie, history) {
+            (true, HistoryReader::Crystal(project)) => Ok(!project.download_facts(capture)?.has_cookie),
+            _ => Ok(true),
+        }
     }
 
     /// Whether versions are selected by author, message or tag.
@@ -204,7 +253,8 @@ impl LogArgs {
         let mut last: Option<Capture> = None;
         while left > 0 {
             let limit = left.min(READ_BATCH_SIZE);
-            let found = project.latest_captures(&filter, ListCursor { after: last.as_ref(), limit })?;
+            let page = ListCursor { after: last.as_ref(), limit };
+            let found = project.search_captures(&filter, self.search(), page)?;
             for capture in &found {
                 self.print_capture(history, capture, CaptureColumns { body: false, url: true }, session)?;
             }
@@ -222,6 +272,11 @@ impl LogArgs {
         if is_chosen && !history.has_versions() {
             return Err(ArchiveError::KeepsNoVersions.into());
         }
+        if self.without_cookie && !matches!(history, HistoryReader::Crystal(_)) {
+            return Err(
+                clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, COOKIES_NEED_PROJECT).into()
+            );
+        }
         let of_versions = self.filter(history)?;
         let mut chosen = VersionMembership::new(history, &of_versions);
         let filter = CaptureFilter { since: self.since, until: self.until, ..CaptureFilter::default() };
@@ -232,7 +287,7 @@ impl LogArgs {
         let mut is_more = left > 0;
         while is_more {
             // Only after reading is it known which of them are in selected versions.
-            let limit = if is_chosen {
+            let limit = if is_chosen || self.asks_of_captures() {
                 READ_BATCH_SIZE
             } else {
                 left.saturating_add(EXTRA_CAPTURES_READ).min(READ_BATCH_SIZE)
@@ -243,7 +298,7 @@ impl LogArgs {
                 CaptureColumns { body: true, url: found.iter().any(|capture| capture.url != found[0].url) };
             is_more = found.len() == limit;
             for capture in &found {
-                if is_chosen && !chosen.takes(capture)? {
+                if (is_chosen && !chosen.takes(capture)?) || !self.takes(history, capture)? {
                     continue;
                 }
                 self.print_capture(history, capture, columns, session)?;
@@ -258,8 +313,8 @@ impl LogArgs {
         if is_chosen && shown == 0 && !is_rest && self.limit != Some(0) {
             session.printer.say(format_args!("no matching version has a capture of {}", visible(url)));
         }
-        // Removed captures belong to no version.
-        if self.after.is_none() && !is_chosen {
+        // Removed captures belong to no version, and have no response.
+        if self.after.is_none() && !is_chosen && !self.asks_of_captures() {
             let removals = removals(history, url, left)?;
             if shown == 0 && removals.is_empty() && self.limit != Some(0) {
                 session.printer.say(format_args!("there is no capture of {}", visible(url)));
@@ -307,14 +362,35 @@ impl LogArgs {
                 None => return Err(error.into()),
             },
         };
+        let facts = match history {
+            HistoryReader::Crystal(project) => Some(project.download_facts(capture)?),
+            HistoryReader::Archive(_) | HistoryReader::Moku(_) => None,
+        };
         if self.json {
-            return session.printer.json(&capture_json(
-                history,
-                capture,
-                &renderings,
-                removal.as_ref(),
-                damage.is_some(),
-            )?);
+            let mut row = json!({
+                "url": capture.url,
+                "time": capture.time,
+                "status": capture.status,
+                "body": history.body_id(capture)?,
+                "version": version,
+                "length": capture.length,
+                "truncated": capture.truncated,
+            });
+            for (name, id) in renderings.named() {
+                row["renderings"][name] = json!(id);
+            }
+            if let Some(removal) = &removal {
+                row["removed"] = removal_json(removal);
+            }
+            if damage.is_some() {
+                row["damaged"] = json!(true);
+            }
+            if let Some(facts) = &facts {
+                row["error"] = json!(facts.error);
+                row["has_cookie"] = json!(facts.has_cookie);
+                row["time_is_invented"] = json!(facts.time_is_invented);
+            }
+            return session.printer.json(&row);
         }
         let version = version_of(capture);
         let version = version.map_or("(unfinished)".to_owned(), |version| short_version_id(&version));
@@ -331,6 +407,12 @@ impl LogArgs {
         let cut = match damage {
             Some(_) => format!("{cut} {BAD_STYLE}its record is damaged: see `varve audit`{BAD_STYLE:#}"),
             None => cut,
+        };
+        let cut = match &facts {
+            Some(facts) if facts.time_is_invented => {
+                format!("{cut} {FAINT_STYLE}time unknown{FAINT_STYLE:#}")
+            }
+            _ => cut,
         };
         let url = if columns.url { format!("  {}", visible(&capture.url)) } else { String::new() };
         session.printer.line(format_args!(

@@ -307,7 +307,7 @@ fn a_browser_is_rejected_with_a_hint() {
 }
 
 #[test]
-fn an_older_schema_is_not_an_audit_finding() {
+fn an_older_schema_is_reported_and_is_no_finding() {
     let Some(packed) = varve_testkit::fixtures("crystal/lab/lab-v1-oldschema.crystalproj.zip") else {
         return;
     };
@@ -316,7 +316,7 @@ fn an_older_schema_is_not_an_audit_finding() {
     let path = folder.path().join("lab.crystalproj");
     let path = path.to_str().unwrap();
     assert_eq!(said(0, &["-C", path, "audit"]), "ok: 53 revisions, 41 with bodies\n");
-    assert!(said(1, &["crystal", "verify", path]).contains("the database has no `alias`"));
+    assert!(said(0, &["crystal", "verify", path]).contains("the database has no `alias`"));
 }
 
 /// Every file below a folder with its content.
@@ -508,109 +508,105 @@ fn a_repair_reports_for_each_finding_what_was_done_and_what_is_left() {
     ");
 }
 
-/// As in Crystal, a project that is complete is left alone.
+/// Crystal removes the transfer coding of a body and keeps its content coding.
 #[test]
-fn a_second_capture_of_a_project_requests_only_what_is_selected() {
-    let site = Site::new()
-        .page("/", Answer::html("<a href=/1>1</a><a href=/2>2</a><img src=/i.png>"))
-        .page("/1", Answer::html("one"))
-        .at("/2", |_, connection| connection.reset().map(|()| varve_testkit::web::Then::Close))
-        .page("/i.png", Answer::of("image/png", "png"));
-    let web = Web::serve(site);
+fn a_raw_response_has_headers_that_agree_with_its_bytes() {
     let folder = tempfile::tempdir().unwrap();
-    let project = folder.path().join("lab.crystalproj");
-    let project = project.to_str().unwrap();
-    let call = |words: &[&str]| {
-        let output = varve().args(["-C", project]).args(words).output().unwrap();
-        (output.status.code(), format!("{}{}", stdout(&output), stderr(&output)))
-    };
-    assert_eq!(varve().args(["crystal", "new", project]).output().unwrap().status.code(), Some(0));
-    assert_eq!(call(&["plan", "root", "add", &web.url("/")]).0, Some(0));
-    assert_eq!(call(&["plan", "group", "add", &web.url("/#")]).0, Some(0));
-    let pace = ["capture", "--allow-private", "--delay", "0", "--retries", "0", "--ignore-robots"];
-    let requests = |more: &[&str]| {
-        web.forget();
-        let (_, told) = call(&[&pace[..], more].concat());
-        let mut targets: Vec<String> = web.seen().into_iter().map(|seen| seen.target).collect();
-        targets.sort();
-        targets.dedup();
-        (targets.join(" "), told)
-    };
-    assert_eq!(requests(&[]).0, "/ /1 /2 /favicon.ico /i.png");
-    let (targets, told) = requests(&[]);
-    assert_eq!(targets, "", "{told}");
-    assert!(told.contains("0 captured") && told.contains("there before"), "{told}");
-    assert_eq!(requests(&["--retry-errors"]).0, "/2");
-    assert_eq!(requests(&["--stale-before", "2000-01-01"]).0, "");
-    assert_eq!(requests(&["--stale-before", "2999-01-01"]).0, "/ /1 /favicon.ico /i.png");
-    assert_eq!(requests(&["--again"]).0, "/ /1 /2 /favicon.ico /i.png");
+    let packed = b"\x1f\x8b\x08\x00not really gzip";
+    let headers = [("Content-Encoding", "gzip"), ("Transfer-Encoding", "chunked"), ("Server", "x")];
+    let path = made(folder.path(), [Download::answer(HOME, 200, &headers, packed)]);
+    let output = run(&["-C", &path, "cat", HOME, "--raw"]);
+    let at = output.stdout.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
+    let head = String::from_utf8_lossy(&output.stdout[..at]);
+    assert_eq!(&output.stdout[at + 4..], packed, "{head}");
+    assert!(head.contains("Content-Encoding: gzip") && head.contains("Server: x"), "{head}");
+    assert!(head.contains(&format!("Content-Length: {}", packed.len())), "{head}");
+    assert!(!head.contains("chunked"), "{head}");
 }
 
 #[test]
-fn a_url_that_an_alias_leaves_on_the_live_web_is_skipped_and_the_others_are_captured() {
-    let web = Web::serve(Site::new().page("/here", Answer::html("<a href=/away/x>x</a>")));
+fn captures_are_searched_by_error_status_and_cookie() {
     let folder = tempfile::tempdir().unwrap();
-    let project = folder.path().join("lab.crystalproj");
-    let project = project.to_str().unwrap();
-    let call = |words: &[&str]| {
-        let output = varve().args(["-C", project]).args(words).output().unwrap();
-        (output.status.code(), format!("{}{}", stdout(&output), stderr(&output)))
+    let date = ("Date", "Thu, 01 Jan 2026 00:00:00 GMT");
+    let path = made(
+        folder.path(),
+        [
+            Download::answer(HOME, 200, &[date], b"good"),
+            Download::answer("https://site.example/gone", 404, &[date], b"gone"),
+            Download::failed("https://site.example/failed", DownloadError::timed_out()),
+        ],
+    );
+    let database = rusqlite_of(&path);
+    database.execute_batch("UPDATE resource_revision SET request_cookie = 'a=b' WHERE id = 1").unwrap();
+    drop(database);
+    let rows = |words: &[&str]| -> Vec<serde_json::Value> {
+        let words = [&["-C", path.as_str(), "log", "--json"], words].concat();
+        said(0, &words).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
-    assert_eq!(varve().args(["crystal", "new", project]).output().unwrap().status.code(), Some(0));
-    let added =
-        call(&["plan", "alias", "add", &web.url("/away/"), "http://elsewhere.example/", "--external"]);
-    assert_eq!(added.0, Some(0), "{}", added.1);
-    let (away, here) = (web.url("/away/page"), web.url("/here"));
-    let words = ["capture", &away, &here, "--allow-private", "--delay", "0", "--ignore-robots", "--json"];
-    let (status, told) = call(&words);
-    assert_eq!((status, web.count("/here"), web.count("/away/page")), (Some(0), 1, 0), "{told}");
-    assert!(told.contains("plan:external") && told.contains("/away/page"), "{told}");
-}
-
-#[test]
-fn an_archive_is_exported_with_its_plan_and_on_request_with_all_versions() {
-    let place = crate::history::Place::new(true);
-    for text in ["one", "two"] {
-        place.file("page", text);
-        place.data(&["commit", "--url", "http://h.example/1", "page", "-m", text]);
+    let urls = |words: &[&str]| -> Vec<String> {
+        rows(words)
+            .iter()
+            .map(|row| row["url"].as_str().unwrap().rsplit('/').next().unwrap().into())
+            .collect()
+    };
+    for without_index in [false, true] {
+        if without_index {
+            rusqlite_of(&path).execute_batch("DROP INDEX resource_revision__status_code").unwrap();
+        }
+        assert_eq!(urls(&["--errors"]), ["failed", "gone"]);
+        assert_eq!(urls(&["--status", "404"]), ["gone"]);
+        assert_eq!(urls(&["--status", "200"]), [""]);
+        assert_eq!(urls(&["--without-cookie"]), ["failed", "gone"]);
+        assert_eq!(urls(&["--errors", "--without-cookie", "--limit", "1"]), ["failed"]);
     }
-    place.data(&["tag", "first", "HEAD~1"]);
-    place.data(&["plan", "root", "add", "http://h.example/", "--name", "Home"]);
-    let group = ["--name", "Numbers", "--found-on", "Home"];
-    place.data(&[&["plan", "group", "add", "http://h.example/#"][..], &group].concat());
-    place.data(&["plan", "alias", "add", "http://www.h.example/", "http://h.example/"]);
-    let export = |name: &str, more: &[&str]| {
-        let words = [&["export", "--format", "crystal", name, "--json"][..], more].concat();
-        let exported = place.object(&words);
-        let project = varve_crystal::Project::open(&place.path(name)).unwrap();
-        (exported, project)
+    assert_eq!(urls(&[HOME, "--errors"]), [] as [&str; 0]);
+    assert_eq!(urls(&[HOME, "--status", "200"]), [""]);
+    let all = rows(&[]);
+    assert_eq!(
+        (&all[0]["error"]["type"], &all[0]["time_is_invented"]),
+        (&"TimeoutError".into(), &true.into())
+    );
+    assert_eq!((&all[2]["error"], &all[2]["has_cookie"]), (&serde_json::Value::Null, &true.into()));
+    assert_eq!(all[1]["time_is_invented"], false);
+}
+
+fn rusqlite_of(path: &str) -> rusqlite::Connection {
+    rusqlite::Connection::open(Path::new(path).join("database.sqlite")).unwrap()
+}
+
+#[test]
+fn a_quick_overview_counts_no_bodies() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let info = |words: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&said(0, &[&["crystal", "info", &path, "--json"], words].concat())).unwrap()
     };
-    let (exported, project) = export("head.crystalproj", &[]);
-    assert_eq!(exported["revisions"], 1, "{exported}");
-    let root = project.roots().next().unwrap().unwrap();
-    let group = project.groups().next().unwrap().unwrap();
-    let alias = project.aliases().next().unwrap().unwrap();
-    assert_eq!((root.name.as_str(), group.name.as_str()), ("Home", "Numbers"));
-    assert_eq!(group.source, Some(varve_crystal::GroupSource::Root(root.id)));
-    assert_eq!(alias.source_url_prefix, "http://www.h.example/");
-    let (exported, project) = export("all.crystalproj", &["--all"]);
-    assert_eq!((&exported["revisions"], project.roots().count()), (&serde_json::json!(2), 1), "{exported}");
-    let bodies: Vec<String> = project
-        .revisions()
-        .map(|revision| {
-            let varve_crystal::BodyLookup::Found(mut body) = project.body_of(&revision.unwrap()).unwrap()
-            else {
-                panic!("no body")
-            };
-            let mut text = String::new();
-            std::io::Read::read_to_string(&mut body, &mut text).unwrap();
-            text
-        })
-        .collect();
-    assert_eq!(bodies, ["one", "two"]);
-    let left = exported["left_behind"].to_string();
-    assert!(left.contains("messages and authors") && left.contains("tags"), "{left}");
-    // The plan that was in force with an older version, which had none.
-    let (exported, project) = export("old.crystalproj", &["--version", "HEAD~1"]);
-    assert_eq!((&exported["revisions"], project.roots().count()), (&serde_json::json!(1), 0), "{exported}");
+    assert_eq!((info(&[])["bodies"].clone(), info(&[])["bytes"].clone()), (2.into(), 8.into()));
+    let quick = info(&["--quick"]);
+    assert_eq!((&quick["revisions"], &quick["bodies"]), (&2.into(), &serde_json::Value::Null));
+    std::fs::remove_dir_all(Path::new(&path).join("revisions/000")).unwrap();
+    assert_eq!(info(&["--quick"]), quick);
+}
+
+/// Only the pages with a revision between the two states are read.
+#[test]
+fn a_diff_of_two_states_reads_only_the_pages_between_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = made(
+        folder.path(),
+        [
+            Download::plain(HOME, "one\n"),
+            Download::plain("https://site.example/same", "same\n"),
+            Download::plain("https://site.example/same", "same\n"),
+            Download::plain(HOME, "two\n"),
+            Download::plain("https://site.example/new", "new\n"),
+        ],
+    );
+    // Reading a page that cannot differ would fail here.
+    let body = Path::new(&path).join("revisions/000/000/000/000/003");
+    std::fs::remove_file(&body).unwrap();
+    std::os::unix::fs::symlink("/nowhere", &body).unwrap();
+    let names = said(0, &["-C", &path, "diff", "r3", "HEAD", "--name-only"]);
+    assert_eq!(names.lines().count(), 2, "{names}");
+    assert!(names.contains(HOME) && names.contains("/new"), "{names}");
 }

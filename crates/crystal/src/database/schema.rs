@@ -103,6 +103,19 @@ impl Addition {
     }
 }
 
+/// Whether there is an index on status codes.
+pub(crate) fn has_status_index(connection: &Connection) -> rusqlite::Result<bool> {
+    connection
+        .query_row(
+            "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = 'resource_revision__status_code' \
+             AND tbl_name = 'resource_revision' AND sql LIKE '%json_extract(metadata,%'",
+            [],
+            |_| Ok(()),
+        )
+        .optional()
+        .map(|found| found.is_some())
+}
+
 pub(crate) fn has_column(connection: &Connection, table: &str, column: &str) -> rusqlite::Result<bool> {
     connection
         .query_row("SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2", [table, column], |_| Ok(()))

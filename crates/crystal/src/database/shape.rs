@@ -8,7 +8,7 @@
 use rusqlite::{Connection, OptionalExtension};
 use std::path::Path;
 
-use super::schema::has_column;
+use super::schema::{self, has_column};
 use crate::error::{Error, Result, database_at};
 
 /// The columns that every project has.
@@ -27,6 +27,8 @@ pub(crate) struct Shape {
     pub(crate) has_request_cookie: bool,
     pub(crate) has_do_not_download: bool,
     pub(crate) has_alias: bool,
+    /// Whether there is an index on status codes, and so none of the metadata is broken JSON.
+    pub(crate) has_status_index: bool,
 }
 
 impl Shape {
@@ -52,6 +54,7 @@ impl Shape {
             has_do_not_download: has_column(connection, "resource_group", "do_not_download")
                 .map_err(&failed)?,
             has_alias,
+            has_status_index: schema::has_status_index(connection).map_err(&failed)?,
         })
     }
 

@@ -32,12 +32,12 @@ pub struct ProjectInfo {
     pub groups: u64,
     /// Aliases.
     pub aliases: u64,
-    /// Bodies that exist.
-    pub bodies: u64,
-    /// Bodies that are missing or cannot be reached.
-    pub missing_bodies: u64,
-    /// The total bytes of the bodies.
-    pub bytes: u64,
+    /// Bodies that exist; none if they were not looked for.
+    pub bodies: Option<u64>,
+    /// Bodies that are missing or cannot be reached; none if they were not looked for.
+    pub missing_bodies: Option<u64>,
+    /// The total bytes of the bodies; none if they were not looked for.
+    pub bytes: Option<u64>,
     /// The bytes of the database.
     pub database_bytes: u64,
     /// Tasks that Crystal would continue.
@@ -58,7 +58,13 @@ pub struct GroupInfo {
 impl Project {
     /// Counts everything.
     pub fn info(&self) -> Result<ProjectInfo> {
-        let (bodies, missing_bodies, bytes) = self.count_bodies()?;
+        let (bodies, missing, bytes) = self.count_bodies()?;
+        let (bodies, missing_bodies, bytes) = (Some(bodies), Some(missing), Some(bytes));
+        Ok(ProjectInfo { bodies, missing_bodies, bytes, ..self.quick_info()? })
+    }
+
+    /// Counts rows, and looks at no body.
+    pub fn quick_info(&self) -> Result<ProjectInfo> {
         let tasks = self.hibernated()?.and_then(std::result::Result::ok).map_or(0, |state| state.tasks.len());
         Ok(ProjectInfo {
             major_version: self.version(),
@@ -71,9 +77,9 @@ impl Project {
             roots: self.count("SELECT count(*) FROM root_resource", [])?,
             groups: self.count("SELECT count(*) FROM resource_group", [])?,
             aliases: if self.shape.has_alias { self.count("SELECT count(*) FROM alias", [])? } else { 0 },
-            bodies,
-            missing_bodies,
-            bytes,
+            bodies: None,
+            missing_bodies: None,
+            bytes: None,
             database_bytes: self.layout.folder().entry(DATABASE_FILE)?.map_or(0, |found| found.length),
             hibernated_tasks: tasks as u64,
         })

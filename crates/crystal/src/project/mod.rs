@@ -10,11 +10,14 @@ mod info;
 mod open;
 mod queries;
 mod revision_choice;
+mod search;
 mod url_lookup;
 
 pub use info::{GroupInfo, ProjectInfo};
 pub(crate) use open::layout_at;
+pub use queries::ResourceState;
 pub use revision_choice::ResolvedRevision;
+pub use search::RevisionSearch;
 pub use url_lookup::UrlLookup;
 
 use rusqlite::types::Value;

@@ -11,12 +11,23 @@ use rusqlite::types::Value;
 
 use super::Project;
 use crate::database::stream::{RowStream, StreamQuery, id_down, id_up, text_up};
-use crate::error::Result;
+use crate::error::{Result, database_at};
 use crate::ids::{GroupId, ResourceId, RevisionId, RootId};
 use crate::rows::{
     HibernatedState, ProjectAlias, Resource, ResourceGroup, Revision, RootResource, RowColumns,
     property_name, property_name_of, property_text,
 };
+
+/// A resource with one of its revisions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResourceState {
+    /// The resource.
+    pub resource: Resource,
+    /// The revision.
+    pub revision: Revision,
+    /// Whether the resource has other revisions, older or newer.
+    pub has_others: bool,
+}
 
 /// Resources.
 impl Project {
@@ -115,6 +126,21 @@ impl Project {
         self.revisions_where("id <= ?1 ORDER BY id DESC", newest, None)
     }
 
+    /// The revisions that meet SQL conditions, each begun with `AND`, and a test, the newest first.
+    pub(super) fn revisions_matching<'p>(
+        &'p self,
+        conditions: &str,
+        newest: RevisionId,
+        keep: impl Fn(&Revision) -> bool + 'p,
+    ) -> RowStream<'p, Revision> {
+        let columns = self.revision_columns();
+        let mut query = self.id_query(&format!("{columns} WHERE id <= ?1{conditions} ORDER BY id DESC"));
+        query.first = Value::Integer(newest.get());
+        query.after = id_down;
+        query.read = Box::new(move |row| Revision::read(row).map(|revision| Some(revision).filter(&keep)));
+        RowStream::new(query)
+    }
+
     fn revisions_where(
         &self,
         condition: &str,
@@ -134,6 +160,49 @@ impl Project {
         let columns = self.revision_columns();
         let sql = format!("{columns} WHERE id <= ?1 AND resource_id = ?2 ORDER BY id DESC LIMIT 1");
         self.one(&sql, (newest, resource), Revision::read)
+    }
+
+    /// The newest revision of each resource that is not newer than `newest`, in the order of URLs
+    /// from the first after `after` on, in one pass. Resources without one are left out.
+    pub fn newest_revisions_after(
+        &self,
+        newest: RevisionId,
+        after: Option<&str>,
+    ) -> RowStream<'_, ResourceState> {
+        let cookie = self.shape.request_cookie();
+        let sql = format!(
+            "SELECT r.url, r.id, v.id, v.resource_id, {cookie}, v.error, v.metadata, \
+             EXISTS (SELECT 1 FROM resource_revision o WHERE o.resource_id = r.id AND o.id <> v.id) \
+             FROM resource r JOIN resource_revision v ON v.id = \
+             (SELECT max(n.id) FROM resource_revision n WHERE n.resource_id = r.id AND n.id <= ?2) \
+             WHERE r.url >= CAST(?1 AS TEXT) AND r.url < x'' ORDER BY r.url"
+        );
+        let first = after.map(|after| format!("{after}\0").into_bytes()).unwrap_or_default();
+        RowStream::new(StreamQuery {
+            connection: &self.connection,
+            dir: &self.layout.dir,
+            sql,
+            first: Value::Blob(first),
+            after: text_up,
+            others: vec![Value::Integer(newest.get())],
+            read: Box::new(|row| {
+                let resource = Resource::read_with_url_first(row)?;
+                let revision = Revision::read_from(row, 2)?;
+                let has_others = row.get::<_, bool>(7).unwrap_or(true);
+                Ok(Some(ResourceState { resource, revision, has_others }))
+            }),
+        })
+    }
+
+    /// The URLs of the resources that have a revision after `older` and not after `newer`, in their
+    /// order.
+    pub fn urls_changed_between(&self, older: RevisionId, newer: RevisionId) -> Result<Vec<String>> {
+        let sql = "SELECT DISTINCT r.url FROM resource_revision v JOIN resource r ON r.id = v.resource_id \
+                   WHERE v.id > ?1 AND v.id <= ?2 ORDER BY r.url";
+        let failed = database_at(&self.layout.dir);
+        let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
+        let urls = statement.query_map((older, newer), |row| row.get(0)).map_err(&failed)?;
+        urls.collect::<rusqlite::Result<_>>().map_err(&failed)
     }
 
     /// The number of resources that had a revision when this one was the newest.

@@ -31,13 +31,18 @@ pub struct Revision {
 
 impl Revision {
     pub(crate) fn read(row: &Row<'_>) -> Result<Self> {
-        let columns = RowColumns::of("resource_revision", row, 0);
+        Self::read_from(row, 0)
+    }
+
+    /// Reads the columns from the one with the number `first` on.
+    pub(crate) fn read_from(row: &Row<'_>, first: usize) -> Result<Self> {
+        let columns = RowColumns::of("resource_revision", row, first);
         Ok(Self {
             id: RevisionId(columns.id()),
-            resource: ResourceId(columns.integer(1, "resource_id")?),
-            request_cookie: columns.optional_text(2, "request_cookie")?.map(Secret::new),
-            error: columns.text(3, "error")?,
-            metadata: columns.text(4, "metadata")?,
+            resource: ResourceId(columns.integer(first + 1, "resource_id")?),
+            request_cookie: columns.optional_text(first + 2, "request_cookie")?.map(Secret::new),
+            error: columns.text(first + 3, "error")?,
+            metadata: columns.text(first + 4, "metadata")?,
         })
     }
 

@@ -136,7 +136,9 @@ impl<'a> CapturePairs<'a> {
         };
         let (from, to) = (at_paths(catalog, base, &paths)?, at_paths(catalog, head, &paths)?);
         // A page whose key differs from its path may match a page that was left out.
-        if from.iter().chain(&to).any(|page| PageMatchKey::Page.of(page) != page.path) {
+        // In a Crystal project the path is the URL, and so is the key.
+        let is_left = |page: &Capture| page.path != page.url && PageMatchKey::Page.of(page) != page.path;
+        if from.iter().chain(&to).any(is_left) {
             return Ok((Self::new(catalog, base, head), 0));
         }
         let held =

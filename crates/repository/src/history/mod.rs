@@ -50,7 +50,7 @@ pub use capture_pairs::{CapturePair, CapturePairs, PageChange};
 pub use catalog_filler::OmittedRow;
 pub use catalog_filler::{CatalogFiller, FilledCatalog};
 pub use crystal::CrystalHistoryReader;
-pub use crystal::time_of_revision;
+pub use crystal::{DownloadFacts, time_of_revision};
 pub use head_state::HeadState;
 pub use history_audit::{HistoryAudit, subject_of};
 pub use loaded_page::{LoadedPage, MAX_COMPARED_BYTES, STATUS_NOT_MODIFIED, headers_of, with_full_response};

@@ -169,7 +169,8 @@ impl HistoryReader {
     pub fn open_wire(&self, capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, RepositoryError> {
         match self {
             Self::Archive(archive) => archive.open_wire(capture),
-            Self::Moku(_) | Self::Crystal(_) => Ok(None),
+            Self::Crystal(project) => project.open_wire(capture),
+            Self::Moku(_) => Ok(None),
         }
     }
 

@@ -9,6 +9,7 @@
 mod captures;
 mod plan;
 mod restore;
+mod unfinished;
 
 use std::fs;
 use std::io::Read;
@@ -20,6 +21,7 @@ use varve_core::history::{ListCursor, VersionFilter};
 use varve_core::{RecordId, VersionId};
 use varve_crystal::{CreateOptions, PROJECT_SUFFIX, ProjectWriter, ResolvedPath, resolve};
 
+use self::unfinished::UnfinishedFolder;
 use super::fact::{MEDIA_TYPE, ProjectFact};
 use crate::error::ArchiveError;
 use varve_repository::archive::hex_digits;
@@ -108,8 +110,8 @@ fn write_project(
         ResolvedPath::There(path) => return Err(varve_crystal::Error::Exists { path }.into()),
     };
     let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = tempfile::Builder::new().prefix(".varve-").tempdir_in(parent);
-    let folder = folder.map_err(ArchiveError::write(parent))?;
+    let folder =
+        UnfinishedFolder::begin(parent).map_err(|error| ArchiveError::write(parent)(error.into()))?;
     let unfinished = folder.path().join(format!("export{PROJECT_SUFFIX}"));
     let mut writer = ProjectWriter::create(&unfinished, CreateOptions::default())?;
     let mut exported = fill(&mut writer)?;

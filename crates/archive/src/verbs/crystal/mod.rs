@@ -15,5 +15,5 @@ pub mod warc;
 
 pub use varve_crystal::{
     DatabaseReadMode, Error, FindingRepair, FindingSeverity, GroupInfo, MajorVersion, OpenReport,
-    PROJECT_SUFFIX, ProjectFinding, ProjectInfo, RepairSummary, VerifySummary,
+    PROJECT_SUFFIX, ProjectFinding, ProjectInfo, RepairSummary, RevisionSearch, VerifySummary,
 };

@@ -24,19 +24,22 @@ pub struct ProjectOverview {
     pub path: PathBuf,
     /// The counts.
     pub info: ProjectInfo,
-    /// Its groups, in the order of their ids.
+    /// Its groups, in the order of their ids; empty for a quick overview, which counts no members.
     pub groups: Vec<GroupInfo>,
     /// The prefix omitted when URLs are shown.
     pub default_url_prefix: Option<String>,
 }
 
-/// Counts everything in a project.
-pub fn info(path: &Path) -> Result<ProjectOverview, ArchiveError> {
+/// Counts everything in a project. `quick` counts rows, and neither bodies nor members of groups.
+pub fn info(path: &Path, quick: bool) -> Result<ProjectOverview, ArchiveError> {
     let project = Project::open(path)?;
-    let groups = project.group_infos().collect::<Result<_, _>>()?;
+    let (info, groups) = match quick {
+        true => (project.quick_info()?, Vec::new()),
+        false => (project.info()?, project.group_infos().collect::<Result<_, _>>()?),
+    };
     Ok(ProjectOverview {
         path: project.path().to_owned(),
-        info: project.info()?,
+        info,
         groups,
         default_url_prefix: project.default_url_prefix()?,
     })

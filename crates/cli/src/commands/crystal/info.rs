@@ -10,7 +10,8 @@ use crate::verb::{Error, ExitStatus, Session};
 
 /// Show statistics of a project
 ///
-/// Changes nothing. With `--json`, prints one object: `major_version`, `resources`, `revisions`,
+/// Changes nothing. `--quick` looks at no body and counts no members of groups: `bodies`,
+/// `missing_bodies` and `bytes` are then `null`, and `group_members` is empty. With `--json`, prints one object: `major_version`, `resources`, `revisions`,
 /// `error_revisions`, `roots`, `groups`, `aliases`, `bodies`, `missing_bodies`, `bytes`,
 /// `database_bytes`, `half_migrated`, `reading`, `hibernated_tasks`, `path`, `default_url_prefix`
 /// and `group_members`.
@@ -18,10 +19,15 @@ use crate::verb::{Error, ExitStatus, Session};
 #[command(after_help = "\
 Examples:
   varve crystal info museum.crystalproj
+  varve crystal info museum.crystalproj --quick
   varve -C museum.crystalproj crystal info --json")]
 pub(super) struct CrystalInfoArgs {
     #[command(flatten)]
     which: ProjectPathArgs,
+
+    /// Count rows only, which takes no longer for many bodies
+    #[arg(long)]
+    quick: bool,
 
     /// Print one JSON object
     #[arg(long)]
@@ -30,7 +36,7 @@ pub(super) struct CrystalInfoArgs {
 
 impl CrystalInfoArgs {
     pub(super) fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
-        let about = info(&self.which.path(session)?)?;
+        let about = info(&self.which.path(session)?, self.quick)?;
         if !self.json {
             print(&about, &mut session.printer)?;
             return Ok(ExitStatus::Done);
@@ -62,8 +68,8 @@ fn print(about: &ProjectOverview, printer: &mut Printer) -> Result<(), Error> {
         ("major version", numbers.major_version.number().to_string()),
         ("resources", numbers.resources.to_string()),
         ("revisions", format!("{}, {} of them errors", numbers.revisions, numbers.error_revisions)),
-        ("bodies", format!("{}, {}", numbers.bodies, human_size(numbers.bytes))),
-        ("missing bodies", numbers.missing_bodies.to_string()),
+        ("bodies", or_not_counted(numbers.bodies.zip(numbers.bytes).map(described_bodies))),
+        ("missing bodies", or_not_counted(numbers.missing_bodies.map(|count| count.to_string()))),
         ("database", human_size(numbers.database_bytes)),
         ("roots", numbers.roots.to_string()),
         ("aliases", numbers.aliases.to_string()),
@@ -78,6 +84,14 @@ fn print(about: &ProjectOverview, printer: &mut Printer) -> Result<(), Error> {
     }
     say_state(numbers, printer);
     Ok(())
+}
+
+fn described_bodies((bodies, bytes): (u64, u64)) -> String {
+    format!("{bodies}, {}", human_size(bytes))
+}
+
+fn or_not_counted(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "not counted".to_owned())
 }
 
 fn print_group(info: &GroupInfo, printer: &mut Printer) -> Result<(), Error> {

@@ -57,6 +57,8 @@ fn project(folder: &Path) -> PathBuf {
         Download::answer("https://site.example/old", 302, &[("Location", "/"), date], b""),
         Download::answer("https://site.example/lost", 200, &[html, date], b"lost"),
         Download::failed("https://site.example/failed", failure),
+        Download::answer("https://site.example/none", 204, &[date], b""),
+        Download::answer("https://site.example/odd", 204, &[date], b"a body all the same"),
     ];
     make(&folder.join("lab"), MajorVersion::Tree, downloads)
 }
@@ -96,10 +98,14 @@ fn a_crystal_project_is_served() {
     let failed = served.get("/web/2026/https://site.example/failed");
     assert_eq!(failed.status, 404);
     assert!(failed.text().contains("no such host"));
+    let none = served.get("/web/2026/https://site.example/none");
+    assert_eq!((none.status, none.text().as_str()), (204, ""), "{none:?}");
+    let odd = served.get("/web/2026/https://site.example/odd");
+    assert_eq!((odd.status, odd.text().as_str()), (200, "a body all the same"), "{odd:?}");
     let home = served.page("/").text();
     assert!(home.contains("Newest captures") && home.contains("https://site.example/i.png"), "{home}");
     assert_eq!(served.page("/page?url=https://site.example/").status, 200);
-    assert_eq!(served.page("/cdx?url=https://site.example/*").text().lines().count(), 5);
+    assert_eq!(served.page("/cdx?url=https://site.example/*").text().lines().count(), 7);
 }
 
 /// Removes the body of the fourth revision in any layout.

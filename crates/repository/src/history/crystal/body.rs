@@ -145,6 +145,20 @@ fn digest(mut body: impl Read) -> io::Result<(BodyId, u64)> {
     }
 }
 
+/// The response head for the stored body, from which Crystal has removed the transfer coding. The
+/// length replaces the transfer coding; all other headers are those of the row.
+pub(super) fn stored_head(metadata: &ResponseMetadata, length: u64) -> Vec<u8> {
+    let mut stored = metadata.clone();
+    let is_named = |header: &(String, String), name: &str| header.0.eq_ignore_ascii_case(name);
+    if stored.headers.iter().any(|header| is_named(header, "Transfer-Encoding")) {
+        stored.headers.retain(|header| {
+            !["Transfer-Encoding", "Content-Length", "Trailer"].iter().any(|name| is_named(header, name))
+        });
+        stored.headers.push(("Content-Length".to_owned(), length.to_string()));
+    }
+    wire_head(&stored)
+}
+
 /// The response head as received on the wire, as far as the row holds it.
 pub(super) fn wire_head(metadata: &ResponseMetadata) -> Vec<u8> {
     let version = if metadata.http_version == 10 { "1.0" } else { "1.1" };

@@ -58,7 +58,18 @@ impl CrystalReaderState {
     /// The only revision of a URL gets its own number as body id, since it has nothing to be
     /// compared with. [`named`](Self::named) computes the real id.
     pub(super) fn unread_capture(&mut self, url: &str, revision: Revision) -> Result<Capture> {
-        if revision.has_body() && self.project.is_only_revision(&revision)? {
+        let has_others = revision.has_body() && !self.project.is_only_revision(&revision)?;
+        self.unread_capture_among(url, revision, has_others)
+    }
+
+    /// The same, where it is known whether the URL has other revisions.
+    pub(super) fn unread_capture_among(
+        &mut self,
+        url: &str,
+        revision: Revision,
+        has_others: bool,
+    ) -> Result<Capture> {
+        if revision.has_body() && !has_others {
             let (id, has_codings) = (revision.id, has_content_codings(&revision));
             let facts = self.project.body_length(id)?.map(|length| (number_as_body(id), length));
             let mut capture = self.described(url, revision, facts)?;

@@ -10,7 +10,9 @@ use varve_core::history::{
     Version, VersionFilter, VersionInfo, VersionTag,
 };
 use varve_core::{BodyId, Moment, RunId, VersionId};
-use varve_crystal::{Error, Resource, Revision, RevisionId, UrlLookup};
+use varve_crystal::{
+    CaptureChoice, Error, Resource, ResourceState, Revision, RevisionId, RevisionSearch, UrlLookup,
+};
 
 use super::capture::{newest_in, revision_of, version_at};
 use super::moment::time_of;
@@ -19,15 +21,20 @@ use super::{CrystalCatalog, CrystalReaderState};
 type Answer<T> = Result<T, CatalogError>;
 
 impl CrystalCatalog {
-    /// The captures of all URLs, newest first.
-    pub(super) fn latest(&self, filter: &CaptureFilter, page: ListCursor<&Capture>) -> Answer<Vec<Capture>> {
+    /// The captures of all URLs that a search finds, newest first.
+    pub(super) fn latest(
+        &self,
+        filter: &CaptureFilter,
+        search: RevisionSearch,
+        page: ListCursor<&Capture>,
+    ) -> Answer<Vec<Capture>> {
         let inner = &mut *self.lock();
         let from = page.after.map_or(i64::MAX, |last| revision_of(&last.id).get().saturating_sub(1));
         let mut found = Vec::new();
         let mut newest = RevisionId(from);
         while found.len() < page.limit {
             let piece = page.limit - found.len();
-            let revisions: Vec<_> = inner.project.revisions_down_from(newest).take(piece).collect();
+            let revisions: Vec<_> = inner.project.search_revisions(search, newest).take(piece).collect();
             let was_last = revisions.len() < piece;
             for revision in revisions {
                 let revision = revision.map_err(|error| inner.failed(error))?;
@@ -222,6 +229,18 @@ impl CatalogRead for CrystalCatalog {
         let Some(newest) = newest_in(version) else { return Ok(Vec::new()) };
         let inner = &mut *self.lock();
         let mut found = Vec::new();
+        if inner.choice == CaptureChoice::Newest {
+            let after = page.after.map(|(_, url)| url);
+            let states: Vec<_> =
+                inner.project.newest_revisions_after(newest, after).take(page.limit).collect();
+            for state in states {
+                let ResourceState { resource, revision, has_others } =
+                    state.map_err(|error| inner.failed(error))?;
+                let capture = inner.unread_capture_among(&resource.url, revision, has_others);
+                found.push(capture.map_err(|error| inner.failed(error))?);
+            }
+            return Ok(found);
+        }
         let mut after = page.after.map(|(_, url)| url.to_owned());
         while found.len() < page.limit {
             let piece: Vec<_> =
@@ -239,6 +258,14 @@ impl CatalogRead for CrystalCatalog {
             }
         }
         Ok(found)
+    }
+
+    /// Only a URL with a revision between the two states can differ in them.
+    fn paths_that_differ(&self, base: &VersionId, head: &VersionId) -> Answer<Option<Vec<String>>> {
+        let (Some(base), Some(head)) = (newest_in(base), newest_in(head)) else { return Ok(None) };
+        let inner = self.lock();
+        let urls = inner.project.urls_changed_between(base.min(head), base.max(head));
+        urls.map(Some).map_err(|error| inner.failed(error))
     }
 
     fn captures_at_path(&self, version: &VersionId, path: &str) -> Answer<Vec<Capture>> {
@@ -364,7 +391,7 @@ impl CrystalCatalog {
         let mut last: Option<Capture> = None;
         loop {
             let page = ListCursor { after: last.as_ref(), limit: PIECE };
-            let piece = self.latest(&CaptureFilter::default(), page)?;
+            let piece = self.latest(&CaptureFilter::default(), RevisionSearch::default(), page)?;
             piece.iter().try_for_each(&mut *each)?;
             match piece.into_iter().last() {
                 Some(capture) => last = Some(capture),

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_catalog::CatalogRead;
 use varve_core::history::{Capture, CaptureChoice, CaptureFilter, ListCursor};
 use varve_core::{BodyId, VersionId};
-use varve_crystal::{Project, Revision, RevisionId};
+use varve_crystal::{BodyLookup, DownloadError, Project, Revision, RevisionId, RevisionSearch};
 
 use crate::error::RepositoryError;
 use body::KnownBodies;
@@ -31,6 +31,17 @@ pub use moment::time_of as time_of_revision;
 #[derive(Clone)]
 pub struct CrystalHistoryReader {
     catalog: Arc<CrystalCatalog>,
+}
+
+/// What a project records about one download, beyond what every layout has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DownloadFacts {
+    /// The error, if there was no response.
+    pub error: Option<DownloadError>,
+    /// Whether it was requested with a cookie.
+    pub has_cookie: bool,
+    /// Whether the time of the capture is that of an earlier one, because the response has no date.
+    pub time_is_invented: bool,
 }
 
 /// The project and its cache of bodies. One thread at a time uses it, because the project has one
@@ -82,6 +93,20 @@ impl CrystalHistoryReader {
         Ok(revision.metadata().ok().flatten().map(|metadata| body::wire_head(&metadata)))
     }
 
+    /// The response as the project stores it: the head, and the body with its content codings. `None`
+    /// for a response without a head, and for a body that is not there.
+    pub(super) fn open_wire(
+        &self,
+        capture: &Capture,
+    ) -> Result<Option<Box<dyn Read + Send>>, RepositoryError> {
+        let inner = self.catalog.lock();
+        let revision = inner.revision(capture)?;
+        let Some(metadata) = revision.metadata().ok().flatten() else { return Ok(None) };
+        let BodyLookup::Found(stored) = inner.project.body_of(&revision)? else { return Ok(None) };
+        let head = body::stored_head(&metadata, stored.length());
+        Ok(Some(Box::new(std::io::Cursor::new(head).chain(stored))))
+    }
+
     pub(super) fn choice(&self) -> CaptureChoice {
         self.catalog.lock().choice
     }
@@ -90,13 +115,33 @@ impl CrystalHistoryReader {
         Ok(self.catalog.lock().named(capture)?)
     }
 
+    /// What the project records about the download of a capture.
+    pub fn download_facts(&self, capture: &Capture) -> Result<DownloadFacts, RepositoryError> {
+        let revision = self.catalog.lock().revision(capture)?;
+        Ok(DownloadFacts {
+            error: revision.download_error().ok().flatten(),
+            has_cookie: revision.request_cookie.is_some(),
+            time_is_invented: moment::own_time(&revision).is_none(),
+        })
+    }
+
     /// The captures of all URLs, newest first.
     pub fn latest_captures(
         &self,
         filter: &CaptureFilter,
         page: ListCursor<&Capture>,
     ) -> Result<Vec<Capture>, RepositoryError> {
-        Ok(self.catalog.latest(filter, page)?)
+        self.search_captures(filter, RevisionSearch::default(), page)
+    }
+
+    /// The captures of all URLs that a search finds, newest first.
+    pub fn search_captures(
+        &self,
+        filter: &CaptureFilter,
+        search: RevisionSearch,
+        page: ListCursor<&Capture>,
+    ) -> Result<Vec<Capture>, RepositoryError> {
+        Ok(self.catalog.latest(filter, search, page)?)
     }
 }
 

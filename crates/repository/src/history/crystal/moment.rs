@@ -32,6 +32,7 @@ pub fn time_of(project: &Project, revision: &Revision) -> Result<Moment> {
     Ok(Moment::from_seconds(0))
 }
 
-fn own_time(revision: &Revision) -> Option<Moment> {
+/// The time that the response itself states.
+pub(super) fn own_time(revision: &Revision) -> Option<Moment> {
     Some(Moment::from_seconds(revision.metadata().ok().flatten()?.fetched_at()?.timestamp()))
 }
