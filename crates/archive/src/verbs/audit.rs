@@ -440,7 +440,24 @@ pub fn line(finding: &AuditFinding) -> String {
         _ => String::new(),
     };
     let id = finding.id.as_deref().map(|id| format!(" [{id}]")).unwrap_or_default();
-    format!("{place}{}{id}", finding.message)
+    let url = finding.url.as_deref().map(|url| format!(", {url}")).unwrap_or_default();
+    format!("{place}{}{id}{url}{}", finding.message, help_for(finding))
+}
+
+/// What helps against damage in a silo.
+fn help_for(finding: &AuditFinding) -> String {
+    let is_damage = matches!(finding.kind, AuditKind::Damaged | AuditKind::Digest | AuditKind::Id);
+    if !is_damage || finding.severity != AuditSeverity::Error || finding.silo.is_none() {
+        return String::new();
+    }
+    match finding.url.as_deref().filter(|url| url.starts_with("http")) {
+        Some(url) => {
+            format!(
+                "; put the silo back from a copy, or capture the page as it is now: `varve capture {url}`"
+            )
+        }
+        None => "; put the silo back from a copy, or store what it held again: `varve store FILE`".to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -166,6 +166,7 @@ fn audit_part<S: ReadAt>(
         let Some(mut record) = reader.next_record()? else { break };
         // No checksum covers a gzip member header, but all of them are equal.
         let odd_member = silo.ending == name::GZIP_EXTENSION && !record.has_our_gzip_header();
+        let first = part.findings.len();
         audit_record(&mut record, silo, &mut checker, &mut part)?;
         let offset = record.offset();
         reader.finish_record()?;
@@ -173,6 +174,7 @@ fn audit_part<S: ReadAt>(
         if odd_member || !findings.is_empty() {
             part.note(findings, silo, offset, odd_member, reader.header().record_id());
         }
+        part.name_url(first, offset, reader.header());
         way.reached(reader.position());
     }
     part.findings
@@ -181,6 +183,16 @@ fn audit_part<S: ReadAt>(
 }
 
 impl AuditedPart {
+    /// Names the URL of the record at `offset` in its findings, which begin at `first`.
+    fn name_url(&mut self, first: usize, offset: u64, header: &RecordHeader) {
+        if self.findings.len() == first {
+            return;
+        }
+        let url = header.fields.get("WARC-Target-URI").map(|url| String::from_utf8_lossy(url).into_owned());
+        let own = self.findings[first..].iter_mut().filter(|finding| finding.offset == Some(offset));
+        own.for_each(|finding| finding.url.clone_from(&url));
+    }
+
     /// Adds the findings in and after the record at `offset`.
     fn note(
         &mut self,

@@ -126,6 +126,8 @@ pub struct AuditFinding {
     pub offset: Option<u64>,
     /// The id of the record.
     pub id: Option<String>,
+    /// The URL of the record, where its header can be read.
+    pub url: Option<String>,
     /// The message.
     pub message: String,
 }
@@ -133,7 +135,8 @@ pub struct AuditFinding {
 impl AuditFinding {
     /// A finding without a place.
     pub fn new(kind: AuditKind, message: impl Into<String>) -> Self {
-        Self { kind, severity: kind.severity(), silo: None, offset: None, id: None, message: message.into() }
+        let (severity, message) = (kind.severity(), message.into());
+        Self { kind, severity, silo: None, offset: None, id: None, url: None, message }
     }
 
     /// The finding that a comparison with the silos failed, with its cause and, for lack of disk

@@ -127,7 +127,7 @@ fn a_changed_catalog_row_is_reported_as_a_sentence() {
     let scene = Scene::new(&[]);
     commit(&scene, "one");
     let catalog = rusqlite::Connection::open(scene.path("museum/catalog.db")).unwrap();
-    assert_eq!(catalog.execute("UPDATE snapshots SET status_code = 404", []).unwrap(), 1);
+    assert_eq!(catalog.execute("UPDATE captures SET status = 404", []).unwrap(), 1);
     drop(catalog);
     let said = findings(&scene);
     assert!(
@@ -242,11 +242,32 @@ fn an_archive_is_read_without_index_and_catalog() {
             std::fs::copy(&catalog, scene.path("lost")).unwrap();
         }
     }
-    let project = scene.path("project");
+    let project = scene.path("project.crystalproj");
     std::fs::remove_dir_all(&index).unwrap();
-    scene.data(&["export", project.to_str().unwrap()]);
+    scene.data(&["export", "--format", "crystal", project.to_str().unwrap()]);
     // New records are seen by caches that are kept elsewhere.
     scene.data(&["rebuild"]);
     commit(&scene, "three");
     assert_eq!(scene.data(&["cat", "https://e.org/", "--index-in", kept.to_str().unwrap()]), b"three");
+}
+
+#[test]
+fn damage_names_the_url_and_what_helps() {
+    let scene = Scene::new(&[]);
+    let web = Web::serve(Site::new().computed("/", |_| Answer::html("<p>hello".repeat(100))));
+    scene.run(&["capture", &web.url("/"), "--delay", "0", "--allow-private"]);
+    let silo = scene.silos()[0].clone();
+    let whole = std::fs::read(&silo).unwrap();
+    let members: Vec<usize> =
+        (0..whole.len() - 3).filter(|place| whole[*place..].starts_with(&[0x1f, 0x8b, 8])).collect();
+    // The checksum of a member: its header can be read, and its block does not match.
+    let mut named = 0;
+    for end in members.iter().skip(2) {
+        let mut bytes = whole.clone();
+        bytes[end - 6] ^= 1;
+        std::fs::write(&silo, &bytes).unwrap();
+        let said = findings(&scene);
+        named += usize::from(said.contains(&web.url("/")) && said.contains("`varve capture "));
+    }
+    assert!(named > 0, "no finding names the URL");
 }

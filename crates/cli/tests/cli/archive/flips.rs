@@ -1,10 +1,14 @@
 //! Flips single bits in every file of archives of several kinds: an audit ends with exit code 0 or 1
 //! and a summary, and a flip in a silo is always a finding.
 //!
+//! Not covered by any checksum, until the next silo states the digest of its file, are bits that gzip
+//! ignores, such as the padding of a deflate stream; a store of AardWARC has no such digests.
+//!
 //! The places are pseudo-random and the same in every run. `VARVE_FLIPS` sets the number of flips;
 //! the default is small.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use varve_testkit::aardwarc::{AardwarcMaker, resource};
@@ -76,6 +80,7 @@ fn aardwarc() -> Scene {
 
 fn moku() -> Scene {
     let scene = Scene { folder: tempfile::tempdir().unwrap() };
+    fs::create_dir(scene.path("museum")).unwrap();
     scene.data(&["moku", "new", "museum"]);
     (1..4).for_each(|number| commit(&scene, number));
     scene
@@ -100,6 +105,22 @@ fn write_in_place(path: &Path, bytes: &[u8]) {
     fs::rename(copy, path).unwrap();
 }
 
+/// Whether a flip must be found: the silo is sealed by another, or its unpacked bytes change.
+fn must_be_found(root: &Path, path: &Path, whole: &[u8], bytes: &[u8]) -> bool {
+    let is = |ending: &str| path.extension().is_some_and(|found| found == ending);
+    let mut silos = Vec::new();
+    if root.join("warc").is_dir() {
+        files_in(&root.join("warc"), &mut silos);
+    }
+    let is_sealed = silos.iter().any(|other| other.extension() == path.extension() && *other > *path);
+    let unpacked = |bytes: &[u8]| {
+        let mut unpacked = Vec::new();
+        let read = flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut unpacked);
+        read.map(|_| unpacked).ok()
+    };
+    is("zst") || is("gz") && (is_sealed || unpacked(whole) != unpacked(bytes))
+}
+
 /// Flips one bit, audits and restores the file.
 fn flip(root: &Path, path: &Path, place: u64, what: &str) {
     let whole = fs::read(path).unwrap();
@@ -121,8 +142,7 @@ fn flip(root: &Path, path: &Path, place: u64, what: &str) {
     );
     assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
     assert!(stdout(&output).lines().last().is_some_and(|line| line.contains("\"summary\"")), "{said}");
-    let is_silo = path.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
-    assert!(!is_silo || output.status.code() == Some(1), "{said}");
+    assert!(!must_be_found(root, path, &whole, &bytes) || output.status.code() == Some(1), "{said}");
 }
 
 #[test]
