@@ -367,24 +367,7 @@ impl LogArgs {
             HistoryReader::Archive(_) | HistoryReader::Moku(_) => None,
         };
         if self.json {
-            let mut row = json!({
-                "url": capture.url,
-                "time": capture.time,
-                "status": capture.status,
-                "body": history.body_id(capture)?,
-                "version": version,
-                "length": capture.length,
-                "truncated": capture.truncated,
-            });
-            for (name, id) in renderings.named() {
-                row["renderings"][name] = json!(id);
-            }
-            if let Some(removal) = &removal {
-                row["removed"] = removal_json(removal);
-            }
-            if damage.is_some() {
-                row["damaged"] = json!(true);
-            }
+            let mut row = capture_json(history, capture, &renderings, removal.as_ref(), damage.is_some())?;
             if let Some(facts) = &facts {
                 row["error"] = json!(facts.error);
                 row["has_cookie"] = json!(facts.has_cookie);

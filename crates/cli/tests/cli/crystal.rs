@@ -508,6 +508,111 @@ fn a_repair_reports_for_each_finding_what_was_done_and_what_is_left() {
     ");
 }
 
+/// As in Crystal, a project that is complete is left alone.
+#[test]
+fn a_second_capture_of_a_project_requests_only_what_is_selected() {
+    let site = Site::new()
+        .page("/", Answer::html("<a href=/1>1</a><a href=/2>2</a><img src=/i.png>"))
+        .page("/1", Answer::html("one"))
+        .at("/2", |_, connection| connection.reset().map(|()| varve_testkit::web::Then::Close))
+        .page("/i.png", Answer::of("image/png", "png"));
+    let web = Web::serve(site);
+    let folder = tempfile::tempdir().unwrap();
+    let project = folder.path().join("lab.crystalproj");
+    let project = project.to_str().unwrap();
+    let call = |words: &[&str]| {
+        let output = varve().args(["-C", project]).args(words).output().unwrap();
+        (output.status.code(), format!("{}{}", stdout(&output), stderr(&output)))
+    };
+    assert_eq!(varve().args(["crystal", "new", project]).output().unwrap().status.code(), Some(0));
+    assert_eq!(call(&["plan", "root", "add", &web.url("/")]).0, Some(0));
+    assert_eq!(call(&["plan", "group", "add", &web.url("/#")]).0, Some(0));
+    let pace = ["capture", "--allow-private", "--delay", "0", "--retries", "0", "--ignore-robots"];
+    let requests = |more: &[&str]| {
+        web.forget();
+        let (_, told) = call(&[&pace[..], more].concat());
+        let mut targets: Vec<String> = web.seen().into_iter().map(|seen| seen.target).collect();
+        targets.sort();
+        targets.dedup();
+        (targets.join(" "), told)
+    };
+    assert_eq!(requests(&[]).0, "/ /1 /2 /favicon.ico /i.png");
+    let (targets, told) = requests(&[]);
+    assert_eq!(targets, "", "{told}");
+    assert!(told.contains("0 captured") && told.contains("there before"), "{told}");
+    assert_eq!(requests(&["--retry-errors"]).0, "/2");
+    assert_eq!(requests(&["--stale-before", "2000-01-01"]).0, "");
+    assert_eq!(requests(&["--stale-before", "2999-01-01"]).0, "/ /1 /favicon.ico /i.png");
+    assert_eq!(requests(&["--again"]).0, "/ /1 /2 /favicon.ico /i.png");
+}
+
+#[test]
+fn a_url_that_an_alias_leaves_on_the_live_web_is_skipped_and_the_others_are_captured() {
+    let web = Web::serve(Site::new().page("/here", Answer::html("<a href=/away/x>x</a>")));
+    let folder = tempfile::tempdir().unwrap();
+    let project = folder.path().join("lab.crystalproj");
+    let project = project.to_str().unwrap();
+    let call = |words: &[&str]| {
+        let output = varve().args(["-C", project]).args(words).output().unwrap();
+        (output.status.code(), format!("{}{}", stdout(&output), stderr(&output)))
+    };
+    assert_eq!(varve().args(["crystal", "new", project]).output().unwrap().status.code(), Some(0));
+    let added =
+        call(&["plan", "alias", "add", &web.url("/away/"), "http://elsewhere.example/", "--external"]);
+    assert_eq!(added.0, Some(0), "{}", added.1);
+    let (away, here) = (web.url("/away/page"), web.url("/here"));
+    let words = ["capture", &away, &here, "--allow-private", "--delay", "0", "--ignore-robots", "--json"];
+    let (status, told) = call(&words);
+    assert_eq!((status, web.count("/here"), web.count("/away/page")), (Some(0), 1, 0), "{told}");
+    assert!(told.contains("plan:external") && told.contains("/away/page"), "{told}");
+}
+
+#[test]
+fn an_archive_is_exported_with_its_plan_and_on_request_with_all_versions() {
+    let place = crate::history::Place::new(true);
+    for text in ["one", "two"] {
+        place.file("page", text);
+        place.data(&["commit", "--url", "http://h.example/1", "page", "-m", text]);
+    }
+    place.data(&["tag", "first", "HEAD~1"]);
+    place.data(&["plan", "root", "add", "http://h.example/", "--name", "Home"]);
+    let group = ["--name", "Numbers", "--found-on", "Home"];
+    place.data(&[&["plan", "group", "add", "http://h.example/#"][..], &group].concat());
+    place.data(&["plan", "alias", "add", "http://www.h.example/", "http://h.example/"]);
+    let export = |name: &str, more: &[&str]| {
+        let words = [&["export", "--format", "crystal", name, "--json"][..], more].concat();
+        let exported = place.object(&words);
+        let project = varve_crystal::Project::open(&place.path(name)).unwrap();
+        (exported, project)
+    };
+    let (exported, project) = export("head.crystalproj", &[]);
+    assert_eq!(exported["revisions"], 1, "{exported}");
+    let root = project.roots().next().unwrap().unwrap();
+    let group = project.groups().next().unwrap().unwrap();
+    let alias = project.aliases().next().unwrap().unwrap();
+    assert_eq!((root.name.as_str(), group.name.as_str()), ("Home", "Numbers"));
+    assert_eq!(group.source, Some(varve_crystal::GroupSource::Root(root.id)));
+    assert_eq!(alias.source_url_prefix, "http://www.h.example/");
+    let (exported, project) = export("all.crystalproj", &["--all"]);
+    assert_eq!((&exported["revisions"], project.roots().count()), (&serde_json::json!(2), 1), "{exported}");
+    let bodies: Vec<String> = project
+        .revisions()
+        .map(|revision| {
+            let varve_crystal::BodyLookup::Found(mut body) = project.body_of(&revision.unwrap()).unwrap()
+            else {
+                panic!("no body")
+            };
+            let mut text = String::new();
+            std::io::Read::read_to_string(&mut body, &mut text).unwrap();
+            text
+        })
+        .collect();
+    assert_eq!(bodies, ["one", "two"]);
+    let left = exported["left_behind"].to_string();
+    assert!(left.contains("messages and authors") && left.contains("tags"), "{left}");
+    // The plan that was in force with an older version, which had none.
+    let (exported, project) = export("old.crystalproj", &["--version", "HEAD~1"]);
+    assert_eq!((&exported["revisions"], project.roots().count()), (&serde_json::json!(1), 0), "{exported}");
 /// Crystal removes the transfer coding of a body and keeps its content coding.
 #[test]
 fn a_raw_response_has_headers_that_agree_with_its_bytes() {
