@@ -613,6 +613,8 @@ fn an_archive_is_exported_with_its_plan_and_on_request_with_all_versions() {
     // The plan that was in force with an older version, which had none.
     let (exported, project) = export("old.crystalproj", &["--version", "HEAD~1"]);
     assert_eq!((&exported["revisions"], project.roots().count()), (&serde_json::json!(1), 0), "{exported}");
+}
+
 /// Crystal removes the transfer coding of a body and keeps its content coding.
 #[test]
 fn a_raw_response_has_headers_that_agree_with_its_bytes() {
