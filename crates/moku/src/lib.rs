@@ -35,7 +35,6 @@ use varve_sqlite::{TableCatalog, UnlocatedError};
 
 pub use audit_rows::{MokuFinding, SnapshotRow};
 pub use audit_scores::MokuDiffRow;
-pub use head_rule::{head_written_at, last_written_after, latest_child_time};
 pub use page_files::{BODY_FILE, HEADERS_FILE, are_headers_of, headers_json, original_folder};
 pub use site_paths::{MOKU_LOCK_FILE, MokuPaths};
 pub use tables::MokuTables;

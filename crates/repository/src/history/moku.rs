@@ -88,7 +88,7 @@ impl MokuHistoryReader {
 
     /// The state of the HEAD file, regardless of an intended move.
     pub fn head_as_it_is(&self) -> Result<HeadState, RepositoryError> {
-        moku_head::judge(&**self.catalog, &*self.head, &self.site.head())
+        moku_head::judge(&self.catalog, &*self.head)
     }
 
     /// The target of an interrupted move of HEAD, if the intent is still valid.
@@ -213,6 +213,7 @@ impl MokuHistoryWriter {
             Self { site, catalog, head, bodies, reader, clock, mended: None, settled, _lock: lock };
         let followed = history.follow_intention()?;
         history.mended = history.mend_head()?.or(followed);
+        history.catalog.record_seen_versions()?;
         Ok(history)
     }
 
@@ -233,7 +234,7 @@ impl MokuHistoryWriter {
 
     /// Moves a HEAD that Moku left behind or that is lost. Returns the state found.
     fn mend_head(&self) -> Result<Option<HeadState>, RepositoryError> {
-        let state = moku_head::judge(&**self.catalog, &*self.head, &self.site.head())?;
+        let state = moku_head::judge(&self.catalog, &*self.head)?;
         match state.wanted() {
             Some(version) => {
                 // After the repair of HEAD nothing else shows that rows are missing.
@@ -259,7 +260,7 @@ impl MokuHistoryWriter {
         }
         self.apply(vec![CatalogRow::Head(version)])?;
         self.head.repair(version)?;
-        self.settle_head(version)
+        self.settle_head()
     }
 
     /// This site as a reader.
@@ -310,12 +311,13 @@ impl MokuHistoryWriter {
 
     pub(super) fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
         self.head.advance(self.head.read()?, *version)?;
-        self.settle_head(*version)
+        self.settle_head()
     }
 
     /// Completes a move of HEAD.
-    fn settle_head(&self, version: VersionId) -> Result<(), RepositoryError> {
-        moku_head::outlive_children(&**self.catalog, &self.site.head(), version)?;
+    fn settle_head(&self) -> Result<(), RepositoryError> {
+        // Versions that exist by now do not show that HEAD was left behind.
+        self.catalog.record_seen_versions()?;
         self.clear_intended_head()
     }
 
