@@ -29,10 +29,10 @@ pub(super) struct RebuildArgs {
 impl Verb for RebuildArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let layout = ArchivePaths::new(&session.root()?);
-        let opening = session.open_options()?;
+        let bar = session.printer.progress_bytes(Some(rebuild::bytes_to_read(&layout)?));
+        let Rebuilt { index: done, left_out } = session
+            .wait_for_lock(|opening| Ok(rebuild::rebuild(&layout, opening, &|bytes| bar.inc(bytes))?))?;
         let printer = &mut session.printer;
-        let bar = printer.progress_bytes(Some(rebuild::bytes_to_read(&layout)?));
-        let Rebuilt { index: done, left_out } = rebuild::rebuild(&layout, opening, &|bytes| bar.inc(bytes))?;
         let findings = (done.findings.len() + left_out.len()) as u64;
         for (silo, finding) in &done.findings {
             printer.warn(format_args!("silo {silo} at byte {}: {}", finding.offset, finding.message));
