@@ -4,9 +4,9 @@
 //! Everything is written as Moku itself would write it, so Moku can open the result. Data that only
 //! varve has is stored in tables of its own.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -16,7 +16,7 @@ use varve_core::head::{HeadStore, IntendedHead};
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::writer_lock::LockGuard;
-use varve_core::{Moment, VersionId};
+use varve_core::{BodyId, Moment, VersionId};
 use varve_file::{Folder, FolderError};
 use varve_moku::{MOKU_LOCK_FILE, MokuCatalog, MokuOptions, MokuPaths};
 use varve_store::body::LooseBodies;
@@ -285,12 +285,26 @@ impl MokuHistoryWriter {
         Box::new(|input, _| -> Result<StoredBody, RepositoryError> {
             Ok(match input {
                 BodyInput::File(mut file, path) => {
-                    let length = file.metadata().map_err(RepositoryError::read(path))?.len();
-                    self.bodies.keep_body(&mut (&mut file).take(length.max(1)))?
+                    let about = file.metadata().map_err(RepositoryError::read(path))?;
+                    match about.is_file() && about.len() > 0 {
+                        true => self.bodies.keep_seekable(&mut file)?,
+                        // A pipe cannot be read twice.
+                        false => self.bodies.keep_body(&mut (&mut file).take(about.len().max(1)))?,
+                    }
                 }
-                BodyInput::Bytes(mut bytes) => self.bodies.keep_body(&mut bytes)?,
+                BodyInput::Bytes(bytes) => self.bodies.keep_seekable(&mut io::Cursor::new(bytes))?,
             })
         })
+    }
+
+    /// The cache of committed files, and the time of this opening by the clock of the disk.
+    pub(crate) fn seen_files(&self) -> (PathBuf, SystemTime) {
+        (self.site.seen_files(), self.settled)
+    }
+
+    /// Whether each body is stored with its length.
+    pub(crate) fn have_lengths(&self, bodies: &[(BodyId, u64)]) -> Result<Vec<bool>, RepositoryError> {
+        Ok(self.bodies.have_lengths(bodies)?)
     }
 
     pub(super) fn sync_bodies(&self) -> Result<(), RepositoryError> {

@@ -94,7 +94,9 @@ fn commits_at_the_same_time_all_become_versions() {
         // Each is the child of another, so that no commit was forked.
         let parents: std::collections::HashSet<String> = stdout(&log)
             .lines()
-            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap().get("parent").cloned())
+            .filter_map(|line| {
+                serde_json::from_str::<serde_json::Value>(line).unwrap().get("parent").cloned()
+            })
             .map(|parent| parent.to_string())
             .collect();
         assert_eq!(parents.len(), 12, "{layout}");
