@@ -18,7 +18,7 @@ use varve_core::history::Capture;
 use varve_core::writer_lock::LockGuard;
 use varve_core::{BodyId, Moment, VersionId};
 use varve_file::{Folder, FolderError};
-use varve_moku::{MOKU_LOCK_FILE, MokuCatalog, MokuOptions, MokuPaths};
+use varve_moku::{MOKU_LOCK_FILE, MokuCatalog, MokuOptions, MokuPaths, SnapshotScore};
 use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
 use varve_store::steps::step;
@@ -356,6 +356,17 @@ impl MokuHistoryWriter {
         let mut done = Ok(());
         self.catalog.exclusively(&mut || done = work())?;
         done
+    }
+
+    /// Stores the scores of the snapshots of a version, as Moku reads them. If `is_known`, only where
+    /// they are missing.
+    pub fn store_snapshot_scores(
+        &self,
+        (version, rules, time): (&VersionId, &str, Moment),
+        scores: &[SnapshotScore],
+        is_known: bool,
+    ) -> Result<(), RepositoryError> {
+        Ok(self.catalog.store_snapshot_scores((version, rules, time), scores, is_known)?)
     }
 
     /// Returns the space of deleted rows to the file system.
