@@ -441,6 +441,6 @@ fn a_movement_is_explained_the_same_way_each_time() {
     let pair = PagePair { base: Some(&base), head: Some(&head), chunks: &chunks };
     for line in explain_change(&[pair], &attribute(&[pair], None)) {
         let number = line.split(' ').next().unwrap();
-        assert_eq!(number.split_once('.').unwrap().1.len(), 4, "{line}");
+        assert_eq!(number.split_once('.').unwrap().1.len(), 2, "{line}");
     }
 }
