@@ -381,7 +381,7 @@ fn is_held(
     pages: &[Capture],
     held: Option<&Vec<Capture>>,
 ) -> Result<bool, RepositoryError> {
-    let (&[ref page], Some([held])) = (pages, held.map(Vec::as_slice)) else { return Ok(false) };
+    let ([page], Some([held])) = (pages, held.map(Vec::as_slice)) else { return Ok(false) };
     let is_same = page.body == held.body && page.status == held.status && page.headers == held.headers;
     Ok(is_same && page.path == held.path && tree.holds(page, history.redaction())?)
 }
