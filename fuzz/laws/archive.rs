@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use varve_warc::date::Date;
 use varve_warc::inspect::{InspectOptions, InspectReport, inspect};
 use varve_warc::repair::{RepairError, WarcRepair};
-use varve_warc::rule::{Rule, WarcFinding};
+use varve_warc::rules::{Rule, WarcFinding};
 use varve_warc::write::Packing;
 use varve_warc::{Encoding, Error, Format, WarcReader};
 use varve_wire::ReadAt;

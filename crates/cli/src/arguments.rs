@@ -52,6 +52,11 @@ pub(crate) struct GlobalOptions {
     #[arg(long, global = true, value_name = "TIME", default_value = "30s", value_parser = duration::parse)]
     pub(crate) wait: Duration,
 
+    /// Read with an index and a catalog in this folder, built there from the silos where they are
+    /// missing or out of date
+    #[arg(long, global = true, value_name = "DIR", hide_short_help = true)]
+    pub(crate) index_in: Option<PathBuf>,
+
     // Only Moku sites have projects, so the option is described in `varve moku --help` alone.
     /// Fail if a Moku site belongs to another project; a site without a project is assigned to it when it is written
     #[arg(

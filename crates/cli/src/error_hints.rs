@@ -11,8 +11,8 @@ use varve_archive::verbs::crystal::Error as CrystalError;
 use varve_archive::verbs::doctor::DoctorError;
 use varve_archive::verbs::urls::add::AddError;
 use varve_archive::{
-    AardwarcError, ArchiveError, CatalogError, CrawlError, EditError, IndexError, LockError, RecordPackError,
-    RepositoryError, SettingsError, StoreError,
+    AardwarcError, ArchiveError, CatalogError, CrawlError, EditError, EntryKind, FolderError, IndexError,
+    LockError, RecordPackError, RepositoryError, SettingsError, StoreError,
 };
 use varve_serve::ServeError;
 
@@ -50,7 +50,8 @@ pub(crate) fn hints(failure: &Error) -> Vec<String> {
         Error::Archive(ArchiveError::Fetch { url, source }) => hint_for_fetch_error(source.kind.word(), url),
         _ => None,
     };
-    hint(failure).map(str::to_owned).into_iter().chain(fetch_hint).collect()
+    let hint = folder_hint(failure).or_else(|| hint(failure));
+    hint.map(str::to_owned).into_iter().chain(fetch_hint).collect()
 }
 
 fn hint(failure: &Error) -> Option<&'static str> {
@@ -67,6 +68,26 @@ fn hint(failure: &Error) -> Option<&'static str> {
             "another program listens there; choose another port, or 0 for any free port",
         Error::ReadOnlyAsked { .. } => "nothing was changed; to write, leave out `--readonly`",
     }
+}
+
+/// A hint if something in an archive is of a kind, or of a size, that varve never makes.
+fn folder_hint(failure: &Error) -> Option<&'static str> {
+    let first: &(dyn std::error::Error + 'static) = failure;
+    let mut causes = std::iter::successors(Some(first), |cause| cause.source());
+    causes.find_map(|cause| match as_folder_error(cause)? {
+        FolderError::WrongKind { found: EntryKind::SymbolicLink, .. } => Some(
+            "varve follows no links inside an archive: put the file or folder itself there, or mount it there",
+        ),
+        FolderError::WrongKind { .. } => Some("varve did not make it: move it away"),
+        FolderError::TooLarge { .. } => Some("varve did not write it: move it away, or restore it from a copy"),
+        _ => None,
+    })
+}
+
+fn as_folder_error<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a FolderError> {
+    // The source of an `io::Error` is that of the error inside it.
+    let inside = cause.downcast_ref::<io::Error>().and_then(|error| error.get_ref());
+    inside.and_then(|inside| inside.downcast_ref()).or_else(|| cause.downcast_ref())
 }
 
 fn archive_hint(failure: &ArchiveError) -> Option<&'static str> {

@@ -221,6 +221,11 @@ impl Printer {
             .map_err(Error::Output)
     }
 
+    /// Removes the bar: the work that it shows is done.
+    pub(crate) fn end_progress(&mut self) {
+        self.progress.finish_and_clear();
+    }
+
     /// Ends the output: removes the bar and flushes.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
         self.progress.finish_and_clear();

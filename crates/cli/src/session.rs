@@ -8,12 +8,14 @@ use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, Command};
 use varve_archive::history::{
-    ArchiveHistoryWriter, HeadState, HistoryReader, HistoryWriter, open_reader_choosing, open_writer_of,
+    ArchiveHistoryReader, ArchiveHistoryWriter, HeadState, HistoryReader, HistoryWriter,
+    open_reader_choosing, open_writer_of,
 };
 use varve_archive::verbs::moku::must_belong;
 use varve_archive::{
-    ArchiveError, ArchiveWriter, ByteSize, CaptureChoice, CatalogError, Objects, RepositoryError,
-    StoreRecovery, VersionId, WriterOptions, find_root,
+    Archive, ArchiveError, ArchivePaths, ArchiveWriter, ByteSize, CaptureChoice, CatalogError, Objects,
+    RepositoryError, StoreRecovery, VersionId, WriterOptions, find_root, needs_other_caches,
+    with_built_caches,
 };
 
 use crate::arguments::GlobalOptions;
@@ -48,20 +50,30 @@ pub(crate) struct Session {
     project: Option<String>,
     /// How long a verb waits for another writer.
     wait: Duration,
+    /// The folder of index and catalog for reading, if `--index-in` was given.
+    index_in: Option<PathBuf>,
 }
 
 impl Session {
     /// A session before the arguments are known.
     pub(crate) fn new(printer: Printer, command_line: CommandLine) -> Self {
-        let (archive, verb, readonly, project, wait) = (None, String::new(), false, None, Duration::ZERO);
-        Self { printer, command_line, archive, verb, readonly, project, wait }
+        Self {
+            printer,
+            command_line,
+            archive: None,
+            verb: String::new(),
+            readonly: false,
+            project: None,
+            index_in: None,
+            wait: Duration::ZERO,
+        }
     }
 
     /// Sets the verb and the global options.
     pub(crate) fn configure(&mut self, verb: String, options: GlobalOptions) {
-        let GlobalOptions { readonly, of_project: project, archive, wait, .. } = options;
+        let GlobalOptions { readonly, of_project: project, archive, wait, index_in, .. } = options;
         (self.archive, self.verb, self.readonly, self.project) = (archive, verb, readonly, project);
-        self.wait = wait;
+        (self.wait, self.index_in) = (wait, index_in);
     }
 
     /// All verbs and options.
@@ -103,7 +115,10 @@ impl Session {
     pub(crate) fn open_objects(&mut self) -> Result<Objects, Error> {
         let root = self.root()?;
         let bar = self.printer.progress_bytes(Objects::bytes_to_read(&root)?);
-        let objects = self.open_after_recovery(|| Objects::open(&root, &|bytes| bar.inc(bytes)))?;
+        let objects = self.open_with_caches(
+            || Objects::open(&root, &|bytes| bar.inc(bytes)),
+            |layout| Ok(Objects::Archive(Box::new(Archive::open_at(layout)?))),
+        )?;
         if let Objects::Aardwarc(store) = &objects
             && !store.findings().is_empty()
         {
@@ -140,14 +155,56 @@ impl Session {
     }
 
     /// Opens any layout for reading its history.
-    pub(crate) fn open_reader(&self) -> Result<HistoryReader, Error> {
+    pub(crate) fn open_reader(&mut self) -> Result<HistoryReader, Error> {
         self.open_reader_choosing(CaptureChoice::Newest)
     }
 
     /// Opens any layout for reading. In a Crystal project, `choice` selects the revision of a page.
-    pub(crate) fn open_reader_choosing(&self, choice: CaptureChoice) -> Result<HistoryReader, Error> {
+    pub(crate) fn open_reader_choosing(&mut self, choice: CaptureChoice) -> Result<HistoryReader, Error> {
         let root = self.root()?;
-        self.open_after_recovery(|| open_reader_choosing(&root, choice))
+        self.open_with_caches(
+            || open_reader_choosing(&root, choice),
+            |layout| Ok(HistoryReader::Archive(ArchiveHistoryReader::open_at(layout)?)),
+        )
+    }
+
+    /// Opens a varve archive for reading its history; other layouts are rejected.
+    pub(crate) fn open_archive_reader(&mut self) -> Result<ArchiveHistoryReader, Error> {
+        let root = self.root()?;
+        self.open_with_caches(|| ArchiveHistoryReader::open(&root), ArchiveHistoryReader::open_at)
+    }
+
+    /// Opens an archive for reading its objects.
+    pub(crate) fn open_archive(&mut self) -> Result<Archive, Error> {
+        let root = self.root()?;
+        self.open_with_caches(|| Archive::open(&root), Archive::open_at)
+    }
+
+    /// Opens for reading. Where index or catalog are missing or damaged, or `--index-in` was given,
+    /// an archive is opened by `open_at` with caches that are built from the silos.
+    fn open_with_caches<T>(
+        &mut self,
+        open: impl Fn() -> Result<T, RepositoryError>,
+        open_at: impl Fn(&ArchivePaths) -> Result<T, RepositoryError>,
+    ) -> Result<T, Error> {
+        let layout = ArchivePaths::new(&self.root()?);
+        if self.index_in.is_some() && layout.is_archive() {
+            let built = with_built_caches(&layout, self.index_in.as_deref())?;
+            return Ok(open_at(&built)?);
+        }
+        match self.open_after_recovery(open) {
+            Err(Error::Archive(ArchiveError::Repository(error)))
+                if layout.is_archive() && needs_other_caches(&error) =>
+            {
+                self.printer.say(format_args!(
+                    "{error}; reading the silos instead, which is slower: `varve rebuild` makes index and catalog \
+                     again, `--index-in DIR` keeps them elsewhere"
+                ));
+                let built = with_built_caches(&layout, None)?;
+                Ok(open_at(&built)?)
+            }
+            opened => opened,
+        }
     }
 
     /// Opens for reading. If a purge was killed while it replaced the archive, completes it first, unless

@@ -14,7 +14,7 @@ pub mod catalog;
 pub mod exchange;
 pub mod fact;
 pub mod frontier;
-pub mod head;
+pub mod head_store;
 pub mod headers;
 pub mod history;
 pub mod id;

@@ -3,8 +3,8 @@
 //! A page has the names of the roots that it is, and of the groups whose patterns match it. A page
 //! that a redirect led to may match nothing; it has the name of the page that redirected.
 //!
-//! When a plan is followed, depth has no other meaning. So the frontier stores in it the group by
-//! which a page was found: 0 for a root, else the position of the group.
+//! With a plan, depth is unused, so the `depth` column of the frontier stores the position of the
+//! group that found the page; 0 for a root.
 
 use varve_core::alias::{AliasTarget, Aliases};
 use varve_core::pattern::{AtSign, GroupPattern};

@@ -52,7 +52,7 @@ mod link_backlog;
 mod message;
 mod network_options;
 mod past_captures;
-mod politeness;
+mod politeness_settings;
 mod postponed_hosts;
 mod probe;
 mod project;
@@ -89,7 +89,7 @@ pub use fetchers::CrawlFetchers;
 pub use network_options::{
     ClientOptions, NetworkOptions, SavedNetworkOptions, SecretName, contact_in, has_user_info,
 };
-pub use politeness::PolitenessSettings;
+pub use politeness_settings::PolitenessSettings;
 pub use probe::{OnAnswer, ProbeFailure, ProbeOptions, ProbeRequest, ProbeResponse, Prober, WebProber};
 pub use project::{ProjectRun, SharedProject, crawl_into_project};
 pub use resume::{finish, resume};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use varve_fetch::FetchLimits;
 use varve_plan::Plan;
 
-use super::politeness::{PolitenessSettings, millis};
+use super::politeness_settings::{PolitenessSettings, millis};
 use super::scope::ScopeKind;
 use crate::network_options::SavedNetworkOptions;
 

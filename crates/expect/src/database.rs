@@ -4,13 +4,13 @@
 //! because people edit the files.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::{DomainFile, Target};
 
 use super::database_error::UrlsError;
-use varve_file::replace;
+use varve_file::RootedFiles;
 
 const FILE_SUFFIX: &str = ".yaml";
 /// Longest host that becomes a file name, in bytes: the limit of common file systems.
@@ -21,6 +21,8 @@ const MAX_FILE_BYTES: u64 = 256 << 20;
 /// A URL database.
 #[derive(Clone, Debug)]
 pub struct UrlDatabase {
+    /// No link below their root is followed.
+    files: RootedFiles,
     folder: PathBuf,
 }
 
@@ -43,54 +45,74 @@ pub struct Editing {
 }
 
 /// Folders that were created, the innermost first. Those that are still empty are removed on drop.
-#[derive(Debug, Default)]
-struct Made(Vec<PathBuf>);
+#[derive(Debug)]
+struct Made {
+    files: RootedFiles,
+    folders: Vec<PathBuf>,
+}
 
 impl Made {
-    fn folder(folder: &Path) -> Result<Self, UrlsError> {
-        let missing =
-            folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
-        let made = Self(missing.map(Path::to_owned).collect());
-        fs::create_dir_all(folder).map_err(UrlsError::write(folder))?;
+    fn folder(files: &RootedFiles, folder: &Path) -> Result<Self, UrlsError> {
+        let mut made = Self { files: files.clone(), folders: Vec::new() };
+        for above in folder.ancestors().take_while(|above| !above.as_os_str().is_empty()) {
+            let is_there = match above.starts_with(files.root()) {
+                true => files.entry(above).map_err(UrlsError::read(above))?.is_some(),
+                false => above.exists(),
+            };
+            if is_there {
+                break;
+            }
+            made.folders.push(above.to_owned());
+        }
+        files.make_folders(folder).map_err(UrlsError::write(folder))?;
         Ok(made)
     }
 }
 
 impl Drop for Made {
     fn drop(&mut self) {
-        for folder in &self.0 {
+        for folder in &self.folders {
             // A folder that is not empty stays, and so do its parents.
-            let _ = fs::remove_dir(folder);
+            let _ = match folder.starts_with(self.files.root()) && folder != self.files.root() {
+                true => self.files.remove_folder(folder),
+                false => fs::remove_dir(folder),
+            };
         }
     }
 }
 
 impl UrlDatabase {
-    /// The database in `folder`, which must exist.
+    /// The database in `folder`, which the user named and which must exist. Links on the way to it are
+    /// followed, and no others.
     pub fn open(folder: &Path) -> Result<Self, UrlsError> {
-        if !folder.is_dir() {
-            return Err(UrlsError::NoDatabase { path: folder.to_owned() });
-        }
-        Ok(Self { folder: folder.to_owned() })
+        Self::open_below(RootedFiles::new(folder), folder)
     }
 
-    /// The database in `folder`, which is created by the first write.
+    /// The database in `folder`, one of the folders of a layout, which must exist.
+    pub fn open_below(files: RootedFiles, folder: &Path) -> Result<Self, UrlsError> {
+        match files.entry(folder).map_err(UrlsError::read(folder))? {
+            None => Err(UrlsError::NoDatabase { path: folder.to_owned() }),
+            Some(_) => Ok(Self { files, folder: folder.to_owned() }),
+        }
+    }
+
+    /// The database in `folder`, which the user named and which is created by the first write.
     pub fn open_or_new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned() }
+        Self::open_or_new_below(RootedFiles::new(folder), folder)
+    }
+
+    /// The database in `folder`, one of the folders of a layout, which is created by the first write.
+    pub fn open_or_new_below(files: RootedFiles, folder: &Path) -> Self {
+        Self { files, folder: folder.to_owned() }
     }
 
     /// The paths of all domain files, in the order of their names.
     pub fn paths(&self) -> Result<Vec<PathBuf>, UrlsError> {
         let mut names = Vec::new();
-        let entries = match fs::read_dir(&self.folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(UrlsError::Read { path: self.folder.clone(), source: error }),
-        };
-        for entry in entries {
-            let name = entry.map_err(UrlsError::read(&self.folder))?.file_name();
+        for entry in self.files.list(&self.folder).map_err(UrlsError::read(&self.folder))? {
             // A name that is not UTF-8 is not a domain.
-            names.extend(name.to_str().and_then(|name| name.strip_suffix(FILE_SUFFIX)).map(str::to_owned));
+            let name = entry.name.to_str().and_then(|name| name.strip_suffix(FILE_SUFFIX));
+            names.extend(name.map(str::to_owned));
         }
         names.retain(|name| !name.is_empty() && !name.starts_with('.'));
         names.sort();
@@ -99,7 +121,7 @@ impl UrlDatabase {
 
     /// Reads one file.
     pub fn load(&self, path: &Path) -> Result<Loaded, UrlsError> {
-        let text = read(path)?;
+        let text = self.read(path)?;
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let name = name.strip_suffix(FILE_SUFFIX).unwrap_or(name);
         let file = DomainFile::parse(name, &text)
@@ -149,14 +171,14 @@ impl UrlDatabase {
 
     /// Replaces the text of a file, atomically.
     pub fn save_text(&self, path: &Path, text: &str) -> Result<(), UrlsError> {
-        replace(path, text.as_bytes()).map_err(UrlsError::write(path))
+        self.files.replace(path, text.as_bytes()).map_err(UrlsError::write(path))
     }
 
     /// Waits for the lock. The folder itself is locked, so that no lock file lies among the domain
     /// files.
     pub fn edit(&self) -> Result<Editing, UrlsError> {
-        let made = Made::folder(&self.folder)?;
-        let lock = File::open(&self.folder).map_err(UrlsError::read(&self.folder))?;
+        let made = Made::folder(&self.files, &self.folder)?;
+        let lock = self.files.open_folder(&self.folder).map_err(UrlsError::read(&self.folder))?;
         match lock.lock() {
             Ok(()) => Ok(Editing { _lock: Some(lock), _made: made }),
             // Some file systems have no locks; editing there is as safe as with any editor.
@@ -166,29 +188,27 @@ impl UrlDatabase {
             Err(error) => Err(UrlsError::Read { path: self.folder.clone(), source: error }),
         }
     }
+
+    /// The text of a regular file, up to the size limit.
+    fn read(&self, path: &Path) -> Result<String, UrlsError> {
+        let bytes = match self.files.read(path, MAX_FILE_BYTES) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Err(UrlsError::read(path)(io::ErrorKind::NotFound.into())),
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                return Err(UrlsError::TooLong { path: path.to_owned(), most: MAX_FILE_BYTES });
+            }
+            Err(error) => return Err(UrlsError::read(path)(error)),
+        };
+        String::from_utf8(bytes).map_err(|error| {
+            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = 1 + good.iter().filter(|byte| **byte == b'\n').count() as u64;
+            UrlsError::NotText { path: path.to_owned(), line }
+        })
+    }
 }
 
 /// The file for a URL's host: the one named by the host, or else one with the host as an alias.
 pub fn of_host(files: &[Loaded], target: &Target) -> Option<usize> {
     let named = files.iter().position(|loaded| loaded.file.name.to_lowercase() == target.host);
     named.or_else(|| files.iter().position(|loaded| target.is_of(&loaded.file)))
-}
-
-/// The text of a regular file, up to the size limit.
-fn read(path: &Path) -> Result<String, UrlsError> {
-    let is_file = fs::metadata(path).map_err(UrlsError::read(path))?.is_file();
-    if !is_file {
-        return Err(UrlsError::NotAFile { path: path.to_owned() });
-    }
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(UrlsError::read(path))?;
-    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(UrlsError::read(path))?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(UrlsError::TooLong { path: path.to_owned(), most: MAX_FILE_BYTES });
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = 1 + good.iter().filter(|byte| **byte == b'\n').count() as u64;
-        UrlsError::NotText { path: path.to_owned(), line }
-    })
 }

@@ -22,12 +22,6 @@ pub enum UrlsError {
         /// The error of the system call.
         source: io::Error,
     },
-    /// Something else has the name of a domain file.
-    #[error("`{}` is not a file", path.display())]
-    NotAFile {
-        /// Its path.
-        path: PathBuf,
-    },
     /// A file is longer than any domain needs.
     #[error("`{}` is longer than {most} bytes", path.display())]
     TooLong {

@@ -4,6 +4,7 @@
 //! step has to hide anything.
 
 use data_encoding::BASE64;
+use varve_core::headers::is_sensitive;
 
 use crate::client_options::HttpClientOptions;
 use crate::credentials::{is_header_name, is_header_value};
@@ -11,9 +12,6 @@ use crate::error::{FetchError, FetchErrorKind};
 use crate::fetcher::FetchRequest;
 use crate::proxy::Proxy;
 use crate::request_target::RequestTarget;
-
-/// Headers that are sent and never recorded.
-const ALWAYS_SECRET: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
 
 /// Headers that only this file writes.
 const RESERVED_HEADERS: [&str; 5] = ["host", "connection", "content-length", "transfer-encoding", "te"];
@@ -118,7 +116,7 @@ fn headers_of(
         }
     }
     for (name, value) in &request.headers {
-        headers.push((name.clone(), value.clone(), !is_one_of(name, &ALWAYS_SECRET)));
+        headers.push((name.clone(), value.clone(), !is_sensitive(&name.to_ascii_lowercase())));
     }
     for (name, value) in options.credentials.of(&target.origin) {
         headers.push((name.to_owned(), value.expose().clone(), false));

@@ -5,12 +5,15 @@
 //! follow links: they are for files that the user names.
 //!
 //! [`Folder`] is for files of a layout, which may come from someone else. It never follows a link
-//! below the folder that the user named, and it opens regular files only.
+//! below the folder that the user named, and it opens regular files only. [`RootedFiles`] does the same
+//! for callers that have full paths.
 
 mod folder;
 mod new_file;
 mod replace;
+mod rooted_files;
 
 pub use folder::{EntryInfo, EntryKind, ExpectedKind, Folder, FolderEntry, FolderError, PendingFile};
 pub use new_file::{NewFile, NotNamed};
 pub use replace::replace;
+pub use rooted_files::RootedFiles;

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use rusqlite::Connection;
 use varve_sqlite::{SqlResult, UnlocatedError};
 
-use crate::tables::{MOKU_TABLES, VARVE_TABLES};
+use crate::create_tables::{MOKU_TABLES, VARVE_TABLES};
 
 /// The greatest `schema_version` that Moku has written.
 const NEWEST_SCHEMA_VERSION: i64 = 2;

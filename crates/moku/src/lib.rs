@@ -10,9 +10,9 @@
 
 mod audit_rows;
 mod audit_scores;
+mod create_tables;
 mod era;
 mod head_rule;
-mod layout;
 mod page_files;
 mod read_captures;
 mod read_scores;
@@ -20,7 +20,7 @@ mod remove_version;
 mod schema;
 mod score;
 mod site_paths;
-mod tables;
+mod table_layout;
 mod upgrade;
 mod vacuum;
 mod write;
@@ -35,10 +35,10 @@ use varve_sqlite::{TableCatalog, UnlocatedError};
 
 pub use audit_rows::{MokuFinding, SnapshotRow};
 pub use audit_scores::MokuDiffRow;
+pub use create_tables::MokuTables;
 pub use page_files::{BODY_FILE, HEADERS_FILE, are_headers_of, headers_json, original_folder};
 pub use score::SnapshotScore;
 pub use site_paths::{MOKU_LOCK_FILE, MokuPaths};
-pub use tables::MokuTables;
 
 /// Options for opening a site to write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

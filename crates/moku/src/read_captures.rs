@@ -7,7 +7,7 @@ use varve_core::history::{Capture, CaptureFilter, CaptureOwner, ListCursor, Time
 use varve_core::url::PageUrl;
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 
-use crate::tables::MokuTables;
+use crate::create_tables::MokuTables;
 use varve_core::catalog::CatalogResult;
 use varve_sqlite::column::TimeUnit;
 use varve_sqlite::{

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use varve_core::{Moment, VersionId};
 
-use crate::tables::MokuTables;
+use crate::create_tables::MokuTables;
 use crate::write::set_head;
 use varve_sqlite::column::TimeUnit;
 use varve_sqlite::{SqlResult, UnlocatedError, execute, parsed_state};

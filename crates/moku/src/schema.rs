@@ -5,9 +5,9 @@ use varve_core::headers::Redaction;
 use varve_core::{Moment, VersionId};
 
 use crate::MokuOptions;
+use crate::create_tables::MokuTables;
 use crate::era::Era;
-use crate::tables::MokuTables;
-use crate::{head_rule, tables, upgrade, vacuum};
+use crate::{create_tables, head_rule, upgrade, vacuum};
 use varve_sqlite::column::text_id;
 use varve_sqlite::{SqlResult, UnlocatedError, collect_rows, parsed_state};
 
@@ -34,7 +34,7 @@ pub(crate) fn prepare_to_write(connection: &mut Connection, options: &MokuOption
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let is_first = !head_rule::has_seen_versions(&transaction)?;
-    tables::create_tables(&transaction)?;
+    create_tables::create_tables(&transaction)?;
     if is_first {
         head_rule::record_seen_versions(&transaction)?;
     }

@@ -7,8 +7,8 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 use varve_core::history::uuid_of;
 
+use crate::create_tables;
 use crate::era::{Era, columns};
-use crate::tables;
 use varve_sqlite::{SqlResult, UnlocatedError};
 
 /// Tables, each with a column that only its current shape has.
@@ -44,7 +44,7 @@ fn upgrade_tables(connection: &mut Connection, era: Era) -> SqlResult<()> {
         rename_old_table(&transaction, table, |columns| !columns.contains(mark))?;
     }
     rename_old_table(&transaction, "versions", |columns| columns.contains("snapshot_id"))?;
-    tables::create_tables(&transaction)?;
+    create_tables::create_tables(&transaction)?;
     transaction.execute_batch(
         "INSERT OR IGNORE INTO versions (id, parent_id, message, author, timestamp)
              SELECT id, parent_id, message, author, timestamp FROM temp.moved_versions ORDER BY place;",

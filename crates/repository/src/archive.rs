@@ -7,6 +7,7 @@ use std::path::Path;
 
 use varve_core::RecordId;
 use varve_core::id::IdPrefix;
+use varve_store::audit::error_text;
 use varve_store::disk::LocalDisk;
 use varve_store::index::{IndexReader, IndexWriter};
 use varve_store::{Object, StoreError, StoreReader};
@@ -17,7 +18,7 @@ use crate::backends::Backends;
 use crate::error::RepositoryError;
 use crate::layout::{Layout, detect_layout};
 use crate::pending_swap::retry_while_swapping;
-use crate::settings::ArchiveSettings;
+use crate::settings::{ArchiveSettings, MAX_SETTINGS_BYTES};
 
 /// An archive open for reading.
 pub struct Archive {
@@ -26,6 +27,8 @@ pub struct Archive {
     backends: Backends,
     store: StoreReader,
     lost_index: Option<EmptyIndex>,
+    /// The error of settings that cannot be read.
+    lost_settings: Option<String>,
 }
 
 /// Replaces an index that cannot be read.
@@ -50,40 +53,55 @@ impl Archive {
     fn open_now(layout: ArchivePaths) -> Result<Self, RepositoryError> {
         let settings = read_settings(&layout)?;
         let index = layout.index();
-        if !index.is_dir() {
+        let found = layout.cache_files().entry(&index).map_err(RepositoryError::read(&index))?;
+        if found.is_none() {
             return Err(RepositoryError::NoIndex { path: index });
         }
         let backends = Backends::open(&layout, &settings)?;
-        let store = StoreReader::open(backends.silos(), &index)?;
-        Ok(Self { layout, settings, backends, store, lost_index: None })
+        let store = open_store(&layout, &backends)?;
+        Ok(Self { layout, settings, backends, store, lost_index: None, lost_settings: None })
     }
 
     /// The archive that `writer` has open, with the objects stored so far.
     pub(crate) fn of_writer(writer: &ArchiveWriter) -> Self {
         let (layout, settings) = (writer.layout().clone(), writer.settings().clone());
         let backends = writer.backends().clone();
-        Self { layout, settings, backends, store: writer.reader(), lost_index: None }
+        Self { layout, settings, backends, store: writer.reader(), lost_index: None, lost_settings: None }
     }
 
     /// Opens the archive at `root` for an audit. If the index is missing or damaged, an empty one
-    /// is used.
+    /// is used; instead of settings that cannot be read, the defaults.
     pub fn open_to_audit(root: &Path) -> Result<Self, RepositoryError> {
-        let why = match Self::open(root) {
-            Err(error @ (RepositoryError::NoIndex { .. } | RepositoryError::Store(StoreError::Index(_)))) => {
-                error.to_string()
-            }
-            opened => return opened,
-        };
+        let opened = Self::open(root);
         let layout = ArchivePaths::new(root);
-        let settings = read_settings(&layout)?;
-        let folder = tempfile::tempdir().map_err(RepositoryError::write(&std::env::temp_dir()))?;
-        let scratch = LocalDisk::new(folder.path());
-        IndexWriter::create(&scratch, folder.path()).map_err(StoreError::from)?;
-        let index = IndexReader::open(&scratch, folder.path()).map_err(StoreError::from)?;
+        let (settings, lost_settings) = match &opened {
+            Err(error @ RepositoryError::Settings { .. }) => {
+                (ArchiveSettings::new(""), Some(error_text(error)))
+            }
+            Err(error @ RepositoryError::Read { path, .. }) if *path == layout.settings() => {
+                (ArchiveSettings::new(""), Some(error_text(error)))
+            }
+            Err(RepositoryError::NoIndex { .. } | RepositoryError::Store(StoreError::Index(_))) => {
+                (read_settings(&layout)?, None)
+            }
+            _ => return opened,
+        };
         let backends = Backends::open(&layout, &settings)?;
-        let store = StoreReader::with_index(backends.silos(), index);
-        let lost_index = Some(EmptyIndex { why, _folder: folder });
-        Ok(Self { layout, settings, backends, store, lost_index })
+        let index = layout.index();
+        let opened = match layout.cache_files().is_folder(&index).map_err(RepositoryError::read(&index))? {
+            true => StoreReader::open(backends.silos(), &index).map_err(RepositoryError::from),
+            false => Err(RepositoryError::NoIndex { path: index }),
+        };
+        let (store, lost_index) = match opened {
+            Ok(store) => (store, None),
+            Err(error) => with_empty_index(&backends, error_text(&error))?,
+        };
+        Ok(Self { layout, settings, backends, store, lost_index, lost_settings })
+    }
+
+    /// The error of the settings, if the archive was opened without them.
+    pub fn lost_settings(&self) -> Option<&str> {
+        self.lost_settings.as_deref()
     }
 
     /// The error of the index, if the archive was opened without it.
@@ -120,6 +138,25 @@ impl Archive {
     pub fn object(&self, id: RecordId) -> Result<Object, RepositoryError> {
         object(&self.store, id)
     }
+}
+
+/// Opens the store of an archive with the index that its paths name.
+pub(crate) fn open_store(layout: &ArchivePaths, backends: &Backends) -> Result<StoreReader, StoreError> {
+    let index = IndexReader::open(&*layout.index_disk(), &layout.index())?;
+    Ok(StoreReader::with_index(backends.silos(), index))
+}
+
+/// A store with an empty index, instead of one that cannot be read.
+fn with_empty_index(
+    backends: &Backends,
+    why: String,
+) -> Result<(StoreReader, Option<EmptyIndex>), RepositoryError> {
+    let folder = tempfile::tempdir().map_err(RepositoryError::write(&std::env::temp_dir()))?;
+    let scratch = LocalDisk::new(folder.path());
+    IndexWriter::create(&scratch, folder.path()).map_err(StoreError::from)?;
+    let index = IndexReader::open(&scratch, folder.path()).map_err(StoreError::from)?;
+    let store = StoreReader::with_index(backends.silos(), index);
+    Ok((store, Some(EmptyIndex { why, _folder: folder })))
 }
 
 /// Opens the object with this id, or fails with `Absent`.
@@ -159,6 +196,7 @@ pub fn read_settings(layout: &ArchivePaths) -> Result<ArchiveSettings, Repositor
         });
     }
     let path = layout.settings();
-    let text = std::fs::read_to_string(&path).map_err(RepositoryError::read(&path))?;
+    let read = layout.files().read_text(&path, MAX_SETTINGS_BYTES).map_err(RepositoryError::read(&path))?;
+    let text = read.ok_or_else(|| RepositoryError::NotAnArchive { path: layout.root().to_owned() })?;
     ArchiveSettings::parse(&text).map_err(|source| RepositoryError::Settings { path, source })
 }

@@ -1,6 +1,7 @@
 //! The paths in an archive, and how to find an archive.
 //!
-//! This module only builds paths; except for existence checks it touches no file. An archive is a
+//! This module only builds paths; except for existence checks it touches no file. Files are opened
+//! through [`ArchivePaths::files`], which follows no link below the archive's folder. An archive is a
 //! folder that contains `varve.toml`; everything else may be missing and is created when it is
 //! first needed.
 
@@ -8,7 +9,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use varve_file::RootedFiles;
 use varve_store::disk::{Disk, LocalDisk};
+
+use crate::cache_folder::CacheFolder;
 
 /// The file that makes a folder an archive.
 pub const SETTINGS_FILE: &str = "varve.toml";
@@ -17,8 +21,12 @@ pub const SETTINGS_FILE: &str = "varve.toml";
 #[derive(Clone)]
 pub struct ArchivePaths {
     root: PathBuf,
+    /// The files below the folder that the user named.
+    files: RootedFiles,
     /// The disk that silos and index are on.
     disk: Arc<dyn Disk>,
+    /// Where index and catalog are instead of the archive's folder.
+    caches: Option<Arc<CacheFolder>>,
 }
 
 impl fmt::Debug for ArchivePaths {
@@ -41,7 +49,45 @@ impl ArchivePaths {
 
     /// Like [`Self::new`], with silos and index on a disk other than the local one.
     pub fn on_disk(root: &Path, disk: Arc<dyn Disk>) -> Self {
-        Self { root: root.to_owned(), disk }
+        Self { root: root.to_owned(), files: RootedFiles::new(root), disk, caches: None }
+    }
+
+    /// The paths of an archive in a folder of this one. No link is followed on the way from this one
+    /// to it.
+    pub(crate) fn inside(&self, folder: &Path) -> Self {
+        let disk = Arc::new(LocalDisk::new(self.files.root()));
+        Self { root: folder.to_owned(), files: self.files.clone(), disk, caches: None }
+    }
+
+    /// The files of the archive, by the paths that this value returns.
+    pub fn files(&self) -> &RootedFiles {
+        &self.files
+    }
+
+    /// The same archive, with index and catalog in another folder. For reading only.
+    pub(crate) fn with_caches_in(&self, caches: Arc<CacheFolder>) -> Self {
+        Self { caches: Some(caches), ..self.clone() }
+    }
+
+    /// The disk that the index is on.
+    pub(crate) fn index_disk(&self) -> Arc<dyn Disk> {
+        match &self.caches {
+            Some(caches) => Arc::new(LocalDisk::new(caches.path())),
+            None => Arc::clone(&self.disk),
+        }
+    }
+
+    /// The files of index and catalog.
+    pub(crate) fn cache_files(&self) -> RootedFiles {
+        match &self.caches {
+            Some(caches) => RootedFiles::new(caches.path()),
+            None => self.files.clone(),
+        }
+    }
+
+    /// The folder of index and catalog.
+    fn cache_root(&self) -> &Path {
+        self.caches.as_ref().map_or(&self.root, |caches| caches.path())
     }
 
     /// The disk that silos and index are on.
@@ -72,12 +118,12 @@ impl ArchivePaths {
 
     /// The index, which can be rebuilt from the silos.
     pub fn index(&self) -> PathBuf {
-        self.root.join("index")
+        self.cache_root().join("index")
     }
 
     /// The catalog, which can be rebuilt from the silos.
     pub fn catalog(&self) -> PathBuf {
-        self.root.join("catalog.db")
+        self.cache_root().join("catalog.db")
     }
 
     /// The file that names the parent of the next version.
@@ -126,9 +172,10 @@ impl ArchivePaths {
         self.root.join("secret.key")
     }
 
-    /// Whether the folder is an archive.
+    /// Whether the folder is an archive. Anything named `varve.toml` makes it one: reading the
+    /// settings then fails with the kind that is there.
     pub fn is_archive(&self) -> bool {
-        self.settings().is_file()
+        matches!(self.files.entry(&self.settings()), Ok(Some(_)))
     }
 }
 

@@ -4,7 +4,6 @@
 //! any reason. Files that an earlier process left unfinished are removed, and the store reads the
 //! silos from the last record it knows.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -138,12 +137,11 @@ fn packing(settings: &ArchiveSettings, layout: &ArchivePaths) -> Result<Packing,
         return Ok(settings.packing(None));
     }
     let path = layout.dictionary();
-    match fs::read(&path) {
-        Ok(bytes) if bytes.len() <= MAX_DICTIONARY_BYTES => {
-            Ok(settings.packing(Some(Dictionary::new(bytes))))
+    match layout.files().read(&path, MAX_DICTIONARY_BYTES as u64) {
+        Ok(bytes) => Ok(settings.packing(bytes.map(Dictionary::new))),
+        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+            Err(RepositoryError::Dictionary { path })
         }
-        Ok(_) => Err(RepositoryError::Dictionary { path }),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(settings.packing(None)),
         Err(source) => Err(RepositoryError::Read { path, source }),
     }
 }

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use varve_catalog::{Catalog, CatalogRead, FrontierStore, SqliteCatalog, SqliteFrontierStore};
-use varve_core::head::HeadStore;
+use varve_core::head_store::HeadStore;
 use varve_core::writer_lock::WriterLock;
+use varve_file::RootedFiles;
 use varve_store::lock::FileLock;
 use varve_store::silo::SiloFiles;
 
@@ -59,7 +60,7 @@ impl Backends {
         choose("silos", settings.silos.as_deref(), &SILO_NAMES).map_err(unknown)?;
         Ok(Self {
             layout: layout.clone(),
-            head: file_head(layout.head(), layout.intended_head()),
+            head: file_head(layout.files().clone(), layout.head(), layout.intended_head()),
             lock: file_lock(layout.root(), &format!("{TEMPORARY_FOLDER}/{LOCK_FILE}")),
         })
     }
@@ -87,7 +88,7 @@ impl Backends {
     /// Opens the catalog for reading.
     pub fn read_catalog(&self) -> Result<OpenCatalog<dyn CatalogRead>, RepositoryError> {
         let path = self.layout.catalog();
-        if !path.is_file() {
+        if self.layout.cache_files().entry(&path).map_err(RepositoryError::read(&path))?.is_none() {
             return Err(RepositoryError::NoCatalog { path });
         }
         let rows = Arc::new(SqliteCatalog::open_to_read(&path)?);
@@ -114,8 +115,8 @@ pub fn open_silo_files(layout: &ArchivePaths) -> SiloFiles {
 }
 
 /// HEAD in files, as a Moku site always has it.
-pub(crate) fn file_head(head: PathBuf, intended: PathBuf) -> Arc<dyn HeadStore> {
-    Arc::new(FileHead::new(head, intended))
+pub(crate) fn file_head(files: RootedFiles, head: PathBuf, intended: PathBuf) -> Arc<dyn HeadStore> {
+    Arc::new(FileHead::new(files, head, intended))
 }
 
 /// A lock on a file, as a Moku site always has it.

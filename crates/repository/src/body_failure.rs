@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use varve_file::FolderError;
+
 use crate::error::RepositoryError;
 
 /// Maximum number of pages listed by URL per failure; the others are only counted.
@@ -25,12 +27,14 @@ pub enum BodyFailure {
 }
 
 impl BodyFailure {
-    /// Classifies an error from reading a body. Any error that is not from the operating system
-    /// means a damaged body.
+    /// Classifies an error from reading a body. Any error that is neither from the operating system
+    /// nor about the kind of a file means a damaged body.
     fn of(error: &(dyn std::error::Error + 'static)) -> Self {
         let refusal = |error: &(dyn std::error::Error + 'static)| {
             let error = error.downcast_ref::<io::Error>()?;
-            error.raw_os_error().map(|_| error.kind())
+            let is_refused = error.raw_os_error().is_some()
+                || error.get_ref().is_some_and(|inner| inner.is::<FolderError>());
+            is_refused.then(|| error.kind())
         };
         match std::iter::successors(Some(error), |error| error.source()).find_map(refusal) {
             Some(io::ErrorKind::NotFound) => Self::Missing,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use varve_catalog::{CatalogError, Removal};
 use varve_core::body::BodyError;
 use varve_core::fact::FactError;
-use varve_core::head::HeadError;
+use varve_core::head_store::HeadError;
 use varve_core::id::IdError;
 use varve_core::writer_lock::LockError;
 use varve_core::{RecordId, VersionId};

@@ -1,31 +1,35 @@
 //! HEAD as a file that holds only the id of a version, and another file for the intended move.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use varve_core::VersionId;
-use varve_core::head::{HeadError, HeadMove, HeadStore, IntendedHead};
+use varve_core::head_store::{HeadError, HeadMove, HeadStore, IntendedHead};
+use varve_file::RootedFiles;
 use varve_store::steps::step;
 
-use crate::history::replace;
+use crate::atomic_replace::replace;
 
 /// The word after the id, for the operation that moves HEAD.
 const CHECKOUT_WORD: &str = "checkout";
 const COMMIT_WORD: &str = "commit";
+/// Maximum length of either file, in bytes: two ids and a word are far shorter.
+const MAX_HEAD_BYTES: u64 = 4096;
 
 /// HEAD in a file. After a power cut the file holds the old id or the new one.
 ///
 /// A writer holds the lock of the archive, so no other writer moves HEAD between the check and the
 /// move.
 pub(crate) struct FileHead {
+    files: RootedFiles,
     head: PathBuf,
     intended: PathBuf,
 }
 
 impl FileHead {
-    /// HEAD is the file `head`. The file `intended` exists only while HEAD is being moved.
-    pub(crate) fn new(head: PathBuf, intended: PathBuf) -> Self {
-        Self { head, intended }
+    /// HEAD is the file `head`, one of `files`. The file `intended` exists only while HEAD is being moved.
+    pub(crate) fn new(files: RootedFiles, head: PathBuf, intended: PathBuf) -> Self {
+        Self { files, head, intended }
     }
 }
 
@@ -33,9 +37,9 @@ impl HeadStore for FileHead {
     /// `None` if the file is missing or empty.
     fn read(&self) -> Result<Option<VersionId>, HeadError> {
         let place = || self.head.clone();
-        let text = match fs::read_to_string(&self.head) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        let text = match self.files.read_text(&self.head, MAX_HEAD_BYTES) {
+            Ok(Some(text)) => text,
+            Ok(None) => return Ok(None),
             // The bytes are not UTF-8. A file that cannot be read at all is a different error.
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 return Err(HeadError::NotAnId { place: place(), source: error.into() });
@@ -55,18 +59,17 @@ impl HeadStore for FileHead {
         if found != from {
             return Err(HeadError::Moved { expected: from, found });
         }
-        write(&self.head, &to.to_string())
+        self.write(&self.head, &to.to_string())
     }
 
     fn repair(&self, to: VersionId) -> Result<(), HeadError> {
-        write(&self.head, &to.to_string())
+        self.write(&self.head, &to.to_string())
     }
 
     /// A file that cannot be parsed is no intended move.
     fn intended(&self) -> Result<Option<IntendedHead>, HeadError> {
-        match fs::read(&self.intended) {
-            Ok(bytes) => Ok(str::from_utf8(&bytes).ok().and_then(parse_intended)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        match self.files.read(&self.intended, MAX_HEAD_BYTES) {
+            Ok(read) => Ok(read.and_then(|bytes| parse_intended(str::from_utf8(&bytes).ok()?))),
             Err(source) => Err(HeadError::Read { place: self.intended.clone(), source }),
         }
     }
@@ -78,23 +81,21 @@ impl HeadStore for FileHead {
             HeadMove::Checkout => CHECKOUT_WORD,
         };
         let from = from.map(|from| from.to_string()).unwrap_or_default();
-        write(&self.intended, format!("{to} {word} {from}").trim_end())
+        self.write(&self.intended, format!("{to} {word} {from}").trim_end())
     }
 
     fn clear_intended(&self) -> Result<(), HeadError> {
         step("remove", &self.intended);
-        match fs::remove_file(&self.intended) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(HeadError::Write { place: self.intended.clone(), source })
-            }
-            _ => Ok(()),
-        }
+        let failed = |source| HeadError::Write { place: self.intended.clone(), source };
+        self.files.remove(&self.intended).map_err(failed)
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), HeadError> {
-    let failed = |source| HeadError::Write { place: path.to_owned(), source };
-    replace(path, &mut text.as_bytes(), true).map_err(failed)
+impl FileHead {
+    fn write(&self, path: &Path, text: &str) -> Result<(), HeadError> {
+        let failed = |source| HeadError::Write { place: path.to_owned(), source };
+        replace(&self.files, path, &mut text.as_bytes(), true).map_err(failed)
+    }
 }
 
 fn parse_intended(text: &str) -> Option<IntendedHead> {
@@ -107,20 +108,24 @@ fn parse_intended(text: &str) -> Option<IntendedHead> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
     fn files_fulfil_the_contract() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
-        varve_testkit::contract::head(&|| Box::new(FileHead::new(path("HEAD"), path("intended"))));
+        let files = RootedFiles::new(folder.path());
+        let head = || FileHead::new(files.clone(), path("HEAD"), path("intended"));
+        varve_testkit::contract::head(&|| Box::new(head()));
     }
 
     #[test]
     fn a_damaged_file_is_told_from_a_missing_one() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
-        let head = FileHead::new(path("HEAD"), path("intended"));
+        let head = FileHead::new(RootedFiles::new(folder.path()), path("HEAD"), path("intended"));
         for text in [b"no id".as_slice(), b"\xff\xfe"] {
             fs::write(path("HEAD"), text).expect("written");
             assert!(matches!(head.read(), Err(HeadError::NotAnId { .. })));

@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use varve_file::{EntryKind, RootedFiles};
+
 use crate::archive_paths::ArchivePaths;
 
 /// A layout that varve opens in place.
@@ -27,13 +29,21 @@ pub fn detect_layout(root: &Path) -> Option<Layout> {
     if ArchivePaths::new(root).is_archive() {
         return Some(Layout::Archive);
     }
-    if root.join(".moku").is_dir() {
+    if is_moku_site(root) {
         return Some(Layout::Moku);
     }
     if varve_crystal::is_project(root) {
         return Some(Layout::Crystal);
     }
     varve_store::aardwarc::is_store(root).then_some(Layout::Aardwarc)
+}
+
+/// Whether a folder contains `.moku`. A link there counts: opening the site then fails with the kind
+/// that is there.
+fn is_moku_site(root: &Path) -> bool {
+    let found = RootedFiles::new(root).entry(&root.join(".moku"));
+    let kind = found.ok().flatten().map(|found| found.kind);
+    matches!(kind, Some(EntryKind::Folder | EntryKind::SymbolicLink))
 }
 
 /// The archive that contains `start`: the nearest folder, itself included, that is an archive or a

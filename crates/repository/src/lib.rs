@@ -8,9 +8,11 @@
 pub mod archive;
 pub mod archive_paths;
 pub mod archive_writer;
+pub mod atomic_replace;
 pub mod backends;
 pub mod body_failure;
 pub mod byte_size;
+pub mod cache_folder;
 pub mod content;
 pub mod error;
 mod head_file;

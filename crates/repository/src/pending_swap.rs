@@ -1,7 +1,7 @@
 //! Archives with a pending swap: the silos were replaced, and the files derived from them are not
 //! in place yet.
 //!
-//! `rewrite` swaps two folders of silos in one step. Index, catalog and HEAD follow in separate
+//! `purge` swaps two folders of silos in one step. Index, catalog and HEAD follow in separate
 //! steps, so for some milliseconds they do not all match the silos. The new silos contain a marker
 //! file for this state, which is removed when everything is in place. Readers wait until the marker
 //! is gone. If the process was killed, the next writer completes the swap by renaming the prepared
@@ -24,7 +24,7 @@ const SWAP_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The folder where new silos and the files derived from them are prepared.
 pub fn prepared_paths(layout: &ArchivePaths) -> ArchivePaths {
-    ArchivePaths::new(&layout.temporary().join("purge"))
+    layout.inside(&layout.temporary().join("purge"))
 }
 
 /// Opens several files that must match each other, and retries if the silos were swapped meanwhile.
@@ -54,77 +54,73 @@ struct SwapState {
 }
 
 fn swap_state(layout: &ArchivePaths) -> SwapState {
-    let folder = fs::metadata(layout.silos()).ok().map(|folder| (folder.dev(), folder.ino()));
-    SwapState { folder, is_settled: !layout.pending_swap().exists() }
+    let folder = fs::symlink_metadata(layout.silos()).ok().map(|folder| (folder.dev(), folder.ino()));
+    // A marker that cannot be examined is left to the opening of the silos, which fails as well.
+    let marker = layout.files().entry(&layout.pending_swap());
+    SwapState { folder, is_settled: matches!(marker, Ok(None) | Err(_)) }
 }
 
 /// Moves the files derived from the silos into place, if a swap is pending. The caller must hold
 /// the write lock.
 pub fn finish_pending_swap(layout: &ArchivePaths) -> Result<(), RepositoryError> {
-    if !layout.pending_swap().exists() {
+    let (files, marker) = (layout.files(), layout.pending_swap());
+    if files.entry(&marker).map_err(RepositoryError::read(&marker))?.is_none() {
         return Ok(());
     }
     let new = prepared_paths(layout);
-    if new.root().is_dir() {
-        if new.index().is_dir() {
-            put_away(&layout.index(), &layout.temporary().join("old-index"))?;
+    let is_folder = |path: &Path| files.is_folder(path).map_err(RepositoryError::read(path));
+    if is_folder(new.root())? {
+        if is_folder(&new.index())? {
+            put_away(layout, &layout.index(), &layout.temporary().join("old-index"))?;
         }
-        rename(&new.index(), &layout.index())?;
-        if new.catalog().is_file() {
+        rename(layout, &new.index(), &layout.index())?;
+        if files.entry(&new.catalog()).map_err(RepositoryError::read(&new.catalog()))?.is_some() {
             forget_log(layout)?;
         }
-        rename(&new.catalog(), &layout.catalog())?;
-        rename(&new.head(), &layout.head())?;
+        rename(layout, &new.catalog(), &layout.catalog())?;
+        rename(layout, &new.head(), &layout.head())?;
     } else {
         // The prepared folder was removed, so it is unknown which silos the present files match.
-        put_away(&layout.index(), &layout.temporary().join("old-index"))?;
+        put_away(layout, &layout.index(), &layout.temporary().join("old-index"))?;
         forget_log(layout)?;
-        remove(&layout.catalog())?;
-        remove(&layout.head())?;
+        remove(layout, &layout.catalog())?;
+        remove(layout, &layout.head())?;
     }
-    sync(layout.root())?;
-    remove(&layout.pending_swap())?;
-    sync(&layout.silos())
+    sync_folder(layout, layout.root())?;
+    remove(layout, &marker)?;
+    sync_folder(layout, &layout.silos())
 }
 
 /// Removes the SQLite log of a catalog about to be replaced: SQLite would apply it to the new one.
 fn forget_log(layout: &ArchivePaths) -> Result<(), RepositoryError> {
-    ["-wal", "-shm"].iter().try_for_each(|ending| remove(&layout.root().join(format!("catalog.db{ending}"))))
+    let log = |ending| layout.root().join(format!("catalog.db{ending}"));
+    ["-wal", "-shm"].iter().try_for_each(|ending| remove(layout, &log(ending)))
 }
 
 /// Renames a folder, replacing anything at the target.
-fn put_away(folder: &Path, to: &Path) -> Result<(), RepositoryError> {
-    if to.exists() {
-        step("remove folders", to);
-        fs::remove_dir_all(to).map_err(RepositoryError::write(to))?;
-    }
-    rename(folder, to)
+fn put_away(layout: &ArchivePaths, folder: &Path, to: &Path) -> Result<(), RepositoryError> {
+    step("remove folders", to);
+    layout.files().remove_tree(to).map_err(RepositoryError::write(to))?;
+    rename(layout, folder, to)
 }
 
-/// Renames a file or folder, if it exists.
-pub fn rename(from: &Path, to: &Path) -> Result<(), RepositoryError> {
+/// Renames a file or folder of an archive, if it exists.
+pub fn rename(layout: &ArchivePaths, from: &Path, to: &Path) -> Result<(), RepositoryError> {
     step("rename", to);
-    ignore_missing(fs::rename(from, to), to)
-}
-
-/// Removes a file, if it exists.
-pub fn remove(path: &Path) -> Result<(), RepositoryError> {
-    step("remove", path);
-    ignore_missing(fs::remove_file(path), path)
-}
-
-fn ignore_missing(done: io::Result<()>, path: &Path) -> Result<(), RepositoryError> {
-    match done {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(RepositoryError::Write { path: path.to_owned(), source: error })
-        }
-        _ => Ok(()),
+    match layout.files().rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        renamed => renamed.map_err(RepositoryError::write(to)),
     }
 }
 
-/// Waits until a file, or the entries of a folder, are durable.
-pub fn sync(path: &Path) -> Result<(), RepositoryError> {
+/// Removes a file of an archive, if it exists.
+pub fn remove(layout: &ArchivePaths, path: &Path) -> Result<(), RepositoryError> {
+    step("remove", path);
+    layout.files().remove(path).map_err(RepositoryError::write(path))
+}
+
+/// Waits until the entries of a folder of an archive are durable.
+pub fn sync_folder(layout: &ArchivePaths, path: &Path) -> Result<(), RepositoryError> {
     step("sync", path);
-    let synced = fs::File::open(path).and_then(|file| file.sync_all());
-    synced.map_err(RepositoryError::write(path))
+    layout.files().sync_folder(path).map_err(RepositoryError::write(path))
 }

@@ -21,12 +21,16 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use varve_core::BodyId;
 use varve_core::body::StoredBody;
+use varve_file::RootedFiles;
 
+use crate::atomic_replace::replace;
 use crate::error::RepositoryError;
-use crate::history::{HistoryWriter, replace};
+use crate::history::HistoryWriter;
 
 /// Version number of the cache format.
 const FORMAT_NUMBER: u32 = 1;
+/// Maximum length of the cache, in bytes: about two million files.
+const MAX_CACHE_BYTES: u64 = 512 << 20;
 /// Resolution assumed for timestamps with a fraction of a second.
 const FINE_CLOCK_NANOSECONDS: i128 = 20_000_000;
 /// Resolution assumed for timestamps in whole seconds, as some file systems store them.
@@ -74,7 +78,8 @@ pub struct SeenFiles {
     given: PathBuf,
     /// The canonical path of the folder.
     folder: PathBuf,
-    kept_in: Option<PathBuf>,
+    /// The cache, a file of the archive.
+    kept_in: Option<(RootedFiles, PathBuf)>,
     now: i128,
     before: HashMap<PathBuf, SeenFile>,
     /// Files that have not changed and whose bodies are stored.
@@ -95,8 +100,13 @@ impl SeenFiles {
             return Self::default();
         };
         let now = opened.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i128);
-        let before = read(&kept_in, &folder).unwrap_or_default();
-        Self { given: given.to_owned(), folder, kept_in: Some(kept_in), now, before, ..Self::default() }
+        let files = match history {
+            HistoryWriter::Archive(archive) => archive.writer().layout().files().clone(),
+            HistoryWriter::Moku(site) => RootedFiles::new(site.site_root()),
+        };
+        let before = read(&files, &kept_in, &folder).unwrap_or_default();
+        let kept_in = Some((files, kept_in));
+        Self { given: given.to_owned(), folder, kept_in, now, before, ..Self::default() }
     }
 
     /// Determines which files are unchanged and have their bodies stored.
@@ -170,7 +180,7 @@ impl SeenFiles {
 
     /// Writes the cache for the next run. A failed write only costs time then.
     pub fn write_down(self) {
-        let Some(kept_in) = &self.kept_in else { return };
+        let Some((kept_files, kept_in)) = &self.kept_in else { return };
         let read = std::mem::take(&mut *self.read.lock().unwrap_or_else(PoisonError::into_inner));
         if read.is_empty() && self.unchanged.len() == self.before.len() {
             return;
@@ -181,14 +191,14 @@ impl SeenFiles {
         let written = SeenFilesJson { format: FORMAT_NUMBER, folder: self.folder.clone(), files };
         // A path that is not UTF-8 cannot be written as JSON: then no cache is written.
         if let Ok(text) = serde_json::to_vec(&written) {
-            let _ = replace(kept_in, &mut text.as_slice(), false);
+            let _ = replace(kept_files, kept_in, &mut text.as_slice(), false);
         }
     }
 }
 
 /// Reads the cache of a folder. `None` if it is of another folder or cannot be read.
-fn read(path: &Path, folder: &Path) -> Option<HashMap<PathBuf, SeenFile>> {
-    let written: SeenFilesJson = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+fn read(files: &RootedFiles, path: &Path, folder: &Path) -> Option<HashMap<PathBuf, SeenFile>> {
+    let written: SeenFilesJson = serde_json::from_slice(&files.read(path, MAX_CACHE_BYTES).ok()??).ok()?;
     let is_this = written.format == FORMAT_NUMBER && written.folder == folder;
     let files = written.files.into_iter().map(|(path, state, body)| (path, SeenFile { state, body }));
     is_this.then(|| files.collect())

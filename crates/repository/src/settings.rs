@@ -30,6 +30,8 @@ const ZSTD_LEVEL: i32 = 3;
 const ZSTD_DICTIONARY_LEVEL: i32 = 6;
 /// Maximum dictionary size, which a reader has to hold in memory.
 pub const MAX_DICTIONARY_BYTES: usize = 8 << 20;
+/// Maximum length of `varve.toml`, in bytes.
+pub const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 /// Maximum length of a name or an operator, which must be one line.
 const MAX_TEXT_BYTES: usize = 1000;
 

@@ -7,9 +7,9 @@
 //! captures.
 
 pub mod column;
-mod derived;
 mod error;
 mod open;
+mod read_annotations;
 mod read_catalog;
 mod reader_pool;
 mod table_catalog;
@@ -20,9 +20,9 @@ mod versions;
 use rusqlite::{Connection, Params, Row};
 use varve_core::history::TimeOrder;
 
-pub use derived::parsed_state;
 pub use error::UnlocatedError;
 pub use open::{configure_writer, open_to_write};
+pub use read_annotations::parsed_state;
 pub use reader_pool::ReaderPool;
 pub use table_catalog::TableCatalog;
 pub use table_layout::{

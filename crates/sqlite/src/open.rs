@@ -1,10 +1,16 @@
 //! Opens one connection, to read or to write, and sets its pragmas. Knows no table.
+//!
+//! A database may come from someone else. Neither it nor a file that SQLite keeps beside it may be a
+//! link or a special file: a link could lead a write elsewhere, and a named pipe would make SQLite
+//! wait for ever. Both are checked first, and SQLite itself refuses links that appear later.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
+use varve_core::catalog::CatalogError;
+use varve_file::Folder;
 
 use crate::SqlResult;
 use crate::error::{UnlocatedError, is_disk_full};
@@ -13,6 +19,9 @@ use crate::error::{UnlocatedError, is_disk_full};
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The number of prepared statements that a connection caches: more than this program has.
 const STATEMENT_CACHE_SIZE: usize = 96;
+
+/// Flags of every connection.
+const COMMON_FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_NO_MUTEX.union(OpenFlags::SQLITE_OPEN_NOFOLLOW);
 
 /// A connection that reads.
 pub(crate) struct PooledReader {
@@ -38,7 +47,7 @@ impl PooledReader {
 type FileStamp = Option<(u64, Option<SystemTime>)>;
 
 fn file_stamp(path: &Path) -> FileStamp {
-    std::fs::metadata(path).ok().map(|about| (about.len(), about.modified().ok()))
+    std::fs::symlink_metadata(path).ok().map(|about| (about.len(), about.modified().ok()))
 }
 
 /// The stamps of a database and its log.
@@ -63,8 +72,9 @@ impl DatabaseFiles {
 /// A read-only connection leaves behind the log files that it had to make. Where there are none
 /// yet, a connection that may write is used, with `query_only` set.
 pub(crate) fn open_to_read(path: &Path) -> SqlResult<PooledReader> {
-    let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let removes_log = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let path = &checked_path(path)?;
+    let read_only = COMMON_FLAGS | OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let removes_log = COMMON_FLAGS | OpenFlags::SQLITE_OPEN_READ_WRITE;
     let flags = if sibling_file(path, "-wal").exists() { read_only } else { removes_log };
     match Connection::open_with_flags(path, flags).and_then(configure) {
         Err(error) if (cannot_open(&error) || lacks_shared_memory(&error)) && path.is_file() => {
@@ -72,6 +82,27 @@ pub(crate) fn open_to_read(path: &Path) -> SqlResult<PooledReader> {
         }
         opened => Ok(PooledReader { connection: opened?, immutable_since: None }),
     }
+}
+
+/// The canonical path of a database, without which SQLite could not refuse links. Fails if the
+/// database, or a file that SQLite keeps beside it, is not a regular file.
+///
+/// Links on the way to the folder of the database are followed: the caller has opened that folder.
+fn checked_path(path: &Path) -> SqlResult<PathBuf> {
+    let failed = |source: Box<dyn std::error::Error + Send + Sync>| {
+        UnlocatedError::Callback(CatalogError::Unreachable { path: path.to_owned(), source })
+    };
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(path.to_owned()) };
+    let folder = match Folder::open(parent) {
+        // SQLite words that nothing is there.
+        Err(error) if error.is_absent() => return Ok(path.to_owned()),
+        opened => opened.map_err(|error| failed(error.into()))?,
+    };
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        folder.checked_path(sibling_file(Path::new(name), suffix)).map_err(|error| failed(error.into()))?;
+    }
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    Ok(parent.canonicalize().map_err(|error| failed(error.into()))?.join(name))
 }
 
 /// The name of a file that SQLite keeps beside a database.
@@ -106,9 +137,8 @@ fn open_immutable(path: &Path, flags: OpenFlags, cause: &rusqlite::Error) -> Sql
 
 /// Opens a database to write. Creates it if it does not exist.
 pub fn open_to_write(path: &Path) -> SqlResult<Connection> {
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).and_then(configure)?;
+    let flags = COMMON_FLAGS | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let connection = Connection::open_with_flags(checked_path(path)?, flags).and_then(configure)?;
     if connection.is_readonly("main")? {
         return Err(UnlocatedError::ReadOnly);
     }

@@ -8,7 +8,7 @@ use varve_core::history::{
 use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
 
 use crate::table_layout::TableLayout;
-use crate::{TableCatalog, derived, verdicts, versions};
+use crate::{TableCatalog, read_annotations, verdicts, versions};
 
 impl<L: TableLayout> CatalogRead for TableCatalog<L> {
     fn version(&self, id: &VersionId) -> CatalogResult<Option<VersionInfo>> {
@@ -105,27 +105,27 @@ impl<L: TableLayout> CatalogRead for TableCatalog<L> {
     }
 
     fn tags(&self) -> CatalogResult<Vec<VersionTag>> {
-        self.query(|connection| derived::tags::<L>(connection, None))
+        self.query(|connection| read_annotations::tags::<L>(connection, None))
     }
 
     fn tag(&self, name: &str) -> CatalogResult<Option<VersionTag>> {
-        self.query(|connection| Ok(derived::tags::<L>(connection, Some(name))?.pop()))
+        self.query(|connection| Ok(read_annotations::tags::<L>(connection, Some(name))?.pop()))
     }
 
     fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> CatalogResult<Option<StoredDiff>> {
-        self.query(|connection| derived::diff::<L>(connection, base, head))
+        self.query(|connection| read_annotations::diff::<L>(connection, base, head))
     }
 
     fn diffs_with(&self, version: &VersionId) -> CatalogResult<Vec<StoredDiffInfo>> {
-        self.query(|connection| derived::diffs_with::<L>(connection, version))
+        self.query(|connection| read_annotations::diffs_with::<L>(connection, version))
     }
 
     fn diffs_before(&self, before: Moment) -> CatalogResult<u64> {
-        self.query(|connection| derived::diffs_before::<L>(connection, before))
+        self.query(|connection| read_annotations::diffs_before::<L>(connection, before))
     }
 
     fn scores(&self, version: &VersionId) -> CatalogResult<Vec<StoredScore>> {
-        self.query(|connection| derived::scores::<L>(connection, version))
+        self.query(|connection| read_annotations::scores::<L>(connection, version))
     }
 
     fn verdicts_of(&self, url: &str, limit: usize) -> CatalogResult<Vec<StoredVerdict>> {
@@ -153,15 +153,15 @@ impl<L: TableLayout> CatalogRead for TableCatalog<L> {
     }
 
     fn open_runs(&self) -> CatalogResult<Vec<RunId>> {
-        self.query(derived::open_runs::<L>)
+        self.query(read_annotations::open_runs::<L>)
     }
 
     fn captures_of_run(&self, run: &RunId) -> CatalogResult<u64> {
-        self.query(|connection| derived::captures_of_run::<L>(connection, run))
+        self.query(|connection| read_annotations::captures_of_run::<L>(connection, run))
     }
 
     fn each_record_of_run(&self, run: &RunId, each: &mut dyn FnMut(RecordId)) -> CatalogResult<()> {
-        self.query(|connection| derived::each_record_of_run::<L>(connection, run, each))
+        self.query(|connection| read_annotations::each_record_of_run::<L>(connection, run, each))
     }
 
     fn version_of_run(&self, run: &RunId) -> CatalogResult<Option<VersionId>> {
@@ -169,19 +169,19 @@ impl<L: TableLayout> CatalogRead for TableCatalog<L> {
     }
 
     fn head(&self) -> CatalogResult<Option<VersionId>> {
-        self.query(|connection| derived::parsed_state::<L, _>(connection, "head"))
+        self.query(|connection| read_annotations::parsed_state::<L, _>(connection, "head"))
     }
 
     fn scanned_up_to(&self) -> CatalogResult<Option<u64>> {
-        self.query(|connection| derived::parsed_state::<L, _>(connection, "scanned_up_to"))
+        self.query(|connection| read_annotations::parsed_state::<L, _>(connection, "scanned_up_to"))
     }
 
     fn latest_page_list(&self) -> CatalogResult<Option<LatestPageList>> {
-        self.query(derived::latest_page_list::<L>)
+        self.query(read_annotations::latest_page_list::<L>)
     }
 
     fn last_gc(&self) -> CatalogResult<Option<Moment>> {
-        self.query(derived::last_gc::<L>)
+        self.query(read_annotations::last_gc::<L>)
     }
 
     fn each_body(&self, each: &mut dyn FnMut(BodyId) -> CatalogResult<()>) -> CatalogResult<()> {

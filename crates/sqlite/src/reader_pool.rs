@@ -20,7 +20,7 @@ type PrepareReader = Box<dyn Fn(&Connection) -> SqlResult<()> + Send + Sync>;
 type FileIdentity = Option<(u64, u64)>;
 
 fn file_identity(path: &Path) -> FileIdentity {
-    std::fs::metadata(path).ok().map(|about| (about.dev(), about.ino()))
+    std::fs::symlink_metadata(path).ok().map(|about| (about.dev(), about.ino()))
 }
 
 /// Connections that no query uses, all to the same file.

@@ -15,6 +15,7 @@
 pub mod aardwarc;
 pub mod audit;
 pub mod body;
+pub mod dictionary_samples;
 pub mod disk;
 mod error;
 pub mod exchange;

@@ -4,14 +4,17 @@
 //! record was written makes them again from its header, so the result equals the index that
 //! housekeeping produces, byte for byte. The same pass yields the records that a catalog needs.
 
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use varve_warc::rule::WarcFinding;
+use varve_warc::rules::WarcFinding;
 
+use crate::disk::Disk;
 use crate::error::StoreError;
 use crate::exchange::{ScannedRecord, extract_lossy};
-use crate::index::{IndexEntry, IndexError, IndexOptions, IndexReader, IndexRebuild};
-use crate::silo::{SiloFiles, WalkedRecords, next_number, walk};
+use crate::index::{IndexEntry, IndexError, IndexOptions, IndexReader, IndexRebuild, PrefixRange};
+use crate::silo::{SiloError, SiloFile, SiloFiles, WalkedRecords, missing_ranges, next_number, walk};
 use crate::writer::recover::{LastSiloState, save_cut_tail, trim_last_silo};
 use crate::writer::segments;
 
@@ -29,6 +32,12 @@ pub struct RebuildDone {
     /// The file with the unreadable tail that was cut off the last silo. Present when no index
     /// shows whether that tail was acknowledged.
     pub set_aside: Option<PathBuf>,
+    /// The numbers of silos that are missing, up to the last number that was used.
+    pub lost_silos: Vec<RangeInclusive<u32>>,
+    /// Entries of the old index that lead into missing silos or behind the end of a silo.
+    pub lost_entries: u64,
+    /// The damage of the file with the next silo number, which was written again.
+    pub number_damage: Option<SiloError>,
 }
 
 /// The number of bytes that a rebuild reads, for progress bars.
@@ -54,12 +63,19 @@ pub fn rebuild(
     segments::complete(files)?;
     files.disk.make_folders(folder)?;
     // The old index, if readable, shows which records were acknowledged.
-    let known = IndexReader::open(&*files.disk, folder).ok().and_then(|index| index.greatest_place());
-    let mut index = IndexRebuild::begin(&*files.disk, folder, options)?;
+    let old = IndexReader::open(&*files.disk, folder).ok();
+    let known = old.as_ref().and_then(IndexReader::greatest_place);
     let silos = files.list()?;
+    if let Some(old) = &old {
+        done.lost_entries = count_lost_entries(old, &silos);
+    }
+    drop(old);
+    let mut index = IndexRebuild::begin(&*files.disk, folder, options)?;
     // The new index has no entries of lost silos, so their numbers are recorded separately.
-    next_number::remember(files, known.map_or(0, |known| known.silo() + 1))?;
-    let last = silos.keys().next_back().copied();
+    done.number_damage = next_number::restore(files, known.map_or(0, |known| known.silo() + 1))?;
+    let numbers: Vec<u32> = silos.keys().copied().collect();
+    done.lost_silos = missing_ranges(&numbers, next_number::next_unused(files)?);
+    let last = numbers.last().copied();
     for (number, silo) in &silos {
         let source = files.open(*number)?;
         let mut whole = ConfirmedRecords {
@@ -96,6 +112,50 @@ pub fn rebuild(
     }
     done.entries = index.finish()?.entries;
     Ok(done)
+}
+
+/// Counts the entries that lead to no byte of a silo. A damaged index is counted up to the damage.
+fn count_lost_entries(index: &IndexReader, silos: &BTreeMap<u32, SiloFile>) -> u64 {
+    let is_lost = |entry: &IndexEntry| {
+        silos.get(&entry.place.silo()).is_none_or(|silo| entry.place.offset() >= silo.length)
+    };
+    let entries = index.entries(PrefixRange::ALL).into_iter().flatten();
+    entries.map_while(Result::ok).filter(is_lost).count() as u64
+}
+
+/// Builds an index of the silos in `folder` of another disk, and changes nothing else. Passes the
+/// scanned records to `scanned`, in order. For reading an archive without a usable index.
+pub fn build_index_elsewhere(
+    files: &SiloFiles,
+    (disk, folder): (&dyn Disk, &Path),
+    options: IndexOptions,
+    threads: usize,
+    scanned: &mut dyn FnMut(ScannedRecord),
+) -> Result<(), StoreError> {
+    disk.make_folders(folder)?;
+    let mut index = IndexRebuild::begin(disk, folder, options)?;
+    let silos = files.list()?;
+    let last = silos.keys().next_back().copied();
+    for (number, silo) in &silos {
+        let source = files.open(*number)?;
+        let mut whole = ConfirmedRecords {
+            index: &mut index,
+            scanned: &mut *scanned,
+            held: Vec::new(),
+            held_back: Vec::new(),
+            failure: Ok(()),
+        };
+        walk(&*source, *number, threads, &|_| {}, &extract_lossy, &mut |part| whole.take(part))
+            .map_err(|error| StoreError::walk(*number, error))?;
+        let UnconfirmedRecords { entries, scanned: held_back } = whole.finish()?;
+        // The end of the open silo was perhaps never acknowledged.
+        if silo.read_only || last != Some(*number) {
+            entries.into_iter().try_for_each(|entry| index.push(entry))?;
+            held_back.into_iter().for_each(|(_, record)| scanned(record));
+        }
+    }
+    index.finish()?;
+    Ok(())
 }
 
 /// Records behind the last complete one, which may be cut off.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use varve_core::VersionId;
-use varve_core::head::{HeadError, HeadStore, IntendedHead};
+use varve_core::head_store::{HeadError, HeadStore, IntendedHead};
 
 /// HEAD in memory. Clones are handles to the same HEAD.
 #[derive(Clone, Default)]

@@ -9,7 +9,7 @@ use varve_core::frontier::{
     ClaimRequest, ClaimedUrl, Frontier, FrontierCounts, FrontierOutcome, FrontierStore, NewUrl, OpenRun,
     PastUrl,
 };
-use varve_core::head::{HeadError, HeadStore, IntendedHead};
+use varve_core::head_store::{HeadError, HeadStore, IntendedHead};
 use varve_core::history::{
     Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder,
     VersionFilter, VersionInfo, VersionTag,

@@ -164,11 +164,11 @@ impl Digest {
         let colon = memchr::memchr(b':', text).ok_or(DigestError::Unlabelled)?;
         let (label, value) = (&text[..colon], &text[colon + 1..]);
         let Some(algorithm) = Algorithm::from_label(label) else {
-            return Err(DigestError::UnknownAlgorithm(crate::rule::shown(label)));
+            return Err(DigestError::UnknownAlgorithm(crate::rules::shown(label)));
         };
         Self::parse_value(algorithm, value).ok_or_else(|| DigestError::Malformed {
             algorithm: algorithm.label(),
-            value: crate::rule::shown(value),
+            value: crate::rules::shown(value),
         })
     }
 

@@ -4,7 +4,7 @@
 //! the rules that files break. HTTP messages belong to `varve-wire`. It knows nothing of archives,
 //! catalogs or networks and is useful alone.
 //!
-//! Reading is lenient: everything readable is given, and each defect is a [`rule::WarcFinding`].
+//! Reading is lenient: everything readable is given, and each defect is a [`rules::WarcFinding`].
 //! Writing is strict: the output breaks no rule. [`inspect`] reports on a file, and [`repair`]
 //! writes a conforming file from a defective one.
 //!
@@ -48,11 +48,11 @@ pub mod parallel;
 pub mod payload;
 mod reader;
 pub mod record;
-pub mod record_check;
 pub mod repair;
-pub mod rule;
+pub mod rules;
 mod stray_bytes;
-pub mod validate;
+pub mod validate_header;
+pub mod validate_record;
 pub mod write;
 
 pub use member::{DecoderPool, Encoding, FileDecoders};

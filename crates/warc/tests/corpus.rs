@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use varve_warc::inspect::{InspectOptions, InspectReport, inspect};
-use varve_warc::rule::{ReportingMode, Rule, WarcFinding};
+use varve_warc::rules::{ReportingMode, Rule, WarcFinding};
 use varve_warc::{Error, Format};
 
 /// Maximum number of messages shown for each rule.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use made::{Archive, Read, ReadAll, archive, inspected, read_all, some_records, with_neighbours_hit};
 use varve_warc::Encoding;
-use varve_warc::rule::{Rule, WarcFinding};
+use varve_warc::rules::{Rule, WarcFinding};
 
 /// The records of the undamaged file.
 fn whole(file: &Archive) -> Vec<Read> {

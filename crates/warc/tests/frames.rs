@@ -5,7 +5,7 @@ use std::any::Any;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use varve_warc::rule::{Rule, WarcFinding};
+use varve_warc::rules::{Rule, WarcFinding};
 use varve_warc::write::{DictionaryDraft, train_dictionary};
 use varve_warc::{DecoderPool, FileDecoders};
 use varve_warc::{Error, WarcReader};

@@ -6,7 +6,7 @@ use made::{archive, codes, inspected, packed, record, response, some_records};
 use varve_warc::Encoding;
 use varve_warc::digest::Algorithm;
 use varve_warc::inspect::{InspectOptions, inspect};
-use varve_warc::rule::Rule;
+use varve_warc::rules::Rule;
 
 #[test]
 fn conforming_files_have_no_findings() {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use flate2::{Compress, Compression, FlushCompress};
 use made::{codes, packed, record};
 use varve_warc::inspect::{InspectOptions, InspectReport, inspect};
-use varve_warc::rule::Rule;
+use varve_warc::rules::Rule;
 use varve_warc::{Encoding, Error};
 use varve_wire::ReadAt;
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use varve_warc::date::Date;
 use varve_warc::inspect::{InspectOptions, InspectReport, inspect};
 use varve_warc::repair::{RepairError, RepairReport, WarcRepair};
-use varve_warc::rule::Rule;
+use varve_warc::rules::Rule;
 use varve_warc::write::Packing;
 use varve_warc::{Encoding, Error, WarcReader};
 

@@ -1,8 +1,8 @@
 //! `audit`: verifies that every stored byte is unchanged.
 //!
 //! Adds the archive level to the audit of the store: the choice of silos, and a printable report.
-//! All layouts have the same findings and the same [`AuditReport`]. What is checked in a Moku site
-//! is in [`super::audit_site`], what is checked in a Crystal project in `varve-crystal`.
+//! All layouts have the same findings and the same [`AuditReport`]. The checks of a Moku site are in
+//! [`super::audit_site`], those of a Crystal project in `varve-crystal`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use varve_store::StoreError;
 use varve_store::aardwarc;
-use varve_store::audit::{AuditDone, AuditOptions, audit as audit_store};
+use varve_store::audit::{AuditDone, AuditOptions, audit as audit_store, error_text};
 use varve_store::index::IndexOptions;
 use varve_store::silo::SiloFile;
 
@@ -126,11 +126,13 @@ impl AuditSubject {
     pub fn work(&self) -> Result<AuditWork, ArchiveError> {
         Ok(match self {
             Self::Archive(archive) => {
-                AuditWork::Bytes(Some(varve_store::rebuild::bytes_to_read(archive.store().files())?))
+                let silos = varve_store::rebuild::bytes_to_read(archive.store().files())?;
+                AuditWork::Bytes(Some(silos + file_length(&archive.layout().catalog())))
             }
-            Self::Aardwarc(root) => AuditWork::Bytes(Objects::bytes_to_read(root)?),
-            Self::Site(root) => AuditWork::Bytes(Some(audit_site::bytes_to_read(root)?)),
-            Self::Project(root) => AuditWork::Revisions(revisions_at_most(root)?),
+            // Damage that prevents counting is reported by the audit itself.
+            Self::Aardwarc(root) => AuditWork::Bytes(Objects::bytes_to_read(root).ok().flatten()),
+            Self::Site(root) => AuditWork::Bytes(audit_site::bytes_to_read(root).ok()),
+            Self::Project(root) => AuditWork::Revisions(revisions_at_most(root).unwrap_or(0)),
         })
     }
 
@@ -149,11 +151,43 @@ impl AuditSubject {
             {
                 Err(ArchiveError::AuditedWhole(root.clone()))
             }
-            Self::Aardwarc(root) => audit_aardwarc(root, request.quick, progress, found),
-            Self::Site(root) => audit_site(root, request.quick, progress, found),
-            Self::Project(root) => audit_project(root, request.quick, progress, found),
+            Self::Aardwarc(root) => {
+                let checked = CheckedItems::Aardwarc { silos: 0 };
+                to_the_end(checked, found, |found| audit_aardwarc(root, request.quick, progress, found))
+            }
+            Self::Site(root) => {
+                let checked = CheckedItems::Site { versions: 0, bodies: 0 };
+                to_the_end(checked, found, |found| audit_site(root, request.quick, progress, found))
+            }
+            Self::Project(root) => {
+                let checked = CheckedItems::Project { bodies: 0 };
+                to_the_end(checked, found, |found| audit_project(root, request.quick, progress, found))
+            }
         }
     }
+}
+
+/// Runs an audit. An error that ends it is its last finding, since damage of any kind is one.
+fn to_the_end(
+    checked: CheckedItems,
+    found: &mut dyn FnMut(AuditFinding),
+    audit: impl FnOnce(&mut dyn FnMut(AuditFinding)) -> Result<AuditReport, ArchiveError>,
+) -> Result<AuditReport, ArchiveError> {
+    let mut findings = 0;
+    let done = audit(&mut |finding| {
+        findings += 1;
+        found(finding);
+    });
+    done.or_else(|error| {
+        let message = format!("the audit could not read on: {}", error_text(&error));
+        found(AuditFinding::new(AuditKind::Damaged, message));
+        Ok(AuditReport { records: 0, bytes: 0, findings: findings + 1, checked })
+    })
+}
+
+/// The length of a file; 0 if it cannot be examined.
+fn file_length(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |file| file.len())
 }
 
 /// Audits an archive. `found` is called with each finding, `progress` with the number of bytes just
@@ -191,17 +225,68 @@ pub fn audit(
             history.hear(said);
         }
     };
-    let mut done =
-        audit_store(archive.store(), &archive.layout().index(), &options, progress, found, &mut told)?;
+    let mut findings = FindingFilter::new(archive, found);
+    findings.add_damaged_settings();
+    let mut add = |finding| findings.add(finding);
+    let done =
+        audit_store(archive.store(), &archive.layout().index(), &options, progress, &mut add, &mut told)?;
     if let Some(history) = history {
-        history.finish(done.is_ahead_of_index, &mut |finding| {
-            done.findings += 1;
-            found(finding);
-        })?;
+        history.finish(&done, &mut add);
     }
-    let AuditDone { silos, silos_left_out, records, bytes, entries, findings, .. } = done;
+    progress(file_length(&archive.layout().catalog()));
+    let AuditDone { silos, silos_left_out, records, bytes, entries, .. } = done;
+    let findings = findings.finish();
     let checked = CheckedItems::Archive { silos, silos_left_out, entries };
     Ok(AuditReport { records, bytes, findings, checked })
+}
+
+/// Counts and passes on the findings of an archive. Those that an interrupted capture explains are
+/// one finding.
+struct FindingFilter<'a> {
+    archive: &'a Archive,
+    found: &'a mut dyn FnMut(AuditFinding),
+    /// Unfinished runs in the queue of the catalog.
+    unfinished: usize,
+    explained: bool,
+    count: u64,
+}
+
+impl<'a> FindingFilter<'a> {
+    fn new(archive: &'a Archive, found: &'a mut dyn FnMut(AuditFinding)) -> Self {
+        // Without a readable catalog no run is known; the audit of the catalog reports that.
+        let runs = archive.backends().read_catalog().and_then(|kept| Ok(kept.frontier.unfinished_runs()?));
+        let unfinished = runs.map_or(0, |runs| runs.len());
+        Self { archive, found, unfinished, explained: false, count: 0 }
+    }
+
+    fn add_damaged_settings(&mut self) {
+        if let Some(why) = self.archive.lost_settings() {
+            let message = format!("the settings cannot be used, and the audit goes on without them: {why}");
+            self.add(AuditFinding::new(AuditKind::Settings, message));
+        }
+    }
+
+    fn add(&mut self, finding: AuditFinding) {
+        if finding.kind == AuditKind::Behind && self.unfinished > 0 {
+            self.explained = true;
+            return;
+        }
+        self.count += 1;
+        (self.found)(finding);
+    }
+
+    /// Reports the unfinished runs, if they explain findings. Returns the number of findings.
+    fn finish(self) -> u64 {
+        if !self.explained {
+            return self.count;
+        }
+        let message = match self.unfinished {
+            1 => "one unfinished run; `varve capture --resume` continues it".to_owned(),
+            runs => format!("{runs} unfinished runs; `varve capture --resume` continues them"),
+        };
+        (self.found)(AuditFinding::new(AuditKind::Behind, message));
+        self.count + 1
+    }
 }
 
 /// Audits the silos of the AardWARC store at `root`, but not its index. `quick` reads headers and
@@ -221,7 +306,7 @@ fn audit_aardwarc(
 
 /// When a file was last written. A file without a known time counts as new, so that it is audited.
 fn modified(path: &Path) -> i64 {
-    let time = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    let time = std::fs::symlink_metadata(path).and_then(|metadata| metadata.modified()).ok();
     let since = time.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     since.and_then(|since| i64::try_from(since.as_secs()).ok()).unwrap_or(i64::MAX)
 }

@@ -10,6 +10,7 @@ mod diffs;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
+use varve_file::RootedFiles;
 use varve_repository::RepositoryError;
 
 use varve_catalog::CatalogError;
@@ -19,14 +20,14 @@ use varve_core::history::{Capture, ListCursor, Version, VersionFilter};
 use varve_core::{BodyId, VersionId};
 use varve_moku::MokuFinding;
 use varve_score::RulePack;
-use varve_store::audit::{AuditFinding, AuditKind};
+use varve_store::audit::{AuditFinding, AuditKind, error_text};
 use varve_store::body::LooseFile;
 
 use super::audit::{AuditReport, CheckedItems};
 use crate::error::ArchiveError;
 use varve_repository::history::{
-    BODY_FILE, HEADERS_FILE, HeadState, MokuHistoryReader, VersionPages, are_headers_of, digest_of,
-    original_folder, tree_folder,
+    BODY_FILE, HEADERS_FILE, HeadState, MAX_HEADERS_BYTES, MokuHistoryReader, VersionPages, are_headers_of,
+    digest_of, original_folder, tree_folder,
 };
 
 /// The tables of derived data, which can be computed again.
@@ -56,28 +57,41 @@ pub fn audit_site(
         count += 1;
         found(finding);
     };
-    site.moku().audit_rows(quick, &mut |trouble| tell(of_rows(&trouble)))?;
-    let here = bodies(&site, quick, &mut done, progress, &mut tell)?;
-    snapshots(&site, &here, &mut done, &mut tell)?;
-    let versions = versions(&site, quick, &mut tell)?;
+    let rows = site.moku().audit_rows(quick, &mut |trouble| tell(of_rows(&trouble)));
+    step(rows, &mut tell);
+    let here = step(bodies(&site, quick, &mut done, progress, &mut tell), &mut tell);
+    if let Some(here) = here {
+        step(snapshots(&site, &here, &mut done, &mut tell), &mut tell);
+    }
+    let versions = step(versions(&site, quick, &mut tell), &mut tell).unwrap_or(0);
     if !quick {
         let rules = &RulePack::exposure_1().scoring_version;
-        site.moku().audit_scores(rules, &mut |trouble| tell(of_rows(&trouble)))?;
-        diffs::diffs(&site, &mut tell)?;
+        let scores = site.moku().audit_scores(rules, &mut |trouble| tell(of_rows(&trouble)));
+        step(scores, &mut tell);
+        step(diffs::diffs(&site, &mut tell), &mut tell);
     }
-    let head = head(&site, &mut tell)?;
-    if head == HeadState::Right && !quick {
-        match working_tree(&site, &mut tell) {
-            // A row that is not a valid capture is a finding like any other.
-            Err(ArchiveError::Repository(RepositoryError::Catalog(error @ CatalogError::Damaged { .. }))) => {
-                tell(finding(AuditKind::Rows, None, error.to_string()));
-            }
-            other => other?,
-        }
+    let head = step(head(&site, &mut tell), &mut tell);
+    if head == Some(HeadState::Right) && !quick {
+        step(working_tree(&site, &mut tell), &mut tell);
     }
     let SiteCounts { captures, bodies, bytes } = done;
     let checked = CheckedItems::Site { versions, bodies };
     Ok(AuditReport { records: captures, bytes, findings: count, checked })
+}
+
+/// The result of a step of the audit. One that failed is a finding, and the next step follows.
+fn step<T, E: Into<ArchiveError>>(result: Result<T, E>, tell: &mut dyn FnMut(AuditFinding)) -> Option<T> {
+    match result.map_err(Into::into) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            let message = format!(
+                "the database cannot be read: {}; put `moku.db` back from a copy",
+                error_text(&error)
+            );
+            tell(finding(AuditKind::Rows, None, message));
+            None
+        }
+    }
 }
 
 /// Total bytes of all bodies, for a progress display.
@@ -145,7 +159,7 @@ fn bodies(
     progress: &dyn Fn(u64),
     tell: &mut dyn FnMut(AuditFinding),
 ) -> Result<HashSet<BodyId>, ArchiveError> {
-    let mut here = HashSet::new();
+    let (mut here, files) = (HashSet::new(), RootedFiles::new(site.root()));
     for LooseFile { id, path, length } in site.bodies().list()? {
         // A file without an id was never completed, so nothing references it.
         let Some(id) = id else { continue };
@@ -153,8 +167,8 @@ fn bodies(
         done.bodies += 1;
         if !quick {
             done.bytes += length;
-            let is = digest_of(&path).map_err(ArchiveError::read(&path))?;
-            if is != id {
+            let is = digest_of(&files, &path, &[None]).map_err(ArchiveError::read(&path))?;
+            if let Some(is) = is.filter(|is| *is != id) {
                 let message = format!("body {id} is damaged: its SHA-256 is {is}");
                 tell(finding(AuditKind::Digest, Some(&id.to_string()), message));
             }
@@ -334,9 +348,10 @@ fn look_at_files(
     if site.bodies().have_bodies(&[first.body])? == [false] {
         return Ok(());
     }
-    let trouble = look_in(&tree_folder(site.root(), &first.path), pages);
+    let files = RootedFiles::new(site.root());
+    let trouble = look_in(&files, &tree_folder(site.root(), &first.path), pages);
     let elsewhere = original_folder(&first.path).map(|folder| site.root().join(folder));
-    let is_elsewhere = elsewhere.is_some_and(|folder| look_in(&folder, pages).is_none());
+    let is_elsewhere = elsewhere.is_some_and(|folder| look_in(&files, &folder, pages).is_none());
     if let Some(message) = trouble.filter(|_| !is_elsewhere) {
         tell(finding(AuditKind::WorkingTree, None, message));
     }
@@ -344,15 +359,17 @@ fn look_at_files(
 }
 
 /// The problem with the files in a folder, if they are not those of one of these pages.
-fn look_in(folder: &Path, pages: &[Capture]) -> Option<String> {
+fn look_in(files: &RootedFiles, folder: &Path, pages: &[Capture]) -> Option<String> {
     let (body, headers) = (folder.join(BODY_FILE), folder.join(HEADERS_FILE));
-    match digest_of(&body) {
-        Ok(is) if pages.iter().any(|page| page.body == is) => {}
+    let lengths: Vec<_> = pages.iter().map(|page| page.length).collect();
+    match digest_of(files, &body, &lengths) {
+        Ok(Some(is)) if pages.iter().any(|page| page.body == is) => {}
         Ok(_) => return Some(format!("`{}` is not the body of HEAD", body.display())),
         Err(error) => return Some(format!("`{}` of HEAD cannot be read: {error}", body.display())),
     }
-    match std::fs::read_to_string(&headers) {
-        Ok(text) if pages.iter().any(|page| are_headers_of(page, &text)) => None,
+    match files.read_text(&headers, MAX_HEADERS_BYTES) {
+        Ok(Some(text)) if pages.iter().any(|page| are_headers_of(page, &text)) => None,
+        Ok(None) => Some(format!("`{}` of HEAD is missing", headers.display())),
         Ok(_) => Some(format!("`{}` does not hold the headers of HEAD", headers.display())),
         Err(error) => Some(format!("`{}` of HEAD cannot be read: {error}", headers.display())),
     }

@@ -3,6 +3,7 @@
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Component, Path, PathBuf};
+use varve_file::RootedFiles;
 use varve_repository::RepositoryError;
 
 use varve_catalog::CatalogRow;
@@ -10,15 +11,18 @@ use varve_core::VersionId;
 use varve_core::fact::{HeadMoved, media_type};
 
 use crate::error::ArchiveError;
+use varve_repository::atomic_replace::replace;
 use varve_repository::detect_layout;
 pub use varve_repository::history::{CheckoutReport, CoveredPages};
 use varve_repository::history::{
-    HeadMove, HistoryReader, HistoryWriter, WorkingTree, known_version, replace, update_tree, write_tree,
+    HeadMove, HistoryReader, HistoryWriter, WorkingTree, known_version, update_tree, write_tree,
     write_tree_lossy,
 };
 
 /// The file in an exported folder that names its version.
 const MARK_FILE: &str = ".varve-checkout";
+/// Maximum length of that file, in bytes.
+const MAX_MARK_BYTES: u64 = 4096;
 
 /// Moves HEAD to a version, and writes its pages to the layout's own working tree.
 ///
@@ -86,17 +90,18 @@ pub fn export(
     }
     fs::create_dir_all(folder).map_err(ArchiveError::write(folder))?;
     let _alone = alone_in(folder)?;
-    let mark = folder.join(MARK_FILE);
-    let (before, is_new, is_unfinished) = match fs::read_to_string(&mark) {
-        Ok(text) => {
+    let (mark, files) = (folder.join(MARK_FILE), RootedFiles::new(folder));
+    let (before, is_new, is_unfinished) = match files.read_text(&mark, MAX_MARK_BYTES) {
+        Ok(Some(text)) => {
             let mut words = text.split_whitespace();
             (words.next().and_then(|id| id.parse().ok()), false, words.next().is_some())
         }
-        Err(_) if is_free(folder) => (None, true, false),
-        Err(_) => return Err(RepositoryError::NotEmpty { path: folder.to_owned() }.into()),
+        Ok(None) if is_free(folder) => (None, true, false),
+        Err(source) => return Err(RepositoryError::Read { path: mark, source }.into()),
+        Ok(None) => return Err(RepositoryError::NotEmpty { path: folder.to_owned() }.into()),
     };
     let write_mark =
-        |text: &str| replace(&mark, &mut text.as_bytes(), false).map_err(ArchiveError::write(&mark));
+        |text: &str| replace(&files, &mark, &mut text.as_bytes(), false).map_err(ArchiveError::write(&mark));
     // Until the export is done, the folder holds pages of both versions, and a new tree may hold
     // incomplete pages.
     write_mark(&format!("{} unfinished", before.unwrap_or(version)))?;

@@ -15,7 +15,7 @@ use varve_warc::write::Packing;
 pub use varve_warc::date::Date;
 pub use varve_warc::inspect::{DigestCounts, InspectOptions, InspectReport};
 pub use varve_warc::repair::RepairReport;
-pub use varve_warc::rule::{Rule, RuleSeverity, WarcFinding};
+pub use varve_warc::rules::{Rule, RuleSeverity, WarcFinding};
 pub use varve_warc::{Encoding, Format};
 
 /// The suffixes that a repaired file may have.

@@ -453,7 +453,7 @@ fn unwanted(
 }
 
 fn is_settled(loose: &LooseBodyView<'_>, file: &LooseFile) -> bool {
-    let written = std::fs::metadata(&file.path).and_then(|found| found.modified());
+    let written = std::fs::symlink_metadata(&file.path).and_then(|found| found.modified());
     written.is_ok_and(|written| written <= loose.settled)
 }
 

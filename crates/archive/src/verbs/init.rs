@@ -4,12 +4,11 @@
 //! archive, and before any content. They are written under another name and renamed, so that
 //! `varve.toml` is never incomplete.
 
-use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
 use crate::error::ArchiveError;
-use varve_file::NewFile;
+use varve_file::RootedFiles;
 use varve_repository::archive_writer::WriterOptions;
 use varve_repository::history::ArchiveHistoryWriter;
 use varve_repository::settings::ArchiveSettings;
@@ -26,21 +25,22 @@ pub fn init(folder: &Path, settings: &ArchiveSettings, opening: WriterOptions) -
     let as_settings = |source| RepositoryError::Settings { path: layout.settings(), source };
     settings.check().map_err(as_settings)?;
     require_empty(folder)?;
-    fs::create_dir_all(folder).map_err(ArchiveError::write(folder))?;
-    write_whole(&layout.settings(), settings.text().as_bytes()).map_err(ArchiveError::write(folder))?;
+    let files = layout.files();
+    files.make_folders(folder).map_err(ArchiveError::write(folder))?;
+    write_whole(files, &layout.settings(), settings.text().as_bytes())
+        .map_err(ArchiveError::write(folder))?;
     for place in [layout.silos(), layout.index(), layout.temporary()] {
-        fs::create_dir_all(&place).map_err(ArchiveError::write(&place))?;
+        files.make_folders(&place).map_err(ArchiveError::write(&place))?;
     }
     ArchiveHistoryWriter::open(folder, opening)?;
     Ok(())
 }
 
 /// Writes a file that is complete or absent, even after a power failure.
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut draft = NewFile::new_in(folder)?;
+fn write_whole(files: &RootedFiles, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut draft = files.pending_file(path)?;
     draft.write_all(bytes)?;
     draft.as_file().sync_all()?;
-    draft.persist_noclobber(path).map_err(|error| error.error)?;
-    File::open(folder)?.sync_all()
+    draft.publish_new()?;
+    files.sync_folder(files.root())
 }

@@ -4,9 +4,9 @@
 //! stored as objects that manifests name, so they can be restored from the silos alone.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
+use varve_file::RootedFiles;
 use varve_repository::RepositoryError;
 
 use varve_core::fact::Manifest;
@@ -28,46 +28,31 @@ const MAX_FILE_BYTES: u64 = varve_yaml::MAX_TEXT_BYTES as u64;
 /// Stores the current plan and expectations of an archive.
 pub fn keep(history: &ArchiveHistoryWriter) -> Result<KeptIntent, ArchiveError> {
     let (layout, mut worker) = (history.writer().layout(), history.body_worker());
+    let files = layout.files();
     let mut keep = |path: &Path| -> Result<Option<RecordId>, ArchiveError> {
-        let Some(bytes) = read(path)? else { return Ok(None) };
+        let Some(bytes) = read(files, path)? else { return Ok(None) };
         Ok(Some(RecordId::of_body(worker(BodyInput::Bytes(&bytes), YAML_MEDIA_TYPE)?.id)))
     };
     let plan = keep(&layout.plan())?;
     let mut expectations = BTreeMap::new();
-    for (name, path) in files(&layout.expectations())? {
+    for (name, path) in expectation_files(files, &layout.expectations())? {
         expectations.extend(keep(&path)?.map(|id| (name, id)));
     }
     Ok(KeptIntent { plan, expectations })
 }
 
 /// The bytes of a file; `None` if there is no file.
-fn read(path: &Path) -> Result<Option<Vec<u8>>, ArchiveError> {
-    let file = match fs::File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(RepositoryError::Read { path: path.to_owned(), source }.into()),
-    };
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).map_err(ArchiveError::read(path))?;
-    Ok(Some(bytes))
+fn read(files: &RootedFiles, path: &Path) -> Result<Option<Vec<u8>>, ArchiveError> {
+    files.read(path, MAX_FILE_BYTES).map_err(ArchiveError::read(path))
 }
 
-fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>, ArchiveError> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(RepositoryError::Read { path: folder.to_owned(), source }.into()),
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(ArchiveError::read(folder))?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).filter(|name| is_expectations(name));
-        if let Some(name) = name.filter(|_| path.is_file()) {
-            found.push((name.to_owned(), path));
-        }
-    }
-    found.sort();
-    Ok(found)
+/// The names and paths of the files of expectations, by name. Anything with such a name that is not
+/// a regular file is an error when it is read.
+fn expectation_files(files: &RootedFiles, folder: &Path) -> Result<Vec<(String, PathBuf)>, ArchiveError> {
+    let entries = files.list(folder).map_err(ArchiveError::read(folder))?;
+    let named = entries.iter().filter_map(|entry| entry.name.to_str());
+    let named = named.filter(|name| is_expectations(name));
+    Ok(named.map(|name| (name.to_owned(), folder.join(name))).collect())
 }
 
 fn is_expectations(name: &str) -> bool {
@@ -113,20 +98,25 @@ pub fn restore(
     let mut files = Vec::new();
     for (path, id) in wanted {
         let text = object(archive, id)?;
-        let now = read(&path)?;
+        let now = read(layout.files(), &path)?;
         if !force && now.as_ref().is_some_and(|now| *now != text) {
             return Err(ArchiveError::Exists(path));
         }
         files.push((now.as_ref() != Some(&text), path, text));
     }
-    files.into_iter().map(|(differs, path, text)| write(differs, path, &text)).collect()
+    files.into_iter().map(|(differs, path, text)| write(layout.files(), differs, path, &text)).collect()
 }
 
-fn write(differs: bool, path: PathBuf, text: &[u8]) -> Result<RestoredIntent, ArchiveError> {
+fn write(
+    files: &RootedFiles,
+    differs: bool,
+    path: PathBuf,
+    text: &[u8],
+) -> Result<RestoredIntent, ArchiveError> {
     if differs {
         let folder = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder).map_err(ArchiveError::write(folder))?;
-        varve_file::replace(&path, text).map_err(ArchiveError::write(&path))?;
+        files.make_folders(folder).map_err(ArchiveError::write(folder))?;
+        files.replace(&path, text).map_err(ArchiveError::write(&path))?;
     }
     Ok(RestoredIntent { path, written: differs })
 }

@@ -28,6 +28,7 @@ pub mod moku;
 pub mod plan;
 pub mod purge;
 pub mod rebuild;
+mod rebuild_losses;
 pub mod replay;
 pub mod score;
 pub mod show;

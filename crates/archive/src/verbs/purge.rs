@@ -1,6 +1,6 @@
 //! `purge`: permanently removes data from the silos, and records the removal.
 //!
-//! No other operation does. It writes new silos beside the old ones, without the removed data:
+//! No other operation removes data from silos. It writes new silos beside the old ones, without the removed data:
 //! captures and committed bodies of some URLs, whole versions, objects and trees. Silos before the
 //! first affected one are kept as hard links, so the archive does not exist twice. Each removed
 //! record leaves a tombstone.

@@ -1,15 +1,15 @@
 //! `rebuild`: rebuilds index, catalog and HEAD from the silos alone, reading each silo once.
 
-use std::fs;
 use std::path::PathBuf;
 
 use varve_catalog::CatalogRow;
 use varve_store::StoreError;
 use varve_store::exchange::{ScannedRecord, end_of, scan};
-use varve_store::index::IndexOptions;
+use varve_store::index::{IndexOptions, SiloPlace};
 use varve_store::rebuild::{bytes_to_read as silo_bytes, rebuild as rebuild_store};
 use varve_store::steps::step;
 
+use super::rebuild_losses::{lost_head, lost_items};
 use crate::error::ArchiveError;
 use varve_repository::archive::read_settings;
 use varve_repository::archive_paths::ArchivePaths;
@@ -18,6 +18,7 @@ use varve_repository::backends::{Backends, open_silo_files};
 use varve_repository::history::{CatalogFiller, FilledCatalog, catch_up};
 use varve_repository::pending_swap::remove;
 
+pub use super::rebuild_losses::LostItem;
 pub use varve_repository::history::OmittedRow;
 pub use varve_store::rebuild::RebuildDone;
 
@@ -28,6 +29,8 @@ pub struct Rebuilt {
     pub index: RebuildDone,
     /// Rows that the silos contain and the catalog does not, because data they depend on is lost.
     pub left_out: Vec<OmittedRow>,
+    /// What the old catalog and HEAD knew, and the silos do not hold any more.
+    pub lost: Vec<LostItem>,
 }
 
 /// Number of bytes that the rebuild will read, for a progress display.
@@ -48,9 +51,13 @@ pub fn rebuild(
     let mut catalog = NewCatalog::begin(layout)?;
     let mut told = |said: ScannedRecord| catalog.filling.add(&said);
     let index = rebuild_store(&files, &layout.index(), options, threads, progress, &mut told)?;
-    let left_out = catalog.install()?;
+    let compares_rows = !index.lost_silos.is_empty()
+        || index.lost_entries > 0
+        || !index.findings.is_empty()
+        || catalog.is_ahead_of_silos()?;
+    let InstalledCatalog { left_out, lost } = catalog.install(compares_rows)?;
     drop(lock);
-    Ok(Rebuilt { index, left_out })
+    Ok(Rebuilt { index, left_out, lost })
 }
 
 /// Rebuilds the catalog alone.
@@ -61,7 +68,7 @@ pub(crate) fn rebuild_catalog(layout: &ArchivePaths) -> Result<(), ArchiveError>
         catalog.filling.add(&said);
         Ok::<(), StoreError>(())
     })?;
-    catalog.install().map(drop)
+    catalog.install(false).map(drop)
 }
 
 /// A catalog built beside the old one, which replaces it when it is complete.
@@ -78,31 +85,56 @@ impl<'a> NewCatalog<'a> {
         let path = unfinished(layout);
         // Files left by an interrupted rebuild are not reused.
         for ending in ["", "-wal", "-shm"] {
-            remove(&path.with_extension(format!("db{ending}")))?;
+            remove(layout, &path.with_extension(format!("db{ending}")))?;
         }
         let catalog = backends.new_catalog(&layout.temporary())?;
         Ok(Self { layout, backends, filling: CatalogFiller::new(catalog, settings.redaction()) })
     }
 
-    /// Installs the new catalog. Returns the rows that could not be entered.
-    fn install(self) -> Result<Vec<OmittedRow>, ArchiveError> {
+    /// Whether the old catalog has read more than the silos hold.
+    fn is_ahead_of_silos(&self) -> Result<bool, ArchiveError> {
+        let silos = self.backends.silos().list().map_err(StoreError::from)?;
+        let end = silos.values().next_back().map(|last| (last.number, last.length));
+        // A catalog that cannot be read is no witness.
+        let known = self.backends.read_catalog().and_then(|old| Ok(old.rows.scanned_up_to()?));
+        let reached = known.ok().flatten().map(SiloPlace::from_number);
+        Ok(reached.map(|place| (place.silo(), place.offset())) > end)
+    }
+
+    /// Installs the new catalog and corrects HEAD. Names the rows of the old catalog that are lost
+    /// if `compares_rows`.
+    fn install(self, compares_rows: bool) -> Result<InstalledCatalog, ArchiveError> {
         let layout = self.layout;
         let FilledCatalog { catalog, left_out } = self.filling.finish()?;
+        let mut lost = lost_items(&self.backends, catalog.as_read(), compares_rows)?;
+        // A HEAD that cannot be read names nothing that could be lost.
+        let named = self.backends.head().read().ok().flatten();
         // Also past lost silos: from here on, only `audit` reports them as missing.
         if let Some(end) = end_of(&self.backends.silos())? {
             catalog.apply(&mut std::iter::once(CatalogRow::ScannedUpTo(end.number())))?;
         }
         drop(catalog);
         for ending in ["-wal", "-shm"] {
-            remove(&layout.root().join(format!("catalog.db{ending}")))?;
+            remove(layout, &layout.root().join(format!("catalog.db{ending}")))?;
         }
         let path = layout.catalog();
         step("rename", &path);
-        fs::rename(unfinished(layout), &path).map_err(ArchiveError::write(&path))?;
+        layout.files().rename(&unfinished(layout), &path).map_err(ArchiveError::write(&path))?;
         let catalog = self.backends.write_catalog()?;
         catch_up(&self.backends, &*catalog.rows, read_settings(layout)?.redaction())?;
-        Ok(left_out)
+        let lost_head = lost_head(named, &self.backends)?;
+        if matches!(lost_head, Some(LostItem::Head { to: None, .. })) {
+            remove(layout, &layout.head())?;
+        }
+        lost.extend(lost_head);
+        Ok(InstalledCatalog { left_out, lost })
     }
+}
+
+/// The result of installing a new catalog.
+struct InstalledCatalog {
+    left_out: Vec<OmittedRow>,
+    lost: Vec<LostItem>,
 }
 
 fn unfinished(layout: &ArchivePaths) -> PathBuf {

@@ -15,13 +15,14 @@ use varve_repository::RepositoryError;
 
 use varve_core::RecordId;
 use varve_core::history::{Capture, CaptureFilter, ListCursor, TimeOrder};
-use varve_store::purge::samples;
+use varve_store::dictionary_samples::samples;
 use varve_store::silo::SiloFiles;
 use varve_warc::write::{DictionaryDraft, train_dictionary};
 
 use crate::error::ArchiveError;
+use varve_repository::atomic_replace::replace;
 use varve_repository::backends::open_silo_files;
-use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, VersionPages, replace};
+use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, VersionPages};
 use varve_repository::settings::PackingMethod;
 
 pub use varve_repository::settings::MAX_DICTIONARY_BYTES;
@@ -59,7 +60,8 @@ pub fn train(history: &ArchiveHistoryWriter, size: usize) -> Result<Trained, Arc
     }
     let (made, stored) = make(history, &open_silo_files(writer.layout()), size, &|_| true)?;
     let path = writer.layout().dictionary();
-    replace(&path, &mut stored.as_slice(), true).map_err(ArchiveError::write(&path))?;
+    replace(writer.layout().files(), &path, &mut stored.as_slice(), true)
+        .map_err(ArchiveError::write(&path))?;
     Ok(made)
 }
 

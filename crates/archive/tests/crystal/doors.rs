@@ -211,7 +211,7 @@ fn cookies_are_in_no_silo_and_come_back_with_the_key_alone() {
     std::fs::remove_file(museum.join("secret.key")).unwrap();
     let exported = bring_out(&museum, &version, &home.path().join("b"));
     assert_eq!(exported.left_behind, [("cookies whose key is missing".to_owned(), 1)]);
-    let rows = rusqlite::Connection::open(home.path().join("b/database.sqlite")).unwrap();
+    let rows = rusqlite::Connection::open(exported.path.join("database.sqlite")).unwrap();
     let with_cookie = "SELECT count(*) FROM resource_revision WHERE request_cookie IS NOT NULL";
     assert_eq!(rows.query_row(with_cookie, [], |row| row.get::<_, u64>(0)).unwrap(), 0);
 }

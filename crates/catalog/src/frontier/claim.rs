@@ -16,9 +16,9 @@ const MAX_WOKEN_URLS: i64 = 10_000;
 
 /// Marks URLs as claimed, all in one statement.
 ///
-/// Hosts take turns in the order of their numbers, from the one after ?4 on. A host with URLs gives
-/// at least one, so that ?3 hosts are enough; of these, as many take part as fill the claim. The
-/// window function counts the URLs of the hosts before.
+/// Hosts are served round-robin by number, starting after ?4. Each host with URLs yields at least
+/// one, so at most ?3 hosts are read, and of these as many as fill the claim. The window function
+/// counts the URLs of the hosts before.
 const CLAIM_URLS: &str = "
     WITH excluded (host) AS (SELECT value FROM json_each(?6)),
     later AS (

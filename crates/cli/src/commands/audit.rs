@@ -110,7 +110,9 @@ impl Verb for AuditArgs {
             if reported.len() < MAX_REPORTED_FINDINGS {
                 reported.push(finding);
             }
-        })?;
+        });
+        printer.end_progress();
+        let done = done?;
         printed?;
         if let (Some(path), AuditSubject::Archive(archive)) = (&self.report, &subject) {
             let (began, ended) = (&began, &clock::now().to_string());
@@ -138,7 +140,7 @@ fn print(finding: &AuditFinding, printer: &mut Printer) -> Result<(), Error> {
     printer.finding(style, name, &visible(&audit::line(finding)))
 }
 
-/// Prints what was checked, and the number of findings.
+/// Prints the number of checked records and bytes, and the number of findings.
 fn conclude(done: &AuditReport, printer: &mut Printer) -> Result<(), Error> {
     let (silos, left_out) = match done.checked {
         CheckedItems::Archive { silos, silos_left_out, .. } => (silos, silos_left_out),

@@ -20,7 +20,7 @@ impl CaptureChoiceArgs {
 
     /// Opens the archive for a verb about versions. A version already selects one capture per page,
     /// so `--newest-good` does not apply where versions are kept.
-    pub(super) fn open_reader(&self, session: &Session) -> Result<HistoryReader, Error> {
+    pub(super) fn open_reader(&self, session: &mut Session) -> Result<HistoryReader, Error> {
         let history = session.open_reader_choosing(self.choice())?;
         if self.newest_good && history.has_versions() {
             return Err(ArchiveError::NothingToChoose.into());

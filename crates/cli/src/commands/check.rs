@@ -1,6 +1,6 @@
 //! `varve check`: compares the live web with expected responses, and keeps the evidence.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -289,8 +289,12 @@ impl CheckArgs {
     }
 
     fn database(&self, layout: Option<&ArchivePaths>) -> Result<UrlDatabase, Error> {
-        let folder = self.db.clone().or_else(|| layout.map(ArchivePaths::expectations)).unwrap_or_default();
-        Ok(UrlDatabase::open(&folder)?)
+        match (&self.db, layout) {
+            (None, Some(layout)) => {
+                Ok(UrlDatabase::open_below(layout.files().clone(), &layout.expectations())?)
+            }
+            (folder, _) => Ok(UrlDatabase::open(folder.as_deref().unwrap_or(Path::new("")))?),
+        }
     }
 
     fn without_evidence(

@@ -113,7 +113,7 @@ pub(super) struct DiffArgs {
     exit_code: bool,
 }
 
-/// What is compared, and how it is printed.
+/// The versions to compare, and the form of the output.
 #[derive(clap::Args)]
 struct DiffOutputArgs {
     /// Compare by lines, words, DOM nodes, headers only, or characters

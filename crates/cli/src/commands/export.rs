@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use varve_archive::history::ArchiveHistoryReader;
 use varve_archive::verbs::crystal::export::{ProjectExported, export};
 use varve_archive::verbs::crystal::project::{info, save_as};
 use varve_archive::verbs::crystal::verify::revisions_at_most;
@@ -69,7 +68,7 @@ impl Verb for ExportArgs {
         if detect_layout(&root) == Some(Layout::Crystal) {
             return self.copy(&root, target, session);
         }
-        let history = ArchiveHistoryReader::open(&root)?;
+        let history = session.open_archive_reader()?;
         let version = resolve_version(&(&history).into(), &self.version)?;
         let printer = &mut session.printer;
         let bar = printer.progress(None, "revisions");

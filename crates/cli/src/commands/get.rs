@@ -71,8 +71,7 @@ pub(super) struct GetArgs {
 impl Verb for GetArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         if let Some(folder) = self.to.as_deref().filter(|_| self.tree) {
-            let root = session.root()?;
-            let archive = session.open_after_recovery(|| Archive::open(&root))?;
+            let archive = session.open_archive()?;
             return self.restore_tree(&archive, folder, session);
         }
         let objects = session.open_objects()?;

@@ -289,7 +289,8 @@ impl LogArgs {
         Ok(())
     }
 
-    /// Prints a capture. A list of all URLs shows no body ids, except as JSON: bodies may have to be read for them.
+    /// Prints a capture. A list of all URLs shows no body ids, except as JSON: bodies may have to be
+    /// read for them.
     fn print_capture(
         &self,
         history: &HistoryReader,
@@ -297,7 +298,6 @@ impl LogArgs {
         columns: CaptureColumns,
         session: &mut Session,
     ) -> Result<(), Error> {
-        let version = version_of(capture);
         let removal = removal_of(history, capture)?;
         let (renderings, damage) = match history.renderings(capture) {
             Ok(renderings) => (renderings, None),
@@ -308,26 +308,15 @@ impl LogArgs {
             },
         };
         if self.json {
-            let mut row = json!({
-                "url": capture.url,
-                "time": capture.time,
-                "status": capture.status,
-                "body": history.body_id(capture)?,
-                "version": version,
-                "length": capture.length,
-                "truncated": capture.truncated,
-            });
-            for (name, id) in renderings.named() {
-                row["renderings"][name] = json!(id);
-            }
-            if let Some(removal) = &removal {
-                row["removed"] = removal_json(removal);
-            }
-            if damage.is_some() {
-                row["damaged"] = json!(true);
-            }
-            return session.printer.json(&row);
+            return session.printer.json(&capture_json(
+                history,
+                capture,
+                &renderings,
+                removal.as_ref(),
+                damage.is_some(),
+            )?);
         }
+        let version = version_of(capture);
         let version = version.map_or("(unfinished)".to_owned(), |version| short_version_id(&version));
         let length = capture.length.map_or("?".to_owned(), |length| length.to_string());
         let body = match columns.body {
@@ -357,6 +346,35 @@ impl LogArgs {
         }
         Ok(())
     }
+}
+
+/// A capture as JSON.
+fn capture_json(
+    history: &HistoryReader,
+    capture: &Capture,
+    renderings: &Renderings,
+    removal: Option<&Removal>,
+    is_damaged: bool,
+) -> Result<Value, Error> {
+    let mut row = json!({
+        "url": capture.url,
+        "time": capture.time,
+        "status": capture.status,
+        "body": history.body_id(capture)?,
+        "version": version_of(capture),
+        "length": capture.length,
+        "truncated": capture.truncated,
+    });
+    for (name, id) in renderings.named() {
+        row["renderings"][name] = json!(id);
+    }
+    if let Some(removal) = removal {
+        row["removed"] = removal_json(removal);
+    }
+    if is_damaged {
+        row["damaged"] = json!(true);
+    }
+    Ok(row)
 }
 
 /// Prints a version with the graph on its left. The line of descent ends where the parent was

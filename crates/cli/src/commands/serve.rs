@@ -1,9 +1,9 @@
 //! `varve serve`: shows the archive in a browser.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use varve_archive::ArchivePaths;
+use varve_archive::{ArchivePaths, EntryKind, RootedFiles};
 use varve_serve::{ServeSettings, Server};
 
 use super::capture_choice::CaptureChoiceArgs;
@@ -95,19 +95,17 @@ fn size_of(root: &Path) -> Box<dyn Fn() -> Option<u64> + Send + Sync> {
     if !layout.is_archive() {
         return Box::new(|| None);
     }
-    let silos: PathBuf = layout.silos();
-    Box::new(move || sum(&silos, 4))
+    Box::new(move || sum(layout.files(), &layout.silos(), 4))
 }
 
-fn sum(folder: &Path, deeper: usize) -> Option<u64> {
-    let mut total = 0;
-    for entry in std::fs::read_dir(folder).ok()? {
-        let entry = entry.ok()?;
-        let about = entry.metadata().ok()?;
-        total += match about.is_dir() && deeper > 0 {
-            true => sum(&entry.path(), deeper - 1)?,
-            false => about.len(),
-        };
+fn sum(files: &RootedFiles, folder: &Path, deeper: usize) -> Option<u64> {
+    let mut total: u64 = 0;
+    for entry in files.list(folder).ok()? {
+        let path = folder.join(&entry.name);
+        total = total.saturating_add(match entry.kind == EntryKind::Folder && deeper > 0 {
+            true => sum(files, &path, deeper - 1)?,
+            false => files.entry(&path).ok()??.length,
+        });
     }
     Some(total)
 }

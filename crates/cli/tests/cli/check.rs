@@ -71,7 +71,7 @@ fn expectations_are_checked_and_the_evidence_is_stored() {
     assert_eq!(first.len(), 3);
     assert_eq!(
         first[2],
-        serde_json::json!({"summary": {"ok": 2, "changed": 0, "unreachable": 0, "skipped": 0}})
+        serde_json::json!({"summary": {"ok": 2, "changed": 0, "broken": 0, "unreachable": 0, "skipped": 0}})
     );
     for field in ["url", "verdict", "status", "expected", "got", "since", "capture"] {
         assert!(first[0].get(field).is_some(), "{field}");

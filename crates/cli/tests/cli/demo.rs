@@ -17,7 +17,7 @@ fn the_tour_captures_a_site_twice_and_audits_it() {
         "+<p>So far 4,212 of them have been counted.</p>",
         "$ varve check",
         "layers.html: expected HTTP 2xx; got HTTP 404",
-        "9 URLs: 8 ok, 1 changed, 0 broken, 0 unreachable, 0 skipped",
+        "9 URLs: 8 ok, 0 changed, 1 broken, 0 unreachable, 0 skipped",
         "$ varve audit",
         "ok: 1 silo",
         "error   C01",

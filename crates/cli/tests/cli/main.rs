@@ -17,6 +17,7 @@ mod history_diffs;
 mod history_kill;
 mod history_lists;
 mod history_words;
+mod hostile_folders;
 mod key;
 mod moku;
 mod moku_gc;

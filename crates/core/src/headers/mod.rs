@@ -6,8 +6,10 @@
 //! sorted and redacted. The list itself and its parser belong to `varve-wire`.
 
 mod names;
+mod redaction;
 mod view;
 
-pub use names::{is_benign, is_order_sensitive, is_sensitive};
+pub use names::{is_benign, is_order_sensitive};
+pub use redaction::{REDACTED_VALUE, Redaction, is_sensitive};
 pub use varve_wire::{Headers, decode_header_text};
-pub use view::{HeaderView, REDACTED_VALUE, Redaction};
+pub use view::HeaderView;

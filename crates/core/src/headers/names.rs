@@ -1,17 +1,5 @@
-//! Properties of header names: which headers carry secrets, which depend on the order of their
-//! values, and which change without meaning. Names are in lower case, as in views.
-
-/// Headers that carry credentials or request them. Every view hides them unless redaction is off.
-const SENSITIVE_HEADERS: [&str; 8] = [
-    "authorization",
-    "cookie",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "set-cookie",
-    "www-authenticate",
-    "x-api-key",
-    "x-auth-token",
-];
+//! Properties of header names: which headers depend on the order of their values, and which change
+//! without meaning. Names are in lower case, as in views.
 
 /// Headers whose meaning depends on the order of their values.
 const ORDER_SENSITIVE: [&str; 3] = ["proxy-authenticate", "set-cookie", "www-authenticate"];
@@ -58,11 +46,6 @@ const BENIGN_HEADERS: [&str; 35] = [
 /// Prefixes of further such headers.
 const BENIGN_PREFIXES: [&str; 5] = ["cf-", "x-amz-", "x-cdn-", "x-cloud-trace-", "x-goog-"];
 
-/// Whether the header carries a secret.
-pub fn is_sensitive(name: &str) -> bool {
-    SENSITIVE_HEADERS.binary_search(&name).is_ok()
-}
-
 /// Whether the order of the header's values must be kept.
 pub fn is_order_sensitive(name: &str) -> bool {
     ORDER_SENSITIVE.binary_search(&name).is_ok()
@@ -80,12 +63,11 @@ mod tests {
 
     #[test]
     fn the_lists_are_sorted() {
-        assert!(SENSITIVE_HEADERS.is_sorted() && ORDER_SENSITIVE.is_sorted() && BENIGN_HEADERS.is_sorted());
+        assert!(ORDER_SENSITIVE.is_sorted() && BENIGN_HEADERS.is_sorted());
     }
 
     #[test]
     fn families_are_benign() {
         assert!(is_benign("x-amz-anything") && is_benign("date") && !is_benign("content-type"));
-        assert!(is_sensitive("x-api-key") && !is_sensitive("x-csrf-token"));
     }
 }

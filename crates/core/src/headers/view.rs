@@ -3,24 +3,12 @@
 //! Only for comparison and display: it drops case, order and white space, so an archive is never
 //! rebuilt from it.
 
-use super::names::{is_order_sensitive, is_sensitive};
+use super::names::is_order_sensitive;
+use super::redaction::{REDACTED_VALUE, Redaction, is_sensitive};
 use super::{Headers, decode_header_text};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-
-/// The single value that a redacted header has.
-pub const REDACTED_VALUE: &str = "[REDACTED]";
-
-/// Whether sensitive headers are hidden.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Redaction {
-    /// Their values become [`REDACTED_VALUE`].
-    #[default]
-    On,
-    /// Their values are shown.
-    Off,
-}
 
 /// Headers in the form in which they are compared. In JSON `{name: [values]}` with sorted names.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -47,7 +35,7 @@ impl HeaderView {
             }
         }
         for (name, values) in &mut values {
-            settle(name, values, redaction);
+            sort_or_redact(name, values, redaction);
         }
         Self(values)
     }
@@ -88,7 +76,7 @@ impl HeaderView {
 }
 
 /// Sorts the values of one header, or hides them.
-fn settle(name: &str, values: &mut Vec<String>, redaction: Redaction) {
+fn sort_or_redact(name: &str, values: &mut Vec<String>, redaction: Redaction) {
     if redaction == Redaction::On && is_sensitive(name) {
         *values = vec![REDACTED_VALUE.to_owned()];
     } else if !is_order_sensitive(name) {

@@ -23,12 +23,12 @@
 //! from the keys of other programs.
 
 pub mod alternatives;
-pub mod canonical;
 pub mod clean;
+pub mod declared_canonical;
 mod error;
 pub mod escape;
 pub mod explain;
-pub mod key;
+pub mod lookup_key;
 pub mod normalise;
 pub mod page_url;
 pub mod query;
@@ -42,11 +42,11 @@ pub mod tree_path;
 mod web_url;
 
 pub use alternatives::{Alternatives, SiteRules, alternatives};
-pub use canonical::{Candidates, Canonical, CanonicalSource, canonical};
 pub use clean::clean;
+pub use declared_canonical::{Candidates, Canonical, CanonicalSource, canonical};
 pub use error::{UrlError, UrlProblem};
 pub use explain::{ExplainStep, Explanation, explain};
-pub use key::{KeyReport, key};
+pub use lookup_key::{KeyReport, key};
 pub use normalise::normalise;
 pub use page_url::{PageUrl, page_identity};
 pub use reference::Reference;

@@ -12,7 +12,7 @@ use std::ops::Deref;
 
 use url::Host;
 
-use super::key::key_of_normal;
+use super::lookup_key::key_of_normal;
 use super::web_url::{WebUrl, is_numeric, scan};
 use super::{normalise, sort_query};
 use crate::UrlKey;

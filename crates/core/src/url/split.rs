@@ -1,7 +1,6 @@
 //! The five parts of a URL by the delimiters of RFC 3986 alone. Total: any text has these parts.
 //!
-//! For the rules that must not care whether a URL is any good. [`Reference`](super::Reference) is
-//! the reader that does.
+//! For rules that must accept invalid URLs. [`Reference`](super::Reference) rejects them.
 
 /// The parts of a text. Joined with their delimiters they give the text again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Lines that are known by the lines around them, because too little of them stays: `<b>17</b>`.
 //!
-//! Such a line is remembered with as many lines above and below as it takes that only one line of
-//! the page fits. The place of a line says nothing about what runs or loads, so the gaps of its
+//! Such a line is stored with as many neighbouring lines as are needed to identify it uniquely on the
+//! page. The place of a line says nothing about what runs or loads, so the gaps of its
 //! skeleton must be in text that readers see.
 
 use super::document::{SourceDocument, SourceKind};

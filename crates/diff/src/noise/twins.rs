@@ -1,4 +1,5 @@
-//! What twins teach: two captures taken together differ only by noise.
+//! Noise learned from twins: two captures of a page taken moments apart, which should differ only by
+//! noise.
 //!
 //! A node is remembered by selector and kind of change. A line, and a node that runs, is remembered
 //! by its [skeleton](super::skeleton): the parts that stayed, with gaps that may hold anything but

@@ -1,4 +1,4 @@
-//! What every address is: the registries of special addresses, as a table.
+//! The table of special-purpose address ranges.
 //!
 //! From the IANA registries of special-purpose IPv4 and IPv6 addresses. For IPv6 the table is a
 //! list of exceptions within 2000::/3, the only part that is handed out for the public internet;

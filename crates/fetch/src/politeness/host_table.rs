@@ -98,8 +98,8 @@ impl<T: QueuedRequest, S: HostState> HostTable<T, S> {
         self.queue_up(index, now);
     }
 
-    /// Adds a request that is part of one in flight, and takes a connection of its host for itself
-    /// alone.
+    /// Queues a request made by a page that is already in flight. It occupies one connection of its
+    /// host.
     pub fn push_turn(&mut self, host: &str, item: T) {
         let index = self.index_of(host);
         self.hosts[index].turns.push_back(item);
@@ -133,7 +133,7 @@ impl<T: QueuedRequest, S: HostState> HostTable<T, S> {
         named.map(|host| (&*host.name, &host.state))
     }
 
-    /// The same, to change it.
+    /// All hosts with the mutable state of the caller, in no order.
     pub fn states_mut(&mut self) -> impl Iterator<Item = (&str, &mut S)> {
         let named = self.hosts.iter_mut().filter(|host| !host.name.is_empty());
         named.map(|host| (&*host.name, &mut host.state))

@@ -1,10 +1,12 @@
-//! Politeness: which host may be asked when.
+//! Politeness: when a request may be sent to a host.
 //!
 //! Owns one queue for each host and the rules that decide how long a host is left alone: a delay
 //! between requests, a number of connections, `Crawl-delay`, `Retry-After`, back-off after
 //! failures, and the end of retries. It is a state machine over instants that the caller gives: it
 //! never sleeps, reads no clock and sends no request. So a day of crawling is tested in a
 //! millisecond, and the same seed gives the same schedule.
+//!
+//! A *turn* is permission to send one request of a browser page to a host.
 //!
 //! The queued values are the caller's. The frontier is elsewhere and hands over a part of itself at
 //! a time.

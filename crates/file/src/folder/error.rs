@@ -79,6 +79,7 @@ impl FolderError {
         match self {
             Self::Io { source, .. } => source.kind(),
             Self::TooLarge { .. } => io::ErrorKind::FileTooLarge,
+            Self::WrongKind { found: EntryKind::Folder, .. } => io::ErrorKind::IsADirectory,
             Self::OutsideName { .. } | Self::WrongKind { .. } => io::ErrorKind::InvalidInput,
         }
     }

@@ -122,8 +122,11 @@ impl Folder {
         let name = name.as_ref();
         let file = self.open_to_read(name)?;
         let failed = |source| FolderError::Io { operation: "read", path: self.full_path(name), source };
+        if file.metadata().map_err(failed)?.len() > limit {
+            return Err(FolderError::TooLarge { path: self.full_path(name), limit });
+        }
         let mut bytes = Vec::new();
-        // The length is not trusted: the file may grow, and a sparse one claims any length.
+        // The length is not trusted: the file may grow.
         file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
         match bytes.len() as u64 > limit {
             true => Err(FolderError::TooLarge { path: self.full_path(name), limit }),
@@ -306,6 +309,11 @@ impl Folder {
             Err(error) if !error.is_absent() => Err(error),
             _ => Ok(self.full_path(name)),
         }
+    }
+
+    /// The folder as a file, which can be locked and synced.
+    pub fn to_file(&self) -> io::Result<File> {
+        Ok(File::from(self.handle.try_clone()?))
     }
 
     pub(crate) fn handle(&self) -> BorrowedFd<'_> {

@@ -1,4 +1,4 @@
-//! Style sheets with other links. Only the addresses change; comments, hacks and mistakes stay as
+//! Rewrites the links of style sheets. Only the addresses change; comments, hacks and mistakes stay as
 //! they are.
 
 use super::{LinkRewriter, ReplacedText};

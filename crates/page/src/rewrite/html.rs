@@ -1,4 +1,4 @@
-//! Pages with other links, rewritten as a stream.
+//! Rewrites the links of pages, as a stream.
 //!
 //! One tag and the text of one `<style>` are in memory at a time. A page that needs more memory is
 //! rewritten up to that point and copied from there on: its relative links still work, and the

@@ -1,4 +1,4 @@
-//! Web manifests with other links: the members that the standard says are addresses.
+//! Rewrites the links of web manifests: the members that the standard says are addresses.
 
 use super::LinkRewriter;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Bodies with other links: replay serves them, so that links stay in the archive.
+//! Rewrites the links of a body, so that they lead into the archive.
 //!
 //! Owns which parts of a format are links and how they are written: pages as a stream, style
 //! sheets, web manifests and playlists. The caller decides where links lead, through

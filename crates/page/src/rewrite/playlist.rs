@@ -1,4 +1,4 @@
-//! Playlists of media (M3U8) with other links: lines that are addresses, and the `URI` of tags.
+//! Rewrites the links of media playlists (M3U8): lines that are addresses, and the `URI` of tags.
 
 use super::{LinkRewriter, ReplacedText};
 use std::borrow::Cow;

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use varve_catalog::{Catalog, CatalogRead, CatalogRow, FrontierStore, LatestPageList};
 use varve_core::body::StoredBody;
 use varve_core::fact::PageList;
-use varve_core::head::HeadStore;
+use varve_core::head_store::HeadStore;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::receipt::Renderings;
@@ -31,7 +31,7 @@ use super::head_state::{HeadState, named};
 use super::packer_pool::PackerPool;
 use super::store_bodies::{open_body, open_payload, order_of, place, read_body, renderings, wire_head};
 use super::{BodyInput, BodyWorker, HistoryReader, RecordPlace, body_range};
-use crate::archive::Archive;
+use crate::archive::{Archive, open_store};
 use crate::archive_paths::ArchivePaths;
 use crate::archive_writer::{ArchiveWriter, WriterOptions};
 use crate::backends::{Backends, OpenCatalog};
@@ -67,19 +67,17 @@ struct ReopenedStore {
 }
 
 /// The files of an index: name, length, modification time.
-type IndexState = Vec<(OsString, u64, Option<SystemTime>)>;
+type IndexState = Vec<(OsString, u64, SystemTime)>;
 
-fn index_state(folder: &Path) -> IndexState {
+fn index_state(layout: &ArchivePaths) -> IndexState {
+    let (files, folder) = (layout.cache_files(), layout.index());
     // An unreadable folder counts as unchanged.
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: IndexState = entries
-        .filter_map(|entry| {
-            let about = entry.metadata().ok()?;
-            Some((entry.file_name(), about.len(), about.modified().ok()))
-        })
-        .collect();
-    files.sort_unstable();
-    files
+    let entries = files.list(&folder).unwrap_or_default();
+    let described = entries.into_iter().filter_map(|entry| {
+        let about = files.entry(&folder.join(&entry.name)).ok()??;
+        Some((entry.name, about.length, about.modified))
+    });
+    described.collect()
 }
 
 impl ArchiveHistoryReader {
@@ -96,7 +94,7 @@ impl ArchiveHistoryReader {
     fn open_now(layout: &ArchivePaths) -> Result<Self, RepositoryError> {
         let archive = Archive::open_at(layout)?;
         // Taken before the catalog is opened, so that a change in between leads to another lookup.
-        let newer = ReopenedStore { store: None, index: index_state(&archive.layout().index()) };
+        let newer = ReopenedStore { store: None, index: index_state(archive.layout()) };
         let OpenCatalog { rows, frontier } = archive.backends().read_catalog()?;
         Ok(Self {
             catalog: rows,
@@ -144,11 +142,11 @@ impl ArchiveHistoryReader {
         let layout = self.archive.layout();
         let mut newer = self.newer();
         let found = retry_while_swapping(layout, || {
-            let state = index_state(&layout.index());
+            let state = index_state(layout);
             if newer.index == state {
                 return Ok(None);
             }
-            Ok(Some((Arc::new(StoreReader::open(self.archive.backends().silos(), &layout.index())?), state)))
+            Ok(Some((Arc::new(open_store(layout, self.archive.backends())?), state)))
         })?;
         Ok(found.map(|(store, index)| {
             *newer = ReopenedStore { store: Some(Arc::clone(&store)), index };
@@ -448,7 +446,7 @@ impl ArchiveHistoryWriter {
     /// of the file system. `None` if that time is unknown.
     pub(crate) fn seen_files(&self) -> Option<(PathBuf, SystemTime)> {
         let layout = self.writer.layout();
-        let opened = std::fs::metadata(layout.lock()).and_then(|lock| lock.modified()).ok()?;
+        let opened = layout.files().entry(&layout.lock()).ok()??.modified;
         Some((layout.seen_files(), opened))
     }
 

@@ -16,7 +16,7 @@ const LOCKS_FILE: &str = "/proc/locks";
 
 /// Whether a process of another program has locked that file.
 pub(super) fn is_open_elsewhere(database: &Path) -> bool {
-    let Ok(found) = fs::metadata(database) else { return false };
+    let Ok(found) = fs::symlink_metadata(database) else { return false };
     match fs::read_to_string(LOCKS_FILE) {
         Ok(list) => list.lines().any(|line| is_of_other(line, found.ino())),
         Err(_) => true,

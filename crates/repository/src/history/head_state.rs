@@ -4,7 +4,7 @@ use std::fmt;
 
 use varve_catalog::CatalogRead;
 use varve_core::VersionId;
-use varve_core::head::{HeadError, HeadStore};
+use varve_core::head_store::{HeadError, HeadStore};
 
 use crate::error::RepositoryError;
 

@@ -5,7 +5,6 @@
 //! therefore changes every later id. A version of a run carries a seal over its captures. The
 //! catalog is derived from all this, so it must equal a rebuilt one.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io;
 
@@ -14,7 +13,9 @@ use varve_core::body::BodySource;
 use varve_core::fact::{Fact, Manifest, Tombstone};
 use varve_core::{BodyId, RecordId, VersionId};
 use varve_store::StoreError;
-use varve_store::audit::{AuditFinding, AuditKind, find_ids_in_silos, is_out_of_space};
+use varve_store::audit::{
+    AuditDone, AuditFinding, AuditKind, error_text, find_ids_in_silos, is_out_of_space,
+};
 use varve_store::exchange::ScannedRecord;
 use varve_store::index::SiloPlace;
 
@@ -35,7 +36,6 @@ pub struct HistoryAudit<'a> {
     chain: ScannedHistory,
     /// The rebuilt catalog, or the error that prevented the rebuild, such as a full disk.
     again: Result<RebuiltCatalog, RepositoryError>,
-    failure: Result<(), RepositoryError>,
 }
 
 /// A catalog under construction, in a temporary folder.
@@ -56,12 +56,7 @@ impl RebuiltCatalog {
 impl<'a> HistoryAudit<'a> {
     /// Starts the audit, before the first record is read.
     pub fn begin(archive: &'a Archive) -> Self {
-        Self {
-            archive,
-            chain: ScannedHistory::default(),
-            again: RebuiltCatalog::begin(archive),
-            failure: Ok(()),
-        }
+        Self { archive, chain: ScannedHistory::default(), again: RebuiltCatalog::begin(archive) }
     }
 
     /// Processes the next record.
@@ -69,43 +64,29 @@ impl<'a> HistoryAudit<'a> {
         if let Ok(again) = &mut self.again {
             again.filling.add(&scanned);
         }
-        if self.failure.is_ok() {
-            self.failure = self.chain.add(self.archive, scanned);
-        }
+        self.chain.add(self.archive, scanned);
     }
 
     /// Ends the audit after all records were read, and reports faults to `found`. If the index is
-    /// behind the silos, bodies that it does not know are searched in the silos.
-    pub fn finish(
-        mut self,
-        is_ahead_of_index: bool,
-        found: &mut dyn FnMut(AuditFinding),
-    ) -> Result<(), RepositoryError> {
-        self.failure?;
-        self.chain.look_for_bodies(self.archive)?;
-        if is_ahead_of_index {
-            self.chain.look_in_silos(self.archive)?;
+    /// behind the silos, bodies that it does not know are searched in the silos. A comparison that
+    /// fails is a finding too.
+    pub fn finish(mut self, store: &AuditDone, found: &mut dyn FnMut(AuditFinding)) {
+        self.chain.look_for_bodies(self.archive);
+        if store.is_ahead_of_index
+            && let Err(error) = self.chain.look_in_silos(self.archive)
+        {
+            let what = "bodies that the index does not have were not searched in the silos";
+            found(AuditFinding::not_compared(what, &error, error.is_disk_full()));
         }
+        let versions = self.chain.known_versions();
         self.chain.finish(found);
-        let again =
-            self.again.and_then(|RebuiltCatalog { filling, _folder }| Ok((filling.finish()?, _folder)));
-        match again {
-            Ok((FilledCatalog { catalog: again, left_out }, _folder)) => {
-                // Unparsable records and lost page lists were already reported.
-                let told = left_out
-                    .iter()
-                    .filter(|left_out| !matches!(left_out, OmittedRow::Fact(_) | OmittedRow::List(_)));
-                told.for_each(|left_out| found(AuditFinding::new(AuditKind::History, left_out.to_string())));
-                let wrong = found_about_head(self.archive, again.head()?, lacks_silos(self.archive)?);
-                wrong.into_iter().for_each(&mut *found);
-                compare_catalogs(self.archive, again.as_read(), found)
-            }
-            // The silos are what the audit is about, and they were read.
-            Err(error) => {
-                let what = "catalog and HEAD were not compared with the silos";
-                found(AuditFinding::not_compared(what, &error, error.is_disk_full()));
-                Ok(())
-            }
+        let compared = self.again.and_then(|RebuiltCatalog { filling, _folder }| {
+            let filled = filling.finish()?;
+            AuditedSilos { archive: self.archive, versions, store }.compare(filled, found)
+        });
+        if let Err(error) = compared {
+            let what = "catalog and HEAD were not compared with the silos";
+            found(AuditFinding::not_compared(what, &error, error.is_disk_full()));
         }
     }
 }
@@ -132,10 +113,12 @@ struct ScannedHistory {
     missing_answers: Vec<(RecordId, VersionId)>,
     tombstones: Vec<Tombstone>,
     findings: Vec<AuditFinding>,
+    /// Whether a failed lookup was reported.
+    has_failed_lookup: bool,
 }
 
 impl ScannedHistory {
-    fn add(&mut self, archive: &Archive, scanned: ScannedRecord) -> Result<(), RepositoryError> {
+    fn add(&mut self, archive: &Archive, scanned: ScannedRecord) {
         match scanned {
             ScannedRecord::Capture(receipt) => {
                 if let Some(run) = receipt.run.filter(|_| self.no_room.is_none()) {
@@ -160,11 +143,16 @@ impl ScannedHistory {
                     _ => {}
                 }
                 if self.bodies.len() + self.answers.len() >= BODIES_PER_LOOKUP {
-                    self.look_for_bodies(archive)?;
+                    self.look_for_bodies(archive);
                 }
             }
         }
-        Ok(())
+    }
+
+    /// The versions read, and those that were removed on purpose.
+    fn known_versions(&self) -> HashSet<VersionId> {
+        let removed = self.tombstones.iter().filter_map(|tombstone| tombstone.version);
+        self.versions.iter().copied().chain(removed).collect()
     }
 
     fn add_version(&mut self, record: RecordId, about: &str, json: &[u8], manifest: Manifest) {
@@ -197,20 +185,33 @@ impl ScannedHistory {
         }
     }
 
-    fn look_for_bodies(&mut self, archive: &Archive) -> Result<(), RepositoryError> {
-        for batch in self.bodies.chunks(BODIES_PER_LOOKUP) {
+    /// Looks up the bodies and responses of the versions read last. Those that cannot be looked up
+    /// are a finding once.
+    fn look_for_bodies(&mut self, archive: &Archive) {
+        let mut failure = None;
+        for batch in std::mem::take(&mut self.bodies).chunks(BODIES_PER_LOOKUP) {
             let ids: Vec<BodyId> = batch.iter().map(|(body, _)| *body).collect();
-            let here = archive.store().have_bodies(&ids)?;
-            let missing = batch.iter().zip(here).filter(|(_, here)| !here).map(|(body, _)| *body);
-            self.missing.extend(missing);
-        }
-        self.bodies.clear();
-        for (record, version) in std::mem::take(&mut self.answers) {
-            if archive.store().find(&record)?.is_none() {
-                self.missing_answers.push((record, version));
+            match archive.store().have_bodies(&ids) {
+                Ok(here) => {
+                    let missing = batch.iter().zip(here).filter(|(_, here)| !here).map(|(body, _)| *body);
+                    self.missing.extend(missing);
+                }
+                Err(error) => failure = Some(error_text(&error)),
             }
         }
-        Ok(())
+        for (record, version) in std::mem::take(&mut self.answers) {
+            match archive.store().find(&record) {
+                Ok(Some(_)) => {}
+                Ok(None) => self.missing_answers.push((record, version)),
+                // The audit of its silo reports the damage.
+                Err(StoreError::Damaged { .. }) => {}
+                Err(error) => failure = Some(error_text(&error)),
+            }
+        }
+        if let Some(failure) = failure.filter(|_| !std::mem::replace(&mut self.has_failed_lookup, true)) {
+            let message = format!("the bodies of versions could not all be looked up: {failure}");
+            self.findings.push(AuditFinding::new(AuditKind::NotCompared, message));
+        }
     }
 
     /// Searches the silos themselves for bodies and records that the index did not know.
@@ -272,79 +273,136 @@ fn finding(record: RecordId, message: String) -> AuditFinding {
     AuditFinding { id: Some(record.to_string()), ..AuditFinding::new(AuditKind::History, message) }
 }
 
-/// Compares the HEAD file with the version that the silos give as HEAD.
-fn found_about_head(
-    archive: &Archive,
-    should_be: Option<VersionId>,
-    lacks_silos: bool,
-) -> Option<AuditFinding> {
-    let name =
-        |version: Option<VersionId>| version.map_or_else(|| "no version".to_owned(), |id| id.to_string());
-    let is = match archive.backends().head().read().map_err(RepositoryError::from) {
-        Ok(version) if version == should_be => return None,
-        Ok(version) => format!("names {}", name(version)),
-        Err(error) => format!("cannot be read ({error})"),
-    };
-    let remedy = match (lacks_silos, archive.layout().head().is_dir()) {
-        (true, _) => "put the silos back that are missing",
-        (_, true) => "a folder is in its place: move it away, and the next verb that writes puts HEAD right",
-        _ => "the next verb that writes puts it right",
-    };
-    let message = format!("HEAD {is}, and the silos say {}; {remedy}", name(should_be));
-    Some(AuditFinding::new(AuditKind::Catalog, message))
+/// The audited silos, to compare HEAD and catalog with.
+struct AuditedSilos<'a> {
+    archive: &'a Archive,
+    /// The versions in the silos, and those that were removed on purpose.
+    versions: HashSet<VersionId>,
+    store: &'a AuditDone,
 }
 
-/// Compares the stored catalog, if there is one, with the rebuilt one.
-fn compare_catalogs(
-    archive: &Archive,
-    again: &dyn CatalogRead,
-    found: &mut dyn FnMut(AuditFinding),
-) -> Result<(), RepositoryError> {
-    let path = archive.layout().catalog();
-    if !path.is_file() {
-        return Ok(());
+/// What to do about lost records.
+const LOSS_REMEDY: &str =
+    "put the silos back from a copy, or accept the loss with `varve rebuild`, which names what is gone";
+
+impl AuditedSilos<'_> {
+    fn compare(
+        &self,
+        FilledCatalog { catalog: again, left_out }: FilledCatalog,
+        found: &mut dyn FnMut(AuditFinding),
+    ) -> Result<(), RepositoryError> {
+        // Unparsable records and lost page lists were already reported.
+        let told =
+            left_out.iter().filter(|left_out| !matches!(left_out, OmittedRow::Fact(_) | OmittedRow::List(_)));
+        told.for_each(|left_out| found(AuditFinding::new(AuditKind::History, left_out.to_string())));
+        self.found_about_end()?.into_iter().for_each(&mut *found);
+        self.found_about_head(again.head()?)?.into_iter().for_each(&mut *found);
+        self.compare_catalogs(again.as_read(), found)
     }
-    let compared = archive.backends().read_catalog().and_then(|kept| {
-        let difference = first_difference(&*kept.rows, again)?;
-        Ok(difference.map(|row| (is_behind(&*kept.rows, archive), row)))
-    });
-    let difference = match compared {
-        Ok(difference) => difference,
-        // The catalog is a cache: the audit is about the silos, and they were read.
-        Err(RepositoryError::Catalog(error)) if !matches!(error, CatalogError::Busy { .. }) => {
-            let what = match error {
-                CatalogError::Newer { .. } => {
-                    "the catalog is of a later varve: use that one; `varve rebuild` makes one for this"
-                }
-                _ => "the catalog cannot be read; `varve rebuild` makes it again",
-            };
-            found(AuditFinding::new(AuditKind::Catalog, format!("{what}: {error}")));
-            return Ok(());
-        }
-        Err(error) => return Err(error),
-    };
-    if let Some((is_behind, row)) = difference {
-        let what = match is_behind? {
-            true => {
-                "the catalog is behind the silos; the next verb that writes brings it up to them, as does `varve rebuild`"
-            }
-            false if lacks_silos(archive)? => {
-                "the catalog knows more than the silos that are here: put back those that are missing; where they are lost for good, `varve rebuild` makes it of what is left"
-            }
-            false => "the catalog is not what the silos say; `varve rebuild` makes it again",
+
+    /// The place up to which the catalog has read the silos, if they end before it.
+    fn lost_up_to(&self) -> Result<Option<SiloPlace>, RepositoryError> {
+        let here = self.archive.store().files().list().map_err(StoreError::from)?;
+        let end = here.values().next_back().map(|last| (last.number, last.length));
+        let known = self.archive.backends().read_catalog().and_then(|kept| Ok(kept.rows.scanned_up_to()?));
+        let reached = known.ok().flatten().map(SiloPlace::from_number);
+        Ok(reached.filter(|reached| Some((reached.silo(), reached.offset())) > end))
+    }
+
+    /// Reports that the last silo ends before the catalog does, unless the index showed the same.
+    fn found_about_end(&self) -> Result<Option<AuditFinding>, RepositoryError> {
+        let Some(reached) = self.lost_up_to()?.filter(|_| !self.store.has_lost_records) else {
+            return Ok(None);
         };
-        found(AuditFinding::new(AuditKind::Catalog, format!("{what}: {row}")));
+        let here = self.archive.store().files().list().map_err(StoreError::from)?;
+        let Some(last) = here.get(&reached.silo()) else { return Ok(None) };
+        let message = format!(
+            "the end of the silo was cut off: it ends at byte {}, and the catalog has read it up to byte {}; the \
+             records between are lost; {LOSS_REMEDY}",
+            last.length,
+            reached.offset()
+        );
+        let finding = AuditFinding::new(AuditKind::RecordsLost, message);
+        Ok(Some(AuditFinding { silo: Some(last.number), offset: Some(last.length), ..finding }))
     }
-    Ok(())
-}
 
-/// Whether the last silos are missing: the catalog has read silos after those that are here. False
-/// if the catalog cannot be read.
-fn lacks_silos(archive: &Archive) -> Result<bool, RepositoryError> {
-    let here = archive.store().files().list().map_err(StoreError::from)?;
-    let known = archive.backends().read_catalog().and_then(|kept| Ok(kept.rows.scanned_up_to()?));
-    let reached = known.ok().flatten().map(|place| SiloPlace::from_number(place).silo());
-    Ok(reached > here.keys().next_back().copied())
+    /// Compares the HEAD file with the version that the silos give as HEAD.
+    fn found_about_head(
+        &self,
+        should_be: Option<VersionId>,
+    ) -> Result<Option<AuditFinding>, RepositoryError> {
+        let name =
+            |version: Option<VersionId>| version.map_or_else(|| "no version".to_owned(), |id| id.to_string());
+        let is = match self.archive.backends().head().read().map_err(RepositoryError::from) {
+            Ok(version) if version == should_be => return Ok(None),
+            Ok(Some(version)) if !self.versions.contains(&version) => {
+                let message = format!(
+                    "version {version}, which HEAD names, is lost: its manifest is not in the silos, which say {}; \
+                     {LOSS_REMEDY}",
+                    name(should_be)
+                );
+                return Ok(Some(AuditFinding::new(AuditKind::History, message)));
+            }
+            Ok(version) => format!("names {}", name(version)),
+            Err(error) => format!("cannot be read ({error})"),
+        };
+        let remedy =
+            match self.archive.layout().files().is_folder(&self.archive.layout().head()).unwrap_or(false) {
+                true => {
+                    "a folder is in its place: move it away, and the next verb that writes puts HEAD right"
+                }
+                false => "the next verb that writes puts it right",
+            };
+        let message = format!("HEAD {is}, and the silos say {}; {remedy}", name(should_be));
+        Ok(Some(AuditFinding::new(AuditKind::Catalog, message)))
+    }
+
+    /// Compares the stored catalog with the rebuilt one.
+    fn compare_catalogs(
+        &self,
+        again: &dyn CatalogRead,
+        found: &mut dyn FnMut(AuditFinding),
+    ) -> Result<(), RepositoryError> {
+        let compared = self.archive.backends().read_catalog().and_then(|kept| {
+            let Some(difference) = first_difference(&*kept.rows, again)? else { return Ok(None) };
+            Ok(Some((is_behind(&*kept.rows, self.archive)?, difference)))
+        });
+        let (kind, message) = match compared {
+            Ok(None) => return Ok(()),
+            Ok(Some((true, _))) => (
+                AuditKind::Behind,
+                "the catalog is behind the silos; the next verb that writes brings it up to them, as does `varve \
+                 rebuild`"
+                    .to_owned(),
+            ),
+            Ok(Some((false, row))) if self.lost_up_to()?.is_some() => (
+                AuditKind::RecordsLost,
+                format!("the catalog knows more than the silos: {row}; {LOSS_REMEDY}"),
+            ),
+            Ok(Some((false, row))) => (
+                AuditKind::Catalog,
+                format!("the catalog is not what the silos say: {row}; `varve rebuild` makes it again"),
+            ),
+            Err(RepositoryError::NoCatalog { path }) => (
+                AuditKind::Catalog,
+                format!("the catalog is missing: there is no `{}`; `varve rebuild` makes it again", path.display()),
+            ),
+            Err(RepositoryError::Catalog(error @ CatalogError::Newer { .. })) => (
+                AuditKind::Catalog,
+                format!(
+                    "the catalog is of a later varve: use that one; `varve rebuild` makes one for this: {error}"
+                ),
+            ),
+            // The catalog is a cache: the audit is about the silos, and they were read.
+            Err(RepositoryError::Catalog(error)) if !matches!(error, CatalogError::Busy { .. }) => (
+                AuditKind::Catalog,
+                format!("the catalog cannot be read; `varve rebuild` makes it again: {}", error_text(&error)),
+            ),
+            Err(error) => return Err(error),
+        };
+        found(AuditFinding::new(kind, message));
+        Ok(())
+    }
 }
 
 /// Whether the catalog has not read all records of the silos, as after a crash.
@@ -356,12 +414,37 @@ fn is_behind(kept: &dyn CatalogRead, archive: &Archive) -> Result<bool, Reposito
     Ok(reached < end)
 }
 
-/// The start of a row, long enough to identify it: a score row has thousands of characters.
-fn beginning(row: &str) -> Cow<'_, str> {
-    const MAX_ROW_CHARS: usize = 300;
-    match row.char_indices().nth(MAX_ROW_CHARS) {
-        Some((end, _)) => Cow::Owned(format!("{}…", &row[..end])),
-        None => Cow::Borrowed(row),
+/// What a row of a catalog dump is about, as part of a sentence.
+pub fn subject_of(row: &str) -> String {
+    let row: serde_json::Value = serde_json::from_str(row).unwrap_or_default();
+    let Some((kind, value)) = row.as_object().and_then(|fields| {
+        let kinds = ["head", "tag", "version", "score", "capture", "verdict", "removal"];
+        kinds.into_iter().find_map(|kind| Some((kind, fields.get(kind)?)))
+    }) else {
+        return "an unknown row".to_owned();
+    };
+    let text = |value: &serde_json::Value| match value.as_str() {
+        Some(text) => text.to_owned(),
+        None => value.to_string(),
+    };
+    match kind {
+        "head" => format!("HEAD at version {}", text(value)),
+        "tag" => format!("tag `{}`", text(&value["name"])),
+        "version" => format!("version {}", text(&value["id"])),
+        "score" => format!("the score of version {}", text(&value["version"])),
+        "removal" => format!("the removal of record {}", text(&value["tombstone"]["record"])),
+        kind => format!("the {kind} of {} at {}", text(&value["url"]), text(&value["time"])),
+    }
+}
+
+/// How a row differs from the one that the silos give, as part of a sentence.
+fn difference_of(kept: Option<&str>, again: Option<&str>) -> String {
+    match (kept.map(subject_of), again.map(subject_of)) {
+        (Some(kept), Some(again)) if kept == again => format!("{kept} is recorded with other values"),
+        (Some(kept), Some(again)) => format!("it has {kept} where the silos have {again}"),
+        (Some(kept), None) => format!("it has {kept}, which the silos do not have"),
+        (None, Some(again)) => format!("it lacks {again}"),
+        (None, None) => "nothing".to_owned(),
     }
 }
 
@@ -385,16 +468,15 @@ fn first_difference(
                 match receiver.recv() {
                     Ok(same) if same == row => {}
                     Ok(other) => {
-                        difference =
-                            Some(format!("{} where {} should be", beginning(row), beginning(&other)));
+                        difference = Some(difference_of(Some(row), Some(&other)));
                     }
-                    Err(_) => difference = Some(format!("{} should not be", beginning(row))),
+                    Err(_) => difference = Some(difference_of(Some(row), None)),
                 }
             }
             Ok(())
         })?;
         if difference.is_none() {
-            difference = receiver.recv().ok().map(|row| format!("{} is missing", beginning(&row)));
+            difference = receiver.recv().ok().map(|row| difference_of(None, Some(&row)));
         }
         drop(receiver);
         match writer.join() {

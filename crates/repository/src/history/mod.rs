@@ -6,7 +6,6 @@
 //! known only to the two enums and to the modules of the layouts.
 
 mod archive;
-mod atomic_replace;
 mod capture_pairs;
 mod catalog_filler;
 mod crystal;
@@ -47,18 +46,17 @@ use crate::error::RepositoryError;
 
 pub use archive::catch_up;
 pub use archive::{ArchiveHistoryReader, ArchiveHistoryWriter};
-pub use atomic_replace::replace;
 pub use capture_pairs::{CapturePair, CapturePairs, PageChange};
 pub use catalog_filler::OmittedRow;
 pub use catalog_filler::{CatalogFiller, FilledCatalog};
 pub use crystal::CrystalHistoryReader;
 pub use crystal::time_of_revision;
 pub use head_state::HeadState;
-pub use history_audit::HistoryAudit;
+pub use history_audit::{HistoryAudit, subject_of};
 pub use loaded_page::{LoadedPage, MAX_COMPARED_BYTES, STATUS_NOT_MODIFIED, headers_of, with_full_response};
 pub use moku::{MokuHistoryReader, MokuHistoryWriter, MokuWriterOptions};
 pub use open_layout::{open_reader, open_reader_choosing, open_writer, open_writer_of};
-pub use page_files::digest_of;
+pub use page_files::{MAX_HEADERS_BYTES, digest_of};
 pub use page_lists::{FindPageList, PageLists, manifest_with_list};
 pub use reader::HistoryReader;
 pub use removal::{open_body_or_removal, removal_of};
@@ -68,7 +66,7 @@ pub use stored_diff::{stored_diff, whole_stored_diff};
 pub use tree_update::{
     CheckoutReport, CoveredPages, record_covered, remove_from_tree, update_tree, write_tree, write_tree_lossy,
 };
-pub use varve_core::head::HeadMove;
+pub use varve_core::head_store::HeadMove;
 pub use varve_moku::{BODY_FILE, HEADERS_FILE, are_headers_of, original_folder};
 pub use version_pages::VersionPages;
 pub use working_tree::WorkingTree;

@@ -12,12 +12,12 @@ use std::time::{Duration, SystemTime};
 
 use varve_catalog::{Catalog, CatalogRead, CatalogRow};
 use varve_core::body::{BodySource, BodyStore, StoredBody};
-use varve_core::head::{HeadStore, IntendedHead};
+use varve_core::head_store::{HeadStore, IntendedHead};
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::writer_lock::LockGuard;
 use varve_core::{BodyId, Moment, VersionId};
-use varve_file::{Folder, FolderError};
+use varve_file::RootedFiles;
 use varve_moku::{MOKU_LOCK_FILE, MokuCatalog, MokuOptions, MokuPaths, SnapshotScore};
 use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
@@ -34,7 +34,7 @@ use crate::error::RepositoryError;
 
 /// HEAD of a site.
 fn head_of(site: &MokuPaths) -> Arc<dyn HeadStore> {
-    file_head(site.head(), site.intended_head())
+    file_head(RootedFiles::new(site.root()), site.head(), site.intended_head())
 }
 
 /// The bodies of a site.
@@ -66,6 +66,8 @@ impl MokuHistoryReader {
     /// Opens the site at `root`.
     pub fn open(root: &Path) -> Result<Self, RepositoryError> {
         let site = MokuPaths::new(root);
+        let path = root.join(".moku");
+        RootedFiles::new(root).open_folder(&path).map_err(RepositoryError::read(&path))?;
         let catalog = Arc::new(MokuCatalog::open_to_read(&site.database())?);
         let (head, bodies) = (head_of(&site), Arc::new(bodies_of(&site)));
         Ok(Self { catalog, head, bodies, site, settled: None })
@@ -188,8 +190,7 @@ impl MokuHistoryWriter {
     ) -> Result<Self, RepositoryError> {
         let site = MokuPaths::new(root);
         let path = root.join(".moku");
-        let failed = |error: FolderError| RepositoryError::write(&path)(error.into());
-        Folder::open(root).and_then(|folder| folder.make_folders(".moku/blobs")).map_err(failed)?;
+        RootedFiles::new(root).make_folders(&site.bodies()).map_err(RepositoryError::write(&path))?;
         let lock = file_lock(root, MOKU_LOCK_FILE).take(&opening.holder)?;
         let settled = settled(&site)?;
         refuse_lost_database(&site)?;
@@ -302,6 +303,11 @@ impl MokuHistoryWriter {
         (self.site.seen_files(), self.settled)
     }
 
+    /// The folder of the site.
+    pub(crate) fn site_root(&self) -> &Path {
+        self.site.root()
+    }
+
     /// Whether each body is stored with its length.
     pub(crate) fn have_lengths(&self, bodies: &[(BodyId, u64)]) -> Result<Vec<bool>, RepositoryError> {
         Ok(self.bodies.have_lengths(bodies)?)
@@ -384,19 +390,16 @@ impl MokuHistoryWriter {
 /// Fails if the database is lost. A new one would reference no bodies, and the next sweep would
 /// delete them all.
 fn refuse_lost_database(site: &MokuPaths) -> Result<(), RepositoryError> {
-    let path = site.database();
-    let is_there = match std::fs::metadata(&path) {
-        Ok(found) => found.len() > 0,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
-        Err(source) => return Err(RepositoryError::Read { path, source }),
+    let (path, files) = (site.database(), RootedFiles::new(site.root()));
+    let has_content = |path: &Path| -> Result<bool, RepositoryError> {
+        let found = files.entry(path).map_err(RepositoryError::read(path))?;
+        Ok(found.is_some_and(|found| found.length > 0))
     };
     // A new database may consist only of its log.
-    let log = path.with_extension("db-wal");
-    if is_there || std::fs::metadata(log).is_ok_and(|found| found.len() > 0) {
+    if has_content(&path)? || has_content(&path.with_extension("db-wal"))? {
         return Ok(());
     }
-    let has_head = std::fs::metadata(site.head()).is_ok_and(|found| found.len() > 0);
-    if has_head || bodies_of(site).list()?.iter().any(|file| file.id.is_some()) {
+    if has_content(&site.head())? || bodies_of(site).list()?.iter().any(|file| file.id.is_some()) {
         return Err(RepositoryError::LostDatabase { path });
     }
     Ok(())
@@ -405,7 +408,8 @@ fn refuse_lost_database(site: &MokuPaths) -> Result<(), RepositoryError> {
 /// Bodies written after this time may belong to rows that are not written yet.
 fn settled(site: &MokuPaths) -> Result<SystemTime, RepositoryError> {
     let path = site.lock();
-    std::fs::metadata(&path).and_then(|found| found.modified()).map_err(RepositoryError::read(&path))
+    let lock = RootedFiles::new(site.root()).open_to_read(&path);
+    lock.and_then(|lock| lock.metadata()?.modified()).map_err(RepositoryError::read(&path))
 }
 
 /// The loose bodies, for housekeeping. Moku does not know varve's lock, writes bodies before rows,

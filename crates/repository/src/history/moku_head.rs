@@ -2,7 +2,7 @@
 
 use varve_catalog::CatalogRead;
 use varve_core::VersionId;
-use varve_core::head::HeadStore;
+use varve_core::head_store::HeadStore;
 use varve_core::history::{ListCursor, VersionFilter};
 use varve_moku::MokuCatalog;
 

@@ -6,19 +6,19 @@
 //! because they could lead anywhere.
 
 use std::collections::HashSet;
-use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use varve_core::body::BodyError;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
+use varve_file::{EntryKind, RootedFiles};
 use varve_moku::{BODY_FILE, HEADERS_FILE, headers_json};
 use varve_store::steps::step;
 
 use super::HistoryReader;
-use super::atomic_replace::{create, pour, replace, unfinished};
 use super::page_files::is_as_written;
+use crate::atomic_replace::{create, pour, replace, unfinished};
 use crate::error::RepositoryError;
 use crate::page_path::folder_of;
 
@@ -35,6 +35,7 @@ const COMPARE_BUFFER_BYTES: usize = 64 << 10;
 /// A folder that pages are written to.
 pub struct WorkingTree {
     root: PathBuf,
+    files: RootedFiles,
     /// Paths already known to be folders.
     folders: HashSet<PathBuf>,
     /// The tree was empty at the start, so no file replaces another.
@@ -48,6 +49,8 @@ pub struct WorkingTree {
 /// The folder for the pages of one path.
 pub struct PageFolder {
     folder: PathBuf,
+    /// The files of the tree.
+    tree: RootedFiles,
     /// The folder is empty, and no other thread or process writes to it.
     is_new: bool,
     /// The files in the folder may be incomplete.
@@ -64,8 +67,9 @@ impl PageFolder {
     /// may be incomplete.
     pub fn clear(&mut self, page: &Capture) -> Result<(), RepositoryError> {
         self.is_new = false;
-        if self.is_unsure || is_as_written(&self.folder, page).map_err(RepositoryError::read(&self.folder))? {
-            remove_page(&self.folder)?;
+        let failed = RepositoryError::read(&self.folder);
+        if self.is_unsure || is_as_written(&self.tree, &self.folder, page).map_err(failed)? {
+            remove_page(&self.tree, &self.folder)?;
         }
         Ok(())
     }
@@ -77,15 +81,18 @@ impl PageFolder {
         capture: &Capture,
         buffer: &mut Vec<u8>,
     ) -> Result<(), RepositoryError> {
+        // Opened here and not before: many folders may wait to be written.
+        let files = self.tree.below(&self.folder).map_err(RepositoryError::write(&self.folder))?;
         let path = self.folder.join(BODY_FILE);
         let is_small = capture.length.is_some_and(|length| length <= IN_ONE_GO);
         // A body longer than its recorded length is streamed instead.
         if is_small && history.read_body(capture, IN_ONE_GO, buffer)? {
-            self.put(&path, &mut buffer.as_slice())?;
+            self.put(&files, &path, &mut buffer.as_slice())?;
         } else {
-            self.put_long(&path, history.open_body(capture)?)?;
+            self.put_long(&files, &path, history.open_body(capture)?)?;
         }
         self.put(
+            &files,
             &self.folder.join(HEADERS_FILE),
             &mut headers_json(capture, history.redaction()).as_bytes(),
         )?;
@@ -95,13 +102,18 @@ impl PageFolder {
 
     /// Streams a body to a file. If the body cannot be read to its end, no file is left behind in a
     /// new folder, and the error is [`RepositoryError::Body`] rather than a write error.
-    fn put_long(&self, path: &Path, body: Box<dyn Read + Send>) -> Result<(), RepositoryError> {
+    fn put_long(
+        &self,
+        files: &RootedFiles,
+        path: &Path,
+        body: Box<dyn Read + Send>,
+    ) -> Result<(), RepositoryError> {
         let mut body = Noticing { body, failed: false };
-        let written = self.put(path, &mut BufReader::with_capacity(COMPARE_BUFFER_BYTES, &mut body));
+        let written = self.put(files, path, &mut BufReader::with_capacity(COMPARE_BUFFER_BYTES, &mut body));
         match written {
             Err(RepositoryError::Write { source, .. }) if body.failed => {
                 if self.is_new {
-                    remove_page(&self.folder)?;
+                    remove_page(files, &self.folder)?;
                 }
                 Err(RepositoryError::Body(BodyError::new(source)))
             }
@@ -109,8 +121,16 @@ impl PageFolder {
         }
     }
 
-    fn put(&self, path: &Path, content: &mut dyn BufRead) -> Result<(), RepositoryError> {
-        let written = if self.is_new { write_new(path, content) } else { replace(path, content, false) };
+    fn put(
+        &self,
+        files: &RootedFiles,
+        path: &Path,
+        content: &mut dyn BufRead,
+    ) -> Result<(), RepositoryError> {
+        let written = match self.is_new {
+            true => write_new(files, path, content),
+            false => replace(files, path, content, false),
+        };
         written.map_err(RepositoryError::write(path))
     }
 }
@@ -130,9 +150,9 @@ impl Read for Noticing {
 }
 
 /// Writes a file where none exists.
-fn write_new(path: &Path, content: &mut dyn BufRead) -> io::Result<()> {
+fn write_new(files: &RootedFiles, path: &Path, content: &mut dyn BufRead) -> io::Result<()> {
     step("create", path);
-    let mut file = create(path)?;
+    let mut file = create(files, path)?;
     step("write", path);
     pour(content, &mut file)
 }
@@ -140,8 +160,8 @@ fn write_new(path: &Path, content: &mut dyn BufRead) -> io::Result<()> {
 impl WorkingTree {
     /// The tree at `root`, which is created when the first page is written.
     pub fn new(root: &Path) -> Self {
-        let (folders, body) = (HashSet::new(), Vec::new());
-        Self { root: root.to_owned(), folders, is_new: false, is_unsure: false, body }
+        let (folders, body, files) = (HashSet::new(), Vec::new(), RootedFiles::new(root));
+        Self { root: root.to_owned(), files, folders, is_new: false, is_unsure: false, body }
     }
 
     /// The tree at `root` after an interrupted write. Any file in the place of a page counts as
@@ -169,7 +189,8 @@ impl WorkingTree {
     /// Creates the folder of a page, which may then be written on any thread.
     pub fn place(&mut self, capture: &Capture) -> Result<PageFolder, RepositoryError> {
         let (folder, was_made) = self.enter(&folder_of(&capture.path))?;
-        Ok(PageFolder { folder, is_new: self.is_new && was_made, is_unsure: self.is_unsure })
+        let tree = self.files.clone();
+        Ok(PageFolder { folder, tree, is_new: self.is_new && was_made, is_unsure: self.is_unsure })
     }
 
     /// Rewrites the headers of a page if the file exists: the redaction setting may have changed
@@ -181,11 +202,13 @@ impl WorkingTree {
     ) -> Result<(), RepositoryError> {
         let relative = folder_of(&capture.path);
         let path = self.root.join(&relative).join(HEADERS_FILE);
-        if self.has_link(&relative)? || fs::symlink_metadata(&path).is_err() {
+        if self.has_link(&relative)?
+            || self.files.entry(&path).map_err(RepositoryError::read(&path))?.is_none()
+        {
             return Ok(());
         }
         let json = headers_json(capture, history.redaction());
-        replace(&path, &mut json.as_bytes(), false).map_err(RepositoryError::write(&path))
+        replace(&self.files, &path, &mut json.as_bytes(), false).map_err(RepositoryError::write(&path))
     }
 
     /// Whether the files of a page are there with the lengths that writing it would give them. Reads
@@ -198,8 +221,10 @@ impl WorkingTree {
         }
         let folder = self.root.join(&relative);
         let has = |name: &str, length: u64| {
-            let found = fs::symlink_metadata(folder.join(name));
-            found.is_ok_and(|found| found.is_file() && found.len() == length)
+            let found = self.files.entry(&folder.join(name));
+            found.is_ok_and(|found| {
+                found.is_some_and(|found| found.kind == EntryKind::File && found.length == length)
+            })
         };
         Ok(has(BODY_FILE, length) && has(HEADERS_FILE, headers_json(capture, redaction).len() as u64))
     }
@@ -212,10 +237,12 @@ impl WorkingTree {
         if self.has_link(&relative)? {
             return Ok(false);
         }
-        if !self.is_unsure && !is_as_written(&folder, capture).map_err(RepositoryError::read(&folder))? {
+        if !self.is_unsure
+            && !is_as_written(&self.files, &folder, capture).map_err(RepositoryError::read(&folder))?
+        {
             return Ok(false);
         }
-        remove_page(&folder)?;
+        remove_page(&self.files, &folder)?;
         self.remove_empty(&folder);
         Ok(true)
     }
@@ -232,7 +259,7 @@ impl WorkingTree {
     fn remove_empty(&mut self, folder: &Path) {
         for empty in folder.ancestors().take_while(|folder| **folder != *self.root) {
             step("remove a folder", empty);
-            match fs::remove_dir(empty) {
+            match self.files.remove_folder(empty) {
                 // An interrupted run may have removed this folder and not those above it.
                 Err(error) if error.kind() != io::ErrorKind::NotFound => break,
                 _ => {}
@@ -246,7 +273,7 @@ impl WorkingTree {
         let mut folder = self.root.clone();
         let mut was_made = false;
         if self.folders.is_empty() {
-            fs::create_dir_all(&folder).map_err(RepositoryError::write(&folder))?;
+            self.files.make_folders(&folder).map_err(RepositoryError::write(&folder))?;
             self.folders.insert(folder.clone());
         }
         for name in relative {
@@ -255,13 +282,12 @@ impl WorkingTree {
             if self.folders.contains(&folder) {
                 continue;
             }
-            // In a new tree nothing can be in the way, so the folder is created without a check.
-            match if self.is_new { None } else { fs::symlink_metadata(&folder).ok() } {
-                Some(found) if found.is_dir() => {}
+            match self.files.entry(&folder).map_err(RepositoryError::write(&folder))? {
+                Some(found) if found.kind == EntryKind::Folder => {}
                 Some(_) => return Err(RepositoryError::InTheWay { path: folder }),
                 None => {
                     step("make a folder", &folder);
-                    fs::create_dir(&folder).map_err(RepositoryError::write(&folder))?;
+                    self.files.make_folders(&folder).map_err(RepositoryError::write(&folder))?;
                     was_made = true;
                 }
             }
@@ -274,12 +300,9 @@ impl WorkingTree {
         let mut folder = self.root.clone();
         for name in relative {
             folder.push(name);
-            match fs::symlink_metadata(&folder) {
-                Ok(found) if !found.is_dir() => return Ok(true),
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(RepositoryError::Read { path: folder, source: error });
-                }
-                _ => {}
+            let found = self.files.entry(&folder).map_err(RepositoryError::read(&folder))?;
+            if found.is_some_and(|found| found.kind != EntryKind::Folder) {
+                return Ok(true);
             }
         }
         Ok(false)
@@ -288,16 +311,11 @@ impl WorkingTree {
 
 /// Removes the files of a page. The body goes last: if this is interrupted, the body still
 /// identifies the page that the other files belong to.
-fn remove_page(folder: &Path) -> Result<(), RepositoryError> {
-    let files = [HEADERS_FILE, BODY_FILE].map(|name| folder.join(name));
-    for path in files.into_iter().flat_map(|path| [unfinished(&path), path]) {
+fn remove_page(files: &RootedFiles, folder: &Path) -> Result<(), RepositoryError> {
+    let names = [HEADERS_FILE, BODY_FILE].map(|name| folder.join(name));
+    for path in names.into_iter().flat_map(|path| [unfinished(&path), path]) {
         step("remove", &path);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(RepositoryError::Write { path, source: error });
-            }
-            _ => {}
-        }
+        files.remove(&path).map_err(RepositoryError::write(&path))?;
     }
     Ok(())
 }

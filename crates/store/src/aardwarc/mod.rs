@@ -18,7 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use varve_warc::Error;
-use varve_warc::rule::{Rule, RuleSeverity, WarcFinding};
+use varve_warc::rules::{Rule, RuleSeverity, WarcFinding};
 
 use crate::audit::{AuditKind, AuditSeverity};
 use crate::error::StoreError;

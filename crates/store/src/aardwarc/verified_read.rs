@@ -9,8 +9,8 @@ use std::path::Path;
 
 use varve_warc::digest::Digest;
 use varve_warc::record::{RecordHeader, RecordType};
-use varve_warc::record_check::{CheckedRecord, DigestVerdict, RecordChecker};
-use varve_warc::rule::WarcFinding;
+use varve_warc::rules::WarcFinding;
+use varve_warc::validate_record::{CheckedRecord, DigestVerdict, RecordChecker};
 use varve_warc::write::RecordUri;
 use varve_warc::{Error, WarcReader};
 

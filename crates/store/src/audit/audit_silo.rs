@@ -3,8 +3,8 @@
 use varve_warc::digest::Digest;
 use varve_warc::parallel::{PartOptions, read_parts};
 use varve_warc::record::{RecordHeader, RecordType};
-use varve_warc::record_check::{CheckedRecord, DigestVerdict, RecordChecker};
-use varve_warc::rule::{ReportingMode, Rule, WarcFinding};
+use varve_warc::rules::{ReportingMode, Rule, WarcFinding};
+use varve_warc::validate_record::{CheckedRecord, DigestVerdict, RecordChecker};
 use varve_warc::{Error, Record, WarcReader};
 use varve_wire::ReadAt;
 
@@ -74,8 +74,7 @@ impl AuditRun<'_> {
         match all_added {
             true => {}
             false if self.options.index_lost.is_none() && failure.is_ok() => {
-                *failure = super::compare_index::look_up_each(self, &found)
-                    .or_else(|error| self.index_failed(error));
+                *failure = super::compare_index::look_up_each(self, &found);
             }
             false => {}
         }

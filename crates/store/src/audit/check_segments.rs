@@ -3,7 +3,7 @@
 use varve_core::RecordId;
 use varve_warc::record::{RecordHeader, RecordType};
 
-use super::{AuditFinding, AuditKind, AuditRun};
+use super::{AuditFinding, AuditKind, AuditRun, error_text};
 use crate::error::StoreError;
 use crate::index::SiloPlace;
 use crate::record::parse_id;
@@ -53,19 +53,18 @@ impl SegmentAudit {
     /// Every first segment must lead to a complete object, and every later one must have its
     /// neighbours. With `whole`, objects are read in full; otherwise only the headers of their
     /// segments.
-    pub(super) fn check(self, run: &mut AuditRun<'_>, whole: bool) -> Result<(), StoreError> {
+    pub(super) fn check(self, run: &mut AuditRun<'_>, whole: bool) {
         for segment in &self.seen {
             let Some(origin) = segment.origin else {
                 run.report(finding(segment, "a segment that names no object", None));
                 continue;
             };
             if segment.is_first {
-                check_object(run, segment, &origin, whole)?;
-            } else {
-                check_neighbours(run, segment, &origin)?;
+                check_object(run, segment, &origin, whole);
+            } else if let Err(error) = check_neighbours(run, segment, &origin) {
+                run.report(finding(segment, &error_text(&error), Some(&origin)));
             }
         }
-        Ok(())
     }
 }
 
@@ -101,30 +100,23 @@ fn is_there(
 }
 
 /// Finds all segments of an object and, with `whole`, reads and so verifies it.
-fn check_object(
-    run: &mut AuditRun<'_>,
-    segment: &SegmentFacts,
-    origin: &RecordId,
-    whole: bool,
-) -> Result<(), StoreError> {
+fn check_object(run: &mut AuditRun<'_>, segment: &SegmentFacts, origin: &RecordId, whole: bool) {
     let problem = match run.store.object(origin) {
         Ok(Some(object)) if whole => {
             match object.read().map(|mut reader| std::io::copy(&mut reader, &mut std::io::sink())) {
                 Ok(Ok(_)) => None,
-                Ok(Err(error)) => Some(error.to_string()),
-                Err(error) => Some(error.to_string()),
+                Ok(Err(error)) => Some(error_text(&error)),
+                Err(error) => Some(error_text(&error)),
             }
         }
         Ok(Some(object)) => object.length_problem(),
         // The comparison with the index reports this.
         Ok(None) => None,
-        Err(error @ StoreError::SegmentMissing { .. }) => Some(error.to_string()),
-        Err(error) => return Err(error),
+        Err(error) => Some(error_text(&error)),
     };
     if let Some(problem) = problem {
         run.report(finding(segment, &problem, Some(origin)));
     }
-    Ok(())
 }
 
 fn finding(segment: &SegmentFacts, message: &str, origin: Option<&RecordId>) -> AuditFinding {

@@ -24,6 +24,8 @@ pub(super) fn check_files(
 ) -> Result<(), StoreError> {
     let verified = verify(&*store.files().disk, folder)?;
     run.done.entries = verified.entries;
+    let is_damage = |kind| kind != IndexFindingKind::TornTail && kind != IndexFindingKind::Foreign;
+    run.is_index_sound &= !verified.findings.iter().any(|finding| is_damage(finding.kind));
     for finding in verified.findings {
         let message = format!("index file `{}`: {}", finding.file.display(), finding.message);
         let mut found = AuditFinding::new(AuditKind::IndexDamaged, message);
@@ -91,7 +93,7 @@ impl<'a> IndexComparison<'a> {
             made.map_err(|error| not_compared(&error))
         });
         match made {
-            Ok(made) => compare(run, &made).or_else(|error| run.index_failed(error)),
+            Ok(made) => compare(run, &made),
             Err(finding) => {
                 run.emit(finding);
                 Ok(())
@@ -168,17 +170,17 @@ pub(super) fn missing_finding(place: SiloPlace, id: Option<&[u8]>) -> AuditFindi
 /// Reports an index entry without a record.
 pub(super) fn report_stray(run: &mut AuditRun<'_>, entry: Option<IndexEntry>) {
     let Some(entry) = entry else { return };
-    if !run.numbers.contains(&entry.place.silo()) {
-        *run.lost.entry(entry.place.silo()).or_default() += 1;
-        return;
+    match run.silo_lengths.contains_key(&entry.place.silo()) {
+        false => *run.stray_in_missing.entry(entry.place.silo()).or_default() += 1,
+        true => run.report(stray_finding(entry)),
     }
-    run.report(stray_finding(entry));
 }
 
 /// The finding for an index entry without a record.
 pub(super) fn stray_finding(entry: IndexEntry) -> AuditFinding {
     let message = format!(
-        "the index leads here for ids that begin with {:016x}, and no such record is here",
+        "the index leads here for ids that begin with {:016x}, and no such record is here; `varve rebuild` makes the \
+         index again",
         entry.prefix.0
     );
     AuditFinding::new(AuditKind::IndexStray, message).at(entry.place.silo(), entry.place.offset())

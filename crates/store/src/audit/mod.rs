@@ -17,6 +17,7 @@ mod ids_in_silos;
 mod quick_audit;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
@@ -24,7 +25,7 @@ use crate::error::StoreError;
 use crate::exchange::ScannedRecord;
 use crate::index::{IndexOptions, SiloPlace};
 use crate::reader::StoreReader;
-use crate::silo::{SiloFile, next_number};
+use crate::silo::{SiloFile, missing_ranges, next_number};
 
 pub(crate) use check_segments::SegmentAudit;
 pub use ids_in_silos::find_ids_in_silos;
@@ -43,12 +44,20 @@ pub enum AuditKind {
     Form,
     /// Segments of an object do not fit together.
     Segment,
-    /// A silo is missing.
+    /// Silos are missing.
     SiloMissing,
+    /// Acknowledged records at the end of a silo were cut off.
+    RecordsLost,
+    /// The file with the next silo number is damaged.
+    SiloNumber,
+    /// The settings of the archive cannot be read.
+    Settings,
     /// A silo states another number in its description.
     SiloName,
     /// A sealed silo can be written to.
     SiloWritable,
+    /// Index or catalog lack the newest records, as after a crash. The next writer adds them.
+    Behind,
     /// A record has no entry in the index.
     IndexMissing,
     /// An entry refers to no record with its id.
@@ -89,6 +98,8 @@ impl AuditKind {
         match self {
             Self::Form
             | Self::SiloWritable
+            | Self::SiloNumber
+            | Self::Behind
             | Self::IndexMissing
             | Self::IndexStray
             | Self::IndexDamaged
@@ -132,10 +143,8 @@ impl AuditFinding {
         error: &(dyn std::error::Error + 'static),
         is_for_want_of_room: bool,
     ) -> Self {
-        let causes = std::iter::successors(Some(error), |error| error.source());
-        let why: Vec<String> = causes.map(ToString::to_string).collect();
         let advice = if is_for_want_of_room { "; TMPDIR may name a folder with more room" } else { "" };
-        Self::new(AuditKind::NotCompared, format!("{what}: {}{advice}", why.join(": ")))
+        Self::new(AuditKind::NotCompared, format!("{what}: {}{advice}", error_text(error)))
     }
 
     pub(crate) fn at(mut self, silo: u32, offset: u64) -> Self {
@@ -148,6 +157,12 @@ impl AuditFinding {
         self.id = id.map(|id| String::from_utf8_lossy(id).into_owned());
         self
     }
+}
+
+/// An error with its causes, on one line.
+pub fn error_text(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// Whether an error is a full disk or an exceeded quota.
@@ -176,9 +191,6 @@ pub struct AuditOptions<'a> {
     pub index_lost: Option<&'a str>,
 }
 
-/// The message for complete records at the end that a killed writer left unindexed.
-const NOT_YET_INDEXED_MESSAGE: &str =
-    "a record that the index does not know yet, as after a crash; the next verb that writes puts it right";
 /// Maximum number of held-back findings in memory; the others are only counted.
 const MAX_HELD_BACK_FINDINGS: usize = 10_000;
 
@@ -201,6 +213,9 @@ pub struct AuditDone {
     /// active.
     #[serde(skip)]
     pub is_ahead_of_index: bool,
+    /// Whether records that the index has are cut off the end of a silo.
+    #[serde(skip)]
+    pub has_lost_records: bool,
 }
 
 /// Audits a store. Passes each finding to `found`, each number of processed bytes to `progress`
@@ -213,16 +228,18 @@ pub fn audit(
     found: &mut dyn FnMut(AuditFinding),
     scanned: &mut dyn FnMut(ScannedRecord),
 ) -> Result<AuditDone, StoreError> {
-    let known = store.index().greatest_place();
     let was_written = (options.is_written)();
     let mut run = AuditRun {
         store,
         options,
-        known,
+        known: store.index().greatest_place(),
+        is_index_sound: options.index_lost.is_none(),
         done: AuditDone::default(),
-        numbers: BTreeSet::new(),
+        silo_lengths: BTreeMap::new(),
         growing: None,
-        lost: BTreeMap::new(),
+        stray_in_missing: BTreeMap::new(),
+        cut_off: BTreeMap::new(),
+        unindexed: UnindexedTail::default(),
         held_back: Vec::new(),
         more_held_back: 0,
         found,
@@ -231,48 +248,108 @@ pub fn audit(
     let silos = run.list_silos()?;
     let usable = match options.index_lost {
         Some(why) => run.index_damaged(why),
-        None => compare_index::check_files(store, index_folder, &mut run)
-            .or_else(|error| run.index_failed(error))
-            .map(|()| true)?,
+        None => {
+            let checked = compare_index::check_files(store, index_folder, &mut run);
+            checked.unwrap_or_else(|error| run.step_failed(None, error));
+            true
+        }
     };
-    let mut segments = SegmentAudit::default();
-    let all_chosen = silos.iter().all(|silo| (options.chosen)(silo));
-    let scratch = compare_index::ScratchFolder::new();
-    let compares = usable && !options.quick && all_chosen;
-    let mut comparison =
-        compares.then(|| compare_index::IndexComparison::begin(scratch.as_ref(), options.index));
-    for silo in &silos {
-        if !(options.chosen)(silo) {
-            run.done.silos_left_out += 1;
-            progress(silo.length);
-            continue;
-        }
-        run.done.silos += 1;
-        run.check_permission(silo, silos.last());
-        run.check_description(silo)?;
-        if !options.quick {
-            run.audit_silo(silo, &mut segments, comparison.as_mut(), progress)?;
-            run.done.bytes += silo.length;
-        }
-    }
-    // A quick audit needs the index.
-    if options.quick && usable {
-        match &scratch {
-            Ok(scratch) => quick_audit::audit_quickly(&mut run, &silos, &mut segments, scratch, progress)
-                .or_else(|error| run.index_failed(error))?,
-            Err(error) => run.emit(compare_index::not_compared(error)),
-        }
-    }
-    segments.check(&mut run, all_chosen && !options.quick)?;
-    if let Some(comparison) = comparison {
-        comparison.compare(&mut run)?;
-    }
+    run.audit_silos(&silos, usable, progress);
     run.report_missing_silos();
+    run.report_cut_silos();
     let grew = store.files().list()?.values().ne(silos.iter());
     if !was_written && !grew && !(options.is_written)() {
         run.report_held_back();
     }
     Ok(run.done)
+}
+
+impl AuditRun<'_> {
+    /// Audits the selected silos, their segments and the index. Whatever fails is a finding.
+    fn audit_silos(&mut self, silos: &[SiloFile], usable: bool, progress: &(impl Fn(u64) + Sync)) {
+        let options = self.options;
+        let mut segments = SegmentAudit::default();
+        let all_chosen = silos.iter().all(|silo| (options.chosen)(silo));
+        let scratch = compare_index::ScratchFolder::new();
+        let compares = usable && !options.quick && all_chosen;
+        let mut comparison =
+            compares.then(|| compare_index::IndexComparison::begin(scratch.as_ref(), options.index));
+        for silo in silos {
+            if !(options.chosen)(silo) {
+                self.done.silos_left_out += 1;
+                progress(silo.length);
+                continue;
+            }
+            self.done.silos += 1;
+            self.check_permission(silo, silos.last());
+            self.check_description(silo).unwrap_or_else(|error| self.step_failed(Some(silo.number), error));
+            if !options.quick {
+                self.audit_silo(silo, &mut segments, comparison.as_mut(), progress)
+                    .unwrap_or_else(|error| self.step_failed(Some(silo.number), error));
+                self.done.bytes += silo.length;
+            }
+        }
+        // A quick audit needs the index.
+        if options.quick && usable {
+            match &scratch {
+                Ok(scratch) => quick_audit::audit_quickly(self, silos, &mut segments, scratch, progress)
+                    .unwrap_or_else(|error| self.step_failed(None, error)),
+                Err(error) => self.emit(compare_index::not_compared(error)),
+            }
+        }
+        segments.check(self, all_chosen && !options.quick);
+        if let Some(comparison) = comparison {
+            comparison.compare(self).unwrap_or_else(|error| self.step_failed(None, error));
+        }
+    }
+}
+
+/// The records behind the last indexed one, as a killed writer leaves them.
+#[derive(Default)]
+struct UnindexedTail {
+    /// The places of the first complete records.
+    places: BTreeSet<(u32, u64)>,
+    /// Whether there are more than are counted.
+    has_more: bool,
+    /// The place of the last one.
+    last: Option<(u32, u64)>,
+    /// The incomplete ends of index files.
+    torn: Vec<AuditFinding>,
+}
+
+impl UnindexedTail {
+    fn add(&mut self, finding: AuditFinding) {
+        let place = finding.silo.zip(finding.offset);
+        self.last = self.last.max(place);
+        match self.places.len() < MAX_HELD_BACK_FINDINGS {
+            // A record has an entry for each of its ids.
+            true => self.places.extend(place),
+            false => self.has_more = true,
+        }
+    }
+
+    /// One finding for the whole tail; `None` without one.
+    fn finding(self, is_torn: bool) -> Option<AuditFinding> {
+        let torn = if is_torn { "an unfinished write" } else { "" };
+        let records = match (self.places.len(), self.has_more) {
+            (0, _) => String::new(),
+            (1, false) => "one record that the index does not have yet".to_owned(),
+            (records, false) => format!("{records} records that the index does not have yet"),
+            (records, true) => format!("more than {records} records that the index does not have yet"),
+        };
+        let what = match (records.is_empty(), is_torn) {
+            (true, false) => return None,
+            (true, true) => torn.to_owned(),
+            (false, false) => records,
+            (false, true) => format!("{records}, and {torn}"),
+        };
+        let message = format!("{what}, as after a crash; the next verb that writes puts it right");
+        let finding = AuditFinding::new(AuditKind::Behind, message);
+        Some(match self.places.first().copied() {
+            Some((silo, offset)) => finding.at(silo, offset),
+            None => finding,
+        })
+    }
 }
 
 /// An audit in progress.
@@ -281,13 +358,19 @@ pub(crate) struct AuditRun<'a> {
     pub(crate) options: &'a AuditOptions<'a>,
     /// The last indexed record when the audit began.
     pub(crate) known: Option<SiloPlace>,
+    /// Whether the index can be read and all its checksums match, so that its entries are
+    /// evidence.
+    is_index_sound: bool,
     pub(crate) done: AuditDone,
-    /// The numbers of the silos present.
-    numbers: BTreeSet<u32>,
+    /// The silos present, each with its length.
+    silo_lengths: BTreeMap<u32, u64>,
     /// The last silo, if it is not sealed.
     growing: Option<u32>,
-    /// The missing silos, each with the number of index entries that refer to it.
-    lost: BTreeMap<u32, u64>,
+    /// The number of index entries that refer to each missing silo.
+    stray_in_missing: BTreeMap<u32, u64>,
+    /// The number of index entries that refer behind the end of each cut silo.
+    cut_off: BTreeMap<u32, u64>,
+    unindexed: UnindexedTail,
     held_back: Vec<AuditFinding>,
     more_held_back: u64,
     found: &'a mut dyn FnMut(AuditFinding),
@@ -299,6 +382,14 @@ impl AuditRun<'_> {
     /// sealed silo is reported at once.
     pub(crate) fn report(&mut self, finding: AuditFinding) {
         self.done.is_ahead_of_index |= finding.kind == AuditKind::IndexMissing;
+        if let (AuditKind::IndexStray, Some(silo), Some(offset)) =
+            (finding.kind, finding.silo, finding.offset)
+            && self.is_index_sound
+            && self.silo_lengths.get(&silo).is_some_and(|length| offset >= *length)
+        {
+            *self.cut_off.entry(silo).or_default() += 1;
+            return;
+        }
         match (finding.silo, finding.offset) {
             (Some(silo), Some(offset))
                 if self.is_unacknowledged(silo, offset) && !self.is_damage_of_sealed(silo, &finding) =>
@@ -315,45 +406,93 @@ impl AuditRun<'_> {
     }
 
     /// Holds a finding back until it is known whether a process was writing.
-    pub(crate) fn hold_back(&mut self, mut finding: AuditFinding) {
-        if self.held_back.len() >= MAX_HELD_BACK_FINDINGS {
-            self.more_held_back += 1;
-            return;
+    pub(crate) fn hold_back(&mut self, finding: AuditFinding) {
+        match finding.kind {
+            AuditKind::IndexMissing => self.unindexed.add(finding),
+            AuditKind::IndexDamaged => self.unindexed.torn.push(finding),
+            _ if self.held_back.len() >= MAX_HELD_BACK_FINDINGS => self.more_held_back += 1,
+            _ => self.held_back.push(finding),
         }
-        if finding.kind == AuditKind::IndexMissing {
-            finding.message = NOT_YET_INDEXED_MESSAGE.to_owned();
-        }
-        // A record that is not in the index was not acknowledged.
-        if finding.severity == AuditSeverity::Error {
-            finding.severity = AuditSeverity::Warning;
-            finding
-                .message
-                .push_str("; the index knows nothing of it, as after a crash, or the index is not whole");
-        }
-        self.held_back.push(finding);
     }
 
     fn report_held_back(&mut self) {
-        for finding in std::mem::take(&mut self.held_back) {
+        let unindexed = std::mem::take(&mut self.unindexed);
+        let mut is_torn = !unindexed.torn.is_empty();
+        for mut finding in std::mem::take(&mut self.held_back) {
+            // Behind the last complete record is what a killed writer did not finish.
+            let place = finding.silo.zip(finding.offset);
+            if finding.severity == AuditSeverity::Error && place > unindexed.last {
+                is_torn = true;
+                continue;
+            }
+            // A record that is not in the index was not acknowledged.
+            if finding.severity == AuditSeverity::Error {
+                finding.severity = AuditSeverity::Warning;
+                finding
+                    .message
+                    .push_str("; the index knows nothing of it, as after a crash, or the index is not whole");
+            }
             self.emit(finding);
         }
         if self.more_held_back > 0 {
-            let message =
-                format!("{} more records or places that the index does not know", self.more_held_back);
+            let message = format!("{} more places that the index does not know", self.more_held_back);
             self.emit(AuditFinding::new(AuditKind::IndexMissing, message));
+        }
+        if let Some(finding) = unindexed.finding(is_torn) {
+            self.emit(finding);
         }
     }
 
-    /// Reports one finding for each missing silo.
+    /// Reports one finding for each range of missing silos.
     fn report_missing_silos(&mut self) {
-        for (silo, count) in std::mem::take(&mut self.lost) {
-            let message = match count {
-                0 => format!("silo {silo} is missing"),
-                _ => format!("silo {silo} is missing, and {count} entries of the index lead into it"),
+        let strays = std::mem::take(&mut self.stray_in_missing);
+        for range in self.missing_silos() {
+            let (first, last) = (*range.start(), *range.end());
+            let count: u64 = strays.range(range).map(|(_, count)| count).sum();
+            let which = match last - first {
+                0 => format!("silo {first} is missing"),
+                more => format!("{} silos are missing, {first} to {last}", u64::from(more) + 1),
             };
+            let entries = match count {
+                0 => String::new(),
+                _ if first == last => format!(", and {count} entries of the index lead into it"),
+                _ => format!(", and {count} entries of the index lead into them"),
+            };
+            let message = format!(
+                "{which}{entries}; put the files back from a copy, or accept the loss with `varve rebuild`"
+            );
             let mut finding = AuditFinding::new(AuditKind::SiloMissing, message);
-            finding.silo = Some(silo);
+            finding.silo = Some(first);
             self.emit(finding);
+        }
+    }
+
+    /// The ranges of numbers without a silo, up to the last number that was used.
+    fn missing_silos(&mut self) -> Vec<RangeInclusive<u32>> {
+        let used = match next_number::next_unused(self.store.files()) {
+            Ok(next) => next.checked_sub(1),
+            Err(error) => {
+                self.emit(AuditFinding::new(AuditKind::SiloNumber, error.to_string()));
+                None
+            }
+        };
+        // A damaged index can name any number.
+        let known = self.known.filter(|_| self.is_index_sound).map(SiloPlace::silo);
+        let numbers: Vec<u32> = self.silo_lengths.keys().copied().collect();
+        let end = known.into_iter().chain(used).map(|last| last + 1).max();
+        missing_ranges(&numbers, end.unwrap_or(0))
+    }
+
+    /// Reports one finding for each silo that ends before records that the index has.
+    fn report_cut_silos(&mut self) {
+        for (silo, count) in std::mem::take(&mut self.cut_off) {
+            let length = self.silo_lengths.get(&silo).copied().unwrap_or(0);
+            let message = format!(
+                "the end of the silo was cut off: {count} entries of the index lead behind it, to records that \
+                 were stored and are lost; put the file back from a copy, or accept the loss with `varve rebuild`"
+            );
+            self.done.has_lost_records = true;
+            self.emit(AuditFinding::new(AuditKind::RecordsLost, message).at(silo, length));
         }
     }
 
@@ -365,22 +504,21 @@ impl AuditRun<'_> {
         false
     }
 
-    /// Turns an index error into a finding; any other error ends the audit.
-    fn index_failed(&mut self, error: StoreError) -> Result<(), StoreError> {
-        match error {
-            StoreError::Index(error) => {
-                self.index_damaged(&error.to_string());
-                Ok(())
-            }
-            error => Err(error),
+    /// Reports a step that failed. The audit continues with the next step.
+    pub(crate) fn step_failed(&mut self, silo: Option<u32>, error: StoreError) {
+        self.is_index_sound &= !matches!(error, StoreError::Index(_));
+        if let StoreError::Index(error) = error {
+            self.index_damaged(&error_text(&error));
+            return;
         }
+        let finding = AuditFinding::new(AuditKind::Damaged, error_text(&error));
+        self.emit(AuditFinding { silo, ..finding });
     }
 
     /// Whether a place is after the last acknowledged record.
     pub(crate) fn is_unacknowledged(&self, silo: u32, offset: u64) -> bool {
         let place = SiloPlace::new(silo, offset);
-        self.options.index_lost.is_none()
-            && place.is_ok_and(|place| self.known.is_none_or(|known| place > known))
+        self.is_index_sound && place.is_ok_and(|place| self.known.is_none_or(|known| place > known))
     }
 
     /// Whether a finding is damage in a sealed silo. Only the open silo may contain unfinished
@@ -391,17 +529,11 @@ impl AuditRun<'_> {
             && self.growing != Some(silo)
     }
 
-    /// Lists the silos and notes missing numbers.
+    /// Lists the silos.
     fn list_silos(&mut self) -> Result<Vec<SiloFile>, StoreError> {
         let silos = self.store.files().list()?;
-        self.numbers = silos.keys().copied().collect();
+        self.silo_lengths = silos.iter().map(|(number, silo)| (*number, silo.length)).collect();
         self.growing = silos.values().next_back().filter(|last| !last.read_only).map(|last| last.number);
-        let used = next_number::next_unused(self.store.files())?.checked_sub(1);
-        let named = self.known.map(SiloPlace::silo).into_iter().chain(silos.keys().next_back().copied());
-        if let Some(last) = named.chain(used).max() {
-            self.lost =
-                (0..=last).filter(|number| !silos.contains_key(number)).map(|lost| (lost, 0)).collect();
-        }
         Ok(silos.into_values().collect())
     }
 

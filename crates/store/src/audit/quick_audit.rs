@@ -13,7 +13,7 @@
 
 use std::iter::Peekable;
 
-use varve_warc::rule::WarcFinding;
+use varve_warc::rules::WarcFinding;
 use varve_warc::{Encoding, Error, Extent, Format, WarcReader};
 use varve_wire::ReadAt;
 

@@ -9,7 +9,6 @@
 mod copy_record;
 mod copy_verbatim;
 mod promote_revisit;
-mod samples;
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,8 +24,6 @@ use crate::reader::{StoreReader, record_corruption};
 use crate::record::parse_id;
 use crate::silo::{SiloFiles, describes_silo};
 use crate::writer::StoreWriter;
-
-pub use samples::samples;
 
 /// A revisit that became a response.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -67,6 +68,19 @@ pub enum SiloError {
         /// The cause.
         source: io::Error,
     },
+    /// The file with the next silo number does not match its checksum.
+    #[error(
+        "`{}` is damaged: it holds `{}`, which does not match its checksum, and {}; `varve rebuild` writes it again",
+        path.display(), found.escape_debug(), last_silo_text(*last)
+    )]
+    NextNumber {
+        /// The file.
+        path: PathBuf,
+        /// Its text.
+        found: String,
+        /// The number of the last silo present.
+        last: Option<u32>,
+    },
     /// Two files have the same silo number.
     #[error("silo {number} is there twice, as `{one}` and `{other}`")]
     Twice {
@@ -77,6 +91,10 @@ pub enum SiloError {
         /// The other.
         other: &'static str,
     },
+}
+
+fn last_silo_text(last: Option<u32>) -> String {
+    last.map_or_else(|| "there is no silo".to_owned(), |last| format!("the last silo here is number {last}"))
 }
 
 /// All silos of an archive: the open one, and the sealed ones on their medium.
@@ -179,6 +197,20 @@ impl SiloFiles {
     pub(crate) fn path(&self, number: u32, ending: &str) -> PathBuf {
         self.folder.join(name::path(number, ending))
     }
+}
+
+/// The ranges of numbers below `end`, or below the last of the sorted `numbers`, that are not among
+/// them.
+pub(crate) fn missing_ranges(numbers: &[u32], end: u32) -> Vec<RangeInclusive<u32>> {
+    let mut ranges = Vec::new();
+    let mut next = 0;
+    for number in numbers.iter().copied().chain(std::iter::once(end)) {
+        if number > next {
+            ranges.push(next..=number - 1);
+        }
+        next = next.max(number + 1);
+    }
+    ranges
 }
 
 fn add(found: &mut BTreeMap<u32, SiloFile>, silo: SiloFile) -> Result<(), SiloError> {

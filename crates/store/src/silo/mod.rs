@@ -13,6 +13,7 @@ mod walk;
 
 pub(crate) use description::FILE_NAME_FIELD;
 pub use description::describes_silo;
+pub(crate) use files::missing_ranges;
 pub use files::{SiloError, SiloFile, SiloFiles};
 pub(crate) use open_silo::{OpenSilo, ReservedSpace, create, is_large};
 pub(crate) use walk::ProgressReporter;

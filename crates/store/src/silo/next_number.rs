@@ -2,44 +2,126 @@
 //!
 //! A number in a catalog or a citation must never refer to another silo. A lost last silo is known
 //! only to the index, which may be rebuilt, and to the file [`NEXT_NUMBER_FILE`] beside the silos.
-//! It holds the first number that was never used and is written before the first record of a new
-//! silo is acknowledged. It is a hint: without it, numbering continues behind the last silo
-//! present.
+//! It holds the first number that was never used, with a checksum, and is replaced before the first
+//! record of a new silo is acknowledged. Without the file, numbering continues behind the last silo
+//! present. A file whose checksum does not match is refused: a wrong number would leave a gap that
+//! can never be closed.
 
-use super::SiloFiles;
+use super::{SiloError, SiloFiles};
 use crate::disk::DiskError;
 use crate::index::SiloPlace;
 
 /// The name of the file in the folder of silos.
 pub const NEXT_NUMBER_FILE: &str = "next-number";
+/// The name of its replacement until it is complete.
+const REPLACEMENT_FILE: &str = "next-number.new";
+/// Bytes of the file that are read; a valid one is shorter.
+const MAX_FILE_BYTES: usize = 64;
 
-/// The first number that was never used; 0 when the file is missing or invalid.
-pub(crate) fn next_unused(files: &SiloFiles) -> Result<u32, DiskError> {
-    let file = match files.disk.open(&files.folder.join(NEXT_NUMBER_FILE)) {
-        Ok(file) => file,
-        Err(error) if error.is_absent() => return Ok(0),
-        Err(error) => return Err(error),
-    };
-    let mut bytes = [0; 16];
-    let count = file.read_at(&mut bytes, 0)?;
-    let number = std::str::from_utf8(&bytes[..count]).ok().and_then(|text| text.trim_end().parse().ok());
-    Ok(number.filter(|number| *number <= SiloPlace::GREATEST_SILO + 1).unwrap_or(0))
+/// The contents of the file.
+enum RecordedNumber {
+    /// There is no file, or an empty one.
+    None,
+    Valid(u32),
+    /// The text does not match its checksum.
+    Damaged(String),
+}
+
+/// The first number that was never used; 0 when there is no file. A damaged file is an error.
+pub(crate) fn next_unused(files: &SiloFiles) -> Result<u32, SiloError> {
+    match read(files)? {
+        RecordedNumber::None => Ok(0),
+        RecordedNumber::Valid(number) => Ok(number),
+        RecordedNumber::Damaged(found) => {
+            let last = files.list()?.into_keys().next_back();
+            let path = files.folder.join(NEXT_NUMBER_FILE);
+            Err(SiloError::NextNumber { path, found, last })
+        }
+    }
 }
 
 /// Records durably that all numbers below `next` were used.
-pub(crate) fn remember(files: &SiloFiles, next: u32) -> Result<(), DiskError> {
+pub(crate) fn remember(files: &SiloFiles, next: u32) -> Result<(), SiloError> {
     if next_unused(files)? >= next {
         return Ok(());
     }
-    files.disk.make_folders(&files.folder)?;
-    let path = files.folder.join(NEXT_NUMBER_FILE);
-    let (file, is_new) = match files.disk.open_to_write(&path) {
-        Ok(file) => (file, false),
-        Err(error) if error.is_absent() => (files.disk.create_new(&path)?, true),
+    Ok(replace(files, next)?)
+}
+
+/// As [`remember`], and replaces a damaged file. Returns the error that describes the damage.
+pub(crate) fn restore(files: &SiloFiles, next: u32) -> Result<Option<SiloError>, SiloError> {
+    match next_unused(files) {
+        Err(damage @ SiloError::NextNumber { last, .. }) => {
+            replace(files, next.max(last.map_or(0, |last| last + 1)))?;
+            Ok(Some(damage))
+        }
+        Err(error) => Err(error),
+        Ok(_) => remember(files, next).map(|()| None),
+    }
+}
+
+fn read(files: &SiloFiles) -> Result<RecordedNumber, DiskError> {
+    let file = match files.disk.open(&files.folder.join(NEXT_NUMBER_FILE)) {
+        Ok(file) => file,
+        Err(error) if error.is_absent() => return Ok(RecordedNumber::None),
         Err(error) => return Err(error),
     };
-    // Always the same length, so that no part of an older number remains.
-    file.write_at(format!("{next:08}\n").as_bytes(), 0)?;
+    let mut bytes = [0; MAX_FILE_BYTES];
+    let count = file.read_at(&mut bytes, 0)?;
+    Ok(match &bytes[..count] {
+        [] => RecordedNumber::None,
+        bytes => parse(bytes).map_or_else(
+            || RecordedNumber::Damaged(String::from_utf8_lossy(bytes).trim_end().to_owned()),
+            RecordedNumber::Valid,
+        ),
+    })
+}
+
+/// The number of a file whose bytes are exactly those that were written for it.
+fn parse(bytes: &[u8]) -> Option<u32> {
+    let digits = std::str::from_utf8(bytes.get(..8)?).ok()?;
+    let number: u32 = digits.parse().ok()?;
+    (number <= SiloPlace::GREATEST_SILO + 1 && text_of(number).as_bytes() == bytes).then_some(number)
+}
+
+/// The contents of the file: the number and the CRC-32 of its eight digits.
+fn text_of(number: u32) -> String {
+    let digits = format!("{number:08}");
+    format!("{digits} {:08x}\n", crc32fast::hash(digits.as_bytes()))
+}
+
+/// Replaces the file as a whole, so that a crash leaves the old one or the new one.
+fn replace(files: &SiloFiles, next: u32) -> Result<(), DiskError> {
+    files.disk.make_folders(&files.folder)?;
+    let replacement = files.folder.join(REPLACEMENT_FILE);
+    let file = match files.disk.create_new(&replacement) {
+        Ok(file) => file,
+        // Left by a crash.
+        Err(error) if error.source.kind() == std::io::ErrorKind::AlreadyExists => {
+            files.disk.remove(&replacement)?;
+            files.disk.create_new(&replacement)?
+        }
+        Err(error) => return Err(error),
+    };
+    file.write_at(text_of(next).as_bytes(), 0)?;
     file.sync()?;
-    if is_new { files.disk.sync_folder(&files.folder) } else { Ok(()) }
+    files.disk.rename(&replacement, &files.folder.join(NEXT_NUMBER_FILE))?;
+    files.disk.sync_folder(&files.folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_flipped_bit_yields_a_number() {
+        let text = text_of(3);
+        assert_eq!(parse(text.as_bytes()), Some(3));
+        for bit in 0..text.len() * 8 {
+            let mut bytes = text.clone().into_bytes();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(parse(&bytes), None, "bit {bit}");
+        }
+        assert_eq!(parse(b"01000001\n"), None);
+    }
 }

@@ -5,7 +5,7 @@
 
 use varve_warc::parallel::{PartOptions, read_parts};
 use varve_warc::record::RecordHeader;
-use varve_warc::rule::{Rule, WarcFinding};
+use varve_warc::rules::{Rule, WarcFinding};
 use varve_warc::{Error, Format, Record, WarcReader};
 use varve_wire::ReadAt;
 

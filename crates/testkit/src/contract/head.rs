@@ -1,7 +1,7 @@
 //! The contract of every place of HEAD.
 
 use varve_core::VersionId;
-use varve_core::head::{HeadError, HeadMove, HeadStore, IntendedHead};
+use varve_core::head_store::{HeadError, HeadMove, HeadStore, IntendedHead};
 
 /// Runs the suite. `open` gives another handle to the same HEAD, which names no version at first.
 ///

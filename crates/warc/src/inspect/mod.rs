@@ -11,8 +11,8 @@ use crate::member::Encoding;
 use crate::parallel::{PartOptions, read_parts};
 use crate::reader::{Error, Format, WarcReader};
 use crate::record::{RecordHeader, RecordType};
-use crate::record_check::{CheckedRecord, DigestVerdict, RecordChecker};
-use crate::rule::{ReportingMode, Rule, WarcFinding};
+use crate::rules::{ReportingMode, Rule, WarcFinding};
+use crate::validate_record::{CheckedRecord, DigestVerdict, RecordChecker};
 use seen_ids::{PartIds, RecordIds};
 use varve_wire::ReadAt;
 
@@ -186,7 +186,7 @@ impl InspectReport {
         let name = match header.record_type() {
             RecordType::Other => {
                 let name = header.fields.get("WARC-Type").filter(|name| !name.is_empty());
-                crate::rule::shown(name.unwrap_or(b"(none)")).to_ascii_lowercase()
+                crate::rules::shown(name.unwrap_or(b"(none)")).to_ascii_lowercase()
             }
             known => known.name().to_owned(),
         };

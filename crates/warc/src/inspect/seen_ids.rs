@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
 use super::{InspectOptions, InspectReport};
-use crate::rule::{Rule, WarcFinding};
+use crate::rules::{Rule, WarcFinding};
 
 /// Maximum number of ids that are compared. Their table has 2^20 slots of nine bytes.
 const MAX_COMPARED_IDS: usize = (1 << 20) / 8 * 7;

@@ -5,7 +5,7 @@ use std::io;
 use super::gzip::{self, GzipHeader, InflateState, Inflater, NotWhole};
 use super::record_start::declared_record_length;
 use super::{Access, FIRST_VIEW_BYTES, MAX_WHOLE_BYTES, MemberReader, MemberStage, STREAM_CHUNK_BYTES};
-use crate::rule::Rule;
+use crate::rules::Rule;
 use varve_wire::ReadAt;
 
 /// A member that decompresses to more is not decompressed whole without a declared length.

@@ -19,7 +19,7 @@ mod zstd_member;
 
 use std::io;
 
-use crate::rule::{PendingFindings, Rule};
+use crate::rules::{PendingFindings, Rule};
 use crate::stray_bytes::Strays;
 use gzip_member::GzipState;
 use output_buffer::OutputBuffer;

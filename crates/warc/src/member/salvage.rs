@@ -18,7 +18,7 @@ use super::record_start::looks_like_record;
 use super::window::Window;
 use super::zstd::{self, FrameDecoder};
 use super::{Access, Encoding};
-use crate::rule::{PendingFindings, Rule, WarcFinding};
+use crate::rules::{PendingFindings, Rule, WarcFinding};
 use crate::stray_bytes::{MAX_STRAY_BYTES, Strays};
 use varve_wire::ReadAt;
 

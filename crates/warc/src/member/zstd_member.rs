@@ -7,7 +7,7 @@ use super::zstd::{self, FrameDecoder};
 use super::{
     Access, Dictionary, FileDecoders, MAX_WHOLE_BYTES, MemberReader, MemberStage, STREAM_CHUNK_BYTES,
 };
-use crate::rule::Rule;
+use crate::rules::Rule;
 use varve_wire::ReadAt;
 
 /// A frame of more blocks is streamed. Writers other than this crate's fill their blocks.

@@ -12,8 +12,8 @@ use super::{Format, ReaderStage, WarcReader};
 use crate::date::Date;
 use crate::member::Encoding;
 use crate::record::{WarcVersion, decimal};
-use crate::rule::{Rule, WarcFinding, shown};
-use crate::validate;
+use crate::rules::{Rule, WarcFinding, shown};
+use crate::validate_header;
 use varve_wire::ReadAt;
 
 /// Longest record line.
@@ -47,7 +47,7 @@ pub(super) const MAX_SURE_LINE_BYTES: usize = 4 << 10;
 /// address, a date of 12 to 14 digits and a length. Five words and a number occur in many texts.
 pub(super) fn is_sure_line(bytes: &[u8], version: u8) -> bool {
     // The first bytes decide for most lines.
-    if !validate::has_scheme(&bytes[..bytes.len().min(64)]) {
+    if !validate_header::has_scheme(&bytes[..bytes.len().min(64)]) {
         return false;
     }
     let view = &bytes[..bytes.len().min(MAX_SURE_LINE_BYTES)];
@@ -59,7 +59,10 @@ impl ArcColumns<'_> {
     fn are_sure(&self) -> bool {
         let address = std::str::from_utf8(self.address).ok().and_then(|text| text.parse::<IpAddr>().ok());
         let is_date = (12..=14).contains(&self.date.len()) && self.date.iter().all(u8::is_ascii_digit);
-        validate::has_scheme(self.url) && address.is_some() && is_date && decimal(self.length).is_some()
+        validate_header::has_scheme(self.url)
+            && address.is_some()
+            && is_date
+            && decimal(self.length).is_some()
     }
 }
 

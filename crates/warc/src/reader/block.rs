@@ -4,7 +4,7 @@ use std::io;
 
 use super::{Format, ReaderStage, WarcReader, lookahead};
 use crate::member::Encoding;
-use crate::rule::{Rule, WarcFinding};
+use crate::rules::{Rule, WarcFinding};
 use varve_wire::ReadAt;
 
 /// The block that is being read.

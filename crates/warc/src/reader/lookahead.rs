@@ -15,7 +15,7 @@ use std::io;
 use super::{Format, WarcReader, arc_records};
 use crate::digest::{Digest, Hasher};
 use crate::member::{Encoding, MAX_LOOKAHEAD_BYTES};
-use crate::rule::{Rule, WarcFinding};
+use crate::rules::{Rule, WarcFinding};
 use varve_wire::ReadAt;
 
 /// Bytes are searched in steps of this size.

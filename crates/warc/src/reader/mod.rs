@@ -20,7 +20,7 @@ use std::io;
 
 use crate::member::{Access, Encoding, MemberReader, ReadGate};
 use crate::record::RecordHeader;
-use crate::rule::{PendingFindings, Rule, WarcFinding};
+use crate::rules::{PendingFindings, Rule, WarcFinding};
 use crate::stray_bytes::Stray;
 use block::BlockState;
 use varve_wire::ReadAt;

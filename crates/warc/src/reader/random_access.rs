@@ -4,7 +4,7 @@ use super::block::BlockState;
 use super::warc_records::RECORD_SEPARATOR;
 use super::{Error, ReadProgress, ReaderStage, WarcReader};
 use crate::member::Access;
-use crate::rule::PendingFindings;
+use crate::rules::PendingFindings;
 use varve_wire::ReadAt;
 
 /// How much of a record the caller is going to read. It changes the cost, not the result.

@@ -2,7 +2,7 @@
 
 use super::{Error, Format, MAX_LEADING_JUNK_BYTES, ReaderStage, WarcReader, warc_records};
 use crate::member::{Encoding, looks_like_record};
-use crate::rule::{PendingFindings, RuleSeverity, WarcFinding, shown};
+use crate::rules::{PendingFindings, RuleSeverity, WarcFinding, shown};
 use varve_wire::ReadAt;
 
 impl<S: ReadAt> WarcReader<S> {

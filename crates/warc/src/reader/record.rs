@@ -7,7 +7,7 @@ use super::{Format, WarcReader};
 use crate::digest::{Digest, Hasher};
 use crate::member::Encoding;
 use crate::record::RecordHeader;
-use crate::rule::WarcFinding;
+use crate::rules::WarcFinding;
 use varve_wire::ReadAt;
 
 /// The separator after every block.

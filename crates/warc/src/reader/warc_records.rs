@@ -7,7 +7,7 @@ use super::block::BlockState;
 use super::{MAX_HEADER_BYTES, ReaderStage, WarcReader};
 use crate::member::{Encoding, is_warc_start};
 use crate::record::{WarcVersion, decimal};
-use crate::rule::{Rule, WarcFinding, shown};
+use crate::rules::{Rule, WarcFinding, shown};
 use crate::stray_bytes::MAX_STRAY_BYTES;
 use varve_wire::ReadAt;
 use varve_wire::{HeaderDefect, end_of_lines};

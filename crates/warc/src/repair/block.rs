@@ -11,7 +11,7 @@ use super::{RepairError, header};
 use crate::payload::PayloadKind;
 use crate::reader::{Error, Record};
 use crate::record::RecordHeader;
-use crate::record_check::RecordChecker;
+use crate::validate_record::RecordChecker;
 use crate::write::{BlockStream, Draft, FinishedBlock, PackedRecord, Packer, RecordPackError};
 use varve_wire::ReadAt;
 

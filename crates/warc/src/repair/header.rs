@@ -2,8 +2,8 @@
 
 use crate::date::Date;
 use crate::record::{RecordHeader, RecordType, decimal, unbracketed};
-use crate::record_check::{CheckedRecord, DigestVerdict};
-use crate::validate;
+use crate::validate_header;
+use crate::validate_record::{CheckedRecord, DigestVerdict};
 use crate::write::{Draft, OWN_FIELDS, RecordUri, escaped};
 use varve_wire::is_token;
 
@@ -33,12 +33,12 @@ pub(super) fn draft(header: &RecordHeader, last_date: &mut String) -> Draft {
         }
     }
     if let Some(refers_to) = header.reference("WARC-Refers-To")
-        && validate::may_have(record_type, "WARC-Refers-To")
+        && validate_header::may_have(record_type, "WARC-Refers-To")
     {
         draft = draft.refers_to(RecordUri::escaped(&uri(refers_to)));
     }
     match header.fields.get("Content-Type") {
-        Some(content_type) if validate::is_media_type(content_type) => {
+        Some(content_type) if validate_header::is_media_type(content_type) => {
             draft = draft.content_type(&printable(&lossless(content_type)));
         }
         _ if record_type != RecordType::Continuation => {
@@ -63,7 +63,7 @@ pub(super) fn mended(mut draft: Draft, header: &RecordHeader, checked: &CheckedR
         }
         DigestVerdict::Wrong | DigestVerdict::Absent => false,
     };
-    let has_place = validate::may_have(header.record_type(), "WARC-Payload-Digest");
+    let has_place = validate_header::may_have(header.record_type(), "WARC-Payload-Digest");
     if keeps_payload_digest
         && has_place
         && let Some(digest) = payload
@@ -86,19 +86,19 @@ fn stays_segment(header: &RecordHeader) -> bool {
 /// All other fields that the record type may have, once each unless they may be repeated.
 fn other_fields(mut draft: Draft, header: &RecordHeader) -> Draft {
     let record_type = header.record_type();
-    let mut seen = validate::SeenNames::default();
+    let mut seen = validate_header::SeenNames::default();
     for (name, value) in header.fields.iter() {
         let Ok(text) = std::str::from_utf8(name) else { continue };
-        let repeated = seen.has_or_adds(name) && !validate::may_repeat(name);
+        let repeated = seen.has_or_adds(name) && !validate_header::may_repeat(name);
         let has_place = OWN_FIELDS.iter().any(|own| own.eq_ignore_ascii_case(text));
         let is_blank = printable(&lossless(value)).trim().is_empty();
         if has_place || repeated || is_blank || !name.iter().all(|byte| is_token(*byte)) {
             continue;
         }
-        if !validate::may_have(record_type, text) || !validate::is_value(text, value) {
+        if !validate_header::may_have(record_type, text) || !validate_header::is_value(text, value) {
             continue;
         }
-        let value = if validate::is_reference(text) {
+        let value = if validate_header::is_reference(text) {
             format!("<{}>", uri(unbracketed(value)))
         } else {
             printable(&lossless(value))
@@ -127,7 +127,7 @@ pub(super) fn printable(text: &str) -> String {
 /// A URI that a header can hold: absolute, without white space.
 fn uri(bytes: &[u8]) -> String {
     let text = escaped(&lossless(bytes));
-    if validate::has_scheme(bytes) { text } else { format!("urn:unknown:{text}") }
+    if validate_header::has_scheme(bytes) { text } else { format!("urn:unknown:{text}") }
 }
 
 fn token(bytes: &[u8]) -> String {

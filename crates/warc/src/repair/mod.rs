@@ -21,9 +21,9 @@ use crate::date::Date;
 use crate::payload::PayloadKind;
 use crate::reader::{Error, Record, WarcReader};
 use crate::record::RecordType;
-use crate::record_check::RecordChecker;
-use crate::rule::{ReportingMode, Rule, WarcFinding};
+use crate::rules::{ReportingMode, Rule, WarcFinding};
 use crate::stray_bytes::Stray;
+use crate::validate_record::RecordChecker;
 use crate::write::{
     Draft, PackedRecord, Packer, Packing, RecordPackError, RecordUri, WarcWriter, warc_fields,
 };

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::rule::WarcFinding;
+use crate::rules::WarcFinding;
 use crate::stray_bytes::Stray;
 
 /// The content of one repair record.

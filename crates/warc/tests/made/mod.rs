@@ -9,7 +9,7 @@ use std::ops::Range;
 use varve_warc::Encoding;
 use varve_warc::digest::Algorithm;
 use varve_warc::inspect::{InspectOptions, InspectReport, inspect};
-use varve_warc::rule::WarcFinding;
+use varve_warc::rules::WarcFinding;
 use varve_wire::ReadAt;
 
 /// A file, and the start and end of each record in it.

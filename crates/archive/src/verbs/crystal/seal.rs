@@ -6,9 +6,11 @@
 //! same ciphertext, because importing again must add nothing. The nonce is derived from the plain
 //! text (as in SIV modes), and the ciphertext is bound to its revision.
 
-use std::fs;
+use std::fs::Permissions;
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use varve_file::RootedFiles;
 use varve_repository::RepositoryError;
 
 use data_encoding::BASE64URL_NOPAD;
@@ -21,6 +23,8 @@ use varve_core::secret::Secret;
 use crate::error::ArchiveError;
 
 const KEY_LENGTH: usize = 32;
+/// Maximum length of a key file that is read, in bytes. Any but `KEY_LENGTH` is refused.
+const MAX_KEY_FILE_BYTES: u64 = 4096;
 
 /// Encrypts and decrypts cookies.
 pub(super) struct Seal {
@@ -30,23 +34,25 @@ pub(super) struct Seal {
 
 impl Seal {
     /// Opens the key at `path`; `None` if there is none.
-    pub(super) fn open(path: &Path) -> Result<Option<Self>, ArchiveError> {
-        match fs::read(path) {
-            Ok(bytes) => Self::of(&bytes).ok_or_else(|| ArchiveError::BadKey(path.to_owned())).map(Some),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+    pub(super) fn open(files: &RootedFiles, path: &Path) -> Result<Option<Self>, ArchiveError> {
+        match files.read(path, MAX_KEY_FILE_BYTES) {
+            Ok(Some(bytes)) => {
+                Self::of(&bytes).ok_or_else(|| ArchiveError::BadKey(path.to_owned())).map(Some)
+            }
+            Ok(None) => Ok(None),
             Err(source) => Err(RepositoryError::Read { path: path.to_owned(), source }.into()),
         }
     }
 
     /// Opens the key at `path`, creating it if there is none.
-    pub(super) fn open_or_make(path: &Path) -> Result<Self, ArchiveError> {
-        if let Some(seal) = Self::open(path)? {
+    pub(super) fn open_or_make(files: &RootedFiles, path: &Path) -> Result<Self, ArchiveError> {
+        if let Some(seal) = Self::open(files, path)? {
             return Ok(seal);
         }
         let mut key = [0; KEY_LENGTH];
         let drawn =
             SystemRandom::new().fill(&mut key).map_err(|_| io::Error::other("no random bytes are available"));
-        drawn.and_then(|()| write_key(path, &key)).map_err(ArchiveError::write(path))?;
+        drawn.and_then(|()| write_key(files, path, &key)).map_err(ArchiveError::write(path))?;
         Self::of(&key).ok_or_else(|| ArchiveError::BadKey(path.to_owned()))
     }
 
@@ -94,13 +100,13 @@ fn about(run: RunId, revision: i64) -> [u8; 24] {
 }
 
 /// Writes a new key durably, readable by its owner only.
-fn write_key(path: &Path, key: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(folder)?;
+fn write_key(files: &RootedFiles, path: &Path, key: &[u8]) -> io::Result<()> {
+    let mut file = files.pending_file(path)?;
+    file.as_file().set_permissions(Permissions::from_mode(0o600))?;
     file.write_all(key)?;
     file.as_file().sync_all()?;
-    file.persist_noclobber(path)?;
-    fs::File::open(folder)?.sync_all()
+    file.publish_new()?;
+    files.sync_folder(path.parent().unwrap_or(files.root()))
 }
 
 #[cfg(test)]
@@ -115,12 +121,13 @@ mod tests {
     fn a_cookie_is_decrypted_by_the_same_key_for_the_same_revision() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret.key");
-        assert!(Seal::open(&path).unwrap().is_none());
-        let seal = Seal::open_or_make(&path).unwrap();
+        let files = RootedFiles::new(folder.path());
+        assert!(Seal::open(&files, &path).unwrap().is_none());
+        let seal = Seal::open_or_make(&files, &path).unwrap();
         let cookie = Secret::new("session=open sesame".to_owned());
         let sealed = seal.seal(run(), 7, &cookie);
         assert!(!sealed.contains("sesame"));
-        let again = Seal::open_or_make(&path).unwrap();
+        let again = Seal::open_or_make(&files, &path).unwrap();
         assert_eq!(again.seal(run(), 7, &cookie), sealed);
         assert_ne!(again.seal(run(), 8, &cookie), sealed);
         assert_eq!(again.unseal(run(), 7, &sealed), Some(cookie));

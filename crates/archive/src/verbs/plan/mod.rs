@@ -7,7 +7,7 @@
 
 pub mod suggest;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
@@ -20,6 +20,9 @@ use varve_repository::{ArchivePaths, Layout, RepositoryError, detect_layout};
 
 pub use varve_core::alias::Alias;
 pub use varve_plan::{EditError, Group, Plan, Problem, Removed, Root};
+
+/// Maximum length of `plan.yaml`, in bytes.
+const MAX_PLAN_BYTES: u64 = varve_yaml::MAX_TEXT_BYTES as u64;
 
 /// A plan and the file it was read from.
 #[derive(Clone, Debug)]
@@ -52,9 +55,9 @@ pub fn load(layout: &ArchivePaths) -> Result<PlanFile, ArchiveError> {
         return Err(RepositoryError::NotAnArchive { path: layout.root().to_owned() }.into());
     }
     let path = layout.plan();
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+    let text = match layout.files().read_text(&path, MAX_PLAN_BYTES) {
+        Ok(Some(text)) => text,
+        Ok(None) => {
             return Ok(PlanFile { path, plan: Plan::default(), comments: Vec::new(), exists: false });
         }
         Err(source) => return Err(RepositoryError::Read { path, source }.into()),
@@ -81,7 +84,7 @@ pub fn edit<T>(
         tell(PlanNotice::CommentsLost(&file));
     }
     let text = file.plan.text();
-    varve_file::replace(&file.path, text.as_bytes()).map_err(ArchiveError::write(&file.path))?;
+    layout.files().replace(&file.path, text.as_bytes()).map_err(ArchiveError::write(&file.path))?;
     Ok(changed)
 }
 

@@ -6,8 +6,6 @@
 //! remaining data, or without one if that is too little.
 
 use std::collections::HashSet;
-use std::fs;
-use std::io;
 
 use varve_core::RecordId;
 use varve_store::purge::first_with_dictionary;
@@ -18,7 +16,7 @@ use crate::verbs::train::{self, MAX_DICTIONARY_BYTES};
 use varve_repository::archive_writer::ArchiveWriter;
 use varve_repository::backends::open_silo_files;
 use varve_repository::history::{ArchiveHistoryReader, HistoryReader};
-use varve_repository::settings::PackingMethod;
+use varve_repository::settings::{MAX_DICTIONARY_BYTES as LARGEST_STORED, PackingMethod};
 
 /// What a purge does with the dictionaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,10 +47,8 @@ pub(super) fn renewed(writer: &ArchiveWriter, dropped: &HashSet<RecordId>) -> Re
         false => first_with_dictionary(&open_silo_files(writer.layout()))?,
     };
     let path = writer.layout().dictionary();
-    let old = match fs::read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        read => Some(read.map_err(ArchiveError::read(&path))?),
-    };
+    let old =
+        writer.layout().files().read(&path, LARGEST_STORED as u64).map_err(ArchiveError::read(&path))?;
     if dropped.is_empty() || (first_silo.is_none() && old.is_none()) {
         let packing = writer.store().settings().packing.clone();
         return Ok(Renewed { fate: Dictionaries::AsTheyWere, packing, stored: None, first_silo });

@@ -1,8 +1,9 @@
 //! Replaces old silos with new ones, so that any interruption leaves one intact archive.
 
-use std::fs;
+use std::io;
 use std::path::Path;
 
+use varve_file::{EntryKind, RootedFiles};
 use varve_store::index::IndexOptions;
 use varve_store::steps::step;
 use varve_store::{StoreSettings, StoreWriter};
@@ -11,7 +12,8 @@ use super::dictionary::{Dictionaries, Renewed};
 use crate::error::ArchiveError;
 use crate::verbs::rebuild::rebuild_catalog;
 use varve_repository::backends::open_silo_files;
-use varve_repository::pending_swap::{finish_pending_swap, prepared_paths, remove, rename, sync};
+use varve_repository::pending_swap::{finish_pending_swap, prepared_paths, remove, rename, sync_folder};
+use varve_repository::settings::MAX_SETTINGS_BYTES;
 use varve_repository::{ArchivePaths, ArchiveWriter};
 
 /// Bytes of all silos.
@@ -33,14 +35,13 @@ impl Prepared {
     /// `first`. The others are packed as `renewed` specifies.
     pub(super) fn begin(writer: &ArchiveWriter, first: u32, renewed: Renewed) -> Result<Self, ArchiveError> {
         let layout = prepared_paths(writer.layout());
-        fs::create_dir_all(layout.root()).map_err(ArchiveError::write(layout.root()))?;
-        let settings = layout.settings();
-        step("copy the settings", &settings);
-        fs::copy(writer.layout().settings(), &settings).map_err(ArchiveError::write(&settings))?;
+        let files = layout.files();
+        files.make_folders(layout.root()).map_err(ArchiveError::write(layout.root()))?;
+        copy_settings(writer.layout(), &layout)?;
         if let Some(dictionary) = &renewed.stored {
             let path = layout.dictionary();
             step("write the dictionary", &path);
-            fs::write(&path, dictionary).map_err(ArchiveError::write(&path))?;
+            files.replace(&path, dictionary).map_err(ArchiveError::write(&path))?;
         }
         let old = writer.store().settings();
         let settings = StoreSettings {
@@ -72,34 +73,35 @@ impl Prepared {
         let Self { layout, store, dictionaries, .. } = self;
         drop(store);
         // An archive that has lost its last record still has a folder of silos.
-        fs::create_dir_all(layout.silos()).map_err(ArchiveError::write(&layout.silos()))?;
+        let files = layout.files();
+        files.make_folders(&layout.silos()).map_err(ArchiveError::write(&layout.silos()))?;
         rebuild_catalog(&layout)?;
         let mark = layout.pending_swap();
         step("mark the silos", &mark);
-        fs::write(&mark, b"").map_err(ArchiveError::write(&mark))?;
-        sync_below(layout.root())?;
+        files.replace(&mark, b"").map_err(ArchiveError::write(&mark))?;
+        sync_below(&layout, layout.root())?;
         let to = old.layout();
         // The list of seen files may name bodies that were removed.
-        remove(&to.seen_files())?;
+        remove(to, &to.seen_files())?;
         // Before anything looks complete: files left behind by a kill must not contain removed
         // data.
         match dictionaries {
             Dictionaries::AsTheyWere => {}
-            Dictionaries::MadeAgain => rename(&layout.dictionary(), &to.dictionary())?,
-            Dictionaries::Removed => remove(&to.dictionary())?,
+            Dictionaries::MadeAgain => rename(to, &layout.dictionary(), &to.dictionary())?,
+            Dictionaries::Removed => remove(to, &to.dictionary())?,
         }
-        if !layout.head().exists() {
+        if files.entry(&layout.head()).map_err(ArchiveError::read(&layout.head()))?.is_none() {
             // No version is left. Until the swap, the catalog knows the version at HEAD.
-            remove(&to.head())?;
+            remove(to, &to.head())?;
         }
-        sync(to.root())?;
-        exchange(&layout.silos(), &to.silos())?;
-        sync(to.root())?;
-        sync(layout.root())?;
+        sync_folder(to, to.root())?;
+        exchange(to, &layout.silos(), &to.silos())?;
+        sync_folder(to, to.root())?;
+        sync_folder(to, layout.root())?;
         finish_pending_swap(to)?;
         for left in [layout.root(), &to.temporary().join("old-index")] {
             step("remove folders", left);
-            fs::remove_dir_all(left).map_err(ArchiveError::write(left))?;
+            files.remove_tree(left).map_err(ArchiveError::write(left))?;
         }
         Ok(())
     }
@@ -108,15 +110,15 @@ impl Prepared {
 /// Hard-links the silos before `first`, or copies them where the file system has no links. All of
 /// them are sealed, so no writer changes a file through either name.
 fn link_silos(from: &ArchivePaths, to: &ArchivePaths, first: u32) -> Result<u64, ArchiveError> {
-    let mut bytes = 0;
+    let (mut bytes, files) = (0, from.files());
     let silos = open_silo_files(from).list().map_err(varve_store::StoreError::from)?;
     for silo in silos.range(..first).map(|(_, silo)| silo) {
         let (old, new) = (from.silos().join(silo.name()), to.silos().join(silo.name()));
         let folder = new.parent().unwrap_or(to.root());
-        fs::create_dir_all(folder).map_err(ArchiveError::write(folder))?;
+        files.make_folders(folder).map_err(ArchiveError::write(folder))?;
         step("link a silo", &new);
-        if fs::hard_link(&old, &new).is_err() {
-            fs::copy(&old, &new).map_err(ArchiveError::write(&new))?;
+        if files.hard_link(&old, &new).is_err() {
+            copy_file(files, &old, &new).map_err(ArchiveError::write(&new))?;
         }
         bytes += silo.length;
     }
@@ -124,24 +126,39 @@ fn link_silos(from: &ArchivePaths, to: &ArchivePaths, first: u32) -> Result<u64,
 }
 
 /// Exchanges two folders in one step.
-fn exchange(one: &Path, other: &Path) -> Result<(), ArchiveError> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    fs::create_dir_all(other).map_err(ArchiveError::write(other))?;
+fn exchange(layout: &ArchivePaths, one: &Path, other: &Path) -> Result<(), ArchiveError> {
+    layout.files().make_folders(other).map_err(ArchiveError::write(other))?;
     step("exchange", other);
-    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)
-        .map_err(|error| ArchiveError::Exchange { path: other.to_owned(), source: error.into() })
+    let failed = |source| ArchiveError::Exchange { path: other.to_owned(), source };
+    layout.files().exchange(one, other).map_err(failed)
+}
+
+fn copy_settings(from: &ArchivePaths, to: &ArchivePaths) -> Result<(), ArchiveError> {
+    let (old, new) = (from.settings(), to.settings());
+    let text = from.files().read(&old, MAX_SETTINGS_BYTES).map_err(ArchiveError::read(&old))?;
+    step("copy the settings", &new);
+    to.files().replace(&new, &text.unwrap_or_default()).map_err(ArchiveError::write(&new))
+}
+
+/// Copies a file with its permissions.
+fn copy_file(files: &RootedFiles, from: &Path, to: &Path) -> io::Result<()> {
+    let (mut old, mut new) = (files.open_to_read(from)?, files.create_new(to)?);
+    io::copy(&mut old, &mut new)?;
+    new.set_permissions(old.metadata()?.permissions())
 }
 
 /// Syncs everything below a folder to disk.
-fn sync_below(folder: &Path) -> Result<(), ArchiveError> {
-    for entry in fs::read_dir(folder).map_err(ArchiveError::read(folder))? {
-        let entry = entry.map_err(ArchiveError::read(folder))?;
-        let kind = entry.file_type().map_err(ArchiveError::read(&entry.path()))?;
-        if kind.is_dir() {
-            sync_below(&entry.path())?;
+fn sync_below(layout: &ArchivePaths, folder: &Path) -> Result<(), ArchiveError> {
+    let files = layout.files();
+    for entry in files.list(folder).map_err(ArchiveError::read(folder))? {
+        let path = folder.join(&entry.name);
+        if entry.kind == EntryKind::Folder {
+            sync_below(layout, &path)?;
         } else {
-            sync(&entry.path())?;
+            step("sync", &path);
+            let synced = files.open_to_read(&path).and_then(|file| file.sync_all());
+            synced.map_err(ArchiveError::write(&path))?;
         }
     }
-    Ok(sync(folder)?)
+    Ok(sync_folder(layout, folder)?)
 }

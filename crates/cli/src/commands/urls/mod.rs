@@ -65,24 +65,30 @@ impl Verb for UrlsArgs {
 struct DatabaseLocation(Option<PathBuf>);
 
 impl DatabaseLocation {
-    fn folder(&self, session: &Session) -> Result<PathBuf, Error> {
-        if let Some(folder) = &self.0 {
-            return Ok(folder.clone());
-        }
+    /// The folder of an archive if none is given.
+    fn archive(&self, session: &Session) -> Result<ArchivePaths, Error> {
         let layout = ArchivePaths::new(&session.root()?);
         if !layout.is_archive() {
             return Err(RepositoryError::NotAnArchive { path: layout.root().to_owned() }.into());
         }
-        Ok(layout.expectations())
+        Ok(layout)
     }
 
     fn open(&self, session: &Session) -> Result<UrlDatabase, Error> {
-        Ok(UrlDatabase::open(&self.folder(session)?)?)
+        if let Some(folder) = &self.0 {
+            return Ok(UrlDatabase::open(folder)?);
+        }
+        let layout = self.archive(session)?;
+        Ok(UrlDatabase::open_below(layout.files().clone(), &layout.expectations())?)
     }
 
     /// Opens the database, also if its folder does not exist yet.
     fn open_or_new(&self, session: &Session) -> Result<UrlDatabase, Error> {
-        Ok(UrlDatabase::open_or_new(&self.folder(session)?))
+        if let Some(folder) = &self.0 {
+            return Ok(UrlDatabase::open_or_new(folder));
+        }
+        let layout = self.archive(session)?;
+        Ok(UrlDatabase::open_or_new_below(layout.files().clone(), &layout.expectations()))
     }
 }
 

@@ -1,9 +1,11 @@
 //! Whole scenarios on archives, each in separate processes.
 
 mod aardwarc;
+mod auditing;
 mod browser;
 mod capture;
 mod errors;
+mod flips;
 mod format;
 mod full_disk;
 mod kill;

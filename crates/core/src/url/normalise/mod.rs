@@ -1,4 +1,4 @@
-//! Normalising: spellings of one URL become one text, and only spellings.
+//! Normalising: equivalent spellings of a URL become one text. Different URLs stay different.
 //!
 //! Two URLs have the same normal form if no server can tell them apart by RFC 3986. Scheme and host
 //! are in lower case, hosts are in DNS form, and default ports are dropped. Percent escapes are in

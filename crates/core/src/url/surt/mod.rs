@@ -54,9 +54,8 @@ pub fn surt(url: &str, flavour: Flavour) -> Result<String, UrlError> {
     }
 }
 
-/// The [`Flavour::Ia`] keys under which indexes may hold a URL, the most likely first. An IPv4
-/// address is turned round by default and so in most indexes, though it means nothing; some have it
-/// as it is written.
+/// The [`Flavour::Ia`] keys under which indexes may hold a URL, the most likely first. Most indexes
+/// reverse IPv4 addresses like host names, although their parts are not labels. Some do not.
 pub fn look_up_keys(url: &str) -> Result<Vec<String>, UrlError> {
     let turned = ia::key(url, &ia::KeyOptions::default())?;
     let plain = ia::key(url, &ia::KeyOptions { reverse_address: false, ..ia::KeyOptions::default() })?;

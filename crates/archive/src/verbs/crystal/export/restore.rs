@@ -20,7 +20,8 @@ pub(super) fn restore(
     writer: &mut ProjectWriter,
     progress: &dyn Fn(u64),
 ) -> Result<ProjectExported, ArchiveError> {
-    let seal = Seal::open(&history.archive().layout().secret_key())?;
+    let layout = history.archive().layout();
+    let seal = Seal::open(layout.files(), &layout.secret_key())?;
     let done = ProjectExported { restored: true, ..ProjectExported::default() };
     let mut restoring = Restoring { history, writer, seal, done };
     if fact.major_version != restoring.writer.version().number() {

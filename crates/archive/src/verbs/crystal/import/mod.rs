@@ -186,7 +186,10 @@ impl ProjectImport<'_> {
         self.done.cookies += 1;
         let seal = match self.seal.take() {
             Some(seal) => seal,
-            None => Seal::open_or_make(&self.history.writer().layout().secret_key())?,
+            None => {
+                let layout = self.history.writer().layout();
+                Seal::open_or_make(layout.files(), &layout.secret_key())?
+            }
         };
         let sealed = seal.seal(self.run, revision.id.get(), cookie);
         self.seal = Some(seal);

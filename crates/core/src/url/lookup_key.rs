@@ -3,7 +3,7 @@
 //! ```text
 //!  bit 63   0, so that the key fits a signed column
 //!  62…56    the sum of the bytes of the host name, modulo 128: URLs of one host lie together
-//!  55…0     FNV-1a 64 of the printed URL, its top byte folded into its lowest
+//!  55…0     FNV-1a 64 of the URL as `Reference` prints it, its top byte folded into its lowest
 //! ```
 //!
 //! Host and text are those of [`Reference`]. Two URLs may share a key, so a reader that looks up by

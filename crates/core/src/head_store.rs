@@ -1,7 +1,7 @@
 //! HEAD: the version that becomes the parent of the next one.
 //!
-//! Owns the contract of its place and the plain data of a move. It does not know where HEAD is: a
-//! file, or a row of a database that several machines share. One suite in `testkit` tests every
+//! Defines the trait for storing HEAD, and the record of an intended move. It does not know where
+//! HEAD is: in a file, or in a row of a database that several machines share. One suite in `testkit` tests every
 //! implementation.
 
 use std::io;

@@ -6,8 +6,8 @@
 use crate::digest::{Digest, DigestError, Hasher};
 use crate::payload::{Payload, PayloadKind, PayloadTracker};
 use crate::reader::{Error, Record};
-use crate::rule::{Rule, WarcFinding};
-use crate::validate;
+use crate::rules::{Rule, WarcFinding};
+use crate::validate_header;
 use varve_wire::ChunkEnd;
 use varve_wire::ReadAt;
 
@@ -82,7 +82,7 @@ impl RecordChecker {
     pub fn begin<S: ReadAt>(&mut self, record: &Record<'_, S>, strict: bool) {
         let header = record.header();
         if record.arc_line().is_empty() {
-            validate::header(header, record.offset(), strict, &mut self.findings);
+            validate_header::header(header, record.offset(), strict, &mut self.findings);
         }
         self.block_expected = ExpectedDigest::new(header.block_digest());
         self.payload_expected = ExpectedDigest::new(header.payload_digest());

@@ -10,8 +10,8 @@ use varve_sqlite::{
     BatchEffect, DiffTable, RemovalTables, SqlResult, TableLayout, TagTable, UnlocatedError, VersionTable,
 };
 
+use crate::create_tables::MokuTables;
 use crate::era::Era;
-use crate::tables::MokuTables;
 use crate::{MokuOptions, read_scores, schema, write};
 
 impl TableLayout for MokuTables {

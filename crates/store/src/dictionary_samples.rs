@@ -7,8 +7,8 @@ use varve_warc::record::{RecordHeader, RecordType};
 use varve_warc::{Record, WarcReader};
 use varve_wire::ReadAt;
 
-use super::each_header;
 use crate::error::StoreError;
+use crate::purge::each_header;
 use crate::record::parse_id;
 use crate::silo::SiloFiles;
 

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use crate::date::{Date, Precision};
 use crate::digest::DigestError;
 use crate::record::{RecordHeader, RecordType, WarcVersion, decimal, is_reason, media_type, unbracketed};
-use crate::rule::{Rule, WarcFinding, shown};
+use crate::rules::{Rule, WarcFinding, shown};
 use varve_wire::{Headers, is_token};
 
 use RecordType::{Continuation, Conversion, Metadata, Request, Resource, Response, Revisit, Warcinfo};
