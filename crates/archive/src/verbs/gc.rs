@@ -49,7 +49,7 @@ pub struct RetentionPolicy {
     pub keep_tags: Vec<String>,
     /// Keep versions younger than this, and diffs unless `keep_diffs_within` is set.
     pub keep_within: Option<Duration>,
-    /// Keep diffs younger than this, whatever is kept of the versions.
+    /// Keep diffs younger than this, regardless of the age of versions.
     pub keep_diffs_within: Option<Duration>,
     /// Accept that lost rows cannot be recovered, and remove the bodies that only they referenced.
     pub accept_lost: bool,

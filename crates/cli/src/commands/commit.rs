@@ -226,7 +226,7 @@ impl CommitArgs {
     }
 }
 
-/// Says that the disk is full, and what is stored nevertheless. The error names the file.
+/// Reports a full disk, and whether the version exists. The error names the file.
 fn say_disk_is_full(printer: &mut Printer, root: &Path, error: &ArchiveError) {
     let kept = match error {
         ArchiveError::Repository(RepositoryError::HalfEntered { version, .. }) => {

@@ -67,7 +67,7 @@ pub(super) struct GcArgs {
     #[arg(long, value_name = "TIME", value_parser = duration::parse_with_unit)]
     keep_within: Option<Duration>,
 
-    /// Remove stored diffs older than this, whatever `--keep-within` says about versions: `30d`
+    /// Remove stored diffs older than this, instead of those that `--keep-within` selects: `30d`
     #[arg(long, value_name = "TIME", value_parser = duration::parse_with_unit)]
     diffs_older_than: Option<Duration>,
 
