@@ -58,7 +58,7 @@ pub struct SnapshotScore {
     pub json: String,
 }
 
-/// Whether a version has a row of `score_results` for each of so many snapshots.
+/// Whether a version has a row of `score_results` for each of `count` snapshots.
 pub(crate) fn has_snapshot_scores(connection: &Connection, version: &str, count: usize) -> SqlResult<bool> {
     let sql = "SELECT count(*) FROM score_results WHERE version_id = ?1";
     let found: i64 = connection.prepare_cached(sql)?.query_row([version], |row| row.get(0))?;
