@@ -4,12 +4,14 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anstream::ColorChoice;
 use clap::builder::styling::Styles;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 use crate::commands::{self, VERB_GROUPS};
+use crate::duration;
 
 const ROOT_EXAMPLES: &str = "\
 Examples:
@@ -45,6 +47,10 @@ pub(crate) struct GlobalOptions {
     /// Open the archive for reading only; verbs that would write fail
     #[arg(long, global = true)]
     pub(crate) readonly: bool,
+
+    /// How long a verb that writes waits for another one: `10s`, `5m`; with `0` it fails at once
+    #[arg(long, global = true, value_name = "TIME", default_value = "30s", value_parser = duration::parse)]
+    pub(crate) wait: Duration,
 
     /// Read with an index and a catalog in this folder, built there from the silos where they are
     /// missing or out of date

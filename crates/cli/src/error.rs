@@ -11,7 +11,7 @@ use clap::error::ErrorKind;
 use varve_archive::expectations::UrlsError;
 use varve_archive::verbs::doctor::DoctorError;
 use varve_archive::verbs::urls::add::AddError;
-use varve_archive::{ArchiveError, CrawlError, RepositoryError};
+use varve_archive::{ArchiveError, CrawlError, LockError, RepositoryError};
 use varve_serve::ServeError;
 
 use crate::input::{IdLineError, InputPosition, UrlArgumentError};
@@ -122,6 +122,16 @@ impl From<RepositoryError> for Error {
 }
 
 impl Error {
+    /// The process that is writing, if that is the error.
+    pub(crate) fn lock_holder(&self) -> Option<&str> {
+        match self {
+            Self::Archive(ArchiveError::Repository(RepositoryError::Lock(LockError::Held { holder }))) => {
+                Some(holder)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the reader closed the pipe, as `head` does. That ends the work and is not a failure.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)

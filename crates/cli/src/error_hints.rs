@@ -148,7 +148,8 @@ fn repository_hint(failure: &RepositoryError) -> Option<&'static str> {
         RepositoryError::NotEmpty { .. } => "choose a new name, or an empty folder",
         RepositoryError::Settings { source: SettingsError::Format { .. }, .. } =>
             "use the varve that made it, or a later one",
-        RepositoryError::Lock(LockError::Held { .. }) => WAIT_HINT,
+        RepositoryError::Lock(LockError::Held { .. }) =>
+            "`--wait 10m` waits longer until it has finished; reading verbs need not wait",
         RepositoryError::Lock(LockError::Io { source, .. }) | RepositoryError::Write { source, .. } =>
             write_hint(source.kind()),
         RepositoryError::NotAnId { .. } =>

@@ -38,11 +38,9 @@ fn parse_and_run(words: Vec<OsString>, session: &mut Session) -> Result<ExitStat
 }
 
 fn dispatch(matches: &ArgMatches, session: &mut Session) -> Result<ExitStatus, Error> {
-    let GlobalOptions { quiet, readonly, of_project: project, archive, index_in, .. } =
-        GlobalOptions::of(matches);
-    session.printer.set_quiet(quiet);
-    session.configure(archive, verb_path(matches), readonly, project);
-    session.read_caches_in(index_in);
+    let options = GlobalOptions::of(matches);
+    session.printer.set_quiet(options.quiet);
+    session.configure(verb_path(matches), options);
     let (name, own) = matches.subcommand().expect("clap rejects a call without a verb");
     commands::run(name, own, session)
 }

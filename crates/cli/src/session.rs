@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, Command};
 use varve_archive::history::{
@@ -17,6 +18,7 @@ use varve_archive::{
     with_built_caches,
 };
 
+use crate::arguments::GlobalOptions;
 use crate::clock;
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
@@ -46,6 +48,8 @@ pub(crate) struct Session {
     readonly: bool,
     /// The project that a Moku site must belong to.
     project: Option<String>,
+    /// How long a verb waits for another writer.
+    wait: Duration,
     /// The folder of index and catalog for reading, if `--index-in` was given.
     index_in: Option<PathBuf>,
 }
@@ -61,23 +65,15 @@ impl Session {
             readonly: false,
             project: None,
             index_in: None,
+            wait: Duration::ZERO,
         }
     }
 
     /// Sets the verb and the global options.
-    pub(crate) fn configure(
-        &mut self,
-        archive: Option<PathBuf>,
-        verb: String,
-        readonly: bool,
-        project: Option<String>,
-    ) {
+    pub(crate) fn configure(&mut self, verb: String, options: GlobalOptions) {
+        let GlobalOptions { readonly, of_project: project, archive, wait, index_in, .. } = options;
         (self.archive, self.verb, self.readonly, self.project) = (archive, verb, readonly, project);
-    }
-
-    /// Sets the folder of index and catalog for reading.
-    pub(crate) fn read_caches_in(&mut self, folder: Option<PathBuf>) {
-        self.index_in = folder;
+        (self.wait, self.index_in) = (wait, index_in);
     }
 
     /// All verbs and options.
@@ -137,7 +133,8 @@ impl Session {
 
     /// Opens the archive for writing, and reports a recovery.
     pub(crate) fn open_to_write(&mut self) -> Result<ArchiveWriter, Error> {
-        let writer = ArchiveWriter::open(&self.root()?, self.open_options()?)?;
+        let root = self.root()?;
+        let writer = self.wait_for_lock(|opening| Ok(ArchiveWriter::open(&root, opening)?))?;
         let StoreRecovery { cut, set_aside, sealed_damaged, .. } = writer.recovered();
         if cut > 0 {
             let size = ByteSize(cut);
@@ -231,7 +228,9 @@ impl Session {
 
     /// Opens any layout for adding to its history.
     pub(crate) fn open_history(&mut self) -> Result<HistoryWriter, Error> {
-        let history = open_writer_of(&self.root()?, self.project.as_deref(), self.open_options()?)?;
+        let (root, project) = (self.root()?, self.project());
+        let history =
+            self.wait_for_lock(|opening| Ok(open_writer_of(&root, project.as_deref(), opening)?))?;
         if let Some((was, to)) = history.repaired_head().and_then(|was| Some((was, was.wanted()?))) {
             self.printer.say(format_args!("{was}: it was moved to {to}"));
         }
@@ -281,6 +280,30 @@ impl Session {
         if self.readonly { Err(Error::ReadOnlyAsked { verb: self.verb.clone() }) } else { Ok(()) }
     }
 
+    /// Opens something for writing with `open`. While another process holds the lock, says once which one,
+    /// and tries again until the time of `--wait` is over. A signal ends the process as usual: verbs that
+    /// handle signals do so once they have the lock.
+    pub(crate) fn wait_for_lock<T>(
+        &mut self,
+        mut open: impl FnMut(WriterOptions) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let started = Instant::now();
+        let mut is_first = true;
+        loop {
+            let failure = match open(self.open_options()?) {
+                Err(failure) => failure,
+                opened => return opened,
+            };
+            let Some(holder) = failure.lock_holder().filter(|_| started.elapsed() < self.wait) else {
+                return Err(failure);
+            };
+            if std::mem::take(&mut is_first) {
+                self.printer.say(format_args!("waiting for another process to finish writing: {holder}"));
+            }
+            std::thread::sleep(LOCK_POLL_INTERVAL);
+        }
+    }
+
     /// How this process opens an archive for writing: its name for the lock file, and the clock.
     pub(crate) fn open_options(&self) -> Result<WriterOptions, Error> {
         self.require_writable()?;
@@ -306,6 +329,9 @@ impl Session {
         std::thread::available_parallelism().map_or(1, usize::from)
     }
 }
+
+/// Delay between attempts to take the lock of another writer.
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The software that silos name as their writer.
 pub(crate) const SOFTWARE_NAME: &str = concat!("varve/", env!("CARGO_PKG_VERSION"));

@@ -18,6 +18,11 @@ CREATE TABLE IF NOT EXISTS varve_versions (
     record     BLOB
 );
 
+-- Versions of Moku that a writer of varve has found. Later ones may show that HEAD was left behind.
+CREATE TABLE IF NOT EXISTS varve_seen_versions (
+    version_id TEXT PRIMARY KEY
+) WITHOUT ROWID;
+
 -- The parents that versions had when they were committed, where retention has given them others.
 CREATE TABLE IF NOT EXISTS varve_parents (
     version_id TEXT PRIMARY KEY,

@@ -28,16 +28,16 @@ mod write;
 use std::ops::Deref;
 use std::path::Path;
 
-use varve_core::VersionId;
 use varve_core::catalog::CatalogResult;
 use varve_core::headers::Redaction;
+use varve_core::{Moment, VersionId};
 use varve_sqlite::{TableCatalog, UnlocatedError};
 
 pub use audit_rows::{MokuFinding, SnapshotRow};
 pub use audit_scores::MokuDiffRow;
 pub use create_tables::MokuTables;
-pub use head_rule::{head_written_at, last_written_after, latest_child_time};
 pub use page_files::{BODY_FILE, HEADERS_FILE, are_headers_of, headers_json, original_folder};
+pub use score::SnapshotScore;
 pub use site_paths::{MOKU_LOCK_FILE, MokuPaths};
 
 /// Options for opening a site to write.
@@ -133,6 +133,23 @@ impl MokuCatalog {
     /// Reports what is wrong with the rows of scores. Scores by `rules` must be between 0 and 100.
     pub fn audit_scores(&self, rules: &str, report: &mut dyn FnMut(MokuFinding)) -> CatalogResult<()> {
         self.query(|connection| audit_scores::audit_scores(connection, rules, report))
+    }
+
+    /// Stores the scores of the snapshots of a version by some rules, unless `is_known` and each has a
+    /// row already.
+    pub fn store_snapshot_scores(
+        &self,
+        (version, rules, time): (&VersionId, &str, Moment),
+        scores: &[SnapshotScore],
+        is_known: bool,
+    ) -> CatalogResult<()> {
+        let id = version.to_string();
+        if is_known && self.query(|connection| score::has_snapshot_scores(connection, &id, scores.len()))? {
+            return Ok(());
+        }
+        self.write(|connection| {
+            score::store_snapshot_scores(connection, (&id, rules, time.seconds()), scores)
+        })
     }
 
     /// The row numbers of the stored diffs.

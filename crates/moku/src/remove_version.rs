@@ -50,6 +50,7 @@ pub(crate) fn remove_version(connection: &Connection, id: &VersionId) -> SqlResu
         "DELETE FROM varve_diff_attributions WHERE head_version_id = ?1",
         "DELETE FROM varve_snapshots WHERE snapshot_id IN (SELECT id FROM snapshots WHERE version_id = ?1)",
         "DELETE FROM varve_versions WHERE version_id = ?1",
+        "DELETE FROM varve_seen_versions WHERE version_id = ?1",
         "DELETE FROM varve_tags WHERE version_id = ?1",
         "DELETE FROM varve_parents WHERE version_id = ?1",
         // Cascades to snapshots and scores.

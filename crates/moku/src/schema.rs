@@ -7,7 +7,7 @@ use varve_core::{Moment, VersionId};
 use crate::MokuOptions;
 use crate::create_tables::MokuTables;
 use crate::era::Era;
-use crate::{create_tables, upgrade, vacuum};
+use crate::{create_tables, head_rule, upgrade, vacuum};
 use varve_sqlite::column::text_id;
 use varve_sqlite::{SqlResult, UnlocatedError, collect_rows, parsed_state};
 
@@ -33,7 +33,11 @@ pub(crate) fn prepare_to_write(connection: &mut Connection, options: &MokuOption
         vacuum::enable_incremental(connection)?;
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let is_first = !head_rule::has_seen_versions(&transaction)?;
     create_tables::create_tables(&transaction)?;
+    if is_first {
+        head_rule::record_seen_versions(&transaction)?;
+    }
     set_project(&transaction, options)?;
     Ok(transaction.commit()?)
 }

@@ -1,4 +1,5 @@
-//! Writes scores to the three tables that Moku's design describes.
+//! Writes scores to the three tables that Moku's design describes, and those of single pages to
+//! `score_results`, which Moku itself reads.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -38,6 +39,64 @@ pub(crate) fn store_score(connection: &Connection, score: &StoredScore) -> SqlRe
     score.evidence.iter().try_for_each(|evidence| store_evidence(connection, score, evidence))?;
     let mut attributions = score.attributions.iter().enumerate();
     attributions.try_for_each(|(place, attribution)| store_attribution(connection, score, place, attribution))
+}
+
+/// The score of one snapshot, as a row of `score_results`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SnapshotScore {
+    /// The snapshot.
+    pub snapshot_id: String,
+    /// Its URL.
+    pub url: String,
+    /// The score; 1 is the upper end of the normalised scale.
+    pub score: f64,
+    /// The score from 0 to 100.
+    pub normalized: u8,
+    /// The confidence, 0 to 1.
+    pub confidence: f64,
+    /// All of it, with evidence and attack surface. Moku reads only this.
+    pub json: String,
+}
+
+/// Whether a version has a row of `score_results` for each of `count` snapshots.
+pub(crate) fn has_snapshot_scores(connection: &Connection, version: &str, count: usize) -> SqlResult<bool> {
+    let sql = "SELECT count(*) FROM score_results WHERE version_id = ?1";
+    let found: i64 = connection.prepare_cached(sql)?.query_row([version], |row| row.get(0))?;
+    Ok(usize::try_from(found).is_ok_and(|found| found >= count))
+}
+
+/// Stores the scores of the snapshots of a version. They replace those by the same rules. The table
+/// has one row for each snapshot: a row by other rules, which Moku may have made, stays.
+pub(crate) fn store_snapshot_scores(
+    connection: &Connection,
+    (version, rules, time): (&str, &str, i64),
+    scores: &[SnapshotScore],
+) -> SqlResult<()> {
+    let delete = "DELETE FROM score_results WHERE version_id = ?1 AND scoring_version = ?2";
+    execute(connection, delete, params![version, rules])?;
+    for score in scores {
+        let meta = serde_json::json!({ "snapshot_id": score.snapshot_id, "url": score.url }).to_string();
+        execute(
+            connection,
+            "INSERT OR IGNORE INTO score_results (id, snapshot_id, version_id, url, score, normalized,
+                 confidence, scoring_version, created_at, score_json, matched_rules, meta, raw_features)
+             SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, '[]', ?11, '{}' FROM snapshots WHERE id = ?2",
+            params![
+                derived_id(&["snapshot score", &score.snapshot_id, rules]),
+                score.snapshot_id,
+                version,
+                score.url,
+                score.score,
+                score.normalized,
+                score.confidence,
+                rules,
+                time,
+                score.json,
+                meta,
+            ],
+        )?;
+    }
+    Ok(())
 }
 
 /// Stores a place of evidence. It replaces one of other rules at the same place: the table holds

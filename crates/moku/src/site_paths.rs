@@ -46,4 +46,9 @@ impl MokuPaths {
     pub fn lock(&self) -> PathBuf {
         self.root.join(MOKU_LOCK_FILE)
     }
+
+    /// The stamps of the files of the last committed folder. A cache of varve.
+    pub fn seen_files(&self) -> PathBuf {
+        self.root.join(".moku/varve.seen")
+    }
 }

@@ -345,8 +345,11 @@ impl RepositoryError {
 
     /// Returns true if a disk is full.
     pub fn is_disk_full(&self) -> bool {
-        matches!(self, Self::Catalog(CatalogError::DiskFull { .. }))
-            || varve_store::audit::is_out_of_space(self)
+        match self {
+            Self::Catalog(CatalogError::DiskFull { .. }) => true,
+            Self::HalfEntered { source, .. } => source.is_disk_full(),
+            _ => varve_store::audit::is_out_of_space(self),
+        }
     }
 
     /// Returns true if the archive as a whole cannot continue, rather than one file to store or

@@ -7,8 +7,8 @@
 //! of clock.
 //!
 //! The cache covers only the last folder committed, and losing it loses no data. A body counts as
-//! stored only if the index knows it. A command that removes bodies from the silos deletes the
-//! cache.
+//! stored only if the index of an archive knows it, or a site has a file of its name and length. A
+//! command that removes bodies from the silos deletes the cache.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -82,43 +82,53 @@ pub struct SeenFiles {
     kept_in: Option<(RootedFiles, PathBuf)>,
     now: i128,
     before: HashMap<PathBuf, SeenFile>,
-    /// Files that have not changed and whose bodies are indexed.
+    /// Files that have not changed and whose bodies are stored.
     unchanged: HashMap<PathBuf, SeenFile>,
     /// Files read in this run, to be recorded for the next one.
     read: Mutex<Vec<(PathBuf, SeenFile)>>,
 }
 
 impl SeenFiles {
-    /// Loads the cache for a folder. It is empty if `folder` is `None`, and in a layout that has no
-    /// such cache.
+    /// Loads the cache for a folder. It is empty if `folder` is `None`.
     pub fn of(history: &HistoryWriter, folder: Option<&Path>) -> Self {
-        let (HistoryWriter::Archive(archive), Some(given)) = (history, folder) else {
-            return Self::default();
+        let Some(given) = folder else { return Self::default() };
+        let cache = match history {
+            HistoryWriter::Archive(archive) => archive.seen_files(),
+            HistoryWriter::Moku(site) => Some(site.seen_files()),
         };
-        let (Ok(folder), Some((kept_in, opened))) = (given.canonicalize(), archive.seen_files()) else {
+        let (Ok(folder), Some((kept_in, opened))) = (given.canonicalize(), cache) else {
             return Self::default();
         };
         let now = opened.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i128);
-        let files = archive.writer().layout().files().clone();
+        let files = match history {
+            HistoryWriter::Archive(archive) => archive.writer().layout().files().clone(),
+            HistoryWriter::Moku(site) => RootedFiles::new(site.site_root()),
+        };
         let before = read(&files, &kept_in, &folder).unwrap_or_default();
         let kept_in = Some((files, kept_in));
         Self { given: given.to_owned(), folder, kept_in, now, before, ..Self::default() }
     }
 
-    /// Determines which files are unchanged and have their bodies in the index.
+    /// Determines which files are unchanged and have their bodies stored.
     pub fn look_up<'a>(
         &mut self,
         history: &HistoryWriter,
         files: impl Iterator<Item = &'a Path>,
     ) -> Result<(), RepositoryError> {
-        let HistoryWriter::Archive(archive) = history else { return Ok(()) };
         if self.before.is_empty() {
             return Ok(());
         }
         let same: Vec<(&Path, SeenFile)> =
             files.filter_map(|path| Some((path, self.as_before(path)?))).collect();
-        let bodies: Vec<BodyId> = same.iter().map(|(_, seen)| seen.body).collect();
-        let known = archive.are_indexed(&bodies)?;
+        let known = match history {
+            HistoryWriter::Archive(archive) => {
+                archive.are_indexed(&same.iter().map(|(_, seen)| seen.body).collect::<Vec<BodyId>>())?
+            }
+            HistoryWriter::Moku(site) => {
+                let bodies: Vec<_> = same.iter().map(|(_, seen)| (seen.body, seen.state.0)).collect();
+                site.have_lengths(&bodies)?
+            }
+        };
         let here = same.into_iter().zip(known).filter(|(_, known)| *known);
         self.unchanged = here.map(|((path, seen), _)| (path.to_owned(), seen)).collect();
         Ok(())

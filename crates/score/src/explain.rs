@@ -31,6 +31,11 @@ pub fn explain(score: &PageScore, pack: &RulePack) -> Vec<String> {
     sentences
 }
 
+/// Points of a rule on the scale of scores, 0 to 100.
+fn on_scale(points: f64) -> f64 {
+    points * 100.0
+}
+
 /// The score and its parts.
 fn headline(score: &PageScore) -> String {
     let taken = score.hardening * 100.0;
@@ -40,7 +45,8 @@ fn headline(score: &PageScore) -> String {
         "of which headers take off nothing".to_owned()
     };
     let (url, normalized) = (printable(&score.url), score.normalized);
-    format!("{url} scores {normalized} of 100: {:.2} points of exposure, {protection}.", score.exposure)
+    let exposure = on_scale(score.exposure);
+    format!("{url} scores {normalized} of 100: {exposure:.0} points of exposure, {protection}.")
 }
 
 /// Why the score may be too low.
@@ -55,9 +61,9 @@ fn tell(evidence: &ExposureEvidence, pack: &RulePack) -> Option<String> {
     let told = fill_sentence(sentence, evidence.count, &what(evidence));
     let weight = match evidence.contribution {
         0.0 => String::new(),
-        saved if evidence.exposure == 0.0 && saved < 0.005 => " It would take off less than 0.01.".to_owned(),
-        saved if evidence.exposure == 0.0 => format!(" It would take off {saved:.2}."),
-        points => format!(" (+{points:.2})"),
+        saved if evidence.exposure == 0.0 && saved < 0.005 => " It would take off less than 1.".to_owned(),
+        saved if evidence.exposure == 0.0 => format!(" It would take off {:.0}.", on_scale(saved)),
+        points => format!(" (+{:.0})", on_scale(points)),
     };
     let line = evidence.locations.first().and_then(|location| location.line_start);
     let place = line.map(|line| format!(" [line {line}]")).unwrap_or_default();
@@ -185,12 +191,12 @@ fn tell_share(pair: &PagePair<'_>, share: &ScoreShare) -> Option<String> {
     Some(format!("{moved} {}, {place}: {told}", printable(&page.url)))
 }
 
-/// A movement with four decimals. A smaller one is still shown.
+/// A movement on the scale of scores, with two decimals. A smaller one is still shown.
 fn signed(movement: f64) -> String {
     match movement.abs() < 0.000_05 {
-        true if movement > 0.0 => "+less than 0.0001".to_owned(),
-        true => "-less than 0.0001".to_owned(),
-        false => format!("{movement:+.4}"),
+        true if movement > 0.0 => "+less than 0.01".to_owned(),
+        true => "-less than 0.01".to_owned(),
+        false => format!("{:+.2}", on_scale(movement)),
     }
 }
 

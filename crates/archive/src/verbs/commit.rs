@@ -13,6 +13,7 @@ use varve_repository::RepositoryError;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use varve_core::fact::{Manifest, ManifestPage, sort_pages};
 use varve_core::headers::{HeaderView, Headers};
+use varve_core::history::Capture;
 use varve_core::secret::ShownUrl;
 use varve_core::url::normalise;
 use varve_core::{Moment, VersionId};
@@ -21,8 +22,8 @@ use super::capture::refuse_user_info;
 use crate::error::ArchiveError;
 pub use varve_repository::history::KeptIntent;
 use varve_repository::history::{
-    BodyInput, CapturePair, CoveredPages, HistoryWriter, PageChange, WorkingTree, half_entered_error,
-    known_version, pairs_with_parent, record_covered, write_with_diff,
+    BodyInput, CapturePair, CoveredPages, HistoryWriter, PageChange, VersionPages, WorkingTree,
+    half_entered_error, known_version, pairs_with_parent, record_covered, remove_from_tree, write_with_diff,
 };
 use varve_repository::media_type::{OCTET_STREAM, of_name};
 use varve_repository::ordered_workers::{WorkerCount, run_in_order};
@@ -269,8 +270,11 @@ pub fn commit(
     // Other writers that respect the lock have made no versions meanwhile; Moku does not respect
     // it.
     check_version_limit(history, request.most_versions)?;
+    // A HEAD that cannot be read leaves the content of the tree unknown: all pages are written.
+    let before = if request.read_all { None } else { history.head().ok().flatten() };
     let (version, lacks_diff) = write_with_diff(history, &manifest)?;
-    let written = write_to_tree(history, version, &manifest);
+    let tree = TreeCommit { before, removes: request.folder.is_some() };
+    let written = tree.write(history, version, &manifest);
     history.set_head(&version).map_err(|source| half_entered_error(version, source))?;
     let captures = manifest.pages.len() as u64;
     seen.write_down();
@@ -295,31 +299,87 @@ pub fn check_version_limit(
     Err(RepositoryError::TooManyVersions { found, most, in_silos })
 }
 
-/// Writes the pages of a version to the layout's own working tree. The version already exists, so
-/// pages that cannot be written do not fail the commit. A just stored body that cannot be read is
-/// not a fault of the tree: it is returned as the error after all other pages.
-fn write_to_tree(
-    history: &HistoryWriter,
-    version: VersionId,
-    manifest: &Manifest,
-) -> Result<(Unwritten, CoveredPages), RepositoryError> {
-    let (mut unwritten, mut covered) = (Unwritten::default(), CoveredPages::default());
-    let (mut lost, mut written) = (None, BTreeMap::<PathBuf, Vec<String>>::new());
-    let Some(root) = history.working_tree() else { return Ok((unwritten, covered)) };
-    // Pages of other versions stay, as with Moku: a user who commits page by page has them all. A
-    // checkout removes them.
-    let mut tree = WorkingTree::new(root);
-    for page in &manifest.pages {
-        let page = capture_of(version, page);
-        match tree.write(history.as_reader(), &page) {
-            Err(why) if why.body_failure().is_some() => lost = lost.or(Some(why)),
-            Err(why) => unwritten.add(page.url, why),
-            Ok(()) => written.entry(tree.folder(&page)).or_default().push(page.url),
+/// How a commit updates the layout's own working tree.
+struct TreeCommit {
+    /// The version that the tree holds, if it is known.
+    before: Option<VersionId>,
+    /// Whether pages of that version that the new one lacks are removed. A folder lists all pages,
+    /// so a missing file is a removed page. A commit of single pages says nothing about others, and
+    /// they stay, as with Moku.
+    removes: bool,
+}
+
+impl TreeCommit {
+    /// Writes the pages that differ from those in the tree. The version already exists, so pages
+    /// that cannot be written do not fail the commit. A just stored body that cannot be read is not
+    /// a fault of the tree: it is returned as the error after all other pages.
+    fn write(
+        &self,
+        history: &HistoryWriter,
+        version: VersionId,
+        manifest: &Manifest,
+    ) -> Result<(Unwritten, CoveredPages), RepositoryError> {
+        let (mut unwritten, mut covered) = (Unwritten::default(), CoveredPages::default());
+        let Some(root) = history.working_tree() else { return Ok((unwritten, covered)) };
+        let mut tree = WorkingTree::new(root);
+        let held = self.held_pages(history, &tree)?;
+        let mut folders = BTreeMap::<PathBuf, Vec<Capture>>::new();
+        for page in &manifest.pages {
+            let page = capture_of(version, page);
+            folders.entry(tree.folder(&page)).or_default().push(page);
         }
+        let (mut lost, mut taken) = (None, HashMap::new());
+        for (folder, pages) in &folders {
+            if is_held(history, &tree, pages, held.get(folder))? {
+                continue;
+            }
+            let mut urls = Vec::with_capacity(pages.len());
+            for page in pages {
+                match tree.write(history.as_reader(), page) {
+                    Err(why) if why.body_failure().is_some() => lost = lost.or(Some(why)),
+                    Err(why) => unwritten.add(page.url.clone(), why),
+                    Ok(()) => urls.push(page.url.clone()),
+                }
+            }
+            record_covered(&mut taken, &mut covered, folder.clone(), urls);
+        }
+        let gone = held.iter().filter(|(folder, _)| self.removes && !folders.contains_key(*folder));
+        for page in gone.flat_map(|(_, pages)| pages) {
+            if let Err(why) = remove_from_tree(history.as_reader(), &mut tree, page) {
+                unwritten.add(page.url.clone(), why);
+            }
+        }
+        lost.map_or(Ok((unwritten, covered)), Err)
     }
-    let mut taken = HashMap::new();
-    written.into_iter().for_each(|(folder, urls)| record_covered(&mut taken, &mut covered, folder, urls));
-    lost.map_or(Ok((unwritten, covered)), Err)
+
+    /// The pages that the tree should hold, by folder.
+    fn held_pages(
+        &self,
+        history: &HistoryWriter,
+        tree: &WorkingTree,
+    ) -> Result<BTreeMap<PathBuf, Vec<Capture>>, RepositoryError> {
+        let mut held = BTreeMap::<PathBuf, Vec<Capture>>::new();
+        if self.before.is_some() {
+            for page in VersionPages::new(history.catalog(), self.before) {
+                let page = page?;
+                held.entry(tree.folder(&page)).or_default().push(page);
+            }
+        }
+        Ok(held)
+    }
+}
+
+/// Whether a folder of the tree holds its page already: the version before had the same one there,
+/// and the files have its lengths.
+fn is_held(
+    history: &HistoryWriter,
+    tree: &WorkingTree,
+    pages: &[Capture],
+    held: Option<&Vec<Capture>>,
+) -> Result<bool, RepositoryError> {
+    let ([page], Some([held])) = (pages, held.map(Vec::as_slice)) else { return Ok(false) };
+    let is_same = page.body == held.body && page.status == held.status && page.headers == held.headers;
+    Ok(is_same && page.path == held.path && tree.holds(page, history.redaction())?)
 }
 
 /// Normalises the URL of each page, because lookups use the normalised form. Refuses duplicates.

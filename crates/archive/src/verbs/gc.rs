@@ -47,8 +47,10 @@ pub struct RetentionPolicy {
     pub keep_last: Option<u64>,
     /// Keep the versions with these tags.
     pub keep_tags: Vec<String>,
-    /// Keep versions and diffs younger than this.
+    /// Keep versions younger than this, and diffs unless `keep_diffs_within` is set.
     pub keep_within: Option<Duration>,
+    /// Keep diffs younger than this, regardless of the age of versions.
+    pub keep_diffs_within: Option<Duration>,
     /// Accept that lost rows cannot be recovered, and remove the bodies that only they referenced.
     pub accept_lost: bool,
 }
@@ -144,6 +146,7 @@ pub fn plan_to_show(
         HistoryReader::Archive(_) | HistoryReader::Crystal(_) => None,
     };
     let cutoff = policy.keep_within.map(|within| before(now, within));
+    let diff_cutoff = policy.keep_diffs_within.map(|within| before(now, within)).or(cutoff);
     let mut actions = GcActions { in_silos: site.is_none(), ..GcActions::default() };
     for tag in &policy.keep_tags {
         if history.catalog().tag(tag)?.is_none() {
@@ -169,14 +172,14 @@ pub fn plan_to_show(
     }
     actions.kept = kept.len() as u64;
     let forgotten_ids: Vec<VersionId> = forgotten.iter().map(|info| info.version.id).collect();
-    let going = Going::find(history, &forgotten, cutoff)?;
+    let going = Going::find(history, &forgotten, diff_cutoff)?;
     actions.list.extend(going.made.iter().map(|&(base, head)| GcAction::MakeDiff { base, head }));
     let forget = |info: VersionInfo| GcAction::ForgetVersion {
         diffs: going.with(&info.version.id),
         info: info.into(),
     };
     actions.list.extend(forgotten.into_iter().map(forget));
-    if let Some(before) = cutoff {
+    if let Some(before) = diff_cutoff {
         let count = history.catalog().diffs_before(before)?.saturating_sub(going.before(before));
         if count > 0 {
             actions.list.push(GcAction::PruneDiffs { before, count });

@@ -23,15 +23,21 @@ use varve_score::{
 };
 
 use crate::error::ArchiveError;
+use varve_moku::SnapshotScore;
+use varve_repository::RepositoryError;
 use varve_repository::body_failure::{BodyFailure, BodyFailures};
 use varve_repository::history::removal_of;
 use varve_repository::history::{
     CapturePair, CapturePairs, HistoryReader, HistoryWriter, LoadedPage, PageChange,
 };
+use varve_repository::ordered_workers::{WorkerCount, run_in_order};
 use varve_repository::rows::row_of_score;
 
 pub use varve_score::PageScore;
 pub use varve_score::security::SecurityDiff;
+
+/// Number of pages that a thread takes at a time.
+const PAGES_PER_BATCH: usize = 4;
 
 /// A version with its score.
 pub struct ScoredVersion {
@@ -122,6 +128,7 @@ pub fn score(
     if let Some(kept) = kept.iter().find(|kept| says_the_same(kept, &row)) {
         scored.row = kept.clone();
         scored.is_kept = true;
+        store_snapshot_scores(history, &scored, true)?;
         return Ok(scored);
     }
     if scored.is_lacking && kept.iter().any(|kept| kept.scoring_version == row.scoring_version) {
@@ -130,7 +137,29 @@ pub fn score(
     scored.is_kept = true;
     history.write_fact(&format!("urn:uuid:{version}"), media_type::SCORE, &json)?;
     history.apply(vec![CatalogRow::Score(Box::new(row))])?;
+    store_snapshot_scores(history, &scored, false)?;
     Ok(scored)
+}
+
+/// Stores the score of each page where Moku reads it. Only a Moku site has a place for them; they can
+/// be computed again from the version.
+fn store_snapshot_scores(
+    history: &HistoryWriter,
+    scored: &ScoredVersion,
+    is_known: bool,
+) -> Result<(), ArchiveError> {
+    let HistoryWriter::Moku(site) = history else { return Ok(()) };
+    let of_page = |page: &PageScore| SnapshotScore {
+        snapshot_id: page.snapshot_id.clone(),
+        url: page.url.clone(),
+        score: page.score,
+        normalized: page.normalized,
+        confidence: page.confidence,
+        json: page.to_json(),
+    };
+    let StoredScore { version, scoring_version, time, .. } = &scored.row;
+    let scores: Vec<SnapshotScore> = scored.pages.iter().map(of_page).collect();
+    Ok(site.store_snapshot_scores((version, scoring_version, *time), &scores, is_known)?)
 }
 
 /// Whether two scores differ at most in their time. A score that is already stored is not stored
@@ -383,12 +412,26 @@ struct Scorer<'a> {
 impl Scorer<'_> {
     fn all(&self, progress: &dyn Fn(u64)) -> Result<ScoredPages, ArchiveError> {
         let mut found = ScoredPages::default();
-        for pair in CapturePairs::new(self.history.catalog(), self.base, Some(self.head)) {
+        // Almost all of the time goes into parsing pages, so that all cores do it.
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let work = |pair: Result<CapturePair, RepositoryError>| -> Result<_, ArchiveError> {
             let pair = pair?;
-            found.has_pages |= pair.head.is_some();
-            found.add(self.pair(&pair)?, &pair.any().url);
-            progress(1);
-        }
+            let change = self.pair(&pair)?;
+            Ok((pair, change))
+        };
+        let pairs = CapturePairs::new(self.history.catalog(), self.base, Some(self.head));
+        run_in_order(
+            WorkerCount { threads, together: PAGES_PER_BATCH },
+            pairs,
+            || work,
+            |scored| {
+                let (pair, change) = scored?;
+                found.has_pages |= pair.head.is_some();
+                found.add(change, &pair.any().url);
+                progress(1);
+                Ok::<(), ArchiveError>(())
+            },
+        )?;
         Ok(found)
     }
 

@@ -3,7 +3,7 @@
 //! The catalog is SQLite and `HEAD` a plain file, so neither is counted here. The counts are exact:
 //! a change that adds a read, a write or a sync of the store fails a test.
 
-use std::io::Read;
+use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use varve_archive::verbs::commit::{Request, commit};
 use varve_archive::verbs::log::{self, ListCursor, VersionFilter};
 use varve_archive::verbs::replay::{self, UrlKnowledge};
 use varve_archive::{ArchivePaths, ArchiveWriter};
+use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
 use varve_testkit::RecordingDisk;
 
@@ -106,4 +107,21 @@ fn opening_for_writing_and_one_commit_of_one_changed_page() {
     // in two reads. The changed page, its record and the manifest are written together, synced
     // once, and their index entries written together.
     assert_eq!(disk.take_counts(), "examine 1, open 1, read 2, write 2, sync 1");
+}
+
+#[test]
+fn a_loose_body_that_is_stored_is_neither_written_nor_synced_again() {
+    let root = tempfile::tempdir().expect("a folder");
+    let disk = RecordingDisk::new(Arc::new(LocalDisk::new(root.path())));
+    let bodies = LooseBodies::new(Arc::clone(&disk) as _, root.path().join("blobs"));
+    let keep = || bodies.keep_seekable(&mut Cursor::new(b"a body")).expect("stored").new;
+    assert!(keep());
+    // One look for the stored body, then the body and the folders of its name.
+    assert_eq!(
+        disk.take_counts(),
+        "make folder 2, examine 2, create 1, write 1, sync 1, rename 1, sync folder 2"
+    );
+    assert!(!keep());
+    // The stored body is verified, because damage is repaired by storing the body again.
+    assert_eq!(disk.take_counts(), "examine 1, open 1, read 2");
 }

@@ -9,6 +9,7 @@ use varve_archive::RepositoryError;
 
 use crate::scene::*;
 use crate::sites::{blob, site, sql};
+use varve_archive::history::HeadState;
 use varve_archive::verbs::audit_site::audit_site;
 use varve_archive::verbs::cat::{self, CaptureSelector};
 use varve_archive::verbs::checkout;
@@ -203,12 +204,49 @@ fn a_checkout_is_kept_though_the_clock_was_ahead_before() {
     sql(root).execute(set, (ahead_seconds, second.to_string())).expect("set");
     checkout::checkout(&history(root), first, &mut |_| {}).expect("moved");
     assert_eq!(history(root).head().expect("read"), Some(first));
-    // Also when that time has come.
-    let written = fs::metadata(root.join(".moku/HEAD")).and_then(|head| head.modified()).expect("read");
-    assert!(written.duration_since(UNIX_EPOCH).expect("a time").as_secs() >= ahead_seconds);
-    // Moku moves HEAD without such care.
+    // Moku moves HEAD as well.
     fs::write(root.join(".moku/HEAD"), first.to_string()).expect("written");
     assert_eq!(history(root).head().expect("read"), Some(first));
+}
+
+#[test]
+fn a_checkout_is_kept_whatever_the_time_of_the_head_file() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let [first, _] = site(root);
+    checkout::checkout(&history(root), first, &mut |_| {}).expect("moved");
+    let head = root.join(".moku/HEAD");
+    for time in [UNIX_EPOCH, UNIX_EPOCH + Duration::from_secs(1_700_000_000), SystemTime::now()] {
+        let file = fs::File::options().write(true).open(&head).expect("opened");
+        file.set_modified(time).expect("set");
+        let writer = history(root);
+        assert_eq!((writer.head().expect("read"), writer.repaired_head()), (Some(first), None));
+    }
+    // A version that Moku made and a writer has seen is no evidence either.
+    let theirs = moku_commits(root, "https://e.org/theirs", "/theirs", "{}");
+    assert_eq!(history(root).head().expect("read"), Some(theirs));
+    fs::write(&head, first.to_string()).expect("written");
+    let branch = commit_pages(&history(root), "branch", &[("https://e.org/", "branch")]);
+    assert_eq!(branch.parent, Some(first));
+}
+
+#[test]
+fn a_head_that_moku_left_behind_in_the_same_second_is_found_also_in_a_copy() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let site_folder = root.join("site");
+    fs::create_dir(&site_folder).expect("made");
+    let [_, second] = site(&site_folder);
+    let theirs = moku_commits(&site_folder, "https://e.org/theirs", "/theirs", "{}");
+    fs::write(site_folder.join(".moku/HEAD"), second.to_string()).expect("written");
+    let copy = root.join("copy");
+    let copied = Command::new("cp").arg("-r").args([&site_folder, &copy]).status().expect("cp");
+    assert!(copied.success());
+    for root in [&site_folder, &copy] {
+        let writer = history(root);
+        assert_eq!(writer.repaired_head(), Some(&HeadState::Behind { at: second, to: theirs }));
+        assert_eq!(commit_pages(&writer, "4", &[("https://e.org/", "4")]).parent, Some(theirs));
+    }
 }
 
 #[test]

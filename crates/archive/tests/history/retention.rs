@@ -222,6 +222,33 @@ fn a_diff_that_was_pruned_is_not_made_again_and_none_is_counted_twice() {
 }
 
 #[test]
+fn diffs_go_by_their_own_age_and_versions_by_theirs() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    let writer = history(root);
+    let versions: Vec<VersionId> =
+        ["1", "2", "3"].map(|text| commit_pages(&writer, text, &[("https://e.org/", text)]).version).to_vec();
+    let year = Duration::from_secs(366 * 86_400);
+    // Versions stay, and all diffs go.
+    let policy = RetentionPolicy { keep_diffs_within: Some(Duration::ZERO), ..RetentionPolicy::default() };
+    let done = clear(&writer, &policy);
+    assert!(matches!(done.list.as_slice(), [GcAction::PruneDiffs { count: 2, .. }]), "{done:?}");
+    assert_eq!((done.kept, diffs_of(root).len()), (3, 0));
+    // Versions go, and a young diff of those that stay is kept.
+    commit_pages(&writer, "4", &[("https://e.org/", "4")]);
+    let policy = RetentionPolicy {
+        keep_last: Some(2),
+        keep_within: Some(Duration::ZERO),
+        keep_diffs_within: Some(year),
+        ..RetentionPolicy::default()
+    };
+    clear(&writer, &policy);
+    assert_eq!(diffs_of(root).len(), 1);
+    assert!(writer.catalog().version(&versions[0]).expect("read").is_none());
+}
+
+#[test]
 fn gc_works_though_a_body_is_damaged_or_missing() {
     for is_missing in [false, true] {
         let root = tempfile::tempdir().expect("a folder");

@@ -246,6 +246,58 @@ fn a_score_that_lacks_pages_is_not_taken_for_that_of_the_version() {
 }
 
 #[test]
+fn the_score_of_each_page_is_stored_where_moku_reads_it() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    let writer = history(root);
+    let pages = [
+        ("https://e.org/", "<form action=/login><input type=password name=p></form>"),
+        ("https://e.org/a", ""),
+    ];
+    let version = commit_pages(&writer, "1", &pages).version;
+    let scored = score(&writer, version, &|_| {}).expect("scored");
+    let read = || -> Vec<(String, f64, i64, String, String)> {
+        let database = crate::sites::sql(root);
+        let sql = "SELECT r.url, r.score, r.normalized, r.score_json, s.file_path FROM score_results AS r
+            JOIN snapshots AS s ON s.id = r.snapshot_id AND s.version_id = r.version_id
+            WHERE r.version_id = ?1 AND r.matched_rules = '[]' AND r.raw_features = '{}' ORDER BY r.url";
+        let mut statement = database.prepare(sql).expect("understood");
+        let row =
+            |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?));
+        statement
+            .query_map([version.to_string()], row)
+            .expect("asked")
+            .map(|row| row.expect("read"))
+            .collect()
+    };
+    let rows = read();
+    assert_eq!(
+        rows.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(),
+        ["https://e.org/", "https://e.org/a"]
+    );
+    for (url, found, normalized, json, _) in &rows {
+        let page = scored.pages.iter().find(|page| page.url == *url).expect("scored");
+        assert_eq!((*found, *normalized), (page.score, i64::from(page.normalized)));
+        let json: serde_json::Value = serde_json::from_str(json).expect("JSON");
+        assert_eq!(
+            (&json["attack_surface"]["url"], &json["normalized"]),
+            (&url.as_str().into(), &(*normalized).into())
+        );
+    }
+    // They are made again if they are lost, and rows of Moku's own rules stay.
+    let database = crate::sites::sql(root);
+    database.execute("DELETE FROM score_results WHERE url = 'https://e.org/a'", []).expect("deleted");
+    database
+        .execute("UPDATE score_results SET scoring_version = 'v0.1.0', score_json = 'theirs'", [])
+        .expect("changed");
+    score(&writer, version, &|_| {}).expect("scored");
+    let again = read();
+    assert_eq!((again.len(), again[0].3.as_str()), (2, "theirs"));
+    assert_eq!(again[1].1, rows[1].1);
+}
+
+#[test]
 fn a_score_made_again_replaces_the_first() {
     for kind in KINDS {
         let root = tempfile::tempdir().expect("a folder");

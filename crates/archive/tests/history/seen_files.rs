@@ -1,7 +1,9 @@
 //! A folder that is committed again: files that have not changed are not read, and none that has is missed.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::scene::*;
@@ -48,15 +50,20 @@ fn wait() {
 
 #[test]
 fn unchanged_files_are_not_read() {
+    unchanged_files_are_not_read_in(Kind::Archive, "files.seen");
+    unchanged_files_are_not_read_in(Kind::Moku, ".moku/varve.seen");
+}
+
+fn unchanged_files_are_not_read_in(kind: Kind, cache: &str) {
     let root = tempfile::tempdir().expect("a folder");
     let folder = tempfile::tempdir().expect("a folder");
     let (root, folder) = (root.path(), folder.path());
-    make(Kind::Archive, root);
+    make(kind, root);
     write(&folder.join("a"), "one");
     write(&folder.join("b"), "two");
     wait();
     assert_eq!(texts(root, commit_folder(root, folder, false)), ["one", "two"]);
-    let cache = root.join("files.seen");
+    let cache = root.join(cache);
     let known = fs::read_to_string(&cache).expect("written down");
     let digest = |text: &str| varve_core::BodyId::new(sha(text)).to_string();
     assert!(known.contains(&digest("one")) && known.contains(&digest("two")));
@@ -109,6 +116,77 @@ fn a_body_that_was_taken_out_is_stored_again() {
     crate::purge::rewrite(root, &crate::purge::request(&["https://e.org/a"]));
     assert!(!root.join("files.seen").exists());
     assert_eq!(texts(root, commit_folder(root, folder, false)), ["one"]);
+}
+
+/// Every file below a folder with its inode and time of change, except those that each commit writes.
+fn stamps(root: &Path) -> BTreeMap<PathBuf, (u64, i64, i64)> {
+    let (mut found, mut waiting) = (BTreeMap::new(), vec![root.to_owned()]);
+    while let Some(folder) = waiting.pop() {
+        for entry in fs::read_dir(folder).expect("listed").map(|entry| entry.expect("read")) {
+            let about = entry.metadata().expect("read");
+            if about.is_dir() {
+                waiting.push(entry.path());
+            } else if entry.path().parent() != Some(&root.join(".moku")) {
+                found.insert(entry.path(), (about.ino(), about.ctime(), about.ctime_nsec()));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_commit_to_a_site_reads_and_writes_only_what_changed() {
+    let root = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (root, folder) = (root.path(), folder.path());
+    make(Kind::Moku, root);
+    for number in 0..260 {
+        write(&folder.join(format!("page-{number}")), &format!("page {number:03}"));
+    }
+    wait();
+    commit_folder(root, folder, false);
+    // Were a stored body read, this damage would be found; were it stored again, it would be repaired.
+    let blob = |text: &str| crate::sites::blob(root, text);
+    (1..260).for_each(|number| fs::write(blob(&format!("page {number:03}")), "damaged!").expect("written"));
+    let before = stamps(root);
+    write(&folder.join("page-0"), "changed");
+    wait();
+    commit_folder(root, folder, false);
+    let after = stamps(root);
+    let written: Vec<&PathBuf> =
+        after.iter().filter(|(path, stamp)| before.get(*path) != Some(stamp)).map(|(path, _)| path).collect();
+    let mut expected =
+        vec![blob("changed"), root.join("page-0/.page_body"), root.join("page-0/.page_headers.json")];
+    expected.sort();
+    assert_eq!(written, expected.iter().collect::<Vec<_>>());
+    assert_eq!(fs::read_to_string(blob("page 001")).expect("read"), "damaged!");
+    assert_eq!(fs::read_to_string(root.join("page-0/.page_body")).expect("read"), "changed");
+    // A file of the tree that is missing or has another length is written again.
+    fs::write(root.join("page-0/.page_body"), "longer than before").expect("written");
+    commit_folder(root, folder, false);
+    assert_eq!(fs::read_to_string(root.join("page-0/.page_body")).expect("read"), "changed");
+}
+
+#[test]
+fn pages_that_a_folder_lost_leave_the_tree_and_changed_ones_stay() {
+    let root = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (root, folder) = (root.path(), folder.path());
+    make(Kind::Moku, root);
+    for name in ["stays", "goes", "edited"] {
+        write(&folder.join(name), name);
+    }
+    commit_folder(root, folder, false);
+    fs::write(root.join("edited/.page_body"), "by a user").expect("written");
+    fs::remove_file(folder.join("goes")).expect("removed");
+    fs::remove_file(folder.join("edited")).expect("removed");
+    commit_folder(root, folder, false);
+    assert!(!root.join("goes").exists());
+    assert!(root.join("stays/.page_body").exists());
+    assert_eq!(fs::read_to_string(root.join("edited/.page_body")).expect("read"), "by a user");
+    // A commit of single pages says nothing about others.
+    commit_pages(&history(root), "one", &[("https://e.org/one", "one")]);
+    assert!(root.join("stays/.page_body").exists());
 }
 
 fn sha(text: &str) -> [u8; 32] {

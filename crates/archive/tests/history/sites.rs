@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, UNIX_EPOCH};
 use varve_archive::RepositoryError;
 
 use crate::scene::*;
@@ -213,14 +212,18 @@ fn a_lost_head_is_reported_and_restored_by_the_next_writer() {
     assert_eq!(fs::read_to_string(&head).expect("read"), second.to_string());
 }
 
-/// Leaves HEAD where it was before the last commit, as a crash between the rows and HEAD does.
+/// Leaves HEAD at a version, as if Moku had made the later ones and had crashed between the rows and HEAD.
 pub(crate) fn leave_behind(root: &Path, version: VersionId) {
-    let head = root.join(".moku/HEAD");
-    let reader = MokuHistoryReader::open(root).expect("opened");
-    let time = reader.catalog().version(&version).expect("read").expect("there").version.time.seconds();
-    fs::write(&head, version.to_string()).expect("written");
-    let file = fs::File::options().write(true).open(&head).expect("opened");
-    file.set_modified(UNIX_EPOCH + Duration::from_secs(time.unsigned_abs())).expect("set");
+    let database = sql(root);
+    for table in ["varve_versions", "varve_seen_versions"] {
+        let unseen = format!(
+            "WITH RECURSIVE later (id) AS (SELECT id FROM versions WHERE parent_id = ?1
+                UNION SELECT v.id FROM versions AS v JOIN later ON v.parent_id = later.id)
+             DELETE FROM {table} WHERE version_id IN (SELECT id FROM later)"
+        );
+        database.execute(&unseen, [version.to_string()]).expect("deleted");
+    }
+    fs::write(root.join(".moku/HEAD"), version.to_string()).expect("written");
 }
 
 #[test]

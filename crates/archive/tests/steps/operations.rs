@@ -21,8 +21,13 @@ pub(crate) struct Operation {
 }
 
 /// What [`collect`] keeps.
-pub(crate) const POLICY: RetentionPolicy =
-    RetentionPolicy { keep_last: Some(1), keep_tags: Vec::new(), keep_within: None, accept_lost: false };
+pub(crate) const POLICY: RetentionPolicy = RetentionPolicy {
+    keep_last: Some(1),
+    keep_tags: Vec::new(),
+    keep_within: None,
+    keep_diffs_within: None,
+    accept_lost: false,
+};
 
 pub(crate) const OPERATIONS: [Operation; 15] = [
     Operation {

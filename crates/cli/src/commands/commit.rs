@@ -12,7 +12,7 @@ use varve_archive::verbs::commit::{
     commit, files_below,
 };
 use varve_archive::verbs::intent;
-use varve_archive::{ByteSize, Headers, Moment, RepositoryError};
+use varve_archive::{ArchiveError, ByteSize, Headers, Moment, RepositoryError};
 
 use super::checkout::report_covered_pages;
 use crate::error_report::one_line;
@@ -40,8 +40,9 @@ const STATUS_RANGE: std::ops::Range<u16> = 100..1000;
 /// URLs with a user name or password are rejected. Symbolic links, pipes and devices below a folder
 /// are skipped and listed.
 ///
-/// In a Moku site the pages are also written to the working tree. A page that cannot be written
-/// there is committed all the same; a warning names it, and the exit code is 0.
+/// In a Moku site, pages that differ from those of HEAD are also written to the working tree, and
+/// with `--from`, pages whose files are gone leave it, unless their files there were changed. A page
+/// that cannot be written is committed all the same; a warning names it, and the exit code is 0.
 ///
 /// With `--json`, prints one object: `version`, `parent`, `captures`, `changed`; `left_out` lists
 /// skipped files, each `path` with `why` (`link` or `special`); `unwritten` counts pages that are
@@ -121,6 +122,19 @@ pub(super) struct CommitArgs {
 
 impl Verb for CommitArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
+        let root = session.root()?;
+        let done = self.commit(session);
+        if let Err(Error::Archive(error)) = &done
+            && error.is_disk_full()
+        {
+            say_disk_is_full(&mut session.printer, &root, error);
+        }
+        done
+    }
+}
+
+impl CommitArgs {
+    fn commit(&self, session: &mut Session) -> Result<ExitStatus, Error> {
         let (pages, left_out) = self.pages()?;
         warn_of_skipped(&mut session.printer, &left_out);
         let history = session.open_history()?;
@@ -154,9 +168,7 @@ impl Verb for CommitArgs {
         self.print(session, done, &left_out)?;
         Ok(ExitStatus::Done)
     }
-}
 
-impl CommitArgs {
     fn print(&self, session: &mut Session, done: Report, left_out: &[SkippedFile]) -> Result<(), Error> {
         let why = |error: RepositoryError| one_line(&error.into());
         let unwritten: Vec<_> =
@@ -212,6 +224,20 @@ impl CommitArgs {
         let pages = self.urls.iter().cloned().zip(self.files.iter().cloned());
         Ok((pages.map(|(url, file)| page(url, file)).collect(), Vec::new()))
     }
+}
+
+/// Reports a full disk, and whether the version exists. The error names the file.
+fn say_disk_is_full(printer: &mut Printer, root: &Path, error: &ArchiveError) {
+    let kept = match error {
+        ArchiveError::Repository(RepositoryError::HalfEntered { version, .. }) => {
+            format!("version {version} is stored, and the next verb that writes enters it")
+        }
+        _ => {
+            "no version was made, and earlier ones are complete; a new attempt uses the bodies stored so far"
+                .to_owned()
+        }
+    };
+    printer.say(format_args!("the disk of `{}` is full: {kept}", root.display()));
 }
 
 /// Lists skipped files with the reason.

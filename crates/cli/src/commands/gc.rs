@@ -28,9 +28,9 @@ use crate::version_text::short_version_id;
 /// In an archive, nothing is removed from silos and all versions stay; only stored diffs are
 /// removed. `varve purge` removes content from silos.
 ///
-/// Without a `--keep` option, all versions and diffs stay. `--keep-within` removes diffs computed
-/// before that time; they can be computed again. In an archive `--keep-within 0s` removes all of
-/// them.
+/// Without a `--keep` option, all versions stay. `--diffs-older-than` removes diffs computed before
+/// that time; they can be computed again. Without it, `--keep-within` is also the limit for diffs.
+/// In an archive `--diffs-older-than 0s` removes all of them.
 ///
 /// If HEAD or the parent of a version has no row, `gc` fails, because other rows may be lost too
 /// and their bodies would seem unused. `--accept-lost` treats those rows as lost for good; their
@@ -52,6 +52,7 @@ Examples:
   varve gc --dry-run
   varve gc --keep-last 50 --keep-within 90d
   varve gc --keep-last 50 --min-interval 1d
+  varve gc --diffs-older-than 30d
   varve gc --keep-tag relaunch --keep-last 1 --json")]
 pub(super) struct GcArgs {
     /// Keep the newest N versions
@@ -65,6 +66,10 @@ pub(super) struct GcArgs {
     /// Keep versions and diffs younger than this: `90d`, also with `s`, `m`, `h`, `w` or `y`
     #[arg(long, value_name = "TIME", value_parser = duration::parse_with_unit)]
     keep_within: Option<Duration>,
+
+    /// Remove stored diffs older than this, instead of those that `--keep-within` selects: `30d`
+    #[arg(long, value_name = "TIME", value_parser = duration::parse_with_unit)]
+    diffs_older_than: Option<Duration>,
 
     /// Do nothing if the last gc is more recent than this: `1d`
     #[arg(long, value_name = "TIME", value_parser = duration::parse_with_unit)]
@@ -89,6 +94,7 @@ impl Verb for GcArgs {
             keep_last: self.keep_last,
             keep_tags: self.keep_tags.clone(),
             keep_within: self.keep_within,
+            keep_diffs_within: self.diffs_older_than,
             accept_lost: self.accept_lost,
         };
         // A dry run needs no lock and no writable disk.
@@ -158,7 +164,13 @@ impl GcArgs {
         let GcTotals { versions, diffs, made, bodies, bytes } = totals;
         let done = if self.dry_run { "would be removed" } else { "removed" };
         if actions.in_silos {
-            printer.say(format_args!("{} {done}; gc removes nothing from silos", counted(diffs, "diff")));
+            let what = match diffs {
+                0 => "nothing to do: in an archive".to_owned(),
+                diffs => format!("{} {done}; in an archive", counted(diffs, "diff")),
+            };
+            printer.say(format_args!(
+                "{what} gc removes neither versions nor bodies; `varve purge` removes content from silos"
+            ));
             return Ok(());
         }
         printer.say(format_args!(

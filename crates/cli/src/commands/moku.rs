@@ -166,12 +166,13 @@ impl Verb for MokuArgs {
                 let root = if force { which.root_of_any_project(session)? } else { which.root(session)? };
                 let project = project.or_else(|| session.project());
                 let settings = SiteSettings { project, force, redacts, upgrade: false };
-                set(&root, settings, session.open_options()?)?;
+                session.wait_for_lock(|opening| Ok(set(&root, settings.clone(), opening)?))?;
             }
             MokuVerb::Upgrade(MokuUpgradeArgs { which }) => {
                 let settings =
                     SiteSettings { project: session.project(), upgrade: true, ..SiteSettings::default() };
-                set(&which.root(session)?, settings, session.open_options()?)?;
+                let root = which.root(session)?;
+                session.wait_for_lock(|opening| Ok(set(&root, settings.clone(), opening)?))?;
                 session.printer.say("the site has the current tables");
             }
         }

@@ -85,7 +85,7 @@ impl Verb for PurgeArgs {
             return Err(ArchiveError::NoSilos(root).into());
         }
         // Bring the catalog up to date, so that all versions can be named.
-        drop(ArchiveHistoryWriter::open(&root, session.open_options()?)?);
+        drop(session.wait_for_lock(|opening| Ok(ArchiveHistoryWriter::open(&root, opening)?))?);
         let request = self.request(session)?;
         let writer = session.open_to_write()?;
         let choice = plan(&writer, &request)?;

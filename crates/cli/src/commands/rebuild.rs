@@ -38,11 +38,10 @@ pub(super) struct RebuildArgs {
 impl Verb for RebuildArgs {
     fn run(self, session: &mut Session) -> Result<ExitStatus, Error> {
         let layout = ArchivePaths::new(&session.root()?);
-        let opening = session.open_options()?;
+        let bar = session.printer.progress_bytes(Some(rebuild::bytes_to_read(&layout)?));
+        let Rebuilt { index: done, left_out, lost } = session
+            .wait_for_lock(|opening| Ok(rebuild::rebuild(&layout, opening, &|bytes| bar.inc(bytes))?))?;
         let printer = &mut session.printer;
-        let bar = printer.progress_bytes(Some(rebuild::bytes_to_read(&layout)?));
-        let Rebuilt { index: done, left_out, lost } =
-            rebuild::rebuild(&layout, opening, &|bytes| bar.inc(bytes))?;
         printer.end_progress();
         let lost: Vec<String> =
             lost_from_silos(&done).into_iter().chain(lost.iter().map(ToString::to_string)).collect();

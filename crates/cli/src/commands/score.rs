@@ -1,6 +1,7 @@
 //! `varve score`: rates how exposed the pages of a version are to attack.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 use varve_archive::verbs::score::{PageScore, ScoredVersion, SecurityDiff, compute, score};
 use varve_archive::{BodyFailure, Moment, VersionId};
 
@@ -57,6 +58,12 @@ const MAX_LISTED_PAGES: usize = 20;
 /// the exit code is 1. If the body of the parent's page is missing, only the headers are compared,
 /// which is noted. The parent's score is then its stored score, by the same rules; without one it
 /// is unknown. A score computed without all bodies does not replace a stored one.
+///
+/// All scores, their parts and their changes are printed on one scale, where 100 is the most that a
+/// version or page can have; `score` is neither rounded nor capped, as `normalized` is, and
+/// `hardening` is the percentage of the exposure that headers take off. Stored rows have 1 instead of
+/// 100, as Moku has it. In a Moku site the score of each page is also stored in `score_results`, where
+/// Moku reads it.
 ///
 /// With `--json`, prints one object: `version`, `parent`, `before` (the parent's score) and
 /// `change` (null if unknown), `most_exposed` and `most_exposed_before` (URLs), `scoring_version`,
@@ -219,9 +226,43 @@ fn heading(scored: &ScoredVersion, before: u8, parent: &str) -> String {
     match change.abs() < SCORE_EPSILON {
         true => format!("The score is unchanged since {parent}: {before}. These changes cancel out:"),
         false => format!(
-            "The score is unchanged since {parent}: {before}. Before rounding and capping at 100 it moved by {change:+.4}:"
+            "The score is unchanged since {parent}: {before}. Before rounding and capping at 100 it moved by {:+.2}:",
+            on_scale(change)
         ),
     }
+}
+
+/// A score or a part of one on the scale of all output, 0 to 100. Rows have 1 where output has 100.
+fn on_scale(score: f64) -> f64 {
+    // Rounded: 0.07 * 100 is not exactly 7.
+    (score * 100.0 * SCALE_DECIMALS).round() / SCALE_DECIMALS
+}
+
+/// Output has twelve decimals at most.
+const SCALE_DECIMALS: f64 = 1e12;
+
+/// The numbers of `changes` that are scores.
+const SCORE_FIELDS: [&str; 4] = ["score", "score_base", "score_head", "score_delta"];
+
+/// Changes in exposure and protection, with their scores on the scale of all output.
+fn changes_on_scale(changes: &[SecurityDiff]) -> Value {
+    fn convert(value: &mut Value) {
+        match value {
+            Value::Array(values) => values.iter_mut().for_each(convert),
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    match value.as_f64().filter(|_| SCORE_FIELDS.contains(&name.as_str())) {
+                        Some(score) => *value = json!(on_scale(score)),
+                        None => convert(value),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut value = json!(changes);
+    convert(&mut value);
+    value
 }
 
 /// Smaller changes of the score count as none.
@@ -240,7 +281,7 @@ struct ScoreRow<'a> {
     pages: Vec<PageScoreRow<'a>>,
     evidence: Vec<EvidenceRow<'a>>,
     attributions: Vec<ScoreAttributionRow<'a>>,
-    changes: &'a [SecurityDiff],
+    changes: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Vec<String>>,
 }
@@ -303,7 +344,7 @@ impl<'a> ScoreRow<'a> {
             key: &attribution.key,
             path,
             chunk: attribution.chunk_index,
-            contribution: attribution.contribution,
+            contribution: on_scale(attribution.contribution),
             percent: attribution.percent,
             note: attribution.note.as_deref(),
         });
@@ -311,14 +352,14 @@ impl<'a> ScoreRow<'a> {
             version: version.to_string(),
             since: ScoreChangeRow::of(scored),
             scoring_version: &row.scoring_version,
-            score: row.score,
+            score: on_scale(row.score),
             normalized: row.normalized,
             confidence: row.confidence,
             kept: scored.is_kept,
             pages: scored.pages.iter().map(page_line).collect(),
             evidence: evidence.collect(),
             attributions: attributions.collect(),
-            changes: &scored.since.changes,
+            changes: changes_on_scale(&scored.since.changes),
             explanation,
         }
     }
@@ -330,7 +371,7 @@ impl<'a> ScoreChangeRow<'a> {
         Self {
             parent: since.parent.or(since.lost_parent).map(|parent| parent.to_string()),
             before: since.before.as_ref().map(|before| before.normalized),
-            change: since.change,
+            change: since.change.map(on_scale),
             most_exposed: &scored.most_exposed,
             most_exposed_before: since.before.as_ref().and_then(|before| before.most_exposed.as_deref()),
         }
@@ -342,9 +383,9 @@ fn page_line(page: &PageScore) -> PageScoreRow<'_> {
     PageScoreRow {
         url,
         path,
-        score: *score,
+        score: on_scale(*score),
         normalized: *normalized,
-        exposure: *exposure,
-        hardening: *hardening,
+        exposure: on_scale(*exposure),
+        hardening: on_scale(*hardening),
     }
 }

@@ -530,7 +530,7 @@ fn gc_performs_the_actions_it_lists() {
     two_versions(&archive);
     let output = archive.run(&["gc", "--keep-last", "1"]);
     assert_eq!(output.status.code(), Some(0));
-    assert!(stderr(&output).contains("gc removes nothing from silos"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("`varve purge` removes content from silos"), "{}", stderr(&output));
     assert_eq!(archive.lines(&["log", "--json"]).len(), 2);
 }
 

@@ -420,10 +420,10 @@ fn the_change_of_a_score_is_explained_by_the_page_that_makes_it() {
         assert_eq!(told["most_exposed_before"], "https://e.org/top");
         let told =
             told["attributions"].as_array().unwrap().iter().map(|one| one["contribution"].as_f64().unwrap());
-        assert!((told.sum::<f64>() - (3.0 * 0.82 - 0.82)).abs() < 1e-9);
+        assert!((told.sum::<f64>() - (3.0 * 82.0 - 82.0)).abs() < 1e-9);
         // Both are 100 of 100; smaller movements are not given as the cause.
         let why = explained(&[("low", &more.repeat(4))]);
-        assert!(why.contains("capping at 100 it moved by +0.8200:"), "{why}");
+        assert!(why.contains("capping at 100 it moved by +82.00:"), "{why}");
     }
 }
 

@@ -34,6 +34,28 @@ fn attributions(place: &Place) -> i64 {
 }
 
 #[test]
+fn all_numbers_are_on_one_scale() {
+    let place = weakened();
+    let told = place.object(&["score", "--json", "--explain"]);
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    let (score, normalized) = (number(&told["score"]), number(&told["normalized"]));
+    assert!(score >= normalized && normalized > 1.0, "{told}");
+    assert!((number(&told["pages"][0]["score"]) - score).abs() < 1e-9, "{told}");
+    let exposure = number(&told["pages"][0]["exposure"]);
+    assert!(
+        (exposure * (100.0 - number(&told["pages"][0]["hardening"])) / 100.0 - score).abs() < 1e-9,
+        "{told}"
+    );
+    assert!((number(&told["before"]) + number(&told["change"]) - score).abs() <= 1.0, "{told}");
+    let moved: f64 =
+        told["attributions"].as_array().unwrap().iter().map(|one| number(&one["contribution"])).sum();
+    assert!((moved - number(&told["change"])).abs() < 1e-9, "{told}");
+    assert!((number(&told["changes"][0]["score_head"]) - score).abs() < 1e-9, "{told}");
+    let why = told["explanation"].to_string();
+    assert!(why.contains(&format!("{exposure:.0} points of exposure")), "{why}");
+}
+
+#[test]
 fn a_damaged_parent_does_not_replace_a_stored_score() {
     let place = weakened();
     let before = place.object(&["score", "HEAD~1", "--json"])["normalized"].clone();

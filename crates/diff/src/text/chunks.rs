@@ -76,6 +76,18 @@ pub struct BodyDiff {
     /// without a comparison, or the bodies were not compared.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
+    /// The lengths of two bodies that differ, of which one is binary. Then there are no chunks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binary: Option<BinaryLengths>,
+}
+
+/// The lengths of two bodies, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BinaryLengths {
+    /// That of the base; 0 if there is none.
+    pub base_length: usize,
+    /// That of the head; 0 if there is none.
+    pub head_length: usize,
 }
 
 /// The diff of one page between two versions.

@@ -19,7 +19,7 @@ mod text_diff;
 mod unified;
 mod words;
 
-pub use chunks::{BodyDiff, ChunkKind, DiffChunk, ParseError, StoredPageDiff, VersionDiff};
+pub use chunks::{BinaryLengths, BodyDiff, ChunkKind, DiffChunk, ParseError, StoredPageDiff, VersionDiff};
 pub use inline::{InlineSpan, inline};
 pub use lines::{LineOptions, TextLines};
 pub use text_diff::{LineChange, LineRun, LineRunKind, TextDiff};

@@ -5,12 +5,14 @@
 //! a semantic cleanup, and leaves out chunks of white space. It stops after a second, so its result
 //! for large bodies depends on the machine. Here the cost is estimated from a diff of lines; above
 //! a limit the chunks are those of lines and words, in the same form. The text of a row is limited
-//! to some megabytes; a longer row is `truncated`.
+//! to some megabytes; a longer row is `truncated`. Binary bodies are not compared: letters of an
+//! image mean nothing to people, and their chunks would be longer than both images. The row has the
+//! two lengths instead, which the original does not read.
 //!
 //! Offsets count bytes of the decoded text, which for UTF-8 are those of the body. Each byte that
 //! is not UTF-8 counts as three; [`in_bytes`] converts the offsets to those of the bodies.
 
-use super::chunks::{BodyDiff, ChunkKind, DiffChunk, MAX_CONTENT_BYTES};
+use super::chunks::{BinaryLengths, BodyDiff, ChunkKind, DiffChunk, MAX_CONTENT_BYTES};
 use super::lines::LineOptions;
 use super::text_diff::TextDiff;
 use super::words::TokenBudget;
@@ -18,6 +20,9 @@ use diff_match_patch::Dmp;
 
 /// Maximum estimated number of steps of diff-match-patch: about a second.
 const MAX_DMP_STEPS: usize = 400_000_000;
+
+/// Number of bytes at the start of a body that are searched for a zero byte.
+const BINARY_PROBE_BYTES: usize = 8000;
 
 /// Approximate length of the JSON of a chunk without its text.
 const CHUNK_OVERHEAD_BYTES: usize = 100;
@@ -27,6 +32,10 @@ const UNREACHED_TIMEOUT: f32 = 1e6;
 
 /// The diff that the original would store for two bodies.
 pub fn body_diff(base_id: &str, head_id: &str, base: &[u8], head: &[u8]) -> BodyDiff {
+    if base != head && (is_binary(base) || is_binary(head)) {
+        let lengths = BinaryLengths { base_length: base.len(), head_length: head.len() };
+        return BodyDiff { binary: Some(lengths), ..BodyDiff::new(base_id, head_id) };
+    }
     let (base, head) = (decode(base), decode(head));
     let lines = TextDiff::between(&base, &head, LineOptions { line_endings: true, ..LineOptions::default() });
     let mut body = BodyDiff::new(base_id, head_id);
@@ -39,6 +48,11 @@ pub fn body_diff(base_id: &str, head_id: &str, base: &[u8], head: &[u8]) -> Body
         by_words(&mut body, &lines);
     }
     body
+}
+
+/// Whether a body is binary, by the rule of git: a zero byte near its start.
+fn is_binary(body: &[u8]) -> bool {
+    body.iter().take(BINARY_PROBE_BYTES).any(|byte| *byte == 0)
 }
 
 /// The chunks of [`body_diff`] with offsets and lengths in bytes of the bodies instead of the
@@ -213,6 +227,18 @@ mod tests {
             told,
             r#"[{"type":"removed","content":"cat","base_start":4,"base_len":3,"head_start":4},{"type":"added","content":"dog","base_start":7,"head_start":4,"head_len":3}]"#
         );
+    }
+
+    #[test]
+    fn binary_bodies_are_not_compared_by_letters() {
+        let diff = body_diff("", "", b"\x89PNG\0one", b"\x89PNG\0other");
+        assert_eq!(diff.chunks, []);
+        let json = serde_json::to_string(&diff).unwrap();
+        assert!(json.ends_with(r#""chunks":[],"binary":{"base_length":8,"head_length":10}}"#), "{json}");
+        assert_eq!(body_diff("", "", b"a\0", b"a\0").binary, None);
+        assert!(body_diff("", "", b"", b"a\0").binary.is_some());
+        // Text in another encoding is not binary.
+        assert_eq!(body_diff("", "", b"caf\xe9 1", b"caf\xe9 2").chunks.len(), 2);
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub use resolve_version::{known_version, named_version, parse_version_time};
 pub use resolve_version::{resolve_named_version, resolve_version};
 pub use stored_diff::{stored_diff, whole_stored_diff};
 pub use tree_update::{
-    CheckoutReport, CoveredPages, record_covered, update_tree, write_tree, write_tree_lossy,
+    CheckoutReport, CoveredPages, record_covered, remove_from_tree, update_tree, write_tree, write_tree_lossy,
 };
 pub use varve_core::head_store::HeadMove;
 pub use varve_moku::{BODY_FILE, HEADERS_FILE, are_headers_of, original_folder};

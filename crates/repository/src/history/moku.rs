@@ -4,9 +4,9 @@
 //! Everything is written as Moku itself would write it, so Moku can open the result. Data that only
 //! varve has is stored in tables of its own.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -16,9 +16,9 @@ use varve_core::head_store::{HeadStore, IntendedHead};
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::writer_lock::LockGuard;
-use varve_core::{Moment, VersionId};
+use varve_core::{BodyId, Moment, VersionId};
 use varve_file::RootedFiles;
-use varve_moku::{MOKU_LOCK_FILE, MokuCatalog, MokuOptions, MokuPaths};
+use varve_moku::{MOKU_LOCK_FILE, MokuCatalog, MokuOptions, MokuPaths, SnapshotScore};
 use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
 use varve_store::steps::step;
@@ -90,7 +90,7 @@ impl MokuHistoryReader {
 
     /// The state of the HEAD file, regardless of an intended move.
     pub fn head_as_it_is(&self) -> Result<HeadState, RepositoryError> {
-        moku_head::judge(&**self.catalog, &*self.head, &self.site.head())
+        moku_head::judge(&self.catalog, &*self.head)
     }
 
     /// The target of an interrupted move of HEAD, if the intent is still valid.
@@ -214,6 +214,7 @@ impl MokuHistoryWriter {
             Self { site, catalog, head, bodies, reader, clock, mended: None, settled, _lock: lock };
         let followed = history.follow_intention()?;
         history.mended = history.mend_head()?.or(followed);
+        history.catalog.record_seen_versions()?;
         Ok(history)
     }
 
@@ -234,7 +235,7 @@ impl MokuHistoryWriter {
 
     /// Moves a HEAD that Moku left behind or that is lost. Returns the state found.
     fn mend_head(&self) -> Result<Option<HeadState>, RepositoryError> {
-        let state = moku_head::judge(&**self.catalog, &*self.head, &self.site.head())?;
+        let state = moku_head::judge(&self.catalog, &*self.head)?;
         match state.wanted() {
             Some(version) => {
                 // After the repair of HEAD nothing else shows that rows are missing.
@@ -260,7 +261,7 @@ impl MokuHistoryWriter {
         }
         self.apply(vec![CatalogRow::Head(version)])?;
         self.head.repair(version)?;
-        self.settle_head(version)
+        self.settle_head()
     }
 
     /// This site as a reader.
@@ -285,12 +286,31 @@ impl MokuHistoryWriter {
         Box::new(|input, _| -> Result<StoredBody, RepositoryError> {
             Ok(match input {
                 BodyInput::File(mut file, path) => {
-                    let length = file.metadata().map_err(RepositoryError::read(path))?.len();
-                    self.bodies.keep_body(&mut (&mut file).take(length.max(1)))?
+                    let about = file.metadata().map_err(RepositoryError::read(path))?;
+                    match about.is_file() && about.len() > 0 {
+                        true => self.bodies.keep_seekable(&mut file)?,
+                        // A pipe cannot be read twice.
+                        false => self.bodies.keep_body(&mut (&mut file).take(about.len().max(1)))?,
+                    }
                 }
-                BodyInput::Bytes(mut bytes) => self.bodies.keep_body(&mut bytes)?,
+                BodyInput::Bytes(bytes) => self.bodies.keep_seekable(&mut io::Cursor::new(bytes))?,
             })
         })
+    }
+
+    /// The cache of committed files, and the time of this opening by the clock of the disk.
+    pub(crate) fn seen_files(&self) -> (PathBuf, SystemTime) {
+        (self.site.seen_files(), self.settled)
+    }
+
+    /// The folder of the site.
+    pub(crate) fn site_root(&self) -> &Path {
+        self.site.root()
+    }
+
+    /// Whether each body is stored with its length.
+    pub(crate) fn have_lengths(&self, bodies: &[(BodyId, u64)]) -> Result<Vec<bool>, RepositoryError> {
+        Ok(self.bodies.have_lengths(bodies)?)
     }
 
     pub(super) fn sync_bodies(&self) -> Result<(), RepositoryError> {
@@ -311,13 +331,13 @@ impl MokuHistoryWriter {
 
     pub(super) fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
         self.head.advance(self.head.read()?, *version)?;
-        self.settle_head(*version)
+        self.settle_head()
     }
 
     /// Completes a move of HEAD.
-    fn settle_head(&self, version: VersionId) -> Result<(), RepositoryError> {
-        let files = RootedFiles::new(self.site.root());
-        moku_head::outlive_children(&**self.catalog, &files, &self.site.head(), version)?;
+    fn settle_head(&self) -> Result<(), RepositoryError> {
+        // Versions that exist by now do not show that HEAD was left behind.
+        self.catalog.record_seen_versions()?;
         self.clear_intended_head()
     }
 
@@ -342,6 +362,17 @@ impl MokuHistoryWriter {
         let mut done = Ok(());
         self.catalog.exclusively(&mut || done = work())?;
         done
+    }
+
+    /// Stores the scores of the snapshots of a version, as Moku reads them. If `is_known`, only where
+    /// they are missing.
+    pub fn store_snapshot_scores(
+        &self,
+        (version, rules, time): (&VersionId, &str, Moment),
+        scores: &[SnapshotScore],
+        is_known: bool,
+    ) -> Result<(), RepositoryError> {
+        Ok(self.catalog.store_snapshot_scores((version, rules, time), scores, is_known)?)
     }
 
     /// Returns the space of deleted rows to the file system.

@@ -221,13 +221,23 @@ impl TreeUpdate<'_> {
         if self.taken.contains_key(&self.tree.folder(page)) {
             return Ok(());
         }
-        let is_last_copy = self.history.working_tree().is_some() && !is_body_readable(self.history, page);
-        match !is_last_copy && self.tree.remove(page)? {
+        match remove_from_tree(self.history, &mut self.tree, page)? {
             true => self.done.removed += 1,
             false => self.done.stayed += 1,
         }
         Ok(())
     }
+}
+
+/// Removes a page from a tree. Returns whether it was removed: a page that a user changed stays,
+/// and so does the last copy of a body.
+pub fn remove_from_tree(
+    history: &HistoryReader,
+    tree: &mut WorkingTree,
+    page: &Capture,
+) -> Result<bool, RepositoryError> {
+    let is_last_copy = history.working_tree().is_some() && !is_body_readable(history, page);
+    if is_last_copy { Ok(false) } else { tree.remove(page) }
 }
 
 /// Records that the last page written to a folder covers the others and any page written there

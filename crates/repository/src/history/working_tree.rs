@@ -10,6 +10,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use varve_core::body::BodyError;
+use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_file::{EntryKind, RootedFiles};
 use varve_moku::{BODY_FILE, HEADERS_FILE, headers_json};
@@ -208,6 +209,24 @@ impl WorkingTree {
         }
         let json = headers_json(capture, history.redaction());
         replace(&self.files, &path, &mut json.as_bytes(), false).map_err(RepositoryError::write(&path))
+    }
+
+    /// Whether the files of a page are there with the lengths that writing it would give them. Reads
+    /// none of them.
+    pub fn holds(&self, capture: &Capture, redaction: Redaction) -> Result<bool, RepositoryError> {
+        let Some(length) = capture.length else { return Ok(false) };
+        let relative = folder_of(&capture.path);
+        if self.has_link(&relative)? {
+            return Ok(false);
+        }
+        let folder = self.root.join(&relative);
+        let has = |name: &str, length: u64| {
+            let found = self.files.entry(&folder.join(name));
+            found.is_ok_and(|found| {
+                found.is_some_and(|found| found.kind == EntryKind::File && found.length == length)
+            })
+        };
+        Ok(has(BODY_FILE, length) && has(HEADERS_FILE, headers_json(capture, redaction).len() as u64))
     }
 
     /// Removes a page and the folders that become empty. Returns whether it was removed; a page

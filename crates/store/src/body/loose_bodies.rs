@@ -6,14 +6,14 @@
 //! writers of one body both succeed. A body that was damaged later is replaced when it is kept
 //! again.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use varve_core::BodyId;
 use varve_core::body::{BodyError, BodySource, BodyStore, StoredBody};
-use varve_warc::digest::{Algorithm, Digest};
+use varve_warc::digest::{Algorithm, Digest, Hasher};
 use varve_wire::ReadAtCursor;
 
 use super::verified_body::VerifiedBody;
@@ -76,6 +76,29 @@ impl LooseBodies {
         Ok((hasher.finish(), length))
     }
 
+    /// Stores content that can be read twice. Content that is stored and intact costs no write and
+    /// no sync: only its digest is computed.
+    pub fn keep_seekable(&self, content: &mut (impl Read + Seek)) -> Result<StoredBody, BodyError> {
+        let start = content.stream_position().map_err(BodyError::new)?;
+        let mut hasher = DigestWriter { hasher: Algorithm::Sha256.hasher() };
+        let length = io::copy(content, &mut hasher).map_err(BodyError::new)?;
+        let id = body_of_digest(&hasher.hasher.finish()).expect("this digest is a SHA-256");
+        if self.is_whole(&id, length).map_err(BodyError::new)? {
+            return Ok(StoredBody { id, length, new: false });
+        }
+        content.seek(io::SeekFrom::Start(start)).map_err(BodyError::new)?;
+        self.keep_body(content)
+    }
+
+    /// Whether each body is stored with its length. Reads none of them.
+    pub fn have_lengths(&self, bodies: &[(BodyId, u64)]) -> Result<Vec<bool>, BodyError> {
+        let has = |(id, length): &(BodyId, u64)| {
+            let found = self.disk.stat(&self.path(id)).map_err(BodyError::new)?;
+            Ok(found.is_some_and(|found| !found.folder && found.length == *length))
+        };
+        bodies.iter().map(has).collect()
+    }
+
     /// Whether a body is stored and intact. An unreadable body counts as damaged.
     fn is_whole(&self, id: &BodyId, length: u64) -> Result<bool, DiskError> {
         match self.disk.stat(&self.path(id))? {
@@ -100,6 +123,22 @@ impl LooseBodies {
         self.disk.rename(unfinished, &path)?;
         self.disk.sync_folder(folder)?;
         Ok(true)
+    }
+}
+
+/// Computes the digest of what is written.
+struct DigestWriter {
+    hasher: Hasher,
+}
+
+impl io::Write for DigestWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.hasher.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

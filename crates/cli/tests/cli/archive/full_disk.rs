@@ -60,6 +60,10 @@ fn a_failed_write_on_a_full_disk_asks_for_space() {
             if output.status.code() != Some(0) {
                 assert_eq!(output.status.code(), Some(2), "{said}");
                 assert!(said.contains("hint: free space on that disk"), "{layout} {room}: {said}");
+                assert!(said.contains(&format!("the disk of `{layout}` is full: ")), "{room}: {said}");
+                let kept =
+                    ["no version was made, and earlier ones are complete", " is stored, and the next verb"];
+                assert!(kept.iter().any(|words| said.contains(words)), "{layout} {room}: {said}");
                 assert!(!said.contains("rebuild") && !said.contains("a copy"), "{layout} {room}: {said}");
             }
             assert_eq!(scene.data(&["-C", layout, "cat", "https://e.org/"]), b"<p>a page</p>");
