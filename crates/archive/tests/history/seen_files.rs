@@ -156,7 +156,7 @@ fn a_commit_to_a_site_reads_and_writes_only_what_changed() {
     let written: Vec<&PathBuf> =
         after.iter().filter(|(path, stamp)| before.get(*path) != Some(stamp)).map(|(path, _)| path).collect();
     let mut expected =
-        vec![blob("changed"), root.join("page-0/.page_body"), root.join("page-0/.page_headers.json")];
+        [blob("changed"), root.join("page-0/.page_body"), root.join("page-0/.page_headers.json")];
     expected.sort();
     assert_eq!(written, expected.iter().collect::<Vec<_>>());
     assert_eq!(fs::read_to_string(blob("page 001")).expect("read"), "damaged!");

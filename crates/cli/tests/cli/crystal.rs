@@ -582,7 +582,7 @@ fn an_archive_is_exported_with_its_plan_and_on_request_with_all_versions() {
     let export = |name: &str, more: &[&str]| {
         let words = [&["export", "--format", "crystal", name, "--json"][..], more].concat();
         let exported = place.object(&words);
-        let project = varve_crystal::Project::open(&place.path(name)).unwrap();
+        let project = varve_crystal::Project::open(place.path(name)).unwrap();
         (exported, project)
     };
     let (exported, project) = export("head.crystalproj", &[]);

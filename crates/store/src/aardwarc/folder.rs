@@ -85,12 +85,10 @@ pub(super) fn silos(folder: &Path) -> Result<Option<Vec<AardwarcSilo>>, Aardwarc
     let mut silos = Vec::new();
     for level in 0..MAX_FOLDER_DEPTH {
         let name = level.to_string();
-        match folder.entry(&name).map_err(folder_error)?.map(|found| found.kind) {
-            // Listing a link fails and says so.
-            Some(EntryKind::Folder | EntryKind::SymbolicLink) => {
-                collect(&folder, Path::new(&name), MAX_FOLDER_DEPTH, &mut silos)?;
-            }
-            _ => {}
+        let kind = folder.entry(&name).map_err(folder_error)?.map(|found| found.kind);
+        // Listing a link fails and says so.
+        if matches!(kind, Some(EntryKind::Folder | EntryKind::SymbolicLink)) {
+            collect(&folder, Path::new(&name), MAX_FOLDER_DEPTH, &mut silos)?;
         }
     }
     silos.sort_by(|one, other| one.path.cmp(&other.path));

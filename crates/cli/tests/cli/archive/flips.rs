@@ -17,6 +17,9 @@ use varve_testkit::web::Web;
 use super::{Scene, noise, small_tree, stderr, stdout};
 use crate::varve;
 
+/// Makes an archive of one kind.
+type MakeScene = fn() -> Scene;
+
 const DEFAULT_FLIPS: u64 = 60;
 
 fn commit(scene: &Scene, number: u64) {
@@ -148,7 +151,7 @@ fn flip(root: &Path, path: &Path, place: u64, what: &str) {
 #[test]
 fn a_flipped_bit_never_ends_an_audit_and_is_found_in_a_silo() {
     let flips = std::env::var("VARVE_FLIPS").map_or(DEFAULT_FLIPS, |count| count.parse().unwrap());
-    let kinds: [(&str, fn() -> Scene); 6] = [
+    let kinds: [(&str, MakeScene); 6] = [
         ("crawl", crawl),
         ("commits", commits),
         ("trees", trees),
