@@ -14,6 +14,7 @@ mod error;
 mod error_hints;
 mod error_report;
 mod exit_status;
+mod global_options;
 mod input;
 mod network_args;
 mod panic_report;

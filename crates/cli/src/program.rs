@@ -4,10 +4,11 @@ use std::ffi::OsString;
 
 use clap::ArgMatches;
 
-use crate::arguments::{self, GlobalOptions};
+use crate::arguments;
 use crate::commands;
 use crate::error::Error;
 use crate::exit_status::{EXIT_FAILURE, ExitStatus};
+use crate::global_options::GlobalOptions;
 use crate::printer::Printer;
 use crate::session::{CommandLine, Session};
 

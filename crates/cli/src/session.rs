@@ -18,10 +18,10 @@ use varve_archive::{
     with_built_caches,
 };
 
-use crate::arguments::GlobalOptions;
 use crate::clock;
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
+use crate::global_options::GlobalOptions;
 use crate::printer::{Printer, counted};
 
 /// The functions of the command line that verbs may call.

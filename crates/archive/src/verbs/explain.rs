@@ -43,7 +43,7 @@ fn hidden(explanation: Explanation, aliases: &Aliases, groups: &[GroupPattern]) 
     let step = |(number, step): (usize, ExplainStep)| {
         let text = |text: &str| ShownUrl(text).to_string();
         let after = match other.steps.get(number) {
-            Some(other) if same_rules && step.rule.starts_with("surt/") => text(&other.after),
+            Some(other) if same_rules && step.rule.starts_with("surt/") => other.after.clone(),
             _ if step.rule.starts_with("surt/") && step.changed => varve_core::secret::HIDDEN_TEXT.to_owned(),
             _ => text(&step.after),
         };

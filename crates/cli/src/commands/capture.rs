@@ -51,7 +51,7 @@ use crate::verb::{Error, ExitStatus, Session, Verb};
 ///
 /// An archive asks for every page again, with conditional requests. With `--stale-before` or `--retry-errors`, only what
 /// they select and what is missing is requested; the links of the other pages are read from their captures, and the
-/// version contains only what was fetched.
+/// version contains only the fetched pages.
 ///
 /// In a Crystal project each response becomes a revision, and a failure is recorded as one. As in Crystal, only what is
 /// missing is requested, unless `--again`, `--stale-before` or `--retry-errors` is given. Without URLs, its roots and

@@ -382,24 +382,11 @@ impl LogArgs {
             true => history.body_id(capture)?.to_string().chars().take(12).collect(),
             false => String::new(),
         };
-        let cut = match (capture.truncated, capture.length) {
-            (true, Some(_)) => format!(" {WARNING_STYLE}truncated{WARNING_STYLE:#}"),
-            (true, None) => format!(" {WARNING_STYLE}body lost{WARNING_STYLE:#}"),
-            (false, _) => String::new(),
-        };
-        let cut = match damage {
-            Some(_) => format!("{cut} {BAD_STYLE}its record is damaged: see `varve audit`{BAD_STYLE:#}"),
-            None => cut,
-        };
-        let cut = match &facts {
-            Some(facts) if facts.time_is_invented => {
-                format!("{cut} {FAINT_STYLE}time unknown{FAINT_STYLE:#}")
-            }
-            _ => cut,
-        };
+        let is_time_invented = facts.is_some_and(|facts| facts.time_is_invented);
+        let marks = capture_marks(capture, damage.is_some(), is_time_invented);
         let url = if columns.url { format!("  {}", visible(&capture.url)) } else { String::new() };
         session.printer.line(format_args!(
-            "{}  {}  {length:>10}  {FAINT_STYLE}{body}{FAINT_STYLE:#}  {STRONG_STYLE}{version}{STRONG_STYLE:#}{cut}{url}",
+            "{}  {}  {length:>10}  {FAINT_STYLE}{body}{FAINT_STYLE:#}  {STRONG_STYLE}{version}{STRONG_STYLE:#}{marks}{url}",
             capture.time.for_people(),
             status_text(capture.status),
         ))?;
@@ -411,6 +398,22 @@ impl LogArgs {
         }
         Ok(())
     }
+}
+
+/// The notes behind a capture in a list.
+fn capture_marks(capture: &Capture, is_damaged: bool, is_time_invented: bool) -> String {
+    let mut marks = match (capture.truncated, capture.length) {
+        (true, Some(_)) => format!(" {WARNING_STYLE}truncated{WARNING_STYLE:#}"),
+        (true, None) => format!(" {WARNING_STYLE}body lost{WARNING_STYLE:#}"),
+        (false, _) => String::new(),
+    };
+    if is_damaged {
+        marks += &format!(" {BAD_STYLE}its record is damaged: see `varve audit`{BAD_STYLE:#}");
+    }
+    if is_time_invented {
+        marks += &format!(" {FAINT_STYLE}time unknown{FAINT_STYLE:#}");
+    }
+    marks
 }
 
 /// A capture as JSON.

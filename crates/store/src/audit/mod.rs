@@ -268,7 +268,7 @@ pub fn audit(
 }
 
 impl AuditRun<'_> {
-    /// Audits the selected silos, their segments and the index. Whatever fails is a finding.
+    /// Audits the selected silos, their segments and the index. A step that fails is a finding.
     fn audit_silos(&mut self, silos: &[SiloFile], usable: bool, progress: &(impl Fn(u64) + Sync)) {
         let options = self.options;
         let mut segments = SegmentAudit::default();

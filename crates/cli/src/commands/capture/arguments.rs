@@ -191,7 +191,7 @@ pub(super) fn default_per_host(settings: &CrawlSettings) -> usize {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Fetching again")]
 pub(super) struct RefetchArgs {
-    /// Fetch again what was captured at this time or before (or longer ago than `30d`), and what is missing
+    /// Fetch again pages captured at this time or before (or longer ago than `30d`), and missing pages
     #[arg(long, value_name = "TIME", value_parser = clock::parse_moment, conflicts_with_all = ["again", "resume", "finish"])]
     stale_before: Option<Moment>,
 
