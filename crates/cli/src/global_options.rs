@@ -57,7 +57,7 @@ pub(crate) struct GlobalOptions {
 }
 
 impl GlobalOptions {
-    /// The options that `matches` of [`crate::arguments::root`] hold.
+    /// The options that `matches` of `arguments::root` hold.
     pub(crate) fn of(matches: &ArgMatches) -> Self {
         let options = Self::from_arg_matches(matches).expect("clap has checked these options");
         // An empty environment variable counts as none.

@@ -1,6 +1,6 @@
 //! A folder for index and catalog outside the archive.
 //!
-//! Only owns the folder. [`crate::build_caches`] fills it.
+//! Only owns the folder. `build_caches` fills it.
 
 use std::path::{Path, PathBuf};
 
