@@ -237,18 +237,22 @@ fn many_urls_are_added_at_once() {
     assert!(scene.text("b.example.yaml").starts_with("---\nhttps: true\n---\n_path: /3\n"));
 }
 
-/// What is no file, or has no end, or is no text, is told and never waited for.
+/// Folders, links, endless and binary files are errors that name the problem. None is waited for.
 #[test]
 fn entries_that_are_not_files_are_reported() {
     let scene = Scene::new(&[]);
-    let refused = || scene.database().load_all().unwrap_err().to_string();
+    let refused = || {
+        let error = scene.database().load_all().unwrap_err();
+        let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
+        format!("{error}{}", source.unwrap_or_default())
+    };
     let place = scene.path("x.example.yaml");
     let shown = place.display();
     fs::create_dir(&place).unwrap();
-    assert_eq!(refused(), format!("`{shown}` is not a file"));
+    assert_eq!(refused(), format!("could not read `{shown}`: `{shown}` is a folder, not a file"));
     fs::remove_dir(&place).unwrap();
     std::os::unix::fs::symlink("/dev/zero", &place).unwrap();
-    assert_eq!(refused(), format!("`{shown}` is not a file"));
+    assert_eq!(refused(), format!("could not read `{shown}`: `{shown}` is a symbolic link, not a file"));
     fs::remove_file(&place).unwrap();
     fs::write(&place, b"---\n---\n_path: /caf\xe9\n").unwrap();
     assert_eq!(refused(), format!("`{shown}` is not text in UTF-8: see line 3"));

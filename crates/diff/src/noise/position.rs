@@ -40,6 +40,10 @@ static MADE_BY_PROGRAM: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
+/// A comment with a date needs one of the signs of its pattern: a date alone may be part of the page.
+static DATED_COMMENT: LazyLock<Regex> =
+    LazyLock::new(|| ascii_regex(r"\b(?:generated|rendered|built|cached|compiled)\b"));
+
 /// Words of programs in a comment before a time, or none at all. A comment about the end of a sale
 /// has neither.
 static COMMENT_OF_PROGRAM: LazyLock<Regex> = LazyLock::new(|| {
@@ -93,7 +97,7 @@ pub(super) fn reason_for_position(
         Position::OwnAsset => place.is_in_own_asset(),
         Position::FrameworkState => kind == SourceKind::Program && place.is_in_framework_state(),
         Position::PageTime => return place.words_of_page_time(),
-        Position::PageDate => place.is_in_comment_of_program(),
+        Position::PageDate => place.is_in_dated_comment(),
         Position::Comment => place.comment().is_some(),
     };
     counts.then(String::new)
@@ -167,6 +171,12 @@ impl ValuePlace<'_, '_> {
             && !self.document.source(self.token).starts_with("<!--[");
         let before = is_comment.then(|| self.before(MAX_BEFORE_BYTES))?;
         Some(before.strip_prefix("<!--").unwrap_or(before))
+    }
+
+    /// Whether the comment before the value says that the page was made on that date.
+    fn is_in_dated_comment(&self) -> bool {
+        let is_dated = |comment| DATED_COMMENT.is_match(comment) && !COMMENT_OF_PEOPLE.is_match(comment);
+        self.comment().map(str::as_bytes).is_some_and(is_dated)
     }
 
     fn is_in_comment_of_program(&self) -> bool {
@@ -428,6 +438,7 @@ mod tests {
     fn other_places_are_exact() {
         let rows = [
             ("<!-- Generated at V1 -->", Position::PageDate, true),
+            ("<!-- V1 -->", Position::PageDate, false),
             ("<!-- Published V1 -->", Position::PageDate, false),
             ("<!-- Prices updated V1 -->", Position::PageDate, false),
             (

@@ -155,7 +155,7 @@ pub(super) const NOISE_PATTERNS: &[NoisePattern] = &[
         r"\b(\d{1,4}[./]\d{1,2}[./]\d{1,4},?(?: at| -)? {clock})",
         r"\b([0-2]?\d:[0-5]\d:[0-6]\d(?:\.\d{1,9})?(?:\s?[ap]m\b)?)",
     ]),
-    pattern(NoiseRule::Timestamp, MADE_WORDS, AsMatched, PageDate, &[r"\b({iso_date})\b"]),
+    pattern(NoiseRule::Timestamp, &["generated", "rendered", "built", "cached", "compiled"], AsMatched, PageDate, &[r"\b({iso_date})\b"]),
     // Statistics of a program in a comment: time, memory, caches and database queries.
     pattern(NoiseRule::Timestamp, &["usage:", "cached", "parsed by ", "caching ", "timestamp ", "served in ", "%  "], AsMatched, Comment, &[
         r"\b(?:CPU|Real|Lua) time usage: (\d{1,6}\.\d{1,6})",
