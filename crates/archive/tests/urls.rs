@@ -252,7 +252,10 @@ fn entries_that_are_not_files_are_reported() {
     assert_eq!(refused(), format!("could not read `{shown}`: `{shown}` is a folder, not a regular file"));
     fs::remove_dir(&place).unwrap();
     std::os::unix::fs::symlink("/dev/zero", &place).unwrap();
-    assert_eq!(refused(), format!("could not read `{shown}`: `{shown}` is a symbolic link, not a regular file"));
+    assert_eq!(
+        refused(),
+        format!("could not read `{shown}`: `{shown}` is a symbolic link, not a regular file")
+    );
     fs::remove_file(&place).unwrap();
     fs::write(&place, b"---\n---\n_path: /caf\xe9\n").unwrap();
     assert_eq!(refused(), format!("`{shown}` is not text in UTF-8: see line 3"));
