@@ -9,10 +9,10 @@
 //! | the same page without tracking parameters | [`clean`](mod@clean) |
 //! | what does a client send? | [`request_url`](mod@request_url) |
 //! | which spellings are one page? | [`page_url`], by [`sort_query`](mod@sort_query) |
-//! | the number under which rows are found | [`key`](mod@key) |
+//! | the number under which rows are found | [`lookup_key`] |
 //! | one text for all spellings | [`normalise`](mod@normalise) |
 //! | where does a link on this page lead? | [`resolve`](mod@resolve) |
-//! | what does the page call itself? | [`canonical`](mod@canonical) |
+//! | what does the page call itself? | [`declared_canonical`] |
 //! | under which texts may a Crystal project know it? | [`alternatives`](mod@alternatives) |
 //! | where does it stand in a sorted index? | [`surt`] |
 //! | where does the page lie in a working tree? | [`tree_path`](mod@tree_path) |
