@@ -49,6 +49,7 @@ impl History {
             time: self.time(version),
             run: None,
             record: None,
+            coverage: None,
         });
         let captures = (0..self.urls).map(move |number| self.capture(id, version, number));
         let rows: Box<dyn Iterator<Item = CatalogRow> + '_> = match self.kind {

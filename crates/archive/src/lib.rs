@@ -32,7 +32,7 @@ pub use varve_repository::build_caches::{needs_other_caches, with_built_caches};
 pub use varve_repository::byte_size::human_size;
 pub use varve_repository::error::UnreadableFact;
 pub use varve_repository::page_path::page_path;
-pub use varve_repository::rows::MissingPageList;
+pub use varve_repository::rows::MissingChanges;
 pub use varve_repository::settings::FORMAT_NUMBER;
 pub use varve_repository::{
     Archive, ArchivePaths, ArchiveSettings, ArchiveWriter, BodyFailure, BodyFailures, ByteSize, Clock,

@@ -9,41 +9,63 @@ CREATE TABLE meta (
 ) WITHOUT ROWID;
 
 -- The owner of captures: a version, or a crawl run that has not become one. A run becomes a version when its row
--- gets the version's id, so that finishing a run of any size is one update.
+-- gets the version's id, so that finishing a run of any size is one update. Versions are numbered in the order of
+-- writing, so a parent has a smaller number than its children.
 CREATE TABLE owners (
-    no       INTEGER PRIMARY KEY,
-    id       BLOB,                           -- of the version; none for a run
-    run      BLOB,                           -- the crawl run whose captures it holds
-    named    BLOB,                           -- the crawl run that it names, if another version named it before
-    by_run   INTEGER NOT NULL DEFAULT 0,     -- 1 if it began as a run, from which the ids of its captures are derived
-    parent   BLOB,
-    message  TEXT,
-    author   TEXT,
-    time     INTEGER,
-    record   BLOB,
-    written  INTEGER,                        -- the position among all versions in the order of writing
-    captures INTEGER NOT NULL DEFAULT 0,
-    version_run INTEGER,                     -- the owner that began the version run that it is part of
-    sequence INTEGER                         -- its position in the version run, from 0
+    no        INTEGER PRIMARY KEY,
+    id        BLOB,                          -- of the version; none for a run
+    run       BLOB,                          -- the crawl run whose captures it holds
+    named     BLOB,                          -- the crawl run that it names, if another version named it before
+    by_run    INTEGER NOT NULL DEFAULT 0,    -- 1 if it began as a run, from which the ids of its captures are derived
+    parent    BLOB,
+    message   TEXT,
+    author    TEXT,
+    time      INTEGER,
+    record    BLOB,
+    coverage  TEXT,                          -- what it covers, as JSON
+    unchanged INTEGER NOT NULL DEFAULT 0,    -- the number of committed pages that are as in the parent's state
+    captures  INTEGER NOT NULL DEFAULT 0,
+    line      INTEGER,
+    sequence  INTEGER,                       -- its position in the line
+    pages     INTEGER                        -- the number of pages in its state that are not gone; NULL until counted
 );
 CREATE UNIQUE INDEX owners_by_id ON owners (id) WHERE id IS NOT NULL;
-CREATE UNIQUE INDEX owners_by_time ON owners (time, written) WHERE id IS NOT NULL;
-CREATE UNIQUE INDEX owners_by_written ON owners (written) WHERE written IS NOT NULL;
+CREATE UNIQUE INDEX owners_by_time ON owners (time, no) WHERE id IS NOT NULL;
 CREATE INDEX owners_by_parent ON owners (parent) WHERE parent IS NOT NULL;
 CREATE UNIQUE INDEX owners_by_run ON owners (run) WHERE run IS NOT NULL;
 CREATE INDEX owners_open ON owners (no) WHERE id IS NULL;
-CREATE UNIQUE INDEX owners_by_version_run ON owners (version_run, sequence) WHERE version_run IS NOT NULL;
+CREATE INDEX owners_versions ON owners (no) WHERE id IS NOT NULL;
+CREATE INDEX owners_uncounted ON owners (no) WHERE id IS NOT NULL AND pages IS NULL;
+CREATE UNIQUE INDEX owners_by_line ON owners (line, sequence) WHERE line IS NOT NULL;
+
+-- A line is a row of versions, each the child of the one before. The ancestors of a version are those before it in
+-- its line, those up to the base in the line that this line left, and so on.
+CREATE TABLE lines (
+    no            INTEGER PRIMARY KEY,
+    base_line     INTEGER,
+    base_sequence INTEGER
+);
+CREATE INDEX lines_by_base ON lines (base_line, base_sequence) WHERE base_line IS NOT NULL;
+
+-- Versions that were removed from the silos. Their children descend from their parents.
+CREATE TABLE removed_versions (
+    id     BLOB PRIMARY KEY,
+    parent BLOB
+) WITHOUT ROWID;
+CREATE INDEX removed_versions_by_parent ON removed_versions (parent) WHERE parent IS NOT NULL;
 
 -- A URL and the path of its pages in a working tree. A URL with two paths has two rows.
 CREATE TABLE urls (
     no      INTEGER PRIMARY KEY,
     url_key INTEGER NOT NULL,                -- of the page identity, which all spellings share; two pages may share a key, so texts are compared
     url     TEXT NOT NULL,
-    path    TEXT NOT NULL
+    path    TEXT NOT NULL,
+    page_no INTEGER                          -- the first spelling of the page with this path; NULL for the first itself
 );
 CREATE UNIQUE INDEX urls_by_path ON urls (path, url);
 CREATE INDEX urls_by_key ON urls (url_key);
 CREATE INDEX urls_by_url ON urls (url);
+CREATE INDEX urls_by_page ON urls (page_no) WHERE page_no IS NOT NULL;
 
 -- Sets of headers that many responses share.
 CREATE TABLE headers (
@@ -69,22 +91,18 @@ CREATE TABLE captures (
 );
 CREATE INDEX captures_by_url ON captures (url_no, time);
 CREATE INDEX captures_by_owner ON captures (owner_no, url_no);
+CREATE INDEX captures_by_event ON captures (url_no, owner_no, time);
 CREATE UNIQUE INDEX captures_by_id ON captures (id) WHERE id IS NOT NULL;
 
--- A version run is a row of versions, each the child of the one before, that list all their pages. A page that does
--- not change has one row in `captures`, of its first version, and one span here, for any number of versions.
--- Only the newest version run grows, and each of its versions is newer than all others. So the spans of a URL follow
--- one another in time, and never overlap.
-CREATE TABLE spans (
-    version_run INTEGER NOT NULL,
-    url_no     INTEGER NOT NULL,
-    first      INTEGER NOT NULL,             -- the first position in the version run that holds it
-    until      INTEGER NOT NULL,             -- the last position that holds it; the greatest number while the newest version does
-    time       INTEGER NOT NULL,             -- of the first version
-    capture_no INTEGER NOT NULL REFERENCES captures (no),
-    PRIMARY KEY (version_run, url_no, first)
+-- Pages that a version found gone or unreachable, and did not capture.
+CREATE TABLE absences (
+    url_no   INTEGER NOT NULL REFERENCES urls (no),
+    owner_no INTEGER NOT NULL REFERENCES owners (no),
+    time     INTEGER NOT NULL,
+    reason   TEXT,                           -- why it was unreachable; NULL if it is gone
+    PRIMARY KEY (url_no, owner_no)
 ) WITHOUT ROWID;
-CREATE INDEX spans_by_url ON spans (url_no, time) WHERE until > first;
+CREATE INDEX absences_by_owner ON absences (owner_no, url_no);
 
 CREATE TABLE tags (
     name    TEXT PRIMARY KEY,
@@ -146,6 +164,6 @@ CREATE TABLE hidden_pages (
     tombstone_record BLOB PRIMARY KEY,
     record           BLOB NOT NULL,          -- of the capture
     url              TEXT NOT NULL,
-    until            INTEGER NOT NULL        -- `owners.written` of the last version that it applies to
+    until            INTEGER NOT NULL        -- `owners.no` of the last version that it applies to
 ) WITHOUT ROWID;
 CREATE INDEX hidden_pages_by_page ON hidden_pages (record, url);

@@ -27,21 +27,7 @@ FROM captures AS c
 JOIN owners AS o ON o.no = c.owner_no
 JOIN urls AS u ON u.no = c.url_no
 LEFT JOIN headers AS h ON h.no = c.headers_no
-WHERE o.id IS NOT NULL
-UNION ALL
-SELECT printf('00000000-0000-8001-8000-%06x%06x', o.no, c.no) AS id,
-       lower(substr(hex(o.id), 1, 8) || '-' || substr(hex(o.id), 9, 4) || '-' || substr(hex(o.id), 13, 4)
-             || '-' || substr(hex(o.id), 17, 4) || '-' || substr(hex(o.id), 21)) AS version_id,
-       c.status AS status_code, u.url AS url, u.path AS file_path,
-       lower(hex(CASE typeof(c.body) WHEN 'integer'
-                      THEN (SELECT b.body FROM captures AS b WHERE b.no = c.body) ELSE c.body END)) AS blob_id,
-       (o.time - ((o.time % 1000000) + 1000000) % 1000000) / 1000000 AS created_at,
-       json_patch(coalesce(h.json, '{}'), coalesce(c.own_headers, '{}')) AS headers
-FROM spans AS s
-JOIN owners AS o ON o.version_run = s.version_run AND o.sequence > s.first AND o.sequence <= s.until
-JOIN captures AS c ON c.no = s.capture_no
-JOIN urls AS u ON u.no = c.url_no
-LEFT JOIN headers AS h ON h.no = c.headers_no;
+WHERE o.id IS NOT NULL;
 
 CREATE VIEW diffs AS
 SELECT lower(substr(hex(head), 1, 8) || '-' || substr(hex(head), 9, 4) || '-8' || substr(hex(head), 14, 3)

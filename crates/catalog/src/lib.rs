@@ -9,9 +9,7 @@ mod sqlite;
 
 pub use frontier::SqliteFrontierStore;
 pub use sqlite::SqliteCatalog;
-pub use varve_core::catalog::{
-    Catalog, CatalogError, CatalogRead, CatalogRow, LatestPageList, Removal, UrlMatch, dump_rows,
-};
+pub use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogRow, Removal, UrlMatch, dump_rows};
 pub use varve_core::frontier::{
     ClaimRequest, ClaimedUrl, FetchReason, Frontier, FrontierCounts, FrontierOutcome, FrontierStore, NewUrl,
     OpenRun, PastUrl,

@@ -7,16 +7,17 @@
 //! The bytes of a fact are never made again from its values, because the id of a version is the
 //! digest of these bytes.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::headers::HeaderView;
-use crate::history::{VerdictKind, Version, uuid_of};
+use crate::history::{Coverage, VerdictKind, Version, uuid_of};
 use crate::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
 
-/// The manifest of a version: its parent, message, author, time and content.
+/// The manifest of a version: its parent, message, author, time, and what it changed against the
+/// state of its parent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The parent version.
@@ -31,17 +32,15 @@ pub struct Manifest {
     /// The run whose captures it holds, if a run made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunSummary>,
-    /// A page list. Its pages belong to the version, at the time of the version, except those in
-    /// `without` and those whose URL is in `pages`.
+    /// What it covers, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub list: Option<RecordId>,
-    /// The URLs of pages of the list that the version does not hold.
+    pub coverage: Option<Coverage>,
+    /// What it says about pages, besides the captures of its run, if that is little.
+    #[serde(flatten)]
+    pub inline: StateChanges,
+    /// Records that say more of the same, as [`ChangesRecord`]s.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub without: Vec<String>,
-    /// Pages by path and URL: those that the user committed, and for a run those that were captured
-    /// before it. With a list, only those that are not in the list.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pages: Vec<ManifestPage>,
+    pub changes: Vec<RecordId>,
     /// The plan in force, stored as an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<RecordId>,
@@ -90,33 +89,71 @@ pub struct ManifestPage {
     pub truncated: bool,
 }
 
-/// Pages that several versions share: each manifest names the list and its differences from it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PageList {
-    /// The time of the version that the list was written for. If a site returns to an earlier
-    /// state, its list is written again. Without a time, that list would be the old record, and not
-    /// the last one before the manifests that name it.
-    pub time: Moment,
-    /// The pages, by path and URL.
-    pub pages: Vec<ListedPage>,
+/// What a version says about pages, each list by path and URL. Pages that it does not name are as
+/// in the state of its parent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateChanges {
+    /// Pages that the user committed and that are new or differ from the parent's state, and pages
+    /// that a version takes from earlier captures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pages: Vec<ManifestPage>,
+    /// The URLs of pages that are gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
+    /// Pages that could not be reached, and have no capture that says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreachable: Vec<UnreachablePage>,
 }
 
-/// A page in a list. The version supplies its time.
+impl StateChanges {
+    /// The number of pages that it names.
+    pub fn len(&self) -> usize {
+        self.pages.len() + self.gone.len() + self.unreachable.len()
+    }
+
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A page that was requested without a response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ListedPage {
+pub struct UnreachablePage {
     /// Its URL.
     pub url: String,
-    /// Its path in a working tree.
-    pub path: String,
-    /// The status of the response.
-    pub status: u16,
-    /// The headers of the response.
-    #[serde(default, skip_serializing_if = "HeaderView::is_empty")]
-    pub headers: HeaderView,
-    /// The body: an object with the same id.
-    pub body: BodyId,
-    /// The length of the body in bytes.
-    pub length: u64,
+    /// Why there was no response.
+    pub reason: String,
+}
+
+/// A part of what a version says about pages. It precedes the manifest that names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangesRecord {
+    /// The parent of the version.
+    pub parent: Option<VersionId>,
+    /// The time of the version. With the parent and the number it makes the record unique: equal
+    /// changes of another version are another record, which precedes that version.
+    pub time: Moment,
+    /// The position of this part among those of the version, from 0.
+    pub part: u32,
+    /// What it says.
+    #[serde(flatten)]
+    pub changes: StateChanges,
+}
+
+/// Pages of a removed version that its child still shows. They count as if the manifest of the child
+/// listed them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdoptedPages {
+    /// The child.
+    pub version: VersionId,
+    /// When the parent was removed.
+    pub time: Moment,
+    /// The position of this fact among those about the child, from 0.
+    pub part: u32,
+    /// The pages.
+    #[serde(flatten)]
+    pub changes: StateChanges,
 }
 
 /// A tag was set, moved or removed.
@@ -209,6 +246,9 @@ pub struct Tombstone {
     /// The version whose manifest it was, if it was a manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<VersionId>,
+    /// The parent of that version: its children descend from it now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<VersionId>,
     /// The record that replaces it, if it was removed only because the record that it referred to
     /// was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -231,6 +271,7 @@ impl Tombstone {
             digest: None,
             run: None,
             version: None,
+            parent: None,
             replaced_by: None,
             who: String::new(),
             why: String::new(),
@@ -292,8 +333,10 @@ impl TombstoneKind {
 pub enum Fact {
     /// A version was made.
     Version(Box<Manifest>),
-    /// A page list for later versions.
-    Pages(PageList),
+    /// A part of what the next version says about pages.
+    Changes(Box<ChangesRecord>),
+    /// A version took over pages of its removed parent.
+    Adopted(Box<AdoptedPages>),
     /// A tag was set, moved or removed.
     Tag(TagSet),
     /// HEAD moved.
@@ -310,8 +353,10 @@ pub enum Fact {
 pub mod media_type {
     /// A manifest.
     pub const VERSION: &str = "application/vnd.varve.version+json";
-    /// A list of pages.
-    pub const PAGES: &str = "application/vnd.varve.pages+json";
+    /// A part of what a version says about pages.
+    pub const CHANGES: &str = "application/vnd.varve.changes+json";
+    /// Pages that a version took over from its removed parent.
+    pub const ADOPTED: &str = "application/vnd.varve.adopted+json";
     /// A tag.
     pub const TAG: &str = "application/vnd.varve.tag+json";
     /// A move of HEAD.
@@ -339,7 +384,8 @@ impl Fact {
     pub fn parse(media_type: &str, json: &[u8]) -> Option<Result<Self, FactError>> {
         let fact = match media_type {
             media_type::VERSION => serde_json::from_slice(json).map(Self::Version),
-            media_type::PAGES => serde_json::from_slice(json).map(Self::Pages),
+            media_type::CHANGES => serde_json::from_slice(json).map(Self::Changes),
+            media_type::ADOPTED => serde_json::from_slice(json).map(Self::Adopted),
             media_type::TAG => serde_json::from_slice(json).map(Self::Tag),
             media_type::HEAD => serde_json::from_slice(json).map(Self::Head),
             media_type::TOMBSTONE => serde_json::from_slice(json).map(Self::Tombstone),
@@ -354,7 +400,8 @@ impl Fact {
     pub fn media_type(&self) -> &'static str {
         match self {
             Self::Version(_) => media_type::VERSION,
-            Self::Pages(_) => media_type::PAGES,
+            Self::Changes(_) => media_type::CHANGES,
+            Self::Adopted(_) => media_type::ADOPTED,
             Self::Tag(_) => media_type::TAG,
             Self::Head(_) => media_type::HEAD,
             Self::Tombstone(_) => media_type::TOMBSTONE,
@@ -380,69 +427,12 @@ impl Manifest {
             time: self.time,
             run: self.run.as_ref().map(|run| run.id),
             record,
+            coverage: self.coverage,
         }
     }
 }
 
-impl ListedPage {
-    /// Whether `page` is equal to this page, apart from its time.
-    pub fn is(&self, page: &ManifestPage) -> bool {
-        let Self { url, path, status, headers, body, length } = self;
-        (url, path, status, headers, body, length)
-            == (&page.url, &page.path, &page.status, &page.headers, &page.body, &page.length)
-            && page.record.is_none()
-    }
-
-    /// The page, captured at an instant.
-    pub fn at(&self, time: Moment) -> ManifestPage {
-        let Self { url, path, status, headers, body, length } = self.clone();
-        ManifestPage { url, path, time, status, headers, body, length, record: None, truncated: false }
-    }
-}
-
-impl From<&ManifestPage> for ListedPage {
-    fn from(page: &ManifestPage) -> Self {
-        let ManifestPage { url, path, status, headers, body, length, .. } = page.clone();
-        Self { url, path, status, headers, body, length }
-    }
-}
-
-impl Manifest {
-    /// All pages of the version, by path and URL, given the list that it names.
-    pub fn all_pages(&self, list: &PageList) -> Vec<ManifestPage> {
-        let other: HashSet<&str> = self
-            .pages
-            .iter()
-            .map(|page| page.url.as_str())
-            .chain(self.without.iter().map(String::as_str))
-            .collect();
-        let listed = list.pages.iter().filter(|page| !other.contains(page.url.as_str()));
-        let mut pages: Vec<ManifestPage> =
-            listed.map(|page| page.at(self.time)).chain(self.pages.iter().cloned()).collect();
-        sort_pages(&mut pages);
-        pages
-    }
-
-    /// The same version, written as differences from a list whose record has that id. `pages` must
-    /// hold all of its pages.
-    pub fn against(&self, list: &PageList, record: RecordId) -> Self {
-        let listed: HashMap<&str, &ListedPage> =
-            list.pages.iter().map(|page| (page.url.as_str(), page)).collect();
-        let here: HashSet<&str> = self.pages.iter().map(|page| page.url.as_str()).collect();
-        let is_listed = |page: &ManifestPage| {
-            page.time == self.time && listed.get(page.url.as_str()).is_some_and(|listed| listed.is(page))
-        };
-        let without = list.pages.iter().filter(|page| !here.contains(page.url.as_str()));
-        Self {
-            list: Some(record),
-            without: without.map(|page| page.url.clone()).collect(),
-            pages: self.pages.iter().filter(|page| !is_listed(page)).cloned().collect(),
-            ..self.clone()
-        }
-    }
-}
-
-/// Sorts pages in the order of manifests and lists.
+/// Sorts pages in the order of manifests.
 pub fn sort_pages(pages: &mut [ManifestPage]) {
     pages.sort_by(|one, other| (&one.path, &one.url).cmp(&(&other.path, &other.url)));
 }
@@ -484,19 +474,22 @@ mod tests {
             author: None,
             time: Moment::from_seconds(1_700_000_000),
             run: None,
-            list: None,
-            without: Vec::new(),
-            pages: vec![ManifestPage {
-                url: "https://example.com/".to_owned(),
-                path: String::new(),
-                time: Moment::from_seconds(1_700_000_000),
-                status: 200,
-                headers: HeaderView::default(),
-                body: BodyId::new([7; 32]),
-                length: 3,
-                record: None,
-                truncated: false,
-            }],
+            coverage: None,
+            inline: StateChanges {
+                pages: vec![ManifestPage {
+                    url: "https://example.com/".to_owned(),
+                    path: String::new(),
+                    time: Moment::from_seconds(1_700_000_000),
+                    status: 200,
+                    headers: HeaderView::default(),
+                    body: BodyId::new([7; 32]),
+                    length: 3,
+                    record: None,
+                    truncated: false,
+                }],
+                ..StateChanges::default()
+            },
+            changes: Vec::new(),
             plan: None,
             expectations: BTreeMap::new(),
             verdicts: None,
@@ -513,30 +506,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_against_a_list_is_said_in_full() {
-        let page = |number: u8, time: i64| ManifestPage {
-            url: format!("https://example.com/{number}"),
-            path: format!("/{}", number % 3),
-            body: BodyId::new([number; 32]),
-            time: Moment::from_seconds(time),
-            ..manifest().pages[0].clone()
-        };
-        let now = manifest().time.seconds();
-        let list = PageList {
-            time: manifest().time,
-            pages: (0..6).map(|number| ListedPage::from(&page(number, 5))).collect(),
-        };
-        let mut pages: Vec<_> = (1..9).map(|number| page(number, now)).collect();
-        // One differs, one is as it was and has a time of its own.
-        pages[1].body = BodyId::new([99; 32]);
-        pages[2].time = Moment::from_seconds(7);
-        sort_pages(&mut pages);
-        let whole = Manifest { pages, ..manifest() };
-        let short = whole.against(&list, RecordId::new([1; 32]));
-        assert_eq!((short.pages.len(), short.without.len()), (5, 1));
-        assert_eq!(short.all_pages(&list), whole.pages);
-        let none = Manifest { pages: Vec::new(), ..manifest() }.against(&list, RecordId::new([1; 32]));
-        assert_eq!((none.all_pages(&list), none.without.len()), (Vec::new(), 6));
+    fn changes_stand_beside_the_other_fields_of_a_manifest() {
+        let json = serde_json::to_value(manifest()).unwrap();
+        assert_eq!(json["pages"][0]["url"], "https://example.com/");
+        assert!(json.get("inline").is_none() && json.get("gone").is_none() && json.get("changes").is_none());
+        let inline =
+            StateChanges { gone: vec!["https://example.com/a".to_owned()], ..StateChanges::default() };
+        let gone = Manifest { inline, ..manifest() };
+        let again: Manifest = serde_json::from_slice(&serde_json::to_vec(&gone).unwrap()).unwrap();
+        assert_eq!((again.inline.len(), &again), (1, &gone));
     }
 
     #[test]

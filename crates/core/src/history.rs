@@ -3,6 +3,8 @@
 //! Every layout is translated into these values: a varve archive, a Moku site and a Crystal
 //! project. The catalog and the formats decide how they are stored.
 
+mod coverage;
+mod page_state;
 mod query;
 mod stored;
 mod verdict_kind;
@@ -14,6 +16,8 @@ use uuid::Uuid;
 use crate::headers::HeaderView;
 use crate::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
 
+pub use coverage::{Coverage, CoverageScope};
+pub use page_state::{AbsenceKind, FoldedPresence, PageAbsence, PageState, Presence, PresenceFold};
 pub use query::{
     CaptureFilter, ListCursor, TimeOrder, VersionFilter, VersionInfo, VersionTextMatcher, version_id_range,
 };
@@ -22,7 +26,7 @@ pub use stored::{
 };
 pub use verdict_kind::{UnknownVerdict, VerdictKind};
 
-/// A committed set of captures.
+/// What one run or commit brought. Its state is that of its parent with these changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
     /// Its id, which comes from its manifest.
@@ -39,6 +43,9 @@ pub struct Version {
     pub run: Option<RunId>,
     /// The record of its manifest, if there is one.
     pub record: Option<RecordId>,
+    /// What it covers, if its manifest says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
 }
 
 /// The owner of a capture: a version, or a run that has not become a version yet.

@@ -1,6 +1,6 @@
 //! The version that a run becomes: seals the run and points HEAD to its manifest.
 
-use varve_core::fact::{Manifest, ManifestPage, RunSummary};
+use varve_core::fact::{Manifest, ManifestPage, RunSummary, StateChanges};
 use varve_core::{RecordId, RunId, VersionId};
 use varve_repository::history::{ArchiveHistoryWriter, KeptIntent, write_version};
 
@@ -76,9 +76,9 @@ pub fn version_of_run(history: &ArchiveHistoryWriter, new: NewRunVersion) -> Res
         author: new.author,
         time: history.now(),
         run: Some(summary),
-        list: None,
-        without: Vec::new(),
-        pages: new.pages,
+        coverage: None,
+        inline: StateChanges { pages: new.pages, ..StateChanges::default() },
+        changes: Vec::new(),
         plan: new.intent.plan,
         expectations: new.intent.expectations,
         verdicts: new.verdicts,

@@ -22,7 +22,7 @@ impl TableLayout for MokuTables {
     const TIME_UNIT: TimeUnit = TimeUnit::Seconds;
     const VERSIONS: VersionTable = VersionTable {
         table: "commits",
-        columns: "v.id, v.parent_id, v.message, nullif(v.author, ''), v.timestamp, v.run, v.record",
+        columns: "v.id, v.parent_id, v.message, nullif(v.author, ''), v.timestamp, v.run, v.record, NULL",
         parent: "parent_id",
         time: "timestamp",
         order: "place",

@@ -35,11 +35,8 @@ fn store(connection: &Connection, row: CatalogRow, waiting: &mut BTreeSet<Versio
             version(connection, &row)
         }
         CatalogRow::Capture(row) => capture(connection, &row, waiting),
-        CatalogRow::Pages { captures, .. } => {
-            captures.iter().try_for_each(|row| capture(connection, row, waiting))
-        }
-        // A site has neither page lists nor silos.
-        CatalogRow::PageList(_) | CatalogRow::Removal(_) => Ok(()),
+        // The versions of a site list all their pages, and a site has no silos.
+        CatalogRow::Absence(_) | CatalogRow::Removal(_) => Ok(()),
         CatalogRow::Tag { name, version: Some(version), time } => execute(
             connection,
             "INSERT OR REPLACE INTO varve_tags (name, version_id, time) VALUES (?1, ?2, ?3)",

@@ -175,6 +175,7 @@ fn commit(catalog: &dyn Catalog, parent: VersionId) -> VersionId {
         time,
         run: None,
         record: None,
+        coverage: None,
     };
     let capture = Capture {
         id: "1b557054-d8ee-41f2-8af5-b9e8d60508bf".parse().unwrap(),
@@ -243,6 +244,7 @@ fn rows_in_the_log_after_a_crash_are_read() {
         time: Moment::from_seconds(1_800_000_000),
         run: None,
         record: None,
+        coverage: None,
     };
     catalog.apply(&mut [CatalogRow::Version(root)].into_iter()).unwrap();
     commit(&*catalog, first);

@@ -5,94 +5,139 @@
 
 use serde::Deserialize;
 use varve_catalog::{CatalogRow, Removal};
-use varve_core::fact::{Fact, FactError, HeadMoved, Manifest, ManifestPage, TagSet, UrlVerdict, media_type};
+use varve_core::fact::{
+    AdoptedPages, Fact, FactError, HeadMoved, Manifest, ManifestPage, StateChanges, TagSet, UrlVerdict,
+    media_type,
+};
 use varve_core::headers::{HeaderView, Redaction};
-use varve_core::history::{Capture, CaptureOwner, StoredScore, StoredVerdict};
+use varve_core::history::{AbsenceKind, Capture, CaptureOwner, PageAbsence, StoredScore, StoredVerdict};
 use varve_core::receipt::Receipt;
-use varve_core::{RecordId, VersionId};
+use varve_core::{Moment, RecordId, VersionId};
 use varve_store::exchange::ScannedRecord;
 
-use crate::error::UnreadableFact;
-use crate::history::{FindPageList, PageLists};
+use crate::error::{RepositoryError, UnreadableFact};
+use crate::history::{FindChanges, PendingChanges};
 use crate::page_path::page_path;
 
-/// A version whose page list is lost.
+/// A version that lost a record with some of its changes. Everything else of it is known.
 #[derive(Debug)]
-pub struct MissingPageList {
+pub struct MissingChanges {
     /// The version.
     pub version: VersionId,
-    /// The record of the list.
-    pub list: RecordId,
-    /// The number of its pages that are known nevertheless.
-    pub known: usize,
+    /// The lost record.
+    pub record: RecordId,
 }
+
+/// What a record says that has no rows.
+#[derive(Debug)]
+pub enum OmittedFact {
+    /// It cannot be parsed.
+    Unreadable(UnreadableFact),
+    /// Records that it names are lost. The rows of the rest were made.
+    Changes(Vec<MissingChanges>),
+}
+
+/// Receives rows.
+type EmitRow<'a> = &'a mut dyn FnMut(CatalogRow) -> Result<(), RepositoryError>;
 
 /// Makes rows from silo records, which must be passed in their order.
 pub struct RowMaker<'a> {
     redaction: Redaction,
-    lists: PageLists<'a>,
+    pending: PendingChanges<'a>,
 }
 
 impl<'a> RowMaker<'a> {
     /// Starts at the beginning of the silos.
     pub fn new(redaction: Redaction) -> Self {
-        Self { redaction, lists: PageLists::default() }
+        Self { redaction, pending: PendingChanges::default() }
     }
 
-    /// Starts after a given place. Page lists from before it are found with `find`.
-    pub fn behind(redaction: Redaction, spent: u64, find: FindPageList<'a>) -> Self {
-        Self { redaction, lists: PageLists::behind(spent, find) }
+    /// Starts after a given place. Changes from before it are found with `find`.
+    pub fn behind(redaction: Redaction, find: FindChanges<'a>) -> Self {
+        Self { redaction, pending: PendingChanges::behind(find) }
     }
 
-    /// The rows of the next record of a silo.
-    pub fn rows_of(&mut self, scanned: &ScannedRecord) -> Result<Vec<CatalogRow>, UnreadableFact> {
+    /// Passes the rows of the next record of a silo to `emit`, one at a time: a version may have
+    /// millions of pages. Returns what has no rows.
+    pub fn each_row(
+        &mut self,
+        scanned: &ScannedRecord,
+        emit: EmitRow<'_>,
+    ) -> Result<Option<OmittedFact>, RepositoryError> {
         match scanned {
             ScannedRecord::Capture(receipt) => {
-                Ok(row_of_receipt(receipt, self.redaction).into_iter().collect())
+                row_of_receipt(receipt, self.redaction).map_or(Ok(()), &mut *emit)?;
+                Ok(None)
             }
             ScannedRecord::Fact { record, media_type, json, .. } => match Fact::parse(media_type, json) {
+                None => Ok(None),
+                Some(Ok(Fact::Changes(_))) => self.pending.add(*record, json).map(|()| None),
+                Some(Ok(Fact::Version(manifest))) => self.version_rows(*record, json, &manifest, emit),
                 Some(fact) => {
-                    let rows = fact.and_then(|fact| self.rows_of_fact(*record, json, fact));
-                    rows.map_err(|source| UnreadableFact { record: *record, source })
+                    let rows = fact.and_then(|fact| rows_of_fact(*record, &fact));
+                    match rows {
+                        Ok(rows) => rows.into_iter().try_for_each(emit).map(|()| None),
+                        Err(source) => {
+                            Ok(Some(OmittedFact::Unreadable(UnreadableFact { record: *record, source })))
+                        }
+                    }
                 }
-                None => Ok(Vec::new()),
             },
         }
     }
 
-    /// The rows of a version whose page list is lost: the version itself, and the pages in its
-    /// manifest. `None` for any other record.
-    pub fn rows_without_list(
-        &mut self,
-        scanned: &ScannedRecord,
-    ) -> Option<(Vec<CatalogRow>, MissingPageList)> {
-        let ScannedRecord::Fact { record, media_type, json, .. } = scanned else { return None };
-        let Some(Ok(Fact::Version(manifest))) = Fact::parse(media_type, json) else { return None };
-        let version = Manifest::version_id(json);
-        let lost = MissingPageList { version, list: manifest.list?, known: manifest.pages.len() };
-        let mut rows = rows_of_version(version, Some(*record), &manifest, &manifest.pages);
-        // Counted so that the next version does not reference a list older than this one.
-        rows.extend(self.lists.spend(&manifest));
-        Some((rows, lost))
-    }
-
-    fn rows_of_fact(
+    fn version_rows(
         &mut self,
         record: RecordId,
         json: &[u8],
-        fact: Fact,
-    ) -> Result<Vec<CatalogRow>, FactError> {
-        match fact {
-            Fact::Pages(list) => Ok(vec![self.lists.hear(record, list)]),
-            Fact::Version(manifest) if manifest.list.is_some() => {
-                let pages = self.lists.pages_of(&manifest)?;
-                let mut rows = rows_of_version(Manifest::version_id(json), Some(record), &manifest, &pages);
-                rows.extend(self.lists.spend(&manifest));
-                Ok(rows)
-            }
-            other => rows_of_fact(record, json, &other),
+        manifest: &Manifest,
+        emit: EmitRow<'_>,
+    ) -> Result<Option<OmittedFact>, RepositoryError> {
+        let id = Manifest::version_id(json);
+        let mut lost = Vec::new();
+        let find = &mut |record| self.pending.take(record);
+        each_version_row((id, Some(record)), manifest, find, &mut lost, emit)?;
+        Ok((!lost.is_empty()).then_some(OmittedFact::Changes(lost)))
+    }
+}
+
+/// Passes the rows of a version to `emit`. `find` returns the changes in a record that the manifest
+/// names; records that it does not find go to `lost`.
+pub fn each_version_row(
+    (id, record): (VersionId, Option<RecordId>),
+    manifest: &Manifest,
+    find: &mut dyn FnMut(RecordId) -> Result<Option<StateChanges>, RepositoryError>,
+    lost: &mut Vec<MissingChanges>,
+    emit: EmitRow<'_>,
+) -> Result<(), RepositoryError> {
+    emit(CatalogRow::Version(manifest.version(id, record)))?;
+    rows_of_changes(id, manifest.time, &manifest.inline).try_for_each(&mut *emit)?;
+    for record in &manifest.changes {
+        match find(*record)? {
+            Some(changes) => rows_of_changes(id, manifest.time, &changes).try_for_each(&mut *emit)?,
+            None => lost.push(MissingChanges { version: id, record: *record }),
         }
     }
+    Ok(())
+}
+
+/// The rows of what a version says about pages.
+fn rows_of_changes(
+    version: VersionId,
+    time: Moment,
+    changes: &StateChanges,
+) -> impl Iterator<Item = CatalogRow> + '_ {
+    let absence = move |url: &str, kind: AbsenceKind| {
+        let path = page_path(url);
+        CatalogRow::Absence(Box::new(PageAbsence { version, url: url.to_owned(), path, time, kind }))
+    };
+    let pages =
+        changes.pages.iter().map(move |page| CatalogRow::Capture(Box::new(capture_of(version, page))));
+    let gone = changes.gone.iter().map(move |url| absence(url, AbsenceKind::Gone));
+    let unreachable = changes.unreachable.iter();
+    let failed = unreachable
+        .map(move |page| absence(&page.url, AbsenceKind::Unreachable { reason: page.reason.clone() }));
+    pages.chain(gone).chain(failed)
 }
 
 /// The row of a capture. `None` if it belongs to no run.
@@ -114,11 +159,13 @@ pub fn row_of_receipt(receipt: &Receipt, redaction: Redaction) -> Option<Catalog
     Some(CatalogRow::Capture(Box::new(capture)))
 }
 
-/// The rows of a fact. `json` is the content of its record.
-pub fn rows_of_fact(record: RecordId, json: &[u8], fact: &Fact) -> Result<Vec<CatalogRow>, FactError> {
+/// The rows of a fact. Those of a version need other records: see [`each_version_row`].
+pub fn rows_of_fact(record: RecordId, fact: &Fact) -> Result<Vec<CatalogRow>, FactError> {
     Ok(match fact {
-        Fact::Version(manifest) => {
-            rows_of_version(Manifest::version_id(json), Some(record), manifest, &manifest.pages)
+        Fact::Version(_) | Fact::Changes(_) => Vec::new(),
+        Fact::Adopted(adopted) => {
+            let AdoptedPages { version, time, changes, .. } = &**adopted;
+            rows_of_changes(*version, *time, changes).collect()
         }
         Fact::Tag(TagSet { name, version, time }) => {
             vec![CatalogRow::Tag { name: name.clone(), version: *version, time: *time }]
@@ -132,8 +179,6 @@ pub fn rows_of_fact(record: RecordId, json: &[u8], fact: &Fact) -> Result<Vec<Ca
                 tombstone: (**tombstone).clone(),
             }))]
         }
-        // Listed pages get rows through the versions that reference the list.
-        Fact::Pages(_) => Vec::new(),
     })
 }
 
@@ -152,23 +197,6 @@ fn row_of_verdict(verdict: &UrlVerdict) -> CatalogRow {
         status: verdict.status.unwrap_or(0),
         json: serde_json::to_string(&verdict.detail).expect("plain values can be written as JSON"),
     })
-}
-
-/// The rows of a version and of all its pages.
-pub fn rows_of_version(
-    id: VersionId,
-    record: Option<RecordId>,
-    manifest: &Manifest,
-    pages: &[ManifestPage],
-) -> Vec<CatalogRow> {
-    let mut rows = vec![CatalogRow::Version(manifest.version(id, record))];
-    if !pages.is_empty() {
-        rows.push(CatalogRow::Pages {
-            version: id,
-            captures: pages.iter().map(|page| capture_of(id, page)).collect(),
-        });
-    }
-    rows
 }
 
 /// The capture for a page of a manifest.

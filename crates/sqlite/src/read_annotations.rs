@@ -4,7 +4,6 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use varve_core::catalog::LatestPageList;
 use varve_core::history::{StoredDiff, StoredDiffInfo, StoredScore, VersionTag};
 use varve_core::{Moment, RecordId, RunId, VersionId};
 
@@ -42,13 +41,6 @@ pub fn parsed_state<L: TableLayout, T: FromStr<Err: Display>>(
         text.parse().map_err(damaged)
     };
     state::<L>(connection, key)?.map(parse).transpose()
-}
-
-/// The page list that was written last.
-pub(crate) fn latest_page_list<L: TableLayout>(connection: &Connection) -> SqlResult<Option<LatestPageList>> {
-    let Some(record) = parsed_state::<L, _>(connection, "page_list")? else { return Ok(None) };
-    let deviations = parsed_state::<L, _>(connection, "page_list_deviations")?.unwrap_or(0);
-    Ok(Some(LatestPageList { record, deviations }))
 }
 
 /// The time of the last garbage collection. An invalid value counts as none: the next garbage

@@ -1,9 +1,9 @@
 //! The queries of a catalog, in any layout. Each runs on a connection of the pool.
 
-use varve_core::catalog::{CatalogRead, CatalogResult, LatestPageList, Removal, UrlMatch};
+use varve_core::catalog::{CatalogRead, CatalogResult, Removal, UrlMatch};
 use varve_core::history::{
-    Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder,
-    VersionFilter, VersionInfo, VersionTag,
+    Capture, CaptureFilter, ListCursor, PageAbsence, PageState, StoredDiff, StoredDiffInfo, StoredScore,
+    StoredVerdict, TimeOrder, VersionFilter, VersionInfo, VersionTag,
 };
 use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
 
@@ -45,6 +45,42 @@ impl<L: TableLayout> CatalogRead for TableCatalog<L> {
 
     fn captures_at_path(&self, version: &VersionId, path: &str) -> CatalogResult<Vec<Capture>> {
         self.query(|connection| L::captures_at_path(connection, version, path))
+    }
+
+    fn absences_in(
+        &self,
+        version: &VersionId,
+        cursor: ListCursor<(&str, &str)>,
+    ) -> CatalogResult<Vec<PageAbsence>> {
+        self.query(|connection| L::absences_in(connection, version, cursor))
+    }
+
+    fn state_in(
+        &self,
+        version: &VersionId,
+        cursor: ListCursor<(&str, &str)>,
+    ) -> CatalogResult<Vec<PageState>> {
+        self.query(|connection| L::state_in(connection, version, cursor))
+    }
+
+    fn states_at(&self, version: &VersionId, paths: &[&str]) -> CatalogResult<Vec<PageState>> {
+        self.query(|connection| L::states_at(connection, version, paths))
+    }
+
+    fn states_of(
+        &self,
+        version: &VersionId,
+        urls: &[&str],
+        matching: UrlMatch,
+    ) -> CatalogResult<Vec<Option<PageState>>> {
+        self.query(|connection| L::states_of(connection, version, urls, matching))
+    }
+
+    fn pages_in_state(&self, version: &VersionId) -> CatalogResult<u64> {
+        self.query(|connection| match L::pages_in_state(connection, version)? {
+            Some(pages) => Ok(pages),
+            None => Ok(versions::version::<L>(connection, version)?.map_or(0, |info| info.captures)),
+        })
     }
 
     fn paths_that_differ(&self, base: &VersionId, head: &VersionId) -> CatalogResult<Option<Vec<String>>> {
@@ -174,10 +210,6 @@ impl<L: TableLayout> CatalogRead for TableCatalog<L> {
 
     fn scanned_up_to(&self) -> CatalogResult<Option<u64>> {
         self.query(|connection| read_annotations::parsed_state::<L, _>(connection, "scanned_up_to"))
-    }
-
-    fn latest_page_list(&self) -> CatalogResult<Option<LatestPageList>> {
-        self.query(read_annotations::latest_page_list::<L>)
     }
 
     fn last_gc(&self) -> CatalogResult<Option<Moment>> {

@@ -7,8 +7,10 @@
 use std::path::Path;
 
 use rusqlite::{Connection, Row};
-use varve_core::catalog::{CatalogResult, CatalogRow, Removal};
-use varve_core::history::{Capture, CaptureFilter, ListCursor, StoredScore, TimeOrder};
+use varve_core::catalog::{CatalogResult, CatalogRow, Removal, UrlMatch};
+use varve_core::history::{
+    Capture, CaptureFilter, ListCursor, PageAbsence, PageState, StoredScore, TimeOrder,
+};
 use varve_core::{BodyId, RecordId, VersionId};
 
 use crate::SqlResult;
@@ -18,7 +20,7 @@ use crate::column::{ColumnIdForm, TimeUnit};
 pub struct VersionTable {
     /// Its name. Its column `id` holds the id of the version.
     pub table: &'static str,
-    /// Selects id, parent, message, author, time, run and record.
+    /// Selects id, parent, message, author, time, run, record and the JSON of the coverage.
     pub columns: &'static str,
     /// The column of the parent.
     pub parent: &'static str,
@@ -148,7 +150,61 @@ pub trait CaptureTables {
     /// The captures of a version with one path.
     fn captures_at_path(connection: &Connection, version: &VersionId, path: &str) -> SqlResult<Vec<Capture>>;
 
-    /// The paths at which two versions may hold different captures.
+    /// The pages that a version found gone or unreachable without a capture.
+    fn absences_in(
+        _connection: &Connection,
+        _version: &VersionId,
+        _cursor: ListCursor<(&str, &str)>,
+    ) -> SqlResult<Vec<PageAbsence>> {
+        Ok(Vec::new())
+    }
+
+    /// The state of a version. By default its captures, as for a layout that lists all pages.
+    fn state_in(
+        connection: &Connection,
+        version: &VersionId,
+        cursor: ListCursor<(&str, &str)>,
+    ) -> SqlResult<Vec<PageState>> {
+        let captures = Self::captures_in(connection, version, cursor)?;
+        Ok(captures.into_iter().map(|capture| PageState::listed(*version, capture)).collect())
+    }
+
+    /// The pages in the state of a version at some paths.
+    fn states_at(connection: &Connection, version: &VersionId, paths: &[&str]) -> SqlResult<Vec<PageState>> {
+        let mut states = Vec::new();
+        for path in paths {
+            let captures = Self::captures_at_path(connection, version, path)?;
+            states.extend(captures.into_iter().map(|capture| PageState::listed(*version, capture)));
+        }
+        Ok(states)
+    }
+
+    /// The pages of several URLs in the state of a version.
+    fn states_of(
+        connection: &Connection,
+        version: &VersionId,
+        urls: &[&str],
+        matching: UrlMatch,
+    ) -> SqlResult<Vec<Option<PageState>>> {
+        let find = |url: &&str| {
+            let spellings = match matching {
+                UrlMatch::Exact => Vec::new(),
+                UrlMatch::SamePage => Self::spellings_of(connection, url)?,
+            };
+            let others = spellings.iter().map(String::as_str).filter(|other| other != url);
+            let urls: Vec<&str> = std::iter::once(*url).chain(others).collect();
+            let newest = Self::captures_of_any_in(connection, version, &urls)?.pop();
+            Ok(newest.map(|capture| PageState::listed(*version, capture)))
+        };
+        urls.iter().map(find).collect()
+    }
+
+    /// The number of pages in the state of a version; `None` if it is that of its captures.
+    fn pages_in_state(_connection: &Connection, _version: &VersionId) -> SqlResult<Option<u64>> {
+        Ok(None)
+    }
+
+    /// The paths at which the states of two versions may differ.
     fn paths_that_differ(
         _connection: &Connection,
         _base: &VersionId,

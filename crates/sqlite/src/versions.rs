@@ -1,7 +1,7 @@
 //! Reads versions, in any layout.
 
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
-use varve_core::history::{ListCursor, Version, VersionFilter, VersionInfo, version_id_range};
+use varve_core::history::{Coverage, ListCursor, Version, VersionFilter, VersionInfo, version_id_range};
 use varve_core::{RunId, VersionId};
 
 use crate::column::blob_id;
@@ -147,5 +147,12 @@ fn read_version<L: TableLayout>(row: &Row<'_>) -> SqlResult<Version> {
         time: L::TIME_UNIT.moment(row.get(4)?),
         run: L::ID_FORM.read(row, 5, table)?,
         record: blob_id(row, 6, table)?,
+        coverage: read_coverage::<L>(row)?,
     })
+}
+
+fn read_coverage<L: TableLayout>(row: &Row<'_>) -> SqlResult<Option<Coverage>> {
+    let json: Option<String> = row.get(7)?;
+    let damaged = |error: serde_json::Error| UnlocatedError::Damaged(L::VERSIONS.table, error.to_string());
+    json.map(|json| serde_json::from_str(&json).map_err(damaged)).transpose()
 }

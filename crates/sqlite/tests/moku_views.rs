@@ -53,6 +53,7 @@ fn version(text: &str, parent: Option<&str>, time: i64) -> CatalogRow {
         time: Moment::from_seconds(time),
         run: None,
         record: None,
+        coverage: None,
     })
 }
 

@@ -4,13 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use varve_core::catalog::{
-    Catalog, CatalogError, CatalogRead, CatalogResult, CatalogRow, LatestPageList, Removal,
-};
+use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogResult, CatalogRow, Removal};
 use varve_core::headers::HeaderView;
 use varve_core::history::{
-    Capture, CaptureFilter, CaptureOwner, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict,
-    TimeOrder, Version, VersionFilter, VersionInfo, VersionTag,
+    Capture, CaptureFilter, CaptureOwner, ListCursor, PageAbsence, StoredDiff, StoredDiffInfo, StoredScore,
+    StoredVerdict, TimeOrder, Version, VersionFilter, VersionInfo, VersionTag,
 };
 use varve_core::url::PageUrl;
 use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
@@ -22,6 +20,8 @@ pub struct MemoryModel {
     versions: Vec<Version>,
     /// In the order of writing.
     captures: Vec<Capture>,
+    /// In the order of writing.
+    absences: Vec<PageAbsence>,
     /// The version that named a run first.
     claims: BTreeMap<RunId, VersionId>,
     runs: Vec<RunId>,
@@ -32,7 +32,6 @@ pub struct MemoryModel {
     diffs: BTreeMap<(Option<VersionId>, VersionId), StoredDiff>,
     scores: Vec<StoredScore>,
     verdicts: BTreeMap<(String, Moment), StoredVerdict>,
-    page_list: Option<LatestPageList>,
     /// By the records of their tombstones, with the versions that a tombstone of a page applies to.
     removals: BTreeMap<RecordId, (Removal, BTreeSet<VersionId>)>,
 }
@@ -54,9 +53,7 @@ impl MemoryModel {
         match row {
             CatalogRow::Version(version) => self.version(version),
             CatalogRow::Capture(capture) => self.capture(*capture),
-            CatalogRow::Pages { captures, .. } => {
-                captures.into_iter().for_each(|capture| self.capture(capture))
-            }
+            CatalogRow::Absence(absence) => self.absence(*absence),
             CatalogRow::Tag { name, version: Some(version), time } => {
                 self.tags.insert(name.clone(), VersionTag { name, version, time });
             }
@@ -73,7 +70,6 @@ impl MemoryModel {
             }
             CatalogRow::ForgetVersion(id) => self.forget_version(id),
             CatalogRow::ForgetDiffs(before) => self.diffs.retain(|_, diff| diff.time >= before),
-            CatalogRow::PageList(list) => self.page_list = Some(list),
             CatalogRow::Removal(removal) => self.removal(*removal),
             CatalogRow::ScannedUpTo(place) => self.scanned_up_to = Some(place),
             CatalogRow::GcDone(time) => self.last_gc = Some(time),
@@ -115,6 +111,13 @@ impl MemoryModel {
         self.captures.push(capture);
     }
 
+    fn absence(&mut self, absence: PageAbsence) {
+        let key = |absence: &PageAbsence| (absence.version, absence.url.clone(), absence.path.clone());
+        if !self.absences.iter().any(|other| key(other) == key(&absence)) {
+            self.absences.push(absence);
+        }
+    }
+
     fn removal(&mut self, removal: Removal) {
         if self.removals.contains_key(&removal.tombstone_record) {
             return;
@@ -148,6 +151,7 @@ impl MemoryModel {
             }
         }
         self.captures.retain(|capture| capture.owner != CaptureOwner::Version(id));
+        self.absences.retain(|absence| absence.version != id);
         self.claims.retain(|_, version| *version != id);
         self.tags.retain(|_, tag| tag.version != id);
         self.diffs.retain(|_, diff| diff.base != Some(id) && diff.head != id);
@@ -415,10 +419,6 @@ impl CatalogRead for MemoryModel {
         Ok(later.map(|(_, (removal, _))| removal.clone()).take(cursor.limit).collect())
     }
 
-    fn latest_page_list(&self) -> CatalogResult<Option<LatestPageList>> {
-        Ok(self.page_list)
-    }
-
     fn head(&self) -> CatalogResult<Option<VersionId>> {
         Ok(self.head)
     }
@@ -556,7 +556,6 @@ forward_to_model! {
     fn removal_of_page(&self, capture: &Capture) -> Option<Removal>;
     fn removals_at(&self, url: &str, limit: usize) -> Vec<Removal>;
     fn removals(&self, cursor: ListCursor<RecordId>) -> Vec<Removal>;
-    fn latest_page_list(&self) -> Option<LatestPageList>;
     fn head(&self) -> Option<VersionId>;
     fn scanned_up_to(&self) -> Option<u64>;
     fn last_gc(&self) -> Option<Moment>;

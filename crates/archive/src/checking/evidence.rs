@@ -137,7 +137,7 @@ impl<'a> CheckEvidence<'a> {
         let json = serde_json::to_vec(&verdicts).expect("verdicts can be written as JSON");
         let about = format!("urn:uuid:{}", self.run.id);
         let record = self.history.write_fact(&about, media_type::VERDICTS, &json)?;
-        let rows = rows_of_fact(record, &json, &Fact::Verdicts(verdicts))
+        let rows = rows_of_fact(record, &Fact::Verdicts(verdicts))
             .map_err(|source| RepositoryError::from(UnreadableFact { record, source }))?;
         self.history.apply(rows)?;
         Ok(record)

@@ -15,7 +15,7 @@ use varve_repository::RepositoryError;
 
 use varve_catalog::CatalogError;
 use varve_core::body::BodySource;
-use varve_core::fact::{Manifest, ManifestPage};
+use varve_core::fact::{Manifest, ManifestPage, StateChanges};
 use varve_core::history::{Capture, ListCursor, Version, VersionFilter};
 use varve_core::{BodyId, VersionId};
 use varve_moku::MokuFinding;
@@ -254,9 +254,9 @@ fn is_what_it_was(site: &MokuHistoryReader, version: &Version) -> Result<bool, A
         author: version.author.clone(),
         time: version.time,
         run: None,
-        list: None,
-        without: Vec::new(),
-        pages,
+        coverage: None,
+        inline: StateChanges { pages, ..StateChanges::default() },
+        changes: Vec::new(),
         plan: None,
         expectations: BTreeMap::new(),
         verdicts: None,

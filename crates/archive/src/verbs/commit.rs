@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use varve_repository::RepositoryError;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
-use varve_core::fact::{Manifest, ManifestPage, sort_pages};
+use varve_core::fact::{Manifest, ManifestPage, StateChanges, sort_pages};
 use varve_core::headers::{HeaderView, Headers};
 use varve_core::history::Capture;
 use varve_core::secret::ShownUrl;
@@ -259,9 +259,9 @@ pub fn commit(
         author: request.author.clone(),
         time: now,
         run: None,
-        list: None,
-        without: Vec::new(),
-        pages: kept,
+        coverage: None,
+        inline: StateChanges { pages: kept, ..StateChanges::default() },
+        changes: Vec::new(),
         plan: request.intent.plan,
         expectations: request.intent.expectations.clone(),
         verdicts: None,
@@ -276,7 +276,7 @@ pub fn commit(
     let tree = TreeCommit { before, removes: request.folder.is_some() };
     let written = tree.write(history, version, &manifest);
     history.set_head(&version).map_err(|source| half_entered_error(version, source))?;
-    let captures = manifest.pages.len() as u64;
+    let captures = manifest.inline.pages.len() as u64;
     seen.write_down();
     let (unwritten, covered) = written?;
     Ok(Report { version, parent, captures, changed, lacks_diff, unwritten, covered })
@@ -324,7 +324,7 @@ impl TreeCommit {
         let mut tree = WorkingTree::new(root);
         let held = self.held_pages(history, &tree)?;
         let mut folders = BTreeMap::<PathBuf, Vec<Capture>>::new();
-        for page in &manifest.pages {
+        for page in &manifest.inline.pages {
             let page = capture_of(version, page);
             folders.entry(tree.folder(&page)).or_default().push(page);
         }

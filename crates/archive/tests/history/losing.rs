@@ -151,47 +151,6 @@ fn tags_and_head_of_a_lost_version_are_reported() {
     assert_usable(root);
 }
 
-#[test]
-fn versions_outlive_the_list_of_their_pages() {
-    let root = tempfile::tempdir().expect("a folder");
-    let root = root.path();
-    make(Kind::Archive, root);
-    let commit = |message: &str| {
-        let text = |number| if number == 0 { message } else { "as ever" };
-        let urls: Vec<String> = (0..41).map(|number| format!("https://e.org/{number:02}")).collect();
-        let pages: Vec<(&str, &str)> =
-            urls.iter().enumerate().map(|(number, url)| (url.as_str(), text(number))).collect();
-        commit_pages(&history(root), message, &pages).version
-    };
-    let (first, second) = (commit("first"), commit("second"));
-    let list = reader(root).catalog().latest_page_list().expect("read").expect("a list").record;
-    let located = Archive::open(root).expect("opened").store().find(&list).expect("read");
-    let kept = [first, second].map(|version| reader(root).catalog().version(&version).expect("read"));
-    spoil(root, usize::try_from(located.expect("there").place.offset()).expect("a small silo"));
-    let told: Vec<String> = rebuilt(root).left_out.iter().map(ToString::to_string).collect();
-    let message = |version, known| {
-        format!(
-            "version {version} has pages of a list that is lost, record {list}: {known} of its pages are known, and nobody knows how many others there were"
-        )
-    };
-    assert_eq!(told, [message(first, 0), message(second, 1)]);
-    let open = reader(root);
-    assert_eq!(open.head().expect("read"), Some(second));
-    for (version, kept) in [first, second].iter().zip(kept) {
-        let found = open.catalog().version(version).expect("read").expect("there");
-        assert_eq!(found.version, kept.expect("there").version);
-    }
-    assert_eq!(contents(&open, second), [("https://e.org/00".to_owned(), "second".to_owned())]);
-    drop(open);
-    let found = audited(root);
-    assert!(found.iter().any(|found| found.message.contains(&list.to_string())), "{found:?}");
-    assert!(found.iter().all(|found| found.kind != AuditKind::Catalog), "{found:?}");
-    let third = commit("third");
-    assert_eq!(contents(&reader(root), third).len(), 41);
-    assert!(audited(root).iter().all(|found| found.kind != AuditKind::Catalog));
-    assert_usable(root);
-}
-
 /// An archive with facts of every kind, in few records.
 fn of_every_kind(root: &Path) {
     make(Kind::Archive, root);

@@ -3,7 +3,6 @@
 mod behind;
 mod io_counts;
 mod layouts;
-mod lists;
 mod losing;
 mod moku_beside;
 mod packing;

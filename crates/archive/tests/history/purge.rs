@@ -12,7 +12,7 @@ use varve_archive::verbs::commit::{Report as CommitReport, Request as CommitRequ
 use varve_archive::verbs::purge::{AtSign, GroupPattern, Report, Request, perform, plan};
 use varve_archive::verbs::{checkout, rebuild, score, tag};
 use varve_archive::{Archive, ArchiveError, ArchivePaths, ArchiveWriter, BodyFailure, RecordId, VersionId};
-use varve_core::fact::{Manifest, RunSummary, TombstoneKind, media_type};
+use varve_core::fact::{Manifest, RunSummary, StateChanges, TombstoneKind, media_type};
 use varve_core::{Moment, RunId};
 use varve_store::exchange::{ExchangeWriter, NewExchange};
 use varve_warc::date::Date;
@@ -252,9 +252,9 @@ pub(crate) fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> Ver
         author: None,
         time: Moment::from_seconds(number as i64),
         run: Some(summary),
-        list: None,
-        without: Vec::new(),
-        pages: Vec::new(),
+        coverage: None,
+        inline: StateChanges { pages: Vec::new(), ..StateChanges::default() },
+        changes: Vec::new(),
         plan: None,
         verdicts: None,
         expectations: Default::default(),

@@ -15,7 +15,7 @@ use varve_archive::verbs::purge::Request;
 use varve_archive::verbs::stow::{self, Exclude};
 use varve_archive::{Archive, ArchiveSettings, ArchiveWriter, RecordId, VersionId, tree};
 use varve_core::body::BodySource;
-use varve_core::fact::{Manifest, RunSummary, media_type};
+use varve_core::fact::{Manifest, RunSummary, StateChanges, media_type};
 use varve_core::receipt::Receipt;
 use varve_core::{Moment, RunId};
 use varve_store::exchange::{ExchangeWriter, NewExchange, NewRendering, NewRenderings, RevisitOriginal};
@@ -187,9 +187,9 @@ fn capture(root: &Path, number: u128, answer: &[u8], unchanged: Option<&Receipt>
         author: None,
         time: Moment::from_seconds(number as i64),
         run: Some(RunSummary { id: run, captures: 1, seal: RunSummary::seal_of(vec![receipt.record]) }),
-        list: None,
-        without: Vec::new(),
-        pages: Vec::new(),
+        coverage: None,
+        inline: StateChanges { pages: Vec::new(), ..StateChanges::default() },
+        changes: Vec::new(),
         plan: None,
         verdicts: None,
         expectations: Default::default(),

@@ -20,7 +20,7 @@ impl WriteBatch<'_> {
         url: &str,
     ) -> SqlResult<()> {
         let sql = "INSERT OR IGNORE INTO hidden_pages (tombstone_record, record, url, until)
-            VALUES (?1, ?2, ?3, (SELECT coalesce(max(written), 0) FROM owners WHERE written IS NOT NULL))";
+            VALUES (?1, ?2, ?3, (SELECT coalesce(max(no), 0) FROM owners WHERE id IS NOT NULL))";
         let new = self.connection.prepare_cached(sql)?.execute(params![
             tombstone_record.as_bytes(),
             record.as_bytes(),

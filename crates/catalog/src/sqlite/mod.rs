@@ -4,17 +4,18 @@
 //! ids. A capture of a run belongs to a row of `owners` without a version id; finishing the run
 //! sets the id. Many readers may read beside one writer.
 
+mod ancestry;
 mod hidden_pages;
 mod read_captures;
 mod read_removals;
-mod read_version_runs;
+mod read_states;
 mod remove_version;
 mod schema;
 mod shared_headers;
-mod version_run;
 mod write_batch;
 mod write_cache;
 mod write_captures;
+mod write_states;
 
 use std::path::Path;
 
@@ -43,11 +44,11 @@ impl TableLayout for ArchiveTables {
     const TIME_UNIT: TimeUnit = TimeUnit::Microseconds;
     const VERSIONS: VersionTable = VersionTable {
         table: "owners",
-        columns: "v.id, v.parent, v.message, v.author, v.time, coalesce(v.run, v.named), v.record",
+        columns: "v.id, v.parent, v.message, v.author, v.time, coalesce(v.run, v.named), v.record, v.coverage",
         parent: "parent",
         time: "time",
-        order: "written",
-        capture_count: "SELECT captures FROM owners WHERE id = ?1",
+        order: "no",
+        capture_count: "SELECT captures + unchanged FROM owners WHERE id = ?1",
     };
     const DIFFS: DiffTable = DiffTable {
         table: "kept_diffs",

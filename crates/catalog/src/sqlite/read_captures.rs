@@ -2,14 +2,15 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use varve_core::headers::HeaderView;
-use varve_core::history::{Capture, CaptureFilter, CaptureOwner, ListCursor, TimeOrder};
+use varve_core::history::{
+    Capture, CaptureFilter, CaptureOwner, ListCursor, PageAbsence, PageState, TimeOrder,
+};
 use varve_core::url::{PageUrl, key};
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 
 use super::ArchiveTables;
-use super::read_version_runs::{self, CaptureKey, CaptureQuery, RunPosition};
-use super::shared_headers;
-use varve_core::catalog::CatalogResult;
+use super::{read_states, shared_headers};
+use varve_core::catalog::{CatalogResult, UrlMatch};
 use varve_sqlite::column::{blob_id, required_blob_id};
 use varve_sqlite::{
     CaptureTables, SqlResult, UnlocatedError, collect_rows, cursor_limits, sql_limit, sql_order,
@@ -19,27 +20,21 @@ use varve_sqlite::{
 pub(super) const BODY_ID_SQL: &str =
     "iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body)";
 
-/// The columns that [`read_capture`] expects, with the time of the capture as an argument.
 macro_rules! capture_columns {
-    ($time:literal) => {
-        concat!(
-            "c.no, ",
-            $time,
-            ", c.status, h.json, c.own_headers,
-            iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body),
-            c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run"
-        )
+    () => {
+        "c.no, c.time, c.status, h.json, c.own_headers,
+        iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body),
+        c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run"
     };
 }
-pub(super) use capture_columns;
 
-/// The columns of a capture in the version that has its row.
-const CAPTURE_COLUMNS: &str = capture_columns!("c.time");
+/// The columns that [`read_capture`] expects.
+pub(super) const CAPTURE_COLUMNS: &str = capture_columns!();
 
 /// Captures with the tables they refer to, and the number of the owner as last column.
 pub(super) const SELECT_CAPTURES: &str = concat!(
     "SELECT ",
-    capture_columns!("c.time"),
+    capture_columns!(),
     ", c.owner_no
     FROM captures AS c CROSS JOIN owners AS o ON o.no = c.owner_no CROSS JOIN urls AS u ON u.no = c.url_no
     LEFT JOIN headers AS h ON h.no = c.headers_no"
@@ -60,10 +55,8 @@ impl CaptureTables for ArchiveTables {
         }
         let numbers = numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
         let from = format!(
-            "(SELECT owner_no FROM captures WHERE url_no IN ({numbers})
-             UNION SELECT o.no FROM spans AS s CROSS JOIN owners AS o
-                 ON o.version_run = s.version_run AND o.sequence > s.first AND o.sequence <= s.until
-             WHERE s.url_no IN ({numbers}) AND s.until > s.first) AS c CROSS JOIN owners AS v ON v.no = c.owner_no"
+            "(SELECT DISTINCT owner_no FROM captures WHERE url_no IN ({numbers})) AS c
+             CROSS JOIN owners AS v ON v.no = c.owner_no"
         );
         Ok((from, None))
     }
@@ -73,10 +66,7 @@ impl CaptureTables for ArchiveTables {
         version: &VersionId,
         cursor: ListCursor<(&str, &str)>,
     ) -> SqlResult<Vec<Capture>> {
-        let Some((owner, held, position)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
-        if let Some(position) = position {
-            return read_version_runs::in_version(connection, position, held, cursor);
-        }
+        let Some((owner, held)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
         let limit = sql_limit(cursor.limit);
         let from = if url_order_is_cheaper(connection, held, limit)? {
             "urls AS u CROSS JOIN captures AS c INDEXED BY captures_by_owner ON c.owner_no = ?1 AND c.url_no = u.no"
@@ -102,10 +92,7 @@ impl CaptureTables for ArchiveTables {
     }
 
     fn captures_at_path(connection: &Connection, version: &VersionId, path: &str) -> SqlResult<Vec<Capture>> {
-        let Some((owner, _, position)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
-        if let Some(position) = position {
-            return read_version_runs::at_path(connection, position, path);
-        }
+        let Some((owner, _)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
         let sql = format!(
             "SELECT {CAPTURE_COLUMNS} FROM urls AS u
              CROSS JOIN captures AS c INDEXED BY captures_by_owner ON c.owner_no = ?1 AND c.url_no = u.no
@@ -115,20 +102,45 @@ impl CaptureTables for ArchiveTables {
         collect_rows(connection, &sql, params![owner, path], read_capture)
     }
 
+    fn absences_in(
+        connection: &Connection,
+        version: &VersionId,
+        cursor: ListCursor<(&str, &str)>,
+    ) -> SqlResult<Vec<PageAbsence>> {
+        read_states::absences_in(connection, version, cursor)
+    }
+
+    fn state_in(
+        connection: &Connection,
+        version: &VersionId,
+        cursor: ListCursor<(&str, &str)>,
+    ) -> SqlResult<Vec<PageState>> {
+        read_states::state_in(connection, version, cursor)
+    }
+
+    fn states_at(connection: &Connection, version: &VersionId, paths: &[&str]) -> SqlResult<Vec<PageState>> {
+        read_states::states_at(connection, version, paths)
+    }
+
+    fn states_of(
+        connection: &Connection,
+        version: &VersionId,
+        urls: &[&str],
+        matching: UrlMatch,
+    ) -> SqlResult<Vec<Option<PageState>>> {
+        read_states::states_of(connection, version, urls, matching)
+    }
+
+    fn pages_in_state(connection: &Connection, version: &VersionId) -> SqlResult<Option<u64>> {
+        read_states::pages_in_state(connection, version).map(Some)
+    }
+
     fn paths_that_differ(
         connection: &Connection,
         base: &VersionId,
         head: &VersionId,
     ) -> SqlResult<Option<Vec<String>>> {
-        let (Some((_, _, Some(base))), Some((_, held, Some(head)))) =
-            (owner_of(connection, base)?, owner_of(connection, head)?)
-        else {
-            return Ok(None);
-        };
-        if base.version_run != head.version_run {
-            return Ok(None);
-        }
-        read_version_runs::paths_that_differ(connection, [base, head], held)
+        read_states::paths_that_differ(connection, base, head)
     }
 
     fn captures_of_any(
@@ -149,7 +161,6 @@ impl CaptureTables for ArchiveTables {
         let mut found = Vec::new();
         for url_no in &url_nos {
             found.extend(rows_of_url(connection, *url_no, &query)?);
-            found.extend(read_version_runs::of_url(connection, *url_no, &query)?);
         }
         found.sort_by_key(|(key, _)| *key);
         if order == TimeOrder::NewestFirst {
@@ -195,7 +206,10 @@ impl CaptureTables for ArchiveTables {
             Some(after) if after >= prefix => (">", after),
             _ => (">=", prefix),
         };
-        let sql = format!("SELECT DISTINCT url FROM urls WHERE url {compare} ?1 ORDER BY url LIMIT ?2");
+        let sql = format!(
+            "SELECT DISTINCT url FROM urls WHERE url {compare} ?1
+             AND EXISTS (SELECT 1 FROM captures WHERE url_no = urls.no) ORDER BY url LIMIT ?2"
+        );
         let mut found: Vec<String> =
             collect_rows(connection, &sql, params![from, sql_limit(cursor.limit)], |row| Ok(row.get(0)?))?;
         found.truncate(found.partition_point(|url| url.starts_with(prefix)));
@@ -237,7 +251,23 @@ fn rest_of_group(
     collect_rows(connection, &sql, params![owner, url_no, time, no], read_capture)
 }
 
-/// The captures of a URL that have rows of their own.
+/// Which captures of a URL a query returns.
+struct CaptureQuery<'a> {
+    /// Their order.
+    order: TimeOrder,
+    /// The filter on time and owner.
+    filter: &'a CaptureFilter,
+    /// The key after which the list begins, in that order.
+    after: CaptureKey,
+    /// The maximum number.
+    limit: usize,
+}
+
+/// The position of a capture among all captures of its URL: its time, the number of its owner, and
+/// the number of its row.
+type CaptureKey = (i64, i64, i64);
+
+/// The captures of a URL.
 fn rows_of_url(
     connection: &Connection,
     url_no: i64,
@@ -268,9 +298,6 @@ fn cursor_key(connection: &Connection, order: TimeOrder, after: Option<&Capture>
     let Some(after) = after else { return Ok((before_all, before_all, before_all)) };
     let time = after.time.micros();
     if let Some(url_no) = url_no_at(connection, &after.url, &after.path)? {
-        if let Some(key) = read_version_runs::key_of(connection, url_no, after)? {
-            return Ok(key);
-        }
         let sql = format!("{SELECT_CAPTURES} WHERE c.url_no = ?1 AND c.time = ?2");
         let same_time = collect_rows(connection, &sql, params![url_no, time], |row| {
             Ok((key_of(row)?, read_capture(row)?))
@@ -289,28 +316,16 @@ fn url_no_at(connection: &Connection, url: &str, path: &str) -> SqlResult<Option
 }
 
 /// The rows of a URL: one for each of its paths.
-fn url_nos_of(connection: &Connection, url: &str) -> SqlResult<Vec<i64>> {
+pub(super) fn url_nos_of(connection: &Connection, url: &str) -> SqlResult<Vec<i64>> {
     let sql = "SELECT no FROM urls WHERE url_key = ?1 AND url = ?2 ORDER BY no";
     collect_rows(connection, sql, params![url_key(url), url], |row| Ok(row.get(0)?))
 }
 
-/// The number of the owner of a version, the number of its captures, and its position in a version
-/// run.
-fn owner_of(
-    connection: &Connection,
-    version: &VersionId,
-) -> SqlResult<Option<(i64, i64, Option<RunPosition>)>> {
-    let sql = "SELECT no, captures, version_run, sequence FROM owners WHERE id = ?1";
+/// The number of the owner of a version, and the number of its captures.
+fn owner_of(connection: &Connection, version: &VersionId) -> SqlResult<Option<(i64, i64)>> {
+    let sql = "SELECT no, captures FROM owners WHERE id = ?1";
     let mut statement = connection.prepare_cached(sql)?;
-    let found = statement.query_row([version.as_bytes()], |row| {
-        let owner = row.get(0)?;
-        let position = match row.get(2)? {
-            Some(version_run) => Some(RunPosition { owner, version_run, sequence: row.get(3)? }),
-            None => None,
-        };
-        Ok((owner, row.get(1)?, position))
-    });
-    Ok(found.optional()?)
+    Ok(statement.query_row([version.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
 }
 
 /// Reads a row of [`SELECT_CAPTURES`].

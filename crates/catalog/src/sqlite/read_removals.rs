@@ -25,7 +25,7 @@ impl RemovalTables for ArchiveTables {
         };
         let sql = "SELECT r.tombstone_record, r.json FROM hidden_pages AS h CROSS JOIN owners AS o ON o.id = ?3
              CROSS JOIN removals AS r ON r.tombstone_record = h.tombstone_record
-             WHERE h.record = ?1 AND h.url = ?2 AND o.written <= h.until ORDER BY r.time DESC, r.tombstone_record LIMIT 1";
+             WHERE h.record = ?1 AND h.url = ?2 AND o.no <= h.until ORDER BY r.time DESC, r.tombstone_record LIMIT 1";
         let mut statement = connection.prepare_cached(sql)?;
         let found = statement.query_row(params![record.as_bytes(), capture.url, version.as_bytes()], |row| {
             Ok(read_removal(row))

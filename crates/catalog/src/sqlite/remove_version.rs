@@ -13,7 +13,7 @@ impl WriteBatch<'_> {
     /// Removes a version. Its children, and HEAD if it pointed there, move to its parent.
     pub(super) fn remove_version(&mut self, id: &VersionId) -> SqlResult<()> {
         let id_bytes = id.as_bytes();
-        let sql = "SELECT no, parent FROM owners WHERE id = ?1 AND written IS NOT NULL";
+        let sql = "SELECT no, parent FROM owners WHERE id = ?1";
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query([id_bytes])?;
         let Some(row) = rows.next()? else { return Ok(()) };
@@ -56,23 +56,32 @@ impl WriteBatch<'_> {
     /// Removes an owner and its captures. Captures that refer to one of these for their body get
     /// the id of the body.
     fn remove_owner(&mut self, no: i64) -> SqlResult<()> {
-        self.dissolve_run_of(no)?;
         self.write_counts()?;
         for sql in [
             "UPDATE captures SET body = (SELECT b.body FROM captures AS b WHERE b.no = captures.body)
              WHERE url_no IN (SELECT url_no FROM captures WHERE owner_no = ?1) AND typeof(body) = 'integer'
                AND body IN (SELECT no FROM captures WHERE owner_no = ?1)",
             "CREATE TEMP TABLE removed_urls AS SELECT DISTINCT url_no FROM captures WHERE owner_no = ?1",
+            "INSERT INTO temp.removed_urls SELECT url_no FROM absences WHERE owner_no = ?1",
             "DELETE FROM captures WHERE owner_no = ?1",
+            "DELETE FROM absences WHERE owner_no = ?1",
             "DELETE FROM owners WHERE no = ?1",
         ] {
             self.connection.execute(sql, [no])?;
         }
         self.connection.execute_batch(
-            "DELETE FROM urls WHERE no IN (SELECT url_no FROM temp.removed_urls)
-                 AND NOT EXISTS (SELECT 1 FROM captures WHERE url_no = urls.no);
+            "DELETE FROM temp.removed_urls WHERE EXISTS (SELECT 1 FROM captures AS c WHERE c.url_no = removed_urls.url_no)
+                 OR EXISTS (SELECT 1 FROM absences AS a WHERE a.url_no = removed_urls.url_no);
+             DELETE FROM urls WHERE no IN (SELECT url_no FROM temp.removed_urls);
+             -- Another spelling becomes the first of its page.
+             CREATE TEMP TABLE first_spellings AS SELECT page_no AS old, min(no) AS new FROM urls
+                 WHERE page_no IN (SELECT url_no FROM temp.removed_urls) GROUP BY page_no;
+             UPDATE urls SET page_no = (SELECT nullif(f.new, urls.no) FROM temp.first_spellings AS f WHERE f.old = urls.page_no)
+                 WHERE page_no IN (SELECT old FROM temp.first_spellings);
+             DROP TABLE temp.first_spellings;
              DROP TABLE temp.removed_urls",
         )?;
+        self.reset_counts_from(no)?;
         self.cache.clear();
         self.clear_last_owner();
         Ok(())
@@ -94,6 +103,7 @@ impl WriteBatch<'_> {
             )?;
         }
         self.more.insert(to, i64::try_from(moved.len()).unwrap_or(i64::MAX));
+        self.execute("UPDATE OR IGNORE absences SET owner_no = ?2 WHERE owner_no = ?1", [from, to])?;
         self.execute("DELETE FROM owners WHERE no = ?1", [from])
     }
 }

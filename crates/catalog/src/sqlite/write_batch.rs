@@ -4,7 +4,7 @@
 //! Within a batch a capture may come before its version. The end of the batch checks that all
 //! versions came.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
 use varve_core::history::{CaptureOwner, StoredDiff, StoredScore, StoredVerdict, Version};
@@ -12,7 +12,7 @@ use varve_core::{RunId, VersionId};
 
 use super::ArchiveTables;
 use super::write_cache::UrlCache;
-use varve_core::catalog::{CatalogRow, LatestPageList, Removal};
+use varve_core::catalog::{CatalogRow, Removal};
 use varve_sqlite::column::blob_id;
 use varve_sqlite::{BatchEffect, SqlResult, UnlocatedError, parsed_state};
 
@@ -30,6 +30,8 @@ pub(super) fn apply(
         waiting: HashMap::new(),
         head: None,
         erased: false,
+        is_complete: false,
+        uncounted: HashSet::new(),
     };
     for row in rows {
         batch.store(row)?;
@@ -51,6 +53,10 @@ pub(super) struct WriteBatch<'a> {
     head: Option<VersionId>,
     /// Whether headers of captures were erased.
     pub(super) erased: bool,
+    /// Whether the catalog has all rows of the silos after this batch.
+    is_complete: bool,
+    /// Owners that gained events in this batch.
+    pub(super) uncounted: HashSet<i64>,
 }
 
 /// A row of `owners`.
@@ -67,7 +73,7 @@ impl WriteBatch<'_> {
         match row {
             CatalogRow::Version(version) => self.version(&version),
             CatalogRow::Capture(capture) => self.capture(&capture),
-            CatalogRow::Pages { version, captures } => self.pages(version, &captures),
+            CatalogRow::Absence(absence) => self.absence(&absence),
             CatalogRow::Tag { name, version: Some(version), time } => self.execute(
                 "INSERT OR REPLACE INTO tags (name, version, time) VALUES (?1, ?2, ?3)",
                 params![name, version.as_bytes(), time.micros()],
@@ -79,10 +85,9 @@ impl WriteBatch<'_> {
                 self.head = Some(version);
                 Ok(())
             }
-            CatalogRow::ScannedUpTo(position) => self.set_meta("scanned_up_to", &position.to_string()),
-            CatalogRow::PageList(LatestPageList { record, deviations }) => {
-                self.set_meta("page_list", &record.to_string())?;
-                self.set_meta("page_list_deviations", &deviations.to_string())
+            CatalogRow::ScannedUpTo(position) => {
+                self.is_complete = true;
+                self.set_meta("scanned_up_to", &position.to_string())
             }
             CatalogRow::GcDone(time) => self.set_meta("last_gc", &time.to_string()),
             CatalogRow::Diff(diff) => self.diff(&diff),
@@ -114,6 +119,9 @@ impl WriteBatch<'_> {
         self.write_counts()?;
         self.write_head()?;
         self.delete_unused_headers()?;
+        if self.is_complete {
+            self.count_pages()?;
+        }
         Ok(if self.erased { BatchEffect::Erased } else { BatchEffect::Added })
     }
 
@@ -144,25 +152,29 @@ impl WriteBatch<'_> {
             return Ok(());
         }
         self.owner = None;
-        match (self.open_run_owner(version.run)?, waiting) {
+        let no = match (self.open_run_owner(version.run)?, waiting) {
             (Some(run), Some(waiting)) => {
                 self.move_captures(waiting, run)?;
-                self.become_version(run, version)
+                run
             }
-            (Some(no), None) | (None, Some(no)) => self.become_version(no, version),
+            (Some(no), None) | (None, Some(no)) => no,
             (None, None) => {
                 self.execute("INSERT INTO owners (by_run) VALUES (0)", [])?;
-                self.become_version(self.connection.last_insert_rowid(), version)
+                self.connection.last_insert_rowid()
             }
-        }
+        };
+        let no = self.renumber_as_newest(no)?;
+        self.become_version(no, version)?;
+        self.enter_line(no, version.parent)
     }
 
     /// Turns an owner into a version.
     fn become_version(&self, no: i64, version: &Version) -> SqlResult<()> {
+        let not_json = |error: serde_json::Error| UnlocatedError::Damaged("owners", error.to_string());
+        let coverage = version.coverage.as_ref().map(serde_json::to_string).transpose().map_err(not_json)?;
         self.execute(
             "UPDATE owners SET id = ?2, parent = ?3, message = ?4, author = ?5, time = ?6,
-                 run = iif(?7, ?8, NULL), named = iif(?7, NULL, ?8), record = ?9,
-                 written = (SELECT coalesce(max(written), 0) + 1 FROM owners WHERE written IS NOT NULL)
+                 run = iif(?7, ?8, NULL), named = iif(?7, NULL, ?8), record = ?9, coverage = ?10, unchanged = ?11
              WHERE no = ?1",
             params![
                 no,
@@ -174,6 +186,8 @@ impl WriteBatch<'_> {
                 self.is_first_to_name(no, version.run)?,
                 version.run.as_ref().map(RunId::as_bytes),
                 version.record.as_ref().map(varve_core::RecordId::as_bytes),
+                coverage,
+                version.coverage.map_or(0, |coverage| coverage.unchanged),
             ],
         )
     }
@@ -207,14 +221,16 @@ impl WriteBatch<'_> {
 
     fn owner_of_version(&mut self, id: VersionId) -> SqlResult<OwnerRow> {
         if let Some(owner) = self.owner_with_id(&id)? {
-            // A capture on its own is no part of a version run.
-            self.dissolve_run_of(owner.no)?;
             return Ok(owner);
         }
-        self.execute("INSERT INTO owners (id) VALUES (?1)", [id.as_bytes()])?;
+        let origin = CaptureOwner::Version(id);
+        if let Some(&no) = self.waiting.get(&id) {
+            return Ok(OwnerRow { no, origin });
+        }
+        self.execute("INSERT INTO owners (by_run) VALUES (0)", [])?;
         let no = self.connection.last_insert_rowid();
         self.waiting.insert(id, no);
-        Ok(OwnerRow { no, origin: CaptureOwner::Version(id) })
+        Ok(OwnerRow { no, origin })
     }
 
     fn owner_of_run(&self, run: RunId) -> SqlResult<OwnerRow> {
@@ -297,6 +313,9 @@ impl WriteBatch<'_> {
     }
 
     fn removal(&mut self, removal: &Removal) -> SqlResult<()> {
+        if let Some(version) = removal.tombstone.version {
+            self.link_over_removed(&version, removal.tombstone.parent)?;
+        }
         if let Some(url) = removal.tombstone.page() {
             self.hide_page(&removal.tombstone_record, &removal.tombstone.record, url)?;
         }

@@ -7,6 +7,7 @@
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{OptionalExtension, ToSql, params};
 use varve_core::history::Capture;
+use varve_core::url::PageUrl;
 use varve_core::{BodyId, CaptureId, RecordId};
 
 use super::read_captures::{BODY_ID_SQL, url_key};
@@ -56,7 +57,7 @@ impl WriteBatch<'_> {
     pub(super) fn capture(&mut self, capture: &Capture) -> SqlResult<()> {
         let owner = self.owner(capture.owner)?;
         let id = underivable_id(capture, owner);
-        let (_, newest, is_only_row) = self.url_row(capture)?;
+        let (_, newest, is_only_row) = self.url_row(&capture.url, &capture.path)?;
         let is_newest = newest.is_none_or(|newest| newest.time < capture.time.micros());
         let surely_new = id.is_none() && is_only_row && is_newest;
         if !surely_new && self.exists(capture, owner, id)? {
@@ -64,17 +65,13 @@ impl WriteBatch<'_> {
         }
         self.insert_new(capture, owner, id)?;
         *self.more.entry(owner.no).or_default() += 1;
+        self.reset_counts_of(owner.no)?;
         Ok(())
     }
 
-    /// Inserts a capture that does not exist. Returns its number and that of its URL.
-    pub(super) fn insert_new(
-        &mut self,
-        capture: &Capture,
-        owner: OwnerRow,
-        id: Option<CaptureId>,
-    ) -> SqlResult<(i64, i64)> {
-        let (url_no, newest, _) = self.url_row(capture)?;
+    /// Inserts a capture that does not exist.
+    fn insert_new(&mut self, capture: &Capture, owner: OwnerRow, id: Option<CaptureId>) -> SqlResult<()> {
+        let (url_no, newest, _) = self.url_row(&capture.url, &capture.path)?;
         let is_newest = newest.is_none_or(|newest| newest.time < capture.time.micros());
         let same = newest.filter(|newest| newest.body == capture.body);
         let no = self.insert_row(capture, owner, url_no, same.map(|same| same.body_at), id)?;
@@ -82,7 +79,7 @@ impl WriteBatch<'_> {
             let body_at = same.map_or(no, |same| same.body_at);
             cached.newest = Some(NewestCapture { time: capture.time.micros(), body: capture.body, body_at });
         }
-        Ok((no, url_no))
+        Ok(())
     }
 
     fn insert_row(
@@ -136,35 +133,45 @@ impl WriteBatch<'_> {
 
     /// The row of the URL, its newest capture, and whether it is the only row of the URL. Creates
     /// the row if it does not exist.
-    fn url_row(&mut self, capture: &Capture) -> SqlResult<(i64, Option<NewestCapture>, bool)> {
-        if let Some(cached) = self.cache.url(&capture.url, &capture.path) {
+    fn url_row(&mut self, url: &str, path: &str) -> SqlResult<(i64, Option<NewestCapture>, bool)> {
+        if let Some(cached) = self.cache.url(url, path) {
             return Ok((cached.no, cached.newest, cached.is_only_row));
         }
-        let found = self.find_url(&capture.url, &capture.path)?;
+        let found = self.find_url(url, path)?;
         let known = (found.no, found.newest, found.is_only_row);
-        self.cache.insert_url(&capture.url, found);
+        self.cache.insert_url(url, found);
         Ok(known)
+    }
+
+    /// The number of the row of a URL. Creates the row if it does not exist.
+    pub(super) fn url_no(&mut self, url: &str, path: &str) -> SqlResult<i64> {
+        self.url_row(url, path).map(|(no, _, _)| no)
     }
 
     fn find_url(&self, url: &str, path: &str) -> SqlResult<CachedUrl> {
         let key = url_key(url);
-        let mut found = None;
-        let mut others = false;
-        let mut statement =
-            self.connection.prepare_cached("SELECT no, path FROM urls WHERE url_key = ?1 AND url = ?2")?;
-        let mut rows = statement.query(params![key, url])?;
+        let (mut found, mut page_no, mut is_only_row) = (None, None, true);
+        let page = PageUrl::parse(url);
+        let sql = "SELECT no, path, url, page_no FROM urls WHERE url_key = ?1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query([key])?;
         while let Some(row) = rows.next()? {
-            if row.get_ref(1)?.as_bytes().is_ok_and(|bytes| bytes == path.as_bytes()) {
-                found = Some(row.get(0)?);
-            } else {
-                others = true;
+            let other: String = row.get(2)?;
+            let has_path = row.get_ref(1)?.as_bytes().is_ok_and(|bytes| bytes == path.as_bytes());
+            match (other == url, has_path) {
+                (true, true) => found = Some(row.get(0)?),
+                (true, false) => is_only_row = false,
+                (false, true) if page.is_some() && page == PageUrl::parse(&other) => {
+                    page_no = row.get(3)?;
+                    page_no = page_no.or(Some(row.get::<_, i64>(0)?));
+                }
+                (false, _) => {}
             }
         }
-        let is_only_row = !others;
         let Some(no) = found else {
             self.execute(
-                "INSERT INTO urls (url_key, url, path) VALUES (?1, ?2, ?3)",
-                params![key, url, path],
+                "INSERT INTO urls (url_key, url, path, page_no) VALUES (?1, ?2, ?3, ?4)",
+                params![key, url, path, page_no],
             )?;
             let no = self.connection.last_insert_rowid();
             return Ok(CachedUrl { no, path: path.into(), is_only_row, newest: None });
@@ -206,7 +213,7 @@ impl WriteBatch<'_> {
 }
 
 /// The id of a capture, unless it can be derived from the other columns.
-pub(super) fn underivable_id(capture: &Capture, owner: OwnerRow) -> Option<CaptureId> {
+fn underivable_id(capture: &Capture, owner: OwnerRow) -> Option<CaptureId> {
     let derived =
         capture.record.map(|record| Capture::derive_id(owner.origin, &capture.url, capture.time, &record));
     (derived != Some(capture.id)).then_some(capture.id)

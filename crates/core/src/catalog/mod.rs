@@ -18,4 +18,4 @@ mod row;
 pub use dump::dump_rows;
 pub use error::{CatalogError, CatalogResult};
 pub use read::{CatalogRead, UrlMatch};
-pub use row::{Catalog, CatalogRow, LatestPageList, Removal};
+pub use row::{Catalog, CatalogRow, Removal};

@@ -1,13 +1,13 @@
 //! The reading half of the seam.
 
 use crate::history::{
-    Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder,
-    VersionFilter, VersionInfo, VersionTag,
+    Capture, CaptureFilter, ListCursor, PageAbsence, PageState, StoredDiff, StoredDiffInfo, StoredScore,
+    StoredVerdict, TimeOrder, VersionFilter, VersionInfo, VersionTag,
 };
 use crate::{BodyId, Moment, RecordId, RunId, VersionId};
 
 use super::error::CatalogResult;
-use super::row::{LatestPageList, Removal};
+use super::row::Removal;
 
 /// Which URLs count as the one that is looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +54,70 @@ pub trait CatalogRead: Send + Sync {
     /// The captures of a version with one path.
     fn captures_at_path(&self, version: &VersionId, path: &str) -> CatalogResult<Vec<Capture>>;
 
-    /// The paths at which two versions may hold different captures, sorted by their bytes. At all
-    /// other paths they hold the same. `None` means that reading both versions is as fast.
+    /// The pages that a version found gone or unreachable without a capture, by path and URL.
+    fn absences_in(
+        &self,
+        _version: &VersionId,
+        _cursor: ListCursor<(&str, &str)>,
+    ) -> CatalogResult<Vec<PageAbsence>> {
+        Ok(Vec::new())
+    }
+
+    /// The state of a version: its pages by path and URL, those that are gone included. The batch
+    /// ends with a whole path, even if it exceeds its limit; the cursor holds path and URL of the
+    /// last page. The cost is that of the URLs that are passed over.
+    ///
+    /// By default, for a layout whose versions list all their pages, each capture is a page.
+    fn state_in(
+        &self,
+        version: &VersionId,
+        cursor: ListCursor<(&str, &str)>,
+    ) -> CatalogResult<Vec<PageState>> {
+        let captures = self.captures_in(version, cursor)?;
+        Ok(captures.into_iter().map(|capture| PageState::listed(*version, capture)).collect())
+    }
+
+    /// The pages in the state of a version at some paths, by path in the order given and by URL.
+    fn states_at(&self, version: &VersionId, paths: &[&str]) -> CatalogResult<Vec<PageState>> {
+        let mut states = Vec::new();
+        for path in paths {
+            let captures = self.captures_at_path(version, path)?;
+            states.extend(captures.into_iter().map(|capture| PageState::listed(*version, capture)));
+        }
+        Ok(states)
+    }
+
+    /// Looks up many URLs in the state of a version: for each, in the order of `urls`, its page.
+    /// [`UrlMatch::Exact`] considers only events of that spelling.
+    fn states_of(
+        &self,
+        version: &VersionId,
+        urls: &[&str],
+        matching: UrlMatch,
+    ) -> CatalogResult<Vec<Option<PageState>>> {
+        let find = |url: &&str| {
+            let mut spellings = match matching {
+                UrlMatch::Exact => Vec::new(),
+                UrlMatch::SamePage => self.spellings_of(url)?,
+            };
+            if !spellings.iter().any(|spelling| spelling == url) {
+                spellings.insert(0, (*url).to_owned());
+            }
+            let spellings: Vec<&str> = spellings.iter().map(String::as_str).collect();
+            let newest = self.captures_of_any_in(version, &spellings)?.pop();
+            Ok(newest.map(|capture| PageState::listed(*version, capture)))
+        };
+        urls.iter().map(find).collect()
+    }
+
+    /// The number of pages in the state of a version that are not gone and have a capture.
+    fn pages_in_state(&self, version: &VersionId) -> CatalogResult<u64> {
+        Ok(self.version(version)?.map_or(0, |info| info.captures))
+    }
+
+    /// The paths at which the states of two versions may differ, sorted by their bytes. At all
+    /// other paths they are the same. The cost is that of the events between the two versions.
+    /// `None` means that reading both states is as fast.
     fn paths_that_differ(&self, _base: &VersionId, _head: &VersionId) -> CatalogResult<Option<Vec<String>>> {
         Ok(None)
     }
@@ -201,11 +263,6 @@ pub trait CatalogRead: Send + Sync {
     /// The position in the silos up to which rows were written: the last
     /// [`CatalogRow::ScannedUpTo`](super::CatalogRow::ScannedUpTo).
     fn scanned_up_to(&self) -> CatalogResult<Option<u64>>;
-
-    /// The page list that was written last.
-    fn latest_page_list(&self) -> CatalogResult<Option<LatestPageList>> {
-        Ok(None)
-    }
 
     /// The time of the last garbage collection: the last
     /// [`CatalogRow::GcDone`](super::CatalogRow::GcDone).

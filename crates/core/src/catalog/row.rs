@@ -1,7 +1,7 @@
 //! The writing half of the seam: rows, and the trait that stores them.
 
 use crate::fact::{Tombstone, TombstoneKind};
-use crate::history::{Capture, StoredDiff, StoredScore, StoredVerdict, Version};
+use crate::history::{Capture, PageAbsence, StoredDiff, StoredScore, StoredVerdict, Version};
 use crate::{Moment, RecordId, RunId, VersionId};
 
 use super::error::CatalogResult;
@@ -18,14 +18,9 @@ pub enum CatalogRow {
     Version(Version),
     /// A capture of a run, or of a version that exists or comes in the same batch.
     Capture(Box<Capture>),
-    /// All captures of a version that exists and has no others, each page once. Pages that are the
-    /// same as in the parent take almost no space.
-    Pages {
-        /// The version.
-        version: VersionId,
-        /// Its captures.
-        captures: Vec<Capture>,
-    },
+    /// A page that a version found gone or unreachable. The version exists or comes in the same
+    /// batch.
+    Absence(Box<PageAbsence>),
     /// A tag. Without a version, the tag is removed.
     Tag {
         /// Its name.
@@ -44,7 +39,7 @@ pub enum CatalogRow {
     /// A verdict of a check. It replaces one on the same URL at the same instant.
     Verdict(StoredVerdict),
     /// A removal from the silos. A removed page is hidden, with its headers, from the versions that
-    /// exist now.
+    /// exist now. The children of a removed version descend from its parent.
     Removal(Box<Removal>),
     /// Removes a version with its captures, diffs, scores and tags. Its children, and HEAD if it
     /// pointed there, move to its parent. Only the retention of a Moku site does this.
@@ -54,21 +49,10 @@ pub enum CatalogRow {
     /// Everything in the silos before this position has its rows. The catalog does not interpret
     /// the number.
     ScannedUpTo(u64),
-    /// The page list that was written last, which later manifests may refer to.
-    PageList(LatestPageList),
     /// The time of a garbage collection. A rebuilt catalog does not have it.
     GcDone(Moment),
     /// Removes a run that has not become a version, with its captures.
     ForgetRun(RunId),
-}
-
-/// The page list that was written last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LatestPageList {
-    /// Its record.
-    pub record: RecordId,
-    /// The number of pages that all manifests based on it add or leave out.
-    pub deviations: u64,
 }
 
 /// A removal from the silos.

@@ -3,7 +3,6 @@
 //! Opening for writing reads the silos from the last place that the catalog knows, so a crash
 //! between writing the silo and the catalog loses nothing. An archive without a catalog gets one.
 
-use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::Read;
 use std::ops::Deref;
@@ -11,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use varve_catalog::{Catalog, CatalogRead, CatalogRow, FrontierStore, LatestPageList};
+use varve_catalog::{Catalog, CatalogRead, CatalogRow, FrontierStore};
 use varve_core::body::StoredBody;
-use varve_core::fact::PageList;
+use varve_core::fact::{ChangesRecord, StateChanges};
 use varve_core::head_store::HeadStore;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
@@ -26,7 +25,6 @@ use varve_store::{NewObject, StoreError, StoreReader};
 use varve_warc::date::Date;
 use varve_warc::write::{Packer, RecordUri};
 
-use super::catalog_filler::count_rows;
 use super::head_state::{HeadState, named};
 use super::packer_pool::PackerPool;
 use super::store_bodies::{open_body, open_payload, order_of, place, read_body, renderings, wire_head};
@@ -38,7 +36,7 @@ use crate::backends::{Backends, OpenCatalog};
 use crate::content::{ContentDescription, store_file};
 use crate::error::RepositoryError;
 use crate::pending_swap::retry_while_swapping;
-use crate::rows::RowMaker;
+use crate::rows::{MissingChanges, OmittedFact, RowMaker};
 
 /// Number of rows applied per batch while the catalog catches up.
 const ROWS_PER_BATCH: usize = 20_000;
@@ -424,12 +422,9 @@ impl ArchiveHistoryWriter {
         Ok(record)
     }
 
-    /// The page list written last, and the number of deviations from it so far.
-    pub(super) fn latest_page_list(&self) -> Result<Option<(LatestPageList, PageList)>, RepositoryError> {
-        let Some(last) = self.catalog.rows.latest_page_list()? else { return Ok(None) };
-        // An unreadable list counts as missing: a new one is written.
-        let list = read_list(&self.writer.reader(), last.record).ok().flatten();
-        Ok(list.map(|list| (last, list)))
+    /// Reads changes that were written before. `None` if they are not stored here.
+    pub(super) fn read_changes(&self, record: RecordId) -> Result<Option<StateChanges>, RepositoryError> {
+        read_changes(&self.writer.reader(), record)
     }
 
     /// For each body, whether the index holds it. Reads no body.
@@ -480,17 +475,13 @@ pub fn catch_up(
     redaction: Redaction,
 ) -> Result<(), RepositoryError> {
     let from = catalog.scanned_up_to()?.map(SiloPlace::from_number);
-    let spent = catalog.latest_page_list()?.map_or(0, |last| last.deviations);
-    let unread = RefCell::new(Ok(()));
     let find = |record| {
-        // This is needed only if a writer was stopped between a manifest and its rows.
-        let store =
-            StoreReader::open(backends.silos(), &backends.layout().index()).map_err(RepositoryError::from);
-        let found = store.and_then(|store| read_list(&store, record));
-        found.map_err(|error| *unread.borrow_mut() = Err(error)).ok().flatten()
+        // Needed only if the changes were stored already when a version with them was written.
+        let store = StoreReader::open(backends.silos(), &backends.layout().index())?;
+        read_changes(&store, record)
     };
     let mut maker = match from {
-        Some(_) => RowMaker::behind(redaction, spent, Box::new(find)),
+        Some(_) => RowMaker::behind(redaction, Box::new(find)),
         None => RowMaker::new(redaction),
     };
     let apply = |rows: &mut dyn Iterator<Item = CatalogRow>| catalog.apply_leniently(rows, &mut drop);
@@ -499,14 +490,18 @@ pub fn catch_up(
     let end = scan_from(&backends.silos(), from, &mut |scanned| {
         if failure.is_ok() {
             failure = (|| {
-                let rows = maker.rows_of(&scanned);
-                // A list that cannot be read is not necessarily lost.
-                unread.replace(Ok(())).map_err(RepositoryError::behind)?;
-                pending.extend(rows.map_err(RepositoryError::behind)?);
-                if count_rows(&pending) >= ROWS_PER_BATCH {
-                    apply(&mut pending.drain(..))?;
+                let omitted = maker.each_row(&scanned, &mut |row| {
+                    pending.push(row);
+                    if pending.len() >= ROWS_PER_BATCH {
+                        apply(&mut pending.drain(..))?;
+                    }
+                    Ok(())
+                });
+                match omitted.map_err(RepositoryError::behind)? {
+                    None => Ok(()),
+                    Some(OmittedFact::Unreadable(fact)) => Err(RepositoryError::behind(fact)),
+                    Some(OmittedFact::Changes(lost)) => Err(RepositoryError::behind(lost_changes(&lost))),
                 }
-                Ok(())
             })();
         }
         Ok::<(), StoreError>(())
@@ -521,11 +516,18 @@ pub fn catch_up(
     follow_head(backends.head(), catalog)
 }
 
-/// Reads a page list by its record. `None` if it is not stored here.
-fn read_list(store: &StoreReader, record: RecordId) -> Result<Option<PageList>, RepositoryError> {
+/// The error for a version whose changes cannot be found.
+fn lost_changes(lost: &[MissingChanges]) -> RepositoryError {
+    let record = lost.first().map(|lost| lost.record.to_string());
+    RepositoryError::Absent { id: record.unwrap_or_default() }
+}
+
+/// Reads changes by their record. `None` if they are not stored here.
+fn read_changes(store: &StoreReader, record: RecordId) -> Result<Option<StateChanges>, RepositoryError> {
     let Some(object) = store.object(&record)? else { return Ok(None) };
-    let list = serde_json::from_reader(std::io::BufReader::new(object.read()?));
-    list.map(Some).map_err(|error| RepositoryError::ReadObject {
+    let parsed = serde_json::from_reader(std::io::BufReader::new(object.read()?));
+    let changes = parsed.map(|record: ChangesRecord| Some(record.changes));
+    changes.map_err(|error| RepositoryError::ReadObject {
         id: record.to_string(),
         source: std::io::Error::from(error),
     })

@@ -13,7 +13,7 @@ use varve_store::exchange::ScannedRecord;
 
 use crate::error::RepositoryError;
 use crate::error::UnreadableFact;
-use crate::rows::{MissingPageList, RowMaker};
+use crate::rows::{MissingChanges, OmittedFact, RowMaker};
 
 /// Number of rows applied per batch.
 const ROWS_PER_BATCH: usize = 4096;
@@ -23,9 +23,8 @@ const ROWS_PER_BATCH: usize = 4096;
 pub enum OmittedRow {
     /// A record that cannot be parsed, or not without another record that is lost.
     Fact(UnreadableFact),
-    /// The pages of a version that are in a lost page list. The version is kept, with the pages in
-    /// its own manifest.
-    List(MissingPageList),
+    /// Some of what a version says about pages. The version is kept, with the rest.
+    Changes(MissingChanges),
     /// The score of a version that is not here.
     Score(VersionId),
     /// A move of HEAD to a version that is not here.
@@ -45,12 +44,9 @@ impl fmt::Display for OmittedRow {
             Self::Fact(UnreadableFact { record, source }) => {
                 write!(formatter, "record {record} cannot be understood: {source}: {}", source.source)
             }
-            Self::List(MissingPageList { version, list, known }) => {
-                write!(formatter, "version {version} has pages of a list that is lost, record {list}: ")?;
-                write!(
-                    formatter,
-                    "{known} of its pages are known, and nobody knows how many others there were"
-                )
+            Self::Changes(MissingChanges { version, record }) => {
+                write!(formatter, "version {version} has changes in a record that is lost, {record}: ")?;
+                write!(formatter, "pages in it are as in the parent of the version")
             }
             Self::Score(version) => {
                 write!(formatter, "there is a score of version {version}, which is not in this archive")
@@ -105,32 +101,28 @@ impl CatalogFiller {
         if self.failure.is_err() {
             return;
         }
-        match self.maker.rows_of(scanned) {
-            Ok(rows) => self.rows.extend(rows),
-            Err(odd) => match self.maker.rows_without_list(scanned) {
-                Some((rows, lost)) => {
-                    self.rows.extend(rows);
-                    self.left_out.push(OmittedRow::List(lost));
-                }
-                None => self.left_out.push(OmittedRow::Fact(odd)),
-            },
-        }
-        if count_rows(&self.rows) >= ROWS_PER_BATCH {
-            self.failure = self.apply();
-        }
+        self.failure = self.add_rows(scanned);
     }
 
-    fn apply(&mut self) -> Result<(), RepositoryError> {
-        let Self { catalog, rows, left_out, .. } = self;
-        Ok(catalog
-            .apply_leniently(&mut rows.drain(..), &mut |row| left_out.extend(OmittedRow::of_row(row)))?)
+    fn add_rows(&mut self, scanned: &ScannedRecord) -> Result<(), RepositoryError> {
+        let Self { catalog, maker, rows, left_out, .. } = self;
+        let omitted = maker.each_row(scanned, &mut |row| {
+            rows.push(row);
+            if rows.len() >= ROWS_PER_BATCH { apply(&**catalog, rows, left_out) } else { Ok(()) }
+        })?;
+        match omitted {
+            None => {}
+            Some(OmittedFact::Unreadable(fact)) => left_out.push(OmittedRow::Fact(fact)),
+            Some(OmittedFact::Changes(lost)) => left_out.extend(lost.into_iter().map(OmittedRow::Changes)),
+        }
+        Ok(())
     }
 
     /// Returns the catalog, after applying all rows.
     pub fn finish(mut self) -> Result<FilledCatalog, RepositoryError> {
         std::mem::replace(&mut self.failure, Ok(()))?;
-        self.apply()?;
-        let Self { catalog, mut left_out, .. } = self;
+        let Self { catalog, mut rows, mut left_out, .. } = self;
+        apply(&*catalog, &mut rows, &mut left_out)?;
         for tag in catalog.tags()? {
             if catalog.version(&tag.version)?.is_none() {
                 left_out.push(OmittedRow::Tag { name: tag.name, version: tag.version });
@@ -140,9 +132,10 @@ impl CatalogFiller {
     }
 }
 
-/// The number of rows, counting each capture.
-pub(super) fn count_rows(rows: &[CatalogRow]) -> usize {
-    let held =
-        |row: &CatalogRow| if let CatalogRow::Pages { captures, .. } = row { captures.len() } else { 0 };
-    rows.len() + rows.iter().map(held).sum::<usize>()
+fn apply(
+    catalog: &dyn Catalog,
+    rows: &mut Vec<CatalogRow>,
+    left_out: &mut Vec<OmittedRow>,
+) -> Result<(), RepositoryError> {
+    Ok(catalog.apply_leniently(&mut rows.drain(..), &mut |row| left_out.extend(OmittedRow::of_row(row)))?)
 }

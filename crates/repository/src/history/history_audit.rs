@@ -6,11 +6,11 @@
 //! catalog is derived from all this, so it must equal a rebuilt one.
 
 use std::collections::HashSet;
-use std::io;
+use std::{fmt, io};
 
 use varve_catalog::{CatalogError, CatalogRead, dump_rows};
 use varve_core::body::BodySource;
-use varve_core::fact::{Fact, Manifest, Tombstone};
+use varve_core::fact::{Fact, Manifest, StateChanges, Tombstone};
 use varve_core::{BodyId, RecordId, VersionId};
 use varve_store::StoreError;
 use varve_store::audit::{
@@ -20,7 +20,6 @@ use varve_store::exchange::ScannedRecord;
 use varve_store::index::SiloPlace;
 
 use super::catalog_filler::{CatalogFiller, FilledCatalog, OmittedRow};
-use super::page_lists::PageLists;
 use super::run_records::RunRecords;
 use super::run_seals::{SealedRun, broken_seals};
 use crate::archive::Archive;
@@ -91,6 +90,22 @@ impl<'a> HistoryAudit<'a> {
     }
 }
 
+/// The record that lists a page: a manifest, or a part of its changes.
+#[derive(Clone, Copy, Debug)]
+enum PageHolder {
+    Version(VersionId),
+    Changes(RecordId),
+}
+
+impl fmt::Display for PageHolder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Version(version) => write!(formatter, "version {version}"),
+            Self::Changes(record) => write!(formatter, "the changes in record {record}"),
+        }
+    }
+}
+
 /// The history read from the silos so far.
 #[derive(Default)]
 struct ScannedHistory {
@@ -100,17 +115,13 @@ struct ScannedHistory {
     sealed: Vec<SealedRun>,
     /// The error that prevented storing the records of runs, if any.
     no_room: Option<io::Error>,
-    bodies: Vec<(BodyId, VersionId)>,
+    bodies: Vec<(BodyId, PageHolder)>,
     /// Records of responses that were captured before the version and that it references.
-    answers: Vec<(RecordId, VersionId)>,
-    /// The page list that was read last.
-    lists: PageLists<'static>,
-    /// The last list whose bodies were looked up.
-    looked_at: Option<RecordId>,
+    answers: Vec<(RecordId, PageHolder)>,
     /// Bodies not found. Whether they should exist is known after all tombstones were read.
-    missing: Vec<(BodyId, VersionId)>,
+    missing: Vec<(BodyId, PageHolder)>,
     /// Response records not found, likewise.
-    missing_answers: Vec<(RecordId, VersionId)>,
+    missing_answers: Vec<(RecordId, PageHolder)>,
     tombstones: Vec<Tombstone>,
     findings: Vec<AuditFinding>,
     /// Whether a failed lookup was reported.
@@ -130,7 +141,12 @@ impl ScannedHistory {
                     Some(Ok(Fact::Version(manifest))) => {
                         self.add_version(record, &about, &json, *manifest);
                     }
-                    Some(Ok(Fact::Pages(list))) => _ = self.lists.hear(record, list),
+                    Some(Ok(Fact::Changes(part))) => {
+                        self.add_pages(PageHolder::Changes(record), &part.changes)
+                    }
+                    Some(Ok(Fact::Adopted(adopted))) => {
+                        self.add_pages(PageHolder::Version(adopted.version), &adopted.changes);
+                    }
                     // The tombstone of a page removes no record.
                     Some(Ok(Fact::Tombstone(tombstone))) if tombstone.is_of_record() => {
                         self.tombstones.push(*tombstone);
@@ -164,24 +180,17 @@ impl ScannedHistory {
         }
         self.versions.insert(id);
         self.parents.extend(manifest.parent.map(|parent| (id, parent, record)));
-        self.add_pages(record, id, &manifest);
+        self.add_pages(PageHolder::Version(id), &manifest.inline);
         self.sealed.extend(manifest.run.map(|run| SealedRun { version: id, run, record }));
     }
 
-    /// Adds the pages of a version. The bodies of a list are looked up once, for the first version
-    /// that references it.
-    fn add_pages(&mut self, record: RecordId, id: VersionId, manifest: &Manifest) {
-        let by_hand = manifest.pages.iter().filter(|page| page.record.is_none());
-        self.bodies.extend(by_hand.map(|page| (page.body, id)));
-        self.answers.extend(manifest.pages.iter().filter_map(|page| Some((page.record?, id))));
-        match self.lists.pages_of(manifest) {
-            Ok(pages) if manifest.list != self.looked_at => {
-                self.looked_at = manifest.list;
-                let by_hand = pages.iter().filter(|page| page.record.is_none());
-                self.bodies.extend(by_hand.map(|page| (page.body, id)));
+    /// Adds the pages that a version or a part of its changes lists.
+    fn add_pages(&mut self, holder: PageHolder, changes: &StateChanges) {
+        for page in &changes.pages {
+            match page.record {
+                None => self.bodies.push((page.body, holder)),
+                Some(record) => self.answers.push((record, holder)),
             }
-            Ok(_) => {}
-            Err(error) => self.findings.push(finding(record, format!("{error}: {}", error.source))),
         }
     }
 
@@ -199,10 +208,10 @@ impl ScannedHistory {
                 Err(error) => failure = Some(error_text(&error)),
             }
         }
-        for (record, version) in std::mem::take(&mut self.answers) {
+        for (record, holder) in std::mem::take(&mut self.answers) {
             match archive.store().find(&record) {
                 Ok(Some(_)) => {}
-                Ok(None) => self.missing_answers.push((record, version)),
+                Ok(None) => self.missing_answers.push((record, holder)),
                 // The audit of its silo reports the damage.
                 Err(StoreError::Damaged { .. }) => {}
                 Err(error) => failure = Some(error_text(&error)),
@@ -235,14 +244,14 @@ impl ScannedHistory {
         let gone: HashSet<RecordId> = self.tombstones.iter().map(|tombstone| tombstone.record).collect();
         let gone_versions: HashSet<VersionId> =
             self.tombstones.iter().filter_map(|tombstone| tombstone.version).collect();
-        for (body, version) in &self.missing {
+        for (body, holder) in &self.missing {
             if !gone.contains(&RecordId::of_body(*body)) {
-                let message = format!("body {body} of version {version} is not in this archive");
+                let message = format!("body {body} of {holder} is not in this archive");
                 found(AuditFinding::new(AuditKind::History, message));
             }
         }
-        for (record, version) in self.missing_answers.iter().filter(|(record, _)| !gone.contains(record)) {
-            let message = format!("answer {record} of version {version} is not in this archive");
+        for (record, holder) in self.missing_answers.iter().filter(|(record, _)| !gone.contains(record)) {
+            let message = format!("answer {record} of {holder} is not in this archive");
             found(AuditFinding::new(AuditKind::History, message));
         }
         for (version, parent, record) in &self.parents {
@@ -291,9 +300,8 @@ impl AuditedSilos<'_> {
         FilledCatalog { catalog: again, left_out }: FilledCatalog,
         found: &mut dyn FnMut(AuditFinding),
     ) -> Result<(), RepositoryError> {
-        // Unparsable records and lost page lists were already reported.
-        let told =
-            left_out.iter().filter(|left_out| !matches!(left_out, OmittedRow::Fact(_) | OmittedRow::List(_)));
+        // Unparsable records were already reported.
+        let told = left_out.iter().filter(|left_out| !matches!(left_out, OmittedRow::Fact(_)));
         told.for_each(|left_out| found(AuditFinding::new(AuditKind::History, left_out.to_string())));
         self.found_about_end()?.into_iter().for_each(&mut *found);
         self.found_about_head(again.head()?)?.into_iter().for_each(&mut *found);

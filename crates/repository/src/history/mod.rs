@@ -18,8 +18,8 @@ mod moku_head;
 mod open_layout;
 mod packer_pool;
 mod page_files;
-mod page_lists;
 mod pages_by_key;
+mod pending_changes;
 mod reader;
 mod removal;
 mod resolve_version;
@@ -57,7 +57,7 @@ pub use loaded_page::{LoadedPage, MAX_COMPARED_BYTES, STATUS_NOT_MODIFIED, heade
 pub use moku::{MokuHistoryReader, MokuHistoryWriter, MokuWriterOptions};
 pub use open_layout::{open_reader, open_reader_choosing, open_writer, open_writer_of};
 pub use page_files::{MAX_HEADERS_BYTES, digest_of};
-pub use page_lists::{FindPageList, PageLists, manifest_with_list};
+pub use pending_changes::{FindChanges, PendingChanges};
 pub use reader::HistoryReader;
 pub use removal::{open_body_or_removal, removal_of};
 pub use resolve_version::{known_version, named_version, parse_version_time};

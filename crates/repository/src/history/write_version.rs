@@ -7,9 +7,9 @@ use varve_core::fact::{Manifest, media_type};
 use varve_core::history::StoredDiff;
 use varve_core::{RecordId, VersionId};
 
-use super::{CapturePairs, HeadMove, HistoryWriter, VersionPages, manifest_with_list, whole_stored_diff};
+use super::{CapturePairs, HeadMove, HistoryWriter, VersionPages, whole_stored_diff};
 use crate::error::RepositoryError;
-use crate::rows::{capture_of, rows_of_version};
+use crate::rows::{capture_of, each_version_row};
 
 /// The user's plan and expectations, stored with a version so that they can be restored.
 #[derive(Clone, Debug, Default)]
@@ -32,17 +32,20 @@ pub fn write_with_diff(
     history: &HistoryWriter,
     manifest: &Manifest,
 ) -> Result<(VersionId, bool), RepositoryError> {
-    let (written, list) = match history {
-        HistoryWriter::Archive(archive) => manifest_with_list(archive, manifest)?,
-        HistoryWriter::Moku(_) => (manifest.clone(), None),
-    };
-    let json = serde_json::to_vec(&written).expect("a manifest can be written as JSON");
+    let json = serde_json::to_vec(manifest).expect("a manifest can be written as JSON");
     let version = Manifest::version_id(&json);
     // A record in a silo is found only after complete ones, so one sync covers the bodies and the
     // manifest.
     let record = history.write_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json)?;
-    let mut rows = rows_of_version(version, record, manifest, &manifest.pages);
-    rows.extend(list);
+    let mut rows = Vec::new();
+    let mut find = |record| match history {
+        HistoryWriter::Archive(archive) => archive.read_changes(record),
+        HistoryWriter::Moku(_) => Ok(None),
+    };
+    each_version_row((version, record), manifest, &mut find, &mut Vec::new(), &mut |row| {
+        rows.push(row);
+        Ok(())
+    })?;
     let wanted = manifest.parent.filter(|_| history.keeps_diffs());
     let diff = match wanted {
         Some(parent) => diff_row(history, manifest, (parent, version))?,
@@ -86,6 +89,6 @@ pub fn pairs_with_parent<'a>(
     version: VersionId,
 ) -> CapturePairs<'a> {
     let catalog = history.catalog();
-    let head = manifest.pages.iter().map(|page| capture_of(version, page)).collect();
+    let head = manifest.inline.pages.iter().map(|page| capture_of(version, page)).collect();
     CapturePairs::between(VersionPages::new(catalog, manifest.parent), VersionPages::listed(catalog, head))
 }

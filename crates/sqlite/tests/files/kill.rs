@@ -33,6 +33,7 @@ fn batch(number: u32) -> Vec<CatalogRow> {
         time: Moment::from_seconds(i64::from(number)),
         run: None,
         record: None,
+        coverage: None,
     };
     let captures = (0..CAPTURES_PER_BATCH).map(|which| {
         let mut capture = numbered_capture(1, which);

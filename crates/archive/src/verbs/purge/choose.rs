@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
-use varve_core::fact::{Fact, Manifest, ManifestPage, Tombstone, TombstoneKind};
+use varve_core::fact::{Fact, Manifest, ManifestPage, StateChanges, Tombstone, TombstoneKind};
 use varve_core::history::uuid_of;
 use varve_core::pattern::GroupPattern;
 use varve_core::{RecordId, RunId, VersionId};
@@ -21,7 +21,6 @@ use crate::error::ArchiveError;
 use crate::verbs::log::spellings;
 use varve_repository::archive_writer::ArchiveWriter;
 use varve_repository::backends::open_silo_files;
-use varve_repository::history::PageLists;
 
 /// The data selected for removal.
 #[derive(Clone, Debug, Default)]
@@ -207,9 +206,9 @@ struct PurgeScan<'a> {
     manifests: HashMap<RecordId, VersionId>,
     runs: RunScan,
     objects: ObjectScan,
-    /// The page list that was read last.
-    lists: PageLists<'static>,
-    /// Lists that manifests name, and whether one of those manifests remains.
+    /// Changes that no manifest has named yet.
+    pending: HashMap<RecordId, StateChanges>,
+    /// Records of changes that manifests name, and whether one of those manifests remains.
     named: HashMap<RecordId, bool>,
     /// Versions that lose something. Their scores mention it.
     touched: HashSet<VersionId>,
@@ -226,7 +225,7 @@ impl<'a> PurgeScan<'a> {
             manifests: HashMap::new(),
             runs: RunScan::default(),
             objects: ObjectScan { going, ..ObjectScan::default() },
-            lists: PageLists::default(),
+            pending: HashMap::new(),
             named: HashMap::new(),
             touched: HashSet::new(),
             scores: Vec::new(),
@@ -246,7 +245,7 @@ impl<'a> PurgeScan<'a> {
             ScannedRecord::Fact { record, about, media_type, json } => {
                 match Fact::parse(&media_type, &json) {
                     Some(Ok(Fact::Version(manifest))) => self.add_version(record, &json, &manifest),
-                    Some(Ok(Fact::Pages(list))) => _ = self.lists.hear(record, list),
+                    Some(Ok(Fact::Changes(part))) => _ = self.pending.insert(record, part.changes),
                     Some(Ok(Fact::Score(_))) => self.scores.push((record, about)),
                     Some(Ok(Fact::Tombstone(tombstone))) => self.hear_tombstone(*tombstone),
                     _ => {}
@@ -278,11 +277,12 @@ impl<'a> PurgeScan<'a> {
         } else {
             self.objects.staying.extend(kept_with_it);
         }
-        if let Some(list) = manifest.list {
-            *self.named.entry(list).or_default() |= !is_gone;
+        let mut pages = manifest.inline.pages.clone();
+        for changes in &manifest.changes {
+            *self.named.entry(*changes).or_default() |= !is_gone;
+            // If changes are lost, the others are used; `audit` reports the loss.
+            pages.extend(self.pending.remove(changes).unwrap_or_default().pages);
         }
-        // If the list of a manifest is lost, its own pages are used; `audit` reports the loss.
-        let pages = self.lists.pages_of(manifest).unwrap_or_else(|_| manifest.pages.clone());
         for page in &pages {
             let goes = is_gone || self.selected.matches(&page.url);
             if goes {

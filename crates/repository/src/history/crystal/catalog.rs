@@ -120,6 +120,7 @@ impl CrystalReaderState {
             time,
             run: None,
             record: None,
+            coverage: None,
         };
         let captures = self.project.downloaded_resources(newest).map_err(failed)?;
         Ok(Some(VersionInfo { version, captures, tags: Vec::new() }))

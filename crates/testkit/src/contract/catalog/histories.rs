@@ -247,6 +247,7 @@ impl HistoryBuilder {
                 time: moment(time),
                 run: run.map(run_id),
                 record: Some(RecordId::new([which; 32])),
+                coverage: None,
             };
             self.written.insert(id, version);
         }
@@ -280,6 +281,7 @@ impl HistoryBuilder {
             time: moment(time),
             run: None,
             record: Some(RecordId::new([which; 32])),
+            coverage: None,
         };
         let before = parent
             .map(|parent| self.model.captures_in(&parent, ListCursor::first(usize::MAX)).expect("read"));
@@ -304,10 +306,11 @@ impl HistoryBuilder {
                 None => _ = pages.remove(URLS[usize::from(*url)]),
             }
         }
-        let captures = pages.into_values().map(|page| repeat_in(page, id, moment(time))).collect();
+        let captures = pages.into_values().map(|page| repeat_in(page, id, moment(time)));
         self.written.insert(id, version.clone());
         self.last = Some(id);
-        let rows = vec![CatalogRow::Version(version), CatalogRow::Pages { version: id, captures }];
+        let captures = captures.map(|capture| CatalogRow::Capture(Box::new(capture)));
+        let rows: Vec<CatalogRow> = std::iter::once(CatalogRow::Version(version)).chain(captures).collect();
         self.lists.insert(id, rows.clone());
         rows
     }
@@ -443,6 +446,7 @@ pub fn version_with_captures(which: u8, captures: u32) -> Vec<CatalogRow> {
         time: moment(which),
         run: None,
         record: None,
+        coverage: None,
     };
     let captures = (0..captures).map(|number| CatalogRow::Capture(Box::new(numbered_capture(which, number))));
     std::iter::once(CatalogRow::Version(version)).chain(captures).collect()

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use varve_core::catalog::{CatalogRead, CatalogRow, LatestPageList, Removal};
+use varve_core::catalog::{CatalogRead, CatalogRow, Removal};
 use varve_core::fact::{Tombstone, TombstoneKind};
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{Capture, CaptureOwner, ListCursor, Version};
@@ -44,8 +44,17 @@ pub fn version_with_headers(number: u8) -> Vec<CatalogRow> {
         truncated: false,
     };
     let parent = number.checked_sub(2).map(|_| version_id(number - 1));
-    let version = Version { id, parent, message: String::new(), author: None, time, run: None, record: None };
-    vec![CatalogRow::Version(version), CatalogRow::Pages { version: id, captures: vec![capture] }]
+    let version = Version {
+        id,
+        parent,
+        message: String::new(),
+        author: None,
+        time,
+        run: None,
+        record: None,
+        coverage: None,
+    };
+    vec![CatalogRow::Version(version), CatalogRow::Capture(Box::new(capture))]
 }
 
 /// A tombstone with this number: of the page, or of the response that holds it.
@@ -68,17 +77,12 @@ pub fn page_removal() -> CatalogRow {
 fn positions_are_kept(open: &OpenCatalog<'_>, folder: &Path) {
     let catalog = open(folder);
     assert_eq!(catalog.scanned_up_to().expect("read"), None);
-    assert_eq!(catalog.latest_page_list().expect("read"), None);
-    let list = |number: u8| LatestPageList { record: RecordId::new([number; 32]), deviations: number.into() };
     for number in [1, 2] {
-        let rows =
-            [CatalogRow::ScannedUpTo(u64::MAX - u64::from(number)), CatalogRow::PageList(list(number))];
-        apply(&*catalog, &rows).expect("applied");
+        apply(&*catalog, &[CatalogRow::ScannedUpTo(u64::MAX - number)]).expect("applied");
     }
     drop(catalog);
     let catalog = open(folder);
     assert_eq!(catalog.scanned_up_to().expect("read"), Some(u64::MAX - 2));
-    assert_eq!(catalog.latest_page_list().expect("read"), Some(list(2)));
 }
 
 fn removals_are_listed(open: &OpenCatalog<'_>, folder: &Path) {

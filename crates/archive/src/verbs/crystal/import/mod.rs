@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use varve_catalog::CatalogRow;
-use varve_core::fact::{Manifest, ManifestPage, RunSummary, sort_pages};
+use varve_core::fact::{Manifest, ManifestPage, RunSummary, StateChanges, sort_pages};
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{ListCursor, VersionFilter};
 use varve_core::receipt::Receipt;
@@ -259,9 +259,9 @@ impl ProjectImport<'_> {
             author: None,
             time: self.history.now(),
             run: Some(run),
-            list: None,
-            without: Vec::new(),
-            pages,
+            coverage: None,
+            inline: StateChanges { pages, ..StateChanges::default() },
+            changes: Vec::new(),
             plan: Some(plan),
             verdicts: None,
             expectations: BTreeMap::new(),
