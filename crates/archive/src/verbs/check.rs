@@ -201,10 +201,10 @@ fn look_back(
         return Ok(());
     }
     let fails = checked.verdict.is_failure();
-    let standing = past.standing(&checked.url, fails)?;
-    checked.standing = Some(standing);
+    let health = past.health(&checked.url, fails)?;
+    checked.health = Some(health);
     if fails {
-        let since = standing.since().unwrap_or(noted.time.seconds());
+        let since = health.since().unwrap_or(noted.time.seconds());
         checked.since = Some(Moment::from_seconds(since).to_string());
         checked.last_good = past.last_good(&checked.url, &*case.promise, noted.time)?.map(Box::new);
         checked.evidence = noted.capture.map(Box::new);

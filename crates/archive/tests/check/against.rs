@@ -114,7 +114,7 @@ fn captures_of_a_check_are_not_expectations() {
     assert_eq!(told(&first), told(&second));
     let short = second.iter().find(|checked| checked.url.ends_with("/short")).unwrap();
     assert_eq!(short.last_good.as_ref().unwrap().status, 200);
-    assert_eq!(short.standing.unwrap().word(), "gone");
+    assert_eq!(short.health.unwrap().word(), "gone");
     assert!(short.since.is_some() && short.capture.is_some());
     scene.assert_sound();
 }

@@ -50,7 +50,7 @@ const MAX_DIFF_LINES: usize = 40;
 ///
 /// With `--json`, prints one object per URL: `url`, `verdict`, `status`,
 /// `expected`, `got`, `since`, `capture`, `reason`; in an archive also `version`,
-/// `standing` (ok, flaky, failing, gone) and `last_good`; against the archive `comparison`
+/// `health` (ok, flaky, failing, gone) and `last_good`; against the archive `comparison`
 /// (unchanged, noise, changed, gone); with `--explain` the `difference`, as in `varve diff --json`.
 /// The last object has the `summary`, the number of URLs by verdict.
 #[derive(clap::Args)]
