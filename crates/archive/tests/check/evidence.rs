@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use varve_archive::expectations::{ProbeOptions, UrlHealth, Verdict};
 use varve_archive::history::VersionPages;
-use varve_archive::verbs::check::{Promised, Request, explain};
+use varve_archive::verbs::check::{ExpectationSource, Request, explain};
 use varve_archive::verbs::rebuild;
 use varve_archive::{ArchivePaths, Capture};
 use varve_testkit::web::{Answer, Site};
@@ -205,7 +205,7 @@ fn a_url_that_was_not_requested_has_not_failed() {
     let asking = ProbeOptions { failures_per_host: 5, concurrency: 1, whole: true, ..scene.asking() };
     let (prober, database) = (prober(asking), scene.database());
     let request = Request { retries: 1, ..Request::default() };
-    let (found, _) = scene.check_by(&prober, Promised::By(&database), &request);
+    let (found, _) = scene.check_by(&prober, ExpectationSource::Database(&database), &request);
     for checked in &found {
         let is_asked = scene.web.count(checked.url.strip_prefix(&scene.web.url("")).unwrap()) > 0;
         match (&checked.verdict, is_asked) {
