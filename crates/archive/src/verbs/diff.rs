@@ -70,11 +70,11 @@ pub struct PageComparison<'a> {
 
 /// Maximum number of pages reported that differ but do not count as changed. Each takes memory
 /// until the end.
-const MAX_QUIET_PAGES: usize = 100_000;
+const MAX_INSIGNIFICANT_PAGES: usize = 100_000;
 
 /// A page that differs but does not count as changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quiet {
+pub struct InsignificantChange {
     /// Its URL.
     pub url: String,
     /// Its path.
@@ -107,7 +107,7 @@ pub struct Totals {
     /// Number of noise-only pages in which each rule took part.
     pub rules: BTreeMap<&'static str, u64>,
     /// The first of the pages that differ but do not count as changed.
-    pub quiet: Vec<Quiet>,
+    pub insignificant: Vec<InsignificantChange>,
 }
 
 impl Totals {
@@ -376,9 +376,14 @@ impl Totals {
                 rules.keys().for_each(|rule| *self.rules.entry(rule).or_default() += 1);
             }
         }
-        if self.quiet.len() < MAX_QUIET_PAGES {
+        if self.insignificant.len() < MAX_INSIGNIFICANT_PAGES {
             let page = pair.any();
-            self.quiet.push(Quiet { url: page.url.clone(), path: page.path.clone(), rules, alike });
+            self.insignificant.push(InsignificantChange {
+                url: page.url.clone(),
+                path: page.path.clone(),
+                rules,
+                alike,
+            });
         }
     }
 

@@ -329,11 +329,11 @@ impl CheckArgs {
         let mut teller = VerdictPrinter::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();
         let request = self.manner.request(&stop);
-        let ended = check(&history, source, &request, label, &prober, &mut progress, |checked| {
+        let stored = check(&history, source, &request, label, &prober, &mut progress, |checked| {
             self.tell(&history, checked, &mut teller)
         })?;
         let outcome = teller.close(&self.manner, &stop)?;
-        say(&ended, &mut session.printer);
+        say(&stored, &mut session.printer);
         Ok(outcome)
     }
 
@@ -405,8 +405,8 @@ fn print_diff_size(
     ))
 }
 
-fn say(ended: &StoredCheck, printer: &mut Printer) {
-    if let Some(version) = ended.version {
-        printer.say(format_args!("{} stored in version {version}", counted(ended.captures, "response")));
+fn say(stored: &StoredCheck, printer: &mut Printer) {
+    if let Some(version) = stored.version {
+        printer.say(format_args!("{} stored in version {version}", counted(stored.captures, "response")));
     }
 }

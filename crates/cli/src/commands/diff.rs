@@ -384,8 +384,8 @@ impl<'a> DiffPrinter<'a> {
 
     fn end(&mut self, totals: &Totals) -> Result<(), Error> {
         if self.output.is_json() {
-            let quiet = summary::quiet_json(totals).to_string();
-            return self.printer.line(format_args!("],{}", quiet.trim_start_matches('{')));
+            let insignificant = summary::insignificant_json(totals).to_string();
+            return self.printer.line(format_args!("],{}", insignificant.trim_start_matches('{')));
         }
         if let Some(document) = self.document.take() {
             document.print(totals, self.printer)?;
