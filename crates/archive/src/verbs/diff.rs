@@ -41,7 +41,7 @@ pub struct Request {
     /// The newer version; `None` for an empty one.
     pub head: Option<VersionId>,
     /// A version captured together with the head: differences between the two are noise.
-    pub twin: Option<VersionId>,
+    pub noise_from: Option<VersionId>,
     /// Only pages of this URL.
     pub url: Option<String>,
     /// How pages are compared.
@@ -301,28 +301,28 @@ impl PageComparison<'_> {
     }
 }
 
-/// The noise learned from the twin of a page; `None` if it has no twin, or one with a different
-/// status.
-fn taught(
+/// The options with the noise learned from the capture of a page in the version `noise_from`. `None`
+/// if there is no such capture, or one with a different status.
+fn with_learned_noise(
     history: &HistoryReader,
     request: &Request,
     pair: &CapturePair,
     head: &LoadedPage,
 ) -> Result<Option<CompareOptions>, ArchiveError> {
-    let (Some(twin), Some(page)) = (request.twin, &pair.head) else { return Ok(None) };
-    let found = history.catalog().captures_at_path(&twin, &page.path)?;
-    let is_twin = |capture: &&Capture| {
+    let (Some(version), Some(page)) = (request.noise_from, &pair.head) else { return Ok(None) };
+    let found = history.catalog().captures_at_path(&version, &page.path)?;
+    let is_same_page = |capture: &&Capture| {
         let address = varve_core::url::page_identity(&page.url).unwrap_or_else(|| page.url.clone());
         super::log::is_spelling(&capture.url, &address)
             && capture.status == page.status
             && capture.length.unwrap_or(0) <= MAX_COMPARED_BYTES
     };
-    let Some(twin) = found.iter().find(is_twin) else { return Ok(None) };
-    let twin = LoadedPage::load_lossy(history, Some(twin), MAX_COMPARED_BYTES)?;
-    if twin.is_bodiless() {
+    let Some(second) = found.iter().find(is_same_page) else { return Ok(None) };
+    let second = LoadedPage::load_lossy(history, Some(second), MAX_COMPARED_BYTES)?;
+    if second.is_bodiless() {
         return Ok(None);
     }
-    let volatile = learn(&head.side("head"), &twin.side("twin"), &request.options);
+    let volatile = learn(&head.side("head"), &second.side("second"), &request.options);
     Ok(Some(CompareOptions { volatile, ..request.options.clone() }))
 }
 

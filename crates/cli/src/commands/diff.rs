@@ -176,11 +176,12 @@ impl Verb for DiffArgs {
             "chars" => DiffMode::Letters,
             _ => DiffMode::Lines,
         };
-        let twin = self.noise_from.as_deref().map(|twin| resolve_version(&history, twin)).transpose()?;
+        let noise_from =
+            self.noise_from.as_deref().map(|version| resolve_version(&history, version)).transpose()?;
         let request = Request {
             base,
             head: Some(head),
-            twin,
+            noise_from,
             url: self.url.clone(),
             options: self.options(mode),
             all: self.output.all,
