@@ -236,8 +236,8 @@ fn compare_pair<E: From<ArchiveError>>(
     let comparison = if is_long || base.is_bodiless() || head.is_bodiless() {
         compare_heads(&sides[0], &sides[1], has_same_body(pair), &request.options)
     } else {
-        let taught = taught(history, request, pair, &head)?;
-        compare(&sides[0], &sides[1], taught.as_ref().unwrap_or(&request.options))
+        let learned = with_learned_noise(history, request, pair, &head)?;
+        compare(&sides[0], &sides[1], learned.as_ref().unwrap_or(&request.options))
     };
     let is_answered_otherwise = status_differs(pair) || pair.moved().is_some();
     if request.headers_only && !is_answered_otherwise && comparison.headers_changed(request.all) == 0 {
