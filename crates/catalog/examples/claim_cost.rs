@@ -69,7 +69,7 @@ fn measure(hosts: usize, per_host: usize) {
         }
         (claims, urls) = (claims + 1, urls + claimed.len());
         let done: Vec<_> = claimed.iter().map(|url| (url.no, FrontierOutcome::Done)).collect();
-        frontier.settle(&done).unwrap();
+        frontier.record_outcomes(&done).unwrap();
     }
     let micros = spent.as_micros() / u128::from(claims.max(1));
     println!("{hosts} hosts, {per_host} URLs each: {claims} claims of {urls} URLs, {micros} us per claim");
