@@ -56,13 +56,13 @@ impl CrawlDispatcher<'_> {
         }
         // Nothing is retried that is left for a later run, or after a limit was reached.
         let is_last =
-            too_long.is_some() || (outcome.may_pass() && (is_given_up || self.reached_limit().is_some()));
+            too_long.is_some() || (outcome.is_retryable() && (is_given_up || self.reached_limit().is_some()));
         let verdict = match task.is_urgent() {
             true => {
                 self.hosts.table.turn_done(host, now);
                 RequestVerdict::Done(task)
             }
-            false if is_last => self.hosts.done(task, u32::MAX, RequestOutcome::Hopeless, now),
+            false if is_last => self.hosts.done(task, u32::MAX, RequestOutcome::PermanentFailure, now),
             false => self.hosts.done(task, tries, outcome, now),
         };
         let is_host_given_up = matches!(verdict, RequestVerdict::HostGivenUp(_)) || is_given_up;
@@ -103,7 +103,7 @@ impl CrawlDispatcher<'_> {
             self.leave_in_frontier(task);
             return Ok(());
         }
-        if outcome.may_pass() && self.reached_limit().is_none() && self.hosts.may_be_offline(&task) {
+        if outcome.is_retryable() && self.reached_limit().is_none() && self.hosts.may_be_offline(&task) {
             self.in_progress.end(&task);
             self.hosts.task_back(task.host());
             let (kind, message) = ((*kind).to_owned(), message.clone());
