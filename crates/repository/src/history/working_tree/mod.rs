@@ -298,14 +298,13 @@ impl WorkingTree {
             if self.folders.contains(&folder) {
                 continue;
             }
-            match self.files.entry(&folder).map_err(RepositoryError::write(&folder))? {
-                Some(found) if found.kind == EntryKind::Folder => {}
-                Some(_) => return Err(RepositoryError::InTheWay { path: folder }),
-                None => {
-                    step("make a folder", &folder);
-                    self.files.make_folders(&folder).map_err(RepositoryError::write(&folder))?;
-                    was_made = true;
-                }
+            step("make a folder", &folder);
+            was_made = match self.files.create_folder(&folder) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+                created => created.map(|()| true).map_err(RepositoryError::write(&folder))?,
+            };
+            if !was_made && !self.files.is_folder(&folder).map_err(RepositoryError::write(&folder))? {
+                return Err(RepositoryError::InTheWay { path: folder });
             }
             self.folders.insert(folder.clone());
         }
