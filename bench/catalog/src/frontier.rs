@@ -1,4 +1,4 @@
-//! A million URLs join a frontier, are taken and settled.
+//! A million URLs are pushed to a frontier; a tenth of them is claimed and recorded as done.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use uuid::Uuid;
 use varve_catalog::{SqliteCatalog, SqliteFrontierStore};
-use varve_core::frontier::{ClaimRequest, FetchReason, Frontier, FrontierOutcome, FrontierStore as _, NewUrl};
+use varve_core::frontier::{
+    ClaimRequest, FetchReason, Frontier, FrontierOutcome, FrontierStore as _, NewUrl,
+};
 use varve_core::{Moment, RunId, WorkerId};
 
 const URLS: usize = 1_000_000;
@@ -36,17 +38,17 @@ pub fn measure(path: &Path) -> super::Done<()> {
         lease: Duration::from_secs(60),
         excluded_hosts: &[],
     };
-    let mut settled = 0;
-    while settled < URLS / 10 {
+    let mut recorded = 0;
+    while recorded < URLS / 10 {
         let claimed = frontier.claim(&request)?;
         let outcomes: Vec<_> = claimed.iter().map(|url| (url.no, FrontierOutcome::Done)).collect();
-        frontier.settle(&outcomes)?;
-        settled += claimed.len();
+        frontier.record_outcomes(&outcomes)?;
+        recorded += claimed.len();
     }
     let seconds = super::cpu() - start;
     println!(
-        "frontier: {:.0} URLs claimed and settled a second of CPU, {:.1} MB of memory more",
-        settled as f64 / seconds,
+        "frontier: {:.0} URLs claimed and recorded as done a second of CPU, {:.1} MB of memory more",
+        recorded as f64 / seconds,
         resident() - before
     );
     println!("frontier: {:.1} bytes a URL\n", std::fs::metadata(path)?.len() as f64 / URLS as f64);

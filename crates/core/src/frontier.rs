@@ -279,9 +279,9 @@ pub trait Frontier: Send + Sync {
 
     /// Stores the outcomes of URLs that this worker claimed, all or none, and returns the number
     /// that were stored. A URL that this worker does not hold is left as it is.
-    fn settle(&self, outcomes: &[(i64, FrontierOutcome<'_>)]) -> Result<u64, CatalogError>;
+    fn record_outcomes(&self, outcomes: &[(i64, FrontierOutcome<'_>)]) -> Result<u64, CatalogError>;
 
-    /// Makes all URLs ready that this worker claimed and did not settle.
+    /// Makes all URLs ready that this worker claimed and that have no outcome yet.
     fn release(&self) -> Result<(), CatalogError>;
 
     /// The number of URLs in each state.

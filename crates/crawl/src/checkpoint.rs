@@ -65,7 +65,7 @@ impl CheckpointBatch {
         let has_new = push_entries(frontier, &self.entries)?;
         destination.save(self.rows)?;
         let outcomes: Vec<_> = self.updates.iter().map(|(no, update)| (*no, update.outcome())).collect();
-        frontier.settle(&outcomes)?;
+        frontier.record_outcomes(&outcomes)?;
         Ok(has_new)
     }
 }

@@ -18,7 +18,7 @@
 //! | `request_loop`, `fetchers`, `response_cache`, `browser_gate` | requests in flight, of the run and of pages in a browser |
 //! | `hosts`, `robots`, `postponed_hosts`, `unreachable` | the one table of hosts: queue, pace, `robots.txt`, waits, outages |
 //! | `writer_pool`, `link_backlog`, `checkpoint`, `claim_lease` | threads that store, what makes it durable, and the lease on claimed URLs |
-//! | `seen_urls`, `in_hand`, `unfollowed_links`, `reported_skips`, `reporter` | bounded sets of URLs, and reports |
+//! | `seen_urls`, `urls_in_progress`, `unfollowed_links`, `reported_skips`, `reporter` | bounded sets of URLs, and reports |
 //! | `dispatcher` | the thread that decides: admission, retries, responses, pages in a browser |
 //! | `run`, `archive_run`, `saved_run`, `resume`, `run_version` | a run from beginning to end, across its stops, and the version that it becomes |
 //!
@@ -47,7 +47,6 @@ mod extract_links;
 mod fetch_reason;
 mod fetchers;
 mod hosts;
-mod in_hand;
 mod link_backlog;
 mod message;
 mod network_options;
@@ -74,6 +73,7 @@ mod skip_rule;
 mod task;
 mod unfollowed_links;
 mod unreachable;
+mod urls_in_progress;
 pub mod wire_exchange;
 mod write_job;
 mod writer_pool;

@@ -3,9 +3,9 @@
 //!
 //! Everything that fetches uses this module, so that one place decides which addresses may be
 //! reached and which headers are sent. The options belong to the process. The part that a run saves
-//! for its resumption is in [`kept`].
+//! for its resumption is in [`saved`].
 
-mod kept;
+mod saved;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,7 +22,7 @@ use crate::error::CrawlError;
 use varve_repository::archive::read_settings;
 use varve_repository::archive_paths::ArchivePaths;
 
-pub use kept::{SavedNetworkOptions, SecretName};
+pub use saved::{SavedNetworkOptions, SecretName};
 
 /// The network options of the process that fetches.
 #[derive(Clone, Debug, Default)]

@@ -198,8 +198,8 @@ impl<M> Drop for RequestLoop<M> {
 pub(crate) fn request_outcome(result: &Result<Box<Exchange>, FetchError>) -> RequestOutcome {
     match result {
         Err(error) if error.kind.is_silence() => RequestOutcome::Silent,
-        Err(error) if error.kind.may_pass() => RequestOutcome::Failed,
-        Err(_) => RequestOutcome::Hopeless,
+        Err(error) if error.kind.is_retryable() => RequestOutcome::Failed,
+        Err(_) => RequestOutcome::PermanentFailure,
         Ok(exchange) if exchange.truncated.is_some_and(|cut| cut != TruncationReason::Length) => {
             RequestOutcome::Failed
         }

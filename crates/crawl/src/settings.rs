@@ -42,7 +42,7 @@ pub struct CrawlSettings {
     /// The author of the version.
     pub author: Option<String>,
     /// The network options to resume the run with. They are not written to silos.
-    #[serde(skip_serializing_if = "SavedNetworkOptions::is_nothing")]
+    #[serde(skip_serializing_if = "SavedNetworkOptions::is_default")]
     pub network: SavedNetworkOptions,
 }
 

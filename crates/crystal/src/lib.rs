@@ -3,12 +3,14 @@
 //! Owns the folder and everything in it: the database, the bodies beside it in any of three
 //! layouts, and the other files. Does not know silos, varve's catalog, the network, the clock or
 //! terminals: the caller hands in downloads with their time, and reports are data. The rules of
-//! URLs, patterns and aliases are in `varve_core`. The words are Crystal's, and callers translate
-//! them: a *resource* is a URL, a *revision* is one download of it, a *body* is its bytes.
+//! patterns and aliases are in `varve_core`, because plans use them too. The words are Crystal's, and
+//! callers translate them: a *resource* is a URL, a *revision* is one download of it, a *body* is its
+//! bytes.
 //!
 //! | part | module |
 //! | --- | --- |
 //! | reader: rows, bodies, lookups | `project`, `rows`, `revision`, `body` |
+//! | the texts under which a URL may be stored | `url_alternatives` |
 //! | editor: transactions, new bodies, recovery | `writer` |
 //! | migration from version 1 to version 2 | `migrate` |
 //! | checks and repairs, copies | `verify`, `save_as` |
@@ -99,6 +101,7 @@ mod rows;
 mod salvage;
 mod save_as;
 mod sparse_copy;
+mod url_alternatives;
 mod url_prefix;
 mod verify;
 mod version;
@@ -125,6 +128,7 @@ pub use rows::{
     Revision, RootResource, property_name,
 };
 pub use save_as::{CopyProgress, SaveAsOptions};
+pub use url_alternatives::{KnownSite, SiteRule, SiteRules, UrlAlternatives, ValueClass, url_alternatives};
 pub use url_prefix::domain_prefix;
 pub use varve_core::history::CaptureChoice;
 pub use verify::{

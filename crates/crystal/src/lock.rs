@@ -1,15 +1,17 @@
-//! The lock that a writer of ours holds, and what it means to Crystal: nothing.
+//! The writer lock of a project: only one varve process writes a project at a time.
 //!
-//! Crystal has no lock of its own: two of them write one project at once. So there are two guards.
-//! Against another varve: `File::lock` on `varve.lock` in the project's folder. Against a running
-//! Crystal: see `project::guard`, which asks SQLite.
+//! The lock is `File::lock` on the file `varve.lock` in the project's folder. It does not stop
+//! Crystal, which takes no lock and ignores this one: `project::guard` detects a running Crystal by
+//! asking SQLite.
 //!
-//! Why a file of our own. A lock on `database.sqlite` would break SQLite's: closing any handle on
-//! that file drops the process's POSIX locks, and on Windows the lock would be mandatory. The
-//! opener and the README belong to the user, who may delete them. The next writer empties `tmp`.
-//! Crystal leaves files alone that it does not know. The file is removed again when the writer
-//! ends, so that a project at rest holds what the seed lists; who comes between sees that the file
-//! it locked is no longer the one of that name, and tries again.
+//! The lock needs a file of its own. A lock on `database.sqlite` would break SQLite's: closing any
+//! handle on that file drops the process's POSIX locks, and on Windows the lock would be mandatory.
+//! The opener and the README belong to the user, who may delete them. The next writer empties
+//! `tmp`. Crystal ignores files that it does not know.
+//!
+//! The writer removes the file when it ends, so that a closed project has only the files that the
+//! format lists. A process that locked the file before its removal notices that the name now leads
+//! to another file or none, and tries again.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};

@@ -381,24 +381,24 @@ fn generated_values_are_noise_by_lines_and_by_nodes() {
 }
 
 #[test]
-fn twins_teach_volatile_content() {
+fn volatile_content_is_learned_from_two_captures_taken_together() {
     let page =
         |visits: u32, text: &str| format!("<p>Visitors online right now: {visits}</p>\n<h1>{text}</h1>\n");
     let about = |rate: &str| headers(&[("Content-Type", "text/html"), ("X-Visitors", rate)]);
     let (first, second, third) = (about("9"), about("8"), about("3"));
     let bodies = [page(10, "Title"), page(12, "Title"), page(99, "Title"), page(99, "Other")];
-    let twins = (side("a", &first, bodies[0].as_bytes()), side("b", &second, bodies[1].as_bytes()));
+    let together = (side("a", &first, bodies[0].as_bytes()), side("b", &second, bodies[1].as_bytes()));
     for mode in [DiffMode::Lines, DiffMode::Dom] {
-        let volatile = learn(&twins.0, &twins.1, &CompareOptions::default());
+        let volatile = learn(&together.0, &together.1, &CompareOptions::default());
         let options = CompareOptions { volatile, mode, ..CompareOptions::default() };
-        let later = compare(&twins.0, &side("c", &third, bodies[2].as_bytes()), &options);
+        let later = compare(&together.0, &side("c", &third, bodies[2].as_bytes()), &options);
         assert!(!later.is_changed(), "{:?}", later.report(true));
-        let edited = compare(&twins.0, &side("c", &third, bodies[3].as_bytes()), &options);
+        let edited = compare(&together.0, &side("c", &third, bodies[3].as_bytes()), &options);
         assert!(edited.is_changed());
         // The volatile line is next to the edit, and is split from it.
         let shown: Vec<_> = edited.body_diff(false).chunks.into_iter().map(|chunk| chunk.content).collect();
         assert!(shown.concat().contains("Other") && !shown.concat().contains("Visitors"), "{shown:?}");
-        assert!(compare(&twins.0, &twins.1, &in_mode(mode)).is_changed());
+        assert!(compare(&together.0, &together.1, &in_mode(mode)).is_changed());
     }
 }
 

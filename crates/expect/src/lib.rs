@@ -2,7 +2,7 @@
 //!
 //! A [`DomainFile`] is one file of a URL database: a [`Domain`] and its [`Expectation`]s, in YAML
 //! that people edit and version control compares. [`judge()`] compares an [`Observed`] response
-//! with an expectation and returns a [`Verdict`]; [`standing()`] combines the verdicts of many
+//! with an expectation and returns a [`Verdict`]; [`health_after`] combines the verdicts of many
 //! checks.
 //!
 //! [`UrlDatabase`] is a folder of such files. All historic forms of a file are read and the present
@@ -18,7 +18,7 @@ mod observed;
 mod path;
 mod read;
 mod record;
-mod standing;
+mod url_health;
 mod verdict;
 
 pub use database::{Editing, Loaded, UrlDatabase, of_host};
@@ -30,5 +30,5 @@ pub use judge::{Follow, judge};
 pub use observed::{Observed, Redirect};
 pub use path::{Target, TargetError, stored_path};
 pub use record::{CONTENT_TYPE_CHANGE_OK, DEPRECATED_CATEGORY, Expectation, REDIRECT_OK};
-pub use standing::{Outcome, Seen, Standing, standing};
+pub use url_health::{CheckOutcome, PastCheck, UrlHealth, health_after};
 pub use verdict::{Departure, Verdict};

@@ -82,7 +82,7 @@ impl FetchErrorKind {
     }
 
     /// Whether a retry may succeed. Certificates and schemes change only by hand.
-    pub const fn may_pass(self) -> bool {
+    pub const fn is_retryable(self) -> bool {
         use FetchErrorKind::{Expired, Guard, Issuer, Name, NoTls, Request, Spool, Url, WantsTls};
         !matches!(self, Url | Request | Guard | Issuer | Expired | Name | NoTls | WantsTls | Spool)
     }

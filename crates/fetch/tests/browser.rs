@@ -472,7 +472,7 @@ async fn a_killed_process_fails_its_pages_and_is_replaced() {
     };
     let (one, other, ()) = tokio::join!(load("/waiting"), load("/waiting"), kill);
     for error in [one.unwrap_err(), other.unwrap_err()] {
-        assert!(error.kind == FetchErrorKind::Browser && error.kind.may_pass(), "{error}");
+        assert!(error.kind == FetchErrorKind::Browser && error.kind.is_retryable(), "{error}");
     }
     assert!(document_of(&load("/").await.unwrap()).contains("<p>here</p>"));
     drop(browser);

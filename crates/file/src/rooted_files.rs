@@ -106,6 +106,12 @@ impl RootedFiles {
         self.run(path, |folder, name| folder.make_folders(name).map(drop))
     }
 
+    /// Creates a folder in an existing one. Fails with `AlreadyExists` when the name is taken, also by
+    /// a link.
+    pub fn create_folder(&self, path: &Path) -> io::Result<()> {
+        self.run(path, |folder, name| folder.create_folder(name))
+    }
+
     /// Opens a folder as a file, which can be locked.
     pub fn open_folder(&self, path: &Path) -> io::Result<File> {
         self.run(path, |folder, name| folder.subfolder(name))?.to_file()

@@ -115,14 +115,27 @@ pub struct EvidenceLocationRow {
     pub evidence_id: Uuid,
     /// The number of the evidence in the version.
     pub evidence_index: usize,
-    /// The number of the place, −1 for evidence without one.
-    pub location_index: i64,
     /// The rule.
     pub evidence_key: &'static str,
-    /// The selector of the element.
-    pub selector: Option<String>,
+    /// The evidence, without its places.
+    pub evidence_json: String,
+    /// The columns of the place.
+    pub location: LocationColumns,
+    /// The pack.
+    pub scoring_version: String,
+    /// Unix seconds.
+    pub created_at: i64,
+}
+
+/// The columns of `version_evidence_locations` that describe one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocationColumns {
+    /// The number of the place, −1 for evidence without one.
+    pub index: i64,
     /// The page's path in the working tree.
     pub file_path: String,
+    /// The selector of the element.
+    pub selector: Option<String>,
     /// The offset of the start tag.
     pub byte_start: Option<usize>,
     /// The offset behind the start tag.
@@ -131,14 +144,8 @@ pub struct EvidenceLocationRow {
     pub line_start: Option<usize>,
     /// Its last line.
     pub line_end: Option<usize>,
-    /// The evidence, without its places.
-    pub evidence_json: String,
-    /// The place.
-    pub location_json: Option<String>,
-    /// The pack.
-    pub scoring_version: String,
-    /// Unix seconds.
-    pub created_at: i64,
+    /// The place as JSON.
+    pub json: Option<String>,
 }
 
 /// A row of `diff_attributions`.
@@ -152,30 +159,38 @@ pub struct AttributionRow {
     pub diff_id: String,
     /// The version whose score moved.
     pub head_version_id: String,
-    /// The row of the place, if it is one of the head's.
-    pub version_evidence_location_id: Option<Uuid>,
-    /// The evidence that moved.
-    pub evidence_id: Uuid,
-    /// The number of its place.
-    pub evidence_location_index: Option<i64>,
+    /// The evidence or header that moved the score.
+    pub subject: AttributionSubject,
     /// The number of the chunk in its page's diff, −1 for none.
     pub chunk_index: i64,
-    /// The rule, or `hardening` for a header that protects more or less.
-    pub evidence_key: &'static str,
-    /// The evidence, without its places.
-    pub evidence_json: String,
-    /// The place.
-    pub location_json: Option<String>,
     /// The pack.
     pub scoring_version: String,
     /// The movement of the score.
     pub contribution: f64,
     /// The part of all movement, 0 to 100.
     pub contribution_pct: f64,
-    /// `added`, `removed`, `weakened` or `strengthened`, and the page's path.
-    pub note: String,
     /// Unix seconds.
     pub created_at: i64,
+}
+
+/// The columns of `diff_attributions` that describe what moved the score: evidence that came or
+/// went, or a header that protects more or less.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttributionSubject {
+    /// The evidence that moved.
+    pub evidence_id: Uuid,
+    /// The row of its place, if it is one of the head's.
+    pub location_id: Option<Uuid>,
+    /// The number of its place.
+    pub location_index: Option<i64>,
+    /// The rule, or `hardening` for a header that protects more or less.
+    pub evidence_key: &'static str,
+    /// The evidence, without its places.
+    pub evidence_json: String,
+    /// The place.
+    pub location_json: Option<String>,
+    /// `added`, `removed`, `weakened` or `strengthened`, and the page's path.
+    pub note: String,
 }
 
 /// The rows of one piece of evidence.
@@ -186,16 +201,18 @@ fn piece_rows(page: &PageScore, index: usize, number: usize, created_at: i64) ->
         version_id: page.version_id.clone(),
         evidence_id: evidence_id(page, index),
         evidence_index: number,
-        location_index,
         evidence_key: evidence.key.name(),
-        selector: location.and_then(|location| location.selector.clone()),
-        file_path: page.file_path.clone(),
-        byte_start: location.and_then(|location| location.byte_start),
-        byte_end: location.and_then(|location| location.byte_end),
-        line_start: location.and_then(|location| location.line_start),
-        line_end: location.and_then(|location| location.line_end),
         evidence_json: evidence_json(evidence),
-        location_json: location.map(location_json),
+        location: LocationColumns {
+            index: location_index,
+            file_path: page.file_path.clone(),
+            selector: location.and_then(|location| location.selector.clone()),
+            byte_start: location.and_then(|location| location.byte_start),
+            byte_end: location.and_then(|location| location.byte_end),
+            line_start: location.and_then(|location| location.line_start),
+            line_end: location.and_then(|location| location.line_end),
+            json: location.map(location_json),
+        },
         scoring_version: page.scoring_version.clone(),
         created_at,
     };
@@ -215,7 +232,7 @@ pub fn attribution_rows(
     created_at: i64,
 ) -> Vec<AttributionRow> {
     let row = |share: &ScoreShare| {
-        let subject = RowSubject::of(share, pack, pairs.get(share.page)?)?;
+        let subject = AttributionSubject::of(share, pack, pairs.get(share.page)?)?;
         let (page, chunk_index) = (share.page.to_string(), share.chunk.map_or(-1, number));
         let place = subject.location_index.unwrap_or(-1).to_string();
         Some(AttributionRow {
@@ -230,17 +247,11 @@ pub fn attribution_rows(
             page: share.page,
             diff_id: diff_id.to_owned(),
             head_version_id: head_version_id.to_owned(),
-            version_evidence_location_id: subject.location_row,
-            evidence_id: subject.evidence_id,
-            evidence_location_index: subject.location_index,
+            subject,
             chunk_index,
-            evidence_key: subject.key,
-            evidence_json: subject.evidence_json,
-            location_json: subject.location_json,
             scoring_version: pack.scoring_version.clone(),
             contribution: share.contribution,
             contribution_pct: share.percent,
-            note: subject.note,
             created_at,
         })
     };
@@ -252,18 +263,7 @@ fn path_told(page: &PageScore) -> &str {
     if page.file_path.is_empty() { "/" } else { &page.file_path }
 }
 
-/// The subject of a row of `diff_attributions`.
-struct RowSubject {
-    evidence_id: Uuid,
-    location_row: Option<Uuid>,
-    location_index: Option<i64>,
-    key: &'static str,
-    evidence_json: String,
-    location_json: Option<String>,
-    note: String,
-}
-
-impl RowSubject {
+impl AttributionSubject {
     fn of(share: &ScoreShare, pack: &RulePack, pair: &PagePair<'_>) -> Option<Self> {
         match &share.cause {
             ShareCause::Came(find) => Self::find(pair.head?, *find, "added", true),
@@ -282,9 +282,9 @@ impl RowSubject {
         let row = location_index.filter(|_| is_head).map(|index| location_id(page, find.evidence, index));
         Some(Self {
             evidence_id: evidence_id(page, find.evidence),
-            location_row: row,
+            location_id: row,
             location_index,
-            key: evidence.key.name(),
+            evidence_key: evidence.key.name(),
             evidence_json: evidence_json(evidence),
             location_json: find.location.and_then(|index| evidence.locations.get(index)).map(location_json),
             note: format!("{word} {}", path_told(page)),
@@ -313,9 +313,9 @@ impl RowSubject {
             ["hardening", &page.version_id, &page.scoring_version, &page.file_path, &page.url, header, part];
         Self {
             evidence_id: derive(&names),
-            location_row: None,
+            location_id: None,
             location_index: None,
-            key: "hardening",
+            evidence_key: "hardening",
             evidence_json: json!({"key": "hardening", "header_name": header, "directive": directive})
                 .to_string(),
             location_json: None,

@@ -9,12 +9,15 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use varve_warc::rules::WarcFinding;
+use varve_wire::ReadAt;
 
 use crate::disk::Disk;
 use crate::error::StoreError;
 use crate::exchange::{ScannedRecord, extract_lossy};
-use crate::index::{IndexEntry, IndexError, IndexOptions, IndexReader, IndexRebuild, PrefixRange};
-use crate::silo::{SiloError, SiloFile, SiloFiles, WalkedRecords, missing_ranges, next_number, walk};
+use crate::index::{IndexEntry, IndexError, IndexOptions, IndexReader, IndexRebuild, PrefixRange, SiloPlace};
+use crate::silo::{
+    SiloError, SiloFile, SiloFiles, SiloWalk, WalkedRecords, missing_ranges, next_number, walk,
+};
 use crate::writer::recover::{LastSiloState, save_cut_tail, trim_last_silo};
 use crate::writer::segments;
 
@@ -62,34 +65,18 @@ pub fn rebuild(
     let mut done = RebuildDone::default();
     segments::complete(files)?;
     files.disk.make_folders(folder)?;
-    // The old index, if readable, shows which records were acknowledged.
-    let old = IndexReader::open(&*files.disk, folder).ok();
-    let known = old.as_ref().and_then(IndexReader::greatest_place);
     let silos = files.list()?;
-    if let Some(old) = &old {
-        done.lost_entries = count_lost_entries(old, &silos);
-    }
-    drop(old);
+    let known = read_old_index(files, folder, &silos, &mut done);
     let mut index = IndexRebuild::begin(&*files.disk, folder, options)?;
     // The new index has no entries of lost silos, so their numbers are recorded separately.
     done.number_damage = next_number::restore(files, known.map_or(0, |known| known.silo() + 1))?;
     let numbers: Vec<u32> = silos.keys().copied().collect();
     done.lost_silos = missing_ranges(&numbers, next_number::next_unused(files)?);
-    let last = numbers.last().copied();
     for (number, silo) in &silos {
         let source = files.open(*number)?;
-        let mut whole = ConfirmedRecords {
-            index: &mut index,
-            scanned: &mut *scanned,
-            held: Vec::new(),
-            held_back: Vec::new(),
-            failure: Ok(()),
-        };
-        let mut walked =
-            walk(&*source, *number, threads, progress, &extract_lossy, &mut |part| whole.take(part))
-                .map_err(|error| StoreError::walk(*number, error))?;
-        let UnconfirmedRecords { entries: mut held, scanned: held_back } = whole.finish()?;
-        let settled = if last == Some(*number) {
+        let (mut walked, unconfirmed) =
+            index_silo(&*source, *number, threads, progress, &mut index, scanned)?;
+        let state = if numbers.last() == Some(number) {
             if known.is_none() && !silo.read_only {
                 done.set_aside = save_cut_tail(files, silo, &*source, walked.good)?;
             }
@@ -97,21 +84,30 @@ pub fn rebuild(
         } else {
             LastSiloState::Sealed
         };
-        if matches!(settled, LastSiloState::Open | LastSiloState::Removed) {
-            // The cut bytes were never acknowledged, so they are not a finding.
-            held.dedup_by_key(|entry| entry.place);
-            walked.records = walked.records.saturating_sub(held.len() as u64);
-            walked.findings.retain(|finding| finding.offset < walked.good);
+        if matches!(state, LastSiloState::Open | LastSiloState::Removed) {
+            unconfirmed.discard(&mut walked);
         } else {
-            held.into_iter().try_for_each(|entry| index.push(entry))?;
-            held_back.into_iter().for_each(|(_, record)| scanned(record));
+            unconfirmed.confirm(&mut index, scanned)?;
         }
-        done.silos += u64::from(settled != LastSiloState::Removed);
+        done.silos += u64::from(state != LastSiloState::Removed);
         done.records += walked.records;
         done.findings.extend(walked.findings.into_iter().map(|finding| (*number, finding)));
     }
     done.entries = index.finish()?.entries;
     Ok(done)
+}
+
+/// Counts the entries of the old index that lead nowhere. Returns the last place in it, which shows
+/// up to where records were acknowledged; `None` without a readable index.
+fn read_old_index(
+    files: &SiloFiles,
+    folder: &Path,
+    silos: &BTreeMap<u32, SiloFile>,
+    done: &mut RebuildDone,
+) -> Option<SiloPlace> {
+    let old = IndexReader::open(&*files.disk, folder).ok()?;
+    done.lost_entries = count_lost_entries(&old, silos);
+    old.greatest_place()
 }
 
 /// Counts the entries that lead to no byte of a silo. A damaged index is counted up to the damage.
@@ -138,30 +134,58 @@ pub fn build_index_elsewhere(
     let last = silos.keys().next_back().copied();
     for (number, silo) in &silos {
         let source = files.open(*number)?;
-        let mut whole = ConfirmedRecords {
-            index: &mut index,
-            scanned: &mut *scanned,
-            held: Vec::new(),
-            held_back: Vec::new(),
-            failure: Ok(()),
-        };
-        walk(&*source, *number, threads, &|_| {}, &extract_lossy, &mut |part| whole.take(part))
-            .map_err(|error| StoreError::walk(*number, error))?;
-        let UnconfirmedRecords { entries, scanned: held_back } = whole.finish()?;
+        let (_, unconfirmed) = index_silo(&*source, *number, threads, &|_| {}, &mut index, scanned)?;
         // The end of the open silo was perhaps never acknowledged.
         if silo.read_only || last != Some(*number) {
-            entries.into_iter().try_for_each(|entry| index.push(entry))?;
-            held_back.into_iter().for_each(|(_, record)| scanned(record));
+            unconfirmed.confirm(&mut index, scanned)?;
         }
     }
     index.finish()?;
     Ok(())
 }
 
+/// Adds the records of a silo to the index and passes them to `scanned`, up to the last complete one.
+/// Returns those behind it.
+fn index_silo(
+    source: &dyn ReadAt,
+    number: u32,
+    threads: usize,
+    progress: &(impl Fn(u64) + Sync),
+    index: &mut IndexRebuild<'_>,
+    scanned: &mut dyn FnMut(ScannedRecord),
+) -> Result<(SiloWalk, UnconfirmedRecords), StoreError> {
+    let mut whole =
+        ConfirmedRecords { index, scanned, held: Vec::new(), held_back: Vec::new(), failure: Ok(()) };
+    let walked = walk(source, number, threads, progress, &extract_lossy, &mut |part| whole.take(part))
+        .map_err(|error| StoreError::walk(number, error))?;
+    Ok((walked, whole.finish()?))
+}
+
 /// Records behind the last complete one, which may be cut off.
 struct UnconfirmedRecords {
     entries: Vec<IndexEntry>,
     scanned: Vec<(u64, ScannedRecord)>,
+}
+
+impl UnconfirmedRecords {
+    /// Adds the records to the index: they stay in the silo.
+    fn confirm(
+        self,
+        index: &mut IndexRebuild<'_>,
+        scanned: &mut dyn FnMut(ScannedRecord),
+    ) -> Result<(), IndexError> {
+        self.entries.into_iter().try_for_each(|entry| index.push(entry))?;
+        self.scanned.into_iter().for_each(|(_, record)| scanned(record));
+        Ok(())
+    }
+
+    /// Removes the records from the result of the walk: they were cut off. The cut bytes were never
+    /// acknowledged, so they are not a finding.
+    fn discard(mut self, walked: &mut SiloWalk) {
+        self.entries.dedup_by_key(|entry| entry.place);
+        walked.records = walked.records.saturating_sub(self.entries.len() as u64);
+        walked.findings.retain(|finding| finding.offset < walked.good);
+    }
 }
 
 /// Feeds records into the new index. Records behind the last complete one are held back until it is

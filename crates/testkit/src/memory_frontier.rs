@@ -230,9 +230,9 @@ impl Frontier for MemoryFrontier {
         Ok(())
     }
 
-    fn settle(&self, outcomes: &[(i64, FrontierOutcome<'_>)]) -> Result<u64, CatalogError> {
+    fn record_outcomes(&self, outcomes: &[(i64, FrontierOutcome<'_>)]) -> Result<u64, CatalogError> {
         let mut shared = lock(&self.shared);
-        let mut settled = 0;
+        let mut recorded = 0;
         for (no, outcome) in outcomes {
             let url = usize::try_from(*no).ok().and_then(|at| shared.urls.get_mut(at));
             let Some(url) = url.filter(|url| url.state == MemoryUrlState::Claimed(self.worker)) else {
@@ -244,9 +244,9 @@ impl Frontier for MemoryFrontier {
                 FrontierOutcome::Failed(_) => (MemoryUrlState::Failed, url.tries + 1),
                 FrontierOutcome::Skipped(_) => (MemoryUrlState::Skipped, url.tries),
             };
-            settled += 1;
+            recorded += 1;
         }
-        Ok(settled)
+        Ok(recorded)
     }
 
     fn release(&self) -> Result<(), CatalogError> {

@@ -131,7 +131,7 @@ impl Frontier for EmptyFrontier {
     fn renew_lease(&self, _: Moment) -> Result<(), CatalogError> {
         Ok(())
     }
-    fn settle(&self, _: &[(i64, FrontierOutcome<'_>)]) -> Result<u64, CatalogError> {
+    fn record_outcomes(&self, _: &[(i64, FrontierOutcome<'_>)]) -> Result<u64, CatalogError> {
         Ok(0)
     }
     fn release(&self) -> Result<(), CatalogError> {

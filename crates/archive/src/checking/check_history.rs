@@ -3,7 +3,7 @@
 use varve_core::Moment;
 use varve_core::fact::VerdictDetail;
 use varve_core::history::{Capture, CaptureFilter, ListCursor, StoredVerdict, TimeOrder, VerdictKind};
-use varve_expect::{Observed, Outcome, Seen, Standing, standing};
+use varve_expect::{CheckOutcome, Observed, PastCheck, UrlHealth, health_after};
 
 use super::CheckTarget;
 use varve_crawl::CrawlError;
@@ -21,12 +21,12 @@ pub(crate) struct CheckHistory<'a> {
 }
 
 impl CheckHistory<'_> {
-    /// The standing of a URL whose last verdict is known. For a failing URL the whole history is
+    /// The health of a URL whose last verdict is known. For a failing URL the whole history is
     /// read, to find when the failure began. For others the last few checks are enough.
-    pub(crate) fn standing(&self, url: &str, fails: bool) -> Result<Standing, CrawlError> {
+    pub(crate) fn health(&self, url: &str, fails: bool) -> Result<UrlHealth, CrawlError> {
         let limit = if fails { usize::MAX } else { RECENT_CHECKS };
         let verdicts = self.history.catalog().verdicts_of(url, limit)?;
-        Ok(standing(verdicts.iter().rev().map(seen)))
+        Ok(health_after(verdicts.iter().rev().map(past_check)))
     }
 
     /// The last capture before an instant that met an expectation: the capture of the last check
@@ -67,9 +67,9 @@ impl CheckHistory<'_> {
     }
 }
 
-fn seen(row: &StoredVerdict) -> Seen {
+fn past_check(row: &StoredVerdict) -> PastCheck {
     let status = Some(row.status).filter(|status| *status != 0);
-    Seen { time: row.time.seconds(), outcome: Outcome::recalled(row.verdict, status) }
+    PastCheck { time: row.time.seconds(), outcome: CheckOutcome::of_stored_verdict(row.verdict, status) }
 }
 
 /// Converts a capture with its full response headers to an observed response.

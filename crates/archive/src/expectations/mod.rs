@@ -11,6 +11,7 @@ pub use varve_crawl::{OnAnswer, ProbeFailure, ProbeRequest, ProbeResponse, Probe
 pub use varve_crawl::{ProbeOptions, RunClock, WebProber};
 pub(crate) use varve_expect::of_host;
 pub use varve_expect::{
-    Departure, Domain, DomainFile, DomainFileError, Expectation, Follow, Loaded, Observed, Outcome, Redirect,
-    Remark, Seen, Standing, Target, TargetError, UrlDatabase, UrlsError, Verdict, judge, standing,
+    CheckOutcome, Departure, Domain, DomainFile, DomainFileError, Expectation, Follow, Loaded, Observed,
+    PastCheck, Redirect, Remark, Target, TargetError, UrlDatabase, UrlHealth, UrlsError, Verdict,
+    health_after, judge,
 };

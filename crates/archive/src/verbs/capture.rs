@@ -65,7 +65,7 @@ pub fn capture(
         settings.scope.kind = ScopeKind::Plan;
     }
     settings.seeds = seeds(&settings.seeds)?;
-    settings.network = manner.reach.kept(&settings.seeds)?;
+    settings.network = manner.reach.to_save(&settings.seeds)?;
     let fetchers = fetchers(history, &settings, &manner.reach)?;
     let run = RunId::new(Uuid::now_v7());
     Ok(begin(&conduct(history, manner), settings, run, fetchers, report)?)
@@ -95,8 +95,8 @@ pub(crate) fn resumed(
     reach: &NetworkOptions,
     settings: &mut CrawlSettings,
 ) -> Result<NetworkOptions, CrawlError> {
-    let reach = reach.again(&settings.network, &settings.seeds)?;
-    settings.network = reach.kept(&settings.seeds)?;
+    let reach = reach.with_saved(&settings.network, &settings.seeds)?;
+    settings.network = reach.to_save(&settings.seeds)?;
     Ok(reach)
 }
 

@@ -35,16 +35,16 @@ pub use super::urls::list::UrlFilter;
 
 /// The source of the expectations.
 #[derive(Clone, Copy)]
-pub enum Promised<'a> {
+pub enum ExpectationSource<'a> {
     /// The records of a URL database.
-    By(&'a UrlDatabase),
+    Database(&'a UrlDatabase),
     /// The last version of the archive: every page should be unchanged.
-    ByArchive,
+    LastVersion,
 }
 
-/// The message and author stored with a check.
+/// The message and author of the version that a check makes.
 #[derive(Clone, Debug)]
-pub struct Note {
+pub struct CheckLabel {
     /// The message of the version.
     pub message: String,
     /// The author of the check.
@@ -53,7 +53,7 @@ pub struct Note {
 
 /// The result of a check that stored its evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct StoredCheck {
     /// The run.
     pub run: RunId,
     /// The version of its captures; `None` if there was no response.
@@ -91,18 +91,18 @@ pub fn look<E: From<ArchiveError>>(
 /// expectations, once everything is durable.
 pub fn check<E: From<ArchiveError> + From<UrlsError>>(
     history: &ArchiveHistoryWriter,
-    promised: Promised<'_>,
+    source: ExpectationSource<'_>,
     request: &Request,
-    note: Note,
+    label: CheckLabel,
     prober: &dyn Prober,
     progress: &mut dyn FnMut(CheckProgress),
     mut each: impl FnMut(CheckedUrl) -> Result<(), E>,
-) -> Result<Ended, E> {
-    let (cases, intent) = match promised {
-        Promised::By(database) => {
+) -> Result<StoredCheck, E> {
+    let (cases, intent) = match source {
+        ExpectationSource::Database(database) => {
             (expected_cases(database, request)?, in_force(history, &database.load_all()?)?)
         }
-        Promised::ByArchive => {
+        ExpectationSource::LastVersion => {
             let read = |record| read_fact(&history.writer().reader(), record);
             let takes = |capture: &Capture| takes(&request.filter, capture);
             (
@@ -126,14 +126,14 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
     let (cases, found): (Vec<&CheckCase<'_>>, Vec<(RecordedVerdict, CheckedUrl)>) =
         cases.iter().zip(found).filter_map(|(case, found)| Some((case, found?))).unzip();
     let (noted, verdicts): (Vec<RecordedVerdict>, Vec<CheckedUrl>) = found.into_iter().unzip();
-    let ended = conclude(history, &mut evidence, &noted, note, intent)?;
+    let stored = conclude(history, &mut evidence, &noted, label, intent)?;
     let past = CheckHistory { history };
     for ((case, noted), mut checked) in cases.into_iter().zip(noted).zip(verdicts) {
-        checked.version = ended.version.filter(|_| noted.capture.is_some());
+        checked.version = stored.version.filter(|_| noted.capture.is_some());
         look_back(&past, case, noted, &mut checked)?;
         each(checked)?;
     }
-    Ok(ended)
+    Ok(stored)
 }
 
 /// Compares a failure with the last good capture. Returns whether there was anything to compare.
@@ -170,15 +170,15 @@ fn conclude(
     history: &ArchiveHistoryWriter,
     evidence: &mut CheckEvidence<'_>,
     noted: &[RecordedVerdict],
-    note: Note,
+    label: CheckLabel,
     intent: KeptIntent,
-) -> Result<Ended, ArchiveError> {
+) -> Result<StoredCheck, ArchiveError> {
     let run = evidence.run();
     let verdicts = if noted.is_empty() { None } else { Some(evidence.write_down(noted)?) };
-    let Note { message, author } = note;
+    let CheckLabel { message, author } = label;
     let made =
         version_of_run(history, NewRunVersion { run, message, author, intent, verdicts, pages: Vec::new() })?;
-    Ok(Ended { run, version: made.version, captures: made.captures, verdicts })
+    Ok(StoredCheck { run, version: made.version, captures: made.captures, verdicts })
 }
 
 fn fill(checked: &mut CheckedUrl, finding: CheckFinding) {
@@ -201,10 +201,10 @@ fn look_back(
         return Ok(());
     }
     let fails = checked.verdict.is_failure();
-    let standing = past.standing(&checked.url, fails)?;
-    checked.standing = Some(standing);
+    let health = past.health(&checked.url, fails)?;
+    checked.health = Some(health);
     if fails {
-        let since = standing.since().unwrap_or(noted.time.seconds());
+        let since = health.since().unwrap_or(noted.time.seconds());
         checked.since = Some(Moment::from_seconds(since).to_string());
         checked.last_good = past.last_good(&checked.url, &*case.promise, noted.time)?.map(Box::new);
         checked.evidence = noted.capture.map(Box::new);

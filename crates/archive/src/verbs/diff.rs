@@ -41,7 +41,7 @@ pub struct Request {
     /// The newer version; `None` for an empty one.
     pub head: Option<VersionId>,
     /// A version captured together with the head: differences between the two are noise.
-    pub twin: Option<VersionId>,
+    pub noise_from: Option<VersionId>,
     /// Only pages of this URL.
     pub url: Option<String>,
     /// How pages are compared.
@@ -70,11 +70,11 @@ pub struct PageComparison<'a> {
 
 /// Maximum number of pages reported that differ but do not count as changed. Each takes memory
 /// until the end.
-const MAX_QUIET_PAGES: usize = 100_000;
+const MAX_INSIGNIFICANT_PAGES: usize = 100_000;
 
 /// A page that differs but does not count as changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quiet {
+pub struct InsignificantChange {
     /// Its URL.
     pub url: String,
     /// Its path.
@@ -107,7 +107,7 @@ pub struct Totals {
     /// Number of noise-only pages in which each rule took part.
     pub rules: BTreeMap<&'static str, u64>,
     /// The first of the pages that differ but do not count as changed.
-    pub quiet: Vec<Quiet>,
+    pub insignificant: Vec<InsignificantChange>,
 }
 
 impl Totals {
@@ -236,8 +236,8 @@ fn compare_pair<E: From<ArchiveError>>(
     let comparison = if is_long || base.is_bodiless() || head.is_bodiless() {
         compare_heads(&sides[0], &sides[1], has_same_body(pair), &request.options)
     } else {
-        let taught = taught(history, request, pair, &head)?;
-        compare(&sides[0], &sides[1], taught.as_ref().unwrap_or(&request.options))
+        let learned = with_learned_noise(history, request, pair, &head)?;
+        compare(&sides[0], &sides[1], learned.as_ref().unwrap_or(&request.options))
     };
     let is_answered_otherwise = status_differs(pair) || pair.moved().is_some();
     if request.headers_only && !is_answered_otherwise && comparison.headers_changed(request.all) == 0 {
@@ -301,28 +301,28 @@ impl PageComparison<'_> {
     }
 }
 
-/// The noise learned from the twin of a page; `None` if it has no twin, or one with a different
-/// status.
-fn taught(
+/// The options with the noise learned from the capture of a page in the version `noise_from`. `None`
+/// if there is no such capture, or one with a different status.
+fn with_learned_noise(
     history: &HistoryReader,
     request: &Request,
     pair: &CapturePair,
     head: &LoadedPage,
 ) -> Result<Option<CompareOptions>, ArchiveError> {
-    let (Some(twin), Some(page)) = (request.twin, &pair.head) else { return Ok(None) };
-    let found = history.catalog().captures_at_path(&twin, &page.path)?;
-    let is_twin = |capture: &&Capture| {
+    let (Some(version), Some(page)) = (request.noise_from, &pair.head) else { return Ok(None) };
+    let found = history.catalog().captures_at_path(&version, &page.path)?;
+    let is_same_page = |capture: &&Capture| {
         let address = varve_core::url::page_identity(&page.url).unwrap_or_else(|| page.url.clone());
         super::log::is_spelling(&capture.url, &address)
             && capture.status == page.status
             && capture.length.unwrap_or(0) <= MAX_COMPARED_BYTES
     };
-    let Some(twin) = found.iter().find(is_twin) else { return Ok(None) };
-    let twin = LoadedPage::load_lossy(history, Some(twin), MAX_COMPARED_BYTES)?;
-    if twin.is_bodiless() {
+    let Some(second) = found.iter().find(is_same_page) else { return Ok(None) };
+    let second = LoadedPage::load_lossy(history, Some(second), MAX_COMPARED_BYTES)?;
+    if second.is_bodiless() {
         return Ok(None);
     }
-    let volatile = learn(&head.side("head"), &twin.side("twin"), &request.options);
+    let volatile = learn(&head.side("head"), &second.side("second"), &request.options);
     Ok(Some(CompareOptions { volatile, ..request.options.clone() }))
 }
 
@@ -376,9 +376,14 @@ impl Totals {
                 rules.keys().for_each(|rule| *self.rules.entry(rule).or_default() += 1);
             }
         }
-        if self.quiet.len() < MAX_QUIET_PAGES {
+        if self.insignificant.len() < MAX_INSIGNIFICANT_PAGES {
             let page = pair.any();
-            self.quiet.push(Quiet { url: page.url.clone(), path: page.path.clone(), rules, alike });
+            self.insignificant.push(InsignificantChange {
+                url: page.url.clone(),
+                path: page.path.clone(),
+                rules,
+                alike,
+            });
         }
     }
 

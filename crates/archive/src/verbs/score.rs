@@ -541,15 +541,15 @@ fn evidence(row: EvidenceLocationRow) -> StoredEvidenceLocation {
     StoredEvidenceLocation {
         evidence_id: row.evidence_id.to_string(),
         evidence_index: i64::try_from(row.evidence_index).unwrap_or(i64::MAX),
-        location_index: row.location_index,
+        location_index: row.location.index,
         key: row.evidence_key.to_owned(),
-        selector: row.selector,
-        file_path: Some(row.file_path),
-        bytes: range(row.byte_start, row.byte_end),
-        lines: range(row.line_start, row.line_end),
+        selector: row.location.selector,
+        file_path: Some(row.location.file_path),
+        bytes: range(row.location.byte_start, row.location.byte_end),
+        lines: range(row.location.line_start, row.location.line_end),
         confidence: None,
         evidence_json: row.evidence_json,
-        location_json: row.location_json,
+        location_json: row.location.json,
     }
 }
 
@@ -563,15 +563,15 @@ fn attributions(
     let path = |pair: &PagePair<'_>| pair.head.or(pair.base).map(|page| page.file_path.clone());
     let one = |row: AttributionRow| Attribution {
         base,
-        evidence_id: row.evidence_id.to_string(),
-        location_index: row.evidence_location_index.unwrap_or(-1),
+        evidence_id: row.subject.evidence_id.to_string(),
+        location_index: row.subject.location_index.unwrap_or(-1),
         chunk_index: row.chunk_index,
-        key: row.evidence_key.to_owned(),
-        evidence_json: row.evidence_json,
-        location_json: row.location_json,
+        key: row.subject.evidence_key.to_owned(),
+        evidence_json: row.subject.evidence_json,
+        location_json: row.subject.location_json,
         contribution: row.contribution,
         percent: row.contribution_pct,
-        note: Some(row.note),
+        note: Some(row.subject.note),
     };
     let rows = attribution_rows("", &head.to_string(), RulePack::exposure_1(), pairs, shares, now.seconds());
     let with_path = |row: AttributionRow| {

@@ -1,11 +1,11 @@
-//! The live web held against the archive, without anything promised.
+//! Checks of the live web against the last version of the archive, without a URL database.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use varve_archive::expectations::report::{CheckedUrl, ContentComparison};
 use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, RunOptions, ScopeKind, capture};
-use varve_archive::verbs::check::{Note, Promised, Request, check};
+use varve_archive::verbs::check::{CheckLabel, ExpectationSource, Request, check};
 use varve_testkit::web::{Answer, Site};
 
 use crate::scene::{Scene, Wrong, told};
@@ -99,7 +99,7 @@ fn a_304_response_means_the_earlier_page() {
     assert!(same.iter().all(|checked| !checked.verdict.is_failure()), "{:?}", told(&same));
     assert_eq!(comparison(&same, "/kept"), Some(ContentComparison::Unchanged));
     mood.store(1, Ordering::SeqCst);
-    let (found, _) = scene.check_all(Promised::ByArchive, &Request::default());
+    let (found, _) = scene.check_all(ExpectationSource::LastVersion, &Request::default());
     let kept = found.iter().find(|checked| checked.url.ends_with("/kept")).unwrap();
     assert_eq!(kept.comparison, Some(ContentComparison::Changed));
     assert_eq!(kept.last_good.as_ref().map(|good| good.status), Some(200), "{:?}", told(&found));
@@ -109,12 +109,12 @@ fn a_304_response_means_the_earlier_page() {
 fn captures_of_a_check_are_not_expectations() {
     let (scene, mood) = captured();
     mood.store(1, Ordering::SeqCst);
-    let first = scene.check_all(Promised::ByArchive, &Request::default()).0;
-    let second = scene.check_all(Promised::ByArchive, &Request::default()).0;
+    let first = scene.check_all(ExpectationSource::LastVersion, &Request::default()).0;
+    let second = scene.check_all(ExpectationSource::LastVersion, &Request::default()).0;
     assert_eq!(told(&first), told(&second));
     let short = second.iter().find(|checked| checked.url.ends_with("/short")).unwrap();
     assert_eq!(short.last_good.as_ref().unwrap().status, 200);
-    assert_eq!(short.standing.unwrap().word(), "gone");
+    assert_eq!(short.health.unwrap().word(), "gone");
     assert!(short.since.is_some() && short.capture.is_some());
     scene.assert_sound();
 }
@@ -123,12 +123,12 @@ fn captures_of_a_check_are_not_expectations() {
 fn versions_that_only_checks_made_are_no_measure() {
     let scene = Scene::new(site().0);
     let refused = || {
-        let (history, note) = (scene.history(), Note { message: "check".to_owned(), author: None });
+        let (history, label) = (scene.history(), CheckLabel { message: "check".to_owned(), author: None });
         let ended = check(
             &history,
-            Promised::ByArchive,
+            ExpectationSource::LastVersion,
             &Request::default(),
-            note,
+            label,
             &scene.prober(true),
             &mut |_| {},
             |_| Ok::<(), Wrong>(()),
@@ -152,17 +152,19 @@ fn a_part_of_the_version_can_be_meant() {
         },
         ..Request::default()
     };
-    let found = scene.check_all(Promised::ByArchive, &request).0;
+    let found = scene.check_all(ExpectationSource::LastVersion, &request).0;
     let mut paths = told(&found);
     paths.retain(|line| !line.starts_with("/sitemap.xml"));
     assert_eq!(paths, ["/short ok", "/steady ok"]);
     let filter =
         varve_archive::verbs::check::UrlFilter { domain: Some("nowhere".into()), ..Default::default() };
     let request = Request { filter, ..Request::default() };
-    let note = Note { message: "check".to_owned(), author: None };
+    let label = CheckLabel { message: "check".to_owned(), author: None };
     let (history, prober) = (scene.history(), scene.prober(true));
     let ended =
-        check(&history, Promised::ByArchive, &request, note, &prober, &mut |_| {}, |_| Ok::<(), Wrong>(()));
+        check(&history, ExpectationSource::LastVersion, &request, label, &prober, &mut |_| {}, |_| {
+            Ok::<(), Wrong>(())
+        });
     assert!(ended.is_err(), "a domain that was named must be there");
 }
 
@@ -207,7 +209,7 @@ fn a_stopped_check_stores_its_results() {
     });
     let scene = capture_of(site);
     let request = Request { stop: Some(stop), retries: 3, ..Request::default() };
-    let (found, ended) = scene.check_all(Promised::ByArchive, &request);
+    let (found, ended) = scene.check_all(ExpectationSource::LastVersion, &request);
     assert!(!found.is_empty() && found.len() < 20, "{:?}", told(&found));
     assert!(found.iter().all(|checked| !checked.verdict.is_failure()));
     assert!(ended.version.is_some() && ended.captures as usize >= found.len());

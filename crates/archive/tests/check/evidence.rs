@@ -5,9 +5,9 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use varve_archive::expectations::{ProbeOptions, Standing, Verdict};
+use varve_archive::expectations::{ProbeOptions, UrlHealth, Verdict};
 use varve_archive::history::VersionPages;
-use varve_archive::verbs::check::{Promised, Request, explain};
+use varve_archive::verbs::check::{ExpectationSource, Request, explain};
 use varve_archive::verbs::rebuild;
 use varve_archive::{ArchivePaths, Capture};
 use varve_testkit::web::{Answer, Site};
@@ -77,14 +77,14 @@ fn a_failure_is_reported_with_its_start_and_the_last_good_capture() {
     let scene = Scene::new(site);
     scene.promise("", &[&page()]);
     let (first, _) = scene.check(&Request::default());
-    assert_eq!((first[0].standing, first[0].since.as_deref()), (Some(Standing::Ok), None));
+    assert_eq!((first[0].health, first[0].since.as_deref()), (Some(UrlHealth::Ok), None));
     mood.store(1, Ordering::SeqCst);
     let (second, _) = scene.check(&Request::default());
     let failure = &second[0];
     assert!(failure.verdict.is_failure());
     let good = failure.last_good.as_deref().unwrap();
     assert_eq!(Some(good.id.to_string()), first[0].capture);
-    assert!(matches!(failure.standing, Some(Standing::Failing { .. })), "{failure:?}");
+    assert!(matches!(failure.health, Some(UrlHealth::Failing { .. })), "{failure:?}");
     let mut hunks = 0;
     let history = scene.history();
     let explained = explain(&history, failure, &Default::default(), |page| {
@@ -99,7 +99,7 @@ fn a_failure_is_reported_with_its_start_and_the_last_good_capture() {
     assert_eq!(third[0].last_good, failure.last_good);
     mood.store(0, Ordering::SeqCst);
     let (fourth, _) = scene.check(&Request::default());
-    assert_eq!(fourth[0].standing, Some(Standing::Flaky { failures: 2, checks: 4 }));
+    assert_eq!(fourth[0].health, Some(UrlHealth::Flaky { failures: 2, checks: 4 }));
     assert_eq!(fourth[0].since, None);
     scene.assert_sound();
 }
@@ -205,7 +205,7 @@ fn a_url_that_was_not_requested_has_not_failed() {
     let asking = ProbeOptions { failures_per_host: 5, concurrency: 1, whole: true, ..scene.asking() };
     let (prober, database) = (prober(asking), scene.database());
     let request = Request { retries: 1, ..Request::default() };
-    let (found, _) = scene.check_by(&prober, Promised::By(&database), &request);
+    let (found, _) = scene.check_by(&prober, ExpectationSource::Database(&database), &request);
     for checked in &found {
         let is_asked = scene.web.count(checked.url.strip_prefix(&scene.web.url("")).unwrap()) > 0;
         match (&checked.verdict, is_asked) {
@@ -217,5 +217,5 @@ fn a_url_that_was_not_requested_has_not_failed() {
     assert!(found.iter().filter(|checked| checked.url.contains("/x")).all(|checked| checked.since.is_none()));
     scene.promise("", &["_path: /x0", "_path: /x1"]);
     let (found, _) = scene.check(&Request::default());
-    assert!(found.iter().all(|checked| checked.standing == Some(Standing::Ok)), "{:?}", told(&found));
+    assert!(found.iter().all(|checked| checked.health == Some(UrlHealth::Ok)), "{:?}", told(&found));
 }

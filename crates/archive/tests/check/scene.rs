@@ -10,7 +10,7 @@ use varve_archive::expectations::{ProbeOptions, RunClock, UrlDatabase, WebProber
 use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::capture::NetworkOptions;
-use varve_archive::verbs::check::{Ended, Note, Promised, Request, check, look};
+use varve_archive::verbs::check::{CheckLabel, ExpectationSource, Request, StoredCheck, check, look};
 use varve_archive::verbs::init::init;
 use varve_archive::{Archive, ArchiveError, ArchivePaths, ArchiveSettings, Date, Moment, WriterOptions};
 use varve_testkit::web::{Site, Web};
@@ -99,30 +99,34 @@ impl Scene {
         prober(ProbeOptions { whole, ..self.asking() })
     }
 
-    /// Checks what was promised, and keeps the evidence.
-    pub(crate) fn check(&self, request: &Request) -> (Vec<CheckedUrl>, Ended) {
-        self.check_all(Promised::By(&self.database()), request)
+    /// Checks the expectations of the URL database, and stores the evidence.
+    pub(crate) fn check(&self, request: &Request) -> (Vec<CheckedUrl>, StoredCheck) {
+        self.check_all(ExpectationSource::Database(&self.database()), request)
     }
 
-    pub(crate) fn check_all(&self, promised: Promised<'_>, request: &Request) -> (Vec<CheckedUrl>, Ended) {
-        self.check_by(&self.prober(true), promised, request)
+    pub(crate) fn check_all(
+        &self,
+        source: ExpectationSource<'_>,
+        request: &Request,
+    ) -> (Vec<CheckedUrl>, StoredCheck) {
+        self.check_by(&self.prober(true), source, request)
     }
 
     /// The same, with whoever asks.
     pub(crate) fn check_by(
         &self,
         prober: &WebProber,
-        promised: Promised<'_>,
+        source: ExpectationSource<'_>,
         request: &Request,
-    ) -> (Vec<CheckedUrl>, Ended) {
+    ) -> (Vec<CheckedUrl>, StoredCheck) {
         let history = self.history();
         let mut found = Vec::new();
-        let note = Note { message: "check".to_owned(), author: None };
-        let ended = check(&history, promised, request, note, prober, &mut |_| {}, |checked| {
+        let label = CheckLabel { message: "check".to_owned(), author: None };
+        let stored = check(&history, source, request, label, prober, &mut |_| {}, |checked| {
             found.push(checked);
             Ok::<(), Wrong>(())
         });
-        (found, ended.unwrap())
+        (found, stored.unwrap())
     }
 
     /// Holds the web against the last version, and keeps nothing.

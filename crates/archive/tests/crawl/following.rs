@@ -401,7 +401,7 @@ fn traps_end() {
     let scene = Scene::new(Site::new().with_traps());
     let seeds = [
         "/trap/deeper/",
-        "/trap/tangle/",
+        "/trap/growing/",
         "/trap/calendar/2026/11",
         "/trap/session/start",
         "/trap/sitemap/0",
@@ -410,7 +410,7 @@ fn traps_end() {
         scene.settings(&seeds, ScopeKind::Host).with(|settings| settings.politeness.obey_robots = false),
     );
     let rules: std::collections::BTreeSet<&str> = told.skipped.values().map(String::as_str).collect();
-    for rule in ["trap:repeating-segments", "trap:tangled-segments", "trap:calendar", "trap:session-id"] {
+    for rule in ["trap:repeating-segments", "trap:growing-path", "trap:calendar", "trap:session-id"] {
         assert!(rules.contains(rule), "{rule} not among {rules:?}");
     }
     assert!(told.ended().captures < 3000, "{}", told.ended().captures);

@@ -10,7 +10,7 @@ use varve_archive::expectations::{
     Observed, OnAnswer, ProbeRequest, ProbeResponse, Prober, UrlDatabase, UrlsError,
 };
 use varve_archive::history::ArchiveHistoryWriter;
-use varve_archive::verbs::check::{Note, Promised, Request, check};
+use varve_archive::verbs::check::{CheckLabel, ExpectationSource, Request, check};
 use varve_archive::verbs::{checkout, rebuild, score, tag};
 use varve_archive::{ArchiveError, ArchivePaths, Moment, VersionId};
 use varve_core::exchange::{Exchange, Timing};
@@ -169,10 +169,12 @@ pub(crate) fn check_numbers(root: &Path, answers: &[(u8, u8)]) -> Option<Version
     fs::write(folder.path().join("e.org.yaml"), format!("---\n{records}")).expect("written");
     let database = UrlDatabase::open(folder.path()).expect("opened");
     let history = ArchiveHistoryWriter::open(root, opening()).expect("opened for writing");
-    let note = Note { message: "check".to_owned(), author: None };
+    let label = CheckLabel { message: "check".to_owned(), author: None };
     let (request, web) = (Request::default(), Numbers(answers));
     let ended =
-        check(&history, Promised::By(&database), &request, note, &web, &mut |_| {}, |_| Ok::<(), Wrong>(()));
+        check(&history, ExpectationSource::Database(&database), &request, label, &web, &mut |_| {}, |_| {
+            Ok::<(), Wrong>(())
+        });
     ended.expect("checked").version
 }
 

@@ -209,7 +209,7 @@ fn make_ready(
 }
 
 /// Stores outcomes of URLs that the worker holds, and returns their number.
-pub(super) fn settle(
+pub(super) fn record_outcomes(
     connection: &Connection,
     run_no: i64,
     worker: WorkerId,
@@ -232,11 +232,11 @@ pub(super) fn settle(
         moved.entry(state as i64).or_insert((state, 0)).1 +=
             i64::try_from(mark.execute(params)?).unwrap_or(0);
     }
-    let mut settled = 0;
+    let mut recorded = 0;
     for (state, more) in moved.into_values() {
         add_to_state(connection, run_no, state, more)?;
-        settled += more;
+        recorded += more;
     }
-    add_to_state(connection, run_no, UrlState::Claimed, -settled)?;
-    Ok(settled.unsigned_abs())
+    add_to_state(connection, run_no, UrlState::Claimed, -recorded)?;
+    Ok(recorded.unsigned_abs())
 }

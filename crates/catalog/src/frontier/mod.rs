@@ -127,8 +127,9 @@ impl Frontier for SqliteFrontier {
         })
     }
 
-    fn settle(&self, outcomes: &[(i64, FrontierOutcome<'_>)]) -> Result<u64, CatalogError> {
-        self.catalog.write_unsynced(|connection| claim::settle(connection, self.no, self.worker, outcomes))
+    fn record_outcomes(&self, outcomes: &[(i64, FrontierOutcome<'_>)]) -> Result<u64, CatalogError> {
+        self.catalog
+            .write_unsynced(|connection| claim::record_outcomes(connection, self.no, self.worker, outcomes))
     }
 
     fn release(&self) -> Result<(), CatalogError> {

@@ -9,7 +9,9 @@ use varve_archive::expectations::report::{CheckReporter, CheckedUrl, ReportForma
 use varve_archive::expectations::{ProbeFailure, UrlDatabase, Verdict};
 use varve_archive::history::{ArchiveHistoryReader, ArchiveHistoryWriter, HistoryReader};
 use varve_archive::verbs::capture::FetchErrorKind;
-use varve_archive::verbs::check::{CheckProgress, Ended, Note, Promised, Request, check, explain, look};
+use varve_archive::verbs::check::{
+    CheckLabel, CheckProgress, ExpectationSource, Request, StoredCheck, check, explain, look,
+};
 use varve_archive::verbs::diff::{CompareOptions, PageComparison};
 use varve_archive::verbs::urls::check::check as check_without_evidence;
 use varve_archive::{ArchiveError, ArchivePaths, RepositoryError};
@@ -50,7 +52,7 @@ const MAX_DIFF_LINES: usize = 40;
 ///
 /// With `--json`, prints one object per URL: `url`, `verdict`, `status`,
 /// `expected`, `got`, `since`, `capture`, `reason`; in an archive also `version`,
-/// `standing` (ok, flaky, failing, gone) and `last_good`; against the archive `comparison`
+/// `health` (ok, flaky, failing, gone) and `last_good`; against the archive `comparison`
 /// (unchanged, noise, changed, gone); with `--explain` the `difference`, as in `varve diff --json`.
 /// The last object has the `summary`, the number of URLs by verdict.
 #[derive(clap::Args)]
@@ -320,18 +322,18 @@ impl CheckArgs {
         let history = session.open_archive_history()?;
         let layout = history.writer().layout();
         let database = if self.against_archive { None } else { Some(self.database(Some(layout))?) };
-        let promised = database.as_ref().map_or(Promised::ByArchive, Promised::By);
+        let source = database.as_ref().map_or(ExpectationSource::LastVersion, ExpectationSource::Database);
         let stop = signals::stop_flag();
         let prober = self.web.prober(session, Some(layout.temporary()), true, Some(Arc::clone(&stop)))?;
-        let note = Note { message: self.message.clone(), author: self.author.clone() };
+        let label = CheckLabel { message: self.message.clone(), author: self.author.clone() };
         let mut teller = VerdictPrinter::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();
         let request = self.manner.request(&stop);
-        let ended = check(&history, promised, &request, note, &prober, &mut progress, |checked| {
+        let stored = check(&history, source, &request, label, &prober, &mut progress, |checked| {
             self.tell(&history, checked, &mut teller)
         })?;
         let outcome = teller.close(&self.manner, &stop)?;
-        say(&ended, &mut session.printer);
+        say(&stored, &mut session.printer);
         Ok(outcome)
     }
 
@@ -403,8 +405,8 @@ fn print_diff_size(
     ))
 }
 
-fn say(ended: &Ended, printer: &mut Printer) {
-    if let Some(version) = ended.version {
-        printer.say(format_args!("{} stored in version {version}", counted(ended.captures, "response")));
+fn say(stored: &StoredCheck, printer: &mut Printer) {
+    if let Some(version) = stored.version {
+        printer.say(format_args!("{} stored in version {version}", counted(stored.captures, "response")));
     }
 }

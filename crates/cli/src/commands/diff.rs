@@ -176,11 +176,12 @@ impl Verb for DiffArgs {
             "chars" => DiffMode::Letters,
             _ => DiffMode::Lines,
         };
-        let twin = self.noise_from.as_deref().map(|twin| resolve_version(&history, twin)).transpose()?;
+        let noise_from =
+            self.noise_from.as_deref().map(|version| resolve_version(&history, version)).transpose()?;
         let request = Request {
             base,
             head: Some(head),
-            twin,
+            noise_from,
             url: self.url.clone(),
             options: self.options(mode),
             all: self.output.all,
@@ -384,8 +385,8 @@ impl<'a> DiffPrinter<'a> {
 
     fn end(&mut self, totals: &Totals) -> Result<(), Error> {
         if self.output.is_json() {
-            let quiet = summary::quiet_json(totals).to_string();
-            return self.printer.line(format_args!("],{}", quiet.trim_start_matches('{')));
+            let insignificant = summary::insignificant_json(totals).to_string();
+            return self.printer.line(format_args!("],{}", insignificant.trim_start_matches('{')));
         }
         if let Some(document) = self.document.take() {
             document.print(totals, self.printer)?;

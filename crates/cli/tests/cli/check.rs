@@ -76,7 +76,7 @@ fn expectations_are_checked_and_the_evidence_is_stored() {
     for field in ["url", "verdict", "status", "expected", "got", "since", "capture"] {
         assert!(first[0].get(field).is_some(), "{field}");
     }
-    assert_eq!(first[1]["standing"], "ok");
+    assert_eq!(first[1]["health"], "ok");
     scene.changed.store(true, Ordering::SeqCst);
     let output = scene.check(&["--explain"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
@@ -194,7 +194,7 @@ fn private_addresses_must_be_allowed() {
         assert_eq!(scene.web.total(), asked);
     }
     let checked = scene.checked(&[]);
-    assert_eq!((&checked[0]["verdict"], &checked[0]["standing"]), (&"ok".into(), &"ok".into()));
+    assert_eq!((&checked[0]["verdict"], &checked[0]["health"]), (&"ok".into(), &"ok".into()));
     let url = scene.web.url("/about.html");
     let output = scene.run(&["-C", "museum", "plan", "suggest", &format!("{url}?new")]);
     assert_eq!(output.status.code(), Some(2));

@@ -14,7 +14,7 @@
 use std::collections::HashSet;
 
 use super::date::Dated;
-use super::path_permutation::PathPermutationTrap;
+use super::growing_path::GrowingPathDetector;
 use super::sketch::Sketch;
 use super::{Trap, TrapLimits, TrapUrlParts, detect_in_url};
 
@@ -43,7 +43,7 @@ pub struct TrapDetector {
     sketch: Sketch,
     /// Site and shape of the calendars that were found to be endless.
     endless: HashSet<(String, String)>,
-    tangle: PathPermutationTrap,
+    growing_paths: GrowingPathDetector,
 }
 
 impl TrapDetector {
@@ -53,7 +53,7 @@ impl TrapDetector {
             limits,
             sketch: Sketch::new(SKETCH_BITS),
             endless: HashSet::new(),
-            tangle: PathPermutationTrap::default(),
+            growing_paths: GrowingPathDetector::default(),
         }
     }
 
@@ -65,8 +65,8 @@ impl TrapDetector {
         }
         let parts = TrapUrlParts::of(url);
         let segments: Vec<&str> = parts.segments().collect();
-        if !self.tangle.takes(parts.site, &segments, self.limits.permuted) {
-            return Some(Trap::PermutedSegments);
+        if !self.growing_paths.takes(parts.site, &segments, self.limits.growing_paths) {
+            return Some(Trap::GrowingPath);
         }
         if Dated::find(parts).is_some_and(|dated| self.is_endless(parts.site, dated)) {
             return Some(Trap::Calendar);
@@ -307,7 +307,7 @@ mod tests {
         urls.extend((0..300).map(|n| format!("http://h/docs/guide/install/step-{n}")));
         let mut watch = TrapDetector::new(TrapLimits::default());
         for url in urls {
-            assert!(watch.note(&url).is_none_or(|trap| trap != Trap::PermutedSegments), "{url}");
+            assert!(watch.note(&url).is_none_or(|trap| trap != Trap::GrowingPath), "{url}");
         }
     }
 

@@ -10,7 +10,7 @@
 
 mod date;
 mod detector;
-mod path_permutation;
+mod growing_path;
 mod single_url;
 mod sketch;
 
@@ -29,8 +29,8 @@ pub enum Trap {
     TooDeep,
     /// The same segments repeat.
     RepeatingSegments,
-    /// The same segments occur in every order.
-    PermutedSegments,
+    /// Relative links make the path grow: the same segments occur in every order.
+    GrowingPath,
     /// The same parameter repeats.
     RepeatingParameters,
     /// There are too many parameters.
@@ -54,7 +54,7 @@ impl Trap {
             Self::TooLong => "too-long",
             Self::TooDeep => "too-deep",
             Self::RepeatingSegments => "repeating-segments",
-            Self::PermutedSegments => "tangled-segments",
+            Self::GrowingPath => "growing-path",
             Self::RepeatingParameters => "repeating-parameters",
             Self::TooManyParameters => "too-many-parameters",
             Self::Calendar => "calendar",
@@ -83,8 +83,8 @@ pub struct TrapLimits {
     pub repeats: usize,
     /// The maximum number of occurrences of a segment anywhere in a path.
     pub scattered: usize,
-    /// The maximum number of paths of a site with segments in any order.
-    pub permuted: u16,
+    /// The maximum number of paths of a site that relative links seem to have made grow.
+    pub growing_paths: u16,
     /// The maximum number of parameters in a query.
     pub parameters: usize,
     /// The years that a calendar may show.
@@ -110,7 +110,7 @@ impl Default for TrapLimits {
             depth: 24,
             repeats: 3,
             scattered: 6,
-            permuted: 1000,
+            growing_paths: 1000,
             parameters: 20,
             years: 1990..=2100,
             dates: 24,

@@ -1,17 +1,17 @@
 //! Percent escapes, byte by byte: which bytes stand for themselves where, and how the others are
 //! written.
 //!
-//! Knows nothing of URLs as a whole. Everything is written into a `Sink`, so that the same rules
+//! Knows nothing of URLs as a whole. Everything is written into an [`EscapeSink`], so that the same rules
 //! can make a text or feed a hash without making one.
 
 use std::borrow::Cow;
 
 /// A set of bytes.
-pub(crate) struct ByteSet([bool; 256]);
+pub struct ByteSet([bool; 256]);
 
 impl ByteSet {
     /// The letters, the digits and these.
-    pub(crate) const fn alphanumeric_and(others: &[u8]) -> Self {
+    pub const fn alphanumeric_and(others: &[u8]) -> Self {
         let mut set = [false; 256];
         let mut byte = 0;
         while byte < 256 {
@@ -27,7 +27,7 @@ impl ByteSet {
     }
 
     /// Whether the byte is in the set.
-    pub(crate) const fn has(&self, byte: u8) -> bool {
+    pub const fn has(&self, byte: u8) -> bool {
         self.0[byte as usize]
     }
 
@@ -38,7 +38,7 @@ impl ByteSet {
 }
 
 /// Where written bytes go.
-pub(crate) trait EscapeSink {
+pub trait EscapeSink {
     /// Takes one ASCII byte.
     fn byte(&mut self, ascii: u8);
 
@@ -59,7 +59,7 @@ impl EscapeSink for String {
 const HEX_DIGITS: [u8; 16] = *b"0123456789ABCDEF";
 
 /// Writes one byte, escaped unless it is in `kept`.
-pub(crate) fn write_byte(byte: u8, kept: &ByteSet, sink: &mut impl EscapeSink) {
+pub fn write_byte(byte: u8, kept: &ByteSet, sink: &mut impl EscapeSink) {
     if kept.has(byte) {
         sink.byte(byte);
     } else {

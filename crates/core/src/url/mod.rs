@@ -13,7 +13,6 @@
 //! | one text for all spellings | [`normalise`](mod@normalise) |
 //! | where does a link on this page lead? | [`resolve`](mod@resolve) |
 //! | what does the page call itself? | [`declared_canonical`] |
-//! | under which texts may a Crystal project know it? | [`alternatives`](mod@alternatives) |
 //! | where does it stand in a sorted index? | [`surt`] |
 //! | where does the page lie in a working tree? | [`tree_path`](mod@tree_path) |
 //! | all of these, step by step | [`explain`](mod@explain) |
@@ -22,7 +21,6 @@
 //! too much: it maps hosts, adds slashes and resolves dots. A key made from its output would differ
 //! from the keys of other programs.
 
-pub mod alternatives;
 pub mod clean;
 pub mod declared_canonical;
 mod error;
@@ -41,7 +39,6 @@ pub mod surt;
 pub mod tree_path;
 mod web_url;
 
-pub use alternatives::{Alternatives, SiteRules, alternatives};
 pub use clean::clean;
 pub use declared_canonical::{Candidates, Canonical, CanonicalSource, canonical};
 pub use error::{UrlError, UrlProblem};

@@ -42,7 +42,7 @@ impl<'a> UrlQuery<'a> {
     }
 
     /// Plain names and values, to be encoded.
-    pub(crate) fn from_pairs(pairs: &'a [(&'a str, String)]) -> Self {
+    pub fn from_pairs(pairs: &'a [(&'a str, String)]) -> Self {
         let parameter = |(name, value): &'a (&'a str, String)| QueryParameter {
             name: Cow::Borrowed(name.as_bytes()),
             value: Cow::Borrowed(value.as_bytes()),
@@ -86,7 +86,7 @@ impl<'a> QueryParameter<'a> {
 }
 
 /// Decodes escapes, and `+` as a space.
-pub(crate) fn unescape(text: &str) -> Cow<'_, [u8]> {
+pub fn unescape(text: &str) -> Cow<'_, [u8]> {
     let bytes = text.as_bytes();
     if memchr::memchr2(b'%', b'+', bytes).is_none() {
         return Cow::Borrowed(bytes);

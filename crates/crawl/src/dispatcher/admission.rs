@@ -94,7 +94,7 @@ impl CrawlDispatcher<'_> {
                 FetchReason::Robots => {
                     self.fail(task, FetchErrorKind::Timeout.word(), "the time of the run was over")?;
                 }
-                _ => self.skip_in_hand(task, &rule),
+                _ => self.skip_in_progress(task, &rule),
             }
         }
         Ok(())
@@ -111,7 +111,7 @@ impl CrawlDispatcher<'_> {
             tasks.iter().map(|task| PastQuery { url: &task.url, spelling: spelling_match(task) }).collect();
         let found = self.context.destination.past(self.context.run, &queries)?;
         for (task, past) in tasks.into_iter().zip(found) {
-            if self.is_in_hand(&task.url) {
+            if self.is_in_progress(&task.url) {
                 // Another task of the same batch has it.
                 self.awaiting.tasks.push(task);
             } else {
@@ -135,7 +135,7 @@ impl CrawlDispatcher<'_> {
             self.leave_in_frontier(task);
             return None;
         }
-        if self.is_in_hand(&task.url) {
+        if self.is_in_progress(&task.url) {
             self.awaiting.tasks.push(task);
             return None;
         }
@@ -146,13 +146,13 @@ impl CrawlDispatcher<'_> {
     fn admit_known(&mut self, mut task: CrawlTask, past: PastLookup) -> Result<(), CrawlError> {
         match past {
             PastLookup::ThisRun(stored) => {
-                self.in_hand.begin(&mut task, false);
+                self.in_progress.begin(&mut task, false);
                 self.threads.writers.push(WriteJob { task, input: JobInput::Stored(stored) });
                 return Ok(());
             }
             PastLookup::Earlier(earlier) => {
                 self.use_earlier(&mut task, earlier);
-                if task.found_as.is_some() && self.is_in_hand(&task.url) {
+                if task.found_as.is_some() && self.is_in_progress(&task.url) {
                     let url = task.found_as.take().unwrap_or_else(|| task.url.clone());
                     self.awaiting.tasks.push(CrawlTask { url, earlier: None, ..task });
                     return Ok(());
@@ -160,7 +160,7 @@ impl CrawlDispatcher<'_> {
             }
             PastLookup::Fresh(stored) if task.reason != FetchReason::Robots => {
                 self.reporter.tally.present += 1;
-                self.in_hand.begin(&mut task, false);
+                self.in_progress.begin(&mut task, false);
                 self.threads.writers.push(WriteJob { task, input: JobInput::Stored(stored) });
                 return Ok(());
             }
@@ -174,13 +174,13 @@ impl CrawlDispatcher<'_> {
             && let Some(CacheSlot::Held(exchange)) = self.threads.fetchers.cached(task.url.as_str())
         {
             // A page in flight has it.
-            self.in_hand.begin(&mut task, false);
+            self.in_progress.begin(&mut task, false);
             let input = JobInput::Response(exchange, Vec::new());
             self.threads.writers.push(WriteJob { task, input });
             return Ok(());
         }
         let is_page = task.reason.is_page();
-        self.in_hand.begin(&mut task, is_page);
+        self.in_progress.begin(&mut task, is_page);
         if self.context.policy.settings.politeness.obey_robots && task.reason != FetchReason::Robots {
             return self.admit_by_robots(task);
         }
@@ -201,9 +201,9 @@ impl CrawlDispatcher<'_> {
     }
 
     /// Whether a URL is in flight, or was captured since the last checkpoint.
-    fn is_in_hand(&self, url: &RequestUrl) -> bool {
+    fn is_in_progress(&self, url: &RequestUrl) -> bool {
         let is_with_page = || matches!(self.threads.fetchers.cached(url.as_str()), Some(CacheSlot::Asking));
-        self.in_hand.contains(url.as_str()) || is_with_page()
+        self.in_progress.contains(url.as_str()) || is_with_page()
     }
 
     /// Requests the spelling by which a page is stored, so that its history stays in one line; not
@@ -228,7 +228,7 @@ impl CrawlDispatcher<'_> {
 
     fn has_room_for_page(&self) -> bool {
         let most = self.context.policy.settings.limits.max_pages;
-        most.is_none_or(|most| self.reporter.tally.pages + self.in_hand.pages() < most)
+        most.is_none_or(|most| self.reporter.tally.pages + self.in_progress.pages() < most)
     }
 
     /// Skips a page beyond the limit, once it is certain that the pages before it were captured.
@@ -251,7 +251,7 @@ impl CrawlDispatcher<'_> {
                     self.reporter.denied(task.url.as_str(), &rule);
                     reply.deny(rule);
                 }
-                mode => self.skip_in_hand(CrawlTask { mode, ..task }, &rule),
+                mode => self.skip_in_progress(CrawlTask { mode, ..task }, &rule),
             },
             RobotsDecision::Unavailable(task, failure) if failure.is_postponed => {
                 self.leave_in_frontier(task);
@@ -315,8 +315,8 @@ impl CrawlDispatcher<'_> {
     }
 
     /// Skips a task that was about to be requested.
-    pub(super) fn skip_in_hand(&mut self, task: CrawlTask, rule: &SkipRule) {
-        self.in_hand.end(&task);
+    pub(super) fn skip_in_progress(&mut self, task: CrawlTask, rule: &SkipRule) {
+        self.in_progress.end(&task);
         self.skip(task, rule);
     }
 
@@ -339,7 +339,7 @@ impl CrawlDispatcher<'_> {
                 reply.deny(SkipRule::RetryAfter);
             }
             _ => {
-                self.in_hand.end(&task);
+                self.in_progress.end(&task);
                 self.hosts.task_back(task.host());
             }
         }
@@ -358,7 +358,7 @@ impl CrawlDispatcher<'_> {
                 RobotsFailure { kind: "robots".into(), message: message.into(), is_postponed: false };
             for waiting in self.hosts.robots_failed(owner.authority(), owner.origin(), failure) {
                 if !waiting.is_admission() {
-                    self.in_hand.end(&waiting);
+                    self.in_progress.end(&waiting);
                 }
                 self.postpone(waiting, until);
             }

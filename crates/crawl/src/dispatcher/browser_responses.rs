@@ -136,7 +136,7 @@ impl CrawlDispatcher<'_> {
         if policy.embed_rule(reason, &url).is_some() {
             return Ok(());
         }
-        if self.in_hand.contains(url.as_str()) {
+        if self.in_progress.contains(url.as_str()) {
             self.awaiting.exchanges.extend(was_requested.then_some(exchange));
             return Ok(());
         }
@@ -156,7 +156,7 @@ impl CrawlDispatcher<'_> {
         }
         let mut task = CrawlTask { earlier, redirects, ..CrawlTask::new(url, reason) };
         self.hosts.task_out(task.host());
-        self.in_hand.begin(&mut task, false);
+        self.in_progress.begin(&mut task, false);
         let renderings = displayed.map(|displayed| displayed.renderings).unwrap_or_default();
         let input = JobInput::Response(Box::new(exchange), renderings);
         self.threads.writers.push(WriteJob { task, input });
@@ -169,11 +169,11 @@ impl CrawlDispatcher<'_> {
         Ok(found.into_iter().next().unwrap_or(PastLookup::Nothing))
     }
 
-    /// After a checkpoint: decides about responses to URLs that were in hand when they arrived.
+    /// After a checkpoint: decides about responses to URLs that were in progress when they arrived.
     pub(super) fn handle_repeated_exchanges(&mut self) -> Result<(), CrawlError> {
         for exchange in std::mem::take(&mut self.awaiting.exchanges) {
             let Some(url) = exact_url(&exchange.url) else { continue };
-            if self.in_hand.is_busy(url.as_str()) {
+            if self.in_progress.is_busy(url.as_str()) {
                 self.awaiting.exchanges.push(exchange);
                 continue;
             }
@@ -245,7 +245,7 @@ impl CrawlDispatcher<'_> {
         url: &RequestUrl,
         reply: oneshot::Sender<Option<Exchange>>,
     ) -> Result<(), CrawlError> {
-        if self.in_hand.is_fresh(url.as_str()) {
+        if self.in_progress.is_fresh(url.as_str()) {
             // It is stored, and found only when that is durable.
             self.checkpoint_now()?;
         }

@@ -58,7 +58,7 @@ impl CrawlDispatcher<'_> {
             Err(error) => return self.fail(task, "content", &error_chain(&error)),
         };
         self.threads.backlog.take(response.links.followed.len());
-        self.in_hand.end(&task);
+        self.in_progress.end(&task);
         self.hosts.task_back(task.host());
         match &response.stored {
             StoredAs::NonCapture(exchange) => {
@@ -91,7 +91,7 @@ impl CrawlDispatcher<'_> {
             task.reason.is_page() && (!(300..400).contains(&receipt.status) || receipt.not_modified);
         let row = row_of_receipt(receipt, self.context.destination.redaction());
         self.threads.checkpoints.pending.rows.extend(row);
-        self.in_hand.captured(task.url.as_str());
+        self.in_progress.captured(task.url.as_str());
         self.reporter.tally.robots += u64::from(task.reason == FetchReason::Robots);
         if receipt.truncated.is_some()
             && let Some(SkipRule::Limit(which)) = self.reached_limit()
@@ -113,7 +113,7 @@ impl CrawlDispatcher<'_> {
     /// A response became a revision of a project.
     fn record_revision(&mut self, task: &CrawlTask, response: &StoredResponse, revision: &StoredRevision) {
         let is_redirect = (300..400).contains(&response.status) && response.status != 304;
-        self.in_hand.captured(task.url.as_str());
+        self.in_progress.captured(task.url.as_str());
         let page = CapturedPage {
             url: task.url.as_str(),
             time: revision.time,

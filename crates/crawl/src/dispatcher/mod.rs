@@ -9,14 +9,14 @@
 //! | --- | --- |
 //! | `admission` | whether a URL of the frontier is requested |
 //! | `start` | what a run begins with: seeds, members of groups, and the state of an earlier process |
-//! | `retries` | whether a request that ended is retried, has failed, or is left for a resumed run |
+//! | `finished_requests` | whether a request that ended is retried, has failed, or is left for a resumed run |
 //! | `handle_response` | what follows from a response |
 //! | `browser_responses` | which exchanges of a page in a browser are captures, and what it may request |
 
 mod admission;
 mod browser_responses;
+mod finished_requests;
 mod handle_response;
-mod retries;
 mod start;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,7 +38,6 @@ use super::discovered_link::UnfollowedLink;
 use super::event::{CrawlEvent, CrawlProgress, CrawlTally};
 use super::fetchers::CrawlFetchers;
 use super::hosts::CrawlHosts;
-use super::in_hand::UrlsInHand;
 use super::link_backlog::LinkBacklog;
 use super::message::CrawlMessage;
 use super::past_captures::{PastLookup, PastQuery, SpellingMatch};
@@ -47,6 +46,7 @@ use super::request_loop::RequestLoop;
 use super::seen_urls::SeenUrls;
 use super::task::{CrawlTask, HostTurn, TaskMode};
 use super::unfollowed_links::UnfollowedLinks;
+use super::urls_in_progress::UrlsInProgress;
 use super::writer_pool::WriterQueue;
 use crate::error::CrawlError;
 
@@ -112,9 +112,9 @@ pub(crate) struct CrawlThreads<'a> {
 /// The items that wait for the next checkpoint.
 #[derive(Default)]
 struct AwaitingCheckpoint {
-    /// Tasks whose URL is in hand.
+    /// Tasks whose URL is in progress.
     tasks: Vec<CrawlTask>,
-    /// Responses to URLs that were in hand when they arrived. Whether they are captures is known
+    /// Responses to URLs that were in progress when they arrived. Whether they are captures is known
     /// later.
     exchanges: Vec<Exchange>,
 }
@@ -132,7 +132,7 @@ pub(crate) struct CrawlDispatcher<'a> {
     context: CrawlContext<'a>,
     threads: CrawlThreads<'a>,
     hosts: CrawlHosts,
-    in_hand: UrlsInHand,
+    in_progress: UrlsInProgress,
     awaiting: AwaitingCheckpoint,
     seen: SeenUrls,
     traps: TrapDetector,
@@ -156,7 +156,7 @@ impl<'a> CrawlDispatcher<'a> {
             context.run.as_bytes().iter().fold(0u64, |seed, byte| seed.rotate_left(8) ^ u64::from(*byte));
         Self {
             hosts: CrawlHosts::new(context.policy.settings.politeness.policy(), seed),
-            in_hand: UrlsInHand::default(),
+            in_progress: UrlsInProgress::default(),
             awaiting: AwaitingCheckpoint::default(),
             seen: SeenUrls::new(context.policy.settings.scope.depth),
             traps: TrapDetector::new(TrapLimits::for_year(year)),
@@ -474,7 +474,7 @@ impl CrawlDispatcher<'_> {
     fn handle_checkpointed(&mut self, has_new_urls: bool) -> Result<(), CrawlError> {
         let now = self.now();
         self.threads.checkpoints.saved(now);
-        self.in_hand.checkpointed();
+        self.in_progress.checkpointed();
         self.threads.writers.resume();
         if has_new_urls {
             self.times.empty_since = None;

@@ -25,9 +25,10 @@ use varve_catalog::CatalogRow;
 use varve_core::alias::Aliases;
 use varve_core::headers::Redaction;
 use varve_core::secret::ShownUrl;
-use varve_core::url::{RequestUrl, SiteRules, alternatives};
+use varve_core::url::RequestUrl;
 use varve_core::{Moment, RunId};
 use varve_crystal::{OpenReport, Project, ProjectWriter, Resource, ResourceGroup, Revision, RevisionId};
+use varve_crystal::{SiteRules, url_alternatives};
 use varve_fetch::Credentials;
 
 use super::crawl_policy::{CrawlPolicy, UrlSpelling};
@@ -98,7 +99,7 @@ impl SharedProject {
     /// The URL under which the project stores, or would store, the resource that `text` means.
     /// `None` if it is not a web URL, has user information, or an alias marks it as external.
     pub fn address(&self, text: &str) -> Option<String> {
-        let known = alternatives(text.trim(), &self.sites, &self.aliases);
+        let known = url_alternatives(text.trim(), &self.sites, &self.aliases);
         let begins_so = known.urls.first().is_some_and(|url| is_web(url));
         if !begins_so || ShownUrl(text).has_user_info() {
             return None;
@@ -113,7 +114,7 @@ impl SharedProject {
 
     /// Whether an alias says that a URL stays on the live web.
     pub fn is_external(&self, text: &str) -> bool {
-        alternatives(text.trim(), &self.sites, &self.aliases).external.is_some()
+        url_alternatives(text.trim(), &self.sites, &self.aliases).external.is_some()
     }
 
     /// [`Self::address`] as the function that the crawl policy uses.

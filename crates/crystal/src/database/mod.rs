@@ -25,35 +25,38 @@ const MAX_VALUE_BYTES: i32 = 64 << 20;
 /// How long to wait for another connection's short transaction.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How the file is opened.
+/// How the database is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum ConnectMode {
     /// To read and write it.
     ReadWrite,
     /// To read it while others may write it.
     ReadOnly,
-    /// To read it where a log and its index are there already: neither is written.
-    Beside,
-    /// To read it where nobody can write: no lock is taken and nothing beside the file is looked
-    /// at.
+    /// To read it with the write-ahead log and its index that are there already. SQLite writes neither
+    /// of them.
+    ReadOnlyWithLog,
+    /// To read it where no process can write. SQLite takes no lock and ignores the files beside the
+    /// database.
     Immutable,
 }
 
 /// Opens the database `file` of the project at `dir`. SQLite refuses a path with a link in it.
-pub(crate) fn connect(dir: &Path, file: &Path, how: How) -> Result<Connection> {
+pub(crate) fn connect(dir: &Path, file: &Path, mode: ConnectMode) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW
-        | match how {
-            How::ReadWrite => OpenFlags::SQLITE_OPEN_READ_WRITE,
-            How::ReadOnly => OpenFlags::SQLITE_OPEN_READ_ONLY,
-            How::Beside | How::Immutable => OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
+        | match mode {
+            ConnectMode::ReadWrite => OpenFlags::SQLITE_OPEN_READ_WRITE,
+            ConnectMode::ReadOnly => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            ConnectMode::ReadOnlyWithLog | ConnectMode::Immutable => {
+                OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI
+            }
         };
-    let opened = match how {
-        How::Beside => Connection::open_with_flags(uri(file, "readonly_shm=1"), flags),
-        How::Immutable => Connection::open_with_flags(uri(file, "immutable=1"), flags),
-        How::ReadWrite | How::ReadOnly => Connection::open_with_flags(file, flags),
+    let opened = match mode {
+        ConnectMode::ReadOnlyWithLog => Connection::open_with_flags(uri(file, "readonly_shm=1"), flags),
+        ConnectMode::Immutable => Connection::open_with_flags(uri(file, "immutable=1"), flags),
+        ConnectMode::ReadWrite | ConnectMode::ReadOnly => Connection::open_with_flags(file, flags),
     };
-    opened.and_then(settle).map_err(failure(dir, file))
+    opened.and_then(configure).map_err(failure(dir, file))
 }
 
 /// Creates the database `file` of the project at `dir`.
@@ -62,12 +65,12 @@ pub(crate) fn create(dir: &Path, file: &Path) -> Result<Connection> {
         | OpenFlags::SQLITE_OPEN_NOFOLLOW
         | OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE;
-    Connection::open_with_flags(file, flags).and_then(settle).map_err(failure(dir, file))
+    Connection::open_with_flags(file, flags).and_then(configure).map_err(failure(dir, file))
 }
 
-/// Turns an error of SQLite into one that names the project, or the file when it is no database at
-/// all. Code that keeps the database to himself for as long as we were patient is at something that
-/// takes long, like a migration.
+/// Turns an error of SQLite into one that names the project, or the file when it is not a database.
+/// A program that locks the database for longer than `BUSY_TIMEOUT` counts as using the project: a
+/// migration does that.
 fn failure<'a>(dir: &'a Path, file: &'a Path) -> impl Fn(rusqlite::Error) -> Error + 'a {
     |source| match source.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => Error::NotSqlite { path: file.to_owned() },
@@ -76,7 +79,7 @@ fn failure<'a>(dir: &'a Path, file: &'a Path) -> impl Fn(rusqlite::Error) -> Err
     }
 }
 
-fn settle(connection: Connection) -> rusqlite::Result<Connection> {
+fn configure(connection: Connection) -> rusqlite::Result<Connection> {
     for (setting, on) in [
         (DbConfig::SQLITE_DBCONFIG_DQS_DDL, true),
         (DbConfig::SQLITE_DBCONFIG_DQS_DML, true),

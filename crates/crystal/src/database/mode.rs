@@ -23,7 +23,7 @@ use std::time::SystemTime;
 use tempfile::TempDir;
 use varve_file::{EntryInfo, EntryKind};
 
-use super::{How, connect, set_journal_mode};
+use super::{ConnectMode, connect, set_journal_mode};
 use crate::error::{Error, Result, database_at, io_at};
 use crate::location::{DATABASE_FILE, ProjectLayout};
 use crate::sparse_copy::copy_sparse;
@@ -91,9 +91,9 @@ pub(crate) fn open_for_reading(layout: &ProjectLayout, medium: ProjectMedium) ->
         tries += 1;
         let files = ProjectDatabaseFiles::of(layout);
         let frozen = Some(files).filter(|_| writable);
-        let Some(how) = way(layout, writable)? else { return open_copy(layout, frozen) };
-        match connect(&layout.dir, &layout.folder().checked_path(DATABASE_FILE)?, how) {
-            Ok(connection) if how == How::Immutable => {
+        let Some(mode) = connect_mode(layout, writable)? else { return open_copy(layout, frozen) };
+        match connect(&layout.dir, &layout.folder().checked_path(DATABASE_FILE)?, mode) {
+            Ok(connection) if mode == ConnectMode::Immutable => {
                 return Ok(OpenedDatabase {
                     connection,
                     reading: DatabaseReadMode::Immutable,
@@ -118,23 +118,23 @@ pub(crate) fn open_for_reading(layout: &ProjectLayout, medium: ProjectMedium) ->
     }
 }
 
-/// How to open a database without a trace; none where only a copy can be read.
-fn way(layout: &ProjectLayout, writable: bool) -> Result<Option<How>> {
+/// How to open a database so that no file is changed; `None` where only a copy can be read.
+fn connect_mode(layout: &ProjectLayout, writable: bool) -> Result<Option<ConnectMode>> {
     if !writable {
-        return Ok(if has_log(layout)? { None } else { Some(How::Immutable) });
+        return Ok(if has_log(layout)? { None } else { Some(ConnectMode::Immutable) });
     }
     let [log, index] = ["wal", "shm"].map(|kind| beside(layout, kind));
     let (log, index) = (log?, index?.is_some());
     let has_transactions = log.is_some_and(|log| log.length > WAL_HEADER_BYTES);
     Ok(match (log.is_some(), index) {
-        // SQLite cannot make an index of its own for a log without a transaction, and waits for one
-        // in vain.
-        (true, true) if !has_transactions => Some(How::ReadOnly),
-        (true, true) => Some(How::Beside),
+        // SQLite cannot make an index of its own for a log without a transaction, and would wait for
+        // another process to write one.
+        (true, true) if !has_transactions => Some(ConnectMode::ReadOnly),
+        (true, true) => Some(ConnectMode::ReadOnlyWithLog),
         (true, false) if has_transactions => None,
-        (true, false) => Some(How::Immutable),
-        (false, _) if is_in_wal_mode(layout)? => Some(How::Immutable),
-        (false, _) => Some(How::ReadOnly),
+        (true, false) => Some(ConnectMode::Immutable),
+        (false, _) if is_in_wal_mode(layout)? => Some(ConnectMode::Immutable),
+        (false, _) => Some(ConnectMode::ReadOnly),
     })
 }
 
@@ -197,7 +197,7 @@ fn open_copy(layout: &ProjectLayout, frozen: Option<ProjectDatabaseFiles>) -> Re
             copy_file(layout, &log, &folder.join(layout.name(&log)))?;
         }
     }
-    let connection = connect(&layout.dir, &database, How::ReadWrite)?;
+    let connection = connect(&layout.dir, &database, ConnectMode::ReadWrite)?;
     set_journal_mode(&connection, "delete").map_err(database_at(&layout.dir))?;
     connection.pragma_update(None, "query_only", true).map_err(database_at(&layout.dir))?;
     Ok(OpenedDatabase { connection, reading: DatabaseReadMode::Copy, copy: Some(copy), frozen })

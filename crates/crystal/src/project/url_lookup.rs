@@ -1,15 +1,15 @@
 //! Which resource a URL means in a project.
 //!
-//! The rules of normal forms, sites and aliases are `varve_core`'s; the aliases are rows of the
+//! The rules of normal forms and sites are in `url_alternatives`; the aliases are rows of the
 //! project. Of all texts under which a URL may be known, the first that the project has wins, so
 //! older and less normal rows are found. A new resource gets the last text.
 
 use varve_core::alias::Aliases;
-use varve_core::url::{Alternatives, SiteRules, alternatives};
 
 use super::Project;
 use crate::error::{Error, Result};
 use crate::rows::Resource;
+use crate::url_alternatives::{SiteRules, UrlAlternatives, url_alternatives};
 use crate::url_prefix::EXTERNAL_MARKER;
 
 /// A lookup in a project with more aliases fails: each lookup tries all of them.
@@ -46,8 +46,8 @@ impl Project {
     }
 
     /// The texts under which the project may know a URL, the one to keep it under last.
-    pub fn alternatives(&self, url: &str) -> Result<Alternatives> {
-        Ok(alternatives(url, &SiteRules::built_in(), &self.alias_rules()?))
+    pub fn alternatives(&self, url: &str) -> Result<UrlAlternatives> {
+        Ok(url_alternatives(url, &SiteRules::built_in(), &self.alias_rules()?))
     }
 
     /// What a URL means: a resource if the project has it under any of its names, else where an

@@ -27,7 +27,7 @@ use rusqlite::{Params, Transaction, TransactionBehavior};
 
 use crate::database::mode::{self, DatabaseReadMode, ProjectMedium, can_be_written};
 use crate::database::schema::Upgraded;
-use crate::database::{How, connect};
+use crate::database::{ConnectMode, connect};
 use crate::disk::{ProjectDisk, Watcher};
 use crate::error::{ChangeRefusal, Error, Result, database_at};
 use crate::files::ensure_files;
@@ -96,7 +96,7 @@ impl ProjectWriter {
     pub(crate) fn open_locked(layout: ProjectLayout, lock: Lock, options: OpenOptions<'_>) -> Result<Self> {
         let disk = ProjectDisk::watched(layout.folder(), options.watcher.clone());
         let database = layout.folder().checked_path(DATABASE_FILE)?;
-        let connection = connect(&layout.dir, &database, How::ReadWrite)?;
+        let connection = connect(&layout.dir, &database, ConnectMode::ReadWrite)?;
         let opened =
             mode::OpenedDatabase { connection, reading: DatabaseReadMode::Live, copy: None, frozen: None };
         let project = Project::from_opened(layout, opened)?;

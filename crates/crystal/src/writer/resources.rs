@@ -2,11 +2,11 @@
 //! form is there.
 
 use varve_core::secret::ShownUrl;
-use varve_core::url::{SiteRules, alternatives};
 
 use crate::error::{ChangeRefusal, Error, Result};
 use crate::ids::ResourceId;
 use crate::rows::Resource;
+use crate::url_alternatives::{SiteRules, url_alternatives};
 use crate::url_prefix::is_own_scheme;
 
 use super::{ProjectChange, ProjectWriter};
@@ -29,7 +29,7 @@ impl ProjectWriter {
             let aliases = change.writer.alias_rules()?;
             let mut ids = Vec::new();
             for url in urls {
-                let known = alternatives(url, &sites, &aliases);
+                let known = url_alternatives(url, &sites, &aliases);
                 ids.push(match change.known_or_new(&known.urls, known.external.as_deref()) {
                     Ok(resource) => Some(resource.id),
                     Err(Error::Refused(ChangeRefusal::External { .. } | ChangeRefusal::OwnScheme { .. })) => {

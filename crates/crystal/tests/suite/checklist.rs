@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use varve_core::alias::Aliases;
-use varve_core::url::{SiteRules, alternatives};
+use varve_crystal::{SiteRules, url_alternatives};
 
 /// The schema as the format's own description has it.
 const SCHEMA: &str = r#"
@@ -181,7 +181,7 @@ fn assert_rows(connection: &Connection, made: Made) {
     }
     if made == Made::ByUs {
         for url in texts(connection, "SELECT url FROM resource") {
-            let known = alternatives(&url, &SiteRules::built_in(), &Aliases::default());
+            let known = url_alternatives(&url, &SiteRules::built_in(), &Aliases::default());
             assert_eq!(known.canonical(), url);
         }
     }

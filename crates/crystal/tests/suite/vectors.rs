@@ -1,8 +1,10 @@
 //! The vectors that the original's own functions gave, asked of whole projects.
 
 use std::path::PathBuf;
+use varve_core::alias::{Alias, Aliases};
 use varve_crystal::{
-    CreateOptions, NewGroup, ProjectWriter, RevisionId, UrlLookup, flat_name, pack_path, tree_path,
+    CreateOptions, NewGroup, ProjectWriter, RevisionId, SiteRules, UrlLookup, flat_name, pack_path,
+    tree_path, url_alternatives,
 };
 
 use crate::fixture::{Scratch, json};
@@ -83,5 +85,21 @@ fn urls_are_kept_under_the_names_that_crystal_keeps_them_under() {
                 assert!(!matches!(found, UrlLookup::Unknown(new) if new != last), "{url}");
             }
         }
+    }
+}
+
+#[test]
+fn a_url_has_the_alternatives_that_crystal_tries() {
+    let Some(vectors) = json("vectors/url_normalization.json") else { return };
+    let aliases: Vec<(String, String, bool)> = serde_json::from_value(vectors["aliases"].clone()).unwrap();
+    let alias = |(source, target, external)| Alias { source, target, external };
+    let aliases = Aliases(aliases.into_iter().map(alias).collect());
+    let cases = vectors["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 71);
+    for case in cases {
+        let found = url_alternatives(case["url"].as_str().unwrap(), &SiteRules::built_in(), &aliases);
+        let external = found.external.map(|url| format!("crystal://external/{url}"));
+        let all: Vec<_> = found.urls.into_iter().chain(external).collect();
+        assert_eq!(serde_json::to_value(&all).unwrap(), case["alternatives"]);
     }
 }

@@ -61,7 +61,7 @@ pub struct CompareOptions {
     pub text: text::LineOptions,
     /// Whether sensitive headers are hidden.
     pub redaction: Redaction,
-    /// What twins taught.
+    /// Noise learned from two captures taken together.
     pub volatile: Volatile,
 }
 

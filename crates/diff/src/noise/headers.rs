@@ -2,10 +2,10 @@
 
 use super::document::BodySyntax;
 use super::explain::explain_fragments;
+use super::learned_noise::Volatile;
 use super::rules::NoiseRule;
 use super::swapped_links::swapped_links;
 use super::token_shape::is_token;
-use super::twins::Volatile;
 use crate::headers::{HeaderChange, HeaderDiff, RedactedSide};
 use chrono::NaiveDateTime;
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ pub fn classify_redacted(
 ) -> BTreeMap<String, NoiseRule> {
     let comes_and_goes =
         |(name, side): &(&String, &RedactedSide)| side.is_change() && volatile.has_header(name);
-    redacted.iter().filter(comes_and_goes).map(|(name, _)| (name.clone(), NoiseRule::Twins)).collect()
+    redacted.iter().filter(comes_and_goes).map(|(name, _)| (name.clone(), NoiseRule::Learned)).collect()
 }
 
 fn rule_of_name(name: &str, body_is_same: bool, volatile: &Volatile) -> Option<NoiseRule> {
@@ -73,7 +73,7 @@ fn rule_of_name(name: &str, body_is_same: bool, volatile: &Volatile) -> Option<N
     if VOLATILE_HEADERS.binary_search(&name).is_ok() {
         return Some(NoiseRule::VolatileHeader);
     }
-    volatile.has_header(name).then_some(NoiseRule::Twins)
+    volatile.has_header(name).then_some(NoiseRule::Learned)
 }
 
 fn rule_of_values(name: &str, change: &HeaderChange, diff: &HeaderDiff) -> Option<NoiseRule> {

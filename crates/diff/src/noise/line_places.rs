@@ -26,19 +26,19 @@ pub(super) struct LinePlace {
 }
 
 impl LinePlace {
-    /// The place of a line of both twins. `None` if several lines are alike with all lines around
+    /// The place of a line of two captures taken together. `None` if several lines are alike with all lines around
     /// them, or if too many lines were read.
     pub(super) fn find(
         skeleton: Skeleton,
-        twins: [DocumentLines<'_>; 2],
+        captures: [DocumentLines<'_>; 2],
         at: [usize; 2],
         left: &mut usize,
     ) -> Option<Self> {
-        *left = left.checked_sub(twins.iter().map(|(lines, _)| lines.count()).sum())?;
-        if !(0..2).all(|side| varies_in_text(&skeleton, twins[side], at[side])) {
+        *left = left.checked_sub(captures.iter().map(|(lines, _)| lines.count()).sum())?;
+        if !(0..2).all(|side| varies_in_text(&skeleton, captures[side], at[side])) {
             return None;
         }
-        let mut candidates = twins.map(|(lines, _)| -> Vec<usize> {
+        let mut candidates = captures.map(|(lines, _)| -> Vec<usize> {
             (0..lines.count()).filter(|line| skeleton.gaps(bare(lines.line(*line))).is_some()).collect()
         });
         let mut around: Vec<(isize, String)> = Vec::new();
@@ -50,9 +50,9 @@ impl LinePlace {
             // that direction.
             let nearer = steps - steps.signum();
             let is_next = nearer == 0 || around.iter().any(|(known, _)| *known == nearer);
-            let [one, other] = [0, 1].map(|side| line_near(twins[side].0, at[side], steps));
+            let [one, other] = [0, 1].map(|side| line_near(captures[side].0, at[side], steps));
             let Some(text) = one.filter(|_| is_next && one == other) else { continue };
-            for ((lines, _), candidates) in twins.iter().zip(&mut candidates) {
+            for ((lines, _), candidates) in captures.iter().zip(&mut candidates) {
                 candidates.retain(|line| line_near(lines, *line, steps) == Some(text));
             }
             around.push((steps, text.to_owned()));
@@ -94,16 +94,17 @@ mod tests {
     use super::super::{BodySyntax, NoiseRule, Volatile, classify_lines};
     use crate::text::{LineOptions, TextDiff};
 
-    /// The rules of the changes between two pages, after learning from a twin of the newer one.
-    fn rules(base: &str, head: &str, twin: &str) -> Vec<Option<NoiseRule>> {
+    /// The rules of the changes between two pages, after learning from a second capture of
+    /// the newer one.
+    fn rules(base: &str, head: &str, second: &str) -> Vec<Option<NoiseRule>> {
         let mut volatile = Volatile::default();
-        volatile.learn_lines(&TextDiff::between(head, twin, LineOptions::default()), HTML);
+        volatile.learn_lines(&TextDiff::between(head, second, LineOptions::default()), HTML);
         classify_lines(&mut TextDiff::between(base, head, LineOptions::default()), HTML, &volatile)
     }
 
     const HTML: [BodySyntax; 2] = [BodySyntax::Html; 2];
 
-    const TWINS: Option<NoiseRule> = Some(NoiseRule::Twins);
+    const LEARNED: Option<NoiseRule> = Some(NoiseRule::Learned);
 
     #[test]
     fn a_short_line_is_known_by_the_lines_around_it() {
@@ -112,15 +113,15 @@ mod tests {
                 "<h2>Visits</h2>\n<td>\n<b>{visits}</b>\n</td>\n<h2>Price</h2>\n<td>\n<b>{price}</b>\n</td>\n"
             )
         };
-        let twin = page("18", "5");
-        assert_eq!(rules(&page("3", "5"), &page("17", "5"), &twin), [TWINS]);
+        let second = page("18", "5");
+        assert_eq!(rules(&page("3", "5"), &page("17", "5"), &second), [LEARNED]);
         assert_eq!(
-            rules(&page("3", "4"), &page("17", "5"), &twin),
-            [TWINS, None],
+            rules(&page("3", "4"), &page("17", "5"), &second),
+            [LEARNED, None],
             "the other one is an edit"
         );
         let alone = |number: &str| format!("<p>x</p>\n{number}\n<p>y</p>\n");
-        assert_eq!(rules(&alone("1"), &alone("2"), &alone("3")), [TWINS]);
+        assert_eq!(rules(&alone("1"), &alone("2"), &alone("3")), [LEARNED]);
         assert_eq!(rules(&alone("1"), &alone("2 <script>evil()</script>"), &alone("3")), [None]);
     }
 

@@ -5,9 +5,9 @@
 
 use super::document::{BodySyntax, DocumentIndex, SourceDocument};
 use super::explain::DocumentPair;
+use super::learned_noise::Volatile;
 use super::rules::NoiseRule;
 use super::swapped_links::{SwappedLinks, swapped_links};
-use super::twins::Volatile;
 use crate::text::{LineChange, TextDiff, TokenBudget, sequence};
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -68,7 +68,7 @@ impl<'s, 'd> LineSearch<'s, 'd> {
     fn classify(&self, change: &LineChange) -> Option<NoiseRule> {
         let lines = (change.base_lines.clone(), change.head_lines.clone());
         if lines.0.len() == lines.1.len() && self.volatile.explains_lines(self.diff, self.documents, lines) {
-            return Some(NoiseRule::Twins);
+            return Some(NoiseRule::Learned);
         }
         self.explain(&change.base, &change.head)
     }

@@ -2,15 +2,15 @@
 //!
 //! A changed text or attribute is written as a fragment of HTML on both sides, and the fragments
 //! are [compared](super::explain). Nodes that were inserted, removed or moved are noise only in the
-//! slot of an advertisement, or at a place that twins taught.
+//! slot of an advertisement, or at a place that was learned.
 
 use super::ad_content::AdChanges;
 use super::document::BodySyntax;
 use super::explain::explain_fragments;
+use super::learned_noise::Volatile;
 use super::position::is_block;
 use super::rules::NoiseRule;
 use super::swapped_links::{SwappedLinks, swapped_links};
-use super::twins::Volatile;
 use crate::nodes::{NodeChange, NodeChangeKind};
 use std::borrow::Cow;
 use varve_page::dom::{HtmlTree, NodeData, start_tag};
@@ -55,7 +55,7 @@ pub fn classify_nodes(
     let classify = |change: &NodeChange| {
         explain_change(base, head, change, &swapped)
             .or_else(|| advertisements.explain(change).then_some(NoiseRule::AdSlot))
-            .or_else(|| volatile.explains_node(base, head, change).then_some(NoiseRule::Twins))
+            .or_else(|| volatile.explains_node(base, head, change).then_some(NoiseRule::Learned))
     };
     changes.iter().map(classify).collect()
 }

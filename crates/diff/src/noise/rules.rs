@@ -42,15 +42,15 @@ pub enum NoiseRule {
     FollowsBody,
     /// Another value of a cookie that is a token, with the same name and attributes.
     CookieValue,
-    /// A difference between two captures that were taken together.
-    Twins,
+    /// A difference like one between two captures that were taken together.
+    Learned,
 }
 
 /// The names of the rules, in the order of [`NoiseRule`].
 #[rustfmt::skip]
 const RULE_NAMES: [&str; 12] = [
     "nonce", "csrf-token", "timestamp", "build-hash", "session-id", "request-id", "scrambled-address", "ad-slot",
-    "volatile-header", "follows-body", "cookie-value", "twins",
+    "volatile-header", "follows-body", "cookie-value", "learned",
 ];
 
 impl NoiseRule {
@@ -274,7 +274,7 @@ mod tests {
             VolatileHeader,
             FollowsBody,
             CookieValue,
-            Twins,
+            Learned,
         ];
         for (rule, name) in rules.into_iter().zip(RULE_NAMES) {
             assert_eq!((serde_json::to_value(rule).unwrap(), rule.name()), (name.into(), name));

@@ -90,12 +90,12 @@ pub enum RequestOutcome {
         /// From [`parse_retry_after()`].
         retry_after: Option<Duration>,
     },
-    /// No response, or a truncated one, for a reason that may pass.
+    /// No response, or a truncated one, for a reason that may be temporary.
     Failed,
     /// Nothing from the host: it has no address, refuses connections, or did not answer in time.
     Silent,
-    /// No response, for a reason that will not pass and says nothing about the host.
-    Hopeless,
+    /// No response, for a reason that a retry would meet again and that says nothing about the host.
+    PermanentFailure,
 }
 
 impl RequestOutcome {
@@ -104,13 +104,13 @@ impl RequestOutcome {
         Self::Answered { status, retry_after: None }
     }
 
-    /// Whether the host fails, or asks for a pause.
-    const fn is_trouble(self) -> bool {
+    /// Whether the host should be left alone for a while: it fails, or answered 429 or 503.
+    const fn asks_for_backoff(self) -> bool {
         matches!(self, Self::Failed | Self::Silent | Self::Answered { status: 429 | 503, .. })
     }
 
     /// Whether a retry may succeed.
-    pub const fn may_pass(self) -> bool {
+    pub const fn is_retryable(self) -> bool {
         matches!(
             self,
             Self::Failed | Self::Silent | Self::Answered { status: 408 | 429 | 500 | 502 | 503 | 504, .. }

@@ -37,12 +37,12 @@ impl<T: QueuedRequest, S: HostState> HostTable<T, S> {
         let failures = self.end_request(index, item.takes_turns(), outcome, now);
         self.hosts[index].count_answer(outcome, tries);
         let is_dead = outcome == RequestOutcome::Silent && self.hosts[index].is_dead(self.policy.retries);
-        let verdict = if is_dead || (failures >= self.policy.failures_per_host && outcome.may_pass()) {
+        let verdict = if is_dead || (failures >= self.policy.failures_per_host && outcome.is_retryable()) {
             self.give_up_host(index, item)
-        } else if outcome.may_pass() && tries < self.policy.retries {
+        } else if outcome.is_retryable() && tries < self.policy.retries {
             self.retry(index, QueuedItem { item, tries: tries + 1 }, outcome, now);
             RequestVerdict::Again
-        } else if outcome.may_pass() || outcome == RequestOutcome::Hopeless {
+        } else if outcome.is_retryable() || outcome == RequestOutcome::PermanentFailure {
             RequestVerdict::GivenUp(item)
         } else {
             RequestVerdict::Done(item)
@@ -56,7 +56,7 @@ impl<T: QueuedRequest, S: HostState> HostTable<T, S> {
     fn retry(&mut self, index: usize, next: QueuedItem<T>, outcome: RequestOutcome, now: Instant) {
         let host = &mut self.hosts[index];
         self.waiting += 1;
-        if outcome.is_trouble() {
+        if outcome.asks_for_backoff() {
             host.waiting.push_front(next);
             return;
         }
@@ -74,10 +74,10 @@ impl<T: QueuedRequest, S: HostState> HostTable<T, S> {
             host.connections = host.connections.saturating_sub(1);
             host.rest(now, self.policy.delay.max(host.crawl_delay));
         }
-        if outcome == RequestOutcome::Hopeless {
+        if outcome == RequestOutcome::PermanentFailure {
             return host.failures;
         }
-        if !outcome.is_trouble() {
+        if !outcome.asks_for_backoff() {
             host.failures = 0;
             return 0;
         }

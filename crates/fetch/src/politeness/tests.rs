@@ -196,7 +196,7 @@ fn a_request_that_fails_alone_is_retried_after_the_others() {
 fn a_hopeless_request_is_given_up_without_a_pause() {
     let mut world = World::new(policy());
     world.push("a", 1..=2);
-    assert_eq!(world.step(RequestOutcome::Hopeless), (1, 0.0, RequestVerdict::GivenUp(1)));
+    assert_eq!(world.step(RequestOutcome::PermanentFailure), (1, 0.0, RequestVerdict::GivenUp(1)));
     assert_eq!(world.step(RequestOutcome::answered(404)), (2, 1.0, RequestVerdict::Done(2)));
 }
 
@@ -261,7 +261,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
             retry_after: wait.map(Duration::from_secs)
         }),
         1 => Just(RequestOutcome::Failed),
-        1 => Just(RequestOutcome::Hopeless),
+        1 => Just(RequestOutcome::PermanentFailure),
     ];
     let event = prop_oneof![
         3 => (0u8..4).prop_map(Event::Push),

@@ -386,17 +386,20 @@ impl Folder {
         }
         let operation = if flags.contains(OFlags::EXCL) { "create" } else { "open" };
         let mode = if flags.contains(OFlags::CREATE) { NEW_FILE_MODE } else { Mode::empty() };
-        let opened = open_beneath(self.handle(), name, flags | SAFE_FLAGS, mode, self.resolution)
-            .and_then(|file| Ok((fstat(&file)?, file)));
-        let (stat, file) =
-            opened.map_err(|error| self.explain(operation, name, ExpectedKind::File, error))?;
-        match EntryInfo::from_stat(&stat).kind {
-            EntryKind::File => Ok(File::from(file)),
-            found => {
-                let path = self.full_path(name);
-                Err(FolderError::WrongKind { path, found, expected: ExpectedKind::File })
-            }
+        let opened = open_beneath(self.handle(), name, flags | SAFE_FLAGS, mode, self.resolution);
+        // A file that was just created is a regular one.
+        let found = |file: &OwnedFd| match flags.contains(OFlags::EXCL) {
+            true => Ok(EntryKind::File),
+            false => fstat(file).map(|stat| EntryInfo::from_stat(&stat).kind),
+        };
+        let (found, file) = opened
+            .and_then(|file| Ok((found(&file)?, file)))
+            .map_err(|error| self.explain(operation, name, ExpectedKind::File, error))?;
+        if found != EntryKind::File {
+            let path = self.full_path(name);
+            return Err(FolderError::WrongKind { path, found, expected: ExpectedKind::File });
         }
+        Ok(File::from(file))
     }
 
     /// Fails with `NotFound` for an absent entry, and for one of another kind.

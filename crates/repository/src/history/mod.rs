@@ -17,7 +17,6 @@ mod moku;
 mod moku_head;
 mod open_layout;
 mod packer_pool;
-mod page_files;
 mod pages_by_key;
 mod pending_changes;
 mod reader;
@@ -27,7 +26,6 @@ mod run_records;
 mod run_seals;
 mod store_bodies;
 mod stored_diff;
-mod tree_update;
 mod version_pages;
 mod working_tree;
 mod write_version;
@@ -56,21 +54,19 @@ pub use history_audit::{HistoryAudit, subject_of};
 pub use loaded_page::{LoadedPage, MAX_COMPARED_BYTES, STATUS_NOT_MODIFIED, headers_of, with_full_response};
 pub use moku::{MokuHistoryReader, MokuHistoryWriter, MokuWriterOptions};
 pub use open_layout::{open_reader, open_reader_choosing, open_writer, open_writer_of};
-pub use page_files::{MAX_HEADERS_BYTES, digest_of};
 pub use pending_changes::{FindChanges, PendingChanges};
 pub use reader::HistoryReader;
 pub use removal::{open_body_or_removal, removal_of};
 pub use resolve_version::{known_version, named_version, parse_version_time};
 pub use resolve_version::{resolve_named_version, resolve_version};
 pub use stored_diff::{stored_diff, whole_stored_diff};
-pub use tree_update::{
-    CheckoutReport, CoveredPages, record_covered, remove_from_tree, update_tree, write_tree, write_tree_lossy,
-};
 pub use varve_core::head_store::HeadMove;
 pub use varve_moku::{BODY_FILE, HEADERS_FILE, are_headers_of, original_folder};
 pub use version_pages::VersionPages;
-pub use working_tree::WorkingTree;
-pub use working_tree::{PageFolder, tree_folder};
+pub use working_tree::{
+    CheckoutReport, CoveredPages, record_covered, remove_from_tree, update_tree, write_tree, write_tree_lossy,
+};
+pub use working_tree::{MAX_HEADERS_BYTES, PageFolder, WorkingTree, digest_of, tree_folder};
 pub use write_version::{KeptIntent, half_entered_error, pairs_with_parent, write_version, write_with_diff};
 pub use writer::HistoryWriter;
 

@@ -26,7 +26,7 @@ use varve_store::steps::step;
 use super::database_users::is_open_elsewhere;
 use super::head_state::HeadState;
 use super::moku_head;
-use super::tree_update::{write_tree, write_tree_lossy};
+use super::working_tree::{write_tree, write_tree_lossy};
 use super::{BodyInput, BodyWorker, HeadMove, HistoryReader, LooseBodyView};
 use crate::archive_writer::{Clock, WriterOptions};
 use crate::backends::{file_head, file_lock};

@@ -188,7 +188,7 @@ proptest! {
         let version = VersionScore::new(pages.collect()).unwrap();
         let rows = version.evidence_rows(7);
         let mut ids: Vec<_> = rows.iter().map(|row| row.id).collect();
-        let mut places: Vec<_> = rows.iter().map(|row| (row.evidence_id, row.location_index)).collect();
+        let mut places: Vec<_> = rows.iter().map(|row| (row.evidence_id, row.location.index)).collect();
         ids.sort_unstable();
         ids.dedup();
         places.sort_unstable();

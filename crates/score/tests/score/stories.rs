@@ -158,13 +158,13 @@ fn the_change_of_a_score_is_shared_out_to_chunks() {
         "{said:#?}"
     );
     let rows = attribution_rows("D", "V", RulePack::exposure_1(), &[pair], shares, 5);
-    assert_eq!((rows[0].chunk_index, rows[0].evidence_key), (1, "input_file"));
+    assert_eq!((rows[0].chunk_index, rows[0].subject.evidence_key), (1, "input_file"));
     let evidence = VersionScore::new(vec![head.clone()]).unwrap().evidence_rows(5);
-    let place = evidence.iter().find(|row| Some(row.id) == rows[0].version_evidence_location_id).unwrap();
-    assert_eq!((place.evidence_id, place.evidence_key), (rows[0].evidence_id, "input_file"));
-    let policy = rows.iter().find(|row| row.evidence_key == "csp_missing").unwrap();
+    let place = evidence.iter().find(|row| Some(row.id) == rows[0].subject.location_id).unwrap();
+    assert_eq!((place.evidence_id, place.evidence_key), (rows[0].subject.evidence_id, "input_file"));
+    let policy = rows.iter().find(|row| row.subject.evidence_key == "csp_missing").unwrap();
     assert_eq!(
-        (policy.chunk_index, policy.note.as_str()),
+        (policy.chunk_index, policy.subject.note.as_str()),
         (-1, "weakened /page content-security-policy script-src")
     );
 }

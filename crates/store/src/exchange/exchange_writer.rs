@@ -1,10 +1,11 @@
-//! Writes exchanges.
+//! Writes exchanges: packs request, response, revisit and rendering as records, and hands them to
+//! the writer of the store. Whether a response is a revisit is decided by [`Deduplicator`].
 
 use std::io::{self, Read};
 use std::sync::{PoisonError, RwLock};
 
+use varve_core::RecordId;
 use varve_core::receipt::{Receipt, Renderings};
-use varve_core::{BodyId, RecordId};
 use varve_warc::digest::{Algorithm, Digest};
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::{RecordHeader, RecordType};
@@ -14,13 +15,11 @@ use varve_warc::write::{
 
 use varve_wire::{MessageHead, ReadAtCursor};
 
+use super::deduplication::Deduplicator;
 use super::examined_response::{ExaminedResponse, examine};
-use super::recent_payloads::RecentPayloads;
-use super::{
-    NewExchange, NewRendering, NewRenderings, RevisitOriginal, payload_of, receipt_of, target_of_document,
-};
+use super::{NewExchange, NewRendering, NewRenderings, RevisitOriginal, receipt_of, target_of_document};
 use crate::error::{StoreError, parse_record_uri};
-use crate::record::{body_of_digest, field, record_and_body_ids, record_uri};
+use crate::record::{field, record_and_body_ids, record_uri};
 use crate::writer::{KeptRecord, NewObject, StoreWriter, Ticket};
 
 /// Responses up to this size are packed in memory.
@@ -32,7 +31,7 @@ const MAX_REQUEST_BYTES: usize = 16 << 20;
 /// Writes exchanges. Many threads may share it, each with its own packer.
 pub struct ExchangeWriter<'a> {
     writer: &'a StoreWriter,
-    recent: RecentPayloads,
+    deduplicator: Deduplicator<'a>,
     /// Locked exclusively for records that must be consecutive.
     consecutive_records: RwLock<()>,
 }
@@ -73,7 +72,7 @@ struct WrittenExchange<'a> {
 impl<'a> ExchangeWriter<'a> {
     /// Writes exchanges to a store.
     pub fn new(writer: &'a StoreWriter) -> Self {
-        Self { writer, recent: RecentPayloads::default(), consecutive_records: RwLock::default() }
+        Self { writer, deduplicator: Deduplicator::new(writer), consecutive_records: RwLock::default() }
     }
 
     /// Stores an exchange. It is durable once its ticket was waited for.
@@ -91,7 +90,7 @@ impl<'a> ExchangeWriter<'a> {
     ) -> Result<KeptExchange, StoreError> {
         let WrittenExchange { header, examined, new, ticket } = self.write(packer, exchange, renderings)?;
         let receipt = receipt_of(&header, examined.head.as_deref()).ok_or_else(|| no_receipt(&header))?;
-        self.remember(&header, &examined, &receipt);
+        self.deduplicator.remember(&header, &examined, &receipt);
         Ok(KeptExchange { receipt, new, ticket })
     }
 
@@ -119,7 +118,7 @@ impl<'a> ExchangeWriter<'a> {
         let examined =
             examine(exchange.response, exchange.head, is_truncated).map_err(StoreError::Content)?;
         let named = self.name_renderings(packer, exchange, renderings)?;
-        let record = match self.original(exchange, &examined)? {
+        let record = match self.deduplicator.find_original(exchange, &examined)? {
             Some((profile, original)) => {
                 pack_revisit(packer, exchange, &examined, profile, &original, &named)?
             }
@@ -179,70 +178,12 @@ impl<'a> ExchangeWriter<'a> {
         }
         Ok(named)
     }
-
-    /// The record that the response repeats, if any.
-    fn original(
-        &self,
-        exchange: &NewExchange<'_>,
-        examined: &ExaminedResponse<'_>,
-    ) -> Result<Option<(Profile, RevisitOriginal)>, StoreError> {
-        let status = examined.head.as_deref().and_then(MessageHead::status);
-        if let (Some(304), Some(original)) = (status, &exchange.unchanged) {
-            return Ok(Some((Profile::ServerNotModified, original.clone())));
-        }
-        let Some(payload) = examined.facts.payload else { return Ok(None) };
-        if exchange.truncated.is_some() || examined.payload_length == 0 {
-            return Ok(None);
-        }
-        let Some(body) = body_of_digest(&examined.body) else { return Ok(None) };
-        let found = match self.recent.find(&body, &payload) {
-            Some(original) => Some(original),
-            None => self.kept_before(&body, &payload, examined.body_length)?,
-        };
-        let date = exchange.date.to_string();
-        // An exchange that was stored before is not a revisit of itself.
-        let another = found.filter(|original| original.url != exchange.url || original.date != date);
-        Ok(another.map(|original| (Profile::IdenticalPayloadDigest(payload), original)))
-    }
-
-    /// The synced response with this payload.
-    fn kept_before(
-        &self,
-        body: &BodyId,
-        payload: &Digest,
-        length: u64,
-    ) -> Result<Option<RevisitOriginal>, StoreError> {
-        let Some(located) = self.writer.find_synced(&RecordId::of_body(*body))? else { return Ok(None) };
-        let same = payload_of(&located.header).as_ref() == Some(payload);
-        let is_response = located.header.record_type() == RecordType::Response;
-        Ok((same && is_response).then(|| original_of(&located.header, located.id, length)).flatten())
-    }
-
-    fn remember(&self, header: &RecordHeader, examined: &ExaminedResponse<'_>, receipt: &Receipt) {
-        if let (Some(payload), (Some(own), body)) = (examined.facts.payload, record_and_body_ids(header))
-            && header.record_type() == RecordType::Response
-            && let Some(original) = original_of(header, own, receipt.length)
-        {
-            self.recent.remember(body.unwrap_or(own.body()), payload, original);
-        }
-    }
 }
 
 /// The error for a written record without a valid id or body.
 fn no_receipt(header: &RecordHeader) -> StoreError {
     let id = String::from_utf8_lossy(header.record_id().unwrap_or_default()).into_owned();
     StoreError::NoReceipt { id }
-}
-
-fn original_of(header: &RecordHeader, id: RecordId, length: u64) -> Option<RevisitOriginal> {
-    let (_, body) = record_and_body_ids(header);
-    Some(RevisitOriginal {
-        record: id,
-        url: String::from_utf8_lossy(header.target_uri()?).into_owned(),
-        date: String::from_utf8_lossy(header.fields.get("WARC-Date")?).into_owned(),
-        body: body?,
-        length,
-    })
 }
 
 /// The fields of every record of an exchange.

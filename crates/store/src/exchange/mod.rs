@@ -2,18 +2,19 @@
 //!
 //! An exchange becomes a `response` record with the exact wire bytes, and a `request` record beside
 //! it. A response whose payload is stored becomes a `revisit` that names the record with the
-//! payload. The catalog gets a receipt, made from the record's header and the response head by the
-//! one function that also reads silos. So a rebuild finds everything that the catalog knew.
+//! payload, which `deduplication` finds. The catalog gets a receipt, made from the record's header
+//! and the response head by the one function that also reads silos. So a rebuild finds everything
+//! that the catalog knew.
 //!
 //! An exchange that is not a capture of its URL is written by the same code with a mark in its
 //! header. It has no receipt, and no revisit refers to it.
 //!
 //! Does not know where exchanges come from or what a URL means.
 
+mod deduplication;
 mod examined_response;
 mod exchange_writer;
 mod receipt;
-mod recent_payloads;
 mod scan;
 
 use std::net::IpAddr;

@@ -23,7 +23,7 @@ pub fn frontier(new_store: &dyn Fn() -> Box<dyn FrontierStore>) {
         outcomes_are_counted_once,
         past_urls_are_listed,
         expired_leases_are_claimable,
-        only_the_holder_settles_and_releases,
+        only_the_holder_records_outcomes_and_releases,
         runs_are_resumed_and_finished,
     ] {
         law(&*new_store());
@@ -170,8 +170,8 @@ fn outcomes_are_counted_once(store: &dyn FrontierStore) {
         (claimed[2].no, FrontierOutcome::Failed("no such host")),
         (claimed[3].no, FrontierOutcome::Skipped("robots")),
     ];
-    assert_eq!(frontier.settle(&outcomes).expect("settled"), 4);
-    assert_eq!(frontier.settle(&outcomes).expect("settled"), 0, "they are not claimed any more");
+    assert_eq!(frontier.record_outcomes(&outcomes).expect("recorded"), 4);
+    assert_eq!(frontier.record_outcomes(&outcomes).expect("recorded"), 0, "they are not claimed any more");
     let counts = FrontierCounts { ready: 1, claimed: 0, done: 1, waiting: 1, failed: 1, skipped: 1 };
     assert_eq!(frontier.counts().expect("counted"), counts);
     assert_eq!(frontier.next_retry_at().expect("read"), Some(at(60)));
@@ -186,7 +186,7 @@ fn past_urls_are_listed(store: &dyn FrontierStore) {
     let embed = NewUrl { reason: FetchReason::Embed { chain: 2 }, ..page("b", "2") };
     frontier.push(&[page("a", "1"), embed, page("a", "3")]).expect("pushed");
     let claimed = claim(&*frontier, 2, 1, 0);
-    frontier.settle(&[(claimed[0].no, FrontierOutcome::Done)]).expect("settled");
+    frontier.record_outcomes(&[(claimed[0].no, FrontierOutcome::Done)]).expect("recorded");
     let mut past = Vec::new();
     let mut push =
         |PastUrl { url, reason, is_done }: PastUrl<'_>| past.push((url.to_owned(), reason, is_done));
@@ -208,19 +208,19 @@ fn expired_leases_are_claimable(store: &dyn FrontierStore) {
     assert!(claim(&*second, 9, 9, 99).is_empty(), "a renewed lease lasts longer");
     let taken = claim(&*second, 9, 9, 100);
     assert_eq!(taken, held, "the other worker takes over");
-    let late = first.settle(&[(held[0].no, FrontierOutcome::Done)]).expect("settled");
+    let late = first.record_outcomes(&[(held[0].no, FrontierOutcome::Done)]).expect("recorded");
     assert_eq!(late, 0, "the first worker has lost its claim");
-    assert_eq!(second.settle(&[(held[0].no, FrontierOutcome::Done)]).expect("settled"), 1);
+    assert_eq!(second.record_outcomes(&[(held[0].no, FrontierOutcome::Done)]).expect("recorded"), 1);
 }
 
-fn only_the_holder_settles_and_releases(store: &dyn FrontierStore) {
+fn only_the_holder_records_outcomes_and_releases(store: &dyn FrontierStore) {
     let first = begin(store);
     first.push(&[page("a", "1"), page("a", "2")]).expect("pushed");
     let held = claim(&*first, 1, 1, 0);
     let second = join(store, 2);
     let others = claim(&*second, 1, 1, 0);
     assert_eq!((urls(&held), urls(&others)), (vec!["1"], vec!["2"]));
-    assert_eq!(first.settle(&[(others[0].no, FrontierOutcome::Done)]).expect("settled"), 0);
+    assert_eq!(first.record_outcomes(&[(others[0].no, FrontierOutcome::Done)]).expect("recorded"), 0);
     first.release().expect("released");
     let counts = first.counts().expect("counted");
     assert_eq!((counts.ready, counts.claimed), (1, 1));
@@ -232,7 +232,7 @@ fn runs_are_resumed_and_finished(store: &dyn FrontierStore) {
     let frontier = begin(store);
     frontier.push(&[page("a", "1"), page("a", "2"), page("b", "3")]).expect("pushed");
     let claimed = claim(&*frontier, 2, 1, 0);
-    frontier.settle(&[(claimed[0].no, FrontierOutcome::Done)]).expect("settled");
+    frontier.record_outcomes(&[(claimed[0].no, FrontierOutcome::Done)]).expect("recorded");
     drop(frontier);
     let runs = store.unfinished_runs().expect("listed");
     assert_eq!((runs.len(), runs[0].run, runs[0].time), (1, run(1), at(5)));

@@ -55,7 +55,7 @@
 //! | path | answer |
 //! | --- | --- |
 //! | `/trap/deeper/` | a page whose relative link adds a segment, for ever |
-//! | `/trap/tangle/` | the same three relative links under every path, which come in every order |
+//! | `/trap/growing/` | the same three relative links under every path, which come in every order |
 //! | `/trap/calendar/YEAR/MONTH` | a calendar without end |
 //! | `/trap/session/…` | links with a new session each time |
 //! | `/trap/filters?…` | a filter in every combination |

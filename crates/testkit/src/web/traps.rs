@@ -9,7 +9,7 @@ impl Site {
     #[must_use]
     pub fn with_traps(self) -> Self {
         self.computed("/trap/deeper/", |_| Answer::html("<a href=\"deeper/\">Deeper</a>"))
-            .computed("/trap/tangle/", |_| {
+            .computed("/trap/growing/", |_| {
                 Answer::html("<a href=\"a/b/\">A</a><a href=\"../x/\">X</a><a href=\"c/\">C</a>")
             })
             .computed("/trap/calendar/", calendar)

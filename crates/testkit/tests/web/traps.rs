@@ -34,7 +34,7 @@ fn follow(web: &Web, start: &str, wanted: Trap) {
 fn each_trap_is_found() {
     let web = Web::start();
     follow(&web, "/trap/deeper/", Trap::RepeatingSegments);
-    follow(&web, "/trap/tangle/", Trap::PermutedSegments);
+    follow(&web, "/trap/growing/", Trap::GrowingPath);
     follow(&web, "/trap/calendar/2026/11", Trap::Calendar);
     follow(&web, "/trap/session/", Trap::SessionId);
     follow(&web, "/trap/filters", Trap::TooManyCombinations);

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use varve_core::history::VerdictKind;
-use varve_expect::Standing;
+use varve_expect::UrlHealth;
 
 use super::{CheckSummary, CheckedUrl, ContentComparison};
 
@@ -20,7 +20,7 @@ struct CheckJsonLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    standing: Option<&'a str>,
+    health: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,15 +62,15 @@ pub(super) fn line(checked: &CheckedUrl) -> String {
         capture: checked.capture.as_deref(),
         reason: checked.verdict.reason(),
         version: checked.version.map(|version| version.to_string()),
-        standing: checked.standing.as_ref().map(Standing::word),
+        health: checked.health.as_ref().map(UrlHealth::word),
         comparison: checked.comparison.map(ContentComparison::word),
         last_good: checked.last_good.as_ref().map(|good| LastGood {
             capture: good.id.to_string(),
             time: good.time.to_string(),
             version: checked.good_version().map(|version| version.to_string()),
         }),
-        flaky: match checked.standing {
-            Some(Standing::Flaky { failures, checks }) => Some(Flaky { failures, checks }),
+        flaky: match checked.health {
+            Some(UrlHealth::Flaky { failures, checks }) => Some(Flaky { failures, checks }),
             _ => None,
         },
         difference: checked.difference.as_ref(),

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use varve_core::history::{Capture, CaptureOwner, VerdictKind};
 use varve_core::{Moment, VersionId};
-use varve_expect::{Standing, Verdict};
+use varve_expect::{UrlHealth, Verdict};
 
 use super::ProbeFailure;
 
@@ -42,8 +42,8 @@ pub struct CheckedUrl {
     pub line: Option<u64>,
     /// How the body compares with the one in the archive, if it was compared.
     pub comparison: Option<ContentComparison>,
-    /// The standing of the URL over several checks, if earlier ones are known.
-    pub standing: Option<Standing>,
+    /// The health of the URL over several checks, if earlier ones are known.
+    pub health: Option<UrlHealth>,
     /// The last capture that met the expectation, if this one does not.
     pub last_good: Option<Box<Capture>>,
     /// The capture that is the evidence of a failure.
@@ -67,7 +67,7 @@ impl CheckedUrl {
             file: None,
             line: None,
             comparison: None,
-            standing: None,
+            health: None,
             last_good: None,
             evidence: None,
             difference: None,
@@ -94,7 +94,7 @@ impl CheckedUrl {
             Some(_) => format!(", this answer{}", place(self.version)),
             None => String::new(),
         };
-        let how = if matches!(self.standing, Some(Standing::Gone { .. })) { "gone" } else { "failing" };
+        let how = if matches!(self.health, Some(UrlHealth::Gone { .. })) { "gone" } else { "failing" };
         Some(match &self.last_good {
             Some(good) => {
                 // The start of the failure is known to the second, so this time is shown to the

@@ -2,7 +2,7 @@
 
 use super::*;
 use varve_core::{BodyId, RecordId};
-use varve_expect::{Departure, Standing};
+use varve_expect::{Departure, UrlHealth};
 
 fn checked(url: &str, verdict: Verdict, status: Option<u16>) -> CheckedUrl {
     let file = Some(PathBuf::from("urls/example.com.yaml"));
@@ -98,7 +98,7 @@ fn a_gone_url_is_called_gone() {
         Some(410),
     );
     checked.since = Some("2026-01-02T03:04:05Z".into());
-    checked.standing = Some(Standing::Gone { since: 0 });
+    checked.health = Some(UrlHealth::Gone { since: 0 });
     let text = CheckReporter::new(ReportFormat::Text).add(&checked);
     assert!(text.starts_with("broken "), "{text}");
     assert!(text.contains("gone since 2026-01-02T03:04:05Z, never seen good"), "{text}");

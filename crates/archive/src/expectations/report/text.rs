@@ -1,6 +1,6 @@
 //! For people: the verdict, the URL, and the reason.
 
-use varve_expect::Standing;
+use varve_expect::UrlHealth;
 
 use super::{CheckSummary, CheckedUrl, ContentComparison};
 use crate::text::visible;
@@ -13,7 +13,7 @@ pub(super) fn line(checked: &CheckedUrl) -> String {
     if checked.comparison == Some(ContentComparison::Noise) {
         line.push_str(" (noise only)");
     }
-    if let Some(Standing::Flaky { failures, checks }) = checked.standing {
+    if let Some(UrlHealth::Flaky { failures, checks }) = checked.health {
         line.push_str(&format!(" (flaky: {failures} of the last {checks} checks failed)"));
     }
     if let Some(history) = checked.history() {

@@ -93,7 +93,7 @@ pub fn capture(
         return Err(ArchiveError::NoRoots);
     }
     settings.plan = Some(followed(&rows.plan, settings.scope.kind));
-    settings.network = manner.reach.kept(&settings.seeds)?;
+    settings.network = manner.reach.to_save(&settings.seeds)?;
     let json = serde_json::to_string(&settings).expect("settings can be written as JSON");
     open.change(|writer| writer.set_property(AFTER_PROPERTY, Some(&after.to_string())))?;
     let run = RunId::new(Uuid::now_v7());

@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Seek, Write};
 use tempfile::SpooledTempFile;
 use varve_archive::VersionId;
 use varve_archive::history::HistoryReader;
-use varve_archive::verbs::diff::{Quiet, Totals, html};
+use varve_archive::verbs::diff::{InsignificantChange, Totals, html};
 use varve_archive::verbs::show;
 
 use super::summary::{rules, sameness};
@@ -79,7 +79,7 @@ impl DiffDocument {
     pub(super) fn print(mut self, totals: &Totals, printer: &mut Printer) -> Result<(), Error> {
         printer.text(&(html::open(&self.title) + &html::heading(&self.title, &self.notes)))?;
         printer.text(&html::contents(self.titles.iter().map(String::as_str)))?;
-        printer.text(&quiet_lists(totals))?;
+        printer.text(&insignificant_lists(totals))?;
         self.sections.rewind().map_err(Error::Temporary)?;
         let mut sections = BufReader::new(self.sections);
         let mut line = String::new();
@@ -127,11 +127,11 @@ fn beginning(message: &str) -> String {
 }
 
 /// The lists of pages that do not count as changed.
-fn quiet_lists(totals: &Totals) -> String {
-    let noise = |page: &&Quiet| page.alike.is_none();
+fn insignificant_lists(totals: &Totals) -> String {
+    let noise = |page: &&InsignificantChange| page.alike.is_none();
     let of_noise =
-        totals.quiet.iter().filter(noise).map(|page| format!("{}: {}", page.url, rules(&page.rules)));
-    let alike = totals.quiet.iter().filter_map(|page| Some((page, page.alike?)));
+        totals.insignificant.iter().filter(noise).map(|page| format!("{}: {}", page.url, rules(&page.rules)));
+    let alike = totals.insignificant.iter().filter_map(|page| Some((page, page.alike?)));
     let of_alike = alike.map(|(page, alike)| format!("{}: {}", page.url, sameness(alike)));
     let same = totals.same_text + totals.same_nodes;
     listed("Only noise", of_noise, totals.noise) + &listed("Same content, different markup", of_alike, same)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use varve_archive::verbs::diff::{BodySimilarity, Quiet, Totals};
+use varve_archive::verbs::diff::{BodySimilarity, InsignificantChange, Totals};
 
 use crate::printer::counted;
 
@@ -52,9 +52,9 @@ pub(super) const fn sameness(alike: BodySimilarity) -> &'static str {
 }
 
 /// The pages that do not count as changed, as JSON. `unnamed` is the number beyond those listed.
-pub(super) fn quiet_json(totals: &Totals) -> Value {
+pub(super) fn insignificant_json(totals: &Totals) -> Value {
     let (mut noise, mut alike) = (Vec::new(), Vec::new());
-    for Quiet { url, path, rules, alike: same } in &totals.quiet {
+    for InsignificantChange { url, path, rules, alike: same } in &totals.insignificant {
         let Some(same) = same else {
             noise.push(json!({ "url": url, "path": path, "rules": rules }));
             continue;
@@ -67,8 +67,8 @@ pub(super) fn quiet_json(totals: &Totals) -> Value {
     }
     let all = totals.noise + totals.same_text + totals.same_nodes;
     let mut row = json!({ "noise": noise, "alike": alike });
-    if all > totals.quiet.len() as u64 {
-        row["unnamed"] = json!(all - totals.quiet.len() as u64);
+    if all > totals.insignificant.len() as u64 {
+        row["unnamed"] = json!(all - totals.insignificant.len() as u64);
     }
     row
 }

@@ -1,4 +1,7 @@
-//! Updates a working tree to hold the pages of a version.
+//! Updates a working tree from one version to another: writes, replaces and removes pages.
+//!
+//! Knows which page goes where and in which order; how a page becomes files is known to
+//! [`PageFolder`].
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
@@ -7,9 +10,10 @@ use std::path::{Path, PathBuf};
 use varve_core::VersionId;
 use varve_core::history::Capture;
 
-use super::{CapturePair, CapturePairs, HistoryReader, PageFolder, WorkingTree};
+use super::{PageFolder, WorkingTree};
 use crate::body_failure::{BodyFailure, BodyFailures};
 use crate::error::RepositoryError;
+use crate::history::{CapturePair, CapturePairs, HistoryReader};
 use crate::ordered_workers::{WorkerCount, run_in_order};
 
 /// The result of updating a working tree.

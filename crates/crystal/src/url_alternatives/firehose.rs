@@ -6,12 +6,12 @@
 
 use super::loose::LooseParts;
 use super::sites::{integer, single_value};
-use crate::url::query::UrlQuery;
 use data_encoding::BASE64URL;
 use serde::Serialize;
 use serde_json::ser::{CharEscape, Formatter, Serializer};
 use serde_json::{Map, Value};
 use std::io;
+use varve_core::url::query::UrlQuery;
 
 /// The session that all requests are given.
 const SESSION_ID: &str = "1xh68gok0s4";

@@ -1,4 +1,4 @@
-//! URLs that the run has in hand: in flight, or captured and not yet durable.
+//! URLs in progress: in flight, or captured and not yet durable.
 //!
 //! A task for such a URL waits for the next checkpoint, after which the capture can be found.
 
@@ -6,9 +6,9 @@ use std::collections::HashSet;
 
 use super::task::CrawlTask;
 
-/// URLs in hand.
+/// URLs in progress.
 #[derive(Default)]
-pub(crate) struct UrlsInHand {
+pub(crate) struct UrlsInProgress {
     /// In flight, or waiting for their host.
     busy: HashSet<String>,
     /// Captured since the last checkpoint.
@@ -17,7 +17,7 @@ pub(crate) struct UrlsInHand {
     pages: u64,
 }
 
-impl UrlsInHand {
+impl UrlsInProgress {
     /// A URL is requested, or a writer reads it.
     pub(crate) fn begin(&mut self, task: &mut CrawlTask, is_counted_page: bool) {
         self.busy.insert(task.url.to_string());
@@ -53,7 +53,7 @@ impl UrlsInHand {
         self.fresh.contains(url)
     }
 
-    /// Whether a URL is in hand.
+    /// Whether a URL is in progress.
     pub(crate) fn contains(&self, url: &str) -> bool {
         self.is_busy(url) || self.is_fresh(url)
     }

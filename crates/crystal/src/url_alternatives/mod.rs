@@ -3,23 +3,23 @@
 //!
 //! Each step normalises the URL further and appends the result if it differs. The project is
 //! searched for them in order, and the first match wins; a new resource is stored under the last.
-//! So these rules must not be improved: a better rule would give another identity. Unlike the other
-//! rules of this folder, these never fail.
+//! So these rules must not be improved: a better rule would give another identity. Unlike the rules
+//! of `varve_core::url`, these never fail.
 
 mod firehose;
 mod loose;
 mod requote;
-pub mod sites;
+mod sites;
 
-pub use sites::SiteRules;
+pub use sites::{KnownSite, SiteRule, SiteRules, ValueClass};
 
-use crate::alias::{AliasTarget, Aliases};
 use loose::LooseParts;
 use requote::requote;
+use varve_core::alias::{AliasTarget, Aliases};
 
 /// The alternatives of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Alternatives {
+pub struct UrlAlternatives {
     /// The URL as given, then its normalised forms in order.
     pub urls: Vec<String>,
     /// The URL on the live web to which an alias leads, if one does. Then the URL means no resource
@@ -27,7 +27,7 @@ pub struct Alternatives {
     pub external: Option<String>,
 }
 
-impl Alternatives {
+impl UrlAlternatives {
     /// The last form inside the project: a new resource is stored under it.
     pub fn canonical(&self) -> &str {
         self.urls.last().expect("the URL as it was given is always there")
@@ -35,8 +35,8 @@ impl Alternatives {
 }
 
 /// The alternatives of a URL under these site rules and aliases.
-pub fn alternatives(url: &str, sites: &SiteRules, aliases: &Aliases) -> Alternatives {
-    let mut found = Alternatives { urls: vec![url.to_owned()], external: None };
+pub fn url_alternatives(url: &str, sites: &SiteRules, aliases: &Aliases) -> UrlAlternatives {
+    let mut found = UrlAlternatives { urls: vec![url.to_owned()], external: None };
     let mut current = general(url, &mut found.urls);
     for site in &sites.0 {
         if let Some(next) = site.apply(&current).filter(|next| *next != current) {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     fn urls(url: &str) -> Vec<String> {
-        alternatives(url, &SiteRules::built_in(), &Aliases::default()).urls
+        url_alternatives(url, &SiteRules::built_in(), &Aliases::default()).urls
     }
 
     #[test]
@@ -107,6 +107,6 @@ mod tests {
     fn site_rules_are_optional() {
         let url = "http://f.com/viewtopic.php?f=2&t=9&start=45&sid=abc";
         assert_eq!(urls(url).len(), 2);
-        assert_eq!(alternatives(url, &SiteRules::default(), &Aliases::default()).urls, [url]);
+        assert_eq!(url_alternatives(url, &SiteRules::default(), &Aliases::default()).urls, [url]);
     }
 }

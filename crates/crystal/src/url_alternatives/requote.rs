@@ -1,7 +1,7 @@
 //! Escaping as the `requests` library does it: unescape what needs no escape, escape what needs
 //! one, and leave the rest as it was written, the case of hex digits included.
 
-use crate::url::escape::{ByteSet, escaped_byte, write_byte};
+use varve_core::url::escape::{ByteSet, escaped_byte, write_byte};
 
 /// Characters that never need an escape.
 const UNRESERVED_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~");
@@ -14,7 +14,7 @@ const KEPT_WITHOUT_PERCENT: ByteSet = ByteSet::alphanumeric_and(b"-._~!#$&'()*+,
 /// literally.
 pub(super) fn requote(url: &str) -> String {
     let mut quoted = String::with_capacity(url.len());
-    if memchr::memchr_iter(b'%', url.as_bytes()).any(|at| is_false_escape(&url[at + 1..])) {
+    if url.match_indices('%').any(|(at, _)| is_false_escape(&url[at + 1..])) {
         url.bytes().for_each(|byte| write_byte(byte, &KEPT_WITHOUT_PERCENT, &mut quoted));
         return quoted;
     }

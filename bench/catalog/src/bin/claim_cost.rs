@@ -1,11 +1,9 @@
-//! Measures the cost of claims from a frontier with many hosts. Run by hand:
-//! `cargo run --release -p varve-catalog --example claim_cost -- 1000`.
+//! The cost of claims from a frontier with many hosts.
+//!
+//!     cargo run --release --manifest-path bench/catalog/Cargo.toml --bin claim_cost [HOSTS]
 //!
 //! It prints microseconds per claim, for few and for many URLs of each host, with a tenth of the
 //! hosts excluded.
-
-#![expect(clippy::unwrap_used, reason = "a measurement that fails has no result")]
-#![expect(clippy::print_stdout, reason = "the result of a measurement is printed")]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,9 +27,8 @@ fn main() {
 }
 
 fn measure(hosts: usize, per_host: usize) {
-    let folder = std::env::temp_dir().join(format!("claim-cost-{}-{per_host}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let catalog = Arc::new(SqliteCatalog::open_to_write(&folder.join("catalog.db")).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = Arc::new(SqliteCatalog::open_to_write(&folder.path().join("catalog.db")).unwrap());
     let (run, worker) = (RunId::new(Uuid::from_u128(1)), WorkerId::new(Uuid::from_u128(1)));
     let now = Moment::from_seconds(5);
     let frontier = SqliteFrontierStore::new(catalog).begin_run(run, worker, now, "{}").unwrap();
@@ -69,9 +66,8 @@ fn measure(hosts: usize, per_host: usize) {
         }
         (claims, urls) = (claims + 1, urls + claimed.len());
         let done: Vec<_> = claimed.iter().map(|url| (url.no, FrontierOutcome::Done)).collect();
-        frontier.settle(&done).unwrap();
+        frontier.record_outcomes(&done).unwrap();
     }
     let micros = spent.as_micros() / u128::from(claims.max(1));
     println!("{hosts} hosts, {per_host} URLs each: {claims} claims of {urls} URLs, {micros} us per claim");
-    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -1,6 +1,6 @@
-//! The standing of a URL after many checks: fine, flaky, failing, or gone.
+//! The health of a URL after many checks: ok, flaky, failing, or gone.
 //!
-//! One failure may be due to the network, so the standing considers the last checks together.
+//! One failure may be due to the network, so the last checks decide together.
 //! Skipped checks do not count.
 
 use varve_core::history::VerdictKind;
@@ -14,9 +14,9 @@ const IN_A_ROW: usize = 3;
 /// Shortest time of consecutive failures after which a URL counts as gone: seven days.
 const MIN_GONE_SECONDS: i64 = 7 * 24 * 60 * 60;
 
-/// The outcome of one check, as far as the standing depends on it.
+/// The outcome of one check, as far as the health of its URL depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CheckOutcome {
     /// The response was as expected.
     Ok,
     /// There was a response, and it was not as expected.
@@ -31,16 +31,16 @@ pub enum Outcome {
 
 /// One earlier check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct PastCheck {
     /// When, in seconds since 1970.
     pub time: i64,
     /// Its outcome.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
 }
 
-/// The standing of a URL.
+/// The health of a URL over several checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum UrlHealth {
     /// As expected in all recent checks.
     Ok,
     /// Sometimes as expected and sometimes not.
@@ -62,7 +62,7 @@ pub enum Standing {
     },
 }
 
-impl From<&Verdict> for Outcome {
+impl From<&Verdict> for CheckOutcome {
     fn from(verdict: &Verdict) -> Self {
         match verdict {
             Verdict::Ok => Self::Ok,
@@ -78,9 +78,9 @@ impl From<&Verdict> for Outcome {
     }
 }
 
-impl Outcome {
+impl CheckOutcome {
     /// The outcome of a stored verdict, of which only the kind and the status are known.
-    pub fn recalled(verdict: VerdictKind, status: Option<u16>) -> Self {
+    pub fn of_stored_verdict(verdict: VerdictKind, status: Option<u16>) -> Self {
         match (verdict, status) {
             (VerdictKind::Ok, _) => Self::Ok,
             (VerdictKind::Broken, Some(410)) => Self::Removed,
@@ -91,7 +91,7 @@ impl Outcome {
     }
 }
 
-impl Standing {
+impl UrlHealth {
     /// Since when it fails, if it does.
     pub fn since(&self) -> Option<i64> {
         match self {
@@ -111,24 +111,27 @@ impl Standing {
     }
 }
 
-/// The standing after these checks, oldest first. Without any check it is `Ok`.
-pub fn standing(checks: impl IntoIterator<Item = Seen>) -> Standing {
-    let mut past = Past::default();
-    checks.into_iter().filter(|seen| seen.outcome != Outcome::Skipped).for_each(|seen| past.add(seen));
+/// The health of a URL after these checks, oldest first. Without any check it is `Ok`.
+pub fn health_after(checks: impl IntoIterator<Item = PastCheck>) -> UrlHealth {
+    let mut past = PastChecks::default();
+    checks
+        .into_iter()
+        .filter(|check| check.outcome != CheckOutcome::Skipped)
+        .for_each(|check| past.add(check));
     past.judge()
 }
 
-/// The checks so far, as far as they matter.
+/// The checks so far, as far as they matter for the health of the URL.
 #[derive(Default)]
-struct Past {
+struct PastChecks {
     /// Whether each of the last ones failed, oldest first.
     window: std::collections::VecDeque<bool>,
-    /// The failures in a row at the end.
-    row: Row,
+    /// The consecutive failures at the end.
+    streak: FailureStreak,
 }
 
 #[derive(Default)]
-struct Row {
+struct FailureStreak {
     length: usize,
     first: i64,
     last: i64,
@@ -137,38 +140,38 @@ struct Row {
     removed: bool,
 }
 
-impl Past {
-    fn add(&mut self, Seen { time, outcome }: Seen) {
-        let failed = outcome != Outcome::Ok;
+impl PastChecks {
+    fn add(&mut self, PastCheck { time, outcome }: PastCheck) {
+        let failed = outcome != CheckOutcome::Ok;
         if self.window.len() == RECENT_CHECKS {
             self.window.pop_front();
         }
         self.window.push_back(failed);
         if !failed {
-            self.row = Row::default();
+            self.streak = FailureStreak::default();
             return;
         }
-        if self.row.length == 0 {
-            self.row.first = time;
+        if self.streak.length == 0 {
+            self.streak.first = time;
         }
-        self.row.length += 1;
-        self.row.last = time;
-        self.row.found |= outcome == Outcome::Different;
-        self.row.removed = outcome == Outcome::Removed;
+        self.streak.length += 1;
+        self.streak.last = time;
+        self.streak.found |= outcome == CheckOutcome::Different;
+        self.streak.removed = outcome == CheckOutcome::Removed;
     }
 
-    fn judge(&self) -> Standing {
+    fn judge(&self) -> UrlHealth {
         let failures = self.window.iter().filter(|failed| **failed).count();
-        let flaky = Standing::Flaky { failures, checks: self.window.len() };
-        let Row { length, first, last, found, removed } = self.row;
+        let flaky = UrlHealth::Flaky { failures, checks: self.window.len() };
+        let FailureStreak { length, first, last, found, removed } = self.streak;
         let long = length >= IN_A_ROW && last.saturating_sub(first) >= MIN_GONE_SECONDS;
         match length {
-            0 if failures == 0 => Standing::Ok,
+            0 if failures == 0 => UrlHealth::Ok,
             0 => flaky,
-            _ if removed || (long && !found) => Standing::Gone { since: first },
+            _ if removed || (long && !found) => UrlHealth::Gone { since: first },
             // It failed before, recovered, and fails again: too early to call it failing.
             _ if failures > length && length < IN_A_ROW => flaky,
-            _ => Standing::Failing { since: first },
+            _ => UrlHealth::Failing { since: first },
         }
     }
 }
@@ -176,25 +179,25 @@ impl Past {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Outcome::{Absent, Different, Ok, Removed, Skipped};
+    use CheckOutcome::{Absent, Different, Ok, Removed, Skipped};
 
     const DAY: i64 = 24 * 60 * 60;
 
     /// A check a day.
-    fn after(outcomes: &[Outcome]) -> Standing {
+    fn after(outcomes: &[CheckOutcome]) -> UrlHealth {
         let days = (0..).map(|day| day * DAY);
-        standing(days.zip(outcomes).map(|(time, outcome)| Seen { time, outcome: *outcome }))
+        health_after(days.zip(outcomes).map(|(time, outcome)| PastCheck { time, outcome: *outcome }))
     }
 
     #[test]
-    fn many_checks_give_one_standing() {
-        assert_eq!(after(&[]), Standing::Ok);
-        assert_eq!(after(&[Ok, Ok, Skipped]), Standing::Ok);
-        assert_eq!(after(&[Ok, Different]), Standing::Failing { since: DAY });
-        assert_eq!(after(&[Ok, Absent, Ok]), Standing::Flaky { failures: 1, checks: 3 });
-        assert_eq!(after(&[Absent, Ok, Absent]), Standing::Flaky { failures: 2, checks: 3 });
-        assert_eq!(after(&[Absent, Ok, Absent, Absent, Absent]), Standing::Failing { since: 2 * DAY });
-        assert_eq!(after(&[Ok, Absent, Skipped, Absent]), Standing::Failing { since: DAY });
+    fn the_last_checks_decide_together() {
+        assert_eq!(after(&[]), UrlHealth::Ok);
+        assert_eq!(after(&[Ok, Ok, Skipped]), UrlHealth::Ok);
+        assert_eq!(after(&[Ok, Different]), UrlHealth::Failing { since: DAY });
+        assert_eq!(after(&[Ok, Absent, Ok]), UrlHealth::Flaky { failures: 1, checks: 3 });
+        assert_eq!(after(&[Absent, Ok, Absent]), UrlHealth::Flaky { failures: 2, checks: 3 });
+        assert_eq!(after(&[Absent, Ok, Absent, Absent, Absent]), UrlHealth::Failing { since: 2 * DAY });
+        assert_eq!(after(&[Ok, Absent, Skipped, Absent]), UrlHealth::Failing { since: DAY });
     }
 
     #[test]
@@ -212,24 +215,28 @@ mod tests {
         ];
         for (verdict, status) in cases {
             let status = Some(status).filter(|status| *status != 0);
-            assert_eq!(Outcome::recalled(verdict.kind(), status), Outcome::from(&verdict), "{verdict:?}");
+            assert_eq!(
+                CheckOutcome::of_stored_verdict(verdict.kind(), status),
+                CheckOutcome::from(&verdict),
+                "{verdict:?}"
+            );
         }
-        assert_eq!(Outcome::recalled(VerdictKind::Skipped, None), Skipped);
+        assert_eq!(CheckOutcome::of_stored_verdict(VerdictKind::Skipped, None), Skipped);
     }
 
     #[test]
     fn an_old_failure_is_forgotten() {
         let mut outcomes = vec![Absent];
         outcomes.extend([Ok; RECENT_CHECKS]);
-        assert_eq!(after(&outcomes), Standing::Ok);
+        assert_eq!(after(&outcomes), UrlHealth::Ok);
     }
 
     #[test]
     fn a_url_is_gone_when_removed_or_absent_for_long() {
-        assert_eq!(after(&[[Ok].as_slice(), &[Absent; 7]].concat()), Standing::Failing { since: DAY });
-        assert_eq!(after(&[[Ok].as_slice(), &[Absent; 8]].concat()), Standing::Gone { since: DAY });
-        assert_eq!(after(&[[Ok].as_slice(), &[Different; 30]].concat()), Standing::Failing { since: DAY });
-        assert_eq!(after(&[Ok, Absent, Removed]), Standing::Gone { since: DAY });
-        assert_eq!(after(&[Ok, Removed, Ok]), Standing::Flaky { failures: 1, checks: 3 });
+        assert_eq!(after(&[[Ok].as_slice(), &[Absent; 7]].concat()), UrlHealth::Failing { since: DAY });
+        assert_eq!(after(&[[Ok].as_slice(), &[Absent; 8]].concat()), UrlHealth::Gone { since: DAY });
+        assert_eq!(after(&[[Ok].as_slice(), &[Different; 30]].concat()), UrlHealth::Failing { since: DAY });
+        assert_eq!(after(&[Ok, Absent, Removed]), UrlHealth::Gone { since: DAY });
+        assert_eq!(after(&[Ok, Removed, Ok]), UrlHealth::Flaky { failures: 1, checks: 3 });
     }
 }

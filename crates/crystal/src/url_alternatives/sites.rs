@@ -5,8 +5,8 @@
 //! resources are called.
 
 use super::loose::LooseParts;
-use crate::url::query::{UrlQuery, unescape};
 use serde::{Deserialize, Serialize};
+use varve_core::url::query::{UrlQuery, unescape};
 
 /// Sites in the order in which they are tried; each may change the URL once. Empty by default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

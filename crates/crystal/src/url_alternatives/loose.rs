@@ -5,9 +5,9 @@
 //! it, are removed. The scheme is lower-cased. Empty queries, fragments and parameters after a `;`
 //! are dropped, and some schemes without an authority get `//`.
 
-use crate::url::split::UrlParts;
 use std::fmt;
 use std::net::Ipv6Addr;
+use varve_core::url::split::UrlParts;
 
 /// Schemes that are written with `//` even if nothing stands between it and the path.
 const WITH_AUTHORITY: [&str; 25] = [

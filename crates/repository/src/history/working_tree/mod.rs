@@ -4,6 +4,17 @@
 //! in Moku. A page and a folder of pages therefore never need the same name. A tree can be rebuilt
 //! at any time, and history is never read from it. Symbolic links in a tree are never followed,
 //! because they could lead anywhere.
+//!
+//! A working tree is not a stored folder: those are objects, in [`crate::tree`].
+//!
+//! | question | file |
+//! | --- | --- |
+//! | how does a page become files in its folder? | this one |
+//! | did a user change these files? | `page_files` |
+//! | how does a tree get from one version to another? | `update` |
+
+mod page_files;
+mod update;
 
 use std::collections::HashSet;
 use std::io::{self, BufRead, BufReader, Read};
@@ -17,10 +28,15 @@ use varve_moku::{BODY_FILE, HEADERS_FILE, headers_json};
 use varve_store::steps::step;
 
 use super::HistoryReader;
-use super::page_files::is_as_written;
 use crate::atomic_replace::{create, pour, replace, unfinished};
 use crate::error::RepositoryError;
 use crate::page_path::folder_of;
+use page_files::is_as_written;
+
+pub use page_files::{MAX_HEADERS_BYTES, digest_of};
+pub use update::{
+    CheckoutReport, CoveredPages, record_covered, remove_from_tree, update_tree, write_tree, write_tree_lossy,
+};
 
 /// The folder of a page in the tree at `root`.
 pub fn tree_folder(root: &Path, path: &str) -> PathBuf {
@@ -282,14 +298,13 @@ impl WorkingTree {
             if self.folders.contains(&folder) {
                 continue;
             }
-            match self.files.entry(&folder).map_err(RepositoryError::write(&folder))? {
-                Some(found) if found.kind == EntryKind::Folder => {}
-                Some(_) => return Err(RepositoryError::InTheWay { path: folder }),
-                None => {
-                    step("make a folder", &folder);
-                    self.files.make_folders(&folder).map_err(RepositoryError::write(&folder))?;
-                    was_made = true;
-                }
+            step("make a folder", &folder);
+            was_made = match self.files.create_folder(&folder) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+                created => created.map(|()| true).map_err(RepositoryError::write(&folder))?,
+            };
+            if !was_made && !self.files.is_folder(&folder).map_err(RepositoryError::write(&folder))? {
+                return Err(RepositoryError::InTheWay { path: folder });
             }
             self.folders.insert(folder.clone());
         }

@@ -1,9 +1,8 @@
-//! Noise learned from twins: two captures of a page taken moments apart, which should differ only by
-//! noise.
+//! Noise learned from two captures of a page taken together, which should differ only by noise.
 //!
 //! A node is remembered by selector and kind of change. A line, and a node that runs, is remembered
 //! by its [skeleton](super::skeleton): the parts that stayed, with gaps that may hold anything but
-//! a tag. So a script that differs in one number between twins may differ in nothing else. A line
+//! a tag. So a script that differs in one number between them may differ in nothing else. A line
 //! with a short skeleton is remembered by the [lines around it](super::line_places) as well.
 
 use super::document::{BodySyntax, DocumentIndex, SourceDocument};
@@ -47,16 +46,16 @@ pub struct Volatile {
 }
 
 impl Volatile {
-    /// Learns from the lines of twins.
-    pub fn learn_lines(&mut self, twins: &TextDiff<'_>, syntaxes: [BodySyntax; 2]) {
+    /// Learns from the lines of two captures taken together.
+    pub fn learn_lines(&mut self, diff: &TextDiff<'_>, syntaxes: [BodySyntax; 2]) {
         let indexes = syntaxes.map(DocumentIndex::new);
         let side = |lines, index| (lines, SourceDocument { text: TextLines::text(lines), index });
-        let sides = [side(twins.base(), &indexes[0]), side(twins.head(), &indexes[1])];
+        let sides = [side(diff.base(), &indexes[0]), side(diff.head(), &indexes[1])];
         let mut left = MAX_READ_LINES;
         let is_paired = |change: &&LineChange| change.base_lines.len() == change.head_lines.len();
-        for change in twins.changes().iter().filter(is_paired) {
+        for change in diff.changes().iter().filter(is_paired) {
             for (base, head) in change.base_lines.clone().zip(change.head_lines.clone()) {
-                let (from, to) = (bare(twins.base().line(base)), bare(twins.head().line(head)));
+                let (from, to) = (bare(diff.base().line(base)), bare(diff.head().line(head)));
                 let short = self.learn(from, to).filter(|_| self.placed.len() < MAX_PLACED_LINES);
                 let place = |short| LinePlace::find(short, sides, [base, head], &mut left);
                 self.placed.extend(short.and_then(place));
@@ -64,9 +63,9 @@ impl Volatile {
         }
     }
 
-    /// Learns from the nodes of twins.
-    pub fn learn_nodes(&mut self, twins: &[NodeChange]) {
-        for change in twins {
+    /// Learns from the nodes of two captures taken together.
+    pub fn learn_nodes(&mut self, changes: &[NodeChange]) {
+        for change in changes {
             if let (Some(from), Some(to)) = (&change.from, &change.to) {
                 self.learn(from, to);
             }
@@ -74,9 +73,9 @@ impl Volatile {
         }
     }
 
-    /// Learns from the headers of twins, and from those that are redacted.
-    pub fn learn_headers(&mut self, twins: &HeaderDiff, redacted: &BTreeMap<String, RedactedSide>) {
-        let names = twins.changed.keys().chain(twins.added.keys()).chain(twins.removed.keys());
+    /// Learns from the headers of two captures taken together, and from those that are redacted.
+    pub fn learn_headers(&mut self, diff: &HeaderDiff, redacted: &BTreeMap<String, RedactedSide>) {
+        let names = diff.changed.keys().chain(diff.added.keys()).chain(diff.removed.keys());
         let redacted = redacted.iter().filter(|(_, side)| side.is_change()).map(|(name, _)| name);
         let names = names.chain(redacted);
         self.headers.extend(names.filter(|name| !WATCHED_HEADERS.contains(&name.as_str())).cloned());
@@ -173,15 +172,15 @@ mod tests {
 
     #[test]
     fn lines_are_learned_by_their_skeleton() {
-        let twins = |text: &str| format!("<div class=visits>Visits today: {text}</div>\n<p>same</p>\n");
+        let page = |text: &str| format!("<div class=visits>Visits today: {text}</div>\n<p>same</p>\n");
         let lines = |base: &str, head: &str, volatile: &Volatile| {
             classify_lines(&mut TextDiff::between(base, head, LineOptions::default()), HTML, volatile)
         };
         let mut volatile = Volatile::default();
-        volatile.learn_lines(&TextDiff::between(twins("17"), twins("18"), LineOptions::default()), HTML);
-        assert_eq!(lines(&twins("5"), &twins("900"), &volatile), [Some(NoiseRule::Twins)]);
-        assert_eq!(lines(&twins("5"), &twins("<script>evil()</script>"), &volatile), [None]);
-        assert_eq!(lines(&twins("5"), &twins("5").replace("Visits", "Hits"), &volatile), [None]);
+        volatile.learn_lines(&TextDiff::between(page("17"), page("18"), LineOptions::default()), HTML);
+        assert_eq!(lines(&page("5"), &page("900"), &volatile), [Some(NoiseRule::Learned)]);
+        assert_eq!(lines(&page("5"), &page("<script>evil()</script>"), &volatile), [None]);
+        assert_eq!(lines(&page("5"), &page("5").replace("Visits", "Hits"), &volatile), [None]);
     }
 
     #[test]
@@ -197,8 +196,8 @@ mod tests {
         let (one, other) = (HtmlTree::parse(&page("17", "x")), HtmlTree::parse(&page("18", "x")));
         let mut volatile = Volatile::default();
         volatile.learn_nodes(&DomDiff::between(&one, &other).changes);
-        let twins = Some(NoiseRule::Twins);
-        assert_eq!(rules(&page("1", "x"), &page("2", "x"), &volatile), [twins, twins]);
-        assert_eq!(rules(&page("1", "x"), &page("2", "evil"), &volatile), [twins, None]);
+        let learned = Some(NoiseRule::Learned);
+        assert_eq!(rules(&page("1", "x"), &page("2", "x"), &volatile), [learned, learned]);
+        assert_eq!(rules(&page("1", "x"), &page("2", "evil"), &volatile), [learned, None]);
     }
 }

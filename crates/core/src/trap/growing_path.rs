@@ -41,7 +41,7 @@ const LONG_NAME_BYTES: usize = 3;
 
 /// The loose names, and the observations that make names loose.
 #[derive(Debug, Clone, Default)]
-pub(super) struct PathPermutationTrap {
+pub(super) struct GrowingPathDetector {
     loose: HashSet<u64>,
     /// Paths from a name back to itself.
     returns: HashSet<u64>,
@@ -60,7 +60,7 @@ pub(super) struct PathPermutationTrap {
     grown: HashMap<u64, u16>,
 }
 
-impl PathPermutationTrap {
+impl GrowingPathDetector {
     /// Learns from a path. Returns false if the path looks grown and the site has more than `most`
     /// such paths.
     pub(super) fn takes(&mut self, site: &str, segments: &[&str], most: u16) -> bool {

@@ -1,8 +1,8 @@
 //! The network options that a run saves, so that a resumed run has the same network access.
 //!
 //! Options that are not secret are saved as given: whether private addresses are allowed, the path
-//! of the certificates, the proxy, and whether it is given private names. Of each secret, only the origin and the name of the header
-//! are saved.
+//! of the certificates, the proxy, and whether it is given private names. Of each secret, only the
+//! origin and the name of the header are saved.
 //!
 //! A run that was begun with a secret is not resumed without it unless the user allows that.
 //! Otherwise every page would be requested without credentials, and the refusal would be stored in
@@ -46,7 +46,7 @@ pub struct SecretName {
 
 impl SavedNetworkOptions {
     /// Whether all options have their defaults, so that nothing is saved.
-    pub(crate) fn is_nothing(&self) -> bool {
+    pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
@@ -54,11 +54,11 @@ impl SavedNetworkOptions {
 impl NetworkOptions {
     /// The names of all secrets except the headers for seeds.
     pub fn secrets(&self) -> Vec<SecretName> {
-        self.kept(&[]).map(|kept| kept.secrets).unwrap_or_default()
+        self.to_save(&[]).map(|saved| saved.secrets).unwrap_or_default()
     }
 
     /// The options that a run from these seeds saves.
-    pub fn kept(&self, seeds: &[String]) -> Result<SavedNetworkOptions, CrawlError> {
+    pub fn to_save(&self, seeds: &[String]) -> Result<SavedNetworkOptions, CrawlError> {
         let credentials = self.credentials_for(seeds).map_err(CrawlError::Credentials)?;
         let mut secrets: Vec<SecretName> = Vec::new();
         for (origin, name) in credentials.names() {
@@ -82,16 +82,16 @@ impl NetworkOptions {
 
     /// Merges the options that a run from these seeds saved into the present ones. Fails if a saved
     /// secret is not given again, unless `without_credentials` is set.
-    pub fn again(&self, kept: &SavedNetworkOptions, seeds: &[String]) -> Result<Self, CrawlError> {
-        let mut reach = self.clone();
-        reach.allow_private |= kept.allow_private;
-        reach.proxy_resolves |= kept.proxy_resolves;
-        if reach.certificates.is_none() {
-            reach.certificates.clone_from(&kept.certificates);
+    pub fn with_saved(&self, saved: &SavedNetworkOptions, seeds: &[String]) -> Result<Self, CrawlError> {
+        let mut merged = self.clone();
+        merged.allow_private |= saved.allow_private;
+        merged.proxy_resolves |= saved.proxy_resolves;
+        if merged.certificates.is_none() {
+            merged.certificates.clone_from(&saved.certificates);
         }
         let names_proxy = self.proxies.are_given();
-        if let Some(proxy) = kept.proxy.as_deref().filter(|_| !names_proxy) {
-            reach.proxies = ProxyTexts::all(proxy);
+        if let Some(proxy) = saved.proxy.as_deref().filter(|_| !names_proxy) {
+            merged.proxies = ProxyTexts::all(proxy);
         }
         let credentials = self.credentials_for(seeds).map_err(CrawlError::Credentials)?;
         let is_missing = |secret: &&SecretName| match secret.name.as_str() {
@@ -99,9 +99,9 @@ impl NetworkOptions {
             PROXY_AUTHORIZATION => !names_proxy,
             name => !credentials.has(&secret.origin, name),
         };
-        let mut missing = kept.secrets.iter().filter(is_missing);
+        let mut missing = saved.secrets.iter().filter(is_missing);
         match missing.next().filter(|_| !self.without_credentials) {
-            None => Ok(reach),
+            None => Ok(merged),
             Some(first) => Err(CrawlError::SecretMissing { secret: first.clone(), more: missing.count() }),
         }
     }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_secret_counts_again() {
+    fn saved_options_are_used_again_unless_given_anew() {
         let begun = NetworkOptions {
             allow_private: true,
             proxy_resolves: true,
@@ -124,34 +124,34 @@ mod tests {
             proxies: ProxyTexts::all("http://p:8080"),
             ..NetworkOptions::default()
         };
-        let kept = begun.kept(&seeds()).unwrap();
-        let again = NetworkOptions::default().again(&kept, &seeds()).unwrap();
-        assert_eq!(again.kept(&seeds()).unwrap(), kept);
+        let saved = begun.to_save(&seeds()).unwrap();
+        let again = NetworkOptions::default().with_saved(&saved, &seeds()).unwrap();
+        assert_eq!(again.to_save(&seeds()).unwrap(), saved);
         assert_eq!((again.proxies_shown().as_deref(), again.proxy_resolves), (Some("http://p:8080"), true));
         let certificates = Some("/other.pem".into());
         let other = NetworkOptions { certificates, proxies: ProxyTexts::none(), ..NetworkOptions::default() };
-        let again = other.again(&kept, &seeds()).unwrap();
+        let again = other.with_saved(&saved, &seeds()).unwrap();
         assert_eq!((again.certificates.clone(), again.proxies_shown()), (other.certificates, None));
-        let kept = again.kept(&seeds()).unwrap();
-        assert_eq!(kept.proxy.as_deref(), Some(""), "that none is used is kept as well");
+        let saved = again.to_save(&seeds()).unwrap();
+        assert_eq!(saved.proxy.as_deref(), Some(""), "that no proxy is used is saved as well");
     }
 
     #[test]
-    fn what_is_secret_is_not_kept_and_must_be_said_again() {
+    fn a_secret_is_saved_by_name_only_and_must_be_given_again() {
         let begun = NetworkOptions {
             headers: vec!["Authorization: hunter2".to_owned()],
             credentials: "other Cookie: hunter2".to_owned(),
             proxies: ProxyTexts::all("http://me:hunter2@p:8080"),
             ..NetworkOptions::default()
         };
-        let kept = begun.kept(&seeds()).unwrap();
-        let json = serde_json::to_string(&kept).unwrap();
+        let saved = begun.to_save(&seeds()).unwrap();
+        let json = serde_json::to_string(&saved).unwrap();
         assert!(!json.contains("hunter2") && json.contains("http://h:81"), "{json}");
-        let refused = NetworkOptions::default().again(&kept, &seeds()).unwrap_err().to_string();
+        let refused = NetworkOptions::default().with_saved(&saved, &seeds()).unwrap_err().to_string();
         assert!(refused.contains("`Cookie` for `https://other`") && refused.contains("2 more"), "{refused}");
-        assert!(begun.again(&kept, &seeds()).is_ok());
+        assert!(begun.with_saved(&saved, &seeds()).is_ok());
         let without = NetworkOptions { without_credentials: true, ..NetworkOptions::default() };
-        let again = without.again(&kept, &seeds()).unwrap();
-        assert_eq!(again.kept(&seeds()).unwrap().secrets, []);
+        let again = without.with_saved(&saved, &seeds()).unwrap();
+        assert_eq!(again.to_save(&seeds()).unwrap().secrets, []);
     }
 }

@@ -1,5 +1,5 @@
-//! Handles requests that ended, and decides about retries: whether a request is sent again, its
-//! response is stored, or its URL failed or is left for a resumed run.
+//! Handles finished requests: whether a request is sent again, its response is stored, or its URL
+//! failed or is left for a resumed run.
 //!
 //! The policy says how often and after which pause a request is retried; the host table of
 //! `varve_fetch::politeness` counts.
@@ -56,13 +56,13 @@ impl CrawlDispatcher<'_> {
         }
         // Nothing is retried that is left for a later run, or after a limit was reached.
         let is_last =
-            too_long.is_some() || (outcome.may_pass() && (is_given_up || self.reached_limit().is_some()));
+            too_long.is_some() || (outcome.is_retryable() && (is_given_up || self.reached_limit().is_some()));
         let verdict = match task.is_urgent() {
             true => {
                 self.hosts.table.turn_done(host, now);
                 RequestVerdict::Done(task)
             }
-            false if is_last => self.hosts.done(task, u32::MAX, RequestOutcome::Hopeless, now),
+            false if is_last => self.hosts.done(task, u32::MAX, RequestOutcome::PermanentFailure, now),
             false => self.hosts.done(task, tries, outcome, now),
         };
         let is_host_given_up = matches!(verdict, RequestVerdict::HostGivenUp(_)) || is_given_up;
@@ -103,8 +103,8 @@ impl CrawlDispatcher<'_> {
             self.leave_in_frontier(task);
             return Ok(());
         }
-        if outcome.may_pass() && self.reached_limit().is_none() && self.hosts.may_be_offline(&task) {
-            self.in_hand.end(&task);
+        if outcome.is_retryable() && self.reached_limit().is_none() && self.hosts.may_be_offline(&task) {
+            self.in_progress.end(&task);
             self.hosts.task_back(task.host());
             let (kind, message) = ((*kind).to_owned(), message.clone());
             self.hosts.hold_unanswered(UnansweredTask { task, kind, message });
@@ -142,7 +142,7 @@ impl CrawlDispatcher<'_> {
         let queued = self.hosts.postpone(host, until);
         self.reporter.event(CrawlEvent::RetryAfter { host, until, left: true });
         for task in std::iter::once(requested).chain(queued) {
-            self.in_hand.end(&task);
+            self.in_progress.end(&task);
             self.postpone(task, until);
         }
     }
@@ -174,10 +174,10 @@ impl CrawlDispatcher<'_> {
         // A request that the time limit of the run ended would have a response another day.
         let is_late = kind == FetchErrorKind::Timeout.word() && task.reason != FetchReason::Robots;
         if let Some(rule) = self.reached_limit().filter(|_| is_late) {
-            self.skip_in_hand(task, &rule);
+            self.skip_in_progress(task, &rule);
             return Ok(());
         }
-        self.in_hand.end(&task);
+        self.in_progress.end(&task);
         self.hosts.task_back(task.host());
         match &task.robots_for {
             Some(owner) => self.fail_robots(&owner.clone(), kind, message),
