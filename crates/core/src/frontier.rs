@@ -290,6 +290,13 @@ pub trait Frontier: Send + Sync {
     /// Calls `each` with every URL that is claimed or has an outcome, in the order of finding.
     fn each_past(&self, each: &mut dyn FnMut(PastUrl<'_>)) -> Result<(), CatalogError>;
 
+    /// Calls `each` with every URL that failed for good, its reason and the message, in the order of
+    /// finding.
+    fn each_failed(&self, each: &mut dyn FnMut(&str, FetchReason, &str)) -> Result<(), CatalogError>;
+
+    /// Whether pages with these identities were ever queued, for any reason and with any outcome.
+    fn has_pages(&self, identities: &[&str]) -> Result<Vec<bool>, CatalogError>;
+
     /// The URL with a number, and the number of the page that links to it.
     fn found_on(&self, no: i64) -> Result<Option<(String, Option<i64>)>, CatalogError>;
 

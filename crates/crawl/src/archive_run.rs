@@ -16,6 +16,7 @@ use super::dispatcher::RunEnding;
 use super::event::{CrawlEvent, RunEnd};
 use super::fetchers::CrawlFetchers;
 use super::run::{RunInput, run_crawl};
+use super::run_coverage::EndedRun;
 use super::run_version::{NewRunVersion, RunVersion, existing_version, version_of_run};
 use super::saved_run::SavedRun;
 use super::settings::CrawlSettings;
@@ -111,7 +112,7 @@ pub(crate) fn crawl(
         clock: RunClock::new(&wall_time),
         stop,
     };
-    let (ending, tally) = run_crawl(input, report)?;
+    let (ending, tally, gaps) = run_crawl(input, report)?;
     let limited = tally.limit_reached.map(|which| format!(" (limit of {which} reached)")).unwrap_or_default();
     let (run, message) = (frontier.run(), format!("{}{limited}", state.settings.message));
     if ending == RunEnding::Finished {
@@ -121,13 +122,18 @@ pub(crate) fn crawl(
             frontier.finish()?;
             return Ok(RunVersion::default().run_end(run, tally, 0));
         }
-        let made = make_version(environment, run, &state, message)?;
+        // What an earlier process did not see is not known.
+        let gaps = (!resumed).then_some(&gaps);
+        let ended = EndedRun { policy: &policy, frontier: &*frontier, gaps };
+        let made = make_version(environment, &ended, &state, message)?;
         frontier.finish()?;
         return Ok(made.run_end(run, tally, 0));
     }
     let counts = frontier.counts()?;
     let queued = counts.ready + counts.claimed + counts.waiting;
-    let made = make_version(environment, run, &state, format!("{message} (stopped while {queued} waited)"))?;
+    let ended = EndedRun { policy: &policy, frontier: &*frontier, gaps: None };
+    let made =
+        make_version(environment, &ended, &state, format!("{message} (stopped while {queued} waited)"))?;
     let left = ending == RunEnding::Left;
     let again = if left { frontier.next_retry_at()? } else { None };
     Ok(RunEnd { stopped: true, hosts_left: left, retry_at: again, ..made.run_end(run, tally, queued) })
@@ -146,26 +152,28 @@ fn report_clock_behind(
     Ok(())
 }
 
-/// Makes a version of the captures of a run, before and after its stops. If it captured nothing,
-/// the version of its last stop is complete.
+/// Makes a version of the captures of a run. If it captured nothing since its last stop, the version
+/// of that stop is complete.
 pub(crate) fn make_version(
     environment: &RunEnvironment<'_>,
-    run: RunId,
+    ended: &EndedRun<'_>,
     state: &SavedRun,
     message: String,
 ) -> Result<RunVersion, CrawlError> {
-    let history = environment.history;
+    let (history, run) = (environment.history, ended.frontier.run());
     let captures = history.catalog().captures_of_run(&run)?;
     if let Some(stop) = state.last_stop_version().filter(|_| captures == 0) {
         return existing_version(history, stop);
     }
+    let findings = ended.findings(history.catalog(), history.head()?)?;
     let new = NewRunVersion {
         run,
         message,
         author: state.settings.author.clone(),
         intent: environment.intent.clone(),
         verdicts: None,
-        pages: state.earlier_pages(history)?,
+        coverage: Some(findings.coverage),
+        changes: findings.changes,
     };
     version_of_run(history, new)
 }

@@ -185,7 +185,7 @@ mod tests {
             clock: RunClock::manual(&wall, &monotonic),
             stop: &AtomicBool::new(false),
         };
-        let (_, tally) = run_crawl(input, &mut |event| {
+        let (_, tally, _) = run_crawl(input, &mut |event| {
             if matches!(event, CrawlEvent::Progress(_)) {
                 rounds.fetch_add(1, Ordering::SeqCst);
             }

@@ -88,6 +88,15 @@ impl CompiledPlan {
         self.groups.iter().position(takes).and_then(|at| u32::try_from(at + 1).ok())
     }
 
+    /// Whether a URL is a root or matches the pattern of a group that is downloaded.
+    pub(crate) fn names(&self, url: &RequestUrl) -> bool {
+        let spellings = [url.as_str(), url.page().as_str()];
+        let is_member = |group: &PlannedGroup| {
+            !group.do_not_download && spellings.iter().any(|text| group.pattern.matches(text))
+        };
+        self.roots.iter().any(|(root, _)| root.page() == url.page()) || self.groups.iter().any(is_member)
+    }
+
     /// Whether a page has that name.
     fn has_name(&self, (url, step): (&str, u32), name: &str) -> bool {
         let is_root = self.roots.iter().any(|(root, _)| root.as_str() == url);

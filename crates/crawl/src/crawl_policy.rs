@@ -98,6 +98,17 @@ impl CrawlPolicy {
         self.plan_rule(reason, url).or_else(|| self.scope.page_rule(url))
     }
 
+    /// Whether a complete run requests a URL wherever it is linked. What is only embedded in pages is
+    /// not covered by a scope of single pages or a plan.
+    pub(crate) fn covers(&self, url: &RequestUrl) -> bool {
+        let is_planned = match (self.settings.scope.kind, &self.plan) {
+            (ScopeKind::Plan, Some(plan)) => plan.names(url),
+            (ScopeKind::Plan, None) => false,
+            _ => true,
+        };
+        is_planned && self.page_rule(FetchReason::Page { depth: 1 }, url).is_none()
+    }
+
     /// Decides about a link in the response at `from`; `None` if it is neither followed nor
     /// reported. A link with a user name or a password is reported instead of followed: the site
     /// did not give them to this archive.

@@ -63,6 +63,7 @@ mod response_cache;
 mod resume;
 mod robots;
 mod run;
+mod run_coverage;
 mod run_description;
 mod run_version;
 mod saved_run;

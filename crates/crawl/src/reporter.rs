@@ -2,8 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use varve_core::history::Presence;
+
 use super::event::{CapturedPage, CrawlEvent, CrawlProgress, CrawlTally};
 use super::reported_skips::ReportedSkips;
+use super::run_coverage::RunGaps;
 use super::skip_rule::SkipRule;
 
 /// How often progress is reported.
@@ -13,6 +16,8 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 pub(crate) struct CrawlReporter<'a> {
     report: &'a mut dyn FnMut(CrawlEvent<'_>),
     pub(crate) tally: CrawlTally,
+    /// What the run did not see.
+    pub(crate) gaps: RunGaps,
     skips: ReportedSkips,
     last_progress: Instant,
 }
@@ -20,7 +25,8 @@ pub(crate) struct CrawlReporter<'a> {
 impl<'a> CrawlReporter<'a> {
     /// Reports to this function.
     pub(crate) fn new(report: &'a mut dyn FnMut(CrawlEvent<'_>), now: Instant) -> Self {
-        Self { report, tally: CrawlTally::default(), skips: ReportedSkips::default(), last_progress: now }
+        let (tally, gaps, skips) = (CrawlTally::default(), RunGaps::default(), ReportedSkips::default());
+        Self { report, tally, gaps, skips, last_progress: now }
     }
 
     /// Reports an event that is not counted.
@@ -35,6 +41,11 @@ impl<'a> CrawlReporter<'a> {
         self.tally.unchanged += u64::from(page.unchanged);
         self.tally.truncated += u64::from(page.truncated.is_some());
         self.tally.bytes += wire_bytes;
+        if page.truncated.is_some()
+            || matches!(Presence::of_status(page.status), Presence::Unreachable { .. })
+        {
+            self.gaps.add_unread(page.url);
+        }
         (self.report)(CrawlEvent::Captured(page));
     }
 
@@ -53,6 +64,7 @@ impl<'a> CrawlReporter<'a> {
         self.tally.skipped += 1;
         if let SkipRule::Limit(which) = rule {
             self.tally.limit_reached = Some(which);
+            self.gaps.has_skipped_links = true;
         }
         self.tally.seeds_refused += u64::from(is_seed && matches!(rule, SkipRule::Robots(_)));
         (self.report)(CrawlEvent::Skipped { url, rule, is_seed });
@@ -74,6 +86,7 @@ impl<'a> CrawlReporter<'a> {
     /// Links of a page are not followed, because it has too many.
     pub(crate) fn skipped_links(&mut self, url: &str, links: u64) {
         self.tally.skipped += links;
+        self.gaps.has_skipped_links = true;
         (self.report)(CrawlEvent::LinksSkipped { url, links, rule: &SkipRule::LinksPerPage });
     }
 

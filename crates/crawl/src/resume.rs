@@ -10,8 +10,10 @@ use varve_repository::RepositoryError;
 use varve_repository::history::ArchiveHistoryWriter;
 
 use super::archive_run::{RunEnvironment, crawl, make_version, only_worker, record_run_settings};
+use super::crawl_policy::CrawlPolicy;
 use super::event::{CrawlEvent, CrawlTally, RunEnd};
 use super::fetchers::CrawlFetchers;
+use super::run_coverage::EndedRun;
 use super::run_version::existing_version;
 use super::saved_run::SavedRun;
 use super::settings::CrawlSettings;
@@ -49,7 +51,11 @@ pub fn finish(environment: &RunEnvironment<'_>, run: RunId) -> Result<RunEnd, Cr
     let (frontier, state) = open_run(history, run)?;
     let made = match history.rows().version_of_run(&run)? {
         Some(version) => existing_version(history, version)?,
-        None => make_version(environment, run, &state, state.settings.message.clone())?,
+        None => {
+            let policy = CrawlPolicy::new(state.settings.clone());
+            let ended = EndedRun { policy: &policy, frontier: &*frontier, gaps: None };
+            make_version(environment, &ended, &state, state.settings.message.clone())?
+        }
     };
     frontier.finish()?;
     Ok(made.run_end(run, CrawlTally::default(), 0))

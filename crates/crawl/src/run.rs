@@ -15,6 +15,7 @@ use super::event::{CrawlEvent, CrawlTally};
 use super::fetchers::CrawlFetchers;
 use super::link_backlog::{BacklogGuard, LinkBacklog};
 use super::request_loop::RequestLoop;
+use super::run_coverage::RunGaps;
 use super::writer_pool::{WriterQueue, run_writer};
 use crate::error::CrawlError;
 
@@ -42,7 +43,7 @@ pub(crate) struct RunInput<'a> {
 pub(crate) fn run_crawl(
     input: RunInput<'_>,
     report: &mut dyn FnMut(CrawlEvent<'_>),
-) -> Result<(RunEnding, CrawlTally), CrawlError> {
+) -> Result<(RunEnding, CrawlTally, RunGaps), CrawlError> {
     let RunInput { destination, frontier, policy, fetchers, is_resumed, threads, clock, stop } = input;
     let (job_sender, jobs) = mpsc::channel();
     let (batch_sender, batches) = mpsc::channel();
@@ -77,6 +78,6 @@ pub(crate) fn run_crawl(
         dispatcher.push_seeds()?;
         dispatcher.push_members()?;
         let ending = dispatcher.run()?;
-        Ok((ending, dispatcher.tally()))
+        Ok((ending, dispatcher.tally(), dispatcher.take_gaps()))
     })
 }

@@ -22,6 +22,11 @@ impl UnfollowedLinks {
         }
     }
 
+    /// Whether links may have been left out.
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.len() >= MAX_UNFOLLOWED_LINKS
+    }
+
     /// All links, sorted by identity.
     pub(crate) fn take(&mut self) -> Vec<UnfollowedLink> {
         std::mem::take(&mut self.0).into_values().collect()

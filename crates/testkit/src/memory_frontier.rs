@@ -35,6 +35,7 @@ struct MemoryUrl {
     found_on: Option<i64>,
     tries: u32,
     state: MemoryUrlState,
+    message: String,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -91,6 +92,7 @@ impl MemoryRun {
             found_on: new.found_on,
             tries: 0,
             state: MemoryUrlState::Ready,
+            message: String::new(),
         });
         true
     }
@@ -244,6 +246,9 @@ impl Frontier for MemoryFrontier {
                 FrontierOutcome::Failed(_) => (MemoryUrlState::Failed, url.tries + 1),
                 FrontierOutcome::Skipped(_) => (MemoryUrlState::Skipped, url.tries),
             };
+            if let FrontierOutcome::Failed(message) = outcome {
+                url.message = (*message).to_owned();
+            }
             recorded += 1;
         }
         Ok(recorded)
@@ -274,6 +279,19 @@ impl Frontier for MemoryFrontier {
             each(PastUrl { url: &url.url, reason: url.reason, is_done: url.state == MemoryUrlState::Done });
         }
         Ok(())
+    }
+
+    fn each_failed(&self, each: &mut dyn FnMut(&str, FetchReason, &str)) -> Result<(), CatalogError> {
+        let shared = lock(&self.shared);
+        let failed = shared.urls.iter().filter(|url| url.state == MemoryUrlState::Failed);
+        failed.for_each(|url| each(&url.url, url.reason, &url.message));
+        Ok(())
+    }
+
+    fn has_pages(&self, identities: &[&str]) -> Result<Vec<bool>, CatalogError> {
+        let shared = lock(&self.shared);
+        let has = |identity: &&str| shared.urls.iter().any(|url| url.identity == *identity);
+        Ok(identities.iter().map(has).collect())
     }
 
     fn found_on(&self, no: i64) -> Result<Option<(String, Option<i64>)>, CatalogError> {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use varve_repository::RepositoryError;
 
+use varve_core::fact::StateChanges;
 use varve_core::history::Capture;
 use varve_core::url::RequestUrl;
 use varve_core::{Moment, RecordId, RunId, VersionId};
@@ -176,8 +177,18 @@ fn conclude(
     let run = evidence.run();
     let verdicts = if noted.is_empty() { None } else { Some(evidence.write_down(noted)?) };
     let CheckLabel { message, author } = label;
-    let made =
-        version_of_run(history, NewRunVersion { run, message, author, intent, verdicts, pages: Vec::new() })?;
+    let made = version_of_run(
+        history,
+        NewRunVersion {
+            run,
+            message,
+            author,
+            intent,
+            verdicts,
+            coverage: None,
+            changes: StateChanges::default(),
+        },
+    )?;
     Ok(StoredCheck { run, version: made.version, captures: made.captures, verdicts })
 }
 

@@ -12,3 +12,4 @@ mod polite;
 mod rendered;
 mod scene;
 mod spelling;
+mod states;

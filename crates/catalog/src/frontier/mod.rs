@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use varve_core::catalog::CatalogError;
 use varve_core::frontier::{
-    ClaimRequest, ClaimedUrl, Frontier, FrontierCounts, FrontierOutcome, FrontierStore, NewUrl, OpenRun,
-    PastUrl,
+    ClaimRequest, ClaimedUrl, FetchReason, Frontier, FrontierCounts, FrontierOutcome, FrontierStore, NewUrl,
+    OpenRun, PastUrl,
 };
 use varve_core::{Moment, RunId, WorkerId};
 use varve_sqlite::UnlocatedError;
@@ -152,6 +152,33 @@ impl Frontier for SqliteFrontier {
                 each(PastUrl { url: &url, reason: url_state::read_reason(row, 1)?, is_done });
             }
             Ok(())
+        })
+    }
+
+    fn each_failed(&self, each: &mut dyn FnMut(&str, FetchReason, &str)) -> Result<(), CatalogError> {
+        self.catalog.query(|connection| {
+            let sql = "SELECT url, kind, depth, chain, coalesce(message, '') FROM frontier
+                WHERE run_no = ?1 AND state = 4 ORDER BY no";
+            let mut statement = connection.prepare_cached(sql)?;
+            let mut rows = statement.query([self.no])?;
+            while let Some(row) = rows.next()? {
+                let (url, message): (String, String) = (row.get(0)?, row.get(4)?);
+                each(&url, url_state::read_reason(row, 1)?, &message);
+            }
+            Ok(())
+        })
+    }
+
+    fn has_pages(&self, identities: &[&str]) -> Result<Vec<bool>, CatalogError> {
+        self.catalog.query(|connection| {
+            let sql = "SELECT EXISTS (SELECT 1 FROM frontier INDEXED BY frontier_by_page
+                WHERE run_no = ?1 AND page = ?2 AND requeued = 0)";
+            let mut statement = connection.prepare_cached(sql)?;
+            let mut has = |identity: &&str| {
+                let page = push::page_digest(identity);
+                Ok(statement.query_row(params![self.no, page], |row| row.get(0))?)
+            };
+            identities.iter().map(&mut has).collect()
         })
     }
 

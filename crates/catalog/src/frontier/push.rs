@@ -78,7 +78,7 @@ fn push_one(
 }
 
 /// The value of the column `page`.
-fn page_digest(identity: &str) -> [u8; 16] {
+pub(super) fn page_digest(identity: &str) -> [u8; 16] {
     let digest = Sha256::digest(identity.as_bytes());
     digest[..16].try_into().expect("a SHA-256 has more than sixteen bytes")
 }

@@ -131,6 +131,7 @@ impl CrawlDispatcher<'_> {
             self.reporter.skipped_links(from.url.as_str(), links.over_limit);
         }
         if let Some(limit) = links.stopped_at {
+            self.reporter.gaps.has_skipped_links = true;
             let note = format!("links after the first {limit} of it are not followed");
             self.reporter.event(CrawlEvent::Noted { url: from.url.as_str(), note: &note });
         }

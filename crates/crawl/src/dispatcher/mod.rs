@@ -43,6 +43,7 @@ use super::message::CrawlMessage;
 use super::past_captures::{PastLookup, PastQuery, SpellingMatch};
 use super::reporter::CrawlReporter;
 use super::request_loop::RequestLoop;
+use super::run_coverage::RunGaps;
 use super::seen_urls::SeenUrls;
 use super::task::{CrawlTask, HostTurn, TaskMode};
 use super::unfollowed_links::UnfollowedLinks;
@@ -173,6 +174,11 @@ impl<'a> CrawlDispatcher<'a> {
     /// The totals.
     pub(crate) fn tally(&self) -> CrawlTally {
         self.reporter.tally
+    }
+
+    /// What the run did not see.
+    pub(crate) fn take_gaps(&mut self) -> RunGaps {
+        std::mem::take(&mut self.reporter.gaps)
     }
 
     /// Runs until nothing is left, or until the caller stops it.
@@ -399,11 +405,13 @@ impl<'a> CrawlDispatcher<'a> {
 
     /// Reports links that were not followed, and hosts with tasks that are left.
     fn report_end(&mut self) -> Result<(), CrawlError> {
+        self.reporter.gaps.has_skipped_links |= self.unfollowed.is_full();
         let mut unfollowed = self.unfollowed.take();
         unfollowed.retain(|link| !self.seen.has_page(&link.identity));
         for links in unfollowed.chunks(UNFOLLOWED_PER_LOOKUP) {
             self.report_unfollowed(links)?;
         }
+        self.reporter.gaps.unfollowed.extend(unfollowed.into_iter().map(|link| link.identity));
         let left = self.hosts.left_hosts();
         self.reporter.tally.unreachable_hosts = left.len() as u64;
         for (host, left) in &left {

@@ -64,5 +64,5 @@ pub fn crawl_into_project(
         clock: RunClock::new(run.wall_time),
         stop: run.stop,
     };
-    run_crawl(input, report)
+    run_crawl(input, report).map(|(ending, tally, _)| (ending, tally))
 }

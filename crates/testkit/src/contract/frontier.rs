@@ -22,6 +22,7 @@ pub fn frontier(new_store: &dyn Fn() -> Box<dyn FrontierStore>) {
         excluded_hosts_are_not_claimed,
         outcomes_are_counted_once,
         past_urls_are_listed,
+        failed_urls_and_known_pages_are_found,
         expired_leases_are_claimable,
         only_the_holder_records_outcomes_and_releases,
         runs_are_resumed_and_finished,
@@ -196,6 +197,25 @@ fn past_urls_are_listed(store: &dyn FrontierStore) {
         ("2".to_owned(), FetchReason::Embed { chain: 2 }, false),
     ];
     assert_eq!(past, expected);
+}
+
+fn failed_urls_and_known_pages_are_found(store: &dyn FrontierStore) {
+    let frontier = begin(store);
+    let embed = NewUrl { reason: FetchReason::Embed { chain: 2 }, ..page("b", "2") };
+    frontier.push(&[page("a", "1"), embed, page("c", "3")]).expect("pushed");
+    let claimed = claim(&*frontier, 2, 1, 0);
+    let outcomes = [
+        (claimed[0].no, FrontierOutcome::Skipped("robots")),
+        (claimed[1].no, FrontierOutcome::Failed("no route")),
+    ];
+    frontier.record_outcomes(&outcomes).expect("recorded");
+    let mut failed = Vec::new();
+    let mut push =
+        |url: &str, reason, message: &str| failed.push((url.to_owned(), reason, message.to_owned()));
+    frontier.each_failed(&mut push).expect("listed");
+    assert_eq!(failed, [("2".to_owned(), FetchReason::Embed { chain: 2 }, "no route".to_owned())]);
+    assert_eq!(frontier.has_pages(&["3", "4", "1", "2"]).expect("read"), [true, false, true, true]);
+    assert_eq!(frontier.has_pages(&[]).expect("read"), Vec::<bool>::new());
 }
 
 fn expired_leases_are_claimable(store: &dyn FrontierStore) {
