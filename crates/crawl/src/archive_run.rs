@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
 use varve_catalog::Frontier;
+use varve_core::fact::StateChanges;
 use varve_core::history::{ListCursor, VersionFilter};
 use varve_core::{RunId, VersionId, WorkerId};
 
@@ -146,8 +147,8 @@ fn report_clock_behind(
     Ok(())
 }
 
-/// Makes a version of the captures of a run, before and after its stops. If it captured nothing,
-/// the version of its last stop is complete.
+/// Makes a version of the captures of a run since its last stop. If it captured nothing since, the
+/// version of that stop is complete.
 pub(crate) fn make_version(
     environment: &RunEnvironment<'_>,
     run: RunId,
@@ -165,7 +166,8 @@ pub(crate) fn make_version(
         author: state.settings.author.clone(),
         intent: environment.intent.clone(),
         verdicts: None,
-        pages: state.earlier_pages(history)?,
+        coverage: None,
+        changes: StateChanges::default(),
     };
     version_of_run(history, new)
 }

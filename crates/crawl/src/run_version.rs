@@ -1,6 +1,7 @@
 //! The version that a run becomes: seals the run and points HEAD to its manifest.
 
-use varve_core::fact::{Manifest, ManifestPage, RunSummary, StateChanges};
+use varve_core::fact::{Manifest, RunSummary, StateChanges};
+use varve_core::history::Coverage;
 use varve_core::{RecordId, RunId, VersionId};
 use varve_repository::history::{ArchiveHistoryWriter, KeptIntent, write_version};
 
@@ -28,8 +29,10 @@ pub struct NewRunVersion {
     pub intent: KeptIntent,
     /// The record of the verdicts of a check.
     pub verdicts: Option<RecordId>,
-    /// Pages besides those that the run captured.
-    pub pages: Vec<ManifestPage>,
+    /// What the run covered.
+    pub coverage: Option<Coverage>,
+    /// What the run found out about pages that it did not capture.
+    pub changes: StateChanges,
 }
 
 /// The version that a run became.
@@ -68,7 +71,7 @@ pub fn version_of_run(history: &ArchiveHistoryWriter, new: NewRunVersion) -> Res
     if summary.captures == 0 {
         return Ok(RunVersion::default());
     }
-    let captures = summary.captures + new.pages.len() as u64;
+    let captures = summary.captures + new.changes.pages.len() as u64;
     let parent = history.head()?;
     let manifest = Manifest {
         parent,
@@ -76,8 +79,8 @@ pub fn version_of_run(history: &ArchiveHistoryWriter, new: NewRunVersion) -> Res
         author: new.author,
         time: history.now(),
         run: Some(summary),
-        coverage: None,
-        inline: StateChanges { pages: new.pages, ..StateChanges::default() },
+        coverage: new.coverage,
+        inline: new.changes,
         changes: Vec::new(),
         plan: new.intent.plan,
         expectations: new.intent.expectations,

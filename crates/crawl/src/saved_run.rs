@@ -2,17 +2,14 @@
 //!
 //! A user who stops a run has a version of its captures, and may resume it. A run that became a
 //! version takes no more captures, so another run continues in its place. The version of that run
-//! also holds the captures of the runs before it. So the last version is the one that an
-//! undisturbed run would have made.
+//! descends from the version of the stop, so its state is the one that an undisturbed run would have
+//! made.
 
 use serde::{Deserialize, Serialize};
 use varve_core::VersionId;
-use varve_core::fact::{ManifestPage, sort_pages};
-use varve_core::history::Capture;
 
 use super::settings::CrawlSettings;
 use crate::error::CrawlError;
-use varve_repository::history::{HistoryReader, VersionPages};
 
 /// The settings of a run and the versions of its stops. Stored with the frontier.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -44,32 +41,5 @@ impl SavedRun {
     /// The version of the last stop.
     pub(crate) fn last_stop_version(&self) -> Option<VersionId> {
         self.stop_versions.last().copied()
-    }
-
-    /// Everything that was captured before the last stop, as pages of the next version.
-    pub(crate) fn earlier_pages(&self, history: &HistoryReader) -> Result<Vec<ManifestPage>, CrawlError> {
-        if self.stop_versions.is_empty() {
-            return Ok(Vec::new());
-        }
-        let captures = VersionPages::new(history.catalog(), self.last_stop_version());
-        let mut pages =
-            captures.map(|capture| Ok(page_of(capture?))).collect::<Result<Vec<_>, CrawlError>>()?;
-        sort_pages(&mut pages);
-        Ok(pages)
-    }
-}
-
-/// A capture as a page of a version whose run did not make it.
-fn page_of(capture: Capture) -> ManifestPage {
-    ManifestPage {
-        url: capture.url,
-        path: capture.path,
-        time: capture.time,
-        status: capture.status,
-        headers: capture.headers,
-        body: capture.body,
-        length: capture.length.unwrap_or(0),
-        record: capture.record,
-        truncated: capture.truncated,
     }
 }

@@ -34,6 +34,14 @@ fn the_memory_catalog_fulfils_the_contract_of_an_archive() {
     });
 }
 
+#[test]
+fn the_memory_catalog_fulfils_the_contract_of_states() {
+    let catalogs: RefCell<HashMap<PathBuf, MemoryCatalog>> = RefCell::default();
+    contract::state_catalog(&|folder| {
+        Box::new(catalogs.borrow_mut().entry(folder.to_owned()).or_default().clone())
+    });
+}
+
 /// A catalog that answers every call with nothing.
 struct EmptyCatalog;
 
@@ -102,6 +110,12 @@ fn a_catalog_that_answers_nothing_fails_the_contract() {
 #[should_panic(expected = "assertion")]
 fn a_catalog_that_answers_nothing_fails_the_contract_of_an_archive() {
     contract::silo_catalog(&|_| Box::new(EmptyCatalog));
+}
+
+#[test]
+#[should_panic(expected = "removal index")]
+fn a_catalog_that_answers_nothing_fails_the_contract_of_states() {
+    contract::state_catalog(&|_| Box::new(EmptyCatalog));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use varve_repository::RepositoryError;
 
+use varve_core::fact::StateChanges;
 use varve_core::history::Capture;
 use varve_core::url::RequestUrl;
 use varve_core::{Moment, RecordId, RunId, VersionId};
@@ -144,7 +145,7 @@ pub fn explain<E: From<ArchiveError>>(
     each: impl FnOnce(&PageComparison<'_>) -> Result<(), E>,
 ) -> Result<bool, E> {
     let (Some(base), Some(head)) = (&checked.last_good, &checked.evidence) else { return Ok(false) };
-    let pair = CapturePair { base: Some((**base).clone()), head: Some((**head).clone()) };
+    let pair = CapturePair::of(Some((**base).clone()), Some((**head).clone()));
     let is_long = [base, head].into_iter().any(|capture| capture.length.unwrap_or(0) > MAX_COMPARED_BYTES);
     if is_long {
         each(&PageComparison {
@@ -176,8 +177,18 @@ fn conclude(
     let run = evidence.run();
     let verdicts = if noted.is_empty() { None } else { Some(evidence.write_down(noted)?) };
     let Note { message, author } = note;
-    let made =
-        version_of_run(history, NewRunVersion { run, message, author, intent, verdicts, pages: Vec::new() })?;
+    let made = version_of_run(
+        history,
+        NewRunVersion {
+            run,
+            message,
+            author,
+            intent,
+            verdicts,
+            coverage: None,
+            changes: StateChanges::default(),
+        },
+    )?;
     Ok(Ended { run, version: made.version, captures: made.captures, verdicts })
 }
 

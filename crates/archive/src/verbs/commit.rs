@@ -13,7 +13,7 @@ use varve_repository::RepositoryError;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use varve_core::fact::{Manifest, ManifestPage, StateChanges, sort_pages};
 use varve_core::headers::{HeaderView, Headers};
-use varve_core::history::Capture;
+use varve_core::history::{Capture, Coverage, CoverageScope};
 use varve_core::secret::ShownUrl;
 use varve_core::url::normalise;
 use varve_core::{Moment, VersionId};
@@ -22,8 +22,9 @@ use super::capture::refuse_user_info;
 use crate::error::ArchiveError;
 pub use varve_repository::history::KeptIntent;
 use varve_repository::history::{
-    BodyInput, CapturePair, CoveredPages, HistoryWriter, PageChange, VersionPages, WorkingTree,
-    half_entered_error, known_version, pairs_with_parent, record_covered, remove_from_tree, write_with_diff,
+    BodyInput, CapturePair, CoveredPages, HistoryWriter, NewCommit, PageChange, StatePages, VersionPages,
+    WorkingTree, changes_since, half_entered_error, known_version, pairs_with_parent, record_covered,
+    remove_from_tree, write_with_diff,
 };
 use varve_repository::media_type::{OCTET_STREAM, of_name};
 use varve_repository::ordered_workers::{WorkerCount, run_in_order};
@@ -87,6 +88,9 @@ pub struct Request {
     /// The folder that contains all files, if there is one. Files unchanged since its last version
     /// are not read.
     pub folder: Option<PathBuf>,
+    /// The pages are all there are below this URL; other pages of the parent's state below it are
+    /// gone. The empty text stands for all URLs. Without it, other pages stay as they are.
+    pub covers: Option<String>,
     /// Read unchanged files as well.
     pub read_all: bool,
     /// Maximum length of a page, in bytes.
@@ -253,20 +257,28 @@ pub fn commit(
         Some(parent) => Some(parent),
         None => history.head()?,
     };
-    let manifest = Manifest {
+    let captures = kept.len() as u64;
+    let mut manifest = Manifest {
         parent,
         message: request.message.clone(),
         author: request.author.clone(),
         time: now,
         run: None,
         coverage: None,
-        inline: StateChanges { pages: kept, ..StateChanges::default() },
+        inline: StateChanges::default(),
         changes: Vec::new(),
         plan: request.intent.plan,
         expectations: request.intent.expectations.clone(),
         verdicts: None,
     };
-    let changed = changed(history, &manifest)?;
+    let changed = match history {
+        HistoryWriter::Archive(_) => add_changes(history, request, &mut manifest, kept)?,
+        // The versions of a site list all their pages.
+        HistoryWriter::Moku(_) => {
+            manifest.inline.pages = kept;
+            changed(history, &manifest)?
+        }
+    };
     // Other writers that respect the lock have made no versions meanwhile; Moku does not respect
     // it.
     check_version_limit(history, request.most_versions)?;
@@ -276,7 +288,6 @@ pub fn commit(
     let tree = TreeCommit { before, removes: request.folder.is_some() };
     let written = tree.write(history, version, &manifest);
     history.set_head(&version).map_err(|source| half_entered_error(version, source))?;
-    let captures = manifest.inline.pages.len() as u64;
     seen.write_down();
     let (unwritten, covered) = written?;
     Ok(Report { version, parent, captures, changed, lacks_diff, unwritten, covered })
@@ -490,7 +501,29 @@ fn media_type_of(page: &NewPage) -> String {
     }
 }
 
-/// Number of pages that are new or differ from those of the parent.
+/// Adds to the manifest what the pages change against the state of its parent, and what they cover.
+/// Returns the number of pages that are new or differ.
+fn add_changes(
+    history: &HistoryWriter,
+    request: &Request,
+    manifest: &mut Manifest,
+    pages: Vec<ManifestPage>,
+) -> Result<u64, ArchiveError> {
+    let below = match request.covers.as_deref() {
+        None => None,
+        Some("") => Some(String::new()),
+        Some(url) => Some(format!("{}/", normal_url(url)?.trim_end_matches('/'))),
+    };
+    let covers = |url: &str| below.as_ref().is_some_and(|below| url.starts_with(below));
+    let state = StatePages::new(history.catalog(), manifest.parent);
+    let found = changes_since(state, NewCommit { pages, time: manifest.time, covers: &covers })?;
+    let scope = if below.is_some() { CoverageScope::Folder } else { CoverageScope::Pages };
+    manifest.coverage = Some(Coverage { scope, complete: true, unchanged: found.unchanged });
+    manifest.inline = found.changes;
+    Ok(found.changed)
+}
+
+/// Number of pages that are new or differ from those of the parent, which lists all its pages.
 fn changed(history: &HistoryWriter, manifest: &Manifest) -> Result<u64, RepositoryError> {
     let differs = |pair: &Result<CapturePair, RepositoryError>| match pair {
         Ok(pair) => matches!(pair.lasting_change(), PageChange::Added | PageChange::Changed),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use varve_catalog::CatalogRow;
 use varve_core::VersionId;
-use varve_core::history::{Capture, StoredDiff};
+use varve_core::history::{Capture, PageState, StoredDiff};
 use varve_diff::compare::{compare, compare_heads, learn};
 
 use crate::error::ArchiveError;
@@ -195,7 +195,7 @@ fn one_page(
         let found = history.catalog().captures_at_path(&version, url)?;
         Ok::<_, RepositoryError>(found.into_iter().next())
     };
-    let pair = CapturePair { base: page(request.base)?, head: page(request.head)? };
+    let pair = CapturePair::of(page(request.base)?, page(request.head)?);
     Ok((pair.base.is_some() || pair.head.is_some()).then_some(pair))
 }
 
@@ -270,7 +270,7 @@ fn in_full(
         return Ok(pair);
     }
     let full = |page: Option<Capture>| page.map(|page| with_full_response(history, page)).transpose();
-    Ok(CapturePair { base: full(pair.base)?, head: full(pair.head)? })
+    Ok(CapturePair { base: full(pair.base)?, head: full(pair.head)?, states: pair.states })
 }
 
 /// Whether the status of a page differs, or the page is in one version only. A 304 status does not
@@ -310,7 +310,8 @@ fn taught(
     head: &LoadedPage,
 ) -> Result<Option<CompareOptions>, ArchiveError> {
     let (Some(twin), Some(page)) = (request.twin, &pair.head) else { return Ok(None) };
-    let found = history.catalog().captures_at_path(&twin, &page.path)?;
+    let states = history.catalog().states_at(&twin, &[&page.path])?;
+    let found: Vec<Capture> = states.into_iter().filter_map(PageState::into_shown).collect();
     let is_twin = |capture: &&Capture| {
         let address = varve_core::url::page_identity(&page.url).unwrap_or_else(|| page.url.clone());
         super::log::is_spelling(&capture.url, &address)

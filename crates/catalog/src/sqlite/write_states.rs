@@ -50,6 +50,8 @@ impl WriteBatch<'_> {
         self.write_counts()?;
         let sql = "SELECT max(no) + 1 FROM owners";
         let new: i64 = self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+        // The captures follow their owner.
+        self.connection.pragma_update(None, "defer_foreign_keys", true)?;
         for sql in [
             "UPDATE owners SET no = ?2 WHERE no = ?1",
             "UPDATE captures SET owner_no = ?2 WHERE owner_no = ?1",
@@ -67,10 +69,10 @@ impl WriteBatch<'_> {
             Some(base) if self.is_end_of_line(base)? => LinePosition { sequence: base.sequence + 1, ..base },
             base => {
                 self.execute(
-                    "INSERT INTO lines (no, base_line, base_sequence) VALUES (?1, ?2, ?3)",
-                    params![no, base.map(|base| base.line), base.map(|base| base.sequence)],
+                    "INSERT INTO lines (base_line, base_sequence) VALUES (?1, ?2)",
+                    params![base.map(|base| base.line), base.map(|base| base.sequence)],
                 )?;
-                LinePosition { line: no, sequence: 0 }
+                LinePosition { line: self.connection.last_insert_rowid(), sequence: 0 }
             }
         };
         self.execute(

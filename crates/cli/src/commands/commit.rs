@@ -153,6 +153,7 @@ impl CommitArgs {
             parent,
             threads: Session::threads(),
             folder: self.from.clone(),
+            covers: self.base_url.clone(),
             read_all: self.read_all,
             largest: self.max_size.map(|size| size.0),
             most_versions: self.max_versions,

@@ -4,9 +4,10 @@
 //! It uses [`CatalogRead`] alone, so that it works for every implementation. It holds the rows of
 //! one instant in memory.
 
+use crate::VersionId;
 use crate::history::{
-    Capture, CaptureFilter, CaptureOwner, ListCursor, StoredScore, StoredVerdict, TimeOrder, VersionFilter,
-    VersionInfo,
+    Capture, CaptureFilter, CaptureOwner, ListCursor, PageAbsence, StoredScore, StoredVerdict, TimeOrder,
+    VersionFilter, VersionInfo,
 };
 use serde_json::{Value, json};
 
@@ -62,6 +63,7 @@ fn dump_versions_of_instant(
     equals.sort_by_key(|info| info.version.id);
     for info in equals.drain(..) {
         each(&json!({ "version": info.version, "captures": info.captures }).to_string())?;
+        dump_absences(catalog, &info.version.id, each)?;
         let mut scores = catalog.scores(&info.version.id)?;
         scores.sort_by(|a, b| a.scoring_version.cmp(&b.scoring_version));
         for score in scores {
@@ -69,6 +71,21 @@ fn dump_versions_of_instant(
         }
     }
     Ok(())
+}
+
+fn dump_absences(catalog: &dyn CatalogRead, version: &VersionId, each: EachLine<'_>) -> CatalogResult<()> {
+    let mut last: Option<PageAbsence> = None;
+    loop {
+        let after = last.as_ref().map(|last| (last.path.as_str(), last.url.as_str()));
+        let absences = catalog.absences_in(version, ListCursor { after, limit: ROW_BATCH })?;
+        for absence in &absences {
+            each(&json!({ "absence": absence }).to_string())?;
+        }
+        match absences.into_iter().next_back() {
+            Some(end) => last = Some(end),
+            None => return Ok(()),
+        }
+    }
 }
 
 fn dump_captures(catalog: &dyn CatalogRead, each: EachLine<'_>) -> CatalogResult<()> {
