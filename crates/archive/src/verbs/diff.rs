@@ -214,7 +214,7 @@ fn compare_pair<E: From<ArchiveError>>(
     each: &mut impl FnMut(&PageComparison<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let change = pair.change();
-    let pair = &in_full(history, pair.clone(), change)?;
+    let pair = &in_full(history, pair.clone())?;
     let is_plain = request.names_only && change != PageChange::Changed;
     let is_long = [&pair.base, &pair.head]
         .into_iter()
@@ -261,14 +261,7 @@ fn has_same_body(pair: &CapturePair) -> bool {
 
 /// A differing pair with full responses: a 304 response takes the values of the response it refers
 /// to, so it does not count as a change.
-fn in_full(
-    history: &HistoryReader,
-    pair: CapturePair,
-    change: PageChange,
-) -> Result<CapturePair, ArchiveError> {
-    if change != PageChange::Changed {
-        return Ok(pair);
-    }
+fn in_full(history: &HistoryReader, pair: CapturePair) -> Result<CapturePair, ArchiveError> {
     let full = |page: Option<Capture>| page.map(|page| with_full_response(history, page)).transpose();
     Ok(CapturePair { base: full(pair.base)?, head: full(pair.head)?, states: pair.states })
 }

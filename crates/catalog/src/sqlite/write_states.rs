@@ -31,7 +31,15 @@ impl WriteBatch<'_> {
 
     /// Marks the states that an added event may change as not counted. Done once for each owner.
     pub(super) fn reset_counts_of(&mut self, owner: i64) -> SqlResult<()> {
-        if self.uncounted.insert(owner) { self.reset_counts_from(owner) } else { Ok(()) }
+        if !self.uncounted.insert(owner) {
+            return Ok(());
+        }
+        // The captures of a run change no state until the run becomes a version.
+        self.execute(
+            "UPDATE owners SET pages = NULL WHERE no >= ?1 AND pages IS NOT NULL
+                 AND EXISTS (SELECT 1 FROM owners AS o WHERE o.no = ?1 AND o.id IS NOT NULL)",
+            [owner],
+        )
     }
 
     /// Marks the states of a version and of all later ones as not counted.

@@ -165,6 +165,10 @@ fn compare_urls(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
         }
         assert_eq!(all, whole);
     }
+    for limit in [1, 3, usize::MAX] {
+        let found = in_total_order(captures_by_url(catalog, limit));
+        assert_eq!(found, in_total_order(captures_by_url(model, usize::MAX)), "{limit} at a time");
+    }
     let page = ListCursor { after: Some(URLS[1]), limit: 2 };
     assert_eq!(catalog.last_verdicts(page).expect("read"), model.last_verdicts(page).expect("read"));
     for url in URLS {
@@ -173,6 +177,20 @@ fn compare_urls(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
     }
     compare_captures_of(catalog, model, &URLS[1..4]);
     compare_captures_of(catalog, model, &[URLS[5], URLS[0], URLS[0]]);
+}
+
+fn captures_by_url(catalog: &dyn CatalogRead, limit: usize) -> Vec<Capture> {
+    let mut all: Vec<Capture> = Vec::new();
+    loop {
+        let after = all.last().map(|capture| capture.url.as_str());
+        let batch = catalog.captures_by_url(ListCursor { after, limit }).expect("read");
+        assert!(batch.iter().all(|capture| Some(capture.url.as_str()) > after));
+        assert!(batch.is_sorted_by_key(|capture| capture.url.clone()));
+        if batch.is_empty() {
+            return all;
+        }
+        all.extend(batch);
+    }
 }
 
 fn compare_captures_of(catalog: &dyn CatalogRead, model: &dyn CatalogRead, urls: &[&str]) {
