@@ -4,7 +4,6 @@
 //! It uses [`CatalogRead`] alone, so that it works for every implementation. It holds one batch of
 //! rows in memory.
 
-use crate::VersionId;
 use serde::Serialize;
 use serde_json::{Value, json};
 
