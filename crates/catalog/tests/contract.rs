@@ -11,6 +11,13 @@ fn the_sqlite_catalog_fulfils_the_contract() {
 }
 
 #[test]
+fn the_sqlite_catalog_fulfils_the_contract_of_states() {
+    contract::state_catalog(&|folder| {
+        Box::new(SqliteCatalog::open_to_write(&folder.join("catalog.db")).expect("opened"))
+    });
+}
+
+#[test]
 fn the_sqlite_catalog_fulfils_the_contract_of_an_archive() {
     contract::silo_catalog(&|folder| {
         Box::new(SqliteCatalog::open_to_write(&folder.join("catalog.db")).expect("opened"))

@@ -9,9 +9,14 @@
 //! The cache covers only the last folder committed, and losing it loses no data. A body counts as
 //! stored only if the index of an archive knows it, or a site has a file of its name and length. A
 //! command that removes bodies from the silos deletes the cache.
+//!
+//! The cache also names the version that was committed, and the page of each file in it. As long as
+//! that version is the parent of the next one, an unchanged file is a page that did not change:
+//! neither the file nor the catalog is read for it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, Metadata};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -19,8 +24,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
-use varve_core::BodyId;
 use varve_core::body::StoredBody;
+use varve_core::headers::Headers;
+use varve_core::{BodyId, VersionId};
 use varve_file::RootedFiles;
 
 use crate::atomic_replace::replace;
@@ -28,7 +34,7 @@ use crate::error::RepositoryError;
 use crate::history::HistoryWriter;
 
 /// Version number of the cache format.
-const FORMAT_NUMBER: u32 = 1;
+const FORMAT_NUMBER: u32 = 2;
 /// Maximum length of the cache, in bytes: about two million files.
 const MAX_CACHE_BYTES: u64 = 512 << 20;
 /// Resolution assumed for timestamps with a fraction of a second.
@@ -55,11 +61,43 @@ impl FileStamp {
     }
 }
 
-/// A file and its body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A file, its body and its page.
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct SeenFile {
     state: FileStamp,
     body: BodyId,
+    page: PageMark,
+}
+
+/// The page that a commit makes of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageMark {
+    /// A checksum of URL, status and headers.
+    checksum: u64,
+    /// Its URL.
+    url: String,
+}
+
+impl PageMark {
+    /// The mark of a page.
+    pub fn of(url: &str, status: u16, headers: &Headers) -> Self {
+        // Another release of the standard library may give other numbers. Then all files are read.
+        let mut hasher = DefaultHasher::new();
+        (url, status).hash(&mut hasher);
+        for (name, value) in headers.iter() {
+            (name, value).hash(&mut hasher);
+        }
+        Self { checksum: hasher.finish(), url: url.to_owned() }
+    }
+}
+
+/// The commit that the cache was written for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenCommit {
+    /// The version.
+    pub version: VersionId,
+    /// The URL below which it has all pages.
+    pub covers: Option<String>,
 }
 
 /// The cache file, as JSON.
@@ -67,9 +105,15 @@ struct SeenFile {
 struct SeenFilesJson {
     format: u32,
     folder: PathBuf,
+    commit: SeenCommit,
     /// Paths are relative to `folder`.
-    files: Vec<(PathBuf, FileStamp, BodyId)>,
+    files: Vec<(PathBuf, FileStamp, BodyId, PageMark)>,
+    /// The URLs of pages of the version whose files are not recorded.
+    other_pages: Vec<String>,
 }
+
+/// Files by their paths relative to the folder.
+type FilesByName = HashMap<PathBuf, SeenFile>;
 
 /// The committed files of one folder.
 #[derive(Default)]
@@ -81,11 +125,15 @@ pub struct SeenFiles {
     /// The cache, a file of the archive.
     kept_in: Option<(RootedFiles, PathBuf)>,
     now: i128,
-    before: HashMap<PathBuf, SeenFile>,
+    before: FilesByName,
     /// Files that have not changed and whose bodies are stored.
     unchanged: HashMap<PathBuf, SeenFile>,
+    /// The commit that the cache was written for, and the pages of it whose files are not recorded.
+    last: Option<(SeenCommit, Vec<String>)>,
     /// Files read in this run, to be recorded for the next one.
     read: Mutex<Vec<(PathBuf, SeenFile)>>,
+    /// The URLs of files that were read and cannot be recorded.
+    unrecorded: Mutex<Vec<String>>,
 }
 
 impl SeenFiles {
@@ -104,9 +152,10 @@ impl SeenFiles {
             HistoryWriter::Archive(archive) => archive.writer().layout().files().clone(),
             HistoryWriter::Moku(site) => RootedFiles::new(site.site_root()),
         };
-        let before = read(&files, &kept_in, &folder).unwrap_or_default();
+        let (before, last) = read(&files, &kept_in, &folder).unzip();
         let kept_in = Some((files, kept_in));
-        Self { given: given.to_owned(), folder, kept_in, now, before, ..Self::default() }
+        let before = before.unwrap_or_default();
+        Self { given: given.to_owned(), folder, kept_in, now, before, last, ..Self::default() }
     }
 
     /// Determines which files are unchanged and have their bodies stored.
@@ -137,7 +186,25 @@ impl SeenFiles {
     fn as_before(&self, path: &Path) -> Option<SeenFile> {
         let seen = self.before.get(self.name_of(path)?)?;
         let about = std::fs::symlink_metadata(path).ok()?;
-        (about.is_file() && FileStamp::of(&about) == seen.state).then_some(*seen)
+        (about.is_file() && FileStamp::of(&about) == seen.state).then(|| seen.clone())
+    }
+
+    /// Whether the cache was written for this commit.
+    pub fn is_of(&self, commit: &SeenCommit) -> bool {
+        self.last.as_ref().is_some_and(|(last, _)| last == commit)
+    }
+
+    /// Whether a file is unchanged and its page was the same in the commit of the cache.
+    pub fn has_page(&self, path: &Path, page: &PageMark) -> bool {
+        self.unchanged.get(path).is_some_and(|seen| seen.page == *page)
+    }
+
+    /// The URLs of pages in the commit of the cache whose files are not in `files`.
+    pub fn missing_pages<'a>(&self, files: impl Iterator<Item = &'a Path>) -> HashSet<String> {
+        let here: HashSet<&Path> = files.filter_map(|path| self.name_of(path)).collect();
+        let gone = self.before.iter().filter(|(name, _)| !here.contains(name.as_path()));
+        let others = self.last.iter().flat_map(|(_, others)| others.iter().cloned());
+        gone.map(|(_, seen)| seen.page.url.clone()).chain(others).collect()
     }
 
     /// The path of a file relative to the folder.
@@ -145,23 +212,35 @@ impl SeenFiles {
         path.strip_prefix(&self.given).ok()
     }
 
-    /// The body of an unchanged file.
-    pub fn body_of(&self, path: &Path) -> Option<StoredBody> {
+    /// The body of an unchanged file, which is recorded with this page.
+    pub fn body_of(&self, path: &Path, page: &PageMark) -> Option<StoredBody> {
         let seen = self.unchanged.get(path)?;
+        if seen.page != *page {
+            self.record(path, SeenFile { page: page.clone(), ..seen.clone() });
+        }
         Some(StoredBody { id: seen.body, length: seen.state.0, new: false })
+    }
+
+    fn record(&self, path: &Path, seen: SeenFile) {
+        if let Some(name) = self.name_of(path) {
+            self.read.lock().unwrap_or_else(PoisonError::into_inner).push((name.to_owned(), seen));
+        }
     }
 
     /// Opens a file, stores it with `keep`, and records it if it did not change meanwhile.
     pub fn watch(
         &self,
         path: &Path,
+        page: PageMark,
         keep: impl FnOnce(File) -> Result<StoredBody, RepositoryError>,
     ) -> Result<StoredBody, RepositoryError> {
         let file = File::open(path).map_err(RepositoryError::read(path))?;
         if file.metadata().is_ok_and(|about| about.is_dir()) {
             return Err(RepositoryError::read(path)(io::ErrorKind::IsADirectory.into()));
         }
-        let Some(name) = self.name_of(path).filter(|_| self.kept_in.is_some()) else { return keep(file) };
+        if self.kept_in.is_none() || self.name_of(path).is_none() {
+            return keep(file);
+        }
         let again = file.try_clone().map_err(RepositoryError::read(path))?;
         let before = again.metadata().map_err(RepositoryError::read(path))?;
         let kept = keep(file)?;
@@ -172,23 +251,28 @@ impl SeenFiles {
             && kept.length == state.0
             && state.is_settled(self.now)
         {
-            let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-            read.push((name.to_owned(), SeenFile { state, body: kept.id }));
+            self.record(path, SeenFile { state, body: kept.id, page });
+        } else {
+            self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner).push(page.url);
         }
         Ok(kept)
     }
 
     /// Writes the cache for the next run. A failed write only costs time then.
-    pub fn write_down(self) {
+    pub fn write_down(self, commit: SeenCommit) {
         let Some((kept_files, kept_in)) = &self.kept_in else { return };
         let read = std::mem::take(&mut *self.read.lock().unwrap_or_else(PoisonError::into_inner));
-        if read.is_empty() && self.unchanged.len() == self.before.len() {
-            return;
-        }
-        let unchanged =
-            self.unchanged.iter().filter_map(|(path, seen)| Some((self.name_of(path)?.to_owned(), *seen)));
-        let files = unchanged.chain(read).map(|(path, seen)| (path, seen.state, seen.body)).collect();
-        let written = SeenFilesJson { format: FORMAT_NUMBER, folder: self.folder.clone(), files };
+        let other_pages =
+            std::mem::take(&mut *self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner));
+        let again: HashSet<&PathBuf> = read.iter().map(|(name, _)| name).collect();
+        let unchanged = self.unchanged.iter().filter_map(|(path, seen)| {
+            let name = self.name_of(path)?.to_owned();
+            (!again.contains(&name)).then(|| (name, seen.clone()))
+        });
+        let all = unchanged.chain(read.iter().cloned());
+        let files = all.map(|(path, seen)| (path, seen.state, seen.body, seen.page)).collect();
+        let folder = self.folder.clone();
+        let written = SeenFilesJson { format: FORMAT_NUMBER, folder, commit, files, other_pages };
         // A path that is not UTF-8 cannot be written as JSON: then no cache is written.
         if let Ok(text) = serde_json::to_vec(&written) {
             let _ = replace(kept_files, kept_in, &mut text.as_slice(), false);
@@ -197,11 +281,12 @@ impl SeenFiles {
 }
 
 /// Reads the cache of a folder. `None` if it is of another folder or cannot be read.
-fn read(files: &RootedFiles, path: &Path, folder: &Path) -> Option<HashMap<PathBuf, SeenFile>> {
+fn read(files: &RootedFiles, path: &Path, folder: &Path) -> Option<(FilesByName, (SeenCommit, Vec<String>))> {
     let written: SeenFilesJson = serde_json::from_slice(&files.read(path, MAX_CACHE_BYTES).ok()??).ok()?;
     let is_this = written.format == FORMAT_NUMBER && written.folder == folder;
-    let files = written.files.into_iter().map(|(path, state, body)| (path, SeenFile { state, body }));
-    is_this.then(|| files.collect())
+    let files = written.files.into_iter();
+    let files = files.map(|(path, state, body, page)| (path, SeenFile { state, body, page }));
+    is_this.then(|| (files.collect(), (written.commit, written.other_pages)))
 }
 
 #[cfg(test)]

@@ -107,6 +107,25 @@ impl<L: TableLayout> CatalogRead for TableCatalog<L> {
         self.query(|connection| L::captures_of_any(connection, urls, filter, order, cursor))
     }
 
+    fn captures_by_url(&self, cursor: ListCursor<&str>) -> CatalogResult<Vec<Capture>> {
+        self.query(|connection| {
+            if let Some(found) = L::captures_by_url(connection, cursor)? {
+                return Ok(found);
+            }
+            let (filter, oldest, all) =
+                (CaptureFilter::default(), TimeOrder::OldestFirst, ListCursor::first(usize::MAX));
+            let mut found = Vec::new();
+            let mut after = cursor.after.map(str::to_owned);
+            while found.len() < cursor.limit {
+                let urls = L::urls(connection, "", ListCursor { after: after.as_deref(), limit: 1 })?;
+                let Some(url) = urls.into_iter().next() else { break };
+                found.append(&mut L::captures_of_any(connection, &[&url], &filter, oldest, all)?);
+                after = Some(url);
+            }
+            Ok(found)
+        })
+    }
+
     fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> CatalogResult<Vec<Capture>> {
         self.query(|connection| L::captures_of_any_in(connection, version, urls))
     }

@@ -229,6 +229,15 @@ pub trait CaptureTables {
         urls: &[&str],
     ) -> SqlResult<Vec<Capture>>;
 
+    /// All captures by URL, in batches of whole URLs; `None` if there is nothing better than to look
+    /// up one URL after another.
+    fn captures_by_url(
+        _connection: &Connection,
+        _cursor: ListCursor<&str>,
+    ) -> SqlResult<Option<Vec<Capture>>> {
+        Ok(None)
+    }
+
     /// The URLs with the same page identity.
     fn spellings_of(connection: &Connection, url: &str) -> SqlResult<Vec<String>>;
 

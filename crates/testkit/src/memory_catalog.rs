@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogResult, CatalogRow, Removal};
+use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogResult, CatalogRow, Removal, UrlMatch};
 use varve_core::headers::HeaderView;
 use varve_core::history::{
-    Capture, CaptureFilter, CaptureOwner, ListCursor, PageAbsence, StoredDiff, StoredDiffInfo, StoredScore,
-    StoredVerdict, TimeOrder, Version, VersionFilter, VersionInfo, VersionTag,
+    Capture, CaptureFilter, CaptureOwner, ListCursor, PageAbsence, PageState, Presence, StoredDiff,
+    StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder, Version, VersionFilter, VersionInfo, VersionTag,
 };
-use varve_core::url::PageUrl;
+use varve_core::url::{PageUrl, page_identity};
 use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
 
 /// The state of a catalog.
@@ -165,12 +165,150 @@ impl MemoryModel {
         let captures =
             self.captures.iter().filter(|capture| capture.owner == CaptureOwner::Version(version.id)).count();
         let tags = self.tags.values().filter(|tag| tag.version == version.id).map(|tag| tag.name.clone());
-        VersionInfo { version: version.clone(), captures: captures as u64, tags: tags.collect() }
+        let unchanged = version.coverage.map_or(0, |coverage| coverage.unchanged);
+        VersionInfo { version: version.clone(), captures: captures as u64 + unchanged, tags: tags.collect() }
+    }
+
+    /// A version and its ancestors, newest first. A removed version is passed over.
+    fn ancestors(&self, version: &VersionId) -> Vec<VersionId> {
+        let mut ancestors = Vec::new();
+        let mut next = Some(*version).filter(|version| self.has(version));
+        while let Some(id) = next {
+            let parent = match self.versions.iter().find(|version| version.id == id) {
+                Some(version) => {
+                    ancestors.push(id);
+                    version.parent
+                }
+                None => {
+                    let removals = self.removals.values().map(|(removal, _)| &removal.tombstone);
+                    removals
+                        .filter(|tombstone| tombstone.version == Some(id))
+                        .find_map(|tombstone| tombstone.parent)
+                }
+            };
+            next = parent;
+        }
+        ancestors
+    }
+
+    /// All events of a version and its ancestors, newest first.
+    fn events(&self, version: &VersionId) -> Vec<ModelEvent<'_>> {
+        let ancestors = self.ancestors(version);
+        let depth = |owner: CaptureOwner| match owner {
+            CaptureOwner::Version(version) => ancestors.iter().position(|ancestor| *ancestor == version),
+            CaptureOwner::Run(_) => None,
+        };
+        let captures = self.captures.iter().enumerate().filter_map(|(number, capture)| {
+            Some((depth(capture.owner)?, ModelEvent::Capture(number, capture)))
+        });
+        let absences = self.absences.iter().filter_map(|absence| {
+            Some((depth(CaptureOwner::Version(absence.version))?, ModelEvent::Absence(absence)))
+        });
+        let mut events: Vec<(usize, ModelEvent<'_>)> = captures.chain(absences).collect();
+        events.sort_by_key(|(depth, event)| (*depth, std::cmp::Reverse(event.order())));
+        events.into_iter().map(|(_, event)| event).collect()
+    }
+
+    /// The state of a version, by path and URL.
+    fn state(&self, version: &VersionId) -> Vec<PageState> {
+        let mut pages: BTreeMap<(String, String), Vec<ModelEvent<'_>>> = BTreeMap::new();
+        for event in self.events(version) {
+            pages.entry((page_name(event.url()), event.path().to_owned())).or_default().push(event);
+        }
+        let mut states: Vec<PageState> =
+            pages.into_values().filter_map(|events| self.page_state(events)).collect();
+        states.sort_by(|one, other| (&one.path, &one.url).cmp(&(&other.path, &other.url)));
+        states
+    }
+
+    /// The state of a page with these events, newest first.
+    fn page_state(&self, events: Vec<ModelEvent<'_>>) -> Option<PageState> {
+        let is_failure = |event: &ModelEvent<'_>| matches!(event.says(), Presence::Unreachable { .. });
+        let behind_failures = events.iter().find(|event| !is_failure(event));
+        let decides = match behind_failures {
+            Some(event) if event.says() == Presence::Gone => event,
+            _ => events.first()?,
+        };
+        let page = events.iter().find(|event| event.says() == Presence::Present);
+        let capture = page.and_then(ModelEvent::capture);
+        let names = page.unwrap_or(decides);
+        Some(PageState {
+            url: names.url().to_owned(),
+            path: names.path().to_owned(),
+            presence: decides.says(),
+            said_by: decides.version(),
+            evidence: decides
+                .capture()
+                .filter(|evidence| Some(&evidence.id) != capture.as_ref().map(|it| &it.id)),
+            is_hidden: capture
+                .as_ref()
+                .is_some_and(|it| self.removal_of_page(it).is_ok_and(|it| it.is_some())),
+            capture,
+        })
     }
 
     fn holds(&self, id: VersionId, url: &str) -> bool {
         self.captures.iter().any(|capture| capture.owner == CaptureOwner::Version(id) && capture.url == url)
     }
+}
+
+/// What a version says about a page.
+#[derive(Clone, Copy)]
+enum ModelEvent<'a> {
+    /// A capture, with its place in the order of writing.
+    Capture(usize, &'a Capture),
+    Absence(&'a PageAbsence),
+}
+
+impl ModelEvent<'_> {
+    fn url(&self) -> &str {
+        match self {
+            Self::Capture(_, capture) => &capture.url,
+            Self::Absence(absence) => &absence.url,
+        }
+    }
+
+    fn path(&self) -> &str {
+        match self {
+            Self::Capture(_, capture) => &capture.path,
+            Self::Absence(absence) => &absence.path,
+        }
+    }
+
+    fn says(&self) -> Presence {
+        match self {
+            Self::Capture(_, capture) => Presence::of_status(capture.status),
+            Self::Absence(absence) => absence.kind.clone().into(),
+        }
+    }
+
+    fn version(&self) -> VersionId {
+        match self {
+            Self::Capture(_, Capture { owner: CaptureOwner::Version(version), .. }) => *version,
+            Self::Capture(_, capture) => panic!("{capture:?} belongs to no version"),
+            Self::Absence(absence) => absence.version,
+        }
+    }
+
+    fn capture(&self) -> Option<Capture> {
+        match self {
+            Self::Capture(_, capture) => Some((*capture).clone()),
+            Self::Absence(_) => None,
+        }
+    }
+
+    /// The order within a version: a later event is greater.
+    fn order(&self) -> (Moment, Option<usize>, String) {
+        match self {
+            Self::Capture(number, capture) => (capture.time, Some(*number), String::new()),
+            Self::Absence(absence) => (absence.time, None, absence.url.clone()),
+        }
+    }
+}
+
+/// The text that all spellings of a URL share.
+fn page_name(url: &str) -> String {
+    page_identity(url).unwrap_or_else(|| url.to_owned())
 }
 
 fn contains(text: Option<&str>, wanted: &Option<String>) -> bool {
@@ -266,6 +404,58 @@ impl CatalogRead for MemoryModel {
         Ok(list)
     }
 
+    fn absences_in(
+        &self,
+        version: &VersionId,
+        cursor: ListCursor<(&str, &str)>,
+    ) -> CatalogResult<Vec<PageAbsence>> {
+        let mut found: Vec<PageAbsence> =
+            self.absences.iter().filter(|absence| absence.version == *version).cloned().collect();
+        found.retain(|absence| cursor.after.is_none_or(|after| (&*absence.path, &*absence.url) > after));
+        found.sort_by(|one, other| (&one.path, &one.url).cmp(&(&other.path, &other.url)));
+        found.truncate(cursor.limit);
+        Ok(found)
+    }
+
+    fn state_in(
+        &self,
+        version: &VersionId,
+        cursor: ListCursor<(&str, &str)>,
+    ) -> CatalogResult<Vec<PageState>> {
+        let mut states = self.state(version);
+        states.retain(|state| cursor.after.is_none_or(|(path, _)| state.path.as_str() > path));
+        let ends_path = |place: usize| states[place].path != states[place - 1].path;
+        let end = (cursor.limit.max(1)..states.len()).find(|place| ends_path(*place));
+        states.truncate(end.unwrap_or(states.len()));
+        Ok(states)
+    }
+
+    fn states_at(&self, version: &VersionId, paths: &[&str]) -> CatalogResult<Vec<PageState>> {
+        let state = self.state(version);
+        let at = |path: &&str| state.iter().filter(|page| page.path == *path).cloned().collect::<Vec<_>>();
+        Ok(paths.iter().flat_map(at).collect())
+    }
+
+    fn states_of(
+        &self,
+        version: &VersionId,
+        urls: &[&str],
+        matching: UrlMatch,
+    ) -> CatalogResult<Vec<Option<PageState>>> {
+        let find = |url: &&str| {
+            let is_wanted = |event: &ModelEvent<'_>| match matching {
+                UrlMatch::Exact => event.url() == *url,
+                UrlMatch::SamePage => page_name(event.url()) == page_name(url),
+            };
+            self.page_state(self.events(version).into_iter().filter(is_wanted).collect())
+        };
+        Ok(urls.iter().map(find).collect())
+    }
+
+    fn pages_in_state(&self, version: &VersionId) -> CatalogResult<u64> {
+        Ok(self.state(version).iter().filter(|page| page.shown().is_some()).count() as u64)
+    }
+
     fn captures_of(
         &self,
         url: &str,
@@ -311,7 +501,8 @@ impl CatalogRead for MemoryModel {
 
     fn spellings_of(&self, url: &str) -> CatalogResult<Vec<String>> {
         let page = PageUrl::parse(url);
-        let urls: BTreeSet<_> = self.captures.iter().map(|capture| &capture.url).collect();
+        let absent = self.absences.iter().map(|absence| &absence.url);
+        let urls: BTreeSet<_> = self.captures.iter().map(|capture| &capture.url).chain(absent).collect();
         let is_same = |other: &&&String| ***other == url || page.is_some() && PageUrl::parse(other) == page;
         Ok(urls.iter().filter(is_same).map(|url| (*url).clone()).collect())
     }
@@ -454,6 +645,7 @@ fn check_versions(model: &MemoryModel, rows: &[CatalogRow]) -> CatalogResult<()>
         let versions: Vec<VersionId> = match row {
             CatalogRow::Diff(diff) => diff.base.into_iter().chain([diff.head]).collect(),
             CatalogRow::Score(score) => vec![score.version],
+            CatalogRow::Absence(absence) => vec![absence.version],
             CatalogRow::Capture(capture) => match capture.owner {
                 CaptureOwner::Version(version) => vec![version],
                 CaptureOwner::Run(_) => Vec::new(),
@@ -535,6 +727,11 @@ forward_to_model! {
     fn children(&self, id: &VersionId) -> Vec<VersionId>;
     fn captures_in(&self, version: &VersionId, cursor: ListCursor<(&str, &str)>) -> Vec<Capture>;
     fn captures_at_path(&self, version: &VersionId, path: &str) -> Vec<Capture>;
+    fn absences_in(&self, version: &VersionId, cursor: ListCursor<(&str, &str)>) -> Vec<PageAbsence>;
+    fn state_in(&self, version: &VersionId, cursor: ListCursor<(&str, &str)>) -> Vec<PageState>;
+    fn states_at(&self, version: &VersionId, paths: &[&str]) -> Vec<PageState>;
+    fn states_of(&self, version: &VersionId, urls: &[&str], matching: UrlMatch) -> Vec<Option<PageState>>;
+    fn pages_in_state(&self, version: &VersionId) -> u64;
     fn captures_of(&self, url: &str, filter: &CaptureFilter, order: TimeOrder, cursor: ListCursor<&Capture>) -> Vec<Capture>;
     fn captures_of_any(&self, urls: &[&str], filter: &CaptureFilter, order: TimeOrder, cursor: ListCursor<&Capture>) -> Vec<Capture>;
     fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> Vec<Capture>;

@@ -34,6 +34,14 @@ fn the_memory_catalog_fulfils_the_contract_of_an_archive() {
     });
 }
 
+#[test]
+fn the_memory_catalog_fulfils_the_contract_of_states() {
+    let catalogs: RefCell<HashMap<PathBuf, MemoryCatalog>> = RefCell::default();
+    contract::state_catalog(&|folder| {
+        Box::new(catalogs.borrow_mut().entry(folder.to_owned()).or_default().clone())
+    });
+}
+
 /// A catalog that answers every call with nothing.
 struct EmptyCatalog;
 
@@ -105,6 +113,12 @@ fn a_catalog_that_answers_nothing_fails_the_contract_of_an_archive() {
 }
 
 #[test]
+#[should_panic(expected = "removal index")]
+fn a_catalog_that_answers_nothing_fails_the_contract_of_states() {
+    contract::state_catalog(&|_| Box::new(EmptyCatalog));
+}
+
+#[test]
 fn the_memory_frontier_fulfils_the_contract() {
     contract::frontier(&|| Box::<MemoryFrontierStore>::default());
 }
@@ -142,6 +156,12 @@ impl Frontier for EmptyFrontier {
     }
     fn each_past(&self, _: &mut dyn FnMut(PastUrl<'_>)) -> Result<(), CatalogError> {
         Ok(())
+    }
+    fn each_failed(&self, _: &mut dyn FnMut(&str, FetchReason, &str)) -> Result<(), CatalogError> {
+        Ok(())
+    }
+    fn has_pages(&self, identities: &[&str]) -> Result<Vec<bool>, CatalogError> {
+        Ok(vec![false; identities.len()])
     }
     fn found_on(&self, _: i64) -> Result<Option<(String, Option<i64>)>, CatalogError> {
         Ok(None)

@@ -22,7 +22,7 @@ use crate::expectations::report::{CheckedUrl, ContentComparison};
 use crate::expectations::{ProbeRequest, ProbeResponse, Verdict};
 use varve_crawl::{CrawlError, wire_exchange};
 use varve_repository::history::MAX_COMPARED_BYTES;
-use varve_repository::history::{HistoryReader, VersionPages};
+use varve_repository::history::{HistoryReader, StatePages};
 use varve_repository::history::{LoadedPage, with_full_response};
 
 /// Reads an object that holds a fact.
@@ -34,7 +34,7 @@ struct ArchivedPage<'a> {
     capture: Capture,
 }
 
-/// A case for every URL of the newest version that no check made: the findings of a check are not
+/// A case for every URL in the state of the newest version that no check made: the findings of a check are not
 /// expectations.
 pub(crate) fn archived_cases<'a>(
     history: &'a HistoryReader,
@@ -43,11 +43,11 @@ pub(crate) fn archived_cases<'a>(
 ) -> Result<Vec<CheckCase<'a>>, CrawlError> {
     let version = last_version(history, read)?;
     let mut cases: Vec<CheckCase<'a>> = Vec::new();
-    for capture in VersionPages::new(history.catalog(), Some(version)) {
-        let capture = capture?;
-        if !takes(&capture) {
-            continue;
-        }
+    for page in StatePages::new(history.catalog(), Some(version)) {
+        // Of a page that is gone, the response that says so is expected again.
+        let mut page = page?;
+        let evidence = page.evidence.take();
+        let Some(capture) = page.into_shown().or(evidence).filter(|capture| takes(capture)) else { continue };
         let capture = with_full_response(history, capture)?;
         let checked = CheckedUrl::new(&capture.url);
         let promise = Box::new(ArchivedPage { history, capture });

@@ -3,8 +3,10 @@
 use std::io::{self, Read};
 use varve_repository::RepositoryError;
 
-use varve_catalog::CatalogRead;
-use varve_core::history::{Capture, CaptureChoice, CaptureFilter, CaptureOwner, ListCursor, TimeOrder};
+use varve_catalog::{CatalogRead, UrlMatch};
+use varve_core::history::{
+    Capture, CaptureChoice, CaptureFilter, CaptureOwner, ListCursor, PageState, TimeOrder,
+};
 use varve_core::{Moment, VersionId};
 
 use super::log::{at_address, first_kept};
@@ -26,7 +28,7 @@ pub enum CaptureSelector {
     NewestGood,
     /// The newest capture that is not after this instant.
     Time(Moment),
-    /// The capture in this version.
+    /// The capture in this version, or the one that its state shows.
     Version(VersionId),
 }
 
@@ -138,6 +140,11 @@ fn in_version(
     }
     // A version may hold several captures of a page, for example after the import of a project.
     // They are ordered oldest first.
+    if found.is_empty() {
+        // The version did not capture the page, and has it as it was before.
+        let state = catalog.states_of(version, &[url], UrlMatch::SamePage)?.pop().flatten();
+        return Ok(state.and_then(PageState::into_shown));
+    }
     let exactly = found.iter().rposition(|capture| capture.url == url);
     Ok(exactly.map(|place| found.swap_remove(place)).or_else(|| newest_of(found)))
 }

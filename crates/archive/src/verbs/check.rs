@@ -145,7 +145,7 @@ pub fn explain<E: From<ArchiveError>>(
     each: impl FnOnce(&PageComparison<'_>) -> Result<(), E>,
 ) -> Result<bool, E> {
     let (Some(base), Some(head)) = (&checked.last_good, &checked.evidence) else { return Ok(false) };
-    let pair = CapturePair { base: Some((**base).clone()), head: Some((**head).clone()) };
+    let pair = CapturePair::of(Some((**base).clone()), Some((**head).clone()));
     let is_long = [base, head].into_iter().any(|capture| capture.length.unwrap_or(0) > MAX_COMPARED_BYTES);
     if is_long {
         each(&PageComparison {

@@ -13,7 +13,7 @@ use varve_repository::RepositoryError;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use varve_core::fact::{Manifest, ManifestPage, StateChanges, sort_pages};
 use varve_core::headers::{HeaderView, Headers};
-use varve_core::history::Capture;
+use varve_core::history::{Capture, Coverage, CoverageScope};
 use varve_core::secret::ShownUrl;
 use varve_core::url::normalise;
 use varve_core::{Moment, VersionId};
@@ -22,17 +22,20 @@ use super::capture::refuse_user_info;
 use crate::error::ArchiveError;
 pub use varve_repository::history::KeptIntent;
 use varve_repository::history::{
-    BodyInput, CapturePair, CoveredPages, HistoryWriter, PageChange, VersionPages, WorkingTree,
-    half_entered_error, known_version, pairs_with_parent, record_covered, remove_from_tree, write_with_diff,
+    BodyInput, CapturePair, CoveredPages, HistoryWriter, NewCommit, PageChange, StatePages, VersionPages,
+    WorkingTree, changes_since, half_entered_error, known_version, pairs_with_parent, record_covered,
+    remove_from_tree, write_with_diff,
 };
 use varve_repository::media_type::{OCTET_STREAM, of_name};
 use varve_repository::ordered_workers::{WorkerCount, run_in_order};
 use varve_repository::page_path::{in_site, page_path};
 use varve_repository::rows::capture_of;
-use varve_repository::seen_files::SeenFiles;
+use varve_repository::seen_files::{PageMark, SeenCommit, SeenFiles};
 
 /// Number of pages that a thread takes at a time.
 const PAGES_PER_BATCH: usize = 16;
+/// Number of paths looked up per query.
+const PATHS_PER_QUERY: usize = 5_000;
 /// Maximum number of unwritten pages reported by URL; the others are only counted.
 const MAX_NAMED_PAGES: usize = 1000;
 const CONTENT_TYPE_HEADER: &str = "content-type";
@@ -69,6 +72,11 @@ impl NewPage {
             NewBody::Bytes(_) => None,
         }
     }
+
+    /// The mark by which the page is known again.
+    fn mark(&self) -> PageMark {
+        PageMark::of(&self.url, self.status, &self.headers)
+    }
 }
 
 /// The options of a commit.
@@ -87,6 +95,9 @@ pub struct Request {
     /// The folder that contains all files, if there is one. Files unchanged since its last version
     /// are not read.
     pub folder: Option<PathBuf>,
+    /// The pages are all there are below this URL; other pages of the parent's state below it are
+    /// gone. The empty text stands for all URLs. Without it, other pages stay as they are.
+    pub covers: Option<String>,
     /// Read unchanged files as well.
     pub read_all: bool,
     /// Maximum length of a page, in bytes.
@@ -247,26 +258,36 @@ pub fn commit(
     if !request.read_all {
         seen.look_up(history, pages.iter().filter_map(NewPage::file))?;
     }
-    let mut kept = keep_bodies(history, (request.threads, &seen), pages, now, progress)?;
-    sort_pages(&mut kept);
     let parent = match request.parent {
         Some(parent) => Some(parent),
         None => history.head()?,
     };
-    let manifest = Manifest {
+    let captures = pages.len() as u64;
+    let known = KnownPages::take(history, request, (&seen, parent), &mut pages);
+    progress(captures - pages.len() as u64);
+    let mut kept = keep_bodies(history, (request.threads, &seen), pages, now, progress)?;
+    sort_pages(&mut kept);
+    let mut manifest = Manifest {
         parent,
         message: request.message.clone(),
         author: request.author.clone(),
         time: now,
         run: None,
         coverage: None,
-        inline: StateChanges { pages: kept, ..StateChanges::default() },
+        inline: StateChanges::default(),
         changes: Vec::new(),
         plan: request.intent.plan,
         expectations: request.intent.expectations.clone(),
         verdicts: None,
     };
-    let changed = changed(history, &manifest)?;
+    let changed = match history {
+        HistoryWriter::Archive(_) => add_changes(history, request, &mut manifest, (known, kept))?,
+        // The versions of a site list all their pages.
+        HistoryWriter::Moku(_) => {
+            manifest.inline.pages = kept;
+            changed(history, &manifest)?
+        }
+    };
     // Other writers that respect the lock have made no versions meanwhile; Moku does not respect
     // it.
     check_version_limit(history, request.most_versions)?;
@@ -276,8 +297,7 @@ pub fn commit(
     let tree = TreeCommit { before, removes: request.folder.is_some() };
     let written = tree.write(history, version, &manifest);
     history.set_head(&version).map_err(|source| half_entered_error(version, source))?;
-    let captures = manifest.inline.pages.len() as u64;
-    seen.write_down();
+    seen.write_down(SeenCommit { version, covers: request.covers.clone() });
     let (unwritten, covered) = written?;
     Ok(Report { version, parent, captures, changed, lacks_diff, unwritten, covered })
 }
@@ -443,16 +463,16 @@ fn keep_bodies(
     let worker = || {
         let mut keep = history.body_worker();
         move |mut page: NewPage| -> Result<ManifestPage, ArchiveError> {
-            let media_type = media_type_of(&page);
+            let (media_type, mark) = (media_type_of(&page), page.mark());
             if page.headers.get_text(CONTENT_TYPE_HEADER).is_none() && media_type != OCTET_STREAM {
                 // The type that a server would send for a file with this name.
                 page.headers.push("Content-Type", media_type.as_str());
             }
             let body = match &page.body {
                 NewBody::Bytes(bytes) => keep(BodyInput::Bytes(bytes), &media_type)?,
-                NewBody::File(path) => match seen.body_of(path) {
+                NewBody::File(path) => match seen.body_of(path, &mark) {
                     Some(body) => body,
-                    None => seen.watch(path, |file| keep(BodyInput::File(file, path), &media_type))?,
+                    None => seen.watch(path, mark, |file| keep(BodyInput::File(file, path), &media_type))?,
                 },
             };
             let path = page_path(&page.url);
@@ -490,7 +510,92 @@ fn media_type_of(page: &NewPage) -> String {
     }
 }
 
-/// Number of pages that are new or differ from those of the parent.
+/// Pages that are known to be as in the parent's state, because their files did not change since it
+/// was committed.
+struct KnownPages {
+    /// The number of these pages.
+    skipped: u64,
+    /// The URLs of pages that were committed with the parent and have no file now.
+    missing: HashSet<String>,
+    parent: VersionId,
+}
+
+impl KnownPages {
+    /// Takes known pages out of `pages`. `None` if the parent is not the last commit of the folder.
+    fn take(
+        history: &HistoryWriter,
+        request: &Request,
+        (seen, parent): (&SeenFiles, Option<VersionId>),
+        pages: &mut Vec<NewPage>,
+    ) -> Option<Self> {
+        let parent = parent.filter(|_| !request.read_all && matches!(history, HistoryWriter::Archive(_)))?;
+        if !seen.is_of(&SeenCommit { version: parent, covers: request.covers.clone() }) {
+            return None;
+        }
+        let mut missing = seen.missing_pages(pages.iter().filter_map(NewPage::file));
+        let before = pages.len();
+        pages.retain(|page| {
+            let is_known = page.file().is_some_and(|file| seen.has_page(file, &page.mark()));
+            !is_known || page.time.is_some()
+        });
+        // A file may have moved to another name with the same URL.
+        pages.iter().for_each(|page| _ = missing.remove(&page.url));
+        Some(Self { skipped: (before - pages.len()) as u64, missing, parent })
+    }
+}
+
+/// The state of a version at the paths of some pages.
+fn states_at_pages<'a>(
+    history: &'a HistoryWriter,
+    version: VersionId,
+    pages: &[ManifestPage],
+    missing: &HashSet<String>,
+) -> Result<StatePages<'a>, RepositoryError> {
+    let mut paths: Vec<String> = pages.iter().map(|page| page.path.clone()).collect();
+    paths.extend(missing.iter().map(|url| page_path(url)));
+    paths.sort_unstable();
+    paths.dedup();
+    let mut states = Vec::new();
+    for paths in paths.chunks(PATHS_PER_QUERY) {
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        states.append(&mut history.catalog().states_at(&version, &paths)?);
+    }
+    Ok(StatePages::listed(history.catalog(), states))
+}
+
+/// Adds to the manifest what the pages change against the state of its parent, and what they cover.
+/// Returns the number of pages that are new or differ.
+fn add_changes(
+    history: &HistoryWriter,
+    request: &Request,
+    manifest: &mut Manifest,
+    (known, pages): (Option<KnownPages>, Vec<ManifestPage>),
+) -> Result<u64, ArchiveError> {
+    let below = match request.covers.as_deref() {
+        None => None,
+        Some("") => Some(String::new()),
+        Some(url) => Some(format!("{}/", normal_url(url)?.trim_end_matches('/'))),
+    };
+    let time = manifest.time;
+    let (found, skipped) = match known {
+        Some(KnownPages { skipped, missing, parent }) => {
+            let state = states_at_pages(history, parent, &pages, &missing)?;
+            let covers = |url: &str| below.is_some() && missing.contains(url);
+            (changes_since(state, NewCommit { pages, time, covers: &covers })?, skipped)
+        }
+        None => {
+            let covers = |url: &str| below.as_ref().is_some_and(|below| url.starts_with(below));
+            let state = StatePages::new(history.catalog(), manifest.parent);
+            (changes_since(state, NewCommit { pages, time, covers: &covers })?, 0)
+        }
+    };
+    let scope = if below.is_some() { CoverageScope::Folder } else { CoverageScope::Pages };
+    manifest.coverage = Some(Coverage { scope, complete: true, unchanged: found.unchanged + skipped });
+    manifest.inline = found.changes;
+    Ok(found.changed)
+}
+
+/// Number of pages that are new or differ from those of the parent, which lists all its pages.
 fn changed(history: &HistoryWriter, manifest: &Manifest) -> Result<u64, RepositoryError> {
     let differs = |pair: &Result<CapturePair, RepositoryError>| match pair {
         Ok(pair) => matches!(pair.lasting_change(), PageChange::Added | PageChange::Changed),

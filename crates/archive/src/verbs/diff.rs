@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use varve_catalog::CatalogRow;
 use varve_core::VersionId;
-use varve_core::history::{Capture, StoredDiff};
+use varve_core::history::{Capture, PageState, StoredDiff};
 use varve_diff::compare::{compare, compare_heads, learn};
 
 use crate::error::ArchiveError;
@@ -195,7 +195,7 @@ fn one_page(
         let found = history.catalog().captures_at_path(&version, url)?;
         Ok::<_, RepositoryError>(found.into_iter().next())
     };
-    let pair = CapturePair { base: page(request.base)?, head: page(request.head)? };
+    let pair = CapturePair::of(page(request.base)?, page(request.head)?);
     Ok((pair.base.is_some() || pair.head.is_some()).then_some(pair))
 }
 
@@ -214,7 +214,7 @@ fn compare_pair<E: From<ArchiveError>>(
     each: &mut impl FnMut(&PageComparison<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let change = pair.change();
-    let pair = &in_full(history, pair.clone(), change)?;
+    let pair = &in_full(history, pair.clone())?;
     let is_plain = request.names_only && change != PageChange::Changed;
     let is_long = [&pair.base, &pair.head]
         .into_iter()
@@ -261,16 +261,9 @@ fn has_same_body(pair: &CapturePair) -> bool {
 
 /// A differing pair with full responses: a 304 response takes the values of the response it refers
 /// to, so it does not count as a change.
-fn in_full(
-    history: &HistoryReader,
-    pair: CapturePair,
-    change: PageChange,
-) -> Result<CapturePair, ArchiveError> {
-    if change != PageChange::Changed {
-        return Ok(pair);
-    }
+fn in_full(history: &HistoryReader, pair: CapturePair) -> Result<CapturePair, ArchiveError> {
     let full = |page: Option<Capture>| page.map(|page| with_full_response(history, page)).transpose();
-    Ok(CapturePair { base: full(pair.base)?, head: full(pair.head)? })
+    Ok(CapturePair { base: full(pair.base)?, head: full(pair.head)?, states: pair.states })
 }
 
 /// Whether the status of a page differs, or the page is in one version only. A 304 status does not
@@ -310,7 +303,8 @@ fn with_learned_noise(
     head: &LoadedPage,
 ) -> Result<Option<CompareOptions>, ArchiveError> {
     let (Some(version), Some(page)) = (request.noise_from, &pair.head) else { return Ok(None) };
-    let found = history.catalog().captures_at_path(&version, &page.path)?;
+    let states = history.catalog().states_at(&version, &[&page.path])?;
+    let found: Vec<Capture> = states.into_iter().filter_map(PageState::into_shown).collect();
     let is_same_page = |capture: &&Capture| {
         let address = varve_core::url::page_identity(&page.url).unwrap_or_else(|| page.url.clone());
         super::log::is_spelling(&capture.url, &address)

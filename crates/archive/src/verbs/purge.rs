@@ -14,11 +14,15 @@
 //! A dictionary contains text of pages, so no old dictionary stays when something is removed
 //! (`dictionary`).
 //!
+//! A version lists what it changed. Pages of a removed version that its child still shows become
+//! pages of the child (`adopt`), so the states of the remaining versions stay as they are.
+//!
 //! The manifests of remaining versions are not changed, since their digests are the ids of the
 //! versions. A removed page is still listed in them, by URL and digest. It therefore leaves its own
 //! tombstone, which hides it in all earlier versions, even if its body stays because something else
 //! references it.
 
+mod adopt;
 mod choose;
 mod dictionary;
 mod holders;
@@ -27,21 +31,25 @@ mod replace;
 use std::collections::HashSet;
 
 use varve_core::body::BodySource;
-use varve_core::fact::{Tombstone, media_type};
+use varve_core::fact::{AdoptedPages, StateChanges, Tombstone, media_type};
 use varve_core::{Moment, RecordId, VersionId};
 use varve_store::purge::{copy_silos_without, first_to_copy};
 use varve_store::record::record_uri;
-use varve_store::{NewObject, StoreWriter};
+use varve_store::{NewObject, StoreError, StoreWriter};
 use varve_warc::write::Packer;
 
 use crate::error::ArchiveError;
 use varve_repository::archive_writer::ArchiveWriter;
 use varve_repository::backends::open_silo_files;
+use varve_repository::history::parts_of;
 
 pub use choose::PurgeSelection;
 pub use dictionary::Dictionaries;
 pub use varve_core::pattern::{AtSign, GroupPattern};
 pub use varve_store::purge::PromotedRevisit;
+
+/// Maximum number of pages in one record of adopted pages.
+const MAX_ADOPTED_PAGES: usize = 1_000;
 
 /// What to remove, and why.
 #[derive(Clone, Debug, Default)]
@@ -132,6 +140,9 @@ pub fn perform(
     for tombstone in receipt.tombstones.iter().chain(&receipt.pages) {
         bury(new.store(), &mut packer, writer.now(), tombstone)?;
     }
+    for (version, changes) in &choice.adopted {
+        write_adopted(new.store(), &mut packer, (writer.now(), now), *version, changes)?;
+    }
     let layout = writer.layout().clone();
     new.finish(&writer)?;
     receipt.bytes_after = replace::bytes(&layout)?;
@@ -159,6 +170,30 @@ fn keep_bodies(
         }
     }
     Ok(kept)
+}
+
+/// Writes the pages that a version adopts.
+fn write_adopted(
+    store: &StoreWriter,
+    packer: &mut Packer,
+    (date, time): (varve_warc::date::Date, Moment),
+    version: VersionId,
+    changes: &StateChanges,
+) -> Result<(), ArchiveError> {
+    let about = format!("urn:uuid:{version}");
+    for (part, changes) in parts_of(changes, MAX_ADOPTED_PAGES).into_iter().enumerate() {
+        let part = u32::try_from(part).unwrap_or(u32::MAX);
+        let adopted = AdoptedPages { version, time, part, changes };
+        let json = serde_json::to_vec(&adopted).expect("adopted pages can be written as JSON");
+        let object = NewObject {
+            date: date.clone(),
+            content_type: media_type::ADOPTED.to_owned(),
+            refers_to: Some(about.parse().map_err(StoreError::from)?),
+            known: None,
+        };
+        store.store_bytes(packer, &object, &json)?;
+    }
+    Ok(())
 }
 
 /// Writes a tombstone.

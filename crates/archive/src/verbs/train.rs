@@ -22,7 +22,7 @@ use varve_warc::write::{DictionaryDraft, train_dictionary};
 use crate::error::ArchiveError;
 use varve_repository::atomic_replace::replace;
 use varve_repository::backends::open_silo_files;
-use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, VersionPages};
+use varve_repository::history::{ArchiveHistoryWriter, HistoryReader, StatePages};
 use varve_repository::settings::PackingMethod;
 
 pub use varve_repository::settings::MAX_DICTIONARY_BYTES;
@@ -124,12 +124,12 @@ fn add_pages(
     Ok(())
 }
 
-/// Pages of the version at HEAD that fit in a dictionary, the most frequently changed first, then
+/// Pages in the state of HEAD that fit in a dictionary, the most frequently changed first, then
 /// the smaller first.
 fn ranked(history: &HistoryReader) -> Result<Vec<Capture>, ArchiveError> {
     let mut ranked: Vec<(usize, u64, Capture)> = Vec::new();
-    for page in VersionPages::new(history.catalog(), history.head()?).take(MAX_SAMPLED_PAGES) {
-        let page = page?;
+    for page in StatePages::new(history.catalog(), history.head()?).take(MAX_SAMPLED_PAGES) {
+        let Some(page) = page?.into_shown() else { continue };
         if let Some(length) = page.length.filter(|length| (1..=MAX_DICTIONARY_BYTES as u64).contains(length))
         {
             ranked.push((changes(history, &page.url)?, length, page));

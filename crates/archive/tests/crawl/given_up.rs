@@ -33,7 +33,7 @@ fn reach() -> NetworkOptions {
 
 /// How many of the pages HEAD holds.
 fn pages(scene: &Scene, told: &Told) -> usize {
-    let captures = scene.captures(told.version());
+    let captures = scene.state_captures(told.version());
     captures.iter().filter(|capture| capture.url.contains("/p/") && capture.status == 200).count()
 }
 

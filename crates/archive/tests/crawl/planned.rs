@@ -76,7 +76,7 @@ fn a_run_that_follows_a_plan_is_resumed_by_it() {
     let stopped = scene.run_until(Some(settings(&scene, PLAN)), reach, 2).unwrap();
     assert!(stopped.ended().stopped);
     let resumed = scene.resume();
-    assert_eq!(scene.paths_of(resumed.version()), undisturbed.paths_of(all.version()));
+    assert_eq!(scene.state_paths_of(resumed.version()), undisturbed.paths_of(all.version()));
 }
 
 #[test]

@@ -377,7 +377,7 @@ fn a_host_that_asks_for_too_long_a_wait_is_left_for_another_day() {
     std::thread::sleep(Duration::from_millis(2100));
     let told = scene.resume();
     assert!(!told.ended().stopped, "{:?}", told.ended());
-    let paths = scene.paths_of(told.version());
+    let paths = scene.state_paths_of(told.version());
     assert!(["/", "/a", "/b"].iter().all(|path| paths.iter().any(|found| found == path)), "{paths:?}");
     scene.assert_sound();
 }

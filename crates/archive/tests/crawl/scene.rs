@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use varve_archive::history::{ArchiveHistoryWriter, VersionPages};
+use varve_archive::history::{ArchiveHistoryWriter, StatePages, VersionPages};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::capture::{
     CrawlEvent, CrawlSettings, NetworkOptions, RunEnd, RunOptions, ScopeKind, capture, finish, resume,
@@ -188,6 +188,22 @@ impl Scene {
     /// The captures of a version.
     pub(crate) fn captures(&self, version: VersionId) -> Vec<Capture> {
         VersionPages::new(self.history().catalog(), Some(version)).map(Result::unwrap).collect()
+    }
+
+    /// The captures that the state of a version is made of: each page, or the response that says that it is gone.
+    pub(crate) fn state_captures(&self, version: VersionId) -> Vec<Capture> {
+        let history = self.history();
+        let pages = StatePages::new(history.catalog(), Some(version)).map(Result::unwrap);
+        pages.filter_map(|page| page.evidence.or(page.capture)).collect()
+    }
+
+    /// The paths of all pages that a version and its ancestors say something about, sorted.
+    pub(crate) fn state_paths_of(&self, version: VersionId) -> Vec<String> {
+        let base = self.web.url("");
+        let short = |capture: Capture| capture.url.replacen(&base, "", 1);
+        let mut paths: Vec<String> = self.state_captures(version).into_iter().map(short).collect();
+        paths.sort();
+        paths
     }
 
     /// The paths of a version's captures, sorted; one that is there twice is there twice.

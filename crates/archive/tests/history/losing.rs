@@ -151,6 +151,48 @@ fn tags_and_head_of_a_lost_version_are_reported() {
     assert_usable(root);
 }
 
+#[test]
+fn versions_outlive_their_lost_changes() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let commit = |message: &str| {
+        let text = |number| if number == 0 { message } else { "as ever" };
+        let urls: Vec<String> = (0..601).map(|number| format!("https://e.org/{number:03}")).collect();
+        let pages: Vec<(&str, &str)> =
+            urls.iter().enumerate().map(|(number, url)| (url.as_str(), text(number))).collect();
+        commit_pages(&history(root), message, &pages).version
+    };
+    let (first, second) = (commit("first"), commit("second"));
+    // The changes are before their manifest.
+    let whole = fs::read(silo(root)).expect("read");
+    let manifest = place_of(root, first);
+    let begins = |at: &usize| whole[*at..].starts_with(&[0x1f, 0x8b, 8]);
+    spoil(root, (0..manifest).rfind(begins).expect("a record before it"));
+    let told: Vec<String> = rebuilt(root).left_out.iter().map(ToString::to_string).collect();
+    assert!(
+        told.len() == 1
+            && told[0]
+                .starts_with(&format!("version {first} has changes in a record that is lost, urn:sha256:")),
+        "{told:?}"
+    );
+    let open = reader(root);
+    assert_eq!(open.head().expect("read"), Some(second));
+    assert!(open.catalog().version(&first).expect("read").is_some());
+    assert_eq!(contents(&open, second), [("https://e.org/000".to_owned(), "second".to_owned())]);
+    drop(open);
+    let found = audited(root);
+    assert!(
+        found.iter().any(|found| found.message.contains("changes in a record that is lost")),
+        "{found:?}"
+    );
+    assert!(found.iter().all(|found| found.kind != AuditKind::Catalog), "{found:?}");
+    let third = commit("third");
+    assert_eq!(contents(&reader(root), third).len(), 601, "all pages are new again");
+    assert!(audited(root).iter().all(|found| found.kind != AuditKind::Catalog));
+    assert_usable(root);
+}
+
 /// An archive with facts of every kind, in few records.
 fn of_every_kind(root: &Path) {
     make(Kind::Archive, root);

@@ -17,4 +17,5 @@ mod scene;
 mod scoring;
 mod seen_files;
 mod sites;
+mod states;
 mod trees;

@@ -5,20 +5,21 @@ use varve_archive::RepositoryError;
 
 use crate::purge::*;
 use crate::scene::*;
-use varve_archive::history::{HistoryReader, VersionPages, open_reader};
+use varve_archive::history::{HistoryReader, StatePages, open_reader};
 use varve_archive::verbs::cat::{self, CaptureSelector, look_up, removal_of};
 use varve_archive::verbs::commit::{NewPage, Request as CommitRequest, commit};
 use varve_archive::verbs::purge::{AtSign, GroupPattern, Request};
 use varve_archive::verbs::{checkout, rebuild, score};
 use varve_archive::{ArchiveError, ArchivePaths, VersionId};
+use varve_core::history::PageState;
 
 const ORIGINAL: &str = "https://e.org/orig";
 const COPY: &str = "https://e.org/copy";
 
-/// URL and body of every page of a version that is shown.
+/// URL and body of every page in the state of a version that is shown.
 pub(crate) fn shown(reader: &HistoryReader, version: VersionId) -> Vec<(String, String)> {
-    let pages = VersionPages::new(reader.catalog(), Some(version)).map(|page| page.expect("read"));
-    let shown = pages.filter_map(|page| match reader.open_body(&page) {
+    let pages = StatePages::new(reader.catalog(), Some(version)).map(|page| page.expect("read"));
+    let shown = pages.filter_map(PageState::into_shown).filter_map(|page| match reader.open_body(&page) {
         Err(RepositoryError::Absent { .. }) => None,
         _ => Some((page.url.clone(), body(reader, &page))),
     });
@@ -184,9 +185,9 @@ fn headers_of_a_purged_page_are_not_in_the_catalog_and_not_shown() {
     assert_same_when_rebuilt(root);
 }
 
-/// Many pages share a list, and stay from version to version.
+/// Pages that stay from version to version are listed once.
 #[test]
-fn pages_in_lists_are_taken_out_as_well() {
+fn pages_that_did_not_change_are_taken_out_as_well() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Archive, root);

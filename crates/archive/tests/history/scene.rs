@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use varve_archive::history::{HistoryReader, HistoryWriter, VersionPages, open_reader, open_writer};
+use varve_archive::history::{HistoryReader, HistoryWriter, StatePages, open_reader, open_writer};
 use varve_archive::verbs::commit::{NewBody, NewPage, Report, Request, commit};
 use varve_archive::verbs::init::init;
 use varve_archive::{Capture, Date, Headers, VersionId, WriterOptions};
+use varve_core::history::PageState;
 
 /// The layouts that history can be added to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,7 +60,8 @@ pub(crate) fn page(url: &str, body: &str) -> NewPage {
 
 pub(crate) fn commit_pages(history: &HistoryWriter, message: &str, pages: &[(&str, &str)]) -> Report {
     let pages = pages.iter().map(|(url, body)| page(url, body)).collect();
-    let request = Request { message: message.to_owned(), threads: 2, ..Request::default() };
+    let covers = Some(String::new());
+    let request = Request { message: message.to_owned(), threads: 2, covers, ..Request::default() };
     commit(history, &request, pages, &|_| {}).expect("committed")
 }
 
@@ -69,10 +71,11 @@ pub(crate) fn body(reader: &HistoryReader, capture: &Capture) -> String {
     text
 }
 
-/// URL and body of every page of a version.
+/// URL and body of every page in the state of a version.
 pub(crate) fn contents(reader: &HistoryReader, version: VersionId) -> Vec<(String, String)> {
-    let pages = VersionPages::new(reader.catalog(), Some(version)).map(|page| page.expect("read"));
-    pages.map(|page| (page.url.clone(), body(reader, &page))).collect()
+    let pages = StatePages::new(reader.catalog(), Some(version)).map(|page| page.expect("read"));
+    let shown = pages.filter_map(PageState::into_shown);
+    shown.map(|page| (page.url.clone(), body(reader, &page))).collect()
 }
 
 /// Every row, as text.

@@ -24,6 +24,7 @@ fn commit_folder(root: &Path, folder: &Path, read_all: bool) -> VersionId {
         message: "folder".to_owned(),
         threads: 2,
         folder: Some(folder.to_owned()),
+        covers: Some(String::new()),
         read_all,
         ..Request::default()
     };

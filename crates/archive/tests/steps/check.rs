@@ -42,12 +42,13 @@ impl Known {
 fn all(reader: &HistoryReader) -> BTreeMap<String, (VersionId, Pages)> {
     let versions = reader.catalog().versions(&Default::default(), ListCursor::first(99)).unwrap();
     let pages = |id| {
-        let captures =
-            varve_archive::history::VersionPages::new(reader.catalog(), Some(id)).map(|page| page.unwrap());
-        let bodies = captures.filter_map(|page| match reader.open_body(&page) {
-            Err(RepositoryError::Absent { .. }) => None,
-            _ => Some((page.url.clone(), scene::body(reader, &page))),
-        });
+        let state =
+            varve_archive::history::StatePages::new(reader.catalog(), Some(id)).map(|page| page.unwrap());
+        let bodies =
+            state.filter_map(|page| page.into_shown()).filter_map(|page| match reader.open_body(&page) {
+                Err(RepositoryError::Absent { .. }) => None,
+                _ => Some((page.url.clone(), scene::body(reader, &page))),
+            });
         bodies.collect()
     };
     versions

@@ -54,11 +54,13 @@ impl PageEvent {
     }
 }
 
-/// The folded events of a page.
+/// The folded events of a page, with captures by their numbers.
 pub(super) struct FoldedPage {
-    /// The presence, with captures by their numbers.
-    pub(super) folded: FoldedPresence<i64>,
-    /// The URL of the first event.
+    pub(super) presence: Presence,
+    pub(super) said_by: VersionId,
+    pub(super) capture: Option<i64>,
+    pub(super) evidence: Option<i64>,
+    /// The URL of the capture, otherwise of the event that decides.
     pub(super) url_no: i64,
 }
 
@@ -207,14 +209,17 @@ impl<'a> Ancestry<'a> {
     /// it.
     pub(super) fn fold(&self, url_nos: &[i64]) -> SqlResult<Option<FoldedPage>> {
         let mut fold = PresenceFold::default();
-        let (mut first, mut folded) = (None, None);
+        let mut folded = None;
         self.each_event(url_nos, &mut |event| {
-            first.get_or_insert(event.url_no);
-            folded = fold.add(event.says, event.version, event.capture);
+            folded = fold.add(event.says, event.version, (event.capture, event.url_no));
             Ok(folded.is_none())
         })?;
-        let Some(url_no) = first else { return Ok(None) };
-        Ok(folded.or_else(|| fold.finish()).map(|folded| FoldedPage { folded, url_no }))
+        Ok(folded.or_else(|| fold.finish()).map(|folded| {
+            let FoldedPresence { presence, capture, said_by, evidence } = folded;
+            let url_no = capture.or(evidence).map_or(0, |(_, url_no)| url_no);
+            let [capture, evidence] = [capture, evidence].map(|event| event.and_then(|(capture, _)| capture));
+            FoldedPage { presence, said_by, capture, evidence, url_no }
+        }))
     }
 
     /// The rows of all spellings of a page, given its first.

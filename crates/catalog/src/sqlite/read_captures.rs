@@ -170,6 +170,29 @@ impl CaptureTables for ArchiveTables {
         Ok(found.into_iter().map(|(_, capture)| capture).collect())
     }
 
+    fn captures_by_url(connection: &Connection, cursor: ListCursor<&str>) -> SqlResult<Option<Vec<Capture>>> {
+        let after = if cursor.after.is_some() { "WHERE u.url > ?1" } else { "WHERE ?1 IS NULL" };
+        let sql = format!(
+            "SELECT {CAPTURE_COLUMNS} FROM urls AS u INDEXED BY urls_by_url
+             CROSS JOIN captures AS c INDEXED BY captures_by_url ON c.url_no = u.no
+             CROSS JOIN owners AS o ON o.no = c.owner_no LEFT JOIN headers AS h ON h.no = c.headers_no
+             {after} ORDER BY u.url"
+        );
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut rows = statement.query([cursor.after])?;
+        let mut found: Vec<Capture> = Vec::new();
+        while let Some(row) = rows.next()? {
+            let is_full = found.len() >= cursor.limit.max(1);
+            if let Some(last) = found.last().filter(|_| is_full)
+                && row.get_ref(10)?.as_bytes().is_ok_and(|url| url != last.url.as_bytes())
+            {
+                break;
+            }
+            found.push(read_capture(row)?);
+        }
+        Ok(Some(found))
+    }
+
     fn captures_of_any_in(
         connection: &Connection,
         version: &VersionId,

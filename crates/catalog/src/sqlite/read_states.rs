@@ -95,18 +95,18 @@ impl Ancestry<'_> {
     /// A page from all its events.
     fn folded_page(&self, connection: &Connection, url_nos: &[i64]) -> SqlResult<Option<PageState>> {
         let Some(page) = self.fold(url_nos)? else { return Ok(None) };
-        let capture = page.folded.capture.map(|no| numbered_capture(connection, no)).transpose()?;
-        let evidence = page.folded.evidence.map(|no| numbered_capture(connection, no)).transpose()?;
+        let capture = page.capture.map(|no| numbered_capture(connection, no)).transpose()?;
+        let evidence = page.evidence.map(|no| numbered_capture(connection, no)).transpose()?;
         let is_hidden = match &capture {
             Some((owner, capture)) => self.hides(connection, *owner, capture)?,
             None => false,
         };
         let (capture, evidence) = (capture.map(|(_, capture)| capture), evidence.map(|(_, capture)| capture));
-        let (url, path) = match capture.as_ref().or(evidence.as_ref()) {
+        let (url, path) = match &capture {
             Some(capture) => (capture.url.clone(), capture.path.clone()),
             None => url_and_path(connection, page.url_no)?,
         };
-        let (presence, said_by) = (page.folded.presence, page.folded.said_by);
+        let (presence, said_by) = (page.presence, page.said_by);
         Ok(Some(PageState { url, path, presence, capture, said_by, evidence, is_hidden }))
     }
 
@@ -214,8 +214,7 @@ fn count_state(connection: &Connection, version: &VersionId) -> SqlResult<u64> {
     let mut pages = 0;
     while let Some(row) = rows.next()? {
         let page = ancestry.fold(&ancestry.spellings(row.get(0)?)?)?;
-        let is_shown =
-            page.is_some_and(|page| page.folded.capture.is_some() && page.folded.presence != Presence::Gone);
+        let is_shown = page.is_some_and(|page| page.capture.is_some() && page.presence != Presence::Gone);
         pages += u64::from(is_shown);
     }
     Ok(pages)

@@ -154,6 +154,11 @@ impl WriteBatch<'_> {
         self.owner = None;
         let no = match (self.open_run_owner(version.run)?, waiting) {
             (Some(run), Some(waiting)) => {
+                // The ids of its captures are derived from the version.
+                self.execute(
+                    "UPDATE owners SET id = ?2 WHERE no = ?1",
+                    params![waiting, version.id.as_bytes()],
+                )?;
                 self.move_captures(waiting, run)?;
                 run
             }

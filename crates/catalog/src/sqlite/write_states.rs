@@ -31,7 +31,15 @@ impl WriteBatch<'_> {
 
     /// Marks the states that an added event may change as not counted. Done once for each owner.
     pub(super) fn reset_counts_of(&mut self, owner: i64) -> SqlResult<()> {
-        if self.uncounted.insert(owner) { self.reset_counts_from(owner) } else { Ok(()) }
+        if !self.uncounted.insert(owner) {
+            return Ok(());
+        }
+        // The captures of a run change no state until the run becomes a version.
+        self.execute(
+            "UPDATE owners SET pages = NULL WHERE no >= ?1 AND pages IS NOT NULL
+                 AND EXISTS (SELECT 1 FROM owners AS o WHERE o.no = ?1 AND o.id IS NOT NULL)",
+            [owner],
+        )
     }
 
     /// Marks the states of a version and of all later ones as not counted.
@@ -50,6 +58,8 @@ impl WriteBatch<'_> {
         self.write_counts()?;
         let sql = "SELECT max(no) + 1 FROM owners";
         let new: i64 = self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+        // The captures follow their owner.
+        self.connection.pragma_update(None, "defer_foreign_keys", true)?;
         for sql in [
             "UPDATE owners SET no = ?2 WHERE no = ?1",
             "UPDATE captures SET owner_no = ?2 WHERE owner_no = ?1",
@@ -67,10 +77,10 @@ impl WriteBatch<'_> {
             Some(base) if self.is_end_of_line(base)? => LinePosition { sequence: base.sequence + 1, ..base },
             base => {
                 self.execute(
-                    "INSERT INTO lines (no, base_line, base_sequence) VALUES (?1, ?2, ?3)",
-                    params![no, base.map(|base| base.line), base.map(|base| base.sequence)],
+                    "INSERT INTO lines (base_line, base_sequence) VALUES (?1, ?2)",
+                    params![base.map(|base| base.line), base.map(|base| base.sequence)],
                 )?;
-                LinePosition { line: no, sequence: 0 }
+                LinePosition { line: self.connection.last_insert_rowid(), sequence: 0 }
             }
         };
         self.execute(

@@ -32,7 +32,9 @@ const STATUS_RANGE: std::ops::Range<u16> = 100..1000;
 /// When a folder is committed again, only files are read whose length, times or inode changed, as
 /// git does; `--read-all` reads all of them and verifies the stored bodies.
 ///
-/// The version contains the pages of this call. Its parent is HEAD, or `--parent`.
+/// The version lists the pages of this call that differ from the state of its parent, which is HEAD
+/// or `--parent`. Other pages stay as they are; with `--from`, those below `--base-url` that have no
+/// file are gone.
 ///
 /// With `--jsonl`, each line is a JSON object: `url`, and one of `body` (text), `body_base64` or
 /// `file`; optionally `status`, `headers` (`{name: value}` or `{name: [values]}`) and `time`.
@@ -153,6 +155,7 @@ impl CommitArgs {
             parent,
             threads: Session::threads(),
             folder: self.from.clone(),
+            covers: self.base_url.clone(),
             read_all: self.read_all,
             largest: self.max_size.map(|size| size.0),
             most_versions: self.max_versions,

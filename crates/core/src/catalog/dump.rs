@@ -1,14 +1,17 @@
 //! Writes every row of a catalog as a line of JSON, in an order that depends only on the recorded
 //! history. Two catalogs are equal if their dumps are equal.
 //!
-//! It uses [`CatalogRead`] alone, so that it works for every implementation. It holds the rows of
-//! one instant in memory.
+//! It uses [`CatalogRead`] alone, so that it works for every implementation. It holds one batch of
+//! rows in memory.
 
-use crate::history::{
-    Capture, CaptureFilter, CaptureOwner, ListCursor, StoredScore, StoredVerdict, TimeOrder, VersionFilter,
-    VersionInfo,
-};
+use serde::Serialize;
 use serde_json::{Value, json};
+
+use crate::headers::HeaderView;
+use crate::history::{
+    Capture, CaptureOwner, ListCursor, PageAbsence, StoredScore, StoredVerdict, VersionFilter, VersionInfo,
+};
+use crate::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
 
 use super::error::CatalogResult;
 use super::read::CatalogRead;
@@ -62,6 +65,7 @@ fn dump_versions_of_instant(
     equals.sort_by_key(|info| info.version.id);
     for info in equals.drain(..) {
         each(&json!({ "version": info.version, "captures": info.captures }).to_string())?;
+        dump_absences(catalog, &info.version.id, each)?;
         let mut scores = catalog.scores(&info.version.id)?;
         scores.sort_by(|a, b| a.scoring_version.cmp(&b.scoring_version));
         for score in scores {
@@ -71,40 +75,35 @@ fn dump_versions_of_instant(
     Ok(())
 }
 
+fn dump_absences(catalog: &dyn CatalogRead, version: &VersionId, each: EachLine<'_>) -> CatalogResult<()> {
+    let mut last: Option<PageAbsence> = None;
+    loop {
+        let after = last.as_ref().map(|last| (last.path.as_str(), last.url.as_str()));
+        let absences = catalog.absences_in(version, ListCursor { after, limit: ROW_BATCH })?;
+        for absence in &absences {
+            each(&json!({ "absence": absence }).to_string())?;
+        }
+        match absences.into_iter().next_back() {
+            Some(end) => last = Some(end),
+            None => return Ok(()),
+        }
+    }
+}
+
 fn dump_captures(catalog: &dyn CatalogRead, each: EachLine<'_>) -> CatalogResult<()> {
     let mut after: Option<String> = None;
     loop {
-        let urls = catalog.urls("", ListCursor { after: after.as_deref(), limit: ROW_BATCH })?;
-        let Some(last) = urls.last() else { return Ok(()) };
-        for url in &urls {
-            dump_captures_of(catalog, url, each)?;
-        }
-        after = Some(last.clone());
-    }
-}
-
-fn dump_captures_of(catalog: &dyn CatalogRead, url: &str, each: EachLine<'_>) -> CatalogResult<()> {
-    let filter = CaptureFilter::default();
-    let mut equals: Vec<Capture> = Vec::new();
-    let mut after: Option<Capture> = None;
-    loop {
-        let cursor = ListCursor { after: after.as_ref(), limit: ROW_BATCH };
-        let page = catalog.captures_of(url, &filter, TimeOrder::OldestFirst, cursor)?;
-        let Some(last) = page.last() else { break };
-        after = Some(last.clone());
-        for capture in page {
-            if equals.first().is_some_and(|first| first.time != capture.time) {
-                dump_captures_of_instant(&mut equals, each)?;
-            }
-            equals.push(capture);
+        let cursor = ListCursor { after: after.as_deref(), limit: ROW_BATCH };
+        let mut captures = catalog.captures_by_url(cursor)?;
+        let Some(last) = captures.last() else { return Ok(()) };
+        after = Some(last.url.clone());
+        captures.sort_by(|one, other| {
+            (&one.url, one.time, one.owner, one.id).cmp(&(&other.url, other.time, other.owner, other.id))
+        });
+        for capture in &captures {
+            each(&CaptureLine::text(capture))?;
         }
     }
-    dump_captures_of_instant(&mut equals, each)
-}
-
-fn dump_captures_of_instant(equals: &mut Vec<Capture>, each: EachLine<'_>) -> CatalogResult<()> {
-    equals.sort_by_key(|capture| (capture.owner, capture.id));
-    equals.drain(..).try_for_each(|capture| each(&capture_json(capture).to_string()))
 }
 
 fn dump_verdicts(catalog: &dyn CatalogRead, each: EachLine<'_>) -> CatalogResult<()> {
@@ -136,16 +135,54 @@ fn dump_removals(catalog: &dyn CatalogRead, each: EachLine<'_>) -> CatalogResult
     }
 }
 
-fn capture_json(capture: Capture) -> Value {
-    let (kind, owner) = match capture.owner {
-        CaptureOwner::Version(version) => ("version", version.to_string()),
-        CaptureOwner::Run(run) => ("run", run.to_string()),
-    };
-    json!({ "capture": {
-        "id": capture.id, kind: owner, "url": capture.url, "path": capture.path, "time": capture.time,
-        "status": capture.status, "headers": capture.headers, "body": capture.body, "length": capture.length,
-        "record": capture.record, "truncated": capture.truncated,
-    } })
+/// A capture as a line. It is written without a tree of values, because most lines are captures.
+#[derive(Serialize)]
+struct CaptureLine<'a> {
+    capture: CaptureFields<'a>,
+}
+
+#[derive(Serialize)]
+struct CaptureFields<'a> {
+    id: CaptureId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<VersionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<RunId>,
+    url: &'a str,
+    path: &'a str,
+    time: Moment,
+    status: u16,
+    headers: &'a HeaderView,
+    body: BodyId,
+    length: Option<u64>,
+    record: Option<RecordId>,
+    truncated: bool,
+}
+
+impl CaptureLine<'_> {
+    fn text(capture: &Capture) -> String {
+        let Capture { id, owner, url, path, time, status, headers, body, length, record, truncated } =
+            capture;
+        let (version, run) = match owner {
+            CaptureOwner::Version(version) => (Some(*version), None),
+            CaptureOwner::Run(run) => (None, Some(*run)),
+        };
+        let capture = CaptureFields {
+            id: *id,
+            version,
+            run,
+            url,
+            path,
+            time: *time,
+            status: *status,
+            headers,
+            body: *body,
+            length: *length,
+            record: *record,
+            truncated: *truncated,
+        };
+        serde_json::to_string(&CaptureLine { capture }).expect("plain values can be written as JSON")
+    }
 }
 
 fn score_json(score: StoredScore) -> Value {

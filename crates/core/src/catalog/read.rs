@@ -133,6 +133,21 @@ pub trait CatalogRead: Send + Sync {
         cursor: ListCursor<&Capture>,
     ) -> CatalogResult<Vec<Capture>>;
 
+    /// All captures by URL, those of one URL in no order. A batch holds whole URLs and at least
+    /// `limit` captures; the cursor holds the last URL of the previous batch.
+    fn captures_by_url(&self, cursor: ListCursor<&str>) -> CatalogResult<Vec<Capture>> {
+        let (filter, oldest) = (CaptureFilter::default(), TimeOrder::OldestFirst);
+        let mut found = Vec::new();
+        let mut after = cursor.after.map(str::to_owned);
+        while found.len() < cursor.limit {
+            let urls = self.urls("", ListCursor { after: after.as_deref(), limit: 1 })?;
+            let Some(url) = urls.into_iter().next() else { break };
+            found.append(&mut self.captures_of(&url, &filter, oldest, ListCursor::first(usize::MAX))?);
+            after = Some(url);
+        }
+        Ok(found)
+    }
+
     /// The captures of several URLs in one list, ordered as by [`captures_of`](Self::captures_of).
     /// A layout that decides itself which URLs are the same returns those of the first that it
     /// knows.

@@ -117,18 +117,18 @@ impl PageState {
     }
 }
 
-/// Folds the events of a page, newest first, into its state. `C` stands for a capture.
+/// Folds the events of a page, newest first, into its state. `E` stands for an event.
 ///
 /// The first event decides about the presence. Of several failed requests in a row, the event
 /// behind them decides if it says that the page is gone.
 #[derive(Debug)]
-pub struct PresenceFold<C> {
+pub struct PresenceFold<E> {
     presence: Option<Presence>,
     said_by: Option<VersionId>,
-    evidence: Option<C>,
+    evidence: Option<E>,
 }
 
-impl<C> Default for PresenceFold<C> {
+impl<E> Default for PresenceFold<E> {
     fn default() -> Self {
         Self { presence: None, said_by: None, evidence: None }
     }
@@ -136,46 +136,47 @@ impl<C> Default for PresenceFold<C> {
 
 /// The result of a [`PresenceFold`].
 #[derive(Debug)]
-pub struct FoldedPresence<C> {
+pub struct FoldedPresence<E> {
     /// The presence.
     pub presence: Presence,
     /// The newest capture with the page.
-    pub capture: Option<C>,
+    pub capture: Option<E>,
     /// The version whose event decides.
     pub said_by: VersionId,
-    /// The deciding response, if it is not `capture`.
-    pub evidence: Option<C>,
+    /// The deciding event, if it is not `capture`.
+    pub evidence: Option<E>,
 }
 
-impl<C> PresenceFold<C> {
-    /// Adds the next event: what it says, its version, and its capture if it is one. Returns the
-    /// state as soon as older events cannot change it.
-    pub fn add(
-        &mut self,
-        says: Presence,
-        version: VersionId,
-        capture: Option<C>,
-    ) -> Option<FoldedPresence<C>> {
+impl<E> PresenceFold<E> {
+    /// Adds the next event: what it says, its version, and the event itself. Returns the state as
+    /// soon as older events cannot change it.
+    pub fn add(&mut self, says: Presence, version: VersionId, event: E) -> Option<FoldedPresence<E>> {
         match (&self.presence, says) {
             (None | Some(Presence::Unreachable { .. }), Presence::Gone) => {
-                (self.presence, self.said_by, self.evidence) = (Some(Presence::Gone), Some(version), capture);
+                (self.presence, self.said_by, self.evidence) =
+                    (Some(Presence::Gone), Some(version), Some(event));
                 None
             }
             (None, says @ Presence::Unreachable { .. }) => {
-                (self.presence, self.said_by, self.evidence) = (Some(says), Some(version), capture);
+                (self.presence, self.said_by, self.evidence) = (Some(says), Some(version), Some(event));
                 None
             }
             (_, Presence::Present) => {
                 let presence = self.presence.take().unwrap_or(Presence::Present);
                 let said_by = self.said_by.unwrap_or(version);
-                Some(FoldedPresence { presence, capture, said_by, evidence: self.evidence.take() })
+                Some(FoldedPresence {
+                    presence,
+                    capture: Some(event),
+                    said_by,
+                    evidence: self.evidence.take(),
+                })
             }
             (Some(_), _) => None,
         }
     }
 
     /// The state after the last event. `None` if there was no event.
-    pub fn finish(self) -> Option<FoldedPresence<C>> {
+    pub fn finish(self) -> Option<FoldedPresence<E>> {
         let Self { presence, said_by, evidence } = self;
         Some(FoldedPresence { presence: presence?, capture: None, said_by: said_by?, evidence })
     }
@@ -192,9 +193,7 @@ mod tests {
         let folded = statuses
             .iter()
             .enumerate()
-            .find_map(|(number, status)| {
-                fold.add(Presence::of_status(*status), version(number), Some(number))
-            })
+            .find_map(|(number, status)| fold.add(Presence::of_status(*status), version(number), number))
             .or_else(|| fold.finish())?;
         Some((folded.presence, folded.capture, folded.said_by.into_inner().as_u128(), folded.evidence))
     }

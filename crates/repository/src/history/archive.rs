@@ -422,11 +422,6 @@ impl ArchiveHistoryWriter {
         Ok(record)
     }
 
-    /// Reads changes that were written before. `None` if they are not stored here.
-    pub(super) fn read_changes(&self, record: RecordId) -> Result<Option<StateChanges>, RepositoryError> {
-        read_changes(&self.writer.reader(), record)
-    }
-
     /// For each body, whether the index holds it. Reads no body.
     pub(crate) fn are_indexed(&self, bodies: &[BodyId]) -> Result<Vec<bool>, RepositoryError> {
         let prefixes: Vec<IndexPrefix> =

@@ -1,4 +1,4 @@
-//! Pairs the pages of two versions.
+//! Pairs the pages of two versions: those of their states, or their captures alone.
 //!
 //! Pages are paired by path, regardless of its stored form. Where several pages share a path, those
 //! with the same URL are paired first, then those of the same host. Pages of two hosts are a pair
@@ -13,11 +13,11 @@ use std::iter::Peekable;
 use varve_catalog::CatalogRead;
 use varve_core::VersionId;
 use varve_core::headers::Redaction;
-use varve_core::history::Capture;
+use varve_core::history::{Capture, PageState, Presence};
 use varve_diff::compare::{CaptureSide, CompareOptions, compare_heads};
 
 use super::pages_by_key::{PageMatchKey, PagesByKey};
-use super::version_pages::VersionPages;
+use super::state_pages::StatePages;
 use crate::error::RepositoryError;
 
 /// How a page changed.
@@ -36,13 +36,30 @@ pub enum PageChange {
 /// A page in two versions; at least one of them has it.
 #[derive(Clone, Debug)]
 pub struct CapturePair {
-    /// The capture in the older version.
+    /// The capture in the older version, unless the page is gone there.
     pub base: Option<Capture>,
-    /// The capture in the newer version.
+    /// The capture in the newer version, unless the page is gone there.
     pub head: Option<Capture>,
+    /// What is known of the page in the older and the newer version: whether it is present, gone or
+    /// unreachable. The captures in `base` and `head` were taken out.
+    pub states: [Option<PageState>; 2],
 }
 
 impl CapturePair {
+    /// A pair of captures of which nothing else is known.
+    pub fn of(base: Option<Capture>, head: Option<Capture>) -> Self {
+        Self { base, head, states: [None, None] }
+    }
+
+    /// A pair of states. `None` if neither version has the page.
+    fn of_states(mut states: [Option<PageState>; 2]) -> Option<Self> {
+        let [base, head] = states.each_mut().map(|state| {
+            let state = state.as_mut()?;
+            if state.presence == Presence::Gone { None } else { state.capture.take() }
+        });
+        (base.is_some() || head.is_some()).then_some(Self { base, head, states })
+    }
+
     /// The capture in the newer version, or else the one in the older.
     pub fn any(&self) -> &Capture {
         self.head.as_ref().or(self.base.as_ref()).expect("a pair has at least one page")
@@ -118,12 +135,21 @@ pub struct CapturePairs<'a> {
 }
 
 impl<'a> CapturePairs<'a> {
-    /// Pairs the pages of two versions. Without a base all pages are new.
+    /// Pairs the states of two versions. Without a base all pages are new.
     pub fn new(catalog: &'a dyn CatalogRead, base: Option<VersionId>, head: Option<VersionId>) -> Self {
-        Self::between(VersionPages::new(catalog, base), VersionPages::new(catalog, head))
+        Self::between(StatePages::new(catalog, base), StatePages::new(catalog, head))
     }
 
-    /// The pairs that may differ, and the number of pages left out because both versions share
+    /// Pairs the captures of two versions, without regard to other pages of their states.
+    pub fn of_captures(
+        catalog: &'a dyn CatalogRead,
+        base: Option<VersionId>,
+        head: Option<VersionId>,
+    ) -> Self {
+        Self::between(StatePages::of_captures(catalog, base), StatePages::of_captures(catalog, head))
+    }
+
+    /// The pairs that may differ, and the number of pages left out because both states share
     /// them. The cost is proportional to the number of changed pages.
     pub fn that_differ(
         catalog: &'a dyn CatalogRead,
@@ -137,14 +163,16 @@ impl<'a> CapturePairs<'a> {
         let (from, to) = (at_paths(catalog, base, &paths)?, at_paths(catalog, head, &paths)?);
         // A page whose key differs from its path may match a page that was left out.
         // In a Crystal project the path is the URL, and so is the key.
-        let is_left = |page: &Capture| page.path != page.url && PageMatchKey::Page.of(page) != page.path;
+        let is_left = |page: &PageState| {
+            page.path != page.url && PageMatchKey::Page.of(&page.url, &page.path) != page.path
+        };
         if from.iter().chain(&to).any(is_left) {
             return Ok((Self::new(catalog, base, head), 0));
         }
-        let held =
-            head.map(|head| catalog.version(&head)).transpose()?.flatten().map_or(0, |info| info.captures);
-        let left_out = held.saturating_sub(to.len() as u64);
-        Ok((Self::between(VersionPages::listed(catalog, from), VersionPages::listed(catalog, to)), left_out))
+        let held = head.map(|head| catalog.pages_in_state(&head)).transpose()?.unwrap_or(0);
+        let shown = to.iter().filter(|page| page.shown().is_some()).count() as u64;
+        let pairs = Self::between(StatePages::listed(catalog, from), StatePages::listed(catalog, to));
+        Ok((pairs, held.saturating_sub(shown)))
     }
 
     /// The pairs at the given paths, which must be sorted. The stored path of each page must be its
@@ -156,46 +184,54 @@ impl<'a> CapturePairs<'a> {
         paths: &[String],
     ) -> Result<Self, RepositoryError> {
         let (from, to) = (at_paths(catalog, base, paths)?, at_paths(catalog, head, paths)?);
-        Ok(Self::between(VersionPages::listed(catalog, from), VersionPages::listed(catalog, to)))
+        Ok(Self::between(StatePages::listed(catalog, from), StatePages::listed(catalog, to)))
     }
 
     /// Pairs pages from any source, each side sorted by path and URL.
-    pub fn between(base: VersionPages<'a>, head: VersionPages<'a>) -> Self {
+    pub fn between(base: StatePages<'a>, head: StatePages<'a>) -> Self {
         Self::by(PageMatchKey::Page, base, head)
     }
 
     /// Pairs pages with the same place in a working tree.
     pub fn in_place(catalog: &'a dyn CatalogRead, base: Option<VersionId>, head: Option<VersionId>) -> Self {
-        Self::by(PageMatchKey::Place, VersionPages::new(catalog, base), VersionPages::new(catalog, head))
+        Self::by(PageMatchKey::Place, StatePages::new(catalog, base), StatePages::new(catalog, head))
     }
 
-    fn by(key: PageMatchKey, base: VersionPages<'a>, head: VersionPages<'a>) -> Self {
+    fn by(key: PageMatchKey, base: StatePages<'a>, head: StatePages<'a>) -> Self {
         let side = |pages| PagesByKey::new(key, pages).peekable();
         Self { base: side(base), head: side(head), key, ready: Vec::new().into_iter() }
     }
 
     fn fetch(&mut self) -> Result<Option<CapturePair>, RepositoryError> {
-        if let Some(pair) = self.ready.next() {
-            return Ok(Some(pair));
+        loop {
+            if let Some(pair) = self.ready.next() {
+                return Ok(Some(pair));
+            }
+            let next = [key_of(&mut self.base)?, key_of(&mut self.head)?];
+            let Some(key) = next.into_iter().flatten().min() else { return Ok(None) };
+            let base = take(&mut self.base, &key)?;
+            let head = take(&mut self.head, &key)?;
+            self.ready = pair_up(self.key, base, head).into_iter();
         }
-        let next = [key_of(&mut self.base)?, key_of(&mut self.head)?];
-        let Some(key) = next.into_iter().flatten().min() else { return Ok(None) };
-        let base = take(&mut self.base, &key)?;
-        let head = take(&mut self.head, &key)?;
-        self.ready = pair_up(self.key, base, head).into_iter();
-        Ok(self.ready.next())
     }
 }
 
-/// The captures of a version at the given paths.
+/// Number of paths looked up per query.
+const PATHS_PER_QUERY: usize = 5_000;
+
+/// The pages in the state of a version at the given paths.
 fn at_paths(
     catalog: &dyn CatalogRead,
     version: Option<VersionId>,
     paths: &[String],
-) -> Result<Vec<Capture>, RepositoryError> {
+) -> Result<Vec<PageState>, RepositoryError> {
     let Some(version) = version else { return Ok(Vec::new()) };
-    let found = paths.iter().map(|path| catalog.captures_at_path(&version, path));
-    Ok(found.collect::<Result<Vec<_>, _>>()?.concat())
+    let mut found = Vec::new();
+    for paths in paths.chunks(PATHS_PER_QUERY) {
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        found.append(&mut catalog.states_at(&version, &paths)?);
+    }
+    Ok(found)
 }
 
 fn key_of(pages: &mut Peekable<PagesByKey<'_>>) -> Result<Option<String>, RepositoryError> {
@@ -210,7 +246,7 @@ fn key_of(pages: &mut Peekable<PagesByKey<'_>>) -> Result<Option<String>, Reposi
 }
 
 /// Takes all pages with `key`. If there are any, they are next in the list.
-fn take(pages: &mut Peekable<PagesByKey<'_>>, key: &str) -> Result<Vec<Capture>, RepositoryError> {
+fn take(pages: &mut Peekable<PagesByKey<'_>>, key: &str) -> Result<Vec<PageState>, RepositoryError> {
     let mut taken = Vec::new();
     while let Some(page) = pages.next_if(|page| page.as_ref().map_or(true, |(found, _)| found == key)) {
         taken.push(page?.1);
@@ -219,7 +255,7 @@ fn take(pages: &mut Peekable<PagesByKey<'_>>, key: &str) -> Result<Vec<Capture>,
 }
 
 /// Pairs the pages of one key. Each page is in at most one pair.
-fn pair_up(key: PageMatchKey, base: Vec<Capture>, head: Vec<Capture>) -> Vec<CapturePair> {
+fn pair_up(key: PageMatchKey, base: Vec<PageState>, head: Vec<PageState>) -> Vec<CapturePair> {
     let are_alone = base.len() == 1 && head.len() == 1;
     let mut sides = Sides { base, head, pairs: Vec::new() };
     sides.pair(|base, head| base.url == head.url);
@@ -228,26 +264,27 @@ fn pair_up(key: PageMatchKey, base: Vec<Capture>, head: Vec<Capture>) -> Vec<Cap
         sides.pair(|_, _| true);
     }
     let Sides { base, head, mut pairs } = sides;
-    pairs.extend(head.into_iter().map(|head| CapturePair { base: None, head: Some(head) }));
-    pairs.extend(base.into_iter().map(|base| CapturePair { base: Some(base), head: None }));
+    pairs.extend(head.into_iter().filter_map(|head| CapturePair::of_states([None, Some(head)])));
+    pairs.extend(base.into_iter().filter_map(|base| CapturePair::of_states([Some(base), None])));
     pairs.sort_by(|one, other| one.any().url.cmp(&other.any().url));
     pairs
 }
 
 /// Pages without a partner so far, and the pairs found.
 struct Sides {
-    base: Vec<Capture>,
-    head: Vec<Capture>,
+    base: Vec<PageState>,
+    head: Vec<PageState>,
     pairs: Vec<CapturePair>,
 }
 
 impl Sides {
     /// Pairs the pages for which `belong` is true, in order.
-    fn pair(&mut self, belong: impl Fn(&Capture, &Capture) -> bool) {
+    fn pair(&mut self, belong: impl Fn(&PageState, &PageState) -> bool) {
         for head in std::mem::take(&mut self.head) {
             match self.base.iter().position(|base| belong(base, &head)) {
                 Some(at) => {
-                    self.pairs.push(CapturePair { base: Some(self.base.remove(at)), head: Some(head) })
+                    let states = [Some(self.base.remove(at)), Some(head)];
+                    self.pairs.extend(CapturePair::of_states(states));
                 }
                 None => self.head.push(head),
             }

@@ -426,7 +426,7 @@ fn is_behind(kept: &dyn CatalogRead, archive: &Archive) -> Result<bool, Reposito
 pub fn subject_of(row: &str) -> String {
     let row: serde_json::Value = serde_json::from_str(row).unwrap_or_default();
     let Some((kind, value)) = row.as_object().and_then(|fields| {
-        let kinds = ["head", "tag", "version", "score", "capture", "verdict", "removal"];
+        let kinds = ["head", "tag", "version", "score", "absence", "capture", "verdict", "removal"];
         kinds.into_iter().find_map(|kind| Some((kind, fields.get(kind)?)))
     }) else {
         return "an unknown row".to_owned();

@@ -8,6 +8,7 @@
 mod archive;
 mod capture_pairs;
 mod catalog_filler;
+mod committed_changes;
 mod crystal;
 mod database_users;
 mod head_state;
@@ -24,6 +25,7 @@ mod removal;
 mod resolve_version;
 mod run_records;
 mod run_seals;
+mod state_pages;
 mod store_bodies;
 mod stored_diff;
 mod version_pages;
@@ -47,6 +49,7 @@ pub use archive::{ArchiveHistoryReader, ArchiveHistoryWriter};
 pub use capture_pairs::{CapturePair, CapturePairs, PageChange};
 pub use catalog_filler::OmittedRow;
 pub use catalog_filler::{CatalogFiller, FilledCatalog};
+pub use committed_changes::{CommittedChanges, NewCommit, changes_since};
 pub use crystal::CrystalHistoryReader;
 pub use crystal::{DownloadFacts, time_of_revision};
 pub use head_state::HeadState;
@@ -59,6 +62,7 @@ pub use reader::HistoryReader;
 pub use removal::{open_body_or_removal, removal_of};
 pub use resolve_version::{known_version, named_version, parse_version_time};
 pub use resolve_version::{resolve_named_version, resolve_version};
+pub use state_pages::StatePages;
 pub use stored_diff::{stored_diff, whole_stored_diff};
 pub use varve_core::head_store::HeadMove;
 pub use varve_moku::{BODY_FILE, HEADERS_FILE, are_headers_of, original_folder};
@@ -67,7 +71,9 @@ pub use working_tree::{
     CheckoutReport, CoveredPages, record_covered, remove_from_tree, update_tree, write_tree, write_tree_lossy,
 };
 pub use working_tree::{MAX_HEADERS_BYTES, PageFolder, WorkingTree, digest_of, tree_folder};
-pub use write_version::{KeptIntent, half_entered_error, pairs_with_parent, write_version, write_with_diff};
+pub use write_version::{
+    KeptIntent, half_entered_error, pairs_with_parent, parts_of, write_version, write_with_diff,
+};
 pub use writer::HistoryWriter;
 
 /// A range of a body that can only be read sequentially from its start.

@@ -9,9 +9,9 @@
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 
-use varve_core::history::Capture;
+use varve_core::history::PageState;
 
-use super::version_pages::VersionPages;
+use super::state_pages::StatePages;
 use crate::error::RepositoryError;
 use crate::page_path::{path_to_pair, with_slash};
 
@@ -29,10 +29,10 @@ pub(super) enum PageMatchKey {
 }
 
 impl PageMatchKey {
-    pub(super) fn of(self, page: &Capture) -> String {
+    pub(super) fn of(self, url: &str, path: &str) -> String {
         match self {
-            Self::Page => path_to_pair(&page.url, &page.path),
-            Self::Place => page.path.clone(),
+            Self::Page => path_to_pair(url, path),
+            Self::Place => path.to_owned(),
         }
     }
 }
@@ -40,21 +40,21 @@ impl PageMatchKey {
 /// The pages of a version with their keys, in key order.
 pub(super) struct PagesByKey<'a> {
     key: PageMatchKey,
-    pages: Peekable<VersionPages<'a>>,
+    pages: Peekable<StatePages<'a>>,
     /// Pages read ahead, by key and the order in which they were read.
-    held: BTreeMap<(String, u64), Capture>,
+    held: BTreeMap<(String, u64), PageState>,
     count: u64,
 }
 
 impl<'a> PagesByKey<'a> {
-    pub(super) fn new(key: PageMatchKey, pages: VersionPages<'a>) -> Self {
+    pub(super) fn new(key: PageMatchKey, pages: StatePages<'a>) -> Self {
         Self { key, pages: pages.peekable(), held: BTreeMap::new(), count: 0 }
     }
 
-    fn fetch(&mut self) -> Result<Option<(String, Capture)>, RepositoryError> {
+    fn fetch(&mut self) -> Result<Option<(String, PageState)>, RepositoryError> {
         while self.must_read_on() {
             let Some(page) = self.pages.next().transpose()? else { break };
-            self.held.insert((self.key.of(&page), self.count), page);
+            self.held.insert((self.key.of(&page.url, &page.path), self.count), page);
             self.count += 1;
         }
         Ok(self.held.pop_first().map(|((key, _), page)| (key, page)))
@@ -78,7 +78,7 @@ fn differ_in_query(one: &str, other: &str) -> bool {
 }
 
 impl Iterator for PagesByKey<'_> {
-    type Item = Result<(String, Capture), RepositoryError>;
+    type Item = Result<(String, PageState), RepositoryError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.fetch().transpose()

@@ -108,10 +108,8 @@ mod tests {
     }
 
     fn changes(number: u8, length: usize) -> StateChanges {
-        StateChanges {
-            gone: vec![format!("https://e.org/{number}/{:0>length$}", 1)],
-            ..StateChanges::default()
-        }
+        let url = format!("https://e.org/{number}/{}", "x".repeat(length));
+        StateChanges { gone: vec![url], ..StateChanges::default() }
     }
 
     fn json(number: u8, length: usize) -> Vec<u8> {
@@ -121,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_held_until_they_are_named_whatever_their_length() {
+    fn changes_of_any_length_are_held_until_they_are_named() {
         let mut pending = PendingChanges::default();
         let length = MAX_HELD_BYTES / 3;
         for number in 0..6 {

@@ -1,13 +1,16 @@
-//! Writes a version: its manifest as a fact, then its rows. The caller moves HEAD.
+//! Writes a version: its changes and its manifest as facts, then its rows. The caller moves HEAD.
+//!
+//! A manifest with few changes holds them itself. Otherwise they are in records of their own, which
+//! precede the manifest, so that no record is huge and a reader holds one of them at a time.
 
 use std::collections::BTreeMap;
 
 use varve_catalog::CatalogRow;
-use varve_core::fact::{Manifest, media_type};
+use varve_core::fact::{ChangesRecord, Manifest, StateChanges, media_type};
 use varve_core::history::StoredDiff;
 use varve_core::{RecordId, VersionId};
 
-use super::{CapturePairs, HeadMove, HistoryWriter, VersionPages, whole_stored_diff};
+use super::{ArchiveHistoryWriter, CapturePairs, HeadMove, HistoryWriter, StatePages, whole_stored_diff};
 use crate::error::RepositoryError;
 use crate::rows::{capture_of, each_version_row};
 
@@ -20,8 +23,13 @@ pub struct KeptIntent {
     pub expectations: BTreeMap<String, RecordId>,
 }
 
-/// Writes a version and its rows. `manifest` holds all its pages. HEAD is left for the caller to
-/// move.
+/// Maximum number of changes in a manifest.
+const MAX_INLINE_CHANGES: usize = 500;
+/// Maximum number of changes in a record of their own.
+const MAX_RECORD_CHANGES: usize = 1_000;
+
+/// Writes a version and its rows. `manifest` holds all that the version says about pages. HEAD is
+/// left for the caller to move.
 pub fn write_version(history: &HistoryWriter, manifest: &Manifest) -> Result<VersionId, RepositoryError> {
     write_with_diff(history, manifest).map(|(version, _)| version)
 }
@@ -32,20 +40,24 @@ pub fn write_with_diff(
     history: &HistoryWriter,
     manifest: &Manifest,
 ) -> Result<(VersionId, bool), RepositoryError> {
-    let json = serde_json::to_vec(manifest).expect("a manifest can be written as JSON");
-    let version = Manifest::version_id(&json);
-    // A record in a silo is found only after complete ones, so one sync covers the bodies and the
-    // manifest.
-    let record = history.write_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json)?;
-    let mut rows = Vec::new();
-    let mut find = |record| match history {
-        HistoryWriter::Archive(archive) => archive.read_changes(record),
-        HistoryWriter::Moku(_) => Ok(None),
+    let json = match history {
+        HistoryWriter::Archive(archive) if manifest.inline.len() > MAX_INLINE_CHANGES => {
+            let written = with_change_records(archive, manifest)?;
+            serde_json::to_vec(&written)
+        }
+        _ => serde_json::to_vec(manifest),
     };
-    each_version_row((version, record), manifest, &mut find, &mut Vec::new(), &mut |row| {
+    let json = json.expect("a manifest can be written as JSON");
+    let version = Manifest::version_id(&json);
+    // A record in a silo is found only after complete ones, so one sync covers the bodies, the
+    // changes and the manifest.
+    let record = history.write_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json)?;
+    let mut rows = Vec::with_capacity(manifest.inline.len() + 2);
+    let mut push = |row| {
         rows.push(row);
         Ok(())
-    })?;
+    };
+    each_version_row((version, record), manifest, &mut |_| Ok(None), &mut Vec::new(), &mut push)?;
     let wanted = manifest.parent.filter(|_| history.keeps_diffs());
     let diff = match wanted {
         Some(parent) => diff_row(history, manifest, (parent, version))?,
@@ -60,6 +72,40 @@ pub fn write_with_diff(
         None => source,
     })?;
     Ok((version, lacks_diff))
+}
+
+/// Writes the changes of a manifest as records of their own. Returns the manifest that names them.
+fn with_change_records(
+    archive: &ArchiveHistoryWriter,
+    manifest: &Manifest,
+) -> Result<Manifest, RepositoryError> {
+    let mut changes = Vec::new();
+    for (part, said) in parts_of(&manifest.inline, MAX_RECORD_CHANGES).into_iter().enumerate() {
+        let record = ChangesRecord {
+            parent: manifest.parent,
+            time: manifest.time,
+            part: u32::try_from(part).unwrap_or(u32::MAX),
+            changes: said,
+        };
+        let json = serde_json::to_vec(&record).expect("changes can be written as JSON");
+        // The record is about nothing but itself.
+        let about = format!("urn:uuid:{}", Manifest::version_id(&json));
+        changes.push(archive.append_fact(&about, media_type::CHANGES, &json)?.0);
+    }
+    Ok(Manifest { changes, ..manifest.clone_without_changes() })
+}
+
+/// Changes in parts of at most `most` entries.
+pub fn parts_of(changes: &StateChanges, most: usize) -> Vec<StateChanges> {
+    let pages = changes.pages.chunks(most);
+    let gone = changes.gone.chunks(most);
+    let unreachable = changes.unreachable.chunks(most);
+    let empty = StateChanges::default;
+    pages
+        .map(|pages| StateChanges { pages: pages.to_vec(), ..empty() })
+        .chain(gone.map(|gone| StateChanges { gone: gone.to_vec(), ..empty() }))
+        .chain(unreachable.map(|failed| StateChanges { unreachable: failed.to_vec(), ..empty() }))
+        .collect()
 }
 
 /// The error for a version whose fact is durable, but whose rows or HEAD are not.
@@ -82,7 +128,8 @@ fn diff_row(
     Ok(diff.map(|diff| row(diff.to_json())))
 }
 
-/// Pairs the pages of the parent with those of a version that has no rows yet.
+/// Pairs the pages of the parent with those of a version that lists all its pages and has no rows
+/// yet.
 pub fn pairs_with_parent<'a>(
     history: &'a HistoryWriter,
     manifest: &Manifest,
@@ -90,5 +137,6 @@ pub fn pairs_with_parent<'a>(
 ) -> CapturePairs<'a> {
     let catalog = history.catalog();
     let head = manifest.inline.pages.iter().map(|page| capture_of(version, page)).collect();
-    CapturePairs::between(VersionPages::new(catalog, manifest.parent), VersionPages::listed(catalog, head))
+    let head = StatePages::listed_captures(catalog, version, head);
+    CapturePairs::between(StatePages::new(catalog, manifest.parent), head)
 }

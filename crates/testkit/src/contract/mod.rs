@@ -14,6 +14,7 @@ mod medium;
 pub use body_store::body_store;
 pub use catalog::catalog;
 pub use catalog::silos::silo_catalog;
+pub use catalog::states::state_catalog;
 pub use fetcher::fetcher;
 pub use frontier::frontier;
 pub use head::head;

@@ -16,11 +16,13 @@ use varve_store::{StoreError, describes_silo};
 use varve_warc::record::{RecordHeader, RecordType, media_type};
 
 use super::Request;
+use super::adopt::adopted_pages;
 use super::holders::BodyHolders;
 use crate::error::ArchiveError;
 use crate::verbs::log::spellings;
 use varve_repository::archive_writer::ArchiveWriter;
 use varve_repository::backends::open_silo_files;
+use varve_repository::history::catch_up;
 
 /// The data selected for removal.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +32,8 @@ pub struct PurgeSelection {
     /// The committed pages removed from remaining versions, in the same form: one for each URL and
     /// body.
     pub pages: Vec<Tombstone>,
+    /// Pages of removed versions that remaining children adopt.
+    pub(super) adopted: Vec<(VersionId, StateChanges)>,
     /// Bodies held by removed responses that a remaining holder references.
     pub(super) answered: BTreeSet<RecordId>,
     /// The runs of revisits, which may be replaced by responses.
@@ -48,6 +52,10 @@ impl PurgeSelection {
             history.add(scanned);
             Ok::<(), StoreError>(())
         })?;
+        let adopted = adopted_by_children(writer, &history)?;
+        for page in adopted.iter().flat_map(|(_, changes)| &changes.pages) {
+            history.objects.add_page(page, false, false);
+        }
         let mut gone = history.gone();
         let mut holders = BodyHolders::default();
         each_header(&files, &mut |header, id, _| {
@@ -56,7 +64,7 @@ impl PurgeSelection {
         })?;
         let answered = holders.settle(&writer.reader(), &mut gone.bodies, &gone.staying)?;
         gone.bodies.retain(|body| !gone.staying.contains(body));
-        let mut choice = Self { answered, ..Self::default() };
+        let mut choice = Self { answered, adopted, ..Self::default() };
         each_header(&files, &mut |header, id, silo| choice.look_at(&gone, header, id, silo))?;
         choice.add_remarks(&files)?;
         choice.pages =
@@ -99,8 +107,9 @@ impl PurgeSelection {
             self.runs.extend(run.map(|run| (id, run)));
         }
         if gone.takes(header, id, run) {
-            let version = gone.history.manifests.get(&id).copied();
+            let (version, parent) = gone.history.manifests.get(&id).copied().unzip();
             let mut tombstone = describe(header, id, version);
+            tombstone.parent = parent.flatten();
             tombstone.url = tombstone.url.or_else(|| gone.history.objects.urls.get(&id).cloned());
             self.add(tombstone, silo);
         }
@@ -128,6 +137,20 @@ impl PurgeSelection {
             ..Tombstone::new(promoted.was, TombstoneKind::Revisit)
         }
     }
+}
+
+/// What remaining versions adopt from removed ones. The catalog is brought up to date first.
+fn adopted_by_children(
+    writer: &ArchiveWriter,
+    history: &PurgeScan<'_>,
+) -> Result<Vec<(VersionId, StateChanges)>, ArchiveError> {
+    if history.versions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let catalog = writer.backends().write_catalog()?.rows;
+    catch_up(writer.backends(), &*catalog, writer.settings().redaction())?;
+    let is_selected = |url: &str| history.selected.matches(url);
+    Ok(adopted_pages(catalog.as_read(), &history.versions, &is_selected)?)
 }
 
 /// The URLs that a request selects.
@@ -203,7 +226,8 @@ impl ObjectScan {
 struct PurgeScan<'a> {
     selected: UrlSelection<'a>,
     versions: HashSet<VersionId>,
-    manifests: HashMap<RecordId, VersionId>,
+    /// The records of removed manifests, each with its version and the parent of that.
+    manifests: HashMap<RecordId, (VersionId, Option<VersionId>)>,
     runs: RunScan,
     objects: ObjectScan,
     /// Changes that no manifest has named yet.
@@ -212,6 +236,10 @@ struct PurgeScan<'a> {
     named: HashMap<RecordId, bool>,
     /// Versions that lose something. Their scores mention it.
     touched: HashSet<VersionId>,
+    /// Remaining versions that lose a page of a selected URL.
+    losing: HashSet<VersionId>,
+    /// The versions in the order of the silos, each with its parent.
+    parents: Vec<(VersionId, Option<VersionId>)>,
     scores: Vec<(RecordId, String)>,
 }
 
@@ -228,6 +256,8 @@ impl<'a> PurgeScan<'a> {
             pending: HashMap::new(),
             named: HashMap::new(),
             touched: HashSet::new(),
+            losing: HashSet::new(),
+            parents: Vec::new(),
             scores: Vec::new(),
         }
     }
@@ -246,6 +276,9 @@ impl<'a> PurgeScan<'a> {
                 match Fact::parse(&media_type, &json) {
                     Some(Ok(Fact::Version(manifest))) => self.add_version(record, &json, &manifest),
                     Some(Ok(Fact::Changes(part))) => _ = self.pending.insert(record, part.changes),
+                    Some(Ok(Fact::Adopted(adopted))) => {
+                        self.add_pages(adopted.version, &adopted.changes.pages)
+                    }
                     Some(Ok(Fact::Score(_))) => self.scores.push((record, about)),
                     Some(Ok(Fact::Tombstone(tombstone))) => self.hear_tombstone(*tombstone),
                     _ => {}
@@ -266,13 +299,14 @@ impl<'a> PurgeScan<'a> {
     fn add_version(&mut self, record: RecordId, json: &[u8], manifest: &Manifest) {
         let id = Manifest::version_id(json);
         let is_gone = self.versions.contains(&id);
+        self.parents.push((id, manifest.parent));
         if let Some(run) = &manifest.run {
             self.runs.version_of.insert(run.id, id);
         }
         let kept_with_it = manifest.plan.iter().chain(manifest.expectations.values());
         if is_gone {
             self.runs.removed.extend(manifest.run.as_ref().map(|run| run.id));
-            self.manifests.insert(record, id);
+            self.manifests.insert(record, (id, manifest.parent));
             self.objects.going.extend(kept_with_it);
         } else {
             self.objects.staying.extend(kept_with_it);
@@ -283,18 +317,34 @@ impl<'a> PurgeScan<'a> {
             // If changes are lost, the others are used; `audit` reports the loss.
             pages.extend(self.pending.remove(changes).unwrap_or_default().pages);
         }
-        for page in &pages {
+        self.add_pages(id, &pages);
+    }
+
+    /// Adds pages of a version.
+    fn add_pages(&mut self, version: VersionId, pages: &[ManifestPage]) {
+        let is_gone = self.versions.contains(&version);
+        for page in pages {
             let goes = is_gone || self.selected.matches(&page.url);
             if goes {
-                self.touched.insert(id);
+                self.touched.insert(version);
+            }
+            if goes && !is_gone {
+                self.losing.insert(version);
             }
             self.objects.add_page(page, goes, is_gone);
         }
     }
 
     fn gone(&self) -> PurgedIds<'_> {
-        let mut touched = self.touched.clone();
-        touched.extend(self.runs.touched.iter().filter_map(|run| self.runs.version_of.get(run)));
+        let mut losing = self.losing.clone();
+        losing.extend(self.runs.touched.iter().filter_map(|run| self.runs.version_of.get(run)));
+        // The states of its descendants may have shown the page.
+        for (version, parent) in &self.parents {
+            if parent.is_some_and(|parent| losing.contains(&parent)) {
+                losing.insert(*version);
+            }
+        }
+        let touched: HashSet<VersionId> = self.touched.union(&losing).copied().collect();
         let version = |about: &str| about.strip_prefix("urn:uuid:").and_then(|id| id.parse().ok());
         let scores = self
             .scores

@@ -99,14 +99,14 @@ pub fn update_tree(
         let mut is_read_ahead = false;
         for pair in CapturePairs::in_place(history.catalog(), before, Some(version)) {
             match pair? {
-                CapturePair { base, head: Some(page) } => filling.add(page, base, progress)?,
-                CapturePair { base: Some(page), head: None } => {
+                CapturePair { base, head: Some(page), .. } => filling.add(page, base, progress)?,
+                CapturePair { base: Some(page), head: None, .. } => {
                     // The page to remove may be in the path of a page to write.
                     filling.write(progress)?;
                     filling.remove(&page)?;
                     progress(1);
                 }
-                CapturePair { base: None, head: None } => {}
+                CapturePair { base: None, head: None, .. } => {}
             }
             if !is_read_ahead && filling.waiting.len() == PREFETCH_AFTER_PAGES {
                 is_read_ahead = true;

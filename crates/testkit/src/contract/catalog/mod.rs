@@ -3,6 +3,7 @@
 pub mod compare;
 pub mod histories;
 pub mod silos;
+pub mod states;
 
 use std::path::{Path, PathBuf};
 

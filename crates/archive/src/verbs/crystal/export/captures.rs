@@ -13,7 +13,7 @@ use super::{ProjectExported, ROWS_PER_BATCH, body_from, is_refusal};
 use crate::error::ArchiveError;
 use crate::verbs::intent::plan_of;
 use crate::verbs::plan::load;
-use varve_repository::history::{ArchiveHistoryReader, VersionPages};
+use varve_repository::history::{ArchiveHistoryReader, StatePages, VersionPages};
 
 /// The status of a response for unchanged content.
 const NOT_MODIFIED: u16 = 304;
@@ -55,6 +55,13 @@ fn captures_of(history: &ArchiveHistoryReader, versions: &[VersionId]) -> Result
     for version in versions {
         let pages = VersionPages::new(history.catalog(), Some(*version));
         captures.extend(pages.collect::<Result<Vec<_>, _>>()?);
+        let parent = history.catalog().version(version)?.and_then(|info| info.version.parent);
+        if !parent.is_some_and(|parent| versions.contains(&parent)) {
+            // The version also has the pages that it did not change.
+            for page in StatePages::new(history.catalog(), Some(*version)) {
+                captures.extend(page?.into_shown());
+            }
+        }
     }
     captures
         .sort_by(|one, other| (one.time, &one.url, one.record).cmp(&(other.time, &other.url, other.record)));
