@@ -66,7 +66,6 @@ pub use stored_diff::{stored_diff, whole_stored_diff};
 pub use tree_update::{
     CheckoutReport, CoveredPages, record_covered, remove_from_tree, update_tree, write_tree, write_tree_lossy,
 };
-pub use varve_core::head_store::HeadMove;
 pub use varve_moku::{BODY_FILE, HEADERS_FILE, are_headers_of, original_folder};
 pub use version_pages::VersionPages;
 pub use working_tree::WorkingTree;

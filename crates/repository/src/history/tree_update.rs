@@ -68,7 +68,7 @@ pub fn write_tree_lossy(history: &HistoryReader, root: &Path, before: Option<Ver
         // The error was already reported: the caller uses this function because the update failed.
         let _ = match (pair.base, pair.head) {
             (_, Some(page)) => tree.write(history, &page),
-            (Some(page), None) => tree.remove(&page).map(|_| ()),
+            (Some(page), None) => remove_from_tree(history, &mut tree, &page).map(|_| ()),
             (None, None) => Ok(()),
         };
     }
