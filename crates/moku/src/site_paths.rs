@@ -32,11 +32,6 @@ impl MokuPaths {
         self.root.join(".moku/HEAD")
     }
 
-    /// The intended move of HEAD. The file exists only while varve moves HEAD.
-    pub fn intended_head(&self) -> PathBuf {
-        self.root.join(".moku/varve.head")
-    }
-
     /// The folder of the bodies.
     pub fn bodies(&self) -> PathBuf {
         self.root.join(".moku/blobs")

@@ -131,11 +131,6 @@ impl ArchivePaths {
         self.root.join("HEAD")
     }
 
-    /// The intended move of HEAD. Unused as long as the silos record every move.
-    pub fn intended_head(&self) -> PathBuf {
-        self.root.join("HEAD.intended")
-    }
-
     /// The plan, which users write: one file.
     pub fn plan(&self) -> PathBuf {
         self.root.join("plan.yaml")

@@ -60,7 +60,7 @@ impl Backends {
         choose("silos", settings.silos.as_deref(), &SILO_NAMES).map_err(unknown)?;
         Ok(Self {
             layout: layout.clone(),
-            head: file_head(layout.files().clone(), layout.head(), layout.intended_head()),
+            head: file_head(layout.files().clone(), layout.head()),
             lock: file_lock(layout.root(), &format!("{TEMPORARY_FOLDER}/{LOCK_FILE}")),
         })
     }
@@ -114,9 +114,9 @@ pub fn open_silo_files(layout: &ArchivePaths) -> SiloFiles {
     SiloFiles::new(Arc::clone(layout.disk()), layout.silos(), None)
 }
 
-/// HEAD in files, as a Moku site always has it.
-pub(crate) fn file_head(files: RootedFiles, head: PathBuf, intended: PathBuf) -> Arc<dyn HeadStore> {
-    Arc::new(FileHead::new(files, head, intended))
+/// HEAD in a file, as a Moku site always has it.
+pub(crate) fn file_head(files: RootedFiles, head: PathBuf) -> Arc<dyn HeadStore> {
+    Arc::new(FileHead::new(files, head))
 }
 
 /// A lock on a file, as a Moku site always has it.

@@ -9,7 +9,7 @@ use varve_core::frontier::{
     ClaimRequest, ClaimedUrl, Frontier, FrontierCounts, FrontierOutcome, FrontierStore, NewUrl, OpenRun,
     PastUrl,
 };
-use varve_core::head_store::{HeadError, HeadStore, IntendedHead};
+use varve_core::head_store::{HeadError, HeadStore};
 use varve_core::history::{
     Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, TimeOrder,
     VersionFilter, VersionInfo, VersionTag,
@@ -203,15 +203,6 @@ impl HeadStore for ForgetfulHead {
         Ok(())
     }
     fn repair(&self, _: VersionId) -> Result<(), HeadError> {
-        Ok(())
-    }
-    fn intended(&self) -> Result<Option<IntendedHead>, HeadError> {
-        Ok(None)
-    }
-    fn intend(&self, _: &IntendedHead) -> Result<(), HeadError> {
-        Ok(())
-    }
-    fn clear_intended(&self) -> Result<(), HeadError> {
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use varve_archive::RepositoryError;
 
 use crate::scene::*;
-use crate::sites::{blob, site, sql};
+use crate::sites::{blob, intend, site, sql};
 use varve_archive::history::HeadState;
 use varve_archive::verbs::audit_site::audit_site;
 use varve_archive::verbs::cat::{self, CaptureSelector};
@@ -149,7 +149,7 @@ fn an_intended_head_is_dropped_after_another_move_of_head() {
     let [first, second] = site(root);
     let third = moku_commits(root, "https://e.org/", "", "{}");
     // Somebody was stopped when HEAD had moved to the second version and before this was gone.
-    fs::write(root.join(".moku/varve.head"), format!("{second} commit {first}")).expect("written");
+    intend(root, &format!("{second} {first}"));
     assert_eq!(reader(root).repaired_head_target().expect("read"), Some(third));
     let writer = history(root);
     assert_eq!(writer.head().expect("read"), Some(third));
@@ -157,7 +157,7 @@ fn an_intended_head_is_dropped_after_another_move_of_head() {
     assert_eq!(next.parent, Some(third));
     // Where nobody did, it is brought about.
     drop(writer);
-    fs::write(root.join(".moku/varve.head"), format!("{second} commit {}", next.version)).expect("written");
+    intend(root, &format!("{second} {}", next.version));
     assert_eq!(history(root).head().expect("read"), Some(second));
 }
 

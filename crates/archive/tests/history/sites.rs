@@ -61,6 +61,18 @@ pub(crate) fn sql(root: &Path) -> Connection {
     connection
 }
 
+/// Leaves a move of HEAD that was not completed, as a kill does: `to`, or `to from`.
+pub(crate) fn intend(root: &Path, ids: &str) {
+    let insert = "INSERT OR REPLACE INTO varve_state (key, value) VALUES ('intended_head', ?1)";
+    sql(root).execute(insert, [ids]).expect("inserted");
+}
+
+/// Whether a move of HEAD is not completed.
+pub(crate) fn is_intending(root: &Path) -> bool {
+    let count = "SELECT count(*) FROM varve_state WHERE key = 'intended_head'";
+    sql(root).query_row(count, [], |row| row.get::<_, i64>(0)).expect("counted") > 0
+}
+
 #[test]
 fn a_site_that_varve_wrote_is_sound() {
     let root = tempfile::tempdir().expect("a folder");
@@ -497,7 +509,7 @@ fn an_interrupted_move_of_head_is_reported_when_it_is_completed() {
     let root = root.path();
     let [first, second] = site(root);
     checkout::checkout(&history(root), first, &mut |_| {}).expect("moved");
-    fs::write(root.join(".moku/varve.head"), second.to_string()).expect("written");
+    intend(root, &second.to_string());
     // One page cannot be written; the others are all the same.
     fs::write(root.join("b"), "in the way").expect("written");
     let writer = history(root);

@@ -5,7 +5,7 @@ use std::path::Path;
 use varve_archive::RepositoryError;
 
 use crate::scene::*;
-use crate::sites::{blob, leave_behind, site};
+use crate::sites::{blob, intend, is_intending, leave_behind, site};
 use varve_archive::history::{CapturePairs, PageChange};
 use varve_archive::verbs::checkout::{checkout, export};
 use varve_archive::{ArchiveError, BodyFailure};
@@ -164,8 +164,8 @@ fn a_link_in_a_tree_is_never_followed() {
     let request =
         varve_archive::verbs::commit::Request { message: "m".into(), threads: 1, ..Default::default() };
     let done = varve_archive::verbs::commit::commit(&writer, &request, pages, &|_| {}).expect("committed");
-    assert_eq!((done.unwritten.count, writer.head().expect("read")), (1, Some(done.version)));
-    assert!(matches!(done.unwritten.first[0].1, RepositoryError::InTheWay { .. }));
+    assert_eq!((done.tree.unwritten.count, writer.head().expect("read")), (1, Some(done.version)));
+    assert!(matches!(done.tree.unwritten.first[0].1, RepositoryError::InTheWay { .. }));
     assert_eq!(fs::read_dir(&elsewhere).expect("read").count(), 0);
 }
 
@@ -219,16 +219,16 @@ fn a_page_that_cannot_be_written_to_the_tree_is_committed_all_the_same() {
     let first = commit_pages(&writer, "1", &[("https://e.org/two", "two")]);
     let urls = ["https://e.org/a", "https://e.org/c", "https://e.org/robots.txt", "https://e.org/z"];
     let second = commit_pages(&writer, "2", &urls.map(|url| (url, url)));
-    let named: Vec<_> = second.unwritten.first.iter().map(|(url, _)| url.as_str()).collect();
-    assert_eq!((second.unwritten.count, named), (2, urls[1..3].to_vec()));
+    let named: Vec<_> = second.tree.unwritten.first.iter().map(|(url, _)| url.as_str()).collect();
+    assert_eq!((second.tree.unwritten.count, named), (2, urls[1..3].to_vec()));
     assert_eq!((second.parent, writer.head().expect("read")), (Some(first.version), Some(second.version)));
     drop(writer);
     let writer = history(root);
     assert_eq!((writer.head().expect("read"), writer.repaired_head()), (Some(second.version), None));
     assert_eq!(fs::read_to_string(root.join("robots.txt")).expect("read"), "my own");
     assert!(root.join("c/.page_body/d").is_dir());
-    for page in ["two", "a", "z"] {
-        assert!(root.join(page).join(".page_body").exists(), "{page}");
+    for (page, is_there) in [("two", false), ("a", true), ("z", true)] {
+        assert_eq!(root.join(page).join(".page_body").exists(), is_there, "{page}");
     }
 }
 
@@ -267,41 +267,44 @@ fn a_head_that_was_about_to_move_is_moved_by_the_next_who_opens() {
     std::fs::write(root.join(".moku/HEAD"), first.to_string()).expect("written");
     std::fs::write(root.join("a/.page_body"), "1").expect("written");
     assert_eq!(history(root).head().expect("read"), Some(first), "Moku itself may have moved it");
-    std::fs::write(root.join(".moku/varve.head"), second.to_string()).expect("written");
+    intend(root, &second.to_string());
     assert_eq!(history(root).head().expect("read"), Some(second));
     assert_eq!(std::fs::read_to_string(root.join("a/.page_body")).expect("read"), "2");
     // One whose version never came is given up.
     let never = varve_archive::VersionId::new(uuid::Uuid::nil());
-    std::fs::write(root.join(".moku/varve.head"), never.to_string()).expect("written");
-    assert_eq!(history(root).head().expect("read"), Some(second));
-    assert!(!root.join(".moku/varve.head").exists());
+    for given_up in [never.to_string(), "no id at all".to_owned()] {
+        intend(root, &given_up);
+        assert_eq!(history(root).head().expect("read"), Some(second));
+        assert!(!is_intending(root), "{given_up}");
+    }
 }
 
-/// Whoever moves HEAD for a commit that was stopped does what the commit would have done: pages of other versions stay in the tree.
+/// A writer that moves HEAD for one that was stopped does what that one would have done: pages that
+/// the version does not have leave the tree, and changed ones stay.
 #[test]
-fn moving_head_forward_removes_no_page_from_the_tree() {
+fn completing_a_move_of_head_removes_the_pages_of_the_old_one() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Moku, root);
     let writer = history(root);
-    let first =
-        commit_pages(&writer, "1", &[("https://e.org/a", "1"), ("https://e.org/left", "left")]).version;
-    let second = commit_pages(&writer, "2", &[("https://e.org/a", "2")]).version;
+    let pages = ["a", "left", "edited", "lost"].map(|name| format!("https://e.org/{name}"));
+    let first = commit_pages(&writer, "1", &pages.each_ref().map(|url| (url.as_str(), url.as_str()))).version;
+    let second = commit_pages(&writer, "2", &[(&pages[0], "2")]).version;
     drop(writer);
-    let intended = root.join(".moku/varve.head");
-    for intention in [None, Some(second.to_string())] {
+    for intention in [None, Some(second.to_string()), Some(format!("{second} {first}"))] {
+        checkout(&history(root), first, &mut |_| {}).expect("checked out");
         leave_behind(root, first);
-        fs::write(root.join("a/.page_body"), "1").expect("written");
-        intention.iter().for_each(|text| fs::write(&intended, text).expect("written"));
+        fs::write(root.join("edited/.page_body"), "by a user").expect("written");
+        let lost = fs::read(blob(root, &pages[3])).expect("read");
+        fs::remove_file(blob(root, &pages[3])).expect("removed");
+        intention.iter().for_each(|ids| intend(root, ids));
         assert_eq!(history(root).head().expect("read"), Some(second));
         assert_eq!(fs::read_to_string(root.join("a/.page_body")).expect("read"), "2");
-        assert!(root.join("left/.page_body").exists(), "{intention:?}");
+        assert!(!root.join("left").exists() && !is_intending(root), "{intention:?}");
+        assert_eq!(fs::read_to_string(root.join("edited/.page_body")).expect("read"), "by a user");
+        assert_eq!(fs::read(root.join("lost/.page_body")).expect("read"), lost, "the last copy");
+        fs::write(blob(root, &pages[3]), lost).expect("restored");
     }
-    // A checkout that was stopped would have taken it away.
-    leave_behind(root, first);
-    fs::write(&intended, format!("{second} checkout")).expect("written");
-    assert_eq!(history(root).head().expect("read"), Some(second));
-    assert!(!root.join("left").exists() && !intended.exists());
 }
 
 /// A version that was committed with two spellings of one page keeps both; those of the next are paired by URL, and then by page.

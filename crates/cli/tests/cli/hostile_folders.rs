@@ -69,7 +69,7 @@ const SITE_NAMES: &[&str] = &[
     ".moku/moku.db-shm",
     ".moku/HEAD",
     ".moku/varve.lock",
-    ".moku/varve.head",
+    ".moku/varve.seen",
     ".moku/blobs",
     BLOB_NAME,
     "a",

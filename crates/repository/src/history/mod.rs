@@ -60,7 +60,6 @@ pub use removal::{open_body_or_removal, removal_of};
 pub use resolve_version::{known_version, named_version, parse_version_time};
 pub use resolve_version::{resolve_named_version, resolve_version};
 pub use stored_diff::{stored_diff, whole_stored_diff};
-pub use varve_core::head_store::HeadMove;
 pub use varve_moku::{BODY_FILE, HEADERS_FILE, are_headers_of, original_folder};
 pub use version_pages::VersionPages;
 pub use working_tree::{

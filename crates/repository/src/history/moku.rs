@@ -12,13 +12,13 @@ use std::time::{Duration, SystemTime};
 
 use varve_catalog::{Catalog, CatalogRead, CatalogRow};
 use varve_core::body::{BodySource, BodyStore, StoredBody};
-use varve_core::head_store::{HeadStore, IntendedHead};
+use varve_core::head_store::HeadStore;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::writer_lock::LockGuard;
 use varve_core::{BodyId, Moment, VersionId};
 use varve_file::RootedFiles;
-use varve_moku::{MOKU_LOCK_FILE, MokuCatalog, MokuOptions, MokuPaths, SnapshotScore};
+use varve_moku::{IntendedHead, MOKU_LOCK_FILE, MokuCatalog, MokuOptions, MokuPaths, SnapshotScore};
 use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
 use varve_store::steps::step;
@@ -27,14 +27,14 @@ use super::database_users::is_open_elsewhere;
 use super::head_state::HeadState;
 use super::moku_head;
 use super::working_tree::{write_tree, write_tree_lossy};
-use super::{BodyInput, BodyWorker, HeadMove, HistoryReader, LooseBodyView};
+use super::{BodyInput, BodyWorker, HistoryReader, LooseBodyView};
 use crate::archive_writer::{Clock, WriterOptions};
 use crate::backends::{file_head, file_lock};
 use crate::error::RepositoryError;
 
 /// HEAD of a site.
 fn head_of(site: &MokuPaths) -> Arc<dyn HeadStore> {
-    file_head(RootedFiles::new(site.root()), site.head(), site.intended_head())
+    file_head(RootedFiles::new(site.root()), site.head())
 }
 
 /// The bodies of a site.
@@ -96,7 +96,7 @@ impl MokuHistoryReader {
     /// The target of an interrupted move of HEAD, if the intent is still valid.
     pub fn intended_head(&self) -> Option<VersionId> {
         // An intent that cannot be read counts as none: HEAD itself decides then.
-        let intended = self.head.intended().ok().flatten()?;
+        let intended = self.catalog.intended_head().ok().flatten()?;
         intended.stands(self.head().ok().flatten()).then_some(intended.to)
     }
 
@@ -221,15 +221,17 @@ impl MokuHistoryWriter {
     /// Completes an interrupted move of HEAD: the rows exist, but HEAD and the working tree are
     /// behind. Returns the state found, if HEAD moved.
     fn follow_intention(&self) -> Result<Option<HeadState>, RepositoryError> {
-        let intended = self.head.intended().ok().flatten();
         let before = self.head().ok().flatten();
-        let Some(IntendedHead { to, by, .. }) = intended.filter(|intended| intended.stands(before)) else {
-            return self.clear_intended_head().map(|()| None);
+        let to = match self.catalog.intended_head() {
+            Ok(None) => return Ok(None),
+            Ok(Some(intended)) if intended.stands(before) => intended.to,
+            // Obsolete, or not an intended move at all.
+            Ok(Some(_)) | Err(_) => return self.clear_intended_head().map(|()| None),
         };
         if self.catalog.version(&to)?.is_none() {
             return self.clear_intended_head().map(|()| None);
         }
-        self.bring_to(to, by)?;
+        self.bring_to(to)?;
         Ok((before != Some(to)).then_some(HeadState::Intended { to }))
     }
 
@@ -242,8 +244,8 @@ impl MokuHistoryWriter {
                 if let HeadState::Absent { named, .. } = &state {
                     self.catalog.set_lost_head(Some(*named))?;
                 }
-                self.intend_head(&version, HeadMove::Commit)?;
-                self.bring_to(version, HeadMove::Commit)?;
+                self.intend_head(&version)?;
+                self.bring_to(version)?;
                 Ok(Some(state))
             }
             None => Ok(None),
@@ -251,11 +253,11 @@ impl MokuHistoryWriter {
     }
 
     /// Sets working tree, rows and HEAD to those of a version.
-    fn bring_to(&self, version: VersionId, by: HeadMove) -> Result<(), RepositoryError> {
+    fn bring_to(&self, version: VersionId) -> Result<(), RepositoryError> {
         // The tree is a convenience: a failed write there must not block access to the site. Audit
         // reports it.
         let root = self.site.root();
-        let before = self.head().ok().flatten().filter(|_| by == HeadMove::Checkout);
+        let before = self.head().ok().flatten();
         if write_tree(self, root, before, version, &mut |_| {}).is_err() {
             write_tree_lossy(self, root, before, version);
         }
@@ -324,9 +326,25 @@ impl MokuHistoryWriter {
         Ok(())
     }
 
-    pub(super) fn intend_head(&self, version: &VersionId, by: HeadMove) -> Result<(), RepositoryError> {
-        let from = self.head().ok().flatten();
-        Ok(self.head.intend(&IntendedHead { to: *version, by, from })?)
+    pub(super) fn intend_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
+        step("intend to move HEAD", self.catalog.path());
+        Ok(self.catalog.intend_head(self.move_to(version))?)
+    }
+
+    /// Stores the rows of a new version with the intended move of HEAD to it, in one transaction.
+    pub(super) fn enter_version(
+        &self,
+        rows: Vec<CatalogRow>,
+        version: &VersionId,
+    ) -> Result<(), RepositoryError> {
+        step("begin a transaction", self.catalog.path());
+        self.catalog.enter_version(rows, self.move_to(version))?;
+        step("transaction done", self.catalog.path());
+        Ok(())
+    }
+
+    fn move_to(&self, version: &VersionId) -> IntendedHead {
+        IntendedHead { to: *version, from: self.head().ok().flatten() }
     }
 
     pub(super) fn set_head(&self, version: &VersionId) -> Result<(), RepositoryError> {
@@ -342,7 +360,8 @@ impl MokuHistoryWriter {
     }
 
     pub(super) fn clear_intended_head(&self) -> Result<(), RepositoryError> {
-        Ok(self.head.clear_intended()?)
+        step("clear the intended move of HEAD", self.catalog.path());
+        Ok(self.catalog.clear_intended_head()?)
     }
 
     pub(super) fn repaired_head(&self) -> Option<&HeadState> {

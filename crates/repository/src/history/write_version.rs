@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use uuid::Uuid;
 use varve_catalog::CatalogRow;
 use varve_core::fact::{Manifest, media_type};
 use varve_core::history::StoredDiff;
-use varve_core::{RecordId, VersionId};
+use varve_core::{Moment, RecordId, VersionId};
 
-use super::{CapturePairs, HeadMove, HistoryWriter, VersionPages, manifest_with_list, whole_stored_diff};
+use super::{CapturePair, CapturePairs, HistoryWriter, VersionPages, manifest_with_list, whole_stored_diff};
 use crate::error::RepositoryError;
 use crate::rows::{capture_of, rows_of_version};
 
@@ -23,14 +24,19 @@ pub struct KeptIntent {
 /// Writes a version and its rows. `manifest` holds all its pages. HEAD is left for the caller to
 /// move.
 pub fn write_version(history: &HistoryWriter, manifest: &Manifest) -> Result<VersionId, RepositoryError> {
-    write_with_diff(history, manifest).map(|(version, _)| version)
+    let pairs = match history.keeps_diffs() {
+        true => pairs_with_parent(history, manifest).collect::<Result<_, _>>()?,
+        false => Vec::new(),
+    };
+    write_with_diff(history, manifest, &pairs).map(|(version, _)| version)
 }
 
-/// Like [`write_version`]. Also returns whether this layout stores a diff with the version and the
-/// diff could not be made.
+/// Like [`write_version`]. `pairs` are those of [`pairs_with_parent`] where this layout stores a diff
+/// with each version. Also returns whether that diff could not be made.
 pub fn write_with_diff(
     history: &HistoryWriter,
     manifest: &Manifest,
+    pairs: &[CapturePair],
 ) -> Result<(VersionId, bool), RepositoryError> {
     let (written, list) = match history {
         HistoryWriter::Archive(archive) => manifest_with_list(archive, manifest)?,
@@ -45,14 +51,13 @@ pub fn write_with_diff(
     rows.extend(list);
     let wanted = manifest.parent.filter(|_| history.keeps_diffs());
     let diff = match wanted {
-        Some(parent) => diff_row(history, manifest, (parent, version))?,
+        Some(parent) => diff_row(history, (parent, version), pairs, manifest.time)?,
         None => None,
     };
     let lacks_diff = wanted.is_some() && diff.is_none();
     rows.extend(diff);
-    history.intend_head(&version, HeadMove::Commit)?;
     // In a layout without facts the rows are everything: without them nothing was stored.
-    history.apply(rows).map_err(|source| match record {
+    history.enter_version(rows, &version).map_err(|source| match record {
         Some(_) => half_entered_error(version, source),
         None => source,
     })?;
@@ -68,24 +73,20 @@ pub fn half_entered_error(version: VersionId, source: RepositoryError) -> Reposi
 /// block the commit.
 fn diff_row(
     history: &HistoryWriter,
-    manifest: &Manifest,
     (parent, version): (VersionId, VersionId),
+    pairs: &[CapturePair],
+    time: Moment,
 ) -> Result<Option<CatalogRow>, RepositoryError> {
-    let pairs = pairs_with_parent(history, manifest, version);
-    let ends = (parent, version);
+    let (ends, pairs) = ((parent, version), pairs.iter().map(Ok));
     let diff = whole_stored_diff(history.as_reader(), history.redaction(), ends, pairs)?;
-    let row =
-        |json| CatalogRow::Diff(StoredDiff { base: Some(parent), head: version, json, time: manifest.time });
+    let row = |json| CatalogRow::Diff(StoredDiff { base: Some(parent), head: version, json, time });
     Ok(diff.map(|diff| row(diff.to_json())))
 }
 
-/// Pairs the pages of the parent with those of a version that has no rows yet.
-pub fn pairs_with_parent<'a>(
-    history: &'a HistoryWriter,
-    manifest: &Manifest,
-    version: VersionId,
-) -> CapturePairs<'a> {
-    let catalog = history.catalog();
+/// Pairs the pages of the parent with those of a version that has no rows and no id yet: the captures
+/// of the latter have the nil id as their version.
+pub fn pairs_with_parent<'a>(history: &'a HistoryWriter, manifest: &Manifest) -> CapturePairs<'a> {
+    let (catalog, version) = (history.catalog(), VersionId::new(Uuid::nil()));
     let head = manifest.pages.iter().map(|page| capture_of(version, page)).collect();
     CapturePairs::between(VersionPages::new(catalog, manifest.parent), VersionPages::listed(catalog, head))
 }

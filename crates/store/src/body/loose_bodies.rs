@@ -2,14 +2,16 @@
 //! digits.
 //!
 //! The layout of Moku sites: `blobs/ab/abcd…`. A body is written under a temporary name, synced and
-//! renamed, and its folder is synced. So a file under its final name is complete, and concurrent
-//! writers of one body both succeed. A body that was damaged later is replaced when it is kept
+//! renamed. So a file under its final name is complete, and concurrent writers of one body both
+//! succeed. The folders of new names are synced together, each once, by
+//! [`sync_bodies`](BodyStore::sync_bodies). A body that was damaged later is replaced when it is kept
 //! again.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use varve_core::BodyId;
 use varve_core::body::{BodyError, BodySource, BodyStore, StoredBody};
@@ -33,12 +35,15 @@ pub struct LooseBodies {
     counter: AtomicU64,
     /// Distinguishes processes.
     process: u32,
+    /// The folders with names that may not survive a power cut yet.
+    unsynced_folders: Mutex<BTreeSet<PathBuf>>,
 }
 
 impl LooseBodies {
     /// Uses `folder`, which is created with the first body.
     pub fn new(disk: Arc<dyn Disk>, folder: PathBuf) -> Self {
-        Self { disk, folder, counter: AtomicU64::new(0), process: std::process::id() }
+        let (counter, process) = (AtomicU64::new(0), std::process::id());
+        Self { disk, folder, counter, process, unsynced_folders: Mutex::default() }
     }
 
     /// The path of a body.
@@ -119,9 +124,9 @@ impl LooseBodies {
         }
         let folder = path.parent().unwrap_or(&self.folder);
         self.disk.make_folders(folder)?;
-        self.disk.sync_folder(&self.folder)?;
         self.disk.rename(unfinished, &path)?;
-        self.disk.sync_folder(folder)?;
+        let mut unsynced = self.unsynced_folders.lock().unwrap_or_else(PoisonError::into_inner);
+        unsynced.insert(folder.to_owned());
         Ok(true)
     }
 }
@@ -178,8 +183,19 @@ impl BodyStore for LooseBodies {
         Ok(StoredBody { id, length, new })
     }
 
-    /// Does nothing: `keep_body` syncs each body.
+    /// Syncs the folders of new names; `keep_body` has synced the content. A folder whose sync fails
+    /// stays in the list.
     fn sync_bodies(&self) -> Result<(), BodyError> {
+        let mut unsynced = self.unsynced_folders.lock().unwrap_or_else(PoisonError::into_inner);
+        if unsynced.is_empty() {
+            return Ok(());
+        }
+        // The folders themselves may be new.
+        self.disk.sync_folder(&self.folder).map_err(BodyError::new)?;
+        while let Some(folder) = unsynced.first() {
+            self.disk.sync_folder(folder).map_err(BodyError::new)?;
+            unsynced.pop_first();
+        }
         Ok(())
     }
 }
