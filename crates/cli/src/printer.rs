@@ -8,6 +8,7 @@ use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Stderr, Stdout, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anstream::{AutoStream, ColorChoice};
@@ -45,10 +46,26 @@ pub(crate) struct Printer {
     data: BufWriter<AutoStream<Stdout>>,
     talk: AutoStream<Stderr>,
     /// The progress bar, hidden while other output is printed.
-    progress: ProgressBar,
+    progress: SharedBar,
     /// Whether stdout is a terminal; then each line is flushed.
     watched: bool,
     quiet: bool,
+    color: ColorChoice,
+    has_data: bool,
+}
+
+/// The bar on the terminal, if there is one.
+#[derive(Clone)]
+struct SharedBar(Arc<Mutex<ProgressBar>>);
+
+impl SharedBar {
+    fn current(&self) -> ProgressBar {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn replace(&self, bar: ProgressBar) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+    }
 }
 
 impl Printer {
@@ -59,8 +76,10 @@ impl Printer {
             watched: stdout.is_terminal(),
             data: BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, AutoStream::new(stdout, color)),
             talk: AutoStream::new(stderr, color),
-            progress: ProgressBar::hidden(),
+            progress: SharedBar(Arc::new(Mutex::new(ProgressBar::hidden()))),
             quiet: false,
+            color,
+            has_data: false,
         }
     }
 
@@ -74,20 +93,28 @@ impl Printer {
         self.quiet = quiet;
     }
 
+    /// Whether any data was printed.
+    pub(crate) fn has_data(&self) -> bool {
+        self.has_data
+    }
+
     /// One line of data.
     pub(crate) fn line(&mut self, line: impl Display) -> Result<(), Error> {
+        self.has_data = true;
         writeln!(self.data, "{line}").map_err(Error::Output)?;
         self.show_if_watched()
     }
 
     /// Data with its own line endings.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Error> {
+        self.has_data = true;
         self.data.write_all(text.as_bytes()).map_err(Error::Output)?;
         self.show_if_watched()
     }
 
     /// One JSON object, on one line.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Error> {
+        self.has_data = true;
         serde_json::to_writer(&mut self.data, value).map_err(|error| Error::Output(error.into()))?;
         self.line("")
     }
@@ -125,6 +152,7 @@ impl Printer {
 
     /// A writer for binary data, without colour handling.
     pub(crate) fn raw(&mut self) -> Result<impl Write, Error> {
+        self.has_data = true;
         self.flush()?;
         Ok(self.data.get_ref().as_inner())
     }
@@ -133,6 +161,20 @@ impl Printer {
     pub(crate) fn say(&mut self, remark: impl Display) {
         if !self.quiet {
             self.tell(format_args!("{remark}\n"));
+        }
+    }
+
+    /// Prints messages for people from any thread, as [`Self::say`] does.
+    pub(crate) fn messenger(&self) -> impl Fn(String) + Send + Sync + use<> {
+        let (progress, quiet, color) = (self.progress.clone(), self.quiet, self.color);
+        move |remark| {
+            if !quiet {
+                let mut talk = AutoStream::new(io::stderr(), color);
+                // A closed stderr has no reader.
+                progress.current().suspend(|| {
+                    let _ = writeln!(talk, "{remark}");
+                });
+            }
         }
     }
 
@@ -193,12 +235,9 @@ impl Printer {
     fn bar(&mut self, total: Option<u64>, template: &str, what: &'static str) -> ProgressHandle {
         let style = ProgressStyle::with_template(template).expect("the templates above are well formed");
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
-        self.progress = bar.with_style(style).with_message(what);
-        ProgressHandle {
-            bar: self.progress.clone(),
-            waiting: AtomicBool::new(!self.quiet),
-            began: Instant::now(),
-        }
+        let bar = bar.with_style(style).with_message(what);
+        self.progress.replace(bar.clone());
+        ProgressHandle { bar, waiting: AtomicBool::new(!self.quiet), began: Instant::now() }
     }
 
     /// Prints an error with its causes and hints.
@@ -217,18 +256,18 @@ impl Printer {
     /// Writes out all buffered data.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
         let data = &mut self.data;
-        if self.watched { self.progress.suspend(|| data.flush()) } else { data.flush() }
+        if self.watched { self.progress.current().suspend(|| data.flush()) } else { data.flush() }
             .map_err(Error::Output)
     }
 
     /// Removes the bar: the work that it shows is done.
     pub(crate) fn end_progress(&mut self) {
-        self.progress.finish_and_clear();
+        self.progress.current().finish_and_clear();
     }
 
     /// Ends the output: removes the bar and flushes.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
-        self.progress.finish_and_clear();
+        self.progress.current().finish_and_clear();
         self.flush()
     }
 
@@ -241,7 +280,7 @@ impl Printer {
     fn tell(&mut self, text: impl Display) {
         let _ = self.flush();
         let talk = &mut self.talk;
-        self.progress.suspend(|| {
+        self.progress.current().suspend(|| {
             let _ = write!(talk, "{text}");
         });
     }
