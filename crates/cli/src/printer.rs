@@ -51,7 +51,11 @@ pub(crate) struct Printer {
     watched: bool,
     quiet: bool,
     color: ColorChoice,
-    has_data: bool,
+    /// Bytes of data printed, without raw data.
+    printed: usize,
+    /// Bytes of data that a repeated verb prints again, and that are dropped.
+    repeated: usize,
+    has_raw_data: bool,
 }
 
 /// The bar on the terminal, if there is one.
@@ -79,7 +83,9 @@ impl Printer {
             progress: SharedBar(Arc::new(Mutex::new(ProgressBar::hidden()))),
             quiet: false,
             color,
-            has_data: false,
+            printed: 0,
+            repeated: 0,
+            has_raw_data: false,
         }
     }
 
@@ -93,30 +99,38 @@ impl Printer {
         self.quiet = quiet;
     }
 
-    /// Whether any data was printed.
-    pub(crate) fn has_data(&self) -> bool {
-        self.has_data
+    /// Prepares for a verb that starts again: what it has printed is not printed twice. Returns
+    /// false if that is impossible.
+    pub(crate) fn start_again(&mut self) -> bool {
+        self.end_progress();
+        self.repeated = self.printed;
+        !self.has_raw_data
+    }
+
+    /// Writes data, except what was written before the verb started again.
+    fn write_data(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let repeated = self.repeated.min(bytes.len());
+        self.repeated -= repeated;
+        self.printed += bytes.len() - repeated;
+        self.data.write_all(&bytes[repeated..]).map_err(Error::Output)
     }
 
     /// One line of data.
     pub(crate) fn line(&mut self, line: impl Display) -> Result<(), Error> {
-        self.has_data = true;
-        writeln!(self.data, "{line}").map_err(Error::Output)?;
+        self.write_data(format!("{line}\n").as_bytes())?;
         self.show_if_watched()
     }
 
     /// Data with its own line endings.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Error> {
-        self.has_data = true;
-        self.data.write_all(text.as_bytes()).map_err(Error::Output)?;
+        self.write_data(text.as_bytes())?;
         self.show_if_watched()
     }
 
     /// One JSON object, on one line.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Error> {
-        self.has_data = true;
-        serde_json::to_writer(&mut self.data, value).map_err(|error| Error::Output(error.into()))?;
-        self.line("")
+        let text = serde_json::to_string(value).map_err(|error| Error::Output(error.into()))?;
+        self.line(text)
     }
 
     /// The last JSON object of a list: `{"summary": …}`.
@@ -152,7 +166,7 @@ impl Printer {
 
     /// A writer for binary data, without colour handling.
     pub(crate) fn raw(&mut self) -> Result<impl Write, Error> {
-        self.has_data = true;
+        self.has_raw_data = true;
         self.flush()?;
         Ok(self.data.get_ref().as_inner())
     }

@@ -224,15 +224,15 @@ impl Session {
     }
 
     /// Whether a verb that ended in `failure` is to run again, with index and catalog built from the
-    /// silos: they turned out to be damaged while it read, and it has printed and written nothing.
+    /// silos: they turned out to be damaged while it read. A verb prints the same data again, of
+    /// which the printer drops what is printed already.
     pub(crate) fn reads_again_from_silos(&mut self, failure: &Error) -> bool {
         let Error::Archive(ArchiveError::Repository(error)) = failure else { return false };
         let ArchiveAccess { reads, writes, has_damaged_caches } = &self.access;
         let is_first_try = *reads && !writes.get() && !has_damaged_caches && self.index_in.is_none();
-        if !is_first_try || self.printer.has_data() || !needs_other_caches(error) {
+        if !is_first_try || !needs_other_caches(error) || !self.printer.start_again() {
             return false;
         }
-        self.printer.end_progress();
         self.printer.say(reading_silos_text(error));
         self.access.has_damaged_caches = true;
         true

@@ -43,7 +43,7 @@ fn verb(words: impl Into<String>, uses_index: bool, uses_catalog: bool) -> Readi
 
 /// Runs a verb where the archive is mounted read-only. `None` if nothing can be mounted.
 fn run_read_only(museum: &Path, outside: &Path, words: &str) -> Option<std::process::Output> {
-    let script = format!("cd '{}' && timeout 60 $0 -C \"$1\" {words}", outside.display());
+    let script = format!("cd '{}' || exit 98; timeout 60 $0 -C \"$1\" {words}", outside.display());
     where_read_only(museum.to_str().unwrap(), &script)
 }
 
@@ -111,7 +111,7 @@ fn an_archive_on_a_read_only_medium_is_read_by_every_verb() {
         let code = if lost.is_empty() { 0 } else { 1 };
         assert_eq!(audit.status.code(), Some(code), "{what}: {}{}", stdout(&audit), stderr(&audit));
         let served = "serve --listen 127.0.0.1:0 --replay-listen 127.0.0.1:0 > urls 2> told & \
-            for i in $(seq 200); do [ -s urls ] && break; sleep 0.05; done; kill %1; cat urls told";
+            for i in $(seq 200); do [ -s urls ] && break; sleep 0.05; done; kill $!; cat urls told";
         let outside = tempfile::tempdir().unwrap();
         let served = run_read_only(&museum, outside.path(), served).unwrap();
         assert!(
