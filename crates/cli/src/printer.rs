@@ -166,9 +166,8 @@ impl Printer {
 
     /// A writer for binary data, without colour handling.
     pub(crate) fn raw(&mut self) -> Result<impl Write, Error> {
-        self.has_raw_data = true;
         self.flush()?;
-        Ok(self.data.get_ref().as_inner())
+        Ok(RawOutput { output: self.data.get_ref().as_inner(), is_used: &mut self.has_raw_data })
     }
 
     /// A message for people; silent with `--quiet`.
@@ -297,6 +296,23 @@ impl Printer {
         self.progress.current().suspend(|| {
             let _ = write!(talk, "{text}");
         });
+    }
+}
+
+/// Writes binary data, and records that there is some.
+struct RawOutput<'a> {
+    output: &'a Stdout,
+    is_used: &'a mut bool,
+}
+
+impl Write for RawOutput<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        *self.is_used |= !bytes.is_empty();
+        self.output.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
     }
 }
 
