@@ -13,6 +13,7 @@ use varve_file::RootedFiles;
 use varve_store::disk::{Disk, LocalDisk};
 
 use crate::cache_folder::CacheFolder;
+use crate::substitute_store::SubstituteStore;
 
 /// The file that makes a folder an archive.
 pub const SETTINGS_FILE: &str = "varve.toml";
@@ -27,6 +28,8 @@ pub struct ArchivePaths {
     disk: Arc<dyn Disk>,
     /// Where index and catalog are instead of the archive's folder.
     caches: Option<Arc<CacheFolder>>,
+    /// What readers use if the index turns out to be damaged.
+    substitute: Option<Arc<SubstituteStore>>,
 }
 
 impl fmt::Debug for ArchivePaths {
@@ -49,14 +52,14 @@ impl ArchivePaths {
 
     /// Like [`Self::new`], with silos and index on a disk other than the local one.
     pub fn on_disk(root: &Path, disk: Arc<dyn Disk>) -> Self {
-        Self { root: root.to_owned(), files: RootedFiles::new(root), disk, caches: None }
+        Self { root: root.to_owned(), files: RootedFiles::new(root), disk, caches: None, substitute: None }
     }
 
     /// The paths of an archive in a folder of this one. No link is followed on the way from this one
     /// to it.
     pub(crate) fn inside(&self, folder: &Path) -> Self {
         let disk = Arc::new(LocalDisk::new(self.files.root()));
-        Self { root: folder.to_owned(), files: self.files.clone(), disk, caches: None }
+        Self { root: folder.to_owned(), files: self.files.clone(), disk, caches: None, substitute: None }
     }
 
     /// The files of the archive, by the paths that this value returns.
@@ -66,7 +69,18 @@ impl ArchivePaths {
 
     /// The same archive, with index and catalog in another folder. For reading only.
     pub(crate) fn with_caches_in(&self, caches: Arc<CacheFolder>) -> Self {
-        Self { caches: Some(caches), ..self.clone() }
+        Self { caches: Some(caches), substitute: None, ..self.clone() }
+    }
+
+    /// The same archive, read with `substitute` where its index turns out to be damaged.
+    #[must_use]
+    pub fn with_substitute(self, substitute: SubstituteStore) -> Self {
+        Self { substitute: Some(Arc::new(substitute)), ..self }
+    }
+
+    /// What readers use if the index turns out to be damaged.
+    pub(crate) fn substitute(&self) -> Option<&SubstituteStore> {
+        self.substitute.as_deref()
     }
 
     /// The disk that the index is on.

@@ -7,6 +7,7 @@ use varve_store::StoreError;
 use varve_store::exchange::{ScannedRecord, end_of, scan};
 use varve_store::index::{IndexOptions, SiloPlace};
 use varve_store::rebuild::{bytes_to_read as silo_bytes, rebuild as rebuild_store};
+use varve_store::silo::UnreadSiloFile;
 use varve_store::steps::step;
 
 use super::rebuild_losses::{lost_head, lost_items};
@@ -53,6 +54,7 @@ pub fn rebuild(
     let index = rebuild_store(&files, &layout.index(), options, threads, progress, &mut told)?;
     let compares_rows = !index.lost_silos.is_empty()
         || index.lost_entries > 0
+        || index.unread_files.iter().any(UnreadSiloFile::is_ambiguous)
         || !index.findings.is_empty()
         || catalog.is_ahead_of_silos()?;
     let InstalledCatalog { left_out, lost } = catalog.install(compares_rows)?;

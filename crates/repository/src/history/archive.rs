@@ -116,8 +116,8 @@ impl ArchiveHistoryReader {
         }
     }
 
-    /// Runs a query on the store. Retries if the query fails and the index has changed since it was
-    /// opened: the object may be new or have moved.
+    /// Runs a query on the store. If the index is damaged, it is asked again with one that is made
+    /// from the silos, unless this reader belongs to a writer.
     fn ask<T>(
         &self,
         mut question: impl FnMut(&StoreReader) -> Result<T, RepositoryError>,
@@ -125,6 +125,15 @@ impl ArchiveHistoryReader {
         if let Some(writer) = &self.writer {
             return question(&writer.reader());
         }
+        self.ask_index(&mut question).or_else(|failure| self.archive.ask_substitute(failure, question))
+    }
+
+    /// Runs a query on the store. Retries if the query fails and the index has changed since it was
+    /// opened: the object may be new or have moved.
+    fn ask_index<T>(
+        &self,
+        question: &mut impl FnMut(&StoreReader) -> Result<T, RepositoryError>,
+    ) -> Result<T, RepositoryError> {
         let known = self.newer().store.clone();
         let mut answer = question(known.as_deref().unwrap_or(self.archive.store()));
         for _ in 0..MAX_LOOKUP_RETRIES {

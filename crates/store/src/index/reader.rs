@@ -5,7 +5,7 @@
 //! reader that opens the files in that order sees every entry that existed when it began, even
 //! during housekeeping, a split or a rebuild. It may see some twice.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::appendices;
@@ -23,6 +23,8 @@ use crate::disk::Disk;
 #[derive(Clone, Debug)]
 pub struct IndexReader {
     source: ViewSource,
+    /// The file and offset of the first entries that could not be read.
+    gap: Option<(PathBuf, u64)>,
 }
 
 /// Where a reader's view comes from.
@@ -39,17 +41,31 @@ impl IndexReader {
     /// Opens the index in a folder.
     pub fn open(disk: &dyn Disk, folder: &Path) -> Result<Self, IndexError> {
         // The order matters, see the module documentation.
-        let live = appendices::read(disk, &folder.join(file_names::APPENDIX_FILE))?;
-        let live =
-            live.map_or_else(AppendixEntries::new, |(decoded, _)| AppendixEntries::from(decoded.entries));
+        let path = folder.join(file_names::APPENDIX_FILE);
+        let decoded = appendices::read(disk, &path)?.map(|(decoded, _)| decoded);
         let rotated = appendices::read_rotated(disk, folder)?;
         let shards = ShardSet::open(disk, folder)?;
-        Ok(Self { source: ViewSource::Opened(IndexView { shards, rotated, live }) })
+        // Every index has an appendix, which may be empty.
+        let live_gap = decoded.as_ref().map_or(Some(0), |live| live.gaps.first().map(|gap| gap.start));
+        let rotated_gap = || {
+            let damaged = rotated.iter().find_map(|rotated| Some((rotated.number, rotated.damage?)));
+            damaged.map(|(number, offset)| (folder.join(file_names::rotated(number)), offset))
+        };
+        let gap = live_gap.map(|offset| (path, offset)).or_else(rotated_gap);
+        let live = decoded.map_or_else(AppendixEntries::new, |live| AppendixEntries::from(live.entries));
+        Ok(Self { source: ViewSource::Opened(IndexView { shards, rotated, live }), gap })
     }
 
     /// Reads the view of a writer.
     pub(super) fn sharing(view: Arc<RwLock<IndexView>>) -> Self {
-        Self { source: ViewSource::Shared(view) }
+        Self { source: ViewSource::Shared(view), gap: None }
+    }
+
+    /// The error of entries that could not be read when the index was opened, if there are any. An
+    /// id that is not found may then be stored.
+    pub fn gap(&self) -> Option<IndexError> {
+        let (file, offset) = self.gap.as_ref()?;
+        Some(IndexError::damaged(file, *offset, "entries are missing or cannot be read"))
     }
 
     #[inline]

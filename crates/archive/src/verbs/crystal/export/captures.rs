@@ -103,7 +103,7 @@ fn answer(
 ) -> Result<(ResponseMetadata, BodyDraft), ArchiveError> {
     let record = capture.record.unwrap_or(RecordId::of_body(capture.body));
     let head = history.wire_head(capture)?.and_then(|head| MessageHead::parse(&head));
-    let payload = history.archive().store().response_payload(&record)?;
+    let payload = history.archive().ask(|store| Ok(store.response_payload(&record)?))?;
     let (Some(head), Some(payload)) = (head, payload) else {
         let shown = capture.headers.shown(history.redaction());
         let headers = shown.pairs().collect();
