@@ -48,7 +48,7 @@ const MAX_DIFF_LINES: usize = 40;
 /// a private address (see `--allow-private`).
 ///
 /// The exit code is 1 if any URL is not as expected, cannot be reached or was skipped, and 2 if
-/// nothing could be checked because all URLs are at private addresses.
+/// nothing was checked: there are no such URLs, or all of them are at private addresses.
 ///
 /// With `--json`, prints one object per URL: `url`, `verdict`, `status`,
 /// `expected`, `got`, `since`, `capture`, `reason`; in an archive also `version`,
@@ -230,12 +230,9 @@ impl<'a> VerdictPrinter<'a> {
             return Ok(ExitStatus::Incomplete);
         }
         if summary.total() == 0 {
-            if manner.which.chooses() {
-                self.printer
-                    .say(format_args!("{BAD_STYLE}error:{BAD_STYLE:#} no URL matches: nothing was checked"));
-                return Ok(ExitStatus::Incomplete);
-            }
-            self.printer.warn("the database has no URLs: nothing was checked");
+            let why = if manner.which.chooses() { "no URL matches" } else { "there are no URLs to check" };
+            self.printer.say(format_args!("{BAD_STYLE}error:{BAD_STYLE:#} {why}: nothing was checked"));
+            return Ok(ExitStatus::Incomplete);
         }
         Ok(if summary.ok < summary.total() { ExitStatus::Findings } else { ExitStatus::Done })
     }

@@ -30,7 +30,7 @@ mod tests;
 
 use std::ffi::OsStr;
 use std::fs::{File, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -148,6 +148,15 @@ impl Folder {
     /// Replaces a regular file, or creates it, durably: at every instant there is the old file or
     /// the new one, complete. Its permissions stay.
     pub fn replace(&self, name: impl AsRef<Path>, content: &[u8]) -> Result<(), FolderError> {
+        self.replace_with(name, |file| file.write_all(content))
+    }
+
+    /// Like [`replace`](Self::replace), with what `write` writes. If it fails, the old file stays.
+    pub fn replace_with(
+        &self,
+        name: impl AsRef<Path>,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), FolderError> {
         let name = name.as_ref();
         let mut file = self.pending_file(name)?;
         let failed = |source| FolderError::Io { operation: "write", path: self.full_path(name), source };
@@ -157,7 +166,10 @@ impl Folder {
                 file.as_file().set_permissions(permissions).map_err(failed)?;
             }
         }
-        file.write_all(content).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+        let mut buffered = BufWriter::new(&mut file);
+        write(&mut buffered).and_then(|()| buffered.flush()).map_err(failed)?;
+        drop(buffered);
+        file.as_file().sync_all().map_err(failed)?;
         file.publish()?;
         self.sync(name.parent().unwrap_or(Path::new("")))
     }
