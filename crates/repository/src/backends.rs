@@ -95,6 +95,11 @@ impl Backends {
         Ok(OpenCatalog { frontier: frontier_in(&rows), rows })
     }
 
+    /// The first inconsistency within the catalog, if there is one.
+    pub fn catalog_problem(&self) -> Result<Option<String>, RepositoryError> {
+        Ok(SqliteCatalog::open_to_read(&self.layout.catalog())?.integrity_problem()?)
+    }
+
     /// Opens the catalog for writing, and creates it if there is none.
     pub fn write_catalog(&self) -> Result<OpenCatalog<dyn Catalog>, RepositoryError> {
         let rows = Arc::new(SqliteCatalog::open_to_write(&self.layout.catalog())?);

@@ -63,6 +63,16 @@ impl<L: TableLayout> TableCatalog<L> {
         self.readers.path()
     }
 
+    /// The first inconsistency within the database, in the words of SQLite: rows and the indexes of
+    /// their table may disagree, and a query may use either.
+    pub fn integrity_problem(&self) -> CatalogResult<Option<String>> {
+        self.query(|connection| {
+            let said: String =
+                connection.query_row("PRAGMA main.integrity_check(1)", [], |row| row.get(0))?;
+            Ok((said != "ok").then_some(said))
+        })
+    }
+
     /// Runs queries that all see the same state of the database.
     pub fn query<T>(&self, queries: impl FnOnce(&Connection) -> SqlResult<T>) -> CatalogResult<T> {
         self.readers.query(queries)

@@ -52,6 +52,8 @@ pub enum AuditKind {
     SiloNumber,
     /// The settings of the archive cannot be read.
     Settings,
+    /// The dictionary for new silos cannot be used.
+    Dictionary,
     /// A silo states another number in its description.
     SiloName,
     /// A file has the number of a silo and is not read.
@@ -101,6 +103,7 @@ impl AuditKind {
             Self::Form
             | Self::SiloWritable
             | Self::SiloTwice
+            | Self::Dictionary
             | Self::SiloNumber
             | Self::Behind
             | Self::IndexMissing

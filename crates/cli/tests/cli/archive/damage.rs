@@ -296,7 +296,7 @@ fn a_catalog_that_turns_out_to_be_damaged_is_replaced_by_the_silos() {
     let whole = std::fs::read(&catalog).unwrap();
     let page = usize::from(u16::from_be_bytes([whole[16], whole[17]]));
     let mut fallbacks = 0;
-    for start in (page..whole.len()).step_by(page) {
+    for start in (page..whole.len()).step_by(2 * page) {
         let mut bytes = whole.clone();
         bytes[start..start + page].fill(0xff);
         std::fs::write(&catalog, bytes).unwrap();
