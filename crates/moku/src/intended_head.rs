@@ -90,14 +90,14 @@ mod tests {
 
     #[test]
     fn an_intended_move_is_read_as_it_was_written() {
-        let [one, two] = [1, 2].map(|number| VersionId::new(uuid::Uuid::from_bytes([number; 16])));
+        let [one, two, three] =
+            [1, 2, 3].map(|number| format!("{number:08}-0000-4000-8000-000000000000").parse().expect("an id"));
         for from in [None, Some(two)] {
             let intended = IntendedHead { to: one, from };
             assert_eq!(intended.to_string().parse(), Ok(intended));
             assert!(intended.stands(Some(one)) && intended.stands(from) && intended.stands(None));
         }
-        let other = Some(VersionId::new(uuid::Uuid::nil()));
-        assert!(!IntendedHead { to: one, from: Some(two) }.stands(other));
+        assert!(!IntendedHead { to: one, from: Some(two) }.stands(Some(three)));
         assert!("no id".parse::<IntendedHead>().is_err());
     }
 }
