@@ -214,7 +214,10 @@ fn a_moved_node_is_reported_as_moved() {
         commit(&place, &page(&format!("{main}<hr>{footer}")), "1");
         commit(&place, &page(&format!("{footer}{main}<hr>")), "2");
         let told = place.data(&["diff", "--mode", "dom"]);
-        assert!(told.contains("\nmoved html > body > footer from html > body > footer\n"), "{told}");
+        let place = "html > body > footer";
+        let from = format!("from {place} /* after <hr> */ to {place} /* first */");
+        let moved = format!("\nmoved {place} {from}: <footer>The end of this page</footer>\n");
+        assert!(told.contains(&moved), "{told}");
     }
 }
 
