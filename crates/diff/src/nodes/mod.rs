@@ -229,6 +229,22 @@ mod tests {
     }
 
     #[test]
+    fn pairing_by_similarity_is_bounded() {
+        // Items that all share words, in a gap that is aligned whole.
+        let item =
+            |n: usize, word: &str| format!("<li>{word} {} of {} and {word} {}</li>", n % 17, n % 5, n % 3);
+        let list = |count: usize, word: &str| (0..count).map(|n| item(n, word)).collect::<String>();
+        let between =
+            |base: &str, head: &str| DomDiff::between(&HtmlTree::parse(base), &HtmlTree::parse(head));
+        assert!(!between(&list(300, "boat"), &list(310, "boats")).changes.is_empty());
+        // Equal siblings beside edited ones, at every depth.
+        let nested = |word: &str| format!("<div><i>x</i>{word}<i>x</i>").repeat(200);
+        assert_eq!(between(&nested("<b>1</b>"), &nested("<b>2</b>")).changes.len(), 200);
+        // More children than are aligned.
+        assert!(!between(&list(1500, "one"), &list(1500, "two")).changes.is_empty());
+    }
+
+    #[test]
     fn unread_bodies_are_not_compared() {
         let deep = |text: &str| HtmlTree::parse(&format!("{}{text}", "<div>".repeat(600)));
         let diff = DomDiff::between(&deep("one"), &deep("two"));

@@ -60,7 +60,7 @@ impl<'t> TreeSide<'t> {
     }
 
     /// The weight of all nodes below a node.
-    fn inner_weight(&self, place: usize) -> usize {
+    pub(super) fn inner_weight(&self, place: usize) -> usize {
         self.weights[self.tree.nodes()[place].end] - self.weights[place + 1]
     }
 }
@@ -221,15 +221,11 @@ impl NodePairs {
             let source = (is_telling(head, place) && free(&self.of_head[place..end]))
                 .then(|| gone.get_mut(&trees.head.hashes[place]).and_then(Vec::pop))
                 .flatten()
-                .filter(|source| {
-                    free(&self.of_base[*source..base.nodes()[*source].end])
-                        && equal(base, *source, head, place)
-                });
-            if let Some(source) = source {
-                self.moved.push((source, place));
-                for step in 0..end - place {
-                    self.join(source + step, place + step);
-                }
+                .filter(|source| free(&self.of_base[*source..base.nodes()[*source].end]));
+            let moved = source.and_then(|source| equal_nodes(base, source, head, place));
+            if let Some(moved) = moved {
+                self.moved.push(moved[0]);
+                moved.into_iter().for_each(|(base, head)| self.join(base, head));
                 place = end;
             } else {
                 place += 1;
@@ -374,11 +370,31 @@ fn hash_of(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Whether two subtrees are equal, in any order of their attributes.
-pub(super) fn equal(base: &HtmlTree, from: usize, head: &HtmlTree, to: usize) -> bool {
-    let (one, other) = (&base.nodes()[from..base.nodes()[from].end], &head.nodes()[to..head.nodes()[to].end]);
-    let same = |(a, b): (&TreeNode, &TreeNode)| same_node(a, b) && a.end - from == b.end - to;
-    one.len() == other.len() && one.iter().zip(other).all(same)
+/// The nodes of two equal subtrees, pair by pair. `None` if they are not equal. The order of
+/// attributes and white space that is not seen do not count.
+pub(super) fn equal_nodes(
+    base: &HtmlTree,
+    from: usize,
+    head: &HtmlTree,
+    to: usize,
+) -> Option<Vec<(usize, usize)>> {
+    let nodes = |tree: &HtmlTree, place: usize| -> Vec<usize> {
+        (place..tree.nodes()[place].end).filter(|inner| is_visible(tree, *inner)).collect()
+    };
+    let (one, other) = (nodes(base, from), nodes(head, to));
+    if one.len() != other.len() {
+        return None;
+    }
+    let mut partners = vec![0; base.nodes()[from].end - from];
+    for (left, right) in one.iter().zip(&other) {
+        let (old, new) = (&base.nodes()[*left], &head.nodes()[*right]);
+        let is_root = *left == from;
+        if !same_node(old, new) || (!is_root && partners[old.parent - from] != new.parent) {
+            return None;
+        }
+        partners[left - from] = *right;
+    }
+    Some(one.into_iter().zip(other).collect())
 }
 
 fn same_node(one: &TreeNode, other: &TreeNode) -> bool {
@@ -387,6 +403,7 @@ fn same_node(one: &TreeNode, other: &TreeNode) -> bool {
             let has = |attribute: &(String, String)| other.attribute(&attribute.0) == Some(&attribute.1);
             name == other_name && some.len() == others.len() && (some == others || some.iter().all(has))
         }
+        (NodeData::Text(_), NodeData::Text(_)) => one.seen_text() == other.seen_text(),
         (one, other) => one == other,
     }
 }

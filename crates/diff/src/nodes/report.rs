@@ -100,7 +100,11 @@ impl fmt::Display for NodeChange {
             ChunkKind::Removed => write!(f, "{word} {place}: {from}"),
             ChunkKind::Changed => write!(f, "{word} {place}: {from} -> {to}"),
             ChunkKind::Moved => {
-                write!(f, "{word} {place}: from {from} to {to}: {}", self.content.as_deref().unwrap_or_default())
+                write!(
+                    f,
+                    "{word} {place}: from {from} to {to}: {}",
+                    self.content.as_deref().unwrap_or_default()
+                )
             }
         }
     }
@@ -319,9 +323,8 @@ fn sibling_before(tree: &HtmlTree, place: usize) -> Option<usize> {
 /// new element around existing content does not add that content. An ellipsis at the end shows that
 /// it was cut.
 fn outer_html(tree: &HtmlTree, place: usize, partners: &[Option<usize>], moved: &[bool]) -> String {
-    let stayed = |inner: usize| {
-        moved[inner] || partners[inner].is_some() && tree.nodes()[inner].name().is_some()
-    };
+    let stayed =
+        |inner: usize| moved[inner] || partners[inner].is_some() && tree.nodes()[inner].name().is_some();
     let html = tree.outer_html_without(place, MAX_QUOTED_BYTES, stayed);
     if html.len() <= MAX_QUOTED_BYTES {
         html

@@ -6,17 +6,22 @@
 //!
 //! Owns the order of these steps and the alignment. Does not know subtrees at other places.
 
-use super::pairs::{ComparedTrees, NodePairs, TreeSide, children, equal, free, is_telling};
-use super::similarity::{
-    FULL_SIMILARITY, FeatureBag, FeatureCounts, PairingBudget, features, similarity,
-};
+use super::pairs::{ComparedTrees, NodePairs, TreeSide, children, equal_nodes, free, is_telling};
+use super::similarity::{FULL_SIMILARITY, FeatureBag, FeatureCounts, PairingBudget, features, similarity};
 use crate::text::TokenBudget;
 use crate::text::sequence;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use varve_page::dom::NodeData;
 
 /// Maximum number of pairs of children of a gap that are compared.
 const MAX_GAP_CELLS: usize = 1 << 20;
+
+/// The same for children that repeat, and for children that may have been wrapped.
+const MAX_REPEATED_CELLS: usize = 1 << 14;
+const MAX_WRAPPER_CELLS: usize = 1 << 10;
+
+/// Maximum number of nodes of a wrapper in which its content is looked for.
+const MAX_WRAPPER_NODES: usize = 16;
 
 /// Maximum number of siblings of each side whose features are counted, unpaired and paired.
 const MAX_UNPAIRED_SIBLINGS: usize = 64;
@@ -31,7 +36,9 @@ const SIMILAR_MOVED: u32 = 600;
 /// Number of distinctive features that two children must share in another order.
 const MIN_MOVED_FEATURES: usize = 8;
 
-/// Scores of remaining children at the same place: the same role, or only the same name.
+/// Scores of children at the same place: equal ones, and of the remaining ones those with the same
+/// role, and those with only the same name.
+const EQUAL_SCORE: u32 = 2000;
 const ROLE_SCORE: u32 = 20;
 const NAME_SCORE: u32 = 10;
 
@@ -55,6 +62,8 @@ struct SiblingGap {
 /// Which children of a gap may become partners.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AlignmentPass {
+    /// Equal ones first, then all that have the same name.
+    Repeated,
     /// Similar ones.
     Similar,
     /// All that have the same name.
@@ -102,12 +111,17 @@ impl NodePairs {
         budget: &mut PairingBudget,
     ) {
         self.in_order(trees, parents, (&trees.base.hashes, &trees.head.hashes));
+        if self.part_repeated(trees, parents, budget) {
+            let found = self.sibling_features(trees, parents, budget);
+            self.align(trees, parents, &found, AlignmentPass::Repeated, budget);
+        }
         self.by_likeness(trees, parents);
         self.by_id(trees, parents);
         if !self.are_both_open(trees, parents) {
             return;
         }
         let found = self.sibling_features(trees, parents, budget);
+        self.by_wrapper(trees, parents, &found, budget);
         self.align(trees, parents, &found, AlignmentPass::Similar, budget);
         self.by_similarity(trees, &found, budget);
         self.align(trees, parents, &found, AlignmentPass::Remaining, budget);
@@ -117,12 +131,7 @@ impl NodePairs {
     }
 
     /// Pairs children with equal hashes between the same siblings.
-    fn in_order(
-        &mut self,
-        trees: &ComparedTrees<'_>,
-        parents: (usize, usize),
-        hashes: (&[u64], &[u64]),
-    ) {
+    fn in_order(&mut self, trees: &ComparedTrees<'_>, parents: (usize, usize), hashes: (&[u64], &[u64])) {
         let (base, head) = (trees.base.tree, trees.head.tree);
         let key = |paired: Option<usize>, other: Option<usize>, number: usize, hash: u64| match paired {
             None => Some(SiblingKey::Alone(hash)),
@@ -155,6 +164,48 @@ impl NodePairs {
         }
     }
 
+    /// Parts equal children from each other if there are unpaired ones that equal them: which of
+    /// several equal items was edited is known only when all are aligned at once. Those at both ends
+    /// are paired again. Returns whether there are any.
+    fn part_repeated(
+        &mut self,
+        trees: &ComparedTrees<'_>,
+        parents: (usize, usize),
+        budget: &mut PairingBudget,
+    ) -> bool {
+        let from: Vec<_> = children(trees.base.tree, parents.0).collect();
+        let to: Vec<_> = children(trees.head.tree, parents.1).collect();
+        let has_repeated =
+            repeats(&trees.base, &from, &self.of_base) || repeats(&trees.head, &to, &self.of_head);
+        let is_equal = |place: &usize| {
+            self.of_base[*place].is_none_or(|other| {
+                let is_child = trees.head.tree.nodes()[other].parent == parents.1;
+                is_child && trees.base.hashes[*place] == trees.head.hashes[other]
+            })
+        };
+        if !has_repeated || !from.iter().all(is_equal) {
+            return false;
+        }
+        let same = |pair: &(&usize, &usize)| trees.base.hashes[*pair.0] == trees.head.hashes[*pair.1];
+        let start = from.iter().zip(&to).take_while(same).count();
+        let ends = from[start..].iter().rev().zip(to[start..].iter().rev()).take_while(same);
+        let ends: Vec<_> = ends.map(|(from, to)| (*from, *to)).collect();
+        let rest = [&from, &to].map(|side| side.len() - start - ends.len());
+        let inner = parents.0 + 1..trees.base.tree.nodes()[parents.0].end;
+        if rest[0].saturating_mul(rest[1]) > MAX_REPEATED_CELLS || !budget.spend(4 * inner.len()) {
+            return false;
+        }
+        for place in inner {
+            if let Some(partner) = self.of_base[place].take() {
+                self.of_head[partner] = None;
+            }
+        }
+        for (base, head) in from.iter().copied().zip(to.iter().copied()).take(start).chain(ends) {
+            self.join_children(trees, base, head);
+        }
+        true
+    }
+
     /// Pairs equal children in another order, if no other child is like them: an added copy must
     /// not be taken for them.
     fn by_likeness(&mut self, trees: &ComparedTrees<'_>, parents: (usize, usize)) {
@@ -162,8 +213,8 @@ impl NodePairs {
         let to = single_children(&trees.head, parents.1, &self.of_head);
         for (hash, from) in single_children(&trees.base, parents.0, &self.of_base) {
             let (Some(from), Some(Some(to))) = (from, to.get(&hash)) else { continue };
-            if equal(base, from, head, *to) {
-                (0..base.nodes()[from].end - from).for_each(|step| self.join(from + step, to + step));
+            if let Some(nodes) = equal_nodes(base, from, head, *to) {
+                nodes.into_iter().for_each(|(base, head)| self.join(base, head));
                 self.out_of_order[*to] = true;
             }
         }
@@ -258,19 +309,66 @@ impl NodePairs {
                 }
             }
             for (row, column) in best_alignment(&scores, gap.base.len(), gap.head.len()) {
-                self.join(gap.base[row], gap.head[column]);
+                self.join_children(trees, gap.base[row], gap.head[column]);
+            }
+        }
+    }
+
+    /// Pairs two children, and all nodes in them if they are equal.
+    fn join_children(&mut self, trees: &ComparedTrees<'_>, from: usize, to: usize) {
+        let is_equal = trees.base.hashes[from] == trees.head.hashes[to];
+        let nodes = is_equal.then(|| equal_nodes(trees.base.tree, from, trees.head.tree, to)).flatten();
+        self.join(from, to);
+        nodes.into_iter().flatten().for_each(|(base, head)| self.join(base, head));
+    }
+
+    /// Pairs a child with an element of the same role that is most of another child: a new element
+    /// was put around it, or one was removed.
+    fn by_wrapper(
+        &mut self,
+        trees: &ComparedTrees<'_>,
+        parents: (usize, usize),
+        found: &SiblingFeatures,
+        budget: &mut PairingBudget,
+    ) {
+        for gap in self.gaps(trees, parents) {
+            let cells = gap.base.len() * gap.head.len();
+            if cells > MAX_WRAPPER_CELLS || !budget.spend(cells * MAX_WRAPPER_NODES) {
+                continue;
+            }
+            for (from, to) in gap.base.iter().flat_map(|from| gap.head.iter().map(move |to| (*from, *to))) {
+                let is_open = self.of_base[from].is_none() && self.of_head[to].is_none();
+                if !is_open || similarity(&found.base[&from], &found.head[&to], budget).0 < SIMILAR_ENOUGH {
+                    continue;
+                }
+                let is_free = |place: &usize, partners: &[Option<usize>]| partners[*place].is_none();
+                let inner = element_within(&trees.head, to, (&trees.base, from));
+                if let Some(inner) = inner.filter(|inner| is_free(inner, &self.of_head)) {
+                    self.join(from, inner);
+                    continue;
+                }
+                let inner = element_within(&trees.base, from, (&trees.head, to));
+                if let Some(inner) = inner.filter(|inner| is_free(inner, &self.of_base)) {
+                    self.join(inner, to);
+                }
             }
         }
     }
 
     /// Pairs remaining elements of one name that are very similar, in any order, the most similar
     /// first.
-    fn by_similarity(&mut self, trees: &ComparedTrees<'_>, found: &SiblingFeatures, budget: &mut PairingBudget) {
+    fn by_similarity(
+        &mut self,
+        trees: &ComparedTrees<'_>,
+        found: &SiblingFeatures,
+        budget: &mut PairingBudget,
+    ) {
         let is_open = |side: &TreeSide<'_>, partners: &[Option<usize>], place: usize| {
             partners[place].is_none() && side.tree.nodes()[place].name().is_some()
         };
         let open = |bags: &HashMap<usize, FeatureBag>, side: &TreeSide<'_>, partners: &[Option<usize>]| {
-            let mut open: Vec<_> = bags.keys().copied().filter(|place| is_open(side, partners, *place)).collect();
+            let mut open: Vec<_> =
+                bags.keys().copied().filter(|place| is_open(side, partners, *place)).collect();
             open.sort_unstable();
             open
         };
@@ -308,7 +406,8 @@ impl NodePairs {
         let (base, head) = (trees.base.tree, trees.head.tree);
         let from =
             lone_children(&trees.base, place, &self.of_base, |found| head.nodes()[found].parent == partner);
-        let to = lone_children(&trees.head, partner, &self.of_head, |found| base.nodes()[found].parent == place);
+        let to =
+            lone_children(&trees.head, partner, &self.of_head, |found| base.nodes()[found].parent == place);
         for (name, one) in from {
             let Some(other) = to.get(name) else { continue };
             let same_place = one.behind == other.behind.and_then(|behind| self.of_head[behind]);
@@ -320,19 +419,18 @@ impl NodePairs {
 }
 
 /// The score of two children as partners; 0 if they must not be.
-fn score(
-    trees: &ComparedTrees<'_>,
-    (from, to): (usize, usize),
-    similar: u32,
-    pass: AlignmentPass,
-) -> u32 {
+fn score(trees: &ComparedTrees<'_>, (from, to): (usize, usize), similar: u32, pass: AlignmentPass) -> u32 {
     let (one, other) = (&trees.base.tree.nodes()[from], &trees.head.tree.nodes()[to]);
     // The third power prefers one good partner to two poor ones.
     let value = similar.pow(3) / FULL_SIMILARITY.pow(2);
     let required = match (&one.data, &other.data) {
         (NodeData::Element(name, _), NodeData::Element(other_name, _)) if name == other_name => {
             let ids = (one.attribute("id").unwrap_or_default(), other.attribute("id").unwrap_or_default());
-            if ids.0.is_empty() || ids.1.is_empty() || ids.0 == ids.1 { SIMILAR_ENOUGH } else { SIMILAR_RENAMED }
+            if ids.0.is_empty() || ids.1.is_empty() || ids.0 == ids.1 {
+                SIMILAR_ENOUGH
+            } else {
+                SIMILAR_RENAMED
+            }
         }
         (NodeData::Element(..), NodeData::Element(..)) => {
             let is_renamed = similar >= SIMILAR_RENAMED && may_be_renamed(trees, from, to);
@@ -344,17 +442,19 @@ fn score(
     let is_same_role = trees.base.roles[from] == trees.head.roles[to];
     let same = if is_same_role { ROLE_SCORE } else { NAME_SCORE };
     match pass {
+        AlignmentPass::Repeated if trees.base.hashes[from] == trees.head.hashes[to] => EQUAL_SCORE,
         AlignmentPass::Similar if similar < required => 0,
         // Another id is another element, unless the content says otherwise.
-        AlignmentPass::Remaining if required == SIMILAR_RENAMED => 0,
-        AlignmentPass::Similar | AlignmentPass::Remaining => value + same,
+        _ if required == SIMILAR_RENAMED && similar < required => 0,
+        AlignmentPass::Repeated | AlignmentPass::Similar | AlignmentPass::Remaining => value + same,
     }
 }
 
 /// Whether two elements with different names may be one: neither is in the other's place because of
 /// a new element around it.
 fn may_be_renamed(trees: &ComparedTrees<'_>, from: usize, to: usize) -> bool {
-    let name = |side: &TreeSide<'_>, place: usize| side.tree.nodes()[place].name().unwrap_or_default().to_owned();
+    let name =
+        |side: &TreeSide<'_>, place: usize| side.tree.nodes()[place].name().unwrap_or_default().to_owned();
     let names = (name(&trees.base, from), name(&trees.head, to));
     let has = |side: &TreeSide<'_>, place: usize, name: &str| {
         let end = side.tree.nodes()[place].end.min(place + 1 + MAX_RENAMED_NODES);
@@ -364,6 +464,23 @@ fn may_be_renamed(trees: &ComparedTrees<'_>, from: usize, to: usize) -> bool {
         && !FIXED_ELEMENTS.contains(&&*names.1)
         && !has(&trees.base, from, &names.1)
         && !has(&trees.head, to, &names.0)
+}
+
+/// The element in a child that has the role of another child, which the child itself does not have,
+/// and most of the weight.
+fn element_within(
+    side: &TreeSide<'_>,
+    place: usize,
+    (other, wanted): (&TreeSide<'_>, usize),
+) -> Option<usize> {
+    let role = other.roles[wanted];
+    let is_element = other.tree.nodes()[wanted].name().is_some() && side.tree.nodes()[place].name().is_some();
+    if !is_element || side.roles[place] == role {
+        return None;
+    }
+    let end = side.tree.nodes()[place].end.min(place + 1 + MAX_WRAPPER_NODES);
+    let whole = side.inner_weight(place);
+    (place + 1..end).find(|inner| side.roles[*inner] == role && side.inner_weight(*inner) * 10 >= whole * 6)
 }
 
 /// The pairs of rows and columns, in order, with the largest sum of scores.
@@ -391,6 +508,13 @@ fn best_alignment(scores: &[u32], rows: usize, columns: usize) -> Vec<(usize, us
         }
     }
     pairs
+}
+
+/// Whether an unpaired child equals a paired sibling.
+fn repeats(side: &TreeSide<'_>, places: &[usize], partners: &[Option<usize>]) -> bool {
+    let open = places.iter().filter(|place| partners[**place].is_none());
+    let open: HashSet<_> = open.map(|place| side.hashes[*place]).collect();
+    places.iter().any(|place| partners[*place].is_some() && open.contains(&side.hashes[*place]))
 }
 
 /// Distinctive children without any pair in them, by their hashes. Children with the same hash are

@@ -153,7 +153,9 @@ mod tests {
         assert_eq!(alike("<p>one two", "<p>one two"), FULL_SIMILARITY);
         assert_eq!(alike("<p>one", "<p>"), 0);
         assert!(alike("<li>Contact", "<li>Contacts") > alike("<li>Contact", "<li>Blog"));
-        assert!(alike("<a href=/a>x</a>", "<a href=/a>y</a>") > alike("<a href=/a>x</a>", "<a href=/b>y</a>"));
+        assert!(
+            alike("<a href=/a>x</a>", "<a href=/a>y</a>") > alike("<a href=/a>x</a>", "<a href=/b>y</a>")
+        );
     }
 
     #[test]

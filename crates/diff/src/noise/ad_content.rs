@@ -103,8 +103,7 @@ impl<'t> AdChanges<'t> {
         // is no slot.
         let is_script = |tree: &HtmlTree, node: usize| tree.nodes()[node].name() == Some("script");
         let own = |tree: &HtmlTree, node: usize| {
-            !matches!(change.what, NodeChangeKind::Added | NodeChangeKind::Removed)
-                && !is_script(tree, node)
+            !matches!(change.what, NodeChangeKind::Added | NodeChangeKind::Removed) && !is_script(tree, node)
         };
         let around = |tree: &'t HtmlTree, node: Option<usize>, is_known: &dyn Fn(usize) -> bool| {
             let (place, is_within) = match node {

@@ -323,7 +323,10 @@ mod tests {
         );
         assert!(VersionDiff::parse("[]").is_err());
         let modified = flat.replace("added", "modified");
-        assert_eq!(VersionDiff::parse(&modified).unwrap().files[0].body_diff.chunks[0].kind, ChunkKind::Changed);
+        assert_eq!(
+            VersionDiff::parse(&modified).unwrap().files[0].body_diff.chunks[0].kind,
+            ChunkKind::Changed
+        );
     }
 
     #[test]

@@ -138,7 +138,13 @@ impl HunkLine<'_> {
         let sign = match style {
             DiffStyle::Removed => '-',
             DiffStyle::Added => '+',
-            DiffStyle::Context => if older.is_some() { '+' } else { ' ' },
+            DiffStyle::Context => {
+                if older.is_some() {
+                    '+'
+                } else {
+                    ' '
+                }
+            }
         };
         let older = older.map(|BaseLine { segments, unended }| PrintedLine {
             sign: '-',
@@ -526,7 +532,10 @@ mod tests {
         let text = |side: Option<LineSide<'_>>| -> String {
             side.iter().flat_map(|side| side.segments).map(|segment| &*segment.text).collect()
         };
-        assert_eq!((text(line.base_side()), text(line.head_side())), ("<i nonce=one>".into(), "<i nonce=two>".into()));
+        assert_eq!(
+            (text(line.base_side()), text(line.head_side())),
+            ("<i nonce=one>".into(), "<i nonce=two>".into())
+        );
         assert_eq!((line.style, line.noise), (DiffStyle::Context, Some("nonce")));
         let without_rule = unified_changes(&diff, &shown, &DiffView::default(), |change| {
             (change.base_lines.start == 1).then_some("nonce")

@@ -144,7 +144,10 @@ mod tests {
         let tree = HtmlTree::parse("<main id=m><p>1<p id=x>2</main>");
         let place = tree.nodes().iter().position(|node| node.attribute("id") == Some("x")).unwrap();
         let selectors = Selectors::of(&tree);
-        assert_eq!((selectors.path(place), selectors.position(place)), ("p#x".into(), "main#m > p:nth-of-type(2)".into()));
+        assert_eq!(
+            (selectors.path(place), selectors.position(place)),
+            ("p#x".into(), "main#m > p:nth-of-type(2)".into())
+        );
         assert_eq!(selectors.position(place + 1), "p#x");
         assert_eq!(selectors.position(1), "html");
     }

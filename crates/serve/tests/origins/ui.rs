@@ -73,8 +73,11 @@ fn a_diff_shows_two_captures_side_by_side() {
         assert!(diff.contains(wanted), "{wanted}\n{diff}");
     }
     let nodes = origins.page("/diff?url=http://e.org/&base=2025&head=2027&mode=dom").text();
-    let row = nodes.split("<tr>").find(|row| row.contains("html &gt; body &gt; h1")).expect("the row of the node");
-    for wanted in ["<td>changed</td>", "<td class=\"removed\"><div>Old</div>", "<td class=\"added\"><div>New</div>"] {
+    let row =
+        nodes.split("<tr>").find(|row| row.contains("html &gt; body &gt; h1")).expect("the row of the node");
+    for wanted in
+        ["<td>changed</td>", "<td class=\"removed\"><div>Old</div>", "<td class=\"added\"><div>New</div>"]
+    {
         assert!(row.contains(wanted), "{wanted}\n{row}");
     }
     assert_eq!(origins.page("/diff?url=http://e.org/&base=2025").status, 400);

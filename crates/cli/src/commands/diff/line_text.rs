@@ -13,7 +13,8 @@ const ADDED_BRACKETS: [&str; 2] = ["{+", "+}"];
 
 /// Number of characters in the longer side of a line.
 pub(super) fn line_width(line: &HunkLine<'_>) -> usize {
-    let width = |segments: &[LineSegment<'_>]| segments.iter().map(|segment| segment.text.chars().count()).sum();
+    let width =
+        |segments: &[LineSegment<'_>]| segments.iter().map(|segment| segment.text.chars().count()).sum();
     line.printed().map(|printed| width(printed.segments)).max().unwrap_or(0)
 }
 
