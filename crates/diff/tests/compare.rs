@@ -299,7 +299,7 @@ fn bodies_that_are_not_html_are_compared_by_lines() {
         let sides = (side("a", &about, one.as_bytes()), side("b", &about, other.as_bytes()));
         let comparison = compare(&sides.0, &sides.1, &in_mode(DiffMode::Dom));
         assert!(comparison.is_changed() && matches!(comparison.body, BodyComparison::Text(_)));
-        assert!(comparison.notes(false)[0].starts_with("The page is compared by lines and not by nodes: "));
+        assert!(comparison.notes()[0].starts_with("The page is compared by lines and not by nodes: "));
         assert!(json(&comparison, false)["not_by_nodes"].is_string());
     }
 }
@@ -311,7 +311,7 @@ fn pages_with_the_same_nodes_are_alike_and_not_noise() {
     let comparison = compare(&sides.0, &sides.1, &in_mode(DiffMode::Dom));
     assert_eq!((comparison.body.alike(), comparison.is_changed()), (Some(BodySimilarity::Nodes), false));
     assert_eq!(
-        comparison.notes(true),
+        comparison.notes(),
         ["The nodes are the same: the bytes differ only in how they are written."]
     );
     assert_eq!(compare(&sides.0, &sides.1, &CompareOptions::default()).body.alike(), None);

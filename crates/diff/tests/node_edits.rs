@@ -372,6 +372,25 @@ fn moves() {
             .map(str::to_owned)],
         ),
         edit(
+            "a text is copied to several places, and does not move",
+            "<table><tr><th>connect-worker-metrics</th></tr><tr><td>A</td></tr><tr><td>B</td></tr></table>",
+            "<table><tr><td>A</td><td>connect-worker-metrics</td></tr><tr><td>B</td><td>connect-worker-metrics</td></tr></table>",
+            &[
+                added(
+                    "html > body > table > tbody > tr:nth-of-type(1) > td:nth-of-type(2)",
+                    "<td>connect-worker-metrics</td>",
+                ),
+                added(
+                    "html > body > table > tbody > tr:nth-of-type(2) > td:nth-of-type(2)",
+                    "<td>connect-worker-metrics</td>",
+                ),
+                removed(
+                    "html > body > table > tbody > tr:nth-of-type(1)",
+                    "<tr><th>connect-worker-metrics</th></tr>",
+                ),
+            ],
+        ),
+        edit(
             "an element moves past siblings of other names",
             "<nav><a href=/>Home</a></nav><h1>Boats</h1><p>Text</p>",
             "<h1>Boats</h1><p>Text</p><nav><a href=/>Home</a></nav>",

@@ -379,7 +379,7 @@ impl<'a> DiffPrinter<'a> {
             };
             self.printer.line(format_args!("{FAINT_STYLE}{}{FAINT_STYLE:#}", visible(&more)))?;
         }
-        for note in not_compared(page).into_iter().chain(comparison.notes(self.output.all)) {
+        for note in not_compared(page).into_iter().chain(comparison.notes()) {
             self.printer.line(format_args!("{FAINT_STYLE}{note}{FAINT_STYLE:#}"))?;
         }
         Ok(())

@@ -149,7 +149,7 @@ impl CaptureComparison<'_> {
     }
 
     fn page<'p>(&'p self, title: &'p str, all: bool) -> DiffPage<'p> {
-        let (notes, tables) = (self.notes(all), self.tables(all));
+        let (notes, tables) = (self.notes(), self.tables(all));
         DiffPage { title, base: &self.base_id, head: &self.head_id, notes, tables }
     }
 
@@ -180,7 +180,7 @@ impl CaptureComparison<'_> {
     }
 
     /// Sentences about facts that lines and tables do not show.
-    pub fn notes(&self, all: bool) -> Vec<String> {
+    pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         match &self.body {
             BodyComparison::Same => notes.push("The bodies are the same, byte for byte.".to_owned()),
@@ -205,16 +205,16 @@ impl CaptureComparison<'_> {
             // The caller knows why they were not read.
             BodyComparison::Letters(_) | BodyComparison::Unread => {}
         }
-        notes.extend(self.note_of_noise(all));
+        notes.extend(self.note_of_noise());
         notes
     }
 
-    fn note_of_noise(&self, all: bool) -> Option<String> {
+    fn note_of_noise(&self) -> Option<String> {
         let rules = || self.body_noise().iter().flatten().chain(self.header_noise.values());
         let names: Vec<&str> = rules().collect::<BTreeSet<_>>().into_iter().map(|rule| rule.name()).collect();
-        let done = if all { "marked" } else { "left out" };
-        let told = || format!("{} {done} as noise: {}.", count(rules().count(), "change"), names.join(", "));
-        (!names.is_empty()).then(told)
+        let number = rules().count();
+        let verb = if number == 1 { "is" } else { "are" };
+        (number > 0).then(|| format!("{} {verb} noise: {}.", count(number, "change"), names.join(", ")))
     }
 
     fn header_table(&self, all: bool) -> Table {

@@ -206,15 +206,13 @@ impl NodePairs {
         !found.is_empty()
     }
 
-    /// Finds unpaired subtrees that are equal to one of the other side.
+    /// Finds unpaired subtrees that are equal to one of the other side. A text that was removed once
+    /// and added twice was copied, and did not move.
     fn find_moves(&mut self, trees: &ComparedTrees<'_>) {
         let (base, head) = (trees.base.tree, trees.head.tree);
-        let mut gone: HashMap<u64, Vec<usize>> = HashMap::new();
-        for place in (1..base.nodes().len()).rev().filter(|place| is_telling(base, *place)) {
-            if free(&self.of_base[place..base.nodes()[place].end]) {
-                gone.entry(trees.base.hashes[place]).or_default().push(place);
-            }
-        }
+        let mut gone = free_subtrees(&trees.base, &self.of_base);
+        let come = free_subtrees(&trees.head, &self.of_head);
+        gone.retain(|hash, places| come.get(hash).is_some_and(|others| others.len() == places.len()));
         let mut place = 1;
         while place < head.nodes().len() {
             let end = head.nodes()[place].end;
@@ -284,6 +282,17 @@ impl NodePairs {
         }
         all
     }
+}
+
+/// The distinctive subtrees without any pair in them, by their hashes, the last first.
+fn free_subtrees(side: &TreeSide<'_>, partners: &[Option<usize>]) -> HashMap<u64, Vec<usize>> {
+    let mut found: HashMap<u64, Vec<usize>> = HashMap::new();
+    for place in (1..side.tree.nodes().len()).rev().filter(|place| is_telling(side.tree, *place)) {
+        if free(&partners[place..side.tree.nodes()[place].end]) {
+            found.entry(side.hashes[place]).or_default().push(place);
+        }
+    }
+    found
 }
 
 /// Whether both elements have an id, and not the same.

@@ -96,7 +96,7 @@ fn switches(base: &Capture, head: &Capture, mode: DiffMode, all: bool) -> Markup
 fn render_comparison(comparison: &CaptureComparison<'_>, all: bool) -> Markup {
     let hunks = comparison.hunks(&DiffView::default(), all);
     html! {
-        @for note in comparison.notes(all) { p.quiet { (visible(&note)) } }
+        @for note in comparison.notes() { p.quiet { (visible(&note)) } }
         @for table in comparison.tables(all) { (render_table(&table)) }
         @for (number, hunk) in hunks.iter().take(MAX_HUNKS).enumerate() { (render_hunk(hunk, number + 1, hunks.len())) }
         @if hunks.len() > MAX_HUNKS { p.quiet { "Only the first " (MAX_HUNKS) " changes are shown." } }

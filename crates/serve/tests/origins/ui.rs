@@ -85,6 +85,20 @@ fn a_diff_shows_two_captures_side_by_side() {
 }
 
 #[test]
+fn noise_around_a_change_has_the_bytes_of_each_side() {
+    let museum = Museum::new(true);
+    for (time, nonce, text) in [("2025-12-31", "aaaaaaaa1", "old"), ("2026-01-05", "bbbbbbbb2", "new")] {
+        let body = format!("<p nonce=\"{nonce}\">\n<b>{text}</b>\n");
+        museum.commit(&[page("http://e.org/", &format!("{time}T10:00:00Z"), &body)], text);
+    }
+    let diff = museum.serve().page("/diff?url=http://e.org/&base=2025&head=2027").text();
+    let row = diff.split("<tr>").find(|row| row.contains("aaaaaaaa1")).expect("the older side");
+    let (older, newer) = row.split_once("bbbbbbbb2").expect("the newer side in the same row");
+    assert!(!newer.contains("aaaaaaaa1"), "{row}");
+    assert!(older.contains("<td class=\"same noise\">") && older.contains("noise: nonce"), "{row}");
+}
+
+#[test]
 fn only_the_ui_may_frame_a_replayed_page() {
     let (_museum, origins) = two_versions();
     let reply = origins.page("/view?url=http://e.org/&time=20260105");
