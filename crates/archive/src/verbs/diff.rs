@@ -29,7 +29,7 @@ pub use varve_diff::headers::RedactedSide;
 pub use varve_diff::nodes::NodeChange;
 pub use varve_diff::text::{
     ChunkKind, DiffChunk, DiffStyle, DiffView, Hunk, HunkLine, InlineSpan, LineRunKind, LineSegment,
-    NO_NEWLINE_NOTE, html,
+    LineSide, NO_NEWLINE_NOTE, PrintedLine, html, side_by_side,
 };
 pub use varve_repository::history::PageChange;
 

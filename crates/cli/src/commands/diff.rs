@@ -35,9 +35,9 @@ use notes::{amount, cut_short, moved, not_compared, status_note};
 /// pages of two hosts are paired only where each is the only one with its path, which is noted.
 ///
 /// Changes without meaning, such as nonces, clocks, session ids and build hashes, are noise. Noise
-/// is counted and not shown; `--all` shows it with the rule that recognised it. `--noise-from
-/// VERSION` learns from a second capture made at the same time: differences between the newer
-/// version and that one are noise.
+/// is counted and not shown, except in the lines around a change, where it is marked; `--all` shows
+/// all of it with the rule that recognised it. `--noise-from VERSION` learns from a second capture
+/// made at the same time: differences between the newer version and that one are noise.
 ///
 /// By words, and in text nodes, removed text is shown in `[-` and `-]`, added text in `{+` and
 /// `+}`. `--format html` prints one self-contained page with a list of pages and both sides of
@@ -60,7 +60,10 @@ use notes::{amount, cut_short, moved, not_compared, status_note};
 /// With `--json`, prints one object: `base`, `head`, and `files`, each with `url`, `path`, `change`
 /// (added, removed, changed), `status`, `body_diff` and `headers_diff`. `redacted_headers` lists
 /// headers whose values are hidden: `added`, `removed`, or on `both` sides, where the values are
-/// not compared. A `body_diff` is `truncated` if it is incomplete: changes beyond 4 MiB of text are
+/// not compared. The `chunks` of a `body_diff` have a `type` (added, removed, changed, moved) and
+/// `content`. By nodes they also have the `path` of the element, the `part` of it (text, comment,
+/// tag, attribute), and where it changed or moved its value or place `before` and `after`. `noise`
+/// names the rule. A `body_diff` is `truncated` if it is incomplete: changes beyond 4 MiB of text are
 /// left out, and very large differences are reported as replaced. A body that was not compared has
 /// no chunks and is `truncated` too: it is larger than 64 MiB, missing (`absent`), `damaged` or
 /// `unreadable`, each given for the older and the newer version. `cut_short` marks responses that
@@ -361,8 +364,8 @@ impl<'a> DiffPrinter<'a> {
         let width = if self.beginning.is_some() { MAX_EXCERPT_LINE_CHARS } else { usize::MAX };
         for hunk in &hunks {
             self.printer.line(format_args!("{FAINT_STYLE}{}{FAINT_STYLE:#}", hunk.title()))?;
-            for line in &hunk.lines {
-                self.printer.line(hunk_line_text(line, self.output.mode == "words", width))?;
+            for line in hunk.lines.iter().flat_map(HunkLine::printed) {
+                self.printer.line(hunk_line_text(&line, self.output.mode == "words", width))?;
                 if line.unended {
                     self.printer.line(format_args!("{FAINT_STYLE}{NO_NEWLINE_NOTE}{FAINT_STYLE:#}"))?;
                 }
@@ -377,7 +380,7 @@ impl<'a> DiffPrinter<'a> {
             };
             self.printer.line(format_args!("{FAINT_STYLE}{}{FAINT_STYLE:#}", visible(&more)))?;
         }
-        for note in not_compared(page).into_iter().chain(comparison.notes(self.output.all)) {
+        for note in not_compared(page).into_iter().chain(comparison.notes()) {
             self.printer.line(format_args!("{FAINT_STYLE}{note}{FAINT_STYLE:#}"))?;
         }
         Ok(())
