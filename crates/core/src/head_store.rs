@@ -1,8 +1,8 @@
 //! HEAD: the version that becomes the parent of the next one.
 //!
 //! Defines the trait for storing HEAD, and the record of an intended move. It does not know where
-//! HEAD is: in a file, or in a row of a database that several machines share. One suite in `testkit` tests every
-//! implementation.
+//! HEAD is: in a file, or in a row of a database that several machines share. One suite in
+//! `testkit` tests every implementation.
 
 use std::io;
 use std::path::PathBuf;
@@ -22,6 +22,9 @@ pub trait HeadStore: Send + Sync {
 
     /// Points HEAD to a version, wherever it is now, even if it cannot be read.
     fn repair(&self, to: VersionId) -> Result<(), HeadError>;
+
+    /// Makes HEAD name no version, wherever it is now, even if it cannot be read.
+    fn clear(&self) -> Result<(), HeadError>;
 
     /// The intended move. `None` if there is none.
     fn intended(&self) -> Result<Option<IntendedHead>, HeadError>;

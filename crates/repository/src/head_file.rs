@@ -27,7 +27,8 @@ pub(crate) struct FileHead {
 }
 
 impl FileHead {
-    /// HEAD is the file `head`, one of `files`. The file `intended` exists only while HEAD is being moved.
+    /// HEAD is the file `head`, one of `files`. The file `intended` exists only while HEAD is being
+    /// moved.
     pub(crate) fn new(files: RootedFiles, head: PathBuf, intended: PathBuf) -> Self {
         Self { files, head, intended }
     }
@@ -66,6 +67,10 @@ impl HeadStore for FileHead {
         self.write(&self.head, &to.to_string())
     }
 
+    fn clear(&self) -> Result<(), HeadError> {
+        self.remove(&self.head)
+    }
+
     /// A file that cannot be parsed is no intended move.
     fn intended(&self) -> Result<Option<IntendedHead>, HeadError> {
         match self.files.read(&self.intended, MAX_HEAD_BYTES) {
@@ -85,9 +90,7 @@ impl HeadStore for FileHead {
     }
 
     fn clear_intended(&self) -> Result<(), HeadError> {
-        step("remove", &self.intended);
-        let failed = |source| HeadError::Write { place: self.intended.clone(), source };
-        self.files.remove(&self.intended).map_err(failed)
+        self.remove(&self.intended)
     }
 }
 
@@ -95,6 +98,12 @@ impl FileHead {
     fn write(&self, path: &Path, text: &str) -> Result<(), HeadError> {
         let failed = |source| HeadError::Write { place: path.to_owned(), source };
         replace(&self.files, path, &mut text.as_bytes(), true).map_err(failed)
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), HeadError> {
+        step("remove", path);
+        let failed = |source| HeadError::Write { place: path.to_owned(), source };
+        self.files.remove(path).map_err(failed)
     }
 }
 

@@ -36,6 +36,11 @@ impl HeadStore for MemoryHead {
         Ok(())
     }
 
+    fn clear(&self) -> Result<(), HeadError> {
+        self.state().0 = None;
+        Ok(())
+    }
+
     fn intended(&self) -> Result<Option<IntendedHead>, HeadError> {
         Ok(self.state().1.clone())
     }

@@ -249,10 +249,8 @@ pub fn commit(
     }
     let mut kept = keep_bodies(history, (request.threads, &seen), pages, now, progress)?;
     sort_pages(&mut kept);
-    let parent = match request.parent {
-        Some(parent) => Some(parent),
-        None => history.head()?,
-    };
+    let head = history.head()?;
+    let parent = request.parent.or(head);
     let manifest = Manifest {
         parent,
         message: request.message.clone(),
@@ -270,12 +268,11 @@ pub fn commit(
     // Other writers that respect the lock have made no versions meanwhile; Moku does not respect
     // it.
     check_version_limit(history, request.most_versions)?;
-    // A HEAD that cannot be read leaves the content of the tree unknown: all pages are written.
-    let before = if request.read_all { None } else { history.head().ok().flatten() };
+    let before = head.filter(|_| !request.read_all);
     let (version, lacks_diff) = write_with_diff(history, &manifest)?;
     let tree = TreeCommit { before, removes: request.folder.is_some() };
     let written = tree.write(history, version, &manifest);
-    history.set_head(&version).map_err(|source| half_entered_error(version, source))?;
+    history.move_head(head, version).map_err(|source| half_entered_error(version, source))?;
     let captures = manifest.pages.len() as u64;
     seen.write_down();
     let (unwritten, covered) = written?;

@@ -141,8 +141,8 @@ pub fn score(
     Ok(scored)
 }
 
-/// Stores the score of each page where Moku reads it. Only a Moku site has a place for them; they can
-/// be computed again from the version.
+/// Stores the score of each page where Moku reads it. Only a Moku site has a place for them; they
+/// can be computed again from the version.
 fn store_snapshot_scores(
     history: &HistoryWriter,
     scored: &ScoredVersion,

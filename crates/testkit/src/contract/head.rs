@@ -33,6 +33,11 @@ pub fn head(open: &dyn Fn() -> Box<dyn HeadStore>) {
     assert_eq!(read(), at(three));
     intents_are_kept_beside_head(&*here, &*there, [one, two, three]);
     assert_eq!(read(), at(three));
+    there.clear().expect("cleared");
+    assert_eq!(read(), (None, None));
+    here.clear().expect("nothing to clear");
+    here.advance(None, two).expect("moved");
+    assert_eq!(read(), at(two));
 }
 
 fn intents_are_kept_beside_head(

@@ -227,8 +227,8 @@ impl WorkingTree {
         replace(&self.files, &path, &mut json.as_bytes(), false).map_err(RepositoryError::write(&path))
     }
 
-    /// Whether the files of a page are there with the lengths that writing it would give them. Reads
-    /// none of them.
+    /// Whether the files of a page are there with the lengths that writing it would give them.
+    /// Reads none of them.
     pub fn holds(&self, capture: &Capture, redaction: Redaction) -> Result<bool, RepositoryError> {
         let Some(length) = capture.length else { return Ok(false) };
         let relative = folder_of(&capture.path);
