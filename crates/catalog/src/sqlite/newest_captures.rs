@@ -20,8 +20,8 @@ use super::read_version_runs::CaptureKey;
 const SELECT_URLS: &str = "SELECT j.key, u.no, u.url FROM json_each(?1) AS j
     CROSS JOIN urls AS u ON u.url_key = j.value";
 
-/// The newest `?2` captures of each URL in `?1` that have rows of their own, with the numbers of the
-/// owner and the URL.
+/// The newest `?2` captures of each URL in `?1` that have rows of their own, with the numbers of
+/// the owner and the URL.
 const SELECT_OWN_ROWS: &str = concat!(
     "SELECT ",
     capture_columns!("c.time"),
@@ -34,8 +34,8 @@ const SELECT_OWN_ROWS: &str = concat!(
 );
 
 /// The newest `?2` captures of each URL in `?1` that a version holds since an earlier version, with
-/// the same numbers. Each span but the last holds at least one of them, so the newest `?2` + 1 spans
-/// are enough.
+/// the same numbers. Each span but the last holds at least one of them, so the newest `?2` + 1
+/// spans are enough.
 const SELECT_HELD: &str = concat!(
     "SELECT ",
     capture_columns!("o.time"),
